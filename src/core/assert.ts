@@ -1,0 +1,20 @@
+/** A broken invariant: a bug in this program, never bad input or a fault of the world. */
+export class AssertionFailed extends Error {
+  override readonly name = 'AssertionFailed'
+}
+
+/** Stays on in production: a process that no longer understands its own state must stop. */
+export function assert(condition: boolean, message: string): asserts condition {
+  if (!condition) throw new AssertionFailed(message)
+}
+
+/** The value, which must be there. */
+export function present<T>(value: T | null | undefined, what: string): T {
+  if (value === null || value === undefined) throw new AssertionFailed(`${what} is missing`)
+  return value
+}
+
+/** Marks a switch that must have handled every case. */
+export function unreachable(value: never): never {
+  throw new AssertionFailed(`unhandled case ${JSON.stringify(value)}`)
+}

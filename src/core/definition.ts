@@ -1,0 +1,72 @@
+/**
+ * What surrounds a protocol's function: its name and source, its options and commands, what it assumes of the
+ * network, what it promises (specifications, by name), and how worlds should try to break it.
+ */
+import type { ZodType } from 'zod'
+import type { Command, Identity, Protocol } from './contract.ts'
+import type { NodeId } from './ids.ts'
+import type { Plain, PlainObject } from './plain.ts'
+import type { Micros } from './units.ts'
+
+/** Something the surroundings may tell a node in its present state; `whenDown`: only while that peer is down. */
+export type Stimulus = { readonly command: Command; readonly whenDown: NodeId | null }
+
+export type FaultKind =
+  | 'crash'
+  | 'pause'
+  | 'suspend'
+  | 'partition'
+  | 'cut'
+  | 'cutOneWay'
+  | 'slow'
+  | 'loss'
+  | 'duplicate'
+
+/** How small worlds are searched unless the caller says otherwise. */
+export type Exploration<S extends Plain> = {
+  readonly from: 'boot' | 'settled'
+  readonly options: PlainObject
+  readonly crashes: number
+  readonly recoveries: number
+  readonly flips: number
+  /** `quiet`: a timer fires only when no message is in flight, as in a synchronous system with ample timeouts. */
+  readonly timers: 'any' | 'quiet'
+  stimuli(state: S, identity: Identity): readonly Stimulus[]
+}
+
+/** What a campaign may draw from a seed, all of it within the protocol's assumptions. */
+export type Swarm = {
+  readonly faults: readonly FaultKind[]
+  readonly delayMs: readonly [least: number, most: number]
+  readonly driftPpm: number
+  /** Values that an option may take, when the caller has not fixed it. */
+  readonly options: { readonly [name: string]: readonly Plain[] }
+}
+
+export type Definition<O extends PlainObject = PlainObject, S extends Plain = Plain> = {
+  readonly name: string
+  readonly title: string
+  readonly source: string
+  /** The protocol's own messages, in its text's words; all others belong to the layers below. */
+  readonly kinds: readonly string[]
+  /** Which id it prefers as leader. */
+  readonly prefers: 'highest' | 'lowest'
+  /** What may be set and what may be commanded, in a world of these nodes. */
+  options(nodes: readonly NodeId[]): ZodType<O>
+  commands(nodes: readonly NodeId[]): ZodType<Command>
+  /** `fifo`: each link delivers in the order of sending. */
+  readonly order: 'fifo' | 'any'
+  /** Names of the specifications that it promises, and of the goals that a thorough run must reach. */
+  readonly promises: readonly string[]
+  readonly goals: readonly string[]
+  create(identity: Identity, options: O): Protocol
+  /** After the last disturbance, how long until everything that is promised *when settled* must hold. */
+  settlesWithin(options: O, maxDelay: Micros, nodes: number): Micros
+  readonly exploration: Exploration<S>
+  readonly swarm: Swarm
+}
+
+/** Checks a definition against its own types, then forgets them: worlds treat all protocols alike. */
+export function define<O extends PlainObject, S extends Plain>(definition: Definition<O, S>): Definition {
+  return definition
+}

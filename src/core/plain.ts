@@ -1,0 +1,76 @@
+/**
+ * Plain data: the only kind of value that states, messages, inputs and effects are made of.
+ *
+ * It can be printed, compared, hashed, frozen, stored and shown by one piece of code each, and it means the
+ * same in every world. What is left out is left out on purpose: `undefined`, NaN and -0 do not survive a
+ * round trip through text, and Map, Date or class instances hide what they hold.
+ */
+export type Plain = null | boolean | number | string | readonly Plain[] | PlainObject
+export type PlainObject = { readonly [field: string]: Plain }
+
+/** Where `value` stops being plain data, in words, or null where it is plain throughout. */
+export function whyNotPlain(value: unknown, place = 'value'): string | null {
+  switch (typeof value) {
+    case 'boolean':
+    case 'string':
+      return null
+    case 'number':
+      if (Number.isNaN(value)) return `${place} is NaN`
+      if (Object.is(value, -0)) return `${place} is -0`
+      return Number.isFinite(value) ? null : `${place} is infinite`
+    case 'object':
+      break
+    default:
+      return `${place} is ${typeof value}`
+  }
+  if (value === null) return null
+  if (Array.isArray(value)) return firstFault(value.entries(), (index) => `${place}[${index}]`)
+  if (Object.getPrototypeOf(value) !== Object.prototype) return `${place} is not a plain object`
+  return firstFault(Object.entries(value), (field) => `${place}.${field}`)
+}
+
+function firstFault<K>(entries: Iterable<[K, unknown]>, placeOf: (key: K) => string): string | null {
+  for (const [key, inner] of entries) {
+    const fault = whyNotPlain(inner, placeOf(key))
+    if (fault !== null) return fault
+  }
+  return null
+}
+
+/**
+ * The one text of a value: fields in sorted order, so that two values are equal exactly when their texts are.
+ * (JSON.stringify keeps the order in which fields were written, which silently inflates state counts.)
+ */
+export function canonical(value: Plain): string {
+  if (value === null || typeof value !== 'object') return JSON.stringify(value)
+  if (isList(value)) return `[${value.map(canonical).join(',')}]`
+  const fields = Object.keys(value).toSorted()
+  return `{${fields.map((field) => `${JSON.stringify(field)}:${canonical(value[field] as Plain)}`).join(',')}}`
+}
+
+/** `Array.isArray` does not narrow readonly arrays. */
+export function isList(value: Plain): value is readonly Plain[] {
+  return Array.isArray(value)
+}
+
+export function equalPlain(a: Plain, b: Plain): boolean {
+  return a === b || canonical(a) === canonical(b)
+}
+
+/** A 32-bit hash of the canonical text (FNV-1a): for short names of things, never for identity. */
+export function hashPlain(value: Plain): number {
+  let hash = 0x811c9dc5
+  for (const char of canonical(value)) {
+    hash = Math.imul(hash ^ (char.codePointAt(0) as number), 0x01000193)
+  }
+  return hash >>> 0
+}
+
+/** Freezes a value throughout. For tests and strict runs: it costs more than most steps. */
+export function deepFreeze<T extends Plain>(value: T): T {
+  if (value !== null && typeof value === 'object' && !Object.isFrozen(value)) {
+    Object.freeze(value)
+    for (const inner of Object.values(value)) deepFreeze(inner as Plain)
+  }
+  return value
+}

@@ -1,0 +1,1 @@
+export * from './detectors/fixed.ts'

@@ -1,0 +1,91 @@
+import { z } from 'zod'
+import {
+  define,
+  type Identity,
+  microsOf,
+  millisecondsOr,
+  type NodeId,
+  nodeAmong,
+  type Stimulus,
+  stack,
+} from '../../core/index.ts'
+import { fixedTimeoutDetector } from '../../links/index.ts'
+import { bully } from './bully.ts'
+import type { BullyState } from './state.ts'
+
+function options() {
+  return z.strictObject({
+    answerTimeoutMs: millisecondsOr(200, 'T: how long to wait for an answer; at least two delays'),
+    coordinatorTimeoutMs: millisecondsOr(
+      500,
+      "T': how long to wait for the coordinator; at least T and two delays",
+    ),
+    repaired: z
+      .boolean()
+      .default(true)
+      .describe('with the rules that the lecture lacks; false: to the letter'),
+    detector: z
+      .enum(['none', 'fixed'])
+      .default('fixed')
+      .describe('none: only `detect` commands; fixed: heartbeats and a plain timeout'),
+    heartbeatMs: millisecondsOr(50, 'detector `fixed`: time between heartbeats'),
+    suspectAfterMs: millisecondsOr(200, 'detector `fixed`: silence after which a process is suspected'),
+  })
+}
+
+function commands(nodes: readonly NodeId[]) {
+  return z.strictObject({ do: z.literal('detect'), of: nodeAmong(nodes) })
+}
+
+/** A perfect failure detector: it may report the coordinator at any moment, and only if that is down. */
+function stimuli(state: BullyState, { self }: Identity): readonly Stimulus[] {
+  if (state.elected === null || state.elected === self) return []
+  return [{ command: { do: 'detect', of: state.elected }, whenDown: state.elected }]
+}
+
+export const bullyDefinition = define({
+  name: 'bully',
+  title: 'the highest process that is left bullies the others into following it',
+  source: 'Franke, Distributed Systems, lecture 11 (Edinburgh 2006); after Garcia-Molina 1982',
+  kinds: ['election', 'answer', 'coordinator'],
+  prefers: 'highest',
+  order: 'fifo',
+  options,
+  commands,
+  promises: ['agreement', 'maximality', 'live-leader'],
+  goals: ['elected', 'leader-changed'],
+  create(identity, chosen) {
+    const protocol = bully(identity, {
+      answerTimeout: microsOf(chosen.answerTimeoutMs),
+      coordinatorTimeout: microsOf(chosen.coordinatorTimeoutMs),
+      repaired: chosen.repaired,
+    })
+    if (chosen.detector === 'none') return protocol
+    const timing = {
+      heartbeatEvery: microsOf(chosen.heartbeatMs),
+      suspectAfter: microsOf(chosen.suspectAfterMs),
+    }
+    return stack(fixedTimeoutDetector(identity, timing), protocol)
+  },
+  settlesWithin(chosen, maxDelay) {
+    // A crash is noticed, an election runs, and its winner may die unnoticed once more before it announces.
+    const noticed = chosen.detector === 'none' ? 0 : microsOf(chosen.heartbeatMs + chosen.suspectAfterMs)
+    const election = microsOf(chosen.answerTimeoutMs + chosen.coordinatorTimeoutMs) + 4 * maxDelay
+    return noticed + 2 * election
+  },
+  exploration: {
+    from: 'settled',
+    options: { detector: 'none' },
+    crashes: 1,
+    recoveries: 1,
+    flips: 0,
+    timers: 'quiet',
+    stimuli,
+  },
+  swarm: {
+    faults: ['crash', 'pause'],
+    delayMs: [0.2, 20],
+    driftPpm: 100,
+    options: { answerTimeoutMs: [100, 200], coordinatorTimeoutMs: [300, 500], suspectAfterMs: [150, 300] },
+  },
+})
