@@ -90,9 +90,12 @@ export type Protocol<
   view(state: S, now: Micros): View
   /** The same state `by` later: every instant in it moved. */
   shift(state: S, by: Micros): S
-  /** As after a completed election that `leader` won: for worlds that begin settled. */
-  settled?(leader: NodeId, now: Micros): Step<S, M, D>
+  /** As after a completed election: for worlds that begin settled. */
+  settled?(outcome: Outcome, now: Micros): Step<S, M, D>
 }
+
+/** How an election ended: who won, and among whom. */
+export type Outcome = { readonly leader: NodeId; readonly members: readonly NodeId[] }
 
 /** Who a node is. `nodes` are all of them, itself included, in the order in which they were listed. */
 export type Identity = { readonly self: NodeId; readonly nodes: readonly NodeId[] }

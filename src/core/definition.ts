@@ -8,7 +8,7 @@ import type { NodeId } from './ids.ts'
 import type { Plain, PlainObject } from './plain.ts'
 import type { Micros } from './units.ts'
 
-/** Something the surroundings may tell a node in its present state; `whenDown`: only while that peer is down. */
+/** Something that the surroundings owe a node in its present state; `whenDown`: only while that peer is down. */
 export type Stimulus = { readonly command: Command; readonly whenDown: NodeId | null }
 
 export type FaultKind =
@@ -23,7 +23,7 @@ export type FaultKind =
   | 'duplicate'
 
 /** How small worlds are searched unless the caller says otherwise. */
-export type Exploration<S extends Plain> = {
+export type Exploration = {
   readonly from: 'boot' | 'settled'
   readonly options: PlainObject
   readonly crashes: number
@@ -31,7 +31,8 @@ export type Exploration<S extends Plain> = {
   readonly flips: number
   /** `quiet`: a timer fires only when no message is in flight, as in a synchronous system with ample timeouts. */
   readonly timers: 'any' | 'quiet'
-  stimuli(state: S, identity: Identity): readonly Stimulus[]
+  /** Whether a settled state must stay reachable from everywhere: then deadlocks and livelocks are looked for. */
+  readonly progress: boolean
 }
 
 /** What a campaign may draw from a seed, all of it within the protocol's assumptions. */
@@ -47,8 +48,9 @@ export type Definition<O extends PlainObject = PlainObject, S extends Plain = Pl
   readonly name: string
   readonly title: string
   readonly source: string
-  /** The protocol's own messages, in its text's words; all others belong to the layers below. */
+  /** The protocol's own messages, in its text's words, and those of the layers below it. */
   readonly kinds: readonly string[]
+  readonly linkKinds: readonly string[]
   /** Which id it prefers as leader. */
   readonly prefers: 'highest' | 'lowest'
   /** What may be set and what may be commanded, in a world of these nodes. */
@@ -60,9 +62,14 @@ export type Definition<O extends PlainObject = PlainObject, S extends Plain = Pl
   readonly promises: readonly string[]
   readonly goals: readonly string[]
   create(identity: Identity, options: O): Protocol
+  /**
+   * What a detector outside the protocol owes a node in this state: the explorer tells it at any moment, and no
+   * world counts as settled before it has been told.
+   */
+  stimuli(state: S, identity: Identity, options: O): readonly Stimulus[]
   /** After the last disturbance, how long until everything that is promised *when settled* must hold. */
   settlesWithin(options: O, maxDelay: Micros, nodes: number): Micros
-  readonly exploration: Exploration<S>
+  readonly exploration: Exploration
   readonly swarm: Swarm
 }
 

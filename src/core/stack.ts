@@ -38,6 +38,25 @@ const NOTHING_KEPT: Kept = { layer: null, upper: null }
 
 export function stack(layer: Layer, upper: Protocol): Protocol {
   const prefix = `${layer.name}/`
+  // The names of timers, long and short, are made once: worlds look timers up by name all the time.
+  const longNames = new Map<string, string>()
+  const ownTimers = new Map<string, Input>()
+
+  function longName(name: string): string {
+    let long = longNames.get(name)
+    if (long === undefined) {
+      long = prefix + name
+      longNames.set(name, long)
+      ownTimers.set(long, { type: 'timer', name })
+    }
+    return long
+  }
+
+  function ownTimer(name: string): Input | null {
+    if (!name.startsWith(prefix)) return null
+    longName(name.slice(prefix.length))
+    return ownTimers.get(name) as Input
+  }
 
   /** Runs what the layer answered to its end: its effects, then what it hands up, then what comes down again. */
   function carry(state: Stacked, from: LayerStep<Plain>, now: Micros): Step<Stacked, Message, Kept> {
@@ -63,10 +82,10 @@ export function stack(layer: Layer, upper: Protocol): Protocol {
           into.push({ type: 'persist', stable: at.kept })
           break
         case 'setTimer':
-          into.push({ type: 'setTimer', name: prefix + effect.name, at: effect.at })
+          into.push({ type: 'setTimer', name: longName(effect.name), at: effect.at })
           break
         case 'stopTimer':
-          into.push({ type: 'stopTimer', name: prefix + effect.name })
+          into.push({ type: 'stopTimer', name: longName(effect.name) })
           break
         default:
           into.push(effect)
@@ -119,10 +138,8 @@ export function stack(layer: Layer, upper: Protocol): Protocol {
       if (input.type === 'message' || input.type === 'link') {
         return carry(state, layer.below(state.layer, input, now), now)
       }
-      if (input.type === 'timer' && input.name.startsWith(prefix)) {
-        const own: Input = { type: 'timer', name: input.name.slice(prefix.length) }
-        return carry(state, layer.below(state.layer, own, now), now)
-      }
+      const own = input.type === 'timer' ? (ownTimers.get(input.name) ?? ownTimer(input.name)) : null
+      if (own !== null) return carry(state, layer.below(state.layer, own, now), now)
       return carry(state, { state: state.layer, effects: NOTHING, inputs: [input] }, now)
     },
     view: (state, now) => upper.view(state.upper, now),
@@ -133,7 +150,7 @@ export function stack(layer: Layer, upper: Protocol): Protocol {
     }),
     ...(settled === undefined
       ? {}
-      : { settled: (leader, now) => begin(NOTHING_KEPT, now, () => settled(leader, now)) }),
+      : { settled: (outcome, now) => begin(NOTHING_KEPT, now, () => settled(outcome, now)) }),
   }
   return stacked
 }

@@ -48,7 +48,7 @@ export function strict(protocol: Protocol): Protocol {
     shift: (state, by) => protocol.shift(state, by),
     ...(settled === undefined
       ? {}
-      : { settled: (leader, now) => checked('settled', undefined, () => settled(leader, now)) }),
+      : { settled: (outcome, now) => checked('settled', undefined, () => settled(outcome, now)) }),
   }
 }
 

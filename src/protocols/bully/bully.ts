@@ -207,7 +207,7 @@ export function bully(
       detail: null,
     }),
     shift: (state) => state,
-    settled(leader) {
+    settled({ leader }) {
       const state: BullyState = { ...FRESH, elected: leader }
       return leader === self ? remember(state) : unchanged(state)
     },

@@ -9,7 +9,7 @@ import {
   type Stimulus,
   stack,
 } from '../../core/index.ts'
-import { fixedTimeoutDetector } from '../../links/index.ts'
+import { fixedTimeoutDetector, HEARTBEAT } from '../../links/index.ts'
 import { bully } from './bully.ts'
 import type { BullyState } from './state.ts'
 
@@ -33,13 +33,15 @@ function options() {
   })
 }
 
+type Options = z.infer<ReturnType<typeof options>>
+
 function commands(nodes: readonly NodeId[]) {
   return z.strictObject({ do: z.literal('detect'), of: nodeAmong(nodes) })
 }
 
-/** A perfect failure detector: it may report the coordinator at any moment, and only if that is down. */
-function stimuli(state: BullyState, { self }: Identity): readonly Stimulus[] {
-  if (state.elected === null || state.elected === self) return []
+/** Without a detector of its own: a perfect one reports the coordinator at some moment, and only if that is down. */
+function stimuli(state: BullyState, { self }: Identity, { detector }: Options): readonly Stimulus[] {
+  if (detector !== 'none' || state.elected === null || state.elected === self) return []
   return [{ command: { do: 'detect', of: state.elected }, whenDown: state.elected }]
 }
 
@@ -48,6 +50,7 @@ export const bullyDefinition = define({
   title: 'the highest process that is left bullies the others into following it',
   source: 'Franke, Distributed Systems, lecture 11 (Edinburgh 2006); after Garcia-Molina 1982',
   kinds: ['election', 'answer', 'coordinator'],
+  linkKinds: [HEARTBEAT.kind],
   prefers: 'highest',
   order: 'fifo',
   options,
@@ -67,6 +70,7 @@ export const bullyDefinition = define({
     }
     return stack(fixedTimeoutDetector(identity, timing), protocol)
   },
+  stimuli,
   settlesWithin(chosen, maxDelay) {
     // A crash is noticed, an election runs, and its winner may die unnoticed once more before it announces.
     const noticed = chosen.detector === 'none' ? 0 : microsOf(chosen.heartbeatMs + chosen.suspectAfterMs)
@@ -80,7 +84,7 @@ export const bullyDefinition = define({
     recoveries: 1,
     flips: 0,
     timers: 'quiet',
-    stimuli,
+    progress: true,
   },
   swarm: {
     faults: ['crash', 'pause'],

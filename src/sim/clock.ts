@@ -1,0 +1,35 @@
+/**
+ * A node's own clock: it runs a little fast or slow, started at some arbitrary reading, and stands still while
+ * its host is suspended. True time is known to the world only.
+ */
+import type { Micros } from '../core/index.ts'
+
+export class Clock {
+  /** Local time is `#local` at true time `#since` and runs at `#rate` from there. */
+  #since: Micros = 0
+  #local: Micros
+  readonly #rate: number
+
+  constructor(offset: Micros, driftPpm: number) {
+    this.#local = offset
+    this.#rate = 1 + driftPpm / 1_000_000
+  }
+
+  /** What the clock shows at a true time. */
+  at(trueTime: Micros): Micros {
+    return this.#local + Math.floor((trueTime - this.#since) * this.#rate)
+  }
+
+  /** The first true time at which the clock shows `local` or more. */
+  whenShows(local: Micros): Micros {
+    let trueTime = this.#since + Math.ceil((local - this.#local) / this.#rate)
+    while (this.at(trueTime) < local) trueTime += 1
+    return trueTime
+  }
+
+  /** The clock stands still from one true time to another. */
+  stop(from: Micros, until: Micros): void {
+    this.#local = this.at(from)
+    this.#since = until
+  }
+}

@@ -1,0 +1,5 @@
+export * from './parse.ts'
+export * from './report.ts'
+export * from './run.ts'
+export * from './scenario.ts'
+export * from './still.ts'

@@ -1,0 +1,187 @@
+/**
+ * What becomes of a message: which links are there, how long each takes, what is lost or comes twice.
+ *
+ * Nodes are numbers here, their places in the list of nodes. Whether a link is cut is decided when a message is
+ * sent; what is already under way arrives.
+ */
+import { microsOf, type Message, type Micros, type NodeId } from '../core/index.ts'
+import type { Connected, LossReason } from '../trace/index.ts'
+import type { Random } from './random.ts'
+import type { Network as NetworkSettings, Pair, Span } from './scenario.ts'
+
+type Delay = { readonly least: Micros; readonly most: Micros }
+
+type Rule = {
+  readonly from: number | null
+  readonly to: number | null
+  readonly kind: string | null
+  readonly delay: Delay | null
+  readonly drop: boolean
+}
+
+export class Network {
+  readonly #nodes: readonly NodeId[]
+  readonly #count: number
+  readonly #random: Random
+  readonly #indexOf: ReadonlyMap<NodeId, number>
+  readonly #delay: Delay
+  readonly #loss: number
+  readonly #duplicate: number
+  readonly #rules: readonly Rule[]
+  /** Arrival of the last message on each link, where order is kept. */
+  readonly #lastArrival: Float64Array | null
+  /** 1 where a link is open; `#graph` is what healing everything restores. */
+  readonly #open: Uint8Array
+  #graph: Uint8Array
+  readonly #slow = new Map<number, Delay>()
+  /** Longest delay that any message can have had so far. */
+  #longest: Micros
+
+  constructor(
+    nodes: readonly NodeId[],
+    settings: NetworkSettings,
+    links: 'full' | readonly Pair[],
+    random: Random,
+  ) {
+    this.#nodes = nodes
+    this.#count = nodes.length
+    this.#random = random
+    this.#indexOf = new Map(nodes.map((id, index) => [id, index]))
+    this.#delay = delayOf(settings.delayMs)
+    this.#loss = settings.loss
+    this.#duplicate = settings.duplicate
+    this.#rules = settings.rules.map((rule) => ({
+      from: rule.from === undefined ? null : this.#index(rule.from),
+      to: rule.to === undefined ? null : this.#index(rule.to),
+      kind: rule.kind ?? null,
+      delay: rule.delayMs === undefined ? null : delayOf(rule.delayMs),
+      drop: rule.drop ?? false,
+    }))
+    this.#longest = Math.max(this.#delay.most, ...this.#rules.map(({ delay }) => delay?.most ?? 0))
+    this.#lastArrival = settings.fifo ? new Float64Array(this.#count ** 2) : null
+    this.#graph = this.#graphOf(links)
+    this.#open = this.#graph.slice()
+  }
+
+  get longestDelay(): Micros {
+    return this.#longest
+  }
+
+  /** Why a message would be lost, or null when it gets through. Draws from the seed. */
+  lossOf(from: number, to: number, body: Message): LossReason | null {
+    if (this.#open[from * this.#count + to] === 0) return 'cut'
+    if (this.#rules.length > 0 && this.#ruleFor(from, to, body)?.drop === true) return 'rule'
+    return this.#random.chance(this.#loss) ? 'chance' : null
+  }
+
+  duplicates(): boolean {
+    return this.#random.chance(this.#duplicate)
+  }
+
+  /** When a message sent at `at` arrives. Draws from the seed. */
+  arrivalOf(from: number, to: number, body: Message, at: Micros): Micros {
+    const link = from * this.#count + to
+    const rule = this.#rules.length > 0 ? this.#ruleFor(from, to, body) : null
+    const slow = this.#slow.size > 0 ? this.#slow.get(link) : undefined
+    const { least, most } = rule?.delay ?? slow ?? this.#delay
+    let arrival = at + this.#random.integer(least, most)
+    if (this.#lastArrival !== null) {
+      const last = this.#lastArrival[link] as number
+      if (arrival < last) arrival = last
+      this.#lastArrival[link] = arrival
+    }
+    return arrival
+  }
+
+  cut(pairs: readonly Pair[], oneWay: boolean): void {
+    this.#set(pairs, oneWay, 0)
+  }
+
+  /** A block talks within itself only; whoever is in no block is in one more, with the others. */
+  partition(blocks: readonly (readonly NodeId[])[]): void {
+    const blockOf = new Int32Array(this.#count).fill(-1)
+    for (const [block, members] of blocks.entries()) {
+      for (const id of members) blockOf[this.#index(id)] = block
+    }
+    for (let a = 0; a < this.#count; a++) {
+      for (let b = 0; b < this.#count; b++) {
+        if (blockOf[a] !== blockOf[b]) this.#open[a * this.#count + b] = 0
+      }
+    }
+  }
+
+  heal(pairs: 'all' | readonly Pair[]): void {
+    if (pairs === 'all') {
+      this.#open.set(this.#graph)
+      this.#slow.clear()
+      return
+    }
+    this.#set(pairs, false, 1)
+    for (const link of this.#linksOf(pairs, false)) this.#slow.delete(link)
+  }
+
+  replace(links: 'full' | readonly Pair[]): void {
+    this.#graph = this.#graphOf(links)
+    this.#open.set(this.#graph)
+  }
+
+  slow(pairs: readonly Pair[], span: Span): void {
+    const delay = delayOf(span)
+    this.#longest = Math.max(this.#longest, delay.most)
+    for (const link of this.#linksOf(pairs, false)) this.#slow.set(link, delay)
+  }
+
+  /** Which of these nodes can talk to each other, both ways. */
+  connected(among: readonly number[]): Connected {
+    const pairs: (readonly [NodeId, NodeId])[] = []
+    let possible = 0
+    for (const [at, a] of among.entries()) {
+      for (const b of among.slice(at + 1)) {
+        possible += 1
+        const open = this.#open[a * this.#count + b] === 1 && this.#open[b * this.#count + a] === 1
+        if (open) pairs.push([this.#nodes[a] as NodeId, this.#nodes[b] as NodeId])
+      }
+    }
+    return pairs.length === possible ? 'full' : pairs
+  }
+
+  #ruleFor(from: number, to: number, body: Message): Rule | null {
+    for (const rule of this.#rules) {
+      if (rule.from !== null && rule.from !== from) continue
+      if (rule.to !== null && rule.to !== to) continue
+      if (rule.kind !== null && rule.kind !== body.kind) continue
+      return rule
+    }
+    return null
+  }
+
+  #graphOf(links: 'full' | readonly Pair[]): Uint8Array {
+    if (links === 'full') return new Uint8Array(this.#count ** 2).fill(1)
+    const graph = new Uint8Array(this.#count ** 2)
+    for (const link of this.#linksOf(links, false)) graph[link] = 1
+    for (let node = 0; node < this.#count; node++) graph[node * this.#count + node] = 1
+    return graph
+  }
+
+  #set(pairs: readonly Pair[], oneWay: boolean, open: 0 | 1): void {
+    for (const link of this.#linksOf(pairs, oneWay)) this.#open[link] = open
+  }
+
+  #linksOf(pairs: readonly Pair[], oneWay: boolean): number[] {
+    return pairs.flatMap(([a, b]) => {
+      const there = this.#index(a) * this.#count + this.#index(b)
+      const back = this.#index(b) * this.#count + this.#index(a)
+      return oneWay ? [there] : [there, back]
+    })
+  }
+
+  #index(id: NodeId): number {
+    return this.#indexOf.get(id) as number
+  }
+}
+
+function delayOf(span: Span): Delay {
+  return typeof span === 'number'
+    ? { least: microsOf(span), most: microsOf(span) }
+    : { least: microsOf(span[0]), most: microsOf(span[1]) }
+}

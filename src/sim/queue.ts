@@ -1,0 +1,111 @@
+/**
+ * What is going to happen, in order of time; things due at the same time in the order in which they were put in.
+ *
+ * A 4-ary heap over typed arrays. An entry is a slot number; what the slot stands for is the caller's affair,
+ * and the slot is free again once it has been taken out.
+ */
+const START = 1024
+
+export class EventQueue {
+  #size = 0
+  #times = new Float64Array(START)
+  #orders = new Float64Array(START)
+  #slots = new Int32Array(START)
+  #pushed = 0
+  /** Slots that are free, as a stack; when it is empty the next new slot is `#slotCount`. */
+  #free: number[] = []
+  #slotCount = 0
+
+  get size(): number {
+    return this.#size
+  }
+
+  /** When the next entry is due; meaningless on an empty queue. */
+  get nextTime(): number {
+    return this.#times[0] as number
+  }
+
+  /** Puts in an entry and says which slot it has. */
+  push(time: number): number {
+    const slot = this.#free.pop() ?? this.#slotCount++
+    if (this.#size === this.#times.length) this.#grow()
+    this.#rise(this.#size++, time, this.#pushed++, slot)
+    return slot
+  }
+
+  /** Takes out the next entry and says which slot it had. */
+  pop(): number {
+    const slot = this.#slots[0] as number
+    const last = --this.#size
+    if (last > 0) {
+      this.#sink(this.#times[last] as number, this.#orders[last] as number, this.#slots[last] as number)
+    }
+    this.#free.push(slot)
+    return slot
+  }
+
+  #rise(from: number, time: number, order: number, slot: number): void {
+    const times = this.#times
+    const orders = this.#orders
+    const slots = this.#slots
+    let at = from
+    while (at > 0) {
+      const parent = (at - 1) >> 2
+      // A new entry is later in order than any other, so an equal time does not rise.
+      if ((times[parent] as number) <= time) break
+      times[at] = times[parent] as number
+      orders[at] = orders[parent] as number
+      slots[at] = slots[parent] as number
+      at = parent
+    }
+    times[at] = time
+    orders[at] = order
+    slots[at] = slot
+  }
+
+  #sink(time: number, order: number, slot: number): void {
+    const times = this.#times
+    const orders = this.#orders
+    const slots = this.#slots
+    const size = this.#size
+    let at = 0
+    for (;;) {
+      const first = (at << 2) + 1
+      if (first >= size) break
+      const end = first + 4 < size ? first + 4 : size
+      let least = first
+      let leastTime = times[first] as number
+      for (let child = first + 1; child < end; child++) {
+        const childTime = times[child] as number
+        if (
+          childTime < leastTime ||
+          (childTime === leastTime && (orders[child] as number) < (orders[least] as number))
+        ) {
+          least = child
+          leastTime = childTime
+        }
+      }
+      if (leastTime > time || (leastTime === time && (orders[least] as number) > order)) break
+      times[at] = leastTime
+      orders[at] = orders[least] as number
+      slots[at] = slots[least] as number
+      at = least
+    }
+    times[at] = time
+    orders[at] = order
+    slots[at] = slot
+  }
+
+  #grow(): void {
+    const capacity = this.#times.length * 2
+    const times = new Float64Array(capacity)
+    const orders = new Float64Array(capacity)
+    const slots = new Int32Array(capacity)
+    times.set(this.#times)
+    orders.set(this.#orders)
+    slots.set(this.#slots)
+    this.#times = times
+    this.#orders = orders
+    this.#slots = slots
+  }
+}

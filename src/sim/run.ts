@@ -1,0 +1,89 @@
+/** Runs one scenario and reports. The same scenario gives the same report and the same trace, always. */
+import { type Definition, microsOf, msOf, type NodeId, present } from '../core/index.ts'
+import { type Goal, goalNamed, monitor, type Spec, specNamed, Watch } from '../specs/index.ts'
+import type { TraceHeader, TraceRecord } from '../trace/index.ts'
+import { Leaderships } from './leaderships.ts'
+import { CRASHED, countOf, type NodeReport, type Report, type Snapshot, snapshot } from './report.ts'
+import type { Scenario } from './scenario.ts'
+import { World } from './world.ts'
+
+export type RunOptions = {
+  /** Instead of those that the protocol promises. */
+  readonly specs?: readonly Spec[]
+  readonly goals?: readonly Goal[]
+  readonly record?: (record: TraceRecord) => void
+  /** Holds the protocol to the contract at every step. Slow. */
+  readonly strict?: boolean
+}
+
+export function promisedSpecs(definition: Definition): readonly Spec[] {
+  return definition.promises.map((name) => present(specNamed(name), `the specification "${name}"`))
+}
+
+export function promisedGoals(definition: Definition): readonly Goal[] {
+  return definition.goals.map((name) => present(goalNamed(name), `the goal "${name}"`))
+}
+
+export function traceHeader(scenario: Scenario): TraceHeader {
+  const { protocol, nodes, options, seed } = scenario
+  return { trace: 1, protocol, nodes, options, seed }
+}
+
+export function runScenario(definition: Definition, scenario: Scenario, options: RunOptions = {}): Report {
+  const facts = { nodes: scenario.nodes, prefers: definition.prefers }
+  const specs = options.specs ?? promisedSpecs(definition)
+  const goals = options.goals ?? promisedGoals(definition)
+  const watch = new Watch(monitor(specs, goals, facts))
+  const leaderships = new Leaderships()
+  const world = new World(
+    definition,
+    scenario,
+    {
+      observe(seen) {
+        watch.observe(seen)
+        leaderships.observe(seen)
+      },
+      record: options.record ?? null,
+    },
+    options.strict ?? false,
+  )
+  const checkpoints: [string, Snapshot][] = []
+  for (const atMs of scenario.checkpointsMs.toSorted((a, b) => a - b)) {
+    world.run(microsOf(atMs))
+    checkpoints.push([String(atMs), look(world, definition, scenario.nodes)])
+  }
+  world.run(microsOf(scenario.untilMs))
+  world.finish()
+  return {
+    protocol: scenario.protocol,
+    seed: scenario.seed,
+    endedAtMs: scenario.untilMs,
+    ...look(world, definition, scenario.nodes),
+    leaderships: leaderships.list(),
+    checkpoints: Object.fromEntries(checkpoints),
+    specs: watch.verdicts(),
+    goals: watch.goals(),
+    steps: world.steps,
+  }
+}
+
+function look(world: World, definition: Definition, nodes: readonly NodeId[]): Snapshot {
+  const reports = nodes.map((id) => [id, nodeReport(world, id)] as const)
+  const sentOf = (kind: string) => world.sentOf(kind)
+  return snapshot(reports, countOf(definition.kinds, sentOf), countOf(definition.linkKinds, sentOf))
+}
+
+function nodeReport(world: World, id: NodeId): NodeReport {
+  const standing = world.standing(id)
+  if (standing === null) return CRASHED
+  const { view, until } = standing
+  return {
+    up: true,
+    role: view.role,
+    leader: view.leader,
+    token: view.token,
+    members: view.members,
+    untilMs: until === null ? null : msOf(until),
+    ...view.detail,
+  }
+}

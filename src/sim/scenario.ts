@@ -1,0 +1,74 @@
+/**
+ * The scenario file: a small world and what befalls it. The format is public; docs/scenarios.md describes it.
+ *
+ * Durations stay in milliseconds here, as people write them; the world counts in microseconds.
+ */
+import type { Command, NodeId, PlainObject } from '../core/index.ts'
+
+export type Pair = readonly [NodeId, NodeId]
+/** A duration in milliseconds: exactly, or anything from the first to the second. */
+export type Span = number | readonly [least: number, most: number]
+
+export type NetworkRule = {
+  readonly from?: NodeId
+  readonly to?: NodeId
+  readonly kind?: string
+  readonly delayMs?: Span
+  readonly drop?: boolean
+}
+
+export type Network = {
+  readonly delayMs: Span
+  readonly loss: number
+  readonly duplicate: number
+  /** Whether each link keeps the order of sending; as the protocol assumes, unless said otherwise. */
+  readonly fifo: boolean
+  readonly rules: readonly NetworkRule[]
+}
+
+export type ScenarioEvent = { readonly atMs: number } & (
+  | { readonly crash: NodeId; readonly afterEffects?: number }
+  | { readonly recover: NodeId }
+  | { readonly partition: readonly (readonly NodeId[])[] }
+  | { readonly heal: 'all' | readonly Pair[] }
+  | { readonly cut: readonly Pair[] }
+  | { readonly cutOneWay: readonly Pair[] }
+  | { readonly links: 'full' | readonly Pair[] }
+  | { readonly slow: readonly Pair[]; readonly delayMs: Span }
+  | { readonly pause: NodeId; readonly forMs: number }
+  | { readonly suspend: NodeId; readonly forMs: number }
+  | { readonly command: Command & { readonly node: NodeId } }
+)
+
+/** One atomic step of a world without time. */
+export type ScheduleStep =
+  | {
+      readonly node: NodeId
+      readonly do: 'deliver'
+      readonly from: NodeId
+      /** Which of the messages in flight from there, oldest first, when links keep no order. */
+      readonly nth?: number
+      readonly crashAfter?: number
+    }
+  | { readonly node: NodeId; readonly do: 'timer'; readonly name: string; readonly crashAfter?: number }
+  | { readonly node: NodeId; readonly do: 'command'; readonly command: Command; readonly crashAfter?: number }
+  | { readonly node: NodeId; readonly do: 'crash' }
+  | { readonly node: NodeId; readonly do: 'recover'; readonly crashAfter?: number }
+  | { readonly node: NodeId; readonly do: 'cut' | 'heal'; readonly peer: NodeId }
+
+export type Scenario = {
+  readonly protocol: string
+  readonly nodes: readonly NodeId[]
+  /** As resolved: every option has its value. */
+  readonly options: PlainObject
+  readonly seed: number
+  readonly links: 'full' | readonly Pair[]
+  readonly network: Network
+  readonly clocks: { readonly driftPpm: number }
+  readonly initial: { readonly leader: NodeId; readonly members: readonly NodeId[] } | null
+  readonly events: readonly ScenarioEvent[]
+  readonly untilMs: number
+  readonly checkpointsMs: readonly number[]
+  /** Replaces time altogether: the world does exactly these steps. */
+  readonly schedule: readonly ScheduleStep[] | null
+}

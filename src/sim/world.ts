@@ -1,0 +1,508 @@
+/**
+ * The timed world: nodes with drifting clocks on a network, driven by one queue of things to come.
+ *
+ * The heart is `#advance`: give a node an input, take the effects it answers with, carry them out in order.
+ * Everything else decides which input comes next. What can be seen from outside goes to `observe`; what
+ * happened in full goes to `record`, when somebody wants it.
+ */
+import {
+  assert,
+  type Definition,
+  type Effect,
+  type Input,
+  type Message,
+  type Micros,
+  microsOf,
+  type NodeId,
+  type Outcome,
+  type Plain,
+  type PlainObject,
+  type Protocol,
+  type Step,
+  strict,
+  unreachable,
+  type View,
+} from '../core/index.ts'
+import type { LossReason, Observation, TraceRecord } from '../trace/index.ts'
+import { Clock } from './clock.ts'
+import { Network } from './network.ts'
+import { EventQueue } from './queue.ts'
+import { Random } from './random.ts'
+import type { Scenario, ScenarioEvent } from './scenario.ts'
+
+export type WorldHooks = {
+  observe(seen: Observation): void
+  /** Null where no trace is wanted: then none is made. */
+  readonly record: ((record: TraceRecord) => void) | null
+}
+
+/** A run that would never end is stopped, and says so. */
+export class RunawayWorld extends Error {
+  override readonly name = 'RunawayWorld'
+}
+
+/** A protocol that keeps taking this many steps within one run is in a storm. */
+const MOST_STEPS = 500_000_000
+
+type Timer = {
+  readonly node: SimNode
+  readonly name: string
+  /** On the node's own clock; NEVER when the timer is not set. */
+  deadline: Micros
+  /** The queue entry that stands for it: true time and number, or NEVER. */
+  queuedFor: Micros
+  entry: number
+}
+
+type SimNode = {
+  readonly index: number
+  readonly id: NodeId
+  readonly protocol: Protocol
+  readonly clock: Clock
+  up: boolean
+  state: Plain
+  stable: Plain
+  view: View | null
+  timers: Map<string, Timer>
+  /** True time until which the process does nothing; 0 when it runs. */
+  stalledUntil: Micros
+  /** Messages that arrived while it did nothing. */
+  backlog: (Pending & { type: 'message' })[]
+  /** Carry out this many effects of the next step that has more, then crash; NEVER when no such crash is due. */
+  crashAfter: number
+}
+
+const NEVER = Number.POSITIVE_INFINITY
+
+/** What an entry in the queue stands for. */
+type Pending =
+  | { readonly type: 'message'; readonly from: SimNode; readonly to: SimNode; readonly body: Message; readonly id: number }
+  | { readonly type: 'timer'; readonly timer: Timer; readonly entry: number }
+  | { readonly type: 'event'; readonly event: ScenarioEvent }
+  | { readonly type: 'resume'; readonly node: SimNode }
+  | { readonly type: 'settle'; readonly disturbance: number }
+
+export class World {
+  readonly #nodes: readonly SimNode[]
+  readonly #byId: ReadonlyMap<NodeId, SimNode>
+  readonly #network: Network
+  readonly #random: Random
+  readonly #queue = new EventQueue()
+  readonly #pending: (Pending | null)[] = []
+  readonly #hooks: WorldHooks
+  readonly #definition: Definition
+  readonly #scenario: Scenario
+  readonly #counted: string[]
+  readonly #counts: number[]
+  #now: Micros = 0
+  #steps = 0
+  #entries = 0
+  #messages = 0
+  #disturbances = 0
+  #settlesAt: Micros = 0
+  #sent: number[] = []
+
+  constructor(definition: Definition, scenario: Scenario, hooks: WorldHooks, strictly: boolean) {
+    this.#definition = definition
+    this.#scenario = scenario
+    this.#hooks = hooks
+    this.#random = new Random(scenario.seed)
+    this.#network = new Network(scenario.nodes, scenario.network, scenario.links, this.#random)
+    this.#counted = [...definition.kinds, ...definition.linkKinds]
+    this.#counts = this.#counted.map(() => 0)
+    this.#nodes = scenario.nodes.map((id, index) => {
+      const protocol = definition.create({ self: id, nodes: scenario.nodes }, scenario.options)
+      const drift = scenario.clocks.driftPpm
+      return {
+        index,
+        id,
+        protocol: strictly ? strict(protocol) : protocol,
+        // No two clocks agree about what time it is.
+        clock: new Clock(this.#random.integer(1, 3_600_000_000), (this.#random.fraction() * 2 - 1) * drift),
+        up: false,
+        state: null,
+        stable: null,
+        view: null,
+        timers: new Map(),
+        stalledUntil: 0,
+        backlog: [],
+        crashAfter: NEVER,
+      }
+    })
+    this.#byId = new Map(this.#nodes.map((node) => [node.id, node]))
+    for (const event of scenario.events) this.#push(microsOf(event.atMs), { type: 'event', event })
+    for (const node of this.#nodes) {
+      const { initial } = scenario
+      const settledOn = initial?.members.includes(node.id) === true ? initial : null
+      this.#boot(node, settledOn)
+    }
+    this.#disturbed()
+  }
+
+  get steps(): number {
+    return this.#steps
+  }
+
+  /** Messages sent so far, of each kind. */
+  sentOf(kind: string): number {
+    const index = this.#counted.indexOf(kind)
+    return index < 0 ? 0 : (this.#counts[index] as number)
+  }
+
+  /** How a node stands at this moment; null while it is down. */
+  standing(id: NodeId): { readonly view: View; readonly until: Micros | null } | null {
+    const node = this.#node(id)
+    if (!node.up) return null
+    const view = node.protocol.view(node.state, node.clock.at(this.#now))
+    return { view, until: this.#trueUntil(node, view) }
+  }
+
+  /** Lets everything happen that is due up to `until` (true time), inclusive. */
+  run(until: Micros): void {
+    const queue = this.#queue
+    while (queue.size > 0 && queue.nextTime <= until) {
+      this.#now = queue.nextTime
+      const slot = queue.pop()
+      const pending = this.#pending[slot] as Pending
+      this.#pending[slot] = null
+      this.#happen(pending)
+      if (this.#steps > MOST_STEPS) {
+        throw new RunawayWorld(`stopped after ${MOST_STEPS} steps at ${this.#now / 1000} ms: the nodes storm`)
+      }
+    }
+    this.#now = until
+  }
+
+  /**
+   * Ends the run: what is promised of the settled system must hold at its end too, if it had the time to settle
+   * or nothing is left to happen.
+   */
+  finish(): void {
+    if (this.#now >= this.#settlesAt || this.#nothingIsLeft()) this.#settled()
+  }
+
+  #nothingIsLeft(): boolean {
+    return this.#pending.every(
+      (pending) =>
+        pending === null ||
+        pending.type === 'settle' ||
+        (pending.type === 'timer' && (pending.timer.entry !== pending.entry || pending.timer.deadline === NEVER)),
+    )
+  }
+
+  #happen(pending: Pending): void {
+    switch (pending.type) {
+      case 'message':
+        this.#deliver(pending)
+        break
+      case 'timer':
+        this.#expire(pending)
+        break
+      case 'event':
+        this.#disturb(pending.event)
+        this.#disturbed()
+        break
+      case 'resume':
+        this.#resume(pending.node)
+        break
+      case 'settle':
+        if (pending.disturbance === this.#disturbances) this.#settled()
+        break
+      default:
+        unreachable(pending)
+    }
+  }
+
+  #deliver(pending: Pending & { type: 'message' }): void {
+    const { to, from, body, id } = pending
+    if (to.stalledUntil > this.#now) {
+      to.backlog.push(pending)
+      return
+    }
+    if (!to.up) {
+      this.#lose(id, 'down')
+      return
+    }
+    this.#advance(to, { type: 'message', from: from.id, body, receipt: null }, id)
+  }
+
+  #expire(pending: Pending & { type: 'timer' }): void {
+    const { timer, entry } = pending
+    if (timer.entry !== entry) return
+    timer.queuedFor = NEVER
+    if (timer.deadline === NEVER) return
+    const { node } = timer
+    const due = Math.max(node.clock.whenShows(timer.deadline), node.stalledUntil)
+    if (due > this.#now) {
+      this.#queueTimer(timer, due)
+      return
+    }
+    timer.deadline = NEVER
+    this.#advance(node, { type: 'timer', name: timer.name }, null)
+  }
+
+  /** Gives a node an input and carries out what it answers with. */
+  #advance(node: SimNode, input: Input, message: number | null): void {
+    const now = node.clock.at(this.#now)
+    const before = node.state
+    const next = node.protocol.step(before, input, now)
+    this.#steps += 1
+    node.state = next.state
+    const cutAfter = this.#carryOut(node, next)
+    const view = next.state === before ? null : this.#look(node, now)
+    if (this.#hooks.record !== null) {
+      this.#hooks.record({
+        type: 'step',
+        at: this.#now,
+        node: node.id,
+        now,
+        input,
+        message,
+        effects: next.effects,
+        sent: this.#sent,
+        cutAfter,
+        view,
+      })
+    }
+    this.#outlook(node, next.effects, view, cutAfter)
+  }
+
+  #boot(node: SimNode, settledOn: Outcome | null): void {
+    const now = node.clock.at(this.#now)
+    const { stable } = node
+    const { protocol } = node
+    const next =
+      settledOn === null || protocol.settled === undefined
+        ? protocol.start(stable, now)
+        : protocol.settled(settledOn, now)
+    node.up = true
+    node.view = null
+    node.state = next.state
+    this.#steps += 1
+    this.#hooks.observe({ type: 'up', at: this.#now, node: node.id })
+    const cutAfter = this.#carryOut(node, next)
+    const view = this.#look(node, now)
+    this.#hooks.record?.({
+      type: 'start',
+      at: this.#now,
+      node: node.id,
+      now,
+      stable,
+      settledOn,
+      effects: next.effects,
+      sent: this.#sent,
+      cutAfter,
+      view,
+    })
+    this.#outlook(node, next.effects, view, cutAfter)
+  }
+
+  /** Carries effects out in order; says after how many the node crashed, or null when it did all of them. */
+  #carryOut(node: SimNode, { effects }: Step<Plain>): number | null {
+    if (this.#hooks.record !== null) this.#sent = []
+    if (effects.length === 0) return null
+    const crashes = effects.length > node.crashAfter
+    const end = crashes ? node.crashAfter : effects.length
+    for (let index = 0; index < end; index++) this.#perform(node, effects[index] as Effect)
+    return crashes ? end : null
+  }
+
+  #perform(node: SimNode, effect: Effect): void {
+    switch (effect.type) {
+      case 'send':
+        this.#send(node, effect.to, effect.body)
+        break
+      case 'setTimer':
+        this.#setTimer(node, effect.name, effect.at)
+        break
+      case 'stopTimer':
+        this.#stopTimer(node, effect.name)
+        break
+      case 'persist':
+        node.stable = effect.stable
+        break
+      case 'output':
+        break
+      case 'register':
+        assert(false, 'this world has no shared registers')
+        break
+      default:
+        unreachable(effect)
+    }
+  }
+
+  /** Tells observers what they can see of a step, and lets a crash fall that was due in the middle of it. */
+  #outlook(node: SimNode, effects: readonly Effect[], view: View | null, cutAfter: number | null): void {
+    const { observe } = this.#hooks
+    const shown = cutAfter ?? effects.length
+    for (let index = 0; index < shown; index++) {
+      const effect = effects[index] as Effect
+      if (effect.type === 'output') observe({ type: 'output', at: this.#now, node: node.id, event: effect.event })
+    }
+    if (cutAfter !== null) this.#crash(node)
+    else if (view !== null) {
+      observe({ type: 'view', at: this.#now, node: node.id, view, until: this.#trueUntil(node, view) })
+    }
+  }
+
+  /** What the node now answers when asked, or null when that is what it answered before. */
+  #look(node: SimNode, now: Micros): View | null {
+    const view = node.protocol.view(node.state, now)
+    const was = node.view
+    if (was !== null && sameView(was, view)) return null
+    node.view = view
+    return view
+  }
+
+  #trueUntil(node: SimNode, view: View): Micros | null {
+    return view.until === null ? null : node.clock.whenShows(view.until)
+  }
+
+  #send(from: SimNode, to: NodeId, body: Message): void {
+    const target = this.#node(to)
+    const id = this.#messages++
+    const kind = this.#counted.indexOf(body.kind)
+    assert(kind >= 0, `message kind "${body.kind}" is not declared by the protocol`)
+    this.#counts[kind] = (this.#counts[kind] as number) + 1
+    if (this.#hooks.record !== null) this.#sent.push(id)
+    const why = this.#network.lossOf(from.index, target.index, body)
+    if (why !== null) {
+      this.#lose(id, why)
+      return
+    }
+    const copies = this.#network.duplicates() ? 2 : 1
+    for (let copy = 0; copy < copies; copy++) {
+      const arrival = this.#network.arrivalOf(from.index, target.index, body, this.#now)
+      this.#push(arrival, { type: 'message', from, to: target, body, id })
+    }
+  }
+
+  #lose(message: number, why: LossReason): void {
+    this.#hooks.record?.({ type: 'lost', at: this.#now, message, why })
+  }
+
+  #setTimer(node: SimNode, name: string, at: Micros | readonly [Micros, Micros]): void {
+    const deadline = typeof at === 'number' ? at : this.#random.integer(at[0], at[1])
+    let timer = node.timers.get(name)
+    if (timer === undefined) {
+      timer = { node, name, deadline: NEVER, queuedFor: NEVER, entry: -1 }
+      node.timers.set(name, timer)
+    }
+    timer.deadline = deadline
+    // A timer that is moved on keeps its entry in the queue and is looked at again when that comes up.
+    const due = Math.max(node.clock.whenShows(deadline), this.#now)
+    if (due < timer.queuedFor) this.#queueTimer(timer, due)
+  }
+
+  #stopTimer(node: SimNode, name: string): void {
+    const timer = node.timers.get(name)
+    if (timer !== undefined) timer.deadline = NEVER
+  }
+
+  #queueTimer(timer: Timer, due: Micros): void {
+    timer.queuedFor = due
+    timer.entry = this.#entries++
+    this.#push(due, { type: 'timer', timer, entry: timer.entry })
+  }
+
+  #disturb(event: ScenarioEvent): void {
+    const { atMs: _atMs, ...shown } = event
+    this.#hooks.record?.({ type: 'world', at: this.#now, event: shown as PlainObject })
+    if ('crash' in event) {
+      const node = this.#node(event.crash)
+      if (event.afterEffects === undefined) this.#crash(node)
+      else node.crashAfter = event.afterEffects
+    } else if ('recover' in event) {
+      const node = this.#node(event.recover)
+      if (!node.up) this.#boot(node, null)
+    } else if ('partition' in event) this.#network.partition(event.partition)
+    else if ('heal' in event) this.#network.heal(event.heal)
+    else if ('cut' in event) this.#network.cut(event.cut, false)
+    else if ('cutOneWay' in event) this.#network.cut(event.cutOneWay, true)
+    else if ('links' in event) this.#network.replace(event.links)
+    else if ('slow' in event) this.#network.slow(event.slow, event.delayMs)
+    else if ('pause' in event) this.#stall(this.#node(event.pause), microsOf(event.forMs), false)
+    else if ('suspend' in event) this.#stall(this.#node(event.suspend), microsOf(event.forMs), true)
+    else {
+      const { node: id, ...command } = event.command
+      const node = this.#node(id)
+      if (node.up) this.#advance(node, { type: 'command', command }, null)
+    }
+  }
+
+  #crash(node: SimNode): void {
+    node.crashAfter = NEVER
+    if (!node.up) return
+    node.up = false
+    node.state = null
+    node.view = null
+    node.stalledUntil = 0
+    for (const { id } of node.backlog) this.#lose(id, 'down')
+    node.backlog = []
+    for (const timer of node.timers.values()) timer.entry = -1
+    node.timers = new Map()
+    this.#hooks.observe({ type: 'down', at: this.#now, node: node.id })
+  }
+
+  /** The process stands still; with `clockToo` its clock does as well. What is due meanwhile waits: timers first. */
+  #stall(node: SimNode, length: Micros, clockToo: boolean): void {
+    if (!node.up) return
+    const until = this.#now + length
+    if (clockToo) node.clock.stop(this.#now, until)
+    if (until <= node.stalledUntil) return
+    node.stalledUntil = until
+    this.#push(until, { type: 'resume', node })
+  }
+
+  /** Timers that fell due meanwhile are in the queue already: as in a real process they come before the messages. */
+  #resume(node: SimNode): void {
+    if (node.stalledUntil > this.#now) return
+    node.stalledUntil = 0
+    for (const message of node.backlog) this.#push(this.#now, message)
+    node.backlog = []
+    this.#disturbed()
+  }
+
+  #disturbed(): void {
+    this.#disturbances += 1
+    const { options, nodes } = this.#scenario
+    const settling = this.#definition.settlesWithin(options, this.#network.longestDelay, nodes.length)
+    this.#settlesAt = this.#now + settling
+    this.#push(this.#settlesAt, { type: 'settle', disturbance: this.#disturbances })
+  }
+
+  #settled(): void {
+    const living = this.#nodes.filter(({ up }) => up)
+    if (living.some((node) => node.stalledUntil > this.#now || this.#isOwedNews(node))) return
+    const connected = this.#network.connected(living.map(({ index }) => index))
+    this.#hooks.observe({ type: 'settled', at: this.#now, connected })
+  }
+
+  #isOwedNews(node: SimNode): boolean {
+    const identity = { self: node.id, nodes: this.#scenario.nodes }
+    return this.#definition
+      .stimuli(node.state, identity, this.#scenario.options)
+      .some(({ whenDown }) => whenDown === null || !this.#node(whenDown).up)
+  }
+
+  #push(time: Micros, pending: Pending): void {
+    this.#pending[this.#queue.push(time)] = pending
+  }
+
+  #node(id: NodeId): SimNode {
+    const node = this.#byId.get(id)
+    assert(node !== undefined, `there is no node ${id}`)
+    return node
+  }
+}
+
+function sameView(a: View, b: View): boolean {
+  return (
+    a.role === b.role &&
+    a.leader === b.leader &&
+    a.token === b.token &&
+    a.until === b.until &&
+    a.members === b.members &&
+    a.detail === b.detail
+  )
+}

@@ -1,0 +1,6 @@
+export * from './diff.ts'
+export * from './ndjson.ts'
+export * from './observation.ts'
+export * from './records.ts'
+export * from './replay.ts'
+export * from './transcript.ts'

@@ -1,0 +1,24 @@
+/**
+ * What can be seen of a run from outside, and so all that a specification may speak of.
+ *
+ * `at` is true time, the world's own; no node knows it. Worlds without time (the explorer) leave it at 0.
+ */
+import type { Micros, NodeId, Output, View } from '../core/index.ts'
+
+/** Which pairs of living nodes can talk, both ways; `full` when all can. */
+export type Connected = 'full' | readonly (readonly [NodeId, NodeId])[]
+
+export type Observation =
+  /** What a node answers when asked has changed. `until` is the end of its lease in true time. */
+  | {
+      readonly type: 'view'
+      readonly at: Micros
+      readonly node: NodeId
+      readonly view: View
+      readonly until: Micros | null
+    }
+  | { readonly type: 'output'; readonly at: Micros; readonly node: NodeId; readonly event: Output }
+  | { readonly type: 'up'; readonly at: Micros; readonly node: NodeId }
+  | { readonly type: 'down'; readonly at: Micros; readonly node: NodeId }
+  /** Enough time without a disturbance: what is promised of the settled system must hold now. */
+  | { readonly type: 'settled'; readonly at: Micros; readonly connected: Connected }

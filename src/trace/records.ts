@@ -1,0 +1,39 @@
+/**
+ * The trace: everything that happened in a run, one JSON object a line, the first line saying whose run it was.
+ *
+ * A record of a step holds the input and the local time that the protocol was given and the effects that it
+ * answered with, so a trace can be run again through the same code (replay.ts), whoever wrote it.
+ */
+import type { Effect, Input, Micros, NodeId, Outcome, Plain, PlainObject, View } from '../core/index.ts'
+
+export type TraceHeader = {
+  readonly trace: 1
+  readonly protocol: string
+  readonly nodes: readonly NodeId[]
+  readonly options: PlainObject
+  readonly seed: number
+}
+
+/** What every step has: when, whose, the node's own clock, what it asked, and what it then answered when asked. */
+type Turn = {
+  /** True time. */
+  readonly at: Micros
+  readonly node: NodeId
+  /** The node's own clock. */
+  readonly now: Micros
+  readonly effects: readonly Effect[]
+  /** The numbers of the messages that its `send` effects became, in order. */
+  readonly sent: readonly number[]
+  /** How many effects were carried out before a crash, or null when all were. */
+  readonly cutAfter: number | null
+  /** What the node answers from now on, or null when that is what it was. */
+  readonly view: View | null
+}
+
+export type TraceRecord =
+  | (Turn & { readonly type: 'start'; readonly stable: Plain; readonly settledOn: Outcome | null })
+  | (Turn & { readonly type: 'step'; readonly input: Input; readonly message: number | null })
+  | { readonly type: 'world'; readonly at: Micros; readonly event: PlainObject }
+  | { readonly type: 'lost'; readonly at: Micros; readonly message: number; readonly why: LossReason }
+
+export type LossReason = 'chance' | 'cut' | 'rule' | 'down'

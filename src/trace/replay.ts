@@ -1,0 +1,69 @@
+/**
+ * Runs a recorded trace again through the pure code and compares effect by effect. A difference means that the
+ * code has changed since, that the recording is damaged, or that a step depended on something outside itself.
+ */
+import {
+  canonical,
+  type Definition,
+  type Effect,
+  type NodeId,
+  type Plain,
+  type Protocol,
+  type Step,
+} from '../core/index.ts'
+import { BadTrace, type Trace } from './ndjson.ts'
+import type { TraceRecord } from './records.ts'
+
+export type Replay = {
+  readonly steps: number
+  /** The first step that went differently, or null when all effects were identical. */
+  readonly difference: ReplayDifference | null
+}
+
+export type ReplayDifference = {
+  /** Counted as in the file: the header is line 1. */
+  readonly line: number
+  readonly node: NodeId
+  readonly recorded: readonly Effect[]
+  readonly replayed: readonly Effect[]
+}
+
+export function replay({ header, records }: Trace, definition: Definition): Replay {
+  const protocols = new Map<NodeId, Protocol>()
+  const states = new Map<NodeId, Plain>()
+  for (const self of header.nodes) {
+    protocols.set(self, definition.create({ self, nodes: header.nodes }, header.options))
+  }
+  let steps = 0
+  for (const [index, record] of records.entries()) {
+    if (record.type !== 'start' && record.type !== 'step') continue
+    const line = index + 2
+    const protocol = protocols.get(record.node)
+    if (protocol === undefined) throw new BadTrace(`line ${line}: node ${record.node} is not in the header`)
+    const next = again(protocol, record, states.get(record.node) ?? null, line)
+    steps += 1
+    if (canonical(next.effects) !== canonical(record.effects)) {
+      const difference = { line, node: record.node, recorded: record.effects, replayed: next.effects }
+      return { steps, difference }
+    }
+    states.set(record.node, next.state)
+  }
+  return { steps, difference: null }
+}
+
+function again(
+  protocol: Protocol,
+  record: TraceRecord & { type: 'start' | 'step' },
+  state: Plain,
+  line: number,
+): Step<Plain> {
+  if (record.type === 'step') {
+    if (state === null) throw new BadTrace(`line ${line}: node ${record.node} steps before it has started`)
+    return protocol.step(state, record.input, record.now)
+  }
+  if (record.settledOn === null) return protocol.start(record.stable, record.now)
+  if (protocol.settled === undefined) {
+    throw new BadTrace(`line ${line}: this protocol cannot begin settled`)
+  }
+  return protocol.settled(record.settledOn, record.now)
+}

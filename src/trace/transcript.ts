@@ -1,0 +1,89 @@
+/** A trace told as a story: a line for each thing that a person would want to know. */
+import { type Effect, type Input, type Message, msOf, type NodeId, type PlainObject, type View } from '../core/index.ts'
+import type { TraceRecord } from './records.ts'
+
+export type TranscriptOptions = {
+  /** The protocol's own messages; those of the layers below are left out unless they changed something. */
+  readonly kinds: readonly string[]
+  /** Everything, heartbeats too. */
+  readonly all: boolean
+}
+
+/** The line for a record, or null where there is nothing to tell. */
+export function transcriptLine(record: TraceRecord, { kinds, all }: TranscriptOptions): string | null {
+  const time = `${msOf(record.at).toFixed(3).padStart(12)} ms  `
+  switch (record.type) {
+    case 'world':
+      return `${time}-- ${worldEvent(record.event)} --`
+    case 'lost':
+      return all ? `${time}message ${record.message} is lost (${record.why})` : null
+    case 'start':
+    case 'step': {
+      const did = deeds(record.effects, record.view, all ? null : kinds)
+      const cut = record.cutAfter === null ? '' : ` -- and crashes after ${record.cutAfter} of its effects`
+      const quiet = did === '' && cut === ''
+      if (quiet && !all && (record.type === 'start' || isBackground(record.input, kinds))) return null
+      const cause = record.type === 'start' ? 'starts' : happened(record.input)
+      return `${time}${record.node} ${cause}${did === '' ? '' : `: ${did}`}${cut}`
+    }
+    default:
+      return record satisfies never
+  }
+}
+
+function isBackground(input: Input, kinds: readonly string[]): boolean {
+  return input.type === 'message' ? !kinds.includes(input.body.kind) : input.type === 'timer'
+}
+
+function happened(input: Input): string {
+  switch (input.type) {
+    case 'message':
+      return `gets ${messageText(input.body)} from ${input.from}`
+    case 'timer':
+      return `timer ${input.name}`
+    case 'link':
+      return `sees the link to ${input.peer} ${input.up ? 'up' : 'down'}`
+    case 'register':
+      return `register ${input.call.op} ${input.outcome}`
+    case 'command':
+      return `is told: ${input.command.do}${fieldsText(input.command, 'do')}`
+    default:
+      return input satisfies never
+  }
+}
+
+function deeds(effects: readonly Effect[], view: View | null, kinds: readonly string[] | null): string {
+  const parts: string[] = []
+  const sends = new Map<string, NodeId[]>()
+  for (const effect of effects) {
+    if (effect.type === 'persist') parts.push('persists')
+    if (effect.type !== 'send' || (kinds !== null && !kinds.includes(effect.body.kind))) continue
+    const text = messageText(effect.body)
+    sends.set(text, [...(sends.get(text) ?? []), effect.to])
+  }
+  for (const [text, to] of sends) parts.push(`${text} to ${to.join(', ')}`)
+  if (view !== null) parts.push(belief(view))
+  return parts.join('; ')
+}
+
+function belief(view: View): string {
+  if (view.role === 'leader') return view.token === null ? 'LEADS' : `LEADS with token ${view.token}`
+  if (view.leader !== null) return `follows ${view.leader}`
+  return view.role === 'candidate' ? 'has no leader' : `is ${view.role}`
+}
+
+function messageText(body: Message): string {
+  return `${body.kind}${fieldsText(body, 'kind')}`
+}
+
+function fieldsText(object: PlainObject, except: string): string {
+  const fields = Object.entries(object).filter(([field]) => field !== except)
+  if (fields.length === 0) return ''
+  return `(${fields.map(([field, value]) => `${field} ${JSON.stringify(value)}`).join(', ')})`
+}
+
+function worldEvent(event: PlainObject): string {
+  return Object.entries(event)
+    .map(([field, value]) => `${field} ${JSON.stringify(value)}`)
+    .join(', ')
+}
