@@ -24,21 +24,89 @@ export class Interner<T extends Plain> {
   }
 }
 
+/** The same for lists of small numbers, which need no canonical text. */
+export class ListInterner {
+  readonly #idOf = new Map<string, number>()
+  readonly #lists: (readonly number[])[] = []
+
+  get size(): number {
+    return this.#lists.length
+  }
+
+  idOf(list: readonly number[]): number {
+    const text = list.join(' ')
+    const known = this.#idOf.get(text)
+    if (known !== undefined) return known
+    const id = this.#lists.length
+    this.#idOf.set(text, id)
+    this.#lists.push(list)
+    return id
+  }
+
+  listOf(id: number): readonly number[] {
+    return this.#lists[id] as readonly number[]
+  }
+}
+
 const EMPTY = -1
 
-/** A map from pairs of small numbers to small numbers, in flat arrays: the memory of what has been worked out. */
-export class PairTable {
-  #size = 0
-  #mask: number
-  #entries: Int32Array
+/** The largest table that is kept as a plain rectangle: 16 MB. */
+const MOST_DENSE = 1 << 22
 
-  constructor(capacity = 256) {
-    this.#mask = capacity - 1
-    this.#entries = new Int32Array(capacity * 3).fill(EMPTY)
-  }
+/**
+ * A map from pairs of small numbers to numbers other than -1: the memory of what has been worked out.
+ *
+ * While the numbers are small it is a rectangle, read without any hashing; when that would grow too large it
+ * becomes a hash table.
+ */
+export class PairTable {
+  #dense: Int32Array | null = new Int32Array(1 << 10).fill(EMPTY)
+  /** A row of the rectangle has 2^bits places. */
+  #bits = 3
+  #size = 0
+  #mask = 0
+  #entries = new Int32Array(0)
 
   /** The value for a pair, or -1 when there is none. */
   get(a: number, b: number): number {
+    const dense = this.#dense
+    if (dense === null) return this.#sparseGet(a, b)
+    if (b >>> this.#bits !== 0) return EMPTY
+    const place = (a << this.#bits) | b
+    return place < dense.length ? (dense[place] as number) : EMPTY
+  }
+
+  set(a: number, b: number, value: number): void {
+    if (this.#dense !== null) this.#makeRoom(a, b)
+    if (this.#dense !== null) this.#dense[(a << this.#bits) | b] = value
+    else this.#sparseSet(a, b, value)
+  }
+
+  /** Widens the rectangle until it holds the pair, or gives it up. */
+  #makeRoom(a: number, b: number): void {
+    const old = this.#dense as Int32Array
+    const oldBits = this.#bits
+    let bits = oldBits
+    while (b >>> bits !== 0) bits += 1
+    let { length } = old
+    while ((a + 1) * 2 ** bits > length || (old.length / 2 ** oldBits) * 2 ** bits > length) length *= 2
+    if (bits === oldBits && length === old.length) return
+    if (length > MOST_DENSE) {
+      this.#dense = null
+      this.#mask = 1023
+      this.#entries = new Int32Array(1024 * 3).fill(EMPTY)
+      eachPair(old, oldBits, (x, y, value) => this.#sparseSet(x, y, value))
+      return
+    }
+    const dense = new Int32Array(length).fill(EMPTY)
+    eachPair(old, oldBits, (x, y, value) => {
+      dense[(x << bits) | y] = value
+    })
+    this.#dense = dense
+    this.#bits = bits
+  }
+
+  #sparseGet(a: number, b: number): number {
     const entries = this.#entries
     const mask = this.#mask
     let at = hashPair(a, b) & mask
@@ -51,8 +119,8 @@ export class PairTable {
     }
   }
 
-  set(a: number, b: number, value: number): void {
-    if (this.#size * 2 > this.#mask) this.#grow()
+  #sparseSet(a: number, b: number, value: number): void {
+    if (this.#size * 2 > this.#mask) this.#growSparse()
     this.#size += 1
     this.#put(a, b, value)
   }
@@ -65,13 +133,25 @@ export class PairTable {
     this.#entries[at * 3 + 2] = value
   }
 
-  #grow(): void {
+  #growSparse(): void {
     const old = this.#entries
     this.#mask = this.#mask * 2 + 1
     this.#entries = new Int32Array((this.#mask + 1) * 3).fill(EMPTY)
     for (let base = 0; base < old.length; base += 3) {
-      if (old[base] !== EMPTY) this.#put(old[base] as number, old[base + 1] as number, old[base + 2] as number)
+      if (old[base] !== EMPTY)
+        this.#put(old[base] as number, old[base + 1] as number, old[base + 2] as number)
     }
+  }
+}
+
+function eachPair(
+  dense: Int32Array,
+  bits: number,
+  visit: (a: number, b: number, value: number) => void,
+): void {
+  for (let place = 0; place < dense.length; place++) {
+    const value = dense[place] as number
+    if (value !== EMPTY) visit(place >>> bits, place & ((1 << bits) - 1), value)
   }
 }
 

@@ -1,39 +1,46 @@
 /**
- * A small world as rows of integers, and all that can happen next.
+ * A small world as a row of integers, and all that can happen next.
  *
- * Every node's local state, every inbox, the monitor's memory and what is left of the fault budget are interned
- * to small numbers; a world is one row of them. The protocol's own, readable code runs once for each distinct
- * (local state, input); what it did is remembered as a `Reaction`, and from then on a transition is a few table
- * lookups. The rules are those of the world without time in sim/still.ts, which the tests compare against.
+ * Every node's local state, every inbox, the monitor's memory and what is left of the fault budget are interned to
+ * small numbers, each by the file of its name; a world is one row of them, and a transition is a few table lookups.
+ * The rules are those of the world without time in sim/still.ts, against which the tests compare.
  *
- * Columns: a slot a node, an inbox a node, the monitor, the environment (budget and cut links).
+ * Columns: a slot a node, an inbox a node, the monitor, the environment.
  */
-import type {
-  Command,
-  Definition,
-  Input,
-  Message,
-  NodeId,
-  Outcome,
-  Plain,
-  PlainObject,
-} from '../core/index.ts'
-import { canonical, present } from '../core/index.ts'
-import {
-  append,
-  type Budget,
-  connectedPairs,
-  deliverable,
-  flipped,
-  isCut,
-  type ScheduleStep,
-  type Slot,
-  type SlotStep,
-  StillRules,
-} from '../sim/index.ts'
-import type { Monitor, MonitorMemory } from '../specs/index.ts'
+import { type Definition, type NodeId, type Outcome, type PlainObject, present } from '../core/index.ts'
+import { type Budget, connectedPairs, type ScheduleStep, StillRules } from '../sim/index.ts'
+import type { Monitor } from '../specs/index.ts'
 import type { Observation } from '../trace/index.ts'
-import { Interner, PairTable } from './intern.ts'
+import {
+  type Batch,
+  COMMAND,
+  CRASHING,
+  DELIVER,
+  type Deed,
+  FLIP,
+  RECOVERY,
+  TIMER,
+  type What,
+} from './batch.ts'
+import { Environments, type Flip, type Outlook } from './environments.ts'
+import { EMPTY_INBOX, Inboxes } from './inboxes.ts'
+import { Interner } from './intern.ts'
+import { Judge, type Violation } from './judge.ts'
+import {
+  CRASH,
+  CRASH_AFTER,
+  CUTS,
+  EVENTS,
+  NEXT,
+  REACTION,
+  RECOVER,
+  Reactions,
+  SENDS,
+  SLOT,
+  STIMULI,
+  TIMERS,
+  UP,
+} from './reactions.ts'
 
 export type ModelSettings = {
   readonly definition: Definition
@@ -47,226 +54,142 @@ export type ModelSettings = {
   readonly monitor: Monitor
 }
 
-/** What a node does on an input, in numbers. */
-type Reaction = {
-  readonly next: number
-  /** Receiver and message, in turn. */
-  readonly sends: Int32Array
-  readonly events: Int32Array
-  /** The same, cut short by a crash after some of its effects. */
-  readonly cuts: readonly CutReaction[]
-}
-type CutReaction = Reaction & { readonly crashAfter: number }
-
-type CompiledSlot = {
-  readonly up: boolean
-  readonly timers: readonly { readonly name: string; readonly reaction: Reaction }[]
-  readonly stimuli: readonly {
-    readonly command: Command
-    /** Place of the peer that must be down, or -1. */
-    readonly whenDown: number
-    readonly reaction: Reaction
-  }[]
-  readonly crash: Reaction | null
-  readonly recover: Reaction | null
-}
-
-type CompiledInbox = {
-  readonly choices: readonly {
-    readonly message: number
-    readonly from: number
-    readonly nth: number
-    readonly rest: number
-  }[]
-}
-
-type Environment = Budget & { readonly cut: readonly (readonly [number, number])[] }
-
-type CompiledEnvironment = {
-  /** The environment after a crash, a recovery, a flip of each pair; -1 where the budget is used up. */
-  readonly crashed: number
-  readonly recovered: number
-  readonly flips: readonly { readonly a: number; readonly b: number; readonly cutting: boolean; readonly next: number }[]
-  /** 1 where a link is cut, by sender and receiver. */
-  readonly cut: Uint8Array
-  readonly anyCut: boolean
-  readonly cutId: number
-}
-
-export type Violation = { readonly spec: string; readonly why: string }
-
-/** Takes successors: rows are read from `row` at once; what was done is said in numbers (see `Model.describe`). */
-export type Sink = {
-  take(row: Int32Array, deed: Deed, node: number, choice: number, crashAfter: number): void
-  /** Given instead of the row when taking that step violates a specification. */
-  violation(violation: Violation, deed: Deed, node: number, choice: number, crashAfter: number): void
-}
-
-export const Deeds = ['deliver', 'timer', 'command', 'crash', 'recover', 'flip'] as const
-const DELIVER = 0
-const TIMER = 1
-const COMMAND = 2
-const CRASH = 3
-const RECOVER = 4
-const FLIP = 5
-export type Deed = 0 | 1 | 2 | 3 | 4 | 5
-
-/** Deeds from here on are faults: not something that is bound to happen. */
-export const FIRST_FAULT: Deed = CRASH
-
-const NO_CUTS: readonly CutReaction[] = []
-
 export class Model {
   readonly columns: number
-  /** How often protocol code was run. */
-  runs = 0
-  readonly goalCounts: number[]
-  readonly judgedCounts: number[]
+  readonly judge: Judge
   readonly #settings: ModelSettings
   readonly #rules: StillRules
   readonly #count: number
-  readonly #slots: readonly Interner<Slot>[]
-  readonly #compiled: (CompiledSlot | undefined)[][]
-  readonly #messages = new Interner<{ from: number; body: Message }>()
-  readonly #inboxes = new Interner<readonly number[]>()
-  readonly #compiledInboxes: (CompiledInbox | undefined)[] = []
-  readonly #appended = new PairTable()
-  readonly #deliveries: readonly PairTable[]
-  readonly #reactions: Reaction[] = []
   readonly #events = new Interner<Observation>()
-  readonly #memories = new Interner<MonitorMemory>()
-  readonly #judged = new PairTable()
-  readonly #violations: Violation[] = []
-  readonly #environments = new Interner<Environment>()
-  readonly #compiledEnvironments: (CompiledEnvironment | undefined)[] = []
-  readonly #cuts = new Interner<Plain>()
+  readonly #inboxes: Inboxes
+  readonly #reactions: Reactions
+  readonly #environments: Environments
   readonly #settledEvents = new Map<number, number>()
-  readonly #scratch: Int32Array
 
   constructor(settings: ModelSettings) {
-    const { nodes, monitor } = settings
+    const { nodes, definition, options, order, monitor } = settings
     this.#settings = settings
-    this.#rules = new StillRules(settings.definition, nodes, settings.options, settings.order)
     this.#count = nodes.length
     this.columns = nodes.length * 2 + 2
-    this.#scratch = new Int32Array(this.columns)
-    this.#slots = nodes.map(() => new Interner<Slot>())
-    this.#compiled = nodes.map(() => [])
-    this.#deliveries = nodes.map(() => new PairTable())
-    this.goalCounts = monitor.goals.map(() => 0)
-    this.judgedCounts = monitor.specs.map(() => 0)
+    this.#rules = new StillRules(definition, nodes, options, order)
+    this.#inboxes = new Inboxes(order)
+    this.#reactions = new Reactions(this.#rules, this.#inboxes, this.#events)
+    this.#environments = new Environments(nodes.length)
+    this.judge = new Judge(monitor, this.#events)
   }
 
-  /** The greatest number that any column may hold so far. */
+  /** How often protocol code was run. */
+  get runs(): number {
+    return this.#reactions.runs
+  }
+
+  /** No column holds a number above this, so far. */
   get largest(): number {
-    const slots = this.#slots.reduce((most, { size }) => Math.max(most, size), 0)
-    return Math.max(slots, this.#inboxes.size, this.#memories.size, this.#environments.size)
+    return Math.max(this.#reactions.size, this.#inboxes.size, this.judge.size, this.#environments.size)
   }
 
   begin(): { readonly row: Int32Array; readonly violation: Violation | null } {
-    const { initial, budget, monitor } = this.#settings
-    let memory = this.#memories.idOf(monitor.begin())
+    let memory = this.judge.begin()
     let violation: Violation | null = null
-    const world = this.#rules.begin(initial, (seen) => {
-      const next = this.#monitored(memory, this.#events.idOf(seen))
-      if (next < 0) violation ??= this.#violations[-next - 2] ?? null
+    const world = this.#rules.begin(this.#settings.initial, (seen) => {
+      const next = this.judge.next(memory, this.#events.idOf(seen))
+      if (next < 0) violation ??= this.judge.violation(next)
       else memory = next
     })
-    const row = new Int32Array(this.columns)
-    for (const [index, slot] of world.slots.entries()) row[index] = this.#slotId(index, slot)
-    for (const [index, inbox] of world.inboxes.entries()) {
-      row[this.#count + index] = this.#inboxes.idOf(inbox.map((message) => this.#messages.idOf(message)))
-    }
-    row[this.#count * 2] = memory
-    row[this.#count * 2 + 1] = this.#environments.idOf({ ...budget, cut: [] })
+    const inboxes = world.inboxes.map((inbox) =>
+      inbox.reduce(
+        (id, { from, body }) => this.#inboxes.append(id, this.#inboxes.messageId(from, body)),
+        EMPTY_INBOX,
+      ),
+    )
+    const row = Int32Array.from([
+      ...world.slots.map((slot, node) => this.#reactions.slotId(node, slot)),
+      ...inboxes,
+      memory,
+      this.#environments.idOf({ ...this.#settings.budget, cut: [] }),
+    ])
     return { row, violation }
   }
 
-  /** Hands every successor of a world to the sink. False when nothing but faults could still happen. */
-  expand(row: Int32Array, sink: Sink): boolean {
+  /** Puts every successor of a world into the batch. False when nothing but faults can still happen. */
+  expand(row: Int32Array, into: Batch): boolean {
     const n = this.#count
-    const environment = this.#environment(row[n * 2 + 1] as number)
+    const outlook = this.#environments.outlook(row[n * 2 + 1] as number)
     const quiet = this.#isQuiet(row)
     const timersMayFire = quiet || this.#settings.timers === 'any'
     let busy = !quiet
     for (let node = 0; node < n; node++) {
-      const slotId = row[node] as number
-      const slot = this.#slot(node, slotId)
-      const inbox = this.#inbox(row[n + node] as number)
-      const { choices } = inbox
-      for (let at = 0; at < choices.length; at++) {
-        const choice = choices[at] as CompiledInbox['choices'][number]
-        if (slot.up) {
-          const reaction = this.#delivery(node, slotId, choice.message)
-          this.#emit(row, sink, reaction, environment, DELIVER, node, at, choice.rest)
-        } else {
-          this.#emitLoss(row, sink, node, at, choice.rest)
-        }
-      }
-      if (!slot.up) {
-        if (slot.recover !== null && environment.recovered >= 0) {
-          this.#emit(row, sink, slot.recover, environment, RECOVER, node, 0, -1)
+      const slot = this.#reactions.place(node, row[node] as number)
+      const isUp = this.#reactions.pool.data[slot + UP] === 1
+      if (row[n + node] !== EMPTY_INBOX) this.#deliveries(row, into, outlook, node, isUp)
+      if (!isUp) {
+        if (outlook.recovered >= 0) {
+          const recovery = this.#reactions.pool.data[slot + RECOVER] as number
+          this.#react(row, into, outlook, recovery, RECOVERY, node, 0, -1)
         }
         continue
       }
-      if (slot.timers.length > 0) {
+      const timers = this.#reactions.pool.data[slot + TIMERS] as number
+      if (timers > 0) {
         busy = true
-        if (timersMayFire) {
-          for (let at = 0; at < slot.timers.length; at++) {
-            const { reaction } = slot.timers[at] as CompiledSlot['timers'][number]
-            this.#emit(row, sink, reaction, environment, TIMER, node, at, -1)
-          }
+        for (let each = 0; timersMayFire && each < timers; each++) {
+          const reaction = this.#reactions.pool.data[slot + SLOT + each] as number
+          this.#react(row, into, outlook, reaction, TIMER, node, each, -1)
         }
       }
-      for (let at = 0; at < slot.stimuli.length; at++) {
-        const { whenDown, reaction } = slot.stimuli[at] as CompiledSlot['stimuli'][number]
-        if (whenDown >= 0 && this.#slot(whenDown, row[whenDown] as number).up) continue
+      const stimuli = this.#reactions.pool.data[slot + STIMULI] as number
+      for (let each = 0; each < stimuli; each++) {
+        const at = slot + SLOT + timers + each * 2
+        const whenDown = this.#reactions.pool.data[at] as number
+        if (whenDown >= 0 && this.#isUp(row, whenDown)) continue
         busy = true
-        this.#emit(row, sink, reaction, environment, COMMAND, node, at, -1)
+        this.#react(row, into, outlook, this.#reactions.pool.data[at + 1] as number, COMMAND, node, each, -1)
       }
-      if (slot.crash !== null && environment.crashed >= 0) {
-        this.#emit(row, sink, slot.crash, environment, CRASH, node, 0, -1)
+      if (outlook.crashed >= 0) {
+        const crash = this.#reactions.pool.data[slot + CRASH] as number
+        this.#react(row, into, outlook, crash, CRASHING, node, 0, -1)
       }
     }
-    for (let at = 0; at < environment.flips.length; at++) {
-      const scratch = this.#scratch
-      scratch.set(row)
-      scratch[n * 2 + 1] = (environment.flips[at] as CompiledEnvironment['flips'][number]).next
-      sink.take(scratch, FLIP, 0, at, 0)
+    for (let each = 0; each < outlook.flips.length; each++) {
+      copy(row, into.rows, into.at)
+      into.rows[into.at + n * 2 + 1] = (outlook.flips[each] as Flip).next
+      into.took(FLIP, 0, each, 0)
     }
     return busy
   }
 
-  /** What the settled specifications say of this world, were it settled: null when they hold or are not concerned. */
+  /** What the specifications say of this world, if it is taken to be settled; null when they have no objection. */
   settledViolation(row: Int32Array): Violation | null {
-    const memory = row[this.#count * 2] as number
-    const next = this.#monitored(memory, this.#settledEvent(row))
-    return next < 0 ? present(this.#violations[-next - 2], 'violation') : null
+    const next = this.judge.next(row[this.#count * 2] as number, this.#settledEvent(row))
+    return next < 0 ? this.judge.violation(next) : null
   }
 
   /** A deed in words: as a step of a schedule. */
-  describe(row: Int32Array, deed: Deed, node: number, choice: number, crashAfter: number): ScheduleStep {
+  describe(row: Int32Array, { what, node, choice, crashAfter }: Deed): ScheduleStep {
     const { nodes } = this.#settings
     const name = present(nodes[node], 'node')
     const cut = crashAfter > 0 ? { crashAfter } : {}
-    const slot = this.#slot(node, row[node] as number)
-    switch (deed) {
+    const slot = this.#reactions.slot(node, row[node] as number)
+    switch (what) {
       case DELIVER: {
-        const inbox = this.#inbox(row[this.#count + node] as number)
-        const { from, nth } = present(inbox.choices[choice], 'message')
-        const which = nth > 0 ? { nth } : {}
-        return { node: name, do: 'deliver', from: present(nodes[from], 'sender'), ...which, ...cut }
+        const inbox = row[this.#count + node] as number
+        const message = this.#inboxes.pool.data[this.#inboxes.place(inbox) + 1 + choice * 2] as number
+        const from = present(nodes[this.#inboxes.message(message).from], 'sender')
+        const nth = this.#inboxes.nth(inbox, message)
+        return { node: name, do: 'deliver', from, ...(nth > 0 ? { nth } : {}), ...cut }
       }
       case TIMER:
-        return { node: name, do: 'timer', name: present(slot.timers[choice], 'timer').name, ...cut }
-      case COMMAND:
-        return { node: name, do: 'command', command: present(slot.stimuli[choice], 'stimulus').command, ...cut }
-      case CRASH:
+        return { node: name, do: 'timer', name: present(slot.timers[choice], 'timer'), ...cut }
+      case COMMAND: {
+        const { command } = present(this.#reactions.commands(node, slot)[choice], 'stimulus')
+        return { node: name, do: 'command', command, ...cut }
+      }
+      case CRASHING:
         return { node: name, do: 'crash' }
-      case RECOVER:
+      case RECOVERY:
         return { node: name, do: 'recover', ...cut }
       case FLIP: {
-        const { flips } = this.#environment(row[this.#count * 2 + 1] as number)
+        const { flips } = this.#environments.outlook(row[this.#count * 2 + 1] as number)
         const { a, b, cutting } = present(flips[choice], 'flip')
         return {
           node: present(nodes[a], 'node'),
@@ -275,280 +198,124 @@ export class Model {
         }
       }
       default:
-        return deed satisfies never
+        return what satisfies never
     }
   }
 
   #isQuiet(row: Int32Array): boolean {
-    for (let node = 0; node < this.#count; node++) {
-      if (this.#inbox(row[this.#count + node] as number).choices.length > 0) return false
-    }
+    const n = this.#count
+    for (let column = n; column < n * 2; column++) if (row[column] !== EMPTY_INBOX) return false
     return true
   }
 
-  /** Emits what a reaction makes of a world, and what each of its crashes in the middle would. */
-  #emit(
+  #isUp(row: Int32Array, node: number): boolean {
+    return this.#reactions.pool.data[this.#reactions.place(node, row[node] as number) + UP] === 1
+  }
+
+  #deliveries(row: Int32Array, into: Batch, outlook: Outlook, node: number, isUp: boolean): void {
+    const n = this.#count
+    const inbox = this.#inboxes.place(row[n + node] as number)
+    const choices = this.#inboxes.pool.data[inbox] as number
+    for (let each = 0; each < choices; each++) {
+      const message = this.#inboxes.pool.data[inbox + 1 + each * 2] as number
+      const rest = this.#inboxes.pool.data[inbox + 2 + each * 2] as number
+      if (isUp) {
+        const reaction = this.#reactions.delivery(node, row[node] as number, message)
+        this.#react(row, into, outlook, reaction, DELIVER, node, each, rest)
+      } else {
+        // A message that reaches a node which is down is lost.
+        copy(row, into.rows, into.at)
+        into.rows[into.at + n + node] = rest
+        into.took(DELIVER, node, each, 0)
+      }
+    }
+  }
+
+  /** What a reaction makes of a world, and what each crash in the middle of it would. */
+  #react(
     row: Int32Array,
-    sink: Sink,
-    reaction: Reaction,
-    environment: CompiledEnvironment,
-    deed: Deed,
+    into: Batch,
+    outlook: Outlook,
+    reaction: number,
+    what: What,
     node: number,
     choice: number,
     rest: number,
   ): void {
-    const environmentAfter =
-      deed === CRASH ? environment.crashed : deed === RECOVER ? environment.recovered : -1
-    this.#emitOne(row, sink, reaction, environment, environmentAfter, deed, node, choice, rest, 0)
-    if (reaction.cuts.length === 0) return
-    const base = environmentAfter < 0 ? environment : this.#environment(environmentAfter)
-    if (base.crashed < 0) return
-    for (const cut of reaction.cuts) {
-      this.#emitOne(row, sink, cut, environment, base.crashed, deed, node, choice, rest, cut.crashAfter)
+    const after = what === CRASHING ? outlook.crashed : what === RECOVERY ? outlook.recovered : -1
+    this.#apply(row, into, outlook.cut, reaction, after, what, node, choice, rest)
+    const cuts = this.#reactions.pool.data[reaction + CUTS] as number
+    if (cuts === 0) return
+    const crashed = after < 0 ? outlook.crashed : this.#environments.outlook(after).crashed
+    if (crashed < 0) return
+    const { data } = this.#reactions.pool
+    const first =
+      reaction + REACTION + (data[reaction + SENDS] as number) * 2 + (data[reaction + EVENTS] as number)
+    for (let each = 0; each < cuts; each++) {
+      this.#apply(row, into, outlook.cut, data[first + each] as number, crashed, what, node, choice, rest)
     }
   }
 
-  #emitOne(
+  #apply(
     row: Int32Array,
-    sink: Sink,
-    reaction: Reaction,
-    environment: CompiledEnvironment,
-    environmentAfter: number,
-    deed: Deed,
+    into: Batch,
+    cut: Uint8Array | null,
+    reaction: number,
+    environment: number,
+    what: What,
     node: number,
     choice: number,
     rest: number,
-    crashAfter: number,
   ): void {
     const n = this.#count
-    const scratch = this.#scratch
-    for (let column = 0; column < scratch.length; column++) scratch[column] = row[column] as number
-    scratch[node] = reaction.next
-    if (rest >= 0) scratch[n + node] = rest
-    if (environmentAfter >= 0) scratch[n * 2 + 1] = environmentAfter
-    const { sends, events } = reaction
-    for (let at = 0; at < sends.length; at += 2) {
-      const to = sends[at] as number
-      if (environment.anyCut && environment.cut[node * n + to] === 1) continue
-      scratch[n + to] = this.#append(scratch[n + to] as number, sends[at + 1] as number)
+    const { data } = this.#reactions.pool
+    const { rows, at } = into
+    copy(row, rows, at)
+    rows[at + node] = data[reaction + NEXT] as number
+    if (rest >= 0) rows[at + n + node] = rest
+    if (environment >= 0) rows[at + n * 2 + 1] = environment
+    let read = reaction + REACTION
+    const sendsEnd = read + (data[reaction + SENDS] as number) * 2
+    for (; read < sendsEnd; read += 2) {
+      const to = data[read] as number
+      if (cut !== null && cut[node * n + to] === 1) continue
+      const column = at + n + to
+      rows[column] = this.#inboxes.append(rows[column] as number, data[read + 1] as number)
     }
-    let memory = scratch[n * 2] as number
-    for (let at = 0; at < events.length; at++) {
-      const next = this.#monitored(memory, events[at] as number)
-      if (next < 0) {
-        sink.violation(present(this.#violations[-next - 2], 'violation'), deed, node, choice, crashAfter)
-        return
+    const crashAfter = data[reaction + CRASH_AFTER] as number
+    const eventsEnd = read + (data[reaction + EVENTS] as number)
+    if (read < eventsEnd) {
+      let memory = rows[at + n * 2] as number
+      for (; read < eventsEnd; read++) {
+        memory = this.judge.next(memory, data[read] as number)
+        if (memory < 0) {
+          into.violated(this.judge.violation(memory), what, node, choice, crashAfter)
+          return
+        }
       }
-      memory = next
+      rows[at + n * 2] = memory
     }
-    scratch[n * 2] = memory
-    sink.take(scratch, deed, node, choice, crashAfter)
-  }
-
-  /** A message that reaches a node which is down is lost. */
-  #emitLoss(row: Int32Array, sink: Sink, node: number, choice: number, rest: number): void {
-    const scratch = this.#scratch
-    scratch.set(row)
-    scratch[this.#count + node] = rest
-    sink.take(scratch, DELIVER, node, choice, 0)
-  }
-
-  #slotId(node: number, slot: Slot): number {
-    return present(this.#slots[node], 'slots').idOf(slot)
-  }
-
-  #slot(node: number, id: number): CompiledSlot {
-    const compiled = this.#compiled[node] as (CompiledSlot | undefined)[]
-    return compiled[id] ?? this.#compileSlot(node, id)
-  }
-
-  #compileSlot(node: number, id: number): CompiledSlot {
-    const still = present(this.#rules.stillNodes[node], 'node')
-    const slot = present(this.#slots[node], 'slots').valueOf(id)
-    const on = (input: Input): Reaction =>
-      this.#reaction(node, slot, (crashAfter) => still.step(slot, input, crashAfter))
-    const compiled: CompiledSlot = {
-      up: slot.up,
-      timers: slot.timers.map((name) => ({ name, reaction: on({ type: 'timer', name }) })),
-      stimuli: slot.up
-        ? this.#rules.stimuliOf(node, slot).map(({ command, whenDown }) => ({
-            command,
-            whenDown: whenDown === null ? -1 : this.#settings.nodes.indexOf(whenDown),
-            reaction: on({ type: 'command', command }),
-          }))
-        : [],
-      crash: slot.up ? this.#reaction(node, slot, () => still.crash(slot)) : null,
-      recover: slot.up ? null : this.#reaction(node, slot, (crashAfter) => still.boot(slot.stable, null, crashAfter)),
-    }
-    const all = this.#compiled[node] as (CompiledSlot | undefined)[]
-    all[id] = compiled
-    return compiled
-  }
-
-  #delivery(node: number, slotId: number, message: number): Reaction {
-    const table = this.#deliveries[node] as PairTable
-    const known = table.get(slotId, message)
-    if (known >= 0) return this.#reactions[known] as Reaction
-    const still = present(this.#rules.stillNodes[node], 'node')
-    const slot = present(this.#slots[node], 'slots').valueOf(slotId)
-    const { from, body } = this.#messages.valueOf(message)
-    const sender = present(this.#settings.nodes[from], 'sender')
-    const input: Input = { type: 'message', from: sender, body, receipt: null }
-    const reaction = this.#reaction(node, slot, (crashAfter) => still.step(slot, input, crashAfter))
-    table.set(slotId, message, this.#reactions.length)
-    this.#reactions.push(reaction)
-    return reaction
-  }
-
-  #reaction(node: number, slot: Slot, run: (crashAfter: number | null) => SlotStep): Reaction {
-    this.runs += 1
-    const whole = run(null)
-    const reaction = this.#inNumbers(node, whole)
-    const cuts = this.#cutsOf(node, slot, whole, run)
-    return cuts.length === 0 ? reaction : { ...reaction, cuts }
-  }
-
-  /**
-   * The crashes in the middle of a step that differ from a crash before or after it: some of what it persists and
-   * sends has been done, and some has not.
-   */
-  #cutsOf(
-    node: number,
-    slot: Slot,
-    whole: SlotStep,
-    run: (crashAfter: number | null) => SlotStep,
-  ): readonly CutReaction[] {
-    const traceOf = ({ slot: after, sends }: SlotStep): string => canonical([after.stable, sends])
-    const seen = new Set([canonical([slot.stable, []]), traceOf(whole)])
-    const cuts: CutReaction[] = []
-    for (let crashAfter = 1; crashAfter < whole.effects.length; crashAfter++) {
-      const cut = run(crashAfter)
-      const trace = traceOf(cut)
-      if (seen.has(trace)) continue
-      seen.add(trace)
-      cuts.push({ ...this.#inNumbers(node, cut), crashAfter })
-    }
-    return cuts
-  }
-
-  #inNumbers(node: number, { slot, sends, seen }: SlotStep): Reaction {
-    const { nodes } = this.#settings
-    return {
-      next: this.#slotId(node, slot),
-      sends: Int32Array.from(
-        sends.flatMap(({ to, body }) => [nodes.indexOf(to), this.#messages.idOf({ from: node, body })]),
-      ),
-      events: Int32Array.from(seen.map((event) => this.#events.idOf(event))),
-      cuts: NO_CUTS,
-    }
-  }
-
-  #append(inbox: number, message: number): number {
-    const known = this.#appended.get(inbox, message)
-    if (known >= 0) return known
-    const before = this.#inboxes.valueOf(inbox).map((id) => this.#messages.valueOf(id))
-    const after = append(before, this.#messages.valueOf(message), this.#settings.order)
-    const id = this.#inboxes.idOf(after.map((inFlight) => this.#messages.idOf(inFlight)))
-    this.#appended.set(inbox, message, id)
-    return id
-  }
-
-  #inbox(id: number): CompiledInbox {
-    return this.#compiledInboxes[id] ?? this.#compileInbox(id)
-  }
-
-  #compileInbox(id: number): CompiledInbox {
-    const ids = this.#inboxes.valueOf(id)
-    const inbox = ids.map((message) => this.#messages.valueOf(message))
-    const compiled = {
-      choices: deliverable(inbox, this.#settings.order).map(({ place, nth }) => ({
-        message: ids[place] as number,
-        from: present(inbox[place], 'message').from,
-        nth,
-        rest: this.#inboxes.idOf(ids.toSpliced(place, 1)),
-      })),
-    }
-    this.#compiledInboxes[id] = compiled
-    return compiled
-  }
-
-  /** The memory after an observation, or -(2 + the number of the violation). */
-  #monitored(memory: number, event: number): number {
-    const known = this.#judged.get(memory, event)
-    return known === -1 ? this.#judge(memory, event) : known
-  }
-
-  #judge(memory: number, event: number): number {
-    const { monitor } = this.#settings
-    const seen = this.#events.valueOf(event)
-    const before = this.#memories.valueOf(memory)
-    for (const [index, goal] of monitor.goals.entries()) {
-      if (monitor.reached(goal, before, seen)) this.goalCounts[index] = (this.goalCounts[index] ?? 0) + 1
-    }
-    const after = monitor.next(before, seen)
-    let result = this.#memories.idOf(after)
-    for (const [index, spec] of monitor.specs.entries()) {
-      const judgement = monitor.judge(spec, after, seen)
-      if (judgement === 'not concerned') continue
-      this.judgedCounts[index] = (this.judgedCounts[index] ?? 0) + 1
-      if (judgement === 'held' || result < 0) continue
-      this.#violations.push({ spec: spec.name, why: judgement.violated })
-      result = -1 - this.#violations.length
-    }
-    this.#judged.set(memory, event, result)
-    return result
+    into.took(what, node, choice, crashAfter)
   }
 
   #settledEvent(row: Int32Array): number {
-    const { nodes } = this.#settings
-    const environmentId = row[this.#count * 2 + 1] as number
-    const { cutId } = this.#environment(environmentId)
+    const n = this.#count
+    const environment = row[n * 2 + 1] as number
     let upMask = 0
-    for (let node = 0; node < this.#count; node++) {
-      if (this.#slot(node, row[node] as number).up) upMask += 2 ** node
-    }
-    const key = cutId * 2 ** this.#count + upMask
+    for (let node = 0; node < n; node++) if (this.#isUp(row, node)) upMask += 2 ** node
+    const key = this.#environments.outlook(environment).cutId * 2 ** n + upMask
     const known = this.#settledEvents.get(key)
     if (known !== undefined) return known
-    const up = [...nodes.keys()].filter((node) => this.#slot(node, row[node] as number).up)
-    const connected = connectedPairs(nodes, up, this.#environments.valueOf(environmentId).cut)
-    const id = this.#events.idOf({ type: 'settled', at: 0, connected })
-    this.#settledEvents.set(key, id)
-    return id
+    const { nodes } = this.#settings
+    const up = [...nodes.keys()].filter((node) => this.#isUp(row, node))
+    const connected = connectedPairs(nodes, up, this.#environments.valueOf(environment).cut)
+    const event = this.#events.idOf({ type: 'settled', at: 0, connected })
+    this.#settledEvents.set(key, event)
+    return event
   }
+}
 
-  #environment(id: number): CompiledEnvironment {
-    return this.#compiledEnvironments[id] ?? this.#compileEnvironment(id)
-  }
-
-  #compileEnvironment(id: number): CompiledEnvironment {
-    const n = this.#count
-    const environment = this.#environments.valueOf(id)
-    const { crashes, recoveries, flips, cut } = environment
-    const spend = (change: Partial<Environment>): number => this.#environments.idOf({ ...environment, ...change })
-    const matrix = new Uint8Array(n * n)
-    const flipsHere: CompiledEnvironment['flips'][number][] = []
-    for (let a = 0; a < n; a++) {
-      for (let b = a + 1; b < n; b++) {
-        const isOff = isCut(cut, a, b)
-        if (isOff) {
-          matrix[a * n + b] = 1
-          matrix[b * n + a] = 1
-        }
-        if (flips > 0) {
-          flipsHere.push({ a, b, cutting: !isOff, next: spend({ flips: flips - 1, cut: flipped(cut, a, b) }) })
-        }
-      }
-    }
-    const compiled = {
-      crashed: crashes > 0 ? spend({ crashes: crashes - 1 }) : -1,
-      recovered: recoveries > 0 ? spend({ recoveries: recoveries - 1 }) : -1,
-      flips: flipsHere,
-      cut: matrix,
-      anyCut: cut.length > 0,
-      cutId: this.#cuts.idOf(cut),
-    }
-    this.#compiledEnvironments[id] = compiled
-    return compiled
-  }
+function copy(row: Int32Array, into: Int32Array, at: number): void {
+  const { length } = row
+  for (let column = 0; column < length; column++) into[at + column] = row[column] as number
 }

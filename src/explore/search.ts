@@ -2,15 +2,17 @@
  * Breadth-first search over every interleaving of a small world, within bounds.
  *
  * States are expanded level by level in the order in which they were found, so the first violation of the least
- * depth is a shortest counterexample. Successors are looked up in batches: the table is far larger than any
- * cache, and touching the lines of a whole batch first lets the memory answer many lookups at once.
+ * depth is a shortest counterexample.
  */
+import { present } from '../core/index.ts'
 import type { ScheduleStep } from '../sim/index.ts'
-import type { Deed, Model, Sink, Violation } from './model.ts'
-import { Visited } from './visited.ts'
+import { Batch, type Deed } from './batch.ts'
+import type { Violation } from './judge.ts'
+import type { Model } from './model.ts'
+import { hashRow, Visited } from './visited.ts'
 
 export type SearchBounds = {
-  /** Levels to search; states at this depth are found but not expanded. */
+  /** Levels to search: states at this depth are judged but not expanded. */
   readonly depth: number
   readonly maxStates: number
   readonly memoryBytes: number
@@ -26,166 +28,122 @@ export type SearchProgress = {
 
 export type Counterexample = { readonly violation: Violation; readonly steps: readonly ScheduleStep[] }
 
+/** Why a search ended before everything was seen. */
+export type CutShort = 'violation' | 'depth' | 'max-states' | 'memory' | 'stopped'
+
 export type SearchResult = {
   readonly visited: Visited
   readonly transitions: number
   readonly depth: number
-  /** Why the search ended before everything was seen, or null when it saw everything. */
-  readonly cutShort: 'depth' | 'states' | 'memory' | 'stopped' | 'violation' | null
+  readonly cutShort: CutShort | null
   readonly counterexample: Counterexample | null
 }
 
 const BATCH = 512
-/** Room for the successors of one more state beyond a full batch. */
-const BATCH_ROOM = BATCH * 8
-const PROGRESS_EVERY = 1 << 15
+const LOOK_EVERY = 1 << 13
 
-/** Where a violation was found: at a state, or by a step out of it. */
-type Found = { readonly violation: Violation; readonly state: number; readonly step: ScheduleStep | null }
-
-class Batch implements Sink {
-  readonly rows: Int32Array
-  readonly parents = new Int32Array(BATCH_ROOM)
-  readonly hashes = new Float64Array(BATCH_ROOM)
-  readonly #columns: number
-  count = 0
-  parent = -1
-  found: { violation: Violation; deed: Deed; node: number; choice: number; crashAfter: number } | null = null
-
-  constructor(columns: number) {
-    this.#columns = columns
-    this.rows = new Int32Array(BATCH_ROOM * columns)
-  }
-
-  take(row: Int32Array): void {
-    const columns = this.#columns
-    let at = this.count * columns
-    for (let column = 0; column < columns; column++) this.rows[at++] = row[column] as number
-    this.parents[this.count++] = this.parent
-  }
-
-  violation(violation: Violation, deed: Deed, node: number, choice: number, crashAfter: number): void {
-    this.found ??= { violation, deed, node, choice, crashAfter }
-  }
-
-  /** Adds what is new to the visited states. */
-  flush(visited: Visited): void {
-    const columns = this.#columns
-    const { rows, hashes, parents, count } = this
-    let touched = 0
-    for (let at = 0; at < count; at++) {
-      const hash = visited.hash(rows, at * columns)
-      hashes[at] = hash
-      touched ^= visited.touch(hash)
-    }
-    this.touched = touched
-    for (let at = 0; at < count; at++) {
-      visited.add(rows, at * columns, hashes[at] as number, parents[at] as number)
-    }
-    this.count = 0
-  }
-
-  /** Kept so that the touching is not optimised away. */
-  touched = 0
-}
+/** Where a violation was found: at a state, or by a deed out of it. */
+type Found = { readonly violation: Violation; readonly state: number; readonly deed: Deed | null }
 
 export function search(
   model: Model,
   bounds: SearchBounds,
-  onProgress: (progress: SearchProgress) => boolean,
+  goOn: (progress: SearchProgress) => boolean,
 ): SearchResult {
   const visited = new Visited(model.columns)
   const batch = new Batch(model.columns)
   const row = new Int32Array(model.columns)
-  const begin = model.begin()
-  visited.fit(model.largest)
-  visited.add(begin.row, 0, visited.hash(begin.row, 0), -1)
-  if (begin.violation !== null) {
-    const counterexample = { violation: begin.violation, steps: [] }
-    return { visited, transitions: 0, depth: 0, cutShort: 'violation', counterexample }
-  }
-  let transitions = 0
   let depth = 0
-  let levelStart = 0
-  for (;;) {
-    const levelEnd = visited.size
-    if (levelStart === levelEnd) return { visited, transitions, depth: depth - 1, cutShort: null, counterexample: null }
-    let settledBadly: Found | null = null
-    let steppedBadly: Found | null = null
-    for (let index = levelStart; index < levelEnd; index++) {
-      visited.read(index, row)
-      batch.parent = index
-      const before = batch.count
-      const canGoOn = depth < bounds.depth
-      const busy = canGoOn ? model.expand(row, batch) : model.expand(row, NOWHERE)
-      transitions += batch.count - before
-      if (batch.found !== null) {
-        const { violation, deed, node, choice, crashAfter } = batch.found
-        batch.found = null
-        const step = model.describe(row, deed, node, choice, crashAfter)
-        steppedBadly ??= { violation, state: index, step }
-      }
-      if (!busy && settledBadly === null) {
-        const violation = model.settledViolation(row)
-        if (violation !== null) settledBadly = { violation, state: index, step: null }
-      }
-      if (batch.count >= BATCH) {
-        visited.fit(model.largest)
-        batch.flush(visited)
-      }
-      if (index % PROGRESS_EVERY === 0) {
-        const stop = cutBy(bounds, visited)
-        if (stop !== null) return { visited, transitions, depth, cutShort: stop, counterexample: null }
-        const waiting = visited.size - index
-        if (!onProgress({ states: visited.size, transitions, depth, waiting })) {
-          return { visited, transitions, depth, cutShort: 'stopped', counterexample: null }
-        }
-      }
-    }
+
+  const end = (cutShort: CutShort | null, counterexample: Counterexample | null = null): SearchResult => ({
+    visited,
+    transitions: batch.transitions,
+    depth,
+    cutShort,
+    counterexample,
+  })
+
+  function flush(): void {
     visited.fit(model.largest)
     batch.flush(visited)
-    const found = settledBadly ?? steppedBadly
-    if (found !== null) {
-      const counterexample = {
-        violation: found.violation,
-        steps: [...pathTo(model, visited, found.state), ...(found.step === null ? [] : [found.step])],
+  }
+
+  /** Expands the states of one level; the worst thing found there, or why the search must end. */
+  function level(start: number, stop: number): Found | CutShort | null {
+    let settledBadly: Found | null = null
+    let steppedBadly: Found | null = null
+    for (let state = start; state < stop; state++) {
+      visited.read(state, row)
+      batch.parent = state
+      const busy = model.expand(row, batch)
+      if (!busy && settledBadly === null) {
+        const violation = model.settledViolation(row)
+        if (violation !== null) settledBadly = { violation, state, deed: null }
       }
-      return { visited, transitions, depth, cutShort: 'violation', counterexample }
+      if (depth === bounds.depth) batch.clear()
+      else if (batch.found !== null) steppedBadly ??= { ...batch.found, state }
+      batch.found = null
+      if (batch.count >= BATCH) flush()
+      if (state % LOOK_EVERY === 0) {
+        const cut = cutBy(bounds, visited)
+        if (cut !== null) return cut
+        const waiting = visited.size - state
+        if (!goOn({ states: visited.size, transitions: batch.transitions, depth, waiting })) return 'stopped'
+      }
     }
-    if (depth === bounds.depth) {
-      return { visited, transitions, depth, cutShort: 'depth', counterexample: null }
+    flush()
+    // A state that is wrong as it stands is one step nearer than one that a step out of it would make.
+    return settledBadly ?? steppedBadly
+  }
+
+  const begin = model.begin()
+  visited.fit(model.largest)
+  visited.add(begin.row, 0, hashRow(begin.row, 0, model.columns), -1)
+  if (begin.violation !== null) return end('violation', { violation: begin.violation, steps: [] })
+
+  let start = 0
+  for (;;) {
+    const stop = visited.size
+    const outcome = level(start, stop)
+    if (typeof outcome === 'string') return end(outcome)
+    if (outcome !== null) {
+      const path = pathTo(model, visited, outcome.state)
+      if (outcome.deed === null) return end('violation', { violation: outcome.violation, steps: path })
+      visited.read(outcome.state, row)
+      const last = model.describe(row, outcome.deed)
+      return end('violation', { violation: outcome.violation, steps: [...path, last] })
     }
-    levelStart = levelEnd
+    if (visited.size === stop) return end(depth === bounds.depth && stop > start ? 'depth' : null)
+    start = stop
     depth += 1
   }
 }
 
-function cutBy({ maxStates, memoryBytes }: SearchBounds, visited: Visited): 'states' | 'memory' | null {
-  if (visited.size >= maxStates) return 'states'
+function cutBy({ maxStates, memoryBytes }: SearchBounds, visited: Visited): CutShort | null {
+  if (visited.size >= maxStates) return 'max-states'
   return visited.bytes >= memoryBytes ? 'memory' : null
 }
 
-/** For states that are only looked at, because the search goes no deeper. */
-const NOWHERE: Sink = { take() {}, violation() {} }
-
-/** The steps from the beginning to a state: each is found again by expanding the parent. */
+/** The steps from the beginning to a state: each is found again by expanding the state before. */
 export function pathTo(model: Model, visited: Visited, state: number): readonly ScheduleStep[] {
   const steps: ScheduleStep[] = []
-  const child = new Int32Array(model.columns)
-  const parent = new Int32Array(model.columns)
   for (let at = state; visited.parentOf(at) >= 0; at = visited.parentOf(at)) {
-    visited.read(at, child)
-    visited.read(visited.parentOf(at), parent)
-    let step: ScheduleStep | null = null
-    model.expand(parent, {
-      take(row, deed, node, choice, crashAfter) {
-        if (step === null && row.every((value, column) => value === child[column])) {
-          step = model.describe(parent, deed, node, choice, crashAfter)
-        }
-      },
-      violation() {},
-    })
-    steps.push(step as unknown as ScheduleStep)
+    steps.push(stepBetween(model, visited, visited.parentOf(at), at))
   }
   return steps.reverse()
+}
+
+export function stepBetween(model: Model, visited: Visited, from: number, to: number): ScheduleStep {
+  const { columns } = model
+  const before = new Int32Array(columns)
+  const after = new Int32Array(columns)
+  visited.read(from, before)
+  visited.read(to, after)
+  const batch = new Batch(columns)
+  model.expand(before, batch)
+  const rows = Array.from({ length: batch.count }, (_, index) => index)
+  const index = rows.find((each) =>
+    after.every((value, column) => value === batch.rows[each * columns + column]),
+  )
+  return model.describe(before, batch.deed(present(index, 'the step between two states')))
 }

@@ -3,11 +3,13 @@
  *
  * Rows stand in chunks in the order of discovery, so the search needs no queue of its own and no array is ever
  * copied as a whole; a row's index is its name. Columns are 16 bits wide until a number needs more. The table
- * holds an index and an 8-bit tag a slot; a tag that agrees is checked against the row itself.
+ * holds one word a slot: the index, and in the bits that it leaves free a part of the hash. Only where that part
+ * agrees is the row itself looked at.
  */
-const CHUNK_BITS = 14
+const CHUNK_BITS = 16
 const CHUNK = 1 << CHUNK_BITS
 const IN_CHUNK = CHUNK - 1
+const FIRST_BITS = 18
 
 type Rows = Uint16Array | Uint32Array
 
@@ -17,17 +19,13 @@ export class Visited {
   readonly #parents: Int32Array[] = []
   #wide = false
   #size = 0
-  #mask: number
-  /** Index of a row + 1; 0 is free. */
-  #slots: Int32Array
-  #tags: Uint8Array
+  /** The table has 2^bits slots: index + 1 in the low bits, the top of the hash above them; 0 is free. */
+  #bits = FIRST_BITS
+  #mask = (1 << FIRST_BITS) - 1
+  #slots = new Int32Array(1 << FIRST_BITS)
 
   constructor(columns: number) {
     this.#columns = columns
-    const capacity = 1 << 16
-    this.#mask = capacity - 1
-    this.#slots = new Int32Array(capacity)
-    this.#tags = new Uint8Array(capacity)
   }
 
   get size(): number {
@@ -37,7 +35,7 @@ export class Visited {
   /** What is allocated, whether used or not. */
   get bytes(): number {
     const row = this.#columns * (this.#wide ? 4 : 2) + 4
-    return this.#rows.length * CHUNK * row + this.#slots.byteLength + this.#tags.byteLength
+    return this.#rows.length * CHUNK * row + this.#slots.byteLength
   }
 
   parentOf(index: number): number {
@@ -58,50 +56,45 @@ export class Visited {
     this.#rows = this.#rows.map((rows) => Uint32Array.from(rows))
   }
 
-  hash(row: Int32Array, from: number): number {
-    let hash = 0x9747b28c
-    const end = from + this.#columns
-    for (let at = from; at < end; at++) {
-      hash = Math.imul(hash ^ (row[at] as number), 0x5bd1e995)
-      hash ^= hash >>> 13
-    }
-    hash = Math.imul(hash, 0xc2b2ae35)
-    return (hash ^ (hash >>> 16)) >>> 0
-  }
-
   /** Brings the table's memory near, so that a batch of lookups does not wait for each one in turn. */
-  touch(hash: number): number {
-    const at = hash & this.#mask
-    return (this.#tags[at] as number) + (this.#slots[at] as number)
+  touchSlot(hash: number): number {
+    return this.#slots[hash & this.#mask] as number
   }
 
-  /** Adds the row that stands at `from`, unless it is known. The index if it is new, else -1. */
-  add(row: Int32Array, from: number, hash: number, parent: number): number {
-    const tag = hash >>> 24
-    let at = hash & this.#mask
-    for (;;) {
-      const known = (this.#slots[at] as number) - 1
-      if (known < 0) break
-      if (this.#tags[at] === tag && this.#same(known, row, from)) return -1
-      at = (at + 1) & this.#mask
-    }
+  /** The same for the row that the slot most likely stands for. */
+  touchRow(hash: number): number {
+    const slot = this.#slots[hash & this.#mask] as number
+    if (slot === 0 || (slot ^ hash) >>> this.#bits !== 0) return 0
+    const index = (slot & this.#mask) - 1
+    return (this.#rows[index >> CHUNK_BITS] as Rows)[(index & IN_CHUNK) * this.#columns] as number
+  }
+
+  /** Adds the row that stands at `from`, unless it is known. */
+  add(row: Int32Array, from: number, hash: number, parent: number): void {
+    const at = this.#probe(row, from, hash)
+    if (this.#slots[at] !== 0) return
     const index = this.#size++
-    this.#slots[at] = index + 1
-    this.#tags[at] = tag
+    this.#slots[at] = (hash & ~this.#mask) | (index + 1)
     this.#store(index, row, from, parent)
     if (this.#size * 4 > this.#mask * 3) this.#grow()
-    return index
   }
 
   /** The index of a row, or -1. */
   find(row: Int32Array, from: number, hash: number): number {
-    const tag = hash >>> 24
-    let at = hash & this.#mask
+    const slot = this.#slots[this.#probe(row, from, hash)] as number
+    return slot === 0 ? -1 : (slot & this.#mask) - 1
+  }
+
+  /** Where a row stands in the table, or the free slot where it would. */
+  #probe(row: Int32Array, from: number, hash: number): number {
+    const slots = this.#slots
+    const mask = this.#mask
+    let at = hash & mask
     for (;;) {
-      const known = (this.#slots[at] as number) - 1
-      if (known < 0) return -1
-      if (this.#tags[at] === tag && this.#same(known, row, from)) return known
-      at = (at + 1) & this.#mask
+      const slot = slots[at] as number
+      if (slot === 0) return at
+      if ((slot ^ hash) >>> this.#bits === 0 && this.#same((slot & mask) - 1, row, from)) return at
+      at = (at + 1) & mask
     }
   }
 
@@ -129,21 +122,31 @@ export class Visited {
   }
 
   #grow(): void {
-    const capacity = (this.#mask + 1) * 2
-    this.#mask = capacity - 1
-    // The old table is dropped first: its contents are in the rows.
-    this.#slots = new Int32Array(0)
-    this.#tags = new Uint8Array(0)
-    this.#slots = new Int32Array(capacity)
-    this.#tags = new Uint8Array(capacity)
+    this.#bits += 1
+    this.#mask = this.#mask * 2 + 1
+    const mask = this.#mask
+    const slots = new Int32Array(mask + 1)
+    this.#slots = slots
     const row = new Int32Array(this.#columns)
     for (let index = 0; index < this.#size; index++) {
       this.read(index, row)
-      const hash = this.hash(row, 0)
-      let at = hash & this.#mask
-      while (this.#slots[at] !== 0) at = (at + 1) & this.#mask
-      this.#slots[at] = index + 1
-      this.#tags[at] = hash >>> 24
+      const hash = hashRow(row, 0, this.#columns)
+      let at = hash & mask
+      while (slots[at] !== 0) at = (at + 1) & mask
+      slots[at] = (hash & ~mask) | (index + 1)
     }
   }
+}
+
+/** The columns are weighed independently of each other, so that the processor can do several at once. */
+export function hashRow(rows: Int32Array, from: number, columns: number): number {
+  let sum = 0
+  let weight = 0x9e3779b1
+  for (let column = 0; column < columns; column++) {
+    sum = (sum + Math.imul(rows[from + column] as number, weight)) | 0
+    weight = Math.imul(weight, 0x2c9277b5)
+  }
+  sum = Math.imul(sum ^ (sum >>> 16), 0x85ebca6b)
+  sum = Math.imul(sum ^ (sum >>> 13), 0xc2b2ae35)
+  return sum ^ (sum >>> 16)
 }

@@ -4,7 +4,7 @@
  * Nodes are numbers here, their places in the list of nodes. Whether a link is cut is decided when a message is
  * sent; what is already under way arrives.
  */
-import { microsOf, type Message, type Micros, type NodeId } from '../core/index.ts'
+import { type Message, type Micros, microsOf, type NodeId } from '../core/index.ts'
 import type { Connected, LossReason } from '../trace/index.ts'
 import type { Random } from './random.ts'
 import type { Network as NetworkSettings, Pair, Span } from './scenario.ts'

@@ -50,7 +50,9 @@ function inWorldOf(definition: Definition, nodes: readonly NodeId[], file: unkno
     nodes: nodeList(),
     options: definition.options(nodes).prefault({}),
     seed: z.int().default(1),
-    links: z.union([z.literal('full'), pairs], { error: 'is neither "full" nor a list of pairs of nodes' }).default('full'),
+    links: z
+      .union([z.literal('full'), pairs], { error: 'is neither "full" nor a list of pairs of nodes' })
+      .default('full'),
     network: network.prefault({}),
     clocks: z.strictObject({ driftPpm: z.number().min(0).max(100_000).default(0) }).prefault({}),
     initial: settledOn.nullable().default(null),
@@ -66,7 +68,10 @@ function inWorldOf(definition: Definition, nodes: readonly NodeId[], file: unkno
   if (body.untilMs === undefined && body.schedule === null) {
     throw new BadScenario('untilMs', `is missing: say when the run ends (at most ${LONGEST_MS})`)
   }
-  if (body.initial !== null && definition.create({ self: nodes[0] as NodeId, nodes }, body.options).settled === undefined) {
+  if (
+    body.initial !== null &&
+    definition.create({ self: nodes[0] as NodeId, nodes }, body.options).settled === undefined
+  ) {
     throw new BadScenario('initial', `${definition.name} cannot begin settled`)
   }
   const untilMs = body.untilMs ?? 0
@@ -74,10 +79,13 @@ function inWorldOf(definition: Definition, nodes: readonly NodeId[], file: unkno
     ...body,
     untilMs,
     events: body.events.map((event, index) => eventAt(event, `events[${index}]`, definition, nodes, untilMs)),
-    schedule: body.schedule?.map((step, index) => scheduleStep(step, `schedule[${index}]`, definition, nodes)) ?? null,
+    schedule:
+      body.schedule?.map((step, index) => scheduleStep(step, `schedule[${index}]`, definition, nodes)) ??
+      null,
   }
   for (const [index, atMs] of parsed.checkpointsMs.entries()) {
-    if (atMs > untilMs) throw new BadScenario(`checkpointsMs[${index}]`, `${atMs} is after untilMs (${untilMs})`)
+    if (atMs > untilMs)
+      throw new BadScenario(`checkpointsMs[${index}]`, `${atMs} is after untilMs (${untilMs})`)
   }
   return parsed as Scenario
 }
@@ -97,8 +105,16 @@ function pieces(nodes: readonly NodeId[]) {
     z.tuple([node, node]).refine(([a, b]) => a !== b, { error: 'a node has no link to itself' }),
   )
   const settledOn = z
-    .strictObject({ leader: node, members: z.array(node).min(1).default([...nodes]) })
-    .refine(({ leader, members }) => members.includes(leader), { error: 'the leader is not among the members' })
+    .strictObject({
+      leader: node,
+      members: z
+        .array(node)
+        .min(1)
+        .default([...nodes]),
+    })
+    .refine(({ leader, members }) => members.includes(leader), {
+      error: 'the leader is not among the members',
+    })
   return { node, span, pairs, settledOn }
 }
 
@@ -111,7 +127,8 @@ function nodeList() {
       // A report names nodes by text, so 1 and "1" would be one.
       const seen = new Set<string>()
       const twice = nodes.findIndex((id) => seen.size === seen.add(String(id)).size)
-      if (twice >= 0) context.addIssue({ code: 'custom', path: [twice], message: `${nodes[twice]} is listed twice` })
+      if (twice >= 0)
+        context.addIssue({ code: 'custom', path: [twice], message: `${nodes[twice]} is listed twice` })
     })
 }
 
@@ -160,11 +177,21 @@ function eventAt(
   return parsed
 }
 
-function checkedCommand(command: unknown, place: string, definition: Definition, nodes: readonly NodeId[]): void {
+function checkedCommand(
+  command: unknown,
+  place: string,
+  definition: Definition,
+  nodes: readonly NodeId[],
+): void {
   checked(definition.commands(nodes), command, place)
 }
 
-function scheduleStep(step: unknown, place: string, definition: Definition, nodes: readonly NodeId[]): unknown {
+function scheduleStep(
+  step: unknown,
+  place: string,
+  definition: Definition,
+  nodes: readonly NodeId[],
+): unknown {
   const { node } = pieces(nodes)
   const crashAfter = z.int().min(1).optional()
   const kinds = {
@@ -182,7 +209,11 @@ function scheduleStep(step: unknown, place: string, definition: Definition, node
     cut: z.strictObject({ node, do: z.literal('cut'), peer: node }),
     heal: z.strictObject({ node, do: z.literal('heal'), peer: node }),
   }
-  const word = checked(z.looseObject({ do: z.enum(Object.keys(kinds) as (keyof typeof kinds)[]) }), step, place).do
+  const word = checked(
+    z.looseObject({ do: z.enum(Object.keys(kinds) as (keyof typeof kinds)[]) }),
+    step,
+    place,
+  ).do
   const parsed = checked<{ do: string }>(kinds[word], step, place)
   if ('command' in parsed) checkedCommand(parsed.command, `${place}.command`, definition, nodes)
   return parsed

@@ -1,6 +1,7 @@
 /** The world's chance: everything random in a run comes from here, in one order, from one seed. */
-import type { RandomGenerator } from 'pure-rand/types/RandomGenerator'
+
 import { xoroshiro128plus } from 'pure-rand/generator/xoroshiro128plus'
+import type { RandomGenerator } from 'pure-rand/types/RandomGenerator'
 
 const TWO_32 = 0x1_0000_0000
 

@@ -6,8 +6,8 @@
  */
 import {
   assert,
-  canonical,
   type Command,
+  canonical,
   type Definition,
   type Effect,
   equalPlain,
@@ -18,8 +18,8 @@ import {
   type Outcome,
   type Plain,
   type PlainObject,
-  present,
   type Protocol,
+  present,
   type Step,
   unreachable,
   type View,
@@ -129,7 +129,8 @@ export class StillNode {
       return { slot: { ...DOWN, stable }, sends, seen, effects: done }
     }
     const view = this.#protocol.view(state, NO_TIME)
-    if (was === null || !equalPlain(was, view)) seen.push({ type: 'view', at: NO_TIME, node, view, until: null })
+    if (was === null || !equalPlain(was, view))
+      seen.push({ type: 'view', at: NO_TIME, node, view, until: null })
     return { slot: { up: true, state, stable, timers: [...timers].sort() }, sends, seen, effects: done }
   }
 
@@ -191,12 +192,7 @@ export class StillRules {
   readonly #definition: Definition
   readonly #options: PlainObject
 
-  constructor(
-    definition: Definition,
-    nodes: readonly NodeId[],
-    options: PlainObject,
-    order: 'fifo' | 'any',
-  ) {
+  constructor(definition: Definition, nodes: readonly NodeId[], options: PlainObject, order: 'fifo' | 'any') {
     this.nodes = nodes
     this.order = order
     this.#definition = definition
@@ -250,7 +246,9 @@ export class StillRules {
     const slot = present(world.slots[index], 'slot')
     if (!slot.up) return []
     return this.stimuliOf(index, slot)
-      .filter(({ whenDown }) => whenDown === null || !present(world.slots[this.nodes.indexOf(whenDown)], 'peer').up)
+      .filter(
+        ({ whenDown }) => whenDown === null || !present(world.slots[this.nodes.indexOf(whenDown)], 'peer').up,
+      )
       .map(({ command }) => command)
   }
 
@@ -306,7 +304,10 @@ export class StillRules {
     for (const { to, body } of sends) {
       const target = this.nodes.indexOf(to)
       if (isCut(world.cut, index, target)) continue
-      inboxes = inboxes.with(target, append(present(inboxes[target], 'inbox'), { from: index, body }, this.order))
+      inboxes = inboxes.with(
+        target,
+        append(present(inboxes[target], 'inbox'), { from: index, body }, this.order),
+      )
     }
     for (const observation of seen) observe(observation)
     return { ...world, slots: world.slots.with(index, slot), inboxes }

@@ -76,7 +76,13 @@ const NEVER = Number.POSITIVE_INFINITY
 
 /** What an entry in the queue stands for. */
 type Pending =
-  | { readonly type: 'message'; readonly from: SimNode; readonly to: SimNode; readonly body: Message; readonly id: number }
+  | {
+      readonly type: 'message'
+      readonly from: SimNode
+      readonly to: SimNode
+      readonly body: Message
+      readonly id: number
+    }
   | { readonly type: 'timer'; readonly timer: Timer; readonly entry: number }
   | { readonly type: 'event'; readonly event: ScenarioEvent }
   | { readonly type: 'resume'; readonly node: SimNode }
@@ -186,7 +192,8 @@ export class World {
       (pending) =>
         pending === null ||
         pending.type === 'settle' ||
-        (pending.type === 'timer' && (pending.timer.entry !== pending.entry || pending.timer.deadline === NEVER)),
+        (pending.type === 'timer' &&
+          (pending.timer.entry !== pending.entry || pending.timer.deadline === NEVER)),
     )
   }
 
@@ -337,7 +344,8 @@ export class World {
     const shown = cutAfter ?? effects.length
     for (let index = 0; index < shown; index++) {
       const effect = effects[index] as Effect
-      if (effect.type === 'output') observe({ type: 'output', at: this.#now, node: node.id, event: effect.event })
+      if (effect.type === 'output')
+        observe({ type: 'output', at: this.#now, node: node.id, event: effect.event })
     }
     if (cutAfter !== null) this.#crash(node)
     else if (view !== null) {

@@ -1,5 +1,5 @@
-import { beliefs, living } from './beliefs.ts'
 import type { Belief } from './beliefs.ts'
+import { beliefs, living } from './beliefs.ts'
 import type { Spec } from './spec.ts'
 
 /**

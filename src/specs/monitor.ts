@@ -4,7 +4,7 @@
  * The monitor itself is pure, so the explorer can remember its steps; `Watch` is the same thing with a memory
  * of its own, for a single run.
  */
-import { msOf, type Micros, type Plain, present } from '../core/index.ts'
+import { type Micros, msOf, type Plain, present } from '../core/index.ts'
 import type { Observation } from '../trace/index.ts'
 import type { Fold, Goal, Judgement, RunFacts, Spec } from './spec.ts'
 
@@ -82,7 +82,8 @@ export class Watch {
   observe(seen: Observation): void {
     const { specs, goals } = this.#monitor
     for (const [index, goal] of goals.entries()) {
-      if (this.#monitor.reached(goal, this.#memory, seen)) this.#counts[index] = (this.#counts[index] ?? 0) + 1
+      if (this.#monitor.reached(goal, this.#memory, seen))
+        this.#counts[index] = (this.#counts[index] ?? 0) + 1
     }
     this.#memory = this.#monitor.next(this.#memory, seen)
     for (const [index, spec] of specs.entries()) {

@@ -1,5 +1,13 @@
 /** A trace told as a story: a line for each thing that a person would want to know. */
-import { type Effect, type Input, type Message, msOf, type NodeId, type PlainObject, type View } from '../core/index.ts'
+import {
+  type Effect,
+  type Input,
+  type Message,
+  msOf,
+  type NodeId,
+  type PlainObject,
+  type View,
+} from '../core/index.ts'
 import type { TraceRecord } from './records.ts'
 
 export type TranscriptOptions = {

@@ -1,0 +1,85 @@
+/** The monitor in numbers: what it remembers is a column of the world, and each of its steps is worked out once. */
+import { present } from '../core/index.ts'
+import {
+  type GoalCount,
+  type Monitor,
+  type MonitorMemory,
+  type SpecVerdict,
+  vacuous,
+} from '../specs/index.ts'
+import type { Observation } from '../trace/index.ts'
+import { Interner, PairTable } from './intern.ts'
+
+export type Violation = { readonly spec: string; readonly why: string }
+
+export class Judge {
+  readonly #monitor: Monitor
+  readonly #events: Interner<Observation>
+  readonly #memories = new Interner<MonitorMemory>()
+  readonly #known = new PairTable()
+  readonly #violations: Violation[] = []
+  readonly #goalCounts: number[]
+  readonly #judgedCounts: number[]
+
+  constructor(monitor: Monitor, events: Interner<Observation>) {
+    this.#monitor = monitor
+    this.#events = events
+    this.#goalCounts = monitor.goals.map(() => 0)
+    this.#judgedCounts = monitor.specs.map(() => 0)
+  }
+
+  get size(): number {
+    return this.#memories.size
+  }
+
+  begin(): number {
+    return this.#memories.idOf(this.#monitor.begin())
+  }
+
+  /** The memory after an event; below -1 when the event violates a specification (`violation` says which). */
+  next(memory: number, event: number): number {
+    const known = this.#known.get(memory, event)
+    return known === -1 ? this.#judge(memory, event) : known
+  }
+
+  violation(result: number): Violation {
+    return present(this.#violations[-2 - result], 'violation')
+  }
+
+  /** Verdicts once a search has ended without a violation. Counts are of distinct situations. */
+  verdicts(): readonly SpecVerdict[] {
+    return this.#monitor.specs.map((spec, index) => {
+      const judged = this.#judgedCounts[index] ?? 0
+      return judged === 0 ? vacuous(spec) : { name: spec.name, verdict: 'held', judged }
+    })
+  }
+
+  goals(): readonly GoalCount[] {
+    return this.#monitor.goals.map(({ name }, index) => {
+      const count = this.#goalCounts[index] ?? 0
+      return { name, reached: count > 0, count }
+    })
+  }
+
+  #judge(memory: number, event: number): number {
+    const seen = this.#events.valueOf(event)
+    const before = this.#memories.valueOf(memory)
+    for (const [index, goal] of this.#monitor.goals.entries()) {
+      if (this.#monitor.reached(goal, before, seen)) {
+        this.#goalCounts[index] = (this.#goalCounts[index] ?? 0) + 1
+      }
+    }
+    const after = this.#monitor.next(before, seen)
+    let result = this.#memories.idOf(after)
+    for (const [index, spec] of this.#monitor.specs.entries()) {
+      const judgement = this.#monitor.judge(spec, after, seen)
+      if (judgement === 'not concerned') continue
+      this.#judgedCounts[index] = (this.#judgedCounts[index] ?? 0) + 1
+      if (judgement === 'held' || result < 0) continue
+      result = -2 - this.#violations.length
+      this.#violations.push({ spec: spec.name, why: judgement.violated })
+    }
+    this.#known.set(memory, event, result)
+    return result
+  }
+}
