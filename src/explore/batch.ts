@@ -39,13 +39,16 @@ export class Batch {
   found: { readonly violation: Violation; readonly deed: Deed } | null = null
   /** Kept so that the touching below is not optimised away. */
   touched = 0
+  readonly #skipsRecent: boolean
   readonly #recent: Int32Array
   #parents: Int32Array = new Int32Array(ROOM)
   #deeds: Int32Array = new Int32Array(ROOM)
   #hashes: Int32Array = new Int32Array(ROOM)
 
-  constructor(columns: number) {
+  /** `skipsRecent`: rows that were taken a short while ago are left out. */
+  constructor(columns: number, skipsRecent: boolean) {
     this.columns = columns
+    this.#skipsRecent = skipsRecent
     this.rows = new Int32Array(ROOM * columns)
     this.#recent = new Int32Array(RECENT * columns).fill(-1)
   }
@@ -54,7 +57,7 @@ export class Batch {
     this.transitions += 1
     const { count } = this
     const hash = hashRow(this.rows, this.at, this.columns)
-    if (this.#isRecent(hash)) return
+    if (this.#skipsRecent && this.#isRecent(hash)) return
     this.#hashes[count] = hash
     this.#parents[count] = this.parent
     this.#deeds[count] = packed(what, node, choice, crashAfter)

@@ -1,2 +1,2 @@
-export * from './model.ts'
-export * from './search.ts'
+export * from './explore.ts'
+export type { CutShort, SearchProgress } from './search.ts'

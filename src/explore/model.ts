@@ -91,11 +91,12 @@ export class Model {
   begin(): { readonly row: Int32Array; readonly violation: Violation | null } {
     let memory = this.judge.begin()
     let violation: Violation | null = null
-    const world = this.#rules.begin(this.#settings.initial, (seen) => {
+    const { world, turns } = this.#rules.begin(this.#settings.initial)
+    for (const seen of turns.flatMap(({ did }) => did.seen)) {
       const next = this.judge.next(memory, this.#events.idOf(seen))
       if (next < 0) violation ??= this.judge.violation(next)
       else memory = next
-    })
+    }
     const inboxes = world.inboxes.map((inbox) =>
       inbox.reduce(
         (id, { from, body }) => this.#inboxes.append(id, this.#inboxes.messageId(from, body)),

@@ -51,7 +51,7 @@ export function search(
   goOn: (progress: SearchProgress) => boolean,
 ): SearchResult {
   const visited = new Visited(model.columns)
-  const batch = new Batch(model.columns)
+  const batch = new Batch(model.columns, true)
   const row = new Int32Array(model.columns)
   let depth = 0
 
@@ -139,7 +139,7 @@ export function stepBetween(model: Model, visited: Visited, from: number, to: nu
   const after = new Int32Array(columns)
   visited.read(from, before)
   visited.read(to, after)
-  const batch = new Batch(columns)
+  const batch = new Batch(columns, false)
   model.expand(before, batch)
   const rows = Array.from({ length: batch.count }, (_, index) => index)
   const index = rows.find((each) =>

@@ -7,3 +7,6 @@ export const protocols: readonly Definition[] = [bullyDefinition]
 export function protocolNamed(name: string): Definition | null {
   return protocols.find((protocol) => protocol.name === name) ?? null
 }
+
+/** The protocols of this package, for whoever reads scenarios. */
+export const catalogue = { names: protocols.map(({ name }) => name), find: protocolNamed }

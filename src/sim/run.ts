@@ -1,35 +1,28 @@
 /** Runs one scenario and reports. The same scenario gives the same report and the same trace, always. */
-import { type Definition, microsOf, msOf, type NodeId, present } from '../core/index.ts'
-import { type Goal, goalNamed, monitor, type Spec, specNamed, Watch } from '../specs/index.ts'
-import type { TraceHeader, TraceRecord } from '../trace/index.ts'
+import { type Definition, microsOf, msOf, type NodeId } from '../core/index.ts'
+import { monitor, Watch } from '../specs/index.ts'
+import type { TraceHeader } from '../trace/index.ts'
 import { Leaderships } from './leaderships.ts'
+import { promisedGoals, promisedSpecs, type RunOptions } from './options.ts'
 import { CRASHED, countOf, type NodeReport, type Report, type Snapshot, snapshot } from './report.ts'
 import type { Scenario } from './scenario.ts'
+import { runSchedule } from './schedule.ts'
 import { World } from './world.ts'
-
-export type RunOptions = {
-  /** Instead of those that the protocol promises. */
-  readonly specs?: readonly Spec[]
-  readonly goals?: readonly Goal[]
-  readonly record?: (record: TraceRecord) => void
-  /** Holds the protocol to the contract at every step. Slow. */
-  readonly strict?: boolean
-}
-
-export function promisedSpecs(definition: Definition): readonly Spec[] {
-  return definition.promises.map((name) => present(specNamed(name), `the specification "${name}"`))
-}
-
-export function promisedGoals(definition: Definition): readonly Goal[] {
-  return definition.goals.map((name) => present(goalNamed(name), `the goal "${name}"`))
-}
 
 export function traceHeader(scenario: Scenario): TraceHeader {
   const { protocol, nodes, options, seed } = scenario
   return { trace: 1, protocol, nodes, options, seed }
 }
 
+/** Runs a scenario, by the clock or by its schedule. */
 export function runScenario(definition: Definition, scenario: Scenario, options: RunOptions = {}): Report {
+  const { schedule } = scenario
+  return schedule === null
+    ? runTimed(definition, scenario, options)
+    : runSchedule(definition, { ...scenario, schedule }, options)
+}
+
+function runTimed(definition: Definition, scenario: Scenario, options: RunOptions): Report {
   const facts = { nodes: scenario.nodes, prefers: definition.prefers }
   const specs = options.specs ?? promisedSpecs(definition)
   const goals = options.goals ?? promisedGoals(definition)

@@ -43,7 +43,18 @@ export type SlotStep = {
   readonly slot: Slot
   readonly sends: readonly { readonly to: NodeId; readonly body: Message }[]
   readonly seen: readonly Observation[]
+  /** All that it answered with, and how many of those were carried out before a crash (null: all). */
   readonly effects: readonly Effect[]
+  readonly cutAfter: number | null
+}
+
+/** A node's turn: what it was given (null when it booted) and what it did. */
+export type StillTurn = {
+  readonly node: NodeId
+  readonly input: Input | null
+  readonly stable: Plain
+  readonly settledOn: Outcome | null
+  readonly did: SlotStep
 }
 
 const DOWN = { up: false, state: null, timers: [] } as const
@@ -79,7 +90,13 @@ export class StillNode {
   }
 
   crash(slot: Slot): SlotStep {
-    return { slot: { ...DOWN, stable: slot.stable }, sends: [], seen: [this.#down()], effects: [] }
+    return {
+      slot: { ...DOWN, stable: slot.stable },
+      sends: [],
+      seen: [this.#down()],
+      effects: [],
+      cutAfter: null,
+    }
   }
 
   view(slot: Slot): View {
@@ -126,12 +143,13 @@ export class StillNode {
     }
     if (crashes) {
       seen.push(this.#down())
-      return { slot: { ...DOWN, stable }, sends, seen, effects: done }
+      return { slot: { ...DOWN, stable }, sends, seen, effects, cutAfter: crashAfter }
     }
     const view = this.#protocol.view(state, NO_TIME)
     if (was === null || !equalPlain(was, view))
       seen.push({ type: 'view', at: NO_TIME, node, view, until: null })
-    return { slot: { up: true, state, stable, timers: [...timers].sort() }, sends, seen, effects: done }
+    const slot = { up: true, state, stable, timers: [...timers].sort() }
+    return { slot, sends, seen, effects, cutAfter: null }
   }
 
   #down(): Observation {
@@ -184,6 +202,12 @@ export type StillWorld = {
   readonly cut: readonly (readonly [number, number])[]
 }
 
+export type Performed = {
+  readonly world: StillWorld
+  readonly turn: StillTurn | null
+  readonly seen: readonly Observation[]
+}
+
 /** The rules of one such world: which nodes, which protocol, which order of messages. */
 export class StillRules {
   readonly nodes: readonly NodeId[]
@@ -200,42 +224,50 @@ export class StillRules {
     this.stillNodes = nodes.map((self) => new StillNode(definition, { self, nodes }, options))
   }
 
-  begin(initial: Outcome | null, observe: (seen: Observation) => void): StillWorld {
+  begin(initial: Outcome | null): { readonly world: StillWorld; readonly turns: readonly StillTurn[] } {
     let world: StillWorld = {
       slots: this.nodes.map(() => ({ ...DOWN, stable: null })),
       inboxes: this.nodes.map(() => []),
       cut: [],
     }
+    const turns: StillTurn[] = []
     for (const [index, node] of this.stillNodes.entries()) {
       const settledOn = initial?.members.includes(node.identity.self) === true ? initial : null
-      world = this.#apply(world, index, node.boot(null, settledOn, null), observe)
+      const did = node.boot(null, settledOn, null)
+      turns.push({ node: node.identity.self, input: null, stable: null, settledOn, did })
+      world = this.#apply(world, index, did)
     }
-    return world
+    return { world, turns }
   }
 
-  /** The world after a step, or why that step is impossible. */
-  perform(world: StillWorld, step: ScheduleStep, observe: (seen: Observation) => void): StillWorld | string {
+  /** The world after a step, or in words why that step is impossible. */
+  perform(world: StillWorld, step: ScheduleStep): Performed | string {
     const index = this.nodes.indexOf(step.node)
     const node = present(this.stillNodes[index], 'node')
     const slot = present(world.slots[index], 'slot')
     switch (step.do) {
-      case 'crash':
-        return slot.up ? this.#apply(world, index, node.crash(slot), observe) : `${step.node} is down already`
+      case 'crash': {
+        if (!slot.up) return `${step.node} is down already`
+        const did = node.crash(slot)
+        return { world: this.#apply(world, index, did), turn: null, seen: did.seen }
+      }
       case 'recover': {
         if (slot.up) return `${step.node} is up already`
-        return this.#apply(world, index, node.boot(slot.stable, null, step.crashAfter ?? null), observe)
+        const did = node.boot(slot.stable, null, step.crashAfter ?? null)
+        const turn = { node: step.node, input: null, stable: slot.stable, settledOn: null, did }
+        return { world: this.#apply(world, index, did), turn, seen: did.seen }
       }
       case 'cut':
       case 'heal':
         return this.#flip(world, index, this.nodes.indexOf(step.peer), step.do === 'cut')
       case 'deliver':
-        return this.#deliver(world, index, step, observe)
+        return this.#deliver(world, index, step)
       case 'timer':
         if (!slot.timers.includes(step.name)) return `${step.node} has no timer "${step.name}" running`
-        return this.#input(world, index, { type: 'timer', name: step.name }, step.crashAfter, observe)
+        return this.#input(world, index, { type: 'timer', name: step.name }, step.crashAfter)
       case 'command':
         if (!slot.up) return `${step.node} is down`
-        return this.#input(world, index, { type: 'command', command: step.command }, step.crashAfter, observe)
+        return this.#input(world, index, { type: 'command', command: step.command }, step.crashAfter)
       default:
         return unreachable(step)
     }
@@ -262,12 +294,7 @@ export class StillRules {
     return connectedPairs(this.nodes, up, world.cut)
   }
 
-  #deliver(
-    world: StillWorld,
-    index: number,
-    step: ScheduleStep & { do: 'deliver' },
-    observe: (seen: Observation) => void,
-  ): StillWorld | string {
+  #deliver(world: StillWorld, index: number, step: ScheduleStep & { do: 'deliver' }): Performed | string {
     const inbox = present(world.inboxes[index], 'inbox')
     const from = this.nodes.indexOf(step.from)
     const first = inbox.findIndex((message) => message.from === from)
@@ -276,30 +303,23 @@ export class StillRules {
     if (first < 0 || message === undefined || message.from !== from) {
       return `no such message is in flight from ${step.from} to ${step.node}`
     }
+    if (this.order === 'fifo' && place > first)
+      return `the link from ${step.from} to ${step.node} keeps its order`
     const without = { ...world, inboxes: world.inboxes.with(index, inbox.toSpliced(place, 1)) }
-    if (present(world.slots[index], 'slot').up === false) return without
+    if (!present(world.slots[index], 'slot').up) return { world: without, turn: null, seen: [] }
     const input: Input = { type: 'message', from: step.from, body: message.body, receipt: null }
-    return this.#input(without, index, input, step.crashAfter, observe)
+    return this.#input(without, index, input, step.crashAfter)
   }
 
-  #input(
-    world: StillWorld,
-    index: number,
-    input: Input,
-    crashAfter: number | undefined,
-    observe: (seen: Observation) => void,
-  ): StillWorld {
+  #input(world: StillWorld, index: number, input: Input, crashAfter: number | undefined): Performed {
     const node = present(this.stillNodes[index], 'node')
-    const done = node.step(present(world.slots[index], 'slot'), input, crashAfter ?? null)
-    return this.#apply(world, index, done, observe)
+    const slot = present(world.slots[index], 'slot')
+    const did = node.step(slot, input, crashAfter ?? null)
+    const turn = { node: node.identity.self, input, stable: slot.stable, settledOn: null, did }
+    return { world: this.#apply(world, index, did), turn, seen: did.seen }
   }
 
-  #apply(
-    world: StillWorld,
-    index: number,
-    { slot, sends, seen }: SlotStep,
-    observe: (seen: Observation) => void,
-  ): StillWorld {
+  #apply(world: StillWorld, index: number, { slot, sends }: SlotStep): StillWorld {
     let { inboxes } = world
     for (const { to, body } of sends) {
       const target = this.nodes.indexOf(to)
@@ -309,13 +329,12 @@ export class StillRules {
         append(present(inboxes[target], 'inbox'), { from: index, body }, this.order),
       )
     }
-    for (const observation of seen) observe(observation)
     return { ...world, slots: world.slots.with(index, slot), inboxes }
   }
 
-  #flip(world: StillWorld, a: number, b: number, cutting: boolean): StillWorld | string {
+  #flip(world: StillWorld, a: number, b: number, cutting: boolean): Performed | string {
     if (isCut(world.cut, a, b) === cutting) return `the link is ${cutting ? 'cut' : 'there'} already`
-    return { ...world, cut: flipped(world.cut, a, b) }
+    return { world: { ...world, cut: flipped(world.cut, a, b) }, turn: null, seen: [] }
   }
 }
 

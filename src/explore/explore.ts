@@ -1,0 +1,181 @@
+/** Explores a protocol in a small world and reports: what `conclave explore` prints. */
+import type { Definition, NodeId, Outcome, PlainObject } from '../core/index.ts'
+import { sortIds } from '../core/index.ts'
+import { type Budget, promisedGoals, promisedSpecs, type ScheduleStep } from '../sim/index.ts'
+import { type Goal, type GoalCount, monitor, type Spec, type SpecVerdict } from '../specs/index.ts'
+import type { Violation } from './judge.ts'
+import { Model } from './model.ts'
+import { type CutShort, type SearchProgress, type SearchResult, search } from './search.ts'
+import { bytesToFindStuck, findStuck } from './stuck.ts'
+
+export type ExploreSettings = {
+  readonly definition: Definition
+  readonly nodes: readonly NodeId[]
+  /** Resolved: every option has its value. */
+  readonly options: PlainObject
+  readonly budget: Budget
+  readonly from: 'boot' | 'settled'
+  readonly order: 'fifo' | 'any'
+  readonly timers: 'any' | 'quiet'
+  readonly depth: number
+  readonly maxStates: number
+  readonly memoryMB: number
+  /** Look for deadlocks and livelocks, too, once everything has been seen. */
+  readonly progress: boolean
+  /** Instead of those that the protocol promises. */
+  readonly specs?: readonly Spec[]
+  readonly goals?: readonly Goal[]
+}
+
+/** The world outside: how time passes there, and whether to go on. */
+export type ExploreHooks = {
+  seconds(): number
+  goOn(progress: SearchProgress): boolean
+}
+
+export type ExploreReport = {
+  readonly protocol: string
+  readonly nodes: readonly NodeId[]
+  readonly options: PlainObject
+  readonly states: number
+  readonly transitions: number
+  readonly depth: number
+  /** Whether everything within the fault budget was seen. */
+  readonly complete: boolean
+  readonly cutShort: CutShort | null
+  readonly seconds: number
+  readonly statesPerSecond: number
+  readonly bytesPerState: number
+  /** Transitions for each run of protocol code. */
+  readonly reuse: number
+  readonly specs: readonly SpecVerdict[]
+  readonly goals: readonly GoalCount[]
+  readonly progress: ProgressVerdict
+  readonly counterexample: ExploredCounterexample | null
+}
+
+export type ProgressVerdict =
+  | { readonly verdict: 'held' }
+  | { readonly verdict: 'deadlock' | 'livelock' }
+  | { readonly verdict: 'not checked'; readonly why: string }
+
+export type ExploredCounterexample = {
+  readonly spec: string
+  readonly why: string
+  readonly steps: readonly ScheduleStep[]
+  /** How many steps at the end repeat for ever; 0 where the end is the violation. */
+  readonly cycle: number
+  /** Runs with `conclave sim`. */
+  readonly scenario: PlainObject
+}
+
+/** The specification that a stuck state violates; it has no monitor, because no single run can show it. */
+export const PROGRESS = 'progress'
+
+export function explore(settings: ExploreSettings, hooks: ExploreHooks): ExploreReport {
+  const { definition, nodes, options, budget, order, timers } = settings
+  const initial = settings.from === 'settled' ? settledOutcome(definition, nodes) : null
+  const watched = monitor(
+    settings.specs ?? promisedSpecs(definition),
+    settings.goals ?? promisedGoals(definition),
+    {
+      nodes,
+      prefers: definition.prefers,
+    },
+  )
+  const model = new Model({ definition, nodes, options, order, timers, initial, budget, monitor: watched })
+  const began = hooks.seconds()
+  const memoryBytes = settings.memoryMB * 1_000_000
+  const found = search(
+    model,
+    { depth: settings.depth, maxStates: settings.maxStates, memoryBytes },
+    hooks.goOn,
+  )
+  const seconds = Math.max(hooks.seconds() - began, 1e-6)
+  const specs = verdicts(model.judge.verdicts(), found.counterexample)
+  const goals = model.judge.goals()
+  const { visited, transitions, depth, cutShort } = found
+  const stuck = lookForStuck(settings, model, found, memoryBytes)
+  const scenarioOf = (schedule: readonly ScheduleStep[]): PlainObject => ({
+    protocol: definition.name,
+    nodes,
+    options,
+    seed: 1,
+    ...(initial === null ? {} : { initial }),
+    network: { fifo: order === 'fifo' },
+    schedule,
+  })
+  return {
+    protocol: definition.name,
+    nodes,
+    options,
+    states: visited.size,
+    transitions,
+    depth,
+    complete: cutShort === null,
+    cutShort,
+    seconds,
+    statesPerSecond: Math.round(visited.size / seconds),
+    bytesPerState: visited.bytes / visited.size,
+    reuse: transitions / model.runs,
+    specs,
+    goals,
+    progress: stuck.progress,
+    counterexample: counterexample(found, stuck, scenarioOf),
+  }
+}
+
+/** As after an election among all: the preferred node leads. */
+export function settledOutcome(definition: Definition, nodes: readonly NodeId[]): Outcome {
+  const leader = sortIds(nodes).at(definition.prefers === 'highest' ? -1 : 0) as NodeId
+  return { leader, members: nodes }
+}
+
+function verdicts(
+  held: readonly SpecVerdict[],
+  found: { readonly violation: Violation; readonly steps: readonly ScheduleStep[] } | null,
+): readonly SpecVerdict[] {
+  if (found === null) return held
+  const { spec, why } = found.violation
+  return held.map((verdict) =>
+    verdict.name === spec ? { name: spec, verdict: 'violated', atMs: found.steps.length, why } : verdict,
+  )
+}
+
+type StuckResult = { readonly progress: ProgressVerdict; readonly found: ReturnType<typeof findStuck> }
+
+function lookForStuck(
+  settings: ExploreSettings,
+  model: Model,
+  { visited, transitions, cutShort }: SearchResult,
+  memoryBytes: number,
+): StuckResult {
+  const notChecked = (why: string): StuckResult => ({
+    progress: { verdict: 'not checked', why },
+    found: null,
+  })
+  if (!settings.progress) return notChecked('not asked for')
+  if (cutShort !== null) return notChecked('the search is not complete')
+  const needed = bytesToFindStuck(visited, transitions) + visited.bytes
+  if (needed > memoryBytes) return notChecked(`it needs ${Math.ceil(needed / 1_000_000)} MB of memory`)
+  const found = findStuck(model, visited, transitions)
+  return { progress: { verdict: found === null ? 'held' : found.kind }, found }
+}
+
+function counterexample(
+  { counterexample: found }: SearchResult,
+  { found: stuck }: StuckResult,
+  scenarioOf: (steps: readonly ScheduleStep[]) => PlainObject,
+): ExploredCounterexample | null {
+  if (found !== null) {
+    const { spec, why } = found.violation
+    return { spec, why, steps: found.steps, cycle: 0, scenario: scenarioOf(found.steps) }
+  }
+  if (stuck === null) return null
+  const { kind, steps, cycle } = stuck
+  const why =
+    kind === 'deadlock'
+      ? 'deadlock: nothing can happen any more, and the system is not settled'
+      : `livelock: no settled state can be reached, and the last ${cycle} steps can repeat for ever`
+  return { spec: PROGRESS, why, steps, cycle, scenario: scenarioOf(steps) }
+}

@@ -1,0 +1,80 @@
+/** Many seeds: each one a scenario drawn from it, run, and judged. */
+import type { Definition } from '../core/index.ts'
+import type { GoalCount, SpecVerdict } from '../specs/index.ts'
+import { runScenario } from './run.ts'
+import type { Scenario } from './scenario.ts'
+import { shrink } from './shrink.ts'
+
+export type SeedViolation = {
+  readonly seed: number
+  readonly spec: string
+  readonly why: string
+  /** A smaller scenario that still violates it; null beyond the first few, which are enough to read. */
+  readonly shrunk: Scenario | null
+}
+
+/** What a range of seeds came to; ranges add up. */
+export type CampaignTally = {
+  readonly seeds: number
+  readonly steps: number
+  readonly virtualMs: number
+  readonly violations: readonly SeedViolation[]
+  readonly goals: readonly GoalCount[]
+  /** How often each specification was judged; 0 means that the campaign says nothing about it. */
+  readonly judged: { readonly [spec: string]: number }
+}
+
+export const EMPTY_TALLY: CampaignTally = {
+  seeds: 0,
+  steps: 0,
+  virtualMs: 0,
+  violations: [],
+  goals: [],
+  judged: {},
+}
+
+export function runSeed(definition: Definition, draw: (seed: number) => Scenario, seed: number): CampaignTally {
+  const scenario = draw(seed)
+  const report = runScenario(definition, scenario)
+  const violated = report.specs.filter((spec) => spec.verdict === 'violated')
+  return {
+    seeds: 1,
+    steps: report.steps,
+    virtualMs: scenario.untilMs,
+    violations: violated.map(({ name, why }) => ({ seed, spec: name, why, shrunk: null })),
+    goals: report.goals,
+    judged: Object.fromEntries(report.specs.map((spec) => [spec.name, timesJudged(spec)])),
+  }
+}
+
+function timesJudged(spec: SpecVerdict): number {
+  if (spec.verdict === 'vacuous') return 0
+  return spec.verdict === 'held' ? spec.judged : 1
+}
+
+export function shrinkViolation(
+  definition: Definition,
+  draw: (seed: number) => Scenario,
+  violation: SeedViolation,
+): SeedViolation {
+  return { ...violation, shrunk: shrink(definition, draw(violation.seed), violation.spec) }
+}
+
+export function addTallies(a: CampaignTally, b: CampaignTally): CampaignTally {
+  const names = [...new Set([...a.goals, ...b.goals].map(({ name }) => name))]
+  const countIn = (goals: readonly GoalCount[], name: string): number =>
+    goals.find((goal) => goal.name === name)?.count ?? 0
+  const judged: { [spec: string]: number } = { ...a.judged }
+  for (const [spec, count] of Object.entries(b.judged)) judged[spec] = (judged[spec] ?? 0) + count
+  return {
+    seeds: a.seeds + b.seeds,
+    steps: a.steps + b.steps,
+    virtualMs: a.virtualMs + b.virtualMs,
+    violations: [...a.violations, ...b.violations].sort((x, y) => x.seed - y.seed),
+    goals: names.map((name) => {
+      const count = countIn(a.goals, name) + countIn(b.goals, name)
+      return { name, reached: count > 0, count }
+    }),
+    judged,
+  }
+}

@@ -1,0 +1,110 @@
+/**
+ * Runs a schedule: a world without time does exactly the steps that are listed. A step counts as a millisecond, so
+ * that its trace and its report read like any other.
+ */
+import { type Definition, type NodeId, present, type View } from '../core/index.ts'
+import { monitor, Watch } from '../specs/index.ts'
+import type { Observation, TraceRecord } from '../trace/index.ts'
+import { Leaderships } from './leaderships.ts'
+import { promisedGoals, promisedSpecs, type RunOptions } from './options.ts'
+import { BadScenario } from './parse.ts'
+import { CRASHED, countOf, type NodeReport, type Report, snapshot } from './report.ts'
+import type { Scenario, ScheduleStep } from './scenario.ts'
+import { StillRules, type StillTurn, type StillWorld } from './still.ts'
+
+const STEP_MICROS = 1000
+
+export function runSchedule(
+  definition: Definition,
+  scenario: Scenario & { readonly schedule: readonly ScheduleStep[] },
+  options: RunOptions = {},
+): Report {
+  const { nodes, schedule } = scenario
+  const order = scenario.network.fifo ? 'fifo' : 'any'
+  const rules = new StillRules(definition, nodes, scenario.options, order)
+  const specs = options.specs ?? promisedSpecs(definition)
+  const goals = options.goals ?? promisedGoals(definition)
+  const watch = new Watch(monitor(specs, goals, { nodes, prefers: definition.prefers }))
+  const leaderships = new Leaderships()
+  const sent = new Map<string, number>()
+  let at = 0
+
+  function observe(seen: readonly Observation[]): void {
+    for (const observation of seen) {
+      const timed = { ...observation, at }
+      watch.observe(timed)
+      leaderships.observe(timed)
+    }
+  }
+
+  function take(turn: StillTurn): void {
+    for (const { body } of turn.did.sends) sent.set(body.kind, (sent.get(body.kind) ?? 0) + 1)
+    options.record?.(recordOf(turn, at))
+  }
+
+  const begin = rules.begin(scenario.initial)
+  let { world } = begin
+  for (const turn of begin.turns) {
+    take(turn)
+    observe(turn.did.seen)
+  }
+  for (const [index, step] of schedule.entries()) {
+    at = (index + 1) * STEP_MICROS
+    const performed = rules.perform(world, step)
+    if (typeof performed === 'string') throw new BadScenario(`schedule[${index}]`, performed)
+    if (performed.turn === null) options.record?.({ type: 'world', at, event: step })
+    else take(performed.turn)
+    observe(performed.seen)
+    world = performed.world
+  }
+  if (nothingIsLeft(rules, world)) observe([{ type: 'settled', at, connected: rules.connected(world) }])
+  const sentOf = (kind: string): number => sent.get(kind) ?? 0
+  return {
+    protocol: scenario.protocol,
+    seed: scenario.seed,
+    endedAtMs: schedule.length,
+    ...snapshot(
+      nodes.map((id, index) => [id, nodeReport(rules, world, index)] as const),
+      countOf(definition.kinds, sentOf),
+      countOf(definition.linkKinds, sentOf),
+    ),
+    leaderships: leaderships.list(),
+    checkpoints: {},
+    specs: watch.verdicts(),
+    goals: watch.goals(),
+    steps: schedule.length,
+  }
+}
+
+/** No message, no timer, and nothing that the surroundings still owe a node: nothing but faults could happen. */
+function nothingIsLeft(rules: StillRules, world: StillWorld): boolean {
+  return (
+    world.inboxes.every((inbox) => inbox.length === 0) &&
+    world.slots.every(({ timers }) => timers.length === 0) &&
+    world.slots.every((_, index) => rules.commands(world, index).length === 0)
+  )
+}
+
+function nodeReport(rules: StillRules, world: StillWorld, index: number): NodeReport {
+  const slot = present(world.slots[index], 'slot')
+  if (!slot.up) return CRASHED
+  const view: View = present(rules.stillNodes[index], 'node').view(slot)
+  const { role, leader, token, members } = view
+  return { up: true, role, leader, token, members, untilMs: null, ...view.detail }
+}
+
+function recordOf({ node, input, stable, settledOn, did }: StillTurn, at: number): TraceRecord {
+  const change = did.seen.find((seen): seen is Observation & { type: 'view' } => seen.type === 'view')
+  const turn = {
+    at,
+    node: node satisfies NodeId,
+    now: 0,
+    effects: did.effects,
+    sent: [],
+    cutAfter: did.cutAfter,
+    view: change?.view ?? null,
+  }
+  return input === null
+    ? { type: 'start', ...turn, stable, settledOn }
+    : { type: 'step', ...turn, input, message: null }
+}

@@ -1,0 +1,129 @@
+/** The schema of scenario files in a world of given nodes and a given protocol. */
+import { z } from 'zod'
+import { type Command, type Definition, LONGEST_MS, milliseconds, type NodeId, nodeAmong } from '../core/index.ts'
+
+/** More nodes than this in one world is taken for a mistake. */
+const MOST_NODES = 10_000
+
+export type EventSchema = z.ZodType<{ atMs: number }>
+
+export type ScenarioSchema = {
+  readonly file: ReturnType<typeof fileSchema>
+  /** An event is told by the field that names what happens. */
+  readonly events: { readonly [kind: string]: EventSchema }
+  /** A step of a schedule is told by its `do`. */
+  readonly steps: { readonly [word: string]: z.ZodType<{ do: string }> }
+  readonly commands: z.ZodType<Command>
+}
+
+export function scenarioSchema(definition: Definition, nodes: readonly NodeId[]): ScenarioSchema {
+  const pieces = piecesFor(nodes)
+  return {
+    file: fileSchema(definition, nodes, pieces),
+    events: eventSchemas(pieces),
+    steps: stepSchemas(pieces),
+    commands: definition.commands(nodes),
+  }
+}
+
+export function nodeList() {
+  return z
+    .array(z.union([z.int(), z.string().min(1)]))
+    .min(1, { error: 'is empty: a world has at least one node' })
+    .max(MOST_NODES)
+    .superRefine((nodes, context) => {
+      // A report names nodes by text, so 1 and "1" would be one.
+      const seen = new Set<string>()
+      const twice = nodes.findIndex((id) => seen.size === seen.add(String(id)).size)
+      if (twice < 0) return
+      context.addIssue({ code: 'custom', path: [twice], message: `${nodes[twice]} is listed twice` })
+    })
+}
+
+function piecesFor(nodes: readonly NodeId[]) {
+  const node = nodeAmong(nodes)
+  const ms = z.number().min(0).max(LONGEST_MS)
+  const span = z.union([ms, z.tuple([ms, ms]).refine(([least, most]) => least <= most)], {
+    error: 'is neither a number of milliseconds nor [least, most]',
+  })
+  const pair = z.tuple([node, node]).refine(([a, b]) => a !== b, { error: 'a node has no link to itself' })
+  const graph = z.union([z.literal('full'), z.array(pair)], {
+    error: (issue) => `is neither "full" nor a list of pairs of nodes among ${nodes.join(', ')}: ${shown(issue.input)}`,
+  })
+  return { nodes, node, span, pairs: z.array(pair), graph }
+}
+
+type Pieces = ReturnType<typeof piecesFor>
+
+function shown(value: unknown): string {
+  const text = JSON.stringify(value)
+  return text.length > 60 ? `${text.slice(0, 57)}...` : text
+}
+
+function fileSchema(definition: Definition, nodes: readonly NodeId[], { node, span, graph }: Pieces) {
+  const kinds = [...definition.kinds, ...definition.linkKinds] as [string, ...string[]]
+  const probability = z.number().min(0).max(1)
+  const rule = z.strictObject({
+    from: node.optional(),
+    to: node.optional(),
+    kind: z.enum(kinds).optional(),
+    delayMs: span.optional(),
+    drop: z.boolean().optional(),
+  })
+  const network = z.strictObject({
+    delayMs: span.default([0.2, 2]),
+    loss: probability.default(0),
+    duplicate: probability.default(0),
+    fifo: z.boolean().default(definition.order === 'fifo'),
+    rules: z.array(rule).default([]),
+  })
+  const initial = z
+    .strictObject({ leader: node, members: z.array(node).min(1).default([...nodes]) })
+    .refine(({ leader, members }) => members.includes(leader), { error: 'the leader is not among the members' })
+  return z.strictObject({
+    protocol: z.string(),
+    nodes: nodeList(),
+    options: definition.options(nodes).prefault({}),
+    seed: z.int().default(1),
+    links: graph.default('full'),
+    network: network.prefault({}),
+    clocks: z.strictObject({ driftPpm: z.number().min(0).max(100_000).default(0) }).prefault({}),
+    initial: initial.nullable().default(null),
+    events: z.array(z.unknown()).default([]),
+    untilMs: milliseconds().optional(),
+    checkpointsMs: z.array(z.number().min(0)).default([]),
+    schedule: z.array(z.unknown()).nullable().default(null),
+  })
+}
+
+function eventSchemas({ node, pairs, span, graph }: Pieces): { readonly [kind: string]: EventSchema } {
+  const at = { atMs: z.number().min(0) }
+  const all = z.union([z.literal('all'), pairs], { error: 'is neither "all" nor a list of pairs of nodes' })
+  return {
+    crash: z.strictObject({ ...at, crash: node, afterEffects: z.int().min(0).optional() }),
+    recover: z.strictObject({ ...at, recover: node }),
+    partition: z.strictObject({ ...at, partition: z.array(z.array(node)).min(1) }),
+    heal: z.strictObject({ ...at, heal: all }),
+    cut: z.strictObject({ ...at, cut: pairs }),
+    cutOneWay: z.strictObject({ ...at, cutOneWay: pairs }),
+    links: z.strictObject({ ...at, links: graph }),
+    slow: z.strictObject({ ...at, slow: pairs, delayMs: span }),
+    pause: z.strictObject({ ...at, pause: node, forMs: milliseconds() }),
+    suspend: z.strictObject({ ...at, suspend: node, forMs: milliseconds() }),
+    command: z.strictObject({ ...at, command: z.looseObject({ node }) }),
+  }
+}
+
+function stepSchemas({ node }: Pieces): { readonly [word: string]: z.ZodType<{ do: string }> } {
+  const cut = { crashAfter: z.int().min(1).optional() }
+  const nth = z.int().min(0).optional()
+  return {
+    deliver: z.strictObject({ node, do: z.literal('deliver'), from: node, nth, ...cut }),
+    timer: z.strictObject({ node, do: z.literal('timer'), name: z.string(), ...cut }),
+    command: z.strictObject({ node, do: z.literal('command'), command: z.looseObject({}), ...cut }),
+    crash: z.strictObject({ node, do: z.literal('crash') }),
+    recover: z.strictObject({ node, do: z.literal('recover'), ...cut }),
+    cut: z.strictObject({ node, do: z.literal('cut'), peer: node }),
+    heal: z.strictObject({ node, do: z.literal('heal'), peer: node }),
+  }
+}

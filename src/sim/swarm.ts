@@ -1,0 +1,203 @@
+/**
+ * A scenario drawn from a seed: options, network, clocks and faults, all within what the protocol assumes.
+ *
+ * Each seed uses only some of the kinds of faults (a swarm finds more than every fault everywhere does), at times
+ * that are often close together, because what breaks protocols is two things at almost the same moment. Then all
+ * is healed and left alone for as long as the protocol needs to settle: first safety under faults, then progress.
+ */
+import {
+  canonical,
+  type Definition,
+  type FaultKind,
+  microsOf,
+  msOf,
+  type NodeId,
+  type Plain,
+  type PlainObject,
+} from '../core/index.ts'
+import { checked } from './parse.ts'
+import { Random } from './random.ts'
+import type { Scenario, ScenarioEvent } from './scenario.ts'
+
+export type SwarmSettings = {
+  readonly nodes: readonly [least: number, most: number]
+  /** Options that are fixed; the others are drawn where the protocol says what from. */
+  readonly options: PlainObject
+  /** Which faults may happen; those that the protocol does not bear are never drawn. */
+  readonly faults: readonly FaultKind[]
+}
+
+/** A fault that ends by itself or is undone later. */
+type Drawn = { readonly events: readonly ScenarioEvent[]; readonly until: number }
+
+/** Makes scenarios from seeds. */
+export function scenarioDrawer(definition: Definition, settings: SwarmSettings): (seed: number) => Scenario {
+  const { swarm } = definition
+  const kinds = swarm.faults.filter((kind) => settings.faults.includes(kind))
+  // Options are checked once for each number of nodes and choice of values: campaigns draw the same ones often.
+  const resolved = new Map<string, PlainObject>()
+
+  function resolve(nodes: readonly NodeId[], options: PlainObject): PlainObject {
+    const key = `${nodes.length} ${canonical(options)}`
+    const known = resolved.get(key)
+    if (known !== undefined) return known
+    const made = checked(definition.options(nodes), options, 'options')
+    resolved.set(key, made)
+    return made
+  }
+
+  return (seed) => {
+    const random = new Random(seed)
+    const count = random.integer(...settings.nodes)
+    const nodes = Array.from({ length: count }, (_, index) => index + 1)
+    const options = resolve(nodes, drawOptions(definition, settings.options, random))
+    const [shortest, longest] = swarm.delayMs
+    const most = toMicros(shortest + random.fraction() * (longest - shortest))
+    const least = random.chance(0.5) ? most : Math.min(most, shortest)
+    const settling = msOf(definition.settlesWithin(options, microsOf(most), count))
+    const { events, endsAtMs } = new FaultDrawer(nodes, random, settling, most).draw(kinds)
+    const upTo = (kind: FaultKind, probability: number): number =>
+      kinds.includes(kind) && random.chance(0.5) ? toMicros(random.fraction() * probability) : 0
+    return {
+      protocol: definition.name,
+      nodes,
+      options,
+      seed,
+      links: 'full',
+      network: {
+        delayMs: [least, most],
+        loss: upTo('loss', 0.2),
+        duplicate: upTo('duplicate', 0.1),
+        fifo: definition.order === 'fifo',
+        rules: [],
+      },
+      clocks: { driftPpm: random.chance(0.5) ? swarm.driftPpm : 0 },
+      initial: null,
+      events,
+      untilMs: toMicros(endsAtMs + settling * 1.1 + 1),
+      checkpointsMs: [],
+      schedule: null,
+    }
+  }
+}
+
+function drawOptions(definition: Definition, fixed: PlainObject, random: Random): PlainObject {
+  const drawn: { [name: string]: Plain } = {}
+  for (const [name, values] of Object.entries(definition.swarm.options)) {
+    const value = values[random.integer(0, values.length - 1)]
+    if (value !== undefined) drawn[name] = value
+  }
+  return { ...drawn, ...fixed }
+}
+
+/** Whole microseconds, so that a scenario reads the same after a trip through a file. */
+function toMicros(ms: number): number {
+  return Math.round(ms * 1000) / 1000
+}
+
+class FaultDrawer {
+  readonly #nodes: readonly NodeId[]
+  readonly #random: Random
+  /** Gaps between faults are drawn up to one of these: an instant, a message or two, a part of settling, all of it. */
+  readonly #gaps: readonly [number, ...number[]]
+
+  constructor(nodes: readonly NodeId[], random: Random, settlingMs: number, delayMs: number) {
+    this.#nodes = nodes
+    this.#random = random
+    this.#gaps = [delayMs, delayMs * 3, settlingMs / 10, settlingMs / 3, settlingMs * 1.2]
+  }
+
+  draw(kinds: readonly FaultKind[]): {
+    readonly events: readonly ScenarioEvent[]
+    readonly endsAtMs: number
+  } {
+    const chosen = kinds.filter(() => this.#random.chance(0.7))
+    const events: ScenarioEvent[] = []
+    let atMs = this.#gap()
+    let endsAtMs = atMs
+    const count = chosen.length === 0 ? 0 : this.#random.integer(1, 8)
+    for (let fault = 0; fault < count; fault++) {
+      const kind = chosen[this.#random.integer(0, chosen.length - 1)] as FaultKind
+      const drawn = this.#fault(kind, toMicros(atMs))
+      events.push(...drawn.events)
+      endsAtMs = Math.max(endsAtMs, drawn.until)
+      atMs += this.#gap()
+    }
+    return {
+      events: [...sorted(events), ...this.#healing(events, toMicros(endsAtMs + 1))],
+      endsAtMs: endsAtMs + 1,
+    }
+  }
+
+  #fault(kind: FaultKind, atMs: number): Drawn {
+    const until = toMicros(atMs + this.#gap())
+    const forMs = Math.max(toMicros(until - atMs), 0.001)
+    const node = this.#node()
+    switch (kind) {
+      case 'crash': {
+        const inTheMiddle = this.#random.chance(0.3) ? { afterEffects: this.#random.integer(0, 4) } : {}
+        const crash = { atMs, crash: node, ...inTheMiddle }
+        return this.#random.chance(0.8)
+          ? { events: [crash, { atMs: until, recover: node }], until }
+          : { events: [crash], until: atMs }
+      }
+      case 'pause':
+        return { events: [{ atMs, pause: node, forMs }], until }
+      case 'suspend':
+        return { events: [{ atMs, suspend: node, forMs }], until }
+      case 'partition':
+        return this.#undone({ atMs, partition: this.#blocks() }, until)
+      case 'cut':
+        return this.#undone({ atMs, cut: [this.#pair()] }, until)
+      case 'cutOneWay':
+        return this.#undone({ atMs, cutOneWay: [this.#pair()] }, until)
+      case 'slow': {
+        const delayMs = toMicros(this.#gap())
+        return this.#undone({ atMs, slow: [this.#pair()], delayMs: [0, delayMs] }, until + delayMs)
+      }
+      default:
+        return { events: [], until: atMs }
+    }
+  }
+
+  #undone(event: ScenarioEvent, until: number): Drawn {
+    return { events: [event, { atMs: toMicros(until), heal: 'all' }], until }
+  }
+
+  /** Everything is made whole: also what a crash in the middle of a step may still have in store. */
+  #healing(events: readonly ScenarioEvent[], atMs: number): readonly ScenarioEvent[] {
+    const armed = events.flatMap((event) =>
+      'crash' in event && 'afterEffects' in event ? [event.crash] : [],
+    )
+    const crashed = events.flatMap((event) => ('crash' in event ? [event.crash] : []))
+    return [
+      { atMs, heal: 'all' },
+      ...[...new Set(armed)].map((node) => ({ atMs, crash: node })),
+      ...[...new Set(crashed)].map((node) => ({ atMs, recover: node })),
+    ]
+  }
+
+  #gap(): number {
+    return this.#random.fraction() * this.#random.pick(this.#gaps)
+  }
+
+  #node(): NodeId {
+    return this.#nodes[this.#random.integer(0, this.#nodes.length - 1)] as NodeId
+  }
+
+  #pair(): readonly [NodeId, NodeId] {
+    const a = this.#random.integer(0, this.#nodes.length - 1)
+    const b = this.#random.integer(0, this.#nodes.length - 2)
+    return [this.#nodes[a] as NodeId, this.#nodes[b < a ? b : b + 1] as NodeId]
+  }
+
+  #blocks(): readonly (readonly NodeId[])[] {
+    const blocks: NodeId[][] = [[], []]
+    for (const node of this.#nodes) blocks[this.#random.integer(0, 1)]?.push(node)
+    return blocks.filter((block) => block.length > 0)
+  }
+}
+
+function sorted(events: readonly ScenarioEvent[]): readonly ScenarioEvent[] {
+  return events.toSorted((a, b) => a.atMs - b.atMs)
+}
