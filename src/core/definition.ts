@@ -11,16 +11,19 @@ import type { Micros } from './units.ts'
 /** Something that the surroundings owe a node in its present state; `whenDown`: only while that peer is down. */
 export type Stimulus = { readonly command: Command; readonly whenDown: NodeId | null }
 
-export type FaultKind =
-  | 'crash'
-  | 'pause'
-  | 'suspend'
-  | 'partition'
-  | 'cut'
-  | 'cutOneWay'
-  | 'slow'
-  | 'loss'
-  | 'duplicate'
+/** Kinds of faults that a campaign may draw. */
+export const FAULT_KINDS = [
+  'crash',
+  'pause',
+  'suspend',
+  'partition',
+  'cut',
+  'cutOneWay',
+  'slow',
+  'loss',
+  'duplicate',
+] as const
+export type FaultKind = (typeof FAULT_KINDS)[number]
 
 /** How small worlds are searched unless the caller says otherwise. */
 export type Exploration = {

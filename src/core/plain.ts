@@ -70,7 +70,7 @@ export function hashPlain(value: Plain): number {
 export function deepFreeze<T extends Plain>(value: T): T {
   if (value !== null && typeof value === 'object' && !Object.isFrozen(value)) {
     Object.freeze(value)
-    for (const inner of Object.values(value)) deepFreeze(inner as Plain)
+    for (const inner of Object.values(value)) deepFreeze(inner)
   }
   return value
 }

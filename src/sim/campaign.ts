@@ -1,6 +1,7 @@
 /** Many seeds: each one a scenario drawn from it, run, and judged. */
 import type { Definition } from '../core/index.ts'
 import type { GoalCount, SpecVerdict } from '../specs/index.ts'
+import type { RunOptions } from './options.ts'
 import { runScenario } from './run.ts'
 import type { Scenario } from './scenario.ts'
 import { shrink } from './shrink.ts'
@@ -33,9 +34,17 @@ export const EMPTY_TALLY: CampaignTally = {
   judged: {},
 }
 
-export function runSeed(definition: Definition, draw: (seed: number) => Scenario, seed: number): CampaignTally {
+/** What is watched, where it is not what the protocol promises. */
+export type Watching = Pick<RunOptions, 'specs' | 'goals'>
+
+export function runSeed(
+  definition: Definition,
+  draw: (seed: number) => Scenario,
+  seed: number,
+  watching: Watching = {},
+): CampaignTally {
   const scenario = draw(seed)
-  const report = runScenario(definition, scenario)
+  const report = runScenario(definition, scenario, watching)
   const violated = report.specs.filter((spec) => spec.verdict === 'violated')
   return {
     seeds: 1,
@@ -56,8 +65,9 @@ export function shrinkViolation(
   definition: Definition,
   draw: (seed: number) => Scenario,
   violation: SeedViolation,
+  watching: Watching = {},
 ): SeedViolation {
-  return { ...violation, shrunk: shrink(definition, draw(violation.seed), violation.spec) }
+  return { ...violation, shrunk: shrink(definition, draw(violation.seed), violation.spec, watching) }
 }
 
 export function addTallies(a: CampaignTally, b: CampaignTally): CampaignTally {

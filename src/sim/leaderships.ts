@@ -1,5 +1,5 @@
 /** Who led, from when until when, and how it ended: told from what could be seen of a run. */
-import { type Micros, msOf, type NodeId, type Plain } from '../core/index.ts'
+import { type Micros, msOf, type NodeId } from '../core/index.ts'
 import type { Observation } from '../trace/index.ts'
 
 export type Leadership = {
@@ -21,9 +21,10 @@ export class Leaderships {
   observe(seen: Observation): void {
     switch (seen.type) {
       case 'output': {
-        const cause: Plain = seen.event['cause'] ?? seen.event.type
-        if (seen.event.type === 'elected') this.#causes.set(seen.node, String(cause))
-        if (seen.event.type === 'demoted') this.#end(seen.node, seen.at, String(cause))
+        const { type, cause = type } = seen.event
+        const why = typeof cause === 'string' ? cause : type
+        if (type === 'elected') this.#causes.set(seen.node, why)
+        if (type === 'demoted') this.#end(seen.node, seen.at, why)
         break
       }
       case 'view':

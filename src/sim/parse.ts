@@ -1,6 +1,6 @@
 /** Reads a scenario file: everything is checked before anything runs, and an error names the field and its place. */
 import { z } from 'zod'
-import { type Definition, LONGEST_MS, type NodeId } from '../core/index.ts'
+import { type Definition, LONGEST_MS, type NodeId, type PlainObject } from '../core/index.ts'
 import type { Scenario } from './scenario.ts'
 import { type EventSchema, nodeList, type ScenarioSchema, scenarioSchema } from './schema.ts'
 
@@ -86,8 +86,17 @@ function notAfter(untilMs: number, atMs: number, place: string): void {
   if (atMs > untilMs) throw new BadScenario(place, `${atMs} is after untilMs (${untilMs})`)
 }
 
+/** A protocol's options with every value filled in. */
+export function checkedOptions(
+  definition: Definition,
+  nodes: readonly NodeId[],
+  options: PlainObject,
+): PlainObject {
+  return checked(definition.options(nodes), options, 'options')
+}
+
 /** The value as the schema makes it, or an error about the first thing that is wrong with it. */
-export function checked<T>(schema: z.ZodType<T>, value: unknown, place: string): T {
+function checked<T>(schema: z.ZodType<T>, value: unknown, place: string): T {
   const result = schema.safeParse(value)
   if (result.success) return result.data
   const issue = result.error.issues[0] as z.core.$ZodIssue

@@ -1,6 +1,13 @@
 /** The schema of scenario files in a world of given nodes and a given protocol. */
 import { z } from 'zod'
-import { type Command, type Definition, LONGEST_MS, milliseconds, type NodeId, nodeAmong } from '../core/index.ts'
+import {
+  type Command,
+  type Definition,
+  LONGEST_MS,
+  milliseconds,
+  type NodeId,
+  nodeAmong,
+} from '../core/index.ts'
 
 /** More nodes than this in one world is taken for a mistake. */
 const MOST_NODES = 10_000
@@ -48,7 +55,8 @@ function piecesFor(nodes: readonly NodeId[]) {
   })
   const pair = z.tuple([node, node]).refine(([a, b]) => a !== b, { error: 'a node has no link to itself' })
   const graph = z.union([z.literal('full'), z.array(pair)], {
-    error: (issue) => `is neither "full" nor a list of pairs of nodes among ${nodes.join(', ')}: ${shown(issue.input)}`,
+    error: (issue) =>
+      `is neither "full" nor a list of pairs of nodes among ${nodes.join(', ')}: ${shown(issue.input)}`,
   })
   return { nodes, node, span, pairs: z.array(pair), graph }
 }
@@ -78,8 +86,16 @@ function fileSchema(definition: Definition, nodes: readonly NodeId[], { node, sp
     rules: z.array(rule).default([]),
   })
   const initial = z
-    .strictObject({ leader: node, members: z.array(node).min(1).default([...nodes]) })
-    .refine(({ leader, members }) => members.includes(leader), { error: 'the leader is not among the members' })
+    .strictObject({
+      leader: node,
+      members: z
+        .array(node)
+        .min(1)
+        .default([...nodes]),
+    })
+    .refine(({ leader, members }) => members.includes(leader), {
+      error: 'the leader is not among the members',
+    })
   return z.strictObject({
     protocol: z.string(),
     nodes: nodeList(),

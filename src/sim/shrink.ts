@@ -3,26 +3,37 @@
  * nodes, a plainer network. Greedy, in a fixed order, so the same scenario always shrinks to the same one.
  */
 import type { Definition, NodeId } from '../core/index.ts'
+import type { RunOptions } from './options.ts'
 import { runScenario } from './run.ts'
 import type { Scenario, ScenarioEvent } from './scenario.ts'
 
 /** Shrinking gives up after this many runs and returns what it has. */
 const MOST_RUNS = 600
 
-export function violates(definition: Definition, scenario: Scenario, spec: string): boolean {
-  return runScenario(definition, scenario).specs.some(
+export function violates(
+  definition: Definition,
+  scenario: Scenario,
+  spec: string,
+  options: RunOptions = {},
+): boolean {
+  return runScenario(definition, scenario, options).specs.some(
     ({ name, verdict }) => name === spec && verdict === 'violated',
   )
 }
 
-export function shrink(definition: Definition, scenario: Scenario, spec: string): Scenario {
+export function shrink(
+  definition: Definition,
+  scenario: Scenario,
+  spec: string,
+  options: RunOptions = {},
+): Scenario {
   let best = scenario
   let runs = 0
 
   function attempt(smaller: Scenario): boolean {
     if (runs >= MOST_RUNS) return false
     runs += 1
-    if (!violates(definition, smaller, spec)) return false
+    if (!violates(definition, smaller, spec, options)) return false
     best = smaller
     return true
   }

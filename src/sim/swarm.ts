@@ -15,7 +15,7 @@ import {
   type Plain,
   type PlainObject,
 } from '../core/index.ts'
-import { checked } from './parse.ts'
+import { checkedOptions } from './parse.ts'
 import { Random } from './random.ts'
 import type { Scenario, ScenarioEvent } from './scenario.ts'
 
@@ -26,6 +26,9 @@ export type SwarmSettings = {
   /** Which faults may happen; those that the protocol does not bear are never drawn. */
   readonly faults: readonly FaultKind[]
 }
+
+/** What can befall a node that has no other to talk to. */
+const ALONE: readonly FaultKind[] = ['crash', 'pause', 'suspend']
 
 /** A fault that ends by itself or is undone later. */
 type Drawn = { readonly events: readonly ScenarioEvent[]; readonly until: number }
@@ -41,7 +44,7 @@ export function scenarioDrawer(definition: Definition, settings: SwarmSettings):
     const key = `${nodes.length} ${canonical(options)}`
     const known = resolved.get(key)
     if (known !== undefined) return known
-    const made = checked(definition.options(nodes), options, 'options')
+    const made = checkedOptions(definition, nodes, options)
     resolved.set(key, made)
     return made
   }
@@ -111,7 +114,8 @@ class FaultDrawer {
     readonly events: readonly ScenarioEvent[]
     readonly endsAtMs: number
   } {
-    const chosen = kinds.filter(() => this.#random.chance(0.7))
+    const possible = this.#nodes.length > 1 ? kinds : kinds.filter((kind) => ALONE.includes(kind))
+    const chosen = possible.filter(() => this.#random.chance(0.7))
     const events: ScenarioEvent[] = []
     let atMs = this.#gap()
     let endsAtMs = atMs

@@ -16,7 +16,6 @@ import {
   type NodeId,
   type Outcome,
   type Plain,
-  type PlainObject,
   type Protocol,
   type Step,
   strict,
@@ -415,7 +414,7 @@ export class World {
 
   #disturb(event: ScenarioEvent): void {
     const { atMs: _atMs, ...shown } = event
-    this.#hooks.record?.({ type: 'world', at: this.#now, event: shown as PlainObject })
+    this.#hooks.record?.({ type: 'world', at: this.#now, event: shown })
     if ('crash' in event) {
       const node = this.#node(event.crash)
       if (event.afterEffects === undefined) this.#crash(node)

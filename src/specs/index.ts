@@ -1,4 +1,5 @@
 export * from './beliefs.ts'
 export * from './catalogue.ts'
 export * from './monitor.ts'
+export * from './one-leader.ts'
 export * from './spec.ts'

@@ -1,0 +1,171 @@
+/** `conclave explore`: every interleaving of a small world. */
+import { Command } from 'commander'
+import { type ExploreReport, explore } from '../explore/index.ts'
+import { checkedOptions, type ScheduleStep } from '../sim/index.ts'
+import { EXIT } from './errors.ts'
+import { find, load } from './load.ts'
+import { count, paint, print, printJson, table } from './output.ts'
+import { progressOf } from './progress.ts'
+import { collect, verdictText } from './sim.ts'
+import { oneOf, options, wholeNumber } from './values.ts'
+
+type ExploreFlags = {
+  readonly protocol: string
+  readonly nodes: string
+  readonly option: readonly string[]
+  readonly crashes?: string
+  readonly recoveries?: string
+  readonly flips?: string
+  readonly depth?: string
+  readonly maxStates: string
+  readonly memory: string
+  readonly order?: string
+  readonly timers?: string
+  readonly from?: string
+  readonly progress: boolean
+  readonly load?: string
+  readonly json?: true
+}
+
+export function exploreCommand(): Command {
+  return new Command('explore')
+    .description('search every interleaving of a small world for violations')
+    .requiredOption('--protocol <name>', 'which protocol')
+    .requiredOption('--nodes <n>', 'how many nodes')
+    .option('--option <name=value>', "set one of the protocol's options (repeat for more)", collect, [])
+    .option('--crashes <k>', 'how many crashes may happen')
+    .option('--recoveries <k>', 'how many recoveries may happen')
+    .option('--flips <k>', 'how often a link may be cut or healed')
+    .option('--depth <d>', 'search no deeper than this many steps')
+    .option('--max-states <m>', 'give up after this many states', '20000000')
+    .option('--memory <mb>', 'give up when the states take this much memory', '4000')
+    .option('--order <order>', 'fifo: links keep their order; any: they do not')
+    .option(
+      '--timers <when>',
+      'any: a timer may fire at any moment; quiet: only when no message is in flight',
+    )
+    .option('--from <start>', 'settled: as after an election; boot: all nodes start')
+    .option('--no-progress', 'do not look for deadlocks and livelocks')
+    .option('--load <file>', 'a module with a protocol of your own')
+    .option('--json', 'print one JSON object')
+    .addHelpText(
+      'after',
+      `
+Examples:
+  conclave explore --protocol bully --nodes 3 --option repaired=false
+  conclave explore --protocol bully --nodes 3 --crashes 2 --recoveries 2
+  conclave explore --protocol bully --nodes 3 --order any --depth 20 --json
+
+The counterexample is a shortest one, and its scenario runs with "conclave sim".
+What is not given is as the protocol's own definition says.
+Exit code 0 when nothing was found, 6 when a specification is violated, 2 for bad input.`,
+    )
+    .action(async (flags: ExploreFlags) => {
+      process.exitCode = await run(flags)
+    })
+}
+
+/** Worlds with more nodes than this are beyond any search. */
+const MOST_NODES = 16
+
+async function run(flags: ExploreFlags): Promise<number> {
+  const { lookup, watching } = await load(flags.load)
+  const definition = find(lookup, flags.protocol)
+  const { exploration } = definition
+  const size = Math.min(wholeNumber('--nodes', flags.nodes, 1), MOST_NODES)
+  const nodes = Array.from({ length: size }, (_, index) => index + 1)
+  const given = options(flags.option)
+  const number = (flag: string, text: string | undefined, least: number, otherwise: number): number =>
+    text === undefined ? otherwise : wholeNumber(flag, text, least)
+  const maxStates = wholeNumber('--max-states', flags.maxStates, 1)
+  const progress = progressOf('states')
+  const report = explore(
+    {
+      definition,
+      nodes,
+      options: checkedOptions(definition, nodes, { ...exploration.options, ...given }),
+      budget: {
+        crashes: number('--crashes', flags.crashes, 0, exploration.crashes),
+        recoveries: number('--recoveries', flags.recoveries, 0, exploration.recoveries),
+        flips: number('--flips', flags.flips, 0, exploration.flips),
+      },
+      from: flags.from === undefined ? exploration.from : oneOf('--from', flags.from, ['boot', 'settled']),
+      order: flags.order === undefined ? definition.order : oneOf('--order', flags.order, ['fifo', 'any']),
+      timers:
+        flags.timers === undefined ? exploration.timers : oneOf('--timers', flags.timers, ['any', 'quiet']),
+      depth: number('--depth', flags.depth, 1, Number.MAX_SAFE_INTEGER),
+      maxStates,
+      memoryMB: wholeNumber('--memory', flags.memory, 1),
+      progress: flags.progress && exploration.progress,
+      ...watching(definition),
+    },
+    {
+      seconds: () => performance.now() / 1000,
+      goOn({ states, depth, waiting }) {
+        progress.update(states, 0, `depth ${depth}, ${count(waiting)} waiting`)
+        return true
+      },
+    },
+  )
+  progress.stop()
+  if (flags.json === true) printJson(report)
+  else print(exploreText(report))
+  return report.counterexample === null ? EXIT.ok : EXIT.violated
+}
+
+function exploreText(report: ExploreReport): string {
+  const { counterexample, progress } = report
+  const ended = report.complete
+    ? 'complete: everything within these bounds was seen'
+    : `NOT complete: stopped by ${report.cutShort}`
+  return [
+    table([
+      ['states', count(report.states)],
+      ['transitions', count(report.transitions)],
+      ['depth', count(report.depth)],
+      ['search', ended],
+      ['time', `${report.seconds.toFixed(2)} s, ${count(report.statesPerSecond)} states/s`],
+      ['memory', `${report.bytesPerState.toFixed(1)} bytes a state`],
+      ['reuse', `${count(report.reuse)} transitions for each run of protocol code`],
+    ]),
+    '',
+    verdictText(report.specs),
+    `progress     ${progress.verdict}${'why' in progress ? `: ${progress.why}` : ''}`,
+    table(report.goals.map(({ name, reached }) => [`goal ${name}`, reached ? 'reached' : 'NOT reached'])),
+    ...(counterexample === null
+      ? []
+      : [
+          '',
+          paint('red', `${counterexample.spec} is violated in ${counterexample.steps.length} steps:`),
+          ...counterexample.steps.map(
+            (step, index) => `  ${String(index + 1).padStart(3)}  ${stepText(step)}`,
+          ),
+          `  ${counterexample.why}`,
+          '',
+          'to replay it, save this and run it with "conclave sim FILE --transcript":',
+          JSON.stringify(counterexample.scenario),
+        ]),
+  ].join('\n')
+}
+
+export function stepText(step: ScheduleStep): string {
+  const cut = 'crashAfter' in step ? `, and crashes after ${step.crashAfter} of its effects` : ''
+  switch (step.do) {
+    case 'deliver':
+      return `${step.node} gets the ${step.nth === undefined ? 'next message' : `message number ${step.nth + 1}`} from ${step.from}${cut}`
+    case 'timer':
+      return `${step.node}: timer ${step.name} fires${cut}`
+    case 'command':
+      return `${step.node} is told ${JSON.stringify(step.command)}${cut}`
+    case 'crash':
+      return `${step.node} crashes`
+    case 'recover':
+      return `${step.node} recovers${cut}`
+    case 'cut':
+      return `the link between ${step.node} and ${step.peer} is cut`
+    case 'heal':
+      return `the link between ${step.node} and ${step.peer} is healed`
+    default:
+      return step satisfies never
+  }
+}

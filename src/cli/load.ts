@@ -1,0 +1,62 @@
+/** Protocols by name: those of this package, and one of your own from a module (`--load FILE`). */
+import { resolve } from 'node:path'
+import { pathToFileURL } from 'node:url'
+import type { Definition } from '../core/index.ts'
+import { catalogue } from '../protocols/index.ts'
+import type { Lookup } from '../sim/index.ts'
+import type { Goal, Spec } from '../specs/index.ts'
+import { UsageError } from './errors.ts'
+
+/** What a module given with `--load` exports. `specs` and `goals` replace those that the protocol names. */
+export type ProtocolModule = {
+  readonly protocol: Definition
+  readonly specs?: readonly Spec[]
+  readonly goals?: readonly Goal[]
+}
+
+export type Loaded = {
+  readonly lookup: Lookup
+  /** Specifications of the loaded protocol, if it brings its own. */
+  watching(definition: Definition): { readonly specs?: readonly Spec[]; readonly goals?: readonly Goal[] }
+}
+
+export async function load(file: string | undefined): Promise<Loaded> {
+  if (file === undefined) return { lookup: catalogue, watching: () => ({}) }
+  const module = await importModule(file)
+  const { protocol, specs, goals } = module
+  return {
+    lookup: {
+      names: [protocol.name, ...catalogue.names],
+      find: (name) => (name === protocol.name ? protocol : catalogue.find(name)),
+    },
+    watching: (definition) =>
+      definition === protocol
+        ? { ...(specs === undefined ? {} : { specs }), ...(goals === undefined ? {} : { goals }) }
+        : {},
+  }
+}
+
+async function importModule(file: string): Promise<ProtocolModule> {
+  let module: Partial<ProtocolModule>
+  try {
+    module = (await import(pathToFileURL(resolve(file)).href)) as Partial<ProtocolModule>
+  } catch (error) {
+    throw new UsageError(`--load ${file}: ${(error as Error).message.split('\n')[0]}`, '--load')
+  }
+  if (typeof module.protocol?.create !== 'function') {
+    throw new UsageError(
+      `--load ${file}: the module exports no \`protocol\` (see docs/your-own-protocol.md)`,
+      '--load',
+    )
+  }
+  return module as ProtocolModule
+}
+
+export function find(lookup: Lookup, name: string): Definition {
+  const definition = lookup.find(name)
+  if (definition !== null) return definition
+  throw new UsageError(
+    `--protocol ${name}: unknown protocol (known: ${lookup.names.join(', ')})`,
+    '--protocol',
+  )
+}

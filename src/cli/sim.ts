@@ -1,0 +1,189 @@
+/** `conclave sim`: one scenario from a file, or a campaign of many seeds. */
+import { createWriteStream, readFileSync } from 'node:fs'
+import { Command } from 'commander'
+import { present } from '../core/index.ts'
+import { parseScenario, type Report, runScenario, type Scenario, traceHeader } from '../sim/index.ts'
+import type { SpecVerdict } from '../specs/index.ts'
+import { type TraceRecord, traceLine, transcriptLine } from '../trace/index.ts'
+import { type CampaignFlags, campaign } from './campaign.ts'
+import { EXIT, UsageError } from './errors.ts'
+import { load } from './load.ts'
+import { count, paint, print, printJson, table } from './output.ts'
+import { wholeNumber } from './values.ts'
+
+type SimFlags = Partial<CampaignFlags> & {
+  readonly seed?: string
+  readonly trace?: string
+  readonly transcript?: true
+  readonly all?: true
+  readonly strict?: true
+  readonly load?: string
+  readonly json?: true
+}
+
+export function simCommand(): Command {
+  return new Command('sim')
+    .description('run a protocol in the simulator: a scenario file, or many seeds')
+    .argument('[file]', 'scenario file; - for standard input')
+    .option('--json', 'print one JSON object')
+    .option('--seed <n>', "instead of the scenario's own seed")
+    .option('--trace <file>', 'write the trace (NDJSON)')
+    .option('--transcript', 'tell what happens, line by line')
+    .option('--all', 'with --transcript: everything, heartbeats too')
+    .option('--strict', 'hold the protocol to the contract at every step (slow)')
+    .option('--load <file>', 'a module with a protocol of your own')
+    .option('--protocol <name>', 'campaign: which protocol')
+    .option('--nodes <n>', 'campaign: how many nodes, or a range such as 3..7')
+    .option('--seeds <range>', 'campaign: which seeds, such as 1..10000')
+    .option('--faults <kinds>', 'campaign: swarm (all that the protocol bears), none, or a list', 'swarm')
+    .option('--option <name=value>', 'campaign: fix an option (repeat for more)', collect, [])
+    .option('--workers <n>', 'campaign: how many threads (default: one a core)')
+    .addHelpText(
+      'after',
+      `
+Examples:
+  conclave sim examples/first-election.json
+  conclave sim examples/first-election.json --transcript
+  conclave sim scenario.json --json --trace run.ndjson
+  conclave sim --protocol bully --nodes 3..5 --seeds 1..10000 --faults swarm
+  conclave sim --protocol bully --nodes 3 --seeds 1..500 --option repaired=false
+
+Exit code 0 when all specifications held, 6 when one was violated, 2 for bad input.`,
+    )
+    .action(async (file: string | undefined, flags: SimFlags) => {
+      process.exitCode = file === undefined ? await manySeeds(flags) : await oneFile(file, flags)
+    })
+}
+
+export function collect(value: string, earlier: readonly string[]): readonly string[] {
+  return [...earlier, value]
+}
+
+function manySeeds(flags: SimFlags): Promise<number> {
+  const { protocol, nodes, seeds } = flags
+  if (protocol === undefined || nodes === undefined || seeds === undefined) {
+    throw new UsageError('sim needs a scenario file, or --protocol, --nodes and --seeds for a campaign')
+  }
+  return campaign({ faults: 'swarm', option: [], ...flags, protocol, nodes, seeds })
+}
+
+async function oneFile(file: string, flags: SimFlags): Promise<number> {
+  const misplaced = (['protocol', 'nodes', 'seeds', 'workers'] as const).find(
+    (flag) => flags[flag] !== undefined,
+  )
+  if (misplaced !== undefined) {
+    throw new UsageError(
+      `--${misplaced} belongs to a campaign; a scenario file says it itself`,
+      `--${misplaced}`,
+    )
+  }
+  const { lookup, watching } = await load(flags.load)
+  const parsed = parseScenario(readJson(file), lookup)
+  const scenario =
+    flags.seed === undefined ? parsed : { ...parsed, seed: wholeNumber('--seed', flags.seed, 0) }
+  const definition = present(lookup.find(scenario.protocol), 'protocol')
+  const sinks = [traceSink(flags, scenario), transcriptSink(flags, definition.kinds)].filter(
+    (sink) => sink !== null,
+  )
+  const report = runScenario(definition, scenario, {
+    ...watching(definition),
+    strict: flags.strict === true,
+    ...(sinks.length === 0 ? {} : { record: (record) => sinks.forEach((sink) => sink.write(record)) }),
+  })
+  await Promise.all(sinks.map((sink) => sink.end()))
+  if (flags.json === true) printJson(report)
+  else print(reportText(report))
+  return report.specs.some(({ verdict }) => verdict === 'violated') ? EXIT.violated : EXIT.ok
+}
+
+export function readJson(file: string): unknown {
+  let text: string
+  try {
+    text = readFileSync(file === '-' ? 0 : file, 'utf8')
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException
+    throw new UsageError(
+      `${file}: ${code === 'ENOENT' ? 'there is no such file' : `cannot be read (${code})`}`,
+    )
+  }
+  try {
+    return JSON.parse(text)
+  } catch (error) {
+    throw new UsageError(`${file}: not JSON: ${(error as Error).message}`)
+  }
+}
+
+type RecordSink = { write(record: TraceRecord): void; end(): Promise<void> }
+
+function traceSink(flags: SimFlags, scenario: Scenario): RecordSink | null {
+  if (flags.trace === undefined) return null
+  const { trace } = flags
+  const stream = createWriteStream(trace)
+  const failed = new Promise<never>((_, reject) => {
+    stream.on('error', (error: NodeJS.ErrnoException) => {
+      reject(new UsageError(`--trace ${trace}: cannot be written (${error.code})`, '--trace'))
+    })
+  })
+  // Awaited at the end; a failure before that must not count as unhandled.
+  failed.catch(() => {})
+  stream.write(`${traceLine(traceHeader(scenario))}\n`)
+  return {
+    write: (record) => stream.write(`${traceLine(record)}\n`),
+    end: () => Promise.race([failed, new Promise<void>((resolve) => stream.end(resolve))]),
+  }
+}
+
+function transcriptSink(flags: SimFlags, kinds: readonly string[]): RecordSink | null {
+  if (flags.transcript !== true || flags.json === true) return null
+  return {
+    write(record) {
+      const line = transcriptLine(record, { kinds, all: flags.all === true })
+      if (line !== null) print(line)
+    },
+    async end() {
+      print('')
+    },
+  }
+}
+
+export function reportText(report: Report): string {
+  const nodes = Object.entries(report.nodes).map(([id, node]) => [
+    id,
+    node.role,
+    String(node.leader ?? '-'),
+    node['token'] === null ? '-' : JSON.stringify(node['token']),
+  ])
+  const { messages, linkMessages } = report
+  const kinds = Object.entries(messages.byKind).map(([kind, sent]) => `${kind} ${count(sent)}`)
+  return [
+    `${report.protocol}, seed ${report.seed}: ${report.endedAtMs} ms of virtual time, ${count(report.steps)} steps`,
+    '',
+    table([['node', 'role', 'leader', 'token'], ...nodes]),
+    '',
+    `messages  ${count(messages.total)}${kinds.length === 0 ? '' : ` (${kinds.join(', ')})`}`,
+    ...(linkMessages.total === 0 ? [] : [`below     ${count(linkMessages.total)} of the layers underneath`]),
+    ...report.leaderships.map(
+      ({ node, fromMs, untilMs, ended }) =>
+        `led       ${node} from ${fromMs} ms ${ended === null ? 'on' : `until ${untilMs} ms (${ended})`}`,
+    ),
+    '',
+    verdictText(report.specs),
+  ].join('\n')
+}
+
+export function verdictText(specs: readonly SpecVerdict[]): string {
+  return table(
+    specs.map((spec) => {
+      switch (spec.verdict) {
+        case 'held':
+          return [spec.name, `${paint('green', 'held')} (judged ${count(spec.judged)} times)`]
+        case 'vacuous':
+          return [spec.name, `${paint('yellow', 'vacuous')}: ${spec.why}`]
+        case 'violated':
+          return [spec.name, `${paint('red', 'VIOLATED')} at ${spec.atMs} ms: ${spec.why}`]
+        default:
+          return spec satisfies never
+      }
+    }),
+  )
+}

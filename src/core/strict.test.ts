@@ -1,0 +1,55 @@
+import { describe, expect, it } from 'vitest'
+import type { Plain, Protocol, Step } from './index.ts'
+import { setTimer, strict } from './index.ts'
+
+const follower = {
+  role: 'follower',
+  leader: null,
+  token: null,
+  until: null,
+  members: null,
+  detail: null,
+} as const
+
+function breaking(step: (state: Plain, now: number) => Step<Plain>): Protocol {
+  return {
+    start: () => ({ state: { n: 0 }, effects: [] }),
+    step: (state, _input, now) => step(state, now),
+    view: () => follower,
+    shift: (state) => state,
+  }
+}
+
+function stepOnce(protocol: Protocol): void {
+  const checked = strict(protocol)
+  const { state } = checked.start(null, 0)
+  checked.step(state, { type: 'timer', name: 't' }, 1000)
+}
+
+describe('a strict protocol', () => {
+  it('passes what keeps the contract', () => {
+    stepOnce(
+      breaking((state, now) => ({ state, effects: [setTimer('t', now + 5), setTimer('u', [now, now + 9])] })),
+    )
+  })
+
+  it.each<[string, Protocol]>([
+    ['state.n is NaN', breaking(() => ({ state: { n: Number.NaN }, effects: [] }))],
+    ['changed nothing but made a new state', breaking(() => ({ state: { n: 0 }, effects: [] }))],
+    ['depends on what the clock says', breaking((state, now) => ({ state: { n: now }, effects: [] }))],
+    ['not deterministic', breaking(counting())],
+    ['read only', breaking((state) => mutating(state))],
+  ])('catches: %s', (why, protocol) => {
+    expect(() => stepOnce(protocol)).toThrow(why)
+  })
+})
+
+function counting(): (state: Plain) => Step<Plain> {
+  let calls = 0
+  return () => ({ state: { n: ++calls }, effects: [] })
+}
+
+function mutating(state: Plain): Step<Plain> {
+  ;(state as { n: number }).n += 1
+  return { state, effects: [] }
+}
