@@ -36,7 +36,7 @@ describe('a strict protocol', () => {
   it.each<[string, Protocol]>([
     ['state.n is NaN', breaking(() => ({ state: { n: Number.NaN }, effects: [] }))],
     ['changed nothing but made a new state', breaking(() => ({ state: { n: 0 }, effects: [] }))],
-    ['depends on what the clock says', breaking((state, now) => ({ state: { n: now }, effects: [] }))],
+    ['depends on what the clock says', breaking((_state, now) => ({ state: { n: now }, effects: [] }))],
     ['not deterministic', breaking(counting())],
     ['read only', breaking((state) => mutating(state))],
   ])('catches: %s', (why, protocol) => {

@@ -27,7 +27,7 @@ export function monitor(specs: readonly Spec[], goals: readonly Goal[], run: Run
   const folds: readonly Fold[] = [...new Set([...specs, ...goals].map(({ fold }) => fold))]
   const indexOf = new Map(folds.map((fold, index) => [fold, index]))
   const part = (fold: Fold, memory: MonitorMemory): Plain =>
-    present(memory[present(indexOf.get(fold), 'fold')], 'memory')
+    memory[present(indexOf.get(fold), 'fold')] as Plain
   return {
     specs,
     goals,

@@ -1,0 +1,76 @@
+import fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import { PairTable } from './intern.ts'
+import { Index, Pool } from './pool.ts'
+import { hashRow, Visited } from './visited.ts'
+
+describe('a table of pairs', () => {
+  it.each([
+    ['stays a rectangle', 40],
+    ['becomes a hash table', 100_000],
+  ])('remembers what it was told when it %s', (_what, most) => {
+    fc.assert(
+      fc.property(fc.array(fc.tuple(fc.nat(most), fc.nat(most), fc.nat()), { maxLength: 200 }), (entries) => {
+        const table = new PairTable()
+        const expected = new Map<string, number>()
+        for (const [a, b, value] of entries) {
+          const key = `${a} ${b}`
+          expect(table.get(a, b)).toBe(expected.get(key) ?? -1)
+          if (expected.has(key)) continue
+          table.set(a, b, value)
+          expected.set(key, value)
+        }
+        for (const [key, value] of expected) {
+          const [a, b] = key.split(' ').map(Number)
+          expect(table.get(a as number, b as number)).toBe(value)
+        }
+      }),
+    )
+  })
+})
+
+describe('the visited states', () => {
+  const row = (...columns: number[]): Int32Array => Int32Array.from(columns)
+
+  it('are exact: rows are told apart whatever their hashes do', () => {
+    const visited = new Visited(2)
+    const sameHash = 12345
+    for (let value = 0; value < 1000; value++) visited.add(row(value, 7), 0, sameHash, -1)
+    for (let value = 0; value < 1000; value++) visited.add(row(value, 7), 0, sameHash, -1)
+    expect(visited.size).toBe(1000)
+    expect(visited.find(row(999, 7), 0, sameHash)).toBe(999)
+    expect(visited.find(row(1000, 7), 0, sameHash)).toBe(-1)
+  })
+
+  it('keep rows and parents through growth and through widening to 32 bits', () => {
+    const visited = new Visited(3)
+    const count = 300_000
+    const add = (index: number): void => {
+      const each = row(index & 0xffff, index >> 16, index % 7)
+      visited.add(each, 0, hashRow(each, 0, 3), index - 1)
+    }
+    for (let index = 0; index < count / 2; index++) add(index)
+    visited.fit(70_000)
+    for (let index = count / 2; index < count; index++) add(index)
+    const wide = row(70_000, 0, 0)
+    visited.add(wide, 0, hashRow(wide, 0, 3), 5)
+    expect(visited.size).toBe(count + 1)
+    const into = new Int32Array(3)
+    for (const index of [0, 1, 65_535, 65_536, 140_000, count - 1]) {
+      visited.read(index, into)
+      expect([...into]).toEqual([index & 0xffff, index >> 16, index % 7])
+      expect(visited.parentOf(index)).toBe(index - 1)
+    }
+    visited.read(count, into)
+    expect([...into]).toEqual([70_000, 0, 0])
+  })
+})
+
+it('pools and indexes grow', () => {
+  const pool = new Pool()
+  const index = new Index()
+  const places = Array.from({ length: 2000 }, (_, id) => pool.add([id, id * 2]))
+  for (const [id, place] of places.entries()) index.set(id, place)
+  expect(pool.data[(index.get(1999) ?? -1) + 1]).toBe(3998)
+  expect(index.get(5000)).toBe(-1)
+})

@@ -1,0 +1,38 @@
+import fc from 'fast-check'
+import { expect, it } from 'vitest'
+import { Clock } from './clock.ts'
+
+const time = fc.nat({ max: 10 ** 12 })
+const drift = fc.double({ min: -1000, max: 1000, noNaN: true })
+
+it('says when it will show a time: not before, and not later than it must', () => {
+  fc.assert(
+    fc.property(time, drift, time, time, (offset, ppm, from, ahead) => {
+      const clock = new Clock(offset, ppm)
+      const local = clock.at(from) + ahead
+      const when = clock.whenShows(local)
+      expect(clock.at(when)).toBeGreaterThanOrEqual(local)
+      expect(clock.at(when - 2)).toBeLessThan(local)
+    }),
+  )
+})
+
+it('never runs backwards, and drifts by its rate', () => {
+  const fast = new Clock(500, 100)
+  expect(fast.at(0)).toBe(500)
+  expect(fast.at(1_000_000)).toBe(500 + 1_000_100)
+  fc.assert(
+    fc.property(drift, time, fc.nat({ max: 1000 }), (ppm, at, later) => {
+      const clock = new Clock(0, ppm)
+      expect(clock.at(at + later)).toBeGreaterThanOrEqual(clock.at(at))
+    }),
+  )
+})
+
+it('stands still while its host is suspended, and goes on from there', () => {
+  const clock = new Clock(0, 0)
+  clock.stop(1000, 5000)
+  expect(clock.at(5000)).toBe(1000)
+  expect(clock.at(5500)).toBe(1500)
+  expect(clock.whenShows(1500)).toBe(5500)
+})

@@ -1,0 +1,138 @@
+/** Known-broken things that the tools must catch; if one of these passes, the tools are broken. */
+import { describe, expect, it } from 'vitest'
+import type { Definition } from '../src/core/index.ts'
+import { bullyDefinition } from '../src/protocols/bully/index.ts'
+import { parseScenario, runScenario, runSeed, scenarioDrawer, shrink, violates } from '../src/sim/index.ts'
+import type { Spec } from '../src/specs/index.ts'
+import { clockReader } from './canaries/clock-reader.ts'
+import { onceOnly, tickets } from './canaries/tickets.ts'
+import { exploreQuietly, exploring, ids } from './support/run.ts'
+
+const BOUNDS = { depth: 1000, maxStates: 1_000_000, memoryMB: 100 }
+
+function exploreCanary(definition: Definition, specs: readonly Spec[]) {
+  const { exploration } = definition
+  return exploreQuietly({
+    definition,
+    nodes: ids(2),
+    options: {},
+    budget: exploration,
+    ...exploration,
+    order: 'fifo',
+    ...BOUNDS,
+    specs,
+    goals: [],
+  })
+}
+
+describe('bully to the letter is not safe', () => {
+  it('says the explorer', () => {
+    const { counterexample } = exploring('bully', 3, { options: { repaired: false } })
+    expect(counterexample?.spec).toBe('agreement')
+  })
+
+  it('says a campaign, and the shrunk scenario still violates', () => {
+    const settings = { nodes: [3, 3] as const, options: { repaired: false }, faults: ['crash'] as const }
+    const draw = scenarioDrawer(bullyDefinition, settings)
+    const seeds = Array.from({ length: 400 }, (_, index) => index + 1)
+    const seed = seeds.find((each) => runSeed(bullyDefinition, draw, each).violations.length > 0)
+    if (seed === undefined) throw new Error('no seed of 400 shows the violation')
+    const { spec } = runSeed(bullyDefinition, draw, seed).violations[0] ?? { spec: 'none' }
+    const small = shrink(bullyDefinition, draw(seed), spec)
+    expect(violates(bullyDefinition, small, spec)).toBe(true)
+    expect(small.events.length).toBeLessThanOrEqual(draw(seed).events.length)
+    expect(
+      violates(
+        bullyDefinition,
+        parseScenario(JSON.parse(JSON.stringify(small)), only(bullyDefinition)),
+        spec,
+      ),
+    ).toBe(true)
+  })
+})
+
+describe('sending before persisting', () => {
+  it('is caught by the explorer: the crash falls between the two effects', () => {
+    const { counterexample } = exploreCanary(tickets(false), [onceOnly])
+    expect(counterexample?.why).toBe('1 was handed out twice')
+    expect(counterexample?.steps).toContainEqual({
+      node: 1,
+      do: 'command',
+      command: { do: 'issue' },
+      crashAfter: 1,
+    })
+    expect(counterexample?.steps).toHaveLength(5)
+  })
+
+  it('is caught by the simulator with a crash after one effect', () => {
+    const file = {
+      protocol: 'tickets',
+      nodes: [1, 2],
+      events: [
+        { atMs: 1, crash: 1, afterEffects: 1 },
+        { atMs: 2, command: { node: 1, do: 'issue' } },
+        { atMs: 3, recover: 1 },
+        { atMs: 4, command: { node: 1, do: 'issue' } },
+      ],
+      untilMs: 20,
+    }
+    const run = (definition: Definition) =>
+      runScenario(definition, parseScenario(file, only(definition)), { specs: [onceOnly] }).specs[0]?.verdict
+    expect(run(tickets(false))).toBe('violated')
+    expect(run(tickets(true))).toBe('held')
+  })
+
+  it('is no fault of the careful office, whose world is searched completely', () => {
+    const report = exploreCanary(tickets(true), [onceOnly])
+    expect(report).toMatchObject({ complete: true, counterexample: null })
+    expect(report.specs[0]?.verdict).toBe('held')
+  })
+})
+
+describe("comparing another node's clock with one's own", () => {
+  const file = { protocol: 'clock-reader', nodes: [1, 2], clocks: { driftPpm: 200 }, untilMs: 4_000_000 }
+
+  it('is caught by the simulator: two lead at once, because no two clocks agree', () => {
+    const verdicts = [1, 2, 3, 4, 5, 6].map((seed) => {
+      const scenario = parseScenario({ ...file, seed }, only(clockReader))
+      return runScenario(clockReader, scenario).specs[0]?.verdict
+    })
+    expect(verdicts).toContain('violated')
+  })
+
+  it('is caught by the contract: the step depends on what the clock says', () => {
+    const scenario = parseScenario(file, only(clockReader))
+    expect(() => runScenario(clockReader, scenario, { strict: true })).toThrow(
+      'depends on what the clock says',
+    )
+  })
+})
+
+describe('a specification that never speaks', () => {
+  const silent: Spec = {
+    name: 'silent',
+    title: 'never concerned',
+    source: 'a canary',
+    when: 'always',
+    fold: { begin: () => null, next: (memory) => memory },
+    judge: () => 'not concerned',
+  }
+
+  it('is reported as vacuous by the simulator', () => {
+    const scenario = parseScenario({ protocol: 'bully', nodes: [1, 2], untilMs: 5000 }, only(bullyDefinition))
+    const [verdict] = runScenario(bullyDefinition, scenario, { specs: [silent] }).specs
+    expect(verdict?.verdict).toBe('vacuous')
+  })
+
+  it('is reported as vacuous by the explorer', () => {
+    const [verdict] = exploring('bully', 2, { specs: [silent] }).specs
+    expect(verdict?.verdict).toBe('vacuous')
+  })
+})
+
+function only(definition: Definition) {
+  return {
+    names: [definition.name],
+    find: (name: string) => (name === definition.name ? definition : null),
+  }
+}

@@ -1,0 +1,191 @@
+import { describe, expect, it } from 'vitest'
+import { canonical, type PlainObject } from '../src/core/index.ts'
+import { bullyDefinition } from '../src/protocols/bully/index.ts'
+import {
+  type Budget,
+  checkedOptions,
+  deliverable,
+  type ScheduleStep,
+  StillRules,
+  type StillWorld,
+} from '../src/sim/index.ts'
+import { exploring, ids, simulate } from './support/run.ts'
+
+/** The same search, done slowly and plainly: every world as text in a set. */
+function naively(
+  count: number,
+  options: PlainObject,
+  order: 'fifo' | 'any',
+  timers: 'any' | 'quiet',
+  budget: Budget,
+  most: number,
+): { states: number; transitions: number } {
+  const nodes = ids(count)
+  const rules = new StillRules(
+    bullyDefinition,
+    nodes,
+    checkedOptions(bullyDefinition, nodes, { detector: 'none', ...options }),
+    order,
+  )
+  type State = { world: StillWorld; budget: Budget }
+  const { world } = rules.begin({ leader: count, members: nodes })
+  const first: State = { world, budget }
+  const seen = new Set([canonical(first)])
+  const queue = [first]
+  let transitions = 0
+  for (const state of queue) {
+    if (seen.size > most) break
+    for (const [step, left] of stepsFrom(rules, state, order, timers)) {
+      const performed = rules.perform(state.world, step)
+      if (typeof performed === 'string') throw new Error(performed)
+      transitions += 1
+      const next: State = { world: performed.world, budget: left }
+      const text = canonical(next)
+      if (seen.has(text)) continue
+      seen.add(text)
+      queue.push(next)
+    }
+  }
+  return { states: seen.size, transitions }
+}
+
+function stepsFrom(
+  rules: StillRules,
+  { world, budget }: { world: StillWorld; budget: Budget },
+  order: 'fifo' | 'any',
+  timers: 'any' | 'quiet',
+): [ScheduleStep, Budget][] {
+  const steps: [ScheduleStep, Budget][] = []
+  const quiet = world.inboxes.every((inbox) => inbox.length === 0)
+  for (const [index, node] of rules.nodes.entries()) {
+    const slot = world.slots[index]
+    const inbox = world.inboxes[index] ?? []
+    const inputs: ScheduleStep[] = []
+    for (const { place, nth } of deliverable(inbox, order)) {
+      const from = rules.nodes[inbox[place]?.from ?? -1] ?? 0
+      inputs.push({ node, do: 'deliver', from, nth })
+    }
+    if (slot?.up === true && (quiet || timers === 'any')) {
+      inputs.push(...slot.timers.map((name) => ({ node, do: 'timer', name }) as const))
+    }
+    inputs.push(...rules.commands(world, index).map((command) => ({ node, do: 'command', command }) as const))
+    if (slot?.up === false && budget.recoveries > 0) inputs.push({ node, do: 'recover' })
+    for (const input of inputs) {
+      const left = input.do === 'recover' ? { ...budget, recoveries: budget.recoveries - 1 } : budget
+      steps.push([input, left])
+      if (slot?.up === true || input.do === 'recover') {
+        steps.push(...cutsOf(rules, world, input).map((cut): [ScheduleStep, Budget] => [cut, crashed(left)]))
+      }
+    }
+    if (slot?.up === true) steps.push([{ node, do: 'crash' }, crashed(budget)])
+  }
+  for (const [a, node] of rules.nodes.entries()) {
+    for (const [b, peer] of rules.nodes.entries()) {
+      if (b <= a || budget.flips === 0) continue
+      const isCut = world.cut.some(([x, y]) => x === a && y === b)
+      steps.push([
+        { node, do: isCut ? 'heal' : 'cut', peer },
+        { ...budget, flips: budget.flips - 1 },
+      ])
+    }
+  }
+  return steps.filter(([, { crashes }]) => crashes >= 0)
+}
+
+const crashed = (budget: Budget): Budget => ({ ...budget, crashes: budget.crashes - 1 })
+
+/** Crashes in the middle of a step, where some but not all of what it persists and sends has been done. */
+function cutsOf(rules: StillRules, world: StillWorld, step: ScheduleStep): ScheduleStep[] {
+  const whole = rules.perform(world, step)
+  if (typeof whole === 'string' || whole.turn === null) return []
+  const before = canonical([whole.turn.stable, []])
+  const done = new Set([before, canonical([whole.turn.did.slot.stable, whole.turn.did.sends])])
+  const cuts: ScheduleStep[] = []
+  for (let crashAfter = 1; crashAfter < whole.turn.did.effects.length; crashAfter++) {
+    const cut = { ...step, crashAfter } as ScheduleStep
+    const performed = rules.perform(world, cut)
+    if (typeof performed === 'string' || performed.turn === null) continue
+    const { slot, sends } = performed.turn.did
+    const text = canonical([slot.stable, sends])
+    if (done.has(text)) continue
+    done.add(text)
+    cuts.push(cut)
+  }
+  return cuts
+}
+
+const NO_SPECS = { specs: [], goals: [], progress: false } as const
+
+describe('the explorer finds exactly what a plain search finds', () => {
+  it.each([
+    ['bully, FIFO links', 3, { repaired: true }, 'fifo', 'quiet', { crashes: 1, recoveries: 1, flips: 0 }],
+    ['to the letter', 3, { repaired: false }, 'fifo', 'quiet', { crashes: 1, recoveries: 1, flips: 0 }],
+    ['links without order', 3, { repaired: true }, 'any', 'quiet', { crashes: 1, recoveries: 1, flips: 0 }],
+    [
+      'links that are cut and healed',
+      3,
+      { repaired: true },
+      'fifo',
+      'quiet',
+      { crashes: 1, recoveries: 0, flips: 2 },
+    ],
+    ['two crashes, two nodes', 2, { repaired: true }, 'fifo', 'any', { crashes: 2, recoveries: 2, flips: 0 }],
+  ] as const)('%s', (_name, count, options, order, timers, budget) => {
+    const plain = naively(count, options, order, timers, budget, 30_000)
+    expect(plain.states).toBeLessThan(30_000)
+    const { states, transitions } = exploring('bully', count, { options, order, timers, budget, ...NO_SPECS })
+    expect({ states, transitions }).toEqual(plain)
+  })
+})
+
+describe('bounds', () => {
+  const world = { budget: { crashes: 2, recoveries: 2, flips: 0 } } as const
+
+  it('a depth is kept and told', () => {
+    const report = exploring('bully', 3, { ...world, depth: 5 })
+    expect(report).toMatchObject({ complete: false, cutShort: 'depth', depth: 5 })
+    expect(exploring('bully', 3, { ...world, depth: 6 }).states).toBeGreaterThan(report.states)
+  })
+
+  it('so are a number of states and an amount of memory', () => {
+    expect(exploring('bully', 3, { ...world, maxStates: 20_000 })).toMatchObject({
+      complete: false,
+      cutShort: 'max-states',
+    })
+    expect(exploring('bully', 3, { ...world, memoryMB: 1 })).toMatchObject({
+      complete: false,
+      cutShort: 'memory',
+    })
+  })
+
+  it('a depth that reaches the end of everything is complete', () => {
+    const { depth, states } = exploring('bully', 3)
+    expect(exploring('bully', 3, { depth: depth + 1 })).toMatchObject({ complete: true, states })
+  })
+})
+
+describe('a counterexample', () => {
+  const { counterexample } = exploring('bully', 3, { options: { repaired: false } })
+
+  it('is replayed by the simulator to the same violation', () => {
+    const report = simulate(counterexample?.scenario ?? {})
+    expect(report.specs.find(({ name }) => name === counterexample?.spec)).toMatchObject({
+      verdict: 'violated',
+      why: counterexample?.why,
+    })
+    expect(report.steps).toBe(counterexample?.steps.length)
+  })
+
+  it('is no longer one when its last step is left out', () => {
+    const { schedule, ...rest } = counterexample?.scenario as { schedule: readonly ScheduleStep[] }
+    const report = simulate({ ...rest, schedule: schedule.slice(0, -1) })
+    expect(report.specs.every(({ verdict }) => verdict !== 'violated')).toBe(true)
+  })
+
+  it('names a message that overtakes another, where links keep no order', () => {
+    const { counterexample: found } = exploring('bully', 3, { order: 'any' })
+    expect(found?.steps.some((step) => step.do === 'deliver' && step.nth === 1)).toBe(true)
+    const report = simulate(found?.scenario ?? {})
+    expect(report.specs.some(({ verdict }) => verdict === 'violated')).toBe(true)
+  })
+})
