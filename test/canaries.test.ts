@@ -2,10 +2,19 @@
 import { describe, expect, it } from 'vitest'
 import type { Definition } from '../src/core/index.ts'
 import { bullyDefinition } from '../src/protocols/bully/index.ts'
-import { parseScenario, runScenario, runSeed, scenarioDrawer, shrink, violates } from '../src/sim/index.ts'
+import {
+  parseScenario,
+  promisedSpecs,
+  runScenario,
+  runSeed,
+  scenarioDrawer,
+  shrink,
+  violates,
+} from '../src/sim/index.ts'
 import type { Spec } from '../src/specs/index.ts'
 import { clockReader } from './canaries/clock-reader.ts'
 import { onceOnly, tickets } from './canaries/tickets.ts'
+import { waiters } from './canaries/waiters.ts'
 import { exploreQuietly, exploring, ids } from './support/run.ts'
 
 const BOUNDS = { depth: 1000, maxStates: 1_000_000, memoryMB: 100 }
@@ -15,7 +24,6 @@ function exploreCanary(definition: Definition, specs: readonly Spec[]) {
   return exploreQuietly({
     definition,
     nodes: ids(2),
-    options: {},
     budget: exploration,
     ...exploration,
     order: 'fifo',
@@ -105,6 +113,31 @@ describe("comparing another node's clock with one's own", () => {
     expect(() => runScenario(clockReader, scenario, { strict: true })).toThrow(
       'depends on what the clock says',
     )
+  })
+})
+
+describe('no progress', () => {
+  const explored = (definition: Definition, specs: readonly Spec[]) => exploreCanary(definition, specs)
+
+  it('a world in which nothing can happen is a deadlock', () => {
+    const { counterexample, progress } = explored(waiters('polite'), [])
+    expect(progress.verdict).toBe('held')
+    expect(counterexample).toBeNull()
+    const judged = explored(waiters('polite'), promisedSpecs(waiters('polite')))
+    expect(judged.counterexample).toMatchObject({ spec: 'live-leader', why: '1 has no leader', steps: [] })
+  })
+
+  it('a world that goes round for ever is a livelock, and the cycle is shown', () => {
+    const { counterexample, progress } = explored(waiters('eager'), promisedSpecs(waiters('eager')))
+    expect(progress.verdict).toBe('livelock')
+    expect(counterexample).toMatchObject({ spec: 'progress', cycle: 2 })
+    expect(counterexample?.steps.map((step) => step.do)).toEqual(['timer', 'deliver'])
+  })
+
+  it('a world that always can settle is neither', () => {
+    const { counterexample, progress } = explored(waiters('decided'), promisedSpecs(waiters('decided')))
+    expect(progress.verdict).toBe('held')
+    expect(counterexample).toBeNull()
   })
 })
 

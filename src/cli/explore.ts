@@ -2,7 +2,7 @@
 import { Command } from 'commander'
 import { type ExploreReport, explore } from '../explore/index.ts'
 import { checkedOptions, type ScheduleStep } from '../sim/index.ts'
-import { EXIT } from './errors.ts'
+import { EXIT, UsageError } from './errors.ts'
 import { find, load } from './load.ts'
 import { count, paint, print, printJson, table } from './output.ts'
 import { progressOf } from './progress.ts'
@@ -10,8 +10,8 @@ import { collect, verdictText } from './sim.ts'
 import { oneOf, options, wholeNumber } from './values.ts'
 
 type ExploreFlags = {
-  readonly protocol: string
-  readonly nodes: string
+  readonly protocol?: string
+  readonly nodes?: string
   readonly option: readonly string[]
   readonly crashes?: string
   readonly recoveries?: string
@@ -30,8 +30,8 @@ type ExploreFlags = {
 export function exploreCommand(): Command {
   return new Command('explore')
     .description('search every interleaving of a small world for violations')
-    .requiredOption('--protocol <name>', 'which protocol')
-    .requiredOption('--nodes <n>', 'how many nodes')
+    .option('--protocol <name>', 'which protocol')
+    .option('--nodes <n>', 'how many nodes')
     .option('--option <name=value>', "set one of the protocol's options (repeat for more)", collect, [])
     .option('--crashes <k>', 'how many crashes may happen')
     .option('--recoveries <k>', 'how many recoveries may happen')
@@ -69,10 +69,14 @@ Exit code 0 when nothing was found, 6 when a specification is violated, 2 for ba
 const MOST_NODES = 16
 
 async function run(flags: ExploreFlags): Promise<number> {
+  if (flags.protocol === undefined) throw new UsageError('explore needs --protocol NAME', '--protocol')
+  if (flags.nodes === undefined) throw new UsageError('explore needs --nodes N', '--nodes')
   const { lookup, watching } = await load(flags.load)
   const definition = find(lookup, flags.protocol)
   const { exploration } = definition
-  const size = Math.min(wholeNumber('--nodes', flags.nodes, 1), MOST_NODES)
+  const size = wholeNumber('--nodes', flags.nodes, 1)
+  if (size > MOST_NODES)
+    throw new UsageError(`--nodes ${size}: at most ${MOST_NODES} can be explored`, '--nodes')
   const nodes = Array.from({ length: size }, (_, index) => index + 1)
   const given = options(flags.option)
   const number = (flag: string, text: string | undefined, least: number, otherwise: number): number =>
@@ -129,7 +133,7 @@ function exploreText(report: ExploreReport): string {
       ['reuse', `${count(report.reuse)} transitions for each run of protocol code`],
     ]),
     '',
-    verdictText(report.specs),
+    verdictText(report.specs, (steps) => `after ${steps} steps`),
     `progress     ${progress.verdict}${'why' in progress ? `: ${progress.why}` : ''}`,
     table(report.goals.map(({ name, reached }) => [`goal ${name}`, reached ? 'reached' : 'NOT reached'])),
     ...(counterexample === null

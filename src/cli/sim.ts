@@ -1,5 +1,5 @@
 /** `conclave sim`: one scenario from a file, or a campaign of many seeds. */
-import { createWriteStream, readFileSync } from 'node:fs'
+import { closeSync, openSync, readFileSync, writeSync } from 'node:fs'
 import { Command } from 'commander'
 import { present } from '../core/index.ts'
 import { parseScenario, type Report, runScenario, type Scenario, traceHeader } from '../sim/index.ts'
@@ -90,7 +90,7 @@ async function oneFile(file: string, flags: SimFlags): Promise<number> {
     strict: flags.strict === true,
     ...(sinks.length === 0 ? {} : { record: (record) => sinks.forEach((sink) => sink.write(record)) }),
   })
-  await Promise.all(sinks.map((sink) => sink.end()))
+  for (const sink of sinks) sink.end()
   if (flags.json === true) printJson(report)
   else print(reportText(report))
   return report.specs.some(({ verdict }) => verdict === 'violated') ? EXIT.violated : EXIT.ok
@@ -113,23 +113,37 @@ export function readJson(file: string): unknown {
   }
 }
 
-type RecordSink = { write(record: TraceRecord): void; end(): Promise<void> }
+type RecordSink = { write(record: TraceRecord): void; end(): void }
+
+/** How many lines of a trace are written at a time. */
+const TRACE_LINES = 1000
 
 function traceSink(flags: SimFlags, scenario: Scenario): RecordSink | null {
   if (flags.trace === undefined) return null
   const { trace } = flags
-  const stream = createWriteStream(trace)
-  const failed = new Promise<never>((_, reject) => {
-    stream.on('error', (error: NodeJS.ErrnoException) => {
-      reject(new UsageError(`--trace ${trace}: cannot be written (${error.code})`, '--trace'))
-    })
-  })
-  // Awaited at the end; a failure before that must not count as unhandled.
-  failed.catch(() => {})
-  stream.write(`${traceLine(traceHeader(scenario))}\n`)
+  let descriptor: number
+  try {
+    descriptor = openSync(trace, 'w')
+  } catch (error) {
+    throw new UsageError(
+      `--trace ${trace}: cannot be written (${(error as NodeJS.ErrnoException).code})`,
+      '--trace',
+    )
+  }
+  let waiting = [traceLine(traceHeader(scenario))]
+  const flush = (): void => {
+    writeSync(descriptor, `${waiting.join('\n')}\n`)
+    waiting = []
+  }
   return {
-    write: (record) => stream.write(`${traceLine(record)}\n`),
-    end: () => Promise.race([failed, new Promise<void>((resolve) => stream.end(resolve))]),
+    write(record) {
+      waiting.push(traceLine(record))
+      if (waiting.length >= TRACE_LINES) flush()
+    },
+    end() {
+      if (waiting.length > 0) flush()
+      closeSync(descriptor)
+    },
   }
 }
 
@@ -140,7 +154,7 @@ function transcriptSink(flags: SimFlags, kinds: readonly string[]): RecordSink |
       const line = transcriptLine(record, { kinds, all: flags.all === true })
       if (line !== null) print(line)
     },
-    async end() {
+    end() {
       print('')
     },
   }
@@ -167,11 +181,11 @@ export function reportText(report: Report): string {
         `led       ${node} from ${fromMs} ms ${ended === null ? 'on' : `until ${untilMs} ms (${ended})`}`,
     ),
     '',
-    verdictText(report.specs),
+    verdictText(report.specs, (atMs) => `at ${atMs} ms`),
   ].join('\n')
 }
 
-export function verdictText(specs: readonly SpecVerdict[]): string {
+export function verdictText(specs: readonly SpecVerdict[], when: (atMs: number) => string): string {
   return table(
     specs.map((spec) => {
       switch (spec.verdict) {
@@ -180,7 +194,7 @@ export function verdictText(specs: readonly SpecVerdict[]): string {
         case 'vacuous':
           return [spec.name, `${paint('yellow', 'vacuous')}: ${spec.why}`]
         case 'violated':
-          return [spec.name, `${paint('red', 'VIOLATED')} at ${spec.atMs} ms: ${spec.why}`]
+          return [spec.name, `${paint('red', 'VIOLATED')} ${when(spec.atMs)}: ${spec.why}`]
         default:
           return spec satisfies never
       }

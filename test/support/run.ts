@@ -22,7 +22,7 @@ export function simulate(file: PlainObject, options: RunOptions = { strict: true
   return runScenario(definition, scenario, options)
 }
 
-type Asked = Partial<Omit<ExploreSettings, 'definition' | 'nodes'>>
+type Asked = Partial<Omit<ExploreSettings, 'nodes'>>
 
 /** Explores a protocol of the package as `conclave explore` would. */
 export function exploring(name: string, count: number, asked: Asked = {}): ExploreReport {

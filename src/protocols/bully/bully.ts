@@ -74,10 +74,9 @@ export function bully(
 
   function announce(state: BullyState): BullyStep {
     const remembered = remember(state)
-    return {
-      state: { ...remembered.state, mode: 'idle', elected: self },
-      effects: [...remembered.effects, ...sendAll(lower, coordinator(self))],
-    }
+    const leading: BullyState =
+      state.elected === self ? remembered.state : { ...remembered.state, mode: 'idle', elected: self }
+    return { state: leading, effects: [...remembered.effects, ...sendAll(lower, coordinator(self))] }
   }
 
   function onElection(state: BullyState, from: NodeId, now: Micros): BullyStep {

@@ -1,0 +1,57 @@
+import { describe, expect, it } from 'vitest'
+import type { FaultKind } from '../src/core/index.ts'
+import { FAULT_KINDS } from '../src/core/index.ts'
+import { catalogue, protocols } from '../src/protocols/index.ts'
+import {
+  addTallies,
+  type CampaignTally,
+  EMPTY_TALLY,
+  parseScenario,
+  runScenario,
+  runSeed,
+  scenarioDrawer,
+} from '../src/sim/index.ts'
+
+const SEEDS = Array.from({ length: 300 }, (_, index) => index + 1)
+
+describe.each(protocols.map((definition) => [definition.name, definition] as const))(
+  '%s',
+  (_name, definition) => {
+    const settings = { nodes: [2, 6] as const, options: {}, faults: FAULT_KINDS }
+    const draw = scenarioDrawer(definition, settings)
+
+    it('keeps its promises over many seeds of faults, and every goal is reached', () => {
+      const tally = SEEDS.reduce<CampaignTally>(
+        (sum, seed) => addTallies(sum, runSeed(definition, draw, seed)),
+        EMPTY_TALLY,
+      )
+      expect(tally.violations).toEqual([])
+      expect(tally.goals.filter(({ reached }) => !reached)).toEqual([])
+      expect(Object.entries(tally.judged).filter(([, judged]) => judged < SEEDS.length)).toEqual([])
+    })
+
+    it('keeps the contract at every step of a few of them', () => {
+      for (const seed of SEEDS.slice(0, 15)) runScenario(definition, draw(seed), { strict: true })
+    })
+
+    it('is given scenarios that could stand in a file', () => {
+      for (const seed of SEEDS.slice(0, 50)) {
+        const scenario = draw(seed)
+        expect(parseScenario(JSON.parse(JSON.stringify(scenario)), catalogue)).toEqual(scenario)
+        expect(draw(seed)).toEqual(scenario)
+      }
+    })
+
+    it('is given only the faults that were asked for and that it bears', () => {
+      const kinds = (faults: readonly FaultKind[]) => {
+        const drawn = scenarioDrawer(definition, { ...settings, faults })
+        return new Set(
+          SEEDS.slice(0, 60).flatMap((seed) => drawn(seed).events.flatMap((event) => Object.keys(event))),
+        )
+      }
+      expect(kinds([]).has('crash')).toBe(false)
+      expect(kinds(['crash']).has('pause')).toBe(false)
+      expect(kinds(['crash']).has('crash')).toBe(definition.swarm.faults.includes('crash'))
+    })
+  },
+)

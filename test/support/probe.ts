@@ -1,0 +1,53 @@
+/**
+ * A protocol that does only what it is told and shows all that happens to it: for trying out worlds. A command names
+ * effects to answer with; whatever else arrives is put out as an event with the time on the node's own clock.
+ */
+import { z } from 'zod'
+import { type Definition, define, type Effect, output, type Protocol } from '../../src/core/index.ts'
+
+const probe: Protocol = {
+  start: (stable, now) => ({ state: 0, effects: [output({ type: 'started', stable, now })] }),
+  step(state, input, now) {
+    if (input.type === 'command') {
+      const asked = input.command['effects'] as readonly Effect[]
+      return { state, effects: asked.map((effect) => relative(effect, now)) }
+    }
+    return { state, effects: [output({ type: 'got', input, now })] }
+  },
+  view: () => ({ role: 'follower', leader: null, token: null, until: null, members: null, detail: null }),
+  shift: (state) => state,
+}
+
+/** Times of timers are given as durations from now. */
+function relative(effect: Effect, now: number): Effect {
+  if (effect.type !== 'setTimer') return effect
+  const { at } = effect
+  return { ...effect, at: typeof at === 'number' ? now + at : [now + at[0], now + at[1]] }
+}
+
+export const probeDefinition: Definition = define({
+  name: 'probe',
+  title: 'does as it is told',
+  source: 'a test',
+  kinds: ['note', 'other'],
+  linkKinds: [],
+  prefers: 'lowest',
+  order: 'any',
+  options: () => z.strictObject({}),
+  commands: () => z.strictObject({ do: z.literal('act'), effects: z.array(z.record(z.string(), z.json())) }),
+  promises: [],
+  goals: [],
+  create: () => probe,
+  stimuli: () => [],
+  settlesWithin: () => 10_000,
+  exploration: {
+    from: 'boot',
+    options: {},
+    crashes: 0,
+    recoveries: 0,
+    flips: 0,
+    timers: 'any',
+    progress: false,
+  },
+  swarm: { faults: [], delayMs: [1, 1], driftPpm: 0, options: {} },
+})
