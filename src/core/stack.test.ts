@@ -8,12 +8,12 @@ const counting: Layer<{ readonly up: number; readonly down: number }> = {
   name: 'count',
   start: (stable) => ({
     state: { up: typeof stable === 'number' ? stable : 0, down: 0 },
-    effects: [setTimer('tick', 5)],
+    effects: [setTimer('count/tick', 5)],
     inputs: NOTHING,
   }),
   below(state, input) {
     if (input.type === 'timer')
-      return { state, effects: [stopTimer('tick'), persist(state.up)], inputs: NOTHING }
+      return { state, effects: [stopTimer('count/tick'), persist(state.up)], inputs: NOTHING }
     if (input.type === 'message' && input.body.kind === 'own')
       return { state, effects: NOTHING, inputs: NOTHING }
     return { state: { ...state, up: state.up + 1 }, effects: NOTHING, inputs: [input, input] }

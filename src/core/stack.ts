@@ -5,10 +5,11 @@
  * what to hand up, and decides what becomes of each message that the protocol sends. `stack` makes one
  * protocol of the two, so no world knows about layers.
  *
- * The layer's timers carry its name in front (`detector/heartbeat`); its messages are told apart by their
- * kind, which must differ from those of the protocol above. Stable data is kept for both, side by side.
+ * The names of a layer's timers begin with its own name and a slash (`detector/tick`); its messages are told apart
+ * by their kind, which must differ from those of the protocol above. Stable data is kept for both, side by side.
  */
-import type { Command, Effect, Input, Message, Protocol, Step } from './contract.ts'
+import { assert } from './assert.ts'
+import type { Command, Effect, Input, Message, Output, Protocol, Step } from './contract.ts'
 import { NOTHING, type Send } from './effects.ts'
 import type { Plain } from './plain.ts'
 import type { Micros } from './units.ts'
@@ -24,10 +25,12 @@ export type LayerStep<S> = {
 export type Layer<S extends Plain = Plain> = {
   readonly name: string
   start(stable: Plain, now: Micros): LayerStep<S>
-  /** A message, one of the layer's own timers (by its short name), or news of a link. */
+  /** A message, one of the layer's own timers, or news of a link. */
   below(state: S, input: Input, now: Micros): LayerStep<S>
   /** A message that the protocol above wants sent. */
   above(state: S, message: Send<Message>, now: Micros): LayerStep<S>
+  /** Something that the protocol above puts out: it goes on to the world, and the layer may act on it. */
+  notice?(state: S, event: Output, now: Micros): LayerStep<S>
   shift(state: S, by: Micros): S
 }
 
@@ -38,30 +41,13 @@ const NOTHING_KEPT: Kept = { layer: null, upper: null }
 
 export function stack(layer: Layer, upper: Protocol): Protocol {
   const prefix = `${layer.name}/`
-  // The names of timers, long and short, are made once: worlds look timers up by name all the time.
-  const longNames = new Map<string, string>()
-  const ownTimers = new Map<string, Input>()
-
-  function longName(name: string): string {
-    let long = longNames.get(name)
-    if (long === undefined) {
-      long = prefix + name
-      longNames.set(name, long)
-      ownTimers.set(long, { type: 'timer', name })
-    }
-    return long
-  }
-
-  function ownTimer(name: string): Input | null {
-    if (!name.startsWith(prefix)) return null
-    longName(name.slice(prefix.length))
-    return ownTimers.get(name) as Input
-  }
 
   /** Runs what the layer answered to its end: its effects, then what it hands up, then what comes down again. */
   function carry(state: Stacked, from: LayerStep<Plain>, now: Micros): Step<Stacked, Message, Kept> {
-    if (from.state === state.layer && from.effects.length === 0 && from.inputs.length === 0) {
-      return { state, effects: NOTHING }
+    if (from.inputs.length === 0 && !from.effects.some(isPersist)) {
+      const next =
+        from.state === state.layer ? state : { layer: from.state, upper: state.upper, kept: state.kept }
+      return { state: next, effects: from.effects as readonly Effect<Message, Kept>[] }
     }
     const effects: Effect<Message, Kept>[] = []
     let at = ofLayer(state, from, effects)
@@ -76,20 +62,10 @@ export function stack(layer: Layer, upper: Protocol): Protocol {
   function ofLayer(state: Stacked, from: LayerStep<Plain>, into: Effect<Message, Kept>[]): Stacked {
     let at = from.state === state.layer ? state : { layer: from.state, upper: state.upper, kept: state.kept }
     for (const effect of from.effects) {
-      switch (effect.type) {
-        case 'persist':
-          at = { layer: at.layer, upper: at.upper, kept: { layer: effect.stable, upper: at.kept.upper } }
-          into.push({ type: 'persist', stable: at.kept })
-          break
-        case 'setTimer':
-          into.push({ type: 'setTimer', name: longName(effect.name), at: effect.at })
-          break
-        case 'stopTimer':
-          into.push({ type: 'stopTimer', name: longName(effect.name) })
-          break
-        default:
-          into.push(effect)
-      }
+      if (effect.type === 'persist') {
+        at = { layer: at.layer, upper: at.upper, kept: { layer: effect.stable, upper: at.kept.upper } }
+        into.push({ type: 'persist', stable: at.kept })
+      } else into.push(effect)
     }
     return at
   }
@@ -109,9 +85,18 @@ export function stack(layer: Layer, upper: Protocol): Protocol {
           break
         case 'send': {
           const sent = layer.above(at.layer, effect, now)
+          assert(sent.inputs.length === 0, 'a layer hands nothing up while it sends')
           at = ofLayer(at, sent, into)
           break
         }
+        case 'output':
+          into.push(effect)
+          if (layer.notice !== undefined) {
+            const noticed = layer.notice(at.layer, effect.event, now)
+            assert(noticed.inputs.length === 0, 'a layer hands nothing up while it is told something')
+            at = ofLayer(at, noticed, into)
+          }
+          break
         default:
           into.push(effect)
       }
@@ -138,8 +123,9 @@ export function stack(layer: Layer, upper: Protocol): Protocol {
       if (input.type === 'message' || input.type === 'link') {
         return carry(state, layer.below(state.layer, input, now), now)
       }
-      const own = input.type === 'timer' ? (ownTimers.get(input.name) ?? ownTimer(input.name)) : null
-      if (own !== null) return carry(state, layer.below(state.layer, own, now), now)
+      if (input.type === 'timer' && input.name.startsWith(prefix)) {
+        return carry(state, layer.below(state.layer, input, now), now)
+      }
       return carry(state, { state: state.layer, effects: NOTHING, inputs: [input] }, now)
     },
     view: (state, now) => upper.view(state.upper, now),
@@ -153,4 +139,8 @@ export function stack(layer: Layer, upper: Protocol): Protocol {
       : { settled: (outcome, now) => begin(NOTHING_KEPT, now, () => settled(outcome, now)) }),
   }
   return stacked
+}
+
+function isPersist({ type }: Effect): boolean {
+  return type === 'persist'
 }

@@ -88,8 +88,8 @@ describe('links', () => {
   ]
   const texts = (events: readonly PlainObject[], more: PlainObject = {}): readonly Plain[] =>
     gotten({ network: FIXED, events, ...more })
-      .map(({ what }) => what)
-      .toSorted()
+      .map(({ what }) => what as string)
+      .toSorted((a, b) => (a < b ? -1 : 1))
 
   it('are cut and healed, both ways or one', () => {
     expect(texts([{ atMs: 1, cut: [[1, 2]] }, ...tick(10)])).toEqual(['2-3 10'])

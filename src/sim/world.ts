@@ -48,7 +48,7 @@ type Timer = {
   readonly name: string
   /** On the node's own clock; NEVER when the timer is not set. */
   deadline: Micros
-  /** The queue entry that stands for it: true time and number, or NEVER. */
+  /** The queue entry that stands for it: for which deadline it was put there (or NEVER), and its number. */
   queuedFor: Micros
   entry: number
 }
@@ -397,8 +397,7 @@ export class World {
     }
     timer.deadline = deadline
     // A timer that is moved on keeps its entry in the queue and is looked at again when that comes up.
-    const due = Math.max(node.clock.whenShows(deadline), this.#now)
-    if (due < timer.queuedFor) this.#queueTimer(timer, due)
+    if (deadline < timer.queuedFor) this.#queueTimer(timer, node.clock.whenShows(deadline))
   }
 
   #stopTimer(node: SimNode, name: string): void {
@@ -407,9 +406,9 @@ export class World {
   }
 
   #queueTimer(timer: Timer, due: Micros): void {
-    timer.queuedFor = due
+    timer.queuedFor = timer.deadline
     timer.entry = this.#entries++
-    this.#push(due, { type: 'timer', timer, entry: timer.entry })
+    this.#push(Math.max(due, this.#now), { type: 'timer', timer, entry: timer.entry })
   }
 
   #disturb(event: ScenarioEvent): void {

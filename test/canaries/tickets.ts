@@ -19,7 +19,7 @@ type Ticket = Message & { readonly number: number }
 
 function office(self: unknown, careful: boolean): Protocol {
   return {
-    start: (stable) => ({ state: { issued: (stable as number | null) ?? 0 }, effects: [] }),
+    start: (stable) => ({ state: { issued: stable ?? 0 }, effects: [] }),
     step(state, input) {
       if (input.type === 'command') {
         const number = (state as Office).issued + 1

@@ -119,12 +119,13 @@ export function bully(
     return { state: { ...state, mode: 'idle', elected: leader }, effects }
   }
 
-  /** R5: a detector's change of mind. Whoever was thought dead and is not may have missed who leads. */
-  function trust(state: BullyState, peer: NodeId, now: Micros): BullyStep {
+  /** R5: somebody else claims to lead, too. A lower one is told who does; a higher one is asked, and will answer. */
+  function rival(state: BullyState, peer: NodeId, now: Micros): BullyStep {
     if (!repaired) return unchanged(state)
     const next = alive(state, peer)
-    if (next.elected !== self) return { state: next, effects: NOTHING }
-    if (compareIds(peer, self) < 0) return { state: next, effects: [send(peer, coordinator(self))] }
+    const { elected } = next
+    if (elected === null || elected === peer) return { state: next, effects: NOTHING }
+    if (compareIds(peer, elected) < 0) return { state: next, effects: [send(peer, coordinator(elected))] }
     return election(next, now)
   }
 
@@ -171,7 +172,7 @@ export function bully(
       case 'command':
         return suspect(state, input.command.of, now)
       case 'link':
-        return input.up ? trust(state, input.peer, now) : suspect(state, input.peer, now)
+        return input.up ? rival(state, input.peer, now) : suspect(state, input.peer, now)
       case 'register':
         return unchanged(state)
       default:
@@ -208,7 +209,7 @@ export function bully(
     shift: (state) => state,
     settled({ leader }) {
       const state: BullyState = { ...FRESH, elected: leader }
-      return leader === self ? remember(state) : unchanged(state)
+      return withNews(null, leader === self ? remember(state) : unchanged(state))
     },
   }
 }

@@ -87,7 +87,7 @@ export const bullyDefinition = define({
     progress: true,
   },
   swarm: {
-    faults: ['crash', 'pause'],
+    faults: ['crash', 'pause', 'suspend', 'partition', 'cut', 'cutOneWay'],
     delayMs: [0.2, 20],
     driftPpm: 100,
     options: { answerTimeoutMs: [100, 200], coordinatorTimeoutMs: [300, 500], suspectAfterMs: [150, 300] },
