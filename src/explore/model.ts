@@ -114,6 +114,7 @@ export class Model {
   /** Puts every successor of a world into the batch. False when nothing but faults can still happen. */
   expand(row: Int32Array, into: Batch): boolean {
     const n = this.#count
+    into.expanding(row)
     const outlook = this.#environments.outlook(row[n * 2 + 1] as number)
     const quiet = this.#isQuiet(row)
     const timersMayFire = quiet || this.#settings.timers === 'any'
@@ -151,8 +152,8 @@ export class Model {
       }
     }
     for (let each = 0; each < outlook.flips.length; each++) {
-      copy(row, into.rows, into.at)
-      into.rows[into.at + n * 2 + 1] = (outlook.flips[each] as Flip).next
+      into.begin(row)
+      into.put(n * 2 + 1, (outlook.flips[each] as Flip).next)
       into.took(FLIP, 0, each, 0)
     }
     return busy
@@ -224,8 +225,8 @@ export class Model {
         this.#react(row, into, outlook, reaction, DELIVER, node, each, rest)
       } else {
         // A message that reaches a node which is down is lost.
-        copy(row, into.rows, into.at)
-        into.rows[into.at + n + node] = rest
+        into.begin(row)
+        into.put(n + node, rest)
         into.took(DELIVER, node, each, 0)
       }
     }
@@ -269,23 +270,21 @@ export class Model {
   ): void {
     const n = this.#count
     const { data } = this.#reactions.pool
-    const { rows, at } = into
-    copy(row, rows, at)
-    rows[at + node] = data[reaction + NEXT] as number
-    if (rest >= 0) rows[at + n + node] = rest
-    if (environment >= 0) rows[at + n * 2 + 1] = environment
+    into.begin(row)
+    into.put(node, data[reaction + NEXT] as number)
+    if (rest >= 0) into.put(n + node, rest)
+    if (environment >= 0) into.put(n * 2 + 1, environment)
     let read = reaction + REACTION
     const sendsEnd = read + (data[reaction + SENDS] as number) * 2
     for (; read < sendsEnd; read += 2) {
       const to = data[read] as number
       if (cut !== null && cut[node * n + to] === 1) continue
-      const column = at + n + to
-      rows[column] = this.#inboxes.append(rows[column] as number, data[read + 1] as number)
+      into.put(n + to, this.#inboxes.append(into.get(n + to), data[read + 1] as number))
     }
     const crashAfter = data[reaction + CRASH_AFTER] as number
     const eventsEnd = read + (data[reaction + EVENTS] as number)
     if (read < eventsEnd) {
-      let memory = rows[at + n * 2] as number
+      let memory = into.get(n * 2)
       for (; read < eventsEnd; read++) {
         memory = this.judge.next(memory, data[read] as number)
         if (memory < 0) {
@@ -293,7 +292,7 @@ export class Model {
           return
         }
       }
-      rows[at + n * 2] = memory
+      into.put(n * 2, memory)
     }
     into.took(what, node, choice, crashAfter)
   }
@@ -313,9 +312,4 @@ export class Model {
     this.#settledEvents.set(key, event)
     return event
   }
-}
-
-function copy(row: Int32Array, into: Int32Array, at: number): void {
-  const { length } = row
-  for (let column = 0; column < length; column++) into[at + column] = row[column] as number
 }

@@ -7,9 +7,10 @@
 import { present } from '../core/index.ts'
 import type { ScheduleStep } from '../sim/index.ts'
 import { Batch, type Deed } from './batch.ts'
+import { hashRow } from './hash.ts'
 import type { Violation } from './judge.ts'
 import type { Model } from './model.ts'
-import { hashRow, Visited } from './visited.ts'
+import { Visited } from './visited.ts'
 
 export type SearchBounds = {
   /** Levels to search: states at this depth are judged but not expanded. */

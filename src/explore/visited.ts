@@ -6,10 +6,13 @@
  * holds one word a slot: the index, and in the bits that it leaves free a part of the hash. Only where that part
  * agrees is the row itself looked at.
  */
+import { hashRow } from './hash.ts'
+
 const CHUNK_BITS = 16
 const CHUNK = 1 << CHUNK_BITS
 const IN_CHUNK = CHUNK - 1
-const FIRST_BITS = 18
+/** 8 MB: the system hands out what is used of it, and a search of a million states never has to grow it. */
+const FIRST_BITS = 21
 
 type Rows = Uint16Array | Uint32Array
 
@@ -136,17 +139,4 @@ export class Visited {
       slots[at] = (hash & ~mask) | (index + 1)
     }
   }
-}
-
-/** The columns are weighed independently of each other, so that the processor can do several at once. */
-export function hashRow(rows: Int32Array, from: number, columns: number): number {
-  let sum = 0
-  let weight = 0x9e3779b1
-  for (let column = 0; column < columns; column++) {
-    sum = (sum + Math.imul(rows[from + column] as number, weight)) | 0
-    weight = Math.imul(weight, 0x2c9277b5)
-  }
-  sum = Math.imul(sum ^ (sum >>> 16), 0x85ebca6b)
-  sum = Math.imul(sum ^ (sum >>> 13), 0xc2b2ae35)
-  return sum ^ (sum >>> 16)
 }
