@@ -1,5 +1,5 @@
 /** Successors, gathered before they are looked up; and what was done to get to each. */
-import { mixed, weighed, weighedRow } from './hash.ts'
+import { mixed } from './hash.ts'
 import type { Violation } from './judge.ts'
 import type { Visited } from './visited.ts'
 
@@ -41,10 +41,8 @@ export class Batch {
   /** The first row of the batch, and the row that is being made; all others were flushed, or never used. */
   #first = 0
   #next = 0
-  /** Of the row that is being made: where it begins, and the sum of which its hash is made. */
+  /** Where the row that is being made begins in `rows`. */
   #at = 0
-  #sum = 0
-  #parentSum = 0
   /** By hash, the row that had it last; -1 for none. */
   readonly #last = new Int32Array(KEPT).fill(-1)
   #parents: Int32Array = new Int32Array(ROOM)
@@ -60,33 +58,18 @@ export class Batch {
     return this.#next - this.#first
   }
 
-  /** The successors that follow are of this row. */
-  expanding(row: Int32Array): void {
-    this.#parentSum = weighedRow(row, 0, this.columns)
-  }
-
-  /** A successor begins as a copy of the row that is expanded, then `put` changes columns, then `took` ends it. */
-  begin(row: Int32Array): void {
+  /** Copies the row that is expanded to where its next successor is to be made, which it returns. */
+  begin(row: Int32Array): number {
     const { rows, columns } = this
     const at = this.#at
     for (let column = 0; column < columns; column++) rows[at + column] = row[column] as number
-    this.#sum = this.#parentSum
+    return at
   }
 
-  get(column: number): number {
-    return this.rows[this.#at + column] as number
-  }
-
-  put(column: number, value: number): void {
-    const { rows } = this
-    const place = this.#at + column
-    this.#sum = (this.#sum + weighed(column, value - (rows[place] as number))) | 0
-    rows[place] = value
-  }
-
-  took(what: What, node: number, choice: number, crashAfter: number): void {
+  /** The successor is made; `sum` is that of its columns, see hash.ts. */
+  took(sum: number, what: What, node: number, choice: number, crashAfter: number): void {
     this.transitions += 1
-    const hash = mixed(this.#sum)
+    const hash = mixed(sum)
     const slot = hash & (KEPT - 1)
     if (this.#isKept(this.#last[slot] as number, hash)) return
     const next = this.#next

@@ -12,15 +12,15 @@ for (let column = 1; column < WEIGHTS; column++) {
   weights[column] = Math.imul(weights[column - 1] as number, 0x2c9277b5)
 }
 
-/** What a number in a column adds to the sum. */
-export function weighed(column: number, value: number): number {
-  return Math.imul(value, weights[column & (WEIGHTS - 1)] as number)
+/** The sum after a number in a column has risen by this much. */
+export function risen(sum: number, column: number, by: number): number {
+  return (sum + Math.imul(by, weights[column & (WEIGHTS - 1)] as number)) | 0
 }
 
-export function weighedRow(rows: Int32Array, from: number, columns: number): number {
+export function sumOf(rows: Int32Array, from: number, columns: number): number {
   let sum = 0
   for (let column = 0; column < columns; column++) {
-    sum = (sum + weighed(column, rows[from + column] as number)) | 0
+    sum = risen(sum, column, rows[from + column] as number)
   }
   return sum
 }
@@ -32,5 +32,5 @@ export function mixed(sum: number): number {
 }
 
 export function hashRow(rows: Int32Array, from: number, columns: number): number {
-  return mixed(weighedRow(rows, from, columns))
+  return mixed(sumOf(rows, from, columns))
 }
