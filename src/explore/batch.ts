@@ -21,7 +21,7 @@ export const RECOVERY = 4
 export const FLIP = 5
 
 /** How many rows are kept to be recognised; few enough that they stay in the processor's cache. */
-const KEPT = 1 << 13
+const KEPT = 1 << 12
 const ROOM = KEPT * 2
 const WHAT_BITS = 3
 const NODE_BITS = 8
@@ -112,7 +112,6 @@ export class Batch {
     const next = this.#next
     let touched = 0
     for (let each = first; each < next; each++) touched ^= visited.touchSlot(hashes[each] as number)
-    for (let each = first; each < next; each++) touched ^= visited.touchRow(hashes[each] as number)
     this.touched = touched
     for (let each = first; each < next; each++) {
       visited.add(rows, each * columns, hashes[each] as number, parents[each] as number)
