@@ -1,6 +1,7 @@
 /** Successors, gathered before they are looked up; and what was done to get to each. */
+import { mixed } from './hash.ts'
 import type { Violation } from './judge.ts'
-import { hashRow, type Visited } from './visited.ts'
+import type { Visited } from './visited.ts'
 
 /** What was done, in numbers; `Model.describe` puts it into words. */
 export type Deed = {
@@ -19,19 +20,17 @@ export const CRASHING = 3
 export const RECOVERY = 4
 export const FLIP = 5
 
-const ROOM = 4096
-/** How many rows are remembered as recent; small enough to stay in the processor's cache. */
-const RECENT = 1 << 13
+/** How many rows are kept to be recognised; few enough that they stay in the processor's cache. */
+const KEPT = 1 << 12
+const ROOM = KEPT * 2
 const WHAT_BITS = 3
 const NODE_BITS = 8
 const CHOICE_BITS = 12
 
 export class Batch {
   readonly columns: number
-  /** Where the next row goes: the model writes it at `rows[at...]`, then calls `took`. */
+  /** Rows one after another: since `clear`, if there was no `flush`, those of the batch from the beginning. */
   rows: Int32Array
-  at = 0
-  count = 0
   /** Rows taken so far, known or not. */
   transitions = 0
   /** The state that is being expanded. */
@@ -39,31 +38,48 @@ export class Batch {
   found: { readonly violation: Violation; readonly deed: Deed } | null = null
   /** Kept so that the touching below is not optimised away. */
   touched = 0
-  readonly #skipsRecent: boolean
-  readonly #recent: Int32Array
+  /** The first row of the batch, and the row that is being made; all others were flushed, or never used. */
+  #first = 0
+  #next = 0
+  /** Where the row that is being made begins in `rows`. */
+  #at = 0
+  /** By hash, the row that had it last; -1 for none. */
+  readonly #last = new Int32Array(KEPT).fill(-1)
   #parents: Int32Array = new Int32Array(ROOM)
   #deeds: Int32Array = new Int32Array(ROOM)
   #hashes: Int32Array = new Int32Array(ROOM)
 
-  /** `skipsRecent`: rows that were taken a short while ago are left out. */
-  constructor(columns: number, skipsRecent: boolean) {
+  constructor(columns: number) {
     this.columns = columns
-    this.#skipsRecent = skipsRecent
     this.rows = new Int32Array(ROOM * columns)
-    this.#recent = new Int32Array(RECENT * columns).fill(-1)
   }
 
-  took(what: What, node: number, choice: number, crashAfter: number): void {
+  get count(): number {
+    return this.#next - this.#first
+  }
+
+  /** Copies the row that is expanded to where its next successor is to be made, which it returns. */
+  begin(row: Int32Array): number {
+    const { rows, columns } = this
+    const at = this.#at
+    for (let column = 0; column < columns; column++) rows[at + column] = row[column] as number
+    return at
+  }
+
+  /** The successor is made; `sum` is that of its columns, see hash.ts. */
+  took(sum: number, what: What, node: number, choice: number, crashAfter: number): void {
     this.transitions += 1
-    const { count } = this
-    const hash = hashRow(this.rows, this.at, this.columns)
-    if (this.#skipsRecent && this.#isRecent(hash)) return
-    this.#hashes[count] = hash
-    this.#parents[count] = this.parent
-    this.#deeds[count] = packed(what, node, choice, crashAfter)
-    this.count = count + 1
-    this.at += this.columns
-    if (this.count === this.#parents.length) this.#grow()
+    const hash = mixed(sum)
+    const slot = hash & (KEPT - 1)
+    if (this.#isKept(this.#last[slot] as number, hash)) return
+    const next = this.#next
+    this.#hashes[next] = hash
+    this.#parents[next] = this.parent
+    this.#deeds[next] = packed(what, node, choice, crashAfter)
+    if (next < KEPT) this.#last[slot] = next
+    this.#next = next + 1
+    this.#at += this.columns
+    if (this.#next === this.#parents.length) this.#grow()
   }
 
   violated(violation: Violation, what: What, node: number, choice: number, crashAfter: number): void {
@@ -71,16 +87,17 @@ export class Batch {
   }
 
   deed(index: number): Deed {
-    return unpacked(this.#deeds[index] as number)
+    return unpacked(this.#deeds[this.#first + index] as number)
   }
 
   isFault(index: number): boolean {
-    return ((this.#deeds[index] as number) & ((1 << WHAT_BITS) - 1)) >= CRASHING
+    return ((this.#deeds[this.#first + index] as number) & ((1 << WHAT_BITS) - 1)) >= CRASHING
   }
 
+  /** Drops the batch, and forgets every row. */
   clear(): void {
-    this.count = 0
-    this.at = 0
+    this.#startAt(0)
+    this.#last.fill(-1)
   }
 
   /**
@@ -88,32 +105,39 @@ export class Batch {
    * whole batch first lets the memory answer many lookups at once.
    */
   flush(visited: Visited): void {
-    const { rows, count, columns } = this
+    const { rows, columns } = this
     const hashes = this.#hashes
     const parents = this.#parents
+    const first = this.#first
+    const next = this.#next
     let touched = 0
-    for (let each = 0; each < count; each++) touched ^= visited.touchSlot(hashes[each] as number)
-    for (let each = 0; each < count; each++) touched ^= visited.touchRow(hashes[each] as number)
+    for (let each = first; each < next; each++) touched ^= visited.touchSlot(hashes[each] as number)
     this.touched = touched
-    for (let each = 0; each < count; each++) {
+    for (let each = first; each < next; each++) {
       visited.add(rows, each * columns, hashes[each] as number, parents[each] as number)
     }
-    this.clear()
+    this.#startAt(next < KEPT ? next : 0)
+  }
+
+  #startAt(row: number): void {
+    this.#first = row
+    this.#next = row
+    this.#at = row * this.columns
   }
 
   /**
-   * Whether the row at hand was taken a short while ago; if not, it is from now on. Most successors are reached by
+   * Whether the row being made is the same as this one, taken a short while ago. Most successors are reached by
    * several ways that lie close together, and need not be looked up in the large table each time.
    */
-  #isRecent(hash: number): boolean {
-    const { rows, at, columns } = this
-    const recent = this.#recent
-    const slot = (hash & (RECENT - 1)) * columns
-    let column = 0
-    while (column < columns && recent[slot + column] === rows[at + column]) column += 1
-    if (column === columns) return true
-    for (; column < columns; column++) recent[slot + column] = rows[at + column] as number
-    return false
+  #isKept(row: number, hash: number): boolean {
+    if (row < 0 || this.#hashes[row] !== hash || row === this.#next) return false
+    const { rows, columns } = this
+    const at = this.#at
+    const from = row * columns
+    for (let column = 0; column < columns; column++) {
+      if (rows[from + column] !== rows[at + column]) return false
+    }
+    return true
   }
 
   #grow(): void {

@@ -60,9 +60,9 @@ const MOST_DENSE = 1 << 22
  * becomes a hash table.
  */
 export class PairTable {
-  #dense: Int32Array | null = new Int32Array(1 << 10).fill(EMPTY)
+  #dense: Int32Array | null = new Int32Array(1 << 14).fill(EMPTY)
   /** A row of the rectangle has 2^bits places. */
-  #bits = 3
+  #bits = 4
   #size = 0
   #mask = 0
   #entries = new Int32Array(0)

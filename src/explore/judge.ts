@@ -8,15 +8,20 @@ import {
   vacuous,
 } from '../specs/index.ts'
 import type { Observation } from '../trace/index.ts'
-import { Interner, PairTable } from './intern.ts'
+import { Interner, ListInterner, PairTable } from './intern.ts'
 
 export type Violation = { readonly spec: string; readonly why: string }
+
+/** The number of the list without events. */
+export const NO_EVENTS = 0
 
 export class Judge {
   readonly #monitor: Monitor
   readonly #events: Interner<Observation>
   readonly #memories = new Interner<MonitorMemory>()
   readonly #known = new PairTable()
+  readonly #lists = new ListInterner()
+  readonly #knownLists = new PairTable()
   readonly #violations: Violation[] = []
   readonly #goalCounts: number[]
   readonly #judgedCounts: number[]
@@ -24,6 +29,7 @@ export class Judge {
   constructor(monitor: Monitor, events: Interner<Observation>) {
     this.#monitor = monitor
     this.#events = events
+    this.#lists.idOf([])
     this.#goalCounts = monitor.goals.map(() => 0)
     this.#judgedCounts = monitor.specs.map(() => 0)
   }
@@ -40,6 +46,17 @@ export class Judge {
   next(memory: number, event: number): number {
     const known = this.#known.get(memory, event)
     return known === -1 ? this.#judge(memory, event) : known
+  }
+
+  /** A number for the events of one step, in their order. */
+  listId(events: readonly Observation[]): number {
+    return this.#lists.idOf(events.map((event) => this.#events.idOf(event)))
+  }
+
+  /** The same as `next` for the events of one step; the first that violates a specification decides. */
+  nextAll(memory: number, list: number): number {
+    const known = this.#knownLists.get(memory, list)
+    return known === -1 ? this.#judgeAll(memory, list) : known
   }
 
   violation(result: number): Violation {
@@ -59,6 +76,16 @@ export class Judge {
       const count = this.#goalCounts[index] ?? 0
       return { name, reached: count > 0, count }
     })
+  }
+
+  #judgeAll(memory: number, list: number): number {
+    let result = memory
+    for (const event of this.#lists.listOf(list)) {
+      result = this.next(result, event)
+      if (result < 0) break
+    }
+    this.#knownLists.set(memory, list, result)
+    return result
   }
 
   #judge(memory: number, event: number): number {

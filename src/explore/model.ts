@@ -23,9 +23,10 @@ import {
   type What,
 } from './batch.ts'
 import { Environments, type Flip, type Outlook } from './environments.ts'
+import { risen, sumOf } from './hash.ts'
 import { EMPTY_INBOX, Inboxes } from './inboxes.ts'
 import { Interner } from './intern.ts'
-import { Judge, type Violation } from './judge.ts'
+import { Judge, NO_EVENTS, type Violation } from './judge.ts'
 import {
   CRASH,
   CRASH_AFTER,
@@ -60,22 +61,26 @@ export class Model {
   readonly #settings: ModelSettings
   readonly #rules: StillRules
   readonly #count: number
+  readonly #timersAlways: boolean
   readonly #events = new Interner<Observation>()
   readonly #inboxes: Inboxes
   readonly #reactions: Reactions
   readonly #environments: Environments
   readonly #settledEvents = new Map<number, number>()
+  /** Of the row that is being expanded, see hash.ts. */
+  #sum = 0
 
   constructor(settings: ModelSettings) {
     const { nodes, definition, options, order, monitor } = settings
     this.#settings = settings
     this.#count = nodes.length
+    this.#timersAlways = settings.timers === 'any'
     this.columns = nodes.length * 2 + 2
     this.#rules = new StillRules(definition, nodes, options, order)
     this.#inboxes = new Inboxes(order)
-    this.#reactions = new Reactions(this.#rules, this.#inboxes, this.#events)
-    this.#environments = new Environments(nodes.length)
     this.judge = new Judge(monitor, this.#events)
+    this.#reactions = new Reactions(this.#rules, this.#inboxes, this.judge)
+    this.#environments = new Environments(nodes.length)
   }
 
   /** How often protocol code was run. */
@@ -117,44 +122,42 @@ export class Model {
     const n = this.#count
     const outlook = this.#environments.outlook(row[n * 2 + 1] as number)
     const quiet = this.#isQuiet(row)
-    const timersMayFire = quiet || this.#settings.timers === 'any'
+    const timersMayFire = quiet || this.#timersAlways
     let busy = !quiet
+    this.#sum = sumOf(row, 0, this.columns)
     for (let node = 0; node < n; node++) {
       const slot = this.#reactions.place(node, row[node] as number)
-      const isUp = this.#reactions.pool.data[slot + UP] === 1
+      // The pool's array is replaced when it grows, but this slot stands in the old one as well.
+      const { data } = this.#reactions.pool
+      const isUp = data[slot + UP] === 1
       if (row[n + node] !== EMPTY_INBOX) this.#deliveries(row, into, outlook, node, isUp)
       if (!isUp) {
         if (outlook.recovered >= 0) {
-          const recovery = this.#reactions.pool.data[slot + RECOVER] as number
-          this.#react(row, into, outlook, recovery, RECOVERY, node, 0, -1)
+          this.#react(row, into, outlook, data[slot + RECOVER] as number, RECOVERY, node, 0, -1)
         }
         continue
       }
-      const timers = this.#reactions.pool.data[slot + TIMERS] as number
+      const timers = data[slot + TIMERS] as number
       if (timers > 0) {
         busy = true
         for (let each = 0; timersMayFire && each < timers; each++) {
-          const reaction = this.#reactions.pool.data[slot + SLOT + each] as number
-          this.#react(row, into, outlook, reaction, TIMER, node, each, -1)
+          this.#react(row, into, outlook, data[slot + SLOT + each] as number, TIMER, node, each, -1)
         }
       }
-      const stimuli = this.#reactions.pool.data[slot + STIMULI] as number
+      const stimuli = data[slot + STIMULI] as number
       for (let each = 0; each < stimuli; each++) {
         const at = slot + SLOT + timers + each * 2
-        const whenDown = this.#reactions.pool.data[at] as number
+        const whenDown = data[at] as number
         if (whenDown >= 0 && this.#isUp(row, whenDown)) continue
         busy = true
-        this.#react(row, into, outlook, this.#reactions.pool.data[at + 1] as number, COMMAND, node, each, -1)
+        this.#react(row, into, outlook, data[at + 1] as number, COMMAND, node, each, -1)
       }
       if (outlook.crashed >= 0) {
-        const crash = this.#reactions.pool.data[slot + CRASH] as number
-        this.#react(row, into, outlook, crash, CRASHING, node, 0, -1)
+        this.#react(row, into, outlook, data[slot + CRASH] as number, CRASHING, node, 0, -1)
       }
     }
     for (let each = 0; each < outlook.flips.length; each++) {
-      copy(row, into.rows, into.at)
-      into.rows[into.at + n * 2 + 1] = (outlook.flips[each] as Flip).next
-      into.took(FLIP, 0, each, 0)
+      this.#change(row, into, n * 2 + 1, (outlook.flips[each] as Flip).next, FLIP, 0, each)
     }
     return busy
   }
@@ -225,11 +228,23 @@ export class Model {
         this.#react(row, into, outlook, reaction, DELIVER, node, each, rest)
       } else {
         // A message that reaches a node which is down is lost.
-        copy(row, into.rows, into.at)
-        into.rows[into.at + n + node] = rest
-        into.took(DELIVER, node, each, 0)
+        this.#change(row, into, n + node, rest, DELIVER, node, each)
       }
     }
+  }
+
+  /** A successor that differs in one column. */
+  #change(
+    row: Int32Array,
+    into: Batch,
+    column: number,
+    value: number,
+    what: What,
+    node: number,
+    choice: number,
+  ): void {
+    into.rows[into.begin(row) + column] = value
+    into.took(risen(this.#sum, column, value - (row[column] as number)), what, node, choice, 0)
   }
 
   /** What a reaction makes of a world, and what each crash in the middle of it would. */
@@ -245,13 +260,12 @@ export class Model {
   ): void {
     const after = what === CRASHING ? outlook.crashed : what === RECOVERY ? outlook.recovered : -1
     this.#apply(row, into, outlook.cut, reaction, after, what, node, choice, rest)
-    const cuts = this.#reactions.pool.data[reaction + CUTS] as number
+    const { data } = this.#reactions.pool
+    const cuts = data[reaction + CUTS] as number
     if (cuts === 0) return
     const crashed = after < 0 ? outlook.crashed : this.#environments.outlook(after).crashed
     if (crashed < 0) return
-    const { data } = this.#reactions.pool
-    const first =
-      reaction + REACTION + (data[reaction + SENDS] as number) * 2 + (data[reaction + EVENTS] as number)
+    const first = reaction + REACTION + (data[reaction + SENDS] as number) * 2
     for (let each = 0; each < cuts; each++) {
       this.#apply(row, into, outlook.cut, data[first + each] as number, crashed, what, node, choice, rest)
     }
@@ -270,33 +284,42 @@ export class Model {
   ): void {
     const n = this.#count
     const { data } = this.#reactions.pool
-    const { rows, at } = into
-    copy(row, rows, at)
-    rows[at + node] = data[reaction + NEXT] as number
-    if (rest >= 0) rows[at + n + node] = rest
-    if (environment >= 0) rows[at + n * 2 + 1] = environment
+    const { rows } = into
+    const at = into.begin(row)
+    const next = data[reaction + NEXT] as number
+    let sum = risen(this.#sum, node, next - (row[node] as number))
+    rows[at + node] = next
+    if (rest >= 0) {
+      sum = risen(sum, n + node, rest - (row[n + node] as number))
+      rows[at + n + node] = rest
+    }
+    if (environment >= 0) {
+      sum = risen(sum, n * 2 + 1, environment - (row[n * 2 + 1] as number))
+      rows[at + n * 2 + 1] = environment
+    }
     let read = reaction + REACTION
     const sendsEnd = read + (data[reaction + SENDS] as number) * 2
     for (; read < sendsEnd; read += 2) {
       const to = data[read] as number
       if (cut !== null && cut[node * n + to] === 1) continue
-      const column = at + n + to
-      rows[column] = this.#inboxes.append(rows[column] as number, data[read + 1] as number)
+      const before = rows[at + n + to] as number
+      const after = this.#inboxes.append(before, data[read + 1] as number)
+      sum = risen(sum, n + to, after - before)
+      rows[at + n + to] = after
     }
     const crashAfter = data[reaction + CRASH_AFTER] as number
-    const eventsEnd = read + (data[reaction + EVENTS] as number)
-    if (read < eventsEnd) {
-      let memory = rows[at + n * 2] as number
-      for (; read < eventsEnd; read++) {
-        memory = this.judge.next(memory, data[read] as number)
-        if (memory < 0) {
-          into.violated(this.judge.violation(memory), what, node, choice, crashAfter)
-          return
-        }
+    const events = data[reaction + EVENTS] as number
+    if (events !== NO_EVENTS) {
+      const before = row[n * 2] as number
+      const memory = this.judge.nextAll(before, events)
+      if (memory < 0) {
+        into.violated(this.judge.violation(memory), what, node, choice, crashAfter)
+        return
       }
+      sum = risen(sum, n * 2, memory - before)
       rows[at + n * 2] = memory
     }
-    into.took(what, node, choice, crashAfter)
+    into.took(sum, what, node, choice, crashAfter)
   }
 
   #settledEvent(row: Int32Array): number {
@@ -314,9 +337,4 @@ export class Model {
     this.#settledEvents.set(key, event)
     return event
   }
-}
-
-function copy(row: Int32Array, into: Int32Array, at: number): void {
-  const { length } = row
-  for (let column = 0; column < length; column++) into[at + column] = row[column] as number
 }

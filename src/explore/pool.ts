@@ -1,7 +1,7 @@
 /** Short lists of integers, one after another in one flat array: what the inner loop of the search reads. */
 export class Pool {
-  /** Read directly by the inner loops; it is replaced when it grows. */
-  data = new Int32Array(1024)
+  /** Read directly by the inner loops; replaced when it grows, which undoes their optimisation: so large at once. */
+  data = new Int32Array(1 << 15)
   #used = 0
 
   /** Where the list begins. */
@@ -20,7 +20,7 @@ export class Pool {
 
 /** Numbers by a small number that grows; -1 where none was set. */
 export class Index {
-  data = new Int32Array(256).fill(-1)
+  data = new Int32Array(1 << 12).fill(-1)
 
   set(id: number, value: number): void {
     if (id >= this.data.length) {

@@ -4,14 +4,15 @@
  */
 import { type Command, canonical, type Input, type NodeId, present } from '../core/index.ts'
 import type { Slot, SlotStep, StillRules } from '../sim/index.ts'
-import type { Observation } from '../trace/index.ts'
 import type { Inboxes } from './inboxes.ts'
 import { Interner, PairTable } from './intern.ts'
+import type { Judge } from './judge.ts'
 import { Index, Pool } from './pool.ts'
 
-/** A reaction in the pool: these fields, then its sends (receiver, message), its events, its cuts (reactions). */
+/** A reaction in the pool: these fields, then its sends (receiver, message), then its cuts (reactions). */
 export const NEXT = 0
 export const SENDS = 1
+/** The number that the judge gave to the list of events. */
 export const EVENTS = 2
 export const CUTS = 3
 export const CRASH_AFTER = 4
@@ -29,29 +30,28 @@ export class Reactions {
   readonly pool = new Pool()
   /** How often protocol code was run. */
   runs = 0
+  /** The most slots that any node has. */
+  size = 0
   readonly #rules: StillRules
   readonly #inboxes: Inboxes
-  readonly #events: Interner<Observation>
+  readonly #judge: Judge
   readonly #slots: readonly Interner<Slot>[]
   readonly #places: readonly Index[]
   readonly #deliveries: readonly PairTable[]
 
-  constructor(rules: StillRules, inboxes: Inboxes, events: Interner<Observation>) {
+  constructor(rules: StillRules, inboxes: Inboxes, judge: Judge) {
     this.#rules = rules
     this.#inboxes = inboxes
-    this.#events = events
+    this.#judge = judge
     this.#slots = rules.nodes.map(() => new Interner<Slot>())
     this.#places = rules.nodes.map(() => new Index())
     this.#deliveries = rules.nodes.map(() => new PairTable())
   }
 
-  /** The most slots that any node has. */
-  get size(): number {
-    return Math.max(...this.#slots.map(({ size }) => size))
-  }
-
   slotId(node: number, slot: Slot): number {
-    return present(this.#slots[node], 'node').idOf(slot)
+    const id = present(this.#slots[node], 'node').idOf(slot)
+    this.size = Math.max(this.size, id + 1)
+    return id
   }
 
   slot(node: number, id: number): Slot {
@@ -137,8 +137,8 @@ export class Reactions {
       this.#rules.nodes.indexOf(to),
       this.#inboxes.messageId(node, body),
     ])
-    const events = seen.map((event) => this.#events.idOf(event))
-    const head = [this.slotId(node, slot), sends.length, events.length, cuts.length, crashAfter]
-    return this.pool.add([...head, ...sent, ...events, ...cuts])
+    const events = this.#judge.listId(seen)
+    const head = [this.slotId(node, slot), sends.length, events, cuts.length, crashAfter]
+    return this.pool.add([...head, ...sent, ...cuts])
   }
 }

@@ -7,9 +7,10 @@
 import { present } from '../core/index.ts'
 import type { ScheduleStep } from '../sim/index.ts'
 import { Batch, type Deed } from './batch.ts'
+import { hashRow } from './hash.ts'
 import type { Violation } from './judge.ts'
 import type { Model } from './model.ts'
-import { hashRow, Visited } from './visited.ts'
+import { Visited } from './visited.ts'
 
 export type SearchBounds = {
   /** Levels to search: states at this depth are judged but not expanded. */
@@ -51,7 +52,7 @@ export function search(
   goOn: (progress: SearchProgress) => boolean,
 ): SearchResult {
   const visited = new Visited(model.columns)
-  const batch = new Batch(model.columns, true)
+  const batch = new Batch(model.columns)
   const row = new Int32Array(model.columns)
   let depth = 0
 
@@ -139,7 +140,7 @@ export function stepBetween(model: Model, visited: Visited, from: number, to: nu
   const after = new Int32Array(columns)
   visited.read(from, before)
   visited.read(to, after)
-  const batch = new Batch(columns, false)
+  const batch = new Batch(columns)
   model.expand(before, batch)
   const rows = Array.from({ length: batch.count }, (_, index) => index)
   const index = rows.find((each) =>

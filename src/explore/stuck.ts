@@ -9,9 +9,10 @@
 import { present } from '../core/index.ts'
 import type { ScheduleStep } from '../sim/index.ts'
 import { Batch } from './batch.ts'
+import { hashRow } from './hash.ts'
 import type { Model } from './model.ts'
 import { pathTo, stepBetween } from './search.ts'
-import { hashRow, type Visited } from './visited.ts'
+import type { Visited } from './visited.ts'
 
 export type Stuck = {
   readonly kind: 'deadlock' | 'livelock'
@@ -42,7 +43,7 @@ type Edges = {
 
 function edgesOf(model: Model, visited: Visited, transitions: number): Edges {
   const { columns } = model
-  const batch = new Batch(columns, false)
+  const batch = new Batch(columns)
   const row = new Int32Array(columns)
   const from = new Int32Array(transitions)
   const to = new Int32Array(transitions)

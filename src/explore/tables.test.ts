@@ -1,8 +1,9 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
+import { hashRow } from './hash.ts'
 import { PairTable } from './intern.ts'
 import { Index, Pool } from './pool.ts'
-import { hashRow, Visited } from './visited.ts'
+import { Visited } from './visited.ts'
 
 describe('a table of pairs', () => {
   it.each([

@@ -6,10 +6,15 @@
  * holds one word a slot: the index, and in the bits that it leaves free a part of the hash. Only where that part
  * agrees is the row itself looked at.
  */
+import { hashRow } from './hash.ts'
+
 const CHUNK_BITS = 16
 const CHUNK = 1 << CHUNK_BITS
 const IN_CHUNK = CHUNK - 1
-const FIRST_BITS = 18
+/** 8 MB: the system hands out what is used of it, and a search of a million states never has to grow it. */
+const FIRST_BITS = 21
+/** How many rows are entered at a time when the table grows. */
+const REHASHED = 512
 
 type Rows = Uint16Array | Uint32Array
 
@@ -23,6 +28,8 @@ export class Visited {
   #bits = FIRST_BITS
   #mask = (1 << FIRST_BITS) - 1
   #slots = new Int32Array(1 << FIRST_BITS)
+  /** Kept so that touching is not optimised away. */
+  touched = 0
 
   constructor(columns: number) {
     this.#columns = columns
@@ -59,14 +66,6 @@ export class Visited {
   /** Brings the table's memory near, so that a batch of lookups does not wait for each one in turn. */
   touchSlot(hash: number): number {
     return this.#slots[hash & this.#mask] as number
-  }
-
-  /** The same for the row that the slot most likely stands for. */
-  touchRow(hash: number): number {
-    const slot = this.#slots[hash & this.#mask] as number
-    if (slot === 0 || (slot ^ hash) >>> this.#bits !== 0) return 0
-    const index = (slot & this.#mask) - 1
-    return (this.#rows[index >> CHUNK_BITS] as Rows)[(index & IN_CHUNK) * this.#columns] as number
   }
 
   /** Adds the row that stands at `from`, unless it is known. */
@@ -124,29 +123,26 @@ export class Visited {
   #grow(): void {
     this.#bits += 1
     this.#mask = this.#mask * 2 + 1
-    const mask = this.#mask
-    const slots = new Int32Array(mask + 1)
-    this.#slots = slots
+    this.#slots = new Int32Array(this.#mask + 1)
     const row = new Int32Array(this.#columns)
-    for (let index = 0; index < this.#size; index++) {
-      this.read(index, row)
-      const hash = hashRow(row, 0, this.#columns)
-      let at = hash & mask
-      while (slots[at] !== 0) at = (at + 1) & mask
-      slots[at] = (hash & ~mask) | (index + 1)
+    const hashes = new Int32Array(REHASHED)
+    for (let start = 0; start < this.#size; start += REHASHED) {
+      const count = Math.min(REHASHED, this.#size - start)
+      for (let each = 0; each < count; each++) {
+        this.read(start + each, row)
+        hashes[each] = hashRow(row, 0, this.#columns)
+      }
+      for (let each = 0; each < count; each++) this.touched ^= this.touchSlot(hashes[each] as number)
+      for (let each = 0; each < count; each++) this.#place(start + each, hashes[each] as number)
     }
   }
-}
 
-/** The columns are weighed independently of each other, so that the processor can do several at once. */
-export function hashRow(rows: Int32Array, from: number, columns: number): number {
-  let sum = 0
-  let weight = 0x9e3779b1
-  for (let column = 0; column < columns; column++) {
-    sum = (sum + Math.imul(rows[from + column] as number, weight)) | 0
-    weight = Math.imul(weight, 0x2c9277b5)
+  /** Enters a row that is not in the table. */
+  #place(index: number, hash: number): void {
+    const slots = this.#slots
+    const mask = this.#mask
+    let at = hash & mask
+    while (slots[at] !== 0) at = (at + 1) & mask
+    slots[at] = (hash & ~mask) | (index + 1)
   }
-  sum = Math.imul(sum ^ (sum >>> 16), 0x85ebca6b)
-  sum = Math.imul(sum ^ (sum >>> 13), 0xc2b2ae35)
-  return sum ^ (sum >>> 16)
 }
