@@ -1,0 +1,256 @@
+/**
+ * The documents, executed. Commands in ```console blocks are run from the project's root and must print what is
+ * shown; scenarios in ```json scenario blocks must parse; links must lead somewhere; the example of
+ * docs/your-own-protocol.md must fail and hold as the guide says.
+ *
+ * CONTRIBUTING.md tells writers how to mark a block.
+ */
+import { spawnSync } from 'node:child_process'
+import { existsSync, readdirSync, readFileSync, rmSync } from 'node:fs'
+import { delimiter, dirname, join, resolve } from 'node:path'
+import { pathToFileURL } from 'node:url'
+import type { Definition, NodeId, Role } from 'conclave/core'
+import { catalogue } from 'conclave/protocols'
+import { parseScenario } from 'conclave/sim'
+import { monitor, type Spec, type SpecVerdict, Watch } from 'conclave/specs'
+import { afterAll, describe, expect, it } from 'vitest'
+
+const ROOT = resolve(import.meta.dirname, '..')
+const COMMAND_TIMEOUT_MS = 120_000
+const TEST_TIMEOUT_MS = 300_000
+
+const DOCUMENTS: readonly string[] = [
+  ...readdirSync(ROOT).filter((name) => name.endsWith('.md')),
+  ...readdirSync(join(ROOT, 'docs')).flatMap((name) => (name.endsWith('.md') ? [join('docs', name)] : [])),
+  ...readdirSync(join(ROOT, 'src/protocols'))
+    .map((name) => join('src/protocols', name, 'README.md'))
+    .filter((file) => existsSync(join(ROOT, file))),
+].sort()
+
+/** A fenced block: what stands behind the fence, its lines, and the exit code in the comment before it. */
+type Block = {
+  readonly info: string
+  readonly line: number
+  readonly exit: number
+  readonly lines: readonly string[]
+}
+
+function blocksOf(text: string): readonly Block[] {
+  const blocks: Block[] = []
+  const lines = text.split('\n')
+  for (let at = 0; at < lines.length; at++) {
+    const fence = /^```(.+)$/.exec(lines[at] ?? '')
+    if (fence === null) continue
+    const end = lines.indexOf('```', at + 1)
+    if (end < 0) throw new Error(`the block at line ${at + 1} is not closed`)
+    const exit = /^<!-- exit (\d+) -->$/.exec(lines[at - 1] ?? '')
+    blocks.push({
+      info: fence[1] ?? '',
+      line: at + 1,
+      exit: Number(exit?.[1] ?? 0),
+      lines: lines.slice(at + 1, end),
+    })
+    at = end
+  }
+  return blocks
+}
+
+type Shown = { readonly command: string; readonly output: readonly string[] }
+
+/** A line that starts with `$ ` is a command; those below it are what it prints. */
+function commandsOf(block: Block): readonly Shown[] {
+  const shown: { command: string; output: string[] }[] = []
+  for (const line of block.lines) {
+    if (line.startsWith('$ ')) shown.push({ command: line.slice(2), output: [] })
+    else if (line.trim() !== '') shown.at(-1)?.output.push(line)
+  }
+  return shown
+}
+
+function run(command: string): { readonly code: number | null; readonly output: string } {
+  const result = spawnSync(command, {
+    cwd: ROOT,
+    shell: true,
+    encoding: 'utf8',
+    timeout: COMMAND_TIMEOUT_MS,
+    maxBuffer: 1 << 26,
+    env: {
+      ...process.env,
+      PATH: `${join(ROOT, 'bin')}${delimiter}${process.env['PATH'] ?? ''}`,
+      NO_COLOR: '1',
+    },
+  })
+  return { code: result.status, output: `${result.stdout}\n${result.stderr}` }
+}
+
+/** The first shown line that does not come, in order, or null. A shown line that ends in ` ...` is a beginning. */
+function missingLine(shown: readonly string[], output: string): string | null {
+  const lines = output.split('\n').map((line) => line.trimEnd())
+  let from = 0
+  for (const line of shown) {
+    if (line.trim() === '...') continue
+    const matches = (real: string): boolean =>
+      line.endsWith(' ...') ? real.startsWith(line.slice(0, -4)) : real === line.trimEnd()
+    const found = lines.findIndex((real, index) => index >= from && matches(real))
+    if (found < 0) return line
+    from = found + 1
+  }
+  return null
+}
+
+function problemWith(ran: ReturnType<typeof run>, exit: number, shown: readonly string[]): string | null {
+  if (ran.code !== exit) return `ended with ${ran.code} instead of ${exit}:\n${ran.output}`
+  const missing = missingLine(shown, ran.output)
+  return missing === null ? null : `"${missing}" is not in its place in:\n${ran.output}`
+}
+
+const documents = DOCUMENTS.map((file) => {
+  const text = readFileSync(join(ROOT, file), 'utf8')
+  return { file, text, blocks: blocksOf(text) }
+})
+
+const EXAMPLE = 'examples/own-protocol'
+const ballot = (await import(pathToFileURL(join(ROOT, EXAMPLE, 'ballot.mjs')).href)) as {
+  readonly protocol: Definition
+  readonly specs: readonly Spec[]
+}
+const lookup = {
+  names: [...catalogue.names, ballot.protocol.name],
+  find: (name: string) => (name === ballot.protocol.name ? ballot.protocol : catalogue.find(name)),
+}
+
+afterAll(() => rmSync(join(ROOT, 'first-election.ndjson'), { force: true }))
+
+describe('commands in the documents', () => {
+  const cases = documents.flatMap(({ file, blocks }) =>
+    blocks
+      .filter(({ info }) => info === 'console')
+      .flatMap((block) =>
+        commandsOf(block)
+          .filter(({ command }) => !command.startsWith('npm '))
+          .map(({ command, output }) => ({
+            place: `${file}:${block.line}`,
+            exit: block.exit,
+            command,
+            output,
+          })),
+      ),
+  )
+
+  it.each(cases)(
+    '$place: $command',
+    ({ command, exit, output }) => {
+      expect(problemWith(run(command), exit, output)).toBeNull()
+    },
+    TEST_TIMEOUT_MS,
+  )
+
+  it('are there', () => {
+    expect(cases.length).toBeGreaterThan(20)
+  })
+})
+
+describe('scenarios in the documents', () => {
+  const cases = documents.flatMap(({ file, blocks }) =>
+    blocks
+      .filter(({ info }) => info === 'json scenario')
+      .map(({ line, lines }) => ({ place: `${file}:${line}`, text: lines.join('\n') })),
+  )
+
+  it.each(cases)('$place', ({ text }) => {
+    expect(parseScenario(JSON.parse(text), lookup).nodes.length).toBeGreaterThan(0)
+  })
+})
+
+describe('links in the documents', () => {
+  it.each(documents)('$file', ({ file, text }) => {
+    const targets = [...text.matchAll(/\]\(([^)\s]+)\)/g)].map((match) => match[1] ?? '')
+    const files = targets.flatMap((target) =>
+      /^(https?:|#)/.test(target) ? [] : [target.split('#')[0] ?? ''],
+    )
+    const dead = files.filter((target) => !existsSync(resolve(ROOT, dirname(file), target)))
+    expect(dead).toEqual([])
+  })
+})
+
+/** What `conclave explore --json` prints, as far as it matters here. */
+type Explored = {
+  readonly states: number
+  readonly complete: boolean
+  readonly specs: readonly SpecVerdict[]
+  readonly counterexample: {
+    readonly spec: string
+    readonly steps: unknown
+    readonly scenario: unknown
+  } | null
+}
+
+function exploreBallot(flags: string): Explored {
+  const command = `conclave explore --load ${EXAMPLE}/ballot.mjs --protocol ballot --nodes 3 ${flags} --json`
+  const { output } = run(command)
+  return JSON.parse(output.slice(0, output.indexOf('\n'))) as Explored
+}
+
+describe('the example of docs/your-own-protocol.md', () => {
+  it('breaks in seven steps when it sends before it persists', () => {
+    const { counterexample } = exploreBallot('--option persistFirst=false')
+    expect(counterexample?.spec).toBe('one-winner')
+    expect(counterexample?.steps).toHaveLength(7)
+    const saved: unknown = JSON.parse(readFileSync(join(ROOT, EXAMPLE, 'two-winners.json'), 'utf8'))
+    expect(counterexample?.scenario).toEqual(saved)
+  })
+
+  it('holds in a complete search when it persists first', () => {
+    const { complete, counterexample, specs } = exploreBallot('')
+    expect(complete).toBe(true)
+    expect(counterexample).toBeNull()
+    expect(specs).toEqual([expect.objectContaining({ name: 'one-winner', verdict: 'held' })])
+  })
+
+  it('shows its files in the guide as they are', () => {
+    const guide = readFileSync(join(ROOT, 'docs/your-own-protocol.md'), 'utf8')
+    const code = ['ballot.mjs', 'one-winner.mjs']
+      .map((name) => readFileSync(join(ROOT, EXAMPLE, name), 'utf8'))
+      .join('\n')
+      .split('\n')
+      .map((line) => line.trim())
+    const quoted = blocksOf(guide)
+      .filter(({ info }) => info === 'js')
+      .flatMap(({ lines }) => lines)
+      .map((line) => line.trim())
+    const changed = quoted.filter((line) => !code.includes(line) && !code.includes(`${line},`))
+    // The one line that is not quoted: what a state looks like.
+    expect(changed).toEqual(['{ votedFor: null, votes: [], leader: null }'])
+  })
+})
+
+describe('one-winner', () => {
+  type Seen = Parameters<Watch['observe']>[0]
+
+  function view(node: NodeId, role: Role, leader: NodeId | null): Seen {
+    const none = { token: null, until: null, members: null, detail: null }
+    return { type: 'view', at: 0, node, view: { role, leader, ...none }, until: null }
+  }
+
+  function verdict(seen: readonly Seen[]): SpecVerdict | undefined {
+    const watch = new Watch(monitor(ballot.specs, [], { nodes: [1, 2, 3], prefers: 'lowest' }))
+    for (const observation of seen) watch.observe(observation)
+    return watch.verdicts()[0]
+  }
+
+  it('rejects a second winner, also after the first has crashed', () => {
+    const trace = [view(1, 'leader', 1), { type: 'down', at: 0, node: 1 } as const, view(3, 'leader', 3)]
+    expect(verdict(trace)).toMatchObject({ verdict: 'violated', why: '1 and 3 have both won' })
+  })
+
+  it('accepts, as a near miss, that the winner crashes and wins again with the same votes', () => {
+    const trace = [view(1, 'leader', 1), { type: 'down', at: 0, node: 1 } as const, view(1, 'leader', 1)]
+    expect(verdict(trace)).toMatchObject({ verdict: 'held', judged: 2 })
+  })
+
+  it('says nothing of a ballot that nobody wins', () => {
+    expect(verdict([view(1, 'candidate', null), view(2, 'follower', 3)])).toMatchObject({
+      verdict: 'vacuous',
+    })
+  })
+})
