@@ -54,6 +54,7 @@ export type ExploreReport = {
   readonly counterexample: ExploredCounterexample | null
 }
 
+/** `deadlock`: the counterexample ends where nothing but faults can happen any more. */
 export type ProgressVerdict =
   | { readonly verdict: 'held' }
   | { readonly verdict: 'deadlock' | 'livelock' }
@@ -136,10 +137,12 @@ function verdicts(
   found: { readonly violation: Violation; readonly steps: readonly ScheduleStep[] } | null,
 ): readonly SpecVerdict[] {
   if (found === null) return held
-  const { spec, why } = found.violation
-  return held.map((verdict) =>
-    verdict.name === spec ? { name: spec, verdict: 'violated', atMs: found.steps.length, why } : verdict,
-  )
+  const { all } = found.violation
+  return held.map((verdict) => {
+    const violated = all.find(({ spec }) => spec === verdict.name)
+    if (violated === undefined) return verdict
+    return { name: verdict.name, verdict: 'violated', atMs: found.steps.length, why: violated.why }
+  })
 }
 
 type StuckResult = { readonly progress: ProgressVerdict; readonly found: ReturnType<typeof findStuck> }
@@ -147,7 +150,7 @@ type StuckResult = { readonly progress: ProgressVerdict; readonly found: ReturnT
 function lookForStuck(
   settings: ExploreSettings,
   model: Model,
-  { visited, transitions, cutShort }: SearchResult,
+  { visited, transitions, cutShort, counterexample }: SearchResult,
   memoryBytes: number,
 ): StuckResult {
   const notChecked = (why: string): StuckResult => ({
@@ -155,11 +158,12 @@ function lookForStuck(
     found: null,
   })
   if (!settings.progress) return notChecked('not asked for')
+  if (counterexample?.isDeadEnd === true) return { progress: { verdict: 'deadlock' }, found: null }
   if (cutShort !== null) return notChecked('the search is not complete')
   const needed = bytesToFindStuck(visited, transitions) + visited.bytes
   if (needed > memoryBytes) return notChecked(`it needs ${Math.ceil(needed / 1_000_000)} MB of memory`)
   const found = findStuck(model, visited, transitions)
-  return { progress: { verdict: found === null ? 'held' : found.kind }, found }
+  return { progress: { verdict: found === null ? 'held' : 'livelock' }, found }
 }
 
 function counterexample(
@@ -172,10 +176,7 @@ function counterexample(
     return { spec, why, steps: found.steps, cycle: 0, scenario: scenarioOf(found.steps) }
   }
   if (stuck === null) return null
-  const { kind, steps, cycle } = stuck
-  const why =
-    kind === 'deadlock'
-      ? 'deadlock: nothing can happen any more, and the system is not settled'
-      : `livelock: no settled state can be reached, and the last ${cycle} steps can repeat for ever`
+  const { steps, cycle } = stuck
+  const why = `livelock: no settled state can be reached, and the last ${cycle} steps can repeat for ever`
   return { spec: PROGRESS, why, steps, cycle, scenario: scenarioOf(steps) }
 }

@@ -29,6 +29,10 @@ export class Inboxes {
     return this.#lists.size
   }
 
+  get bytes(): number {
+    return this.#lists.bytes + this.#messages.bytes
+  }
+
   messageId(from: number, body: Message): number {
     return this.#messages.idOf({ from, body })
   }

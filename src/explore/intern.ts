@@ -1,9 +1,18 @@
 /** Small numbers for things: equal things get equal numbers, so worlds can be compared as rows of integers. */
 import { canonical, type Plain } from '../core/index.ts'
 
+/** What an interned thing takes beside its text, about: a map entry, the value's own objects. */
+const OVERHEAD = 300
+
 export class Interner<T extends Plain> {
   readonly #idOf = new Map<string, number>()
   readonly #values: T[] = []
+  #textLength = 0
+
+  /** An estimate, for bounds on memory. */
+  get bytes(): number {
+    return this.#values.length * OVERHEAD + this.#textLength * 3
+  }
 
   get size(): number {
     return this.#values.length
@@ -14,6 +23,7 @@ export class Interner<T extends Plain> {
     const known = this.#idOf.get(text)
     if (known !== undefined) return known
     const id = this.#values.length
+    this.#textLength += text.length
     this.#idOf.set(text, id)
     this.#values.push(value)
     return id
@@ -28,6 +38,12 @@ export class Interner<T extends Plain> {
 export class ListInterner {
   readonly #idOf = new Map<string, number>()
   readonly #lists: (readonly number[])[] = []
+  #textLength = 0
+
+  /** An estimate, for bounds on memory. */
+  get bytes(): number {
+    return this.#lists.length * OVERHEAD + this.#textLength * 5
+  }
 
   get size(): number {
     return this.#lists.length
@@ -38,6 +54,7 @@ export class ListInterner {
     const known = this.#idOf.get(text)
     if (known !== undefined) return known
     const id = this.#lists.length
+    this.#textLength += text.length
     this.#idOf.set(text, id)
     this.#lists.push(list)
     return id

@@ -10,7 +10,9 @@ import {
 import type { Observation } from '../trace/index.ts'
 import { Interner, ListInterner, PairTable } from './intern.ts'
 
-export type Violation = { readonly spec: string; readonly why: string }
+/** A moment at which specifications are violated: the first of them, and all. */
+export type Violation = { readonly spec: string; readonly why: string; readonly all: readonly Violated[] }
+export type Violated = { readonly spec: string; readonly why: string }
 
 /** The number of the list without events. */
 export const NO_EVENTS = 0
@@ -36,6 +38,10 @@ export class Judge {
 
   get size(): number {
     return this.#memories.size
+  }
+
+  get bytes(): number {
+    return this.#memories.bytes + this.#lists.bytes
   }
 
   begin(): number {
@@ -97,15 +103,16 @@ export class Judge {
       }
     }
     const after = this.#monitor.next(before, seen)
-    let result = this.#memories.idOf(after)
+    const all: Violated[] = []
     for (const [index, spec] of this.#monitor.specs.entries()) {
       const judgement = this.#monitor.judge(spec, after, seen)
       if (judgement === 'not concerned') continue
       this.#judgedCounts[index] = (this.#judgedCounts[index] ?? 0) + 1
-      if (judgement === 'held' || result < 0) continue
-      result = -2 - this.#violations.length
-      this.#violations.push({ spec: spec.name, why: judgement.violated })
+      if (judgement !== 'held') all.push({ spec: spec.name, why: judgement.violated })
     }
+    const [first] = all
+    const result = first === undefined ? this.#memories.idOf(after) : -2 - this.#violations.length
+    if (first !== undefined) this.#violations.push({ ...first, all })
     this.#known.set(memory, event, result)
     return result
   }

@@ -93,6 +93,11 @@ export class Model {
     return Math.max(this.#reactions.size, this.#inboxes.size, this.judge.size, this.#environments.size)
   }
 
+  /** About what the interned pieces take, beside the rows of worlds. */
+  get bytes(): number {
+    return this.#reactions.bytes + this.#inboxes.bytes + this.judge.bytes
+  }
+
   begin(): { readonly row: Int32Array; readonly violation: Violation | null } {
     let memory = this.judge.begin()
     let violation: Violation | null = null

@@ -48,6 +48,10 @@ export class Reactions {
     this.#deliveries = rules.nodes.map(() => new PairTable())
   }
 
+  get bytes(): number {
+    return this.#slots.reduce((sum, { bytes }) => sum + bytes, 0)
+  }
+
   slotId(node: number, slot: Slot): number {
     const id = present(this.#slots[node], 'node').idOf(slot)
     this.size = Math.max(this.size, id + 1)

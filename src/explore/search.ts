@@ -27,7 +27,12 @@ export type SearchProgress = {
   readonly waiting: number
 }
 
-export type Counterexample = { readonly violation: Violation; readonly steps: readonly ScheduleStep[] }
+export type Counterexample = {
+  readonly violation: Violation
+  readonly steps: readonly ScheduleStep[]
+  /** Whether it ends where nothing but faults can happen any more. */
+  readonly isDeadEnd: boolean
+}
 
 /** Why a search ended before everything was seen. */
 export type CutShort = 'violation' | 'depth' | 'max-states' | 'memory' | 'stopped'
@@ -54,6 +59,8 @@ export function search(
   const visited = new Visited(model.columns)
   const batch = new Batch(model.columns)
   const row = new Int32Array(model.columns)
+  // A small bound on the states is kept closely, at the price of small batches.
+  const batchSize = Math.min(BATCH, bounds.maxStates)
   let depth = 0
 
   const end = (cutShort: CutShort | null, counterexample: Counterexample | null = null): SearchResult => ({
@@ -84,10 +91,10 @@ export function search(
       if (depth === bounds.depth) batch.clear()
       else if (batch.found !== null) steppedBadly ??= { ...batch.found, state }
       batch.found = null
-      if (batch.count >= BATCH) flush()
+      if (batch.count >= batchSize) flush()
+      if (visited.size >= bounds.maxStates) return 'max-states'
       if (state % LOOK_EVERY === 0) {
-        const cut = cutBy(bounds, visited)
-        if (cut !== null) return cut
+        if (visited.bytes + model.bytes >= bounds.memoryBytes) return 'memory'
         const waiting = visited.size - state
         if (!goOn({ states: visited.size, transitions: batch.transitions, depth, waiting })) return 'stopped'
       }
@@ -100,7 +107,9 @@ export function search(
   const begin = model.begin()
   visited.fit(model.largest)
   visited.add(begin.row, 0, hashRow(begin.row, 0, model.columns), -1)
-  if (begin.violation !== null) return end('violation', { violation: begin.violation, steps: [] })
+  if (begin.violation !== null) {
+    return end('violation', { violation: begin.violation, steps: [], isDeadEnd: false })
+  }
 
   let start = 0
   for (;;) {
@@ -109,20 +118,15 @@ export function search(
     if (typeof outcome === 'string') return end(outcome)
     if (outcome !== null) {
       const path = pathTo(model, visited, outcome.state)
-      if (outcome.deed === null) return end('violation', { violation: outcome.violation, steps: path })
+      const { violation, deed } = outcome
+      if (deed === null) return end('violation', { violation, steps: path, isDeadEnd: true })
       visited.read(outcome.state, row)
-      const last = model.describe(row, outcome.deed)
-      return end('violation', { violation: outcome.violation, steps: [...path, last] })
+      return end('violation', { violation, steps: [...path, model.describe(row, deed)], isDeadEnd: false })
     }
     if (visited.size === stop) return end(depth === bounds.depth && stop > start ? 'depth' : null)
     start = stop
     depth += 1
   }
-}
-
-function cutBy({ maxStates, memoryBytes }: SearchBounds, visited: Visited): CutShort | null {
-  if (visited.size >= maxStates) return 'max-states'
-  return visited.bytes >= memoryBytes ? 'memory' : null
 }
 
 /** The steps from the beginning to a state: each is found again by expanding the state before. */

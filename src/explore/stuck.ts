@@ -1,10 +1,10 @@
 /**
- * Deadlock and livelock: after a complete search, is there a state from which no settled state can be reached any
- * more, unless a new fault comes to its aid?
+ * Livelock: after a complete search, is there a state from which no settled state can be reached any more, unless a
+ * new fault comes to its aid?
  *
  * Every state is expanded once more for its edges; then everything is marked from which a settled state can be
- * reached, walking the edges backwards. What stays unmarked is stuck: it ends in a state where nothing can happen,
- * or it goes round for ever.
+ * reached, walking the edges backwards. What stays unmarked goes round for ever: a state in which nothing can happen
+ * has been judged as a settled one by the search itself, which would have reported it.
  */
 import { present } from '../core/index.ts'
 import type { ScheduleStep } from '../sim/index.ts'
@@ -15,8 +15,7 @@ import { pathTo, stepBetween } from './search.ts'
 import type { Visited } from './visited.ts'
 
 export type Stuck = {
-  readonly kind: 'deadlock' | 'livelock'
-  /** The steps to the stuck state, and then, in a livelock, those that repeat for ever. */
+  /** The steps to the stuck state, and then those that repeat for ever. */
   readonly steps: readonly ScheduleStep[]
   readonly cycle: number
 }
@@ -106,15 +105,12 @@ function describeStuck(model: Model, visited: Visited, { count, from, to }: Edge
   const walked = [stuck]
   for (;;) {
     const last = present(walked.at(-1), 'state')
-    const following = next.get(last)
-    if (following === undefined) {
-      return { kind: 'deadlock', steps: [...path, ...stepsAlong(model, visited, walked)], cycle: 0 }
-    }
+    const following = present(next.get(last), 'the next state of a livelock')
     const again = walked.indexOf(following)
     walked.push(following)
     if (again >= 0) {
       const cycle = walked.length - 1 - again
-      return { kind: 'livelock', steps: [...path, ...stepsAlong(model, visited, walked)], cycle }
+      return { steps: [...path, ...stepsAlong(model, visited, walked)], cycle }
     }
   }
 }

@@ -36,3 +36,13 @@ it('stands still while its host is suspended, and goes on from there', () => {
   expect(clock.at(5500)).toBe(1500)
   expect(clock.whenShows(1500)).toBe(5500)
 })
+
+it('is not moved by a suspend within a suspend, and one that outlasts it goes on', () => {
+  const clock = new Clock(0, 0)
+  clock.stop(1000, 5000)
+  clock.stop(2000, 3000)
+  expect([1500, 3500, 5000, 5001].map((at) => clock.at(at))).toEqual([1000, 1000, 1000, 1001])
+  clock.stop(5001, 6000)
+  clock.stop(5500, 9000)
+  expect([6000, 9000, 9009].map((at) => clock.at(at))).toEqual([1001, 1001, 1010])
+})

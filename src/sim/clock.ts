@@ -5,7 +5,7 @@
 import type { Micros } from '../core/index.ts'
 
 export class Clock {
-  /** Local time is `#local` at true time `#since` and runs at `#rate` from there. */
+  /** Local time is `#local` until true time `#since` and runs at `#rate` from there. */
   #since: Micros = 0
   #local: Micros
   readonly #rate: number
@@ -17,7 +17,8 @@ export class Clock {
 
   /** What the clock shows at a true time. */
   at(trueTime: Micros): Micros {
-    return this.#local + Math.floor((trueTime - this.#since) * this.#rate)
+    const elapsed = trueTime - this.#since
+    return elapsed <= 0 ? this.#local : this.#local + Math.floor(elapsed * this.#rate)
   }
 
   /** The first true time at which the clock shows `local` or more. */
@@ -30,6 +31,6 @@ export class Clock {
   /** The clock stands still from one true time to another. */
   stop(from: Micros, until: Micros): void {
     this.#local = this.at(from)
-    this.#since = until
+    this.#since = Math.max(this.#since, until)
   }
 }

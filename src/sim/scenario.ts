@@ -46,7 +46,7 @@ export type ScheduleStep =
       readonly node: NodeId
       readonly do: 'deliver'
       readonly from: NodeId
-      /** Which of the messages in flight from there, oldest first, when links keep no order. */
+      /** Which of the messages in flight from there, in the order of their canonical texts, when links keep no order. */
       readonly nth?: number
       readonly crashAfter?: number
     }

@@ -178,6 +178,11 @@ describe('a pause', () => {
     ])
   })
 
+  it('holds commands back as well', () => {
+    const told = [{ atMs: 5, pause: 1, forMs: 100 }, act(10, 1, note(2, 'told'))]
+    expect(brief(gotten({ network: FIXED, events: told }))).toEqual([[110, 2, 'told']])
+  })
+
   it('becomes a suspend when the clock stops too: then the timer has not expired', () => {
     const suspended = events.map((event) =>
       'pause' in event ? { atMs: event['atMs'] as number, suspend: 1, forMs: 100 } : event,

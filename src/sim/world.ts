@@ -7,8 +7,10 @@
  */
 import {
   assert,
+  type Command,
   type Definition,
   type Effect,
+  equalPlain,
   type Input,
   type Message,
   type Micros,
@@ -65,8 +67,8 @@ type SimNode = {
   timers: Map<string, Timer>
   /** True time until which the process does nothing; 0 when it runs. */
   stalledUntil: Micros
-  /** Messages that arrived while it did nothing. */
-  backlog: (Pending & { type: 'message' })[]
+  /** What came while it did nothing. */
+  backlog: (Pending & { type: 'message' | 'command' })[]
   /** Carry out this many effects of the next step that has more, then crash; NEVER when no such crash is due. */
   crashAfter: number
 }
@@ -83,6 +85,7 @@ type Pending =
       readonly id: number
     }
   | { readonly type: 'timer'; readonly timer: Timer; readonly entry: number }
+  | { readonly type: 'command'; readonly node: SimNode; readonly command: Command }
   | { readonly type: 'event'; readonly event: ScenarioEvent }
   | { readonly type: 'resume'; readonly node: SimNode }
   | { readonly type: 'settle'; readonly disturbance: number }
@@ -204,6 +207,9 @@ export class World {
       case 'timer':
         this.#expire(pending)
         break
+      case 'command':
+        this.#command(pending)
+        break
       case 'event':
         this.#disturb(pending.event)
         this.#disturbed()
@@ -230,6 +236,12 @@ export class World {
       return
     }
     this.#advance(to, { type: 'message', from: from.id, body, receipt: null }, id)
+  }
+
+  #command(pending: Pending & { type: 'command' }): void {
+    const { node, command } = pending
+    if (node.stalledUntil > this.#now) node.backlog.push(pending)
+    else if (node.up) this.#advance(node, { type: 'command', command }, null)
   }
 
   #expire(pending: Pending & { type: 'timer' }): void {
@@ -346,8 +358,10 @@ export class World {
       if (effect.type === 'output')
         observe({ type: 'output', at: this.#now, node: node.id, event: effect.event })
     }
-    if (cutAfter !== null) this.#crash(node)
-    else if (view !== null) {
+    if (cutAfter !== null) {
+      this.#crash(node)
+      this.#disturbed()
+    } else if (view !== null) {
       observe({ type: 'view', at: this.#now, node: node.id, view, until: this.#trueUntil(node, view) })
     }
   }
@@ -431,8 +445,7 @@ export class World {
     else if ('suspend' in event) this.#stall(this.#node(event.suspend), microsOf(event.forMs), true)
     else {
       const { node: id, ...command } = event.command
-      const node = this.#node(id)
-      if (node.up) this.#advance(node, { type: 'command', command }, null)
+      this.#command({ type: 'command', node: this.#node(id), command })
     }
   }
 
@@ -443,7 +456,7 @@ export class World {
     node.state = null
     node.view = null
     node.stalledUntil = 0
-    for (const { id } of node.backlog) this.#lose(id, 'down')
+    for (const waiting of node.backlog) if (waiting.type === 'message') this.#lose(waiting.id, 'down')
     node.backlog = []
     for (const timer of node.timers.values()) timer.entry = -1
     node.timers = new Map()
@@ -464,7 +477,7 @@ export class World {
   #resume(node: SimNode): void {
     if (node.stalledUntil > this.#now) return
     node.stalledUntil = 0
-    for (const message of node.backlog) this.#push(this.#now, message)
+    for (const waiting of node.backlog) this.#push(this.#now, waiting)
     node.backlog = []
     this.#disturbed()
   }
@@ -508,7 +521,7 @@ function sameView(a: View, b: View): boolean {
     a.leader === b.leader &&
     a.token === b.token &&
     a.until === b.until &&
-    a.members === b.members &&
-    a.detail === b.detail
+    (a.members === b.members || equalPlain(a.members, b.members)) &&
+    (a.detail === b.detail || equalPlain(a.detail, b.detail))
   )
 }

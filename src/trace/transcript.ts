@@ -27,8 +27,10 @@ export function transcriptLine(record: TraceRecord, { kinds, all }: TranscriptOp
       return all ? `${time}message ${record.message} is lost (${record.why})` : null
     case 'start':
     case 'step': {
-      const did = deeds(record.effects, record.view, all ? null : kinds)
-      const cut = record.cutAfter === null ? '' : ` -- and crashes after ${record.cutAfter} of its effects`
+      const { effects, cutAfter } = record
+      const carriedOut = cutAfter === null ? effects : effects.slice(0, cutAfter)
+      const did = deeds(carriedOut, cutAfter === null ? record.view : null, all ? null : kinds)
+      const cut = cutAfter === null ? '' : ` -- and crashes after ${cutAfter} of ${effects.length} effects`
       const quiet = did === '' && cut === ''
       if (quiet && !all && (record.type === 'start' || isBackground(record.input, kinds))) return null
       const cause = record.type === 'start' ? 'starts' : happened(record.input)
@@ -60,18 +62,19 @@ function happened(input: Input): string {
   }
 }
 
+/** What was done, in order; equal messages to several nodes are told together. */
 function deeds(effects: readonly Effect[], view: View | null, kinds: readonly string[] | null): string {
-  const parts: string[] = []
-  const sends = new Map<string, NodeId[]>()
+  const parts: { readonly text: string; readonly to: NodeId[] }[] = []
   for (const effect of effects) {
-    if (effect.type === 'persist') parts.push('persists')
+    if (effect.type === 'persist') parts.push({ text: 'persists', to: [] })
     if (effect.type !== 'send' || (kinds !== null && !kinds.includes(effect.body.kind))) continue
     const text = messageText(effect.body)
-    sends.set(text, [...(sends.get(text) ?? []), effect.to])
+    const last = parts.at(-1)
+    if (last?.text === text) last.to.push(effect.to)
+    else parts.push({ text, to: [effect.to] })
   }
-  for (const [text, to] of sends) parts.push(`${text} to ${to.join(', ')}`)
-  if (view !== null) parts.push(belief(view))
-  return parts.join('; ')
+  const told = parts.map(({ text, to }) => (to.length === 0 ? text : `${text} to ${to.join(', ')}`))
+  return (view === null ? told : [...told, belief(view)]).join('; ')
 }
 
 function belief(view: View): string {
