@@ -1,5 +1,6 @@
 // Simulator: steps a second with all specifications on, for bully with heartbeats.
-import { microsOf, NOTHING, send, setTimer, stack } from '../dist/core/index.js'
+import { microsOf, stack } from '../dist/core/index.js'
+import { fixedTimeoutDetector } from '../dist/links/index.js'
 import { protocolNamed } from '../dist/protocols/index.js'
 import { parseScenario, runScenario } from '../dist/sim/index.js'
 
@@ -7,29 +8,24 @@ const bully = protocolNamed('bully')
 const HEARTBEAT_MS = 10
 const TIMEOUT_MS = 100
 
-/** A detector that remembers when it heard from whom, as adaptive ones do: every heartbeat makes a new state. */
-function remembering({ self, nodes }) {
-  const peers = nodes.filter((id) => id !== self)
-  const indexOf = new Map(peers.map((peer, index) => [peer, index]))
-  const beat = (now) => [
-    ...peers.map((peer) => send(peer, { kind: 'heartbeat' })),
-    setTimer('detector/tick', now + microsOf(HEARTBEAT_MS)),
-  ]
+const TIMING = { heartbeatEvery: microsOf(HEARTBEAT_MS), suspectAfter: microsOf(TIMEOUT_MS) }
+
+/** The same detector, but it remembers when it heard from whom, as adaptive ones do: every message makes a new state. */
+function remembering(identity) {
+  const plain = fixedTimeoutDetector(identity, TIMING)
+  const carried = (state, now, step) => ({
+    state: { watch: step.state, heardAt: now ?? state.heardAt },
+    effects: step.effects,
+    inputs: step.inputs,
+  })
   return {
-    name: 'detector',
-    start: (_stable, now) => ({ state: peers.map(() => now), effects: beat(now), inputs: NOTHING }),
-    below(state, input, now) {
-      if (input.type === 'timer') {
-        const late = peers.filter((_, index) => now - state[index] > microsOf(TIMEOUT_MS))
-        return { state, effects: beat(now), inputs: late.map((peer) => ({ type: 'link', peer, up: false })) }
-      }
-      if (input.type !== 'message') return { state, effects: NOTHING, inputs: [input] }
-      const heard = state.slice()
-      heard[indexOf.get(input.from)] = now
-      return { state: heard, effects: NOTHING, inputs: input.body.kind === 'heartbeat' ? NOTHING : [input] }
-    },
-    above: (state, message) => ({ state, effects: [message], inputs: NOTHING }),
-    shift: (state, by) => state.map((at) => at + by),
+    ...plain,
+    start: (stable, now) => carried({ heardAt: now }, now, plain.start(stable, now)),
+    below: (state, input, now) =>
+      carried(state, input.type === 'message' ? now : null, plain.below(state.watch, input, now)),
+    above: (state, message, now) => carried(state, null, plain.above(state.watch, message, now)),
+    notice: (state, event, now) => carried(state, null, plain.notice(state.watch, event, now)),
+    shift: (state, by) => ({ ...state, heardAt: state.heardAt + by }),
   }
 }
 
@@ -42,7 +38,8 @@ const changing = {
 
 function measure(definition, n, steps) {
   const nodes = Array.from({ length: n }, (_, index) => index + 1)
-  const perMs = (n * (n - 1) + n) / HEARTBEAT_MS
+  // The leader's timer and a heartbeat for each of the others, every period.
+  const perMs = n / HEARTBEAT_MS
   const scenario = parseScenario(
     {
       protocol: 'bully',

@@ -1,5 +1,6 @@
 // npm run soak [-- SEEDS]: long campaigns and deep searches, bounded by the number of seeds (10,000 unless given).
 import { spawnSync } from 'node:child_process'
+import { fileURLToPath } from 'node:url'
 
 const seeds = Number(process.argv[2] ?? 10_000)
 if (!Number.isSafeInteger(seeds) || seeds < 1) {
@@ -7,6 +8,7 @@ if (!Number.isSafeInteger(seeds) || seeds < 1) {
   process.exit(2)
 }
 
+const conclave = fileURLToPath(new URL('../bin/conclave', import.meta.url))
 const runs = [
   `sim --protocol bully --nodes 2..7 --seeds 1..${seeds} --faults swarm`,
   'explore --protocol bully --nodes 3 --crashes 3 --recoveries 3',
@@ -15,7 +17,7 @@ const runs = [
 let failed = 0
 for (const run of runs) {
   console.log(`\n$ conclave ${run}`)
-  const { status } = spawnSync('bin/conclave', run.split(' '), { stdio: 'inherit' })
+  const { status } = spawnSync(conclave, run.split(' '), { stdio: 'inherit' })
   if (status !== 0) failed += 1
 }
 process.exit(failed === 0 ? 0 : 1)

@@ -135,34 +135,18 @@ export const protocol = define({
   title: 'one vote a node; whoever has a majority leads',
   source: 'docs/your-own-protocol.md',
   kinds: [REQUEST.kind, VOTE.kind, WON.kind],
-  linkKinds: [],
-  prefers: 'lowest',
-  order: 'any',
   options: () =>
     z.strictObject({
       patienceMs: millisecondsOr(300, 'how long a node waits, at most, before it stands'),
       persistFirst: z.boolean().default(true).describe('write a vote down before sending it'),
     }),
-  commands: () => z.never(),
   promises: ['one-leader'],
   goals: ['elected'],
   create: ballot,
-  stimuli: () => [],
   settlesWithin: ({ patienceMs }, maxDelay) => microsOf(patienceMs) + 3 * maxDelay,
-  exploration: {
-    from: 'boot',
-    options: {},
-    crashes: 1,
-    recoveries: 1,
-    flips: 0,
-    timers: 'any',
-    progress: false,
-  },
   swarm: {
     faults: ['crash', 'pause', 'suspend', 'partition', 'cut', 'cutOneWay', 'slow', 'loss', 'duplicate'],
     delayMs: [0.2, 50],
-    driftPpm: 100,
-    options: {},
   },
 })
 

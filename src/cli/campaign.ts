@@ -13,7 +13,7 @@ import {
 } from '../sim/index.ts'
 import { EXIT } from './errors.ts'
 import { find, load } from './load.ts'
-import { count, narrate, paint, print, printJson, table } from './output.ts'
+import { count, narrate, paint, plural, print, printJson, table, timesText } from './output.ts'
 import { progressOf } from './progress.ts'
 import { faults, options, range, wholeNumber } from './values.ts'
 
@@ -51,7 +51,7 @@ export async function campaign(flags: CampaignFlags): Promise<number> {
   const settings: SwarmSettings = {
     nodes: range('--nodes', flags.nodes, 1),
     options: options(flags.option),
-    faults: faults(flags.faults),
+    faults: faults(flags.faults, definition),
   }
   const draw = scenarioDrawer(definition, settings)
   draw(first) // Wrong options show here, before any thread starts.
@@ -104,7 +104,7 @@ function spread(task: WorkerTask, first: number, last: number, threads: number):
         }
         if (answer.type === 'done') {
           tally = addTallies(tally, answer.tally)
-          progress.update(tally.seeds, total, `${tally.violations.length} violations`)
+          progress.update(tally.seeds, total, plural(tally.violations.length, 'violation'))
         }
         if (next <= last) {
           const question: WorkerQuestion = { first: next, last: Math.min(last, next + CHUNK - 1) }
@@ -140,14 +140,14 @@ function campaignText(tally: CampaignTally, violations: readonly Replayable[], s
   return [
     `${count(tally.seeds)} seeds, ${count(tally.steps)} steps, ${hours} virtual hours (${rate} steps/s)`,
     '',
-    table(tally.goals.map(({ name, count: times }) => [`goal ${name}`, `reached ${count(times)} times`])),
+    table(tally.goals.map(({ name, count: times }) => [`goal ${name}`, `reached ${timesText(times)}`])),
     table(
-      Object.entries(tally.judged).map(([spec, times]) => [`spec ${spec}`, `judged ${count(times)} times`]),
+      Object.entries(tally.judged).map(([spec, times]) => [`spec ${spec}`, `judged ${timesText(times)}`]),
     ),
     '',
     violations.length === 0
       ? paint('green', 'no violation')
-      : paint('red', `${violations.length} violations`),
+      : paint('red', plural(violations.length, 'violation')),
     ...violations
       .slice(0, SHRUNK)
       .flatMap(({ seed, spec, why, replay, shrunk }) => [

@@ -4,7 +4,7 @@ import { type ExploreReport, explore } from '../explore/index.ts'
 import { checkedOptions, type ScheduleStep } from '../sim/index.ts'
 import { EXIT, UsageError } from './errors.ts'
 import { find, load } from './load.ts'
-import { count, paint, print, printJson, table } from './output.ts'
+import { count, paint, plural, print, printJson, table } from './output.ts'
 import { progressOf } from './progress.ts'
 import { collect, verdictText } from './sim.ts'
 import { oneOf, options, wholeNumber } from './values.ts'
@@ -119,6 +119,7 @@ async function run(flags: ExploreFlags): Promise<number> {
 
 function exploreText(report: ExploreReport): string {
   const { counterexample, progress } = report
+  const memory = report.bytesPerState * report.states
   const ended = report.complete
     ? 'complete: everything within these bounds was seen'
     : `NOT complete: stopped by ${report.cutShort}`
@@ -129,18 +130,21 @@ function exploreText(report: ExploreReport): string {
       ['depth', count(report.depth)],
       ['search', ended],
       ['time', `${report.seconds.toFixed(2)} s, ${count(report.statesPerSecond)} states/s`],
-      ['memory', `${report.bytesPerState.toFixed(1)} bytes a state`],
+      ['memory', `${(memory / 1e6).toFixed(1)} MB, ${report.bytesPerState.toFixed(1)} bytes a state`],
       ['reuse', `${count(report.reuse)} transitions for each run of protocol code`],
     ]),
     '',
-    verdictText(report.specs, (steps) => `after ${steps} steps`),
+    verdictText(report.specs, (steps) => `after ${plural(steps, 'step')}`),
     `progress     ${progress.verdict}${'why' in progress ? `: ${progress.why}` : ''}`,
     table(report.goals.map(({ name, reached }) => [`goal ${name}`, reached ? 'reached' : 'NOT reached'])),
     ...(counterexample === null
       ? []
       : [
           '',
-          paint('red', `${counterexample.spec} is violated in ${counterexample.steps.length} steps:`),
+          paint(
+            'red',
+            `${counterexample.spec} is violated in ${plural(counterexample.steps.length, 'step')}:`,
+          ),
           ...counterexample.steps.map(
             (step, index) => `  ${String(index + 1).padStart(3)}  ${stepText(step)}`,
           ),

@@ -37,3 +37,11 @@ export function table(rows: readonly (readonly string[])[]): string {
 export function count(value: number): string {
   return Math.round(value).toLocaleString('en-US')
 }
+
+export function plural(value: number, noun: string): string {
+  return `${count(value)} ${noun}${value === 1 ? '' : 's'}`
+}
+
+export function timesText(value: number): string {
+  return value === 1 ? 'once' : `${count(value)} times`
+}

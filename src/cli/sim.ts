@@ -8,7 +8,7 @@ import { type TraceRecord, traceLine, transcriptLine } from '../trace/index.ts'
 import { type CampaignFlags, campaign } from './campaign.ts'
 import { EXIT, UsageError } from './errors.ts'
 import { load } from './load.ts'
-import { count, paint, print, printJson, table } from './output.ts'
+import { count, paint, print, printJson, table, timesText } from './output.ts'
 import { wholeNumber } from './values.ts'
 
 type SimFlags = Partial<CampaignFlags> & {
@@ -35,7 +35,7 @@ export function simCommand(): Command {
     .option('--protocol <name>', 'campaign: which protocol')
     .option('--nodes <n>', 'campaign: how many nodes, or a range such as 3..7')
     .option('--seeds <range>', 'campaign: which seeds, such as 1..10000')
-    .option('--faults <kinds>', 'campaign: swarm (all that the protocol bears), none, or a list', 'swarm')
+    .option('--faults <kinds>', 'campaign: swarm (all that the protocol bears; the default), none, or a list')
     .option('--option <name=value>', 'campaign: fix an option (repeat for more)', collect, [])
     .option('--workers <n>', 'campaign: how many threads (default: one a core)')
     .addHelpText(
@@ -61,22 +61,32 @@ export function collect(value: string, earlier: readonly string[]): readonly str
 
 function manySeeds(flags: SimFlags): Promise<number> {
   const { protocol, nodes, seeds } = flags
+  refuse(
+    flags,
+    ['seed', 'trace', 'transcript', 'all', 'strict'],
+    'belongs to a scenario file; a campaign runs many',
+  )
   if (protocol === undefined || nodes === undefined || seeds === undefined) {
     throw new UsageError('sim needs a scenario file, or --protocol, --nodes and --seeds for a campaign')
   }
   return campaign({ faults: 'swarm', option: [], ...flags, protocol, nodes, seeds })
 }
 
+/** Flags that would be ignored are refused: silence would be taken for consent. */
+function refuse(flags: SimFlags, names: readonly (keyof SimFlags)[], why: string): void {
+  const misplaced = names.find((name) => {
+    const value = flags[name]
+    return Array.isArray(value) ? value.length > 0 : value !== undefined
+  })
+  if (misplaced !== undefined) throw new UsageError(`--${misplaced} ${why}`, `--${misplaced}`)
+}
+
 async function oneFile(file: string, flags: SimFlags): Promise<number> {
-  const misplaced = (['protocol', 'nodes', 'seeds', 'workers'] as const).find(
-    (flag) => flags[flag] !== undefined,
+  refuse(
+    flags,
+    ['protocol', 'nodes', 'seeds', 'faults', 'workers', 'option'],
+    'belongs to a campaign; a file says it itself',
   )
-  if (misplaced !== undefined) {
-    throw new UsageError(
-      `--${misplaced} belongs to a campaign; a scenario file says it itself`,
-      `--${misplaced}`,
-    )
-  }
   const { lookup, watching } = await load(flags.load)
   const parsed = parseScenario(readJson(file), lookup)
   const scenario =
@@ -190,7 +200,7 @@ export function verdictText(specs: readonly SpecVerdict[], when: (atMs: number) 
     specs.map((spec) => {
       switch (spec.verdict) {
         case 'held':
-          return [spec.name, `${paint('green', 'held')} (judged ${count(spec.judged)} times)`]
+          return [spec.name, `${paint('green', 'held')} (judged ${timesText(spec.judged)})`]
         case 'vacuous':
           return [spec.name, `${paint('yellow', 'vacuous')}: ${spec.why}`]
         case 'violated':

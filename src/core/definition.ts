@@ -2,7 +2,7 @@
  * What surrounds a protocol's function: its name and source, its options and commands, what it assumes of the
  * network, what it promises (specifications, by name), and how worlds should try to break it.
  */
-import type { ZodType } from 'zod'
+import { type ZodType, z } from 'zod'
 import type { Command, Identity, Protocol } from './contract.ts'
 import type { NodeId } from './ids.ts'
 import type { Plain, PlainObject } from './plain.ts'
@@ -76,7 +76,51 @@ export type Definition<O extends PlainObject = PlainObject, S extends Plain = Pl
   readonly swarm: Swarm
 }
 
-/** Checks a definition against its own types, then forgets them: worlds treat all protocols alike. */
-export function define<O extends PlainObject, S extends Plain>(definition: Definition<O, S>): Definition {
-  return definition
+/** What a definition may leave out, because most small protocols have nothing special to say there. */
+type Optional =
+  | 'linkKinds'
+  | 'prefers'
+  | 'order'
+  | 'options'
+  | 'commands'
+  | 'promises'
+  | 'goals'
+  | 'stimuli'
+  | 'exploration'
+  | 'swarm'
+
+type Written<O extends PlainObject, S extends Plain> = Omit<Definition<O, S>, Optional> &
+  Partial<Pick<Definition<O, S>, Exclude<Optional, 'exploration' | 'swarm'>>> & {
+    readonly exploration?: Partial<Exploration>
+    readonly swarm?: Partial<Swarm>
+  }
+
+/**
+ * Checks a definition against its own types, fills in what it leaves out, and forgets the types: worlds treat all
+ * protocols alike.
+ */
+export function define<O extends PlainObject, S extends Plain>(written: Written<O, S>): Definition {
+  const { exploration, swarm, ...rest } = written
+  return {
+    linkKinds: [],
+    prefers: 'highest',
+    order: 'any',
+    options: () => z.strictObject({}),
+    commands: () => z.never({ error: 'this protocol takes no commands' }),
+    promises: [],
+    goals: [],
+    stimuli: () => [],
+    ...(rest as Omit<Definition, Optional>),
+    exploration: {
+      from: 'boot',
+      options: {},
+      crashes: 1,
+      recoveries: 1,
+      flips: 0,
+      timers: 'any',
+      progress: false,
+      ...exploration,
+    },
+    swarm: { faults: ['crash'], delayMs: [0.2, 20], driftPpm: 100, options: {}, ...swarm },
+  }
 }

@@ -1,8 +1,7 @@
 /** What is left of the fault budget, and which links are cut, as one number. */
-import { type Budget, flipped, isCut } from '../sim/index.ts'
+import { type Budget, type Cut, flipped, isCut } from '../sim/index.ts'
 import { Interner } from './intern.ts'
 
-type Cut = readonly (readonly [number, number])[]
 export type Environment = Budget & { readonly cut: Cut }
 
 export type Flip = {

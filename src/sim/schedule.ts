@@ -10,7 +10,7 @@ import { promisedGoals, promisedSpecs, type RunOptions } from './options.ts'
 import { BadScenario } from './parse.ts'
 import { CRASHED, countOf, type NodeReport, type Report, snapshot } from './report.ts'
 import type { Scenario, ScheduleStep } from './scenario.ts'
-import { StillRules, type StillTurn, type StillWorld } from './still.ts'
+import { type Cut, isCut, StillRules, type StillTurn, type StillWorld } from './still.ts'
 
 const STEP_MICROS = 1000
 
@@ -21,7 +21,7 @@ export function runSchedule(
 ): Report {
   const { nodes, schedule } = scenario
   const order = scenario.network.fifo ? 'fifo' : 'any'
-  const rules = new StillRules(definition, nodes, scenario.options, order)
+  const rules = new StillRules(definition, nodes, scenario.options, order, options.strict ?? false)
   const specs = options.specs ?? promisedSpecs(definition)
   const goals = options.goals ?? promisedGoals(definition)
   const watch = new Watch(monitor(specs, goals, { nodes, prefers: definition.prefers }))
@@ -42,7 +42,7 @@ export function runSchedule(
     options.record?.(recordOf(turn, at))
   }
 
-  const begin = rules.begin(scenario.initial)
+  const begin = rules.begin(scenario.initial, missingLinks(scenario))
   let { world } = begin
   for (const turn of begin.turns) {
     take(turn)
@@ -74,6 +74,16 @@ export function runSchedule(
     goals: watch.goals(),
     steps: schedule.length,
   }
+}
+
+/** A schedule begins with the links that the scenario lists, and no others. */
+function missingLinks({ nodes, links }: Scenario): Cut {
+  if (links === 'full') return []
+  const linked = links.map(([a, b]) => [nodes.indexOf(a), nodes.indexOf(b)] as const)
+  const places = [...nodes.keys()]
+  return places.flatMap((a) =>
+    places.filter((b) => b > a && !isCut(linked, a, b)).map((b) => [a, b] as const),
+  )
 }
 
 /** No message, no timer, and nothing that the surroundings still owe a node: nothing but faults could happen. */

@@ -21,6 +21,7 @@ import {
   type Protocol,
   present,
   type Step,
+  strict,
   unreachable,
   type View,
 } from '../core/index.ts'
@@ -67,9 +68,9 @@ export class StillNode {
   readonly identity: Identity
   readonly #protocol: Protocol
 
-  constructor(definition: Definition, identity: Identity, options: PlainObject) {
+  constructor(identity: Identity, protocol: Protocol) {
     this.identity = identity
-    this.#protocol = definition.create(identity, options)
+    this.#protocol = protocol
   }
 
   boot(stable: Plain, settledOn: Outcome | null, crashAfter: number | null): SlotStep {
@@ -195,11 +196,14 @@ export function deliverable(
 /** How many faults may still happen. */
 export type Budget = { readonly crashes: number; readonly recoveries: number; readonly flips: number }
 
+/** Pairs of places, the smaller first, sorted. */
+export type Cut = readonly (readonly [number, number])[]
+
 export type StillWorld = {
   readonly slots: readonly Slot[]
   readonly inboxes: readonly Inbox[]
-  /** Links that are cut, as pairs of places with the smaller first, sorted. */
-  readonly cut: readonly (readonly [number, number])[]
+  /** Links that are cut. */
+  readonly cut: Cut
 }
 
 export type Performed = {
@@ -216,19 +220,31 @@ export class StillRules {
   readonly #definition: Definition
   readonly #options: PlainObject
 
-  constructor(definition: Definition, nodes: readonly NodeId[], options: PlainObject, order: 'fifo' | 'any') {
+  constructor(
+    definition: Definition,
+    nodes: readonly NodeId[],
+    options: PlainObject,
+    order: 'fifo' | 'any',
+    strictly = false,
+  ) {
     this.nodes = nodes
     this.order = order
     this.#definition = definition
     this.#options = options
-    this.stillNodes = nodes.map((self) => new StillNode(definition, { self, nodes }, options))
+    this.stillNodes = nodes.map((self) => {
+      const protocol = definition.create({ self, nodes }, options)
+      return new StillNode({ self, nodes }, strictly ? strict(protocol) : protocol)
+    })
   }
 
-  begin(initial: Outcome | null): { readonly world: StillWorld; readonly turns: readonly StillTurn[] } {
+  begin(
+    initial: Outcome | null,
+    cut: Cut = [],
+  ): { readonly world: StillWorld; readonly turns: readonly StillTurn[] } {
     let world: StillWorld = {
       slots: this.nodes.map(() => ({ ...DOWN, stable: null })),
       inboxes: this.nodes.map(() => []),
-      cut: [],
+      cut,
     }
     const turns: StillTurn[] = []
     for (const [index, node] of this.stillNodes.entries()) {
@@ -337,8 +353,6 @@ export class StillRules {
     return { world: { ...world, cut: flipped(world.cut, a, b) }, turn: null, seen: [] }
   }
 }
-
-type Cut = readonly (readonly [number, number])[]
 
 export function isCut(cut: Cut, a: number, b: number): boolean {
   return cut.some(([x, y]) => (x === a && y === b) || (x === b && y === a))

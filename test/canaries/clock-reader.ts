@@ -2,7 +2,6 @@
  * A lease that is told in the sender's time and read on the receiver's clock. It works as long as all clocks agree,
  * which they never do.
  */
-import { z } from 'zod'
 import {
   type Definition,
   define,
@@ -54,24 +53,10 @@ export const clockReader: Definition = define({
   title: "compares another node's clock with its own",
   source: 'a canary',
   kinds: ['lease'],
-  linkKinds: [],
   prefers: 'lowest',
   order: 'fifo',
-  options: () => z.strictObject({}),
-  commands: () => z.strictObject({ do: z.literal('nothing') }),
   promises: ['one-leader'],
   goals: ['elected'],
   create: ({ self }) => reader(self),
-  stimuli: () => [],
   settlesWithin: () => LEASE * 3,
-  exploration: {
-    from: 'boot',
-    options: {},
-    crashes: 0,
-    recoveries: 0,
-    flips: 0,
-    timers: 'any',
-    progress: false,
-  },
-  swarm: { faults: [], delayMs: [1, 5], driftPpm: 200, options: {} },
 })

@@ -49,27 +49,13 @@ export function tickets(careful: boolean): Definition {
     title: 'numbers that are handed out once',
     source: 'a canary',
     kinds: ['ticket'],
-    linkKinds: [],
     prefers: 'lowest',
     order: 'fifo',
-    options: () => z.strictObject({}),
     commands: () => z.strictObject({ do: z.literal('issue') }),
-    promises: [],
-    goals: [],
     create: ({ self }) => office(self, careful),
     stimuli: (state: Office, { self }) =>
       self === 1 && state.issued < 2 ? [{ command: { do: 'issue' }, whenDown: null }] : [],
     settlesWithin: () => 0,
-    exploration: {
-      from: 'boot',
-      options: {},
-      crashes: 1,
-      recoveries: 1,
-      flips: 0,
-      timers: 'any',
-      progress: false,
-    },
-    swarm: { faults: ['crash'], delayMs: [1, 1], driftPpm: 0, options: {} },
   })
 }
 

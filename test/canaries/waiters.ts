@@ -2,7 +2,6 @@
  * Two nodes that should both come to follow node 1. The polite pair waits for the other to speak first and never
  * does; the eager pair asks and asks without ever deciding.
  */
-import { z } from 'zod'
 import { type Definition, define, type NodeId, type Protocol, send, setTimer } from '../../src/core/index.ts'
 
 type Manner = 'polite' | 'eager' | 'decided'
@@ -35,25 +34,11 @@ export function waiters(manner: Manner): Definition {
     title: 'two that wait for each other',
     source: 'a canary',
     kinds: ['ask'],
-    linkKinds: [],
     prefers: 'lowest',
     order: 'fifo',
-    options: () => z.strictObject({}),
-    commands: () => z.strictObject({ do: z.literal('nothing') }),
     promises: ['live-leader'],
-    goals: [],
     create: ({ self }) => waiter(self, manner),
-    stimuli: () => [],
     settlesWithin: () => 0,
-    exploration: {
-      from: 'boot',
-      options: {},
-      crashes: 0,
-      recoveries: 0,
-      flips: 0,
-      timers: 'quiet',
-      progress: true,
-    },
-    swarm: { faults: [], delayMs: [1, 1], driftPpm: 0, options: {} },
+    exploration: { crashes: 0, recoveries: 0, timers: 'quiet', progress: true },
   })
 }
