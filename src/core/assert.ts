@@ -8,6 +8,11 @@ export function assert(condition: boolean, message: string): asserts condition {
   if (!condition) throw new AssertionFailed(message)
 }
 
+/** For checks in inner loops, where not even the message may be made unless it is needed. */
+export function fail(message: string): never {
+  throw new AssertionFailed(message)
+}
+
 /** The value, which must be there. */
 export function present<T>(value: T | null | undefined, what: string): T {
   if (value === null || value === undefined) throw new AssertionFailed(`${what} is missing`)

@@ -44,7 +44,7 @@ export function stack(layer: Layer, upper: Protocol): Protocol {
 
   /** Runs what the layer answered to its end: its effects, then what it hands up, then what comes down again. */
   function carry(state: Stacked, from: LayerStep<Plain>, now: Micros): Step<Stacked, Message, Kept> {
-    if (from.inputs.length === 0 && !from.effects.some(isPersist)) {
+    if (from.inputs.length === 0 && !hasPersist(from.effects)) {
       const next =
         from.state === state.layer ? state : { layer: from.state, upper: state.upper, kept: state.kept }
       return { state: next, effects: from.effects as readonly Effect<Message, Kept>[] }
@@ -141,6 +141,7 @@ export function stack(layer: Layer, upper: Protocol): Protocol {
   return stacked
 }
 
-function isPersist({ type }: Effect): boolean {
-  return type === 'persist'
+function hasPersist(effects: readonly Effect[]): boolean {
+  for (let index = 0; index < effects.length; index++) if (effects[index]?.type === 'persist') return true
+  return false
 }

@@ -5,12 +5,12 @@
  * and the explorer's own, faster form is tested against it. A world is plain data; `perform` makes the next.
  */
 import {
-  assert,
   type Command,
   canonical,
   type Definition,
   type Effect,
   equalPlain,
+  fail,
   type Identity,
   type Input,
   type Message,
@@ -136,7 +136,7 @@ export class StillNode {
           seen.push({ type: 'output', at: NO_TIME, node, event: effect.event })
           break
         case 'register':
-          assert(false, 'this world has no shared registers')
+          fail('this world has no shared registers')
           break
         default:
           unreachable(effect)

@@ -6,11 +6,11 @@
  * happened in full goes to `record`, when somebody wants it.
  */
 import {
-  assert,
   type Command,
   type Definition,
   type Effect,
   equalPlain,
+  fail,
   type Input,
   type Message,
   type Micros,
@@ -342,7 +342,7 @@ export class World {
       case 'output':
         break
       case 'register':
-        assert(false, 'this world has no shared registers')
+        fail('this world has no shared registers')
         break
       default:
         unreachable(effect)
@@ -383,7 +383,7 @@ export class World {
     const target = this.#node(to)
     const id = this.#messages++
     const kind = this.#counted.indexOf(body.kind)
-    assert(kind >= 0, `message kind "${body.kind}" is not declared by the protocol`)
+    if (kind < 0) fail(`message kind "${body.kind}" is not declared by the protocol`)
     this.#counts[kind] = (this.#counts[kind] as number) + 1
     if (this.#hooks.record !== null) this.#sent.push(id)
     const why = this.#network.lossOf(from.index, target.index, body)
@@ -510,8 +510,7 @@ export class World {
 
   #node(id: NodeId): SimNode {
     const node = this.#byId.get(id)
-    assert(node !== undefined, `there is no node ${id}`)
-    return node
+    return node ?? fail(`there is no node ${id}`)
   }
 }
 
