@@ -150,7 +150,7 @@ type StuckResult = { readonly progress: ProgressVerdict; readonly found: ReturnT
 function lookForStuck(
   settings: ExploreSettings,
   model: Model,
-  { visited, transitions, cutShort, counterexample }: SearchResult,
+  { visited, transitions, cutShort, counterexample: violation }: SearchResult,
   memoryBytes: number,
 ): StuckResult {
   const notChecked = (why: string): StuckResult => ({
@@ -158,7 +158,7 @@ function lookForStuck(
     found: null,
   })
   if (!settings.progress) return notChecked('not asked for')
-  if (counterexample?.isDeadEnd === true) return { progress: { verdict: 'deadlock' }, found: null }
+  if (violation?.isDeadEnd === true) return { progress: { verdict: 'deadlock' }, found: null }
   if (cutShort !== null) return notChecked('the search is not complete')
   const needed = bytesToFindStuck(visited, transitions) + visited.bytes
   if (needed > memoryBytes) return notChecked(`it needs ${Math.ceil(needed / 1_000_000)} MB of memory`)
