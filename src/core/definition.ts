@@ -8,8 +8,23 @@ import type { NodeId } from './ids.ts'
 import type { Plain, PlainObject } from './plain.ts'
 import type { Micros } from './units.ts'
 
-/** Something that the surroundings owe a node in its present state; `whenDown`: only while that peer is down. */
-export type Stimulus = { readonly command: Command; readonly whenDown: NodeId | null }
+/**
+ * Something that the surroundings may tell a node in its present state. `whenDown`: only while that peer is down.
+ * `owed`: they will tell it some time, so the world is not settled before they have.
+ */
+export type Stimulus = {
+  readonly command: Command
+  readonly whenDown: NodeId | null
+  readonly owed: boolean
+}
+
+/** An option that must not be below a bound, and what the bound is made of. */
+export type Bound = {
+  readonly option: string
+  readonly value: number
+  readonly least: number
+  readonly because: string
+}
 
 /** Kinds of faults that a campaign may draw. */
 export const FAULT_KINDS = [
@@ -43,6 +58,8 @@ export type Swarm = {
   readonly faults: readonly FaultKind[]
   readonly delayMs: readonly [least: number, most: number]
   readonly driftPpm: number
+  /** What nodes may be told, each drawn for some node at some time. */
+  readonly commands: readonly Command[]
   /** Values that an option may take, when the caller has not fixed it. */
   readonly options: { readonly [name: string]: readonly Plain[] }
 }
@@ -61,14 +78,15 @@ export type Definition<O extends PlainObject = PlainObject, S extends Plain = Pl
   commands(nodes: readonly NodeId[]): ZodType<Command>
   /** `fifo`: each link delivers in the order of sending. */
   readonly order: 'fifo' | 'any'
+  /** It means nothing with fewer nodes than this. */
+  readonly leastNodes: number
   /** Names of the specifications that it promises, and of the goals that a thorough run must reach. */
   readonly promises: readonly string[]
   readonly goals: readonly string[]
   create(identity: Identity, options: O): Protocol
-  /**
-   * What a detector outside the protocol owes a node in this state: the explorer tells it at any moment, and no
-   * world counts as settled before it has been told.
-   */
+  /** What the options must satisfy on a network whose ordinary delays are at most this long. */
+  bounds(options: O, maxDelayMs: number): readonly Bound[]
+  /** What the surroundings may tell a node in this state: the explorer does so at any moment. */
   stimuli(state: S, identity: Identity, options: O): readonly Stimulus[]
   /** After the last disturbance, how long until everything that is promised *when settled* must hold. */
   settlesWithin(options: O, maxDelay: Micros, nodes: number): Micros
@@ -81,6 +99,8 @@ type Optional =
   | 'linkKinds'
   | 'prefers'
   | 'order'
+  | 'leastNodes'
+  | 'bounds'
   | 'options'
   | 'commands'
   | 'promises'
@@ -105,6 +125,8 @@ export function define<O extends PlainObject, S extends Plain>(written: Written<
     linkKinds: [],
     prefers: 'highest',
     order: 'any',
+    leastNodes: 1,
+    bounds: () => [],
     options: () => z.strictObject({}),
     commands: () => z.never({ error: 'this protocol takes no commands' }),
     promises: [],
@@ -121,6 +143,6 @@ export function define<O extends PlainObject, S extends Plain>(written: Written<
       progress: false,
       ...exploration,
     },
-    swarm: { faults: ['crash'], delayMs: [0.2, 20], driftPpm: 100, options: {}, ...swarm },
+    swarm: { faults: ['crash'], delayMs: [0.2, 20], driftPpm: 100, commands: [], options: {}, ...swarm },
   }
 }

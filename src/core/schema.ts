@@ -20,3 +20,14 @@ export function nodeAmong(nodes: readonly NodeId[]): ZodType<NodeId> {
     error: (issue) => `${JSON.stringify(issue.input)} is not one of the nodes (${nodes.join(', ')})`,
   })
 }
+
+/** A value for some of the world's nodes, by name. */
+export function perNode<T>(nodes: readonly NodeId[], value: ZodType<T>): ZodType<Record<string, T>> {
+  const names = nodes.map(String)
+  return z.record(z.string(), value).superRefine((record, context) => {
+    const stranger = Object.keys(record).find((name) => !names.includes(name))
+    if (stranger === undefined) return
+    const message = `is not one of the nodes (${names.join(', ')})`
+    context.addIssue({ code: 'custom', path: [stranger], message })
+  })
+}

@@ -39,6 +39,7 @@ import {
   SENDS,
   SLOT,
   STIMULI,
+  STIMULUS,
   TIMERS,
   UP,
 } from './reactions.ts'
@@ -151,11 +152,11 @@ export class Model {
       }
       const stimuli = data[slot + STIMULI] as number
       for (let each = 0; each < stimuli; each++) {
-        const at = slot + SLOT + timers + each * 2
+        const at = slot + SLOT + timers + each * STIMULUS
         const whenDown = data[at] as number
         if (whenDown >= 0 && this.#isUp(row, whenDown)) continue
-        busy = true
-        this.#react(row, into, outlook, data[at + 1] as number, COMMAND, node, each, -1)
+        if (data[at + 1] === 1) busy = true
+        this.#react(row, into, outlook, data[at + 2] as number, COMMAND, node, each, -1)
       }
       if (outlook.crashed >= 0) {
         this.#react(row, into, outlook, data[slot + CRASH] as number, CRASHING, node, 0, -1)

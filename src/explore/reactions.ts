@@ -2,7 +2,7 @@
  * What nodes do, in numbers: the protocol's own code runs once for each distinct (local state, input), and what it
  * did is kept in a pool of integers from which the search reads it ever after.
  */
-import { type Command, canonical, type Input, type NodeId, present } from '../core/index.ts'
+import { canonical, type Input, present, type Stimulus } from '../core/index.ts'
 import type { Slot, SlotStep, StillRules } from '../sim/index.ts'
 import type { Inboxes } from './inboxes.ts'
 import { Interner, PairTable } from './intern.ts'
@@ -18,13 +18,17 @@ export const CUTS = 3
 export const CRASH_AFTER = 4
 export const REACTION = 5
 
-/** A slot in the pool: these fields, then a reaction a timer, then (peer that must be down or -1, reaction) a stimulus. */
+/**
+ * A slot in the pool: these fields, then a reaction a timer, then for each stimulus the peer that must be down (or
+ * -1), whether it is owed, and the reaction.
+ */
 export const UP = 0
 export const CRASH = 1
 export const RECOVER = 2
 export const TIMERS = 3
 export const STIMULI = 4
 export const SLOT = 5
+export const STIMULUS = 3
 
 export class Reactions {
   readonly pool = new Pool()
@@ -74,10 +78,7 @@ export class Reactions {
     return known >= 0 ? known : this.#deliver(node, slot, message)
   }
 
-  commands(
-    node: number,
-    slot: Slot,
-  ): readonly { readonly command: Command; readonly whenDown: NodeId | null }[] {
+  commands(node: number, slot: Slot): readonly Stimulus[] {
     return slot.up ? this.#rules.stimuliOf(node, slot) : []
   }
 
@@ -86,13 +87,14 @@ export class Reactions {
     const slot = this.slot(node, id)
     const on = (input: Input): number => this.#reaction(node, slot, (cut) => still.step(slot, input, cut))
     const timers = slot.timers.map((name) => on({ type: 'timer', name }))
-    const stimuli = this.commands(node, slot).flatMap(({ command, whenDown }) => [
+    const stimuli = this.commands(node, slot).flatMap(({ command, whenDown, owed }) => [
       whenDown === null ? -1 : this.#rules.nodes.indexOf(whenDown),
+      owed ? 1 : 0,
       on({ type: 'command', command }),
     ])
     const crash = slot.up ? this.#reaction(node, slot, () => still.crash(slot)) : -1
     const recover = slot.up ? -1 : this.#reaction(node, slot, (cut) => still.boot(slot.stable, null, cut))
-    const head = [slot.up ? 1 : 0, crash, recover, timers.length, stimuli.length / 2]
+    const head = [slot.up ? 1 : 0, crash, recover, timers.length, stimuli.length / STIMULUS]
     const place = this.pool.add([...head, ...timers, ...stimuli])
     present(this.#places[node], 'node').set(id, place)
     return place

@@ -1,8 +1,16 @@
 /** Every protocol, by name. */
 import type { Definition } from '../core/index.ts'
 import { bullyDefinition } from './bully/index.ts'
+import { bullyGmDefinition } from './bully-gm/index.ts'
+import { invitationDefinition } from './invitation/index.ts'
+import { ringDefinition } from './ring/index.ts'
 
-export const protocols: readonly Definition[] = [bullyDefinition]
+export const protocols: readonly Definition[] = [
+  ringDefinition,
+  bullyDefinition,
+  bullyGmDefinition,
+  invitationDefinition,
+]
 
 export function protocolNamed(name: string): Definition | null {
   return protocols.find((protocol) => protocol.name === name) ?? null

@@ -1,7 +1,7 @@
 /** Reads a scenario file: everything is checked before anything runs, and an error names the field and its place. */
 import { z } from 'zod'
 import { type Definition, LONGEST_MS, type NodeId, type PlainObject } from '../core/index.ts'
-import type { Scenario } from './scenario.ts'
+import type { Scenario, Span } from './scenario.ts'
 import { type EventSchema, nodeList, type ScenarioSchema, scenarioSchema } from './schema.ts'
 
 /** A scenario that cannot be run. `field` is the place in the file, empty when it is the file as a whole. */
@@ -25,6 +25,9 @@ export function parseScenario(file: unknown, lookup: Lookup): Scenario {
     const known = lookup.names.join(', ')
     throw new BadScenario('protocol', `unknown protocol "${head.protocol}" (known: ${known})`)
   }
+  if (head.nodes.length < definition.leastNodes) {
+    throw new BadScenario('nodes', `${definition.name} needs at least ${definition.leastNodes} nodes`)
+  }
   const schema = scenarioSchema(definition, head.nodes)
   const body = checked(schema.file, file, '')
   const { schedule } = body
@@ -37,6 +40,7 @@ export function parseScenario(file: unknown, lookup: Lookup): Scenario {
   if (body.initial !== null && !canBeginSettled(definition, head.nodes, body.options)) {
     throw new BadScenario('initial', `${definition.name} cannot begin settled`)
   }
+  checkBounds(definition, body.options, longest(body.network.delayMs))
   const untilMs = body.untilMs ?? 0
   for (const [index, atMs] of body.checkpointsMs.entries()) {
     notAfter(untilMs, atMs, `checkpointsMs[${index}]`)
@@ -48,6 +52,21 @@ export function parseScenario(file: unknown, lookup: Lookup): Scenario {
     schedule: schedule?.map((step, index) => readStep(schema, step, `schedule[${index}]`)) ?? null,
     // The schema describes exactly this type; zod cannot say so of events that are told apart by their fields.
   } as Scenario
+}
+
+/** Options that cannot work on a network with such delays are refused, with both sides of the bound. */
+export function checkBounds(definition: Definition, options: PlainObject, maxDelayMs: number): void {
+  const broken = definition.bounds(options, maxDelayMs).find(({ value, least }) => value < least)
+  if (broken === undefined) return
+  const { option, value, least, because } = broken
+  throw new BadScenario(
+    `options.${option}`,
+    `${value} is below ${least}, its least value here (${because}; delays are up to ${maxDelayMs} ms): use ${least}`,
+  )
+}
+
+function longest(span: Span): number {
+  return typeof span === 'number' ? span : span[1]
 }
 
 function canBeginSettled(

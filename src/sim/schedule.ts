@@ -91,7 +91,7 @@ function nothingIsLeft(rules: StillRules, world: StillWorld): boolean {
   return (
     world.inboxes.every((inbox) => inbox.length === 0) &&
     world.slots.every(({ timers }) => timers.length === 0) &&
-    world.slots.every((_, index) => rules.commands(world, index).length === 0)
+    world.slots.every((_, index) => !rules.stimuli(world, index).some(({ owed }) => owed))
   )
 }
 

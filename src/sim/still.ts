@@ -21,6 +21,7 @@ import {
   type Protocol,
   present,
   type Step,
+  type Stimulus,
   strict,
   unreachable,
   type View,
@@ -291,13 +292,15 @@ export class StillRules {
 
   /** What the surroundings may tell this node now. */
   commands(world: StillWorld, index: number): readonly Command[] {
+    return this.stimuli(world, index).map(({ command }) => command)
+  }
+
+  stimuli(world: StillWorld, index: number): readonly Stimulus[] {
     const slot = present(world.slots[index], 'slot')
     if (!slot.up) return []
-    return this.stimuliOf(index, slot)
-      .filter(
-        ({ whenDown }) => whenDown === null || !present(world.slots[this.nodes.indexOf(whenDown)], 'peer').up,
-      )
-      .map(({ command }) => command)
+    return this.stimuliOf(index, slot).filter(
+      ({ whenDown }) => whenDown === null || !present(world.slots[this.nodes.indexOf(whenDown)], 'peer').up,
+    )
   }
 
   stimuliOf(index: number, slot: Slot) {

@@ -6,6 +6,7 @@
  * is healed and left alone for as long as the protocol needs to settle: first safety under faults, then progress.
  */
 import {
+  type Command,
   canonical,
   type Definition,
   type FaultKind,
@@ -58,7 +59,7 @@ export function scenarioDrawer(definition: Definition, settings: SwarmSettings):
     const most = toMicros(shortest + random.fraction() * (longest - shortest))
     const least = random.chance(0.5) ? most : Math.min(most, shortest)
     const settling = msOf(definition.settlesWithin(options, microsOf(most), count))
-    const { events, endsAtMs } = new FaultDrawer(nodes, random, settling, most).draw(kinds)
+    const { events, endsAtMs } = new FaultDrawer(nodes, random, settling, most).draw(kinds, swarm.commands)
     const upTo = (kind: FaultKind, probability: number): number =>
       kinds.includes(kind) && random.chance(0.5) ? toMicros(random.fraction() * probability) : 0
     return {
@@ -110,7 +111,10 @@ class FaultDrawer {
     this.#gaps = [delayMs, delayMs * 3, settlingMs / 10, settlingMs / 3, settlingMs * 1.2]
   }
 
-  draw(kinds: readonly FaultKind[]): {
+  draw(
+    kinds: readonly FaultKind[],
+    commands: readonly Command[],
+  ): {
     readonly events: readonly ScenarioEvent[]
     readonly endsAtMs: number
   } {
@@ -126,6 +130,13 @@ class FaultDrawer {
       events.push(...drawn.events)
       endsAtMs = Math.max(endsAtMs, drawn.until)
       atMs += this.#gap()
+    }
+    const told = commands.length === 0 ? 0 : this.#random.integer(1, 4)
+    for (let each = 0; each < told; each++) {
+      const at = toMicros(this.#gap())
+      const command = commands[this.#random.integer(0, commands.length - 1)] as Command
+      events.push({ atMs: at, command: { ...command, node: this.#node() } })
+      endsAtMs = Math.max(endsAtMs, at)
     }
     return {
       events: [...sorted(events), ...this.#healing(events, toMicros(endsAtMs + 1))],

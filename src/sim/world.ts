@@ -483,6 +483,7 @@ export class World {
   }
 
   #disturbed(): void {
+    this.#hooks.observe({ type: 'disturbed', at: this.#now })
     this.#disturbances += 1
     const { options, nodes } = this.#scenario
     const settling = this.#definition.settlesWithin(options, this.#network.longestDelay, nodes.length)
@@ -501,7 +502,7 @@ export class World {
     const identity = { self: node.id, nodes: this.#scenario.nodes }
     return this.#definition
       .stimuli(node.state, identity, this.#scenario.options)
-      .some(({ whenDown }) => whenDown === null || !this.#node(whenDown).up)
+      .some(({ whenDown, owed }) => owed && (whenDown === null || !this.#node(whenDown).up))
   }
 
   #push(time: Micros, pending: Pending): void {

@@ -20,5 +20,7 @@ export type Observation =
   | { readonly type: 'output'; readonly at: Micros; readonly node: NodeId; readonly event: Output }
   | { readonly type: 'up'; readonly at: Micros; readonly node: NodeId }
   | { readonly type: 'down'; readonly at: Micros; readonly node: NodeId }
+  /** Something befell the world: what is promised of the settled system need not hold until it has settled again. */
+  | { readonly type: 'disturbed'; readonly at: Micros }
   /** Enough time without a disturbance: what is promised of the settled system must hold now. */
   | { readonly type: 'settled'; readonly at: Micros; readonly connected: Connected }

@@ -54,7 +54,7 @@ export function tickets(careful: boolean): Definition {
     commands: () => z.strictObject({ do: z.literal('issue') }),
     create: ({ self }) => office(self, careful),
     stimuli: (state: Office, { self }) =>
-      self === 1 && state.issued < 2 ? [{ command: { do: 'issue' }, whenDown: null }] : [],
+      self === 1 && state.issued < 2 ? [{ command: { do: 'issue' }, whenDown: null, owed: true }] : [],
     settlesWithin: () => 0,
   })
 }

@@ -42,7 +42,7 @@ function commands(nodes: readonly NodeId[]) {
 /** Without a detector of its own: a perfect one reports the coordinator at some moment, and only if that is down. */
 function stimuli(state: BullyState, { self }: Identity, { detector }: Options): readonly Stimulus[] {
   if (detector !== 'none' || state.elected === null || state.elected === self) return []
-  return [{ command: { do: 'detect', of: state.elected }, whenDown: state.elected }]
+  return [{ command: { do: 'detect', of: state.elected }, whenDown: state.elected, owed: true }]
 }
 
 export const bullyDefinition = define({

@@ -1,0 +1,22 @@
+import type { NodeId } from '../../core/index.ts'
+
+/** A group's number: who made it, and the how-manieth it was. */
+export type Group = { readonly coordinator: NodeId; readonly counter: number }
+
+export function sameGroup(a: Group, b: Group): boolean {
+  return a.coordinator === b.coordinator && a.counter === b.counter
+}
+
+/** `answer` answers `accept` and `ready`, as in the lecture; `reply` answers the two questions. */
+export type InvitationMessage =
+  | { readonly kind: 'areYouCoordinator'; readonly query: number }
+  | { readonly kind: 'areYouThere'; readonly group: Group }
+  | { readonly kind: 'invitation'; readonly group: Group }
+  | { readonly kind: 'accept'; readonly group: Group }
+  | { readonly kind: 'ready'; readonly group: Group; readonly d: NodeId }
+  | { readonly kind: 'answer'; readonly to: 'accept' | 'ready'; readonly group: Group; readonly yes: boolean }
+  | { readonly kind: 'reply'; readonly query: number; readonly yes: boolean }
+  | { readonly kind: 'replyThere'; readonly group: Group; readonly yes: boolean }
+
+/** `check`: look for other groups now. */
+export type InvitationCommand = { readonly do: 'check' }

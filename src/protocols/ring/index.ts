@@ -1,0 +1,74 @@
+import { z } from 'zod'
+import { define, microsOf, millisecondsOr, type NodeId, perNode } from '../../core/index.ts'
+import { type RingState, ring } from './ring.ts'
+import { tolerantRing } from './tolerant.ts'
+
+/** A load is any finite number that is not negative; 0 is the most eligible. */
+const load = z.number().min(0)
+
+function options(nodes: readonly NodeId[]) {
+  return z.strictObject({
+    loads: perNode(nodes, load)
+      .default({})
+      .describe('a load for some nodes: the least loaded is elected, then the highest id'),
+    faultTolerant: z.boolean().default(false).describe('with acknowledged hops, epochs and probes'),
+    hopTimeoutMs: millisecondsOr(
+      100,
+      'fault tolerant: silence after which a successor is passed over; two delays',
+    ),
+    probeMs: millisecondsOr(200, 'fault tolerant: time between questions whether the leader is there'),
+    misreading: z
+      .enum(['none', 'no-discard', 'no-freeze'])
+      .default('none')
+      .describe('put an error of the text back: no-discard, no-freeze'),
+  })
+}
+
+type Options = z.infer<ReturnType<typeof options>>
+
+function commands() {
+  return z.discriminatedUnion('do', [
+    z.strictObject({ do: z.literal('start') }),
+    z.strictObject({ do: z.literal('setLoad'), load }),
+  ])
+}
+
+/** Once round the ring, every hop timing out once, and the result round it again. */
+function electionTime({ hopTimeoutMs }: Options, nodes: number): number {
+  return microsOf(hopTimeoutMs) * (2 * nodes + 2)
+}
+
+export const ringDefinition = define({
+  name: 'ring',
+  title: 'the largest identifier goes round the ring and comes back to its owner',
+  source: 'Franke, Distributed Systems, lecture 11 (Edinburgh 2006); Chang and Roberts 1979',
+  kinds: ['election', 'elected'],
+  linkKinds: ['ack', 'nack', 'ping', 'pong', 'hello'],
+  prefers: 'highest',
+  order: 'fifo',
+  leastNodes: 2,
+  options,
+  commands,
+  promises: ['ring-safety', 'ring-liveness'],
+  goals: ['elected'],
+  create(identity, chosen) {
+    const own = chosen.loads[String(identity.self)] ?? 0
+    if (!chosen.faultTolerant) return ring(identity, { load: own, misreading: chosen.misreading })
+    return tolerantRing(identity, own, {
+      hopTimeout: microsOf(chosen.hopTimeoutMs),
+      electionTimeout: electionTime(chosen, identity.nodes.length),
+      probeEvery: microsOf(chosen.probeMs),
+    })
+  },
+  settlesWithin(chosen, maxDelay, nodes) {
+    const round = (nodes + 1) * maxDelay
+    if (!chosen.faultTolerant) return 4 * round
+    return 3 * microsOf(chosen.probeMs) + 3 * electionTime(chosen, nodes) + 4 * round
+  },
+  exploration: { from: 'boot', crashes: 0, recoveries: 0, timers: 'quiet', progress: false },
+  stimuli: (state: RingState) =>
+    state.participant || state.elected !== null
+      ? []
+      : [{ command: { do: 'start' }, whenDown: null, owed: false }],
+  swarm: { faults: [], commands: [{ do: 'start' }] },
+})

@@ -1,0 +1,137 @@
+/**
+ * The ring election of Chang and Roberts, as the lecture gives it, on links that are reliable and keep their order.
+ *
+ * An `election` message carries the largest identifier seen so far round the ring; whoever gets its own back has won
+ * and sends `elected` round. Four things that the text leaves out are decided here (README.md, R2 to R6): a
+ * participant discards a smaller identifier; a dynamic identifier is frozen when its process joins an election; a
+ * message is recognised as one's own by its node, not by its value; and one's own `elected` ends with no effect.
+ *
+ * Source: B. Franke, Distributed Systems, lecture 11, University of Edinburgh, 2006.
+ */
+import {
+  type Effect,
+  type Identity,
+  type Input,
+  NOTHING,
+  type NodeId,
+  output,
+  type Protocol,
+  present,
+  type Step,
+  send,
+  unreachable,
+  type View,
+} from '../../core/index.ts'
+import { compareKeys, type Key, type RingCommand, type RingMessage } from './messages.ts'
+
+export type RingState = {
+  readonly participant: boolean
+  /** The lecture's electd; null is its ⊥. */
+  readonly elected: NodeId | null
+  readonly load: number
+  /** This process's identifier in the election it takes part in, frozen when it joined; null outside of one. */
+  readonly frozen: Key | null
+}
+
+/** Readings of the text that do not work, for those who want to see it. */
+export type Misreading = 'none' | 'no-discard' | 'no-freeze'
+
+export type RingOptions = { readonly load: number; readonly misreading: Misreading }
+
+type RingStep = Step<RingState, RingMessage>
+
+export function ring(
+  { self, nodes }: Identity,
+  { load, misreading }: RingOptions,
+): Protocol<RingState, RingMessage, RingCommand> {
+  const successor = present(nodes[(nodes.indexOf(self) + 1) % nodes.length], 'successor')
+
+  function keyOf(state: RingState): Key {
+    const now: Key = { load: state.load, node: self }
+    return misreading === 'no-freeze' ? now : (state.frozen ?? now)
+  }
+
+  /** Joins an election, or goes on taking part in it, and sends a message on. */
+  function join(state: RingState, key: Key, me: Key): RingStep {
+    const joined: RingState = state.participant
+      ? state
+      : { participant: true, elected: null, load: state.load, frozen: me }
+    return { state: joined, effects: [send(successor, { kind: 'election', key })] }
+  }
+
+  function onElection(state: RingState, key: Key): RingStep {
+    const me = keyOf(state)
+    const isMine = misreading === 'no-freeze' ? compareKeys(key, me) === 0 : key.node === self
+    if (isMine) {
+      const won: RingState = { participant: false, elected: self, load: state.load, frozen: null }
+      return { state: won, effects: [send(successor, { kind: 'elected', key: me })] }
+    }
+    if (compareKeys(key, me) > 0) return join(state, key, me)
+    if (!state.participant || misreading === 'no-discard') return join(state, me, me)
+    return { state, effects: NOTHING }
+  }
+
+  function onElected(state: RingState, key: Key): RingStep {
+    if (key.node === self) return { state, effects: NOTHING }
+    const same = !state.participant && state.elected === key.node
+    return {
+      state: same ? state : { participant: false, elected: key.node, load: state.load, frozen: null },
+      effects: [send(successor, { kind: 'elected', key })],
+    }
+  }
+
+  function onCommand(state: RingState, command: RingCommand): RingStep {
+    switch (command.do) {
+      case 'start': {
+        if (state.participant) return { state, effects: NOTHING }
+        const me: Key = { load: state.load, node: self }
+        return join(state, me, me)
+      }
+      case 'setLoad':
+        return {
+          state: state.load === command.load ? state : { ...state, load: command.load },
+          effects: NOTHING,
+        }
+      default:
+        return unreachable(command)
+    }
+  }
+
+  function react(state: RingState, input: Input<RingMessage, RingCommand>): RingStep {
+    if (input.type === 'command') return onCommand(state, input.command)
+    if (input.type !== 'message') return { state, effects: NOTHING }
+    return input.body.kind === 'election'
+      ? onElection(state, input.body.key)
+      : onElected(state, input.body.key)
+  }
+
+  return {
+    start: () => ({ state: { participant: false, elected: null, load, frozen: null }, effects: NOTHING }),
+    step(state, input) {
+      const next = react(state, input)
+      return {
+        state: next.state,
+        effects: [...next.effects, ...news(self, state.elected, next.state.elected)],
+      }
+    },
+    view: (state) => ({ ...ringView(self, state.elected, state.participant), detail: { load: state.load } }),
+    shift: (state) => state,
+    settled: ({ leader }) => ({
+      state: { participant: false, elected: leader, load, frozen: null },
+      effects: NOTHING,
+    }),
+  }
+}
+
+/** What a change of leader means to the application. */
+export function news(self: NodeId, was: NodeId | null, is: NodeId | null): readonly Effect<never, never>[] {
+  if (was === is) return NOTHING
+  const demoted = was === self ? [output({ type: 'demoted' })] : []
+  if (is === self) return [...demoted, output({ type: 'elected' })]
+  return is === null ? demoted : [...demoted, output({ type: 'following', leader: is })]
+}
+
+export function ringView(self: NodeId, elected: NodeId | null, participant: boolean): View {
+  const role = elected === self ? 'leader' : participant ? 'candidate' : 'follower'
+  return { role, leader: elected, token: null, until: null, members: null, detail: null }
+}
