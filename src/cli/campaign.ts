@@ -4,6 +4,7 @@ import { Worker } from 'node:worker_threads'
 import {
   addTallies,
   type CampaignTally,
+  checkedOptions,
   EMPTY_TALLY,
   type Scenario,
   type SeedViolation,
@@ -48,10 +49,13 @@ export async function campaign(flags: CampaignFlags): Promise<number> {
   const [first, last] = range('--seeds', flags.seeds, 0)
   const { lookup, watching } = await load(flags.load)
   const definition = find(lookup, flags.protocol)
+  const nodes = range('--nodes', flags.nodes, definition.leastNodes)
+  const fixed = options(flags.option)
+  const borne = definition.bears(checkedOptions(definition, [1, 2], fixed))
   const settings: SwarmSettings = {
-    nodes: range('--nodes', flags.nodes, 1),
-    options: options(flags.option),
-    faults: faults(flags.faults, definition),
+    nodes,
+    options: fixed,
+    faults: faults(flags.faults, definition.name, borne),
   }
   const draw = scenarioDrawer(definition, settings)
   draw(first) // Wrong options show here, before any thread starts.

@@ -57,6 +57,11 @@ function explained(
   return { code: EXIT.failure, name, message, field: null }
 }
 
+// A reader that has seen enough, such as `head`, is no error.
+process.stdout.on('error', (error: NodeJS.ErrnoException) => {
+  process.exit(error.code === 'EPIPE' ? EXIT.ok : EXIT.failure)
+})
+
 try {
   await program().parseAsync(process.argv)
 } catch (error) {

@@ -1,5 +1,5 @@
 /** Values as they are written on a command line. */
-import { type Definition, FAULT_KINDS, type FaultKind, type Plain, type PlainObject } from '../core/index.ts'
+import { FAULT_KINDS, type FaultKind, type Plain, type PlainObject } from '../core/index.ts'
 import { UsageError } from './errors.ts'
 
 /** `A..B` or a single number. */
@@ -52,22 +52,16 @@ function valueOf(text: string): Plain {
 }
 
 /** `none`, `swarm` (whatever the protocol bears), or kinds of faults separated by commas. */
-export function faults(text: string, { name, swarm }: Definition): readonly FaultKind[] {
+export function faults(text: string, name: string, borne: readonly FaultKind[]): readonly FaultKind[] {
   if (text === 'none') return []
-  if (text === 'swarm') return swarm.faults
+  if (text === 'swarm') return borne
   return text.split(',').map((word) => {
     const kind = FAULT_KINDS.find((each) => each === word)
-    if (kind !== undefined && swarm.faults.includes(kind)) return kind
-    if (kind !== undefined) {
-      const borne = swarm.faults.join(', ') || 'none'
-      throw new UsageError(
-        `--faults ${text}: ${name} does not bear "${word}" (it bears ${borne})`,
-        '--faults',
-      )
-    }
-    throw new UsageError(
-      `--faults ${text}: "${word}" is not none, swarm or one of ${FAULT_KINDS.join(', ')}`,
-      '--faults',
-    )
+    if (kind !== undefined && borne.includes(kind)) return kind
+    const problem =
+      kind === undefined
+        ? `"${word}" is not none, swarm or one of ${FAULT_KINDS.join(', ')}`
+        : `${name} does not bear "${word}" (it bears ${borne.join(', ') || 'none'})`
+    throw new UsageError(`--faults ${text}: ${problem}`, '--faults')
   })
 }

@@ -34,6 +34,7 @@ export const FAULT_KINDS = [
   'partition',
   'cut',
   'cutOneWay',
+  'graph',
   'slow',
   'loss',
   'duplicate',
@@ -90,6 +91,8 @@ export type Definition<O extends PlainObject = PlainObject, S extends Plain = Pl
   stimuli(state: S, identity: Identity, options: O): readonly Stimulus[]
   /** After the last disturbance, how long until everything that is promised *when settled* must hold. */
   settlesWithin(options: O, maxDelay: Micros, nodes: number): Micros
+  /** Which of the faults in `swarm` it bears with these options. */
+  bears(options: O): readonly FaultKind[]
   readonly exploration: Exploration
   readonly swarm: Swarm
 }
@@ -101,6 +104,7 @@ type Optional =
   | 'order'
   | 'leastNodes'
   | 'bounds'
+  | 'bears'
   | 'options'
   | 'commands'
   | 'promises'
@@ -120,13 +124,22 @@ type Written<O extends PlainObject, S extends Plain> = Omit<Definition<O, S>, Op
  * protocols alike.
  */
 export function define<O extends PlainObject, S extends Plain>(written: Written<O, S>): Definition {
-  const { exploration, swarm, ...rest } = written
+  const { exploration, ...rest } = written
+  const swarm: Swarm = {
+    faults: ['crash'],
+    delayMs: [0.2, 20],
+    driftPpm: 100,
+    commands: [],
+    options: {},
+    ...written.swarm,
+  }
   return {
     linkKinds: [],
     prefers: 'highest',
     order: 'any',
     leastNodes: 1,
     bounds: () => [],
+    bears: () => swarm.faults,
     options: () => z.strictObject({}),
     commands: () => z.never({ error: 'this protocol takes no commands' }),
     promises: [],
@@ -143,6 +156,6 @@ export function define<O extends PlainObject, S extends Plain>(written: Written<
       progress: false,
       ...exploration,
     },
-    swarm: { faults: ['crash'], delayMs: [0.2, 20], driftPpm: 100, commands: [], options: {}, ...swarm },
+    swarm,
   }
 }

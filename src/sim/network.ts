@@ -25,8 +25,9 @@ export class Network {
   readonly #random: Random
   readonly #indexOf: ReadonlyMap<NodeId, number>
   readonly #delay: Delay
-  readonly #loss: number
-  readonly #duplicate: number
+  /** Probabilities that a message is lost, and that it comes twice. */
+  loss: number
+  duplicate: number
   readonly #rules: readonly Rule[]
   /** Arrival of the last message on each link, where order is kept. */
   readonly #lastArrival: Float64Array | null
@@ -48,8 +49,8 @@ export class Network {
     this.#random = random
     this.#indexOf = new Map(nodes.map((id, index) => [id, index]))
     this.#delay = delayOf(settings.delayMs)
-    this.#loss = settings.loss
-    this.#duplicate = settings.duplicate
+    this.loss = settings.loss
+    this.duplicate = settings.duplicate
     this.#rules = settings.rules.map((rule) => ({
       from: rule.from === undefined ? null : this.#index(rule.from),
       to: rule.to === undefined ? null : this.#index(rule.to),
@@ -71,11 +72,11 @@ export class Network {
   lossOf(from: number, to: number, body: Message): LossReason | null {
     if (this.#open[from * this.#count + to] === 0) return 'cut'
     if (this.#rules.length > 0 && this.#ruleFor(from, to, body)?.drop === true) return 'rule'
-    return this.#random.chance(this.#loss) ? 'chance' : null
+    return this.#random.chance(this.loss) ? 'chance' : null
   }
 
   duplicates(): boolean {
-    return this.#random.chance(this.#duplicate)
+    return this.#random.chance(this.duplicate)
   }
 
   /** When a message sent at `at` arrives. Draws from the seed. */

@@ -34,6 +34,8 @@ export type ScenarioEvent = { readonly atMs: number } & (
   | { readonly cut: readonly Pair[] }
   | { readonly cutOneWay: readonly Pair[] }
   | { readonly links: 'full' | readonly Pair[] }
+  | { readonly loss: number }
+  | { readonly duplicate: number }
   | { readonly slow: readonly Pair[]; readonly delayMs: Span }
   | { readonly pause: NodeId; readonly forMs: number }
   | { readonly suspend: NodeId; readonly forMs: number }

@@ -47,6 +47,8 @@ export function nodeList() {
     })
 }
 
+const probability = z.number().min(0).max(1)
+
 function piecesFor(nodes: readonly NodeId[]) {
   const node = nodeAmong(nodes)
   const ms = z.number().min(0).max(LONGEST_MS)
@@ -66,7 +68,6 @@ type Pieces = ReturnType<typeof piecesFor>
 
 function fileSchema(definition: Definition, nodes: readonly NodeId[], { node, span, graph }: Pieces) {
   const kinds = [...definition.kinds, ...definition.linkKinds] as [string, ...string[]]
-  const probability = z.number().min(0).max(1)
   const rule = z.strictObject({
     from: node.optional(),
     to: node.optional(),
@@ -119,6 +120,8 @@ function eventSchemas({ node, pairs, span, graph }: Pieces): { readonly [kind: s
     cut: z.strictObject({ ...at, cut: pairs }),
     cutOneWay: z.strictObject({ ...at, cutOneWay: pairs }),
     links: z.strictObject({ ...at, links: graph }),
+    loss: z.strictObject({ ...at, loss: probability }),
+    duplicate: z.strictObject({ ...at, duplicate: probability }),
     slow: z.strictObject({ ...at, slow: pairs, delayMs: span }),
     pause: z.strictObject({ ...at, pause: node, forMs: milliseconds() }),
     suspend: z.strictObject({ ...at, suspend: node, forMs: milliseconds() }),

@@ -37,7 +37,6 @@ type Drawn = { readonly events: readonly ScenarioEvent[]; readonly until: number
 /** Makes scenarios from seeds. */
 export function scenarioDrawer(definition: Definition, settings: SwarmSettings): (seed: number) => Scenario {
   const { swarm } = definition
-  const kinds = swarm.faults.filter((kind) => settings.faults.includes(kind))
   // Options are checked once for each number of nodes and choice of values: campaigns draw the same ones often.
   const resolved = new Map<string, PlainObject>()
 
@@ -55,13 +54,12 @@ export function scenarioDrawer(definition: Definition, settings: SwarmSettings):
     const count = random.integer(...settings.nodes)
     const nodes = Array.from({ length: count }, (_, index) => index + 1)
     const options = resolve(nodes, drawOptions(definition, settings.options, random))
+    const kinds = definition.bears(options).filter((kind) => settings.faults.includes(kind))
     const [shortest, longest] = swarm.delayMs
     const most = toMicros(shortest + random.fraction() * (longest - shortest))
     const least = random.chance(0.5) ? most : Math.min(most, shortest)
     const settling = msOf(definition.settlesWithin(options, microsOf(most), count))
     const { events, endsAtMs } = new FaultDrawer(nodes, random, settling, most).draw(kinds, swarm.commands)
-    const upTo = (kind: FaultKind, probability: number): number =>
-      kinds.includes(kind) && random.chance(0.5) ? toMicros(random.fraction() * probability) : 0
     return {
       protocol: definition.name,
       nodes,
@@ -70,8 +68,8 @@ export function scenarioDrawer(definition: Definition, settings: SwarmSettings):
       links: 'full',
       network: {
         delayMs: [least, most],
-        loss: upTo('loss', 0.2),
-        duplicate: upTo('duplicate', 0.1),
+        loss: 0,
+        duplicate: 0,
         fifo: definition.order === 'fifo',
         rules: [],
       },
@@ -166,12 +164,30 @@ class FaultDrawer {
         return this.#undone({ atMs, cut: [this.#pair()] }, until)
       case 'cutOneWay':
         return this.#undone({ atMs, cutOneWay: [this.#pair()] }, until)
+      case 'graph':
+        return { events: [{ atMs, links: this.#graph() }], until: atMs }
+      case 'loss':
+        return {
+          events: [
+            { atMs, loss: this.#probability(0.3) },
+            { atMs: until, loss: 0 },
+          ],
+          until,
+        }
+      case 'duplicate':
+        return {
+          events: [
+            { atMs, duplicate: this.#probability(0.2) },
+            { atMs: until, duplicate: 0 },
+          ],
+          until,
+        }
       case 'slow': {
         const delayMs = toMicros(this.#gap())
         return this.#undone({ atMs, slow: [this.#pair()], delayMs: [0, delayMs] }, until + delayMs)
       }
       default:
-        return { events: [], until: atMs }
+        return kind satisfies never
     }
   }
 
@@ -187,6 +203,8 @@ class FaultDrawer {
     const crashed = events.flatMap((event) => ('crash' in event ? [event.crash] : []))
     return [
       { atMs, heal: 'all' },
+      { atMs, loss: 0 },
+      { atMs, duplicate: 0 },
       ...[...new Set(armed)].map((node) => ({ atMs, crash: node })),
       ...[...new Set(crashed)].map((node) => ({ atMs, recover: node })),
     ]
@@ -204,6 +222,18 @@ class FaultDrawer {
     const a = this.#random.integer(0, this.#nodes.length - 1)
     const b = this.#random.integer(0, this.#nodes.length - 2)
     return [this.#nodes[a] as NodeId, this.#nodes[b < a ? b : b + 1] as NodeId]
+  }
+
+  #probability(most: number): number {
+    return toMicros(this.#random.fraction() * most)
+  }
+
+  /** Any graph, thin or dense. */
+  #graph(): readonly (readonly [NodeId, NodeId])[] {
+    const density = this.#random.fraction()
+    return this.#nodes.flatMap((a, place) =>
+      this.#nodes.slice(place + 1).flatMap((b) => (this.#random.chance(density) ? [[a, b] as const] : [])),
+    )
   }
 
   #blocks(): readonly (readonly NodeId[])[] {

@@ -440,6 +440,8 @@ export class World {
     else if ('cut' in event) this.#network.cut(event.cut, false)
     else if ('cutOneWay' in event) this.#network.cut(event.cutOneWay, true)
     else if ('links' in event) this.#network.replace(event.links)
+    else if ('loss' in event) this.#network.loss = event.loss
+    else if ('duplicate' in event) this.#network.duplicate = event.duplicate
     else if ('slow' in event) this.#network.slow(event.slow, event.delayMs)
     else if ('pause' in event) this.#stall(this.#node(event.pause), microsOf(event.forMs), false)
     else if ('suspend' in event) this.#stall(this.#node(event.suspend), microsOf(event.forMs), true)
@@ -492,6 +494,8 @@ export class World {
   }
 
   #settled(): void {
+    // While messages get lost anything may still change: nothing is promised of such a moment.
+    if (this.#network.loss > 0) return
     const living = this.#nodes.filter(({ up }) => up)
     if (living.some((node) => node.stalledUntil > this.#now || this.#isOwedNews(node))) return
     const connected = this.#network.connected(living.map(({ index }) => index))

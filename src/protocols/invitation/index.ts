@@ -109,9 +109,9 @@ export const invitationDefinition = define({
   },
   exploration: { from: 'boot', timers: 'quiet' },
   swarm: {
-    faults: ['crash', 'pause', 'partition', 'cut'],
+    faults: ['crash', 'pause', 'partition', 'cut', 'graph', 'loss', 'duplicate'],
     delayMs: [0.2, 15],
-    options: { resends: [0], checkPeriodMs: [400, 600] },
+    options: { resends: [0, 1], acceptWindowMs: [100], checkPeriodMs: [400, 600] },
   },
 })
 

@@ -38,6 +38,8 @@ function electionTime({ hopTimeoutMs }: Options, nodes: number): number {
   return microsOf(hopTimeoutMs) * (2 * nodes + 2)
 }
 
+const TOLERATED = ['crash', 'pause', 'loss'] as const
+
 export const ringDefinition = define({
   name: 'ring',
   title: 'the largest identifier goes round the ring and comes back to its owner',
@@ -70,5 +72,6 @@ export const ringDefinition = define({
     state.participant || state.elected !== null
       ? []
       : [{ command: { do: 'start' }, whenDown: null, owed: false }],
-  swarm: { faults: [], commands: [{ do: 'start' }] },
+  bears: ({ faultTolerant }) => (faultTolerant ? TOLERATED : []),
+  swarm: { faults: TOLERATED, commands: [{ do: 'start' }] },
 })

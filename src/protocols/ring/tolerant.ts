@@ -121,7 +121,10 @@ export function tolerantRing(
     )
   }
 
-  /** A higher number: what belongs to lower ones is forgotten. Their unacknowledged messages no longer matter. */
+  /**
+   * A higher number: what belongs to lower ones is forgotten, also who was suspected then. To ask the dead again
+   * costs a timeout; to pass over the living costs the election.
+   */
   function reset(state: TolerantState, epoch: number): TolerantState {
     return {
       ...state,
@@ -153,10 +156,12 @@ export function tolerantRing(
       return { state, effects: [send(from, { kind: 'nack', seq: token.seq, epoch: state.epoch })] }
     }
     const acknowledged: TolerantEffect[] = [send(from, { kind: 'ack', seq: token.seq })]
-    let current = alive(state, from)
+    // Whoever's identifier goes round has begun under this number, so it is there whatever was believed before.
+    let current = alive(alive(state, from), token.key.node)
     if (token.epoch > state.epoch) {
-      current = reset(current, token.epoch)
-      acknowledged.push(persist({ epoch: token.epoch }))
+      const behind = catchUp(current, token.epoch, null, now)
+      current = behind.state
+      acknowledged.push(...behind.effects)
     }
     if (token.hops > nodes.length) return { state: current, effects: acknowledged }
     const next = token.kind === 'election' ? onElection(current, token, now) : onElected(current, token, now)
@@ -181,17 +186,10 @@ export function tolerantRing(
 
   function onElected(state: TolerantState, { key, hops }: Token, now: Micros): TolerantStep {
     if (key.node === self) return unchanged(state)
-    const following: TolerantState = {
-      ...state,
-      participant: false,
-      leader: key,
-      frozen: null,
-      leaderAnswered: true,
-    }
-    return after(
-      { state: following, effects: [stopTimer(ELECTION_TIMER)] },
-      pass(following, 'elected', key, hops + 1, now),
-    )
+    // A process that was passed over while the message went round, though it has the larger identifier.
+    if (compareKeys(keyOf(state), key) > 0) return begin(state, now)
+    const following = follow(state, key)
+    return after(following, pass(following.state, 'elected', key, hops + 1, now))
   }
 
   /** Acknowledged, or refused because this process is behind. */
@@ -208,36 +206,43 @@ export function tolerantRing(
     return pass(without, lost.token.kind, lost.token.key, lost.token.hops, now)
   }
 
+  /**
+   * Others are ahead: whatever goes on under that number will pass here. To begin under a still higher one at once
+   * would race with it for ever; if nothing comes, the timer begins.
+   */
+  function catchUp(state: TolerantState, epoch: number, leader: Key | null, now: Micros): TolerantStep {
+    const timer =
+      leader === null ? setTimer(ELECTION_TIMER, now + timing.electionTimeout) : stopTimer(ELECTION_TIMER)
+    return { state: { ...reset(state, epoch), leader }, effects: [persist({ epoch }), timer] }
+  }
+
   /** What somebody says about who leads. */
   function onStanding(state: TolerantState, epoch: number, leader: Key | null, now: Micros): TolerantStep {
     if (epoch < state.epoch) return unchanged(state)
-    if (epoch > state.epoch) {
-      const behind: TolerantState = { ...reset(state, epoch), leader: leader?.node === self ? null : leader }
-      const caughtUp: TolerantStep = {
-        state: behind,
-        effects: [persist({ epoch }), stopTimer(ELECTION_TIMER)],
-      }
-      const mustStand = behind.leader === null || compareKeys(keyOf(behind), behind.leader) > 0
-      return mustStand ? after(caughtUp, begin(behind, now)) : caughtUp
+    const current = epoch > state.epoch ? catchUp(state, epoch, null, now) : unchanged(state)
+    if (leader === null || leader.node === self) return current
+    if (compareKeys(keyOf(current.state), leader) > 0) return after(current, begin(current.state, now))
+    if (current.state.leader === null) return after(current, follow(current.state, leader))
+    const isOther = compareKeys(leader, current.state.leader) !== 0
+    return isOther ? after(current, begin(current.state, now)) : current
+  }
+
+  function follow(state: TolerantState, leader: Key): TolerantStep {
+    return {
+      state: { ...state, participant: false, leader, frozen: null, leaderAnswered: true },
+      effects: [stopTimer(ELECTION_TIMER)],
     }
-    if (leader === null || state.leader === null) return unchanged(state)
-    if (compareKeys(leader, state.leader) !== 0) return begin(state, now)
-    return unchanged(state)
   }
 
   function onProbe(state: TolerantState, now: Micros): TolerantStep {
     const again = setTimer(PROBE_TIMER, now + timing.probeEvery)
     const { leader, epoch } = state
-    if (leader === null) {
-      const stalled = !state.participant && state.epoch > 0
-      return stalled ? after({ state, effects: [again] }, begin(state, now)) : { state, effects: [again] }
-    }
+    if (leader === null) return { state, effects: [again] }
     const hello: TolerantMessage = { kind: 'hello', epoch, leader }
     if (leader.node === self) return { state, effects: [...sendAll(around, hello), again] }
     const greeted = sendAll(state.suspected, hello)
     if (!state.leaderAnswered) {
-      const gone = { ...state, suspected: withId(state.suspected, leader.node) }
-      return after({ state: gone, effects: [...greeted, again] }, begin(gone, now))
+      return after({ state, effects: [...greeted, again] }, begin(state, now))
     }
     const asked: TolerantState = { ...state, leaderAnswered: false }
     return { state: asked, effects: [...greeted, send(leader.node, { kind: 'ping' }), again] }
@@ -258,8 +263,7 @@ export function tolerantRing(
       case 'nack': {
         const told = settle(alive(state, from), body.seq)
         const stopped: TolerantStep = { state: told, effects: [stopTimer(hopTimer(body.seq))] }
-        if (body.epoch <= told.epoch) return stopped
-        return after(stopped, begin(reset(told, body.epoch), now))
+        return body.epoch <= told.epoch ? stopped : after(stopped, catchUp(told, body.epoch, null, now))
       }
       case 'ping':
         return {
