@@ -3,7 +3,7 @@
  * network, what it promises (specifications, by name), and how worlds should try to break it.
  */
 import { type ZodType, z } from 'zod'
-import type { Command, Identity, Protocol } from './contract.ts'
+import type { Command, Identity, Message, Protocol } from './contract.ts'
 import type { NodeId } from './ids.ts'
 import type { Plain, PlainObject } from './plain.ts'
 import type { Micros } from './units.ts'
@@ -72,6 +72,8 @@ export type Definition<O extends PlainObject = PlainObject, S extends Plain = Pl
   /** The protocol's own messages, in its text's words, and those of the layers below it. */
   readonly kinds: readonly string[]
   readonly linkKinds: readonly string[]
+  /** What a message counts as; layers that carry others' messages look inside. */
+  kindOf(body: Message): string
   /** Which id it prefers as leader. */
   readonly prefers: 'highest' | 'lowest'
   /** What may be set and what may be commanded, in a world of these nodes. */
@@ -100,6 +102,7 @@ export type Definition<O extends PlainObject = PlainObject, S extends Plain = Pl
 /** What a definition may leave out, because most small protocols have nothing special to say there. */
 type Optional =
   | 'linkKinds'
+  | 'kindOf'
   | 'prefers'
   | 'order'
   | 'leastNodes'
@@ -135,6 +138,7 @@ export function define<O extends PlainObject, S extends Plain>(written: Written<
   }
   return {
     linkKinds: [],
+    kindOf: ({ kind }) => kind,
     prefers: 'highest',
     order: 'any',
     leastNodes: 1,

@@ -1,1 +1,2 @@
 export * from './detectors/fixed.ts'
+export * from './reliable.ts'

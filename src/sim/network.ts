@@ -4,7 +4,7 @@
  * Nodes are numbers here, their places in the list of nodes. Whether a link is cut is decided when a message is
  * sent; what is already under way arrives.
  */
-import { type Message, type Micros, microsOf, type NodeId } from '../core/index.ts'
+import { type Micros, microsOf, type NodeId } from '../core/index.ts'
 import type { Connected, LossReason } from '../trace/index.ts'
 import type { Random } from './random.ts'
 import type { Network as NetworkSettings, Pair, Span } from './scenario.ts'
@@ -69,9 +69,9 @@ export class Network {
   }
 
   /** Why a message would be lost, or null when it gets through. Draws from the seed. */
-  lossOf(from: number, to: number, body: Message): LossReason | null {
+  lossOf(from: number, to: number, kind: string): LossReason | null {
     if (this.#open[from * this.#count + to] === 0) return 'cut'
-    if (this.#rules.length > 0 && this.#ruleFor(from, to, body)?.drop === true) return 'rule'
+    if (this.#rules.length > 0 && this.#ruleFor(from, to, kind)?.drop === true) return 'rule'
     return this.#random.chance(this.loss) ? 'chance' : null
   }
 
@@ -80,9 +80,9 @@ export class Network {
   }
 
   /** When a message sent at `at` arrives. Draws from the seed. */
-  arrivalOf(from: number, to: number, body: Message, at: Micros): Micros {
+  arrivalOf(from: number, to: number, kind: string, at: Micros): Micros {
     const link = from * this.#count + to
-    const rule = this.#rules.length > 0 ? this.#ruleFor(from, to, body) : null
+    const rule = this.#rules.length > 0 ? this.#ruleFor(from, to, kind) : null
     const slow = this.#slow.size > 0 ? this.#slow.get(link) : undefined
     const { least, most } = rule?.delay ?? slow ?? this.#delay
     let arrival = at + this.#random.integer(least, most)
@@ -146,11 +146,11 @@ export class Network {
     return pairs.length === possible ? 'full' : pairs
   }
 
-  #ruleFor(from: number, to: number, body: Message): Rule | null {
+  #ruleFor(from: number, to: number, kind: string): Rule | null {
     for (const rule of this.#rules) {
       if (rule.from !== null && rule.from !== from) continue
       if (rule.to !== null && rule.to !== to) continue
-      if (rule.kind !== null && rule.kind !== body.kind) continue
+      if (rule.kind !== null && rule.kind !== kind) continue
       return rule
     }
     return null

@@ -382,18 +382,19 @@ export class World {
   #send(from: SimNode, to: NodeId, body: Message): void {
     const target = this.#node(to)
     const id = this.#messages++
-    const kind = this.#counted.indexOf(body.kind)
-    if (kind < 0) fail(`message kind "${body.kind}" is not declared by the protocol`)
+    const name = this.#definition.kindOf(body)
+    const kind = this.#counted.indexOf(name)
+    if (kind < 0) fail(`message kind "${name}" is not declared by the protocol`)
     this.#counts[kind] = (this.#counts[kind] as number) + 1
     if (this.#hooks.record !== null) this.#sent.push(id)
-    const why = this.#network.lossOf(from.index, target.index, body)
+    const why = this.#network.lossOf(from.index, target.index, name)
     if (why !== null) {
       this.#lose(id, why)
       return
     }
     const copies = this.#network.duplicates() ? 2 : 1
     for (let copy = 0; copy < copies; copy++) {
-      const arrival = this.#network.arrivalOf(from.index, target.index, body, this.#now)
+      const arrival = this.#network.arrivalOf(from.index, target.index, name, this.#now)
       this.#push(arrival, { type: 'message', from, to: target, body, id })
     }
   }

@@ -1,5 +1,6 @@
 import { z } from 'zod'
-import { define, microsOf, millisecondsOr, type NodeId, perNode } from '../../core/index.ts'
+import { define, microsOf, millisecondsOr, type NodeId, perNode, stack } from '../../core/index.ts'
+import { carriedKind, RELIABLE_KINDS, reliableLinks } from '../../links/index.ts'
 import { type RingState, ring } from './ring.ts'
 import { tolerantRing } from './tolerant.ts'
 
@@ -17,6 +18,11 @@ function options(nodes: readonly NodeId[]) {
       'fault tolerant: silence after which a successor is passed over; two delays',
     ),
     probeMs: millisecondsOr(200, 'fault tolerant: time between questions whether the leader is there'),
+    reliable: z.boolean().default(false).describe('over a layer that makes lossy links reliable and ordered'),
+    retransmitMs: millisecondsOr(
+      50,
+      'reliable: time after which a message without acknowledgement is repeated',
+    ),
     misreading: z
       .enum(['none', 'no-discard', 'no-freeze'])
       .default('none')
@@ -39,13 +45,15 @@ function electionTime({ hopTimeoutMs }: Options, nodes: number): number {
 }
 
 const TOLERATED = ['crash', 'pause', 'loss'] as const
+const MASKED = ['pause', 'cut', 'partition', 'loss', 'duplicate'] as const
 
 export const ringDefinition = define({
   name: 'ring',
   title: 'the largest identifier goes round the ring and comes back to its owner',
   source: 'Franke, Distributed Systems, lecture 11 (Edinburgh 2006); Chang and Roberts 1979',
   kinds: ['election', 'elected'],
-  linkKinds: ['ack', 'nack', 'ping', 'pong', 'hello'],
+  linkKinds: [...RELIABLE_KINDS, 'nack', 'ping', 'pong', 'hello'],
+  kindOf: carriedKind,
   prefers: 'highest',
   order: 'fifo',
   leastNodes: 2,
@@ -55,7 +63,11 @@ export const ringDefinition = define({
   goals: ['elected'],
   create(identity, chosen) {
     const own = chosen.loads[String(identity.self)] ?? 0
-    if (!chosen.faultTolerant) return ring(identity, { load: own, misreading: chosen.misreading })
+    if (!chosen.faultTolerant) {
+      const plain = ring(identity, { load: own, misreading: chosen.misreading })
+      if (!chosen.reliable) return plain
+      return stack(reliableLinks(identity, { retransmitAfter: microsOf(chosen.retransmitMs) }), plain)
+    }
     return tolerantRing(identity, own, {
       hopTimeout: microsOf(chosen.hopTimeoutMs),
       electionTimeout: electionTime(chosen, identity.nodes.length),
@@ -64,14 +76,15 @@ export const ringDefinition = define({
   },
   settlesWithin(chosen, maxDelay, nodes) {
     const round = (nodes + 1) * maxDelay
+    if (chosen.reliable) return 4 * round + 4 * nodes * microsOf(chosen.retransmitMs)
     if (!chosen.faultTolerant) return 4 * round
     return 3 * microsOf(chosen.probeMs) + 3 * electionTime(chosen, nodes) + 4 * round
   },
   exploration: { from: 'boot', crashes: 0, recoveries: 0, timers: 'quiet', progress: false },
-  stimuli: (state: RingState) =>
-    state.participant || state.elected !== null
+  stimuli: (state: RingState, _identity, { faultTolerant, reliable }) =>
+    faultTolerant || reliable || state.participant || state.elected !== null
       ? []
       : [{ command: { do: 'start' }, whenDown: null, owed: false }],
-  bears: ({ faultTolerant }) => (faultTolerant ? TOLERATED : []),
-  swarm: { faults: TOLERATED, commands: [{ do: 'start' }] },
+  bears: ({ faultTolerant, reliable }) => (faultTolerant ? TOLERATED : reliable ? MASKED : []),
+  swarm: { faults: [...new Set([...TOLERATED, ...MASKED])], commands: [{ do: 'start' }] },
 })
