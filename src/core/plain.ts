@@ -74,3 +74,16 @@ export function deepFreeze<T extends Plain>(value: T): T {
   }
   return value
 }
+
+/** `before`, if the two are equal: for steps that come to where they were. */
+export function unlessSame<T extends PlainObject>(before: T, after: T): T {
+  if (before === after) return before
+  for (const field of Object.keys(after)) {
+    const was = before[field] as Plain
+    const is = after[field] as Plain
+    if (was === is) continue
+    const areObjects = typeof was === 'object' && typeof is === 'object'
+    if (!areObjects || !equalPlain(was, is)) return after
+  }
+  return before
+}

@@ -26,6 +26,7 @@ import {
   setTimer,
   sortIds,
   stopTimer,
+  unlessSame,
   unreachable,
   type View,
   withId,
@@ -266,7 +267,7 @@ function leaderOf(state: GmState): NodeId | null {
 function withNews(self: NodeId, before: GmState, step: GmStep): GmStep {
   const was = leaderOf(before)
   const is = leaderOf(step.state)
-  if (was === is) return step
+  if (was === is) return { state: unlessSame(before, step.state), effects: step.effects }
   const demoted = was === self ? [output({ type: 'demoted' })] : []
   const now =
     is === null ? [] : [output(is === self ? { type: 'elected' } : { type: 'following', leader: is })]

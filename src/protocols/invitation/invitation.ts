@@ -30,6 +30,7 @@ import {
   setTimer,
   sortIds,
   stopTimer,
+  unlessSame,
   unreachable,
   type View,
   withId,
@@ -357,9 +358,10 @@ export function invitation(
     }
   }
 
-  function withNews(was: NodeId | null, step: InvitationStep): InvitationStep {
+  function withNews(before: InvitationState | null, step: InvitationStep): InvitationStep {
+    const was = before === null ? null : leaderOf(before)
     const is = leaderOf(step.state)
-    if (was === is) return step
+    if (was === is && before !== null) return { state: unlessSame(before, step.state), effects: step.effects }
     const demoted = was === self ? [output({ type: 'demoted' })] : []
     const now =
       is === null ? [] : [output(is === self ? { type: 'elected' } : { type: 'following', leader: is })]
@@ -373,7 +375,7 @@ export function invitation(
       const timers = [firstCheck(now), setTimer(TIMEOUT, now + timing.timeoutPeriod)]
       return withNews(null, { state: alone.state, effects: [...alone.effects, ...timers] })
     },
-    step: (state, input, now) => withNews(leaderOf(state), react(state, input, now)),
+    step: (state, input, now) => withNews(state, react(state, input, now)),
     view: (state) => viewOf(self, state),
     shift: (state) => state,
   }

@@ -19,6 +19,7 @@ import {
   present,
   type Step,
   send,
+  unlessSame,
   unreachable,
   type View,
 } from '../../core/index.ts'
@@ -110,7 +111,7 @@ export function ring(
     step(state, input) {
       const next = react(state, input)
       return {
-        state: next.state,
+        state: unlessSame(state, next.state),
         effects: [...next.effects, ...news(self, state.elected, next.state.elected)],
       }
     },

@@ -24,6 +24,7 @@ import {
   sendAll,
   setTimer,
   stopTimer,
+  unlessSame,
   unreachable,
   withId,
   withoutId,
@@ -344,7 +345,7 @@ export function tolerantRing(
       const next = react(state, input, now)
       const { leader } = next.state
       return {
-        state: next.state,
+        state: unlessSame(state, next.state),
         effects: [...next.effects, ...news(self, state.leader?.node ?? null, leader?.node ?? null)],
       }
     },

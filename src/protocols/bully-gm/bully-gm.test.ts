@@ -1,0 +1,74 @@
+import { describe, expect, it } from 'vitest'
+import { ids, simulate } from '../../../test/support/run.ts'
+import type { PlainObject } from '../../core/index.ts'
+
+function run(n: number, more: PlainObject) {
+  return simulate({
+    protocol: 'bully-gm',
+    nodes: ids(n),
+    network: { delayMs: [1, 10] },
+    options: { timeoutMs: 30, periodMs: 100_000 },
+    untilMs: 4000,
+    ...more,
+  })
+}
+
+const verdictOf = (report: ReturnType<typeof run>, name: string) =>
+  report.specs.find((spec) => spec.name === name)?.verdict
+
+describe("Garcia-Molina's bully", () => {
+  it.each([3, 4, 5, 8])('N = %i: 6(N-2)+1 messages when the second highest detects the crash', (n) => {
+    const report = run(n, {
+      initial: { leader: n },
+      events: [
+        { atMs: 0, crash: n },
+        { atMs: 1, command: { node: n - 1, do: 'election' } },
+      ],
+    })
+    expect(report.messages.total).toBe(6 * (n - 2) + 1)
+    expect(report.leaders).toEqual([n - 1])
+  })
+
+  it('elects the highest at boot and keeps both assertions', () => {
+    const report = run(5, { options: { timeoutMs: 30, periodMs: 300 } })
+    expect(report.leaders).toEqual([5])
+    expect([verdictOf(report, 'assertion-1'), verdictOf(report, 'assertion-2')]).toEqual(['held', 'held'])
+  })
+
+  it('keeps Assertion 1 through the crossing of a deposed and a restarted coordinator, at every instant of it', () => {
+    for (let recoverMs = 100; recoverMs < 400; recoverMs += 1.5) {
+      const report = run(3, {
+        initial: { leader: 3 },
+        options: { timeoutMs: 30, periodMs: 200 },
+        events: [
+          { atMs: 90, crash: 3 },
+          { atMs: 100, command: { node: 2, do: 'election' } },
+          { atMs: recoverMs, recover: 3 },
+        ],
+        untilMs: 3000,
+      })
+      expect(verdictOf(report, 'assertion-1')).not.toBe('violated')
+      expect(report.leaders).toEqual([3])
+    }
+  })
+
+  it('breaks Assertion 1 when delays exceed what its timeout allows for', () => {
+    const verdicts = ids(60).map((seed) =>
+      verdictOf(
+        run(4, {
+          seed,
+          options: { timeoutMs: 30, periodMs: 200 },
+          network: { delayMs: [1, 10], rules: [{ delayMs: [1, 60] }] },
+        }),
+        'assertion-1',
+      ),
+    )
+    expect(verdicts.filter((verdict) => verdict === 'violated').length).toBeGreaterThan(30)
+  })
+
+  it('refuses a timeout that proves nothing', () => {
+    expect(() => run(3, { network: { delayMs: 20 } })).toThrow(
+      'options.timeoutMs: 30 is below 40, its least value here (two delays',
+    )
+  })
+})

@@ -1,0 +1,164 @@
+/** The ring election: its message counts, what the text leaves out, and what becomes of it when it is left out. */
+import { describe, expect, it } from 'vitest'
+import { exploring, ids, simulate } from '../../../test/support/run.ts'
+import type { NodeId, PlainObject } from '../../core/index.ts'
+
+function election(nodes: readonly NodeId[], starters: readonly NodeId[], more: PlainObject = {}) {
+  return simulate({
+    protocol: 'ring',
+    nodes,
+    network: { delayMs: 10 },
+    events: starters.map((node) => ({ atMs: 0, command: { node, do: 'start' } })),
+    untilMs: 3000,
+    ...more,
+  })
+}
+
+const descending = (count: number): readonly NodeId[] => ids(count).toReversed()
+const violated = (report: ReturnType<typeof simulate>): readonly string[] =>
+  report.specs.flatMap(({ name, verdict }) => (verdict === 'violated' ? [name] : []))
+
+describe('message counts', () => {
+  it.each([2, 3, 4, 5, 6, 7])(
+    'N = %i: 3N-1 when the one after the maximum starts, 2N when the maximum does',
+    (n) => {
+      const afterMaximum = [n, ...ids(n - 1)]
+      const worst = election(afterMaximum, [1])
+      expect(worst.messages).toEqual({ total: 3 * n - 1, byKind: { election: 2 * n - 1, elected: n } })
+      const best = election(afterMaximum, [n])
+      expect(best.messages.total).toBe(2 * n)
+      for (const report of [worst, best]) {
+        expect(report.leaders).toEqual([n])
+        expect(violated(report)).toEqual([])
+      }
+    },
+  )
+
+  it.each([3, 4, 5, 6, 7])('N = %i: N(N+3)/2 when all start, ids descending along the ring', (n) => {
+    const report = election(descending(n), ids(n))
+    expect(report.messages.total).toBe((n * (n + 3)) / 2)
+    expect(report.leaders).toEqual([n])
+  })
+})
+
+describe('what the text leaves out', () => {
+  it('a participant discards a smaller identifier; read otherwise the winner wins four times', () => {
+    const right = election(descending(4), ids(4))
+    expect(right.messages.total).toBe(14)
+    expect(right.messages.byKind['elected']).toBe(4)
+    const literal = election(descending(4), ids(4), { options: { misreading: 'no-discard' } })
+    expect(literal.messages).toEqual({ total: 38, byKind: { election: 22, elected: 16 } })
+  })
+
+  it('an identifier is frozen when its process joins; otherwise the election circulates for ever', () => {
+    const changing = (options: PlainObject) =>
+      election([1, 2, 3], [1], {
+        options: { loads: { 1: 3, 2: 2, 3: 1 }, ...options },
+        events: [
+          { atMs: 0, command: { node: 1, do: 'start' } },
+          { atMs: 25, command: { node: 3, do: 'setLoad', load: 1.5 } },
+        ],
+        untilMs: 5000,
+      })
+    const frozen = changing({})
+    expect(frozen.leaders).toEqual([3])
+    expect(frozen.messages.total).toBeLessThan(10)
+    const live = changing({ misreading: 'no-freeze' })
+    expect(live.leaders).toEqual([])
+    expect(live.messages.total).toBeGreaterThan(400)
+  })
+
+  it('the least loaded wins, then the highest id', () => {
+    expect(election([1, 2, 3, 4], [2], { options: { loads: { 1: 5, 2: 1, 3: 1, 4: 9 } } }).leaders).toEqual([
+      3,
+    ])
+    expect(election([1, 2, 3, 4], [2], { options: { loads: { 1: 0, 2: 1, 3: 1, 4: 9 } } }).leaders).toEqual([
+      1,
+    ])
+  })
+
+  it('links must keep their order: a new election that overtakes the end of the last one is discarded for ever', () => {
+    const overtaking = (fifo: boolean) =>
+      election([3, 1, 2], [3], {
+        network: { delayMs: 10, fifo, rules: [{ from: 1, to: 2, kind: 'elected', delayMs: 100 }] },
+        events: [
+          { atMs: 0, command: { node: 3, do: 'start' } },
+          { atMs: 41, command: { node: 1, do: 'start' } },
+        ],
+        untilMs: 5000,
+      })
+    const stuck = overtaking(false)
+    expect(stuck.nodes['1']).toMatchObject({ role: 'candidate', leader: null })
+    expect(violated(stuck)).toEqual(['ring-liveness'])
+    expect(violated(overtaking(true))).toEqual([])
+    expect(overtaking(true).leaders).toEqual([3])
+  })
+})
+
+describe('crashes and loss', () => {
+  const crash = {
+    events: [
+      { atMs: 5, crash: 3 },
+      { atMs: 10, command: { node: 1, do: 'start' } },
+    ],
+    untilMs: 8000,
+  }
+
+  it('one crash stalls the plain ring for ever', () => {
+    const report = election([1, 2, 3, 4], [], crash)
+    expect(report.leaders).toEqual([])
+    expect(violated(report)).toEqual(['ring-liveness'])
+  })
+
+  it('the crash-tolerant one passes over the dead, and takes them back', () => {
+    const options = { faultTolerant: true }
+    const report = election([1, 2, 3, 4], [], { ...crash, options })
+    expect(report.leaders).toEqual([4])
+    const back = election([1, 2, 3, 4], [], {
+      options,
+      events: [
+        { atMs: 0, command: { node: 1, do: 'start' } },
+        { atMs: 500, crash: 4 },
+        { atMs: 4000, recover: 4 },
+      ],
+      checkpointsMs: [3900],
+      untilMs: 9000,
+    })
+    expect(back.checkpoints['3900']?.leaders).toEqual([3])
+    expect(back.leaders).toEqual([4])
+    expect(violated(back)).toEqual([])
+  })
+
+  it('two elections that race for the higher number come to an end', () => {
+    const report = election([1, 2, 3, 4], [], {
+      options: { faultTolerant: true },
+      network: { delayMs: 16.275 },
+      events: [
+        { atMs: 1131, command: { node: 2, do: 'start' } },
+        { atMs: 1989, command: { node: 4, do: 'start' } },
+      ],
+      untilMs: 6000,
+    })
+    expect(report.leaders).toEqual([4])
+  })
+
+  it('over reliable links the plain ring does not notice that messages get lost, doubled and out of order', () => {
+    for (const seed of ids(40)) {
+      const report = election([1, 2, 3, 4], [2], {
+        seed,
+        options: { reliable: true },
+        network: { delayMs: [1, 40], loss: 0.3, duplicate: 0.2, fifo: false },
+        untilMs: 20_000,
+      })
+      expect(report.leaders).toEqual([4])
+      expect(report.messages.total).toBeGreaterThanOrEqual(8)
+    }
+  })
+})
+
+it('every interleaving of every choice of starters elects the highest, and only once', () => {
+  const report = exploring('ring', 3)
+  expect(report).toMatchObject({ complete: true, counterexample: null })
+  expect(report.specs.map(({ verdict }) => verdict)).toEqual(['held', 'held'])
+  expect(report.states).toMatchInlineSnapshot(`25`)
+})
