@@ -5,6 +5,7 @@ import { catalogue, protocols } from '../src/protocols/index.ts'
 import {
   addTallies,
   type CampaignTally,
+  checkedOptions,
   EMPTY_TALLY,
   parseScenario,
   runScenario,
@@ -53,7 +54,9 @@ describe.each(protocols.map((definition) => [definition.name, definition] as con
       }
       expect(kinds([]).has('crash')).toBe(false)
       expect(kinds(['crash']).has('pause')).toBe(false)
-      expect(kinds(['crash']).has('crash')).toBe(definition.swarm.faults.includes('crash'))
+      expect(kinds(['crash']).has('crash')).toBe(
+        definition.bears(checkedOptions(definition, [1, 2], {})).includes('crash'),
+      )
     })
   },
 )

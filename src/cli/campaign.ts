@@ -73,7 +73,7 @@ export async function campaign(flags: CampaignFlags): Promise<number> {
     protocol: flags.protocol,
     seeds: tally.seeds,
     steps: tally.steps,
-    virtualHours: tally.virtualMs / 3_600_000,
+    virtualHours: tally.virtualMicros / 3_600_000_000,
     violations,
     goals: tally.goals,
     vacuous,
@@ -139,7 +139,7 @@ function shellWord(text: string): string {
 type Replayable = SeedViolation & { readonly replay: string }
 
 function campaignText(tally: CampaignTally, violations: readonly Replayable[], seconds: number): string {
-  const hours = (tally.virtualMs / 3_600_000).toFixed(2)
+  const hours = (tally.virtualMicros / 3_600_000_000).toFixed(2)
   const rate = count(tally.steps / seconds)
   return [
     `${count(tally.seeds)} seeds, ${count(tally.steps)} steps, ${hours} virtual hours (${rate} steps/s)`,

@@ -76,6 +76,17 @@ export function search(
     batch.flush(visited)
   }
 
+  /** Before a search gives up: a state that was found, but not looked at, may be wrong as it stands. */
+  function unjudged(from: number): Found | null {
+    for (let state = from; state < visited.size; state++) {
+      visited.read(state, row)
+      batch.clear()
+      const violation = model.expand(row, batch) ? null : model.settledViolation(row)
+      if (violation !== null) return { violation, state, deed: null }
+    }
+    return null
+  }
+
   /** Expands the states of one level; the worst thing found there, or why the search must end. */
   function level(start: number, stop: number): Found | CutShort | null {
     let settledBadly: Found | null = null
@@ -92,9 +103,10 @@ export function search(
       else if (batch.found !== null) steppedBadly ??= { ...batch.found, state }
       batch.found = null
       if (batch.count >= batchSize) flush()
-      if (visited.size >= bounds.maxStates) return 'max-states'
+      if (visited.size >= bounds.maxStates)
+        return settledBadly ?? steppedBadly ?? unjudged(state + 1) ?? 'max-states'
       if (state % LOOK_EVERY === 0) {
-        if (visited.bytes + model.bytes >= bounds.memoryBytes) return 'memory'
+        if (visited.bytes + model.bytes >= bounds.memoryBytes) return settledBadly ?? steppedBadly ?? 'memory'
         const waiting = visited.size - state
         if (!goOn({ states: visited.size, transitions: batch.transitions, depth, waiting })) return 'stopped'
       }

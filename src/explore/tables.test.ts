@@ -1,5 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
+import { Batch } from './batch.ts'
 import { hashRow } from './hash.ts'
 import { PairTable } from './intern.ts'
 import { Index, Pool } from './pool.ts'
@@ -43,6 +44,21 @@ describe('the visited states', () => {
     expect(visited.find(row(1000, 7), 0, sameHash)).toBe(-1)
   })
 
+  it('lose nothing when their table grows, again and again', () => {
+    const visited = new Visited(2, 4)
+    const add = (value: number): void => {
+      const each = row(value, value % 13)
+      visited.add(each, 0, hashRow(each, 0, 2), -1)
+    }
+    for (let value = 0; value < 5000; value++) add(value)
+    for (let value = 0; value < 5000; value++) add(value)
+    expect(visited.size).toBe(5000)
+    for (let value = 0; value < 5000; value++) {
+      const each = row(value, value % 13)
+      expect(visited.find(each, 0, hashRow(each, 0, 2))).toBe(value)
+    }
+  })
+
   it('keep rows and parents through growth and through widening to 32 bits', () => {
     const visited = new Visited(3)
     const count = 300_000
@@ -64,6 +80,24 @@ describe('the visited states', () => {
     }
     visited.read(count, into)
     expect([...into]).toEqual([70_000, 0, 0])
+  })
+})
+
+describe('a batch', () => {
+  it('takes rows of one hash for different rows, and leaves out only those that are the same', () => {
+    const visited = new Visited(2, 4)
+    const batch = new Batch(2)
+    const take = (a: number, b: number): void => {
+      const at = batch.begin(Int32Array.from([a, b]))
+      expect(batch.rows[at]).toBe(a)
+      batch.took(7, 0, 0, 0, 0)
+    }
+    take(1, 2)
+    take(2, 1)
+    take(1, 2)
+    take(2, 1)
+    batch.flush(visited)
+    expect([visited.size, batch.transitions]).toEqual([2, 4])
   })
 })
 

@@ -25,14 +25,17 @@ export class Visited {
   #wide = false
   #size = 0
   /** The table has 2^bits slots: index + 1 in the low bits, the top of the hash above them; 0 is free. */
-  #bits = FIRST_BITS
-  #mask = (1 << FIRST_BITS) - 1
-  #slots = new Int32Array(1 << FIRST_BITS)
+  #bits: number
+  #mask: number
+  #slots: Int32Array
   /** Kept so that touching is not optimised away. */
   touched = 0
 
-  constructor(columns: number) {
+  constructor(columns: number, firstBits = FIRST_BITS) {
     this.#columns = columns
+    this.#bits = firstBits
+    this.#mask = (1 << firstBits) - 1
+    this.#slots = new Int32Array(1 << firstBits)
   }
 
   get size(): number {

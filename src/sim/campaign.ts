@@ -1,10 +1,10 @@
 /** Many seeds: each one a scenario drawn from it, run, and judged. */
-import type { Definition } from '../core/index.ts'
+import { type Definition, type Micros, microsOf } from '../core/index.ts'
 import type { GoalCount, SpecVerdict } from '../specs/index.ts'
 import type { RunOptions } from './options.ts'
 import { runScenario } from './run.ts'
 import type { Scenario } from './scenario.ts'
-import { shrink } from './shrink.ts'
+import { NO_ERROR, shrink } from './shrink.ts'
 
 export type SeedViolation = {
   readonly seed: number
@@ -18,7 +18,7 @@ export type SeedViolation = {
 export type CampaignTally = {
   readonly seeds: number
   readonly steps: number
-  readonly virtualMs: number
+  readonly virtualMicros: Micros
   readonly violations: readonly SeedViolation[]
   readonly goals: readonly GoalCount[]
   /** How often each specification was judged; 0 means that the campaign says nothing about it. */
@@ -28,7 +28,7 @@ export type CampaignTally = {
 export const EMPTY_TALLY: CampaignTally = {
   seeds: 0,
   steps: 0,
-  virtualMs: 0,
+  virtualMicros: 0,
   violations: [],
   goals: [],
   judged: {},
@@ -44,12 +44,16 @@ export function runSeed(
   watching: Watching = {},
 ): CampaignTally {
   const scenario = draw(seed)
-  const report = runScenario(definition, scenario, watching)
+  const report = attempt(() => runScenario(definition, scenario, watching))
+  if (report instanceof Error) {
+    const why = `${report.name}: ${report.message}`
+    return { ...EMPTY_TALLY, seeds: 1, violations: [{ seed, spec: NO_ERROR, why, shrunk: null }] }
+  }
   const violated = report.specs.filter((spec) => spec.verdict === 'violated')
   return {
     seeds: 1,
     steps: report.steps,
-    virtualMs: scenario.untilMs,
+    virtualMicros: microsOf(scenario.untilMs),
     violations: violated.map(({ name, why }) => ({ seed, spec: name, why, shrunk: null })),
     goals: report.goals,
     judged: Object.fromEntries(report.specs.map((spec) => [spec.name, timesJudged(spec)])),
@@ -59,6 +63,15 @@ export function runSeed(
 function timesJudged(spec: SpecVerdict): number {
   if (spec.verdict === 'vacuous') return 0
   return spec.verdict === 'held' ? spec.judged : 1
+}
+
+/** An error in a step is the finding of its seed, like a violation; it must not end the campaign. */
+function attempt<T>(run: () => T): T | Error {
+  try {
+    return run()
+  } catch (error) {
+    return error instanceof Error ? error : new Error(String(error))
+  }
 }
 
 export function shrinkViolation(
@@ -79,7 +92,7 @@ export function addTallies(a: CampaignTally, b: CampaignTally): CampaignTally {
   return {
     seeds: a.seeds + b.seeds,
     steps: a.steps + b.steps,
-    virtualMs: a.virtualMs + b.virtualMs,
+    virtualMicros: a.virtualMicros + b.virtualMicros,
     violations: [...a.violations, ...b.violations].sort((x, y) => x.seed - y.seed),
     goals: names.map((name) => {
       const count = countIn(a.goals, name) + countIn(b.goals, name)

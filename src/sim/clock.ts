@@ -28,6 +28,11 @@ export class Clock {
     return trueTime
   }
 
+  /** Ends a standstill before its time. */
+  wake(at: Micros): void {
+    if (at < this.#since) this.#since = at
+  }
+
   /** The clock stands still from one true time to another. */
   stop(from: Micros, until: Micros): void {
     this.#local = this.at(from)

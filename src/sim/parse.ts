@@ -34,6 +34,8 @@ export function parseScenario(file: unknown, lookup: Lookup): Scenario {
   if (schedule !== null && body.events.length > 0) {
     throw new BadScenario('schedule', 'a scenario has events or a schedule, not both')
   }
+  const timed = (['untilMs', 'checkpointsMs'] as const).find((field) => given(file, field))
+  if (schedule !== null && timed !== undefined) throw new BadScenario(timed, 'a schedule has no time')
   if (body.untilMs === undefined && schedule === null) {
     throw new BadScenario('untilMs', `is missing: say when the run ends (at most ${LONGEST_MS})`)
   }
@@ -69,6 +71,11 @@ function longest(span: Span): number {
   return typeof span === 'number' ? span : span[1]
 }
 
+function given(file: unknown, field: string): boolean {
+  const value = (file as { readonly [field: string]: unknown })[field]
+  return value !== undefined && !(Array.isArray(value) && value.length === 0)
+}
+
 function canBeginSettled(
   definition: Definition,
   nodes: readonly NodeId[],
@@ -79,7 +86,7 @@ function canBeginSettled(
 
 function readEvent(schema: ScenarioSchema, event: unknown, place: string, untilMs: number): unknown {
   const fields = Object.keys(checked(z.looseObject({ atMs: z.number().min(0) }), event, place))
-  const kind = fields.find((field) => field in schema.events)
+  const kind = fields.find((field) => Object.hasOwn(schema.events, field))
   if (kind === undefined) {
     const known = Object.keys(schema.events).join(', ')
     throw new BadScenario(place, `no known event here (known: ${known})`)

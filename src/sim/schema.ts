@@ -12,6 +12,9 @@ import {
 /** More nodes than this in one world is taken for a mistake. */
 const MOST_NODES = 10_000
 
+/** Seeds are what the generator takes: 32 bits. */
+export const MOST_SEED = 2 ** 32 - 1
+
 export type EventSchema = z.ZodType<{ atMs: number }>
 
 export type ScenarioSchema = {
@@ -90,6 +93,7 @@ function fileSchema(definition: Definition, nodes: readonly NodeId[], { node, sp
         .min(1)
         .default([...nodes]),
     })
+    .refine(({ members }) => new Set(members).size === members.length, { error: 'a member is listed twice' })
     .refine(({ leader, members }) => members.includes(leader), {
       error: 'the leader is not among the members',
     })
@@ -97,7 +101,7 @@ function fileSchema(definition: Definition, nodes: readonly NodeId[], { node, sp
     protocol: z.string(),
     nodes: nodeList(),
     options: definition.options(nodes).prefault({}),
-    seed: z.int().default(1),
+    seed: z.int().min(0).max(MOST_SEED).default(1),
     links: graph.default('full'),
     network: network.prefault({}),
     clocks: z.strictObject({ driftPpm: z.number().min(0).max(100_000).default(0) }).prefault({}),
@@ -111,11 +115,15 @@ function fileSchema(definition: Definition, nodes: readonly NodeId[], { node, sp
 
 function eventSchemas({ node, pairs, span, graph }: Pieces): { readonly [kind: string]: EventSchema } {
   const at = { atMs: z.number().min(0) }
+  const blocks = z
+    .array(z.array(node))
+    .min(1)
+    .refine((all) => new Set(all.flat()).size === all.flat().length, { error: 'a node is in two blocks' })
   const all = z.union([z.literal('all'), pairs], { error: 'is neither "all" nor a list of pairs of nodes' })
   return {
     crash: z.strictObject({ ...at, crash: node, afterEffects: z.int().min(0).optional() }),
     recover: z.strictObject({ ...at, recover: node }),
-    partition: z.strictObject({ ...at, partition: z.array(z.array(node)).min(1) }),
+    partition: z.strictObject({ ...at, partition: blocks }),
     heal: z.strictObject({ ...at, heal: all }),
     cut: z.strictObject({ ...at, cut: pairs }),
     cutOneWay: z.strictObject({ ...at, cutOneWay: pairs }),
@@ -129,6 +137,12 @@ function eventSchemas({ node, pairs, span, graph }: Pieces): { readonly [kind: s
   }
 }
 
+const NO_LINK = { error: 'a node has no link to itself' }
+
+function isLink({ node, peer }: { readonly node: NodeId; readonly peer: NodeId }): boolean {
+  return node !== peer
+}
+
 function stepSchemas({ node }: Pieces): { readonly [word: string]: z.ZodType<{ do: string }> } {
   const cut = { crashAfter: z.int().min(1).optional() }
   const nth = z.int().min(0).optional()
@@ -138,7 +152,7 @@ function stepSchemas({ node }: Pieces): { readonly [word: string]: z.ZodType<{ d
     command: z.strictObject({ node, do: z.literal('command'), command: z.looseObject({}), ...cut }),
     crash: z.strictObject({ node, do: z.literal('crash') }),
     recover: z.strictObject({ node, do: z.literal('recover'), ...cut }),
-    cut: z.strictObject({ node, do: z.literal('cut'), peer: node }),
-    heal: z.strictObject({ node, do: z.literal('heal'), peer: node }),
+    cut: z.strictObject({ node, do: z.literal('cut'), peer: node }).refine(isLink, NO_LINK),
+    heal: z.strictObject({ node, do: z.literal('heal'), peer: node }).refine(isLink, NO_LINK),
   }
 }

@@ -5,7 +5,10 @@
 import type { Definition, NodeId } from '../core/index.ts'
 import type { RunOptions } from './options.ts'
 import { runScenario } from './run.ts'
-import type { Scenario, ScenarioEvent } from './scenario.ts'
+import type { Pair, Scenario, ScenarioEvent } from './scenario.ts'
+
+/** The specification that a run which throws has violated. */
+export const NO_ERROR = 'no-error'
 
 /** Shrinking gives up after this many runs and returns what it has. */
 const MOST_RUNS = 600
@@ -16,9 +19,12 @@ export function violates(
   spec: string,
   options: RunOptions = {},
 ): boolean {
-  return runScenario(definition, scenario, options).specs.some(
-    ({ name, verdict }) => name === spec && verdict === 'violated',
-  )
+  try {
+    const { specs } = runScenario(definition, scenario, options)
+    return specs.some(({ name, verdict }) => name === spec && verdict === 'violated')
+  } catch {
+    return spec === NO_ERROR
+  }
 }
 
 export function shrink(
@@ -41,7 +47,8 @@ export function shrink(
   for (let progress = true; progress && runs < MOST_RUNS; ) {
     const before = best
     dropEvents(() => best, attempt)
-    for (const node of best.nodes.toReversed()) if (best.nodes.length > 1) attempt(withoutNode(best, node))
+    for (const node of best.nodes.toReversed())
+      if (best.nodes.length > definition.leastNodes) attempt(withoutNode(best, node))
     for (const plainer of plainerWorlds(best)) attempt({ ...best, ...plainer })
     progress = best !== before
   }
@@ -76,23 +83,39 @@ function plainerWorlds(scenario: Scenario): readonly Partial<Scenario>[] {
 }
 
 function withoutNode(scenario: Scenario, node: NodeId): Scenario {
+  const { initial, links, network } = scenario
+  const others = (ids: readonly NodeId[]): readonly NodeId[] => ids.filter((id) => id !== node)
+  const elsewhere = (pairs: readonly Pair[]): readonly Pair[] => pairs.filter((pair) => !pair.includes(node))
   const events = scenario.events.flatMap((event): ScenarioEvent[] => {
     if ('partition' in event) {
-      const blocks = event.partition.map((block) => block.filter((id) => id !== node))
-      return [{ ...event, partition: blocks.filter((block) => block.length > 0) }]
+      const blocks = event.partition.map(others).filter((block) => block.length > 0)
+      return blocks.length === 0 ? [] : [{ ...event, partition: blocks }]
     }
-    return mentions(event, node) ? [] : [event]
+    if ('cut' in event) return [{ ...event, cut: elsewhere(event.cut) }]
+    if ('cutOneWay' in event) return [{ ...event, cutOneWay: elsewhere(event.cutOneWay) }]
+    if ('slow' in event) return [{ ...event, slow: elsewhere(event.slow) }]
+    if ('links' in event && event.links !== 'full') return [{ ...event, links: elsewhere(event.links) }]
+    if ('heal' in event && event.heal !== 'all') return [{ ...event, heal: elsewhere(event.heal) }]
+    return subjectOf(event) === node ? [] : [event]
   })
-  return { ...scenario, nodes: scenario.nodes.filter((id) => id !== node), events }
+  return {
+    ...scenario,
+    nodes: others(scenario.nodes),
+    events,
+    initial:
+      initial === null || initial.leader === node ? null : { ...initial, members: others(initial.members) },
+    links: links === 'full' ? links : elsewhere(links),
+    network: { ...network, rules: network.rules.filter(({ from, to }) => from !== node && to !== node) },
+  }
 }
 
-function mentions(event: ScenarioEvent, node: NodeId): boolean {
-  return Object.values(event).some(
-    (value: unknown) =>
-      value === node ||
-      (Array.isArray(value) && value.some((pair) => Array.isArray(pair) && pair.includes(node))) ||
-      (typeof value === 'object' && value !== null && 'node' in value && value.node === node),
-  )
+/** The one node that an event befalls, if it is one. */
+function subjectOf(event: ScenarioEvent): NodeId | null {
+  if ('crash' in event) return event.crash
+  if ('recover' in event) return event.recover
+  if ('pause' in event) return event.pause
+  if ('suspend' in event) return event.suspend
+  return 'command' in event ? event.command.node : null
 }
 
 /** Times in whole milliseconds, or tenths: easier to read, if it still violates. */

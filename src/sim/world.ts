@@ -227,7 +227,7 @@ export class World {
 
   #deliver(pending: Pending & { type: 'message' }): void {
     const { to, from, body, id } = pending
-    if (to.stalledUntil > this.#now) {
+    if (to.stalledUntil !== 0) {
       to.backlog.push(pending)
       return
     }
@@ -240,7 +240,7 @@ export class World {
 
   #command(pending: Pending & { type: 'command' }): void {
     const { node, command } = pending
-    if (node.stalledUntil > this.#now) node.backlog.push(pending)
+    if (node.stalledUntil !== 0) node.backlog.push(pending)
     else if (node.up) this.#advance(node, { type: 'command', command }, null)
   }
 
@@ -459,6 +459,8 @@ export class World {
     node.state = null
     node.view = null
     node.stalledUntil = 0
+    // Whoever can crash is awake: its host, too, and the clock of that.
+    node.clock.wake(this.#now)
     for (const waiting of node.backlog) if (waiting.type === 'message') this.#lose(waiting.id, 'down')
     node.backlog = []
     for (const timer of node.timers.values()) timer.entry = -1
@@ -498,7 +500,7 @@ export class World {
     // While messages get lost anything may still change: nothing is promised of such a moment.
     if (this.#network.loss > 0) return
     const living = this.#nodes.filter(({ up }) => up)
-    if (living.some((node) => node.stalledUntil > this.#now || this.#isOwedNews(node))) return
+    if (living.some((node) => node.stalledUntil !== 0 || this.#isOwedNews(node))) return
     const connected = this.#network.connected(living.map(({ index }) => index))
     this.#hooks.observe({ type: 'settled', at: this.#now, connected })
   }

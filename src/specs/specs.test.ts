@@ -121,7 +121,8 @@ describe('goals', () => {
 
 describe('a watch', () => {
   it('counts judgements, keeps the first violation and its time, and tells vacuous from held', () => {
-    const watch = new Watch(monitor(specs, goals, RUN))
+    const first = specs.slice(0, 4)
+    const watch = new Watch(monitor(first, goals, RUN))
     for (const seen of [searches(1), leads(3), follows(2, 3), follows(1, 2)]) watch.observe(seen)
     expect(watch.verdicts().map(({ name, verdict }) => [name, verdict])).toEqual([
       ['agreement', 'vacuous'],
