@@ -1,0 +1,114 @@
+/** Puts the words into the picture: each where it disturbs least, or nowhere when there is no room. */
+import { along, type Point, type Room } from './room.ts'
+
+export type Label = Point & {
+  readonly text: string
+  readonly anchor: 'start' | 'middle' | 'end'
+  /** Degrees, clockwise. */
+  readonly angle: number
+  readonly look: string
+}
+
+export const FONT_PX = 11
+/** Letters of a sans-serif font are about this wide, on average. */
+const LETTER_PX = FONT_PX * 0.56
+/** From the baseline to the middle of the letters. */
+const MIDDLE_PX = 4
+
+export function widthOf(text: string): number {
+  return text.length * LETTER_PX
+}
+
+export function shortened(text: string, letters: number): string {
+  return text.length <= letters ? text : `${text.slice(0, letters - 1)}\u2026`
+}
+
+type Candidate = { readonly label: Label; readonly cost: number }
+
+/** The cheapest candidate that is free, or null; `own` is the line that the label belongs to. */
+function choose(
+  room: Room,
+  candidates: readonly Label[],
+  own: number | null,
+  mostCrossings: number,
+): Label | null {
+  let best: Candidate | null = null
+  for (const [index, label] of candidates.entries()) {
+    const points = pointsOf(label)
+    if (!room.isFree(points)) continue
+    const crossings = room.crossings(points, own)
+    if (crossings > mostCrossings) continue
+    const cost = crossings + index * 0.1
+    if (best === null || cost < best.cost) best = { label, cost }
+  }
+  if (best === null) return null
+  room.occupy(pointsOf(best.label))
+  return best.label
+}
+
+function pointsOf({ x, y, text, anchor, angle }: Label): readonly Point[] {
+  const width = widthOf(text)
+  const begin = anchor === 'start' ? 0 : anchor === 'middle' ? -width / 2 : -width
+  const turn = (angle * Math.PI) / 180
+  const at = (way: number): Point => ({
+    x: x + way * Math.cos(turn) + MIDDLE_PX * Math.sin(turn),
+    y: y + way * Math.sin(turn) - MIDDLE_PX * Math.cos(turn),
+  })
+  return along(at(begin), at(begin + width))
+}
+
+const BESIDE_PX = 10
+const SHIFTS_PX = [0, 11, -11, 20, -20, 30]
+const MOST_CROSSINGS_BESIDE = 6
+
+/** A label beside a lane, at a moment: on the side where it is wanted, or else on the other. */
+export function beside(
+  room: Room,
+  { x, y }: Point,
+  text: string,
+  side: 'left' | 'right',
+  look: string,
+): Label | null {
+  const candidates = SHIFTS_PX.flatMap((shift) =>
+    (side === 'right' ? [1, -1] : [-1, 1]).map((way): Label => {
+      const anchor = way > 0 ? 'start' : 'end'
+      return { x: x + way * BESIDE_PX, y: y + MIDDLE_PX + shift, text, anchor, angle: 0, look }
+    }),
+  )
+  return choose(room, candidates, null, MOST_CROSSINGS_BESIDE)
+}
+
+const ABOVE_PX = 4
+const BELOW_PX = 12
+const MOST_CROSSINGS_ALONG = 2
+
+/** A label along a line, in the middle between two lanes, nearer to the arrow's head if it can be. */
+export function alongLine(
+  room: Room,
+  [from, to]: readonly [Point, Point],
+  lanePx: number,
+  text: string,
+  look: string,
+  own: number,
+): Label | null {
+  const length = Math.abs(to.x - from.x)
+  const lanes = Math.max(1, Math.round(length / lanePx))
+  const middles = Array.from({ length: lanes }, (_, index) => (lanes - index - 0.5) / lanes)
+  const places = middles.flatMap((middle) => [middle, middle - 0.14 / lanes, middle + 0.14 / lanes])
+  const angle = uprightAngle(from, to)
+  const turn = (angle * Math.PI) / 180
+  const candidates = places.flatMap((place) =>
+    [-ABOVE_PX, BELOW_PX].map((off): Label => {
+      const x = from.x + (to.x - from.x) * place - off * Math.sin(turn)
+      const y = from.y + (to.y - from.y) * place + off * Math.cos(turn)
+      return { x, y, text, anchor: 'middle', angle, look }
+    }),
+  )
+  return choose(room, candidates, own, MOST_CROSSINGS_ALONG)
+}
+
+/** The line's angle, turned so that nobody has to read upside down. */
+function uprightAngle(from: Point, to: Point): number {
+  const angle = (Math.atan2(to.y - from.y, to.x - from.x) * 180) / Math.PI
+  return angle > 90 ? angle - 180 : angle < -90 ? angle + 180 : angle
+}
