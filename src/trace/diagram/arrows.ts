@@ -9,6 +9,8 @@ export type Arrow = {
   readonly from: Point
   readonly to: Point
   readonly flight: Flight
+  /** False where the picture begins after the sending. */
+  readonly seenSent: boolean
   /** `open`: the picture ends before the message does, or it is still under way. */
   readonly ending: 'arrives' | 'lost' | 'open'
   readonly title: string
@@ -27,8 +29,8 @@ export function arrowOf(flight: Flight, { begin, end }: History, place: Place): 
     const lanes = Math.max(SHORT_OF_TARGET, Math.abs(width) / place.lanePx - SHORT_OF_TARGET)
     const dead = { x: start.x + Math.sign(width) * lanes * place.lanePx, y: start.y + FALL_PX * (1 + lanes) }
     return lost === null
-      ? { from: start, to: dead, flight, ending: 'open', title: `${what}, under way` }
-      : { from: start, to: dead, flight, ending: 'lost', title: `${what}, lost (${lost})` }
+      ? { from: start, to: dead, flight, seenSent: true, ending: 'open', title: `${what}, under way` }
+      : { from: start, to: dead, flight, seenSent: true, ending: 'lost', title: `${what}, lost (${lost})` }
   }
   const on = (at: Micros): Point => ({
     x: start.x + (width * (at - sentAt)) / Math.max(1, endedAt - sentAt),
@@ -38,6 +40,7 @@ export function arrowOf(flight: Flight, { begin, end }: History, place: Place): 
     from: sentAt < begin ? on(begin) : start,
     to: endedAt > end ? on(end) : { x: start.x + width, y: place.y(endedAt) },
     flight,
+    seenSent: sentAt >= begin,
     ending: endedAt > end ? 'open' : lost === null ? 'arrives' : 'lost',
     title: `${what}, ${lost === null ? 'arrives' : 'lost (the node is down)'} at ${place.moment(endedAt)}`,
   }

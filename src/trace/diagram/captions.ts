@@ -9,12 +9,13 @@ import type { History } from './history.ts'
 import { alongLine, beside, type Label, shortened } from './labels.ts'
 import type { LanePiece, Sign } from './layout.ts'
 import type { Place } from './place.ts'
-import { along, Room } from './room.ts'
+import { Room } from './room.ts'
 
 const LETTERS = 30
 /** In a picture of more messages than this, equal messages of one step are labelled once. */
 const CROWD = 30
-const SIGN_PX = 4
+const BY_LANE = { side: 'right', clearPx: 11 } as const
+const BY_SIGN = { side: 'left', clearPx: 15 } as const
 
 type Drawn = {
   readonly pieces: readonly LanePiece[]
@@ -26,25 +27,26 @@ export function captionsOf(history: History, place: Place, drawn: Drawn): readon
   const room = new Room()
   const lines = drawn.arrows.map(({ from, to }) => room.rule(from, to))
   for (const { x, top, bottom } of drawn.pieces) room.rule({ x, y: top }, { x, y: bottom })
-  for (const { x, y } of drawn.signs) room.occupy(along({ x: x - SIGN_PX, y }, { x: x + SIGN_PX, y }))
+  room.occupy(drawn.signs)
   const marksOf = (fate: boolean) =>
     history.marks
       .filter(({ type }) => (type === 'crash' || type === 'restart') === fate)
       .map(({ node, at, type, text }) =>
-        beside(room, { x: place.x(node), y: place.y(at) }, shortened(text, LETTERS), 'left', type),
+        beside(room, { x: place.x(node), y: place.y(at) }, shortened(text, LETTERS), type, BY_SIGN),
       )
   const labels: (Label | null)[] = [
     ...history.notices.map(({ at, text }) =>
-      beside(room, { x: place.edge, y: place.y(at) - 8 }, text, 'right', 'notice'),
+      beside(room, { x: place.edge, y: place.y(at) - 8 }, text, 'notice', BY_LANE),
     ),
     ...marksOf(true),
     ...history.spells.map(({ node, from, standing, words }) => {
-      if (standing === 'down' || words === '') return null
-      return beside(room, { x: place.x(node), y: place.y(from) }, words, 'right', standing)
+      // Where a node goes down in the picture, the crash says it.
+      if ((standing === 'down' && from > history.begin) || words === '') return null
+      return beside(room, { x: place.x(node), y: place.y(from) }, words, standing, BY_LANE)
     }),
     ...history.stalls.map(({ node, from, until, word }) => {
       const y = (place.y(from) + place.y(until)) / 2
-      return beside(room, { x: place.x(node), y }, word, 'right', 'stalled')
+      return beside(room, { x: place.x(node), y }, word, 'stalled', BY_LANE)
     }),
     ...marksOf(false),
   ]

@@ -30,14 +30,14 @@ function choose(
   room: Room,
   candidates: readonly Label[],
   own: number | null,
-  mostCrossings: number,
+  { most, within }: { readonly most: number; readonly within: number },
 ): Label | null {
   let best: Candidate | null = null
   for (const [index, label] of candidates.entries()) {
     const points = pointsOf(label)
     if (!room.isFree(points)) continue
-    const crossings = room.crossings(points, own)
-    if (crossings > mostCrossings) continue
+    const crossings = room.crossings(points, own, within)
+    if (crossings > most) continue
     const cost = crossings + index * 0.1
     if (best === null || cost < best.cost) best = { label, cost }
   }
@@ -57,30 +57,30 @@ function pointsOf({ x, y, text, anchor, angle }: Label): readonly Point[] {
   return along(at(begin), at(begin + width))
 }
 
-const BESIDE_PX = 10
-const SHIFTS_PX = [0, 11, -11, 20, -20, 30]
-const MOST_CROSSINGS_BESIDE = 6
+const SHIFTS_PX = [0, 12, -12, 24, -24, 34]
+/** Heads of arrows lie beside a lane, and are wider than lines. */
+const LINES_BESIDE = { most: 6, within: 11 }
 
 /** A label beside a lane, at a moment: on the side where it is wanted, or else on the other. */
 export function beside(
   room: Room,
   { x, y }: Point,
   text: string,
-  side: 'left' | 'right',
   look: string,
+  { side, clearPx }: { readonly side: 'left' | 'right'; readonly clearPx: number },
 ): Label | null {
   const candidates = SHIFTS_PX.flatMap((shift) =>
     (side === 'right' ? [1, -1] : [-1, 1]).map((way): Label => {
       const anchor = way > 0 ? 'start' : 'end'
-      return { x: x + way * BESIDE_PX, y: y + MIDDLE_PX + shift, text, anchor, angle: 0, look }
+      return { x: x + way * clearPx, y: y + MIDDLE_PX + shift, text, anchor, angle: 0, look }
     }),
   )
-  return choose(room, candidates, null, MOST_CROSSINGS_BESIDE)
+  return choose(room, candidates, null, LINES_BESIDE)
 }
 
 const ABOVE_PX = 4
 const BELOW_PX = 12
-const MOST_CROSSINGS_ALONG = 2
+const LINES_ALONG = { most: 2, within: 6.5 }
 
 /** A label along a line, in the middle between two lanes, nearer to the arrow's head if it can be. */
 export function alongLine(
@@ -91,10 +91,10 @@ export function alongLine(
   look: string,
   own: number,
 ): Label | null {
-  const length = Math.abs(to.x - from.x)
-  const lanes = Math.max(1, Math.round(length / lanePx))
-  const middles = Array.from({ length: lanes }, (_, index) => (lanes - index - 0.5) / lanes)
-  const places = middles.flatMap((middle) => [middle, middle - 0.14 / lanes, middle + 0.14 / lanes])
+  const lanes = Math.max(Math.abs(to.x - from.x) / lanePx, Number.EPSILON)
+  const places = middlesOf(lanes).flatMap((middle) =>
+    [middle, middle - 0.14, middle + 0.14].map((at) => at / lanes),
+  )
   const angle = uprightAngle(from, to)
   const turn = (angle * Math.PI) / 180
   const candidates = places.flatMap((place) =>
@@ -104,7 +104,15 @@ export function alongLine(
       return { x, y, text, anchor: 'middle', angle, look }
     }),
   )
-  return choose(room, candidates, own, MOST_CROSSINGS_ALONG)
+  return choose(room, candidates, own, LINES_ALONG)
+}
+
+/** Where the line is in the middle between two lanes, whole gaps before what is left at its end. */
+function middlesOf(lanes: number): readonly number[] {
+  const whole = Math.floor(lanes + 0.01)
+  const rest = lanes - whole
+  const middles = Array.from({ length: whole }, (_, index) => whole - index - 0.5)
+  return rest > 0.2 ? [...middles, whole + rest / 2] : middles
 }
 
 /** The line's angle, turned so that nobody has to read upside down. */

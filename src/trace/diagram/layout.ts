@@ -52,7 +52,7 @@ export type Layout = {
 
 const NAME_Y = 64
 const TOP_Y = 106
-const AXIS_X = 70
+const AXIS_X = 84
 /** From the axis to the first lane, and from the last lane to the edge: room for words beside them. */
 const SIDE_PX = 100
 /** A lane is seen a little before the first moment and after the last. */
@@ -80,8 +80,10 @@ export function layoutOf(history: History): Layout {
     edge: lanes.at(-1)?.x ?? AXIS_X,
     moment: (at) => (timed ? `${round(msOf(at))} ms` : `step ${round(msOf(at))}`),
   }
-  const pieces = piecesOf(history, place)
   const arrows = history.flights.map((flight) => arrowOf(flight, history, place))
+  const lowest = arrows.reduce((y, { to }) => Math.max(y, to.y), scale.bottom)
+  const bottom = Math.ceil(Math.max(scale.bottom + BEYOND_PX, lowest + AHEAD_PX))
+  const pieces = piecesOf(history, place, bottom)
   const signs = history.marks.map((mark) => ({
     x: place.x(mark.node),
     y: scale.y(mark.at),
@@ -91,7 +93,7 @@ export function layoutOf(history: History): Layout {
   const noticePx = Math.max(0, ...history.notices.map(({ text }) => widthOf(text)))
   return {
     width: Math.ceil(place.edge + Math.max(SIDE_PX, noticePx + 30)),
-    bottom: Math.ceil(scale.bottom + BEYOND_PX),
+    bottom,
     axisX: AXIS_X,
     nameY: NAME_Y,
     lanes,
@@ -125,11 +127,13 @@ function shortDuration(micros: Micros): string {
   return `${Number(ms.toPrecision(3))} ms`
 }
 
-function piecesOf({ spells, begin, end }: History, place: Place): readonly LanePiece[] {
-  return spells.flatMap(({ node, from, until, standing, words }) => {
+function piecesOf({ spells, begin, end }: History, place: Place, pageBottom: number): readonly LanePiece[] {
+  const last = new Map(spells.map((spell) => [spell.node, spell]))
+  return spells.flatMap((spell) => {
+    const { node, from, until, standing, words } = spell
     if (standing === 'down') return []
     const top = place.y(from) - (from === begin ? AHEAD_PX : 0)
-    const bottom = place.y(until) + (until === end ? BEYOND_PX : 0)
+    const bottom = until === end && last.get(node) === spell ? pageBottom : place.y(until)
     const title = `node ${node}: ${words} (${place.moment(from)} to ${place.moment(until)})`
     return [{ node, standing, x: place.x(node), top, bottom, title }]
   })

@@ -6,10 +6,15 @@ import type { Point } from './room.ts'
 import { colourOfKind, cross, head, sign } from './shapes.ts'
 import { element, escaped } from './xml.ts'
 
-type Entry = { readonly words: string; readonly sample: (at: Point) => string }
+type Entry = {
+  readonly words: string
+  readonly samplePx: number
+  readonly sample: (at: Point) => string
+}
 
 const ROW_PX = 20
 const SAMPLE_PX = 34
+const SIGN_PX = 16
 const GAP_PX = 26
 const LEFT_PX = 24
 
@@ -39,14 +44,14 @@ export function legendOf(
   const rows: string[] = []
   let x = LEFT_PX
   let y = layout.bottom + 34
-  for (const { words, sample } of entriesOf(history, layout, kinds)) {
-    const width = SAMPLE_PX + 8 + widthOf(words) + GAP_PX
+  for (const { words, samplePx, sample } of entriesOf(history, layout, kinds)) {
+    const width = samplePx + 8 + widthOf(words) + GAP_PX
     if (x > LEFT_PX && x + width - GAP_PX > layout.width - LEFT_PX) {
       x = LEFT_PX
       y += ROW_PX
     }
     rows.push(sample({ x, y }))
-    rows.push(element('text', { x: x + SAMPLE_PX + 8, y: y + 4 }, escaped(words)))
+    rows.push(element('text', { x: x + samplePx + 8, y: y + 4 }, escaped(words)))
     x += width
   }
   return { xml: rows.join('\n'), bottom: y + ROW_PX }
@@ -61,21 +66,28 @@ function entriesOf(history: History, layout: Layout, kinds: readonly string[]): 
     ['follows', 'follows a leader'],
     ['leaderless', 'has no leader'],
   ] as const
+  const said = new Set(history.flights.map(({ body }) => body.kind))
   const types = new Set(history.marks.map(({ type }) => type))
-  const middle = ({ x, y }: Point): Point => ({ x: x + SAMPLE_PX / 2, y })
+  const middle = ({ x, y }: Point): Point => ({ x: x + SIGN_PX / 2, y })
   const entries: (Entry | null)[] = [
     ...lanes.map(([standing, words]) =>
-      standings.has(standing) ? { words, sample: line(LANE_LOOKS[standing]) } : null,
+      standings.has(standing) ? { words, samplePx: SAMPLE_PX, sample: line(LANE_LOOKS[standing]) } : null,
     ),
-    ...kinds.map((kind, index) => ({
-      words: kind,
-      sample: (at: Point) =>
-        line({ class: `${colourOfKind(index)}-line`, 'stroke-width': 1.4 })(at) +
-        head(index, { x: at.x + SAMPLE_PX, y: at.y }, 0),
-    })),
+    ...kinds.map((kind, index) =>
+      said.has(kind)
+        ? {
+            words: kind,
+            samplePx: SAMPLE_PX,
+            sample: (at: Point) =>
+              line({ class: `${colourOfKind(index)}-line`, 'stroke-width': 1.4 })(at) +
+              head(index, { x: at.x + SAMPLE_PX, y: at.y }, 0),
+          }
+        : null,
+    ),
     layout.arrows.some(({ ending }) => ending === 'lost')
       ? {
           words: 'lost',
+          samplePx: SAMPLE_PX + 4,
           sample: (at) =>
             line({ class: 'quiet-line', 'stroke-width': 1.4 })(at) +
             cross({ x: at.x + SAMPLE_PX, y: at.y }, 3.6),
@@ -84,19 +96,25 @@ function entriesOf(history: History, layout: Layout, kinds: readonly string[]): 
     layout.arrows.some(({ ending }) => ending === 'open')
       ? {
           words: 'under way',
+          samplePx: SAMPLE_PX,
           sample: line({ class: 'quiet-line', 'stroke-width': 1.4, 'stroke-dasharray': '2 3' }),
         }
       : null,
     ...(Object.keys(MARK_WORDS) as Mark['type'][]).map((type) =>
-      types.has(type) ? { words: MARK_WORDS[type], sample: (at: Point) => sign(type, middle(at)) } : null,
+      types.has(type)
+        ? { words: MARK_WORDS[type], samplePx: SIGN_PX, sample: (at: Point) => sign(type, middle(at)) }
+        : null,
     ),
     layout.hatches.length > 0
       ? {
           words: 'the process does nothing',
-          sample: ({ x, y }) => hatch({ x: x + SAMPLE_PX / 2, top: y - 7, bottom: y + 7 }),
+          samplePx: SIGN_PX,
+          sample: ({ x, y }) => hatch({ x: x + SIGN_PX / 2, top: y - 7, bottom: y + 7 }),
         }
       : null,
-    layout.breaks.length > 0 ? { words: 'time left out', sample: (at) => brokenLane(middle(at)) } : null,
+    layout.breaks.length > 0
+      ? { words: 'time left out', samplePx: SIGN_PX, sample: (at) => brokenLane(middle(at)) }
+      : null,
   ]
   return entries.filter((entry) => entry !== null)
 }

@@ -10,7 +10,6 @@ const CELL_PX = 12
 const STEP_PX = 5
 /** Texts keep this distance, from the middle of the line of letters. */
 const APART_PX = 11
-const UNDER_PX = 5
 
 export class Room {
   readonly #words = new Map<number, Point[]>()
@@ -33,9 +32,9 @@ export class Room {
     return line
   }
 
-  /** How many lines other than `own` run under these points. */
-  crossings(points: readonly Point[], own: number | null): number {
-    const lines = new Set(points.flatMap((point) => near(this.#ink, point, UNDER_PX).map(({ line }) => line)))
+  /** How many lines other than `own` come this near to the points; at most a cell can be asked for. */
+  crossings(points: readonly Point[], own: number | null, distance: number): number {
+    const lines = new Set(points.flatMap((point) => near(this.#ink, point, distance).map(({ line }) => line)))
     if (own !== null) lines.delete(own)
     return lines.size
   }

@@ -11,7 +11,7 @@ import { decimal, element, escaped } from './xml.ts'
 
 export type Heading = { readonly title: string; readonly description: string }
 
-/** `kinds`: those that are drawn, in the order in which looks are given out. */
+/** `kinds`: all that are drawn and perhaps others, in the order in which looks are given out. */
 export function svgOf(
   history: History,
   layout: Layout,
@@ -104,7 +104,7 @@ function lanes({ lanes: all, pieces, nameY }: Layout): readonly string[] {
 const CLEAR_PX = 3
 const BULGE_PX = 40
 
-function message({ from, to, flight, ending, title }: Arrow, kinds: readonly string[]): string {
+function message({ from, to, flight, seenSent, ending, title }: Arrow, kinds: readonly string[]): string {
   const kind = kinds.indexOf(flight.body.kind)
   const line = {
     class: `${colourOfKind(kind)}-line`,
@@ -122,7 +122,7 @@ function message({ from, to, flight, ending, title }: Arrow, kinds: readonly str
     : `M${decimal(from.x)} ${decimal(from.y)}L${decimal(tip.x)} ${decimal(tip.y)}`
   const degrees = toSelf ? 180 : (Math.atan2(to.y - from.y, to.x - from.x) * 180) / Math.PI
   const end = ending === 'arrives' ? head(kind, tip, degrees) : ending === 'lost' ? cross(to, 4) : ''
-  return titled(title, element('path', { ...line, d: path }), dot(from), end)
+  return titled(title, element('path', { ...line, d: path }), seenSent ? dot(from) : '', end)
 }
 
 /** Looks of words by what they are about; those about messages have the colour of their kind. */
@@ -132,6 +132,7 @@ const LOOKS: { readonly [look: string]: string } = {
   leads: 'leads-text strong',
   follows: 'ink-text',
   leaderless: 'ink-text slant',
+  down: 'quiet-text slant',
   stalled: 'still-text strong',
   notice: 'quiet-text strong',
   timer: 'quiet-text slant',
