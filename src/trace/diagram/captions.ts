@@ -14,8 +14,6 @@ import { Room } from './room.ts'
 const LETTERS = 30
 /** In a picture of more messages than this, equal messages of one step are labelled once. */
 const CROWD = 30
-const BY_LANE = { side: 'right', clearPx: 11 } as const
-const BY_SIGN = { side: 'left', clearPx: 15 } as const
 
 type Drawn = {
   readonly pieces: readonly LanePiece[]
@@ -27,26 +25,28 @@ export function captionsOf(history: History, place: Place, drawn: Drawn): readon
   const room = new Room()
   const lines = drawn.arrows.map(({ from, to }) => room.rule(from, to))
   for (const { x, top, bottom } of drawn.pieces) room.rule({ x, y: top }, { x, y: bottom })
-  room.occupy(drawn.signs)
+  // A command's sign lies left of the lane.
+  room.occupy(drawn.signs.map(({ type, x, y }) => ({ x: type === 'command' ? x - 4 : x, y })))
+  room.occupy(drawn.arrows.flatMap(({ ending, to }) => (ending === 'lost' ? [to] : [])))
   const marksOf = (fate: boolean) =>
     history.marks
       .filter(({ type }) => (type === 'crash' || type === 'restart') === fate)
       .map(({ node, at, type, text }) =>
-        beside(room, { x: place.x(node), y: place.y(at) }, shortened(text, LETTERS), type, BY_SIGN),
+        beside(room, { x: place.x(node), y: place.y(at) }, shortened(text, LETTERS), type, 'left'),
       )
   const labels: (Label | null)[] = [
     ...history.notices.map(({ at, text }) =>
-      beside(room, { x: place.edge, y: place.y(at) - 8 }, text, 'notice', BY_LANE),
+      beside(room, { x: place.edge, y: place.y(at) - 8 }, text, 'notice', 'right'),
     ),
     ...marksOf(true),
     ...history.spells.map(({ node, from, standing, words }) => {
       // Where a node goes down in the picture, the crash says it.
       if ((standing === 'down' && from > history.begin) || words === '') return null
-      return beside(room, { x: place.x(node), y: place.y(from) }, words, standing, BY_LANE)
+      return beside(room, { x: place.x(node), y: place.y(from) }, words, standing, 'right')
     }),
     ...history.stalls.map(({ node, from, until, word }) => {
       const y = (place.y(from) + place.y(until)) / 2
-      return beside(room, { x: place.x(node), y }, word, 'stalled', BY_LANE)
+      return beside(room, { x: place.x(node), y }, word, 'stalled', 'right')
     }),
     ...marksOf(false),
   ]
@@ -62,7 +62,7 @@ export function captionsOf(history: History, place: Place, drawn: Drawn): readon
       [arrow.from, arrow.to],
       place.lanePx,
       whole,
-      `message ${flight.body.kind}`,
+      flight.body.kind,
       lines[index] ?? -1,
     )
     if (label !== null) said.add(saying)

@@ -1,12 +1,18 @@
 /** Puts the words into the picture: each where it disturbs least, or nowhere when there is no room. */
+import type { Mark, Standing } from './history.ts'
 import { along, type Point, type Room } from './room.ts'
+
+/** What a label is about. */
+export type Look = Mark['type'] | Standing | 'stalled' | 'notice' | 'message'
 
 export type Label = Point & {
   readonly text: string
   readonly anchor: 'start' | 'middle' | 'end'
   /** Degrees, clockwise. */
   readonly angle: number
-  readonly look: string
+  readonly look: Look
+  /** Of the message that a label of this look is about. */
+  readonly kind?: string
 }
 
 export const FONT_PX = 11
@@ -57,22 +63,32 @@ function pointsOf({ x, y, text, anchor, angle }: Label): readonly Point[] {
   return along(at(begin), at(begin + width))
 }
 
+const BESIDE_PX = 12
+/** The sign of a command points at the lane from the left. */
+const BESIDE_COMMAND_PX = 16
 const SHIFTS_PX = [0, 12, -12, 24, -24, 34]
 /** Heads of arrows lie beside a lane, and are wider than lines. */
-const LINES_BESIDE = { most: 6, within: 11 }
+const LINES_BESIDE = { most: 6, within: 9 }
 
 /** A label beside a lane, at a moment: on the side where it is wanted, or else on the other. */
 export function beside(
   room: Room,
   { x, y }: Point,
   text: string,
-  look: string,
-  { side, clearPx }: { readonly side: 'left' | 'right'; readonly clearPx: number },
+  look: Look,
+  side: 'left' | 'right',
 ): Label | null {
   const candidates = SHIFTS_PX.flatMap((shift) =>
     (side === 'right' ? [1, -1] : [-1, 1]).map((way): Label => {
       const anchor = way > 0 ? 'start' : 'end'
-      return { x: x + way * clearPx, y: y + MIDDLE_PX + shift, text, anchor, angle: 0, look }
+      return {
+        x: x + way * (way === -1 && look === 'command' ? BESIDE_COMMAND_PX : BESIDE_PX),
+        y: y + MIDDLE_PX + shift,
+        text,
+        anchor,
+        angle: 0,
+        look,
+      }
     }),
   )
   return choose(room, candidates, null, LINES_BESIDE)
@@ -88,7 +104,7 @@ export function alongLine(
   [from, to]: readonly [Point, Point],
   lanePx: number,
   text: string,
-  look: string,
+  kind: string,
   own: number,
 ): Label | null {
   const lanes = Math.max(Math.abs(to.x - from.x) / lanePx, Number.EPSILON)
@@ -101,7 +117,7 @@ export function alongLine(
     [-ABOVE_PX, BELOW_PX].map((off): Label => {
       const x = from.x + (to.x - from.x) * place - off * Math.sin(turn)
       const y = from.y + (to.y - from.y) * place + off * Math.cos(turn)
-      return { x, y, text, anchor: 'middle', angle, look }
+      return { x, y, text, anchor: 'middle', angle, look: 'message', kind }
     }),
   )
   return choose(room, candidates, own, LINES_ALONG)

@@ -1,7 +1,7 @@
 /** A laid out picture as SVG: no scripts, no fonts or files from elsewhere, light and dark. */
 import type { Arrow } from './arrows.ts'
 import type { History } from './history.ts'
-import type { Label } from './labels.ts'
+import type { Label, Look } from './labels.ts'
 import type { Layout } from './layout.ts'
 import { brokenLane, hatch, LANE_LOOKS, legendOf } from './legend.ts'
 import type { Point } from './room.ts'
@@ -126,7 +126,7 @@ function message({ from, to, flight, seenSent, ending, title }: Arrow, kinds: re
 }
 
 /** Looks of words by what they are about; those about messages have the colour of their kind. */
-const LOOKS: { readonly [look: string]: string } = {
+const LOOKS: { readonly [L in Exclude<Look, 'message'>]: string } = {
   crash: 'bad-text strong',
   restart: 'ink-text strong',
   leads: 'leads-text strong',
@@ -141,9 +141,8 @@ const LOOKS: { readonly [look: string]: string } = {
   register: 'quiet-text',
 }
 
-function words({ x, y, text, anchor, angle, look }: Label, kinds: readonly string[]): string {
-  const [about, kind] = look.split(' ')
-  const colour = about === 'message' ? `${colourOfKind(kinds.indexOf(kind ?? ''))}-text` : LOOKS[look]
+function words({ x, y, text, anchor, angle, look, kind }: Label, kinds: readonly string[]): string {
+  const colour = look === 'message' ? `${colourOfKind(kinds.indexOf(kind ?? ''))}-text` : LOOKS[look]
   const turn =
     Math.round(angle) === 0 ? {} : { transform: `rotate(${decimal(angle)} ${decimal(x)} ${decimal(y)})` }
   return element('text', { class: `words ${colour}`, x, y, 'text-anchor': anchor, ...turn }, escaped(text))
