@@ -54,15 +54,14 @@ export function diagramOf(
   const from = options.fromMs === null ? whole.begin : microsOf(options.fromMs)
   const until = options.toMs === null ? whole.end : microsOf(options.toMs)
   const span = `the trace runs from ${msOf(whole.begin)} to ${msOf(whole.end)} ms`
+  if (trace.records.length === 0) throw new Undrawable('the trace has a header and nothing else')
+  if (from > whole.end || until < whole.begin) throw new Undrawable(`nothing happens in that range: ${span}`)
   if (from > until) throw new Undrawable(`the range from ${msOf(from)} to ${msOf(until)} ms is empty`)
-  if (from > whole.end || until < whole.begin || trace.records.length === 0) {
-    throw new Undrawable(`nothing happens in that range: ${span}`)
-  }
   const history = clip(whole, from, until)
   const moments = momentsOf(history).length
   if (moments > MOST_MOMENTS) {
     throw new Undrawable(
-      `${moments} moments are too many for a picture (${MOST_MOMENTS}): choose some with --from and --to (${span})`,
+      `${moments} moments are too many for a picture (${MOST_MOMENTS}): choose a shorter range (${span})`,
     )
   }
   return { history, layout: layoutOf(history) }
