@@ -119,7 +119,10 @@ const lookup = {
   find: (name: string) => (name === ballot.protocol.name ? ballot.protocol : catalogue.find(name)),
 }
 
-afterAll(() => rmSync(join(ROOT, 'first-election.ndjson'), { force: true }))
+afterAll(() => {
+  for (const name of ['first-election.ndjson', 'bully-disagreement.ndjson'])
+    rmSync(join(ROOT, name), { force: true })
+})
 
 describe('commands in the documents', () => {
   const cases = documents.flatMap(({ file, blocks }) =>
@@ -144,6 +147,13 @@ describe('commands in the documents', () => {
     },
     TEST_TIMEOUT_MS,
   )
+
+  it('make the picture that the documents show', () => {
+    const [shown, golden] = ['docs/pictures', 'test/golden'].map((place) =>
+      readFileSync(join(ROOT, place, 'bully-disagreement.svg'), 'utf8'),
+    )
+    expect(shown).toBe(golden)
+  })
 
   it('are there', () => {
     expect(cases.length).toBeGreaterThan(20)

@@ -2,7 +2,8 @@
 import { readFileSync } from 'node:fs'
 import { Command, CommanderError } from 'commander'
 import { BadScenario } from '../sim/index.ts'
-import { BadTrace } from '../trace/index.ts'
+import { BadTrace, Undrawable } from '../trace/index.ts'
+import { drawCommand } from './draw.ts'
 import { EXIT, UsageError } from './errors.ts'
 import { exploreCommand } from './explore.ts'
 import { protocolsCommand, specsCommand } from './lists.ts'
@@ -27,7 +28,14 @@ Examples:
   conclave sim --protocol bully --nodes 5 --seeds 1..1000
   conclave explore --protocol bully --nodes 3 --option repaired=false`,
     )
-  const commands = [simCommand(), exploreCommand(), replayCommand(), specsCommand(), protocolsCommand()]
+  const commands = [
+    simCommand(),
+    exploreCommand(),
+    replayCommand(),
+    drawCommand(),
+    specsCommand(),
+    protocolsCommand(),
+  ]
   for (const command of [root, ...commands]) {
     // Errors are reported below, all in the same way.
     command.exitOverride().configureOutput({ outputError: () => {} })
@@ -51,7 +59,7 @@ function explained(
   if (error instanceof UsageError || error instanceof BadScenario) {
     return { code: EXIT.usage, name: error.name, message: error.message, field: error.field }
   }
-  if (error instanceof BadTrace)
+  if (error instanceof BadTrace || error instanceof Undrawable)
     return { code: EXIT.usage, name: error.name, message: error.message, field: null }
   const { name, message } = error instanceof Error ? error : new Error(String(error))
   return { code: EXIT.failure, name, message, field: null }

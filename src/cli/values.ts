@@ -25,6 +25,14 @@ export function wholeNumber(flag: string, text: string, least: number): number {
   return value
 }
 
+/** A moment or a duration; fractions down to a microsecond count. */
+export function milliseconds(flag: string, text: string): number {
+  const value = /^\d+(\.\d+)?$/.test(text) ? Number(text) : Number.NaN
+  if (!Number.isFinite(value) || value > Number.MAX_SAFE_INTEGER / 1000)
+    throw new UsageError(`${flag} ${text}: write a number of milliseconds, such as 1000 or 0.5`, flag)
+  return value
+}
+
 export function oneOf<T extends string>(flag: string, text: string, choices: readonly T[]): T {
   const choice = choices.find((each) => each === text)
   if (choice === undefined)

@@ -6,6 +6,7 @@ import { type Definition, type NodeId, present, type View } from '../core/index.
 import { monitor, Watch } from '../specs/index.ts'
 import type { Observation, TraceRecord } from '../trace/index.ts'
 import { Leaderships } from './leaderships.ts'
+import { Letters } from './letters.ts'
 import { promisedGoals, promisedSpecs, type RunOptions } from './options.ts'
 import { BadScenario } from './parse.ts'
 import { CRASHED, countOf, type NodeReport, type Report, snapshot } from './report.ts'
@@ -27,6 +28,7 @@ export function runSchedule(
   const watch = new Watch(monitor(specs, goals, { nodes, prefers: definition.prefers }))
   const leaderships = new Leaderships()
   const sent = new Map<string, number>()
+  const letters = new Letters(scenario.network.fifo)
   let at = 0
 
   function observe(seen: readonly Observation[]): void {
@@ -37,23 +39,34 @@ export function runSchedule(
     }
   }
 
-  function take(turn: StillTurn): void {
-    for (const { body } of turn.did.sends) sent.set(body.kind, (sent.get(body.kind) ?? 0) + 1)
-    options.record?.(recordOf(turn, at))
+  /** `cut`: the links that were closed when the node took its turn. */
+  function take(turn: StillTurn, message: number | null, cut: Cut): void {
+    const ids = turn.did.sends.map(({ to, body }) => {
+      sent.set(body.kind, (sent.get(body.kind) ?? 0) + 1)
+      const lost = isCut(cut, nodes.indexOf(turn.node), nodes.indexOf(to))
+      const id = letters.send(turn.node, to, body, lost)
+      if (lost) options.record?.({ type: 'lost', at, message: id, why: 'cut' })
+      return id
+    })
+    options.record?.(recordOf(turn, at, message, ids))
   }
 
   const begin = rules.begin(scenario.initial, missingLinks(scenario))
   let { world } = begin
   for (const turn of begin.turns) {
-    take(turn)
+    take(turn, null, world.cut)
     observe(turn.did.seen)
   }
   for (const [index, step] of schedule.entries()) {
     at = (index + 1) * STEP_MICROS
     const performed = rules.perform(world, step)
     if (typeof performed === 'string') throw new BadScenario(`schedule[${index}]`, performed)
-    if (performed.turn === null) options.record?.({ type: 'world', at, event: step })
-    else take(performed.turn)
+    const message = step.do === 'deliver' ? letters.deliver(step.from, step.node, step.nth ?? 0) : null
+    if (performed.turn !== null) take(performed.turn, message, world.cut)
+    else {
+      options.record?.({ type: 'world', at, event: step })
+      if (message !== null) options.record?.({ type: 'lost', at, message, why: 'down' })
+    }
     observe(performed.seen)
     world = performed.world
   }
@@ -103,18 +116,23 @@ function nodeReport(rules: StillRules, world: StillWorld, index: number): NodeRe
   return { up: true, role, leader, token, members, untilMs: null, ...view.detail }
 }
 
-function recordOf({ node, input, stable, settledOn, did }: StillTurn, at: number): TraceRecord {
+function recordOf(
+  { node, input, stable, settledOn, did }: StillTurn,
+  at: number,
+  message: number | null,
+  sent: readonly number[],
+): TraceRecord {
   const change = did.seen.find((seen): seen is Observation & { type: 'view' } => seen.type === 'view')
   const turn = {
     at,
     node: node satisfies NodeId,
     now: 0,
     effects: did.effects,
-    sent: [],
+    sent,
     cutAfter: did.cutAfter,
     view: change?.view ?? null,
   }
   return input === null
     ? { type: 'start', ...turn, stable, settledOn }
-    : { type: 'step', ...turn, input, message: null }
+    : { type: 'step', ...turn, input, message }
 }

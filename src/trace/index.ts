@@ -1,3 +1,4 @@
+export * from './diagram.ts'
 export * from './diff.ts'
 export * from './ndjson.ts'
 export * from './observation.ts'

@@ -1,14 +1,7 @@
 /** A trace told as a story: a line for each thing that a person would want to know. */
-import {
-  type Effect,
-  type Input,
-  type Message,
-  msOf,
-  type NodeId,
-  type PlainObject,
-  type View,
-} from '../core/index.ts'
+import { type Effect, type Input, msOf, type NodeId, type View } from '../core/index.ts'
 import type { TraceRecord } from './records.ts'
+import { commandText, messageText, worldText } from './words.ts'
 
 export type TranscriptOptions = {
   /** The protocol's own messages; those of the layers below are left out unless they changed something. */
@@ -22,7 +15,7 @@ export function transcriptLine(record: TraceRecord, { kinds, all }: TranscriptOp
   const time = `${msOf(record.at).toFixed(3).padStart(12)} ms  `
   switch (record.type) {
     case 'world':
-      return `${time}-- ${worldEvent(record.event)} --`
+      return `${time}-- ${worldText(record.event)} --`
     case 'lost':
       return all ? `${time}message ${record.message} is lost (${record.why})` : null
     case 'start':
@@ -56,7 +49,7 @@ function happened(input: Input): string {
     case 'register':
       return `register ${input.call.op} ${input.outcome}`
     case 'command':
-      return `is told: ${input.command.do}${fieldsText(input.command, 'do')}`
+      return `is told: ${commandText(input.command)}`
     default:
       return input satisfies never
   }
@@ -81,20 +74,4 @@ function belief(view: View): string {
   if (view.role === 'leader') return view.token === null ? 'LEADS' : `LEADS with token ${view.token}`
   if (view.leader !== null) return `follows ${view.leader}`
   return view.role === 'candidate' ? 'has no leader' : `is ${view.role}`
-}
-
-function messageText(body: Message): string {
-  return `${body.kind}${fieldsText(body, 'kind')}`
-}
-
-function fieldsText(object: PlainObject, except: string): string {
-  const fields = Object.entries(object).filter(([field]) => field !== except)
-  if (fields.length === 0) return ''
-  return `(${fields.map(([field, value]) => `${field} ${JSON.stringify(value)}`).join(', ')})`
-}
-
-function worldEvent(event: PlainObject): string {
-  return Object.entries(event)
-    .map(([field, value]) => `${field} ${JSON.stringify(value)}`)
-    .join(', ')
 }

@@ -1,0 +1,77 @@
+/** `conclave draw`: a recorded trace as a picture. */
+import { writeFileSync } from 'node:fs'
+import { Command } from 'commander'
+import { drawTrace } from '../trace/index.ts'
+import { UsageError } from './errors.ts'
+import { find, load } from './load.ts'
+import { narrate } from './output.ts'
+import { readTraceFile } from './trace-file.ts'
+import { milliseconds } from './values.ts'
+
+type DrawFlags = {
+  readonly out?: string
+  readonly from?: string
+  readonly to?: string
+  readonly all?: true
+  readonly title?: string
+  readonly load?: string
+}
+
+export function drawCommand(): Command {
+  return new Command('draw')
+    .description('draw a recorded trace as a space-time diagram (SVG): time runs downwards, a lane a node')
+    .argument('<trace>', 'trace file (NDJSON), as written by "conclave sim --trace"')
+    .option('--out <file>', 'write the picture there instead of to standard output')
+    .option('--from <ms>', 'begin at this moment of true time (of a schedule: at this step)')
+    .option('--to <ms>', 'end at this moment')
+    .option('--all', 'everything, heartbeats too')
+    .option('--title <text>', "instead of the protocol's name and the number of nodes")
+    .option('--load <file>', 'a module with a protocol of your own')
+    .addHelpText(
+      'after',
+      `
+Examples:
+  conclave sim examples/first-election.json --trace run.ndjson
+  conclave draw run.ndjson > run.svg
+  conclave draw run.ndjson --from 990 --to 1200 --title "The coordinator crashes" --out failover.svg
+  conclave draw run.ndjson --all --from 1000 --to 1100 --out heartbeats.svg
+
+Stretches in which nothing happens are left out, and marked so. The picture suits light and dark pages.
+Exit code 0 when it was drawn, 2 for bad input: no trace, an empty range, a file that cannot be written.`,
+    )
+    .action(async (file: string, flags: DrawFlags) => {
+      await run(file, flags)
+    })
+}
+
+async function run(file: string, flags: DrawFlags): Promise<void> {
+  const fromMs = flags.from === undefined ? null : milliseconds('--from', flags.from)
+  const toMs = flags.to === undefined ? null : milliseconds('--to', flags.to)
+  if (fromMs !== null && toMs !== null && toMs < fromMs) {
+    throw new UsageError(
+      `--from ${flags.from} --to ${flags.to}: the range runs backwards; write --from ${flags.to} --to ${flags.from}`,
+      '--to',
+    )
+  }
+  const trace = readTraceFile(file)
+  const { lookup } = await load(flags.load)
+  const { kinds } = find(lookup, trace.header.protocol)
+  const picture = drawTrace(trace, {
+    kinds,
+    all: flags.all === true,
+    fromMs,
+    toMs,
+    title: flags.title ?? null,
+  })
+  if (flags.out === undefined) {
+    process.stdout.write(picture)
+    return
+  }
+  try {
+    writeFileSync(flags.out, picture)
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException
+    throw new UsageError(`--out ${flags.out}: cannot be written (${code})`, '--out')
+  }
+  narrate(`wrote ${flags.out}`)
+}

@@ -1,0 +1,72 @@
+/**
+ * Which words the picture needs, the most needed first: what befell the network and the nodes, how nodes stand, what
+ * they were told, what they said to each other. Later ones go where room is left, or are left out: every line also
+ * has its title, and the legend tells the kinds of messages apart.
+ */
+import { messageText } from '../words.ts'
+import type { Arrow } from './arrows.ts'
+import type { History } from './history.ts'
+import { alongLine, beside, type Label, shortened } from './labels.ts'
+import type { LanePiece, Sign } from './layout.ts'
+import type { Place } from './place.ts'
+import { Room } from './room.ts'
+
+const LETTERS = 30
+/** In a picture of more messages than this, equal messages of one step are labelled once. */
+const CROWD = 30
+
+type Drawn = {
+  readonly pieces: readonly LanePiece[]
+  readonly arrows: readonly Arrow[]
+  readonly signs: readonly Sign[]
+}
+
+export function captionsOf(history: History, place: Place, drawn: Drawn): readonly Label[] {
+  const room = new Room()
+  const lines = drawn.arrows.map(({ from, to }) => room.rule(from, to))
+  for (const { x, top, bottom } of drawn.pieces) room.rule({ x, y: top }, { x, y: bottom })
+  // A command's sign lies left of the lane.
+  room.occupy(drawn.signs.map(({ type, x, y }) => ({ x: type === 'command' ? x - 4 : x, y })))
+  room.occupy(drawn.arrows.flatMap(({ ending, to }) => (ending === 'lost' ? [to] : [])))
+  const marksOf = (fate: boolean) =>
+    history.marks
+      .filter(({ type }) => (type === 'crash' || type === 'restart') === fate)
+      .map(({ node, at, type, text }) =>
+        beside(room, { x: place.x(node), y: place.y(at) }, shortened(text, LETTERS), type, 'left'),
+      )
+  const labels: (Label | null)[] = [
+    ...history.notices.map(({ at, text }) =>
+      beside(room, { x: place.edge, y: place.y(at) - 8 }, text, 'notice', 'right'),
+    ),
+    ...marksOf(true),
+    ...history.spells.map(({ node, from, standing, words }) => {
+      // Where a node goes down in the picture, the crash says it.
+      if ((standing === 'down' && from > history.begin) || words === '') return null
+      return beside(room, { x: place.x(node), y: place.y(from) }, words, standing, 'right')
+    }),
+    ...history.stalls.map(({ node, from, until, word }) => {
+      const y = (place.y(from) + place.y(until)) / 2
+      return beside(room, { x: place.x(node), y }, word, 'stalled', 'right')
+    }),
+    ...marksOf(false),
+  ]
+  const said = new Set<string>()
+  for (const [index, arrow] of drawn.arrows.entries()) {
+    const { flight } = arrow
+    const text = shortened(messageText(flight.body), LETTERS)
+    const whole = arrow.ending === 'lost' ? `${text} lost` : text
+    const saying = `${flight.sentAt} ${flight.from} ${whole}`
+    if (drawn.arrows.length > CROWD && said.has(saying)) continue
+    const label = alongLine(
+      room,
+      [arrow.from, arrow.to],
+      place.lanePx,
+      whole,
+      flight.body.kind,
+      lines[index] ?? -1,
+    )
+    if (label !== null) said.add(saying)
+    labels.push(label)
+  }
+  return labels.filter((label) => label !== null)
+}
