@@ -2,8 +2,15 @@
 import { closeSync, openSync, readFileSync, writeSync } from 'node:fs'
 import { Command } from 'commander'
 import { present } from '../core/index.ts'
-import { parseScenario, type Report, runScenario, type Scenario, traceHeader } from '../sim/index.ts'
-import type { SpecVerdict } from '../specs/index.ts'
+import {
+  parseScenario,
+  promisedSpecs,
+  type Report,
+  runScenario,
+  type Scenario,
+  traceHeader,
+} from '../sim/index.ts'
+import { type Spec, type SpecVerdict, specNamed, specs } from '../specs/index.ts'
 import { type TraceRecord, traceLine, transcriptLine } from '../trace/index.ts'
 import { type CampaignFlags, campaign } from './campaign.ts'
 import { EXIT, UsageError } from './errors.ts'
@@ -17,6 +24,7 @@ type SimFlags = Partial<CampaignFlags> & {
   readonly transcript?: true
   readonly all?: true
   readonly strict?: true
+  readonly spec?: readonly string[]
   readonly load?: string
   readonly json?: true
 }
@@ -31,6 +39,12 @@ export function simCommand(): Command {
     .option('--transcript', 'tell what happens, line by line')
     .option('--all', 'with --transcript: everything, heartbeats too')
     .option('--strict', 'hold the protocol to the contract at every step (slow)')
+    .option(
+      '--spec <name>',
+      'judge this specification, too (repeat for more; see conclave specs)',
+      collect,
+      [],
+    )
     .option('--load <file>', 'a module with a protocol of your own')
     .option('--protocol <name>', 'campaign: which protocol')
     .option('--nodes <n>', 'campaign: how many nodes, or a range such as 3..7')
@@ -63,7 +77,7 @@ function manySeeds(flags: SimFlags): Promise<number> {
   const { protocol, nodes, seeds } = flags
   refuse(
     flags,
-    ['seed', 'trace', 'transcript', 'all', 'strict'],
+    ['seed', 'trace', 'transcript', 'all', 'strict', 'spec'],
     'belongs to a scenario file; a campaign runs many',
   )
   if (protocol === undefined || nodes === undefined || seeds === undefined) {
@@ -97,6 +111,11 @@ async function oneFile(file: string, flags: SimFlags): Promise<number> {
   )
   const report = runScenario(definition, scenario, {
     ...watching(definition),
+    ...(flags.spec === undefined || flags.spec.length === 0
+      ? {}
+      : {
+          specs: [...(watching(definition).specs ?? promisedSpecs(definition)), ...flags.spec.map(namedSpec)],
+        }),
     strict: flags.strict === true,
     ...(sinks.length === 0 ? {} : { record: (record) => sinks.forEach((sink) => sink.write(record)) }),
   })
@@ -104,6 +123,13 @@ async function oneFile(file: string, flags: SimFlags): Promise<number> {
   if (flags.json === true) printJson(report)
   else print(reportText(report))
   return report.specs.some(({ verdict }) => verdict === 'violated') ? EXIT.violated : EXIT.ok
+}
+
+function namedSpec(name: string): Spec {
+  const spec = specNamed(name)
+  if (spec !== null) return spec
+  const known = specs.map((each) => each.name).join(', ')
+  throw new UsageError(`--spec ${name}: unknown specification (known: ${known})`, '--spec')
 }
 
 export function readJson(file: string): unknown {

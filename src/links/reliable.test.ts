@@ -53,7 +53,7 @@ function heard(events: readonly PlainObject[], network: PlainObject, seed: numbe
   const words = records.flatMap((record) =>
     'effects' in record
       ? record.effects.flatMap((effect) =>
-          effect.type === 'output' ? [`${record.node}<${String(effect.event['text'] as string)}`] : [],
+          effect.type === 'output' ? [`${record.node}<${effect.event['text'] as string}`] : [],
         )
       : [],
   )

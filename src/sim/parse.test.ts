@@ -86,8 +86,22 @@ describe('an error names the field and its place', () => {
       'events[1].command.of: 8 is not one of the nodes',
     ],
     [event({ crash: 1 }), 'events[1].atMs: '],
-    [{ schedule: [{ node: 1, do: 'jump' }] }, 'schedule[0].do: '],
-    [{ schedule: [{ node: 1, do: 'deliver' }] }, 'schedule[0].from: '],
+    [{ untilMs: undefined as never, schedule: [{ node: 1, do: 'jump' }] }, 'schedule[0].do: '],
+    [{ untilMs: undefined as never, schedule: [{ node: 1, do: 'deliver' }] }, 'schedule[0].from: '],
+    [{ schedule: [{ node: 1, do: 'crash' }] }, 'untilMs: a schedule has no time'],
+    [
+      event({
+        atMs: 1,
+        partition: [
+          [1, 2],
+          [2, 3],
+        ],
+      }),
+      'events[1].partition: a node is in two blocks',
+    ],
+    [event({ atMs: 1, toString: 1 }), 'events[1]: no known event here'],
+    [{ initial: { leader: 3, members: [3, 3] } }, 'initial: a member is listed twice'],
+    [{ seed: -1 }, 'seed: '],
     [
       { schedule: [], events: [{ atMs: 1, crash: 1 }] },
       'schedule: a scenario has events or a schedule, not both',

@@ -178,6 +178,25 @@ describe('a pause', () => {
     ])
   })
 
+  it('keeps the order of a link to the last instant of it', () => {
+    const notes = [act(0, 2, note(1, 'first')), act(5, 2, note(1, 'second')), { atMs: 4, pause: 1, forMs: 6 }]
+    const got = gotten({ network: { delayMs: 5, fifo: true }, events: notes })
+    expect(brief(got)).toEqual([
+      [10, 1, 'first'],
+      [10, 1, 'second'],
+    ])
+  })
+
+  it('that stopped the clock ends with a crash: whoever recovers has a clock that runs', () => {
+    const crashed = [
+      { atMs: 10, suspend: 1, forMs: 800 },
+      { atMs: 20, crash: 1 },
+      { atMs: 30, recover: 1 },
+      act(40, 1, setTimer('t', 50_000)),
+    ]
+    expect(brief(gotten({ events: crashed }))).toEqual([[90, 1, 't']])
+  })
+
   it('holds commands back as well', () => {
     const told = [{ atMs: 5, pause: 1, forMs: 100 }, act(10, 1, note(2, 'told'))]
     expect(brief(gotten({ network: FIXED, events: told }))).toEqual([[110, 2, 'told']])

@@ -87,7 +87,7 @@ type Pending =
   | { readonly type: 'timer'; readonly timer: Timer; readonly entry: number }
   | { readonly type: 'command'; readonly node: SimNode; readonly command: Command }
   | { readonly type: 'event'; readonly event: ScenarioEvent }
-  | { readonly type: 'resume'; readonly node: SimNode }
+  | { readonly type: 'resume'; readonly node: SimNode; readonly isLast: boolean }
   | { readonly type: 'settle'; readonly disturbance: number }
 
 export class World {
@@ -215,7 +215,7 @@ export class World {
         this.#disturbed()
         break
       case 'resume':
-        this.#resume(pending.node)
+        this.#resume(pending.node, pending.isLast)
         break
       case 'settle':
         if (pending.disturbance === this.#disturbances) this.#settled()
@@ -475,12 +475,19 @@ export class World {
     if (clockToo) node.clock.stop(this.#now, until)
     if (until <= node.stalledUntil) return
     node.stalledUntil = until
-    this.#push(until, { type: 'resume', node })
+    this.#push(until, { type: 'resume', node, isLast: false })
   }
 
-  /** Timers that fell due meanwhile are in the queue already: as in a real process they come before the messages. */
-  #resume(node: SimNode): void {
-    if (node.stalledUntil > this.#now) return
+  /**
+   * As in a real process, timers that fell due meanwhile come before the messages; and messages that arrive at this
+   * very instant come after those that waited. So the backlog is let go when all that was due now has been seen.
+   */
+  #resume(node: SimNode, isLast: boolean): void {
+    if (node.stalledUntil === 0 || node.stalledUntil > this.#now) return
+    if (!isLast) {
+      this.#push(this.#now, { type: 'resume', node, isLast: true })
+      return
+    }
     node.stalledUntil = 0
     for (const waiting of node.backlog) this.#push(this.#now, waiting)
     node.backlog = []
