@@ -7,6 +7,7 @@ import { EXIT, UsageError } from './errors.ts'
 import { exploreCommand } from './explore.ts'
 import { protocolsCommand, specsCommand } from './lists.ts'
 import { narrate, printJson } from './output.ts'
+import { qosCommand } from './qos.ts'
 import { replayCommand } from './replay.ts'
 import { simCommand } from './sim.ts'
 
@@ -27,7 +28,14 @@ Examples:
   conclave sim --protocol bully --nodes 5 --seeds 1..1000
   conclave explore --protocol bully --nodes 3 --option repaired=false`,
     )
-  const commands = [simCommand(), exploreCommand(), replayCommand(), specsCommand(), protocolsCommand()]
+  const commands = [
+    simCommand(),
+    exploreCommand(),
+    replayCommand(),
+    qosCommand(),
+    specsCommand(),
+    protocolsCommand(),
+  ]
   for (const command of [root, ...commands]) {
     // Errors are reported below, all in the same way.
     command.exitOverride().configureOutput({ outputError: () => {} })

@@ -1,10 +1,10 @@
 /** `conclave replay`: a recorded trace through the same code again, told as a story, or compared with another. */
-import { readFileSync } from 'node:fs'
 import { Command } from 'commander'
-import { diffTraces, readTrace, replay, type Trace, transcriptLine } from '../trace/index.ts'
-import { EXIT, UsageError } from './errors.ts'
+import { diffTraces, replay, type Trace, transcriptLine } from '../trace/index.ts'
+import { EXIT } from './errors.ts'
 import { find, load } from './load.ts'
 import { count, print, printJson } from './output.ts'
+import { traceFile } from './trace-file.ts'
 
 type ReplayFlags = {
   readonly transcript?: true
@@ -40,8 +40,8 @@ Exit code 0 when all effects are identical (or the traces are), 1 when they diff
 }
 
 async function run(file: string, flags: ReplayFlags): Promise<number> {
-  const trace = read(file)
-  if (flags.diff !== undefined) return compare(trace, read(flags.diff), flags)
+  const trace = traceFile(file)
+  if (flags.diff !== undefined) return compare(trace, traceFile(flags.diff), flags)
   const { lookup } = await load(flags.load)
   const definition = find(lookup, trace.header.protocol)
   if (flags.transcript === true && flags.json !== true) {
@@ -73,17 +73,4 @@ function compare(left: Trace, right: Trace, flags: ReplayFlags): number {
     print(`  ${JSON.stringify(difference.right)}`)
   }
   return difference === null ? EXIT.ok : EXIT.failure
-}
-
-function read(file: string): Trace {
-  let text: string
-  try {
-    text = readFileSync(file, 'utf8')
-  } catch (error) {
-    const { code } = error as NodeJS.ErrnoException
-    throw new UsageError(
-      `${file}: ${code === 'ENOENT' ? 'there is no such file' : `cannot be read (${code})`}`,
-    )
-  }
-  return readTrace(text)
 }

@@ -1,6 +1,7 @@
 /** Many seeds: each one a scenario drawn from it, run, and judged. */
-import type { Definition } from '../core/index.ts'
+import { type Definition, type Micros, microsOf } from '../core/index.ts'
 import type { GoalCount, SpecVerdict } from '../specs/index.ts'
+import { addQos, EMPTY_QOS, type QosTally, QosWatch } from '../trace/index.ts'
 import type { RunOptions } from './options.ts'
 import { runScenario } from './run.ts'
 import type { Scenario } from './scenario.ts'
@@ -18,20 +19,24 @@ export type SeedViolation = {
 export type CampaignTally = {
   readonly seeds: number
   readonly steps: number
-  readonly virtualMs: number
+  /** Whole, so that the order of adding up does not show in the sum. */
+  readonly virtualMicros: Micros
   readonly violations: readonly SeedViolation[]
   readonly goals: readonly GoalCount[]
   /** How often each specification was judged; 0 means that the campaign says nothing about it. */
   readonly judged: { readonly [spec: string]: number }
+  /** How well failures were detected; null where nobody watches anybody. */
+  readonly qos: QosTally | null
 }
 
 export const EMPTY_TALLY: CampaignTally = {
   seeds: 0,
   steps: 0,
-  virtualMs: 0,
+  virtualMicros: 0,
   violations: [],
   goals: [],
   judged: {},
+  qos: null,
 }
 
 /** What is watched, where it is not what the protocol promises. */
@@ -44,15 +49,22 @@ export function runSeed(
   watching: Watching = {},
 ): CampaignTally {
   const scenario = draw(seed)
-  const report = runScenario(definition, scenario, watching)
+  const detectors = new QosWatch()
+  const report = runScenario(definition, scenario, {
+    ...watching,
+    observe: (seen) => detectors.observe(seen),
+  })
   const violated = report.specs.filter((spec) => spec.verdict === 'violated')
   return {
     seeds: 1,
     steps: report.steps,
-    virtualMs: scenario.untilMs,
+    virtualMicros: microsOf(scenario.untilMs),
     violations: violated.map(({ name, why }) => ({ seed, spec: name, why, shrunk: null })),
     goals: report.goals,
     judged: Object.fromEntries(report.specs.map((spec) => [spec.name, timesJudged(spec)])),
+    qos: detectors
+      .finish(microsOf(report.endedAtMs))
+      .reduce<QosTally | null>((sum, { tally }) => addQos(sum ?? EMPTY_QOS, tally), null),
   }
 }
 
@@ -79,12 +91,13 @@ export function addTallies(a: CampaignTally, b: CampaignTally): CampaignTally {
   return {
     seeds: a.seeds + b.seeds,
     steps: a.steps + b.steps,
-    virtualMs: a.virtualMs + b.virtualMs,
+    virtualMicros: a.virtualMicros + b.virtualMicros,
     violations: [...a.violations, ...b.violations].sort((x, y) => x.seed - y.seed),
     goals: names.map((name) => {
       const count = countIn(a.goals, name) + countIn(b.goals, name)
       return { name, reached: count > 0, count }
     }),
     judged,
+    qos: a.qos === null || b.qos === null ? (a.qos ?? b.qos) : addQos(a.qos, b.qos),
   }
 }
