@@ -47,8 +47,7 @@ export function bertier({
   }
 
   return {
-    isFinal: false,
-    begin: () => ({ estimate: null, trustedUntil: Number.POSITIVE_INFINITY }),
+    begin: (known) => ({ estimate: known, trustedUntil: Number.POSITIVE_INFINITY }),
     arrival(known, seq, now) {
       if (known === null || seq < known.arrivals.seq) {
         return judge({ arrivals: firstArrival(every, seq, now), delay: 0, variation: 0 })

@@ -13,7 +13,7 @@ export function capped<E extends Plain>(inner: Estimator<E>, longestSilence: Mic
   })
   return {
     ...inner,
-    begin: (now) => cap(inner.begin(now), now),
+    begin: (known, now) => cap(inner.begin(known, now), now),
     arrival: (estimate, seq, now) => cap(inner.arrival(estimate, seq, now), now),
   }
 }

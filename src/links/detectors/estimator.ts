@@ -18,10 +18,11 @@ export type Judgement<E extends Plain> = {
 }
 
 export type Estimator<E extends Plain = Plain> = {
-  /** Whether a suspicion is a verdict: no later heartbeat of the same watch takes it back. */
-  readonly isFinal: boolean
-  /** The watch begins; nothing has been heard yet. */
-  begin(now: Micros): Judgement<E>
+  /**
+   * A watch begins. `known` is what was learnt of the same peer before it was suspected and the protocol decided to
+   * follow it all the same; otherwise null.
+   */
+  begin(known: E | null, now: Micros): Judgement<E>
   arrival(estimate: E, seq: number, now: Micros): Judgement<E>
   shift(estimate: E, by: Micros): E
 }

@@ -10,5 +10,9 @@ import type { Estimator } from './estimator.ts'
 
 export function fixedTimeout(suspectAfter: Micros): Estimator<null> {
   const judge = (now: Micros) => ({ estimate: null, trustedUntil: now + suspectAfter })
-  return { isFinal: false, begin: judge, arrival: (_estimate, _seq, now) => judge(now), shift: () => null }
+  return {
+    begin: (_known, now) => judge(now),
+    arrival: (_estimate, _seq, now) => judge(now),
+    shift: () => null,
+  }
 }

@@ -78,7 +78,7 @@ export function leaderWatch<E extends Plain>(
     const state = estimate === before.estimate ? before : { ...before, estimate }
     const silence = setTimer(SILENCE, Math.max(trustedUntil, now))
     if (!state.suspected.includes(leader)) return { state, effects: [silence], inputs: NOTHING }
-    if (estimator.isFinal || trustedUntil <= now) return { state, effects: NOTHING, inputs: [up(leader)] }
+    if (trustedUntil <= now) return { state, effects: NOTHING, inputs: [up(leader)] }
     return {
       state: { ...state, suspected: withoutId(state.suspected, leader) },
       effects: [transition('trust', leader), silence],
@@ -105,13 +105,13 @@ export function leaderWatch<E extends Plain>(
   function follow(state: State, leader: NodeId, now: Micros): LayerStep<State> {
     const isSame = leader === state.leader
     if (isSame && !state.suspected.includes(leader)) return { state, effects: NOTHING, inputs: NOTHING }
-    const begun = estimator.begin(now)
+    // After a mistake about the same leader, what was learnt of its heartbeats still holds.
+    const begun = estimator.begin(isSame ? state.estimate : null, now)
     return {
       state: {
         leadsSince: state.leadsSince,
         leader,
-        // The same leader after a mistake: what was learnt of its heartbeats still holds.
-        estimate: isSame ? state.estimate : begun.estimate,
+        estimate: begun.estimate,
         suspected: withoutId(state.suspected, leader),
       },
       effects: [

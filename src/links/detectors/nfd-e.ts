@@ -43,8 +43,7 @@ export function nfdE({ heartbeatEvery: every, window, alpha }: NfdE): Estimator<
   }
 
   return {
-    isFinal: false,
-    begin: () => ({ estimate: null, trustedUntil: Number.POSITIVE_INFINITY }),
+    begin: (known) => ({ estimate: known, trustedUntil: Number.POSITIVE_INFINITY }),
     arrival(known, seq, now) {
       if (known === null || seq < known.seq) return judge(firstArrival(every, seq, now))
       if (seq === known.seq) return judge(known)

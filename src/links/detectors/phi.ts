@@ -46,8 +46,7 @@ export function phi({
   }
 
   return {
-    isFinal: false,
-    begin: () => ({ estimate: null, trustedUntil: Number.POSITIVE_INFINITY }),
+    begin: (known) => ({ estimate: known, trustedUntil: Number.POSITIVE_INFINITY }),
     arrival(known, seq, now) {
       if (known === null || seq < known.seq) return judge({ seq, last: now, intervals: [] })
       if (seq === known.seq) return judge(known)

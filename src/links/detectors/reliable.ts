@@ -6,10 +6,10 @@
  *   until the first:                               (1+rho)(eta/(1-rho) + Dmax + 2s)
  *   a crash is detected within                     Dmax + s + tau/(1-rho)
  *
- * `failed` is final: no heartbeat takes it back. It is sound only while *all* bounds hold, no heartbeat is lost and
- * an identity is not used again; a sender that starts anew counts as another one, and so does a peer that the
- * protocol follows once more. A trace in which a verdict is followed by `trust` of the same incarnation is one in
- * which a bound was broken.
+ * `failed` is final for that incarnation: no later heartbeat of the same sequence takes it back, only a sender that
+ * starts anew. It is sound only while *all* bounds hold and no heartbeat is lost. When they did not hold, the protocol
+ * may follow the peer all the same (it is told of the heartbeats), and then it is watched again: a trace in which
+ * `suspect` is followed by `trust` of the same incarnation is one in which a bound was broken.
  */
 import type { Micros } from '../../core/index.ts'
 import type { Estimator } from './estimator.ts'
@@ -42,12 +42,23 @@ export function reliableTimes(bounds: SynchronousBounds): ReliableTimes {
   }
 }
 
-export function reliable(bounds: SynchronousBounds): Estimator<null> {
+export type ReliableEstimate = {
+  /** The highest number heard, or null before the first. */
+  readonly seq: number | null
+  /** The peer has failed if nothing is heard by then, and has failed for good. */
+  readonly deadline: Micros
+}
+
+export function reliable(bounds: SynchronousBounds): Estimator<ReliableEstimate> {
   const { between, first } = reliableTimes(bounds)
+  const judge = (estimate: ReliableEstimate) => ({ estimate, trustedUntil: estimate.deadline })
   return {
-    isFinal: true,
-    begin: (now) => ({ estimate: null, trustedUntil: now + first }),
-    arrival: (_estimate, _seq, now) => ({ estimate: null, trustedUntil: now + between }),
-    shift: () => null,
+    begin: (_known, now) => judge({ seq: null, deadline: now + first }),
+    arrival(known, seq, now) {
+      if (known.seq !== null && seq < known.seq) return judge({ seq, deadline: now + between })
+      if (seq === known.seq) return judge(known)
+      return judge({ seq, deadline: now > known.deadline ? known.deadline : now + between })
+    },
+    shift: ({ seq, deadline }, by) => ({ seq, deadline: deadline + by }),
   }
 }
