@@ -72,12 +72,12 @@ describe('an error names the field and its place', () => {
     [{ options: { phiThreshold: 0.5 } }, 'options.phiThreshold: '],
     [
       { options: { detector: 'fixed', suspectAfterMs: 40 } },
-      'options.suspectAfterMs: 40 is too small: it must be at least 50, or every pause',
+      'options.suspectAfterMs: 40 is too small: it must be at least 50 (heartbeatMs), or every pause',
     ],
     [
       { options: { alphaMs: 460 } },
-      'options.longestSilenceMs: 500 is too small: it must be at least 510, or it cuts off every estimate: ' +
-        'heartbeatMs + alphaMs is 50 + 460',
+      'options.longestSilenceMs: 500 is too small: it must be at least 510 ' +
+        '(heartbeatMs + alphaMs, 50 + 460), or it cuts off every estimate',
     ],
     [
       { options: { detector: 'bertier', marginFloorMs: 500 } },
@@ -89,7 +89,7 @@ describe('an error names the field and its place', () => {
     ],
     [
       { options: { detector: 'reliable', minDelayMs: 5, maxDelayMs: 2 } },
-      'options.maxDelayMs: 2 is too small: it must be at least 5, ',
+      'options.maxDelayMs: 2 is too small: it must be at least 5 (minDelayMs), or',
     ],
     [{ options: { detector: 'reliable', minDelayMs: -1 } }, 'options.minDelayMs: '],
     [{ seed: 1.5 }, 'seed: '],

@@ -59,50 +59,43 @@ const schema = z.object(detectorOptions())
 export type DetectorOptions = z.infer<typeof schema>
 type Kind = Exclude<DetectorOptions['detector'], 'none'>
 
-/** What must hold between options: a field, the least it may be, and why. */
-type Demand = { readonly field: keyof DetectorOptions; readonly least: number; readonly why: string }
+/** What must hold between options: the least that a field may be, where that comes from, and what else would happen. */
+type Demand = {
+  readonly field: keyof DetectorOptions
+  readonly least: number
+  readonly from: string
+  readonly orElse: string
+}
 
-function demandsOf(options: DetectorOptions): readonly Demand[] {
-  const { heartbeatMs } = options
-  const silence = (least: number, why: string): readonly Demand[] => [
-    { field: 'longestSilenceMs', least, why: `or it cuts off every estimate: ${why}` },
-  ]
+function demandOf(options: DetectorOptions): Demand | null {
+  const { heartbeatMs, alphaMs, marginFloorMs, pauseMs, sigmaFloorMs } = options
+  const silence = (least: number, from: string): Demand => {
+    return { field: 'longestSilenceMs', least, from, orElse: 'it cuts off every estimate' }
+  }
   switch (options.detector) {
     case 'none':
-      return []
-    case 'fixed':
-      return [
-        {
-          field: 'suspectAfterMs',
-          least: heartbeatMs,
-          why: `or every pause between heartbeats is a failure: heartbeatMs is ${heartbeatMs}`,
-        },
-      ]
+      return null
+    case 'fixed': {
+      const orElse = 'every pause between heartbeats is a failure'
+      return { field: 'suspectAfterMs', least: heartbeatMs, from: 'heartbeatMs', orElse }
+    }
     case 'nfd-e':
-      return silence(
-        heartbeatMs + options.alphaMs,
-        `heartbeatMs + alphaMs is ${heartbeatMs} + ${options.alphaMs}`,
-      )
-    case 'bertier':
-      return silence(
-        heartbeatMs + options.marginFloorMs,
-        `heartbeatMs + marginFloorMs is ${heartbeatMs} + ${options.marginFloorMs}`,
-      )
+      return silence(heartbeatMs + alphaMs, `heartbeatMs + alphaMs, ${heartbeatMs} + ${alphaMs}`)
+    case 'bertier': {
+      const from = `heartbeatMs + marginFloorMs, ${heartbeatMs} + ${marginFloorMs}`
+      return silence(heartbeatMs + marginFloorMs, from)
+    }
     case 'phi': {
       const deviations = normalTailAt(options.phiThreshold)
       return silence(
-        heartbeatMs + options.pauseMs + upToMicros(deviations * options.sigmaFloorMs),
-        `heartbeatMs + pauseMs + ${deviations} deviations of sigmaFloorMs is ${heartbeatMs} + ${options.pauseMs} + ${deviations} * ${options.sigmaFloorMs}`,
+        upToMicros(heartbeatMs + pauseMs + deviations * sigmaFloorMs),
+        `heartbeatMs + pauseMs + ${deviations} sigmaFloorMs, ${heartbeatMs} + ${pauseMs} + ${deviations} * ${sigmaFloorMs}`,
       )
     }
-    case 'reliable':
-      return [
-        {
-          field: 'maxDelayMs',
-          least: options.minDelayMs,
-          why: `no delay is above the longest and below the shortest: minDelayMs is ${options.minDelayMs}`,
-        },
-      ]
+    case 'reliable': {
+      const orElse = 'no message could ever arrive'
+      return { field: 'maxDelayMs', least: options.minDelayMs, from: 'minDelayMs', orElse }
+    }
     default:
       return options.detector satisfies never
   }
@@ -110,11 +103,11 @@ function demandsOf(options: DetectorOptions): readonly Demand[] {
 
 /** For `superRefine`: refuses options that contradict each other, with the bound and both sides of it. */
 export function checkDetector(options: DetectorOptions, context: z.RefinementCtx): void {
-  for (const { field, least, why } of demandsOf(options)) {
-    if ((options[field] as number) >= least) continue
-    const message = `${options[field]} is too small: it must be at least ${least}, ${why}`
-    context.addIssue({ code: 'custom', path: [field], message })
-  }
+  const demand = demandOf(options)
+  if (demand === null || Number(options[demand.field]) >= demand.least) return
+  const { field, least, from, orElse } = demand
+  const message = `${options[field]} is too small: it must be at least ${least} (${from}), or ${orElse}`
+  context.addIssue({ code: 'custom', path: [field], message })
 }
 
 /** The layer that watches the leader, or null for `none`. */
