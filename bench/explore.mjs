@@ -1,42 +1,53 @@
-// Explorer: states a second and bytes a state, exact, on bully with three nodes.
+// Explorer: states a second and bytes a state, exact, on three nodes.
 import { explore } from '../dist/explore/index.js'
 import { protocolNamed } from '../dist/protocols/index.js'
 import { checkedOptions } from '../dist/sim/index.js'
 
-const bully = protocolNamed('bully')
 const NODES = [1, 2, 3]
 
-function measure(maxStates, timers, budget) {
+/** Worlds that do not end before they have as many states as are asked for. */
+const WORLDS = {
+  bully: { from: 'settled', order: 'fifo', budget: { crashes: 1, recoveries: 1, flips: 0 } },
+  ring: { from: 'boot', order: 'any', budget: { crashes: 3, recoveries: 3, flips: 6 } },
+  'bully-gm': { from: 'settled', order: 'fifo', budget: { crashes: 1, recoveries: 1, flips: 0 } },
+  invitation: { from: 'boot', order: 'any', budget: { crashes: 1, recoveries: 1, flips: 0 } },
+}
+
+function measure(protocol, maxStates) {
+  const definition = protocolNamed(protocol)
   return explore(
     {
-      definition: bully,
+      definition,
       nodes: NODES,
-      options: checkedOptions(bully, NODES, { detector: 'none' }),
-      budget: { flips: 0, ...budget },
-      from: 'settled',
-      order: 'fifo',
-      timers,
+      options: checkedOptions(definition, NODES, definition.exploration.options),
+      timers: 'any',
+      ...WORLDS[protocol],
       depth: Number.MAX_SAFE_INTEGER,
       maxStates,
       memoryMB: 4000,
       progress: false,
+      ...(protocol === 'bully' ? {} : { specs: [] }),
     },
     { seconds: () => performance.now() / 1000, goOn: () => true },
   )
 }
 
 export const exploreBenches = [
-  ['explore', '1000000'],
-  ['explore', '5000000'],
+  ['explore', 'bully', '1000000'],
+  ['explore', 'bully', '5000000'],
+  ['explore', 'ring', '1000000'],
+  ['explore', 'bully-gm', '1000000'],
+  ['explore', 'invitation', '1000000'],
 ]
 
-export function benchExplore(maxStates) {
-  const runs = [1, 2, 3].map(() => measure(maxStates, 'any', { crashes: 1, recoveries: 1 }))
+export function benchExplore(protocol, maxStates) {
+  const runs = [1, 2, 3].map(() => measure(protocol, maxStates))
   const best = runs.reduce((a, b) => (a.statesPerSecond > b.statesPerSecond ? a : b))
   const rate = (best.statesPerSecond / 1e6).toFixed(2)
   const memory = Math.round(process.memoryUsage().rss / 1e6)
+  const goal = protocol === 'bully' ? '  (target 1 M, 40 bytes, 1000 MB)' : ''
   console.log(
-    `explorer   ${maxStates / 1e6} M states: ${rate} M states/s, ${best.bytesPerState.toFixed(1)} bytes a state, ` +
-      `reuse ${Math.round(best.reuse)}, process ${memory} MB  (target 1 M, 40 bytes, 1000 MB)`,
+    `explorer   ${protocol.padEnd(10)} ${(best.states / 1e6).toFixed(2)} M states: ${rate} M states/s, ` +
+      `${best.bytesPerState.toFixed(1)} bytes a state, reuse ${Math.round(best.reuse)}, process ${memory} MB${goal}`,
   )
 }

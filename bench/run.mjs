@@ -8,7 +8,7 @@ import { benchSim, simBenches } from './sim.mjs'
 
 const [room, ...words] = process.argv.slice(2)
 if (room === 'sim' && words.length === 2) benchSim(words[0], Number(words[1]))
-else if (room === 'explore' && words.length === 1) benchExplore(Number(words[0]))
+else if (room === 'explore' && words.length === 2) benchExplore(words[0], Number(words[1]))
 else {
   printBaseline()
   for (const bench of [...simBenches, ...exploreBenches]) {

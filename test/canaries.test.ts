@@ -40,7 +40,7 @@ describe('bully to the letter is not safe', () => {
   })
 
   it('says a campaign, and the shrunk scenario still violates', () => {
-    const settings = { nodes: [3, 3] as const, options: { repaired: false }, faults: ['crash'] as const }
+    const settings = { nodes: [3, 5] as const, options: { repaired: false }, faults: ['crash'] as const }
     const draw = scenarioDrawer(bullyDefinition, settings)
     const seeds = Array.from({ length: 400 }, (_, index) => index + 1)
     const seed = seeds.find((each) => runSeed(bullyDefinition, draw, each).violations.length > 0)

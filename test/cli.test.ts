@@ -166,6 +166,30 @@ describe('conclave explore', () => {
   })
 })
 
+describe('conclave qos', () => {
+  it('measures the detectors of a trace, and says when there are none', () => {
+    const trace = join(folder, 'qos.trace')
+    const crash = { ...QUIET, events: [{ atMs: 1000, crash: 3 }] }
+    expect(conclave('sim', file('qos.json', crash), '--trace', trace).status).toBe(0)
+    const { status, stdout, stderr } = conclave('qos', trace, '--json')
+    expect([status, stderr]).toEqual([0, ''])
+    const { qos } = JSON.parse(stdout)
+    expect(qos.all).toMatchObject({ mistakes: 0, queryAccuracy: 1, detection: { samples: 2 } })
+    expect(qos.pairs[0]).toMatchObject({ monitor: 1, peer: 2 })
+    expect(conclave('qos', trace).stdout).toMatch(/detection time T_D +2 +0/)
+    const blind = { ...QUIET, options: { detector: 'none' } }
+    expect(conclave('sim', file('blind.json', blind), '--trace', trace).status).toBe(0)
+    expect(conclave('qos', trace, '--json').stdout).toBe('{"qos":null}\n')
+    expect(conclave('qos', trace)).toMatchObject({ status: 0, stdout: '' })
+  })
+
+  it('is part of a campaign where there is a detector', () => {
+    const words = 'sim --protocol bully --nodes 3 --seeds 1..30 --json'.split(' ')
+    expect(JSON.parse(conclave(...words).stdout).qos.detection.samples).toBeGreaterThan(0)
+    expect(JSON.parse(conclave(...words, '--option', 'detector=none').stdout)).not.toHaveProperty('qos')
+  })
+})
+
 describe('conclave specs, protocols and help', () => {
   it('list what there is', () => {
     expect(
@@ -180,7 +204,7 @@ describe('conclave specs, protocols and help', () => {
 
   it('explain every command with an example', () => {
     expect(conclave('--help')).toMatchObject({ status: 0 })
-    for (const command of ['sim', 'explore', 'replay', 'specs', 'protocols']) {
+    for (const command of ['sim', 'explore', 'replay', 'qos', 'specs', 'protocols']) {
       const { status, stdout } = conclave(command, '--help')
       expect(status).toBe(0)
       expect(stdout).toMatch(/Examples?:/)
@@ -245,6 +269,8 @@ describe('bad input gives one line, exit code 2 and nothing else', () => {
     ['an unknown command', ['elect'], "unknown command 'elect'"],
     ['a bad trace', ['replay', file('b13', 'no')], 'line 1 is not JSON'],
     ['a missing trace', ['replay', join(folder, 'nowhere')], 'there is no such file'],
+    ['a bad trace to measure', ['qos', file('b16', '{}')], 'line 1: trace'],
+    ['a missing trace to measure', ['qos', join(folder, 'nowhere')], 'there is no such file'],
     ['a module that is none', ['sim', file('b14', QUIET), '--load', join(folder, 'x.mjs')], '--load'],
     [
       'a trace that cannot be written',

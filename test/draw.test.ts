@@ -225,7 +225,7 @@ describe('conclave draw', () => {
   })
 
   it('draws a part, with everything in it, under a title of its own', () => {
-    const part = ['--from', '1000', '--to', '1151.5', '--all', '--title', 'Failover & more']
+    const part = ['--from', '1000', '--to', '1153', '--all', '--title', 'Failover & more']
     const { status, stdout } = conclave('draw', trace, ...part)
     expect(status).toBe(0)
     expect(stdout).toContain('<title id="title">Failover &amp; more</title>')

@@ -12,10 +12,12 @@ import {
   scenarioDrawer,
   shrinkViolation,
 } from '../sim/index.ts'
+import { qosReport } from '../trace/index.ts'
 import { EXIT } from './errors.ts'
 import { find, load } from './load.ts'
 import { count, narrate, paint, plural, print, printJson, table, timesText } from './output.ts'
 import { progressOf } from './progress.ts'
+import { qosText } from './qos-text.ts'
 import { faults, options, range, wholeNumber } from './values.ts'
 
 export type CampaignFlags = {
@@ -73,10 +75,11 @@ export async function campaign(flags: CampaignFlags): Promise<number> {
     protocol: flags.protocol,
     seeds: tally.seeds,
     steps: tally.steps,
-    virtualHours: tally.virtualMicros / 3_600_000_000,
+    virtualHours: virtualHours(tally),
     violations,
     goals: tally.goals,
     vacuous,
+    ...(tally.qos === null ? {} : { qos: qosReport(tally.qos) }),
   }
   if (flags.json === true) printJson(report)
   else print(campaignText(tally, violations, seconds))
@@ -139,7 +142,7 @@ function shellWord(text: string): string {
 type Replayable = SeedViolation & { readonly replay: string }
 
 function campaignText(tally: CampaignTally, violations: readonly Replayable[], seconds: number): string {
-  const hours = (tally.virtualMicros / 3_600_000_000).toFixed(2)
+  const hours = virtualHours(tally).toFixed(2)
   const rate = count(tally.steps / seconds)
   return [
     `${count(tally.seeds)} seeds, ${count(tally.steps)} steps, ${hours} virtual hours (${rate} steps/s)`,
@@ -148,6 +151,7 @@ function campaignText(tally: CampaignTally, violations: readonly Replayable[], s
     table(
       Object.entries(tally.judged).map(([spec, times]) => [`spec ${spec}`, `judged ${timesText(times)}`]),
     ),
+    ...(tally.qos === null ? [] : ['', qosText(qosReport(tally.qos))]),
     '',
     violations.length === 0
       ? paint('green', 'no violation')
@@ -161,6 +165,10 @@ function campaignText(tally: CampaignTally, violations: readonly Replayable[], s
         ...(shrunk === null ? [] : [`  shrunk: ${shrunkText(shrunk)}`]),
       ]),
   ].join('\n')
+}
+
+function virtualHours({ virtualMicros }: CampaignTally): number {
+  return virtualMicros / 3_600_000_000
 }
 
 /** The scenario as one line that can be saved to a file and run. */

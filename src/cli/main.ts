@@ -8,6 +8,7 @@ import { EXIT, UsageError } from './errors.ts'
 import { exploreCommand } from './explore.ts'
 import { protocolsCommand, specsCommand } from './lists.ts'
 import { narrate, printJson } from './output.ts'
+import { qosCommand } from './qos.ts'
 import { replayCommand } from './replay.ts'
 import { simCommand } from './sim.ts'
 
@@ -33,6 +34,7 @@ Examples:
     exploreCommand(),
     replayCommand(),
     drawCommand(),
+    qosCommand(),
     specsCommand(),
     protocolsCommand(),
   ]

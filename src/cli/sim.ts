@@ -10,7 +10,7 @@ import {
   type Scenario,
   traceHeader,
 } from '../sim/index.ts'
-import { type Spec, type SpecVerdict, specNamed, specs } from '../specs/index.ts'
+import { specs as allSpecs, type Spec, type SpecVerdict, specNamed } from '../specs/index.ts'
 import { type TraceRecord, traceLine, transcriptLine } from '../trace/index.ts'
 import { type CampaignFlags, campaign } from './campaign.ts'
 import { EXIT, UsageError } from './errors.ts'
@@ -128,7 +128,7 @@ async function oneFile(file: string, flags: SimFlags): Promise<number> {
 function namedSpec(name: string): Spec {
   const spec = specNamed(name)
   if (spec !== null) return spec
-  const known = specs.map((each) => each.name).join(', ')
+  const known = allSpecs.map((each) => each.name).join(', ')
   throw new UsageError(`--spec ${name}: unknown specification (known: ${known})`, '--spec')
 }
 

@@ -18,6 +18,18 @@ describe('plain data', () => {
     expect(hashPlain([1, 2])).not.toBe(hashPlain([2, 1]))
   })
 
+  it('is equal exactly when its canonical text is', () => {
+    fc.assert(
+      fc.property(plain, plain, (a, b) => {
+        expect(equalPlain(a, b)).toBe(canonical(a) === canonical(b))
+        expect(equalPlain(a, JSON.parse(canonical(a)) as Plain)).toBe(true)
+      }),
+    )
+    expect(equalPlain({ a: 1 }, { a: 1, b: 2 })).toBe(false)
+    expect(equalPlain({ a: 1, b: 2 }, { a: 1 })).toBe(false)
+    expect(equalPlain([], {})).toBe(false)
+  })
+
   it('reads back from its canonical text', () => {
     fc.assert(
       fc.property(plain, (value) => {

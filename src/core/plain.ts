@@ -53,8 +53,26 @@ export function isList(value: Plain): value is readonly Plain[] {
   return Array.isArray(value)
 }
 
+/** Whether two values are equal, whatever the order of their fields. */
 export function equalPlain(a: Plain, b: Plain): boolean {
-  return a === b || canonical(a) === canonical(b)
+  if (a === b) return true
+  if (a === null || b === null || typeof a !== 'object' || typeof b !== 'object') return false
+  if (isList(a)) {
+    if (!isList(b) || a.length !== b.length) return false
+    for (let index = 0; index < a.length; index++) {
+      if (!equalPlain(a[index] as Plain, b[index] as Plain)) return false
+    }
+    return true
+  }
+  if (isList(b)) return false
+  let fields = 0
+  for (const field in a) {
+    const other = b[field]
+    if (other === undefined || !equalPlain(a[field] as Plain, other)) return false
+    fields += 1
+  }
+  for (const _field in b) fields -= 1
+  return fields === 0
 }
 
 /** A 32-bit hash of the canonical text (FNV-1a): for short names of things, never for identity. */

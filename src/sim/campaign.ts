@@ -1,6 +1,7 @@
 /** Many seeds: each one a scenario drawn from it, run, and judged. */
 import { type Definition, type Micros, microsOf } from '../core/index.ts'
 import type { GoalCount, SpecVerdict } from '../specs/index.ts'
+import { addQos, EMPTY_QOS, type QosTally, QosWatch } from '../trace/index.ts'
 import type { RunOptions } from './options.ts'
 import { runScenario } from './run.ts'
 import type { Scenario } from './scenario.ts'
@@ -18,11 +19,14 @@ export type SeedViolation = {
 export type CampaignTally = {
   readonly seeds: number
   readonly steps: number
+  /** Whole, so that the order of adding up does not show in the sum. */
   readonly virtualMicros: Micros
   readonly violations: readonly SeedViolation[]
   readonly goals: readonly GoalCount[]
   /** How often each specification was judged; 0 means that the campaign says nothing about it. */
   readonly judged: { readonly [spec: string]: number }
+  /** How well failures were detected; null where nobody watches anybody. */
+  readonly qos: QosTally | null
 }
 
 export const EMPTY_TALLY: CampaignTally = {
@@ -32,6 +36,7 @@ export const EMPTY_TALLY: CampaignTally = {
   violations: [],
   goals: [],
   judged: {},
+  qos: null,
 }
 
 /** What is watched, where it is not what the protocol promises. */
@@ -44,7 +49,10 @@ export function runSeed(
   watching: Watching = {},
 ): CampaignTally {
   const scenario = draw(seed)
-  const report = attempt(() => runScenario(definition, scenario, watching))
+  const detectors = new QosWatch()
+  const report = attempt(() =>
+    runScenario(definition, scenario, { ...watching, observe: (seen) => detectors.observe(seen) }),
+  )
   if (report instanceof Error) {
     const why = `${report.name}: ${report.message}`
     return { ...EMPTY_TALLY, seeds: 1, violations: [{ seed, spec: NO_ERROR, why, shrunk: null }] }
@@ -57,6 +65,9 @@ export function runSeed(
     violations: violated.map(({ name, why }) => ({ seed, spec: name, why, shrunk: null })),
     goals: report.goals,
     judged: Object.fromEntries(report.specs.map((spec) => [spec.name, timesJudged(spec)])),
+    qos: detectors
+      .finish(microsOf(report.endedAtMs))
+      .reduce<QosTally | null>((sum, { tally }) => addQos(sum ?? EMPTY_QOS, tally), null),
   }
 }
 
@@ -99,5 +110,6 @@ export function addTallies(a: CampaignTally, b: CampaignTally): CampaignTally {
       return { name, reached: count > 0, count }
     }),
     judged,
+    qos: a.qos === null || b.qos === null ? (a.qos ?? b.qos) : addQos(a.qos, b.qos),
   }
 }

@@ -1,12 +1,14 @@
 /** How a run is watched. */
 import { type Definition, present } from '../core/index.ts'
 import { type Goal, goalNamed, type Spec, specNamed } from '../specs/index.ts'
-import type { TraceRecord } from '../trace/index.ts'
+import type { Observation, TraceRecord } from '../trace/index.ts'
 
 export type RunOptions = {
   /** Instead of those that the protocol promises. */
   readonly specs?: readonly Spec[]
   readonly goals?: readonly Goal[]
+  /** Told all that can be seen from outside, as it happens. */
+  readonly observe?: (seen: Observation) => void
   readonly record?: (record: TraceRecord) => void
   /** Holds the protocol to the contract at every step. Slow. */
   readonly strict?: boolean

@@ -35,6 +35,7 @@ function runTimed(definition: Definition, scenario: Scenario, options: RunOption
       observe(seen) {
         watch.observe(seen)
         leaderships.observe(seen)
+        options.observe?.(seen)
       },
       record: options.record ?? null,
     },

@@ -36,6 +36,7 @@ export function runSchedule(
       const timed = { ...observation, at }
       watch.observe(timed)
       leaderships.observe(timed)
+      options.observe?.(timed)
     }
   }
 

@@ -60,6 +60,9 @@ function deeds(effects: readonly Effect[], view: View | null, kinds: readonly st
   const parts: { readonly text: string; readonly to: NodeId[] }[] = []
   for (const effect of effects) {
     if (effect.type === 'persist') parts.push({ text: 'persists', to: [] })
+    if (effect.type === 'output' && effect.event.type === 'suspect') {
+      parts.push({ text: `suspects ${JSON.stringify(effect.event['peer'])}`, to: [] })
+    }
     if (effect.type !== 'send' || (kinds !== null && !kinds.includes(effect.body.kind))) continue
     const text = messageText(effect.body)
     const last = parts.at(-1)

@@ -9,12 +9,12 @@ import {
   type Stimulus,
   stack,
 } from '../../core/index.ts'
-import { fixedTimeoutDetector, HEARTBEAT } from '../../links/index.ts'
+import { checkDetector, detectorLayer, detectorOptions, HEARTBEAT, noticedWithin } from '../../links/index.ts'
 import { bully } from './bully.ts'
 import type { BullyState } from './state.ts'
 
 function options() {
-  return z.strictObject({
+  const fields = z.strictObject({
     answerTimeoutMs: millisecondsOr(200, 'T: how long to wait for an answer; at least two delays'),
     coordinatorTimeoutMs: millisecondsOr(
       500,
@@ -24,13 +24,9 @@ function options() {
       .boolean()
       .default(true)
       .describe('with the rules that the lecture lacks; false: to the letter'),
-    detector: z
-      .enum(['none', 'fixed'])
-      .default('fixed')
-      .describe('none: only `detect` commands; fixed: heartbeats and a plain timeout'),
-    heartbeatMs: millisecondsOr(50, 'detector `fixed`: time between heartbeats'),
-    suspectAfterMs: millisecondsOr(200, 'detector `fixed`: silence after which a process is suspected'),
+    ...detectorOptions(),
   })
+  return fields.superRefine(checkDetector)
 }
 
 type Options = z.infer<ReturnType<typeof options>>
@@ -50,7 +46,7 @@ export const bullyDefinition = define({
   title: 'the highest process that is left bullies the others into following it',
   source: 'Franke, Distributed Systems, lecture 11 (Edinburgh 2006); after Garcia-Molina 1982',
   kinds: ['election', 'answer', 'coordinator'],
-  linkKinds: [HEARTBEAT.kind],
+  linkKinds: [HEARTBEAT],
   prefers: 'highest',
   order: 'fifo',
   options,
@@ -63,19 +59,14 @@ export const bullyDefinition = define({
       coordinatorTimeout: microsOf(chosen.coordinatorTimeoutMs),
       repaired: chosen.repaired,
     })
-    if (chosen.detector === 'none') return protocol
-    const timing = {
-      heartbeatEvery: microsOf(chosen.heartbeatMs),
-      suspectAfter: microsOf(chosen.suspectAfterMs),
-    }
-    return stack(fixedTimeoutDetector(identity, timing), protocol)
+    const layer = detectorLayer(identity, chosen)
+    return layer === null ? protocol : stack(layer, protocol)
   },
   stimuli,
   settlesWithin(chosen, maxDelay) {
     // A crash is noticed, an election runs, and its winner may die unnoticed once more before it announces.
-    const noticed = chosen.detector === 'none' ? 0 : microsOf(chosen.heartbeatMs + chosen.suspectAfterMs)
     const election = microsOf(chosen.answerTimeoutMs + chosen.coordinatorTimeoutMs) + 4 * maxDelay
-    return noticed + 2 * election
+    return noticedWithin(chosen, maxDelay) + 2 * election
   },
   exploration: {
     from: 'settled',
@@ -90,6 +81,11 @@ export const bullyDefinition = define({
     faults: ['crash', 'pause', 'suspend', 'partition', 'cut', 'cutOneWay'],
     delayMs: [0.2, 20],
     driftPpm: 100,
-    options: { answerTimeoutMs: [100, 200], coordinatorTimeoutMs: [300, 500], suspectAfterMs: [150, 300] },
+    options: {
+      answerTimeoutMs: [100, 200],
+      coordinatorTimeoutMs: [300, 500],
+      suspectAfterMs: [150, 300],
+      alphaMs: [100, 150],
+    },
   },
 })

@@ -1,0 +1,42 @@
+/** The quality of service of failure detectors, for a person to read. */
+import type { DurationReport, QosReport, TraceQos } from '../trace/index.ts'
+import { count, plural, table } from './output.ts'
+
+export function qosText(qos: QosReport): string {
+  const accuracy = qos.queryAccuracy === null ? '-' : qos.queryAccuracy.toFixed(6)
+  const rate = qos.mistakesPerHour === null ? '-' : count(qos.mistakesPerHour)
+  return [
+    table([
+      ['failure detection', 'samples', 'censored', 'mean ms', 'p99 ms', 'max ms'],
+      row('  detection time T_D', qos.detection),
+      row('  mistake recurrence T_MR', qos.mistakeRecurrence),
+      row('  mistake duration T_M', qos.mistakeDuration),
+      row('  good period T_G', qos.goodPeriod),
+    ]),
+    `  ${plural(qos.mistakes, 'mistake')} (${rate} an hour of watching), query accuracy P_A ${accuracy}`,
+  ].join('\n')
+}
+
+/** One line a pair: who watched whom, for how long, and how well. */
+export function pairsText(pairs: TraceQos['pairs']): string {
+  return table([
+    ['monitor', 'peer', 'watched ms', 'detected', 'mean T_D ms', 'mistakes', 'P_A'],
+    ...pairs.map((pair) => [
+      String(pair.monitor),
+      String(pair.peer),
+      ms(pair.watchedMs),
+      count(pair.detection.samples),
+      ms(pair.detection.meanMs),
+      count(pair.mistakes),
+      pair.queryAccuracy === null ? '-' : pair.queryAccuracy.toFixed(6),
+    ]),
+  ])
+}
+
+function row(name: string, of: DurationReport): readonly string[] {
+  return [name, count(of.samples), count(of.censored), ...[of.meanMs, of.p99Ms, of.maxMs].map(ms)]
+}
+
+function ms(value: number | null): string {
+  return value === null ? '-' : value.toFixed(3)
+}

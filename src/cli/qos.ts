@@ -1,0 +1,39 @@
+/** `conclave qos`: how well the failure detectors of a recorded run did. */
+import { Command } from 'commander'
+import { qosOfTrace } from '../trace/index.ts'
+import { EXIT } from './errors.ts'
+import { narrate, print, printJson } from './output.ts'
+import { pairsText, qosText } from './qos-text.ts'
+import { readTraceFile } from './trace-file.ts'
+
+export function qosCommand(): Command {
+  return new Command('qos')
+    .description('the quality of service of the failure detectors in a trace: speed and mistakes')
+    .argument('<trace>', 'trace file (NDJSON), as written by "conclave sim --trace"')
+    .option('--json', 'print one JSON object')
+    .addHelpText(
+      'after',
+      `
+Examples:
+  conclave sim examples/first-election.json --trace run.ndjson
+  conclave qos run.ndjson
+  conclave qos run.ndjson --json
+
+The measures are those of Chen, Toueg and Aguilera (docs/detectors.md). Exit code 0, or 2 for bad input.`,
+    )
+    .action((file: string, flags: { readonly json?: true }) => {
+      process.exitCode = run(file, flags)
+    })
+}
+
+function run(file: string, flags: { readonly json?: true }): number {
+  const qos = qosOfTrace(readTraceFile(file))
+  if (flags.json === true) printJson({ qos })
+  else if (qos === null) narrate('nobody watches anybody in this trace: there is nothing to measure')
+  else {
+    print(pairsText(qos.pairs))
+    print('')
+    print(qosText(qos.all))
+  }
+  return EXIT.ok
+}

@@ -1,0 +1,19 @@
+/**
+ * No adaptive estimator may trust a silent peer for longer than this. A margin that follows what was observed has no
+ * bound: a host that slept for a minute teaches phi and Bertier's margin patience for a window to come. Whoever must
+ * say how long a system takes to settle needs the bound, so it is an option of its own, whatever the formula says.
+ */
+import type { Micros, Plain } from '../../core/index.ts'
+import type { Estimator, Judgement } from './estimator.ts'
+
+export function capped<E extends Plain>(inner: Estimator<E>, longestSilence: Micros): Estimator<E> {
+  const cap = ({ estimate, trustedUntil }: Judgement<E>, now: Micros): Judgement<E> => ({
+    estimate,
+    trustedUntil: Math.min(trustedUntil, now + longestSilence),
+  })
+  return {
+    ...inner,
+    begin: (known, now) => cap(inner.begin(known, now), now),
+    arrival: (estimate, seq, now) => cap(inner.arrival(estimate, seq, now), now),
+  }
+}

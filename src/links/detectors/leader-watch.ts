@@ -1,0 +1,167 @@
+/**
+ * Watching the leader, as a layer: whoever leads sends numbered heartbeats to all, and whoever follows is told that
+ * the link to its leader is down when the estimator no longer trusts it.
+ *
+ * Whom to watch the layer learns from what the protocol puts out (`elected`, `following`, `demoted`). A heartbeat
+ * from anybody else is news too, for it comes from somebody who believes to lead: it is handed up as a link that is
+ * up. So is one from a leader that was suspected; whether to follow it again is for the protocol to say.
+ *
+ * Heartbeat i of a reign is sent at the i-th period after it began, on the sender's clock; periods that pass while
+ * the process stands still are skipped. The number follows from the clock, so sending changes no state.
+ *
+ * What is seen from outside: `trust` when a watch begins or a suspicion is taken back, `suspect` when trust is lost,
+ * `unwatch` when a peer that is trusted is no longer watched. A suspicion outlives the watch, until a heartbeat comes.
+ */
+import {
+  type Effect,
+  type Identity,
+  type Input,
+  type Layer,
+  type LayerStep,
+  type Micros,
+  NOTHING,
+  type NodeId,
+  output,
+  type Plain,
+  sendAll,
+  setTimer,
+  stopTimer,
+  withId,
+  withoutId,
+} from '../../core/index.ts'
+import type { Estimator } from './estimator.ts'
+
+export type LeaderWatch<E extends Plain> = {
+  /** When this node began to lead, or null while it does not. */
+  readonly leadsSince: Micros | null
+  /** The leader that is watched, or null where there is none to watch. */
+  readonly leader: NodeId | null
+  /** What the estimator knows of it. */
+  readonly estimate: E | null
+  readonly suspected: readonly NodeId[]
+}
+
+export const HEARTBEAT = 'heartbeat'
+
+const NAME = 'detector'
+const BEAT = `${NAME}/beat`
+const SILENCE = `${NAME}/silence`
+
+type Heard = Input & { readonly type: 'message' }
+
+export function leaderWatch<E extends Plain>(
+  { self, nodes }: Identity,
+  heartbeatEvery: Micros,
+  estimator: Estimator<E>,
+): Layer<LeaderWatch<E>> {
+  type State = LeaderWatch<E>
+  const others = nodes.filter((id) => id !== self)
+  const start: State = { leadsSince: null, leader: null, estimate: null, suspected: [] }
+
+  function beat(since: Micros, now: Micros): readonly Effect[] {
+    const seq = Math.floor((now - since) / heartbeatEvery)
+    const next = since + (seq + 1) * heartbeatEvery
+    return [...sendAll(others, { kind: HEARTBEAT, seq }), setTimer(BEAT, next)]
+  }
+
+  function heartbeat(state: State, { from, body }: Heard, now: Micros): LayerStep<State> {
+    if (from === state.leader) return ofLeader(state, from, body['seq'] as number, now)
+    const inputs = [up(from)]
+    const suspected = withoutId(state.suspected, from)
+    if (suspected === state.suspected) return { state, effects: NOTHING, inputs }
+    const effects = [transition('trust', from), transition('unwatch', from)]
+    return { state: { ...state, suspected }, effects, inputs }
+  }
+
+  function ofLeader(before: State, leader: NodeId, seq: number, now: Micros): LayerStep<State> {
+    const { estimate, trustedUntil } = estimator.arrival(before.estimate as E, seq, now)
+    const state = estimate === before.estimate ? before : { ...before, estimate }
+    const silence = setTimer(SILENCE, Math.max(trustedUntil, now))
+    if (!state.suspected.includes(leader)) return { state, effects: [silence], inputs: NOTHING }
+    if (trustedUntil <= now) return { state, effects: NOTHING, inputs: [up(leader)] }
+    return {
+      state: { ...state, suspected: withoutId(state.suspected, leader) },
+      effects: [transition('trust', leader), silence],
+      inputs: [up(leader)],
+    }
+  }
+
+  function silent(state: State): LayerStep<State> {
+    const { leader } = state
+    if (leader === null) return { state, effects: NOTHING, inputs: NOTHING }
+    return {
+      state: { ...state, suspected: withId(state.suspected, leader) },
+      effects: [transition('suspect', leader)],
+      inputs: [{ type: 'link', peer: leader, up: false }],
+    }
+  }
+
+  /** The end of a watch. What is still suspected stays so: nothing has been heard that would say otherwise. */
+  function unwatch({ leader, suspected }: State): readonly Effect[] {
+    if (leader === null || suspected.includes(leader)) return NOTHING
+    return [transition('unwatch', leader)]
+  }
+
+  function follow(state: State, leader: NodeId, now: Micros): LayerStep<State> {
+    const isSame = leader === state.leader
+    if (isSame && !state.suspected.includes(leader)) return { state, effects: NOTHING, inputs: NOTHING }
+    // After a mistake about the same leader, what was learnt of its heartbeats still holds.
+    const begun = estimator.begin(isSame ? state.estimate : null, now)
+    return {
+      state: {
+        leadsSince: state.leadsSince,
+        leader,
+        estimate: begun.estimate,
+        suspected: withoutId(state.suspected, leader),
+      },
+      effects: [
+        ...(isSame ? NOTHING : unwatch(state)),
+        transition('trust', leader),
+        setTimer(SILENCE, begun.trustedUntil),
+      ],
+      inputs: NOTHING,
+    }
+  }
+
+  return {
+    name: NAME,
+    start: () => ({ state: start, effects: NOTHING, inputs: NOTHING }),
+    below(state, input, now) {
+      if (input.type === 'message' && input.body.kind === HEARTBEAT) return heartbeat(state, input, now)
+      if (input.type !== 'timer') return { state, effects: NOTHING, inputs: [input] }
+      if (input.name === SILENCE) return silent(state)
+      const effects = state.leadsSince === null ? NOTHING : beat(state.leadsSince, now)
+      return { state, effects, inputs: NOTHING }
+    },
+    above: (state, message) => ({ state, effects: [message], inputs: NOTHING }),
+    notice(state, event, now) {
+      switch (event.type) {
+        case 'elected':
+          return {
+            state: { ...start, leadsSince: now, suspected: state.suspected },
+            effects: [...unwatch(state), stopTimer(SILENCE), ...beat(now, now)],
+            inputs: NOTHING,
+          }
+        case 'following':
+          return follow(state, event['leader'] as NodeId, now)
+        case 'demoted':
+          return { state: { ...state, leadsSince: null }, effects: [stopTimer(BEAT)], inputs: NOTHING }
+        default:
+          return { state, effects: NOTHING, inputs: NOTHING }
+      }
+    },
+    shift: (state, by) => ({
+      ...state,
+      leadsSince: state.leadsSince === null ? null : state.leadsSince + by,
+      estimate: state.estimate === null ? null : estimator.shift(state.estimate, by),
+    }),
+  }
+}
+
+function transition(type: 'suspect' | 'trust' | 'unwatch', peer: NodeId): Effect {
+  return output({ type, peer })
+}
+
+function up(peer: NodeId): Input {
+  return { type: 'link', peer, up: true }
+}
