@@ -10,9 +10,17 @@ if (!Number.isSafeInteger(seeds) || seeds < 1) {
 
 const conclave = fileURLToPath(new URL('../bin/conclave', import.meta.url))
 const runs = [
-  `sim --protocol bully --nodes 2..7 --seeds 1..${seeds} --faults swarm`,
-  'explore --protocol bully --nodes 3 --crashes 3 --recoveries 3',
+  ...['fixed', 'nfd-e', 'bertier', 'phi', 'reliable'].map(
+    (detector) => `sim --protocol bully --nodes 2..7 --seeds 1..${seeds} --option detector=${detector}`,
+  ),
+  `sim --protocol ring --nodes 2..7 --seeds 1..${seeds}`,
+  `sim --protocol ring --nodes 2..7 --seeds 1..${seeds} --option reliable=true`,
+  `sim --protocol ring --nodes 2..7 --seeds 1..${seeds} --option faultTolerant=true`,
+  `sim --protocol bully-gm --nodes 2..7 --seeds 1..${seeds}`,
+  `sim --protocol invitation --nodes 2..8 --seeds 1..${seeds}`,
+  'explore --protocol bully --nodes 3 --crashes 2 --recoveries 2',
   'explore --protocol bully --nodes 4 --crashes 1 --recoveries 1',
+  'explore --protocol bully-gm --nodes 4',
 ]
 let failed = 0
 for (const run of runs) {

@@ -22,6 +22,7 @@ const TEST_TIMEOUT_MS = 300_000
 const DOCUMENTS: readonly string[] = [
   ...readdirSync(ROOT).filter((name) => name.endsWith('.md')),
   ...readdirSync(join(ROOT, 'docs')).flatMap((name) => (name.endsWith('.md') ? [join('docs', name)] : [])),
+  ...readdirSync(join(ROOT, 'docs/papers')).map((name) => join('docs/papers', name)),
   ...readdirSync(join(ROOT, 'src/protocols'))
     .map((name) => join('src/protocols', name, 'README.md'))
     .filter((file) => existsSync(join(ROOT, file))),

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { ids, simulate } from '../../../test/support/run.ts'
+import { exploring, ids, simulate } from '../../../test/support/run.ts'
 import type { PlainObject } from '../../core/index.ts'
 
 function run(n: number, more: PlainObject) {
@@ -50,6 +50,13 @@ describe("Garcia-Molina's bully", () => {
       expect(verdictOf(report, 'assertion-1')).not.toBe('violated')
       expect(report.leaders).toEqual([3])
     }
+  })
+
+  it('must ignore a halt that crossed with that of a higher process, as every interleaving shows', () => {
+    const misread = exploring('bully-gm', 3, { options: { misreading: 'obey-last-halt' } })
+    expect(misread.counterexample).toMatchObject({ spec: 'assertion-1', why: '1 has coordinator 2, 3 has 3' })
+    expect(misread.counterexample?.steps).toHaveLength(14)
+    expect(exploring('bully-gm', 3)).toMatchObject({ complete: true, counterexample: null, states: 1388 })
   })
 
   it('breaks Assertion 1 when delays exceed what its timeout allows for', () => {

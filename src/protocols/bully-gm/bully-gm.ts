@@ -47,6 +47,8 @@ export type GmState = {
   readonly coordinator: NodeId | null
   /** By whom this process was halted last, h. */
   readonly halted: NodeId | null
+  /** The last halt is so fresh that one of a lower process must have crossed with it. */
+  readonly bound: boolean
   /** Those that answered the halt, Up. */
   readonly up: readonly NodeId[]
   /** The task, d: here the name of the coordinator that gave it. */
@@ -57,7 +59,12 @@ export type GmState = {
   readonly answered: readonly NodeId[]
 }
 
-export type GmTiming = { readonly timeout: Micros; readonly period: Micros }
+export type GmTiming = {
+  readonly timeout: Micros
+  readonly period: Micros
+  /** The last halt counts, whoever it is from: unsafe where halts go out side by side. */
+  readonly obeysLastHalt: boolean
+}
 
 type GmStep = Step<GmState, GmMessage>
 type GmEffect = Effect<GmMessage>
@@ -65,10 +72,11 @@ type GmEffect = Effect<GmMessage>
 const PHASE = 'phase'
 const PERIOD = 'period'
 const SILENCE = 'silence'
+const BOUND = 'bound'
 
 export function bullyGm(
   { self, nodes }: Identity,
-  { timeout, period }: GmTiming,
+  { timeout, period, obeysLastHalt }: GmTiming,
 ): Protocol<GmState, GmMessage, GmCommand> {
   const higher = sortIds(nodes.filter((id) => compareIds(id, self) > 0))
   const lower = sortIds(nodes.filter((id) => compareIds(id, self) < 0))
@@ -155,12 +163,21 @@ export function bullyGm(
     return { state: ended.state, effects: [stopTimer(PHASE), ...ended.effects] }
   }
 
+  /**
+   * Halts go out side by side here, not one after another. A halt of a deposed process may then arrive after that of
+   * the higher one that has halted it as well, and must not undo it: the explorer finds two coordinators otherwise.
+   * It cannot come later than T, so a halt binds no longer than that.
+   */
+  function obeys({ bound, halted: by }: GmState, from: NodeId): boolean {
+    return obeysLastHalt || !bound || by === null || compareIds(from, by) >= 0
+  }
+
   /** Stops an election of one's own. */
-  function halted(state: GmState, by: NodeId): GmStep {
+  function halted(state: GmState, by: NodeId, now: Micros): GmStep {
     const answer = send<GmMessage>(by, { kind: 'answer', to: 'halt', yes: true })
     return {
-      state: { ...state, status: 'Election', halted: by, phase: 0, answered: [], up: [] },
-      effects: [stopTimer(PHASE), stopTimer(SILENCE), answer],
+      state: { ...state, status: 'Election', halted: by, bound: true, phase: 0, answered: [], up: [] },
+      effects: [stopTimer(PHASE), stopTimer(SILENCE), setTimer(BOUND, now + timeout), answer],
     }
   }
 
@@ -172,7 +189,7 @@ export function bullyGm(
       case 'areYouNormal':
         return { state, effects: [answer('areYouNormal', state.status === 'Normal')] }
       case 'halt':
-        return halted(state, from)
+        return obeys(state, from) ? halted(state, from, now) : { state, effects: NOTHING }
       case 'newCoordinator':
         if (state.halted !== from || state.status !== 'Election') return { state, effects: NOTHING }
         return {
@@ -223,6 +240,7 @@ export function bullyGm(
       case 'timer':
         if (input.name === PERIOD) return onPeriod(state, now)
         if (input.name === PHASE) return phaseEnds(state, now)
+        if (input.name === BOUND) return { state: { ...state, bound: false }, effects: NOTHING }
         return state.phase === 0 ? election(state, now) : { state, effects: NOTHING }
       case 'command':
         return state.phase === 0 ? election(state, now) : { state, effects: NOTHING }
@@ -235,6 +253,7 @@ export function bullyGm(
     status: 'Down',
     coordinator: null,
     halted: null,
+    bound: false,
     up: [],
     d: null,
     phase: 0,

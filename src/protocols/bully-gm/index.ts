@@ -6,6 +6,10 @@ function options() {
   return z.strictObject({
     timeoutMs: millisecondsOr(100, 'T: silence that proves a crash; at least two delays'),
     periodMs: millisecondsOr(500, 'time between checks of the coordinator, and of the others'),
+    misreading: z
+      .enum(['none', 'obey-last-halt'])
+      .default('none')
+      .describe('obey-last-halt: also one of a lower process that crossed with that of a higher one'),
   })
 }
 
@@ -20,8 +24,12 @@ export const bullyGmDefinition = define({
   commands: () => z.strictObject({ do: z.literal('election') }),
   promises: ['assertion-1', 'assertion-2'],
   goals: ['elected', 'leader-changed'],
-  create: (identity, { timeoutMs, periodMs }) =>
-    bullyGm(identity, { timeout: microsOf(timeoutMs), period: microsOf(periodMs) }),
+  create: (identity, { timeoutMs, periodMs, misreading }) =>
+    bullyGm(identity, {
+      timeout: microsOf(timeoutMs),
+      period: microsOf(periodMs),
+      obeysLastHalt: misreading === 'obey-last-halt',
+    }),
   bounds: ({ timeoutMs, periodMs }, maxDelayMs) => [
     {
       option: 'timeoutMs',
@@ -37,7 +45,7 @@ export const bullyGmDefinition = define({
     },
   ],
   settlesWithin: ({ timeoutMs, periodMs }, maxDelay, nodes) =>
-    2 * microsOf(periodMs) + (4 * nodes + 4) * microsOf(timeoutMs) + 10 * maxDelay,
+    3 * microsOf(periodMs) + (4 * nodes + 4) * microsOf(timeoutMs) + 10 * maxDelay,
   exploration: { from: 'settled', timers: 'quiet' },
   swarm: { faults: ['crash'], delayMs: [0.2, 20], options: { timeoutMs: [60, 100], periodMs: [300, 500] } },
 })
