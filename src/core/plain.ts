@@ -65,14 +65,12 @@ export function equalPlain(a: Plain, b: Plain): boolean {
     return true
   }
   if (isList(b)) return false
-  let fields = 0
   for (const field in a) {
     const other = b[field]
     if (other === undefined || !equalPlain(a[field] as Plain, other)) return false
-    fields += 1
   }
-  for (const _field in b) fields -= 1
-  return fields === 0
+  for (const field in b) if (a[field] === undefined) return false
+  return true
 }
 
 /** A 32-bit hash of the canonical text (FNV-1a): for short names of things, never for identity. */
