@@ -153,6 +153,20 @@ describe('an error names the field and its place', () => {
     }
   })
 
+  it.each<[PlainObject, string]>([
+    [{ nodes: [1] }, 'nodes: ring needs at least 2 nodes'],
+    [{ options: { loads: { 1: Number.POSITIVE_INFINITY } } }, 'options.loads.1: '],
+    [{ options: { loads: { 1: -1 } } }, 'options.loads.1: '],
+    [{ options: { loads: { 9: 1 } } }, 'options.loads.9: is not one of the nodes (1, 2, 3)'],
+    [{ events: [{ atMs: 1, command: { node: 1, do: 'abdicate' } }] }, 'events[0].command.do: '],
+    [
+      { events: [{ atMs: 1, command: { node: 1, do: 'setLoad', load: 'much' } }] },
+      'events[0].command.load: ',
+    ],
+  ])('in a ring: %j', (fields, message) => {
+    expect(() => parseScenario({ ...GOOD, protocol: 'ring', ...fields }, catalogue)).toThrow(message)
+  })
+
   it('also where there is no scenario at all', () => {
     for (const file of [null, [], 7, 'bully'])
       expect(() => parseScenario(file, catalogue)).toThrow(BadScenario)
