@@ -7,10 +7,10 @@ import type { Micros, Plain } from '../../core/index.ts'
 import type { Estimator, Judgement } from './estimator.ts'
 
 export function capped<E extends Plain>(inner: Estimator<E>, longestSilence: Micros): Estimator<E> {
-  const cap = ({ estimate, trustedUntil }: Judgement<E>, now: Micros): Judgement<E> => ({
-    estimate,
-    trustedUntil: Math.min(trustedUntil, now + longestSilence),
-  })
+  const cap = (judgement: Judgement<E>, now: Micros): Judgement<E> => {
+    const most = now + longestSilence
+    return judgement.trustedUntil <= most ? judgement : { estimate: judgement.estimate, trustedUntil: most }
+  }
   return {
     ...inner,
     begin: (known, now) => cap(inner.begin(known, now), now),

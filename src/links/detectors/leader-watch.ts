@@ -75,7 +75,9 @@ export function leaderWatch<E extends Plain>(
 
   function ofLeader(before: State, leader: NodeId, seq: number, now: Micros): LayerStep<State> {
     const { estimate, trustedUntil } = estimator.arrival(before.estimate as E, seq, now)
-    const state = estimate === before.estimate ? before : { ...before, estimate }
+    const { leadsSince, suspected } = before
+    // Written out: this is what every heartbeat does, and a spread costs ten times as much.
+    const state = estimate === before.estimate ? before : { leadsSince, leader, estimate, suspected }
     const silence = setTimer(SILENCE, Math.max(trustedUntil, now))
     if (!state.suspected.includes(leader)) return { state, effects: [silence], inputs: NOTHING }
     if (trustedUntil <= now) return { state, effects: NOTHING, inputs: [up(leader)] }

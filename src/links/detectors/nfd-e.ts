@@ -17,7 +17,9 @@ import {
   type Arrivals,
   expectedArrival,
   firstArrival,
+  lastOrigin,
   nextArrival,
+  onlyOrigin,
   shiftArrivals,
 } from './expected-arrival.ts'
 
@@ -37,7 +39,7 @@ export function nfdE({ heartbeatEvery: every, window, alpha }: NfdE): Estimator<
   function isNewTimetable(known: Arrivals, seq: number, now: Micros): boolean {
     const expected = expectedArrival(every, known, 0)
     const origin = now - every * seq
-    const previous = known.origins.at(-1) as Micros
+    const previous = lastOrigin(known)
     const strays = (at: Micros): boolean => Math.abs(at - expected) > alpha
     return strays(origin) && strays(previous) && Math.abs(origin - previous) <= every / 2
   }
@@ -48,8 +50,7 @@ export function nfdE({ heartbeatEvery: every, window, alpha }: NfdE): Estimator<
       if (known === null || seq < known.seq) return judge(firstArrival(every, seq, now))
       if (seq === known.seq) return judge(known)
       if (!isNewTimetable(known, seq, now)) return judge(nextArrival(every, window, known, seq, now))
-      const previous = known.origins.at(-1) as Micros
-      const restarted = { seq: known.seq, origins: [previous], base: previous, sum: 0 }
+      const restarted = onlyOrigin(known.seq, lastOrigin(known))
       return judge(nextArrival(every, window, restarted, seq, now))
     },
     shift: (estimate, by) => (estimate === null ? null : shiftArrivals(estimate, by)),
