@@ -18,7 +18,6 @@ import {
   type Micros,
   NOTHING,
   type NodeId,
-  output,
   type Protocol,
   type Step,
   send,
@@ -31,6 +30,7 @@ import {
   type View,
   withId,
 } from '../../core/index.ts'
+import { news } from '../news.ts'
 
 type Question = 'areYouUp' | 'areYouNormal' | 'halt' | 'newCoordinator' | 'ready'
 
@@ -284,13 +284,8 @@ function leaderOf(state: GmState): NodeId | null {
 }
 
 function withNews(self: NodeId, before: GmState, step: GmStep): GmStep {
-  const was = leaderOf(before)
-  const is = leaderOf(step.state)
-  if (was === is) return { state: unlessSame(before, step.state), effects: step.effects }
-  const demoted = was === self ? [output({ type: 'demoted' })] : []
-  const now =
-    is === null ? [] : [output(is === self ? { type: 'elected' } : { type: 'following', leader: is })]
-  return { state: step.state, effects: [...step.effects, ...demoted, ...now] }
+  const state = unlessSame(before, step.state)
+  return { state, effects: [...step.effects, ...news(self, leaderOf(before), leaderOf(state))] }
 }
 
 function gmView(self: NodeId, state: GmState): View {

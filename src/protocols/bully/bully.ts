@@ -20,7 +20,6 @@ import {
   type Micros,
   NOTHING,
   type NodeId,
-  output,
   type Protocol,
   persist,
   type Step,
@@ -34,6 +33,7 @@ import {
   withId,
   withoutId,
 } from '../../core/index.ts'
+import { news } from '../news.ts'
 import { ANSWER, type BullyCommand, type BullyMessage, coordinator, ELECTION } from './messages.ts'
 import { type BullyStable, type BullyState, FRESH } from './state.ts'
 
@@ -184,11 +184,7 @@ export function bully(
   function withNews(was: NodeId | null, step: BullyStep): BullyStep {
     const { elected } = step.state
     if (elected === was) return step
-    const news: BullyEffect[] = []
-    if (was === self) news.push(output({ type: 'demoted' }))
-    if (elected === self) news.push(output({ type: 'elected' }))
-    else if (elected !== null) news.push(output({ type: 'following', leader: elected }))
-    return { state: step.state, effects: [...step.effects, ...news] }
+    return { state: step.state, effects: [...step.effects, ...news(self, was, elected)] }
   }
 
   return {

@@ -35,6 +35,7 @@ import {
   type View,
   withId,
 } from '../../core/index.ts'
+import { news } from '../news.ts'
 import { type Group, type InvitationCommand, type InvitationMessage, sameGroup } from './messages.ts'
 import type { InvitationStable, InvitationState } from './state.ts'
 
@@ -360,12 +361,8 @@ export function invitation(
 
   function withNews(before: InvitationState | null, step: InvitationStep): InvitationStep {
     const was = before === null ? null : leaderOf(before)
-    const is = leaderOf(step.state)
-    if (was === is && before !== null) return { state: unlessSame(before, step.state), effects: step.effects }
-    const demoted = was === self ? [output({ type: 'demoted' })] : []
-    const now =
-      is === null ? [] : [output(is === self ? { type: 'elected' } : { type: 'following', leader: is })]
-    return { state: step.state, effects: [...step.effects, ...demoted, ...now] }
+    const state = before === null ? step.state : unlessSame(before, step.state)
+    return { state, effects: [...step.effects, ...news(self, was, leaderOf(state))] }
   }
 
   return {

@@ -9,12 +9,10 @@
  * Source: B. Franke, Distributed Systems, lecture 11, University of Edinburgh, 2006.
  */
 import {
-  type Effect,
   type Identity,
   type Input,
   NOTHING,
   type NodeId,
-  output,
   type Protocol,
   present,
   type Step,
@@ -23,6 +21,7 @@ import {
   unreachable,
   type View,
 } from '../../core/index.ts'
+import { news } from '../news.ts'
 import { compareKeys, type Key, type RingCommand, type RingMessage } from './messages.ts'
 
 export type RingState = {
@@ -122,14 +121,6 @@ export function ring(
       effects: NOTHING,
     }),
   }
-}
-
-/** What a change of leader means to the application. */
-export function news(self: NodeId, was: NodeId | null, is: NodeId | null): readonly Effect<never, never>[] {
-  if (was === is) return NOTHING
-  const demoted = was === self ? [output({ type: 'demoted' })] : []
-  if (is === self) return [...demoted, output({ type: 'elected' })]
-  return is === null ? demoted : [...demoted, output({ type: 'following', leader: is })]
 }
 
 export function ringView(self: NodeId, elected: NodeId | null, participant: boolean): View {

@@ -29,8 +29,9 @@ import {
   withId,
   withoutId,
 } from '../../core/index.ts'
+import { news } from '../news.ts'
 import { compareKeys, type Key, type RingCommand } from './messages.ts'
-import { news, ringView } from './ring.ts'
+import { ringView } from './ring.ts'
 
 /** What goes round the ring; `hops` counts how far. */
 type Token = {
