@@ -125,20 +125,20 @@ describe('no progress', () => {
   const explored = (definition: Definition, specs: readonly Spec[]) => exploreCanary(definition, specs)
 
   it('a world in which nothing can happen is a deadlock', () => {
-    const { counterexample, progress } = explored(waiters('polite'), promisedSpecs(waiters('polite')))
+    const { counterexample, progress } = explored(waiters('polite'), promisedSpecs(waiters('polite'), {}))
     expect(progress.verdict).toBe('deadlock')
     expect(counterexample).toMatchObject({ spec: 'live-leader', why: '1 has no leader', steps: [] })
   })
 
   it('a world that goes round for ever is a livelock, and the cycle is shown', () => {
-    const { counterexample, progress } = explored(waiters('eager'), promisedSpecs(waiters('eager')))
+    const { counterexample, progress } = explored(waiters('eager'), promisedSpecs(waiters('eager'), {}))
     expect(progress.verdict).toBe('livelock')
     expect(counterexample).toMatchObject({ spec: 'progress', cycle: 2 })
     expect(counterexample?.steps.map((step) => step.do)).toEqual(['timer', 'deliver'])
   })
 
   it('a world that always can settle is neither', () => {
-    const { counterexample, progress } = explored(waiters('decided'), promisedSpecs(waiters('decided')))
+    const { counterexample, progress } = explored(waiters('decided'), promisedSpecs(waiters('decided'), {}))
     expect(progress.verdict).toBe('held')
     expect(counterexample).toBeNull()
   })

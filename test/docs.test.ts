@@ -244,7 +244,7 @@ describe('one-winner', () => {
   }
 
   function verdict(seen: readonly Seen[]): SpecVerdict | undefined {
-    const watch = new Watch(monitor(ballot.specs, [], { nodes: [1, 2, 3], prefers: 'lowest' }))
+    const watch = new Watch(monitor(ballot.specs, [], { nodes: [1, 2, 3], prefers: 'lowest', constants: {} }))
     for (const observation of seen) watch.observe(observation)
     return watch.verdicts()[0]
   }

@@ -114,7 +114,10 @@ async function oneFile(file: string, flags: SimFlags): Promise<number> {
     ...(flags.spec === undefined || flags.spec.length === 0
       ? {}
       : {
-          specs: [...(watching(definition).specs ?? promisedSpecs(definition)), ...flags.spec.map(namedSpec)],
+          specs: [
+            ...(watching(definition).specs ?? promisedSpecs(definition, scenario.options)),
+            ...flags.spec.map(namedSpec),
+          ],
         }),
     strict: flags.strict === true,
     ...(sinks.length === 0 ? {} : { record: (record) => sinks.forEach((sink) => sink.write(record)) }),

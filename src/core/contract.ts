@@ -21,6 +21,7 @@
  *  - Timers are named; setting one again replaces it; a stopped timer never fires. A timer set to a range
  *    fires at an instant of the world's choosing within it: that is where chance comes from.
  *  - A reply from a register carries the call that it answers.
+ *  - After a sleep of the host, during which the node's clock stood still, the first input says so.
  */
 import type { NodeId } from './ids.ts'
 import type { Plain, PlainObject } from './plain.ts'
@@ -47,6 +48,8 @@ export type Input<M extends Message = Message, C extends Command = Command> =
       readonly value: Plain
     }
   | { readonly type: 'command'; readonly command: C }
+  /** The host slept and its clock with it, so more time has passed than the clock shows: the second clock tells. */
+  | { readonly type: 'suspended'; readonly by: Micros }
 
 /** What a node may ask of its world. */
 export type Effect<M extends Message = Message, D extends Plain = Plain> =

@@ -54,6 +54,18 @@ export type Exploration = {
   readonly progress: boolean
 }
 
+/** What a protocol takes for *timely*, on a network and a host that promise nothing. */
+export type Timeliness = {
+  /** A message is timely that takes no longer (δ), and too late to matter when it takes longer than `fast` (Δ). */
+  readonly delay: Micros
+  readonly fast: Micros
+  /** A process is timely that acts no later than this after it is due (σ). */
+  readonly lateness: Micros
+}
+
+/** Durations that specifications speak of, by name. */
+export type Constants = { readonly [name: string]: Micros }
+
 /** What a campaign may draw from a seed, all of it within the protocol's assumptions. */
 export type Swarm = {
   readonly faults: readonly FaultKind[]
@@ -86,6 +98,11 @@ export type Definition<O extends PlainObject = PlainObject, S extends Plain = Pl
   /** Names of the specifications that it promises, and of the goals that a thorough run must reach. */
   readonly promises: readonly string[]
   readonly goals: readonly string[]
+  /** Which of them with these options. */
+  keeps(options: O): { readonly promises: readonly string[]; readonly goals: readonly string[] }
+  /** Null where timeliness has no part in what is promised. */
+  timeliness(options: O): Timeliness | null
+  constants(options: O, nodes: number): Constants
   create(identity: Identity, options: O): Protocol
   /** What the options must satisfy on a network whose ordinary delays are at most this long. */
   bounds(options: O, maxDelayMs: number): readonly Bound[]
@@ -112,6 +129,9 @@ type Optional =
   | 'commands'
   | 'promises'
   | 'goals'
+  | 'keeps'
+  | 'timeliness'
+  | 'constants'
   | 'stimuli'
   | 'exploration'
   | 'swarm'
@@ -148,6 +168,9 @@ export function define<O extends PlainObject, S extends Plain>(written: Written<
     commands: () => z.never({ error: 'this protocol takes no commands' }),
     promises: [],
     goals: [],
+    keeps: () => ({ promises: written.promises ?? [], goals: written.goals ?? [] }),
+    timeliness: () => null,
+    constants: () => ({}),
     stimuli: () => [],
     ...(rest as Omit<Definition, Optional>),
     exploration: {

@@ -25,7 +25,7 @@ export type LayerStep<S> = {
 export type Layer<S extends Plain = Plain> = {
   readonly name: string
   start(stable: Plain, now: Micros): LayerStep<S>
-  /** A message, one of the layer's own timers, or news of a link. */
+  /** A message, one of the layer's own timers, news of a link or of a sleep: what it does not keep it hands up. */
   below(state: S, input: Input, now: Micros): LayerStep<S>
   /** A message that the protocol above wants sent. */
   above(state: S, message: Send<Message>, now: Micros): LayerStep<S>
@@ -120,7 +120,7 @@ export function stack(layer: Layer, upper: Protocol): Protocol {
       return begin(kept, now, () => upper.start(kept.upper, now))
     },
     step(state, input, now) {
-      if (input.type === 'message' || input.type === 'link') {
+      if (input.type === 'message' || input.type === 'link' || input.type === 'suspended') {
         return carry(state, layer.below(state.layer, input, now), now)
       }
       if (input.type === 'timer' && input.name.startsWith(prefix)) {

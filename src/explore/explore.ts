@@ -1,7 +1,7 @@
 /** Explores a protocol in a small world and reports: what `conclave explore` prints. */
 import type { Definition, NodeId, Outcome, PlainObject } from '../core/index.ts'
 import { sortIds } from '../core/index.ts'
-import { type Budget, promisedGoals, promisedSpecs, type ScheduleStep } from '../sim/index.ts'
+import { type Budget, factsOf, promisedGoals, promisedSpecs, type ScheduleStep } from '../sim/index.ts'
 import { type Goal, type GoalCount, monitor, type Spec, type SpecVerdict } from '../specs/index.ts'
 import type { Violation } from './judge.ts'
 import { Model } from './model.ts'
@@ -77,12 +77,9 @@ export function explore(settings: ExploreSettings, hooks: ExploreHooks): Explore
   const { definition, nodes, options, budget, order, timers } = settings
   const initial = settings.from === 'settled' ? settledOutcome(definition, nodes) : null
   const watched = monitor(
-    settings.specs ?? promisedSpecs(definition),
-    settings.goals ?? promisedGoals(definition),
-    {
-      nodes,
-      prefers: definition.prefers,
-    },
+    settings.specs ?? promisedSpecs(definition, options),
+    settings.goals ?? promisedGoals(definition, options),
+    factsOf(definition, nodes, options),
   )
   const model = new Model({ definition, nodes, options, order, timers, initial, budget, monitor: watched })
   const began = hooks.seconds()

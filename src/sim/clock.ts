@@ -33,9 +33,11 @@ export class Clock {
     if (at < this.#since) this.#since = at
   }
 
-  /** The clock stands still from one true time to another. */
-  stop(from: Micros, until: Micros): void {
+  /** The clock stands still from one true time to another; says for how much longer than it would have anyway. */
+  stop(from: Micros, until: Micros): Micros {
+    const before = Math.max(this.#since, from)
     this.#local = this.at(from)
     this.#since = Math.max(this.#since, until)
+    return this.#since - before
   }
 }

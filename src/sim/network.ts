@@ -9,7 +9,7 @@ import type { Connected, LossReason } from '../trace/index.ts'
 import type { Random } from './random.ts'
 import type { Network as NetworkSettings, Pair, Span } from './scenario.ts'
 
-type Delay = { readonly least: Micros; readonly most: Micros }
+export type Delay = { readonly least: Micros; readonly most: Micros }
 
 type Rule = {
   readonly from: number | null
@@ -146,6 +146,18 @@ export class Network {
     return pairs.length === possible ? 'full' : pairs
   }
 
+  /** Whether messages get lost by chance, or some are treated differently from others. */
+  get isUneven(): boolean {
+    return this.loss > 0 || this.#rules.length > 0
+  }
+
+  /** How long messages take from one node to another, when nothing special befalls them; null when none arrives. */
+  delayBetween(from: number, to: number): Delay | null {
+    const link = from * this.#count + to
+    if (this.#open[link] === 0 || this.loss === 1) return null
+    return this.#slow.get(link) ?? this.#delay
+  }
+
   #ruleFor(from: number, to: number, kind: string): Rule | null {
     for (const rule of this.#rules) {
       if (rule.from !== null && rule.from !== from) continue
@@ -181,7 +193,7 @@ export class Network {
   }
 }
 
-function delayOf(span: Span): Delay {
+export function delayOf(span: Span): Delay {
   return typeof span === 'number'
     ? { least: microsOf(span), most: microsOf(span) }
     : { least: microsOf(span[0]), most: microsOf(span[1]) }

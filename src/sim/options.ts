@@ -1,6 +1,6 @@
 /** How a run is watched. */
-import { type Definition, present } from '../core/index.ts'
-import { type Goal, goalNamed, type Spec, specNamed } from '../specs/index.ts'
+import { type Definition, type NodeId, type PlainObject, present } from '../core/index.ts'
+import { type Goal, goalNamed, type RunFacts, type Spec, specNamed } from '../specs/index.ts'
 import type { Observation, TraceRecord } from '../trace/index.ts'
 
 export type RunOptions = {
@@ -14,10 +14,17 @@ export type RunOptions = {
   readonly strict?: boolean
 }
 
-export function promisedSpecs(definition: Definition): readonly Spec[] {
-  return definition.promises.map((name) => present(specNamed(name), `the specification "${name}"`))
+/** What specifications may know of a run before it begins. */
+export function factsOf(definition: Definition, nodes: readonly NodeId[], options: PlainObject): RunFacts {
+  return { nodes, prefers: definition.prefers, constants: definition.constants(options, nodes.length) }
 }
 
-export function promisedGoals(definition: Definition): readonly Goal[] {
-  return definition.goals.map((name) => present(goalNamed(name), `the goal "${name}"`))
+export function promisedSpecs(definition: Definition, options: PlainObject): readonly Spec[] {
+  return definition
+    .keeps(options)
+    .promises.map((name) => present(specNamed(name), `the specification "${name}"`))
+}
+
+export function promisedGoals(definition: Definition, options: PlainObject): readonly Goal[] {
+  return definition.keeps(options).goals.map((name) => present(goalNamed(name), `the goal "${name}"`))
 }

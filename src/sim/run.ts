@@ -3,7 +3,7 @@ import { type Definition, microsOf, msOf, type NodeId } from '../core/index.ts'
 import { monitor, Watch } from '../specs/index.ts'
 import type { TraceHeader } from '../trace/index.ts'
 import { Leaderships } from './leaderships.ts'
-import { promisedGoals, promisedSpecs, type RunOptions } from './options.ts'
+import { factsOf, promisedGoals, promisedSpecs, type RunOptions } from './options.ts'
 import { CRASHED, countOf, type NodeReport, type Report, type Snapshot, snapshot } from './report.ts'
 import type { Scenario } from './scenario.ts'
 import { runSchedule } from './schedule.ts'
@@ -23,9 +23,9 @@ export function runScenario(definition: Definition, scenario: Scenario, options:
 }
 
 function runTimed(definition: Definition, scenario: Scenario, options: RunOptions): Report {
-  const facts = { nodes: scenario.nodes, prefers: definition.prefers }
-  const specs = options.specs ?? promisedSpecs(definition)
-  const goals = options.goals ?? promisedGoals(definition)
+  const facts = factsOf(definition, scenario.nodes, scenario.options)
+  const specs = options.specs ?? promisedSpecs(definition, scenario.options)
+  const goals = options.goals ?? promisedGoals(definition, scenario.options)
   const watch = new Watch(monitor(specs, goals, facts))
   const leaderships = new Leaderships()
   const world = new World(

@@ -66,7 +66,8 @@ export type Scenario = {
   readonly seed: number
   readonly links: 'full' | readonly Pair[]
   readonly network: Network
-  readonly clocks: { readonly driftPpm: number }
+  /** How far clocks drift, and how late timers fire. */
+  readonly clocks: { readonly driftPpm: number; readonly lateMs: Span }
   readonly initial: { readonly leader: NodeId; readonly members: readonly NodeId[] } | null
   readonly events: readonly ScenarioEvent[]
   readonly untilMs: number

@@ -7,7 +7,7 @@ import { monitor, Watch } from '../specs/index.ts'
 import type { Observation, TraceRecord } from '../trace/index.ts'
 import { Leaderships } from './leaderships.ts'
 import { Letters } from './letters.ts'
-import { promisedGoals, promisedSpecs, type RunOptions } from './options.ts'
+import { factsOf, promisedGoals, promisedSpecs, type RunOptions } from './options.ts'
 import { BadScenario } from './parse.ts'
 import { CRASHED, countOf, type NodeReport, type Report, snapshot } from './report.ts'
 import type { Scenario, ScheduleStep } from './scenario.ts'
@@ -23,9 +23,9 @@ export function runSchedule(
   const { nodes, schedule } = scenario
   const order = scenario.network.fifo ? 'fifo' : 'any'
   const rules = new StillRules(definition, nodes, scenario.options, order, options.strict ?? false)
-  const specs = options.specs ?? promisedSpecs(definition)
-  const goals = options.goals ?? promisedGoals(definition)
-  const watch = new Watch(monitor(specs, goals, { nodes, prefers: definition.prefers }))
+  const specs = options.specs ?? promisedSpecs(definition, scenario.options)
+  const goals = options.goals ?? promisedGoals(definition, scenario.options)
+  const watch = new Watch(monitor(specs, goals, factsOf(definition, nodes, scenario.options)))
   const leaderships = new Leaderships()
   const sent = new Map<string, number>()
   const letters = new Letters(scenario.network.fifo)

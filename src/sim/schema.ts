@@ -104,7 +104,9 @@ function fileSchema(definition: Definition, nodes: readonly NodeId[], { node, sp
     seed: z.int().min(0).max(MOST_SEED).default(1),
     links: graph.default('full'),
     network: network.prefault({}),
-    clocks: z.strictObject({ driftPpm: z.number().min(0).max(100_000).default(0) }).prefault({}),
+    clocks: z
+      .strictObject({ driftPpm: z.number().min(0).max(100_000).default(0), lateMs: span.default(0) })
+      .prefault({}),
     initial: initial.nullable().default(null),
     events: z.array(z.unknown()).default([]),
     untilMs: milliseconds().optional(),

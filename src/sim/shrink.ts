@@ -75,7 +75,8 @@ function plainerWorlds(scenario: Scenario): readonly Partial<Scenario>[] {
   const { network, clocks } = scenario
   const slowest = typeof network.delayMs === 'number' ? network.delayMs : network.delayMs[1]
   const plainer: Partial<Scenario>[] = []
-  if (clocks.driftPpm > 0) plainer.push({ clocks: { driftPpm: 0 } })
+  if (clocks.driftPpm > 0) plainer.push({ clocks: { ...clocks, driftPpm: 0 } })
+  if (clocks.lateMs !== 0) plainer.push({ clocks: { ...clocks, lateMs: 0 } })
   if (network.loss > 0) plainer.push({ network: { ...network, loss: 0 } })
   if (network.duplicate > 0) plainer.push({ network: { ...network, duplicate: 0 } })
   if (typeof network.delayMs !== 'number') plainer.push({ network: { ...network, delayMs: slowest } })

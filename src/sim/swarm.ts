@@ -15,10 +15,11 @@ import {
   type NodeId,
   type Plain,
   type PlainObject,
+  type Timeliness,
 } from '../core/index.ts'
 import { checkedOptions } from './parse.ts'
 import { Random } from './random.ts'
-import type { Scenario, ScenarioEvent } from './scenario.ts'
+import type { Scenario, ScenarioEvent, Span } from './scenario.ts'
 
 export type SwarmSettings = {
   readonly nodes: readonly [least: number, most: number]
@@ -55,7 +56,9 @@ export function scenarioDrawer(definition: Definition, settings: SwarmSettings):
     const nodes = Array.from({ length: count }, (_, index) => index + 1)
     const options = resolve(nodes, drawOptions(definition, settings.options, random))
     const kinds = definition.bears(options).filter((kind) => settings.faults.includes(kind))
-    const [shortest, longest] = swarm.delayMs
+    const timeliness = definition.timeliness(options)
+    const [shortest, ordinary] = swarm.delayMs
+    const longest = timeliness === null ? ordinary : msOf(timeliness.delay)
     const most = toMicros(shortest + random.fraction() * (longest - shortest))
     const least = random.chance(0.5) ? most : Math.min(most, shortest)
     const settling = msOf(definition.settlesWithin(options, microsOf(most), count))
@@ -73,7 +76,7 @@ export function scenarioDrawer(definition: Definition, settings: SwarmSettings):
         fifo: definition.order === 'fifo',
         rules: [],
       },
-      clocks: { driftPpm: random.chance(0.5) ? swarm.driftPpm : 0 },
+      clocks: { driftPpm: random.chance(0.5) ? swarm.driftPpm : 0, lateMs: drawLateness(timeliness, random) },
       initial: null,
       events,
       untilMs: toMicros(endsAtMs + settling * 1.1 + 1),
@@ -81,6 +84,13 @@ export function scenarioDrawer(definition: Definition, settings: SwarmSettings):
       schedule: null,
     }
   }
+}
+
+/** Half of the worlds are punctual; in the others timers are as late as timely processes may be. */
+function drawLateness(timeliness: Timeliness | null, random: Random): Span {
+  if (timeliness === null || random.chance(0.5)) return 0
+  const most = msOf(timeliness.lateness)
+  return random.chance(0.5) ? most : [0, most]
 }
 
 function drawOptions(definition: Definition, fixed: PlainObject, random: Random): PlainObject {

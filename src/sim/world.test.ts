@@ -20,7 +20,8 @@ function gotten(file: PlainObject): readonly Got[] {
     return record.effects.flatMap((effect): Got[] => {
       if (effect.type !== 'output' || effect.event.type === 'started') return []
       const { input, now } = effect.event as unknown as { input: PlainObject; now: number }
-      const what = input['type'] === 'message' ? (input['body'] as PlainObject)['text'] : input['name']
+      const what =
+        input['type'] === 'message' ? (input['body'] as PlainObject)['text'] : (input['name'] ?? input['by'])
       return [{ atMs: record.at / 1000, node: record.node, what: what ?? null, now }]
     })
   })
@@ -202,17 +203,18 @@ describe('a pause', () => {
     expect(brief(gotten({ network: FIXED, events: told }))).toEqual([[110, 2, 'told']])
   })
 
-  it('becomes a suspend when the clock stops too: then the timer has not expired', () => {
+  it('becomes a suspend when the clock stops too: then the timer has not expired, and the first input says so', () => {
     const suspended = events.map((event) =>
       'pause' in event ? { atMs: event['atMs'] as number, suspend: 1, forMs: 100 } : event,
     )
     const got = gotten({ network: FIXED, events: suspended })
     expect(brief(got)).toEqual([
+      [112, 1, 100_000],
       [112, 1, 'early'],
       [130, 1, 't'],
       [205, 1, 'late'],
     ])
-    expect((got[1]?.now as number) - (got[0]?.now as number)).toBe(18_000)
+    expect((got[2]?.now as number) - (got[1]?.now as number)).toBe(18_000)
   })
 
   it('may be followed by a crash, which loses what was held back', () => {

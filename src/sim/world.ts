@@ -26,7 +26,8 @@ import {
 } from '../core/index.ts'
 import type { LossReason, Observation, TraceRecord } from '../trace/index.ts'
 import { Clock } from './clock.ts'
-import { Network } from './network.ts'
+import { connectivity } from './connectivity.ts'
+import { type Delay, delayOf, Network } from './network.ts'
 import { EventQueue } from './queue.ts'
 import { Random } from './random.ts'
 import type { Scenario, ScenarioEvent } from './scenario.ts'
@@ -67,6 +68,8 @@ type SimNode = {
   timers: Map<string, Timer>
   /** True time until which the process does nothing; 0 when it runs. */
   stalledUntil: Micros
+  /** For how long its clock has stood still without its knowing. */
+  sleptFor: Micros
   /** What came while it did nothing. */
   backlog: (Pending & { type: 'message' | 'command' })[]
   /** Carry out this many effects of the next step that has more, then crash; NEVER when no such crash is due. */
@@ -109,12 +112,15 @@ export class World {
   #disturbances = 0
   #settlesAt: Micros = 0
   #sent: number[] = []
+  /** How late timers fire. */
+  readonly #lateness: Delay
 
   constructor(definition: Definition, scenario: Scenario, hooks: WorldHooks, strictly: boolean) {
     this.#definition = definition
     this.#scenario = scenario
     this.#hooks = hooks
     this.#random = new Random(scenario.seed)
+    this.#lateness = delayOf(scenario.clocks.lateMs)
     this.#network = new Network(scenario.nodes, scenario.network, scenario.links, this.#random)
     this.#counted = [...definition.kinds, ...definition.linkKinds]
     this.#counts = this.#counted.map(() => 0)
@@ -133,6 +139,7 @@ export class World {
         view: null,
         timers: new Map(),
         stalledUntil: 0,
+        sleptFor: 0,
         backlog: [],
         crashAfter: NEVER,
       }
@@ -187,6 +194,7 @@ export class World {
    */
   finish(): void {
     if (this.#now >= this.#settlesAt || this.#nothingIsLeft()) this.#settled()
+    this.#hooks.observe({ type: 'ended', at: this.#now })
   }
 
   #nothingIsLeft(): boolean {
@@ -259,8 +267,23 @@ export class World {
     this.#advance(node, { type: 'timer', name: timer.name }, null)
   }
 
-  /** Gives a node an input and carries out what it answers with. */
+  /** Gives a node an input and carries out what it answers with; first of all it learns that it slept. */
   #advance(node: SimNode, input: Input, message: number | null): void {
+    if (node.sleptFor > 0) {
+      const by = node.sleptFor
+      node.sleptFor = 0
+      this.#advance(node, { type: 'suspended', by }, null)
+      if (!node.up) {
+        if (message !== null) this.#lose(message, 'down')
+        return
+      }
+      // Its lease, if it still believes in one, now ends later than it did.
+      const { view } = node
+      if (view !== null && view.until !== null) {
+        const until = this.#trueUntil(node, view)
+        this.#hooks.observe({ type: 'view', at: this.#now, node: node.id, view, until })
+      }
+    }
     const now = node.clock.at(this.#now)
     const before = node.state
     const next = node.protocol.step(before, input, now)
@@ -422,8 +445,10 @@ export class World {
 
   #queueTimer(timer: Timer, due: Micros): void {
     timer.queuedFor = timer.deadline
+    const { least, most } = this.#lateness
+    const late = most === 0 ? 0 : this.#random.integer(least, most)
     timer.entry = this.#entries++
-    this.#push(Math.max(due, this.#now), { type: 'timer', timer, entry: timer.entry })
+    this.#push(Math.max(due, this.#now) + late, { type: 'timer', timer, entry: timer.entry })
   }
 
   #disturb(event: ScenarioEvent): void {
@@ -459,6 +484,7 @@ export class World {
     node.state = null
     node.view = null
     node.stalledUntil = 0
+    node.sleptFor = 0
     // Whoever can crash is awake: its host, too, and the clock of that.
     node.clock.wake(this.#now)
     for (const waiting of node.backlog) if (waiting.type === 'message') this.#lose(waiting.id, 'down')
@@ -472,7 +498,7 @@ export class World {
   #stall(node: SimNode, length: Micros, clockToo: boolean): void {
     if (!node.up) return
     const until = this.#now + length
-    if (clockToo) node.clock.stop(this.#now, until)
+    if (clockToo) node.sleptFor += node.clock.stop(this.#now, until)
     if (until <= node.stalledUntil) return
     node.stalledUntil = until
     this.#push(until, { type: 'resume', node, isLast: false })
@@ -501,6 +527,14 @@ export class World {
     const settling = this.#definition.settlesWithin(options, this.#network.longestDelay, nodes.length)
     this.#settlesAt = this.#now + settling
     this.#push(this.#settlesAt, { type: 'settle', disturbance: this.#disturbances })
+    const timeliness = this.#definition.timeliness(options)
+    if (timeliness === null) return
+    const running = this.#nodes.filter((node) => node.up && node.stalledUntil === 0).map(({ index }) => index)
+    this.#hooks.observe({
+      type: 'connectivity',
+      at: this.#now,
+      ...connectivity(this.#network, nodes, running, timeliness, this.#lateness.most),
+    })
   }
 
   #settled(): void {

@@ -5,7 +5,7 @@ import type { Connected, Observation } from '../trace/index.ts'
 import { graphOf, leastCliqueCover, maximalCliques } from './graphs.ts'
 import { type Judgement, type RunFacts, specNamed } from './index.ts'
 
-const RUN: RunFacts = { nodes: [1, 2, 3, 4, 5], prefers: 'highest' }
+const RUN: RunFacts = { nodes: [1, 2, 3, 4, 5], prefers: 'highest', constants: {} }
 
 function judge(name: string, observations: readonly Observation[]): Judgement {
   const spec = specNamed(name)

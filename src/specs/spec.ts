@@ -5,11 +5,16 @@
  * one observation, given the memory after it, whether the requirement is concerned at all, and then whether
  * it holds. A requirement that was never concerned in a whole run has not been tested, and is reported so.
  */
-import type { NodeId, Plain } from '../core/index.ts'
+import type { Constants, NodeId, Plain } from '../core/index.ts'
 import type { Observation } from '../trace/index.ts'
 
 /** What is fixed for a whole run. */
-export type RunFacts = { readonly nodes: readonly NodeId[]; readonly prefers: 'highest' | 'lowest' }
+export type RunFacts = {
+  readonly nodes: readonly NodeId[]
+  readonly prefers: 'highest' | 'lowest'
+  /** Durations that the protocol's definition names. */
+  readonly constants: Constants
+}
 
 export type Fold<M extends Plain = Plain> = {
   begin(run: RunFacts): M

@@ -4,7 +4,7 @@ import type { NodeId, Role } from '../core/index.ts'
 import type { Connected, Observation } from '../trace/index.ts'
 import { goalNamed, goals, type Judgement, monitor, type RunFacts, specNamed, specs, Watch } from './index.ts'
 
-const RUN: RunFacts = { nodes: [1, 2, 3], prefers: 'highest' }
+const RUN: RunFacts = { nodes: [1, 2, 3], prefers: 'highest', constants: {} }
 
 function view(node: NodeId, role: Role, leader: NodeId | null): Observation {
   const seen = { role, leader, token: null, until: null, members: null, detail: null }

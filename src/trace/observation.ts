@@ -22,5 +22,17 @@ export type Observation =
   | { readonly type: 'down'; readonly at: Micros; readonly node: NodeId }
   /** Something befell the world: what is promised of the settled system need not hold until it has settled again. */
   | { readonly type: 'disturbed'; readonly at: Micros }
+  /**
+   * Who can talk to whom from now on, where timeliness matters: pairs of running processes between which every message
+   * is timely, both ways; and the sets that are all connected with each other and hear from nobody else in time.
+   */
+  | {
+      readonly type: 'connectivity'
+      readonly at: Micros
+      readonly connected: Connected
+      readonly stable: readonly (readonly NodeId[])[]
+    }
   /** Enough time without a disturbance: what is promised of the settled system must hold now. */
   | { readonly type: 'settled'; readonly at: Micros; readonly connected: Connected }
+  /** Nothing more is seen of this run. */
+  | { readonly type: 'ended'; readonly at: Micros }

@@ -50,6 +50,8 @@ function happened(input: Input): string {
       return `register ${input.call.op} ${input.outcome}`
     case 'command':
       return `is told: ${commandText(input.command)}`
+    case 'suspended':
+      return `wakes: its clock stood still for ${msOf(input.by)} ms`
     default:
       return input satisfies never
   }

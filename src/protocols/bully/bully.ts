@@ -174,6 +174,7 @@ export function bully(
       case 'link':
         return input.up ? rival(state, input.peer, now) : suspect(state, input.peer, now)
       case 'register':
+      case 'suspended':
         return unchanged(state)
       default:
         return unreachable(input)

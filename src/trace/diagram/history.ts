@@ -200,6 +200,8 @@ function markOf(turn: Turn & { readonly type: 'step' }, telling: boolean): Mark 
       return { node, at, type: 'link', text: `link to ${input.peer} ${input.up ? 'up' : 'down'}` }
     case 'register':
       return telling ? { node, at, type: 'register', text: `${input.call.op} ${input.outcome}` } : null
+    case 'suspended':
+      return null
     default:
       return input satisfies never
   }
