@@ -16,6 +16,12 @@ export function withId(set: readonly NodeId[], id: NodeId): readonly NodeId[] {
   return set.includes(id) ? set : sortIds([...set, id])
 }
 
+/** `set` with all of them: the same array when nothing changes. */
+export function withIds(set: readonly NodeId[], ids: readonly NodeId[]): readonly NodeId[] {
+  const added = ids.filter((id) => !set.includes(id))
+  return added.length === 0 ? set : sortIds([...set, ...added])
+}
+
 /** `set` without `id`: the same array when nothing changes. */
 export function withoutId(set: readonly NodeId[], id: NodeId): readonly NodeId[] {
   return set.includes(id) ? set.filter((other) => other !== id) : set

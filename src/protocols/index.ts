@@ -3,6 +3,7 @@ import type { Definition } from '../core/index.ts'
 import { bullyDefinition } from './bully/index.ts'
 import { bullyGmDefinition } from './bully-gm/index.ts'
 import { invitationDefinition } from './invitation/index.ts'
+import { localLeaderDefinition } from './local-leader/index.ts'
 import { ringDefinition } from './ring/index.ts'
 
 export const protocols: readonly Definition[] = [
@@ -10,6 +11,7 @@ export const protocols: readonly Definition[] = [
   bullyDefinition,
   bullyGmDefinition,
   invitationDefinition,
+  localLeaderDefinition,
 ]
 
 export function protocolNamed(name: string): Definition | null {

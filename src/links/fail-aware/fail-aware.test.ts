@@ -1,0 +1,279 @@
+import fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import {
+  type Definition,
+  define,
+  type Input,
+  type LayerStep,
+  NOTHING,
+  output,
+  type PlainObject,
+  type Protocol,
+  send,
+  setTimer,
+  stack,
+} from '../../core/index.ts'
+import { parseScenario, runScenario } from '../../sim/index.ts'
+import type { TraceRecord } from '../../trace/index.ts'
+import { atLeast, atMost, delayBound } from './bound.ts'
+import {
+  FAIL_AWARE_KINDS,
+  type FailAwareState,
+  failAware,
+  failAwareKind,
+  type Receipt,
+} from './fail-aware.ts'
+import { better, withNumber } from './session.ts'
+
+const SETTINGS = { leastDelay: 20, fast: 10_000, rho: 0.0001, stampAge: 95_000, agreed: {}, echo: true }
+
+/** Says something to everybody, itself too, every 30 ms, and puts out what it knows of each delivery. */
+function chatter(nodes: readonly number[]): Protocol {
+  return {
+    start: (_stable, now) => ({ state: 0, effects: [setTimer('talk', now)] }),
+    step(state, input, now) {
+      if (input.type === 'timer') {
+        const words = nodes.map((id) => send(id, { kind: 'word' }))
+        return { state, effects: [...words, setTimer('talk', now + 30_000)] }
+      }
+      if (input.type !== 'message') return { state, effects: NOTHING }
+      return { state, effects: [output({ type: 'heard', from: input.from, receipt: input.receipt })] }
+    },
+    view: () => ({ role: 'follower', leader: null, token: null, until: null, members: null, detail: null }),
+    shift: (state) => state,
+  }
+}
+
+const NODES: readonly number[] = [1, 2, 3]
+
+function chatting(rho: number, echo = true): Definition {
+  return define({
+    name: 'chatting',
+    title: 'words over fail-aware datagrams',
+    source: 'a test',
+    kinds: ['word'],
+    linkKinds: FAIL_AWARE_KINDS,
+    kindOf: failAwareKind,
+    create: (identity) => stack(failAware(identity, { ...SETTINGS, rho, echo }), chatter(NODES)),
+    settlesWithin: () => 1_000_000,
+  })
+}
+
+type Heard = {
+  readonly at: number
+  readonly from: number
+  readonly to: number
+  readonly took: number
+  readonly receipt: Receipt
+}
+
+/** Every delivery of a run: how long it really took, and what the receiver was told. */
+function deliveries(definition: Definition, file: PlainObject, strictly = false): readonly Heard[] {
+  const scenario = parseScenario(
+    { protocol: 'chatting', nodes: NODES, untilMs: 2000, ...file },
+    { names: ['chatting'], find: () => definition },
+  )
+  const records: TraceRecord[] = []
+  runScenario(definition, scenario, { strict: strictly, record: (record) => records.push(record) })
+  const sentAt = new Map<number, number>()
+  return records.flatMap((record): Heard[] => {
+    if (record.type !== 'step' && record.type !== 'start') return []
+    for (const id of record.sent) sentAt.set(id, record.at)
+    const message = record.type === 'step' ? record.message : null
+    if (message === null) return []
+    return record.effects.flatMap((effect): Heard[] => {
+      if (effect.type !== 'output' || effect.event.type !== 'heard') return []
+      const { from, receipt } = effect.event as unknown as { from: number; receipt: Receipt }
+      const took = record.at - (sentAt.get(message) as number)
+      return [{ at: record.at, from, to: record.node as number, took, receipt }]
+    })
+  })
+}
+
+describe('the bound of a delay', () => {
+  it('is never below the true delay, whatever the clocks do within their drift', () => {
+    const rate = fc.double({ min: 0.995, max: 1.005, noNaN: true })
+    const span = fc.integer({ min: 20, max: 2_000_000 })
+    const offset = fc.integer({ min: 0, max: 1_000_000_000 })
+    fc.assert(
+      fc.property(rate, rate, span, span, span, offset, offset, (p, q, there, held, back, op, oq) => {
+        const onP = (time: number): number => op + Math.floor(time * p)
+        const onQ = (time: number): number => oq + Math.floor(time * q)
+        const trip = {
+          outward: onQ(0),
+          received: onP(there),
+          answered: onP(there + held),
+          arrived: onQ(there + held + back),
+        }
+        expect(delayBound(trip, 0.005, 20)).toBeGreaterThanOrEqual(back)
+      }),
+      { numRuns: 5000, seed: 4 },
+    )
+  })
+
+  it('counts every reading and the drift against the message', () => {
+    expect([atMost(0, 0), atMost(1_000_000, 0.0001), atLeast(0, 0), atLeast(1_000_000, 0.0001)]).toEqual([
+      1, 1_000_102, 0, 999_899,
+    ])
+  })
+
+  it('holds for every delivery in worlds with loss, duplicates, restarts, pauses, sleeps and slow links', () => {
+    let checked = 0
+    for (let seed = 1; seed <= 60; seed++) {
+      const driftPpm = seed % 2 === 0 ? 100 : 5000
+      const heard = deliveries(chatting(driftPpm / 1_000_000), {
+        seed,
+        network: { delayMs: [0.02, seed % 3 === 0 ? 40 : 5], loss: 0.1, duplicate: 0.1 },
+        clocks: { driftPpm, lateMs: [0, 5] },
+        events: [
+          { atMs: 300, suspend: 1, forMs: 200 },
+          { atMs: 600, crash: 2 },
+          { atMs: 610 + seed, recover: 2 },
+          { atMs: 900, pause: 3, forMs: 100 },
+          { atMs: 1200, slow: [[1, 2]], delayMs: [20, 60] },
+          { atMs: 1500, heal: 'all' },
+        ],
+      })
+      for (const { took, receipt } of heard) {
+        if (receipt.bound === null) continue
+        checked += 1
+        expect(receipt.bound).toBeGreaterThanOrEqual(took)
+      }
+    }
+    expect(checked).toBeGreaterThan(10_000)
+  })
+})
+
+describe('fast messages', () => {
+  const timely = { network: { delayMs: [0.02, 5] }, clocks: { driftPpm: 100 } }
+  const first = (heard: readonly Heard[], isFast: boolean) =>
+    heard.find(({ receipt }) => receipt.fast === isFast)
+
+  it('are all those between timely processes, once there has been a round trip', () => {
+    const heard = deliveries(chatting(0.0001), timely, true)
+    expect(heard.filter(({ at, receipt }) => at > 40_000 && !receipt.fast)).toEqual([])
+    expect(first(heard, false)?.receipt).toEqual({ fast: false, bound: null })
+  })
+
+  it('are none where one side only ever listens, unless it answers with an Echo', () => {
+    const oneWay = { ...timely, events: [] }
+    const listener = (echo: boolean) => {
+      const mute: Protocol = { ...chatter([]), start: () => ({ state: 0, effects: NOTHING }) }
+      const definition: Definition = {
+        ...chatting(0.0001),
+        create: (identity) =>
+          stack(
+            failAware(identity, { ...SETTINGS, echo }),
+            identity.self === 1 ? chatter(NODES.slice(0, 2)) : mute,
+          ),
+      }
+      return deliveries(definition, oneWay)
+    }
+    expect(listener(true).filter(({ to, receipt }) => to === 2 && receipt.fast).length).toBeGreaterThan(50)
+    expect(listener(false).filter(({ to, receipt }) => to === 2 && receipt.fast)).toEqual([])
+  })
+
+  it('are never those that took longer than Δ', () => {
+    const heard = deliveries(chatting(0.0001), { network: { delayMs: [0.02, 30] } })
+    const fast = heard.filter(({ receipt }) => receipt.fast)
+    expect(fast.length).toBeGreaterThan(20)
+    expect(fast.filter(({ took }) => took > 10_000)).toEqual([])
+  })
+
+  it('come back after a sleep of either side, when the old stamps have aged', () => {
+    const heard = deliveries(chatting(0.0001), { ...timely, events: [{ atMs: 500, suspend: 1, forMs: 300 }] })
+    expect(heard.filter(({ at, receipt }) => at > 1_000_000 && !receipt.fast)).toEqual([])
+  })
+})
+
+describe('what a process sends to itself', () => {
+  it('comes back after the step, and is slow when the process was held up', () => {
+    const layer = failAware({ self: 1, nodes: NODES }, SETTINGS)
+    const { state } = layer.start(null, 1000)
+    const sent = layer.above(state, send(1, { kind: 'word' }), 2000)
+    expect(sent.inputs).toEqual([])
+    const at = (now: number) =>
+      receiptOf(layer.below(sent.state, { type: 'timer', name: 'fail-aware/self' }, now))
+    expect(at(2000)?.fast).toBe(true)
+    expect(at(2000 + 10_100)?.fast).toBe(false)
+  })
+})
+
+function receiptOf({ inputs }: LayerStep<FailAwareState>): Receipt | null {
+  const input = inputs[0]
+  return input?.type === 'message' ? (input.receipt as Receipt) : null
+}
+
+describe('a session', () => {
+  it('hands each message up once, in whatever order they come, and takes the very late for seen', () => {
+    const order = [1, 3, 2, 3, 9, 2, 8, 10, 11, 12, 13, 14, 1]
+    let recent: readonly number[] = []
+    const passed = order.filter((number) => {
+      const next = withNumber(recent, number)
+      recent = next ?? recent
+      return next !== null
+    })
+    expect(passed).toEqual([1, 3, 2, 9, 8, 10, 11, 12, 13, 14])
+    expect(recent).toEqual([14, 13, 12, 11, 10, 9, 8, 3])
+  })
+
+  it('keeps the stamps of the quickest message, until they are old', () => {
+    const kept = { sent: 0, received: 100 }
+    const slower = { sent: 1000, received: 1150 }
+    expect(better(kept, { sent: 1000, received: 1090 }, 0.0001, 10_000)).toEqual({
+      sent: 1000,
+      received: 1090,
+    })
+    expect(better(kept, slower, 0.0001, 10_000)).toBe(kept)
+    expect(better(kept, slower, 0.0001, 1000)).toBe(slower)
+    expect(better(kept, slower, 0.1, 10_000)).toBe(slower)
+  })
+
+  it('drops what a former incarnation sent', () => {
+    const layers = [1, 2].map((self) => failAware({ self, nodes: NODES }, SETTINGS))
+    const [sender, receiver] = layers as [ReturnType<typeof failAware>, ReturnType<typeof failAware>]
+    const word = (incarnation: number): Input => {
+      const { state } = sender.start(incarnation - 1, 0)
+      const effect = sender.above(state, send(2, { kind: 'word' }), 10).effects[0]
+      if (effect?.type !== 'send') throw new Error('nothing was sent')
+      return { type: 'message', from: 1, body: effect.body, receipt: null }
+    }
+    const begun = receiver.start(null, 0).state
+    const met = receiver.below(begun, word(2), 100)
+    expect(met.inputs).toHaveLength(1)
+    const old = receiver.below(met.state, word(1), 200)
+    expect(old.inputs).toEqual([])
+    expect(old.state).toBe(met.state)
+  })
+})
+
+describe('processes that are configured differently', () => {
+  it('never hear each other, and each is told which setting differs, once', () => {
+    const agreedBy = (self: number): PlainObject => ({ mode: 'majority', lockTime: self === 1 ? 100 : 200 })
+    const outputs: PlainObject[] = []
+    const definition: Definition = {
+      ...chatting(0.0001),
+      create: (identity) =>
+        stack(
+          failAware(identity, { ...SETTINGS, agreed: agreedBy(identity.self as number) }),
+          chatter([1, 2]),
+        ),
+    }
+    const scenario = parseScenario(
+      { protocol: 'chatting', nodes: [1, 2], untilMs: 5000 },
+      { names: ['chatting'], find: () => definition },
+    )
+    runScenario(definition, scenario, {
+      strict: true,
+      observe: (seen) => {
+        if (seen.type === 'output') outputs.push({ node: seen.node, ...seen.event })
+      },
+    })
+    const told = outputs.filter(({ type }) => type === 'mismatch')
+    expect(told).toEqual([
+      { node: 1, type: 'mismatch', peer: 2, field: 'lockTime', ours: 100, theirs: 200 },
+      { node: 2, type: 'mismatch', peer: 1, field: 'lockTime', ours: 200, theirs: 100 },
+    ])
+    expect(outputs.filter(({ type, node, from }) => type === 'heard' && node !== from)).toEqual([])
+  })
+})

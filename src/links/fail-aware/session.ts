@@ -1,0 +1,39 @@
+/** What a process keeps of one other: which incarnation it is, what came from it already, and the best time stamps. */
+import type { Micros } from '../../core/index.ts'
+
+/** When a message was sent, on its sender's clock, and received, on the receiver's; each counts from its own start. */
+export type Stamps = { readonly sent: Micros; readonly received: Micros }
+
+export type Session = {
+  readonly incarnation: number
+  /** Numbers of the latest messages, largest first: what is among them, or older than all, has been seen. */
+  readonly recent: readonly number[]
+  /** Of the message that was quickest, as far as one can tell; sent back with every message to the peer. */
+  readonly stamps: Stamps
+  /** When an Echo was last sent to the peer. */
+  readonly echoedAt: Micros | null
+}
+
+/** Messages that overtake more than this many others are taken for duplicates. */
+const REMEMBERED = 8
+
+/** The numbers with one more among them, or null when it has been seen. */
+export function withNumber(recent: readonly number[], number: number): readonly number[] | null {
+  const newest = recent[0]
+  if (newest === undefined || number > newest) return [number, ...recent.slice(0, REMEMBERED - 1)]
+  if (recent.includes(number)) return null
+  const place = recent.findIndex((other) => other < number)
+  if (place < 0) return recent.length < REMEMBERED ? [...recent, number] : null
+  return recent.toSpliced(place, 0, number).slice(0, REMEMBERED)
+}
+
+/**
+ * The stamps to keep. The difference between the two clocks hides how long a message took, but of two messages the
+ * one with the smaller difference was quicker, up to the drift in between. Old stamps go, however good: the peer's
+ * clock may have stood still since.
+ */
+export function better(kept: Stamps, next: Stamps, rho: number, oldest: Micros): Stamps {
+  const age = next.received - kept.received
+  const isQuicker = next.received - next.sent <= kept.received - kept.sent + 2 * rho * age
+  return isQuicker || age > oldest ? next : kept
+}

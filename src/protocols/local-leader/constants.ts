@@ -1,0 +1,176 @@
+/**
+ * The constants of the protocol, all derived from a few that describe the network and the host.
+ *
+ * Five are given: δ and δmin (how long messages take), Δ (what still counts as fast), σ (how late a process may act)
+ * and ρ (how far clocks drift); two are wishes: how often a leader renews, and how many tries a renewal has. Everything
+ * else follows, from the lock outwards: a lease must outlast the renewal interval and all tries; a lock outlasts the
+ * lease on any clock; the election period outlasts a lock; and whoever is silent for `expires` is taken for gone.
+ */
+import type { Micros } from '../../core/index.ts'
+
+export type Given = {
+  readonly mode: 'local' | 'majority'
+  /** δ: a message that takes no longer is timely. */
+  readonly delay: Micros
+  /** δmin: no message between two processes takes less. */
+  readonly leastDelay: Micros
+  /** Δ: a message is fast when it provably took no longer. */
+  readonly fast: Micros
+  /** σ: a process is timely when it acts no later than this after it is due. */
+  readonly lateness: Micros
+  /** ρ: in a second of true time, a clock shows a second within this many seconds. */
+  readonly rho: number
+  /** How often a leader renews its lease. */
+  readonly renewalInterval: Micros
+  /** K: how many tries a renewal has before the lease ends. */
+  readonly tries: number
+  /** Whether answers are gathered along a tree, which takes longer. */
+  readonly isTree: boolean
+  /** EP and `expires`, where they are given instead of derived. */
+  readonly electionPeriod: Micros | null
+  readonly expires: Micros | null
+}
+
+export type Timing = Omit<Given, 'electionPeriod' | 'expires'> & {
+  /** 2Δ on any clock: by then every fast answer is in. */
+  readonly roundTrip: Micros
+  /** How long answers are waited for: a round trip, and as long again for the levels of a tree. */
+  readonly collection: Micros
+  /** A try to renew: that time, and a process that is as late as it may be. */
+  readonly tryTime: Micros
+  /** How long a supporter is bound. */
+  readonly lockTime: Micros
+  /** How long after its request a leader leads: a lock on the slowest clock, seen on the fastest. */
+  readonly lease: Micros
+  /** EP: time between the tries of a process to be elected. */
+  readonly electionPeriod: Micros
+  /** A process from which nothing fast came for so long is taken for gone. */
+  readonly expires: Micros
+  readonly heartbeat: Micros
+  /** How long to leave it to one of better rank that could stand for election but does not. */
+  readonly deference: Micros
+  /** After a restart: until every lock that was given before has lapsed. */
+  readonly silence: Micros
+  /** How long a process that stepped down leaves it to others. */
+  readonly retirement: Micros
+  /** Time stamps older than this would make timely messages look slow. */
+  readonly stampAge: Micros
+}
+
+/** A bound that given constants break: what must be at least how much, and why. */
+export type BrokenBound = {
+  readonly option: string
+  readonly bound: string
+  readonly left: number
+  readonly right: number
+  readonly nearest: number
+}
+
+/** Least part of `expires` that may pass between two heartbeats: so that two may get lost. */
+const HEARTBEATS_PER_EXPIRY = 3.2
+
+export function timingOf(given: Given): Timing {
+  const { mode, leastDelay, fast, lateness, rho, renewalInterval, tries } = given
+  const roundTrip = Math.ceil(2 * fast * (1 + rho))
+  const collection = given.isTree ? 2 * roundTrip : roundTrip
+  const tryTime = collection + lateness
+  const neededLease = renewalInterval + tries * tryTime
+  const neededLock = Math.ceil(neededLease / (1 - 2 * rho))
+  const electionPeriod = given.electionPeriod ?? periodFor(neededLock, given)
+  const lockTime = lockFor(electionPeriod, given)
+  const expires =
+    given.expires ??
+    (mode === 'local'
+      ? Math.ceil(2 * leastExpires(electionPeriod, given))
+      : Math.ceil((lockTime + fast) * (1 + rho)))
+  const heartbeat = Math.floor(expires / HEARTBEATS_PER_EXPIRY)
+  return {
+    mode,
+    delay: given.delay,
+    leastDelay,
+    fast,
+    lateness,
+    rho,
+    renewalInterval,
+    tries,
+    isTree: given.isTree,
+    roundTrip,
+    collection,
+    tryTime,
+    lockTime,
+    lease: Math.floor(lockTime * (1 - 2 * rho)),
+    electionPeriod,
+    expires,
+    heartbeat,
+    deference: heartbeat + roundTrip + 2 * lateness,
+    silence: Math.ceil(lockTime * (1 + 2 * rho)),
+    retirement: 20 * lockTime,
+    stampAge: Math.max(heartbeat, Math.floor((fast - leastFast(given)) / (2 * rho))),
+  }
+}
+
+/** The longest lock that has lapsed before the next try of the same candidate comes. */
+function lockFor(electionPeriod: Micros, { rho, fast, leastDelay, lateness }: Given): Micros {
+  return Math.floor((1 - rho) * ((electionPeriod - lateness) * (1 - rho) - fast + leastDelay))
+}
+
+/** The least election period with room for such a lock. */
+function periodFor(lockTime: Micros, { rho, fast, leastDelay, lateness }: Given): Micros {
+  return Math.ceil((Math.ceil((lockTime + 1) / (1 - rho)) + fast - leastDelay) / (1 - rho)) + lateness
+}
+
+/** Two timely messages may look as slow as this. */
+function leastFast({ delay, leastDelay, rho }: Given): Micros {
+  return (2 * delay - leastDelay) * (1 + rho)
+}
+
+/** Between two answers to the tries of a timely candidate no more time passes. */
+function leastExpires(electionPeriod: Micros, { rho, fast, leastDelay }: Given): Micros {
+  return (1 + rho) * (electionPeriod * (1 + rho) + 2 * (fast - leastDelay))
+}
+
+/** Every bound that the given constants break; none when they are sound. */
+export function brokenBounds(given: Given): readonly BrokenBound[] {
+  const timing = timingOf(given)
+  const { rho } = given
+  const ms = (micros: number): number => Math.ceil(micros) / 1000
+  const broken: BrokenBound[] = []
+  const atLeast = (option: string, bound: string, left: number, right: number, nearest = right): void => {
+    if (left < right) broken.push({ option, bound, left: ms(left), right: ms(right), nearest: ms(nearest) })
+  }
+  atLeast('deltaMs', 'δ ≥ δmin', given.delay, given.leastDelay)
+  atLeast('fastMs', 'Δ ≥ (2δ − δmin)(1 + ρ)', given.fast, leastFast(given))
+  const neededLease = given.renewalInterval + given.tries * timing.tryTime
+  const neededLock = Math.ceil(neededLease / (1 - 2 * rho))
+  atLeast(
+    'electionPeriodMs',
+    'lockTime(1 − 2ρ) ≥ renewal interval + K(2Δ(1 + ρ) + σ)',
+    timing.lease,
+    neededLease,
+    periodFor(neededLock, given),
+  )
+  atLeast(
+    'expiresMs',
+    given.mode === 'local' ? 'expires ≥ (EP(1 + ρ) + 2(Δ − δmin))(1 + ρ)' : 'expires ≥ lockTime',
+    timing.expires,
+    given.mode === 'local' ? leastExpires(timing.electionPeriod, given) : timing.lockTime,
+  )
+  return broken
+}
+
+/**
+ * κ: within this time every stable partition has a leader (T), and no longer than this is a process connected with a
+ * leader that it does not support (BI). The paper's bound, with the scheduling delay of the second alarm that it
+ * forgot, and what the parts add that the paper takes for granted: round trips must form (Echo), a restarted process
+ * is silent, rivals are noticed by heartbeat.
+ */
+export function kappaOf(timing: Timing, misreading: 'short-kappa' | null = null): Micros {
+  const { expires, lateness, electionPeriod, collection, rho, lockTime, fast, heartbeat, deference } = timing
+  const paper = Math.ceil((expires + lateness + electionPeriod) * (1 + rho)) + 2 * fast
+  if (misreading === 'short-kappa') return paper
+  const corrected = Math.ceil((expires + 2 * lateness + electionPeriod + collection) * (1 + rho))
+  const restart = timing.silence
+  const roundTrips = electionPeriod + 3 * fast + heartbeat
+  const whole = corrected + restart + roundTrips + fast + lateness + deference
+  return timing.mode === 'local' ? whole : whole + corrected + lockTime
+}

@@ -1,0 +1,139 @@
+import { z } from 'zod'
+import { define, microsOf, type NodeId, nodeAmong, type PlainObject, stack } from '../../core/index.ts'
+import { FAIL_AWARE_KINDS, failAware, failAwareKind } from '../../links/index.ts'
+import { kappaOf, type Timing, timingOf } from './constants.ts'
+import { localLeader } from './local-leader.ts'
+import { givenBy, type LocalLeaderOptions, localLeaderOptions, votersIn } from './options.ts'
+import { levelsOf, type Tree } from './tree.ts'
+
+function commands(nodes: readonly NodeId[]) {
+  const node = nodeAmong(nodes)
+  return z.discriminatedUnion('do', [
+    z.strictObject({ do: z.literal('stepDown') }),
+    z.strictObject({ do: z.literal('setPriority'), priority: z.int().min(-1_000_000).max(1_000_000) }),
+    z.strictObject({ do: z.literal('addVoter'), voter: node }),
+    z.strictObject({ do: z.literal('removeVoter'), voter: node }),
+  ])
+}
+
+function timingFor(chosen: LocalLeaderOptions, nodes: number): Timing {
+  return timingOf(givenBy(chosen, chosen.voters?.length ?? nodes - chosen.observers.length))
+}
+
+function treeOver(voters: number, fanout: number, { roundTrip }: Timing): Tree {
+  const levels = levelsOf(voters, fanout)
+  return { fanout, levels, patience: Math.floor(roundTrip / (levels + 1)) }
+}
+
+const kappaFor = (chosen: LocalLeaderOptions, nodes: number): number =>
+  kappaOf(timingFor(chosen, nodes), chosen.misreading === 'short-kappa' ? 'short-kappa' : null)
+
+/** What all processes of a group must be configured with alike. */
+function agreed({ mode, rule }: LocalLeaderOptions, timing: Timing): PlainObject {
+  const {
+    delay,
+    leastDelay,
+    fast,
+    lateness,
+    rho,
+    renewalInterval,
+    tries,
+    lockTime,
+    electionPeriod,
+    expires,
+  } = timing
+  return {
+    mode,
+    rule,
+    delta: delay,
+    deltaMin: leastDelay,
+    fast,
+    sigma: lateness,
+    rho,
+    renewalInterval,
+    renewalTries: tries,
+    lockTime,
+    electionPeriod,
+    expires,
+  }
+}
+
+const EVERYWHERE: string[] = []
+const LOCAL: string[] = []
+const MAJORITY = ['one-leader']
+
+export const localLeaderDefinition = define({
+  name: 'local-leader',
+  title: 'one leader a partition, or one in all, by locks and leases on drifting clocks; the default',
+  source: 'Fetzer & Cristian, A Highly Available Local Leader Election Service, 1999',
+  kinds: ['Election', 'Reply', 'Release'],
+  linkKinds: ['Heartbeat', ...FAIL_AWARE_KINDS],
+  kindOf: failAwareKind,
+  prefers: 'lowest',
+  options: localLeaderOptions,
+  commands,
+  promises: [...EVERYWHERE, ...LOCAL, ...MAJORITY],
+  goals: ['elected'],
+  keeps({ mode, rule, link }) {
+    if (link === 'none') return { promises: ['one-leader', 'tokens', 'LS'], goals: ['elected'] }
+    const local = { promises: [...EVERYWHERE, ...LOCAL], goals: ['elected'] }
+    const majority = {
+      promises: [...EVERYWHERE, ...MAJORITY, ...(rule === 'equality' ? LOCAL : [])],
+      goals: ['elected'],
+    }
+    return mode === 'local' ? local : majority
+  },
+  timeliness(chosen) {
+    const { delay, fast, lateness } = timingFor(chosen, 0)
+    return { delay, fast, lateness }
+  },
+  constants(chosen, nodes) {
+    const kappa = kappaFor(chosen, nodes)
+    return { kappaT: kappa, kappaBI: kappa, majority: chosen.mode === 'majority' ? 1 : 0, nodes }
+  },
+  create(identity, chosen) {
+    const voters = votersIn(chosen, identity.nodes)
+    const timing = timingFor(chosen, identity.nodes.length)
+    const protocol = localLeader(identity, {
+      timing,
+      rule: chosen.rule,
+      sticky: chosen.sticky,
+      priority: chosen.priorities[String(identity.self)] ?? 0,
+      holdDown: microsOf(chosen.holdDownMs),
+      term: chosen.termMs === null ? null : microsOf(chosen.termMs),
+      tree: timing.isTree ? treeOver(voters.length, chosen.treeFanout, timing) : null,
+      voters,
+      witnesses: chosen.witnesses,
+      misreading: chosen.misreading,
+    })
+    if (chosen.link === 'none') return protocol
+    const { leastDelay, fast, rho, stampAge } = timing
+    const echo = chosen.misreading !== 'no-echo'
+    return stack(
+      failAware(identity, { leastDelay, fast, rho, stampAge, agreed: agreed(chosen, timing), echo }),
+      protocol,
+    )
+  },
+  settlesWithin(chosen, maxDelay, nodes) {
+    return kappaFor(chosen, nodes) + 4 * maxDelay
+  },
+  exploration: { from: 'boot', options: { link: 'none' }, timers: 'any' },
+  swarm: {
+    faults: [
+      'crash',
+      'pause',
+      'suspend',
+      'partition',
+      'cut',
+      'cutOneWay',
+      'graph',
+      'slow',
+      'loss',
+      'duplicate',
+    ],
+    delayMs: [0.02, 5],
+    driftPpm: 100,
+    commands: [{ do: 'stepDown' }],
+    options: { mode: ['local', 'majority'] },
+  },
+})

@@ -1,0 +1,35 @@
+/** Who is there, and how they rank: told from the last fast message of each. */
+import type { Micros, NodeId } from '../../core/index.ts'
+import type { Epoch, Herald } from './messages.ts'
+import { compareRanks, type Rank } from './rank.ts'
+import type { Peer } from './state.ts'
+
+/** What a fast message says of its sender. */
+export function peerOf(herald: Herald, before: Peer | null, now: Micros): Peer {
+  return {
+    heardAt: now,
+    candidate: herald.candidate,
+    low: herald.low,
+    priority: herald.priority,
+    incumbent: herald.incumbent,
+    deafSince: herald.heard ? null : (before?.deafSince ?? now),
+  }
+}
+
+export function isAlive(peer: Peer | null, now: Micros, expires: Micros): peer is Peer {
+  return peer !== null && now - peer.heardAt < expires
+}
+
+/** It is heard, but has not heard this process for as long as would make anybody else be given up: a one-way link. */
+export function isDeaf({ deafSince }: Peer, now: Micros, expires: Micros): boolean {
+  return deafSince !== null && now - deafSince >= expires
+}
+
+export function laterEpoch(a: Epoch, b: Epoch): Epoch {
+  return b.number > a.number ? b : a
+}
+
+/** Whether a should lead rather than b. */
+export function outranks(a: Rank, aId: NodeId, b: Rank, bId: NodeId): boolean {
+  return compareRanks(a, aId, b, bId) < 0
+}

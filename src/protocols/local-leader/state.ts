@@ -1,0 +1,163 @@
+import type { Micros, NodeId } from '../../core/index.ts'
+import type { Ballot, Certificate, Epoch, MembershipView, Request } from './messages.ts'
+import type { Rank } from './rank.ts'
+import type { Configuration } from './voters.ts'
+
+/** What is known of another process, from its last fast message. */
+export type Peer = Rank & {
+  readonly heardAt: Micros
+  readonly candidate: boolean
+  /** Since when it says that it does not hear this process; null when it does. */
+  readonly deafSince: Micros | null
+}
+
+/** A request to lead that is under way. */
+export type Campaign = {
+  readonly request: Request
+  readonly at: Micros
+  readonly epoch: number
+  readonly renew: boolean
+  readonly config: Configuration
+  /** Who supports it, sorted. */
+  readonly supporters: readonly NodeId[]
+  /** Whether it follows a hand-over. */
+  readonly succeeds: boolean
+}
+
+/** A leadership. It is over when the clock shows `until`, whoever has noticed. */
+export type Lead = {
+  /** Null in local mode, where there is nothing to compare it with. */
+  readonly token: number | null
+  readonly epoch: number
+  readonly since: Micros
+  readonly until: Micros
+  /** The request by which it leads, and when that was made. */
+  readonly request: Request
+  readonly requestedAt: Micros
+  /** Until when each supporter is bound, seen from here; sorted by node. */
+  readonly supporters: readonly { readonly node: NodeId; readonly until: Micros }[]
+  readonly members: readonly NodeId[]
+  /** The last configuration that won. */
+  readonly config: Configuration
+}
+
+/** This process supports `owner`, and nobody else until then. */
+export type Lock = { readonly owner: NodeId; readonly request: Request; readonly until: Micros }
+
+/** What it knows of the others. */
+export type Known = {
+  /** In the order of the nodes; null for oneself and for whom nothing fast came from of late. */
+  readonly peers: readonly (Peer | null)[]
+  /** The largest epoch that anybody has mentioned. */
+  readonly seen: Epoch
+  /** Who leads, as far as it is known. */
+  readonly following: Following | null
+  /** Until when it waits before it deposes a leader of worse rank. */
+  readonly holdUntil: Micros | null
+}
+
+/** Whether it should lead. */
+export type Standing = {
+  readonly priority: number
+  /** Until when it leaves the lead to others after it stepped down. */
+  readonly lowUntil: Micros | null
+  /** It stands for election. */
+  readonly candidate: boolean
+  /** Since when it has left it to somebody of better rank who does not stand. */
+  readonly deferringSince: Micros | null
+}
+
+/** What it has promised to others. */
+export type Vote = {
+  readonly lock: Lock | null
+  /** The largest request of each process that is known to be void, in the order of the nodes. */
+  readonly released: readonly (Request | null)[]
+  readonly certificate: Certificate | null
+  readonly promised: Epoch
+  readonly config: Configuration
+}
+
+export type Gathering = {
+  readonly candidate: NodeId
+  readonly request: Request
+  readonly parent: NodeId
+  readonly votes: readonly Ballot[]
+  readonly awaited: readonly NodeId[]
+}
+
+export type LocalLeaderState = {
+  readonly incarnation: number
+  /** Until then it takes no part: locks that it gave before it restarted may still hold. Null: it does take part. */
+  readonly silentUntil: Micros | null
+  readonly known: Known
+  readonly standing: Standing
+  readonly vote: Vote
+  /** Requests made so far in this incarnation, and the one that is under way. */
+  readonly requests: number
+  readonly campaign: Campaign | null
+  readonly lead: Lead | null
+  /** The largest epoch under which this process may have led. */
+  readonly spent: number
+  /** The voters that this leader was told to bring about. */
+  readonly wanted: readonly NodeId[] | null
+  /** Votes on their way to a candidate, while children are awaited. */
+  readonly gathering: Gathering | null
+}
+
+export type Following = {
+  readonly leader: NodeId
+  readonly token: number | null
+  readonly until: Micros
+  /** The latest round of the leader that came in time, and when. */
+  readonly round: Request | null
+  readonly roundAt: Micros
+  /** Who supported it in the round before, and until when that may be trusted. */
+  readonly view: (MembershipView & { readonly until: Micros }) | null
+}
+
+/** What must survive a crash. */
+export type LocalLeaderStable = {
+  readonly incarnation: number
+  /** The longest lock that it may ever have given. */
+  readonly lockTime: Micros
+  readonly promised: Epoch
+  readonly config: Configuration
+}
+
+export function shifted(state: LocalLeaderState, by: Micros): LocalLeaderState {
+  const later = (instant: Micros | null): Micros | null => (instant === null ? null : instant + by)
+  const { campaign, lead, known, standing, vote } = state
+  const { lock } = vote
+  const { following } = known
+  return {
+    ...state,
+    silentUntil: later(state.silentUntil),
+    known: {
+      seen: known.seen,
+      holdUntil: later(known.holdUntil),
+      peers: known.peers.map(
+        (peer) => peer && { ...peer, heardAt: peer.heardAt + by, deafSince: later(peer.deafSince) },
+      ),
+      following: following && {
+        ...following,
+        until: following.until + by,
+        roundAt: following.roundAt + by,
+        view: following.view && { ...following.view, until: following.view.until + by },
+      },
+    },
+    standing: {
+      ...standing,
+      lowUntil: later(standing.lowUntil),
+      deferringSince: later(standing.deferringSince),
+    },
+    vote: { ...vote, lock: lock && { ...lock, until: lock.until + by } },
+    campaign: campaign && { ...campaign, at: campaign.at + by },
+    lead: lead && {
+      ...lead,
+      since: lead.since + by,
+      until: lead.until + by,
+      requestedAt: lead.requestedAt + by,
+      supporters: lead.supporters.map(({ node, until }) => ({ node, until: until + by })),
+    },
+  }
+}
