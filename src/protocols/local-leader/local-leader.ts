@@ -229,8 +229,10 @@ export function localLeader(
   ): Deed[] {
     let toHeard: LocalLeaderMessage | null = null
     let toUnheard: LocalLeaderMessage | null = null
+    // Along a tree a leader hears most of its supporters through others.
+    const supporters = tree !== null && state.lead !== null ? new Set(state.lead.members) : null
     return others.map(({ id, index }) => {
-      if (isAlive(state.known.peers[index] ?? null, now, expires)) {
+      if (isAlive(state.known.peers[index] ?? null, now, expires) || supporters?.has(id) === true) {
         toHeard ??= bodyWith(heraldOf(state, now, true))
         return send(id, toHeard)
       }
@@ -1011,7 +1013,10 @@ export function localLeader(
         state,
         effects: [
           persist(stableOf(state, longest)),
-          setTimer(HEARTBEAT, state.silentUntil ?? now + (tree === null || isAmongFirst ? 0 : roundTrip)),
+          setTimer(
+            HEARTBEAT,
+            state.silentUntil ?? now + (tree === null || isAmongFirst ? 0 : 2 * timing.heartbeat),
+          ),
           ...(isFirst ? [setTimer(ALIVE, now + roundTrip + timing.heartbeat)] : []),
         ],
       }
