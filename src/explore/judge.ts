@@ -97,15 +97,15 @@ export class Judge {
   #judge(memory: number, event: number): number {
     const seen = this.#events.valueOf(event)
     const before = this.#memories.valueOf(memory)
-    for (const [index, goal] of this.#monitor.goals.entries()) {
-      if (this.#monitor.reached(goal, before, seen)) {
+    for (let index = 0; index < this.#monitor.goals.length; index++) {
+      if (this.#monitor.reached(index, before, seen)) {
         this.#goalCounts[index] = (this.#goalCounts[index] ?? 0) + 1
       }
     }
     const after = this.#monitor.next(before, seen)
     const all: Violated[] = []
     for (const [index, spec] of this.#monitor.specs.entries()) {
-      const judgement = this.#monitor.judge(spec, after, seen)
+      const judgement = this.#monitor.judge(index, after, seen)
       if (judgement === 'not concerned') continue
       this.#judgedCounts[index] = (this.#judgedCounts[index] ?? 0) + 1
       if (judgement !== 'held') all.push({ spec: spec.name, why: judgement.violated })

@@ -10,33 +10,34 @@ export type Belief = {
 }
 
 export const beliefs: Fold<readonly Belief[]> = {
-  begin: ({ nodes }) => nodes.map(unknown),
+  begin: ({ nodes }) => nodes.map((node) => ({ node, up: false, role: null, leader: null })),
   next(memory, seen) {
     switch (seen.type) {
-      case 'view': {
-        const { role, leader } = seen.view
-        return update(memory, { node: seen.node, up: true, role, leader })
-      }
+      case 'view':
+        return update(memory, seen.node, true, seen.view.role, seen.view.leader)
       case 'down':
-        return update(memory, unknown(seen.node))
+        return update(memory, seen.node, false, null, null)
       case 'up':
-        return update(memory, { ...unknown(seen.node), up: true })
+        return update(memory, seen.node, true, null, null)
       default:
         return memory
     }
   },
 }
 
-function unknown(node: NodeId): Belief {
-  return { node, up: false, role: null, leader: null }
-}
-
-function update(memory: readonly Belief[], next: Belief): readonly Belief[] {
-  const index = memory.findIndex(({ node }) => node === next.node)
-  const was = memory[index]
+/** Most views say nothing new, and then nothing is made. */
+function update(
+  memory: readonly Belief[],
+  node: NodeId,
+  up: boolean,
+  role: Role | null,
+  leader: NodeId | null,
+): readonly Belief[] {
+  const place = memory.findIndex((belief) => belief.node === node)
+  const was = memory[place]
   if (was === undefined) return memory
-  if (was.up === next.up && was.role === next.role && was.leader === next.leader) return memory
-  return memory.with(index, next)
+  if (was.up === up && was.role === role && was.leader === leader) return memory
+  return memory.with(place, { node, up, role, leader })
 }
 
 export function living(memory: readonly Belief[]): readonly Belief[] {

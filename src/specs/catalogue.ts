@@ -4,15 +4,25 @@ import { assertion1 } from './assertion-1.ts'
 import { assertion2 } from './assertion-2.ts'
 import { assertion3 } from './assertion-3.ts'
 import { assertion4, assertion4prime } from './assertion-4.ts'
+import { boundedInconsistency } from './bounded-inconsistency.ts'
 import { elected, leaderChanged } from './goals.ts'
 import { groupNumbers } from './group-numbers.ts'
 import { independentLeaders } from './independent-leaders.ts'
+import { leaderSelfSupport } from './leader-self-support.ts'
+import { handedOver, lost, merged, reconfigured, renewed, split } from './lease-goals.ts'
 import { liveLeader } from './live-leader.ts'
 import { maximality } from './maximality.ts'
 import { oneLeader } from './one-leader.ts'
 import { ringLiveness, ringSafety } from './ring.ts'
 import { settles } from './settles.ts'
 import type { Goal, Spec } from './spec.ts'
+import { stableInsideLogical } from './stable-inside-logical.ts'
+import { supportAtMostOne } from './support-at-most-one.ts'
+import { timeliness } from './timeliness.ts'
+import { tokens } from './tokens.ts'
+import { toldInPairs } from './told-in-pairs.ts'
+import { viewsDisjoint } from './views-disjoint.ts'
+import { voterChanges } from './voter-changes.ts'
 
 export const specs: readonly Spec[] = [
   agreement,
@@ -29,8 +39,26 @@ export const specs: readonly Spec[] = [
   assertion4prime,
   independentLeaders,
   settles,
+  timeliness,
+  supportAtMostOne,
+  boundedInconsistency,
+  leaderSelfSupport,
+  stableInsideLogical,
+  tokens,
+  toldInPairs,
+  viewsDisjoint,
+  voterChanges,
 ]
-export const goals: readonly Goal[] = [elected, leaderChanged]
+export const goals: readonly Goal[] = [
+  elected,
+  leaderChanged,
+  renewed,
+  lost,
+  handedOver,
+  split,
+  merged,
+  reconfigured,
+]
 
 export function specNamed(name: string): Spec | null {
   return specs.find((spec) => spec.name === name) ?? null

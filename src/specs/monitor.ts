@@ -4,7 +4,7 @@
  * The monitor itself is pure, so the explorer can remember its steps; `Watch` is the same thing with a memory
  * of its own, for a single run.
  */
-import { type Micros, msOf, type Plain, present } from '../core/index.ts'
+import { type Micros, msOf, type Plain } from '../core/index.ts'
 import type { Observation } from '../trace/index.ts'
 import type { Fold, Goal, Judgement, RunFacts, Spec } from './spec.ts'
 
@@ -17,34 +17,37 @@ export type Monitor = {
   begin(): MonitorMemory
   /** The same memory when nothing changed. */
   next(memory: MonitorMemory, seen: Observation): MonitorMemory
-  /** Given the memory after the observation. */
-  judge(spec: Spec, memory: MonitorMemory, seen: Observation): Judgement
-  /** Given the memory before the observation. */
-  reached(goal: Goal, memory: MonitorMemory, seen: Observation): boolean
+  /** What the specification at this place says, given the memory after the observation. */
+  judge(place: number, memory: MonitorMemory, seen: Observation): Judgement
+  /** Whether the goal at this place is reached, given the memory before the observation. */
+  reached(place: number, memory: MonitorMemory, seen: Observation): boolean
 }
 
 export function monitor(specs: readonly Spec[], goals: readonly Goal[], run: RunFacts): Monitor {
   const folds: readonly Fold[] = [...new Set([...specs, ...goals].map(({ fold }) => fold))]
-  const indexOf = new Map(folds.map((fold, index) => [fold, index]))
-  const part = (fold: Fold, memory: MonitorMemory): Plain =>
-    memory[present(indexOf.get(fold), 'fold')] as Plain
+  // Which memory each of them reads, by its place.
+  const memoryOfSpec = specs.map(({ fold }) => folds.indexOf(fold))
+  const memoryOfGoal = goals.map(({ fold }) => folds.indexOf(fold))
   return {
     specs,
     goals,
     begin: () => folds.map((fold) => fold.begin(run)),
+    // Every observation of a run comes through these three: no iterators, no look-ups.
     next(memory, seen) {
       let next: Plain[] | null = null
-      for (const [index, fold] of folds.entries()) {
-        const was = memory[index] as Plain
-        const is = fold.next(was, seen)
+      for (let place = 0; place < folds.length; place++) {
+        const was = memory[place] as Plain
+        const is = (folds[place] as Fold).next(was, seen)
         if (is === was) continue
-        next ??= [...memory]
-        next[index] = is
+        next ??= memory.slice()
+        next[place] = is
       }
       return next ?? memory
     },
-    judge: (spec, memory, seen) => spec.judge(part(spec.fold, memory), seen, run),
-    reached: (goal, memory, seen) => goal.reached(part(goal.fold, memory), seen),
+    judge: (place, memory, seen) =>
+      (specs[place] as Spec).judge(memory[memoryOfSpec[place] as number] as Plain, seen, run),
+    reached: (place, memory, seen) =>
+      (goals[place] as Goal).reached(memory[memoryOfGoal[place] as number] as Plain, seen),
   }
 }
 
@@ -80,18 +83,17 @@ export class Watch {
   }
 
   observe(seen: Observation): void {
-    const { specs, goals } = this.#monitor
-    for (const [index, goal] of goals.entries()) {
-      if (this.#monitor.reached(goal, this.#memory, seen))
-        this.#counts[index] = (this.#counts[index] ?? 0) + 1
+    const of = this.#monitor
+    for (let place = 0; place < of.goals.length; place++) {
+      if (of.reached(place, this.#memory, seen)) this.#counts[place] = (this.#counts[place] as number) + 1
     }
-    this.#memory = this.#monitor.next(this.#memory, seen)
-    for (const [index, spec] of specs.entries()) {
-      if (this.#violations[index] !== null) continue
-      const judgement = this.#monitor.judge(spec, this.#memory, seen)
+    this.#memory = of.next(this.#memory, seen)
+    for (let place = 0; place < of.specs.length; place++) {
+      if (this.#violations[place] !== null) continue
+      const judgement = of.judge(place, this.#memory, seen)
       if (judgement === 'not concerned') continue
-      this.#judged[index] = (this.#judged[index] ?? 0) + 1
-      if (judgement !== 'held') this.#violations[index] = { at: seen.at, why: judgement.violated }
+      this.#judged[place] = (this.#judged[place] as number) + 1
+      if (judgement !== 'held') this.#violations[place] = { at: seen.at, why: judgement.violated }
     }
   }
 
