@@ -173,6 +173,8 @@ export function stepText(step: ScheduleStep): string {
       return `the link between ${step.node} and ${step.peer} is cut`
     case 'heal':
       return `the link between ${step.node} and ${step.peer} is healed`
+    case 'tick':
+      return 'a tick passes'
     default:
       return step satisfies never
   }
