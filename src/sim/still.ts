@@ -213,8 +213,13 @@ export function deliverable(
   return choices
 }
 
-/** How many faults may still happen. */
-export type Budget = { readonly crashes: number; readonly recoveries: number; readonly flips: number }
+/** How many faults may still happen, and how often time may pass. */
+export type Budget = {
+  readonly crashes: number
+  readonly recoveries: number
+  readonly flips: number
+  readonly ticks: number
+}
 
 /** Pairs of places, the smaller first, sorted. */
 export type Cut = readonly (readonly [number, number])[]
