@@ -7,10 +7,10 @@ const NODES = [1, 2, 3]
 
 /** Worlds that do not end before they have as many states as are asked for. */
 const WORLDS = {
-  bully: { from: 'settled', order: 'fifo', budget: { crashes: 1, recoveries: 1, flips: 0 } },
-  ring: { from: 'boot', order: 'any', budget: { crashes: 3, recoveries: 3, flips: 6 } },
-  'bully-gm': { from: 'settled', order: 'fifo', budget: { crashes: 1, recoveries: 1, flips: 0 } },
-  invitation: { from: 'boot', order: 'any', budget: { crashes: 1, recoveries: 1, flips: 0 } },
+  bully: { from: 'settled', order: 'fifo', budget: { crashes: 1, recoveries: 1, flips: 0, ticks: 0 } },
+  ring: { from: 'boot', order: 'any', budget: { crashes: 3, recoveries: 3, flips: 6, ticks: 0 } },
+  'bully-gm': { from: 'settled', order: 'fifo', budget: { crashes: 1, recoveries: 1, flips: 0, ticks: 0 } },
+  invitation: { from: 'boot', order: 'any', budget: { crashes: 1, recoveries: 1, flips: 0, ticks: 0 } },
 }
 
 function measure(protocol, maxStates) {

@@ -3,6 +3,7 @@ import { describe, expect, it } from 'vitest'
 import type { Definition } from '../src/core/index.ts'
 import { bullyDefinition } from '../src/protocols/bully/index.ts'
 import {
+  type Budget,
   parseScenario,
   promisedSpecs,
   runScenario,
@@ -13,6 +14,7 @@ import {
 } from '../src/sim/index.ts'
 import type { Spec } from '../src/specs/index.ts'
 import { clockReader } from './canaries/clock-reader.ts'
+import { lease, type Terms } from './canaries/lease.ts'
 import { onceOnly, tickets } from './canaries/tickets.ts'
 import { waiters } from './canaries/waiters.ts'
 import { exploreQuietly, exploring, ids } from './support/run.ts'
@@ -118,6 +120,64 @@ describe("comparing another node's clock with one's own", () => {
     expect(() => runScenario(clockReader, scenario, { strict: true })).toThrow(
       'depends on what the clock says',
     )
+  })
+})
+
+describe('a lease from a majority of locks', () => {
+  const explored = (count: number, terms: Partial<Terms>, some: Partial<Budget>) => {
+    const definition = lease(terms)
+    const { exploration } = definition
+    return exploreQuietly({
+      definition,
+      nodes: ids(count),
+      ...exploration,
+      ...BOUNDS,
+      order: 'any',
+      budget: { ...exploration, ...some },
+    })
+  }
+
+  it.each<[string, number, Partial<Terms>, Partial<Budget>]>([
+    ['two nodes', 2, { rounds: 2 }, { ticks: 4 }],
+    ['three nodes', 3, {}, { ticks: 2 }],
+    ['a lease shorter than its locks', 2, { lockTicks: 3 }, { ticks: 6 }],
+    ['a crash and a restart', 2, { rounds: 2 }, { ticks: 3, crashes: 1, recoveries: 1 }],
+  ])('is safe where no lease is longer than a lock: %s', (_name, count, terms, budget) => {
+    const report = explored(count, terms, budget)
+    expect(report).toMatchObject({ complete: true, counterexample: null })
+    expect(report.specs[0]?.verdict).toBe('held')
+    expect(report.goals.every(({ reached }) => reached)).toBe(true)
+  })
+
+  it('is held by two at once where it is longer: two ticks free the lock, and not the lease', () => {
+    const { counterexample } = explored(2, { leaseTicks: 3 }, { ticks: 4 })
+    expect(counterexample).toMatchObject({ spec: 'one-leader', why: '1 and 2 lead at the same time' })
+    expect(counterexample?.steps).toHaveLength(8)
+    expect(counterexample?.steps.filter((step) => step.do === 'tick')).toHaveLength(2)
+    const definition = lease({ leaseTicks: 3 })
+    const replayed = parseScenario(counterexample?.scenario, only(definition))
+    const report = runScenario(definition, replayed, { strict: true })
+    expect(report.specs[0]).toMatchObject({ verdict: 'violated', why: counterexample?.why })
+    expect(explored(2, { leaseTicks: 3 }, { ticks: 1 })).toMatchObject({
+      complete: true,
+      counterexample: null,
+    })
+  })
+
+  it('is held by two at once where a restarted node has forgotten its lock', () => {
+    const budget = { ticks: 2, crashes: 1, recoveries: 1 }
+    const { counterexample } = explored(3, { forgets: true }, budget)
+    expect(counterexample).toMatchObject({ spec: 'one-leader', why: '1 and 2 lead at the same time' })
+    expect(counterexample?.steps.some((step) => step.do === 'tick')).toBe(false)
+  })
+
+  it('is not said to go round for ever when the ticks are used up', () => {
+    const definition = lease()
+    const report = exploreCanary(
+      { ...definition, exploration: { ...definition.exploration, progress: true } },
+      [],
+    )
+    expect(report.progress).toMatchObject({ verdict: 'not checked', why: expect.stringContaining('ticks') })
   })
 })
 

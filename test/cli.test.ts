@@ -164,6 +164,38 @@ describe('conclave explore', () => {
       expect(report[field]).toBeGreaterThan(0)
     }
   })
+
+  it('lets time pass as often as --ticks says, for a protocol that says how long a tick is', () => {
+    const module = file(
+      'hourglass.mjs',
+      `import { define } from ${JSON.stringify(join(root, 'dist/core/index.js'))}
+      export const protocol = define({
+        name: 'hourglass', title: 'leads for two ticks', source: 'a test', kinds: ['none'],
+        settlesWithin: () => 0,
+        exploration: { crashes: 0, tick: 1000 },
+        create: ({ self }) => ({
+          start: (_stable, now) => ({ state: { until: now + 2000 }, effects: [] }),
+          step: (state) => ({ state, effects: [] }),
+          view: ({ until }, now) => ({
+            role: now < until ? 'leader' : 'follower', leader: self, token: null, until, members: null, detail: null,
+          }),
+          shift: ({ until }, by) => ({ until: until + by }),
+        }),
+      })`,
+    )
+    const explored = (...words: readonly string[]) =>
+      JSON.parse(
+        conclave('explore', '--load', module, ...'--protocol hourglass --nodes 1 --json'.split(' '), ...words)
+          .stdout,
+      )
+    expect(explored()).toMatchObject({ states: 1, complete: true })
+    expect(explored('--ticks', '3')).toMatchObject({ states: 4, transitions: 3, complete: true })
+    const schedule = [{ do: 'tick' }, { do: 'tick' }]
+    const scenario = file('hourglass.json', { protocol: 'hourglass', nodes: [1], schedule })
+    const { stdout } = conclave('sim', scenario, '--load', module, '--transcript')
+    expect(stdout).toContain('1.000 ms  -- a tick of 1 ms passes --')
+    expect(stdout).toContain('2.000 ms  -- a tick of 1 ms passes; 1 follows 1 --')
+  })
 })
 
 describe('conclave qos', () => {
@@ -263,6 +295,17 @@ describe('bad input gives one line, exit code 2 and nothing else', () => {
     ['no memory', 'explore --protocol bully --nodes 3 --memory 0'.split(' '), '--memory 0'],
     ['zero nodes', 'explore --protocol bully --nodes 0'.split(' '), '--nodes 0'],
     ['negative crashes', 'explore --protocol bully --nodes 3 --crashes -1'.split(' '), '--crashes'],
+    ['negative ticks', 'explore --protocol bully --nodes 3 --ticks -1'.split(' '), '--ticks'],
+    [
+      'ticks of no length',
+      'explore --protocol bully --nodes 3 --ticks 2'.split(' '),
+      '--ticks 2: bully does not say how long a tick is',
+    ],
+    [
+      'a tick of no length',
+      ['sim', file('b17', { protocol: 'bully', nodes: [1, 2], schedule: [{ do: 'tick' }] })],
+      'schedule[0]: ticks mean nothing to bully',
+    ],
     ['too many nodes', 'explore --protocol bully --nodes 99'.split(' '), '--nodes 99'],
     ['an unknown order', 'explore --protocol bully --nodes 3 --order odd'.split(' '), '--order odd'],
     ['an unknown flag', ['explore', '--fast'], "unknown option '--fast'"],

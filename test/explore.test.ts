@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { canonical, type PlainObject } from '../src/core/index.ts'
+import { canonical, type Definition, type Outcome, type PlainObject } from '../src/core/index.ts'
 import { bullyDefinition } from '../src/protocols/bully/index.ts'
 import {
   type Budget,
@@ -9,11 +9,14 @@ import {
   StillRules,
   type StillWorld,
 } from '../src/sim/index.ts'
-import { exploring, ids, simulate } from './support/run.ts'
+import { lease, type Terms } from './canaries/lease.ts'
+import { exploreQuietly, exploring, ids, simulate } from './support/run.ts'
 
 /** The same search, done slowly and plainly: every world as text in a set. */
 function naively(
+  definition: Definition,
   count: number,
+  initial: Outcome | null,
   options: PlainObject,
   order: 'fifo' | 'any',
   timers: 'any' | 'quiet',
@@ -21,14 +24,9 @@ function naively(
   most: number,
 ): { states: number; transitions: number } {
   const nodes = ids(count)
-  const rules = new StillRules(
-    bullyDefinition,
-    nodes,
-    checkedOptions(bullyDefinition, nodes, { detector: 'none', ...options }),
-    order,
-  )
+  const rules = new StillRules(definition, nodes, checkedOptions(definition, nodes, options), order)
   type State = { world: StillWorld; budget: Budget }
-  const { world } = rules.begin({ leader: count, members: nodes })
+  const { world } = rules.begin(initial)
   const first: State = { world, budget }
   const seen = new Set([canonical(first)])
   const queue = [first]
@@ -89,6 +87,7 @@ function stepsFrom(
       ])
     }
   }
+  if (budget.ticks > 0) steps.push([{ do: 'tick' }, { ...budget, ticks: budget.ticks - 1 }])
   return steps.filter(([, { crashes }]) => crashes >= 0)
 }
 
@@ -114,32 +113,91 @@ function cutsOf(rules: StillRules, world: StillWorld, step: ScheduleStep): Sched
   return cuts
 }
 
+/** More states than a plain search can bear. */
+const MOST = 30_000
 const NO_SPECS = { specs: [], goals: [], progress: false } as const
 
 describe('the explorer finds exactly what a plain search finds', () => {
   it.each([
-    ['bully, FIFO links', 3, { repaired: true }, 'fifo', 'quiet', { crashes: 1, recoveries: 1, flips: 0 }],
-    ['to the letter', 3, { repaired: false }, 'fifo', 'quiet', { crashes: 1, recoveries: 1, flips: 0 }],
-    ['links without order', 3, { repaired: true }, 'any', 'quiet', { crashes: 1, recoveries: 1, flips: 0 }],
+    [
+      'bully, FIFO links',
+      3,
+      { repaired: true },
+      'fifo',
+      'quiet',
+      { crashes: 1, recoveries: 1, flips: 0, ticks: 0 },
+    ],
+    [
+      'to the letter',
+      3,
+      { repaired: false },
+      'fifo',
+      'quiet',
+      { crashes: 1, recoveries: 1, flips: 0, ticks: 0 },
+    ],
+    [
+      'links without order',
+      3,
+      { repaired: true },
+      'any',
+      'quiet',
+      { crashes: 1, recoveries: 1, flips: 0, ticks: 0 },
+    ],
     [
       'links that are cut and healed',
       3,
       { repaired: true },
       'fifo',
       'quiet',
-      { crashes: 1, recoveries: 0, flips: 2 },
+      { crashes: 1, recoveries: 0, flips: 2, ticks: 0 },
     ],
-    ['two crashes, two nodes', 2, { repaired: true }, 'fifo', 'any', { crashes: 2, recoveries: 2, flips: 0 }],
+    [
+      'two crashes, two nodes',
+      2,
+      { repaired: true },
+      'fifo',
+      'any',
+      { crashes: 2, recoveries: 2, flips: 0, ticks: 0 },
+    ],
   ] as const)('%s', (_name, count, options, order, timers, budget) => {
-    const plain = naively(count, options, order, timers, budget, 30_000)
-    expect(plain.states).toBeLessThan(30_000)
+    const initial = { leader: count, members: ids(count) }
+    const given = { detector: 'none', ...options }
+    const plain = naively(bullyDefinition, count, initial, given, order, timers, budget, MOST)
+    expect(plain.states).toBeLessThan(MOST)
     const { states, transitions } = exploring('bully', count, { options, order, timers, budget, ...NO_SPECS })
+    expect({ states, transitions }).toEqual(plain)
+  })
+
+  it.each<[string, number, Partial<Terms>, 'fifo' | 'any', Partial<Budget>]>([
+    ['time that passes', 2, {}, 'fifo', { ticks: 4 }],
+    ['time that passes, links without order', 2, {}, 'any', { ticks: 3 }],
+    ['asking twice', 2, { rounds: 2 }, 'fifo', { ticks: 2 }],
+    ['time and crashes', 2, {}, 'fifo', { ticks: 3, crashes: 1, recoveries: 1 }],
+    ['time and cut links', 2, {}, 'fifo', { ticks: 3, flips: 2 }],
+    ['three nodes', 3, {}, 'fifo', { ticks: 1 }],
+  ])('%s', (_name, count, terms, order, some) => {
+    const budget = { crashes: 0, recoveries: 0, flips: 0, ticks: 0, ...some }
+    const plain = naively(lease(terms), count, null, {}, order, 'any', budget, MOST)
+    expect(plain.states).toBeLessThan(MOST)
+    const { states, transitions } = exploreQuietly({
+      definition: lease(terms),
+      nodes: ids(count),
+      options: {},
+      budget,
+      from: 'boot',
+      order,
+      timers: 'any',
+      depth: Number.MAX_SAFE_INTEGER,
+      maxStates: MOST,
+      memoryMB: 1000,
+      ...NO_SPECS,
+    })
     expect({ states, transitions }).toEqual(plain)
   })
 })
 
 describe('bounds', () => {
-  const world = { budget: { crashes: 2, recoveries: 2, flips: 0 } } as const
+  const world = { budget: { crashes: 2, recoveries: 2, flips: 0, ticks: 0 } } as const
 
   it('a depth is kept and told', () => {
     const report = exploring('bully', 3, { ...world, depth: 5 })

@@ -16,6 +16,7 @@ type ExploreFlags = {
   readonly crashes?: string
   readonly recoveries?: string
   readonly flips?: string
+  readonly ticks?: string
   readonly depth?: string
   readonly maxStates: string
   readonly memory: string
@@ -36,6 +37,7 @@ export function exploreCommand(): Command {
     .option('--crashes <k>', 'how many crashes may happen')
     .option('--recoveries <k>', 'how many recoveries may happen')
     .option('--flips <k>', 'how often a link may be cut or healed')
+    .option('--ticks <k>', 'how often time may pass, for protocols with locks and leases')
     .option('--depth <d>', 'search no deeper than this many steps')
     .option('--max-states <m>', 'give up after this many states', '20000000')
     .option('--memory <mb>', 'give up when the states take this much memory', '4000')
@@ -81,6 +83,13 @@ async function run(flags: ExploreFlags): Promise<number> {
   const given = options(flags.option)
   const number = (flag: string, text: string | undefined, least: number, otherwise: number): number =>
     text === undefined ? otherwise : wholeNumber(flag, text, least)
+  const ticks = number('--ticks', flags.ticks, 0, exploration.ticks)
+  if (ticks > 0 && exploration.tick === 0) {
+    throw new UsageError(
+      `--ticks ${ticks}: ${definition.name} does not say how long a tick is (exploration.tick in its definition)`,
+      '--ticks',
+    )
+  }
   const maxStates = wholeNumber('--max-states', flags.maxStates, 1)
   const progress = progressOf('states')
   const report = explore(
@@ -92,6 +101,7 @@ async function run(flags: ExploreFlags): Promise<number> {
         crashes: number('--crashes', flags.crashes, 0, exploration.crashes),
         recoveries: number('--recoveries', flags.recoveries, 0, exploration.recoveries),
         flips: number('--flips', flags.flips, 0, exploration.flips),
+        ticks,
       },
       from: flags.from === undefined ? exploration.from : oneOf('--from', flags.from, ['boot', 'settled']),
       order: flags.order === undefined ? definition.order : oneOf('--order', flags.order, ['fifo', 'any']),
@@ -173,6 +183,8 @@ export function stepText(step: ScheduleStep): string {
       return `the link between ${step.node} and ${step.peer} is cut`
     case 'heal':
       return `the link between ${step.node} and ${step.peer} is healed`
+    case 'tick':
+      return 'a tick passes'
     default:
       return step satisfies never
   }

@@ -48,6 +48,10 @@ export type Exploration = {
   readonly crashes: number
   readonly recoveries: number
   readonly flips: number
+  /** How often time may pass, by one `tick` for everybody at once. */
+  readonly ticks: number
+  /** How long a tick is; 0 where the states hold no instants, so that ticks would change nothing. */
+  readonly tick: Micros
   /** `quiet`: a timer fires only when no message is in flight, as in a synchronous system with ample timeouts. */
   readonly timers: 'any' | 'quiet'
   /** Whether a settled state must stay reachable from everywhere: then deadlocks and livelocks are looked for. */
@@ -179,6 +183,8 @@ export function define<O extends PlainObject, S extends Plain>(written: Written<
       crashes: 1,
       recoveries: 1,
       flips: 0,
+      ticks: 0,
+      tick: 0,
       timers: 'any',
       progress: false,
       ...exploration,

@@ -45,7 +45,7 @@ export function strict(protocol: Protocol): Protocol {
       return step
     },
     view: (state, now) => protocol.view(state, now),
-    shift: (state, by) => protocol.shift(state, by),
+    shift: (state, by) => deepFreeze(protocol.shift(state, by)),
     ...(settled === undefined
       ? {}
       : { settled: (outcome, now) => checked('settled', undefined, () => settled(outcome, now)) }),

@@ -15,6 +15,7 @@ export type Flip = {
 export type Outlook = {
   readonly crashed: number
   readonly recovered: number
+  readonly ticked: number
   readonly flips: readonly Flip[]
   /** By sender and receiver: 1 where the link is cut. Null while none is. */
   readonly cut: Uint8Array | null
@@ -50,12 +51,13 @@ export class Environments {
 
   #compile(id: number): Outlook {
     const environment = this.valueOf(id)
-    const { crashes, recoveries, flips, cut } = environment
+    const { crashes, recoveries, flips, ticks, cut } = environment
     const spend = (change: Partial<Environment>): number => this.idOf({ ...environment, ...change })
     const pairs = pairsOf(this.#nodes)
     const outlook: Outlook = {
       crashed: crashes > 0 ? spend({ crashes: crashes - 1 }) : -1,
       recovered: recoveries > 0 ? spend({ recoveries: recoveries - 1 }) : -1,
+      ticked: ticks > 0 ? spend({ ticks: ticks - 1 }) : -1,
       flips: (flips > 0 ? pairs : []).map(([a, b]) => ({
         a,
         b,

@@ -157,6 +157,8 @@ function lookForStuck(
   if (!settings.progress) return notChecked('not asked for')
   if (violation?.isDeadEnd === true) return { progress: { verdict: 'deadlock' }, found: null }
   if (cutShort !== null) return notChecked('the search is not complete')
+  // Whoever waits for the end of a lock would seem to wait for ever.
+  if (settings.budget.ticks > 0) return notChecked('time stands still once the ticks are used up')
   const needed = bytesToFindStuck(visited, transitions) + visited.bytes
   if (needed > memoryBytes) return notChecked(`it needs ${Math.ceil(needed / 1_000_000)} MB of memory`)
   const found = findStuck(model, visited, transitions)

@@ -7,7 +7,14 @@
  *
  * Columns: a slot a node, an inbox a node, the monitor, the environment.
  */
-import { type Definition, type NodeId, type Outcome, type PlainObject, present } from '../core/index.ts'
+import {
+  assert,
+  type Definition,
+  type NodeId,
+  type Outcome,
+  type PlainObject,
+  present,
+} from '../core/index.ts'
 import { type Budget, connectedPairs, type ScheduleStep, StillRules } from '../sim/index.ts'
 import type { Monitor } from '../specs/index.ts'
 import type { Observation } from '../trace/index.ts'
@@ -19,6 +26,7 @@ import {
   type Deed,
   FLIP,
   RECOVERY,
+  TICK,
   TIMER,
   type What,
 } from './batch.ts'
@@ -78,6 +86,10 @@ export class Model {
     this.#timersAlways = settings.timers === 'any'
     this.columns = nodes.length * 2 + 2
     this.#rules = new StillRules(definition, nodes, options, order)
+    assert(
+      !(settings.budget.ticks > 0) || this.#rules.tick > 0,
+      `${definition.name} does not say how long a tick is`,
+    )
     this.#inboxes = new Inboxes(order)
     this.judge = new Judge(monitor, this.#events)
     this.#reactions = new Reactions(this.#rules, this.#inboxes, this.judge)
@@ -165,6 +177,7 @@ export class Model {
     for (let each = 0; each < outlook.flips.length; each++) {
       this.#change(row, into, n * 2 + 1, (outlook.flips[each] as Flip).next, FLIP, 0, each)
     }
+    if (outlook.ticked >= 0) this.#tick(row, into, outlook.ticked)
     return busy
   }
 
@@ -207,6 +220,8 @@ export class Model {
           peer: present(nodes[b], 'node'),
         }
       }
+      case TICK:
+        return { do: 'tick' }
       default:
         return what satisfies never
     }
@@ -251,6 +266,32 @@ export class Model {
   ): void {
     into.rows[into.begin(row) + column] = value
     into.took(risen(this.#sum, column, value - (row[column] as number)), what, node, choice, 0)
+  }
+
+  /** Time passes for all nodes that are up; what is seen of it is judged in their order. */
+  #tick(row: Int32Array, into: Batch, environment: number): void {
+    const n = this.#count
+    const { rows } = into
+    const at = into.begin(row)
+    let sum = risen(this.#sum, n * 2 + 1, environment - (row[n * 2 + 1] as number))
+    rows[at + n * 2 + 1] = environment
+    let memory = row[n * 2] as number
+    for (let node = 0; node < n; node++) {
+      if (!this.#isUp(row, node)) continue
+      const reaction = this.#reactions.tick(node, row[node] as number)
+      const { data } = this.#reactions.pool
+      const next = data[reaction + NEXT] as number
+      sum = risen(sum, node, next - (row[node] as number))
+      rows[at + node] = next
+      memory = this.judge.nextAll(memory, data[reaction + EVENTS] as number)
+      if (memory < 0) {
+        into.violated(this.judge.violation(memory), TICK, 0, 0, 0)
+        return
+      }
+    }
+    sum = risen(sum, n * 2, memory - (row[n * 2] as number))
+    rows[at + n * 2] = memory
+    into.took(sum, TICK, 0, 0, 0)
   }
 
   /** What a reaction makes of a world, and what each crash in the middle of it would. */

@@ -42,6 +42,7 @@ export class Reactions {
   readonly #slots: readonly Interner<Slot>[]
   readonly #places: readonly Index[]
   readonly #deliveries: readonly PairTable[]
+  readonly #ticks: readonly Index[]
 
   constructor(rules: StillRules, inboxes: Inboxes, judge: Judge) {
     this.#rules = rules
@@ -50,6 +51,7 @@ export class Reactions {
     this.#slots = rules.nodes.map(() => new Interner<Slot>())
     this.#places = rules.nodes.map(() => new Index())
     this.#deliveries = rules.nodes.map(() => new PairTable())
+    this.#ticks = rules.nodes.map(() => new Index())
   }
 
   get bytes(): number {
@@ -76,6 +78,12 @@ export class Reactions {
   delivery(node: number, slot: number, message: number): number {
     const known = (this.#deliveries[node] as PairTable).get(slot, message)
     return known >= 0 ? known : this.#deliver(node, slot, message)
+  }
+
+  /** What the passing of a tick makes of a running node: a place in the pool. */
+  tick(node: number, slot: number): number {
+    const known = (this.#ticks[node] as Index).get(slot)
+    return known >= 0 ? known : this.#tick(node, slot)
   }
 
   commands(node: number, slot: Slot): readonly Stimulus[] {
@@ -112,6 +120,14 @@ export class Reactions {
     }
     const reaction = this.#reaction(node, slot, (cut) => still.step(slot, input, cut))
     present(this.#deliveries[node], 'node').set(id, message, reaction)
+    return reaction
+  }
+
+  #tick(node: number, id: number): number {
+    const still = present(this.#rules.stillNodes[node], 'node')
+    const slot = this.slot(node, id)
+    const reaction = this.#reaction(node, slot, () => still.tick(slot, this.#rules.tick))
+    present(this.#ticks[node], 'node').set(id, reaction)
     return reaction
   }
 

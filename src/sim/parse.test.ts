@@ -124,6 +124,8 @@ describe('an error names the field and its place', () => {
     [event({ crash: 1 }), 'events[1].atMs: '],
     [{ untilMs: undefined as never, schedule: [{ node: 1, do: 'jump' }] }, 'schedule[0].do: '],
     [{ untilMs: undefined as never, schedule: [{ node: 1, do: 'deliver' }] }, 'schedule[0].from: '],
+    [{ untilMs: undefined as never, schedule: [{ node: 1, do: 'tick' }] }, 'schedule[0].node: unknown field'],
+    [{ untilMs: undefined as never, schedule: [{ do: 'crash' }] }, 'schedule[0].node: '],
     [{ schedule: [{ node: 1, do: 'crash' }] }, 'untilMs: a schedule has no time'],
     [
       event({

@@ -57,6 +57,8 @@ export type ScheduleStep =
   | { readonly node: NodeId; readonly do: 'crash' }
   | { readonly node: NodeId; readonly do: 'recover'; readonly crashAfter?: number }
   | { readonly node: NodeId; readonly do: 'cut' | 'heal'; readonly peer: NodeId }
+  /** Time passes for every running node alike, by what the protocol's definition calls a tick. */
+  | { readonly do: 'tick' }
 
 export type Scenario = {
   readonly protocol: string

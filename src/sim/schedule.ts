@@ -64,7 +64,10 @@ export function runSchedule(
     if (typeof performed === 'string') throw new BadScenario(`schedule[${index}]`, performed)
     const message = step.do === 'deliver' ? letters.deliver(step.from, step.node, step.nth ?? 0) : null
     if (performed.turn !== null) take(performed.turn, message, world.cut)
-    else {
+    else if (step.do === 'tick') {
+      const views = performed.seen.filter(isView).map(({ node, view }) => ({ node, view }))
+      options.record?.({ type: 'tick', at, by: rules.tick, views })
+    } else {
       options.record?.({ type: 'world', at, event: step })
       if (message !== null) options.record?.({ type: 'lost', at, message, why: 'down' })
     }
@@ -117,13 +120,19 @@ function nodeReport(rules: StillRules, world: StillWorld, index: number): NodeRe
   return { up: true, role, leader, token, members, untilMs: null, ...view.detail }
 }
 
+type Viewed = Observation & { readonly type: 'view' }
+
+function isView(seen: Observation): seen is Viewed {
+  return seen.type === 'view'
+}
+
 function recordOf(
   { node, input, stable, settledOn, did }: StillTurn,
   at: number,
   message: number | null,
   sent: readonly number[],
 ): TraceRecord {
-  const change = did.seen.find((seen): seen is Observation & { type: 'view' } => seen.type === 'view')
+  const change = did.seen.find(isView)
   const turn = {
     at,
     node: node satisfies NodeId,

@@ -156,5 +156,6 @@ function stepSchemas({ node }: Pieces): { readonly [word: string]: z.ZodType<{ d
     recover: z.strictObject({ node, do: z.literal('recover'), ...cut }),
     cut: z.strictObject({ node, do: z.literal('cut'), peer: node }).refine(isLink, NO_LINK),
     heal: z.strictObject({ node, do: z.literal('heal'), peer: node }).refine(isLink, NO_LINK),
+    tick: z.strictObject({ do: z.literal('tick') }),
   }
 }

@@ -1,6 +1,10 @@
 /**
  * A world without time: a thing happens only when the schedule says so, and any order is possible.
  *
+ * Its clocks always show 0. Where a protocol compares instants, time can be made to pass all the same, by one tick for
+ * every running node at once: the clock stays, and the instants in the node's state move nearer instead. Timers know
+ * nothing of this: they may fire early or late.
+ *
  * This is the plain, readable form of what the explorer searches: schedules and counterexamples are run by it,
  * and the explorer's own, faster form is tested against it. A world is plain data; `perform` makes the next.
  */
@@ -14,6 +18,7 @@ import {
   type Identity,
   type Input,
   type Message,
+  type Micros,
   type NodeId,
   type Outcome,
   type Plain,
@@ -101,6 +106,17 @@ export class StillNode {
     }
   }
 
+  /** Time passes: what was to come at an instant is that much nearer. */
+  tick(slot: Slot, by: Micros): SlotStep {
+    const was = this.view(slot)
+    const next = { ...slot, state: this.#protocol.shift(slot.state, -by) }
+    const view = this.view(next)
+    // A lease whose end has merely come nearer is still the same lease.
+    const nearer = was.until === null ? was : { ...was, until: was.until - by }
+    const seen = equalPlain(nearer, view) ? [] : [this.#seen(view)]
+    return { slot: next, sends: [], seen, effects: [], cutAfter: null }
+  }
+
   view(slot: Slot): View {
     return this.#protocol.view(slot.state, NO_TIME)
   }
@@ -148,10 +164,13 @@ export class StillNode {
       return { slot: { ...DOWN, stable }, sends, seen, effects, cutAfter: crashAfter }
     }
     const view = this.#protocol.view(state, NO_TIME)
-    if (was === null || !equalPlain(was, view))
-      seen.push({ type: 'view', at: NO_TIME, node, view, until: null })
+    if (was === null || !equalPlain(was, view)) seen.push(this.#seen(view))
     const slot = { up: true, state, stable, timers: [...timers].sort() }
     return { slot, sends, seen, effects, cutAfter: null }
+  }
+
+  #seen(view: View): Observation {
+    return { type: 'view', at: NO_TIME, node: this.identity.self, view, until: null }
   }
 
   #down(): Observation {
@@ -194,8 +213,13 @@ export function deliverable(
   return choices
 }
 
-/** How many faults may still happen. */
-export type Budget = { readonly crashes: number; readonly recoveries: number; readonly flips: number }
+/** How many faults may still happen, and how often time may pass. */
+export type Budget = {
+  readonly crashes: number
+  readonly recoveries: number
+  readonly flips: number
+  readonly ticks: number
+}
 
 /** Pairs of places, the smaller first, sorted. */
 export type Cut = readonly (readonly [number, number])[]
@@ -218,6 +242,8 @@ export class StillRules {
   readonly nodes: readonly NodeId[]
   readonly order: 'fifo' | 'any'
   readonly stillNodes: readonly StillNode[]
+  /** How long a tick is; 0 where there is none. */
+  readonly tick: Micros
   readonly #definition: Definition
   readonly #options: PlainObject
 
@@ -230,6 +256,7 @@ export class StillRules {
   ) {
     this.nodes = nodes
     this.order = order
+    this.tick = definition.exploration.tick
     this.#definition = definition
     this.#options = options
     this.stillNodes = nodes.map((self) => {
@@ -259,6 +286,7 @@ export class StillRules {
 
   /** The world after a step, or in words why that step is impossible. */
   perform(world: StillWorld, step: ScheduleStep): Performed | string {
+    if (step.do === 'tick') return this.#tick(world)
     const index = this.nodes.indexOf(step.node)
     const node = present(this.stillNodes[index], 'node')
     const slot = present(world.slots[index], 'slot')
@@ -349,6 +377,20 @@ export class StillRules {
       )
     }
     return { ...world, slots: world.slots.with(index, slot), inboxes }
+  }
+
+  #tick(world: StillWorld): Performed | string {
+    if (this.tick === 0) return `ticks mean nothing to ${this.#definition.name}`
+    let next = world
+    const seen: Observation[] = []
+    for (const [index, node] of this.stillNodes.entries()) {
+      const slot = present(world.slots[index], 'slot')
+      if (!slot.up) continue
+      const did = node.tick(slot, this.tick)
+      seen.push(...did.seen)
+      next = this.#apply(next, index, did)
+    }
+    return { world: next, turn: null, seen }
   }
 
   #flip(world: StillWorld, a: number, b: number, cutting: boolean): Performed | string {

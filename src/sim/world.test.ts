@@ -16,7 +16,7 @@ function gotten(file: PlainObject): readonly Got[] {
   const scenario = parseScenario({ protocol: 'probe', nodes: [1, 2, 3], untilMs: 1000, ...file }, lookup)
   runScenario(probeDefinition, scenario, { record: (record) => records.push(record) })
   return records.flatMap((record): Got[] => {
-    if (record.type === 'world' || record.type === 'lost') return []
+    if (record.type !== 'start' && record.type !== 'step') return []
     return record.effects.flatMap((effect): Got[] => {
       if (effect.type !== 'output' || effect.event.type === 'started') return []
       const { input, now } = effect.event as unknown as { input: PlainObject; now: number }

@@ -29,6 +29,8 @@ const header = z.object({
 
 const outcome = z.object({ leader: nodeId, members: z.array(nodeId) })
 
+const seenView = z.looseObject({ role: z.string() })
+
 const turn = {
   at: z.number(),
   node: nodeId,
@@ -36,7 +38,7 @@ const turn = {
   effects: z.array(z.looseObject({ type: z.string() })),
   sent: z.array(z.number()),
   cutAfter: z.number().nullable(),
-  view: z.looseObject({ role: z.string() }).nullable(),
+  view: seenView.nullable(),
 }
 
 const record = z.discriminatedUnion('type', [
@@ -48,6 +50,12 @@ const record = z.discriminatedUnion('type', [
     message: z.number().nullable(),
   }),
   z.object({ type: z.literal('world'), at: z.number(), event: z.record(z.string(), z.json()) }),
+  z.object({
+    type: z.literal('tick'),
+    at: z.number(),
+    by: z.number(),
+    views: z.array(z.object({ node: nodeId, view: seenView })),
+  }),
   z.object({
     type: z.literal('lost'),
     at: z.number(),

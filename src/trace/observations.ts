@@ -13,6 +13,7 @@ export function observationsOf(record: TraceRecord): readonly Observation[] {
       return ofTurn(record)
     case 'world':
       return crashOf(record)
+    case 'tick':
     case 'lost':
       return []
     default:

@@ -30,10 +30,17 @@ type Turn = {
   readonly view: View | null
 }
 
+type Seen = { readonly node: NodeId; readonly view: View }
+
 export type TraceRecord =
   | (Turn & { readonly type: 'start'; readonly stable: Plain; readonly settledOn: Outcome | null })
   | (Turn & { readonly type: 'step'; readonly input: Input; readonly message: number | null })
   | { readonly type: 'world'; readonly at: Micros; readonly event: PlainObject }
+  /**
+   * In a world whose clocks stand still time passes all the same: the instants in every running node's state are nearer
+   * by this much. `views`: what nodes answer from now on, where that is no longer what it was.
+   */
+  | { readonly type: 'tick'; readonly at: Micros; readonly by: Micros; readonly views: readonly Seen[] }
   | { readonly type: 'lost'; readonly at: Micros; readonly message: number; readonly why: LossReason }
 
 export type LossReason = 'chance' | 'cut' | 'rule' | 'down'

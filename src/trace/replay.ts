@@ -9,6 +9,7 @@ import {
   type NodeId,
   type Plain,
   type Protocol,
+  present,
   type Step,
 } from '../core/index.ts'
 import { BadTrace, type Trace } from './ndjson.ts'
@@ -36,6 +37,12 @@ export function replay({ header, records }: Trace, definition: Definition): Repl
   }
   let steps = 0
   for (const [index, record] of records.entries()) {
+    if (record.type === 'tick') {
+      for (const [node, state] of states) {
+        states.set(node, present(protocols.get(node), 'protocol').shift(state, -record.by))
+      }
+      continue
+    }
     if (record.type !== 'start' && record.type !== 'step') continue
     const line = index + 2
     const protocol = protocols.get(record.node)

@@ -16,6 +16,10 @@ export function transcriptLine(record: TraceRecord, { kinds, all }: TranscriptOp
   switch (record.type) {
     case 'world':
       return `${time}-- ${worldText(record.event)} --`
+    case 'tick': {
+      const seen = record.views.map(({ node, view }) => `${node} ${belief(view)}`)
+      return `${time}-- ${[`a tick of ${msOf(record.by)} ms passes`, ...seen].join('; ')} --`
+    }
     case 'lost':
       return all ? `${time}message ${record.message} is lost (${record.why})` : null
     case 'start':

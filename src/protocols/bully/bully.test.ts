@@ -205,7 +205,7 @@ describe('what the explorer finds, with three processes, a crash and a recovery'
   })
 
   it('repaired, two crashes and two recoveries: nothing', () => {
-    const budget = { crashes: 2, recoveries: 2, flips: 0 }
+    const budget = { crashes: 2, recoveries: 2, flips: 0, ticks: 0 }
     expect(exploring('bully', 3, { budget })).toMatchObject({
       complete: true,
       counterexample: null,
@@ -227,7 +227,7 @@ describe('what the explorer finds, with three processes, a crash and a recovery'
         return { ...protocol, start: (_stable, now) => protocol.start(null, now) }
       },
     }
-    const budget = { crashes: 2, recoveries: 2, flips: 0 }
+    const budget = { crashes: 2, recoveries: 2, flips: 0, ticks: 0 }
     expect(exploring('bully', 3, { budget, definition: forgetful }).counterexample?.spec).toBe('agreement')
   })
 })

@@ -148,6 +148,11 @@ export function historyOf({ header, records }: Trace, { kinds, all }: Selection)
     else if (record.type === 'world') {
       const fault = faultOf(record.event)
       if (fault !== null) befall(fault, record.at)
+    } else if (record.type === 'tick') {
+      notices.push({ at: record.at, text: 'tick' })
+      for (const { node, view } of record.views) {
+        if (nodes.includes(node)) stand(node, record.at, standingOf(view))
+      }
     }
   }
   return {
