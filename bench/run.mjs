@@ -1,19 +1,48 @@
-// npm run bench [-- sim|explore]: prints what this machine reaches. A figure is the best of three runs in a process of
-// its own; the baseline of the moment stands before and after, because only figures beside the same one compare.
+// npm run bench [-- sim|explore]: prints what this machine reaches, and what part of bully's rate each protocol does.
+//
+// A figure is the best of three runs, each in a process of its own: what one makes of the compiler's optimisations does
+// not weigh on the other. What is compared is run in turns, so that a moment in which the machine is busy falls on all
+// alike; the baseline of the moment stands before and after, because only figures beside the same one compare.
 import { spawnSync } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
 import { printBaseline } from './baseline.mjs'
-import { benchExplore, exploreBenches } from './explore.mjs'
-import { benchSim, simBenches } from './sim.mjs'
+import { exploreGroups, measureExplore } from './explore.mjs'
+import { measureSim, simGroups } from './sim.mjs'
+
+const ROUNDS = 3
+const MEASURE = { sim: measureSim, explore: measureExplore }
+
+/** One run of a bench, in a process of its own: its rate, a line about it, and a target, which only bully has. */
+function runApart(bench) {
+  const { status, stdout } = spawnSync(process.execPath, [fileURLToPath(import.meta.url), ...bench], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+    encoding: 'utf8',
+  })
+  if (status !== 0) throw new Error(`${bench.join(' ')} ended with ${status}`)
+  return JSON.parse(stdout)
+}
+
+/** Measures the benches of a group in turns. Bully is held against its target, the others against the first, bully. */
+function printGroup(group) {
+  const best = group.map(() => ({ rate: 0, line: '', target: null }))
+  for (let round = 0; round < ROUNDS; round++) {
+    for (const [index, bench] of group.entries()) {
+      const result = runApart(bench)
+      if (result.rate > best[index].rate) best[index] = result
+    }
+  }
+  for (const { rate, line, target } of best) {
+    const part = Math.round((100 * rate) / best[0].rate)
+    console.log(`${line}  (${target === null ? `${part} % of bully's, target 50 %` : `target ${target}`})`)
+  }
+}
 
 const [room, ...words] = process.argv.slice(2)
-if (room === 'sim' && words.length === 2) benchSim(words[0], Number(words[1]))
-else if (room === 'explore' && words.length === 2) benchExplore(words[0], Number(words[1]))
+if (words.length === 2) console.log(JSON.stringify(MEASURE[room](words[0], Number(words[1]))))
 else {
   printBaseline()
-  for (const bench of [...simBenches, ...exploreBenches]) {
-    if (room !== undefined && bench[0] !== room) continue
-    spawnSync(process.execPath, [fileURLToPath(import.meta.url), ...bench], { stdio: 'inherit' })
+  for (const group of [...simGroups, ...exploreGroups]) {
+    if (room === undefined || room === group[0][0]) printGroup(group)
   }
   printBaseline()
 }

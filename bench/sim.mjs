@@ -69,16 +69,19 @@ function measure({ protocol, options, initial, perMs }, n, steps) {
   return report.steps / seconds
 }
 
-/** Each in a process of its own: what one makes of the compiler's optimisations does not weigh on the other. */
-export const simBenches = Object.keys(WORKLOADS).flatMap((what) =>
-  [5, 20, 100].map((n) => ['sim', what, String(n)]),
+/** Worlds of one size, with bully's first. */
+export const simGroups = [5, 20, 100].map((n) =>
+  Object.keys(WORKLOADS).map((what) => ['sim', what, String(n)]),
 )
 
-export function benchSim(what, n) {
+export function measureSim(what, n) {
   const workload = WORKLOADS[what]
-  measure(workload, n, 300_000)
-  const best = Math.max(...[1, 2, 3].map(() => measure(workload, n, 2_000_000)))
-  const shown = (best / 1e6).toFixed(2).padStart(5)
-  const goal = workload.target === undefined ? '' : `  (target ${workload.target} M)`
-  console.log(`simulator  ${what.padEnd(23)} n=${String(n).padEnd(3)} ${shown} M steps/s${goal}`)
+  measure(workload, n, 1_000_000)
+  const rate = measure(workload, n, 2_000_000)
+  const shown = (rate / 1e6).toFixed(2).padStart(5)
+  return {
+    rate,
+    line: `simulator  ${what.padEnd(23)} n=${String(n).padEnd(3)} ${shown} M steps/s`,
+    target: workload.target === undefined ? null : `${workload.target} M`,
+  }
 }

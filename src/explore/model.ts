@@ -135,13 +135,20 @@ export class Model {
     return { row, violation }
   }
 
-  /** Puts every successor of a world into the batch. False when nothing but faults can still happen. */
-  expand(row: Int32Array, into: Batch): boolean {
+  /** Whether anything but faults can still happen: a message or a timer that is due, or news that is owed. */
+  isBusy(row: Int32Array): boolean {
+    if (!this.#isQuiet(row)) return true
+    for (let node = 0; node < this.#count; node++) {
+      if (this.#isUp(row, node) && this.#awaitsSomething(row, node)) return true
+    }
+    return false
+  }
+
+  /** Puts every successor of a world into the batch. */
+  expand(row: Int32Array, into: Batch): void {
     const n = this.#count
     const outlook = this.#environments.outlook(row[n * 2 + 1] as number)
-    const quiet = this.#isQuiet(row)
-    const timersMayFire = quiet || this.#timersAlways
-    let busy = !quiet
+    const timersMayFire = this.#timersAlways || this.#isQuiet(row)
     this.#sum = sumOf(row, 0, this.columns)
     for (let node = 0; node < n; node++) {
       const slot = this.#reactions.place(node, row[node] as number)
@@ -156,18 +163,14 @@ export class Model {
         continue
       }
       const timers = data[slot + TIMERS] as number
-      if (timers > 0) {
-        busy = true
-        for (let each = 0; timersMayFire && each < timers; each++) {
-          this.#react(row, into, outlook, data[slot + SLOT + each] as number, TIMER, node, each, -1)
-        }
+      for (let each = 0; timersMayFire && each < timers; each++) {
+        this.#react(row, into, outlook, data[slot + SLOT + each] as number, TIMER, node, each, -1)
       }
       const stimuli = data[slot + STIMULI] as number
       for (let each = 0; each < stimuli; each++) {
         const at = slot + SLOT + timers + each * STIMULUS
         const whenDown = data[at] as number
         if (whenDown >= 0 && this.#isUp(row, whenDown)) continue
-        if (data[at + 1] === 1) busy = true
         this.#react(row, into, outlook, data[at + 2] as number, COMMAND, node, each, -1)
       }
       if (outlook.crashed >= 0) {
@@ -178,7 +181,6 @@ export class Model {
       this.#change(row, into, n * 2 + 1, (outlook.flips[each] as Flip).next, FLIP, 0, each)
     }
     if (outlook.ticked >= 0) this.#tick(row, into, outlook.ticked)
-    return busy
   }
 
   /** What the specifications say of this world, if it is taken to be settled; null when they have no objection. */
@@ -235,6 +237,21 @@ export class Model {
 
   #isUp(row: Int32Array, node: number): boolean {
     return this.#reactions.pool.data[this.#reactions.place(node, row[node] as number) + UP] === 1
+  }
+
+  /** A timer, or a stimulus that is owed to it. */
+  #awaitsSomething(row: Int32Array, node: number): boolean {
+    const slot = this.#reactions.place(node, row[node] as number)
+    const { data } = this.#reactions.pool
+    const timers = data[slot + TIMERS] as number
+    if (timers > 0) return true
+    const stimuli = data[slot + STIMULI] as number
+    for (let each = 0; each < stimuli; each++) {
+      const at = slot + SLOT + timers + each * STIMULUS
+      const whenDown = data[at] as number
+      if (data[at + 1] === 1 && (whenDown < 0 || !this.#isUp(row, whenDown))) return true
+    }
+    return false
   }
 
   #deliveries(row: Int32Array, into: Batch, outlook: Outlook, node: number, isUp: boolean): void {

@@ -80,8 +80,7 @@ export function search(
   function unjudged(from: number): Found | null {
     for (let state = from; state < visited.size; state++) {
       visited.read(state, row)
-      batch.clear()
-      const violation = model.expand(row, batch) ? null : model.settledViolation(row)
+      const violation = model.isBusy(row) ? null : model.settledViolation(row)
       if (violation !== null) return { violation, state, deed: null }
     }
     return null
@@ -93,16 +92,17 @@ export function search(
     let steppedBadly: Found | null = null
     for (let state = start; state < stop; state++) {
       visited.read(state, row)
-      batch.parent = state
-      const busy = model.expand(row, batch)
-      if (!busy && settledBadly === null) {
+      if (settledBadly === null && !model.isBusy(row)) {
         const violation = model.settledViolation(row)
         if (violation !== null) settledBadly = { violation, state, deed: null }
       }
-      if (depth === bounds.depth) batch.clear()
-      else if (batch.found !== null) steppedBadly ??= { ...batch.found, state }
-      batch.found = null
-      if (batch.count >= batchSize) flush()
+      if (depth < bounds.depth) {
+        batch.parent = state
+        model.expand(row, batch)
+        if (batch.found !== null) steppedBadly ??= { ...batch.found, state }
+        batch.found = null
+        if (batch.count >= batchSize) flush()
+      }
       if (visited.size >= bounds.maxStates)
         return settledBadly ?? steppedBadly ?? unjudged(state + 1) ?? 'max-states'
       if (state % LOOK_EVERY === 0) {

@@ -30,7 +30,7 @@ import {
   type View,
   withId,
 } from '../../core/index.ts'
-import { news } from '../news.ts'
+import { withLeaderNews } from '../news.ts'
 
 type Question = 'areYouUp' | 'areYouNormal' | 'halt' | 'newCoordinator' | 'ready'
 
@@ -285,7 +285,7 @@ function leaderOf(state: GmState): NodeId | null {
 
 function withNews(self: NodeId, before: GmState, step: GmStep): GmStep {
   const state = unlessSame(before, step.state)
-  return { state, effects: [...step.effects, ...news(self, leaderOf(before), leaderOf(state))] }
+  return withLeaderNews(self, leaderOf(before), leaderOf(state), { state, effects: step.effects })
 }
 
 function gmView(self: NodeId, state: GmState): View {

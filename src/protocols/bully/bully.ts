@@ -33,7 +33,7 @@ import {
   withId,
   withoutId,
 } from '../../core/index.ts'
-import { news } from '../news.ts'
+import { withLeaderNews } from '../news.ts'
 import { ANSWER, type BullyCommand, type BullyMessage, coordinator, ELECTION } from './messages.ts'
 import { type BullyStable, type BullyState, FRESH } from './state.ts'
 
@@ -183,9 +183,7 @@ export function bully(
 
   /** Adds to a step the news that concern the application. */
   function withNews(was: NodeId | null, step: BullyStep): BullyStep {
-    const { elected } = step.state
-    if (elected === was) return step
-    return { state: step.state, effects: [...step.effects, ...news(self, was, elected)] }
+    return withLeaderNews(self, was, step.state.elected, step)
   }
 
   return {

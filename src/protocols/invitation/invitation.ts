@@ -30,12 +30,12 @@ import {
   setTimer,
   sortIds,
   stopTimer,
-  unlessSame,
   unreachable,
   type View,
   withId,
+  withoutId,
 } from '../../core/index.ts'
-import { news } from '../news.ts'
+import { withLeaderNews } from '../news.ts'
 import { type Group, type InvitationCommand, type InvitationMessage, sameGroup } from './messages.ts'
 import type { InvitationStable, InvitationState } from './state.ts'
 
@@ -85,7 +85,7 @@ export function invitation(
     const counter = state.counter + 1
     const group: Group = { coordinator: self, counter }
     return {
-      state: { ...idle(state), status, group, up: [], d: self, counter },
+      state: change(idle(state), { status, group, up: [], d: self, counter }),
       effects: [
         ...BUSY_TIMERS.map(stopTimer),
         ...(timing.stableCounter ? [persist({ counter })] : NOTHING),
@@ -104,7 +104,7 @@ export function invitation(
     if (isBusy) return unchanged(state)
     const queries = state.queries + 1
     return {
-      state: { ...state, query: { yes: [] }, queries },
+      state: change(state, { query: { yes: [] }, queries }),
       effects: [
         ...sendAll<InvitationMessage>(others, { kind: 'areYouCoordinator', query: queries }),
         setTimer(QUERY, now + timing.queryTimeout),
@@ -115,13 +115,13 @@ export function invitation(
   /** The answers to a check are in. */
   function onQueryEnd(state: InvitationState, now: Micros): InvitationStep {
     const coordinators = state.query?.yes ?? []
-    const idleAgain: InvitationState = { ...state, query: null }
+    const idleAgain = change(state, { query: null })
     if (state.status !== 'Normal' || !leads(state) || coordinators.length === 0) return unchanged(idleAgain)
     const highest = sortIds(coordinators).at(-1) as NodeId
     if (compareIds(highest, self) < 0) return merge(idleAgain, coordinators, now)
     if (isStrict) return unchanged(idleAgain)
     const wait = timing.priorityDelay * (ranks.indexOf(highest) - ranks.indexOf(self))
-    return { state: { ...idleAgain, found: coordinators }, effects: [setTimer(PRIORITY, now + wait)] }
+    return { state: change(idleAgain, { found: coordinators }), effects: [setTimer(PRIORITY, now + wait)] }
   }
 
   function merge(state: InvitationState, coordinators: readonly NodeId[], now: Micros): InvitationStep {
@@ -147,7 +147,7 @@ export function invitation(
       : NOTHING
     const seen = isStrict ? withSeen(state.seen, group) : state.seen
     return {
-      state: { ...idle(state), status: 'Election', group, up: [], seen },
+      state: change(idle(state), { status: 'Election', group, up: [], seen }),
       effects: [
         ...BUSY_TIMERS.map(stopTimer),
         ...forwarded,
@@ -170,14 +170,14 @@ export function invitation(
     const yes = leads(state) && sameGroup(state.group, group) && isOpen
     const answer = send<InvitationMessage>(from, { kind: 'answer', to: 'accept', group, yes })
     const up = yes ? withId(state.up, from) : state.up
-    return { state: up === state.up ? state : { ...state, up }, effects: [answer] }
+    return { state: up === state.up ? state : change(state, { up }), effects: [answer] }
   }
 
   /** Whoever came in time is told to get ready. */
   function onWindowEnd(state: InvitationState, now: Micros): InvitationStep {
-    if (state.up.length === 0) return unchanged({ ...state, status: 'Normal' })
+    if (state.up.length === 0) return unchanged(change(state, { status: 'Normal' }))
     return {
-      state: { ...state, status: 'Reorganization', unready: state.up, repeats: 0 },
+      state: change(state, { status: 'Reorganization', unready: state.up, repeats: 0 }),
       effects: [...ready(state, state.up), setTimer(READY, now + timing.readyTimeout)],
     }
   }
@@ -189,14 +189,14 @@ export function invitation(
   function onReadyTimeout(state: InvitationState, now: Micros): InvitationStep {
     if (state.repeats < timing.resends) {
       return {
-        state: { ...state, repeats: state.repeats + 1 },
+        state: change(state, { repeats: state.repeats + 1 }),
         effects: [...ready(state, state.unready), setTimer(READY, now + timing.readyTimeout)],
       }
     }
     // Without repeats, as Garcia-Molina has it, one lost message disbands the group; with them, who is gone is left out.
     if (timing.resends === 0) return recovery(state)
     const up = state.up.filter((id) => !state.unready.includes(id))
-    return unchanged({ ...state, status: 'Normal', up, unready: [], repeats: 0 })
+    return unchanged(change(state, { status: 'Normal', up, unready: [], repeats: 0 }))
   }
 
   function onAnswer(
@@ -207,20 +207,21 @@ export function invitation(
     if (!sameGroup(state.group, group)) return unchanged(state)
     if (to === 'ready') {
       if (state.status !== 'Reorganization' || !leads(state)) return unchanged(state)
-      const unready = state.unready.filter((id) => id !== from)
-      if (unready.length > 0) return unchanged({ ...state, unready })
-      return { state: { ...state, status: 'Normal', unready, repeats: 0 }, effects: [stopTimer(READY)] }
+      const unready = withoutId(state.unready, from)
+      if (unready === state.unready) return unchanged(state)
+      if (unready.length > 0) return unchanged(change(state, { unready }))
+      return { state: change(state, { status: 'Normal', unready, repeats: 0 }), effects: [stopTimer(READY)] }
     }
     if (state.status !== 'Election' || leads(state)) return unchanged(state)
     if (!yes) return recovery(state)
-    return { state: { ...state, status: 'Reorganization', repeats: 0 }, effects: [stopTimer(ACCEPT)] }
+    return { state: change(state, { status: 'Reorganization', repeats: 0 }), effects: [stopTimer(ACCEPT)] }
   }
 
   function onAcceptTimeout(state: InvitationState, now: Micros): InvitationStep {
     if (state.repeats >= timing.resends) return recovery(state)
     const { group } = state
     return {
-      state: { ...state, repeats: state.repeats + 1 },
+      state: change(state, { repeats: state.repeats + 1 }),
       effects: [
         send(group.coordinator, { kind: 'accept', group }),
         setTimer(ACCEPT, now + timing.acceptTimeout),
@@ -233,7 +234,7 @@ export function invitation(
     if (!isMine || state.status === 'Election') return unchanged(state)
     const answer = send<InvitationMessage>(from, { kind: 'answer', to: 'ready', group, yes: true })
     const isNews = state.status !== 'Normal' || state.d !== d
-    return { state: isNews ? { ...state, status: 'Normal', d } : state, effects: [answer] }
+    return { state: isNews ? change(state, { status: 'Normal', d }) : state, effects: [answer] }
   }
 
   /** Timeout: a member asks whether it still belongs. */
@@ -241,7 +242,7 @@ export function invitation(
     const again = setTimer(TIMEOUT, now + timing.timeoutPeriod)
     if (leads(state) || state.status === 'Election' || state.misses !== null)
       return { state, effects: [again] }
-    const asked = ask({ ...state, misses: 0 }, now)
+    const asked = ask(change(state, { misses: 0 }), now)
     return { state: asked.state, effects: [again, ...asked.effects] }
   }
 
@@ -258,14 +259,14 @@ export function invitation(
 
   function onSilence(state: InvitationState, now: Micros): InvitationStep {
     const misses = (state.misses ?? 0) + 1
-    return misses > timing.resends ? recovery(state) : ask({ ...state, misses }, now)
+    return misses > timing.resends ? recovery(state) : ask(change(state, { misses }), now)
   }
 
   function onReplyThere(state: InvitationState, group: Group, yes: boolean): InvitationStep {
     if (!sameGroup(state.group, group) || leads(state)) return unchanged(state)
     if (!yes) return recovery(state)
     if (state.misses === null) return unchanged(state)
-    return { state: { ...state, misses: null }, effects: [stopTimer(THERE)] }
+    return { state: change(state, { misses: null }), effects: [stopTimer(THERE)] }
   }
 
   function onMessage(
@@ -280,9 +281,10 @@ export function invitation(
         return { state, effects: [send(from, { kind: 'reply', query: body.query, yes })] }
       }
       case 'reply': {
-        const isCurrent = state.query !== null && body.query === state.queries && body.yes
-        if (!isCurrent || state.query === null) return unchanged(state)
-        return unchanged({ ...state, query: { yes: withId(state.query.yes, from) } })
+        const { query } = state
+        if (query === null || body.query !== state.queries || !body.yes) return unchanged(state)
+        const yes = withId(query.yes, from)
+        return unchanged(yes === query.yes ? state : change(state, { query: { yes } }))
       }
       case 'areYouThere': {
         const { group } = body
@@ -317,7 +319,7 @@ export function invitation(
       case PRIORITY: {
         const coordinators = state.found ?? []
         const mine = state.status === 'Normal' && leads(state)
-        const rested: InvitationState = { ...state, found: null }
+        const rested = change(state, { found: null })
         return mine ? merge(rested, coordinators, now) : unchanged(rested)
       }
       case WINDOW:
@@ -361,14 +363,13 @@ export function invitation(
 
   function withNews(before: InvitationState | null, step: InvitationStep): InvitationStep {
     const was = before === null ? null : leaderOf(before)
-    const state = before === null ? step.state : unlessSame(before, step.state)
-    return { state, effects: [...step.effects, ...news(self, was, leaderOf(state))] }
+    return withLeaderNews(self, was, leaderOf(step.state), step)
   }
 
   return {
     start(stable, now) {
       const counter = timing.stableCounter ? (stable?.counter ?? 0) : 0
-      const alone = recovery({ ...fresh(self), counter })
+      const alone = recovery(change(fresh(self), { counter }))
       const timers = [firstCheck(now), setTimer(TIMEOUT, now + timing.timeoutPeriod)]
       return withNews(null, { state: alone.state, effects: [...alone.effects, ...timers] })
     },
@@ -395,9 +396,28 @@ function fresh(self: NodeId): InvitationState {
   }
 }
 
+/** A state with some fields changed. Spelled out, because a spread takes longer than the rest of a step. */
+function change(state: InvitationState, changes: Partial<InvitationState>): InvitationState {
+  const {
+    status = state.status,
+    group = state.group,
+    up = state.up,
+    d = state.d,
+    counter = state.counter,
+    seen = state.seen,
+    query = state.query,
+    queries = state.queries,
+    found = state.found,
+    repeats = state.repeats,
+    unready = state.unready,
+    misses = state.misses,
+  } = changes
+  return { status, group, up, d, counter, seen, query, queries, found, repeats, unready, misses }
+}
+
 /** Whatever was under way has ended. */
 function idle(state: InvitationState): InvitationState {
-  return { ...state, query: null, found: null, repeats: 0, unready: [], misses: null }
+  return change(state, { query: null, found: null, repeats: 0, unready: [], misses: null })
 }
 
 function unchanged(state: InvitationState): InvitationStep {

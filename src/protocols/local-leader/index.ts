@@ -58,9 +58,10 @@ function agreed({ mode, rule }: LocalLeaderOptions, timing: Timing): PlainObject
   }
 }
 
-const EVERYWHERE: string[] = []
-const LOCAL: string[] = []
-const MAJORITY = ['one-leader']
+const COMMON_GOALS = ['elected', 'renewed', 'lost', 'handed-over']
+const EVERYWHERE = ['SO', 'LS', 'T', 'told-in-pairs', 'views-disjoint']
+const LOCAL = ['BI', 'stable-inside-logical']
+const MAJORITY = ['one-leader', 'tokens', 'voter-changes']
 
 export const localLeaderDefinition = define({
   name: 'local-leader',
@@ -73,13 +74,13 @@ export const localLeaderDefinition = define({
   options: localLeaderOptions,
   commands,
   promises: [...EVERYWHERE, ...LOCAL, ...MAJORITY],
-  goals: ['elected'],
+  goals: [...COMMON_GOALS, 'split', 'merged', 'reconfigured'],
   keeps({ mode, rule, link }) {
     if (link === 'none') return { promises: ['one-leader', 'tokens', 'LS'], goals: ['elected'] }
-    const local = { promises: [...EVERYWHERE, ...LOCAL], goals: ['elected'] }
+    const local = { promises: [...EVERYWHERE, ...LOCAL], goals: [...COMMON_GOALS, 'split', 'merged'] }
     const majority = {
       promises: [...EVERYWHERE, ...MAJORITY, ...(rule === 'equality' ? LOCAL : [])],
-      goals: ['elected'],
+      goals: [...COMMON_GOALS, 'reconfigured'],
     }
     return mode === 'local' ? local : majority
   },

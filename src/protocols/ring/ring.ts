@@ -21,7 +21,7 @@ import {
   unreachable,
   type View,
 } from '../../core/index.ts'
-import { news } from '../news.ts'
+import { withLeaderNews } from '../news.ts'
 import { compareKeys, type Key, type RingCommand, type RingMessage } from './messages.ts'
 
 export type RingState = {
@@ -109,12 +109,10 @@ export function ring(
     start: () => ({ state: { participant: false, elected: null, load, frozen: null }, effects: NOTHING }),
     step(state, input) {
       const next = react(state, input)
-      return {
-        state: unlessSame(state, next.state),
-        effects: [...next.effects, ...news(self, state.elected, next.state.elected)],
-      }
+      const after = unlessSame(state, next.state)
+      return withLeaderNews(self, state.elected, after.elected, { state: after, effects: next.effects })
     },
-    view: (state) => ({ ...ringView(self, state.elected, state.participant), detail: { load: state.load } }),
+    view: (state) => ringView(self, state.elected, state.participant, { load: state.load }),
     shift: (state) => state,
     settled: ({ leader }) => ({
       state: { participant: false, elected: leader, load, frozen: null },
@@ -123,7 +121,12 @@ export function ring(
   }
 }
 
-export function ringView(self: NodeId, elected: NodeId | null, participant: boolean): View {
+export function ringView(
+  self: NodeId,
+  elected: NodeId | null,
+  participant: boolean,
+  detail: View['detail'],
+): View {
   const role = elected === self ? 'leader' : participant ? 'candidate' : 'follower'
-  return { role, leader: elected, token: null, until: null, members: null, detail: null }
+  return { role, leader: elected, token: null, until: null, members: null, detail }
 }

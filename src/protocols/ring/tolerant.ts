@@ -24,12 +24,11 @@ import {
   sendAll,
   setTimer,
   stopTimer,
-  unlessSame,
   unreachable,
   withId,
   withoutId,
 } from '../../core/index.ts'
-import { news } from '../news.ts'
+import { withLeaderNews } from '../news.ts'
 import { compareKeys, type Key, type RingCommand } from './messages.ts'
 import { ringView } from './ring.ts'
 
@@ -105,7 +104,7 @@ export function tolerantRing(
     if (to === undefined) return kind === 'election' ? win(state, now) : unchanged(state)
     const token: Token = { kind, epoch: state.epoch, key, hops, seq: state.nextSeq }
     return {
-      state: { ...state, nextSeq: state.nextSeq + 1, pending: [...state.pending, { to, token }] },
+      state: change(state, { nextSeq: state.nextSeq + 1, pending: [...state.pending, { to, token }] }),
       effects: [send(to, token), setTimer(hopTimer(token.seq), now + timing.hopTimeout)],
     }
   }
@@ -113,7 +112,7 @@ export function tolerantRing(
   function begin(state: TolerantState, now: Micros): TolerantStep {
     const epoch = state.epoch + 1
     const me: Key = { load: state.load, node: self }
-    const joined = { ...reset(state, epoch), participant: true, frozen: me }
+    const joined = change(reset(state, epoch), { participant: true, frozen: me })
     return after(
       {
         state: joined,
@@ -128,26 +127,19 @@ export function tolerantRing(
    * costs a timeout; to pass over the living costs the election.
    */
   function reset(state: TolerantState, epoch: number): TolerantState {
-    return {
-      ...state,
+    return change(state, {
       epoch,
       participant: false,
       leader: null,
       frozen: null,
       pending: [],
       leaderAnswered: true,
-    }
+    })
   }
 
   function win(state: TolerantState, now: Micros): TolerantStep {
     const me = keyOf(state)
-    const won: TolerantState = {
-      ...state,
-      participant: false,
-      leader: me,
-      frozen: null,
-      leaderAnswered: true,
-    }
+    const won = change(state, { participant: false, leader: me, frozen: null, leaderAnswered: true })
     const others = around.some((id) => !state.suspected.includes(id))
     const told: TolerantStep = others ? pass(won, 'elected', me, 1, now) : unchanged(won)
     return after({ state: won, effects: [stopTimer(ELECTION_TIMER)] }, told)
@@ -179,7 +171,7 @@ export function tolerantRing(
   }
 
   function join(state: TolerantState, key: Key, hops: number, me: Key, now: Micros): TolerantStep {
-    const joined: TolerantState = { ...state, participant: true, leader: null, frozen: me }
+    const joined = change(state, { participant: true, leader: null, frozen: me })
     return after(
       { state: joined, effects: [setTimer(ELECTION_TIMER, now + timing.electionTimeout)] },
       pass(joined, 'election', key, hops, now),
@@ -197,13 +189,13 @@ export function tolerantRing(
   /** Acknowledged, or refused because this process is behind. */
   function settle(state: TolerantState, seq: number): TolerantState {
     const pending = state.pending.filter(({ token }) => token.seq !== seq)
-    return pending.length === state.pending.length ? state : { ...state, pending }
+    return pending.length === state.pending.length ? state : change(state, { pending })
   }
 
   function onHopTimeout(state: TolerantState, seq: number, now: Micros): TolerantStep {
     const lost = state.pending.find(({ token }) => token.seq === seq)
     if (lost === undefined) return unchanged(state)
-    const without = settle({ ...state, suspected: withId(state.suspected, lost.to) }, seq)
+    const without = settle(change(state, { suspected: withId(state.suspected, lost.to) }), seq)
     if (lost.token.epoch !== state.epoch) return unchanged(without)
     return pass(without, lost.token.kind, lost.token.key, lost.token.hops, now)
   }
@@ -215,7 +207,7 @@ export function tolerantRing(
   function catchUp(state: TolerantState, epoch: number, leader: Key | null, now: Micros): TolerantStep {
     const timer =
       leader === null ? setTimer(ELECTION_TIMER, now + timing.electionTimeout) : stopTimer(ELECTION_TIMER)
-    return { state: { ...reset(state, epoch), leader }, effects: [persist({ epoch }), timer] }
+    return { state: change(reset(state, epoch), { leader }), effects: [persist({ epoch }), timer] }
   }
 
   /** What somebody says about who leads. */
@@ -231,7 +223,7 @@ export function tolerantRing(
 
   function follow(state: TolerantState, leader: Key): TolerantStep {
     return {
-      state: { ...state, participant: false, leader, frozen: null, leaderAnswered: true },
+      state: change(state, { participant: false, leader, frozen: null, leaderAnswered: true }),
       effects: [stopTimer(ELECTION_TIMER)],
     }
   }
@@ -246,13 +238,13 @@ export function tolerantRing(
     if (!state.leaderAnswered) {
       return after({ state, effects: [...greeted, again] }, begin(state, now))
     }
-    const asked: TolerantState = { ...state, leaderAnswered: false }
+    const asked = change(state, { leaderAnswered: false })
     return { state: asked, effects: [...greeted, send(leader.node, { kind: 'ping' }), again] }
   }
 
   function alive(state: TolerantState, peer: NodeId): TolerantState {
     const suspected = withoutId(state.suspected, peer)
-    return suspected === state.suspected ? state : { ...state, suspected }
+    return suspected === state.suspected ? state : change(state, { suspected })
   }
 
   function onMessage(state: TolerantState, from: NodeId, body: TolerantMessage, now: Micros): TolerantStep {
@@ -288,8 +280,8 @@ export function tolerantRing(
     leader: Key | null,
     now: Micros,
   ): TolerantStep {
-    const answered: TolerantState =
-      from === state.leader?.node && !state.leaderAnswered ? { ...state, leaderAnswered: true } : state
+    const isAnswer = from === state.leader?.node && !state.leaderAnswered
+    const answered = isAnswer ? change(state, { leaderAnswered: true }) : state
     // The believed leader does not lead (any more): it has forgotten, or follows another.
     const deposed = from === answered.leader?.node && epoch <= answered.epoch && leader?.node !== from
     return deposed ? begin(answered, now) : onStanding(answered, epoch, leader, now)
@@ -310,7 +302,7 @@ export function tolerantRing(
       case 'command': {
         const { command } = input
         if (command.do === 'start') return state.participant ? unchanged(state) : begin(state, now)
-        return unchanged(state.load === command.load ? state : { ...state, load: command.load })
+        return unchanged(state.load === command.load ? state : change(state, { load: command.load }))
       }
       default:
         return unchanged(state)
@@ -332,7 +324,7 @@ export function tolerantRing(
   return {
     start(stable, now) {
       const probing: TolerantStep = {
-        state: { ...fresh, epoch: stable?.epoch ?? 0 },
+        state: change(fresh, { epoch: stable?.epoch ?? 0 }),
         effects: [setTimer(PROBE_TIMER, now + timing.probeEvery)],
       }
       if (stable === null) return probing
@@ -344,22 +336,38 @@ export function tolerantRing(
     },
     step(state, input, now) {
       const next = react(state, input, now)
-      const { leader } = next.state
-      return {
-        state: unlessSame(state, next.state),
-        effects: [...next.effects, ...news(self, state.leader?.node ?? null, leader?.node ?? null)],
-      }
+      return withLeaderNews(self, leaderOf(state), leaderOf(next.state), next)
     },
-    view: (state) => ({
-      ...ringView(self, state.leader?.node ?? null, state.participant),
-      detail: { epoch: state.epoch, load: state.load },
-    }),
+    view(state) {
+      const { epoch, participant } = state
+      return ringView(self, leaderOf(state), participant, { epoch, load: state.load })
+    },
     shift: (state) => state,
     settled: ({ leader }, now) => ({
-      state: { ...fresh, epoch: 1, leader: { load: 0, node: present(leader, 'leader') } },
+      state: change(fresh, { epoch: 1, leader: { load: 0, node: present(leader, 'leader') } }),
       effects: [persist({ epoch: 1 }), setTimer(PROBE_TIMER, now + timing.probeEvery)],
     }),
   }
+}
+
+/** A state with some fields changed. Spelled out, because a spread takes longer than the rest of a step. */
+function change(state: TolerantState, changes: Partial<TolerantState>): TolerantState {
+  const {
+    epoch = state.epoch,
+    participant = state.participant,
+    leader = state.leader,
+    load = state.load,
+    frozen = state.frozen,
+    suspected = state.suspected,
+    pending = state.pending,
+    nextSeq = state.nextSeq,
+    leaderAnswered = state.leaderAnswered,
+  } = changes
+  return { epoch, participant, leader, load, frozen, suspected, pending, nextSeq, leaderAnswered }
+}
+
+function leaderOf({ leader }: TolerantState): NodeId | null {
+  return leader === null ? null : leader.node
 }
 
 function unchanged(state: TolerantState): TolerantStep {
