@@ -446,7 +446,8 @@ export class World {
   #queueTimer(timer: Timer, due: Micros): void {
     timer.queuedFor = timer.deadline
     const { least, most } = this.#lateness
-    const late = most === 0 ? 0 : this.#random.integer(least, most)
+    // What is due at once is the next thing that the process does: nobody has to wake it.
+    const late = most === 0 || due <= this.#now ? 0 : this.#random.integer(least, most)
     timer.entry = this.#entries++
     this.#push(Math.max(due, this.#now) + late, { type: 'timer', timer, entry: timer.entry })
   }

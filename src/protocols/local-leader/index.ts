@@ -134,7 +134,16 @@ export const localLeaderDefinition = define({
     ],
     delayMs: [0.02, 5],
     driftPpm: 100,
-    commands: [{ do: 'stepDown' }],
-    options: { mode: ['local', 'majority'] },
+    commands: [
+      { do: 'stepDown' },
+      { do: 'stepDown' },
+      { do: 'setPriority', priority: 1 },
+      { do: 'setPriority', priority: 0 },
+      ...[1, 2, 3].flatMap((voter) => [
+        { do: 'removeVoter', voter },
+        { do: 'addVoter', voter },
+      ]),
+    ],
+    options: { mode: ['local', 'majority'], sticky: [false, false, true], holdDownMs: [0, 0, 200] },
   },
 })

@@ -25,7 +25,6 @@ import {
   NOTHING,
   type NodeId,
   output,
-  type Plain,
   type Protocol,
   persist,
   present,
@@ -34,7 +33,6 @@ import {
   setTimer,
   sortIds,
   stopTimer,
-  unlessSame,
   unreachable,
   type View,
   withId,
@@ -61,6 +59,7 @@ import { isAlive, isDeaf, laterEpoch, outranks, peerOf } from './peers.ts'
 import type { Rank } from './rank.ts'
 import {
   type Campaign,
+  changed,
   type Following,
   type Gathering,
   type Known,
@@ -68,9 +67,10 @@ import {
   type LocalLeaderStable,
   type LocalLeaderState,
   type Peer,
-  type Standing,
   shifted,
-  type Vote,
+  withKnown,
+  withStanding,
+  withVote,
 } from './state.ts'
 import { placeInTree, type Tree } from './tree.ts'
 import {
@@ -87,12 +87,19 @@ import {
 /** Faults of the paper or of a careless implementation, each put back on purpose to see it caught. */
 export const MISREADINGS = [
   'none',
+  // A failed renewal releases the locks that still protect the lease; and a leader that is outranked goes on.
   'release-while-leader',
+  // The paper's κ, and its rule by which the first try always fails: one σ is missing.
   'short-kappa',
+  // Neither Echo nor heartbeats: followers never have a round trip.
   'no-echo',
+  // A restarted process takes part at once, though it has forgotten its lock.
   'quick-restart',
+  // A renewal that completes when the lease is over begins a second leadership with the same token.
   'renewal-after-expiry',
+  // Promises of epochs are forgotten in a crash.
   'volatile-promises',
+  // A clock that stood still is trusted.
   'no-suspend-check',
 ] as const
 export type Misreading = (typeof MISREADINGS)[number]
@@ -252,7 +259,7 @@ export function localLeader(
   ): LocalLeaderState {
     const { known } = state
     const seen = laterEpoch(known.seen, herald.seen)
-    if (from === self || !isFast) return seen === known.seen ? state : withKnown(state, { ...known, seen })
+    if (from === self || !isFast) return seen === known.seen ? state : withKnown(state, { seen })
     const place = placeOf(from)
     const peer = peerOf(herald, known.peers[place] ?? null, now)
     const following = followingAfter(state, from, herald, now)
@@ -306,7 +313,9 @@ export function localLeader(
     if (state.campaign !== null) return unchanged(state)
     const rivalUntil = betterUntil(state, now, ({ candidate }) => candidate)
     if (rivalUntil !== null) {
-      if (leads(state, now)) return giveUp(state, 'outranked', state.standing.lowUntil, now)
+      if (leads(state, now) && misreading !== 'release-while-leader') {
+        return giveUp(state, 'outranked', state.standing.lowUntil, now)
+      }
       return {
         state: withStanding(state, { candidate: false, deferringSince: null }),
         effects: [setTimer(ALIVE, rivalUntil + threshold)],
@@ -353,14 +362,14 @@ export function localLeader(
       renew,
       config,
       supporters: [],
+      previousAt: state.standing.stoodAt,
       succeeds: !renew && state.vote.certificate !== null,
     }
-    const next: LocalLeaderState = {
-      ...state,
+    const next = changed(state, {
       requests: request.counter,
-      standing: { ...state.standing, candidate: true, deferringSince: null },
+      standing: { ...state.standing, candidate: true, deferringSince: null, stoodAt: now },
       campaign,
-    }
+    })
     const view = renew && lead !== null ? viewOf(lead) : null
     const order = tree === null ? null : orderOf(config, view)
     const election = (herald: Herald): Election => ({
@@ -519,7 +528,7 @@ export function localLeader(
       return { state, effects: [...stored, passedOn(state, gathering, now)] }
     }
     return {
-      state: { ...state, gathering },
+      state: changed(state, { gathering }),
       effects: [...stored, setTimer(GATHER, now + place.wait)],
     }
   }
@@ -558,15 +567,15 @@ export function localLeader(
       votes: [...gathering.votes, ...reply.votes],
       awaited: gathering.awaited.filter((node) => node !== from),
     }
-    if (more.awaited.length > 0) return unchanged({ ...state, gathering: more })
-    return onGatherOver({ ...state, gathering: more }, now)
+    if (more.awaited.length > 0) return unchanged(changed(state, { gathering: more }))
+    return onGatherOver(changed(state, { gathering: more }), now)
   }
 
   function onGatherOver(state: LocalLeaderState, now: Micros): Change {
     const { gathering } = state
     if (gathering === null) return unchanged(state)
     return {
-      state: { ...state, gathering: null },
+      state: changed(state, { gathering: null }),
       effects: [stopTimer(GATHER), passedOn(state, gathering, now)],
     }
   }
@@ -583,7 +592,6 @@ export function localLeader(
     const isNext = view !== null && following.round !== null && isSame(view.round, following.round)
     const told = isNext ? { ...view, until: following.roundAt + viewTrust } : null
     return withKnown(state, {
-      ...state.known,
       following: { ...following, round: request, roundAt: now, view: told },
     })
   }
@@ -601,7 +609,7 @@ export function localLeader(
     const refusedFor = reply.promised.owner === self ? NO_EPOCH : reply.promised
     const isTie = refusedFor.number === heard.known.seen.number && refusedFor.number > 0
     const seen = isTie ? refusedFor : laterEpoch(heard.known.seen, refusedFor)
-    const state = seen === heard.known.seen ? heard : withKnown(heard, { ...heard.known, seen })
+    const state = seen === heard.known.seen ? heard : withKnown(heard, { seen })
     if (!isFast && !isMajority) return unchanged(state)
     if (reply.candidate !== self) return gathered(state, from, reply, now)
     const supporters = reply.votes.filter(({ support }) => support).map(({ node }) => node)
@@ -617,20 +625,22 @@ export function localLeader(
     const { campaign, lead } = state
     if (campaign !== null && isSame(campaign.request, request)) {
       const supporters = withIds(campaign.supporters, from)
-      const next = { ...state, campaign: { ...campaign, supporters } }
+      const next = changed(state, { campaign: { ...campaign, supporters } })
       const isEarly = isMajority || leads(state, now)
       return isEarly && isElected(next, now) ? win(next, now) : unchanged(next)
     }
     // A vote for the request by which it leads already: it comes late, but it binds.
     if (isMajority && lead !== null && isSame(lead.request, request)) {
-      return unchanged({ ...state, lead: withSupporters(lead, from, lead.requestedAt + lease) })
+      return unchanged(changed(state, { lead: withSupporters(lead, from, lead.requestedAt + lease) }))
     }
     return unchanged(state)
   }
 
   function isElected(state: LocalLeaderState, now: Micros): boolean {
-    const { supporters, config } = present(state.campaign, 'campaign')
+    const { supporters, config, at, previousAt } = present(state.campaign, 'campaign')
     if (!supporters.includes(self)) return false
+    const isFirstTry = previousAt === null || at - previousAt >= expires
+    if (misreading === 'short-kappa' && isFirstTry) return false
     if (isMajority && !holdsMajorities(config, supporters)) return false
     return (isMajority && settings.rule === 'quorum') || supportedByAll(state, supporters, now)
   }
@@ -670,15 +680,14 @@ export function localLeader(
       config: campaign.config,
     }
     const lead = withSupporters(fresh, campaign.supporters, until)
-    const next: LocalLeaderState = {
-      ...state,
+    const next = changed(state, {
       campaign: null,
       lead,
       known: { ...state.known, following: null },
       vote: { ...state.vote, certificate: null },
       spent: Math.max(state.spent, campaign.epoch),
       wanted: isReached(state, campaign) ? null : state.wanted,
-    }
+    })
     const timers = [
       stopTimer(RELEASE),
       setTimer(EXPIRE, until),
@@ -709,7 +718,7 @@ export function localLeader(
 
   function lose(state: LocalLeaderState, now: Micros): Change {
     const campaign = present(state.campaign, 'campaign')
-    const next = { ...state, campaign: null }
+    const next = changed(state, { campaign: null })
     if (leads(state, now) && misreading !== 'release-while-leader') {
       return { state: next, effects: [stopTimer(RELEASE), setTimer(ALIVE, now)] }
     }
@@ -743,13 +752,12 @@ export function localLeader(
   /** Stops leading, and only then lets its supporters go. */
   function giveUp(state: LocalLeaderState, cause: string, lowUntil: Micros | null, now: Micros): Change {
     const token = state.lead?.token ?? null
-    const next: LocalLeaderState = {
-      ...state,
+    const next = changed(state, {
       lead: null,
       campaign: null,
       standing: { ...state.standing, candidate: false, lowUntil },
       wanted: null,
-    }
+    })
     return {
       state: next,
       effects: [
@@ -806,7 +814,7 @@ export function localLeader(
     const next = forgetful(awake, now)
     const first = awake === state ? NOTHING : [setTimer(ALIVE, now + roundTrip + timing.heartbeat)]
     const beats =
-      takesPart(next) && isHerald(next, now)
+      takesPart(next) && isHerald(next, now) && misreading !== 'no-echo'
         ? broadcast(next, now, (herald) => ({ kind: 'Heartbeat', herald }))
         : NOTHING
     const again = next.silentUntil ?? now + timing.heartbeat
@@ -824,7 +832,7 @@ export function localLeader(
   }
 
   function begun(state: LocalLeaderState): LocalLeaderState {
-    return { ...state, silentUntil: null }
+    return changed(state, { silentUntil: null })
   }
 
   /** Forgets whom it has not heard for too long. */
@@ -834,7 +842,6 @@ export function localLeader(
     const isGone = peers.some((peer) => peer !== null && !isAlive(peer, now, expires))
     if (!isOver && !isGone) return state
     return withKnown(state, {
-      ...state.known,
       following: isOver ? null : following,
       peers: isGone ? peers.map((peer) => (isAlive(peer, now, expires) ? peer : null)) : peers,
     })
@@ -844,7 +851,7 @@ export function localLeader(
   function lapsed(state: LocalLeaderState): Change {
     const token = state.lead?.token ?? null
     return {
-      state: { ...state, lead: null, wanted: null },
+      state: changed(state, { lead: null, wanted: null }),
       effects: [stopTimer(EXPIRE), output({ type: 'demoted', token, cause: 'expired' })],
     }
   }
@@ -852,10 +859,10 @@ export function localLeader(
   /** The clock stood still: no lease, no request and no knowledge of others that hangs on it can be trusted. */
   function onSuspended(state: LocalLeaderState, now: Micros): Change {
     if (misreading === 'no-suspend-check') return unchanged(state)
-    const next = withKnown(state, { ...state.known, following: null, peers: nodes.map(() => null) })
+    const next = withKnown(state, { following: null, peers: nodes.map(() => null) })
     if (state.lead !== null) return giveUp(next, 'suspended', state.standing.lowUntil, now)
     if (state.campaign === null) return unchanged(next)
-    const idle = withStanding({ ...next, campaign: null }, { candidate: false })
+    const idle = withStanding(changed(next, { campaign: null }), { candidate: false })
     return {
       state: idle,
       effects: [
@@ -905,7 +912,7 @@ export function localLeader(
     if (wanted.every((voter) => witnesses.includes(voter))) {
       return refused(state, command, 'at least one voter must be able to lead')
     }
-    return unchanged(wanted.join() === current.join() ? state : { ...state, wanted })
+    return unchanged(wanted.join() === current.join() ? state : changed(state, { wanted }))
   }
 
   // ---- The whole ----
@@ -994,7 +1001,13 @@ export function localLeader(
         incarnation,
         silentUntil: isFirst ? null : now + Math.ceil(longest * (1 + 2 * rho)),
         known: { peers: nodes.map(() => null), seen: remembered, following: null, holdUntil: null },
-        standing: { priority: settings.priority, lowUntil: null, candidate: false, deferringSince: null },
+        standing: {
+          priority: settings.priority,
+          lowUntil: null,
+          candidate: false,
+          deferringSince: null,
+          stoodAt: null,
+        },
         vote: {
           lock: null,
           released: nodes.map(() => null),
@@ -1038,16 +1051,13 @@ export function localLeader(
     const { lead } = state
     const { following } = state.known
     if (lead !== null && now < lead.until) {
-      const detail = isMajority
-        ? { config: lead.config as unknown as { readonly [field: string]: Plain } }
-        : null
       return {
         role: 'leader',
         leader: self,
         token: lead.token,
         until: lead.until,
         members: lead.members,
-        detail,
+        detail: isMajority ? { config: lead.config } : null,
       }
     }
     const isLed = following !== null && now < following.until
@@ -1063,38 +1073,13 @@ export function localLeader(
       token: isLed ? following.token : null,
       until: view === null ? null : view.until,
       members: view === null ? null : view.members,
-      detail: null,
+      detail: isMajority ? { config: state.vote.config } : null,
     }
   }
 }
 
 function unchanged(state: LocalLeaderState): Change {
   return { state, effects: NOTHING }
-}
-
-function withKnown(state: LocalLeaderState, known: Known): LocalLeaderState {
-  return {
-    incarnation: state.incarnation,
-    silentUntil: state.silentUntil,
-    known,
-    standing: state.standing,
-    vote: state.vote,
-    requests: state.requests,
-    campaign: state.campaign,
-    lead: state.lead,
-    spent: state.spent,
-    wanted: state.wanted,
-    gathering: state.gathering,
-  }
-}
-
-function withStanding(state: LocalLeaderState, change: Partial<Standing>): LocalLeaderState {
-  const standing = unlessSame(state.standing, { ...state.standing, ...change })
-  return standing === state.standing ? state : { ...state, standing }
-}
-
-function withVote(state: LocalLeaderState, change: Partial<Vote>): LocalLeaderState {
-  return { ...state, vote: { ...state.vote, ...change } }
 }
 
 /** The leadership with these bound to it until then. */

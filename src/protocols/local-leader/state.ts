@@ -1,4 +1,4 @@
-import type { Micros, NodeId } from '../../core/index.ts'
+import { equalPlain, type Micros, type NodeId } from '../../core/index.ts'
 import type { Ballot, Certificate, Epoch, MembershipView, Request } from './messages.ts'
 import type { Rank } from './rank.ts'
 import type { Configuration } from './voters.ts'
@@ -20,6 +20,8 @@ export type Campaign = {
   readonly config: Configuration
   /** Who supports it, sorted. */
   readonly supporters: readonly NodeId[]
+  /** When the request before this one was made. */
+  readonly previousAt: Micros | null
   /** Whether it follows a hand-over. */
   readonly succeeds: boolean
 }
@@ -65,6 +67,8 @@ export type Standing = {
   readonly candidate: boolean
   /** Since when it has left it to somebody of better rank who does not stand. */
   readonly deferringSince: Micros | null
+  /** When it last asked for support. */
+  readonly stoodAt: Micros | null
 }
 
 /** What it has promised to others. */
@@ -124,6 +128,65 @@ export type LocalLeaderStable = {
   readonly config: Configuration
 }
 
+/** All states are made here, in one shape: copies that differ in shape are several times slower to make and to read. */
+export function changed(state: LocalLeaderState, change: Partial<LocalLeaderState>): LocalLeaderState {
+  const { silentUntil, known, standing, vote, requests, campaign, lead, spent, wanted, gathering } = change
+  return {
+    incarnation: state.incarnation,
+    silentUntil: silentUntil === undefined ? state.silentUntil : silentUntil,
+    known: known ?? state.known,
+    standing: standing ?? state.standing,
+    vote: vote ?? state.vote,
+    requests: requests ?? state.requests,
+    campaign: campaign === undefined ? state.campaign : campaign,
+    lead: lead === undefined ? state.lead : lead,
+    spent: spent ?? state.spent,
+    wanted: wanted === undefined ? state.wanted : wanted,
+    gathering: gathering === undefined ? state.gathering : gathering,
+  }
+}
+
+export function withKnown(state: LocalLeaderState, change: Partial<Known>): LocalLeaderState {
+  const { peers, seen, following, holdUntil } = change
+  const { known } = state
+  return changed(state, {
+    known: {
+      peers: peers ?? known.peers,
+      seen: seen ?? known.seen,
+      following: following === undefined ? known.following : following,
+      holdUntil: holdUntil === undefined ? known.holdUntil : holdUntil,
+    },
+  })
+}
+
+/** The same state when nothing changes. */
+export function withStanding(state: LocalLeaderState, change: Partial<Standing>): LocalLeaderState {
+  const { priority, lowUntil, candidate, deferringSince, stoodAt } = change
+  const { standing } = state
+  const next: Standing = {
+    priority: priority ?? standing.priority,
+    lowUntil: lowUntil === undefined ? standing.lowUntil : lowUntil,
+    candidate: candidate ?? standing.candidate,
+    deferringSince: deferringSince === undefined ? standing.deferringSince : deferringSince,
+    stoodAt: stoodAt === undefined ? standing.stoodAt : stoodAt,
+  }
+  return equalPlain(standing, next) ? state : changed(state, { standing: next })
+}
+
+export function withVote(state: LocalLeaderState, change: Partial<Vote>): LocalLeaderState {
+  const { lock, released, certificate, promised, config } = change
+  const { vote } = state
+  return changed(state, {
+    vote: {
+      lock: lock === undefined ? vote.lock : lock,
+      released: released ?? vote.released,
+      certificate: certificate === undefined ? vote.certificate : certificate,
+      promised: promised ?? vote.promised,
+      config: config ?? vote.config,
+    },
+  })
+}
+
 export function shifted(state: LocalLeaderState, by: Micros): LocalLeaderState {
   const later = (instant: Micros | null): Micros | null => (instant === null ? null : instant + by)
   const { campaign, lead, known, standing, vote } = state
@@ -149,9 +212,10 @@ export function shifted(state: LocalLeaderState, by: Micros): LocalLeaderState {
       ...standing,
       lowUntil: later(standing.lowUntil),
       deferringSince: later(standing.deferringSince),
+      stoodAt: later(standing.stoodAt),
     },
     vote: { ...vote, lock: lock && { ...lock, until: lock.until + by } },
-    campaign: campaign && { ...campaign, at: campaign.at + by },
+    campaign: campaign && { ...campaign, at: campaign.at + by, previousAt: later(campaign.previousAt) },
     lead: lead && {
       ...lead,
       since: lead.since + by,
