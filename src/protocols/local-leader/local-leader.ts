@@ -170,9 +170,9 @@ export function localLeader(
     counter: requests,
   })
 
-  const stableOf = ({ incarnation, vote }: LocalLeaderState, longest: Micros): LocalLeaderStable => ({
+  const stableOf = ({ incarnation, longestLock, vote }: LocalLeaderState): LocalLeaderStable => ({
     incarnation,
-    lockTime: longest,
+    lockTime: longestLock,
     promised: vote.promised,
     config: vote.config,
   })
@@ -353,7 +353,7 @@ export function localLeader(
     const request: Request = { incarnation: state.incarnation, counter: state.requests + 1 }
     const config =
       renew && lead !== null && !isNewer(state.vote.config, lead.config) && isMajority
-        ? nextConfiguration(state.vote.config, state.wanted, epoch)
+        ? nextConfiguration(state.vote.config, reachable(state, now), epoch)
         : state.vote.config
     const campaign: Campaign = {
       request,
@@ -425,6 +425,16 @@ export function localLeader(
     }
   }
 
+  /** The voters that are wanted, once a majority of them is there: a leader must not depend on those it does not hear. */
+  function reachable(state: LocalLeaderState, now: Micros): readonly NodeId[] | null {
+    const { wanted } = state
+    if (wanted === null) return null
+    const there = wanted.filter(
+      (node) => node === self || isAlive(state.known.peers[placeOf(node)] ?? null, now, expires),
+    )
+    return there.length * 2 > wanted.length ? wanted : null
+  }
+
   /** An epoch that was promised to this process and under which nobody led is as good as a new one. */
   function nextEpoch({ vote: { promised }, known: { seen }, spent }: LocalLeaderState): number {
     const isUnused = promised.owner === self && promised.number > spent
@@ -470,7 +480,7 @@ export function localLeader(
     const certificate = from === self ? state.vote.certificate : null
     const next = withVote(state, { lock, promised, config, certificate })
     const isNews = promised !== state.vote.promised || config !== state.vote.config
-    const stored: readonly Deed[] = isNews ? [persist(stableOf(next, lockTime))] : NOTHING
+    const stored: readonly Deed[] = isNews ? [persist(stableOf(next))] : NOTHING
     return answered(next, from, election, true, stored, now)
   }
 
@@ -539,7 +549,7 @@ export function localLeader(
     { candidate, request, parent, votes }: Gathering,
     now: Micros,
   ): Deed {
-    const { promised } = state.vote
+    const { promised, config } = state.vote
     return send(parent, {
       kind: 'Reply',
       herald: heraldFor(state, parent, now),
@@ -547,6 +557,7 @@ export function localLeader(
       request,
       votes,
       promised,
+      config,
     })
   }
 
@@ -606,14 +617,26 @@ export function localLeader(
     now: Micros,
   ): Change {
     const heard = hear(before, from, reply.herald, isFast, now)
-    const refusedFor = reply.promised.owner === self ? NO_EPOCH : reply.promised
-    const isTie = refusedFor.number === heard.known.seen.number && refusedFor.number > 0
-    const seen = isTie ? refusedFor : laterEpoch(heard.known.seen, refusedFor)
+    const seen = refusalSeen(heard.known.seen, reply.promised)
     const state = seen === heard.known.seen ? heard : withKnown(heard, { seen })
     if (!isFast && !isMajority) return unchanged(state)
     if (reply.candidate !== self) return gathered(state, from, reply, now)
     const supporters = reply.votes.filter(({ support }) => support).map(({ node }) => node)
-    return supporters.length === 0 ? unchanged(state) : withSupport(state, supporters, reply.request, now)
+    if (supporters.length > 0) return withSupport(state, supporters, reply.request, now)
+    return isMajority && !leads(state, now) ? caughtUp(state, reply) : unchanged(state)
+  }
+
+  /** The epoch that a voter has promised to another counts even if it is no larger than one's own. */
+  function refusalSeen(seen: Epoch, promised: Epoch): Epoch {
+    if (promised.owner === self || promised.number < seen.number) return seen
+    return promised.number > seen.number || seen.owner === self ? promised : seen
+  }
+
+  /** Whoever was refused because it has missed a change of the voters makes up for it. */
+  function caughtUp(state: LocalLeaderState, { config }: Reply): Change {
+    if (!isNewer(config, state.vote.config)) return unchanged(state)
+    const next = withVote(state, { config })
+    return { state: next, effects: [persist(stableOf(next))] }
   }
 
   function withSupport(
@@ -999,6 +1022,7 @@ export function localLeader(
       const remembered = misreading === 'volatile-promises' ? NO_EPOCH : (stable?.promised ?? NO_EPOCH)
       const state: LocalLeaderState = {
         incarnation,
+        longestLock: longest,
         silentUntil: isFirst ? null : now + Math.ceil(longest * (1 + 2 * rho)),
         known: { peers: nodes.map(() => null), seen: remembered, following: null, holdUntil: null },
         standing: {
@@ -1025,7 +1049,7 @@ export function localLeader(
       return {
         state,
         effects: [
-          persist(stableOf(state, longest)),
+          persist(stableOf(state)),
           setTimer(
             HEARTBEAT,
             state.silentUntil ?? now + (tree === null || isAmongFirst ? 0 : 2 * timing.heartbeat),

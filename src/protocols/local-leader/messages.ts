@@ -54,6 +54,8 @@ export type Reply = {
   readonly votes: readonly Ballot[]
   /** The epoch that the sender has promised to support, and to whom. */
   readonly promised: Epoch
+  /** The configuration that it has stored: a candidate may have missed it. */
+  readonly config: Configuration
 }
 
 export type Release = {

@@ -91,6 +91,8 @@ export type Gathering = {
 
 export type LocalLeaderState = {
   readonly incarnation: number
+  /** The longest lock that this process may have given in any incarnation. */
+  readonly longestLock: Micros
   /** Until then it takes no part: locks that it gave before it restarted may still hold. Null: it does take part. */
   readonly silentUntil: Micros | null
   readonly known: Known
@@ -133,6 +135,7 @@ export function changed(state: LocalLeaderState, change: Partial<LocalLeaderStat
   const { silentUntil, known, standing, vote, requests, campaign, lead, spent, wanted, gathering } = change
   return {
     incarnation: state.incarnation,
+    longestLock: state.longestLock,
     silentUntil: silentUntil === undefined ? state.silentUntil : silentUntil,
     known: known ?? state.known,
     standing: standing ?? state.standing,
