@@ -4,6 +4,8 @@ import { FAIL_AWARE_KINDS, failAware, failAwareKind } from '../../links/index.ts
 import { kappaOf, type Timing, timingOf } from './constants.ts'
 import { localLeader } from './local-leader.ts'
 import { givenBy, type LocalLeaderOptions, localLeaderOptions, votersIn } from './options.ts'
+import { forSearch } from './search.ts'
+import type { LocalLeaderState } from './state.ts'
 import { levelsOf, type Tree } from './tree.ts'
 
 function commands(nodes: readonly NodeId[]) {
@@ -106,7 +108,9 @@ export const localLeaderDefinition = define({
       voters,
       witnesses: chosen.witnesses,
       misreading: chosen.misreading,
+      mostRequests: chosen.requests,
     })
+    if (chosen.requests !== null) return forSearch(protocol, identity.self, chosen.requests)
     if (chosen.link === 'none') return protocol
     const { leastDelay, fast, rho, stampAge } = timing
     const echo = chosen.misreading !== 'no-echo'
@@ -115,10 +119,24 @@ export const localLeaderDefinition = define({
       protocol,
     )
   },
+  stimuli(state: LocalLeaderState, _identity, { requests }) {
+    // In searches a leader may be told to step down at any moment.
+    const mayStepDown = requests !== null && state.lead !== null
+    return mayStepDown ? [{ command: { do: 'stepDown' }, whenDown: null, owed: false }] : []
+  },
   settlesWithin(chosen, maxDelay, nodes) {
     return kappaFor(chosen, nodes) + 4 * maxDelay
   },
-  exploration: { from: 'boot', options: { link: 'none' }, timers: 'any' },
+  // Two candidates and a witness; two ticks are a lock, a lease, and not yet the silence after a restart.
+  exploration: {
+    from: 'boot',
+    options: { link: 'none', requests: 1, witnesses: [3] },
+    timers: 'any',
+    crashes: 1,
+    recoveries: 1,
+    ticks: 3,
+    tick: 50_014,
+  },
   swarm: {
     faults: [
       'crash',

@@ -119,6 +119,11 @@ export type LocalLeaderSettings = {
   readonly voters: readonly NodeId[]
   readonly witnesses: readonly NodeId[]
   readonly misreading: Misreading
+  /**
+   * For searches of every interleaving: nobody knows anything of anybody, so whoever may lead may stand at any moment,
+   * so many times at most. Null: as it should be.
+   */
+  readonly mostRequests: number | null
 }
 
 type Change = Step<LocalLeaderState, LocalLeaderMessage, LocalLeaderStable>
@@ -134,6 +139,16 @@ const ASK = 'ask'
 /** In a large group only so many beat, the first that are there: who else is there the leader learns from answers. */
 const HERALDS = 16
 
+const NO_HERALD: Herald = {
+  candidate: true,
+  low: 0,
+  priority: 0,
+  incumbent: false,
+  heard: true,
+  seen: NO_EPOCH,
+  lease: null,
+}
+
 /** Without a layer that measures delays, nothing is known to be slow. */
 const ASSUMED_FAST: Receipt = { fast: true, bound: null }
 
@@ -141,7 +156,8 @@ export function localLeader(
   { self, nodes }: Identity,
   settings: LocalLeaderSettings,
 ): Protocol<LocalLeaderState, LocalLeaderMessage, LocalLeaderCommand, LocalLeaderStable> {
-  const { timing, misreading, witnesses, tree } = settings
+  const { timing, misreading, witnesses, tree, mostRequests } = settings
+  const beats = misreading !== 'no-echo' && mostRequests === null
   const { expires, fast: threshold, rho, lockTime, lease, roundTrip, tryTime, tries } = timing
   const isMajority = timing.mode === 'majority'
   const mayLead = !witnesses.includes(self)
@@ -212,6 +228,7 @@ export function localLeader(
   // ---- Saying how one stands ----
 
   function heraldOf(state: LocalLeaderState, now: Micros, heard: boolean): Herald {
+    if (mostRequests !== null) return NO_HERALD
     const { lead } = state
     const isLeader = lead !== null && now < lead.until
     return {
@@ -257,6 +274,7 @@ export function localLeader(
     isFast: boolean,
     now: Micros,
   ): LocalLeaderState {
+    if (mostRequests !== null) return state
     const { known } = state
     const seen = laterEpoch(known.seen, herald.seen)
     if (from === self || !isFast) return seen === known.seen ? state : withKnown(state, { seen })
@@ -309,7 +327,11 @@ export function localLeader(
 
   /** Time to look whether it should stand, or whether its lease must be renewed. */
   function onAlive(state: LocalLeaderState, now: Micros, defers: boolean): Change {
-    if (!isEligible(state)) return unchanged(withStanding(state, { candidate: false }))
+    if (!isEligible(state)) {
+      // It may become a voter.
+      const again = mayLead ? [setTimer(ALIVE, now + roundTrip + timing.heartbeat)] : NOTHING
+      return { state: withStanding(state, { candidate: false }), effects: again }
+    }
     if (state.campaign !== null) return unchanged(state)
     const rivalUntil = betterUntil(state, now, ({ candidate }) => candidate)
     if (rivalUntil !== null) {
@@ -347,6 +369,7 @@ export function localLeader(
 
   /** Asks all for their support. */
   function stand(state: LocalLeaderState, now: Micros): Change {
+    if (mostRequests !== null && state.requests >= mostRequests) return unchanged(state)
     const renew = leads(state, now)
     const { lead } = state
     const epoch = !isMajority ? 0 : renew && lead !== null ? lead.epoch : nextEpoch(state)
@@ -367,10 +390,15 @@ export function localLeader(
     }
     const next = changed(state, {
       requests: request.counter,
-      standing: { ...state.standing, candidate: true, deferringSince: null, stoodAt: now },
+      standing: {
+        ...state.standing,
+        candidate: true,
+        deferringSince: null,
+        stoodAt: misreading === 'short-kappa' ? now : null,
+      },
       campaign,
     })
-    const view = renew && lead !== null ? viewOf(lead) : null
+    const view = renew && lead !== null && mostRequests === null ? viewOf(lead) : null
     const order = tree === null ? null : orderOf(config, view)
     const election = (herald: Herald): Election => ({
       kind: 'Election',
@@ -502,6 +530,7 @@ export function localLeader(
 
   /** Nobody that stands for election ranks before it, nor does this process. */
   function isBest(state: LocalLeaderState, from: NodeId, rank: Rank, now: Micros): boolean {
+    if (mostRequests !== null) return true
     if (from !== self && isEligible(state) && outranks(rankOf(state, now), self, rank, from)) return false
     for (const { id, index } of others) {
       const peer = state.known.peers[index] ?? null
@@ -836,12 +865,13 @@ export function localLeader(
     const awake = state.silentUntil !== null && now >= state.silentUntil ? begun(state) : state
     const next = forgetful(awake, now)
     const first = awake === state ? NOTHING : [setTimer(ALIVE, now + roundTrip + timing.heartbeat)]
-    const beats =
-      takesPart(next) && isHerald(next, now) && misreading !== 'no-echo'
+    if (!beats && next.silentUntil === null) return { state: next, effects: first }
+    const sent =
+      beats && takesPart(next) && isHerald(next, now)
         ? broadcast(next, now, (herald) => ({ kind: 'Heartbeat', herald }))
         : NOTHING
     const again = next.silentUntil ?? now + timing.heartbeat
-    return { state: next, effects: [...beats, ...first, setTimer(HEARTBEAT, again)] }
+    return { state: next, effects: [...sent, ...first, setTimer(HEARTBEAT, again)] }
   }
 
   /** In a large group only the first that are there beat. */
@@ -852,6 +882,11 @@ export function localLeader(
       if (compareIds(id, self) < 0 && isAlive(state.known.peers[index] ?? null, now, expires)) before += 1
     }
     return before < HERALDS
+  }
+
+  /** In a large group the others listen first, whether they need to. */
+  function firstBeat(now: Micros): Micros {
+    return tree === null || isAmongFirst ? now : now + 2 * timing.heartbeat
   }
 
   function begun(state: LocalLeaderState): LocalLeaderState {
@@ -1050,10 +1085,7 @@ export function localLeader(
         state,
         effects: [
           persist(stableOf(state)),
-          setTimer(
-            HEARTBEAT,
-            state.silentUntil ?? now + (tree === null || isAmongFirst ? 0 : 2 * timing.heartbeat),
-          ),
+          ...(beats || !isFirst ? [setTimer(HEARTBEAT, state.silentUntil ?? firstBeat(now))] : []),
           ...(isFirst ? [setTimer(ALIVE, now + roundTrip + timing.heartbeat)] : []),
         ],
       }

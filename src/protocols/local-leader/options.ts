@@ -79,6 +79,15 @@ export function localLeaderOptions(nodes: readonly NodeId[]) {
       .enum(MISREADINGS)
       .default('none')
       .describe('puts a fault of the paper back, to see it caught; for tests only'),
+    requests: z
+      .int()
+      .min(1)
+      .max(1000)
+      .nullable()
+      .default(null)
+      .describe(
+        'without heartbeats, and with so many requests of a process at most; for searches of every interleaving',
+      ),
     link: z
       .enum(['fail-aware', 'none'])
       .default('fail-aware')

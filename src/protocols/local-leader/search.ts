@@ -1,0 +1,53 @@
+/**
+ * The protocol as the explorer searches it: fewer interleavings, none that could matter less.
+ *
+ * What a process sends to itself arrives at once; refusals are not sent, for nobody counts them; the alarm that only
+ * tells the client of a lease's end is not set, for the end itself is a matter of the clock; and whoever has used up
+ * its requests is not woken to make another.
+ */
+import type { Effect, NodeId, Protocol, Step } from '../../core/index.ts'
+import type { LocalLeaderCommand, LocalLeaderMessage } from './messages.ts'
+import type { LocalLeaderStable, LocalLeaderState } from './state.ts'
+
+type Searched = Protocol<LocalLeaderState, LocalLeaderMessage, LocalLeaderCommand, LocalLeaderStable>
+type Deed = Effect<LocalLeaderMessage, LocalLeaderStable>
+
+export function forSearch(protocol: Searched, self: NodeId, mostRequests: number): Searched {
+  function matters(effect: Deed, { requests }: LocalLeaderState): boolean {
+    if (effect.type === 'setTimer') {
+      return effect.name !== 'expire' && (effect.name !== 'alive' || requests < mostRequests)
+    }
+    if (effect.type === 'send' && effect.body.kind === 'Reply') {
+      return effect.body.votes.some(({ support }) => support)
+    }
+    return true
+  }
+
+  function settle(
+    step: Step<LocalLeaderState, LocalLeaderMessage, LocalLeaderStable>,
+    now: number,
+  ): Step<LocalLeaderState, LocalLeaderMessage, LocalLeaderStable> {
+    let { state } = step
+    const effects: Deed[] = []
+    const own: LocalLeaderMessage[] = []
+    const take = (more: readonly Deed[]): void => {
+      for (const effect of more) {
+        if (effect.type === 'send' && effect.to === self) own.push(effect.body)
+        else if (matters(effect, state)) effects.push(effect)
+      }
+    }
+    take(step.effects)
+    for (const body of own) {
+      const next = protocol.step(state, { type: 'message', from: self, body, receipt: null }, now)
+      state = next.state
+      take(next.effects)
+    }
+    return { state, effects }
+  }
+
+  return {
+    ...protocol,
+    start: (stable, now) => settle(protocol.start(stable, now), now),
+    step: (state, input, now) => settle(protocol.step(state, input, now), now),
+  }
+}
