@@ -142,6 +142,33 @@ describe('crashes and loss', () => {
     expect(report.leaders).toEqual([4])
   })
 
+  it('a network slower than the hop timeout costs some messages more, not copies of copies', () => {
+    const all = ids(5).flatMap((a) => ids(5).flatMap((b) => (a < b ? [[a, b]] : [])))
+    const report = election(ids(5), [], {
+      options: { faultTolerant: true, hopTimeoutMs: 30 },
+      events: [
+        { atMs: 0, slow: all, delayMs: [40, 60] },
+        { atMs: 100, command: { node: 1, do: 'start' } },
+        { atMs: 2500, heal: 'all' },
+      ],
+      untilMs: 9000,
+    })
+    expect(report.messages.total).toBeLessThan(2000)
+    expect(report.leaders).toEqual([5])
+    expect(violated(report)).toEqual([])
+  })
+
+  it.each<[PlainObject, string]>([
+    [
+      { faultTolerant: true, hopTimeoutMs: 19 },
+      'options.hopTimeoutMs: 19 is below 20, its least value here (two delays',
+    ],
+    [{ faultTolerant: true, reliable: true }, 'options.reliable: has no meaning with faultTolerant'],
+    [{ faultTolerant: true, misreading: 'no-freeze' }, 'options.misreading: has no meaning with'],
+  ])('refuses %j', (options, message) => {
+    expect(() => election([1, 2], [1], { options })).toThrow(message)
+  })
+
   it('over reliable links the plain ring does not notice that messages get lost, doubled and out of order', () => {
     for (const seed of ids(40)) {
       const report = election([1, 2, 3, 4], [2], {
@@ -154,6 +181,17 @@ describe('crashes and loss', () => {
       expect(report.messages.total).toBeGreaterThanOrEqual(8)
     }
   })
+})
+
+it('in a schedule, too, a message over reliable links counts as what it carries', () => {
+  const report = simulate({
+    protocol: 'ring',
+    nodes: [1, 2],
+    options: { reliable: true },
+    schedule: [{ node: 1, do: 'command', command: { do: 'start' } }],
+  })
+  expect(report.messages.byKind).toEqual({ election: 1 })
+  expect(report.linkMessages.total).toBe(0)
 })
 
 it('every interleaving of every choice of starters elects the highest, and only once', () => {
