@@ -186,10 +186,23 @@ describe('group numbers', () => {
 describe('options that cannot work are refused, with both sides of the bound', () => {
   it.each<[PlainObject, string]>([
     [{ acceptWindowMs: 29 }, 'options.acceptWindowMs: 29 is below 30, its least value here (three delays'],
-    [{ acceptWindowMs: 60, resends: 1 }, 'options.acceptWindowMs: 60 is below 70'],
+    [{ acceptWindowMs: 60, resends: 2 }, 'options.acceptWindowMs: 60 is below 70'],
     [{ checkPeriodMs: 179 }, 'options.checkPeriodMs: 179 is below 180'],
     [{ queryTimeoutMs: 19 }, 'options.queryTimeoutMs: 19 is below 20'],
   ])('%j', (options, message) => {
     expect(() => run([1, 2], options, {})).toThrow(message)
+  })
+
+  it('and those that meet it exactly are not, also where it is no binary fraction', () => {
+    const tight = { queryTimeoutMs: 0.2, acceptTimeoutMs: 0.2, readyTimeoutMs: 0.2, acceptWindowMs: 0.3 }
+    const network = { delayMs: 0.1 }
+    expect(() => run([1, 2], { ...tight, checkPeriodMs: 0.9 }, { network, untilMs: 10 })).not.toThrow()
+    const least = 'options.acceptWindowMs: 0.299 is below 0.3, its least value'
+    expect(() => run([1, 2], { ...tight, acceptWindowMs: 0.299 }, { network })).toThrow(least)
+  })
+
+  it('a first check at once, and no wait for those of higher rank, are in bounds', () => {
+    const report = run([1, 2], { policy: 'soft', priorityDelayMs: 0, checkPhaseMs: { 1: 0, 2: 300 } }, {})
+    expect(report.leaders).toEqual([1])
   })
 })
