@@ -68,6 +68,31 @@ describe('what the text leaves out', () => {
     expect(live.messages.total).toBeGreaterThan(400)
   })
 
+  it('and that is what others are measured with: who has become lighter meanwhile does not stop the winner', () => {
+    const report = election([1, 2, 3], [], {
+      options: { loads: { 1: 3, 2: 2, 3: 1 } },
+      events: [
+        { atMs: 0, command: { node: 1, do: 'start' } },
+        { atMs: 35, command: { node: 2, do: 'setLoad', load: 0 } },
+      ],
+    })
+    expect(report.leaders).toEqual([3])
+    expect(violated(report)).toEqual([])
+  })
+
+  it("one's own `elected` ends without effect: by then another election may be under way", () => {
+    const report = election([1, 2, 3], [], {
+      events: [
+        { atMs: 40, command: { node: 1, do: 'start' } },
+        { atMs: 105, command: { node: 1, do: 'start' } },
+        { atMs: 110, command: { node: 3, do: 'start' } },
+        { atMs: 115, command: { node: 2, do: 'setLoad', load: 0 } },
+        { atMs: 115, command: { node: 3, do: 'setLoad', load: 2 } },
+      ],
+    })
+    expect(violated(report)).toEqual([])
+  })
+
   it('the least loaded wins, then the highest id', () => {
     expect(election([1, 2, 3, 4], [2], { options: { loads: { 1: 5, 2: 1, 3: 1, 4: 9 } } }).leaders).toEqual([
       3,
