@@ -235,7 +235,10 @@ describe('conclave specs, protocols and help', () => {
   })
 
   it('explain every command with an example', () => {
-    expect(conclave('--help')).toMatchObject({ status: 0 })
+    for (const asked of [['--help'], ['help'], ['help', 'sim']]) {
+      expect(conclave(...asked)).toMatchObject({ status: 0, stderr: '' })
+    }
+    expect(conclave()).toMatchObject({ status: 2, stdout: '' })
     for (const command of ['sim', 'explore', 'replay', 'qos', 'specs', 'protocols']) {
       const { status, stdout } = conclave(command, '--help')
       expect(status).toBe(0)
@@ -310,6 +313,22 @@ describe('bad input gives one line, exit code 2 and nothing else', () => {
     ['an unknown order', 'explore --protocol bully --nodes 3 --order odd'.split(' '), '--order odd'],
     ['an unknown flag', ['explore', '--fast'], "unknown option '--fast'"],
     ['an unknown command', ['elect'], "unknown command 'elect'"],
+    ['a ring of one', ['explore', '--protocol', 'ring', '--nodes', '1'], 'must be at least 2'],
+    [
+      'a crowd',
+      ['sim', '--protocol', 'ring', '--nodes', '3..50000', '--seeds', '1..2'],
+      'at most 10000 nodes in one world',
+    ],
+    [
+      'an option of a campaign below its bound',
+      [...'sim --protocol invitation --nodes 3 --seeds 1..2 --option'.split(' '), 'acceptWindowMs=44'],
+      'options.acceptWindowMs: 44 is below 45',
+    ],
+    [
+      'an option for a node that some worlds of a campaign lack',
+      [...'sim --protocol ring --nodes 2..3 --seeds 1..2 --option'.split(' '), 'loads={"3":1}'],
+      'options.loads.3: is not one of the nodes (1, 2)',
+    ],
     ['a bad trace', ['replay', file('b13', 'no')], 'line 1 is not JSON'],
     ['a missing trace', ['replay', join(folder, 'nowhere')], 'there is no such file'],
     ['a bad trace to measure', ['qos', file('b16', '{}')], 'line 1: trace'],

@@ -4,8 +4,10 @@ import { Worker } from 'node:worker_threads'
 import {
   addTallies,
   type CampaignTally,
+  checkBounds,
   checkedOptions,
   EMPTY_TALLY,
+  MOST_NODES,
   type Scenario,
   type SeedViolation,
   type SwarmSettings,
@@ -13,7 +15,7 @@ import {
   shrinkViolation,
 } from '../sim/index.ts'
 import { qosReport } from '../trace/index.ts'
-import { EXIT } from './errors.ts'
+import { EXIT, UsageError } from './errors.ts'
 import { find, load } from './load.ts'
 import { count, narrate, paint, plural, print, printJson, table, timesText } from './output.ts'
 import { progressOf } from './progress.ts'
@@ -52,8 +54,14 @@ export async function campaign(flags: CampaignFlags): Promise<number> {
   const { lookup, watching } = await load(flags.load)
   const definition = find(lookup, flags.protocol)
   const nodes = range('--nodes', flags.nodes, definition.leastNodes)
+  if (nodes[1] > MOST_NODES)
+    throw new UsageError(`--nodes ${flags.nodes}: at most ${MOST_NODES} nodes in one world`, '--nodes')
   const fixed = options(flags.option)
-  const borne = definition.bears(checkedOptions(definition, [1, 2], fixed))
+  // Maps by node must fit the smallest world that may be drawn.
+  const smallest = Array.from({ length: nodes[0] }, (_, index) => index + 1)
+  const checked = checkedOptions(definition, smallest, fixed)
+  checkBounds(definition, checked, definition.swarm.delayMs[1], fixed)
+  const borne = definition.bears(checked)
   const settings: SwarmSettings = {
     nodes,
     options: fixed,

@@ -76,7 +76,7 @@ async function run(flags: ExploreFlags): Promise<number> {
   const { lookup, watching } = await load(flags.load)
   const definition = find(lookup, flags.protocol)
   const { exploration } = definition
-  const size = wholeNumber('--nodes', flags.nodes, 1)
+  const size = wholeNumber('--nodes', flags.nodes, definition.leastNodes)
   if (size > MOST_NODES)
     throw new UsageError(`--nodes ${size}: at most ${MOST_NODES} can be explored`, '--nodes')
   const nodes = Array.from({ length: size }, (_, index) => index + 1)

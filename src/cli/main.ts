@@ -51,10 +51,10 @@ function explained(
   error: unknown,
 ): { code: number; name: string; message: string; field: string | null } | null {
   if (error instanceof CommanderError) {
+    if (error.exitCode === 0) return null
     // No command at all: the help has been printed, but nothing was done.
     if (error.code === 'commander.help')
       return { code: EXIT.usage, name: 'UsageError', message: '', field: null }
-    if (error.exitCode === 0) return null
     const message = error.message.replace(/^error: /, '')
     return { code: EXIT.usage, name: 'UsageError', message: `${message} (see conclave --help)`, field: null }
   }

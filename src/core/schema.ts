@@ -10,6 +10,11 @@ export function milliseconds(): ZodNumber {
   return z.number().min(0.001).max(LONGEST_MS)
 }
 
+/** A wait that may also be none at all. */
+export function momentMs(): ZodNumber {
+  return z.number().min(0).max(LONGEST_MS)
+}
+
 export function millisecondsOr(byDefault: number, meaning: string): ZodDefault<ZodNumber> {
   return milliseconds().default(byDefault).describe(meaning)
 }
@@ -19,6 +24,76 @@ export function nodeAmong(nodes: readonly NodeId[]): ZodType<NodeId> {
   return z.union([z.number(), z.string()]).refine((id) => nodes.includes(id), {
     error: (issue) => `${JSON.stringify(issue.input)} is not one of the nodes (${nodes.join(', ')})`,
   })
+}
+
+/**
+ * What is wrong with a value, in the words of whoever wrote the file and not of the library that reads it. For
+ * `safeParse(value, { error: explain })`; a schema's own words come first.
+ */
+export function explain(issue: z.core.$ZodRawIssue): string | undefined {
+  const { discriminator } = issue as { readonly discriminator?: string }
+  const input: unknown =
+    discriminator === undefined ? issue.input : (issue.input as { [field: string]: unknown })[discriminator]
+  if (input === undefined && issue.code !== 'unrecognized_keys') return `is missing${wanted(issue)}`
+  const got = shown(input)
+  switch (issue.code) {
+    case 'invalid_type':
+    case 'invalid_value':
+    case 'invalid_union':
+      return `${got} is not ${expected(issue)}`
+    case 'too_small':
+    case 'too_big': {
+      const [bound, limit] =
+        issue.code === 'too_small' ? ['at least', issue.minimum] : ['at most', issue.maximum]
+      if (issue.origin === 'array')
+        return `has ${(input as unknown[]).length} entries: it needs ${bound} ${limit}`
+      if (issue.origin === 'string') return 'is empty'
+      return `${got} is out of bounds: it must be ${bound} ${limit}`
+    }
+    default:
+      return undefined
+  }
+}
+
+function wanted(issue: z.core.$ZodRawIssue): string {
+  const what = expected(issue)
+  return what === UNNAMED ? '' : `: write ${what}`
+}
+
+const UNNAMED = 'one of the kinds of value that fit here'
+
+function expected(issue: z.core.$ZodRawIssue): string {
+  if (issue.code === 'invalid_type') return NAMES[issue.expected] ?? issue.expected
+  if (issue.code === 'invalid_value') return oneOf(issue.values.map(shown))
+  if (issue.code !== 'invalid_union') return UNNAMED
+  const { options } = issue as { readonly options?: readonly unknown[] }
+  if (options !== undefined) return oneOf(options.map(shown))
+  const names = issue.errors.map(([first]) =>
+    first?.code === 'invalid_type' ? (NAMES[first.expected] ?? null) : null,
+  )
+  return names.includes(null) ? UNNAMED : names.join(' or ')
+}
+
+function oneOf(values: readonly string[]): string {
+  return values.length === 1 ? (values[0] as string) : `one of ${values.join(', ')}`
+}
+
+const NAMES: { readonly [type: string]: string } = {
+  array: 'a list',
+  boolean: 'true or false',
+  int: 'a whole number',
+  number: 'a finite number',
+  object: 'an object',
+  record: 'an object',
+  string: 'a text',
+  tuple: 'a pair',
+}
+
+/** A value as it stands in a file, if it is short enough to be read in one line. */
+function shown(value: unknown): string {
+  if (typeof value === 'number') return String(value)
+  const text = JSON.stringify(value) ?? String(value)
+  return text.length <= 60 ? text : `${text.slice(0, 57)}...`
 }
 
 /** A value for some of the world's nodes, by name. */

@@ -58,15 +58,21 @@ describe('an error names the field and its place', () => {
   const event = (fields: PlainObject): PlainObject => ({ events: [{ atMs: 1, crash: 1 }, fields] })
   it.each<[PlainObject, string]>([
     [{ protocol: 'buly' }, 'protocol: unknown protocol "buly" (known: ring, bully, bully-gm, invitation)'],
-    [{ protocol: 5 }, 'protocol: Invalid input: expected string'],
+    [{ protocol: 5 }, 'protocol: 5 is not a text'],
     [{ nodes: [] }, 'nodes: is empty'],
     [{ nodes: [1, 2, 1] }, 'nodes[2]: 1 is listed twice'],
     [{ nodes: [1, '1'] }, 'nodes[1]: 1 is listed twice'],
-    [{ nodes: [1.5] }, 'nodes[0]: '],
+    [{ nodes: [1.5] }, 'nodes[0]: 1.5 is not a whole number or a text'],
+    [{ nodes: [''] }, 'nodes[0]: is empty'],
+    [{ nodes: 'all' }, 'nodes: "all" is not a list'],
+    [{ seed: -1 }, 'seed: -1 is out of bounds: it must be at least 0'],
+    [{ network: { loss: 2 } }, 'network.loss: 2 is out of bounds: it must be at most 1'],
+    [event({ crash: 1 }), 'events[1].atMs: is missing: write a finite number'],
+    [event({ atMs: 1, partition: [] }), 'events[1].partition: has 0 entries: it needs at least 1'],
     [{ nods: [1] }, 'nods: unknown field'],
     [{ options: { answerTimeoutMs: -1 } }, 'options.answerTimeoutMs: '],
     [{ options: { answerTimeout: 1 } }, 'options.answerTimeout: unknown field'],
-    [{ options: { detector: 'psychic' } }, 'options.detector: '],
+    [{ options: { detector: 'psychic' } }, 'options.detector: "psychic" is not one of "none", "fixed", '],
     [{ options: { heartbeatMs: 0 } }, 'options.heartbeatMs: '],
     [{ options: { window: 0 } }, 'options.window: '],
     [{ options: { phiThreshold: 0.5 } }, 'options.phiThreshold: '],
@@ -157,10 +163,16 @@ describe('an error names the field and its place', () => {
 
   it.each<[PlainObject, string]>([
     [{ nodes: [1] }, 'nodes: ring needs at least 2 nodes'],
-    [{ options: { loads: { 1: Number.POSITIVE_INFINITY } } }, 'options.loads.1: '],
+    [
+      { options: { loads: { 1: Number.POSITIVE_INFINITY } } },
+      'options.loads.1: Infinity is not a finite number',
+    ],
     [{ options: { loads: { 1: -1 } } }, 'options.loads.1: '],
     [{ options: { loads: { 9: 1 } } }, 'options.loads.9: is not one of the nodes (1, 2, 3)'],
-    [{ events: [{ atMs: 1, command: { node: 1, do: 'abdicate' } }] }, 'events[0].command.do: '],
+    [
+      { events: [{ atMs: 1, command: { node: 1, do: 'abdicate' } }] },
+      'events[0].command.do: "abdicate" is not one of "start", "setLoad"',
+    ],
     [
       { events: [{ atMs: 1, command: { node: 1, do: 'setLoad', load: 'much' } }] },
       'events[0].command.load: ',

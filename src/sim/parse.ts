@@ -1,6 +1,14 @@
 /** Reads a scenario file: everything is checked before anything runs, and an error names the field and its place. */
 import { z } from 'zod'
-import { type Definition, LONGEST_MS, type NodeId, type PlainObject } from '../core/index.ts'
+import {
+  type Definition,
+  explain,
+  LONGEST_MS,
+  microsOf,
+  msOf,
+  type NodeId,
+  type PlainObject,
+} from '../core/index.ts'
 import type { Scenario, Span } from './scenario.ts'
 import { type EventSchema, nodeList, type ScenarioSchema, scenarioSchema } from './schema.ts'
 
@@ -56,11 +64,22 @@ export function parseScenario(file: unknown, lookup: Lookup): Scenario {
   } as Scenario
 }
 
-/** Options that cannot work on a network with such delays are refused, with both sides of the bound. */
-export function checkBounds(definition: Definition, options: PlainObject, maxDelayMs: number): void {
-  const broken = definition.bounds(options, maxDelayMs).find(({ value, least }) => value < least)
+/**
+ * Options that cannot work on a network with such delays are refused, with both sides of the bound. `chosen`: only
+ * those that stand in it.
+ */
+export function checkBounds(
+  definition: Definition,
+  options: PlainObject,
+  maxDelayMs: number,
+  chosen: PlainObject = options,
+): void {
+  const broken = definition
+    .bounds(options, maxDelayMs)
+    .find(({ option, value, least }) => Object.hasOwn(chosen, option) && microsOf(value) < microsOf(least))
   if (broken === undefined) return
-  const { option, value, least, because } = broken
+  const { option, value, because } = broken
+  const least = msOf(microsOf(broken.least))
   throw new BadScenario(
     `options.${option}`,
     `${value} is below ${least}, its least value here (${because}; delays are up to ${maxDelayMs} ms): use ${least}`,
@@ -123,7 +142,7 @@ export function checkedOptions(
 
 /** The value as the schema makes it, or an error about the first thing that is wrong with it. */
 function checked<T>(schema: z.ZodType<T>, value: unknown, place: string): T {
-  const result = schema.safeParse(value)
+  const result = schema.safeParse(value, { error: explain })
   if (result.success) return result.data
   const issue = result.error.issues[0] as z.core.$ZodIssue
   const field = placeOf(place, issue.path)

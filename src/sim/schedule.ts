@@ -43,7 +43,8 @@ export function runSchedule(
   /** `cut`: the links that were closed when the node took its turn. */
   function take(turn: StillTurn, message: number | null, cut: Cut): void {
     const ids = turn.did.sends.map(({ to, body }) => {
-      sent.set(body.kind, (sent.get(body.kind) ?? 0) + 1)
+      const kind = definition.kindOf(body)
+      sent.set(kind, (sent.get(kind) ?? 0) + 1)
       const lost = isCut(cut, nodes.indexOf(turn.node), nodes.indexOf(to))
       const id = letters.send(turn.node, to, body, lost)
       if (lost) options.record?.({ type: 'lost', at, message: id, why: 'cut' })

@@ -10,7 +10,7 @@ import {
 } from '../core/index.ts'
 
 /** More nodes than this in one world is taken for a mistake. */
-const MOST_NODES = 10_000
+export const MOST_NODES = 10_000
 
 /** Seeds are what the generator takes: 32 bits. */
 export const MOST_SEED = 2 ** 32 - 1

@@ -199,6 +199,10 @@ describe('the ring', () => {
     }
     expect(judge('ring-liveness', [idle, settled()])).toBe('not concerned')
     expect(judge('ring-liveness', [elected(1, 2), elected(2, 2), settled()])).toBe('held')
+    const crash: Observation = { type: 'down', at: 2, node: 2 }
+    expect(judge('ring-liveness', [elected(1, 2), elected(2, 2), crash, settled()])).toEqual({
+      violated: '1 follows 2, which is down',
+    })
   })
 })
 

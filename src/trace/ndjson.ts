@@ -1,5 +1,6 @@
 /** Traces as text, and back. */
 import { z } from 'zod'
+import { explain } from '../core/index.ts'
 import type { TraceHeader, TraceRecord } from './records.ts'
 
 export type Trace = { readonly header: TraceHeader; readonly records: readonly TraceRecord[] }
@@ -84,7 +85,7 @@ function parseLine(line: string, index: number): unknown {
 }
 
 function checked(schema: z.ZodType, value: unknown, line: number): unknown {
-  const result = schema.safeParse(value)
+  const result = schema.safeParse(value, { error: explain })
   if (result.success) return result.data
   const issue = result.error.issues[0]
   throw new BadTrace(`line ${line}: ${issue?.path.join('.') || 'record'}: ${issue?.message}`)

@@ -6,6 +6,7 @@ import {
   canonical,
   type Definition,
   type Effect,
+  explain,
   type NodeId,
   type Plain,
   type Protocol,
@@ -32,8 +33,13 @@ export type ReplayDifference = {
 export function replay({ header, records }: Trace, definition: Definition): Replay {
   const protocols = new Map<NodeId, Protocol>()
   const states = new Map<NodeId, Plain>()
+  const options = definition.options(header.nodes).safeParse(header.options, { error: explain })
+  if (!options.success) {
+    const [issue] = options.error.issues
+    throw new BadTrace(`line 1: ${['options', ...(issue?.path ?? [])].join('.')}: ${issue?.message}`)
+  }
   for (const self of header.nodes) {
-    protocols.set(self, definition.create({ self, nodes: header.nodes }, header.options))
+    protocols.set(self, definition.create({ self, nodes: header.nodes }, options.data))
   }
   let steps = 0
   for (const [index, record] of records.entries()) {
@@ -47,7 +53,7 @@ export function replay({ header, records }: Trace, definition: Definition): Repl
     const line = index + 2
     const protocol = protocols.get(record.node)
     if (protocol === undefined) throw new BadTrace(`line ${line}: node ${record.node} is not in the header`)
-    const next = again(protocol, record, states.get(record.node) ?? null, line)
+    const next = attempt(() => again(protocol, record, states.get(record.node) ?? null, line), line)
     steps += 1
     if (canonical(next.effects) !== canonical(record.effects)) {
       const difference = { line, node: record.node, recorded: record.effects, replayed: next.effects }
@@ -56,6 +62,16 @@ export function replay({ header, records }: Trace, definition: Definition): Repl
     states.set(record.node, next.state)
   }
   return { steps, difference: null }
+}
+
+/** What no protocol code has written may be anything; that it cannot be read is said of its line. */
+function attempt<T>(run: () => T, line: number): T {
+  try {
+    return run()
+  } catch (error) {
+    if (error instanceof BadTrace) throw error
+    throw new BadTrace(`line ${line}: the code cannot take this step: ${(error as Error).message}`)
+  }
 }
 
 function again(

@@ -116,7 +116,7 @@ describe('a bad trace', () => {
   const good = writeTrace(record(STORY)).split('\n')
   it.each([
     ['', 'empty'],
-    ['{"trace":1}', 'line 1: protocol'],
+    ['{"trace":1}', 'line 1: protocol: is missing: write a text'],
     ['{"trace":2}', 'line 1: trace: is not 1'],
     ['hello', 'line 1 is not JSON'],
     [`${good[0]}\n{"type":"jump","at":1}`, 'line 2: type'],
@@ -133,5 +133,21 @@ describe('a bad trace', () => {
     expect(() => replay(foreign, bullyDefinition)).toThrow('line 4: node 3 is not in the header')
     const headless = { ...trace, records: trace.records.filter(({ type }) => type !== 'start') }
     expect(() => replay(headless, bullyDefinition)).toThrow('steps before it has started')
+  })
+
+  it('whose options or messages the protocol does not know is refused with its line', () => {
+    const trace = record(STORY)
+    const foolish = { ...trace, header: { ...trace.header, options: { detector: 'psychic' } } }
+    expect(() => replay(foolish, bullyDefinition)).toThrow(
+      'line 1: options.detector: "psychic" is not one of',
+    )
+    const garbled = trace.records.map((each) =>
+      each.type === 'step' && each.input.type === 'message'
+        ? { ...each, input: { ...each.input, body: { kind: 'boss' } } }
+        : each,
+    )
+    expect(() => replay({ ...trace, records: garbled }, bullyDefinition)).toThrow(
+      /line \d+: the code cannot take this step/,
+    )
   })
 })

@@ -73,6 +73,20 @@ describe("Garcia-Molina's bully", () => {
     expect(verdicts.filter((verdict) => verdict === 'violated').length).toBeGreaterThan(30)
   })
 
+  it('begins again when one of those that it has halted does not get ready', () => {
+    const report = run(3, {
+      initial: { leader: 3 },
+      network: { delayMs: 10 },
+      events: [
+        { atMs: 0, crash: 3 },
+        { atMs: 1, command: { node: 2, do: 'election' } },
+        { atMs: 75, crash: 1 },
+      ],
+    })
+    expect(report.messages.byKind).toMatchObject({ newCoordinator: 1, ready: 1, halt: 2 })
+    expect(report.leaders).toEqual([2])
+  })
+
   it('refuses a timeout that proves nothing', () => {
     expect(() => run(3, { network: { delayMs: 20 } })).toThrow(
       'options.timeoutMs: 30 is below 40, its least value here (two delays',

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { define, microsOf, milliseconds, millisecondsOr, type NodeId, perNode } from '../../core/index.ts'
+import { define, microsOf, millisecondsOr, momentMs, type NodeId, perNode } from '../../core/index.ts'
 import { invitation } from './invitation.ts'
 
 function options(nodes: readonly NodeId[]) {
@@ -13,14 +13,13 @@ function options(nodes: readonly NodeId[]) {
     queryTimeoutMs: millisecondsOr(50, 'how long to wait for the answers to a question; two delays'),
     acceptWindowMs: millisecondsOr(
       100,
-      'how long an invitation stands; three delays, and one timeout a resend',
+      'how long an invitation stands; three delays, and one timeout for each resend but the first',
     ),
     acceptTimeoutMs: millisecondsOr(50, 'how long to wait for the answer to `accept`; two delays'),
     readyTimeoutMs: millisecondsOr(50, 'how long to wait for the answer to `ready`; two delays'),
-    priorityDelayMs: millisecondsOr(
-      20,
-      'soft: waited for each place by which a higher coordinator ranks above',
-    ),
+    priorityDelayMs: momentMs()
+      .default(20)
+      .describe('soft: waited for each place by which a higher coordinator ranks above'),
     resends: z
       .int()
       .min(0)
@@ -28,7 +27,7 @@ function options(nodes: readonly NodeId[]) {
       .default(0)
       .describe('how often accept, ready and areYouThere are repeated'),
     jitter: z.number().min(0).max(0.9).default(0.2).describe('part of the check period by which it varies'),
-    checkPhaseMs: perNode(nodes, milliseconds())
+    checkPhaseMs: perNode(nodes, momentMs())
       .default({})
       .describe('when the first check of some nodes is, after their start'),
     counter: z
@@ -86,8 +85,8 @@ export const invitationDefinition = define({
       {
         option: 'acceptWindowMs',
         value: acceptWindowMs,
-        least: 3 * maxDelayMs + resends * acceptTimeoutMs,
-        because: 'three delays (invite, forward, accept) and acceptTimeoutMs for each resend',
+        least: 3 * maxDelayMs + Math.max(0, resends - 1) * acceptTimeoutMs,
+        because: 'three delays (invite, forward, accept) and acceptTimeoutMs for each resend but the first',
       },
       {
         option: 'checkPeriodMs',

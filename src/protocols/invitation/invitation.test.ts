@@ -1,9 +1,10 @@
 import { describe, expect, it } from 'vitest'
 import { ids, simulate } from '../../../test/support/run.ts'
-import type { NodeId, PlainObject } from '../../core/index.ts'
+import type { Message, NodeId, PlainObject } from '../../core/index.ts'
 import { assertion4 } from '../../specs/assertion-4.ts'
 import type { Spec } from '../../specs/index.ts'
 import { specNamed } from '../../specs/index.ts'
+import { invitationDefinition } from './index.ts'
 
 const QUICK = {
   checkPeriodMs: 600,
@@ -163,6 +164,107 @@ describe("Stoller's three nodes", () => {
   })
 })
 
+describe('the rules of the strict policy', () => {
+  const begin = (self: number) => {
+    const { options, create } = invitationDefinition
+    const protocol = create({ self, nodes: [1, 2, 3] }, options([1, 2, 3]).parse({}))
+    const { state } = protocol.start(null, 0)
+    const gets = (from: number, body: Message, before = state) =>
+      protocol.step(before, { type: 'message', from, body, receipt: null }, 0)
+    return { state, gets }
+  }
+  const invited = (coordinator: number, counter: number): Message => {
+    return { kind: 'invitation', group: { coordinator, counter } }
+  }
+  /** Node 1 as a Normal member of group 2.2. */
+  const member = () => {
+    const { gets } = begin(1)
+    const group = { coordinator: 2, counter: 2 }
+    const accepting = gets(2, invited(2, 2)).state
+    const accepted = gets(2, { kind: 'answer', to: 'accept', group, yes: true }, accepting).state
+    return { gets, state: gets(2, { kind: 'ready', group, d: 2 }, accepted).state }
+  }
+
+  it('a coordinator accepts from a higher one only', () => {
+    const { state, gets } = begin(2)
+    expect(gets(1, invited(1, 2))).toEqual({ state, effects: [] })
+    expect(gets(3, invited(3, 2)).state).toMatchObject({ status: 'Election' })
+  })
+
+  it('a member accepts only what its own coordinator passes on', () => {
+    const { state, gets } = member()
+    expect(gets(3, invited(3, 2), state)).toEqual({ state, effects: [] })
+    expect(gets(2, invited(3, 2), state).state).toMatchObject({ status: 'Election' })
+  })
+
+  it('an invitation from before the last of the same coordinator is not accepted', () => {
+    const { state, gets } = member()
+    const alone = gets(
+      2,
+      { kind: 'replyThere', group: { coordinator: 2, counter: 2 }, yes: false },
+      state,
+    ).state
+    expect(alone).toMatchObject({ group: { coordinator: 1 } })
+    expect(gets(2, invited(2, 2), alone)).toEqual({ state: alone, effects: [] })
+    expect(gets(2, invited(2, 3), alone).state).toMatchObject({ status: 'Election' })
+  })
+
+  it('that one no longer belonged to a former group is no reason to leave this one', () => {
+    const { state, gets } = member()
+    const former = { kind: 'replyThere', group: { coordinator: 2, counter: 1 }, yes: false }
+    expect(gets(2, former, state)).toEqual({ state, effects: [] })
+  })
+})
+
+describe('a merge', () => {
+  it('takes the members of the invited along: their coordinator passes the invitation on', () => {
+    const report = run(
+      [1, 2, 3, 4],
+      { checkPhaseMs: { 4: 100, 3: 500, 2: 200, 1: 550 } },
+      {
+        events: [
+          {
+            atMs: 0,
+            partition: [
+              [1, 2],
+              [3, 4],
+            ],
+          },
+          { atMs: 3000, heal: 'all' },
+        ],
+        checkpointsMs: [2990, 3400],
+        untilMs: 8000,
+      },
+    )
+    expect(report.checkpoints['2990']?.groups).toEqual([
+      [1, 2],
+      [3, 4],
+    ])
+    expect(report.checkpoints['3400']?.groups).toEqual([[1, 2, 3, 4]])
+    const before = report.checkpoints['2990']?.messages.byKind
+    const accepts = (report.messages.byKind['accept'] ?? 0) - (before?.['accept'] ?? 0)
+    expect([before?.['accept'], accepts]).toEqual([2, 3])
+  })
+
+  it.each([
+    [1, [[1, 2]]],
+    [0, [[1], [2]]],
+  ])('with %i resends of a lost accept ends in %j', (resends, groups) => {
+    const report = run(
+      [1, 2],
+      { resends, acceptWindowMs: 100, checkPhaseMs: { 2: 100, 1: 550 } },
+      {
+        events: [
+          { atMs: 145, loss: 1 },
+          { atMs: 155, loss: 0 },
+        ],
+        untilMs: 400,
+      },
+    )
+    expect(report.groups).toEqual(groups)
+  })
+})
+
 describe('group numbers', () => {
   const crashes = (counter: string) =>
     run(
@@ -186,10 +288,23 @@ describe('group numbers', () => {
 describe('options that cannot work are refused, with both sides of the bound', () => {
   it.each<[PlainObject, string]>([
     [{ acceptWindowMs: 29 }, 'options.acceptWindowMs: 29 is below 30, its least value here (three delays'],
-    [{ acceptWindowMs: 60, resends: 1 }, 'options.acceptWindowMs: 60 is below 70'],
+    [{ acceptWindowMs: 60, resends: 2 }, 'options.acceptWindowMs: 60 is below 70'],
     [{ checkPeriodMs: 179 }, 'options.checkPeriodMs: 179 is below 180'],
     [{ queryTimeoutMs: 19 }, 'options.queryTimeoutMs: 19 is below 20'],
   ])('%j', (options, message) => {
     expect(() => run([1, 2], options, {})).toThrow(message)
+  })
+
+  it('and those that meet it exactly are not, also where it is no binary fraction', () => {
+    const tight = { queryTimeoutMs: 0.2, acceptTimeoutMs: 0.2, readyTimeoutMs: 0.2, acceptWindowMs: 0.3 }
+    const network = { delayMs: 0.1 }
+    expect(() => run([1, 2], { ...tight, checkPeriodMs: 0.9 }, { network, untilMs: 10 })).not.toThrow()
+    const least = 'options.acceptWindowMs: 0.299 is below 0.3, its least value'
+    expect(() => run([1, 2], { ...tight, acceptWindowMs: 0.299 }, { network })).toThrow(least)
+  })
+
+  it('a first check at once, and no wait for those of higher rank, are in bounds', () => {
+    const report = run([1, 2], { policy: 'soft', priorityDelayMs: 0, checkPhaseMs: { 1: 0, 2: 300 } }, {})
+    expect(report.leaders).toEqual([1])
   })
 })

@@ -8,7 +8,7 @@ import { tolerantRing } from './tolerant.ts'
 const load = z.number().min(0)
 
 function options(nodes: readonly NodeId[]) {
-  return z.strictObject({
+  const written = z.strictObject({
     loads: perNode(nodes, load)
       .default({})
       .describe('a load for some nodes: the least loaded is elected, then the highest id'),
@@ -27,6 +27,12 @@ function options(nodes: readonly NodeId[]) {
       .enum(['none', 'no-discard', 'no-freeze'])
       .default('none')
       .describe('put an error of the text back: no-discard, no-freeze'),
+  })
+  return written.superRefine(({ faultTolerant, reliable, misreading }, context) => {
+    if (!faultTolerant) return
+    const idle = reliable ? 'reliable' : misreading === 'none' ? null : 'misreading'
+    const message = 'has no meaning with faultTolerant: leave one of them out'
+    if (idle !== null) context.addIssue({ code: 'custom', path: [idle], message })
   })
 }
 
@@ -73,6 +79,11 @@ export const ringDefinition = define({
       electionTimeout: electionTime(chosen, identity.nodes.length),
       probeEvery: microsOf(chosen.probeMs),
     })
+  },
+  bounds({ faultTolerant, hopTimeoutMs }, maxDelayMs) {
+    if (!faultTolerant) return []
+    const because = 'two delays: a message and its acknowledgement'
+    return [{ option: 'hopTimeoutMs', value: hopTimeoutMs, least: 2 * maxDelayMs, because }]
   },
   settlesWithin(chosen, maxDelay, nodes) {
     const round = (nodes + 1) * maxDelay

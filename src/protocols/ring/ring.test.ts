@@ -68,6 +68,31 @@ describe('what the text leaves out', () => {
     expect(live.messages.total).toBeGreaterThan(400)
   })
 
+  it('and that is what others are measured with: who has become lighter meanwhile does not stop the winner', () => {
+    const report = election([1, 2, 3], [], {
+      options: { loads: { 1: 3, 2: 2, 3: 1 } },
+      events: [
+        { atMs: 0, command: { node: 1, do: 'start' } },
+        { atMs: 35, command: { node: 2, do: 'setLoad', load: 0 } },
+      ],
+    })
+    expect(report.leaders).toEqual([3])
+    expect(violated(report)).toEqual([])
+  })
+
+  it("one's own `elected` ends without effect: by then another election may be under way", () => {
+    const report = election([1, 2, 3], [], {
+      events: [
+        { atMs: 40, command: { node: 1, do: 'start' } },
+        { atMs: 105, command: { node: 1, do: 'start' } },
+        { atMs: 110, command: { node: 3, do: 'start' } },
+        { atMs: 115, command: { node: 2, do: 'setLoad', load: 0 } },
+        { atMs: 115, command: { node: 3, do: 'setLoad', load: 2 } },
+      ],
+    })
+    expect(violated(report)).toEqual([])
+  })
+
   it('the least loaded wins, then the highest id', () => {
     expect(election([1, 2, 3, 4], [2], { options: { loads: { 1: 5, 2: 1, 3: 1, 4: 9 } } }).leaders).toEqual([
       3,
@@ -142,6 +167,33 @@ describe('crashes and loss', () => {
     expect(report.leaders).toEqual([4])
   })
 
+  it('a network slower than the hop timeout costs some messages more, not copies of copies', () => {
+    const all = ids(5).flatMap((a) => ids(5).flatMap((b) => (a < b ? [[a, b]] : [])))
+    const report = election(ids(5), [], {
+      options: { faultTolerant: true, hopTimeoutMs: 30 },
+      events: [
+        { atMs: 0, slow: all, delayMs: [40, 60] },
+        { atMs: 100, command: { node: 1, do: 'start' } },
+        { atMs: 2500, heal: 'all' },
+      ],
+      untilMs: 9000,
+    })
+    expect(report.messages.total).toBeLessThan(2000)
+    expect(report.leaders).toEqual([5])
+    expect(violated(report)).toEqual([])
+  })
+
+  it.each<[PlainObject, string]>([
+    [
+      { faultTolerant: true, hopTimeoutMs: 19 },
+      'options.hopTimeoutMs: 19 is below 20, its least value here (two delays',
+    ],
+    [{ faultTolerant: true, reliable: true }, 'options.reliable: has no meaning with faultTolerant'],
+    [{ faultTolerant: true, misreading: 'no-freeze' }, 'options.misreading: has no meaning with'],
+  ])('refuses %j', (options, message) => {
+    expect(() => election([1, 2], [1], { options })).toThrow(message)
+  })
+
   it('over reliable links the plain ring does not notice that messages get lost, doubled and out of order', () => {
     for (const seed of ids(40)) {
       const report = election([1, 2, 3, 4], [2], {
@@ -154,6 +206,17 @@ describe('crashes and loss', () => {
       expect(report.messages.total).toBeGreaterThanOrEqual(8)
     }
   })
+})
+
+it('in a schedule, too, a message over reliable links counts as what it carries', () => {
+  const report = simulate({
+    protocol: 'ring',
+    nodes: [1, 2],
+    options: { reliable: true },
+    schedule: [{ node: 1, do: 'command', command: { do: 'start' } }],
+  })
+  expect(report.messages.byKind).toEqual({ election: 1 })
+  expect(report.linkMessages.total).toBe(0)
 })
 
 it('every interleaving of every choice of starters elects the highest, and only once', () => {

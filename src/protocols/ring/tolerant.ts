@@ -57,6 +57,11 @@ export type TolerantState = {
   readonly load: number
   readonly frozen: Key | null
   readonly suspected: readonly NodeId[]
+  /**
+   * Whose identifier, and whose result, was sent on under this number. Once is enough: a second copy comes from
+   * somebody who took this process for dead, and to send it on as well would make copies of copies.
+   */
+  readonly sentOn: { readonly election: readonly NodeId[]; readonly elected: readonly NodeId[] }
   /** The last message sent to the successor that has not been acknowledged, and to whom it went. */
   readonly pending: readonly { readonly to: NodeId; readonly token: Token }[]
   readonly nextSeq: number
@@ -74,6 +79,8 @@ export type TolerantTiming = {
 
 type TolerantStep = Step<TolerantState, TolerantMessage, TolerantStable>
 type TolerantEffect = Effect<TolerantMessage, TolerantStable>
+
+const NONE_SENT_ON: TolerantState['sentOn'] = { election: [], elected: [] }
 
 const ELECTION_TIMER = 'election'
 const PROBE_TIMER = 'probe'
@@ -122,16 +129,14 @@ export function tolerantRing(
     )
   }
 
-  /**
-   * A higher number: what belongs to lower ones is forgotten, also who was suspected then. To ask the dead again
-   * costs a timeout; to pass over the living costs the election.
-   */
+  /** A higher number: what belongs to lower ones is forgotten, but not who is suspected: only a sign of life ends that. */
   function reset(state: TolerantState, epoch: number): TolerantState {
     return change(state, {
       epoch,
       participant: false,
       leader: null,
       frozen: null,
+      sentOn: NONE_SENT_ON,
       pending: [],
       leaderAnswered: true,
     })
@@ -157,7 +162,8 @@ export function tolerantRing(
       current = behind.state
       acknowledged.push(...behind.effects)
     }
-    if (token.hops > nodes.length) return { state: current, effects: acknowledged }
+    const known = current.sentOn[token.kind].includes(token.key.node)
+    if (known || token.hops > nodes.length) return { state: current, effects: acknowledged }
     const next = token.kind === 'election' ? onElection(current, token, now) : onElected(current, token, now)
     return { state: next.state, effects: [...acknowledged, ...next.effects] }
   }
@@ -165,7 +171,7 @@ export function tolerantRing(
   function onElection(state: TolerantState, { key, hops }: Token, now: Micros): TolerantStep {
     const me = keyOf(state)
     if (key.node === self) return state.participant ? win(state, now) : unchanged(state)
-    if (compareKeys(key, me) > 0) return join(state, key, hops + 1, me, now)
+    if (compareKeys(key, me) > 0) return join(withSentOn(state, 'election', key), key, hops + 1, me, now)
     if (!state.participant && state.leader === null) return join(state, me, 1, me, now)
     return unchanged(state)
   }
@@ -182,7 +188,7 @@ export function tolerantRing(
     if (key.node === self) return unchanged(state)
     // A process that was passed over while the message went round, though it has the larger identifier.
     if (compareKeys(keyOf(state), key) > 0) return begin(state, now)
-    const following = follow(state, key)
+    const following = follow(withSentOn(state, 'elected', key), key)
     return after(following, pass(following.state, 'elected', key, hops + 1, now))
   }
 
@@ -316,6 +322,7 @@ export function tolerantRing(
     load,
     frozen: null,
     suspected: [],
+    sentOn: NONE_SENT_ON,
     pending: [],
     nextSeq: 0,
     leaderAnswered: true,
@@ -359,15 +366,20 @@ function change(state: TolerantState, changes: Partial<TolerantState>): Tolerant
     load = state.load,
     frozen = state.frozen,
     suspected = state.suspected,
+    sentOn = state.sentOn,
     pending = state.pending,
     nextSeq = state.nextSeq,
     leaderAnswered = state.leaderAnswered,
   } = changes
-  return { epoch, participant, leader, load, frozen, suspected, pending, nextSeq, leaderAnswered }
+  return { epoch, participant, leader, load, frozen, suspected, sentOn, pending, nextSeq, leaderAnswered }
 }
 
 function leaderOf({ leader }: TolerantState): NodeId | null {
   return leader === null ? null : leader.node
+}
+
+function withSentOn(state: TolerantState, kind: Token['kind'], { node }: Key): TolerantState {
+  return change(state, { sentOn: { ...state.sentOn, [kind]: withId(state.sentOn[kind], node) } })
 }
 
 function unchanged(state: TolerantState): TolerantStep {
