@@ -57,7 +57,10 @@ describe('a scenario', () => {
 describe('an error names the field and its place', () => {
   const event = (fields: PlainObject): PlainObject => ({ events: [{ atMs: 1, crash: 1 }, fields] })
   it.each<[PlainObject, string]>([
-    [{ protocol: 'buly' }, 'protocol: unknown protocol "buly" (known: ring, bully, bully-gm, invitation)'],
+    [
+      { protocol: 'buly' },
+      'protocol: unknown protocol "buly" (known: ring, bully, bully-gm, invitation, local-leader)',
+    ],
     [{ protocol: 5 }, 'protocol: 5 is not a text'],
     [{ nodes: [] }, 'nodes: is empty'],
     [{ nodes: [1, 2, 1] }, 'nodes[2]: 1 is listed twice'],

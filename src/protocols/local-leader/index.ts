@@ -157,7 +157,7 @@ export const localLeaderDefinition = define({
       { do: 'stepDown' },
       { do: 'setPriority', priority: 1 },
       { do: 'setPriority', priority: 0 },
-      ...[1, 2, 3].flatMap((voter) => [
+      ...[1, 2].flatMap((voter) => [
         { do: 'removeVoter', voter },
         { do: 'addVoter', voter },
       ]),

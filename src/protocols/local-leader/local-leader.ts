@@ -57,6 +57,7 @@ import {
 } from './messages.ts'
 import { isAlive, isDeaf, laterEpoch, outranks, peerOf } from './peers.ts'
 import type { Rank } from './rank.ts'
+import { checkedStable, type LocalLeaderStable } from './stable.ts'
 import {
   type Campaign,
   changed,
@@ -64,7 +65,6 @@ import {
   type Gathering,
   type Known,
   type Lead,
-  type LocalLeaderStable,
   type LocalLeaderState,
   type Peer,
   shifted,
@@ -1050,7 +1050,8 @@ export function localLeader(
   }
 
   return {
-    start(stable, now) {
+    start(kept, now) {
+      const stable = kept === null ? null : checkedStable(kept)
       const incarnation = (stable?.incarnation ?? 0) + 1
       const longest = Math.max(stable?.lockTime ?? 0, lockTime)
       const isFirst = stable === null || misreading === 'quick-restart'

@@ -7,7 +7,8 @@
  */
 import type { Effect, NodeId, Protocol, Step } from '../../core/index.ts'
 import type { LocalLeaderCommand, LocalLeaderMessage } from './messages.ts'
-import type { LocalLeaderStable, LocalLeaderState } from './state.ts'
+import type { LocalLeaderStable } from './stable.ts'
+import type { LocalLeaderState } from './state.ts'
 
 type Searched = Protocol<LocalLeaderState, LocalLeaderMessage, LocalLeaderCommand, LocalLeaderStable>
 type Deed = Effect<LocalLeaderMessage, LocalLeaderStable>

@@ -121,15 +121,6 @@ export type Following = {
   readonly view: (MembershipView & { readonly until: Micros }) | null
 }
 
-/** What must survive a crash. */
-export type LocalLeaderStable = {
-  readonly incarnation: number
-  /** The longest lock that it may ever have given. */
-  readonly lockTime: Micros
-  readonly promised: Epoch
-  readonly config: Configuration
-}
-
 /** All states are made here, in one shape: copies that differ in shape are several times slower to make and to read. */
 export function changed(state: LocalLeaderState, change: Partial<LocalLeaderState>): LocalLeaderState {
   const { silentUntil, known, standing, vote, requests, campaign, lead, spent, wanted, gathering } = change

@@ -1,0 +1,171 @@
+import { describe, expect, it } from 'vitest'
+import { FAULT_KINDS, type FaultKind, present } from '../src/core/index.ts'
+import { protocolNamed } from '../src/protocols/index.ts'
+import { brokenBounds, timingOf } from '../src/protocols/local-leader/constants.ts'
+import { givenBy, localLeaderOptions } from '../src/protocols/local-leader/options.ts'
+import { checkedOptions, runSeed, scenarioDrawer } from '../src/sim/index.ts'
+import { exploring } from './support/run.ts'
+
+const definition = present(protocolNamed('local-leader'), 'local-leader')
+
+type Campaign = {
+  readonly mode: 'local' | 'majority'
+  readonly nodes: readonly [number, number]
+  readonly faults: readonly FaultKind[]
+  readonly seeds: readonly [number, number]
+}
+
+/** Which specifications a campaign found violated. */
+function violated({ mode, nodes, faults, seeds }: Campaign, misreading: string): readonly string[] {
+  const draw = scenarioDrawer(definition, { nodes, options: { mode, misreading }, faults })
+  const found = new Set<string>()
+  for (let seed = seeds[0]; seed <= seeds[1]; seed++) {
+    for (const { spec } of runSeed(definition, draw, seed).violations) found.add(spec)
+  }
+  return [...found].sort()
+}
+
+const ANY = { nodes: [3, 7], faults: FAULT_KINDS } as const
+/** Three nodes, and only what changes who can talk and who remembers: most seeds then hit the same few moments. */
+const FEW = { nodes: [3, 3], faults: ['crash', 'cut', 'partition', 'graph'] } as const
+
+describe('each printed defect, put back, is caught by a campaign', () => {
+  it.each<[string, Campaign, readonly string[]]>([
+    ['release-while-leader', { mode: 'local', ...ANY, seeds: [90, 180] }, ['SO', 'views-disjoint']],
+    ['short-kappa', { mode: 'local', ...ANY, seeds: [250, 345] }, ['T']],
+    ['no-echo', { mode: 'local', ...ANY, seeds: [90, 170] }, ['BI']],
+    ['quick-restart', { mode: 'majority', ...FEW, seeds: [380, 430] }, ['SO', 'one-leader']],
+    ['renewal-after-expiry', { mode: 'majority', ...ANY, seeds: [20, 50] }, ['told-in-pairs']],
+    ['volatile-promises', { mode: 'majority', ...FEW, seeds: [40, 120] }, ['tokens']],
+    ['no-suspend-check', { mode: 'majority', ...ANY, seeds: [10, 60] }, ['SO', 'one-leader', 'tokens']],
+  ])('%s', (misreading, campaign, specs) => {
+    expect(violated(campaign, misreading)).toEqual(expect.arrayContaining([...specs]))
+    expect(violated(campaign, 'none')).toEqual([])
+  })
+})
+
+describe('searched with time as an order of events', () => {
+  // Two candidates, a witness, a request each, step-downs at any moment; two ticks are a lock and a lease.
+  const fifo = { order: 'fifo' } as const
+  const budget = { crashes: 1, recoveries: 1, flips: 0, ticks: 2 }
+
+  it('has no two leaders, with a restart, in all interleavings', () => {
+    const report = exploring('local-leader', 3, { ...fifo, budget })
+    expect(report.complete).toBe(true)
+    expect(report.counterexample).toBeNull()
+    expect(report.states).toBe(1_477_992)
+  })
+
+  it('has two when a restarted voter forgets its lock', () => {
+    const report = exploring('local-leader', 3, { ...fifo, budget, options: { misreading: 'quick-restart' } })
+    expect(report.counterexample?.spec).toBe('one-leader')
+    expect(report.counterexample?.steps).toHaveLength(8)
+  })
+
+  it('has two when a failed renewal releases the locks of its lease', () => {
+    const report = exploring('local-leader', 3, {
+      budget: { ...budget, crashes: 0 },
+      options: { misreading: 'release-while-leader', requests: 2 },
+    })
+    expect(report.counterexample?.spec).toBe('one-leader')
+    expect(report.counterexample?.steps).toHaveLength(10)
+  })
+})
+
+describe('the constants', () => {
+  const resolved = (options: object) => localLeaderOptions([1, 2, 3, 4, 5]).parse(options)
+  const timing = (options: object) => timingOf(givenBy(resolved(options), 5))
+
+  it.each([
+    ['lan', 'majority', { lockTime: 100, electionPeriod: 120, expires: 110 }],
+    ['lan', 'local', { lockTime: 100, electionPeriod: 120, expires: 280 }],
+    ['region', 'majority', { lockTime: 260, electionPeriod: 310, expires: 290 }],
+    ['region', 'local', { lockTime: 260, electionPeriod: 310, expires: 739 }],
+    ['wan', 'majority', { lockTime: 1515, electionPeriod: 1821, expires: 1807 }],
+  ])('of %s in %s mode are those of the notes, up to the drift', (profile, mode, want) => {
+    const { lockTime, electionPeriod, expires } = timing({ profile, mode })
+    const rounded = { lockTime, electionPeriod, expires }
+    for (const [name, micros] of Object.entries(rounded)) {
+      const wanted = want[name as keyof typeof want]
+      expect(Math.abs(micros / 1000 - wanted), `${name}: ${micros}`).toBeLessThan(wanted * 0.002)
+    }
+  })
+
+  it('leave room for every try before the lease ends, whatever is given', () => {
+    for (const profile of ['lan', 'region', 'wan']) {
+      for (const renewalTries of [1, 2, 5]) {
+        for (const rhoPpm of [1, 100, 5000]) {
+          const fastMs = profile === 'wan' ? 300 : null
+          const chosen = { ...resolved({ profile, renewalTries }), rhoPpm, fastMs }
+          const { lease, renewalInterval, tries, tryTime, lockTime, rho } = timingOf(givenBy(chosen, 5))
+          expect(lease).toBeGreaterThanOrEqual(renewalInterval + tries * tryTime)
+          expect(lease).toBeLessThanOrEqual(lockTime * (1 - 2 * rho))
+        }
+      }
+    }
+  })
+
+  it("refuse the paper's own, which its own bound forbids, and name the nearest that works", () => {
+    const paper = { deltaMs: 7, deltaMinMs: 0.1, fastMs: 15, sigmaMs: 30, electionPeriodMs: 50 }
+    expect(() => checkedOptions(definition, [1, 2, 3], paper)).toThrow(
+      /^options\.electionPeriodMs: breaks the bound lockTime\(1 − 2ρ\) ≥ renewal interval \+ K\(2Δ\(1 \+ ρ\) \+ σ\): \S+ ms is below \S+ ms; the nearest valid value is (\S+)$/,
+    )
+    const nearest = brokenBounds(givenBy({ ...resolved({}), ...paper }, 3))[0]?.nearest
+    expect(() =>
+      checkedOptions(definition, [1, 2, 3], { ...paper, electionPeriodMs: nearest ?? 0 }),
+    ).not.toThrow()
+  })
+
+  it.each<[object, string]>([
+    [{ deltaMs: 6 }, 'options.fastMs: breaks the bound Δ ≥ (2δ − δmin)(1 + ρ): 10 ms is below 11.982 ms'],
+    [{ deltaMs: 0.01, fastMs: 1 }, 'options.deltaMs: breaks the bound δ ≥ δmin: 0.01 ms is below 0.02 ms'],
+    [{ expiresMs: 50 }, 'options.expiresMs: breaks the bound expires ≥ lockTime: 50 ms is below'],
+    [{ mode: 'local', expiresMs: 100 }, 'options.expiresMs: breaks the bound expires ≥ (EP(1 + ρ)'],
+    [{ voters: [1, 1] }, 'options.voters[1]: 1 is listed twice'],
+    [{ voters: [] }, 'options.voters: is empty: without a voter nobody can ever lead'],
+    [{ voters: [1, 2], observers: [2] }, 'options.observers: 2 is a voter too: an observer never votes'],
+    [{ observers: [1, 2, 3] }, 'options.voters: is empty'],
+    [{ witnesses: [1, 2, 3] }, 'options.witnesses: every voter is a witness: nobody could ever lead'],
+    [{ voters: [1, 2], witnesses: [3] }, 'options.witnesses: 3 is not a voter: a witness votes'],
+    [{ voters: [9] }, 'options.voters[0]: 9 is not one of the nodes'],
+  ])('%j is refused', (options, message) => {
+    expect(() => checkedOptions(definition, [1, 2, 3], options as never)).toThrow(message)
+  })
+})
+
+describe('stable data', () => {
+  const create = () =>
+    definition.create({ self: 1, nodes: [1, 2, 3] }, checkedOptions(definition, [1, 2, 3], {}))
+  const good = {
+    incarnation: 1,
+    lockTime: 100_027,
+    promised: { number: 0, owner: null },
+    config: { id: [0, 0], sets: [[1, 2, 3]] },
+  }
+
+  it('lets a process begin its next incarnation, silent until its locks have lapsed', () => {
+    const { state, effects } = create().start({ layer: 1, upper: good }, 0)
+    expect(state).toMatchObject({ upper: { incarnation: 2, silentUntil: 100_048 } })
+    expect(effects.filter(({ type }) => type === 'send')).toEqual([])
+  })
+
+  it('keeps the longest lock that was ever possible, when the constants have become shorter', () => {
+    const { state } = create().start({ layer: 1, upper: { ...good, lockTime: 500_000 } }, 0)
+    expect(state).toMatchObject({ upper: { silentUntil: 500_100, longestLock: 500_000 } })
+  })
+
+  it.each<[string, object, string]>([
+    ['a negative epoch', { promised: { number: -1, owner: 2 } }, 'promised.number'],
+    [
+      'an epoch without an owner',
+      { promised: { number: 4, owner: null } },
+      'promised: an epoch and its owner',
+    ],
+    ['no voters', { config: { id: [0, 0], sets: [] } }, 'config.sets'],
+    ['a stranger field', { more: 1 }, 'more: is unknown'],
+  ])('with %s is refused, with the way out', (_what, damage, field) => {
+    const start = () => create().start({ layer: 1, upper: { ...good, ...damage } as never }, 0)
+    expect(start).toThrow(field)
+    expect(start).toThrow('add it as a new one with another id')
+  })
+})
