@@ -18,6 +18,13 @@ const runs = [
   `sim --protocol ring --nodes 2..7 --seeds 1..${seeds} --option faultTolerant=true`,
   `sim --protocol bully-gm --nodes 2..7 --seeds 1..${seeds}`,
   `sim --protocol invitation --nodes 2..8 --seeds 1..${seeds}`,
+  ...['local', 'majority'].map(
+    (mode) => `sim --protocol local-leader --nodes 3..7 --seeds 1..${seeds} --option mode=${mode}`,
+  ),
+  `sim --protocol local-leader --nodes 3 --seeds 1..${seeds} --faults crash,cut,partition,graph --option mode=majority`,
+  `sim --protocol local-leader --nodes 3..7 --seeds 1..${seeds} --option mode=majority --option rule=equality`,
+  'explore --protocol local-leader --nodes 3 --order fifo',
+  'explore --protocol local-leader --nodes 3 --ticks 2',
   'explore --protocol bully --nodes 3 --crashes 2 --recoveries 2',
   'explore --protocol bully --nodes 4 --crashes 1 --recoveries 1',
   'explore --protocol bully-gm --nodes 4',

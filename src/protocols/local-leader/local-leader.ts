@@ -64,6 +64,7 @@ import {
   type Following,
   type Gathering,
   type Known,
+  knowing,
   type Lead,
   type LocalLeaderState,
   type Peer,
@@ -282,7 +283,7 @@ export function localLeader(
     const peer = peerOf(herald, known.peers[place] ?? null, now)
     const following = followingAfter(state, from, herald, now)
     const holdUntil = settings.holdDown === 0 ? null : holdAfter(known, following, peer, state, now)
-    return withKnown(state, { peers: known.peers.with(place, peer), seen, following, holdUntil })
+    return knowing(state, { peers: known.peers.with(place, peer), seen, following, holdUntil })
   }
 
   /** Whom it takes for the leader, after this herald. */
@@ -295,7 +296,10 @@ export function localLeader(
     const { following } = state.known
     if (claimed === null) return following?.leader === from ? null : following
     const until = now + claimed.left
-    if (following?.leader === from && following.token === claimed.token) return { ...following, until }
+    if (following !== null && following.leader === from && following.token === claimed.token) {
+      const { leader, token, round, roundAt, view } = following
+      return { leader, token, until, round, roundAt, view }
+    }
     if (!isBelievable(state, from, claimed.token, now)) return following
     return { leader: from, token: claimed.token, until, round: null, roundAt: now, view: null }
   }
@@ -388,14 +392,13 @@ export function localLeader(
       previousAt: state.standing.stoodAt,
       succeeds: !renew && state.vote.certificate !== null,
     }
-    const next = changed(state, {
+    const candidate = withStanding(state, {
+      candidate: true,
+      deferringSince: null,
+      stoodAt: misreading === 'short-kappa' ? now : null,
+    })
+    const next = changed(candidate, {
       requests: request.counter,
-      standing: {
-        ...state.standing,
-        candidate: true,
-        deferringSince: null,
-        stoodAt: misreading === 'short-kappa' ? now : null,
-      },
       campaign,
     })
     const view = renew && lead !== null && mostRequests === null ? viewOf(lead) : null
@@ -630,9 +633,12 @@ export function localLeader(
     const { following } = state.known
     if (following === null || following.leader !== from) return state
     const isNext = view !== null && following.round !== null && isSame(view.round, following.round)
-    const told = isNext ? { ...view, until: following.roundAt + viewTrust } : null
+    const told = isNext
+      ? { round: view.round, members: view.members, until: following.roundAt + viewTrust }
+      : null
+    const { leader, token, until } = following
     return withKnown(state, {
-      following: { ...following, round: request, roundAt: now, view: told },
+      following: { leader, token, until, round: request, roundAt: now, view: told },
     })
   }
 
@@ -677,7 +683,7 @@ export function localLeader(
     const { campaign, lead } = state
     if (campaign !== null && isSame(campaign.request, request)) {
       const supporters = withIds(campaign.supporters, from)
-      const next = changed(state, { campaign: { ...campaign, supporters } })
+      const next = changed(state, { campaign: withVotes(campaign, supporters) })
       const isEarly = isMajority || leads(state, now)
       return isEarly && isElected(next, now) ? win(next, now) : unchanged(next)
     }
@@ -732,11 +738,10 @@ export function localLeader(
       config: campaign.config,
     }
     const lead = withSupporters(fresh, campaign.supporters, until)
-    const next = changed(state, {
+    const settled = withVote(withKnown(state, { following: null }), { certificate: null })
+    const next = changed(settled, {
       campaign: null,
       lead,
-      known: { ...state.known, following: null },
-      vote: { ...state.vote, certificate: null },
       spent: Math.max(state.spent, campaign.epoch),
       wanted: isReached(state, campaign) ? null : state.wanted,
     })
@@ -1139,11 +1144,20 @@ function unchanged(state: LocalLeaderState): Change {
   return { state, effects: NOTHING }
 }
 
+function withVotes(campaign: Campaign, supporters: readonly NodeId[]): Campaign {
+  const { request, at, epoch, renew, config, previousAt, succeeds } = campaign
+  return { request, at, epoch, renew, config, supporters, previousAt, succeeds }
+}
+
 /** The leadership with these bound to it until then. */
 function withSupporters(lead: Lead, nodes: readonly NodeId[], until: Micros): Lead {
-  const others = lead.supporters.filter(({ node }) => !nodes.includes(node))
-  const ids = sortIds([...others.map(({ node }) => node), ...nodes])
-  const supporters = ids.map((node) => others.find((other) => other.node === node) ?? { node, until })
-  const isSameSet = ids.length === lead.members.length && ids.every((id, index) => id === lead.members[index])
-  return { ...lead, supporters, members: isSameSet ? lead.members : ids }
+  const rest = lead.supporters.filter(({ node }) => !nodes.includes(node))
+  const all = [...rest, ...nodes.map((node) => ({ node, until }))]
+  const supporters = all.sort((a, b) => compareIds(a.node, b.node))
+  const isSameSet =
+    supporters.length === lead.members.length &&
+    supporters.every(({ node }, index) => node === lead.members[index])
+  const members = isSameSet ? lead.members : supporters.map(({ node }) => node)
+  const { token, epoch, since, request, requestedAt, config } = lead
+  return { token, epoch, since, until: lead.until, request, requestedAt, supporters, members, config }
 }
