@@ -353,7 +353,7 @@ export function localLeader(
         now,
       )
     }
-    if (defers && !leads(state, now)) {
+    if (defers && !leads(state, now) && !state.standing.candidate) {
       const betterGone = betterUntil(state, now, ({ candidate }) => !candidate)
       const since = state.standing.deferringSince ?? now
       const patience = since + timing.deference
