@@ -295,8 +295,10 @@ export function localLeader(
     const { following } = state.known
     if (claimed === null) return following?.leader === from ? null : following
     const until = now + claimed.left
-    if (following?.leader === from && following.token === claimed.token) return { ...following, until }
+    const isKnown = following?.leader === from && following.token === claimed.token
+    if (isKnown && isMajority) return { ...following, until }
     if (!isBelievable(state, from, claimed.token, now)) return following
+    if (isKnown) return { ...following, until }
     return { leader: from, token: claimed.token, until, round: null, roundAt: now, view: null }
   }
 
@@ -304,7 +306,9 @@ export function localLeader(
   function isBelievable(state: LocalLeaderState, from: NodeId, token: number | null, now: Micros): boolean {
     const { following } = state.known
     const { lock } = state.vote
-    if (!isMajority && isVoter(state.vote.config, self)) return lock !== null && lock.owner === from
+    if (!isMajority && isVoter(state.vote.config, self)) {
+      return lock !== null && lock.owner === from && now <= lock.until
+    }
     if (following === null || now >= following.until) return true
     return token !== null && following.token !== null && token > following.token
   }
@@ -516,7 +520,7 @@ export function localLeader(
     const { lock, promised } = state.vote
     const { request, herald } = election
     const isFree = lock === null || lock.until < now || lock.owner === from
-    if (!isFree) return false
+    if (!isFree || (!isMajority && isUnheardBy(state, from, now))) return false
     if (lock !== null && lock.owner === from && isLater(lock.request, request)) return false
     const released = state.vote.released[placeOf(from)] ?? null
     if (released !== null && !isLater(request, released)) return false
@@ -526,6 +530,12 @@ export function localLeader(
       if (!isPromisable || isNewer(state.vote.config, election.config)) return false
     }
     return isBest(state, from, herald, now)
+  }
+
+  /** A candidate that has not heard this process for long would not hear its answer: only others would suffer from a lock. */
+  function isUnheardBy(state: LocalLeaderState, from: NodeId, now: Micros): boolean {
+    const peer = from === self ? null : (state.known.peers[placeOf(from)] ?? null)
+    return isAlive(peer, now, expires) && isDeaf(peer, now, expires)
   }
 
   /** Nobody that stands for election ranks before it, nor does this process. */
