@@ -376,6 +376,12 @@ export function localLeader(
     if (mostRequests !== null && state.requests >= mostRequests) return unchanged(state)
     const renew = leads(state, now)
     const { lead } = state
+    if (!renew && !couldWin(state, now)) {
+      return {
+        state: withStanding(state, { candidate: true, deferringSince: null }),
+        effects: [setTimer(ALIVE, [now + pause[0], now + pause[1]])],
+      }
+    }
     const epoch = !isMajority ? 0 : renew && lead !== null ? lead.epoch : nextEpoch(state)
     const request: Request = { incarnation: state.incarnation, counter: state.requests + 1 }
     const config =
@@ -424,6 +430,20 @@ export function localLeader(
         ...(tree === null ? NOTHING : [setTimer(ASK, now + tree.patience * (tree.levels + 1))]),
       ],
     }
+  }
+
+  /**
+   * Whether it hears a majority. If not it need not ask, and must not: whoever supports it promises a larger epoch, and
+   * would refuse the leader of the others for as long as that leads.
+   */
+  function couldWin(state: LocalLeaderState, now: Micros): boolean {
+    if (!isMajority || !beats || tree !== null) return true
+    const there = [self]
+    for (const { id, index } of others) {
+      const peer = state.known.peers[index] ?? null
+      if (isAlive(peer, now, expires) && !isDeaf(peer, now, expires)) there.push(id)
+    }
+    return holdsMajorities(state.vote.config, there)
   }
 
   /** Who answers along the tree: at first all voters, then those that answered the last time. */
