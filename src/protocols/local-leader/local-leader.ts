@@ -296,11 +296,12 @@ export function localLeader(
     const { following } = state.known
     if (claimed === null) return following?.leader === from ? null : following
     const until = now + claimed.left
-    if (following !== null && following.leader === from && following.token === claimed.token) {
+    const isKnown = following !== null && following.leader === from && following.token === claimed.token
+    if (!(isKnown && isMajority) && !isBelievable(state, from, claimed.token, now)) return following
+    if (isKnown) {
       const { leader, token, round, roundAt, view } = following
       return { leader, token, until, round, roundAt, view }
     }
-    if (!isBelievable(state, from, claimed.token, now)) return following
     return { leader: from, token: claimed.token, until, round: null, roundAt: now, view: null }
   }
 
@@ -308,7 +309,9 @@ export function localLeader(
   function isBelievable(state: LocalLeaderState, from: NodeId, token: number | null, now: Micros): boolean {
     const { following } = state.known
     const { lock } = state.vote
-    if (!isMajority && isVoter(state.vote.config, self)) return lock !== null && lock.owner === from
+    if (!isMajority && isVoter(state.vote.config, self)) {
+      return lock !== null && lock.owner === from && now <= lock.until
+    }
     if (following === null || now >= following.until) return true
     return token !== null && following.token !== null && token > following.token
   }
@@ -357,7 +360,7 @@ export function localLeader(
         now,
       )
     }
-    if (defers && !leads(state, now)) {
+    if (defers && !leads(state, now) && !state.standing.candidate) {
       const betterGone = betterUntil(state, now, ({ candidate }) => !candidate)
       const since = state.standing.deferringSince ?? now
       const patience = since + timing.deference
@@ -376,6 +379,12 @@ export function localLeader(
     if (mostRequests !== null && state.requests >= mostRequests) return unchanged(state)
     const renew = leads(state, now)
     const { lead } = state
+    if (!renew && !couldWin(state, now)) {
+      return {
+        state: withStanding(state, { candidate: true, deferringSince: null }),
+        effects: [setTimer(ALIVE, [now + pause[0], now + pause[1]])],
+      }
+    }
     const epoch = !isMajority ? 0 : renew && lead !== null ? lead.epoch : nextEpoch(state)
     const request: Request = { incarnation: state.incarnation, counter: state.requests + 1 }
     const config =
@@ -423,6 +432,20 @@ export function localLeader(
         ...(tree === null ? NOTHING : [setTimer(ASK, now + tree.patience * (tree.levels + 1))]),
       ],
     }
+  }
+
+  /**
+   * Whether it hears a majority. If not it need not ask, and must not: whoever supports it promises a larger epoch, and
+   * would refuse the leader of the others for as long as that leads.
+   */
+  function couldWin(state: LocalLeaderState, now: Micros): boolean {
+    if (!isMajority || !beats || tree !== null) return true
+    const there = [self]
+    for (const { id, index } of others) {
+      const peer = state.known.peers[index] ?? null
+      if (isAlive(peer, now, expires) && !isDeaf(peer, now, expires)) there.push(id)
+    }
+    return holdsMajorities(state.vote.config, there)
   }
 
   /** Who answers along the tree: at first all voters, then those that answered the last time. */
@@ -519,7 +542,7 @@ export function localLeader(
     const { lock, promised } = state.vote
     const { request, herald } = election
     const isFree = lock === null || lock.until < now || lock.owner === from
-    if (!isFree) return false
+    if (!isFree || (!isMajority && isUnheardBy(state, from, now))) return false
     if (lock !== null && lock.owner === from && isLater(lock.request, request)) return false
     const released = state.vote.released[placeOf(from)] ?? null
     if (released !== null && !isLater(request, released)) return false
@@ -529,6 +552,12 @@ export function localLeader(
       if (!isPromisable || isNewer(state.vote.config, election.config)) return false
     }
     return isBest(state, from, herald, now)
+  }
+
+  /** A candidate that has not heard this process for long would not hear its answer: only others would suffer from a lock. */
+  function isUnheardBy(state: LocalLeaderState, from: NodeId, now: Micros): boolean {
+    const peer = from === self ? null : (state.known.peers[placeOf(from)] ?? null)
+    return isAlive(peer, now, expires) && isDeaf(peer, now, expires)
   }
 
   /** Nobody that stands for election ranks before it, nor does this process. */
