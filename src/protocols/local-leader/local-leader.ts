@@ -174,6 +174,14 @@ export function localLeader(
       ]
     : [timing.electionPeriod - timing.lateness, timing.electionPeriod - timing.lateness]
 
+  /**
+   * Voters hear a leader for the last time up to Δ later than its successor does, and must have given it up when they
+   * are asked. In local mode the successor waits for that; in majority mode, where ranks only say who is preferred,
+   * voters give a rival up earlier by as much.
+   */
+  const standAfter = isMajority ? 0 : threshold
+  const rivalExpires = isMajority ? expires - threshold : expires
+
   const leads = ({ lead }: LocalLeaderState, now: Micros): boolean => lead !== null && now < lead.until
 
   const takesPart = (state: LocalLeaderState): boolean =>
@@ -340,7 +348,7 @@ export function localLeader(
       }
       return {
         state: withStanding(state, { candidate: false, deferringSince: null }),
-        effects: [setTimer(ALIVE, rivalUntil + threshold)],
+        effects: [setTimer(ALIVE, rivalUntil + standAfter)],
       }
     }
     const { lead } = state
@@ -534,7 +542,7 @@ export function localLeader(
     if (from !== self && isEligible(state) && outranks(rankOf(state, now), self, rank, from)) return false
     for (const { id, index } of others) {
       const peer = state.known.peers[index] ?? null
-      if (id === from || !isAlive(peer, now, expires) || !peer.candidate) continue
+      if (id === from || !isAlive(peer, now, rivalExpires) || !peer.candidate) continue
       if (!outranks(peer, id, rank, from) || !isVoter(state.vote.config, id)) continue
       if (!isDeaf(peer, now, expires)) return false
     }
