@@ -497,7 +497,7 @@ export function localLeader(
     const heard = hear(before, from, election.herald, isFast, now)
     const told = isFast ? toldOf(heard, from, election, now) : heard
     if (!takesPart(told)) return unchanged(told)
-    const state = election.certificate === null ? told : voided(told, election.certificate)
+    const state = election.certificate === null ? told : yielded(told, election.certificate)
     if (isMajority && contradicts(election.config, state.vote.config)) return unchanged(state)
     const supports = (isFast || isMajority) && isSupportable(state, from, election, now)
     if (!supports) return isFast ? answered(state, from, election, false, NOTHING, now) : unchanged(state)
@@ -865,6 +865,15 @@ export function localLeader(
       lock: frees ? null : lock,
       released: isNews ? released.with(place, request) : released,
     })
+  }
+
+  /** The owner led and gave it up: it stands no more, even where this news overtook its own message. */
+  function yielded(before: LocalLeaderState, certificate: Certificate): LocalLeaderState {
+    const state = voided(before, certificate)
+    const place = placeOf(certificate.owner)
+    const peer = state.known.peers[place] ?? null
+    if (state === before || peer === null || !peer.candidate) return state
+    return withKnown(state, { peers: state.known.peers.with(place, { ...peer, candidate: false }) })
   }
 
   // ---- The passing of time ----
