@@ -56,7 +56,12 @@ export type FailAwareSettings = {
 }
 
 /** What is known of a delivery. */
-export type Receipt = { readonly fast: boolean; readonly bound: Micros | null }
+export type Receipt = {
+  readonly fast: boolean
+  readonly bound: Micros | null
+  /** Something that was sent later has come before: what this says of its sender is out of date. */
+  readonly overtaken: boolean
+}
 
 type Datagram = {
   readonly kind: 'datagram'
@@ -168,6 +173,7 @@ export function failAware({ self, nodes }: Identity, settings: FailAwareSettings
     if (recent === null) return unchanged(state)
     const bound = boundOf(state, message, now)
     const isFast = bound !== null && bound <= fast
+    const overtaken = !isNew && message.number < (known.recent[0] ?? 0)
     const { body } = message
     const answers =
       settings.echo &&
@@ -192,7 +198,7 @@ export function failAware({ self, nodes }: Identity, settings: FailAwareSettings
     return {
       state: next,
       effects: answers ? [datagram({ ...next, count: state.count }, from, null, now)] : NOTHING,
-      inputs: body === null ? NOTHING : [{ type: 'message', from, body, receipt: { fast: isFast, bound } }],
+      inputs: body === null ? NOTHING : [{ type: 'message', from, body, receipt: { fast: isFast, bound, overtaken } }],
     }
   }
 
@@ -242,7 +248,7 @@ export function failAware({ self, nodes }: Identity, settings: FailAwareSettings
       effects: NOTHING,
       inputs: state.own.map(({ body, sent }): Input => {
         const bound = atMost(now - sent, rho)
-        return { type: 'message', from: self, body, receipt: { fast: bound <= fast, bound } }
+        return { type: 'message', from: self, body, receipt: { fast: bound <= fast, bound, overtaken: false } }
       }),
     }
   }

@@ -150,7 +150,7 @@ const NO_HERALD: Herald = {
 }
 
 /** Without a layer that measures delays, nothing is known to be slow. */
-const ASSUMED_FAST: Receipt = { fast: true, bound: null }
+const ASSUMED_FAST: Receipt = { fast: true, bound: null, overtaken: false }
 
 export function localLeader(
   { self, nodes }: Identity,
@@ -279,7 +279,7 @@ export function localLeader(
     state: LocalLeaderState,
     from: NodeId,
     herald: Herald,
-    isFast: boolean,
+    { fast: isFast, overtaken }: Receipt,
     now: Micros,
   ): LocalLeaderState {
     if (mostRequests !== null) return state
@@ -287,7 +287,12 @@ export function localLeader(
     const seen = laterEpoch(known.seen, herald.seen)
     if (from === self || !isFast) return seen === known.seen ? state : withKnown(state, { seen })
     const place = placeOf(from)
-    const peer = peerOf(herald, known.peers[place] ?? null, now)
+    const before = known.peers[place] ?? null
+    if (overtaken && before !== null) {
+      // It is there; how it stands, a later message has said.
+      return withKnown(state, { peers: known.peers.with(place, { ...before, heardAt: now }), seen })
+    }
+    const peer = peerOf(herald, before, now)
     const following = followingAfter(state, from, herald, now)
     const holdUntil = settings.holdDown === 0 ? null : holdAfter(known, following, peer, state, now)
     return withKnown(state, { peers: known.peers.with(place, peer), seen, following, holdUntil })
@@ -491,10 +496,11 @@ export function localLeader(
     before: LocalLeaderState,
     from: NodeId,
     election: Election,
-    isFast: boolean,
+    receipt: Receipt,
     now: Micros,
   ): Change {
-    const heard = hear(before, from, election.herald, isFast, now)
+    const { fast: isFast } = receipt
+    const heard = hear(before, from, election.herald, receipt, now)
     const told = isFast ? toldOf(heard, from, election, now) : heard
     if (!takesPart(told)) return unchanged(told)
     const state = election.certificate === null ? told : yielded(told, election.certificate)
@@ -650,13 +656,13 @@ export function localLeader(
     before: LocalLeaderState,
     from: NodeId,
     reply: Reply,
-    isFast: boolean,
+    receipt: Receipt,
     now: Micros,
   ): Change {
-    const heard = hear(before, from, reply.herald, isFast, now)
+    const heard = hear(before, from, reply.herald, receipt, now)
     const seen = refusalSeen(heard.known.seen, reply.promised)
     const state = seen === heard.known.seen ? heard : withKnown(heard, { seen })
-    if (!isFast && !isMajority) return unchanged(state)
+    if (!receipt.fast && !isMajority) return unchanged(state)
     if (reply.candidate !== self) return gathered(state, from, reply, now)
     const supporters = reply.votes.filter(({ support }) => support).map(({ node }) => node)
     if (supporters.length > 0) return withSupport(state, supporters, reply.request, now)
@@ -834,10 +840,10 @@ export function localLeader(
     before: LocalLeaderState,
     from: NodeId,
     { herald, request, yields }: Release,
-    isFast: boolean,
+    receipt: Receipt,
     now: Micros,
   ): Change {
-    const heard = hear(before, from, herald, isFast, now)
+    const heard = hear(before, from, herald, receipt, now)
     const certificate = { owner: from, request }
     const state = voided(heard, certificate, !yields)
     if (!yields || from === self) return unchanged(state)
@@ -996,18 +1002,18 @@ export function localLeader(
     state: LocalLeaderState,
     from: NodeId,
     body: LocalLeaderMessage,
-    isFast: boolean,
+    receipt: Receipt,
     now: Micros,
   ): Change {
     switch (body.kind) {
       case 'Heartbeat':
-        return unchanged(hear(state, from, body.herald, isFast, now))
+        return unchanged(hear(state, from, body.herald, receipt, now))
       case 'Election':
-        return onElection(state, from, body, isFast, now)
+        return onElection(state, from, body, receipt, now)
       case 'Reply':
-        return onReply(state, from, body, isFast, now)
+        return onReply(state, from, body, receipt, now)
       case 'Release':
-        return onRelease(state, from, body, isFast, now)
+        return onRelease(state, from, body, receipt, now)
       default:
         return unreachable(body)
     }
@@ -1039,7 +1045,7 @@ export function localLeader(
     switch (input.type) {
       case 'message': {
         const receipt = (input.receipt as Receipt | null) ?? ASSUMED_FAST
-        return onMessage(state, input.from, input.body, receipt.fast, now)
+        return onMessage(state, input.from, input.body, receipt, now)
       }
       case 'timer':
         return onTimer(state, input.name, now)
