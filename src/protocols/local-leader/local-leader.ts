@@ -849,7 +849,9 @@ export function localLeader(
     if (!yields || from === self) return unchanged(state)
     const heir = withVote(state, { certificate })
     const isNext = isEligible(heir) && !leads(heir, now) && betterUntil(heir, now, () => true) === null
-    return isNext && heir.campaign === null ? stand(heir, now) : unchanged(heir)
+    // One that began before this process was free itself is lost: it begins anew, with the certificate.
+    const isFree = heir.campaign === null || !heir.campaign.supporters.includes(self)
+    return isNext && isFree ? stand(heir, now) : unchanged(heir)
   }
 
   /** Requests up to this one are void; with `exactly`, this one alone releases its lock. */
