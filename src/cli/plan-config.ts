@@ -1,6 +1,6 @@
 /** The configuration that a guarantee card is made for: a file, flags, or both (flags win). */
 import { z } from 'zod'
-import { type NodeId, type PlainObject, sortIds } from '../core/index.ts'
+import { explain, type NodeId, type PlainObject, sortIds } from '../core/index.ts'
 import { localLeaderDefinition } from '../protocols/local-leader/index.ts'
 import type { LocalLeaderOptions } from '../protocols/local-leader/options.ts'
 import { BadScenario, checkedOptions, firstProblem, type Span } from '../sim/index.ts'
@@ -84,7 +84,7 @@ function readConfig(file: string): ConfigFile {
   if (/\.ya?ml$/i.test(file)) {
     throw new UsageError(`${file}: YAML is not read yet; write the configuration as JSON`, '--config')
   }
-  const result = configFile.safeParse(readJson(file))
+  const result = configFile.safeParse(readJson(file), { error: explain })
   if (result.success) return result.data
   const { field, problem } = firstProblem(result.error, '')
   throw new UsageError(field === '' ? `${file}: ${problem}` : `${field}: ${problem}`, field)

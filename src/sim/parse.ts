@@ -142,7 +142,7 @@ export function checkedOptions(
 
 /** The value as the schema makes it, or an error about the first thing that is wrong with it. */
 function checked<T>(schema: z.ZodType<T>, value: unknown, place: string): T {
-  const result = schema.safeParse(value)
+  const result = schema.safeParse(value, { error: explain })
   if (result.success) return result.data
   const { field, problem } = firstProblem(result.error, place)
   throw new BadScenario(field, problem)
