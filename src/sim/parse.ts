@@ -144,12 +144,20 @@ export function checkedOptions(
 function checked<T>(schema: z.ZodType<T>, value: unknown, place: string): T {
   const result = schema.safeParse(value, { error: explain })
   if (result.success) return result.data
-  const issue = result.error.issues[0] as z.core.$ZodIssue
+  const { field, problem } = firstProblem(result.error, place)
+  throw new BadScenario(field, problem)
+}
+
+/** The first thing that a schema objects to: where, and what. */
+export function firstProblem(
+  error: z.ZodError,
+  place: string,
+): { readonly field: string; readonly problem: string } {
+  const issue = error.issues[0] as z.core.$ZodIssue
   const field = placeOf(place, issue.path)
-  if (issue.code === 'unrecognized_keys') {
-    throw new BadScenario(placeOf(field, [issue.keys[0] as string]), 'unknown field')
-  }
-  throw new BadScenario(field, issue.message)
+  return issue.code === 'unrecognized_keys'
+    ? { field: placeOf(field, [issue.keys[0] as string]), problem: 'unknown field' }
+    : { field, problem: issue.message }
 }
 
 function placeOf(start: string, path: readonly PropertyKey[]): string {

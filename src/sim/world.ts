@@ -164,6 +164,12 @@ export class World {
     return index < 0 ? 0 : (this.#counts[index] as number)
   }
 
+  /** Something befalls the world at this moment, as an event of its scenario would. */
+  befall(event: ScenarioEvent): void {
+    this.#disturb(event)
+    this.#disturbed()
+  }
+
   /** How a node stands at this moment; null while it is down. */
   standing(id: NodeId): { readonly view: View; readonly until: Micros | null } | null {
     const node = this.#node(id)
@@ -219,8 +225,7 @@ export class World {
         this.#command(pending)
         break
       case 'event':
-        this.#disturb(pending.event)
-        this.#disturbed()
+        this.befall(pending.event)
         break
       case 'resume':
         this.#resume(pending.node, pending.isLast)

@@ -56,7 +56,12 @@ export type FailAwareSettings = {
 }
 
 /** What is known of a delivery. */
-export type Receipt = { readonly fast: boolean; readonly bound: Micros | null }
+export type Receipt = {
+  readonly fast: boolean
+  readonly bound: Micros | null
+  /** Something that was sent later has come before: what this says of its sender is out of date. */
+  readonly overtaken: boolean
+}
 
 type Datagram = {
   readonly kind: 'datagram'
@@ -156,6 +161,7 @@ export function failAware({ self, nodes }: Identity, settings: FailAwareSettings
     if (recent === null) return unchanged(state)
     const bound = boundOf(state, message, now)
     const isFast = bound !== null && bound <= fast
+    const overtaken = !isNew && message.number < (known.recent[0] ?? 0)
     const { body } = message
     const answers =
       settings.echo &&
@@ -173,7 +179,10 @@ export function failAware({ self, nodes }: Identity, settings: FailAwareSettings
     return {
       state: next,
       effects: answers ? [datagram(changed(next, { count: state.count }), from, null, now)] : NOTHING,
-      inputs: body === null ? NOTHING : [{ type: 'message', from, body, receipt: { fast: isFast, bound } }],
+      inputs:
+        body === null
+          ? NOTHING
+          : [{ type: 'message', from, body, receipt: { fast: isFast, bound, overtaken } }],
     }
   }
 
@@ -227,7 +236,12 @@ export function failAware({ self, nodes }: Identity, settings: FailAwareSettings
       effects: NOTHING,
       inputs: state.own.map(({ body, sent }): Input => {
         const bound = atMost(now - sent, rho)
-        return { type: 'message', from: self, body, receipt: { fast: bound <= fast, bound } }
+        return {
+          type: 'message',
+          from: self,
+          body,
+          receipt: { fast: bound <= fast, bound, overtaken: false },
+        }
       }),
     }
   }

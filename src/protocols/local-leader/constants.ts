@@ -105,7 +105,11 @@ export function timingOf(given: Given): Timing {
     deference: heartbeat + roundTrip + 2 * lateness,
     silence: Math.ceil(lockTime * (1 + 2 * rho)),
     retirement: 20 * lockTime,
-    stampAge: Math.max(heartbeat, Math.floor((fast - leastFast(given)) / (2 * rho))),
+    // Stamps are as much older when they are used as messages come apart.
+    stampAge: Math.max(
+      0,
+      Math.floor((fast - leastFast(given)) / (2 * rho)) - heartbeat - lateness - given.delay,
+    ),
   }
 }
 

@@ -135,7 +135,7 @@ export const localLeaderDefinition = define({
     crashes: 1,
     recoveries: 1,
     ticks: 3,
-    tick: 50_014,
+    tick: 50_220,
   },
   swarm: {
     faults: [

@@ -151,7 +151,7 @@ const NO_HERALD: Herald = {
 }
 
 /** Without a layer that measures delays, nothing is known to be slow. */
-const ASSUMED_FAST: Receipt = { fast: true, bound: null }
+const ASSUMED_FAST: Receipt = { fast: true, bound: null, overtaken: false }
 
 export function localLeader(
   { self, nodes }: Identity,
@@ -174,6 +174,14 @@ export function localLeader(
         Math.ceil((3 * threshold + timing.lateness) * 1.25),
       ]
     : [timing.electionPeriod - timing.lateness, timing.electionPeriod - timing.lateness]
+
+  /**
+   * Voters hear a leader for the last time up to Δ later than its successor does, and must have given it up when they
+   * are asked. In local mode the successor waits for that; in majority mode, where ranks only say who is preferred,
+   * voters give a rival up earlier by as much.
+   */
+  const standAfter = isMajority ? 0 : threshold
+  const rivalExpires = isMajority ? expires - threshold : expires
 
   const leads = ({ lead }: LocalLeaderState, now: Micros): boolean => lead !== null && now < lead.until
 
@@ -272,7 +280,7 @@ export function localLeader(
     state: LocalLeaderState,
     from: NodeId,
     herald: Herald,
-    isFast: boolean,
+    { fast: isFast, overtaken }: Receipt,
     now: Micros,
   ): LocalLeaderState {
     if (mostRequests !== null) return state
@@ -280,7 +288,12 @@ export function localLeader(
     const seen = laterEpoch(known.seen, herald.seen)
     if (from === self || !isFast) return seen === known.seen ? state : withKnown(state, { seen })
     const place = placeOf(from)
-    const peer = peerOf(herald, known.peers[place] ?? null, now)
+    const before = known.peers[place] ?? null
+    if (overtaken && before !== null) {
+      // It is there; how it stands, a later message has said.
+      return withKnown(state, { peers: known.peers.with(place, { ...before, heardAt: now }), seen })
+    }
+    const peer = peerOf(herald, before, now)
     const following = followingAfter(state, from, herald, now)
     const holdUntil = settings.holdDown === 0 ? null : holdAfter(known, following, peer, state, now)
     return knowing(state, { peers: known.peers.with(place, peer), seen, following, holdUntil })
@@ -347,7 +360,7 @@ export function localLeader(
       }
       return {
         state: withStanding(state, { candidate: false, deferringSince: null }),
-        effects: [setTimer(ALIVE, rivalUntil + threshold)],
+        effects: [setTimer(ALIVE, rivalUntil + standAfter)],
       }
     }
     const { lead } = state
@@ -509,13 +522,14 @@ export function localLeader(
     before: LocalLeaderState,
     from: NodeId,
     election: Election,
-    isFast: boolean,
+    receipt: Receipt,
     now: Micros,
   ): Change {
-    const heard = hear(before, from, election.herald, isFast, now)
+    const { fast: isFast } = receipt
+    const heard = hear(before, from, election.herald, receipt, now)
     const told = isFast ? toldOf(heard, from, election, now) : heard
     if (!takesPart(told)) return unchanged(told)
-    const state = election.certificate === null ? told : voided(told, election.certificate)
+    const state = election.certificate === null ? told : yielded(told, election.certificate)
     if (isMajority && contradicts(election.config, state.vote.config)) return unchanged(state)
     const supports = (isFast || isMajority) && isSupportable(state, from, election, now)
     if (!supports) return isFast ? answered(state, from, election, false, NOTHING, now) : unchanged(state)
@@ -566,7 +580,7 @@ export function localLeader(
     if (from !== self && isEligible(state) && outranks(rankOf(state, now), self, rank, from)) return false
     for (const { id, index } of others) {
       const peer = state.known.peers[index] ?? null
-      if (id === from || !isAlive(peer, now, expires) || !peer.candidate) continue
+      if (id === from || !isAlive(peer, now, rivalExpires) || !peer.candidate) continue
       if (!outranks(peer, id, rank, from) || !isVoter(state.vote.config, id)) continue
       if (!isDeaf(peer, now, expires)) return false
     }
@@ -677,13 +691,13 @@ export function localLeader(
     before: LocalLeaderState,
     from: NodeId,
     reply: Reply,
-    isFast: boolean,
+    receipt: Receipt,
     now: Micros,
   ): Change {
-    const heard = hear(before, from, reply.herald, isFast, now)
+    const heard = hear(before, from, reply.herald, receipt, now)
     const seen = refusalSeen(heard.known.seen, reply.promised)
     const state = seen === heard.known.seen ? heard : withKnown(heard, { seen })
-    if (!isFast && !isMajority) return unchanged(state)
+    if (!receipt.fast && !isMajority) return unchanged(state)
     if (reply.candidate !== self) return gathered(state, from, reply, now)
     const supporters = reply.votes.filter(({ support }) => support).map(({ node }) => node)
     if (supporters.length > 0) return withSupport(state, supporters, reply.request, now)
@@ -860,16 +874,18 @@ export function localLeader(
     before: LocalLeaderState,
     from: NodeId,
     { herald, request, yields }: Release,
-    isFast: boolean,
+    receipt: Receipt,
     now: Micros,
   ): Change {
-    const heard = hear(before, from, herald, isFast, now)
+    const heard = hear(before, from, herald, receipt, now)
     const certificate = { owner: from, request }
     const state = voided(heard, certificate, !yields)
     if (!yields || from === self) return unchanged(state)
     const heir = withVote(state, { certificate })
     const isNext = isEligible(heir) && !leads(heir, now) && betterUntil(heir, now, () => true) === null
-    return isNext && heir.campaign === null ? stand(heir, now) : unchanged(heir)
+    // One that began before this process was free itself is lost: it begins anew, with the certificate.
+    const isFree = heir.campaign === null || !heir.campaign.supporters.includes(self)
+    return isNext && isFree ? stand(heir, now) : unchanged(heir)
   }
 
   /** Requests up to this one are void; with `exactly`, this one alone releases its lock. */
@@ -891,6 +907,15 @@ export function localLeader(
       lock: frees ? null : lock,
       released: isNews ? released.with(place, request) : released,
     })
+  }
+
+  /** The owner led and gave it up: it stands no more, even where this news overtook its own message. */
+  function yielded(before: LocalLeaderState, certificate: Certificate): LocalLeaderState {
+    const state = voided(before, certificate)
+    const place = placeOf(certificate.owner)
+    const peer = state.known.peers[place] ?? null
+    if (state === before || peer === null || !peer.candidate) return state
+    return withKnown(state, { peers: state.known.peers.with(place, { ...peer, candidate: false }) })
   }
 
   // ---- The passing of time ----
@@ -1013,18 +1038,18 @@ export function localLeader(
     state: LocalLeaderState,
     from: NodeId,
     body: LocalLeaderMessage,
-    isFast: boolean,
+    receipt: Receipt,
     now: Micros,
   ): Change {
     switch (body.kind) {
       case 'Heartbeat':
-        return unchanged(hear(state, from, body.herald, isFast, now))
+        return unchanged(hear(state, from, body.herald, receipt, now))
       case 'Election':
-        return onElection(state, from, body, isFast, now)
+        return onElection(state, from, body, receipt, now)
       case 'Reply':
-        return onReply(state, from, body, isFast, now)
+        return onReply(state, from, body, receipt, now)
       case 'Release':
-        return onRelease(state, from, body, isFast, now)
+        return onRelease(state, from, body, receipt, now)
       default:
         return unreachable(body)
     }
@@ -1056,7 +1081,7 @@ export function localLeader(
     switch (input.type) {
       case 'message': {
         const receipt = (input.receipt as Receipt | null) ?? ASSUMED_FAST
-        return onMessage(state, input.from, input.body, receipt.fast, now)
+        return onMessage(state, input.from, input.body, receipt, now)
       }
       case 'timer':
         return onTimer(state, input.name, now)

@@ -1,0 +1,142 @@
+/** The configuration that a guarantee card is made for: a file, flags, or both (flags win). */
+import { z } from 'zod'
+import { explain, type NodeId, type PlainObject, sortIds } from '../core/index.ts'
+import { localLeaderDefinition } from '../protocols/local-leader/index.ts'
+import type { LocalLeaderOptions } from '../protocols/local-leader/options.ts'
+import { BadScenario, checkedOptions, firstProblem, type Span } from '../sim/index.ts'
+import { nodeList } from '../sim/schema.ts'
+import { UsageError } from './errors.ts'
+import { readJson } from './sim.ts'
+import { oneOf, options, wholeNumber } from './values.ts'
+
+export type PlanFlags = {
+  readonly config?: string
+  readonly protocol?: string
+  readonly profile?: string
+  readonly mode?: string
+  readonly nodes?: string
+  readonly option: readonly string[]
+  readonly seeds?: string
+  readonly workers?: string
+  readonly json?: true
+}
+
+/** Everything that the card and its simulations depend on; plain, so that threads can be given it. */
+export type Plan = {
+  readonly nodes: readonly NodeId[]
+  readonly options: LocalLeaderOptions
+  /** What is simulated; null: delays as the configuration assumes them. */
+  readonly delayMs: Span | null
+  readonly loss: number
+  readonly seeds: number
+}
+
+const SEEDS = 2000
+const MOST_NODES = 1000
+
+const ms = z.number().min(0).max(3_600_000)
+const configFile = z.strictObject({
+  protocol: z.string().optional(),
+  nodes: nodeList().optional(),
+  voters: z.array(z.union([z.int(), z.string().min(1)])).optional(),
+  observers: z.array(z.union([z.int(), z.string().min(1)])).optional(),
+  witnesses: z.array(z.union([z.int(), z.string().min(1)])).optional(),
+  options: z.record(z.string(), z.json()).optional(),
+  network: z
+    .strictObject({
+      delayMs: z
+        .union([ms, z.tuple([ms, ms]).refine(([least, most]) => least <= most)], {
+          error: 'is neither a number of milliseconds nor [least, most]',
+        })
+        .optional(),
+      loss: z.number().min(0).max(1).optional(),
+    })
+    .optional(),
+  seeds: z.int().min(1).max(1_000_000).optional(),
+})
+
+type ConfigFile = z.infer<typeof configFile>
+
+/** Lists of processes that may stand beside `options` as well as in it. */
+const LISTS = ['voters', 'observers', 'witnesses'] as const
+
+export function planOf(flags: PlanFlags): Plan {
+  if (flags.config === undefined && flags.nodes === undefined) {
+    throw new UsageError('plan needs a configuration: --config FILE, or --nodes N with --profile and --mode')
+  }
+  const file: ConfigFile = flags.config === undefined ? {} : readConfig(flags.config)
+  const protocol = flags.protocol ?? file.protocol ?? localLeaderDefinition.name
+  if (protocol !== localLeaderDefinition.name) {
+    const place = flags.protocol === undefined ? 'protocol' : '--protocol'
+    throw new UsageError(`${place}: ${protocol} has no guarantee card; only local-leader has one`, place)
+  }
+  const nodes = nodesOf(flags, file)
+  return {
+    nodes,
+    options: optionsOf(flags, file, nodes),
+    delayMs: file.network?.delayMs ?? null,
+    loss: file.network?.loss ?? 0,
+    seeds: flags.seeds === undefined ? (file.seeds ?? SEEDS) : wholeNumber('--seeds', flags.seeds, 1),
+  }
+}
+
+function readConfig(file: string): ConfigFile {
+  if (/\.ya?ml$/i.test(file)) {
+    throw new UsageError(`${file}: YAML is not read yet; write the configuration as JSON`, '--config')
+  }
+  const result = configFile.safeParse(readJson(file), { error: explain })
+  if (result.success) return result.data
+  const { field, problem } = firstProblem(result.error, '')
+  throw new UsageError(field === '' ? `${file}: ${problem}` : `${field}: ${problem}`, field)
+}
+
+function nodesOf(flags: PlanFlags, file: ConfigFile): readonly NodeId[] {
+  const count = flags.nodes === undefined ? null : wholeNumber('--nodes', flags.nodes, 1)
+  if (count !== null && count > MOST_NODES) {
+    throw new UsageError(`--nodes ${count}: at most ${MOST_NODES} are simulated`, '--nodes')
+  }
+  const listed = [...(file.voters ?? []), ...(file.witnesses ?? []), ...(file.observers ?? [])]
+  const nodes =
+    count === null ? (file.nodes ?? sortIds(new Set(listed))) : Array.from({ length: count }, (_, i) => i + 1)
+  if (nodes.length === 0) {
+    throw new UsageError(
+      'nodes: is missing: list the processes, as nodes or as voters and observers',
+      'nodes',
+    )
+  }
+  return nodes
+}
+
+function optionsOf(flags: PlanFlags, file: ConfigFile, nodes: readonly NodeId[]): LocalLeaderOptions {
+  const given = file.options ?? {}
+  const twice = LISTS.find((list) => file[list] !== undefined && given[list] !== undefined)
+  if (twice !== undefined)
+    throw new UsageError(`options.${twice}: is given as ${twice} already`, `options.${twice}`)
+  // A witness votes, whether it is listed among the voters or not.
+  const voters =
+    file.voters === undefined
+      ? {}
+      : { voters: [...file.voters, ...(file.witnesses ?? []).filter((id) => !file.voters?.includes(id))] }
+  const chosen = {
+    ...given,
+    ...voters,
+    ...(file.observers === undefined ? {} : { observers: file.observers }),
+    ...(file.witnesses === undefined ? {} : { witnesses: file.witnesses }),
+    ...options(flags.option),
+    ...(flags.profile === undefined
+      ? {}
+      : { profile: oneOf('--profile', flags.profile, ['lan', 'region', 'wan']) }),
+    ...(flags.mode === undefined ? {} : { mode: oneOf('--mode', flags.mode, ['local', 'majority']) }),
+  } as PlainObject
+  try {
+    return checkedOptions(localLeaderDefinition, nodes, chosen) as LocalLeaderOptions
+  } catch (error) {
+    if (!(error instanceof BadScenario)) throw error
+    // What stands beside the options in the file is named as it stands there.
+    const isListed = LISTS.some(
+      (list) => file[list] !== undefined && error.field.startsWith(`options.${list}`),
+    )
+    if (!isListed) throw new UsageError(error.message, error.field)
+    throw new UsageError(error.message.replace(/^options\./, ''), error.field.replace(/^options\./, ''))
+  }
+}

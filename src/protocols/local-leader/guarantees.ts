@@ -1,0 +1,227 @@
+/**
+ * What a configuration guarantees, computed from its constants alone. `conclave plan` prints it beside what simulated
+ * worlds with the very same constants showed.
+ *
+ * Worst cases hold in every timely world: messages take δmin to δ, processes act at most σ late, clocks drift by at
+ * most ρ. Durations are in true time: what a clock shows as x may take x/(1 − ρ).
+ */
+import { type Micros, msOf, type NodeId } from '../../core/index.ts'
+import { kappaOf, type Timing, timingOf } from './constants.ts'
+import { givenBy, type LocalLeaderOptions, votersIn } from './options.ts'
+
+/** What to expect, and what is never exceeded. */
+export type Expected = { readonly typical: Micros; readonly worst: Micros }
+
+export type Traffic = {
+  /** How often the leader renews, and each process beats. */
+  readonly renewalPeriod: Micros
+  readonly heartbeatPeriod: Micros
+  /** Datagrams a second of the whole group. */
+  readonly elections: number
+  readonly replies: number
+  readonly heartbeats: number
+}
+
+export type Guarantees = {
+  readonly timing: Timing
+  readonly rule: 'quorum' | 'equality'
+  readonly voters: number
+  /** Who may lead: voters that are no witnesses. */
+  readonly eligible: number
+  /** How many voters must support a leader in majority mode. */
+  readonly quorum: number
+  /** How many processes may fail, whichever they are, so that still somebody leads. */
+  readonly spare: number
+  /** From the crash of the leader until another stands for election, and until another leads; null: nobody can. */
+  readonly detection: Expected | null
+  readonly failOver: Expected | null
+  /** From the end of the one leadership to the beginning of the next, when a leader steps down. */
+  readonly handOver: Expected | null
+  /** A leader that is cut off from its supporters has stopped by then. */
+  readonly leaseEnd: Micros
+  /** After a crash or a cut among its followers, the leader leads (again) by then; 0: it never stops. */
+  readonly followerLoss: Micros
+  /** κ: a stable partition that may have a leader has one by then, whatever went on before. */
+  readonly longestGap: Micros
+  readonly traffic: Traffic
+}
+
+/** How long messages take, where that is known better than by δmin and δ. */
+export type Delays = { readonly least: Micros; readonly most: Micros }
+
+export function guaranteesOf(
+  chosen: LocalLeaderOptions,
+  nodes: readonly NodeId[],
+  delays?: Delays,
+): Guarantees {
+  const voters = votersIn(chosen, nodes)
+  const timing = timingOf(givenBy(chosen, voters.length))
+  const eligible = voters.filter((id) => !chosen.witnesses.includes(id)).length
+  const isMajority = timing.mode === 'majority'
+  const quorum = Math.floor(voters.length / 2) + 1
+  const losable = isMajority ? voters.length - quorum : voters.length - 1
+  const group: Group = {
+    timing,
+    voters: voters.length,
+    quorum,
+    usual: delays ?? { least: timing.leastDelay, most: timing.delay },
+  }
+  return {
+    timing,
+    rule: chosen.rule,
+    voters: voters.length,
+    eligible,
+    quorum,
+    spare: Math.min(losable, eligible - 1),
+    ...(losable === 0 || eligible < 2 ? NO_SUCCESSOR : afterCrash(group)),
+    handOver: eligible < 2 ? null : handOver(group),
+    leaseEnd: lasting(timing.lease, timing),
+    followerLoss: isMajority && chosen.rule === 'quorum' ? 0 : followerLoss(timing),
+    longestGap: kappaOf(timing),
+    traffic: trafficOf(timing, voters.length, nodes.length),
+  }
+}
+
+const NO_SUCCESSOR = { detection: null, failOver: null }
+
+type Group = {
+  readonly timing: Timing
+  readonly voters: number
+  readonly quorum: number
+  readonly usual: Delays
+}
+
+/** The longest that a duration on somebody's clock may take. */
+function lasting(shown: Micros, { rho }: Timing): Micros {
+  return Math.ceil(shown / (1 - rho))
+}
+
+/** The longest that it takes a candidate to win, once nothing stands in its way. */
+function round(timing: Timing): Micros {
+  // A majority is enough as soon as it is there; in local mode, and on a tree, all the time there is is waited.
+  const isEarly = timing.mode === 'majority' && !timing.isTree
+  return isEarly ? 2 * timing.delay : lasting(timing.collection, timing) + timing.lateness
+}
+
+/** How long after its request a candidate that failed makes the next, at most. */
+function retry(timing: Timing): Micros {
+  const { mode, fast, lateness, collection, electionPeriod } = timing
+  const pause = mode === 'majority' ? Math.ceil(1.25 * (3 * fast + lateness)) : electionPeriod - lateness
+  return lasting(Math.max(pause, collection + lateness), timing) + lateness
+}
+
+/** How much longer than `expires` a successor waits, so that the others have given the leader up too. */
+function courtesy({ mode, fast }: Timing): Micros {
+  return mode === 'majority' ? 0 : fast
+}
+
+/**
+ * The last message of the leader reaches each of the others within δ. So everybody has given it up, and is free of its
+ * lock, at `gone`; whoever stands for election from then on wins. The successor stands when it has given the leader up
+ * itself. That may be earlier, for it may have heard it for the last time earlier; then it may be refused, and the
+ * next try comes in time.
+ */
+function afterCrash(group: Group): Pick<Guarantees, 'detection' | 'failOver'> {
+  const { timing, voters, quorum, usual } = group
+  const { delay, expires, lateness } = timing
+  const gone = delay + lasting(expires, timing)
+  const detected = delay + lasting(expires + courtesy(timing), timing) + lateness
+  const silence = expires + courtesy(timing) - sinceLastWord(timing) + mean(usual)
+  return {
+    detection: { typical: silence, worst: detected },
+    failOver: {
+      typical: silence + usualRound(group, quorum - 1, voters - 2),
+      worst: Math.max(detected, gone + retry(timing)) + round(timing),
+    },
+  }
+}
+
+/**
+ * The news reaches the successor within δ, its request is answered within 2δ. Its request shows the others the
+ * release, should they not have heard of it, and nothing that was sent earlier can change their mind.
+ */
+function handOver(group: Group): Expected {
+  const { timing, voters, quorum, usual } = group
+  return {
+    typical: mean(usual) + usualRound(group, quorum - 1, voters - 1),
+    worst: timing.delay + round(timing),
+  }
+}
+
+/**
+ * Where all that are heard must support a leader, it fails to renew until it has given up whom it lost; then its next
+ * try succeeds.
+ */
+function followerLoss(timing: Timing): Micros {
+  return timing.delay + lasting(timing.expires, timing) + retry(timing) + round(timing)
+}
+
+function mean({ least, most }: Delays): Micros {
+  return (least + most) / 2
+}
+
+/** The mean time since the leader last sent something, at a random moment: renewals and heartbeats interleave. */
+function sinceLastWord(timing: Timing): Micros {
+  const renewal = renewalPeriod(timing)
+  const [shorter, longer] =
+    timing.heartbeat < renewal ? [timing.heartbeat, renewal] : [renewal, timing.heartbeat]
+  return shorter / 2 - shorter ** 2 / (6 * longer)
+}
+
+function usualRound({ timing, usual }: Group, needed: number, asked: number): Micros {
+  if (timing.mode === 'local' || timing.isTree) return timing.collection
+  if (needed <= 0) return 0
+  return kthRoundTrip(needed, Math.max(needed, asked), usual)
+}
+
+/** How finely the distribution of a round trip is summed up. */
+const SLICES = 400
+
+/** The mean of the k-th shortest of n round trips, each the sum of two delays that are anything in a range alike. */
+function kthRoundTrip(k: number, n: number, { least, most }: Delays): Micros {
+  let sum = 0
+  for (let slice = 0; slice < SLICES; slice++) {
+    const x = (2 * (slice + 0.5)) / SLICES
+    const share = x <= 1 ? x ** 2 / 2 : 1 - (2 - x) ** 2 / 2
+    sum += 1 - atLeast(k, n, share)
+  }
+  return 2 * least + (most - least) * 2 * (sum / SLICES)
+}
+
+/** The probability that at least k of n happen, each with this probability. */
+function atLeast(k: number, n: number, probability: number): number {
+  let term = (1 - probability) ** n
+  let below = 0
+  for (let i = 0; i < k; i++) {
+    below += term
+    term *= ((n - i) / (i + 1)) * (probability / (1 - probability))
+  }
+  return 1 - below
+}
+
+/** A leader renews so long before the end of its lease that all tries have room. */
+function renewalPeriod({ lease, tries, tryTime }: Timing): Micros {
+  return lease - tries * tryTime
+}
+
+/** In a large group only so many beat. */
+const HERALDS = 16
+
+/** Every renewal goes to all, voters answer, and every voter beats for all. */
+function trafficOf(timing: Timing, voters: number, nodes: number): Traffic {
+  const period = renewalPeriod(timing)
+  const a = (every: Micros): number => 1_000_000 / every
+  const beating = timing.isTree ? Math.min(voters, HERALDS) : voters
+  return {
+    renewalPeriod: period,
+    heartbeatPeriod: timing.heartbeat,
+    elections: (nodes - 1) * a(period),
+    replies: (voters - 1) * a(period),
+    heartbeats: beating * (nodes - 1) * a(timing.heartbeat),
+  }
+}
+
+/** Milliseconds as they are shown: to a hundredth, rounded up, so that a bound stays one. */
+export function shownMs(micros: Micros): number {
+  return Math.ceil(msOf(micros) * 100) / 100
+}
