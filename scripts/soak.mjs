@@ -35,4 +35,12 @@ for (const run of runs) {
   const { status } = spawnSync(conclave, run.split(' '), { stdio: 'inherit' })
   if (status !== 0) failed += 1
 }
+const graphs = Math.ceil(seeds / 4)
+console.log(`\n$ FIGURE_24_GRAPHS=${graphs} vitest run test/figure-24.test.ts`)
+const { status: figure } = spawnSync('npx', ['vitest', 'run', 'test/figure-24.test.ts'], {
+  cwd: fileURLToPath(new URL('..', import.meta.url)),
+  env: { ...process.env, FIGURE_24_GRAPHS: String(graphs) },
+  stdio: 'inherit',
+})
+if (figure !== 0) failed += 1
 process.exit(failed === 0 ? 0 : 1)

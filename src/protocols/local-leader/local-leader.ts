@@ -434,6 +434,7 @@ export function localLeader(
       config,
       certificate: state.vote.certificate,
       view,
+      wanted: renew ? state.wanted : null,
       tree: order,
     })
     return {
@@ -486,6 +487,7 @@ export function localLeader(
           config: campaign.config,
           certificate: state.vote.certificate,
           view: null,
+          wanted: null,
           tree: null,
         }),
       ),
@@ -528,9 +530,10 @@ export function localLeader(
     const { fast: isFast } = receipt
     const heard = hear(before, from, election.herald, receipt, now)
     const told = isFast ? toldOf(heard, from, election, now) : heard
-    if (!takesPart(told)) return unchanged(told)
+    if (isMajority && contradicts(election.config, told.vote.config)) return unchanged(told)
+    if (told.silentUntil !== null) return unchanged(told)
+    if (!isVoter(told.vote.config, self)) return onElectionOfOthers(told, from, election, receipt, now)
     const state = election.certificate === null ? told : yielded(told, election.certificate)
-    if (isMajority && contradicts(election.config, state.vote.config)) return unchanged(state)
     const supports = (isFast || isMajority) && isSupportable(state, from, election, now)
     if (!supports) return isFast ? answered(state, from, election, false, NOTHING, now) : unchanged(state)
     const until = now + lockTime
@@ -550,6 +553,26 @@ export function localLeader(
     const isNews = promised !== state.vote.promised || config !== state.vote.config
     const stored: readonly Deed[] = isNews ? [persist(stableOf(next))] : NOTHING
     return answered(next, from, election, true, stored, now)
+  }
+
+  /** A process without a vote learns who the voters are. If it is among them now it votes; if it is to be, it shows itself. */
+  function onElectionOfOthers(
+    state: LocalLeaderState,
+    from: NodeId,
+    election: Election,
+    receipt: Receipt,
+    now: Micros,
+  ): Change {
+    const { config, renew, wanted } = election
+    if (isMajority && renew && isNewer(config, state.vote.config)) {
+      const next = withVote(state, { config })
+      const stored = persist(stableOf(next))
+      if (!isVoter(config, self)) return { state: next, effects: [stored] }
+      const voted = onElection(next, from, election, receipt, now)
+      return { state: voted.state, effects: [stored, ...voted.effects] }
+    }
+    const isWanted = receipt.fast && wanted?.includes(self) === true
+    return isWanted ? answered(state, from, election, false, NOTHING, now) : unchanged(state)
   }
 
   function isSupportable(state: LocalLeaderState, from: NodeId, election: Election, now: Micros): boolean {
