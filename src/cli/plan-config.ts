@@ -99,7 +99,10 @@ function nodesOf(flags: PlanFlags, file: ConfigFile): readonly NodeId[] {
   const nodes =
     count === null ? (file.nodes ?? sortIds(new Set(listed))) : Array.from({ length: count }, (_, i) => i + 1)
   if (nodes.length === 0) {
-    throw new UsageError('nodes: is missing: list the processes, as nodes or as voters and observers', 'nodes')
+    throw new UsageError(
+      'nodes: is missing: list the processes, as nodes or as voters and observers',
+      'nodes',
+    )
   }
   return nodes
 }
@@ -107,7 +110,8 @@ function nodesOf(flags: PlanFlags, file: ConfigFile): readonly NodeId[] {
 function optionsOf(flags: PlanFlags, file: ConfigFile, nodes: readonly NodeId[]): LocalLeaderOptions {
   const given = file.options ?? {}
   const twice = LISTS.find((list) => file[list] !== undefined && given[list] !== undefined)
-  if (twice !== undefined) throw new UsageError(`options.${twice}: is given as ${twice} already`, `options.${twice}`)
+  if (twice !== undefined)
+    throw new UsageError(`options.${twice}: is given as ${twice} already`, `options.${twice}`)
   // A witness votes, whether it is listed among the voters or not.
   const voters =
     file.voters === undefined
@@ -119,7 +123,9 @@ function optionsOf(flags: PlanFlags, file: ConfigFile, nodes: readonly NodeId[])
     ...(file.observers === undefined ? {} : { observers: file.observers }),
     ...(file.witnesses === undefined ? {} : { witnesses: file.witnesses }),
     ...options(flags.option),
-    ...(flags.profile === undefined ? {} : { profile: oneOf('--profile', flags.profile, ['lan', 'region', 'wan']) }),
+    ...(flags.profile === undefined
+      ? {}
+      : { profile: oneOf('--profile', flags.profile, ['lan', 'region', 'wan']) }),
     ...(flags.mode === undefined ? {} : { mode: oneOf('--mode', flags.mode, ['local', 'majority']) }),
   } as PlainObject
   try {
@@ -127,7 +133,9 @@ function optionsOf(flags: PlanFlags, file: ConfigFile, nodes: readonly NodeId[])
   } catch (error) {
     if (!(error instanceof BadScenario)) throw error
     // What stands beside the options in the file is named as it stands there.
-    const isListed = LISTS.some((list) => file[list] !== undefined && error.field.startsWith(`options.${list}`))
+    const isListed = LISTS.some(
+      (list) => file[list] !== undefined && error.field.startsWith(`options.${list}`),
+    )
     if (!isListed) throw new UsageError(error.message, error.field)
     throw new UsageError(error.message.replace(/^options\./, ''), error.field.replace(/^options\./, ''))
   }

@@ -67,7 +67,12 @@ export function trialsOf(plan: Plan, guarantees: Guarantees): readonly PlanTrial
       name: 'crash-late',
       blow: (leader, random) => ({
         events: [
-          { crash: leader, ...(random.integer(0, 1) === 0 ? {} : { afterEffects: random.integer(0, group.nodes.length - 1) }) },
+          {
+            crash: leader,
+            ...(random.integer(0, 1) === 0
+              ? {}
+              : { afterEffects: random.integer(0, group.nodes.length - 1) }),
+          },
         ],
         among: group.without(leader),
       }),
@@ -193,7 +198,8 @@ function sizes(size: number, of: number): string {
 function smallSides(count: number): readonly number[] {
   const half = Math.floor(count / 2)
   const minority = Math.floor((count - 1) / 2)
-  const all = count <= SMALL_GROUP ? Array.from({ length: half }, (_, index) => index + 1) : [1, minority, half]
+  const all =
+    count <= SMALL_GROUP ? Array.from({ length: half }, (_, index) => index + 1) : [1, minority, half]
   return [...new Set(all.filter((size) => size > 0))]
 }
 
@@ -215,7 +221,11 @@ function groupOf({ nodes, options }: Plan): Group {
 }
 
 /** Worlds as timely as the configuration assumes, and no timelier where the worst is looked for. */
-export function settingsOf(plan: Plan, { timing, longestGap, traffic }: Guarantees, isLate: boolean): TrialSettings {
+export function settingsOf(
+  plan: Plan,
+  { timing, longestGap, traffic }: Guarantees,
+  isLate: boolean,
+): TrialSettings {
   const { delay, leastDelay, lateness, expires, roundTrip, heartbeat, rho } = timing
   const sigmaMs = msOf(lateness)
   const assumed: Span = [msOf(leastDelay), msOf(delay)]
@@ -247,10 +257,14 @@ export function brokenAssumptions(plan: Plan, { timing }: Guarantees): readonly 
   const [least, most] = plan.delayMs === null ? [null, null] : bounds(plan.delayMs)
   const broken: string[] = []
   if (most !== null && most > timing.delay) {
-    broken.push(`messages take up to ${msOf(most)} ms, and the configuration assumes at most ${msOf(timing.delay)} (δ)`)
+    broken.push(
+      `messages take up to ${msOf(most)} ms, and the configuration assumes at most ${msOf(timing.delay)} (δ)`,
+    )
   }
   if (least !== null && least < timing.leastDelay) {
-    broken.push(`messages take as little as ${msOf(least)} ms, and the configuration assumes at least ${msOf(timing.leastDelay)} (δmin)`)
+    broken.push(
+      `messages take as little as ${msOf(least)} ms, and the configuration assumes at least ${msOf(timing.leastDelay)} (δmin)`,
+    )
   }
   if (plan.loss > 0) broken.push(`${plan.loss * 100} % of the messages are lost: those are not timely`)
   return broken

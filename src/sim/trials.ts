@@ -147,12 +147,7 @@ function isDelayedCrash(event: Blow['events'][number]): boolean {
   return 'afterEffects' in event
 }
 
-function scenarioOf(
-  definition: Definition,
-  settings: TrialSettings,
-  random: Random,
-  seed: number,
-): Scenario {
+function scenarioOf(definition: Definition, settings: TrialSettings, random: Random, seed: number): Scenario {
   return {
     protocol: definition.name,
     nodes: settings.nodes,

@@ -198,7 +198,10 @@ export function failAware({ self, nodes }: Identity, settings: FailAwareSettings
     return {
       state: next,
       effects: answers ? [datagram({ ...next, count: state.count }, from, null, now)] : NOTHING,
-      inputs: body === null ? NOTHING : [{ type: 'message', from, body, receipt: { fast: isFast, bound, overtaken } }],
+      inputs:
+        body === null
+          ? NOTHING
+          : [{ type: 'message', from, body, receipt: { fast: isFast, bound, overtaken } }],
     }
   }
 
@@ -248,7 +251,12 @@ export function failAware({ self, nodes }: Identity, settings: FailAwareSettings
       effects: NOTHING,
       inputs: state.own.map(({ body, sent }): Input => {
         const bound = atMost(now - sent, rho)
-        return { type: 'message', from: self, body, receipt: { fast: bound <= fast, bound, overtaken: false } }
+        return {
+          type: 'message',
+          from: self,
+          body,
+          receipt: { fast: bound <= fast, bound, overtaken: false },
+        }
       }),
     }
   }
