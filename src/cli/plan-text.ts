@@ -172,7 +172,9 @@ function tolerance({
               ]
             : []),
         ]
-      : [`${spare} of ${plural(voters.length, 'voter')} may fail: whoever is left has a leader.`]
+      : [
+          `${spare} of ${plural(voters.length, 'voter')} may fail, whichever they are: those that are left have a leader.`,
+        ]
   if (witnesses.length > 0) {
     lines.push(`Witnesses vote but never lead: ${eligible} of ${voters.length} can lead.`)
   }

@@ -1,17 +1,17 @@
 /** `conclave plan`: what a configuration guarantees, computed and then checked by simulating that very configuration. */
 import { availableParallelism } from 'node:os'
 import { Command } from 'commander'
-import { guaranteesOf } from '../protocols/local-leader/guarantees.ts'
+import { type Guarantees, guaranteesOf } from '../protocols/local-leader/guarantees.ts'
 import { localLeaderDefinition } from '../protocols/local-leader/index.ts'
 import { steadyState } from '../sim/index.ts'
 import { delayOf } from '../sim/network.ts'
 import { EXIT } from './errors.ts'
 import { print, printJson } from './output.ts'
 import { cardOf } from './plan-card.ts'
-import { type PlanFlags, planOf } from './plan-config.ts'
+import { type Plan, type PlanFlags, planOf } from './plan-config.ts'
 import { measure } from './plan-measure.ts'
 import { cardText } from './plan-text.ts'
-import { steadySettings, trialsOf } from './plan-trials.ts'
+import { brokenAssumptions, steadySettings, trialsOf } from './plan-trials.ts'
 import { collect } from './sim.ts'
 import { wholeNumber } from './values.ts'
 
@@ -50,12 +50,18 @@ Exit code 0 when all measurements keep to what was computed, 6 when one exceeds 
     })
 }
 
+/** Computed for what is assumed; what is typical, for the delays that there are, as long as they are within that. */
+function guaranteesFor(plan: Plan): Guarantees {
+  const assumed = guaranteesOf(plan.options, plan.nodes)
+  if (plan.delayMs === null || brokenAssumptions(plan, assumed).length > 0) return assumed
+  return guaranteesOf(plan.options, plan.nodes, delayOf(plan.delayMs))
+}
+
 async function run(flags: PlanFlags): Promise<number> {
   const plan = planOf(flags)
   const threads =
     flags.workers === undefined ? availableParallelism() : wholeNumber('--workers', flags.workers, 1)
-  const delays = plan.delayMs === null ? undefined : delayOf(plan.delayMs)
-  const guarantees = guaranteesOf(plan.options, plan.nodes, delays)
+  const guarantees = guaranteesFor(plan)
   const trials = trialsOf(plan, guarantees)
   const tallies = await measure(plan, trials, threads)
   const steady = steadyState(localLeaderDefinition, steadySettings(plan, guarantees), 1)
