@@ -8,6 +8,7 @@ import { EXIT, UsageError } from './errors.ts'
 import { exploreCommand } from './explore.ts'
 import { protocolsCommand, specsCommand } from './lists.ts'
 import { narrate, printJson } from './output.ts'
+import { planCommand } from './plan.ts'
 import { qosCommand } from './qos.ts'
 import { replayCommand } from './replay.ts'
 import { simCommand } from './sim.ts'
@@ -30,6 +31,7 @@ Examples:
   conclave explore --protocol bully --nodes 3 --option repaired=false`,
     )
   const commands = [
+    planCommand(),
     simCommand(),
     exploreCommand(),
     replayCommand(),

@@ -45,9 +45,17 @@ const configFile = z.strictObject({
   network: z
     .strictObject({
       delayMs: z
-        .union([ms, z.tuple([ms, ms]).refine(([least, most]) => least <= most)], {
-          error: 'is neither a number of milliseconds nor [least, most]',
-        })
+        .union(
+          [
+            ms,
+            z
+              .tuple([ms, ms])
+              .refine(([least, most]) => least <= most, { error: 'runs backwards: write [least, most]' }),
+          ],
+          {
+            error: 'is neither a number of milliseconds nor [least, most]',
+          },
+        )
         .optional(),
       loss: z.number().min(0).max(1).optional(),
     })
@@ -128,6 +136,13 @@ function optionsOf(flags: PlanFlags, file: ConfigFile, nodes: readonly NodeId[])
       : { profile: oneOf('--profile', flags.profile, ['lan', 'region', 'wan']) }),
     ...(flags.mode === undefined ? {} : { mode: oneOf('--mode', flags.mode, ['local', 'majority']) }),
   } as PlainObject
+  const unreal = (['link', 'requests'] as const).find((name) => (chosen[name] ?? null) !== null)
+  if (unreal !== undefined) {
+    throw new UsageError(
+      `options.${unreal}: is for searches without time, which have no guarantee card`,
+      `options.${unreal}`,
+    )
+  }
   try {
     return checkedOptions(localLeaderDefinition, nodes, chosen) as LocalLeaderOptions
   } catch (error) {

@@ -2,7 +2,7 @@
  * What is tried with a configuration: each trial simulates that very configuration many times, with one thing that
  * befalls it at a random moment, and says what the computed guarantees promise for it.
  */
-import { type Micros, microsOf, msOf, type NodeId } from '../core/index.ts'
+import { type Micros, microsOf, msOf, type NodeId, sortIds } from '../core/index.ts'
 import type { Guarantees } from '../protocols/local-leader/guarantees.ts'
 import { localLeaderDefinition } from '../protocols/local-leader/index.ts'
 import { votersIn } from '../protocols/local-leader/options.ts'
@@ -110,6 +110,7 @@ export function trialsOf(plan: Plan, guarantees: Guarantees): readonly PlanTrial
     for (const side of small === large ? (['small'] as const) : (['small', 'large'] as const)) {
       const leads = side === 'small' ? small : large
       const canLead = (size: number): boolean => !isMajority || size >= quorum
+      const canSucceed = canLead(count - leads) && guarantees.eligible > 1
       const name = `${leads}|${count - leads}`
       const blowTo =
         (watched: 'with' | 'without' | 'nobody'): PlanTrial['blow'] =>
@@ -129,7 +130,7 @@ export function trialsOf(plan: Plan, guarantees: Guarantees): readonly PlanTrial
           restoredWithin: followerLoss,
         })
       }
-      if (canLead(count - leads)) {
+      if (canSucceed) {
         add({
           name: `without ${name}`,
           what: `the side without the leader: ${sizes(count - leads, count)}`,
@@ -138,10 +139,10 @@ export function trialsOf(plan: Plan, guarantees: Guarantees): readonly PlanTrial
           stoppedWithin: canLead(leads) ? null : leaseEnd,
         })
       }
-      if (!canLead(leads) && !canLead(count - leads)) {
+      if (!canLead(leads) && !canSucceed) {
         add({
           name: `neither ${name}`,
-          what: `two halves: ${sizes(leads, count)} each`,
+          what: `the leader with ${leads - 1} of the others, apart from ${count - leads}`,
           blow: blowTo('nobody'),
           restoredWithin: 'never',
           stoppedWithin: leaseEnd,
@@ -206,18 +207,18 @@ function smallSides(count: number): readonly number[] {
 type Group = {
   readonly nodes: readonly NodeId[]
   readonly voters: readonly NodeId[]
+  /** All voters but this one, in the order in which they would lead. */
   without(node: NodeId): readonly NodeId[]
   heirOf(leader: NodeId): NodeId
 }
 
 function groupOf({ nodes, options }: Plan): Group {
   const voters = votersIn(options, nodes)
-  const without = (node: NodeId): readonly NodeId[] => voters.filter((id) => id !== node)
-  const heirOf = (leader: NodeId): NodeId => {
-    const rest = without(leader)
-    return (rest.find((id) => !options.witnesses.includes(id)) ?? rest[0]) as NodeId
-  }
-  return { nodes, voters, without, heirOf }
+  const rank = (id: NodeId): number =>
+    options.witnesses.includes(id) ? Number.NEGATIVE_INFINITY : (options.priorities[String(id)] ?? 0)
+  const ranked = sortIds(voters).toSorted((a, b) => rank(b) - rank(a) || 0)
+  const without = (node: NodeId): readonly NodeId[] => ranked.filter((id) => id !== node)
+  return { nodes, voters, without, heirOf: (leader) => without(leader)[0] as NodeId }
 }
 
 /** Worlds as timely as the configuration assumes, and no timelier where the worst is looked for. */

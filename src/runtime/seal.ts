@@ -6,7 +6,14 @@
  * Keys may be several: the first seals, all open. So a new key is first added behind, then put first, then left alone:
  * no datagram is refused on the way.
  */
-import { createCipheriv, createDecipheriv, createHash, createHmac, randomBytes, timingSafeEqual } from 'node:crypto'
+import {
+  createCipheriv,
+  createDecipheriv,
+  createHash,
+  createHmac,
+  randomBytes,
+  timingSafeEqual,
+} from 'node:crypto'
 
 export type Sealer = {
   seal(datagram: Uint8Array): Buffer
@@ -52,7 +59,9 @@ export function sealer(keys: readonly Uint8Array[], secrecy: boolean): Sealer {
 /** Keys for each purpose, and a name that gives nothing away. */
 function derive(key: Uint8Array): Key {
   if (key.length < LEAST_KEY) {
-    throw new BadKey(`the cluster's key has ${key.length} bytes, at least ${LEAST_KEY} are needed: make one with "head -c 32 /dev/urandom"`)
+    throw new BadKey(
+      `the cluster's key has ${key.length} bytes, at least ${LEAST_KEY} are needed: make one with "head -c 32 /dev/urandom"`,
+    )
   }
   const part = (purpose: string): Buffer => createHmac('sha256', key).update(`conclave ${purpose}`).digest()
   return {

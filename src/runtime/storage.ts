@@ -119,7 +119,8 @@ function read(file: string): Plain {
   if (version !== VERSION) throw new DamagedStorage(file, `its version is ${String(version)}, not ${VERSION}`)
   const fault = whyNotPlain(data)
   if (fault !== null) throw new DamagedStorage(file, fault)
-  if (digest(canonical(data as Plain)) !== sha256) throw new DamagedStorage(file, 'its checksum does not match')
+  if (digest(canonical(data as Plain)) !== sha256)
+    throw new DamagedStorage(file, 'its checksum does not match')
   return data as Plain
 }
 

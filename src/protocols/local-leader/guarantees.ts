@@ -63,7 +63,7 @@ export function guaranteesOf(
   const group: Group = {
     timing,
     voters: voters.length,
-    quorum,
+    answers: chosen.rule === 'quorum' ? quorum - 1 : voters.length,
     usual: delays ?? { least: timing.leastDelay, most: timing.delay },
   }
   return {
@@ -87,7 +87,8 @@ const NO_SUCCESSOR = { detection: null, failOver: null }
 type Group = {
   readonly timing: Timing
   readonly voters: number
-  readonly quorum: number
+  /** How many answers make a leader; more than there are: all. */
+  readonly answers: number
   readonly usual: Delays
 }
 
@@ -122,7 +123,7 @@ function courtesy({ mode, fast }: Timing): Micros {
  * next try comes in time.
  */
 function afterCrash(group: Group): Pick<Guarantees, 'detection' | 'failOver'> {
-  const { timing, voters, quorum, usual } = group
+  const { timing, voters, usual } = group
   const { delay, expires, lateness } = timing
   const gone = delay + lasting(expires, timing)
   const detected = delay + lasting(expires + courtesy(timing), timing) + lateness
@@ -130,7 +131,7 @@ function afterCrash(group: Group): Pick<Guarantees, 'detection' | 'failOver'> {
   return {
     detection: { typical: silence, worst: detected },
     failOver: {
-      typical: silence + usualRound(group, quorum - 1, voters - 2),
+      typical: silence + usualRound(group, voters - 2),
       worst: Math.max(detected, gone + retry(timing)) + round(timing),
     },
   }
@@ -141,9 +142,9 @@ function afterCrash(group: Group): Pick<Guarantees, 'detection' | 'failOver'> {
  * release, should they not have heard of it, and nothing that was sent earlier can change their mind.
  */
 function handOver(group: Group): Expected {
-  const { timing, voters, quorum, usual } = group
+  const { timing, voters, usual } = group
   return {
-    typical: mean(usual) + usualRound(group, quorum - 1, voters - 1),
+    typical: mean(usual) + usualRound(group, voters - 1),
     worst: timing.delay + round(timing),
   }
 }
@@ -168,10 +169,10 @@ function sinceLastWord(timing: Timing): Micros {
   return shorter / 2 - shorter ** 2 / (6 * longer)
 }
 
-function usualRound({ timing, usual }: Group, needed: number, asked: number): Micros {
+function usualRound({ timing, answers, usual }: Group, asked: number): Micros {
   if (timing.mode === 'local' || timing.isTree) return timing.collection
-  if (needed <= 0) return 0
-  return kthRoundTrip(needed, Math.max(needed, asked), usual)
+  const needed = Math.min(answers, asked)
+  return needed === 0 ? 0 : kthRoundTrip(needed, asked, usual)
 }
 
 /** How finely the distribution of a round trip is summed up. */

@@ -1,0 +1,72 @@
+/** `conclave plan`: what a configuration guarantees, computed and then checked by simulating that very configuration. */
+import { availableParallelism } from 'node:os'
+import { Command } from 'commander'
+import { type Guarantees, guaranteesOf } from '../protocols/local-leader/guarantees.ts'
+import { localLeaderDefinition } from '../protocols/local-leader/index.ts'
+import { steadyState } from '../sim/index.ts'
+import { delayOf } from '../sim/network.ts'
+import { EXIT } from './errors.ts'
+import { print, printJson } from './output.ts'
+import { cardOf } from './plan-card.ts'
+import { type Plan, type PlanFlags, planOf } from './plan-config.ts'
+import { measure } from './plan-measure.ts'
+import { cardText } from './plan-text.ts'
+import { brokenAssumptions, steadySettings, trialsOf } from './plan-trials.ts'
+import { collect } from './sim.ts'
+import { wholeNumber } from './values.ts'
+
+export function planCommand(): Command {
+  return new Command('plan')
+    .description('the guarantee card of a configuration: computed, then checked by simulating it')
+    .option('--config <file>', 'configuration file (JSON)')
+    .option('--json', 'print one JSON object')
+    .option('--protocol <name>', 'which protocol (only local-leader has a card)')
+    .option('--profile <name>', 'where the constants come from: lan, region or wan')
+    .option('--mode <name>', 'local: a leader in each partition; majority: one in all')
+    .option('--nodes <n>', 'how many processes, instead of a list in the file')
+    .option('--option <name=value>', 'an option of the protocol (repeat for more)', collect, [])
+    .option('--seeds <n>', 'how many runs of each of the main trials (default: 2000)')
+    .option('--workers <n>', 'how many threads (default: one a core)')
+    .addHelpText(
+      'after',
+      `
+Examples:
+  conclave plan --nodes 5
+  conclave plan --nodes 3 --profile wan --mode local --seeds 500
+  conclave plan --nodes 5 --option sigmaMs=50 --option renewalTries=3
+  conclave plan --config group.json --json
+
+A configuration file, all of it optional but the processes:
+  { "voters": ["a", "b"], "witnesses": ["c"], "observers": ["d"],
+    "options": { "mode": "majority", "profile": "region" },
+    "network": { "delayMs": [1, 12], "loss": 0 }, "seeds": 2000 }
+Flags win over the file. Without "network", delays are anything from δmin to δ.
+
+Exit code 0 when all measurements keep to what was computed, 6 when one exceeds it or a specification is violated,
+2 for bad input.`,
+    )
+    .action(async (flags: PlanFlags) => {
+      process.exitCode = await run(flags)
+    })
+}
+
+/** Computed for what is assumed; what is typical, for the delays that there are, as long as they are within that. */
+function guaranteesFor(plan: Plan): Guarantees {
+  const assumed = guaranteesOf(plan.options, plan.nodes)
+  if (plan.delayMs === null || brokenAssumptions(plan, assumed).length > 0) return assumed
+  return guaranteesOf(plan.options, plan.nodes, delayOf(plan.delayMs))
+}
+
+async function run(flags: PlanFlags): Promise<number> {
+  const plan = planOf(flags)
+  const threads =
+    flags.workers === undefined ? availableParallelism() : wholeNumber('--workers', flags.workers, 1)
+  const guarantees = guaranteesFor(plan)
+  const trials = trialsOf(plan, guarantees)
+  const tallies = await measure(plan, trials, threads)
+  const steady = steadyState(localLeaderDefinition, steadySettings(plan, guarantees), 1)
+  const card = cardOf(plan, guarantees, trials, tallies, steady)
+  if (flags.json === true) printJson(card)
+  else print(cardText(card))
+  return card.exceeded.length > 0 ? EXIT.violated : EXIT.ok
+}
