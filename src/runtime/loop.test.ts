@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest'
+import { until } from '../../test/support/wait.ts'
 import {
   type Effect,
   type Input,
@@ -52,16 +53,10 @@ function running(bootTime: (() => number) | null = null, save: ((data: Plain) =>
     failed: (error) => failures.push(error.message),
   })
   loop.start()
-  const tell = (...effects: readonly Effect[]): void =>
-    loop.command({ do: 'act', effects: effects as unknown as Plain })
+  const tell = (...effects: readonly Effect[]): void => loop.command({ do: 'act', effects })
   const got = (): readonly Input[] =>
     outputs.filter(({ type }) => type === 'got').map((event) => event['input'] as unknown as Input)
   return { loop, tell, got, sends, outputs, troubles, failures, now: () => clock.now() }
-}
-
-/** Lets Node's own events happen until something is so; the test's time limit is the bound. */
-async function until(isSo: () => boolean): Promise<void> {
-  while (!isSo()) await new Promise((resolve) => setTimeout(resolve, 1))
 }
 
 describe('timers', () => {

@@ -1,5 +1,6 @@
 import { createSocket } from 'node:dgram'
 import { afterEach, describe, expect, it } from 'vitest'
+import { until } from '../../test/support/wait.ts'
 import type { NodeId, Output } from '../core/index.ts'
 import { protocolNamed } from '../protocols/index.ts'
 import { checkedOptions } from '../sim/index.ts'
@@ -33,40 +34,37 @@ async function gather(ids: readonly NodeId[], options: object = {}): Promise<Mem
   const definition = protocolNamed('local-leader')
   if (definition === null) throw new Error('local-leader is missing')
   const settings = checkedOptions(definition, ids, { mode: 'majority', ...options })
-  for (const id of ids) {
-    const outputs: Output[] = []
-    const drops: DropReason[] = []
-    const peers = ids
-      .filter((other) => other !== id)
-      .map((other) => ({ id: other, address: { host: HERE, port: 1 } }))
-    const udp = await Udp.open(
-      { group: 'test', self: id, listen: { host: HERE, port: 0 }, peers, sealer: sealer([KEY], false) },
-      { message: (from, body) => loop.message(from, body), dropped: (reason) => drops.push(reason) },
-    )
-    const loop = new Loop(
-      definition.create({ self: id, nodes: ids }, settings),
-      openHostClock(),
-      memoryStorage(),
-      {
-        send: (to, body) => udp.send(to, body),
-        output: (event) => outputs.push(event),
-        trouble: (error) => expect.unreachable(error.message),
-        failed: (error) => expect.unreachable(error.message),
-      },
-    )
-    members.push({ id, udp, loop, outputs, drops })
-  }
+  members = await Promise.all(
+    ids.map(async (id): Promise<Member> => {
+      const outputs: Output[] = []
+      const drops: DropReason[] = []
+      const peers = ids
+        .filter((other) => other !== id)
+        .map((other) => ({ id: other, address: { host: HERE, port: 1 } }))
+      const udp = await Udp.open(
+        { group: 'test', self: id, listen: { host: HERE, port: 0 }, peers, sealer: sealer([KEY], false) },
+        { message: (from, body) => loop.message(from, body), dropped: (reason) => drops.push(reason) },
+      )
+      const loop = new Loop(
+        definition.create({ self: id, nodes: ids }, settings),
+        openHostClock(),
+        memoryStorage(),
+        {
+          send: (to, body) => udp.send(to, body),
+          output: (event) => outputs.push(event),
+          trouble: (error) => expect.unreachable(error.message),
+          failed: (error) => expect.unreachable(error.message),
+        },
+      )
+      return { id, udp, loop, outputs, drops }
+    }),
+  )
   for (const { udp, id } of members) {
     for (const other of members)
       if (other.id !== id) udp.reach(other.id, { host: HERE, port: other.udp.port })
   }
   for (const { loop } of members) loop.start()
   return members
-}
-
-/** Lets Node's own events happen until something is so; the test's time limit is the bound. */
-async function until(isSo: () => boolean): Promise<void> {
-  while (!isSo()) await new Promise((resolve) => setTimeout(resolve, 2))
 }
 
 const leaders = (): readonly NodeId[] =>
