@@ -1,4 +1,4 @@
-// npm run bench [-- sim|explore]: prints what this machine reaches, and what part of bully's rate each protocol does.
+// npm run bench [-- sim|explore|elections]: prints what this machine reaches, and what part of bully's rate each protocol does.
 //
 // A figure is the best of three runs, each in a process of its own: what one makes of the compiler's optimisations does
 // not weigh on the other. What is compared is run in turns, so that a moment in which the machine is busy falls on all
@@ -6,6 +6,7 @@
 import { spawnSync } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
 import { printBaseline } from './baseline.mjs'
+import { printElections } from './elections.mjs'
 import { exploreGroups, measureExplore } from './explore.mjs'
 import { measureSim, simGroups } from './sim.mjs'
 
@@ -44,5 +45,6 @@ else {
   for (const group of [...simGroups, ...exploreGroups]) {
     if (room === undefined || room === group[0][0]) printGroup(group)
   }
+  if (room === undefined || room === 'elections') printElections()
   printBaseline()
 }

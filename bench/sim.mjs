@@ -46,6 +46,18 @@ const WORKLOADS = {
     initial: false,
     perMs: (n) => (4 * n) / 10,
   },
+  'local-leader, majority': {
+    protocol: 'local-leader',
+    options: { mode: 'majority' },
+    initial: false,
+    perMs: (n) => (n < 100 ? (n * n) / 25 : n / 2),
+  },
+  'local-leader, local': {
+    protocol: 'local-leader',
+    options: { mode: 'local' },
+    initial: false,
+    perMs: (n) => (n < 100 ? (n * n) / 60 : n / 4),
+  },
 }
 
 function measure({ protocol, options, initial, perMs }, n, steps) {

@@ -18,6 +18,13 @@ const runs = [
   `sim --protocol ring --nodes 2..7 --seeds 1..${seeds} --option faultTolerant=true`,
   `sim --protocol bully-gm --nodes 2..7 --seeds 1..${seeds}`,
   `sim --protocol invitation --nodes 2..8 --seeds 1..${seeds}`,
+  ...['local', 'majority'].map(
+    (mode) => `sim --protocol local-leader --nodes 3..7 --seeds 1..${seeds} --option mode=${mode}`,
+  ),
+  `sim --protocol local-leader --nodes 3 --seeds 1..${seeds} --faults crash,cut,partition,graph --option mode=majority`,
+  `sim --protocol local-leader --nodes 3..7 --seeds 1..${seeds} --option mode=majority --option rule=equality`,
+  'explore --protocol local-leader --nodes 3 --order fifo',
+  'explore --protocol local-leader --nodes 3 --ticks 2',
   'explore --protocol bully --nodes 3 --crashes 2 --recoveries 2',
   'explore --protocol bully --nodes 4 --crashes 1 --recoveries 1',
   'explore --protocol bully-gm --nodes 4',
@@ -28,4 +35,12 @@ for (const run of runs) {
   const { status } = spawnSync(conclave, run.split(' '), { stdio: 'inherit' })
   if (status !== 0) failed += 1
 }
+const graphs = Math.ceil(seeds / 4)
+console.log(`\n$ FIGURE_24_GRAPHS=${graphs} vitest run test/figure-24.test.ts`)
+const { status: figure } = spawnSync('npx', ['vitest', 'run', 'test/figure-24.test.ts'], {
+  cwd: fileURLToPath(new URL('..', import.meta.url)),
+  env: { ...process.env, FIGURE_24_GRAPHS: String(graphs) },
+  stdio: 'inherit',
+})
+if (figure !== 0) failed += 1
 process.exit(failed === 0 ? 0 : 1)

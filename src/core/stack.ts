@@ -39,78 +39,89 @@ type Stacked = { readonly layer: Plain; readonly upper: Plain; readonly kept: Ke
 
 const NOTHING_KEPT: Kept = { layer: null, upper: null }
 
-export function stack(layer: Layer, upper: Protocol): Protocol {
-  const prefix = `${layer.name}/`
+/**
+ * Runs what the layer answered to its end: its effects, then what it hands up, then what comes down again. The parts
+ * of the state are carried apart and put together once: this is done at every step of every world.
+ */
+class Run {
+  readonly effects: Effect<Message, Kept>[] = []
+  readonly #layer: Layer
+  layer: Plain
+  upper: Plain
+  kept: Kept
 
-  /** Runs what the layer answered to its end: its effects, then what it hands up, then what comes down again. */
-  function carry(state: Stacked, from: LayerStep<Plain>, now: Micros): Step<Stacked, Message, Kept> {
-    if (from.inputs.length === 0 && !hasPersist(from.effects)) {
-      const next =
-        from.state === state.layer ? state : { layer: from.state, upper: state.upper, kept: state.kept }
-      return { state: next, effects: from.effects as readonly Effect<Message, Kept>[] }
-    }
-    const effects: Effect<Message, Kept>[] = []
-    let at = ofLayer(state, from, effects)
-    for (const input of from.inputs) {
-      const next = upper.step(at.upper, input, now)
-      if (next.state !== at.upper) at = { layer: at.layer, upper: next.state, kept: at.kept }
-      at = ofUpper(at, next.effects, now, effects)
-    }
-    return { state: at, effects }
+  constructor(layer: Layer, layerState: Plain, upperState: Plain, kept: Kept) {
+    this.#layer = layer
+    this.layer = layerState
+    this.upper = upperState
+    this.kept = kept
   }
 
-  function ofLayer(state: Stacked, from: LayerStep<Plain>, into: Effect<Message, Kept>[]): Stacked {
-    let at = from.state === state.layer ? state : { layer: from.state, upper: state.upper, kept: state.kept }
-    for (const effect of from.effects) {
-      if (effect.type === 'persist') {
-        at = { layer: at.layer, upper: at.upper, kept: { layer: effect.stable, upper: at.kept.upper } }
-        into.push({ type: 'persist', stable: at.kept })
-      } else into.push(effect)
+  ofLayer(step: LayerStep<Plain>): void {
+    this.layer = step.state
+    for (const effect of step.effects) {
+      if (effect.type === 'persist') this.#keep({ layer: effect.stable, upper: this.kept.upper })
+      else this.effects.push(effect)
     }
-    return at
   }
 
-  function ofUpper(
-    state: Stacked,
-    asked: readonly Effect[],
-    now: Micros,
-    into: Effect<Message, Kept>[],
-  ): Stacked {
-    let at = state
-    for (const effect of asked) {
+  ofUpper(step: Step<Plain>, now: Micros): void {
+    this.upper = step.state
+    for (const effect of step.effects) {
       switch (effect.type) {
         case 'persist':
-          at = { layer: at.layer, upper: at.upper, kept: { layer: at.kept.layer, upper: effect.stable } }
-          into.push({ type: 'persist', stable: at.kept })
+          this.#keep({ layer: this.kept.layer, upper: effect.stable })
           break
         case 'send': {
-          const sent = layer.above(at.layer, effect, now)
+          const sent = this.#layer.above(this.layer, effect, now)
           assert(sent.inputs.length === 0, 'a layer hands nothing up while it sends')
-          at = ofLayer(at, sent, into)
+          this.ofLayer(sent)
           break
         }
         case 'output':
-          into.push(effect)
-          if (layer.notice !== undefined) {
-            const noticed = layer.notice(at.layer, effect.event, now)
+          this.effects.push(effect)
+          if (this.#layer.notice !== undefined) {
+            const noticed = this.#layer.notice(this.layer, effect.event, now)
             assert(noticed.inputs.length === 0, 'a layer hands nothing up while it is told something')
-            at = ofLayer(at, noticed, into)
+            this.ofLayer(noticed)
           }
           break
         default:
-          into.push(effect)
+          this.effects.push(effect)
       }
     }
-    return at
+  }
+
+  end(before: Stacked | null): Step<Stacked, Message, Kept> {
+    const { layer: layerState, upper: upperState, kept, effects } = this
+    const isSame =
+      before !== null && layerState === before.layer && upperState === before.upper && kept === before.kept
+    return { state: isSame ? before : { layer: layerState, upper: upperState, kept }, effects }
+  }
+
+  #keep(kept: Kept): void {
+    this.kept = kept
+    this.effects.push({ type: 'persist', stable: kept })
+  }
+}
+
+export function stack(layer: Layer, upper: Protocol): Protocol {
+  const prefix = `${layer.name}/`
+
+  function carry(state: Stacked, from: LayerStep<Plain>, now: Micros): Step<Stacked, Message, Kept> {
+    const run = new Run(layer, state.layer, state.upper, state.kept)
+    run.ofLayer(from)
+    for (const input of from.inputs) run.ofUpper(upper.step(run.upper, input, now), now)
+    return run.end(state)
   }
 
   function begin(kept: Kept, now: Micros, startUpper: () => Step<Plain>): Step<Stacked, Message, Kept> {
     const below = layer.start(kept.layer, now)
     const above = startUpper()
-    const effects: Effect<Message, Kept>[] = []
-    let at = ofLayer({ layer: below.state, upper: above.state, kept }, below, effects)
-    at = ofUpper(at, above.effects, now, effects)
-    return { state: at, effects }
+    const run = new Run(layer, below.state, above.state, kept)
+    run.ofLayer(below)
+    run.ofUpper(above, now)
+    return run.end(null)
   }
 
   const { settled } = upper
@@ -139,9 +150,4 @@ export function stack(layer: Layer, upper: Protocol): Protocol {
       : { settled: (outcome, now) => begin(NOTHING_KEPT, now, () => settled(outcome, now)) }),
   }
   return stacked
-}
-
-function hasPersist(effects: readonly Effect[]): boolean {
-  for (let index = 0; index < effects.length; index++) if (effects[index]?.type === 'persist') return true
-  return false
 }

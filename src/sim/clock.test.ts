@@ -35,6 +35,7 @@ it('stands still while its host is suspended, and goes on from there', () => {
   expect(clock.at(5000)).toBe(1000)
   expect(clock.at(5500)).toBe(1500)
   expect(clock.whenShows(1500)).toBe(5500)
+  expect([1000, 4000, 5000, 6000].map((at) => clock.standsFor(at))).toEqual([4000, 1000, 0, 0])
 })
 
 it('is not moved by a suspend within a suspend, and one that outlasts it goes on', () => {

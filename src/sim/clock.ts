@@ -28,6 +28,11 @@ export class Clock {
     return trueTime
   }
 
+  /** For how much longer it stands still. */
+  standsFor(trueTime: Micros): Micros {
+    return Math.max(0, this.#since - trueTime)
+  }
+
   /** Ends a standstill before its time. */
   wake(at: Micros): void {
     if (at < this.#since) this.#since = at

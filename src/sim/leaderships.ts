@@ -50,7 +50,10 @@ export class Leaderships {
     }
     const untilMs = until === null ? null : msOf(until)
     if (present !== undefined && present.token === view.token) {
-      if (present.untilMs !== untilMs) this.#present.set(node, { ...present, untilMs })
+      if (present.untilMs !== untilMs) {
+        const { token, fromMs, cause, ended } = present
+        this.#present.set(node, { node, token, fromMs, untilMs, cause, ended })
+      }
       return
     }
     const cause = this.#causes.get(node) ?? 'initial'

@@ -170,12 +170,17 @@ export class World {
     this.#disturbed()
   }
 
-  /** How a node stands at this moment; null while it is down. */
+  /**
+   * How a node stands at this moment; null while it is down. A lease runs on while its holder sleeps, as far as others
+   * can see, until the holder has woken and says otherwise.
+   */
   standing(id: NodeId): { readonly view: View; readonly until: Micros | null } | null {
     const node = this.#node(id)
     if (!node.up) return null
-    const view = node.protocol.view(node.state, node.clock.at(this.#now))
-    return { view, until: this.#trueUntil(node, view) }
+    const missed = node.sleptFor === 0 ? 0 : node.sleptFor - node.clock.standsFor(this.#now)
+    const view = node.protocol.view(node.state, node.clock.at(this.#now) + missed)
+    const until = this.#trueUntil(node, view)
+    return { view, until: until === null ? null : until - node.sleptFor }
   }
 
   /** Lets everything happen that is due up to `until` (true time), inclusive. */

@@ -3,7 +3,7 @@ import { type Connections, connections } from './connections.ts'
 import { leadsNow } from './leases.ts'
 import type { Spec } from './spec.ts'
 
-/** The constant is the protocol's `kappaBI`. */
+/** The constant is the protocol's `kappaBI`. Of observers, which the paper does not have, nothing is asked. */
 export const boundedInconsistency: Spec<Connections> = {
   name: 'BI',
   title: 'a leader has the support of every process with which it has been connected for κ',

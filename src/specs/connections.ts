@@ -7,7 +7,7 @@
  */
 import type { Micros, NodeId } from '../core/index.ts'
 import type { Connected, Observation } from '../trace/index.ts'
-import { endOf, type Lease, leaseOf, leases, memberTest } from './leases.ts'
+import { endOf, type Lease, leaseOf, leases, memberTest, withObserver } from './leases.ts'
 import type { Fold } from './spec.ts'
 
 /** `leader` led without the support of `process`, though they had been connected, or in one partition, since then. */
@@ -30,6 +30,8 @@ type System = {
   /** Since when each two are connected, by their places among the nodes; null where they are not. */
   readonly since: readonly (readonly (Micros | null)[])[]
   readonly stable: readonly { readonly members: readonly NodeId[]; readonly since: Micros }[]
+  /** Who only observes: its support is asked by nobody. */
+  readonly observers: readonly NodeId[]
   readonly unsupported: Unsupported | null
   readonly leftOut: Unsupported | null
 }
@@ -44,6 +46,7 @@ export const connections: Fold<Connections> = {
       kappa: run.constants['kappaBI'] ?? null,
       since: [],
       stable: [],
+      observers: [],
       unsupported: null,
       leftOut: null,
     },
@@ -54,7 +57,13 @@ export const connections: Fold<Connections> = {
       case 'down':
       case 'up': {
         const after = leases.next(memory.leases, seen)
-        if (after === memory.leases) return memory
+        const role = seen.type === 'view' ? seen.view.role : null
+        const observers = withObserver(memory.system.observers, seen.node, role)
+        if (after === memory.leases && observers === memory.system.observers) return memory
+        if (observers !== memory.system.observers) {
+          const looked = lookBackAtAll(memory, seen.at)
+          return { leases: after, system: { ...beganAnew(looked, seen.node, seen.at), observers } }
+        }
         const was = leaseOf(memory.leases, seen.node)
         const { system } = memory
         return { leases: after, system: was === null ? system : lookBack(system, was, seen.at) }
@@ -95,9 +104,22 @@ function lookBack(system: System, lease: Lease, at: Micros): System {
   return isSame ? system : { ...system, unsupported, leftOut }
 }
 
+/** Whoever becomes an observer, or ceases to be one, is from then on as good as just connected. */
+function beganAnew(system: System, node: NodeId, at: Micros): System {
+  const place = system.nodes.indexOf(node)
+  const anew = (from: Micros | null): Micros | null => (from === null ? null : at)
+  return {
+    ...system,
+    since: system.since.map((row, index) =>
+      index === place ? row.map(anew) : row.with(place, anew(row[place] ?? null)),
+    ),
+    stable: system.stable.map((part) => (part.members.includes(node) ? { ...part, since: at } : part)),
+  }
+}
+
 /** Somebody without whose support it leads, though they were connected before an instant. */
 function unsupportedBefore(
-  { nodes, since }: System,
+  { nodes, since, observers }: System,
   leader: NodeId,
   end: Micros,
   supports: (node: NodeId) => boolean,
@@ -105,20 +127,21 @@ function unsupportedBefore(
   const row = since[nodes.indexOf(leader)] ?? []
   for (const [place, process] of nodes.entries()) {
     const from = row[place] ?? null
-    if (from !== null && from < end && !supports(process)) return { leader, process, since: from }
+    if (from === null || from >= end || supports(process) || observers.includes(process)) continue
+    return { leader, process, since: from }
   }
   return null
 }
 
 function leftOutBefore(
-  { stable }: System,
+  { stable, observers }: System,
   leader: NodeId,
   end: Micros,
   supports: (node: NodeId) => boolean,
 ): Unsupported | null {
   const part = stable.find(({ members }) => members.includes(leader))
   if (part === undefined || part.since >= end) return null
-  const process = part.members.find((member) => !supports(member))
+  const process = part.members.find((member) => !supports(member) && !observers.includes(member))
   return process === undefined ? null : { leader, process, since: part.since }
 }
 

@@ -4,7 +4,7 @@
  * A lease is over at its end, in true time, whether or not its holder has noticed: it may be paused. No end means no
  * end in sight, as in worlds without time.
  */
-import { compareIds, type Micros, type NodeId } from '../core/index.ts'
+import { compareIds, type Micros, type NodeId, type Role, sortIds } from '../core/index.ts'
 import type { Observation } from '../trace/index.ts'
 import type { Fold } from './spec.ts'
 
@@ -71,6 +71,17 @@ export function supporterOfTwo(
     if (supporter !== null) return { supporter, other: lease.node }
   }
   return null
+}
+
+/** Those that were last seen to be observers; the same list when nothing changed. */
+export function withObserver(
+  observers: readonly NodeId[],
+  node: NodeId,
+  role: Role | null,
+): readonly NodeId[] {
+  const isKnown = observers.includes(node)
+  if ((role === 'observer') === isKnown) return observers
+  return isKnown ? observers.filter((other) => other !== node) : sortIds([...observers, node])
 }
 
 /** From this size on it pays to make a set first. */

@@ -93,6 +93,12 @@ describe('T', () => {
   it('takes a lease without an end for one that goes on', () => {
     expect(judge('T', full(0), leadsAt(10, 1, null), endedAt(999))).toBe('held')
   })
+  it('asks nothing of observers among themselves', () => {
+    const observes = [3, 4].map((node) => viewAt(0, node, 'observer', {}))
+    const led = [halves(0), leadsAt(10, 1, 999), ...observes]
+    expect(judge('T', ...led, endedAt(150))).toBe('held')
+    expect(judge('T', ...led, followsAt(20, 4, null), endedAt(150))).toEqual(gap('3, 4', 0, 150))
+  })
   it('has nothing to say without its constant, or where nothing is stable', () => {
     expect(judgement('T', { ...RUN, constants: {} }, [full(0), endedAt(999)])).toBe('not concerned')
     expect(judge('T', connectivityAt(0, [], []), endedAt(999))).toBe('not concerned')
@@ -170,6 +176,15 @@ describe('BI', () => {
       'held',
     )
   })
+  it('does not ask for the support of an observer, until κ after it has ceased to be one', () => {
+    const observed = [full(0), viewAt(0, 4, 'observer', {}), leadsAt(110, 1, 900, [1, 2, 3])]
+    expect(judge('BI', ...observed, leadsAt(300, 1, 900, [1, 2, 3]))).toBe('held')
+    const ceased = [...observed, followsAt(300, 4, 1)]
+    expect(judge('BI', ...ceased, leadsAt(400, 1, 900, [1, 2, 3]))).toBe('held')
+    expect(judge('BI', ...ceased, endedAt(401))).toEqual(without(1, 4, 300))
+    const turned = [full(0), leadsAt(10, 1, 900, [1, 2, 3]), viewAt(150, 4, 'observer', {})]
+    expect(judge('BI', ...turned)).toEqual(without(1, 4, 0))
+  })
   it('has nothing to say of young connections, and without its constant', () => {
     expect(judge('BI', full(0), leadsAt(99, 1, 200, [1]))).toBe('not concerned')
     const lacking = [full(0), leadsAt(110, 1, 200, [1]), endedAt(300)]
@@ -184,6 +199,11 @@ describe('stable-inside-logical', () => {
       violated: '1 led without 2, though both were in one stable partition since 0 ms',
     })
     expect(judge(name, halves(0), leadsAt(50, 1, 500, [1, 3]), endedAt(100))).toBe('not concerned')
+  })
+  it('allows a leader to leave out an observer', () => {
+    const observes = viewAt(0, 2, 'observer', {})
+    const led = [halves(0), observes, leadsAt(50, 1, 500, [1])]
+    expect(judge(name, ...led, leadsAt(300, 1, 500, [1]))).toBe('held')
   })
   it('allows a logical partition to hold more than the stable one', () => {
     expect(judge(name, halves(0), leadsAt(110, 1, 300, [1, 2, 3]), leadsAt(200, 1, 400, [1, 2, 3]))).toBe(

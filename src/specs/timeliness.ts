@@ -11,6 +11,7 @@ import {
   leases,
   memberTest,
   sameMembers,
+  withObserver,
 } from './leases.ts'
 import type { Spec } from './spec.ts'
 
@@ -30,6 +31,7 @@ type System = {
   readonly nodes: number | null
   /** Every set of voters that anybody has shown so far. */
   readonly voters: readonly (readonly NodeId[])[]
+  readonly observers: readonly NodeId[]
   readonly parts: readonly Part[]
   readonly gap: { readonly members: readonly NodeId[]; readonly from: Micros; readonly to: Micros } | null
 }
@@ -37,7 +39,7 @@ type System = {
 /**
  * The constant is the protocol's `kappaT`. Where it demands a majority (`majority`), a partition counts that holds one
  * of all nodes and of every set of voters that was ever shown: while voters change, nobody outside can tell under
- * which of the sets those inside will have to vote.
+ * which of the sets those inside will have to vote. A partition of observers alone never counts.
  *
  * It is looked at when somebody begins to lead, when the partitions change, and at the end of the run.
  */
@@ -53,6 +55,7 @@ export const timeliness: Spec<Timeliness> = {
         kappa: run.constants['kappaT'] ?? null,
         nodes: run.constants['majority'] === 1 ? run.nodes.length : null,
         voters: [],
+        observers: [],
         parts: [],
         gap: null,
       },
@@ -66,6 +69,9 @@ export const timeliness: Spec<Timeliness> = {
           let { system } = memory
           if (after !== memory.leases) system = changed(system, memory.leases, seen)
           if (system.nodes !== null && seen.type === 'view') system = withVoters(system, seen.view)
+          const role = seen.type === 'view' ? seen.view.role : null
+          const observers = withObserver(system.observers, seen.node, role)
+          if (observers !== system.observers) system = { ...system, observers }
           if (after === memory.leases && system === memory.system) return memory
           return { leases: after, system }
         }
@@ -140,7 +146,8 @@ function ledUpTo(before: readonly Lease[], part: Part, at: Micros): Micros {
   return last
 }
 
-function counts({ nodes, voters }: System, { members }: Part): boolean {
+function counts({ nodes, voters, observers }: System, { members }: Part): boolean {
+  if (observers.length > 0 && members.every(memberTest(observers))) return false
   if (nodes === null) return true
   const isMember = memberTest(members)
   return members.length * 2 > nodes && voters.every((set) => isMajority(set, isMember))

@@ -143,18 +143,6 @@ export function failAware({ self, nodes }: Identity, settings: FailAwareSettings
     return send(to, message)
   }
 
-  function counted(state: FailAwareState): FailAwareState {
-    return {
-      incarnation: state.incarnation,
-      startedAt: state.startedAt,
-      count: state.count + 1,
-      awakeSince: state.awakeSince,
-      sessions: state.sessions,
-      own: state.own,
-      strangers: state.strangers,
-    }
-  }
-
   function boundOf(state: FailAwareState, { echo, sent, for: meant }: Datagram, now: Micros): Micros | null {
     if (echo === null || meant !== state.incarnation) return null
     if (state.awakeSince !== null && echo.sent < state.awakeSince) return null
@@ -186,18 +174,11 @@ export function failAware({ self, nodes }: Identity, settings: FailAwareSettings
       stamps: isNew ? stamps : better(known.stamps, stamps, rho, stampAge),
       echoedAt: answers ? now : isNew ? null : known.echoedAt,
     }
-    const next: FailAwareState = {
-      incarnation: state.incarnation,
-      startedAt: state.startedAt,
-      count: answers ? state.count + 1 : state.count,
-      awakeSince: state.awakeSince,
-      sessions: state.sessions.with(place, session),
-      own: state.own,
-      strangers: state.strangers,
-    }
+    const sessions = state.sessions.with(place, session)
+    const next = changed(state, { sessions, count: answers ? state.count + 1 : state.count })
     return {
       state: next,
-      effects: answers ? [datagram({ ...next, count: state.count }, from, null, now)] : NOTHING,
+      effects: answers ? [datagram(changed(next, { count: state.count }), from, null, now)] : NOTHING,
       inputs:
         body === null
           ? NOTHING
@@ -212,7 +193,9 @@ export function failAware({ self, nodes }: Identity, settings: FailAwareSettings
     if (isKnown && now - known.toldAt < TELL_AGAIN) return unchanged(state)
     const told: Stranger = { peer, config: other, toldAt: now, isReported: isKnown && known.isReported }
     return {
-      state: { ...state, strangers: [...state.strangers.filter((stranger) => stranger !== known), told] },
+      state: changed(state, {
+        strangers: [...state.strangers.filter((stranger) => stranger !== known), told],
+      }),
       effects: [send(peer, { kind: 'Settings', agreed } satisfies Settings)],
       inputs: NOTHING,
     }
@@ -238,7 +221,9 @@ export function failAware({ self, nodes }: Identity, settings: FailAwareSettings
       theirs: theirs[field] ?? null,
     }
     return {
-      state: { ...state, strangers: [...state.strangers.filter((stranger) => stranger.peer !== peer), told] },
+      state: changed(state, {
+        strangers: [...state.strangers.filter((stranger) => stranger.peer !== peer), told],
+      }),
       effects: [output(event)],
       inputs: NOTHING,
     }
@@ -247,7 +232,7 @@ export function failAware({ self, nodes }: Identity, settings: FailAwareSettings
   /** What was sent to itself is delivered; how late, its own clock tells. */
   function onOwn(state: FailAwareState, now: Micros): FailAwareStep {
     return {
-      state: { ...state, own: [] },
+      state: changed(state, { own: [] }),
       effects: NOTHING,
       inputs: state.own.map(({ body, sent }): Input => {
         const bound = atMost(now - sent, rho)
@@ -288,7 +273,7 @@ export function failAware({ self, nodes }: Identity, settings: FailAwareSettings
         case 'timer':
           return onOwn(state, now)
         case 'suspended':
-          return { state: { ...state, awakeSince: now }, effects: NOTHING, inputs: [input] }
+          return { state: changed(state, { awakeSince: now }), effects: NOTHING, inputs: [input] }
         default:
           return { state, effects: NOTHING, inputs: [input] }
       }
@@ -297,14 +282,31 @@ export function failAware({ self, nodes }: Identity, settings: FailAwareSettings
       const now = clock - state.startedAt
       if (to === self) {
         return {
-          state: { ...state, own: [...state.own, { body, sent: now }] },
+          state: changed(state, { own: [...state.own, { body, sent: now }] }),
           effects: [setTimer(SELF_TIMER, clock)],
           inputs: NOTHING,
         }
       }
-      return { state: counted(state), effects: [datagram(state, to, body, now)], inputs: NOTHING }
+      return {
+        state: changed(state, { count: state.count + 1 }),
+        effects: [datagram(state, to, body, now)],
+        inputs: NOTHING,
+      }
     },
     shift: (state, by) => ({ ...state, startedAt: state.startedAt + by }),
+  }
+}
+
+/** Spelled out, so that all states have one shape. */
+function changed(state: FailAwareState, change: Partial<FailAwareState>): FailAwareState {
+  return {
+    incarnation: state.incarnation,
+    startedAt: state.startedAt,
+    count: change.count ?? state.count,
+    awakeSince: change.awakeSince ?? state.awakeSince,
+    sessions: change.sessions ?? state.sessions,
+    own: change.own ?? state.own,
+    strangers: change.strangers ?? state.strangers,
   }
 }
 

@@ -20,11 +20,18 @@ const REMEMBERED = 8
 /** The numbers with one more among them, or null when it has been seen. */
 export function withNumber(recent: readonly number[], number: number): readonly number[] | null {
   const newest = recent[0]
-  if (newest === undefined || number > newest) return [number, ...recent.slice(0, REMEMBERED - 1)]
+  if (newest === undefined || number > newest) return newestFirst(recent, number)
   if (recent.includes(number)) return null
   const place = recent.findIndex((other) => other < number)
   if (place < 0) return recent.length < REMEMBERED ? [...recent, number] : null
   return recent.toSpliced(place, 0, number).slice(0, REMEMBERED)
+}
+
+function newestFirst(recent: readonly number[], number: number): readonly number[] {
+  const next = [number]
+  const kept = Math.min(recent.length, REMEMBERED - 1)
+  for (let index = 0; index < kept; index++) next.push(recent[index] as number)
+  return next
 }
 
 /**

@@ -64,6 +64,7 @@ import {
   type Following,
   type Gathering,
   type Known,
+  knowing,
   type Lead,
   type LocalLeaderState,
   type Peer,
@@ -295,7 +296,7 @@ export function localLeader(
     const peer = peerOf(herald, before, now)
     const following = followingAfter(state, from, herald, now)
     const holdUntil = settings.holdDown === 0 ? null : holdAfter(known, following, peer, state, now)
-    return withKnown(state, { peers: known.peers.with(place, peer), seen, following, holdUntil })
+    return knowing(state, { peers: known.peers.with(place, peer), seen, following, holdUntil })
   }
 
   /** Whom it takes for the leader, after this herald. */
@@ -308,8 +309,12 @@ export function localLeader(
     const { following } = state.known
     if (claimed === null) return following?.leader === from ? null : following
     const until = now + claimed.left
-    if (following?.leader === from && following.token === claimed.token) return { ...following, until }
-    if (!isBelievable(state, from, claimed.token, now)) return following
+    const isKnown = following !== null && following.leader === from && following.token === claimed.token
+    if (!(isKnown && isMajority) && !isBelievable(state, from, claimed.token, now)) return following
+    if (isKnown) {
+      const { leader, token, round, roundAt, view } = following
+      return { leader, token, until, round, roundAt, view }
+    }
     return { leader: from, token: claimed.token, until, round: null, roundAt: now, view: null }
   }
 
@@ -317,7 +322,9 @@ export function localLeader(
   function isBelievable(state: LocalLeaderState, from: NodeId, token: number | null, now: Micros): boolean {
     const { following } = state.known
     const { lock } = state.vote
-    if (!isMajority && isVoter(state.vote.config, self)) return lock !== null && lock.owner === from
+    if (!isMajority && isVoter(state.vote.config, self)) {
+      return lock !== null && lock.owner === from && now <= lock.until
+    }
     if (following === null || now >= following.until) return true
     return token !== null && following.token !== null && token > following.token
   }
@@ -366,7 +373,7 @@ export function localLeader(
         now,
       )
     }
-    if (defers && !leads(state, now)) {
+    if (defers && !leads(state, now) && !state.standing.candidate) {
       const betterGone = betterUntil(state, now, ({ candidate }) => !candidate)
       const since = state.standing.deferringSince ?? now
       const patience = since + timing.deference
@@ -385,6 +392,12 @@ export function localLeader(
     if (mostRequests !== null && state.requests >= mostRequests) return unchanged(state)
     const renew = leads(state, now)
     const { lead } = state
+    if (!renew && !couldWin(state, now)) {
+      return {
+        state: withStanding(state, { candidate: true, deferringSince: null }),
+        effects: [setTimer(ALIVE, [now + pause[0], now + pause[1]])],
+      }
+    }
     const epoch = !isMajority ? 0 : renew && lead !== null ? lead.epoch : nextEpoch(state)
     const request: Request = { incarnation: state.incarnation, counter: state.requests + 1 }
     const config =
@@ -401,14 +414,13 @@ export function localLeader(
       previousAt: state.standing.stoodAt,
       succeeds: !renew && state.vote.certificate !== null,
     }
-    const next = changed(state, {
+    const candidate = withStanding(state, {
+      candidate: true,
+      deferringSince: null,
+      stoodAt: misreading === 'short-kappa' ? now : null,
+    })
+    const next = changed(candidate, {
       requests: request.counter,
-      standing: {
-        ...state.standing,
-        candidate: true,
-        deferringSince: null,
-        stoodAt: misreading === 'short-kappa' ? now : null,
-      },
       campaign,
     })
     const view = renew && lead !== null && mostRequests === null ? viewOf(lead) : null
@@ -422,6 +434,7 @@ export function localLeader(
       config,
       certificate: state.vote.certificate,
       view,
+      wanted: renew ? state.wanted : null,
       tree: order,
     })
     return {
@@ -433,6 +446,20 @@ export function localLeader(
         ...(tree === null ? NOTHING : [setTimer(ASK, now + tree.patience * (tree.levels + 1))]),
       ],
     }
+  }
+
+  /**
+   * Whether it hears a majority. If not it need not ask, and must not: whoever supports it promises a larger epoch, and
+   * would refuse the leader of the others for as long as that leads.
+   */
+  function couldWin(state: LocalLeaderState, now: Micros): boolean {
+    if (!isMajority || !beats || tree !== null) return true
+    const there = [self]
+    for (const { id, index } of others) {
+      const peer = state.known.peers[index] ?? null
+      if (isAlive(peer, now, expires) && !isDeaf(peer, now, expires)) there.push(id)
+    }
+    return holdsMajorities(state.vote.config, there)
   }
 
   /** Who answers along the tree: at first all voters, then those that answered the last time. */
@@ -460,6 +487,7 @@ export function localLeader(
           config: campaign.config,
           certificate: state.vote.certificate,
           view: null,
+          wanted: null,
           tree: null,
         }),
       ),
@@ -502,9 +530,10 @@ export function localLeader(
     const { fast: isFast } = receipt
     const heard = hear(before, from, election.herald, receipt, now)
     const told = isFast ? toldOf(heard, from, election, now) : heard
-    if (!takesPart(told)) return unchanged(told)
+    if (isMajority && contradicts(election.config, told.vote.config)) return unchanged(told)
+    if (told.silentUntil !== null) return unchanged(told)
+    if (!isVoter(told.vote.config, self)) return onElectionOfOthers(told, from, election, receipt, now)
     const state = election.certificate === null ? told : yielded(told, election.certificate)
-    if (isMajority && contradicts(election.config, state.vote.config)) return unchanged(state)
     const supports = (isFast || isMajority) && isSupportable(state, from, election, now)
     if (!supports) return isFast ? answered(state, from, election, false, NOTHING, now) : unchanged(state)
     const until = now + lockTime
@@ -526,11 +555,31 @@ export function localLeader(
     return answered(next, from, election, true, stored, now)
   }
 
+  /** A process without a vote learns who the voters are. If it is among them now it votes; if it is to be, it shows itself. */
+  function onElectionOfOthers(
+    state: LocalLeaderState,
+    from: NodeId,
+    election: Election,
+    receipt: Receipt,
+    now: Micros,
+  ): Change {
+    const { config, renew, wanted } = election
+    if (isMajority && renew && isNewer(config, state.vote.config)) {
+      const next = withVote(state, { config })
+      const stored = persist(stableOf(next))
+      if (!isVoter(config, self)) return { state: next, effects: [stored] }
+      const voted = onElection(next, from, election, receipt, now)
+      return { state: voted.state, effects: [stored, ...voted.effects] }
+    }
+    const isWanted = receipt.fast && wanted?.includes(self) === true
+    return isWanted ? answered(state, from, election, false, NOTHING, now) : unchanged(state)
+  }
+
   function isSupportable(state: LocalLeaderState, from: NodeId, election: Election, now: Micros): boolean {
     const { lock, promised } = state.vote
     const { request, herald } = election
     const isFree = lock === null || lock.until < now || lock.owner === from
-    if (!isFree) return false
+    if (!isFree || (!isMajority && isUnheardBy(state, from, now))) return false
     if (lock !== null && lock.owner === from && isLater(lock.request, request)) return false
     const released = state.vote.released[placeOf(from)] ?? null
     if (released !== null && !isLater(request, released)) return false
@@ -540,6 +589,12 @@ export function localLeader(
       if (!isPromisable || isNewer(state.vote.config, election.config)) return false
     }
     return isBest(state, from, herald, now)
+  }
+
+  /** A candidate that has not heard this process for long would not hear its answer: only others would suffer from a lock. */
+  function isUnheardBy(state: LocalLeaderState, from: NodeId, now: Micros): boolean {
+    const peer = from === self ? null : (state.known.peers[placeOf(from)] ?? null)
+    return isAlive(peer, now, expires) && isDeaf(peer, now, expires)
   }
 
   /** Nobody that stands for election ranks before it, nor does this process. */
@@ -644,9 +699,12 @@ export function localLeader(
     const { following } = state.known
     if (following === null || following.leader !== from) return state
     const isNext = view !== null && following.round !== null && isSame(view.round, following.round)
-    const told = isNext ? { ...view, until: following.roundAt + viewTrust } : null
+    const told = isNext
+      ? { round: view.round, members: view.members, until: following.roundAt + viewTrust }
+      : null
+    const { leader, token, until } = following
     return withKnown(state, {
-      following: { ...following, round: request, roundAt: now, view: told },
+      following: { leader, token, until, round: request, roundAt: now, view: told },
     })
   }
 
@@ -691,7 +749,7 @@ export function localLeader(
     const { campaign, lead } = state
     if (campaign !== null && isSame(campaign.request, request)) {
       const supporters = withIds(campaign.supporters, from)
-      const next = changed(state, { campaign: { ...campaign, supporters } })
+      const next = changed(state, { campaign: withVotes(campaign, supporters) })
       const isEarly = isMajority || leads(state, now)
       return isEarly && isElected(next, now) ? win(next, now) : unchanged(next)
     }
@@ -746,11 +804,10 @@ export function localLeader(
       config: campaign.config,
     }
     const lead = withSupporters(fresh, campaign.supporters, until)
-    const next = changed(state, {
+    const settled = withVote(withKnown(state, { following: null }), { certificate: null })
+    const next = changed(settled, {
       campaign: null,
       lead,
-      known: { ...state.known, following: null },
-      vote: { ...state.vote, certificate: null },
       spent: Math.max(state.spent, campaign.epoch),
       wanted: isReached(state, campaign) ? null : state.wanted,
     })
@@ -1164,11 +1221,20 @@ function unchanged(state: LocalLeaderState): Change {
   return { state, effects: NOTHING }
 }
 
+function withVotes(campaign: Campaign, supporters: readonly NodeId[]): Campaign {
+  const { request, at, epoch, renew, config, previousAt, succeeds } = campaign
+  return { request, at, epoch, renew, config, supporters, previousAt, succeeds }
+}
+
 /** The leadership with these bound to it until then. */
 function withSupporters(lead: Lead, nodes: readonly NodeId[], until: Micros): Lead {
-  const others = lead.supporters.filter(({ node }) => !nodes.includes(node))
-  const ids = sortIds([...others.map(({ node }) => node), ...nodes])
-  const supporters = ids.map((node) => others.find((other) => other.node === node) ?? { node, until })
-  const isSameSet = ids.length === lead.members.length && ids.every((id, index) => id === lead.members[index])
-  return { ...lead, supporters, members: isSameSet ? lead.members : ids }
+  const rest = lead.supporters.filter(({ node }) => !nodes.includes(node))
+  const all = [...rest, ...nodes.map((node) => ({ node, until }))]
+  const supporters = all.sort((a, b) => compareIds(a.node, b.node))
+  const isSameSet =
+    supporters.length === lead.members.length &&
+    supporters.every(({ node }, index) => node === lead.members[index])
+  const members = isSameSet ? lead.members : supporters.map(({ node }) => node)
+  const { token, epoch, since, request, requestedAt, config } = lead
+  return { token, epoch, since, until: lead.until, request, requestedAt, supporters, members, config }
 }

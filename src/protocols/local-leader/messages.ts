@@ -38,6 +38,8 @@ export type Election = {
   readonly config: Configuration
   readonly certificate: Certificate | null
   readonly view: MembershipView | null
+  /** The voters that the sender is to bring about: those without a vote so far show that they are there. */
+  readonly wanted: readonly NodeId[] | null
   /** The order in which answers are gathered along a tree; null when each answers directly. */
   readonly tree: readonly NodeId[] | null
 }

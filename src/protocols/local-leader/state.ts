@@ -143,14 +143,30 @@ export function changed(state: LocalLeaderState, change: Partial<LocalLeaderStat
 export function withKnown(state: LocalLeaderState, change: Partial<Known>): LocalLeaderState {
   const { peers, seen, following, holdUntil } = change
   const { known } = state
-  return changed(state, {
-    known: {
-      peers: peers ?? known.peers,
-      seen: seen ?? known.seen,
-      following: following === undefined ? known.following : following,
-      holdUntil: holdUntil === undefined ? known.holdUntil : holdUntil,
-    },
+  return knowing(state, {
+    peers: peers ?? known.peers,
+    seen: seen ?? known.seen,
+    following: following === undefined ? known.following : following,
+    holdUntil: holdUntil === undefined ? known.holdUntil : holdUntil,
   })
+}
+
+/** What almost every step does. */
+export function knowing(state: LocalLeaderState, known: Known): LocalLeaderState {
+  return {
+    incarnation: state.incarnation,
+    longestLock: state.longestLock,
+    silentUntil: state.silentUntil,
+    known,
+    standing: state.standing,
+    vote: state.vote,
+    requests: state.requests,
+    campaign: state.campaign,
+    lead: state.lead,
+    spent: state.spent,
+    wanted: state.wanted,
+    gathering: state.gathering,
+  }
 }
 
 /** The same state when nothing changes. */

@@ -1,0 +1,65 @@
+/**
+ * The clock of a real process: monotonic, in whole microseconds; and a second one that tells when the first stood still.
+ *
+ * On Linux the monotonic clock stops while the host is suspended; the time since boot, which /proc/uptime shows in
+ * hundredths of a second, does not. When the second runs ahead of the first, the host slept.
+ */
+import { closeSync, openSync, readSync } from 'node:fs'
+import type { Micros } from '../core/index.ts'
+
+export type HostClock = {
+  /** Time on this process's own clock. */
+  now(): Micros
+  /** For how long the host slept since this was last asked; 0 as a rule. */
+  sleptFor(): Micros
+  close(): void
+}
+
+/** The second clock shows hundredths of a second: less than two of them is no sleep. */
+const LEAST_SLEEP: Micros = 20_000
+
+export function monotonicNow(): Micros {
+  return Number(process.hrtime.bigint() / 1000n)
+}
+
+/** `bootTime` is the second clock, in microseconds, or null where the host has none. */
+export function hostClock(
+  bootTime: (() => Micros) | null,
+  now: () => Micros = monotonicNow,
+  close: () => void = () => {},
+): HostClock {
+  // How far the second clock is ahead, when everything is as it should be.
+  let ahead = bootTime === null ? 0 : bootTime() - now()
+  return {
+    now,
+    sleptFor() {
+      if (bootTime === null) return 0
+      const gap = bootTime() - now() - ahead
+      if (gap < LEAST_SLEEP) {
+        // The two are read one after the other and in different steps: keep the least difference ever seen.
+        if (gap < 0) ahead += gap
+        return 0
+      }
+      ahead += gap
+      return gap
+    },
+    close,
+  }
+}
+
+/** Linux: the time since boot, through one descriptor that stays open. */
+export function openHostClock(file = '/proc/uptime'): HostClock {
+  let descriptor: number
+  try {
+    descriptor = openSync(file, 'r')
+  } catch {
+    return hostClock(null)
+  }
+  const buffer = Buffer.alloc(64)
+  const bootTime = (): Micros => {
+    const length = readSync(descriptor, buffer, 0, buffer.length, 0)
+    const [seconds = '0'] = buffer.toString('latin1', 0, length).split(' ')
+    return Math.round(Number(seconds) * 1_000_000)
+  }
+  return hostClock(bootTime, monotonicNow, () => closeSync(descriptor))
+}

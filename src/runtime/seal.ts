@@ -1,0 +1,113 @@
+/**
+ * Datagrams that only holders of the cluster's key can make.
+ *
+ * A sealed datagram begins with a byte that says how it is sealed and four that name the key. Authenticated ones end
+ * with the first 16 bytes of an HMAC-SHA256 over everything before; secret ones are AES-256-GCM with a random nonce.
+ * Keys may be several: the first seals, all open. So a new key is first added behind, then put first, then left alone:
+ * no datagram is refused on the way.
+ */
+import {
+  createCipheriv,
+  createDecipheriv,
+  createHash,
+  createHmac,
+  randomBytes,
+  timingSafeEqual,
+} from 'node:crypto'
+
+export type Sealer = {
+  seal(datagram: Uint8Array): Buffer
+  /** The datagram, or why it is refused. */
+  open(sealed: Buffer): Buffer | Refusal
+}
+
+export type Refusal = 'too short' | 'unknown format' | 'unknown key' | 'not authentic'
+
+export class BadKey extends Error {
+  override readonly name = 'BadKey'
+}
+
+const AUTHENTIC = 1
+const SECRET = 2
+const KEY_NAME = 4
+const HEADER = 1 + KEY_NAME
+const TAG = 16
+const NONCE = 12
+const LEAST_KEY = 16
+
+type Key = { readonly name: Buffer; readonly authentic: Buffer; readonly secret: Buffer }
+
+export function sealer(keys: readonly Uint8Array[], secrecy: boolean): Sealer {
+  const ring = keys.map(derive)
+  const [first] = ring
+  if (first === undefined) throw new BadKey('a cluster needs at least one key: give --key-file')
+  return {
+    seal: (datagram) => (secrecy ? sealSecret(first, datagram) : sealAuthentic(first, datagram)),
+    open(sealed) {
+      if (sealed.length < HEADER + TAG) return 'too short'
+      const format = sealed[0]
+      if (format !== AUTHENTIC && format !== SECRET) return 'unknown format'
+      const key = ring.find(({ name }) => sealed.compare(name, 0, KEY_NAME, 1, HEADER) === 0)
+      if (key === undefined) return 'unknown key'
+      // Who asks for secrecy refuses what others could have read.
+      if (format === AUTHENTIC) return secrecy ? 'unknown format' : openAuthentic(key, sealed)
+      return openSecret(key, sealed)
+    },
+  }
+}
+
+/** Keys for each purpose, and a name that gives nothing away. */
+function derive(key: Uint8Array): Key {
+  if (key.length < LEAST_KEY) {
+    throw new BadKey(
+      `the cluster's key has ${key.length} bytes, at least ${LEAST_KEY} are needed: make one with "head -c 32 /dev/urandom"`,
+    )
+  }
+  const part = (purpose: string): Buffer => createHmac('sha256', key).update(`conclave ${purpose}`).digest()
+  return {
+    name: createHash('sha256').update(part('name')).digest().subarray(0, KEY_NAME),
+    authentic: part('authentic'),
+    secret: part('secret'),
+  }
+}
+
+function tagOf({ authentic }: Key, content: Uint8Array): Buffer {
+  return createHmac('sha256', authentic).update(content).digest().subarray(0, TAG)
+}
+
+function sealAuthentic(key: Key, datagram: Uint8Array): Buffer {
+  const sealed = Buffer.allocUnsafe(HEADER + datagram.length + TAG)
+  sealed[0] = AUTHENTIC
+  key.name.copy(sealed, 1)
+  sealed.set(datagram, HEADER)
+  tagOf(key, sealed.subarray(0, HEADER + datagram.length)).copy(sealed, HEADER + datagram.length)
+  return sealed
+}
+
+function openAuthentic(key: Key, sealed: Buffer): Buffer | Refusal {
+  const end = sealed.length - TAG
+  const isAuthentic = timingSafeEqual(tagOf(key, sealed.subarray(0, end)), sealed.subarray(end))
+  return isAuthentic ? sealed.subarray(HEADER, end) : 'not authentic'
+}
+
+function sealSecret(key: Key, datagram: Uint8Array): Buffer {
+  const nonce = randomBytes(NONCE)
+  const header = Buffer.concat([Buffer.from([SECRET]), key.name])
+  const cipher = createCipheriv('aes-256-gcm', key.secret, nonce)
+  cipher.setAAD(header)
+  return Buffer.concat([header, nonce, cipher.update(datagram), cipher.final(), cipher.getAuthTag()])
+}
+
+function openSecret(key: Key, sealed: Buffer): Buffer | Refusal {
+  if (sealed.length < HEADER + NONCE + TAG) return 'too short'
+  const body = HEADER + NONCE
+  const end = sealed.length - TAG
+  const decipher = createDecipheriv('aes-256-gcm', key.secret, sealed.subarray(HEADER, body))
+  decipher.setAAD(sealed.subarray(0, HEADER))
+  decipher.setAuthTag(sealed.subarray(end))
+  try {
+    return Buffer.concat([decipher.update(sealed.subarray(body, end)), decipher.final()])
+  } catch {
+    return 'not authentic'
+  }
+}
