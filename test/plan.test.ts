@@ -139,6 +139,7 @@ describe('the card', () => {
       'rhoPpm',
       'network',
       'brokenAssumptions',
+      'advice',
       'seeds',
       'runs',
       'idle',
@@ -156,7 +157,18 @@ describe('the card', () => {
     ['--nodes', '3', '--profile', 'wan'],
     ['--nodes', '5', '--option', 'priorities={"1":2,"5":1}', '--option', 'sticky=true'],
     ['--nodes', '4', '--option', 'rule="equality"', '--profile', 'region'],
-    ['--nodes', '3', '--option', 'witnesses=[1]', '--option', 'sigmaMs=50', '--option', 'rhoPpm=1000'],
+    [
+      '--nodes',
+      '3',
+      '--option',
+      'witnesses=[1]',
+      '--option',
+      'sigmaMs=50',
+      '--option',
+      'rhoPpm=1',
+      '--mode',
+      'local',
+    ],
   ])('keeps to what was computed: %s %s %s %s', (...words) => {
     expect(card(...words, '--seeds', '60').card.exceeded).toEqual([])
   })
@@ -210,7 +222,18 @@ describe('the card', () => {
     expect(handOver?.computed.worstMs).toBe(15)
   })
 
-  it('catches a protocol that does not keep its word: renewals that are counted after the lease is over', () => {
+  it('advises a larger Δ where drift makes messages that take δ look slow, and that helps', () => {
+    const drifting = ['--nodes', '3', '--option', 'sigmaMs=50', '--option', 'rhoPpm=1000', '--seeds', '60']
+    const { code, card: tight } = card(...drifting)
+    expect(code).toBe(6)
+    expect(tight.advice).toEqual([
+      'messages that take 5 ms (δ) may count as slow, as clocks drift: set fastMs to 10.23 or more',
+    ])
+    const { card: ample } = card(...drifting, '--option', 'fastMs=10.3')
+    expect([ample.advice, ample.exceeded]).toEqual([[], []])
+  })
+
+  it('catches a protocol that does not keep its word: a first try that always fails', () => {
     const file = config('broken.json', {
       nodes: [1, 2, 3, 4, 5],
       options: { misreading: 'short-kappa' },
