@@ -227,9 +227,9 @@ describe('the card', () => {
     const { code, card: tight } = card(...drifting)
     expect(code).toBe(6)
     expect(tight.advice).toEqual([
-      'messages that take 5 ms (δ) may count as slow, as clocks drift: set fastMs to 10.23 or more',
+      'messages that take 5 ms (δ) may count as slow, as clocks drift: set fastMs to 10.48 or more',
     ])
-    const { card: ample } = card(...drifting, '--option', 'fastMs=10.3')
+    const { card: ample } = card(...drifting, '--option', 'fastMs=10.5')
     expect([ample.advice, ample.exceeded]).toEqual([[], []])
   })
 

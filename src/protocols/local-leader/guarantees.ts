@@ -88,10 +88,13 @@ export function guaranteesOf(
 /** Clock readings that a bound of a delay is computed from, each up to a microsecond old. */
 const READINGS = 4
 
-/** A bound of a delay errs by the drift since the time stamps were made: at most between two messages of a pair. */
+/**
+ * A bound of a delay errs by what the clocks drift, and by as much again because they may, since the time stamps were
+ * made that it is computed from: at best between two messages of a pair.
+ */
 function ampleFast({ delay, leastDelay, rho, heartbeat, lateness }: Timing): Micros {
-  const age = heartbeat + lateness + delay
-  return Math.ceil((2 * delay - leastDelay) * (1 + rho) + 2 * rho * age) + READINGS
+  const age = heartbeat + lateness + 2 * delay
+  return Math.ceil((2 * delay - leastDelay) * (1 + rho) + 4 * rho * age) + READINGS
 }
 
 const NO_SUCCESSOR = { detection: null, failOver: null }
