@@ -8,7 +8,9 @@ const MEASURED_MS = 400
 
 export function printElections() {
   const definition = protocolNamed('local-leader')
-  console.log('local-leader, majority, lan: a renewal (Election and Reply), and all datagrams and steps meanwhile')
+  console.log(
+    'local-leader, majority, lan: a renewal (Election and Reply), and all datagrams and steps meanwhile',
+  )
   for (const n of SIZES) {
     const run = (untilMs) =>
       runScenario(

@@ -67,6 +67,8 @@ export type Card = {
   readonly network: { readonly delayMs: Span; readonly loss: number }
   /** In what way the simulated network is outside of what the configuration assumes. */
   readonly brokenAssumptions: readonly string[]
+  /** What to change about a configuration that is valid but not as good as it looks. */
+  readonly advice: readonly string[]
   readonly seeds: number
   readonly runs: number
   /** Runs in which nobody led although nothing had happened yet. */
@@ -114,6 +116,7 @@ export function cardOf(
     rhoPpm: plan.options.rhoPpm,
     network: { delayMs: plan.delayMs ?? [msOf(timing.leastDelay), msOf(timing.delay)], loss: plan.loss },
     brokenAssumptions: brokenAssumptions(plan, guarantees),
+    advice: adviceOn(guarantees),
     seeds: plan.seeds,
     runs: tallies.reduce((sum, { runs }) => sum + runs, 0),
     idle,
@@ -129,6 +132,13 @@ export function cardOf(
       ...specs.flatMap(({ name, violations }) => (violations > 0 ? [name] : [])),
     ],
   }
+}
+
+function adviceOn({ timing, ampleFast }: Guarantees): readonly string[] {
+  if (timing.fast >= ampleFast) return []
+  return [
+    `messages that take ${msOf(timing.delay)} ms (δ) may count as slow, as clocks drift: set fastMs to ${shownMs(ampleFast)} or more`,
+  ]
 }
 
 function constantsOf({ timing, traffic }: Guarantees): Card['constantsMs'] {

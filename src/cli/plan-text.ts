@@ -9,6 +9,7 @@ export function cardText(card: Card): string {
     heading('It assumes'),
     ...assumptions(card).map((line) => `  ${line}`),
     ...card.brokenAssumptions.map((line) => paint('red', `  NOT SO in what was simulated: ${line}`)),
+    ...card.advice.map((line) => paint('yellow', `  advice: ${line}`)),
     '',
     heading('Times in ms: computed, and measured in simulated worlds of this very configuration'),
     indented(figureTable(card.figures)),

@@ -105,10 +105,11 @@ export function timingOf(given: Given): Timing {
     deference: heartbeat + roundTrip + 2 * lateness,
     silence: Math.ceil(lockTime * (1 + 2 * rho)),
     retirement: 20 * lockTime,
-    // Stamps are as much older when they are used as messages come apart.
+    // The bound of a delay errs by 4ρ of the stamps' age: two clocks drift, and may drift, in opposite directions.
+    // When they are used they are older than when they were kept, by as much as messages come apart.
     stampAge: Math.max(
       0,
-      Math.floor((fast - leastFast(given)) / (2 * rho)) - heartbeat - lateness - given.delay,
+      Math.floor((fast - leastFast(given)) / (4 * rho)) - heartbeat - lateness - 2 * given.delay,
     ),
   }
 }

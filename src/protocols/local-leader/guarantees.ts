@@ -44,6 +44,8 @@ export type Guarantees = {
   /** κ: a stable partition that may have a leader has one by then, whatever went on before. */
   readonly longestGap: Micros
   readonly traffic: Traffic
+  /** With this Δ, or a larger one, messages that take δ always count as fast. */
+  readonly ampleFast: Micros
 }
 
 /** How long messages take, where that is known better than by δmin and δ. */
@@ -79,7 +81,20 @@ export function guaranteesOf(
     followerLoss: isMajority && chosen.rule === 'quorum' ? 0 : followerLoss(timing),
     longestGap: kappaOf(timing),
     traffic: trafficOf(timing, voters.length, nodes.length),
+    ampleFast: ampleFast(timing),
   }
+}
+
+/** Clock readings that a bound of a delay is computed from, each up to a microsecond old. */
+const READINGS = 4
+
+/**
+ * A bound of a delay errs by what the clocks drift, and by as much again because they may, since the time stamps were
+ * made that it is computed from: at best between two messages of a pair.
+ */
+function ampleFast({ delay, leastDelay, rho, heartbeat, lateness }: Timing): Micros {
+  const age = heartbeat + lateness + 2 * delay
+  return Math.ceil((2 * delay - leastDelay) * (1 + rho) + 4 * rho * age) + READINGS
 }
 
 const NO_SUCCESSOR = { detection: null, failOver: null }

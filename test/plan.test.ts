@@ -1,0 +1,250 @@
+/** `conclave plan`: bad input, the shape of its report, and that what is measured keeps to what is computed. */
+import { spawnSync } from 'node:child_process'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join, resolve } from 'node:path'
+import { afterAll, describe, expect, it } from 'vitest'
+import type { Card } from '../src/cli/plan-card.ts'
+
+const ROOT = resolve(import.meta.dirname, '..')
+const folder = mkdtempSync(join(tmpdir(), 'conclave-plan-'))
+afterAll(() => rmSync(folder, { recursive: true }))
+
+function conclave(...words: readonly string[]): { code: number | null; stdout: string; stderr: string } {
+  const { status, stdout, stderr } = spawnSync(join(ROOT, 'bin/conclave'), words, {
+    encoding: 'utf8',
+    timeout: 50_000,
+  })
+  return { code: status, stdout, stderr }
+}
+
+function config(name: string, contents: unknown): string {
+  const path = join(folder, name)
+  writeFileSync(path, JSON.stringify(contents))
+  return path
+}
+
+function card(...words: readonly string[]): { readonly code: number | null; readonly card: Card } {
+  const { code, stdout } = conclave('plan', '--json', ...words)
+  return { code, card: JSON.parse(stdout) as Card }
+}
+
+describe('a configuration that cannot be', () => {
+  const cases: readonly (readonly [string, unknown, string])[] = [
+    ['duplicate ids', { nodes: [1, 2, 1] }, 'nodes[2]: 1 is listed twice'],
+    ['a voter listed twice', { voters: ['a', 'b', 'a'] }, 'voters[2]: a is listed twice'],
+    [
+      'an observer that is also a voter',
+      { voters: [1, 2, 3], observers: [3] },
+      'observers: 3 is a voter too: an observer never votes',
+    ],
+    [
+      'no voter at all',
+      { nodes: [1, 2, 3], voters: [] },
+      'voters: is empty: without a voter nobody can ever lead',
+    ],
+    [
+      'nobody who could lead',
+      { voters: [1, 2, 3], witnesses: [1, 2, 3] },
+      'witnesses: every voter is a witness: nobody could ever lead',
+    ],
+    [
+      'a voter that is nobody',
+      { nodes: [1, 2], voters: [1, 7] },
+      'voters[1]: 7 is not one of the nodes (1, 2)',
+    ],
+    [
+      'impossible constants',
+      { nodes: [1, 2, 3], options: { deltaMs: 20 } },
+      'options.fastMs: breaks the bound Δ ≥ (2δ − δmin)(1 + ρ): 10.1 ms is below 39.984 ms; the nearest valid value is 39.984',
+    ],
+    ['an unknown field', { nodes: [1], netwrok: {} }, 'netwrok: unknown field'],
+    ['an unknown field further in', { nodes: [1], network: { delay: 1 } }, 'network.delay: unknown field'],
+    ['an unknown option', { nodes: [1], options: { delta: 1 } }, 'options.delta: unknown field'],
+    [
+      'delays that run backwards',
+      { nodes: [1], network: { delayMs: [2, 1] } },
+      'network.delayMs: runs backwards: write [least, most]',
+    ],
+    ['no processes', {}, 'nodes: is missing: list the processes, as nodes or as voters and observers'],
+    [
+      'the same list twice',
+      { voters: [1], options: { voters: [1] } },
+      'options.voters: is given as voters already',
+    ],
+    [
+      'a protocol without a card',
+      { protocol: 'bully', nodes: [1] },
+      'protocol: bully has no guarantee card; only local-leader has one',
+    ],
+    [
+      'a protocol made for searches',
+      { nodes: [1], options: { link: 'none' } },
+      'options.link: is for searches without time, which have no guarantee card',
+    ],
+  ]
+
+  it.each(cases)('%s', (_what, contents, message) => {
+    const { code, stdout, stderr } = conclave('plan', '--config', config('bad.json', contents))
+    expect({ code, stdout, stderr }).toEqual({ code: 2, stdout: '', stderr: `conclave: ${message}\n` })
+  })
+
+  it('names its field with --json', () => {
+    const { code, stdout } = conclave('plan', '--json', '--config', config('bad.json', { nodes: [1], x: 1 }))
+    expect(code).toBe(2)
+    expect(JSON.parse(stdout)).toEqual({
+      error: { name: 'UsageError', message: 'x: unknown field', field: 'x' },
+    })
+  })
+
+  it.each([
+    [['--config', 'group.yaml'], 'group.yaml: YAML is not read yet; write the configuration as JSON'],
+    [['--config', 'nowhere.json'], 'nowhere.json: there is no such file'],
+    [[], 'plan needs a configuration: --config FILE, or --nodes N with --profile and --mode'],
+    [['--nodes', '0'], '--nodes 0: must be at least 1'],
+    [['--nodes', '3', '--mode', 'both'], '--mode both: must be one of local, majority'],
+    [['--nodes', '3', '--seeds', 'many'], '--seeds many: write a whole number'],
+  ])('%j', (words, message) => {
+    const { code, stderr } = conclave('plan', ...words)
+    expect({ code, stderr }).toEqual({ code: 2, stderr: `conclave: ${message}\n` })
+  })
+})
+
+describe('the card', () => {
+  it('of five on a LAN: measured as computed, fail-over within 110 ms on average, 800 datagrams a second', () => {
+    const { code, card: lan } = card('--nodes', '5', '--seeds', '60')
+    expect(lan.exceeded).toEqual([])
+    expect(code).toBe(0)
+    const [, failOver, handOver] = lan.figures
+    expect(failOver).toMatchObject({
+      name: 'fail-over',
+      computed: { typicalMs: 105.77, worstMs: 185.94 },
+      punctual: { runs: 60, none: 0 },
+      late: { runs: 60, none: 0 },
+      exceeded: false,
+    })
+    expect(failOver?.punctual?.meanMs).toBeLessThan(110)
+    expect(handOver?.late?.maxMs).toBeLessThanOrEqual(2 * 2 * 5)
+    expect(lan.traffic.measured.datagramsPerSecond).toBeLessThan(800)
+    expect(lan.specs.map(({ name }) => name)).toContain('one-leader')
+    expect(Object.keys(lan)).toEqual([
+      'protocol',
+      'mode',
+      'rule',
+      'profile',
+      'voters',
+      'observers',
+      'witnesses',
+      'constantsMs',
+      'rhoPpm',
+      'network',
+      'brokenAssumptions',
+      'advice',
+      'seeds',
+      'runs',
+      'idle',
+      'figures',
+      'shapes',
+      'traffic',
+      'tolerance',
+      'specs',
+      'exceeded',
+    ])
+  })
+
+  it.each([
+    ['--nodes', '4', '--mode', 'local'],
+    ['--nodes', '3', '--profile', 'wan'],
+    ['--nodes', '5', '--option', 'priorities={"1":2,"5":1}', '--option', 'sticky=true'],
+    ['--nodes', '4', '--option', 'rule="equality"', '--profile', 'region'],
+    [
+      '--nodes',
+      '3',
+      '--option',
+      'witnesses=[1]',
+      '--option',
+      'sigmaMs=50',
+      '--option',
+      'rhoPpm=1',
+      '--mode',
+      'local',
+    ],
+  ])('keeps to what was computed: %s %s %s %s', (...words) => {
+    expect(card(...words, '--seeds', '60').card.exceeded).toEqual([])
+  })
+
+  it('is the same however many threads there are, and whether flags or a file say it', () => {
+    const file = config('same.json', { voters: [1, 2, 3], options: { profile: 'region' }, seeds: 30 })
+    const one = conclave('plan', '--json', '--config', file, '--workers', '1')
+    const two = conclave(
+      'plan',
+      '--json',
+      '--nodes',
+      '3',
+      '--profile',
+      'region',
+      '--seeds',
+      '30',
+      '--workers',
+      '2',
+    )
+    expect(two.stdout).toBe(one.stdout)
+  })
+
+  it('of two halves says that neither can lead, and when the leader has stopped', () => {
+    const { card: four } = card('--nodes', '4', '--seeds', '60')
+    const halves = four.shapes.find(({ name }) => name === 'neither 2|2')
+    expect(halves).toMatchObject({ leaderWithinMs: 'never', exceeded: false, leader: { none: 6 } })
+    expect(halves?.stopped.maxMs).toBeLessThanOrEqual(halves?.stoppedWithinMs ?? 0)
+  })
+
+  it('is honest about a network slower than the configuration assumes, where safety still holds', () => {
+    const file = config('slow.json', { nodes: [1, 2, 3, 4, 5], network: { delayMs: [1, 14] } })
+    const { code, card: slow } = card('--config', file, '--seeds', '60')
+    expect(code).toBe(6)
+    expect(slow.brokenAssumptions).toEqual([
+      'messages take up to 14 ms, and the configuration assumes at most 5 (δ)',
+    ])
+    expect(slow.exceeded).toContain('hand-over')
+    expect(slow.specs.filter(({ violations }) => violations > 0)).toEqual([])
+    const text = conclave('plan', '--config', file, '--seeds', '20')
+    expect(text.code).toBe(6)
+    expect(text.stdout).toContain('NOT SO in what was simulated: messages take up to 14 ms')
+    expect(text.stdout).toContain('EXCEEDS what was computed')
+  })
+
+  it('uses the delays that there are, where they are within what is assumed', () => {
+    const file = config('quick.json', { nodes: [1, 2, 3], network: { delayMs: [0.1, 0.4] } })
+    const { code, card: quick } = card('--config', file, '--seeds', '40')
+    expect([code, quick.brokenAssumptions]).toEqual([0, []])
+    const handOver = quick.figures.find(({ name }) => name === 'hand-over')
+    expect(handOver?.computed.typicalMs).toBeLessThan(1)
+    expect(handOver?.computed.worstMs).toBe(15)
+  })
+
+  it('advises a larger Δ where drift makes messages that take δ look slow, and that helps', () => {
+    const drifting = ['--nodes', '3', '--option', 'sigmaMs=50', '--option', 'rhoPpm=1000', '--seeds', '60']
+    const { code, card: tight } = card(...drifting)
+    expect(code).toBe(6)
+    expect(tight.advice).toEqual([
+      'messages that take 5 ms (δ) may count as slow, as clocks drift: set fastMs to 10.48 or more',
+    ])
+    const { card: ample } = card(...drifting, '--option', 'fastMs=10.5')
+    expect([ample.advice, ample.exceeded]).toEqual([[], []])
+  })
+
+  it('catches a protocol that does not keep its word: a first try that always fails', () => {
+    const file = config('broken.json', {
+      nodes: [1, 2, 3, 4, 5],
+      options: { misreading: 'short-kappa' },
+    })
+    const { code, card: broken } = card('--config', file, '--seeds', '30')
+    expect(code).toBe(6)
+    expect(broken.exceeded).toContain('hand-over')
+  })
+
+  it('of a single process has nothing to measure', () => {
+    const { code, card: alone } = card('--nodes', '1')
+    expect([code, alone.runs, alone.figures, alone.shapes]).toEqual([0, 0, [], []])
+  })
+})
