@@ -20,9 +20,11 @@ import { Random } from './random.ts'
 import type { Scenario, ScenarioEvent, Span } from './scenario.ts'
 import { World } from './world.ts'
 
+type Untimed<E> = E extends ScenarioEvent ? Omit<E, 'atMs'> : never
+
 /** What befalls a world, and among whom somebody should lead afterwards. */
 export type Blow = {
-  readonly events: readonly Omit<ScenarioEvent, 'atMs'>[]
+  readonly events: readonly Untimed<ScenarioEvent>[]
   readonly among: readonly NodeId[]
 }
 
