@@ -44,6 +44,21 @@ describe('each printed defect, put back, is caught by a campaign', () => {
   })
 })
 
+describe('the smallest groups', () => {
+  it('keep all their promises, though half of two is no majority', () => {
+    const found = [1, 2].flatMap((nodes) =>
+      violated({ mode: 'majority', nodes: [nodes, nodes], faults: FAULT_KINDS, seeds: [1, 200] }, 'none'),
+    )
+    expect(found).toEqual([])
+  })
+
+  it('refuse a voter that does not exist', () => {
+    const draw = scenarioDrawer(definition, { nodes: [1, 1], options: { mode: 'majority' }, faults: [] })
+    const told = { ...draw(1), events: [{ atMs: 500, command: { node: 1, do: 'addVoter', voter: 2 } }] }
+    expect(runSeed(definition, () => told, 1).violations).toEqual([])
+  })
+})
+
 describe('searched with time as an order of events', () => {
   // Two candidates, a witness, a request each, step-downs at any moment; two ticks are a lock and a lease.
   const fifo = { order: 'fifo' } as const
