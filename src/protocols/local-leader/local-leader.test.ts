@@ -372,6 +372,21 @@ describe('majority mode in a network that splits', () => {
     expect(report.leaderships).toHaveLength(1)
   })
 
+  it('also where the majority needs that voter, for the lower id does not stand when it hears too few', () => {
+    for (const nodes of [4, 5]) {
+      // 2, 3 and 4 hear each other; 2 alone hears 1, too; 5 hears nobody.
+      const links = [
+        [1, 2],
+        [2, 3],
+        [2, 4],
+        [3, 4],
+      ]
+      const report = run({ nodes: ids(nodes), options: MAJORITY, events: [{ atMs: 500, links }] })
+      expect(report.leaders).toEqual([2])
+      expect(report.leaderships.at(-1)?.fromMs).toBeLessThan(1000)
+    }
+  })
+
   it('and the equality rule of the paper has none, for ever', () => {
     const options = { ...MAJORITY, rule: 'equality' }
     const report = run({ nodes: ids(5), options, links: pendant, untilMs: 10_000 }, false)

@@ -215,12 +215,12 @@ export function voting(context: Context, heralds: Heralding, others: Hearing, ow
 
   /**
    * Whoever was refused because it has missed a change of the voters makes up for it. So does, when told without having
-   * asked, whoever stands in vain or has no vote; the others have a leader who tells them in time.
+   * asked, whoever knows of no leader or has no vote; the others have a leader who tells them in time.
    */
   function caughtUp(state: LocalLeaderState, from: NodeId, { votes, config }: Reply, now: Micros): Change {
     const isNotice = votes.length === 0
     if (isNewer(config, state.vote.config)) {
-      const isConcerned = state.standing.candidate || !isVoter(state.vote.config, self)
+      const isConcerned = state.known.following === null || !isVoter(state.vote.config, self)
       if (isNotice && !isConcerned) return unchanged(state)
       const next = withVote(state, { config })
       return { state: next, effects: [persist(stableOf(next))] }
