@@ -62,7 +62,7 @@ export function candidacy(context: Context, heralds: Heralding, listening: Heari
     timing,
   } = context
   const { heraldOf, heraldFor, broadcast, releases, notice } = heralds
-  const { hear, betterUntil, couldWin, supportedByAll, reachable } = listening
+  const { hear, betterUntil, couldWin, standsAside, supportedByAll, reachable } = listening
   const { misreading, mostRequests, tree } = settings
   const { expires, fast: threshold, lease, roundTrip, tryTime, tries } = timing
   const pause: readonly [Micros, Micros] = isMajority
@@ -71,8 +71,6 @@ export function candidacy(context: Context, heralds: Heralding, listening: Heari
         Math.ceil((3 * threshold + timing.lateness) * 1.25),
       ]
     : [timing.electionPeriod - timing.lateness, timing.electionPeriod - timing.lateness]
-  /** Where a majority is enough, one that hears none does not stand: those that hear it could not elect another. */
-  const yieldsInVain = settings.rule === 'quorum'
   /** In local mode a successor waits until its voters, too, have given the old leader up. */
   const standAfter = isMajority ? 0 : threshold
 
@@ -126,7 +124,7 @@ export function candidacy(context: Context, heralds: Heralding, listening: Heari
     const renew = leads(state, now)
     const { lead } = state
     if (!renew && !couldWin(state, now)) {
-      const waiting = withStanding(state, { candidate: !yieldsInVain, deferringSince: null })
+      const waiting = withStanding(state, { candidate: !standsAside(state, now), deferringSince: null })
       return {
         state: waiting,
         effects: [

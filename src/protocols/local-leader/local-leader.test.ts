@@ -877,6 +877,26 @@ describe('voters that missed a change', () => {
     }
   })
 
+  it('a voter that is removed while it has promised a later epoch learns of it all the same', () => {
+    // 2 is cut off from the leader and stands; 3 is bound and refuses, but 2 has promised itself an epoch by then.
+    const report = run({
+      nodes: ids(3),
+      options: { ...MAJORITY, rule: 'equality' },
+      network: { delayMs: [0.02, 2.196] },
+      clocks: { driftPpm: 0 },
+      seed: 4743,
+      events: [
+        { atMs: 606, links: [] },
+        { atMs: 676, links: 'full' },
+        { atMs: 851, command: { node: 1, do: 'removeVoter', voter: 2 } },
+        { atMs: 899, cut: [[2, 1]] },
+        { atMs: 1072, heal: 'all' },
+      ],
+    })
+    expect(standing(report)).toEqual([[1], [1, 1, 1]])
+    expect(report.nodes['2']).toMatchObject({ role: 'observer', config: { sets: [[1, 3]] } })
+  })
+
   it('a leader that is to go has all its tries to say so', () => {
     for (let atMs = 540; atMs < 700; atMs += 5) {
       const file = {

@@ -47,6 +47,10 @@ export function voting(context: Context, heralds: Heralding, others: Hearing, ow
     if (!isVoter(told.vote.config, self)) return onElectionOfOthers(told, from, election, receipt, now)
     const state = election.certificate === null ? told : yielded(told, election.certificate)
     const supports = (isFast || isMajority) && isSupportable(state, from, election, now)
+    if (!supports && isDismissal(state, from, election)) {
+      const dismissed = withVote(state, { config: election.config })
+      return { state: dismissed, effects: [persist(stableOf(dismissed))] }
+    }
     if (!supports) return isFast ? answered(state, from, election, false, NOTHING, now) : unchanged(state)
     const until = now + lockTime
     const lock = {
@@ -66,6 +70,16 @@ export function voting(context: Context, heralds: Heralding, others: Hearing, ow
     const isNews = promised !== state.vote.promised || config !== state.vote.config
     const stored: readonly Deed[] = isNews ? [persist(stableOf(next))] : NOTHING
     return answered(next, from, election, true, stored, now)
+  }
+
+  /** The leader says that this process has no vote any more. It may not be able to support it, but nobody needs that. */
+  function isDismissal(
+    { vote, known }: LocalLeaderState,
+    from: NodeId,
+    { renew, config }: Election,
+  ): boolean {
+    if (!isMajority || !renew || known.following?.leader !== from) return false
+    return isNewer(config, vote.config) && !isVoter(config, self)
   }
 
   /**
