@@ -63,10 +63,10 @@ class Bench {
   stored: PlainObject | null = null
   effects: readonly Effect[] = []
 
-  constructor(self: NodeId, stable: PlainObject | null = null, now = 0) {
+  constructor(self: NodeId, stable: PlainObject | null = null, now = 0, more: PlainObject = {}) {
     this.self = self
     this.now = now
-    const options = checkedOptions(localLeaderDefinition, NODES, { link: 'none' })
+    const options = checkedOptions(localLeaderDefinition, NODES, { link: 'none', ...more })
     this.#protocol = localLeaderDefinition.create({ self, nodes: NODES }, options)
     const { state, effects } = this.#protocol.start(stable, now)
     this.#state = state
@@ -228,6 +228,26 @@ describe('a voter', () => {
     expect(voter.supports(2, election(request(1), 1, { priority: 0 }))).toBe(false)
     voter.gets(1, { kind: 'Heartbeat', herald: { ...herald(0), candidate: false } })
     expect(voter.supports(2, election(request(2), 1, { priority: 0 }))).toBe(true)
+  })
+})
+
+describe('a follower', () => {
+  it('trusts what it is told of a round from when the round began, even if it was asked once more', () => {
+    const options = { treeFrom: 2, treeFanout: 2 }
+    const chosen = localLeaderOptions(NODES).parse(options)
+    const { lockTime: locked } = timingOf(givenBy(chosen, 3))
+    const follower = new Bench(3, null, 0, options)
+    const leads = { ...herald(9), lease: { left: 90_000, token: 1 } }
+    const round = (counter: number, more: Partial<Election>): Election =>
+      election(request(counter), 1, { herald: leads, renew: true, tree: NODES, ...more })
+    follower.gets(1, round(1, {}))
+    follower.now = 20_000
+    follower.gets(1, round(1, { tree: null }))
+    follower.now = 40_000
+    follower.gets(1, round(2, { view: { round: request(1), members: NODES } }))
+    expect(follower.view).toMatchObject({ leader: 1, members: NODES })
+    expect(follower.view.until).toBeGreaterThan(locked - 12_000)
+    expect(follower.view.until).toBeLessThan(locked - 10_000)
   })
 })
 

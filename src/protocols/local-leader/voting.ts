@@ -38,7 +38,9 @@ export function voting(context: Context, heralds: Heralding, others: Hearing, ow
   ): Change {
     const { fast: isFast } = receipt
     const heard = hear(before, from, election.herald, receipt, now)
-    const told = isFast ? toldOf(heard, from, election, now) : heard
+    // Whoever is asked once more, past the tree, is asked later than the round began.
+    const isRound = tree === null || election.tree !== null
+    const told = isFast && isRound ? toldOf(heard, from, election, now) : heard
     if (isMajority && contradicts(election.config, told.vote.config)) {
       const event = { field: 'voters', ours: told.vote.config.sets, theirs: election.config.sets }
       return { state: told, effects: [output({ type: 'mismatch', peer: from, ...event })] }
