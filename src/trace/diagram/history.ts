@@ -123,7 +123,8 @@ export function historyOf({ header, records }: Trace, { kinds, kindOf, all }: Se
       const id = turn.sent[index]
       if (shown[index] !== true || id === undefined) continue
       const ended = ends.get(id) ?? [{ endedAt: null, lost: null }]
-      for (const each of ended) flights.push({ from: node, to, body, kind: countsAs(body), sentAt: at, ...each })
+      for (const each of ended)
+        flights.push({ from: node, to, body, kind: countsAs(body), sentAt: at, ...each })
     }
     const telling = shown.includes(true) || turn.view !== null || cutAfter !== null
     if (turn.type === 'step') {
