@@ -10,7 +10,8 @@ const ROOMS = {
   specs: ['core', 'trace'],
   sim: ['core', 'trace', 'specs'],
   explore: ['core', 'trace', 'specs', 'sim'],
-  cli: ['core', 'links', 'protocols', 'trace', 'specs', 'sim', 'explore'],
+  runtime: ['core', 'links', 'protocols', 'trace'],
+  cli: ['runtime', 'core', 'links', 'protocols', 'trace', 'specs', 'sim', 'explore'],
 }
 const PURE = ['core', 'links', 'protocols', 'trace', 'specs', 'sim', 'explore']
 

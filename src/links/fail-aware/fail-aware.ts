@@ -63,7 +63,7 @@ export type Receipt = {
   readonly overtaken: boolean
 }
 
-type Datagram = {
+export type Datagram = {
   readonly kind: 'datagram'
   /** A digest of what all must be configured with alike. */
   readonly config: number
@@ -79,7 +79,7 @@ type Datagram = {
 }
 
 /** Told to whoever is configured differently. */
-type Settings = { readonly kind: 'Settings'; readonly agreed: PlainObject }
+export type Settings = { readonly kind: 'Settings'; readonly agreed: PlainObject }
 
 export const FAIL_AWARE_KINDS = ['Echo', 'Settings'] as const
 

@@ -161,13 +161,11 @@ describe('local mode in graphs that stay as they are', () => {
     ],
   ]
 
-  for (const [name, count, links, leaders, leaderOf] of cases) {
-    it(name, () => {
-      const moments = every(150, 1500, 3000)
-      const report = run({ nodes: ids(count), options: LOCAL, links, checkpointsMs: moments })
-      for (const moment of moments) expect(standing(at(report, moment))).toEqual([leaders, leaderOf])
-    })
-  }
+  it.each(cases)('%s', (_name, count, links, leaders, leaderOf) => {
+    const moments = every(150, 1500, 3000)
+    const report = run({ nodes: ids(count), options: LOCAL, links, checkpointsMs: moments })
+    for (const moment of moments) expect(standing(at(report, moment))).toEqual([leaders, leaderOf])
+  })
 
   it('ids may be any numbers or words, in any order', () => {
     const numbers = run({ nodes: [40, 7, 19], options: LOCAL })

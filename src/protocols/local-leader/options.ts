@@ -2,7 +2,7 @@
 import { z } from 'zod'
 import { microsOf, milliseconds, type NodeId, nodeAmong, perNode } from '../../core/index.ts'
 import { brokenBounds, type Given } from './constants.ts'
-import { MISREADINGS } from './local-leader.ts'
+import { MISREADINGS } from './settings.ts'
 
 type Profile = {
   readonly deltaMs: number

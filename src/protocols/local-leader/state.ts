@@ -1,4 +1,4 @@
-import { equalPlain, type Micros, type NodeId } from '../../core/index.ts'
+import { compareIds, equalPlain, type Micros, type NodeId } from '../../core/index.ts'
 import type { Ballot, Certificate, Epoch, MembershipView, Request } from './messages.ts'
 import type { Rank } from './rank.ts'
 import type { Configuration } from './voters.ts'
@@ -234,4 +234,22 @@ export function shifted(state: LocalLeaderState, by: Micros): LocalLeaderState {
       supporters: lead.supporters.map(({ node, until }) => ({ node, until: until + by })),
     },
   }
+}
+
+export function withVotes(campaign: Campaign, supporters: readonly NodeId[]): Campaign {
+  const { request, at, epoch, renew, config, previousAt, succeeds } = campaign
+  return { request, at, epoch, renew, config, supporters, previousAt, succeeds }
+}
+
+/** The leadership with these bound to it until then. */
+export function withSupporters(lead: Lead, nodes: readonly NodeId[], until: Micros): Lead {
+  const rest = lead.supporters.filter(({ node }) => !nodes.includes(node))
+  const all = [...rest, ...nodes.map((node) => ({ node, until }))]
+  const supporters = all.sort((a, b) => compareIds(a.node, b.node))
+  const isSameSet =
+    supporters.length === lead.members.length &&
+    supporters.every(({ node }, index) => node === lead.members[index])
+  const members = isSameSet ? lead.members : supporters.map(({ node }) => node)
+  const { token, epoch, since, request, requestedAt, config } = lead
+  return { token, epoch, since, until: lead.until, request, requestedAt, supporters, members, config }
 }

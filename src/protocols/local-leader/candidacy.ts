@@ -1,0 +1,399 @@
+/** Standing for election, leading, and letting go. */
+import {
+  type Micros,
+  NOTHING,
+  type NodeId,
+  output,
+  present,
+  send,
+  setTimer,
+  stopTimer,
+  withIds,
+} from '../../core/index.ts'
+import type { Receipt } from '../../links/index.ts'
+import { type Change, type Context, type Deed, TIMER, unchanged } from './context.ts'
+import type { Hearing } from './hearing.ts'
+import type { Heralding } from './herald.ts'
+import {
+  type Certificate,
+  type Election,
+  type Herald,
+  isLater,
+  isSame,
+  type MembershipView,
+  type Release,
+  type Request,
+} from './messages.ts'
+import {
+  type Campaign,
+  changed,
+  type Lead,
+  type LocalLeaderState,
+  withKnown,
+  withStanding,
+  withSupporters,
+  withVote,
+  withVotes,
+} from './state.ts'
+import {
+  type Configuration,
+  holdsMajorities,
+  isNewer,
+  isVoter,
+  nextConfiguration,
+  votersOf,
+} from './voters.ts'
+
+export type Candidacy = ReturnType<typeof candidacy>
+
+export function candidacy(context: Context, heralds: Heralding, others: Hearing) {
+  const { self, isMajority, mayLead, isEligible, leads, latest, placeOf, settings, timing } = context
+  const { heraldOf, heraldFor, broadcast, releases } = heralds
+  const { hear, betterUntil, couldWin, supportedByAll, reachable } = others
+  const { misreading, mostRequests, tree } = settings
+  const { expires, fast: threshold, lease, roundTrip, tryTime, tries } = timing
+  const pause: readonly [Micros, Micros] = isMajority
+    ? [
+        Math.floor((3 * threshold + timing.lateness) * 0.75),
+        Math.ceil((3 * threshold + timing.lateness) * 1.25),
+      ]
+    : [timing.electionPeriod - timing.lateness, timing.electionPeriod - timing.lateness]
+  /** In local mode a successor waits until its voters, too, have given the old leader up. */
+  const standAfter = isMajority ? 0 : threshold
+
+  // ---- Standing ----
+
+  /** Time to look whether it should stand, or whether its lease must be renewed. */
+  function onAlive(state: LocalLeaderState, now: Micros, defers: boolean): Change {
+    if (!isEligible(state)) {
+      // It may become a voter.
+      const again = mayLead ? [setTimer(TIMER.alive, now + roundTrip + timing.heartbeat)] : NOTHING
+      return { state: withStanding(state, { candidate: false }), effects: again }
+    }
+    if (state.campaign !== null) return unchanged(state)
+    const rivalUntil = betterUntil(state, now, ({ candidate }) => candidate)
+    if (rivalUntil !== null) {
+      if (leads(state, now) && misreading !== 'release-while-leader') {
+        return giveUp(state, 'outranked', state.standing.lowUntil, now)
+      }
+      return {
+        state: withStanding(state, { candidate: false, deferringSince: null }),
+        effects: [setTimer(TIMER.alive, rivalUntil + standAfter)],
+      }
+    }
+    const { lead } = state
+    const isDue = settings.term !== null && lead !== null && now - lead.since >= settings.term
+    if (isDue && leads(state, now)) {
+      return giveUp(
+        state,
+        'term over',
+        now + (settings.term ?? 0) * (votersOf(state.vote.config).length - 1),
+        now,
+      )
+    }
+    if (defers && !leads(state, now) && !state.standing.candidate) {
+      const betterGone = betterUntil(state, now, ({ candidate }) => !candidate)
+      const since = state.standing.deferringSince ?? now
+      const patience = since + timing.deference
+      if (betterGone !== null && now < patience) {
+        return {
+          state: withStanding(state, { candidate: false, deferringSince: since }),
+          effects: [setTimer(TIMER.alive, Math.min(patience, betterGone))],
+        }
+      }
+    }
+    return stand(state, now)
+  }
+
+  /** Asks all for their support. */
+  function stand(state: LocalLeaderState, now: Micros): Change {
+    if (mostRequests !== null && state.requests >= mostRequests) return unchanged(state)
+    const renew = leads(state, now)
+    const { lead } = state
+    if (!renew && !couldWin(state, now)) {
+      return {
+        state: withStanding(state, { candidate: true, deferringSince: null }),
+        effects: [setTimer(TIMER.alive, [now + pause[0], now + pause[1]])],
+      }
+    }
+    const epoch = !isMajority ? 0 : renew && lead !== null ? lead.epoch : nextEpoch(state)
+    const request: Request = { incarnation: state.incarnation, counter: state.requests + 1 }
+    const config =
+      renew && lead !== null && !isNewer(state.vote.config, lead.config) && isMajority
+        ? nextConfiguration(state.vote.config, reachable(state, now), epoch)
+        : state.vote.config
+    const campaign: Campaign = {
+      request,
+      at: now,
+      epoch,
+      renew,
+      config,
+      supporters: [],
+      previousAt: state.standing.stoodAt,
+      succeeds: !renew && state.vote.certificate !== null,
+    }
+    const candidate = withStanding(state, {
+      candidate: true,
+      deferringSince: null,
+      stoodAt: misreading === 'short-kappa' ? now : null,
+    })
+    const next = changed(candidate, {
+      requests: request.counter,
+      campaign,
+    })
+    const view = renew && lead !== null && mostRequests === null ? viewOf(lead) : null
+    const order = tree === null ? null : orderOf(config, view)
+    const election = (herald: Herald): Election => ({
+      kind: 'Election',
+      herald,
+      request,
+      epoch,
+      renew,
+      config,
+      certificate: state.vote.certificate,
+      view,
+      wanted: renew ? state.wanted : null,
+      tree: order,
+    })
+    return {
+      state: next,
+      effects: [
+        ...broadcast(next, now, election),
+        send(self, election(heraldOf(next, now, true))),
+        setTimer(TIMER.release, now + timing.collection),
+        ...(tree === null ? NOTHING : [setTimer(TIMER.ask, now + tree.patience * (tree.levels + 1))]),
+      ],
+    }
+  }
+
+  /** Who answers along the tree: at first all voters, then those that answered the last time. */
+  function orderOf(config: Configuration, view: MembershipView | null): readonly NodeId[] {
+    const members = view?.members ?? votersOf(config)
+    return [self, ...members.filter((node) => node !== self)]
+  }
+
+  /** Whoever has not been heard along the tree is asked directly. */
+  function onAsk(state: LocalLeaderState, now: Micros): Change {
+    const { campaign } = state
+    if (campaign === null) return unchanged(state)
+    const missing = votersOf(campaign.config).filter(
+      (node) => node !== self && !campaign.supporters.includes(node),
+    )
+    return {
+      state,
+      effects: missing.map((to) =>
+        send(to, {
+          kind: 'Election',
+          herald: heraldFor(state, to, now),
+          request: campaign.request,
+          epoch: campaign.epoch,
+          renew: campaign.renew,
+          config: campaign.config,
+          certificate: state.vote.certificate,
+          view: null,
+          wanted: null,
+          tree: null,
+        }),
+      ),
+    }
+  }
+
+  /** An epoch that was promised to this process and under which nobody led is as good as a new one. */
+  function nextEpoch({ vote: { promised }, known: { seen }, spent }: LocalLeaderState): number {
+    const isUnused = promised.owner === self && promised.number > spent
+    const isLargest =
+      seen.number < promised.number || (seen.number === promised.number && seen.owner === self)
+    return isUnused && isLargest ? promised.number : Math.max(seen.number, promised.number) + 1
+  }
+
+  /** Who supported the leader in its last round. */
+  function viewOf({ request, supporters, requestedAt }: Lead): MembershipView {
+    const members = supporters.filter(({ until }) => until === requestedAt + lease).map(({ node }) => node)
+    return { round: request, members }
+  }
+
+  // ---- Being supported ----
+
+  function withSupport(
+    state: LocalLeaderState,
+    from: readonly NodeId[],
+    request: Request,
+    now: Micros,
+  ): Change {
+    const { campaign, lead } = state
+    if (campaign !== null && isSame(campaign.request, request)) {
+      const supporters = withIds(campaign.supporters, from)
+      const next = changed(state, { campaign: withVotes(campaign, supporters) })
+      const isEarly = isMajority || leads(state, now)
+      return isEarly && isElected(next, now) ? win(next, now) : unchanged(next)
+    }
+    // A vote for the request by which it leads already: it comes late, but it binds.
+    if (isMajority && lead !== null && isSame(lead.request, request)) {
+      return unchanged(changed(state, { lead: withSupporters(lead, from, lead.requestedAt + lease) }))
+    }
+    return unchanged(state)
+  }
+
+  function isElected(state: LocalLeaderState, now: Micros): boolean {
+    const { supporters, config, at, previousAt } = present(state.campaign, 'campaign')
+    if (!supporters.includes(self)) return false
+    const isFirstTry = previousAt === null || at - previousAt >= expires
+    if (misreading === 'short-kappa' && isFirstTry) return false
+    if (isMajority && !holdsMajorities(config, supporters)) return false
+    return (isMajority && settings.rule === 'quorum') || supportedByAll(state, supporters, now)
+  }
+
+  /** Every fast answer is in. */
+  function onRoundOver(state: LocalLeaderState, now: Micros): Change {
+    if (state.campaign === null) return unchanged(state)
+    return isElected(state, now) ? win(state, now) : lose(state, now)
+  }
+
+  function win(state: LocalLeaderState, now: Micros): Change {
+    const campaign = present(state.campaign, 'campaign')
+    const until = campaign.at + lease
+    const isLate = now >= until || (campaign.renew && !leads(state, now))
+    if (isLate && misreading !== 'renewal-after-expiry') return lose(state, now)
+    const before = campaign.renew ? state.lead : null
+    const token = isMajority ? campaign.epoch : null
+    const fresh: Lead = {
+      token,
+      epoch: campaign.epoch,
+      since: before === null ? now : before.since,
+      until,
+      request: campaign.request,
+      requestedAt: campaign.at,
+      supporters: before === null || !isMajority ? [] : before.supporters.filter((each) => each.until > now),
+      members: before === null ? [] : before.members,
+      config: campaign.config,
+    }
+    const lead = withSupporters(fresh, campaign.supporters, until)
+    const settled = withVote(withKnown(state, { following: null }), { certificate: null })
+    const next = changed(settled, {
+      campaign: null,
+      lead,
+      spent: Math.max(state.spent, campaign.epoch),
+      wanted: isReached(state, campaign) ? null : state.wanted,
+    })
+    const timers = [
+      stopTimer(TIMER.release),
+      setTimer(TIMER.expire, until),
+      setTimer(TIMER.alive, Math.max(now, until - tries * tryTime)),
+    ]
+    const news = newsOf(state, campaign, before === null ? token : undefined)
+    if (isVoter(campaign.config, self)) return { state: next, effects: [...timers, ...news] }
+    const gone = giveUp(next, 'no longer a voter', null, now)
+    return { state: gone.state, effects: [...timers, ...news, ...gone.effects] }
+  }
+
+  /** The voters that were wanted are the only ones now. */
+  function isReached({ wanted }: LocalLeaderState, { config }: Campaign): boolean {
+    const [current, next] = config.sets
+    return wanted !== null && next === undefined && current?.join() === wanted.join()
+  }
+
+  function newsOf(state: LocalLeaderState, campaign: Campaign, token: number | null | undefined): Deed[] {
+    const news: Deed[] = []
+    if (token !== undefined) {
+      news.push(output({ type: 'elected', token, cause: campaign.succeeds ? 'handed over' : 'elected' }))
+    }
+    const { config } = campaign
+    const isChange = campaign.renew && state.lead !== null && isNewer(config, state.lead.config)
+    if (isChange) news.push(output({ type: 'config', id: config.id, sets: config.sets }))
+    return news
+  }
+
+  function lose(state: LocalLeaderState, now: Micros): Change {
+    const campaign = present(state.campaign, 'campaign')
+    const next = changed(state, { campaign: null })
+    if (leads(state, now) && misreading !== 'release-while-leader') {
+      return { state: next, effects: [stopTimer(TIMER.release), setTimer(TIMER.alive, now)] }
+    }
+    const [least, most] = pause
+    const again: Micros | readonly [Micros, Micros] =
+      least === most
+        ? Math.max(now, campaign.at + least)
+        : [Math.max(now, campaign.at + least), Math.max(now, campaign.at + most)]
+    return {
+      state: next,
+      effects: [
+        stopTimer(TIMER.release),
+        setTimer(TIMER.alive, leads(state, now) ? now : again),
+        ...releases(next, campaign.request, false, now),
+      ],
+    }
+  }
+
+  // ---- Letting go ----
+
+  /** Stops leading, and only then lets its supporters go. */
+  function giveUp(state: LocalLeaderState, cause: string, lowUntil: Micros | null, now: Micros): Change {
+    const token = state.lead?.token ?? null
+    const next = changed(state, {
+      lead: null,
+      campaign: null,
+      standing: { ...state.standing, candidate: false, lowUntil },
+      wanted: null,
+    })
+    return {
+      state: next,
+      effects: [
+        output({ type: 'demoted', token, cause }),
+        stopTimer(TIMER.release),
+        stopTimer(TIMER.expire),
+        ...releases(next, latest(next), true, now),
+        setTimer(TIMER.alive, now + roundTrip + timing.heartbeat),
+      ],
+    }
+  }
+
+  function onRelease(
+    before: LocalLeaderState,
+    from: NodeId,
+    { herald, request, yields }: Release,
+    receipt: Receipt,
+    now: Micros,
+  ): Change {
+    const heard = hear(before, from, herald, receipt, now)
+    const certificate = { owner: from, request }
+    const state = voided(heard, certificate, !yields)
+    if (!yields || from === self) return unchanged(state)
+    const heir = withVote(state, { certificate })
+    const isNext = isEligible(heir) && !leads(heir, now) && betterUntil(heir, now, () => true) === null
+    // One that began before this process was free itself is lost: it begins anew, with the certificate.
+    const isFree = heir.campaign === null || !heir.campaign.supporters.includes(self)
+    return isNext && isFree ? stand(heir, now) : unchanged(heir)
+  }
+
+  /** Requests up to this one are void; with `exactly`, this one alone releases its lock. */
+  function voided(
+    state: LocalLeaderState,
+    { owner, request }: Certificate,
+    exactly = false,
+  ): LocalLeaderState {
+    const place = placeOf(owner)
+    const { lock, released } = state.vote
+    const known = released[place] ?? null
+    const frees =
+      lock !== null &&
+      lock.owner === owner &&
+      (exactly ? isSame(lock.request, request) : !isLater(lock.request, request))
+    const isNews = known === null || isLater(request, known)
+    if (!frees && !isNews) return state
+    return withVote(state, {
+      lock: frees ? null : lock,
+      released: isNews ? released.with(place, request) : released,
+    })
+  }
+
+  /** The owner led and gave it up: it stands no more, even where this news overtook its own message. */
+  function yielded(before: LocalLeaderState, certificate: Certificate): LocalLeaderState {
+    const state = voided(before, certificate)
+    const place = placeOf(certificate.owner)
+    const peer = state.known.peers[place] ?? null
+    if (state === before || peer === null || !peer.candidate) return state
+    return withKnown(state, { peers: state.known.peers.with(place, { ...peer, candidate: false }) })
+  }
+
+  return { onAlive, onAsk, onRoundOver, withSupport, giveUp, onRelease, yielded }
+}

@@ -1,0 +1,220 @@
+/** Supporting others: whom, for how long, and how the answer gets there. */
+import {
+  type Micros,
+  NOTHING,
+  type NodeId,
+  output,
+  persist,
+  send,
+  setTimer,
+  stopTimer,
+} from '../../core/index.ts'
+import type { Receipt } from '../../links/index.ts'
+import type { Candidacy } from './candidacy.ts'
+import { type Change, type Context, type Deed, TIMER, unchanged } from './context.ts'
+import type { Hearing } from './hearing.ts'
+import type { Heralding } from './herald.ts'
+import { type Election, type Epoch, isLater, isSame, type Reply } from './messages.ts'
+import { changed, type Gathering, type LocalLeaderState, withKnown, withVote } from './state.ts'
+import { placeInTree } from './tree.ts'
+import { contradicts, isNewer, isVoter } from './voters.ts'
+
+export type Voting = ReturnType<typeof voting>
+
+export function voting(context: Context, heralds: Heralding, others: Hearing, own: Candidacy) {
+  const { self, isMajority, placeOf, leads, stableOf, settings, timing } = context
+  const { heraldFor } = heralds
+  const { hear, toldOf, isBest, isUnheardBy } = others
+  const { withSupport, yielded } = own
+  const { tree } = settings
+  const { lockTime } = timing
+
+  function onElection(
+    before: LocalLeaderState,
+    from: NodeId,
+    election: Election,
+    receipt: Receipt,
+    now: Micros,
+  ): Change {
+    const { fast: isFast } = receipt
+    const heard = hear(before, from, election.herald, receipt, now)
+    const told = isFast ? toldOf(heard, from, election, now) : heard
+    if (isMajority && contradicts(election.config, told.vote.config)) {
+      const event = { field: 'voters', ours: told.vote.config.sets, theirs: election.config.sets }
+      return { state: told, effects: [output({ type: 'mismatch', peer: from, ...event })] }
+    }
+    if (told.silentUntil !== null) return unchanged(told)
+    if (!isVoter(told.vote.config, self)) return onElectionOfOthers(told, from, election, receipt, now)
+    const state = election.certificate === null ? told : yielded(told, election.certificate)
+    const supports = (isFast || isMajority) && isSupportable(state, from, election, now)
+    if (!supports) return isFast ? answered(state, from, election, false, NOTHING, now) : unchanged(state)
+    const until = now + lockTime
+    const lock = {
+      owner: from,
+      request: election.request,
+      until: state.vote.lock?.owner === from ? Math.max(state.vote.lock.until, until) : until,
+    }
+    const promised: Epoch =
+      isMajority && election.epoch > state.vote.promised.number
+        ? { number: election.epoch, owner: from }
+        : state.vote.promised
+    const config =
+      election.renew && isNewer(election.config, state.vote.config) ? election.config : state.vote.config
+    const certificate = from === self ? state.vote.certificate : null
+    const next = withVote(state, { lock, promised, config, certificate })
+    const isNews = promised !== state.vote.promised || config !== state.vote.config
+    const stored: readonly Deed[] = isNews ? [persist(stableOf(next))] : NOTHING
+    return answered(next, from, election, true, stored, now)
+  }
+
+  /** A process without a vote learns who the voters are. If it is among them now it votes; if it is to be, it shows itself. */
+  function onElectionOfOthers(
+    state: LocalLeaderState,
+    from: NodeId,
+    election: Election,
+    receipt: Receipt,
+    now: Micros,
+  ): Change {
+    const { config, renew, wanted } = election
+    if (isMajority && renew && isNewer(config, state.vote.config)) {
+      const next = withVote(state, { config })
+      const stored = persist(stableOf(next))
+      if (!isVoter(config, self)) return { state: next, effects: [stored] }
+      const voted = onElection(next, from, election, receipt, now)
+      return { state: voted.state, effects: [stored, ...voted.effects] }
+    }
+    const isWanted = receipt.fast && wanted?.includes(self) === true
+    return isWanted ? answered(state, from, election, false, NOTHING, now) : unchanged(state)
+  }
+
+  function isSupportable(state: LocalLeaderState, from: NodeId, election: Election, now: Micros): boolean {
+    const { lock, promised } = state.vote
+    const { request, herald } = election
+    const isFree = lock === null || lock.until < now || lock.owner === from
+    if (!isFree || (!isMajority && isUnheardBy(state, from, now))) return false
+    if (lock !== null && lock.owner === from && isLater(lock.request, request)) return false
+    const released = state.vote.released[placeOf(from)] ?? null
+    if (released !== null && !isLater(request, released)) return false
+    if (isMajority) {
+      const isPromisable =
+        election.epoch > promised.number || (election.epoch === promised.number && promised.owner === from)
+      if (!isPromisable || isNewer(state.vote.config, election.config)) return false
+    }
+    return isBest(state, from, herald, now)
+  }
+
+  function answered(
+    state: LocalLeaderState,
+    to: NodeId,
+    { request, tree: order }: Election,
+    support: boolean,
+    stored: readonly Deed[],
+    now: Micros,
+  ): Change {
+    if (to === self) {
+      const counted = support ? withSupport(state, [self], request, now) : unchanged(state)
+      return stored.length === 0
+        ? counted
+        : { state: counted.state, effects: [...stored, ...counted.effects] }
+    }
+    const place = tree === null || order === null ? null : placeInTree(order, self, tree)
+    const gathering: Gathering = {
+      candidate: to,
+      request,
+      parent: place?.parent ?? to,
+      votes: [{ node: self, support }],
+      awaited: place?.children ?? [],
+    }
+    if (place === null || place.children.length === 0) {
+      return { state, effects: [...stored, passedOn(state, gathering, now)] }
+    }
+    return {
+      state: changed(state, { gathering }),
+      effects: [...stored, setTimer(TIMER.gather, now + place.wait)],
+    }
+  }
+
+  // ---- Along a tree ----
+
+  /** The votes so far, as an answer to whoever waits for them. */
+  function passedOn(
+    state: LocalLeaderState,
+    { candidate, request, parent, votes }: Gathering,
+    now: Micros,
+  ): Deed {
+    const { promised, config } = state.vote
+    return send(parent, {
+      kind: 'Reply',
+      herald: heraldFor(state, parent, now),
+      candidate,
+      request,
+      votes,
+      promised,
+      config,
+    })
+  }
+
+  /** Votes from below, on their way to the candidate. */
+  function gathered(state: LocalLeaderState, from: NodeId, reply: Reply, now: Micros): Change {
+    const { gathering } = state
+    if (
+      gathering === null ||
+      gathering.candidate !== reply.candidate ||
+      !isSame(gathering.request, reply.request)
+    ) {
+      // Too late to be gathered: the candidate gets them as they are.
+      const late = { candidate: reply.candidate, request: reply.request, votes: reply.votes }
+      return { state, effects: [passedOn(state, { ...late, parent: reply.candidate, awaited: [] }, now)] }
+    }
+    const more: Gathering = {
+      ...gathering,
+      votes: [...gathering.votes, ...reply.votes],
+      awaited: gathering.awaited.filter((node) => node !== from),
+    }
+    if (more.awaited.length > 0) return unchanged(changed(state, { gathering: more }))
+    return onGatherOver(changed(state, { gathering: more }), now)
+  }
+
+  function onGatherOver(state: LocalLeaderState, now: Micros): Change {
+    const { gathering } = state
+    if (gathering === null) return unchanged(state)
+    return {
+      state: changed(state, { gathering: null }),
+      effects: [stopTimer(TIMER.gather), passedOn(state, gathering, now)],
+    }
+  }
+
+  // ---- Answers of others ----
+
+  function onReply(
+    before: LocalLeaderState,
+    from: NodeId,
+    reply: Reply,
+    receipt: Receipt,
+    now: Micros,
+  ): Change {
+    const heard = hear(before, from, reply.herald, receipt, now)
+    const seen = refusalSeen(heard.known.seen, reply.promised)
+    const state = seen === heard.known.seen ? heard : withKnown(heard, { seen })
+    if (!receipt.fast && !isMajority) return unchanged(state)
+    if (reply.candidate !== self) return gathered(state, from, reply, now)
+    const supporters = reply.votes.filter(({ support }) => support).map(({ node }) => node)
+    if (supporters.length > 0) return withSupport(state, supporters, reply.request, now)
+    return isMajority && !leads(state, now) ? caughtUp(state, reply) : unchanged(state)
+  }
+
+  /** The epoch that a voter has promised to another counts even if it is no larger than one's own. */
+  function refusalSeen(seen: Epoch, promised: Epoch): Epoch {
+    if (promised.owner === self || promised.number < seen.number) return seen
+    return promised.number > seen.number || seen.owner === self ? promised : seen
+  }
+
+  /** Whoever was refused because it has missed a change of the voters makes up for it. */
+  function caughtUp(state: LocalLeaderState, { config }: Reply): Change {
+    if (!isNewer(config, state.vote.config)) return unchanged(state)
+    const next = withVote(state, { config })
+    return { state: next, effects: [persist(stableOf(next))] }
+  }
+
+  return { onElection, onReply, onGatherOver }
+}

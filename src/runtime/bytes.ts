@@ -1,0 +1,146 @@
+/** Bytes written and read in a fixed layout, big-endian. Reading never trusts what it reads. */
+
+/** What stands there is not what the layout allows. */
+export class BadBytes extends Error {
+  override readonly name = 'BadBytes'
+}
+
+/** A UDP datagram over IPv4 holds no more. */
+const MOST = 65_507
+
+const encoder = new TextEncoder()
+const decoder = new TextDecoder('utf-8', { fatal: true })
+
+export class Writer {
+  #bytes = new Uint8Array(512)
+  #view = new DataView(this.#bytes.buffer)
+  #length = 0
+
+  u8(value: number): void {
+    this.#room(1)
+    this.#bytes[this.#length++] = value
+  }
+
+  u32(value: number): void {
+    this.#room(4)
+    this.#view.setUint32(this.#length, value)
+    this.#length += 4
+  }
+
+  i32(value: number): void {
+    this.#room(4)
+    this.#view.setInt32(this.#length, value)
+    this.#length += 4
+  }
+
+  /** A whole number below 2^53, in eight bytes. */
+  u53(value: number): void {
+    this.#room(8)
+    this.#view.setUint32(this.#length, Math.floor(value / 2 ** 32))
+    this.#view.setUint32(this.#length + 4, value % 2 ** 32)
+    this.#length += 8
+  }
+
+  f64(value: number): void {
+    this.#room(8)
+    this.#view.setFloat64(this.#length, value)
+    this.#length += 8
+  }
+
+  text(value: string): void {
+    const bytes = encoder.encode(value)
+    this.u32(bytes.length)
+    this.#room(bytes.length)
+    this.#bytes.set(bytes, this.#length)
+    this.#length += bytes.length
+  }
+
+  /** What was written, in memory of its own. */
+  end(): Uint8Array {
+    return this.#bytes.slice(0, this.#length)
+  }
+
+  #room(more: number): void {
+    const needed = this.#length + more
+    if (needed > MOST) throw new BadBytes(`a message of more than ${MOST} bytes does not fit into a datagram`)
+    if (needed <= this.#bytes.length) return
+    const larger = new Uint8Array(Math.min(MOST, Math.max(needed, this.#bytes.length * 2)))
+    larger.set(this.#bytes)
+    this.#bytes = larger
+    this.#view = new DataView(larger.buffer)
+  }
+}
+
+export class Reader {
+  readonly #bytes: Uint8Array
+  readonly #view: DataView
+  #at = 0
+
+  constructor(bytes: Uint8Array) {
+    this.#bytes = bytes
+    this.#view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength)
+  }
+
+  u8(): number {
+    return this.#view.getUint8(this.#take(1))
+  }
+
+  u32(): number {
+    return this.#view.getUint32(this.#take(4))
+  }
+
+  i32(): number {
+    return this.#view.getInt32(this.#take(4))
+  }
+
+  u53(): number {
+    const at = this.#take(8)
+    const high = this.#view.getUint32(at)
+    if (high >= 2 ** 21) throw new BadBytes('a number of 2^53 or more')
+    return high * 2 ** 32 + this.#view.getUint32(at + 4)
+  }
+
+  f64(): number {
+    const value = this.#view.getFloat64(this.#take(8))
+    if (!Number.isFinite(value) || Object.is(value, -0)) throw new BadBytes('not a plain number')
+    return value
+  }
+
+  /** A byte that is one of so many. */
+  below(limit: number, what: string): number {
+    const value = this.u8()
+    if (value >= limit) throw new BadBytes(`${what} ${value} is unknown`)
+    return value
+  }
+
+  /** How many things follow; each takes at least a byte. */
+  count(): number {
+    const count = this.u32()
+    if (count > this.#bytes.length - this.#at)
+      throw new BadBytes(`${count} things announced, fewer bytes left`)
+    return count
+  }
+
+  text(): string {
+    const length = this.count()
+    const at = this.#take(length)
+    try {
+      return decoder.decode(this.#bytes.subarray(at, at + length))
+    } catch {
+      throw new BadBytes('text that is not UTF-8')
+    }
+  }
+
+  /** Nothing may be left. */
+  end(): void {
+    const left = this.#bytes.length - this.#at
+    if (left > 0) throw new BadBytes(`${left} bytes too many`)
+  }
+
+  #take(length: number): number {
+    const at = this.#at
+    if (at + length > this.#bytes.length) throw new BadBytes('cut short')
+    this.#at = at + length
+    return at
+  }
+}

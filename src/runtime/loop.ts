@@ -1,0 +1,220 @@
+/**
+ * The one loop that carries out a protocol's effects for real.
+ *
+ * An input comes in (a message, a timer, a command); the protocol answers with its next state and effects; they are
+ * carried out in order, and what follows a `persist` only once the data is safe. Before every step the loop asks
+ * whether the host slept: then the protocol hears of that first. Timers are absolute deadlines on the process's own
+ * clock; Node's timers only wake the loop, early or late, and the clock decides.
+ */
+import type {
+  Command,
+  Effect,
+  Input,
+  Message,
+  Micros,
+  NodeId,
+  Output,
+  Plain,
+  Protocol,
+  Step,
+  View,
+} from '../core/index.ts'
+import type { HostClock } from './clock.ts'
+import type { Storage } from './storage.ts'
+
+/** A step as it happened on this process's clock: what the black box keeps. */
+export type LoopRecord = {
+  readonly now: Micros
+  /** Null at the start. */
+  readonly input: Input | null
+  readonly stable: Plain
+  readonly effects: readonly Effect[]
+}
+
+export type LoopHooks = {
+  send(to: NodeId, body: Message): void
+  output(event: Output): void
+  /** Stable data could not be made safe: the step that needed it did not happen. */
+  trouble(error: Error): void
+  /** The loop has stopped by itself: it can no longer keep the contract. */
+  failed(error: Error): void
+  record?(record: LoopRecord): void
+}
+
+/** How much earlier than asked Node's timers may fire, and the step in which they count. */
+const TIMER_STEP_MS = 1
+
+export class Loop {
+  readonly #protocol: Protocol
+  readonly #clock: HostClock
+  readonly #storage: Storage
+  readonly #hooks: LoopHooks
+  readonly #deadlines = new Map<string, Micros>()
+  #state: Plain = null
+  #running = false
+  #alarm: NodeJS.Timeout | null = null
+  #alarmAt: Micros = Number.POSITIVE_INFINITY
+  #immediate: NodeJS.Immediate | null = null
+
+  constructor(protocol: Protocol, clock: HostClock, storage: Storage, hooks: LoopHooks) {
+    this.#protocol = protocol
+    this.#clock = clock
+    this.#storage = storage
+    this.#hooks = hooks
+  }
+
+  /** Begins from what the storage holds; throws what keeps it from beginning. */
+  start(): void {
+    const stable = this.#storage.load()
+    const now = this.#clock.now()
+    const step = this.#protocol.start(stable, now)
+    this.#running = true
+    this.#state = step.state
+    this.#hooks.record?.({ now, input: null, stable, effects: step.effects })
+    const failure = this.#carryOut(step)
+    if (failure !== null) {
+      this.stop()
+      throw failure.error
+    }
+    this.#setAlarm()
+  }
+
+  message(from: NodeId, body: Message): void {
+    this.#take({ type: 'message', from, body, receipt: null })
+  }
+
+  command(command: Command): void {
+    this.#take({ type: 'command', command })
+  }
+
+  /** What anyone may ask, at this moment. */
+  view(): View {
+    this.#noticeSleep()
+    return this.#protocol.view(this.#state, this.#clock.now())
+  }
+
+  now(): Micros {
+    return this.#clock.now()
+  }
+
+  /** Nothing happens any more; what is due is forgotten. */
+  stop(): void {
+    this.#running = false
+    if (this.#alarm !== null) clearTimeout(this.#alarm)
+    if (this.#immediate !== null) clearImmediate(this.#immediate)
+    this.#alarm = null
+    this.#immediate = null
+    this.#deadlines.clear()
+  }
+
+  #take(input: Input): void {
+    if (!this.#running) return
+    this.#noticeSleep()
+    this.#step(input)
+    this.#setAlarm()
+  }
+
+  #noticeSleep(): void {
+    if (!this.#running) return
+    const by = this.#clock.sleptFor()
+    if (by > 0) this.#step({ type: 'suspended', by })
+  }
+
+  #step(input: Input): void {
+    if (!this.#running) return
+    const now = this.#clock.now()
+    const before = this.#state
+    let step: Step<Plain>
+    try {
+      step = this.#protocol.step(before, input, now)
+    } catch (error) {
+      this.#fail(error instanceof Error ? error : new Error(String(error)))
+      return
+    }
+    this.#state = step.state
+    this.#hooks.record?.({ now, input, stable: null, effects: step.effects })
+    const failure = this.#carryOut(step)
+    if (failure === null) return
+    // Nothing of the step was seen by anybody: it can be taken back. Otherwise promises might be broken.
+    if (failure.done > 0) this.#fail(failure.error)
+    else {
+      this.#state = before
+      this.#hooks.trouble(failure.error)
+    }
+  }
+
+  #fail(error: Error): void {
+    this.stop()
+    this.#hooks.failed(error)
+  }
+
+  /** Null when all was carried out; otherwise why not, and how much was. */
+  #carryOut({ effects }: Step<Plain>): { readonly error: Error; readonly done: number } | null {
+    for (const [done, effect] of effects.entries()) {
+      switch (effect.type) {
+        case 'persist':
+          try {
+            this.#storage.save(effect.stable)
+          } catch (error) {
+            return { error: error instanceof Error ? error : new Error(String(error)), done }
+          }
+          break
+        case 'send':
+          this.#hooks.send(effect.to, effect.body)
+          break
+        case 'setTimer':
+          this.#deadlines.set(effect.name, typeof effect.at === 'number' ? effect.at : between(...effect.at))
+          break
+        case 'stopTimer':
+          this.#deadlines.delete(effect.name)
+          break
+        case 'output':
+          this.#hooks.output(effect.event)
+          break
+        case 'register':
+          return { error: new Error('this process has no shared registers'), done }
+        default:
+          effect satisfies never
+      }
+    }
+    return null
+  }
+
+  /** Wakes the loop for the next deadline: at once after this turn of events if it is due, otherwise by a timer. */
+  #setAlarm(): void {
+    if (!this.#running) return
+    let next = Number.POSITIVE_INFINITY
+    for (const deadline of this.#deadlines.values()) if (deadline < next) next = deadline
+    const now = this.#clock.now()
+    if (next <= now) {
+      this.#immediate ??= setImmediate(() => this.#expire())
+      return
+    }
+    if (next === this.#alarmAt && this.#alarm !== null) return
+    if (this.#alarm !== null) clearTimeout(this.#alarm)
+    this.#alarm = null
+    this.#alarmAt = next
+    if (next === Number.POSITIVE_INFINITY) return
+    this.#alarm = setTimeout(() => this.#expire(), Math.ceil((next - now) / 1000) + TIMER_STEP_MS)
+  }
+
+  #expire(): void {
+    this.#immediate = null
+    this.#alarmAt = Number.POSITIVE_INFINITY
+    this.#noticeSleep()
+    const now = this.#clock.now()
+    const due = [...this.#deadlines].filter(([, deadline]) => deadline <= now).sort(([, a], [, b]) => a - b)
+    for (const [name, deadline] of due) {
+      // An earlier one of them may have stopped or moved it.
+      if (this.#deadlines.get(name) !== deadline) continue
+      this.#deadlines.delete(name)
+      this.#step({ type: 'timer', name })
+    }
+    this.#setAlarm()
+  }
+}
+
+/** Where chance comes from. */
+function between(earliest: Micros, latest: Micros): Micros {
+  return earliest + Math.floor(Math.random() * (latest - earliest + 1))
+}
