@@ -11,7 +11,8 @@ const ROOMS = {
   sim: ['core', 'trace', 'specs'],
   explore: ['core', 'trace', 'specs', 'sim'],
   runtime: ['core', 'links', 'protocols', 'trace'],
-  cli: ['runtime', 'core', 'links', 'protocols', 'trace', 'specs', 'sim', 'explore'],
+  member: ['core', 'links', 'protocols', 'trace', 'runtime'],
+  cli: ['runtime', 'member', 'core', 'links', 'protocols', 'trace', 'specs', 'sim', 'explore'],
 }
 const PURE = ['core', 'links', 'protocols', 'trace', 'specs', 'sim', 'explore']
 
