@@ -51,6 +51,11 @@ async function group(ids: readonly string[], more: Partial<JoinOptions> = {}): P
   return members
 }
 
+/** Work that lasts as long as the term. */
+function untilItEnds({ signal }: Term): Promise<void> {
+  return new Promise((resolve) => signal.addEventListener('abort', () => resolve()))
+}
+
 const byId = (id: string): Member => members.find((member) => member.id === id) as Member
 const leaderOf = (id: string): unknown => byId(id).view().leader?.id ?? null
 
@@ -84,6 +89,13 @@ describe('lead', () => {
     expect(new Set(begun.map(({ id }) => id)).size).toBeGreaterThan(1)
   }, 30_000)
 
+  it('is needed: a node on which nobody leads votes, but is never elected', async () => {
+    await group(['a', 'b', 'c'])
+    void byId('c').lead(untilItEnds)
+    await until(() => leaderOf('a') === 'c')
+    expect(byId('a').view().role).toBe('follower')
+  }, 30_000)
+
   it('keeps the lead until the work has ended, though it was told to step down', async () => {
     await group(['a', 'b', 'c'])
     let letGo: () => void = () => {}
@@ -97,6 +109,7 @@ describe('lead', () => {
       },
       { once: true },
     )
+    void byId('b').lead(untilItEnds)
     await until(() => held !== null)
     const stepped = byId('a').stepDown()
     const term = held as unknown as Term
@@ -128,6 +141,7 @@ describe('observe', () => {
     await group(['a', 'b', 'c'])
     const seen: NodeView[] = []
     const stop = new AbortController()
+    for (const id of ['a', 'b']) void byId(id).lead(untilItEnds)
     const watching = (async () => {
       for await (const view of byId('c').observe({ signal: stop.signal })) seen.push(view)
     })()

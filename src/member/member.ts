@@ -2,8 +2,8 @@
  * A process's place in a group: join it, lead it when it is one's turn, watch who leads.
  *
  * The election runs by itself from the moment of joining. Leadership and work are kept apart: `lead` calls the
- * application once for each term, one term at a time, and gives the lead back only when that call has ended. Whoever
- * does not lead at all never gets it: such a node only votes and watches.
+ * application once for each term, one term at a time, and gives the lead back only when that call has ended. A node
+ * on which nobody calls `lead` votes and watches, but is never elected.
  */
 import { EventEmitter } from 'node:events'
 import { type Definition, type NodeId, type Output, present, type View } from '../core/index.ts'
@@ -120,6 +120,7 @@ export class Member extends EventEmitter<Events> implements AsyncDisposable {
   ): Promise<void> {
     if (this.#isBusy) throw new Error('this node leads already: one `lead` at a time')
     this.#isBusy = true
+    this.#loop.command({ do: 'campaign', willing: true })
     try {
       for (;;) {
         // One term after the other is the point here.
@@ -132,6 +133,7 @@ export class Member extends EventEmitter<Events> implements AsyncDisposable {
       }
     } finally {
       this.#isBusy = false
+      this.#loop.command({ do: 'campaign', willing: false })
     }
   }
 
@@ -337,6 +339,8 @@ export async function join(options: JoinOptions): Promise<Member> {
     })
     member = new Member(group, id, { loop, udp, storage, closeClock: () => clock.close() })
     loop.start()
+    // Nobody leads who would not do anything with it: that begins with `lead`.
+    loop.command({ do: 'campaign', willing: false })
   } catch (error) {
     storage.close()
     clock.close()
