@@ -209,8 +209,8 @@ describe('joining', () => {
     members = [a, b]
     for (const member of members) member.on('warning', ({ detail }) => warnings.push(detail))
     await until(() => warnings.length >= 2)
-    expect(warnings.some((text) => text.startsWith('b is configured differently: '))).toBe(true)
-    expect(warnings.some((text) => text.startsWith('a is configured differently: '))).toBe(true)
+    expect(warnings.some((text) => text.startsWith('"b" is configured differently: '))).toBe(true)
+    expect(warnings.some((text) => text.startsWith('"a" is configured differently: '))).toBe(true)
     expect([leaderOf('a'), leaderOf('b')]).toEqual([null, null])
   }, 30_000)
 })

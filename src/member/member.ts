@@ -188,12 +188,12 @@ export class Member extends EventEmitter<Events> implements AsyncDisposable {
   /** What the protocol puts out. */
   heed(event: Output): void {
     const token = typeof event['token'] === 'number' ? event['token'] : null
-    const cause = String(event['cause'] ?? '')
+    const cause = typeof event['cause'] === 'string' ? event['cause'] : ''
     switch (event.type) {
       case 'elected':
         this.#term = new HeldTerm(token, () => {
-          const { role, until, token: present_ } = this.#loop.view()
-          return { until: role === 'leader' ? until : null, now: this.#loop.now(), token: present_ }
+          const { role, until, token: current } = this.#loop.view()
+          return { until: role === 'leader' ? until : null, now: this.#loop.now(), token: current }
         })
         this.#tell('elected', { token, cause })
         break
@@ -205,7 +205,7 @@ export class Member extends EventEmitter<Events> implements AsyncDisposable {
       case 'mismatch':
         this.warn(
           'mismatch',
-          `${String(event['peer'])} is configured differently: ${String(event['field'])} is ` +
+          `${JSON.stringify(event['peer'])} is configured differently: ${JSON.stringify(event['field'])} is ` +
             `${JSON.stringify(event['theirs'])} there and ${JSON.stringify(event['ours'])} here`,
         )
         break
@@ -250,9 +250,9 @@ export class Member extends EventEmitter<Events> implements AsyncDisposable {
 
   /** The term that is under way or comes next; null when there will be none. */
   #nextTerm(signal: AbortSignal | undefined): Promise<HeldTerm | null> {
-    const present_ = this.#term
+    const held = this.#term
     if (signal?.aborted === true || this.isClosed) return Promise.resolve(null)
-    if (present_ !== null && present_.remaining() > 0) return Promise.resolve(present_)
+    if (held !== null && held.remaining() > 0) return Promise.resolve(held)
     return new Promise((resolve) => {
       const done = (term: HeldTerm | null): void => {
         this.off('elected', onElected)
