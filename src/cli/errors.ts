@@ -4,6 +4,7 @@ export const EXIT = {
   failure: 1,
   usage: 2,
   violated: 6,
+  lost: 7,
 } as const
 
 /** What the caller must change; reported in one line, exit code 2. `field` names what is wrong, where it has a name. */

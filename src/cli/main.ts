@@ -1,6 +1,8 @@
 /** The command line. Errors are one line that says what to change; with `--json`, one object. */
 import { readFileSync } from 'node:fs'
 import { Command, CommanderError } from 'commander'
+import { BadJoin } from '../member/index.ts'
+import { BadKey } from '../runtime/index.ts'
 import { BadScenario } from '../sim/index.ts'
 import { BadTrace, Undrawable } from '../trace/index.ts'
 import { drawCommand } from './draw.ts'
@@ -11,6 +13,7 @@ import { narrate, printJson } from './output.ts'
 import { planCommand } from './plan.ts'
 import { qosCommand } from './qos.ts'
 import { replayCommand } from './replay.ts'
+import { runCommand } from './run.ts'
 import { simCommand } from './sim.ts'
 
 function version(): string {
@@ -31,6 +34,7 @@ Examples:
   conclave explore --protocol bully --nodes 3 --option repaired=false`,
     )
   const commands = [
+    runCommand(),
     planCommand(),
     simCommand(),
     exploreCommand(),
@@ -63,7 +67,9 @@ function explained(
   if (error instanceof UsageError || error instanceof BadScenario) {
     return { code: EXIT.usage, name: error.name, message: error.message, field: error.field }
   }
-  if (error instanceof BadTrace || error instanceof Undrawable)
+  if (error instanceof BadJoin)
+    return { code: EXIT.usage, name: error.name, message: error.message, field: error.field }
+  if (error instanceof BadTrace || error instanceof Undrawable || error instanceof BadKey)
     return { code: EXIT.usage, name: error.name, message: error.message, field: null }
   const { name, message } = error instanceof Error ? error : new Error(String(error))
   return { code: EXIT.failure, name, message, field: null }

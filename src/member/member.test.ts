@@ -1,8 +1,8 @@
-import { createSocket } from 'node:dgram'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join as pathJoin } from 'node:path'
 import { afterEach, describe, expect, it } from 'vitest'
+import { freePorts } from '../../test/support/ports.ts'
 import { until } from '../../test/support/wait.ts'
 import { LeadershipLost } from './errors.ts'
 import { type JoinOptions, join, type Member, type NodeView } from './member.ts'
@@ -18,19 +18,6 @@ afterEach(async () => {
   await Promise.all(members.map((member) => member.close()))
   members = []
 })
-
-/** Ports that nobody uses at this moment. */
-async function freePorts(count: number): Promise<readonly number[]> {
-  const sockets = Array.from({ length: count }, () => createSocket('udp4'))
-  const ports = await Promise.all(
-    sockets.map(
-      (socket) =>
-        new Promise<number>((resolve) => socket.bind(0, '127.0.0.1', () => resolve(socket.address().port))),
-    ),
-  )
-  await Promise.all(sockets.map((socket) => new Promise<void>((resolve) => socket.close(() => resolve()))))
-  return ports
-}
 
 async function group(ids: readonly string[], more: Partial<JoinOptions> = {}): Promise<Member[]> {
   const ports = await freePorts(ids.length)
