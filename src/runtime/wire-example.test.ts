@@ -68,9 +68,9 @@ const LAYOUT = new Map<string, readonly Field[]>(
 )
 
 const KINDS = new Map(
-  tableUnder('### Envelope', ['kind', 'byte', 'what follows']).map(([kind = '', byte, then = '']) => [
+  tableUnder('### Envelope', ['kind', 'byte', 'what follows']).map(([kind = '', byte, parts = '']) => [
     kind,
-    { byte: Number(byte), then: then.split(', ') },
+    { byte: Number(byte), parts: parts.split(', ') },
   ]),
 )
 
@@ -151,7 +151,7 @@ function bytesByThePage({ group, from, body }: Envelope): number[] {
   const name = body.kind === 'datagram' ? (inner === null ? 'Echo' : inner.kind) : 'plain'
   const kind = KINDS.get(name)
   if (kind === undefined) throw new Error(`docs/wire.md does not know ${name}`)
-  const parts = kind.then.flatMap((part) => {
+  const follows = kind.parts.flatMap((part) => {
     if (part === 'Session') return written(part, datagram)
     if (part === 'Herald' && inner !== null) return written(part, heraldRecord(inner.herald))
     if (inner !== null && 'config' in inner) {
@@ -159,7 +159,7 @@ function bytesByThePage({ group, from, body }: Envelope): number[] {
     }
     return written(part, inner)
   })
-  return [...written('Envelope', { version: 1, group, from, kind: kind.byte }), ...parts]
+  return [...written('Envelope', { version: 1, group, from, kind: kind.byte }), ...follows]
 }
 
 // ---- The example ----
