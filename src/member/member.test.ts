@@ -127,9 +127,20 @@ describe('status', () => {
   it('tells who is there, whose votes count, and how long the lead lasts', async () => {
     await group(['a', 'b', 'c'])
     void byId('a').lead(untilItEnds)
-    await until(() => leaderOf('b') === 'a' && byId('b').status().nodes.every(({ there }) => there))
+    await until(
+      () =>
+        leaderOf('b') === 'a' &&
+        byId('b')
+          .status()
+          .nodes.every(({ there }) => there),
+    )
     const status = byId('b').status()
-    expect(status).toMatchObject({ role: 'follower', mode: 'majority', voters: [['a', 'b', 'c']], idle: null })
+    expect(status).toMatchObject({
+      role: 'follower',
+      mode: 'majority',
+      voters: [['a', 'b', 'c']],
+      idle: null,
+    })
     expect(status.leaseMs).toBeGreaterThan(0)
     expect(status.nodes.map(({ id }) => id)).toEqual(['a', 'b', 'c'])
     await byId('c').close()
