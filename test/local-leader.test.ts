@@ -4,7 +4,8 @@ import { protocolNamed } from '../src/protocols/index.ts'
 import { brokenBounds, timingOf } from '../src/protocols/local-leader/constants.ts'
 import { givenBy, localLeaderOptions } from '../src/protocols/local-leader/options.ts'
 import { checkedOptions, runSeed, scenarioDrawer } from '../src/sim/index.ts'
-import { exploring } from './support/run.ts'
+import { Random } from '../src/sim/random.ts'
+import { exploring, ids, simulate } from './support/run.ts'
 
 const definition = present(protocolNamed('local-leader'), 'local-leader')
 
@@ -41,6 +42,42 @@ describe('each printed defect, put back, is caught by a campaign', () => {
   ])('%s', (misreading, campaign, specs) => {
     expect(violated(campaign, misreading)).toEqual(expect.arrayContaining([...specs]))
     expect(violated(campaign, 'none')).toEqual([])
+  })
+})
+
+describe('the smallest groups', () => {
+  it('keep all their promises, though half of two is no majority', () => {
+    const found = [1, 2].flatMap((nodes) =>
+      violated({ mode: 'majority', nodes: [nodes, nodes], faults: FAULT_KINDS, seeds: [1, 200] }, 'none'),
+    )
+    expect(found).toEqual([])
+  })
+
+  it('refuse a voter that does not exist', () => {
+    const draw = scenarioDrawer(definition, { nodes: [1, 1], options: { mode: 'majority' }, faults: [] })
+    const told = { ...draw(1), events: [{ atMs: 500, command: { node: 1, do: 'addVoter', voter: 2 } }] }
+    expect(runSeed(definition, () => told, 1).violations).toEqual([])
+  })
+})
+
+describe('a majority that hears each other', () => {
+  it('has a leader, whoever else hears some of them: 150 random graphs', () => {
+    for (let seed = 5001; seed <= 5150; seed++) {
+      const random = new Random(seed)
+      const nodes = ids(random.integer(3, 7))
+      const shuffled = nodes.toSorted(() => random.fraction() - 0.5)
+      const majority = shuffled.slice(0, Math.floor(nodes.length / 2) + 1)
+      const density = random.fraction()
+      const links = nodes.flatMap((a, place) =>
+        nodes.slice(place + 1).flatMap((b) => {
+          const isInside = majority.includes(a) && majority.includes(b)
+          return isInside || random.chance(density) ? [[a, b]] : []
+        }),
+      )
+      const file = { protocol: 'local-leader', nodes, seed, links, untilMs: 2000, checkpointsMs: [1000] }
+      const report = simulate(file, {})
+      expect([report.checkpoints['1000']?.leaders.length, report.leaders.length], `${seed}`).toEqual([1, 1])
+    }
   })
 })
 

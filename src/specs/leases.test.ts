@@ -313,12 +313,24 @@ describe('voter-changes', () => {
     expect(judge('voter-changes', ...joint, acts(19, 1, [1, 2], [[3, 4, 5]]))).not.toBe('held')
   })
   it('is broken by a leader under an older configuration: epochs first, then counters', () => {
-    expect(judge('voter-changes', acts(0, 1, [2, 1], [A, B]), acts(200, 2, [2, 0], [A]))).toEqual({
+    const renewed = (id: readonly [number, number], sets: readonly (readonly NodeId[])[]) => [
+      acts(0, 1, id, sets),
+      acts(50, 1, id, sets),
+    ]
+    expect(judge('voter-changes', ...renewed([2, 1], [A, B]), acts(200, 2, [2, 0], [A]))).toEqual({
       violated:
-        'a leader acts under configuration 2.0, {1, 2, 3}, after one under 2.1, {1, 2, 3} and {2, 3, 4}',
+        'a leader acts under configuration 2.0, {1, 2, 3}, after one has renewed under 2.1, {1, 2, 3} and {2, 3, 4}',
     })
-    expect(judge('voter-changes', acts(0, 1, [2, 0], [A]), acts(200, 2, [1, 9], [A]))).not.toBe('held')
-    expect(judge('voter-changes', acts(0, 1, [1, 9], [A]), acts(200, 2, [2, 0], [A]))).toBe('held')
+    expect(judge('voter-changes', ...renewed([2, 0], [A]), acts(200, 2, [1, 9], [A]))).not.toBe('held')
+    expect(judge('voter-changes', ...renewed([1, 9], [A]), acts(200, 2, [2, 0], [A]))).toBe('held')
+  })
+  it('lets a leader know less than one that never renewed, if they have a set in common', () => {
+    expect(judge('voter-changes', acts(0, 1, [2, 1], [A, B]), acts(200, 2, [2, 0], [A]))).toBe('held')
+    expect(judge('voter-changes', acts(0, 1, [2, 2], [B]), acts(200, 2, [2, 1], [A, B]))).toBe('held')
+    expect(judge('voter-changes', acts(0, 1, [2, 2], [B]), acts(200, 2, [2, 0], [A]))).not.toBe('held')
+    const firm = [acts(0, 1, [2, 1], [A]), acts(50, 1, [2, 1], [A])]
+    const less = acts(200, 2, [2, 0], [A])
+    expect(judge('voter-changes', ...firm, acts(160, 3, [3, 1], [A]), less)).not.toBe('held')
   })
   it('is broken by one name for two configurations', () => {
     expect(judge('voter-changes', acts(0, 1, [1, 0], [A]), acts(9, 1, [1, 0], [A, B]))).toEqual({

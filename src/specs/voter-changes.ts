@@ -1,4 +1,4 @@
-import type { NodeId } from '../core/index.ts'
+import type { Micros, NodeId } from '../core/index.ts'
 import type { Observation } from '../trace/index.ts'
 import { sameSet } from './connections.ts'
 import { isMajority, leadsNow, memberTest, sameMembers } from './leases.ts'
@@ -10,12 +10,28 @@ type Config = {
   readonly sets: readonly (readonly NodeId[])[]
 }
 
-/** The configuration that a leader acted under last, of all leaders. */
-type Changes = { readonly last: Config | null; readonly wrong: string | null }
+/** What a leader was last seen to act under, and until when it then led. */
+type Acting = {
+  readonly node: NodeId
+  readonly token: number | null
+  readonly until: Micros | null
+  readonly config: Config
+}
+
+type Changes = {
+  /** Of all leaders. */
+  readonly last: Acting | null
+  /** The newest configuration under which a leader has renewed its lease. */
+  readonly firm: Config | null
+  readonly wrong: string | null
+}
 
 /**
  * Two configurations that follow each other have a set in common, so a majority under one meets every majority under
  * the other. That is what a joint configuration is for.
+ *
+ * A renewal writes the configuration to a majority: from then on nobody leads under an older one. Somebody may have
+ * been elected under a newer one that was written to few; its successor need not have heard of that.
  */
 export const voterChanges: Spec<Changes> = {
   name: 'voter-changes',
@@ -23,15 +39,21 @@ export const voterChanges: Spec<Changes> = {
   source: 'joint configurations as in Raft; the paper has none',
   when: 'always',
   fold: {
-    begin: () => ({ last: null, wrong: null }),
+    begin: () => ({ last: null, firm: null, wrong: null }),
     next(memory, seen) {
       const config = configOf(seen)
-      if (config === null) return memory
-      const { last, wrong } = memory
-      if (last === null) return { last: config, wrong }
-      const order = compareConfigs(config, last)
-      if (order === 0 && sameSets(config, last)) return memory
-      return { last: config, wrong: wrong ?? whyWrong(config, last, order) }
+      if (config === null || seen.type !== 'view') return memory
+      const { last, firm, wrong } = memory
+      const { node, until } = seen
+      const { token } = seen.view
+      if (last !== null && last.node === node && last.until === until && last.config === config) return memory
+      const renews = last !== null && last.node === node && last.token === token && isLater(until, last.until)
+      const isFirmer = renews && (firm === null || compareConfigs(config, firm) > 0)
+      return {
+        last: { node, token, until, config },
+        firm: isFirmer ? config : firm,
+        wrong: wrong ?? (last === null ? null : whyWrong(config, last.config, firm)),
+      }
     },
   },
   judge({ wrong }, seen) {
@@ -54,9 +76,18 @@ function configOf(seen: Observation): Config | null {
   return (seen.view.detail['config'] ?? null) as Config | null
 }
 
-function whyWrong(config: Config, last: Config, order: number): string | null {
-  if (order < 0) return `a leader acts under configuration ${text(config)}, after one under ${text(last)}`
-  if (order === 0) return `configuration ${config.id.join('.')} is both ${sets(last)} and ${sets(config)}`
+function isLater(until: Micros | null, before: Micros | null): boolean {
+  return until !== null && before !== null && until > before
+}
+
+function whyWrong(config: Config, last: Config, firm: Config | null): string | null {
+  if (firm !== null && compareConfigs(config, firm) < 0) {
+    return `a leader acts under configuration ${text(config)}, after one has renewed under ${text(firm)}`
+  }
+  if (compareConfigs(config, last) === 0) {
+    if (sameSets(config, last)) return null
+    return `configuration ${config.id.join('.')} is both ${sets(last)} and ${sets(config)}`
+  }
   const isLinked = config.sets.some((set) => last.sets.some((other) => sameSet(set, other)))
   return isLinked ? null : `voters went from ${sets(last)} to ${sets(config)}, with no set in common`
 }

@@ -4,6 +4,7 @@ import {
   NOTHING,
   type NodeId,
   output,
+  persist,
   present,
   send,
   setTimer,
@@ -46,10 +47,22 @@ import {
 
 export type Candidacy = ReturnType<typeof candidacy>
 
-export function candidacy(context: Context, heralds: Heralding, others: Hearing) {
-  const { self, isMajority, mayLead, isEligible, leads, latest, placeOf, settings, timing } = context
-  const { heraldOf, heraldFor, broadcast, releases } = heralds
-  const { hear, betterUntil, couldWin, supportedByAll, reachable } = others
+export function candidacy(context: Context, heralds: Heralding, listening: Hearing) {
+  const {
+    self,
+    others,
+    stableOf,
+    isMajority,
+    mayLead,
+    isEligible,
+    leads,
+    latest,
+    placeOf,
+    settings,
+    timing,
+  } = context
+  const { heraldOf, heraldFor, broadcast, releases, notice } = heralds
+  const { hear, betterUntil, couldWin, standsAside, supportedByAll, reachable } = listening
   const { misreading, mostRequests, tree } = settings
   const { expires, fast: threshold, lease, roundTrip, tryTime, tries } = timing
   const pause: readonly [Micros, Micros] = isMajority
@@ -111,9 +124,14 @@ export function candidacy(context: Context, heralds: Heralding, others: Hearing)
     const renew = leads(state, now)
     const { lead } = state
     if (!renew && !couldWin(state, now)) {
+      const waiting = withStanding(state, { candidate: !standsAside(state, now), deferringSince: null })
       return {
-        state: withStanding(state, { candidate: true, deferringSince: null }),
-        effects: [setTimer(TIMER.alive, [now + pause[0], now + pause[1]])],
+        state: waiting,
+        effects: [
+          // Those that it misses may not know yet that they are voters, or know that others are by now.
+          ...others.map(({ id }) => notice(waiting, id, now)),
+          setTimer(TIMER.alive, [now + pause[0], now + pause[1]]),
+        ],
       }
     }
     const epoch = !isMajority ? 0 : renew && lead !== null ? lead.epoch : nextEpoch(state)
@@ -137,7 +155,10 @@ export function candidacy(context: Context, heralds: Heralding, others: Hearing)
       deferringSince: null,
       stoodAt: misreading === 'short-kappa' ? now : null,
     })
-    const next = changed(candidate, {
+    // What it writes it keeps, before anybody else can: the same number must never stand for other voters. Only voters
+    // without itself it keeps when they are in force, for until then it must be able to go on.
+    const writes = config !== state.vote.config && isVoter(config, self)
+    const next = changed(writes ? withVote(candidate, { config }) : candidate, {
       requests: request.counter,
       campaign,
     })
@@ -158,6 +179,7 @@ export function candidacy(context: Context, heralds: Heralding, others: Hearing)
     return {
       state: next,
       effects: [
+        ...(writes ? [persist(stableOf(next))] : NOTHING),
         ...broadcast(next, now, election),
         send(self, election(heraldOf(next, now, true))),
         setTimer(TIMER.release, now + timing.collection),
@@ -282,8 +304,11 @@ export function candidacy(context: Context, heralds: Heralding, others: Hearing)
     ]
     const news = newsOf(state, campaign, before === null ? token : undefined)
     if (isVoter(campaign.config, self)) return { state: next, effects: [...timers, ...news] }
-    const gone = giveUp(next, 'no longer a voter', null, now)
-    return { state: gone.state, effects: [...timers, ...news, ...gone.effects] }
+    const gone = giveUp(withVote(next, { config: campaign.config }), 'no longer a voter', null, now)
+    return {
+      state: gone.state,
+      effects: [persist(stableOf(gone.state)), ...timers, ...news, ...gone.effects],
+    }
   }
 
   /** The voters that were wanted are the only ones now. */

@@ -139,7 +139,9 @@ export function hearing(context: Context) {
   /** Nobody that stands for election ranks before it, nor does this process. */
   function isBest(state: LocalLeaderState, from: NodeId, rank: Rank, now: Micros): boolean {
     if (mostRequests !== null) return true
-    if (from !== self && isEligible(state) && outranks(rankOf(state, now), self, rank, from)) return false
+    if (from !== self && isEligible(state) && outranks(rankOf(state, now), self, rank, from)) {
+      if (!standsAside(state, now)) return false
+    }
     for (const { id, index } of others) {
       const peer = state.known.peers[index] ?? null
       if (id === from || !isAlive(peer, now, rivalExpires) || !peer.candidate) continue
@@ -167,6 +169,11 @@ export function hearing(context: Context) {
       if (isAlive(peer, now, expires) && !isDeaf(peer, now, expires)) there.push(id)
     }
     return holdsMajorities(state.vote.config, there)
+  }
+
+  /** Where a majority is enough, one that hears none does not stand: those that hear it could not elect another. */
+  function standsAside(state: LocalLeaderState, now: Micros): boolean {
+    return settings.rule === 'quorum' && !couldWin(state, now)
   }
 
   /** All that it hears support it; those that do not hear it need not. */
@@ -197,6 +204,7 @@ export function hearing(context: Context) {
     isBest,
     isUnheardBy,
     couldWin,
+    standsAside,
     supportedByAll,
     reachable,
   }

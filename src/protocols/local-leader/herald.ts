@@ -18,7 +18,7 @@ const NO_HERALD: Herald = {
 export type Heralding = ReturnType<typeof heralding>
 
 export function heralding(context: Context) {
-  const { self, others, placeOf, lowOf, settings, timing } = context
+  const { self, others, placeOf, lowOf, latest, settings, timing } = context
   const { tree, mostRequests } = settings
   const { expires } = timing
 
@@ -70,5 +70,19 @@ export function heralding(context: Context) {
     return [...broadcast(state, now, release), send(self, release(heraldOf(state, now, true)))]
   }
 
-  return { heraldOf, heraldFor, broadcast, releases }
+  /** An answer that nobody asked for, without a vote: which voters this process knows of. */
+  function notice(state: LocalLeaderState, to: NodeId, now: Micros): Deed {
+    const { promised, config } = state.vote
+    return send(to, {
+      kind: 'Reply',
+      herald: heraldFor(state, to, now),
+      candidate: to,
+      request: latest(state),
+      votes: [],
+      promised,
+      config,
+    })
+  }
+
+  return { heraldOf, heraldFor, broadcast, releases, notice }
 }

@@ -372,6 +372,21 @@ describe('majority mode in a network that splits', () => {
     expect(report.leaderships).toHaveLength(1)
   })
 
+  it('also where the majority needs that voter, for the lower id does not stand when it hears too few', () => {
+    for (const nodes of [4, 5]) {
+      // 2, 3 and 4 hear each other; 2 alone hears 1, too; 5 hears nobody.
+      const links = [
+        [1, 2],
+        [2, 3],
+        [2, 4],
+        [3, 4],
+      ]
+      const report = run({ nodes: ids(nodes), options: MAJORITY, events: [{ atMs: 500, links }] })
+      expect(report.leaders).toEqual([2])
+      expect(report.leaderships.at(-1)?.fromMs).toBeLessThan(1000)
+    }
+  })
+
   it('and the equality rule of the paper has none, for ever', () => {
     const options = { ...MAJORITY, rule: 'equality' }
     const report = run({ nodes: ids(5), options, links: pendant, untilMs: 10_000 }, false)
@@ -787,6 +802,119 @@ describe('voters, witnesses and observers', () => {
     expect(leadersIn(report)).toEqual([1])
     expect(votersAt(at(report, 1499), 1)).toEqual([[1]])
     expect(votersAt(report, 1)).toEqual([[1, 2]])
+  })
+})
+
+describe('voters that missed a change', () => {
+  it('a voter that was added while it was down counts as soon as it is back, whoever leads by then', () => {
+    const report = run({
+      nodes: ids(4),
+      options: { ...MAJORITY, voters: [1, 2, 3] },
+      events: [
+        { atMs: 10, crash: 4 },
+        { atMs: 500, command: { node: 1, do: 'addVoter', voter: 4 } },
+        { atMs: 1000, crash: 1 },
+        { atMs: 1500, recover: 4 },
+      ],
+      checkpointsMs: [999, 1499],
+    })
+    expect(votersAt(at(report, 999), 2)).toEqual([ids(4)])
+    expect(at(report, 1499).leaders).toEqual([])
+    expect(standing(report)).toEqual([[2], [null, 2, 2, 2]])
+    expect(report.leaderships[1]?.fromMs).toBeLessThan(1500 + 300)
+  })
+
+  it('two that were not told the end of a change learn it from the one that it has left without a vote', () => {
+    // Only 2, which is to go, hears of the new voters alone; 3 and 4 know both sets, and 1 is gone for good.
+    const report = run({
+      nodes: ids(4),
+      options: { ...MAJORITY, voters: [1, 2, 3] },
+      network: { delayMs: 1 },
+      clocks: { driftPpm: 0 },
+      events: [
+        { atMs: 500, command: { node: 1, do: 'addVoter', voter: 4 } },
+        { atMs: 500, command: { node: 1, do: 'removeVoter', voter: 2 } },
+        {
+          atMs: 600,
+          cut: [
+            [1, 3],
+            [1, 4],
+          ],
+        },
+        { atMs: 640, crash: 1 },
+        { atMs: 640, heal: 'all' },
+      ],
+      checkpointsMs: [641],
+    })
+    const known = ids(4).map((node) => votersAt(at(report, 641), node))
+    const both = [
+      [1, 2, 3],
+      [1, 3, 4],
+    ]
+    expect(known.slice(1)).toEqual([[[1, 3, 4]], both, both])
+    expect(standing(report)).toEqual([[3], [null, 3, 3, 3]])
+    expect(votersAt(report, 3)).toEqual([[1, 3, 4]])
+  })
+
+  it('in a group of two as well', () => {
+    for (const events of [
+      [
+        { atMs: 90, command: { node: 1, do: 'removeVoter', voter: 1 } },
+        { atMs: 180, crash: 2 },
+        { atMs: 1000, recover: 2 },
+      ],
+      [
+        { atMs: 200, command: { node: 1, do: 'removeVoter', voter: 1 } },
+        { atMs: 700, command: { node: 2, do: 'addVoter', voter: 1 } },
+        { atMs: 812, cut: [[2, 1]] },
+        { atMs: 1600, heal: 'all' },
+      ],
+    ]) {
+      for (let seed = 1; seed <= 10; seed++) {
+        const report = run({ nodes: ids(2), options: MAJORITY, seed, events }, false)
+        expect(report.leaders).toHaveLength(1)
+      }
+    }
+  })
+
+  it('a voter that is removed while it has promised a later epoch learns of it all the same', () => {
+    // 2 is cut off from the leader and stands; 3 is bound and refuses, but 2 has promised itself an epoch by then.
+    const report = run({
+      nodes: ids(3),
+      options: { ...MAJORITY, rule: 'equality' },
+      network: { delayMs: [0.02, 2.196] },
+      clocks: { driftPpm: 0 },
+      seed: 4743,
+      events: [
+        { atMs: 606, links: [] },
+        { atMs: 676, links: 'full' },
+        { atMs: 851, command: { node: 1, do: 'removeVoter', voter: 2 } },
+        { atMs: 899, cut: [[2, 1]] },
+        { atMs: 1072, heal: 'all' },
+      ],
+    })
+    expect(standing(report)).toEqual([[1], [1, 1, 1]])
+    expect(report.nodes['2']).toMatchObject({ role: 'observer', config: { sets: [[1, 3]] } })
+  })
+
+  it('a leader that is to go has all its tries to say so', () => {
+    for (let atMs = 540; atMs < 700; atMs += 5) {
+      const file = {
+        nodes: ids(3),
+        options: MAJORITY,
+        events: [
+          { atMs: 500, command: { node: 1, do: 'removeVoter', voter: 1 } },
+          { atMs, loss: 1 },
+          { atMs: atMs + 30, loss: 0 },
+        ],
+      }
+      const report = run(file, false)
+      expect(histories(report)).toEqual([
+        [1, 'elected', 'no longer a voter'],
+        [2, 'handed over', null],
+      ])
+      expect(votersAt(report, 2)).toEqual([[2, 3]])
+    }
   })
 })
 

@@ -174,6 +174,8 @@ export function localLeader(
     if (!leads(state, now)) return refused(state, command, 'this process does not lead')
     const current = state.wanted ?? state.vote.config.sets.at(-1) ?? []
     const wanted = change(current)
+    const stranger = wanted.find((voter) => !nodes.includes(voter))
+    if (stranger !== undefined) return refused(state, command, `${stranger} is not one of the nodes`)
     if (wanted.length === 0) return refused(state, command, 'at least one voter must be left')
     if (wanted.every((voter) => witnesses.includes(voter))) {
       return refused(state, command, 'at least one voter must be able to lead')

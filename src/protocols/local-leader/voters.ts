@@ -5,7 +5,8 @@
  * every set. A leader changes its voters in three renewals, each of which must succeed before the next: it writes the
  * present configuration anew under its own epoch, so that nobody who missed an earlier change can be elected; then old
  * and new set together; then the new one alone. A configuration is only ever written by a renewal, so the leader holds
- * leases in the very quorums by which it is judged.
+ * leases in the very quorums by which it is judged. Others may copy it: a voter that never heard of its own admission
+ * is told by whoever needs it, and a candidate that missed the end of a change by whoever lost its vote through it.
  */
 import { equalPlain, type NodeId, sortIds } from '../../core/index.ts'
 

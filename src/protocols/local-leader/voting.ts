@@ -21,7 +21,7 @@ import { contradicts, isNewer, isVoter } from './voters.ts'
 
 export function voting(context: Context, heralds: Heralding, others: Hearing, own: Candidacy) {
   const { self, isMajority, placeOf, leads, stableOf, settings, timing } = context
-  const { heraldFor } = heralds
+  const { heraldFor, notice } = heralds
   const { hear, toldOf, isBest, isUnheardBy } = others
   const { withSupport, yielded } = own
   const { tree } = settings
@@ -45,6 +45,10 @@ export function voting(context: Context, heralds: Heralding, others: Hearing, ow
     if (!isVoter(told.vote.config, self)) return onElectionOfOthers(told, from, election, receipt, now)
     const state = election.certificate === null ? told : yielded(told, election.certificate)
     const supports = (isFast || isMajority) && isSupportable(state, from, election, now)
+    if (!supports && isDismissal(state, from, election)) {
+      const dismissed = withVote(state, { config: election.config })
+      return { state: dismissed, effects: [persist(stableOf(dismissed))] }
+    }
     if (!supports) return isFast ? answered(state, from, election, false, NOTHING, now) : unchanged(state)
     const until = now + lockTime
     const lock = {
@@ -56,8 +60,9 @@ export function voting(context: Context, heralds: Heralding, others: Hearing, ow
       isMajority && election.epoch > state.vote.promised.number
         ? { number: election.epoch, owner: from }
         : state.vote.promised
-    const config =
-      election.renew && isNewer(election.config, state.vote.config) ? election.config : state.vote.config
+    // The voters without itself, which a leader writes to leave, it keeps when they are in force.
+    const isKept = election.renew && (from !== self || isVoter(election.config, self))
+    const config = isKept && isNewer(election.config, state.vote.config) ? election.config : state.vote.config
     const certificate = from === self ? state.vote.certificate : null
     const next = withVote(state, { lock, promised, config, certificate })
     const isNews = promised !== state.vote.promised || config !== state.vote.config
@@ -65,7 +70,20 @@ export function voting(context: Context, heralds: Heralding, others: Hearing, ow
     return answered(next, from, election, true, stored, now)
   }
 
-  /** A process without a vote learns who the voters are. If it is among them now it votes; if it is to be, it shows itself. */
+  /** The leader says that this process has no vote any more. It may not be able to support it, but nobody needs that. */
+  function isDismissal(
+    { vote, known }: LocalLeaderState,
+    from: NodeId,
+    { renew, config }: Election,
+  ): boolean {
+    if (!isMajority || !renew || known.following?.leader !== from) return false
+    return isNewer(config, vote.config) && !isVoter(config, self)
+  }
+
+  /**
+   * A process without a vote learns who the voters are, from whoever asks. If it is among them now it votes; if it is
+   * to be, it shows itself; and if it knows of a later change, because that took its vote away, it says so.
+   */
   function onElectionOfOthers(
     state: LocalLeaderState,
     from: NodeId,
@@ -73,16 +91,16 @@ export function voting(context: Context, heralds: Heralding, others: Hearing, ow
     receipt: Receipt,
     now: Micros,
   ): Change {
-    const { config, renew, wanted } = election
-    if (isMajority && renew && isNewer(config, state.vote.config)) {
+    const { config, wanted } = election
+    if (isMajority && isNewer(config, state.vote.config)) {
       const next = withVote(state, { config })
       const stored = persist(stableOf(next))
       if (!isVoter(config, self)) return { state: next, effects: [stored] }
       const voted = onElection(next, from, election, receipt, now)
       return { state: voted.state, effects: [stored, ...voted.effects] }
     }
-    const isWanted = receipt.fast && wanted?.includes(self) === true
-    return isWanted ? answered(state, from, election, false, NOTHING, now) : unchanged(state)
+    const hasNews = (isMajority && isNewer(state.vote.config, config)) || wanted?.includes(self) === true
+    return receipt.fast && hasNews ? answered(state, from, election, false, NOTHING, now) : unchanged(state)
   }
 
   function isSupportable(state: LocalLeaderState, from: NodeId, election: Election, now: Micros): boolean {
@@ -198,7 +216,7 @@ export function voting(context: Context, heralds: Heralding, others: Hearing, ow
     if (reply.candidate !== self) return gathered(state, from, reply, now)
     const supporters = reply.votes.filter(({ support }) => support).map(({ node }) => node)
     if (supporters.length > 0) return withSupport(state, supporters, reply.request, now)
-    return isMajority && !leads(state, now) ? caughtUp(state, reply) : unchanged(state)
+    return isMajority && !leads(state, now) ? caughtUp(state, from, reply, now) : unchanged(state)
   }
 
   /** The epoch that a voter has promised to another counts even if it is no larger than one's own. */
@@ -207,11 +225,20 @@ export function voting(context: Context, heralds: Heralding, others: Hearing, ow
     return promised.number > seen.number || seen.owner === self ? promised : seen
   }
 
-  /** Whoever was refused because it has missed a change of the voters makes up for it. */
-  function caughtUp(state: LocalLeaderState, { config }: Reply): Change {
-    if (!isNewer(config, state.vote.config)) return unchanged(state)
-    const next = withVote(state, { config })
-    return { state: next, effects: [persist(stableOf(next))] }
+  /**
+   * Whoever was refused because it has missed a change of the voters makes up for it. So does, when told without having
+   * asked, whoever knows of no leader or has no vote; the others have a leader who tells them in time.
+   */
+  function caughtUp(state: LocalLeaderState, from: NodeId, { votes, config }: Reply, now: Micros): Change {
+    const isNotice = votes.length === 0
+    if (isNewer(config, state.vote.config)) {
+      const isConcerned = state.known.following === null || !isVoter(state.vote.config, self)
+      if (isNotice && !isConcerned) return unchanged(state)
+      const next = withVote(state, { config })
+      return { state: next, effects: [persist(stableOf(next))] }
+    }
+    const knowsBetter = isNotice && state.silentUntil === null && isNewer(state.vote.config, config)
+    return knowsBetter ? { state, effects: [notice(state, from, now)] } : unchanged(state)
   }
 
   return { onElection, onReply, onGatherOver }
