@@ -7,7 +7,7 @@ import type { Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { createAdaptorServer } from '@hono/node-server'
 import type { AgentEvent } from '../client/index.ts'
-import { type JoinOptions, join, type Member } from '../member/index.ts'
+import { type JoinOptions, join } from '../member/index.ts'
 import type { Address } from '../runtime/index.ts'
 import { agentApp } from './app.ts'
 import { History } from './history.ts'
@@ -87,24 +87,25 @@ export async function startAgent({ join: options, http, adminToken, log }: Agent
     )
   })
   const { port } = server.address() as AddressInfo
+  const end = async (): Promise<void> => {
+    ending.abort()
+    // Answers go on while the lead is handed over.
+    await node.close()
+    await leading.catch(() => {})
+    await new Promise<void>((resolve) => {
+      server.close(() => resolve())
+      server.closeAllConnections()
+    })
+  }
+  let ended: Promise<void> | null = null
   return {
     url: `http://${http.host.includes(':') ? `[${http.host}]` : http.host}:${port}`,
     failed,
-    async close() {
-      ending.abort()
-      // Answers go on while the lead is handed over.
-      await leave(node, leading)
-      await new Promise<void>((resolve) => {
-        server.close(() => resolve())
-        server.closeAllConnections()
-      })
+    close() {
+      ended ??= end()
+      return ended
     },
   }
-}
-
-async function leave(node: Member, leading: Promise<void>): Promise<void> {
-  await node.close()
-  await leading.catch(() => {})
 }
 
 function untilItEnds({ signal }: { readonly signal: AbortSignal }): Promise<void> {

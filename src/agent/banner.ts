@@ -43,7 +43,9 @@ export function bannerOf(situation: Situation): Banner {
   const leads = `${leader.id} leads ${group}${token}`
   const lacking =
     missing.length === 0
-      ? `all ${all.length} voters are there`
+      ? all.length === 1
+        ? 'its only voter is there'
+        : `all ${all.length} voters are there`
       : `${missing.length} of ${all.length} voters ${missing.length === 1 ? 'is' : 'are'} missing (${missing.join(', ')})`
   if (spareFailures === 0)
     return { level: 'at-risk', sentence: `at risk: ${leads}; ${lacking}, none may fail`, spareFailures }

@@ -4,7 +4,10 @@ export type Id = string | number
 
 export type LeaderAnswer = {
   readonly group: string
-  /** `token` is null in local mode. `expiresInMs`: how long it surely leads, as the asked agent knows, unless it renews. */
+  /**
+   * `token` is null in local mode. `expiresInMs`: how long it goes on leading unless it renews; sure when the asked agent
+   * leads itself, otherwise counted from when that was told, which is up to Δ too long.
+   */
   readonly leader: { readonly id: Id; readonly token: number | null; readonly expiresInMs: number } | null
   readonly self: { readonly id: Id; readonly role: string }
 }

@@ -117,7 +117,8 @@ async function request(ask: Ask, path: string, init: RequestInit): Promise<Respo
 
 /** What is to be thrown: whoever gave up by their own signal hears their own reason. */
 function lost({ agent, signal }: Ask, error: unknown): unknown {
-  if (signal?.aborted === true && (signal.reason as Error | null)?.name !== 'TimeoutError') return signal.reason
+  if (signal?.aborted === true && (signal.reason as Error | null)?.name !== 'TimeoutError')
+    return signal.reason
   const { cause, message } = error as Error & { cause?: Error }
   return new Unreachable(
     `no agent answers at ${agent}: ${cause?.message || message}; is it running, and is that its address?`,

@@ -54,7 +54,10 @@ export type NodeView = {
 /** What an operator wants to know, as this process sees it at one moment. */
 export type MemberStatus = NodeView & {
   readonly mode: 'local' | 'majority'
-  /** How long whoever leads surely leads, as things stand; null when nobody is known to. */
+  /**
+   * How long whoever leads goes on leading unless it renews; null when nobody is known to lead. Sure on the leader
+   * itself; elsewhere counted from when this process was told, which is up to Δ too long.
+   */
   readonly leaseMs: number | null
   /** Sets of voters, each of which must give a majority; two while one replaces the other. */
   readonly voters: readonly (readonly NodeId[])[]

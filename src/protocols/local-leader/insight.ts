@@ -3,7 +3,10 @@ import type { Micros, NodeId, Plain } from '../../core/index.ts'
 import type { LocalLeaderState } from './state.ts'
 
 export type Insight = {
-  /** Until when whoever leads surely leads, on this process's own clock; null when nobody is known to. */
+  /**
+   * Until when whoever leads leads, on this process's own clock; null when nobody is known to. Of itself a leader knows
+   * it for sure; others count from when they were told, which is up to Δ too long.
+   */
   readonly leadUntil: Micros | null
   /** Sets of voters, each of which must give a majority; two while one replaces the other. */
   readonly voters: readonly (readonly NodeId[])[]
