@@ -12,7 +12,21 @@ const ROOMS = {
   explore: ['core', 'trace', 'specs', 'sim'],
   runtime: ['core', 'links', 'protocols', 'trace'],
   member: ['core', 'links', 'protocols', 'trace', 'runtime'],
-  cli: ['runtime', 'member', 'core', 'links', 'protocols', 'trace', 'specs', 'sim', 'explore'],
+  client: [],
+  agent: ['core', 'protocols', 'runtime', 'member', 'client'],
+  cli: [
+    'runtime',
+    'member',
+    'agent',
+    'client',
+    'core',
+    'links',
+    'protocols',
+    'trace',
+    'specs',
+    'sim',
+    'explore',
+  ],
 }
 const PURE = ['core', 'links', 'protocols', 'trace', 'specs', 'sim', 'explore']
 

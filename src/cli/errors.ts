@@ -3,6 +3,10 @@ export const EXIT = {
   ok: 0,
   failure: 1,
   usage: 2,
+  /** Nobody leads, or not whom it was asked of. */
+  noLeader: 3,
+  unreachable: 4,
+  refused: 5,
   violated: 6,
   lost: 7,
 } as const

@@ -1,10 +1,20 @@
 /** The command line. Errors are one line that says what to change; with `--json`, one object. */
 import { readFileSync } from 'node:fs'
 import { Command, CommanderError } from 'commander'
+import { Refused, Unreachable } from '../client/index.ts'
 import { BadJoin } from '../member/index.ts'
 import { BadKey } from '../runtime/index.ts'
 import { BadScenario } from '../sim/index.ts'
 import { BadTrace, Undrawable } from '../trace/index.ts'
+import { agentCommand } from './agent.ts'
+import {
+  codeOfRefusal,
+  leaderCommand,
+  membersCommand,
+  statusCommand,
+  stepDownCommand,
+  watchCommand,
+} from './ask.ts'
 import { drawCommand } from './draw.ts'
 import { EXIT, UsageError } from './errors.ts'
 import { exploreCommand } from './explore.ts'
@@ -34,7 +44,13 @@ Examples:
   conclave explore --protocol bully --nodes 3 --option repaired=false`,
     )
   const commands = [
+    agentCommand(),
     runCommand(),
+    statusCommand(),
+    leaderCommand(),
+    membersCommand(),
+    watchCommand(),
+    stepDownCommand(),
     planCommand(),
     simCommand(),
     exploreCommand(),
@@ -71,6 +87,10 @@ function explained(
     return { code: EXIT.usage, name: error.name, message: error.message, field: error.field }
   if (error instanceof BadTrace || error instanceof Undrawable || error instanceof BadKey)
     return { code: EXIT.usage, name: error.name, message: error.message, field: null }
+  if (error instanceof Unreachable)
+    return { code: EXIT.unreachable, name: error.name, message: error.message, field: null }
+  if (error instanceof Refused)
+    return { code: codeOfRefusal(error), name: error.kind, message: error.message, field: null }
   const { name, message } = error instanceof Error ? error : new Error(String(error))
   return { code: EXIT.failure, name, message, field: null }
 }

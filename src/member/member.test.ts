@@ -123,6 +123,33 @@ describe('lead', () => {
   }, 30_000)
 })
 
+describe('status', () => {
+  it('tells who is there, whose votes count, and how long the lead lasts', async () => {
+    await group(['a', 'b', 'c'])
+    void byId('a').lead(untilItEnds)
+    await until(
+      () =>
+        leaderOf('b') === 'a' &&
+        byId('b')
+          .status()
+          .nodes.every(({ there }) => there),
+    )
+    const status = byId('b').status()
+    expect(status).toMatchObject({
+      role: 'follower',
+      mode: 'majority',
+      voters: [['a', 'b', 'c']],
+      idle: null,
+    })
+    expect(status.leaseMs).toBeGreaterThan(0)
+    expect(status.nodes.map(({ id }) => id)).toEqual(['a', 'b', 'c'])
+    await byId('c').close()
+    await until(() => byId('b').status().nodes[2]?.there === false)
+    expect(byId('b').status().nodes[2]?.heardMsAgo).toBeGreaterThan(0)
+    expect(byId('c').status().idle).toBe('closed')
+  }, 30_000)
+})
+
 describe('observe', () => {
   it('tells who leads, and each change of that, until it is ended', async () => {
     await group(['a', 'b', 'c'])

@@ -7,7 +7,7 @@
  */
 import { EventEmitter } from 'node:events'
 import { type Definition, type NodeId, type Output, present, type View } from '../core/index.ts'
-import { protocolNamed } from '../protocols/index.ts'
+import { insightOf, protocolNamed } from '../protocols/index.ts'
 import {
   type DropReason,
   Loop,
@@ -51,6 +51,31 @@ export type NodeView = {
   readonly members: readonly NodeId[] | null
 }
 
+/** What an operator wants to know, as this process sees it at one moment. */
+export type MemberStatus = NodeView & {
+  readonly mode: 'local' | 'majority'
+  /**
+   * How long whoever leads goes on leading unless it renews; null when nobody is known to lead. Sure on the leader
+   * itself; elsewhere counted from when this process was told, which is up to Δ too long.
+   */
+  readonly leaseMs: number | null
+  /** Sets of voters, each of which must give a majority; two while one replaces the other. */
+  readonly voters: readonly (readonly NodeId[])[]
+  /** All of the group, in order, this process too. */
+  readonly nodes: readonly NodeStatus[]
+  /** Null when it takes part; otherwise why not. */
+  readonly idle: 'closed' | 'silent after a restart' | null
+  readonly datagrams: { readonly sent: number; readonly received: number; readonly dropped: number }
+}
+
+export type NodeStatus = {
+  readonly id: NodeId
+  /** Whether it is heard in time, so that it counts. */
+  readonly there: boolean
+  /** How long ago it was last heard at all; 0 for this process itself, null when it never was. */
+  readonly heardMsAgo: number | null
+}
+
 type Events = {
   elected: [{ readonly token: number | null; readonly cause: string }]
   revoked: [{ readonly token: number | null; readonly reason: string }]
@@ -70,6 +95,9 @@ const LONGEST_FAREWELL_MS = 5000
 export class Member extends EventEmitter<Events> implements AsyncDisposable {
   readonly group: string
   readonly id: NodeId
+  readonly mode: 'local' | 'majority'
+  readonly #nodes: readonly NodeId[]
+  readonly #heard: ReadonlyMap<NodeId, number>
   readonly #loop: Loop
   readonly #udp: Udp
   readonly #storage: Storage
@@ -90,6 +118,11 @@ export class Member extends EventEmitter<Events> implements AsyncDisposable {
       readonly udp: Udp
       readonly storage: Storage
       readonly closeClock: () => void
+      readonly mode: 'local' | 'majority'
+      /** All of the group, in order. */
+      readonly nodes: readonly NodeId[]
+      /** When each was last heard, as `performance.now()` has it; kept by whoever receives. */
+      readonly heard: ReadonlyMap<NodeId, number>
     },
   ) {
     super()
@@ -99,6 +132,9 @@ export class Member extends EventEmitter<Events> implements AsyncDisposable {
     this.#udp = parts.udp
     this.#storage = parts.storage
     this.#closeClock = parts.closeClock
+    this.mode = parts.mode
+    this.#nodes = parts.nodes
+    this.#heard = parts.heard
   }
 
   get isClosed(): boolean {
@@ -108,6 +144,32 @@ export class Member extends EventEmitter<Events> implements AsyncDisposable {
   /** Who leads, as this process sees it at this moment. */
   view(): NodeView {
     return seenOf(this.#loop.view())
+  }
+
+  /** The same with what an operator wants to know besides. */
+  status(): MemberStatus {
+    const clock = this.#loop.now()
+    const { leadUntil, voters, heard, silentUntil } = this.#loop.inspect((state, now) =>
+      insightOf(state, this.#nodes, now),
+    )
+    const now = performance.now()
+    const nodes = this.#nodes.map((id): NodeStatus => {
+      if (id === this.id) return { id, there: !this.isClosed, heardMsAgo: 0 }
+      const at = this.#heard.get(id)
+      return { id, there: heard.includes(id), heardMsAgo: at === undefined ? null : Math.max(0, now - at) }
+    })
+    const view = this.view()
+    const isLed = view.leader !== null && leadUntil !== null
+    return {
+      ...view,
+      leader: isLed ? view.leader : null,
+      mode: this.mode,
+      leaseMs: isLed ? Math.max(0, (leadUntil - clock) / 1000) : null,
+      voters,
+      nodes,
+      idle: this.isClosed ? 'closed' : silentUntil === null ? null : 'silent after a restart',
+      datagrams: { ...this.#udp.counts },
+    }
   }
 
   /**
@@ -318,12 +380,16 @@ export async function join(options: JoinOptions): Promise<Member> {
   const seal = sealer(keys, options.secrecy ?? false)
   const storage = options.data === undefined ? memoryStorage() : await openStorage(options.data)
   const clock = openHostClock()
+  const heard = new Map<NodeId, number>()
   let member: Member | null = null
   try {
     const udp = await Udp.open(
       { group, self: id, listen, peers, sealer: seal },
       {
-        message: (from, body) => loop.message(from, body),
+        message(from, body) {
+          heard.set(from, performance.now())
+          loop.message(from, body)
+        },
         dropped: (reason: DropReason, count, from, detail) =>
           member?.warn(
             'dropped',
@@ -337,7 +403,15 @@ export async function join(options: JoinOptions): Promise<Member> {
       trouble: (error) => member?.warn('storage', `${error.message}: no vote was given`),
       failed: (error) => member?.fail(error),
     })
-    member = new Member(group, id, { loop, udp, storage, closeClock: () => clock.close() })
+    member = new Member(group, id, {
+      loop,
+      udp,
+      storage,
+      closeClock: () => clock.close(),
+      mode: options.mode ?? 'majority',
+      nodes: ids,
+      heard,
+    })
     loop.start()
     // Nobody leads who would not do anything with it: that begins with `lead`.
     loop.command({ do: 'campaign', willing: false })

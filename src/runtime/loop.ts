@@ -93,6 +93,12 @@ export class Loop {
     return this.#protocol.view(this.#state, this.#clock.now())
   }
 
+  /** Reads from the protocol's state what its view does not show. */
+  inspect<T>(read: (state: Plain, now: Micros) => T): T {
+    this.#noticeSleep()
+    return read(this.#state, this.#clock.now())
+  }
+
   now(): Micros {
     return this.#clock.now()
   }
