@@ -1,5 +1,6 @@
 /** `conclave agent`: a node that campaigns for ever, and answers over HTTP. */
 import { readFileSync } from 'node:fs'
+import { Socket } from 'node:net'
 import { Command, Option } from 'commander'
 import { CannotListen, startAgent } from '../agent/index.ts'
 import { addressOf } from '../member/address.ts'
@@ -58,6 +59,7 @@ async function agent(flags: AgentFlags): Promise<number> {
   const told = new Promise<string>((resolve) => {
     for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => resolve(signal))
   })
+  endWithSupervisor()
   const running = await startAgent({
     join: options,
     http,
@@ -88,4 +90,14 @@ export function adminTokenIn(file: string): string {
       '--admin-token-file',
     )
   return token
+}
+
+/** Whoever started it with an open descriptor takes it along when it ends, however it ends (`conclave up` does). */
+function endWithSupervisor(): void {
+  const descriptor = process.env['CONCLAVE_SUPERVISOR_FD']
+  if (descriptor === undefined) return
+  const line = new Socket({ fd: Number(descriptor) })
+  line.on('error', () => process.exit(EXIT.failure))
+  line.on('close', () => process.exit(EXIT.failure))
+  line.resume()
 }

@@ -25,6 +25,7 @@ import { qosCommand } from './qos.ts'
 import { replayCommand } from './replay.ts'
 import { runCommand } from './run.ts'
 import { simCommand } from './sim.ts'
+import { upCommand } from './up.ts'
 
 function version(): string {
   const text = readFileSync(new URL('../../package.json', import.meta.url), 'utf8')
@@ -44,6 +45,7 @@ Examples:
   conclave explore --protocol bully --nodes 3 --option repaired=false`,
     )
   const commands = [
+    upCommand(),
     agentCommand(),
     runCommand(),
     statusCommand(),
