@@ -1,6 +1,7 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join as pathJoin } from 'node:path'
+import { setTimeout } from 'node:timers/promises'
 import { afterEach, describe, expect, it } from 'vitest'
 import { freePorts } from '../../test/support/ports.ts'
 import { until } from '../../test/support/wait.ts'
@@ -61,7 +62,7 @@ describe('lead', () => {
           begun.push({ id: member.id, token: term.token as number })
           term.assertHeld()
           expect(term.remaining()).toBeGreaterThan(0)
-          await new Promise((resolve) => setTimeout(resolve, 5))
+          await setTimeout(5)
           running -= 1
         },
         { signal: done.signal },
@@ -102,11 +103,29 @@ describe('lead', () => {
     const term = held as unknown as Term
     expect(term.signal.aborted).toBe(true)
     expect(() => term.assertHeld()).toThrow(LeadershipLost)
-    await new Promise((resolve) => setTimeout(resolve, 100))
+    await setTimeout(100)
     expect(leaderOf('b')).toBe('a')
     letGo()
     await Promise.all([stepped, led])
     await until(() => leaderOf('c') === 'b')
+  }, 30_000)
+
+  it('goes on when the work passes the end of its term on, in whatever words', async () => {
+    await group(['a', 'b', 'c'])
+    let terms = 0
+    const done = new AbortController()
+    const led = byId('a').lead(
+      async ({ signal }) => {
+        terms += 1
+        if (terms === 2) done.abort()
+        else await setTimeout(60_000, undefined, { signal })
+      },
+      { signal: done.signal },
+    )
+    await until(() => terms === 1)
+    await byId('a').stepDown()
+    await led
+    expect(terms).toBe(2)
   }, 30_000)
 
   it('is told when the term ends, whoever ends it, and an error of the work comes out', async () => {

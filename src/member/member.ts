@@ -297,8 +297,7 @@ export class Member extends EventEmitter<Events> implements AsyncDisposable {
       await ended
     } catch (error) {
       // The end of the term is how work is told to stop: passing that on is no failure.
-      const isToldSo =
-        term.signal.aborted && (error === term.signal.reason || error instanceof LeadershipLost)
+      const isToldSo = error instanceof LeadershipLost || (term.signal.aborted && isAbort(error, term.signal))
       if (!isToldSo) throw error
     } finally {
       await this.#work
@@ -382,6 +381,7 @@ export async function join(options: JoinOptions): Promise<Member> {
   const clock = openHostClock()
   const heard = new Map<NodeId, number>()
   let member: Member | null = null
+  let socket: Udp | null = null
   try {
     const udp = await Udp.open(
       { group, self: id, listen, peers, sealer: seal },
@@ -397,6 +397,7 @@ export async function join(options: JoinOptions): Promise<Member> {
           ),
       },
     )
+    socket = udp
     const loop = new Loop(protocol, clock, storage, {
       send: (to, body) => udp.send(to, body),
       output: (event) => member?.heed(event),
@@ -416,6 +417,7 @@ export async function join(options: JoinOptions): Promise<Member> {
     // Nobody leads who would not do anything with it: that begins with `lead`.
     loop.command({ do: 'campaign', willing: false })
   } catch (error) {
+    await socket?.close()
     storage.close()
     clock.close()
     throw error
@@ -446,4 +448,9 @@ function endOrAbort(work: Promise<void>, signal: AbortSignal | undefined): Promi
     signal.addEventListener('abort', done)
     void work.then(done)
   })
+}
+
+/** The signal's own reason, or what Node's functions make of it. */
+function isAbort(error: unknown, signal: AbortSignal): boolean {
+  return error === signal.reason || (error instanceof Error && error.name === 'AbortError')
 }
