@@ -100,7 +100,7 @@ export function cardOf(
   const shapes = trials.flatMap((trial, index) =>
     trial.share === 1 ? [] : [shapeOf(trial, tallies[index] ?? EMPTY_TRIALS)],
   )
-  const traffic = trafficOf(guarantees, steady)
+  const traffic = trafficOf(guarantees, steady, plan.options.termMs !== null)
   const specs = specsOf(plan.options, tallies)
   const idle = tallies.reduce((sum, tally) => sum + tally.idle, 0)
   const isIdle = idle > 0 && plan.options.termMs === null
@@ -244,7 +244,11 @@ function rounded(micros: Micros): number {
 }
 
 /** Sizes are those of the canonical texts; kinds that are not computed are those of the layer below. */
-function trafficOf({ traffic, timing }: Guarantees, { micros, kinds }: SteadyState): TrafficCard {
+function trafficOf(
+  { traffic, timing }: Guarantees,
+  { micros, kinds }: SteadyState,
+  takesTurns: boolean,
+): TrafficCard {
   const computed: { readonly [kind: string]: number } = {
     Election: traffic.elections,
     Reply: traffic.replies,
@@ -266,6 +270,10 @@ function trafficOf({ traffic, timing }: Guarantees, { micros, kinds }: SteadySta
   const perSecond = traffic.elections + traffic.replies + traffic.heartbeats
   // Clocks may be fast, and where the watching begins and ends may catch one more of each.
   const once = (perSecond * Math.max(traffic.renewalPeriod, traffic.heartbeatPeriod)) / micros
+  // On a tree a vote that comes too late to be gathered is passed on by itself. Where leaders take turns each
+  // hand-over adds a Release and a round: less than a renewal more for every renewal.
+  const beside =
+    (timing.isTree ? traffic.replies : 0) + (takesTurns ? traffic.elections + traffic.replies : 0)
   return {
     computed: {
       datagramsPerSecond: hundredth(perSecond),
@@ -276,7 +284,7 @@ function trafficOf({ traffic, timing }: Guarantees, { micros, kinds }: SteadySta
       bytesPerSecond: Math.round(sum((row) => row.measuredPerSecond * row.bytes)),
     },
     kinds: rows,
-    exceeded: sum((row) => row.measuredPerSecond) > perSecond * (1 + timing.rho) + once,
+    exceeded: sum((row) => row.measuredPerSecond) > perSecond * (1 + timing.rho) + once + beside,
   }
 }
 

@@ -112,6 +112,13 @@ function nodesOf(flags: PlanFlags, file: ConfigFile): readonly NodeId[] {
       'nodes',
     )
   }
+  // A card names processes by text, so 1 and "1" would be one.
+  for (const list of LISTS) {
+    const twin = (file[list] ?? []).find((id) =>
+      nodes.some((other) => other !== id && `${other}` === `${id}`),
+    )
+    if (twin !== undefined) throw new UsageError(`${list}: ${twin} is there as a number and as text`, list)
+  }
   return nodes
 }
 

@@ -214,6 +214,10 @@ function verdict({ exceeded, runs, specs, idle }: Card): string {
     ),
     ...(idle === 0 ? [] : [`in ${plural(idle, 'run')} nobody led although nothing had happened yet`]),
   ]
+  if (runs === 0) {
+    lines.push('0 runs: a process that is alone has nothing to try, so only the traffic was measured')
+    return lines.join('\n')
+  }
   lines.push(
     exceeded.length === 0
       ? paint('green', `${plural(runs, 'run')}: everything kept to what was computed; held: ${names}`)

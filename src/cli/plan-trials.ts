@@ -46,13 +46,10 @@ export function trialsOf(plan: Plan, guarantees: Guarantees): readonly PlanTrial
   const isMajority = timing.mode === 'majority'
   const trials: PlanTrial[] = []
   const add = (trial: Partial<PlanTrial> & Pick<PlanTrial, 'name' | 'what' | 'blow'>): void => {
-    trials.push({
-      share: FEW,
-      settings: late,
-      restoredWithin: null,
-      stoppedWithin: null,
-      ...trial,
-    })
+    const whole = { share: FEW, settings: late, restoredWithin: null, stoppedWithin: null, ...trial }
+    // Where leaders take turns nobody stays, whatever befalls the others.
+    const isTurn = whole.restoredWithin === 0 && plan.options.termMs !== null
+    trials.push(isTurn ? { ...whole, restoredWithin: null } : whole)
   }
   if (failOver !== null) {
     const crash = { what: 'the leader crashes', share: 1, restoredWithin: failOver.worst }

@@ -1,5 +1,5 @@
 /** Hearing how others stand: who is there, who leads, who ranks before whom. */
-import type { Micros, NodeId } from '../../core/index.ts'
+import { compareIds, type Micros, type NodeId } from '../../core/index.ts'
 import type { Receipt } from '../../links/index.ts'
 import type { Context } from './context.ts'
 import { type Election, type Herald, isSame } from './messages.ts'
@@ -7,6 +7,9 @@ import { isAlive, isDeaf, laterEpoch, outranks, peerOf } from './peers.ts'
 import type { Rank } from './rank.ts'
 import { type Following, type Known, knowing, type LocalLeaderState, type Peer, withKnown } from './state.ts'
 import { holdsMajorities, isVoter } from './voters.ts'
+
+/** In a large group only so many beat, the first that are there: who else is there the leader learns from answers. */
+export const HERALDS = 16
 
 export type Hearing = ReturnType<typeof hearing>
 
@@ -40,10 +43,24 @@ export function hearing(context: Context) {
       // It is there; how it stands, a later message has said.
       return withKnown(state, { peers: known.peers.with(place, { ...before, heardAt: now }), seen })
     }
-    const peer = peerOf(herald, before, now)
+    // Whoever does not beat is not heard, and that says nothing of the link.
+    const isMissed = !herald.heard && isHerald(state, now)
+    const peer = peerOf(herald, isMissed, before, now)
     const following = followingAfter(state, from, herald, now)
     const holdUntil = settings.holdDown === 0 ? null : holdAfter(known, following, peer, state, now)
     return knowing(state, { peers: known.peers.with(place, peer), seen, following, holdUntil })
+  }
+
+  /** Whether it beats. */
+  function isHerald(state: LocalLeaderState, now: Micros): boolean {
+    if (tree === null) return true
+    let before = 0
+    for (const { id, index } of others) {
+      if (compareIds(id, self) > 0 || !isAlive(state.known.peers[index] ?? null, now, expires)) continue
+      before += 1
+      if (before === HERALDS) return false
+    }
+    return true
   }
 
   /** Whom it takes for the leader, after this herald. */
@@ -198,6 +215,7 @@ export function hearing(context: Context) {
 
   return {
     hear,
+    isHerald,
     toldOf,
     forgetful,
     betterUntil,

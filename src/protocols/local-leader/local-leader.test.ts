@@ -688,6 +688,26 @@ describe('handing over', () => {
   })
 })
 
+describe('a large group, on a tree', () => {
+  it('hands over to the next in rank, though that does not hear those that keep still', () => {
+    for (const seed of [1, 4, 9]) {
+      const report = run(
+        {
+          nodes: ids(100),
+          options: MAJORITY,
+          network: { delayMs: [0.02, 5] },
+          seed,
+          events: [{ atMs: 300, command: { node: 1, do: 'stepDown' } }],
+          untilMs: 450,
+        },
+        false,
+      )
+      expect(leadersIn(report)).toEqual([1, 2])
+      expect(report.leaderships[1]?.fromMs).toBeLessThan(300 + 25)
+    }
+  })
+})
+
 describe('voters, witnesses and observers', () => {
   it('an observer learns who leads, and is no member', () => {
     for (const options of [LOCAL, MAJORITY]) {

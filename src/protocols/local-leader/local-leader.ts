@@ -17,7 +17,6 @@
  * Source: Fetzer & Cristian, A Highly Available Local Leader Election Service, 1999, corrected where it fails: README.md.
  */
 import {
-  compareIds,
   type Identity,
   type Input,
   type Micros,
@@ -36,18 +35,14 @@ import {
 import type { Receipt } from '../../links/index.ts'
 import { candidacy } from './candidacy.ts'
 import { type Change, contextOf, TIMER, unchanged } from './context.ts'
-import { hearing } from './hearing.ts'
+import { HERALDS, hearing } from './hearing.ts'
 import { heralding } from './herald.ts'
 import { type LocalLeaderCommand, type LocalLeaderMessage, NO_EPOCH } from './messages.ts'
-import { isAlive } from './peers.ts'
 import type { LocalLeaderSettings } from './settings.ts'
 import { checkedStable, type LocalLeaderStable } from './stable.ts'
 import { changed, type LocalLeaderState, shifted, withKnown, withStanding } from './state.ts'
 import { initialConfiguration, isVoter } from './voters.ts'
 import { voting } from './voting.ts'
-
-/** In a large group only so many beat, the first that are there: who else is there the leader learns from answers. */
-const HERALDS = 16
 
 /** Without a layer that measures delays, nothing is known to be slow. */
 const ASSUMED_FAST: Receipt = { fast: true, bound: null, overtaken: false }
@@ -57,15 +52,15 @@ export function localLeader(
   settings: LocalLeaderSettings,
 ): Protocol<LocalLeaderState, LocalLeaderMessage, LocalLeaderCommand, LocalLeaderStable> {
   const context = contextOf(identity, settings)
-  const { self, nodes, others, isMajority, beats, leads, takesPart, latest, stableOf } = context
+  const { self, nodes, isMajority, beats, leads, takesPart, latest, stableOf } = context
   const { timing, misreading, witnesses, tree } = settings
-  const { expires, rho, lockTime, roundTrip } = timing
+  const { rho, lockTime, roundTrip } = timing
   const heralds = heralding(context)
   const heard = hearing(context)
   const standing = candidacy(context, heralds, heard)
   const votes = voting(context, heralds, heard, standing)
   const { broadcast, releases } = heralds
-  const { hear, forgetful } = heard
+  const { hear, forgetful, isHerald } = heard
   const { giveUp } = standing
   const isAmongFirst = sortIds(nodes).indexOf(self) < HERALDS
 
@@ -82,16 +77,6 @@ export function localLeader(
         : NOTHING
     const again = next.silentUntil ?? now + timing.heartbeat
     return { state: next, effects: [...sent, ...first, setTimer(TIMER.heartbeat, again)] }
-  }
-
-  /** In a large group only the first that are there beat. */
-  function isHerald(state: LocalLeaderState, now: Micros): boolean {
-    if (tree === null) return true
-    let before = 0
-    for (const { id, index } of others) {
-      if (compareIds(id, self) < 0 && isAlive(state.known.peers[index] ?? null, now, expires)) before += 1
-    }
-    return before < HERALDS
   }
 
   /** In a large group the others listen first, whether they need to. */

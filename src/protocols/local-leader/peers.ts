@@ -4,15 +4,15 @@ import type { Epoch, Herald } from './messages.ts'
 import { compareRanks, type Rank } from './rank.ts'
 import type { Peer } from './state.ts'
 
-/** What a fast message says of its sender. */
-export function peerOf(herald: Herald, before: Peer | null, now: Micros): Peer {
+/** What a fast message says of its sender; `isMissed`: it should hear this process and does not. */
+export function peerOf(herald: Herald, isMissed: boolean, before: Peer | null, now: Micros): Peer {
   return {
     heardAt: now,
     candidate: herald.candidate,
     low: herald.low,
     priority: herald.priority,
     incumbent: herald.incumbent,
-    deafSince: herald.heard ? null : (before?.deafSince ?? now),
+    deafSince: isMissed ? (before?.deafSince ?? now) : null,
   }
 }
 
