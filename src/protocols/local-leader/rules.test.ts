@@ -294,6 +294,7 @@ describe('a candidate', () => {
     candidate.now += lease
     candidate.gets(2, vote(2, asked))
     expect(candidate.view.role).not.toBe('leader')
+    expect(candidate.effects.filter(({ type }) => type === 'output')).toEqual([])
   })
 
   it('does not lead by answers to a request that it has given up', () => {
@@ -375,5 +376,47 @@ describe('a candidate', () => {
     candidate.timer('release')
     expect(candidate.view.role).toBe('leader')
     expect(candidate.effects.filter(({ type }) => type === 'send')).toEqual([])
+  })
+
+  it('counts a late vote for the request by which it leads, and for no other', () => {
+    const { candidate, asked } = leading()
+    candidate.now += 40_000
+    const renewal = stands(candidate)
+    candidate.now += collection
+    candidate.timer('release')
+    candidate.gets(3, vote(3, renewal))
+    expect(candidate.view.members).toEqual([1, 2])
+    candidate.gets(3, vote(3, asked))
+    expect(candidate.view.members).toEqual([1, 2, 3])
+  })
+
+  it('changes its voters step by step, and takes no step before the last one is in force', () => {
+    const { candidate, asked } = leading()
+    const { epoch } = asked
+    candidate.input({ type: 'command', command: { do: 'removeVoter', voter: 3 } })
+    const steps: Configuration[] = [
+      { id: [epoch, 1], sets: [NODES] },
+      { id: [epoch, 2], sets: [NODES, [1, 2]] },
+      { id: [epoch, 3], sets: [[1, 2]] },
+    ]
+    for (const config of steps) {
+      candidate.now += 30_000
+      expect(stands(candidate)).toMatchObject({ renew: true, config })
+      // What it writes it has stored before anybody can hear of it.
+      const types = candidate.effects.map(({ type }) => type)
+      expect(types.indexOf('persist')).toBeLessThan(types.indexOf('send'))
+      expect(candidate.stored?.['config']).toEqual(config)
+      // That try fails, and what was wanted changes: the next one still carries the same.
+      candidate.now += collection
+      candidate.timer('release')
+      const wanted = config === steps[0] ? 'addVoter' : 'removeVoter'
+      candidate.input({ type: 'command', command: { do: wanted, voter: 3 } })
+      const again = stands(candidate)
+      expect(again.config).toEqual(config)
+      candidate.input({ type: 'command', command: { do: 'removeVoter', voter: 3 } })
+      candidate.effects = []
+      candidate.gets(1, again as unknown as PlainObject).gets(2, vote(2, again))
+      expect(candidate.view).toMatchObject({ role: 'leader', detail: { config } })
+    }
   })
 })
