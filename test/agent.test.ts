@@ -45,7 +45,7 @@ async function start(): Promise<void> {
       '--admin-token-file',
       join(folder, 'admin'),
       '--option',
-      'sigmaMs=60',
+      'sigmaMs=300',
     ]
     const child = spawn(CONCLAVE, [...words, ...files, ...more], { stdio: ['ignore', 'ignore', 'pipe'] })
     const agent: Agent = { id, process: child, url: '', log: '' }

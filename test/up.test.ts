@@ -34,7 +34,7 @@ const idOf = ({ words }: Process): string => words[words.indexOf('--id') + 1] as
 
 function start(...words: readonly string[]): { said(): string } {
   let said = ''
-  up = spawn(CONCLAVE, ['up', '--nodes', '3', '--option', 'sigmaMs=60', ...words], {
+  up = spawn(CONCLAVE, ['up', '--nodes', '3', '--option', 'sigmaMs=300', ...words], {
     stdio: ['ignore', 'pipe', 'ignore'],
   })
   up.stdout?.on('data', (data: Buffer) => (said += data.toString()))

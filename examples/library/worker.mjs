@@ -32,7 +32,7 @@ const node = await join({
   peers: members.filter((member) => !member.startsWith(`${id}=`)),
   key,
   ...(data === undefined ? {} : { data }),
-  options: { sigmaMs: 100 },
+  options: { sigmaMs: 300 },
 })
 node.on('warning', ({ what, detail }) => console.error(`${id}: ${what}: ${detail}`))
 for (const signal of ['SIGINT', 'SIGTERM']) process.once(signal, () => node.close())

@@ -23,7 +23,7 @@ afterEach(async () => {
 async function alone(port = 0, log: (event: AgentEvent) => void = () => {}): Promise<Agent> {
   const key = new Uint8Array(32).fill(3)
   const agent = await startAgent({
-    join: { group: 'g', id: 'a', listen: '127.0.0.1:0', peers: [], key, options: { sigmaMs: 100 } },
+    join: { group: 'g', id: 'a', listen: '127.0.0.1:0', peers: [], key, options: { sigmaMs: 300 } },
     http: { host: '127.0.0.1', port },
     adminToken: 'an admin token of some length',
     log,

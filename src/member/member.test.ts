@@ -11,7 +11,7 @@ import type { Term } from './term.ts'
 
 const KEY = new Uint8Array(32).fill(3)
 /** A busy machine must not make healthy processes look dead. */
-const PATIENT = { sigmaMs: 100, renewalIntervalMs: 100 }
+const PATIENT = { sigmaMs: 300, renewalIntervalMs: 100 }
 
 let members: Member[] = []
 
