@@ -415,7 +415,7 @@ describe('a candidate', () => {
       expect(again.config).toEqual(config)
       candidate.input({ type: 'command', command: { do: 'removeVoter', voter: 3 } })
       candidate.effects = []
-      candidate.gets(1, again as unknown as PlainObject).gets(2, vote(2, again))
+      candidate.gets(1, again).gets(2, vote(2, again))
       expect(candidate.view).toMatchObject({ role: 'leader', detail: { config } })
     }
   })
