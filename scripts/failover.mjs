@@ -2,7 +2,6 @@
 // the tables of docs/failover.md and the plot docs/pictures/failover.svg. `npm run docs:failover`; with --check it
 // writes nothing and fails on a difference.
 import { readFileSync, writeFileSync } from 'node:fs'
-import { availableParallelism } from 'node:os'
 import { planOf } from '../dist/cli/plan-config.js'
 import { measure } from '../dist/cli/plan-measure.js'
 import { trialsOf } from '../dist/cli/plan-trials.js'
@@ -19,17 +18,16 @@ const PROFILES = ['lan', 'region', 'wan']
 const MODES = ['majority', 'local']
 const TRIALS = ['crash', 'crash-late', 'hand-over', 'hand-over-late']
 
-const cells = []
-for (const profile of PROFILES) {
-  for (const mode of MODES) {
-    const plan = planOf({ nodes: '5', profile, mode, option: [], seeds: String(SEEDS) })
-    const guarantees = guaranteesOf(plan.options, plan.nodes)
-    const trials = trialsOf(plan, guarantees).slice(0, TRIALS.length)
-    if (trials.map(({ name }) => name).join() !== TRIALS.join()) throw new Error('the trials have changed')
-    const [crash, crashLate, handOver, handOverLate] = await measure(plan, trials, availableParallelism())
-    cells.push({ profile, mode, guarantees, crash, crashLate, handOver, handOverLate })
-  }
+async function measured(profile, mode) {
+  const plan = planOf({ nodes: '5', profile, mode, option: [], seeds: String(SEEDS) })
+  const guarantees = guaranteesOf(plan.options, plan.nodes)
+  const trials = trialsOf(plan, guarantees).slice(0, TRIALS.length)
+  if (trials.map(({ name }) => name).join() !== TRIALS.join()) throw new Error('the trials have changed')
+  const [crash, crashLate, handOver, handOverLate] = await measure(plan, trials, 1)
+  return { profile, mode, guarantees, crash, crashLate, handOver, handOverLate }
 }
+
+const cells = await Promise.all(PROFILES.flatMap((profile) => MODES.map((mode) => measured(profile, mode))))
 
 function shown(micros) {
   const ms = micros / 1000
@@ -66,7 +64,7 @@ function table(title, rows) {
     'max, late',
     'worst, computed',
   ]
-  const widths = head.map((name, at) => Math.max(name.length, ...rows.map((cells) => cells[at].length)))
+  const widths = head.map((name, at) => Math.max(name.length, ...rows.map((texts) => texts[at].length)))
   const line = (texts) =>
     `| ${texts.map((text, at) => (at < 2 ? text.padEnd(widths[at]) : text.padStart(widths[at]))).join(' | ')} |`
   const rule = `| ${widths.map((width, at) => (at < 2 ? '-'.repeat(width) : `${'-'.repeat(width - 1)}:`)).join(' | ')} |`

@@ -11,7 +11,22 @@ const ROOMS = {
   sim: ['core', 'trace', 'specs'],
   explore: ['core', 'trace', 'specs', 'sim'],
   runtime: ['core', 'links', 'protocols', 'trace'],
-  cli: ['runtime', 'core', 'links', 'protocols', 'trace', 'specs', 'sim', 'explore'],
+  member: ['core', 'links', 'protocols', 'trace', 'runtime'],
+  client: [],
+  agent: ['core', 'protocols', 'runtime', 'member', 'client'],
+  cli: [
+    'runtime',
+    'member',
+    'agent',
+    'client',
+    'core',
+    'links',
+    'protocols',
+    'trace',
+    'specs',
+    'sim',
+    'explore',
+  ],
 }
 const PURE = ['core', 'links', 'protocols', 'trace', 'specs', 'sim', 'explore']
 

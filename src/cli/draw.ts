@@ -55,9 +55,10 @@ async function run(file: string, flags: DrawFlags): Promise<void> {
   }
   const trace = readTraceFile(file)
   const { lookup } = await load(flags.load)
-  const { kinds } = find(lookup, trace.header.protocol)
+  const { kinds, kindOf } = find(lookup, trace.header.protocol)
   const picture = drawTrace(trace, {
     kinds,
+    kindOf,
     all: flags.all === true,
     fromMs,
     toMs,

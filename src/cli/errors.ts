@@ -3,7 +3,12 @@ export const EXIT = {
   ok: 0,
   failure: 1,
   usage: 2,
+  /** Nobody leads, or not whom it was asked of. */
+  noLeader: 3,
+  unreachable: 4,
+  refused: 5,
   violated: 6,
+  lost: 7,
 } as const
 
 /** What the caller must change; reported in one line, exit code 2. `field` names what is wrong, where it has a name. */

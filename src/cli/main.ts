@@ -1,8 +1,20 @@
 /** The command line. Errors are one line that says what to change; with `--json`, one object. */
 import { readFileSync } from 'node:fs'
 import { Command, CommanderError } from 'commander'
+import { Refused, Unreachable } from '../client/index.ts'
+import { BadJoin } from '../member/index.ts'
+import { BadKey } from '../runtime/index.ts'
 import { BadScenario } from '../sim/index.ts'
 import { BadTrace, Undrawable } from '../trace/index.ts'
+import { agentCommand } from './agent.ts'
+import {
+  codeOfRefusal,
+  leaderCommand,
+  membersCommand,
+  statusCommand,
+  stepDownCommand,
+  watchCommand,
+} from './ask.ts'
 import { drawCommand } from './draw.ts'
 import { EXIT, UsageError } from './errors.ts'
 import { exploreCommand } from './explore.ts'
@@ -11,7 +23,9 @@ import { narrate, printJson } from './output.ts'
 import { planCommand } from './plan.ts'
 import { qosCommand } from './qos.ts'
 import { replayCommand } from './replay.ts'
+import { runCommand } from './run.ts'
 import { simCommand } from './sim.ts'
+import { upCommand } from './up.ts'
 
 function version(): string {
   const text = readFileSync(new URL('../../package.json', import.meta.url), 'utf8')
@@ -31,6 +45,14 @@ Examples:
   conclave explore --protocol bully --nodes 3 --option repaired=false`,
     )
   const commands = [
+    upCommand(),
+    agentCommand(),
+    runCommand(),
+    statusCommand(),
+    leaderCommand(),
+    membersCommand(),
+    watchCommand(),
+    stepDownCommand(),
     planCommand(),
     simCommand(),
     exploreCommand(),
@@ -63,8 +85,14 @@ function explained(
   if (error instanceof UsageError || error instanceof BadScenario) {
     return { code: EXIT.usage, name: error.name, message: error.message, field: error.field }
   }
-  if (error instanceof BadTrace || error instanceof Undrawable)
+  if (error instanceof BadJoin)
+    return { code: EXIT.usage, name: error.name, message: error.message, field: error.field }
+  if (error instanceof BadTrace || error instanceof Undrawable || error instanceof BadKey)
     return { code: EXIT.usage, name: error.name, message: error.message, field: null }
+  if (error instanceof Unreachable)
+    return { code: EXIT.unreachable, name: error.name, message: error.message, field: null }
+  if (error instanceof Refused)
+    return { code: codeOfRefusal(error), name: error.kind, message: error.message, field: null }
   const { name, message } = error instanceof Error ? error : new Error(String(error))
   return { code: EXIT.failure, name, message, field: null }
 }

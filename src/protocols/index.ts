@@ -6,6 +6,8 @@ import { invitationDefinition } from './invitation/index.ts'
 import { localLeaderDefinition } from './local-leader/index.ts'
 import { ringDefinition } from './ring/index.ts'
 
+export { type Insight, insightOf } from './local-leader/insight.ts'
+
 export const protocols: readonly Definition[] = [
   ringDefinition,
   bullyDefinition,

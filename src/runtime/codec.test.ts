@@ -1,34 +1,9 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
+import { EVENTS, sent } from '../../test/support/messages.ts'
 import type { Message } from '../core/index.ts'
-import { catalogue, protocolNamed } from '../protocols/index.ts'
-import { parseScenario, runScenario } from '../sim/index.ts'
 import { BadBytes } from './bytes.ts'
 import { decode, type Envelope, encode } from './codec.ts'
-
-/** Every message that is sent in some eventful worlds. */
-function sent(protocol: string, more: object): readonly Message[] {
-  const definition = protocolNamed(protocol)
-  if (definition === null) throw new Error(`no protocol ${protocol}`)
-  const scenario = parseScenario({ protocol, nodes: ['a', 'b', 3], untilMs: 2000, ...more }, catalogue)
-  const bodies: Message[] = []
-  runScenario(definition, scenario, {
-    record: (record) => {
-      if (!('effects' in record)) return
-      for (const effect of record.effects) if (effect.type === 'send') bodies.push(effect.body)
-    },
-  })
-  return bodies
-}
-
-const EVENTS = [
-  { atMs: 300, command: { node: 3, do: 'stepDown' } },
-  { atMs: 500, crash: 3 },
-  { atMs: 520, recover: 3 },
-  { atMs: 900, command: { node: 'a', do: 'removeVoter', voter: 'b' } },
-  { atMs: 900, command: { node: 3, do: 'removeVoter', voter: 'b' } },
-  { atMs: 1400, command: { node: 3, do: 'setPriority', priority: -7 } },
-]
 
 describe('every message', () => {
   it.each([

@@ -99,6 +99,8 @@ function readPlain(reader: Reader): Message {
   ) {
     throw new BadBytes('a message without a kind')
   }
+  // Those have a layout of their own, and are checked by it.
+  if (message.kind === 'datagram') throw new BadBytes('a datagram in a plain message')
   return message as Message
 }
 

@@ -136,6 +136,39 @@ describe('stable data that cannot be made safe', () => {
     loop.stop()
   })
 
+  it('lets a timer whose step was taken back fire again', async () => {
+    let isFull = true
+    let tries = 0
+    const outputs: Output[] = []
+    const voter: Protocol = {
+      ...obedient,
+      start: (_stable, now) => ({ state: 0, effects: [setTimer('vote', now)] }),
+      step: () => ({ state: 1, effects: [persist({ vote: 1 }), output({ type: 'voted' })] }),
+    }
+    const save = (): void => {
+      tries += 1
+      if (isFull) full()
+    }
+    const loop = new Loop(
+      voter,
+      hostClock(null),
+      { ...memoryStorage(), save },
+      {
+        send: () => {},
+        output: (event) => outputs.push(event),
+        trouble: () => {},
+        failed: () => {},
+      },
+    )
+    loop.start()
+    await until(() => tries >= 2)
+    expect(outputs).toEqual([])
+    isFull = false
+    await until(() => outputs.length > 0)
+    expect(outputs).toEqual([{ type: 'voted' }])
+    loop.stop()
+  })
+
   it('stops the loop when part of the step has been seen already', () => {
     const { tell, sends, troubles, failures } = running(null, full)
     tell(send('b', { kind: 'early' }), persist({ vote: 1 }), send('b', { kind: 'vote' }))

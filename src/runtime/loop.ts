@@ -44,6 +44,9 @@ export type LoopHooks = {
 /** How much earlier than asked Node's timers may fire, and the step in which they count. */
 const TIMER_STEP_MS = 1
 
+/** A timer whose step was taken back fires again after so long. */
+const TRY_AGAIN: Micros = 10_000
+
 export class Loop {
   readonly #protocol: Protocol
   readonly #clock: HostClock
@@ -55,6 +58,8 @@ export class Loop {
   #alarm: NodeJS.Timeout | null = null
   #alarmAt: Micros = Number.POSITIVE_INFINITY
   #immediate: NodeJS.Immediate | null = null
+  /** A sleep of which the protocol could not be told. */
+  #untold: Micros = 0
 
   constructor(protocol: Protocol, clock: HostClock, storage: Storage, hooks: LoopHooks) {
     this.#protocol = protocol
@@ -90,7 +95,14 @@ export class Loop {
   /** What anyone may ask, at this moment. */
   view(): View {
     this.#noticeSleep()
+    this.#setAlarm()
     return this.#protocol.view(this.#state, this.#clock.now())
+  }
+
+  /** Reads from the protocol's state what its view does not show. */
+  inspect<T>(read: (state: Plain, now: Micros) => T): T {
+    this.#noticeSleep()
+    return read(this.#state, this.#clock.now())
   }
 
   now(): Micros {
@@ -116,7 +128,8 @@ export class Loop {
 
   #noticeSleep(): void {
     if (!this.#running) return
-    const by = this.#clock.sleptFor()
+    const by = this.#clock.sleptFor() + this.#untold
+    this.#untold = 0
     if (by > 0) this.#step({ type: 'suspended', by })
   }
 
@@ -139,8 +152,15 @@ export class Loop {
     if (failure.done > 0) this.#fail(failure.error)
     else {
       this.#state = before
+      this.#again(input)
       this.#hooks.trouble(failure.error)
     }
+  }
+
+  /** What was taken back was not done: messages count as lost, but what only this process knows of comes again. */
+  #again(input: Input): void {
+    if (input.type === 'timer') this.#deadlines.set(input.name, this.#clock.now() + TRY_AGAIN)
+    else if (input.type === 'suspended') this.#untold += input.by
   }
 
   #fail(error: Error): void {

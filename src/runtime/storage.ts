@@ -14,7 +14,7 @@ import {
   realpathSync,
   renameSync,
   rmSync,
-  writeSync,
+  writeFileSync,
 } from 'node:fs'
 import { createServer, type Server } from 'node:net'
 import { join } from 'node:path'
@@ -128,7 +128,7 @@ function replace(folder: string, file: string, content: string): void {
   const beside = join(folder, BESIDE)
   const descriptor = openSync(beside, 'w', 0o600)
   try {
-    writeSync(descriptor, content)
+    writeFileSync(descriptor, content)
     fsyncSync(descriptor)
   } catch (error) {
     closeSync(descriptor)

@@ -20,11 +20,12 @@ import { Random } from './random.ts'
 import type { Scenario, ScenarioEvent, Span } from './scenario.ts'
 import { World } from './world.ts'
 
-type Untimed<E> = E extends ScenarioEvent ? Omit<E, 'atMs'> : never
+/** An event whose moment is yet to be drawn. */
+type Undated<E> = E extends unknown ? Omit<E, 'atMs'> : never
 
 /** What befalls a world, and among whom somebody should lead afterwards. */
 export type Blow = {
-  readonly events: readonly Untimed<ScenarioEvent>[]
+  readonly events: readonly Undated<ScenarioEvent>[]
   readonly among: readonly NodeId[]
 }
 
@@ -121,7 +122,7 @@ export function runTrial(
   if (leader === null) return { ...EMPTY_TRIALS, runs: 1, idle: 1 }
   const { events, among } = blowFor(leader, random)
   stopwatch.start(at, among, events.some(isDelayedCrash))
-  for (const event of events) world.befall({ ...event, atMs: at / 1000 } as ScenarioEvent)
+  for (const event of events) world.befall({ ...event, atMs: at / 1000 })
   let end = at
   while (end < at + settings.watched && !stopwatch.isOver(end)) {
     end = Math.min(at + settings.watched, end + settings.watched / 16)

@@ -35,7 +35,7 @@ const MOST_MOMENTS = 3000
 export function drawTrace(trace: Trace, options: DiagramOptions): string {
   const { history, layout } = diagramOf(trace, options)
   const title = options.title ?? `${trace.header.protocol}, ${trace.header.nodes.length} nodes`
-  const shown = new Set(history.flights.map(({ body }) => body.kind))
+  const shown = new Set(history.flights.map(({ kind }) => kind))
   // The protocol's own kinds come first, in its own order: so a kind looks the same in every picture of a protocol.
   const kinds = [...new Set([...options.kinds, ...shown])]
   return svgOf(history, layout, kinds, { title, description: describe(history) })

@@ -229,6 +229,23 @@ describe('a session', () => {
     expect(better(kept, slower, 0.1, 10_000)).toBe(slower)
   })
 
+  it('says what was overtaken by a later message', () => {
+    const [sender, receiver] = [1, 2].map((self) => failAware({ self, nodes: NODES }, SETTINGS)) as [
+      ReturnType<typeof failAware>,
+      ReturnType<typeof failAware>,
+    ]
+    const first = sender.above(sender.start(null, 0).state, send(2, { kind: 'word' }), 10)
+    const second = sender.above(first.state, send(2, { kind: 'word' }), 20)
+    const input = (step: typeof first): Input => {
+      const effect = step.effects[0]
+      if (effect?.type !== 'send') throw new Error('nothing was sent')
+      return { type: 'message', from: 1, body: effect.body, receipt: null }
+    }
+    const later = receiver.below(receiver.start(null, 0).state, input(second), 100)
+    const earlier = receiver.below(later.state, input(first), 110)
+    expect([receiptOf(later)?.overtaken, receiptOf(earlier)?.overtaken]).toEqual([false, true])
+  })
+
   it('drops what a former incarnation sent', () => {
     const layers = [1, 2].map((self) => failAware({ self, nodes: NODES }, SETTINGS))
     const [sender, receiver] = layers as [ReturnType<typeof failAware>, ReturnType<typeof failAware>]

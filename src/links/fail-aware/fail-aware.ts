@@ -23,6 +23,7 @@ import {
   hashPlain,
   type Identity,
   type Input,
+  isList,
   type Layer,
   type LayerStep,
   type Message,
@@ -266,9 +267,11 @@ export function failAware({ self, nodes }: Identity, settings: FailAwareSettings
       switch (input.type) {
         case 'message': {
           const body = input.body as unknown as Datagram | Settings
-          return body.kind === 'datagram'
-            ? onDatagram(state, input.from, body, now)
-            : onSettings(state, input.from, body.agreed, now)
+          if (body.kind === 'datagram') return onDatagram(state, input.from, body, now)
+          // Whatever else reaches this layer is not for it, nor for what stands on it.
+          return body.kind === 'Settings' && isSettings(body.agreed)
+            ? onSettings(state, input.from, body.agreed, now)
+            : unchanged(state)
         }
         case 'timer':
           return onOwn(state, now)
@@ -308,6 +311,10 @@ function changed(state: FailAwareState, change: Partial<FailAwareState>): FailAw
     own: change.own ?? state.own,
     strangers: change.strangers ?? state.strangers,
   }
+}
+
+function isSettings(agreed: Plain): agreed is PlainObject {
+  return agreed !== null && typeof agreed === 'object' && !isList(agreed)
 }
 
 /** The first setting in which two differ. */

@@ -51,6 +51,7 @@ export function contextOf({ self, nodes }: Identity, settings: LocalLeaderSettin
     state.silentUntil === null && isVoter(state.vote.config, self)
 
   function lowOf({ standing, known }: LocalLeaderState, now: Micros): number {
+    if (!standing.willing) return 3
     if (standing.lowUntil !== null && now < standing.lowUntil) return 2
     const { holdUntil, following } = known
     const waits = holdUntil !== null && now < holdUntil && following !== null && now < following.until
@@ -78,7 +79,8 @@ export function contextOf({ self, nodes }: Identity, settings: LocalLeaderSettin
     placeOf: (node: NodeId): number => present(indexOf.get(node), 'node'),
     leads,
     takesPart,
-    isEligible: (state: LocalLeaderState): boolean => mayLead && takesPart(state),
+    /** It may stand for election. */
+    isEligible: (state: LocalLeaderState): boolean => mayLead && state.standing.willing && takesPart(state),
     lowOf,
     rankOf,
     latest: ({ incarnation, requests }: LocalLeaderState): Request => ({ incarnation, counter: requests }),

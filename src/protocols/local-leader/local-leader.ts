@@ -122,6 +122,8 @@ export function localLeader(
         return leads(state, now)
           ? giveUp(state, 'stepped down', now + timing.retirement, now)
           : refused(state, command.do, 'this process does not lead')
+      case 'campaign':
+        return onCampaign(state, command.willing, now)
       case 'setPriority':
         return unchanged(withStanding(state, { priority: command.priority }))
       case 'addVoter':
@@ -133,6 +135,14 @@ export function localLeader(
       default:
         return unreachable(command)
     }
+  }
+
+  /** From now on it would lead, or would not: then whoever is led by it gets another. */
+  function onCampaign(state: LocalLeaderState, willing: boolean, now: Micros): Change {
+    const next = withStanding(state, { willing })
+    return !willing && leads(state, now)
+      ? giveUp(next, 'withdrew', state.standing.lowUntil, now)
+      : unchanged(next)
   }
 
   function refused(state: LocalLeaderState, command: string, why: string): Change {
@@ -247,6 +257,7 @@ export function localLeader(
         silentUntil: isFirst ? null : now + Math.ceil(longest * (1 + 2 * rho)),
         known: { peers: nodes.map(() => null), seen: remembered, following: null, holdUntil: null },
         standing: {
+          willing: true,
           priority: settings.priority,
           lowUntil: null,
           candidate: false,

@@ -74,6 +74,7 @@ export type LocalLeaderMessage = Election | Reply | Release | Heartbeat
 
 export type LocalLeaderCommand =
   | { readonly do: 'stepDown' }
+  | { readonly do: 'campaign'; readonly willing: boolean }
   | { readonly do: 'setPriority'; readonly priority: number }
   | { readonly do: 'addVoter'; readonly voter: NodeId }
   | { readonly do: 'removeVoter'; readonly voter: NodeId }

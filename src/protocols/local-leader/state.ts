@@ -60,6 +60,8 @@ export type Known = {
 
 /** Whether it should lead. */
 export type Standing = {
+  /** Whether it would lead at all at present: if not it votes only. */
+  readonly willing: boolean
   readonly priority: number
   /** Until when it leaves the lead to others after it stepped down. */
   readonly lowUntil: Micros | null
@@ -171,9 +173,10 @@ export function knowing(state: LocalLeaderState, known: Known): LocalLeaderState
 
 /** The same state when nothing changes. */
 export function withStanding(state: LocalLeaderState, change: Partial<Standing>): LocalLeaderState {
-  const { priority, lowUntil, candidate, deferringSince, stoodAt } = change
+  const { willing, priority, lowUntil, candidate, deferringSince, stoodAt } = change
   const { standing } = state
   const next: Standing = {
+    willing: willing ?? standing.willing,
     priority: priority ?? standing.priority,
     lowUntil: lowUntil === undefined ? standing.lowUntil : lowUntil,
     candidate: candidate ?? standing.candidate,

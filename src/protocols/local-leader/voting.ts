@@ -19,8 +19,6 @@ import { changed, type Gathering, type LocalLeaderState, withKnown, withVote } f
 import { placeInTree } from './tree.ts'
 import { contradicts, isNewer, isVoter } from './voters.ts'
 
-export type Voting = ReturnType<typeof voting>
-
 export function voting(context: Context, heralds: Heralding, others: Hearing, own: Candidacy) {
   const { self, isMajority, placeOf, leads, stableOf, settings, timing } = context
   const { heraldFor, notice } = heralds

@@ -5,7 +5,7 @@
  */
 import { messageText } from '../words.ts'
 import type { Arrow } from './arrows.ts'
-import type { History } from './history.ts'
+import type { Flight, History } from './history.ts'
 import { alongLine, beside, type Label, shortened } from './labels.ts'
 import type { LanePiece, Sign } from './layout.ts'
 import type { Place } from './place.ts'
@@ -19,6 +19,12 @@ type Drawn = {
   readonly pieces: readonly LanePiece[]
   readonly arrows: readonly Arrow[]
   readonly signs: readonly Sign[]
+}
+
+/** What is carried by a layer, or has far more to say than there is room for, is called by its kind alone. */
+function wordsOf({ body, kind }: Flight): string {
+  const text = messageText(body)
+  return kind !== body.kind || text.length > 3 * LETTERS ? kind : shortened(text, LETTERS)
 }
 
 export function captionsOf(history: History, place: Place, drawn: Drawn): readonly Label[] {
@@ -53,7 +59,7 @@ export function captionsOf(history: History, place: Place, drawn: Drawn): readon
   const said = new Set<string>()
   for (const [index, arrow] of drawn.arrows.entries()) {
     const { flight } = arrow
-    const text = shortened(messageText(flight.body), LETTERS)
+    const text = wordsOf(flight)
     const whole = arrow.ending === 'lost' ? `${text} lost` : text
     const saying = `${flight.sentAt} ${flight.from} ${whole}`
     if (drawn.arrows.length > CROWD && said.has(saying)) continue
@@ -62,7 +68,7 @@ export function captionsOf(history: History, place: Place, drawn: Drawn): readon
       [arrow.from, arrow.to],
       place.lanePx,
       whole,
-      flight.body.kind,
+      flight.kind,
       lines[index] ?? -1,
     )
     if (label !== null) said.add(saying)

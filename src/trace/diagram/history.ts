@@ -13,6 +13,8 @@ export type Flight = {
   readonly from: NodeId
   readonly to: NodeId
   readonly body: Message
+  /** What it counts as: a layer's message may carry another. */
+  readonly kind: string
   readonly sentAt: Micros
   readonly endedAt: Micros | null
   /** Why it was lost; null when it was not. */
@@ -65,6 +67,8 @@ export type History = {
 export type Selection = {
   /** The protocol's own messages; those of the layers below it are left out. */
   readonly kinds: readonly string[]
+  /** What a message counts as; by itself unless said otherwise. */
+  readonly kindOf?: (body: Message) => string
   /** Leave nothing out. */
   readonly all: boolean
 }
@@ -73,8 +77,9 @@ type Turn = TraceRecord & { readonly type: 'start' | 'step' }
 type Send = Effect & { readonly type: 'send' }
 type Open<T> = { -readonly [K in keyof T]: T[K] }
 
-export function historyOf({ header, records }: Trace, { kinds, all }: Selection): History {
+export function historyOf({ header, records }: Trace, { kinds, kindOf, all }: Selection): History {
   const { nodes } = header
+  const countsAs = kindOf ?? (({ kind }: Message) => kind)
   const ends = endsOf(records)
   const begin = records.reduce((least, { at }) => Math.min(least, at), records[0]?.at ?? 0)
   const end = records.reduce((most, { at }) => Math.max(most, at), begin)
@@ -112,13 +117,14 @@ export function historyOf({ header, records }: Trace, { kinds, all }: Selection)
       if (!nodes.includes(send.to) || typeof send.body?.kind !== 'string') {
         throw new BadTrace(`line ${line}: a message goes to a node that is not in the header, or is none`)
       }
-      return all || kinds.includes(send.body.kind)
+      return all || kinds.includes(countsAs(send.body))
     })
     for (const [index, { to, body }] of sends.entries()) {
       const id = turn.sent[index]
       if (shown[index] !== true || id === undefined) continue
       const ended = ends.get(id) ?? [{ endedAt: null, lost: null }]
-      for (const each of ended) flights.push({ from: node, to, body, sentAt: at, ...each })
+      for (const each of ended)
+        flights.push({ from: node, to, body, kind: countsAs(body), sentAt: at, ...each })
     }
     const telling = shown.includes(true) || turn.view !== null || cutAfter !== null
     if (turn.type === 'step') {

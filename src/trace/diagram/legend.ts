@@ -66,7 +66,7 @@ function entriesOf(history: History, layout: Layout, kinds: readonly string[]): 
     ['follows', 'follows a leader'],
     ['leaderless', 'has no leader'],
   ] as const
-  const said = new Set(history.flights.map(({ body }) => body.kind))
+  const said = new Set(history.flights.map(({ kind }) => kind))
   const types = new Set(history.marks.map(({ type }) => type))
   const middle = ({ x, y }: Point): Point => ({ x: x + SIGN_PX / 2, y })
   const entries: (Entry | null)[] = [

@@ -105,7 +105,7 @@ const CLEAR_PX = 3
 const BULGE_PX = 40
 
 function message({ from, to, flight, seenSent, ending, title }: Arrow, kinds: readonly string[]): string {
-  const kind = kinds.indexOf(flight.body.kind)
+  const kind = kinds.indexOf(flight.kind)
   const line = {
     class: `${colourOfKind(kind)}-line`,
     'stroke-width': 1.4,

@@ -1,0 +1,59 @@
+/** One sentence that says how the group is, and how bad that is: the same text on the page, over HTTP and in a terminal. */
+import type { Id, Level } from '../client/index.ts'
+
+export type Situation = {
+  readonly group: string
+  readonly leader: { readonly id: Id; readonly token: number | null } | null
+  readonly mode: 'local' | 'majority'
+  /** Sets of voters, each of which must give a majority; two while one replaces the other. */
+  readonly voters: readonly (readonly Id[])[]
+  readonly there: readonly Id[]
+  readonly leaderlessMs: number | null
+  readonly alarm: string | null
+}
+
+export type Banner = { readonly level: Level; readonly sentence: string; readonly spareFailures: number }
+
+const needed = (voters: number): number => Math.floor(voters / 2) + 1
+
+/** How many more voters may fail, whichever they are; negative when too many have. */
+function spareOf({ mode, voters, there }: Situation): number {
+  const present = (set: readonly Id[]): number => set.filter((id) => there.includes(id)).length
+  if (mode === 'local') return present(voters.flat()) - 1
+  return Math.min(...voters.map((set) => present(set) - needed(set.length)))
+}
+
+export function bannerOf(situation: Situation): Banner {
+  const { group, leader, voters, there, leaderlessMs, alarm, mode } = situation
+  const all = [...new Set(voters.flat())]
+  const missing = all.filter((id) => !there.includes(id))
+  const spare = spareOf(situation)
+  const spareFailures = Math.max(0, spare)
+  if (alarm !== null) return { level: 'alarm', sentence: `SAFETY ALARM in ${group}: ${alarm}`, spareFailures }
+  if (leader === null) {
+    const least = mode === 'local' ? 1 : Math.max(...voters.map((set) => needed(set.length)))
+    const count = all.length - missing.length
+    return {
+      level: 'no-leader',
+      sentence: `no leader in ${group} for ${((leaderlessMs ?? 0) / 1000).toFixed(1)} s: ${count} of ${all.length} voters ${count === 1 ? 'is' : 'are'} there, ${least} ${least === 1 ? 'is' : 'are'} needed`,
+      spareFailures,
+    }
+  }
+  const token = leader.token === null ? '' : ` with token ${leader.token}`
+  const leads = `${leader.id} leads ${group}${token}`
+  const lacking =
+    missing.length === 0
+      ? all.length === 1
+        ? 'its only voter is there'
+        : `all ${all.length} voters are there`
+      : `${missing.length} of ${all.length} voters ${missing.length === 1 ? 'is' : 'are'} missing (${missing.join(', ')})`
+  if (spareFailures === 0)
+    return { level: 'at-risk', sentence: `at risk: ${leads}; ${lacking}, none may fail`, spareFailures }
+  const level = missing.length === 0 ? 'healthy' : 'degraded'
+  const more = missing.length === 0 ? '' : ' more'
+  return {
+    level,
+    sentence: `${level}: ${leads}; ${lacking}, ${spareFailures}${more} may fail`,
+    spareFailures,
+  }
+}

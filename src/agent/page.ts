@@ -1,0 +1,56 @@
+/** How it is, for a person with a browser: plain HTML, no script. */
+import { html } from 'hono/html'
+import type { StatusAnswer } from '../client/index.ts'
+
+/** What a browser may do with it: nothing but show it. */
+export const PAGE_POLICY =
+  "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'"
+
+export function page(status: StatusAnswer) {
+  const { group, self, banner, level, leader, spareFailures, members, at } = status
+  return html`<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<title>${level}: ${group}</title>
+<style>
+:root { color-scheme: light dark; font: 1rem/1.5 system-ui, sans-serif }
+body { max-width: 50rem; margin: 2rem auto; padding: 0 1rem }
+td, th { text-align: left; padding: 0.2rem 1.5rem 0.2rem 0; font-variant-numeric: tabular-nums }
+</style>
+</head>
+<body>
+<main>
+<h1>${group}</h1>
+<p><strong>${banner}</strong></p>
+<table>
+<tr><th scope="row">leader</th><td>${leader === null ? 'none' : leader.id}</td></tr>
+<tr><th scope="row">token</th><td>${leader?.token ?? 'none'}</td></tr>
+<tr><th scope="row">lease left</th><td>${leader === null ? 'none' : `${leader.expiresInMs.toFixed(1)} ms`}</td></tr>
+<tr><th scope="row">voters that may fail</th><td>${spareFailures}</td></tr>
+</table>
+<h2>Members</h2>
+<table>
+<thead><tr><th scope="col">id</th><th scope="col">is</th><th scope="col">last heard</th></tr></thead>
+<tbody>
+${members.map(
+  (member) => html`<tr><td>${member.id}</td><td>${wordsFor(member)}</td><td>${heardText(member)}</td></tr>
+`,
+)}</tbody>
+</table>
+<p>As ${self.id} (${self.role}) saw it at <time datetime="${at}">${at}</time>. Reload for the present state.</p>
+</main>
+</body>
+</html>
+`
+}
+
+function wordsFor({ leader, voter, there }: StatusAnswer['members'][number]): string {
+  const words = [there ? 'there' : 'missing', leader ? 'leader' : null, voter ? null : 'observer']
+  return words.filter((word) => word !== null).join(', ')
+}
+
+function heardText({ heardMsAgo }: StatusAnswer['members'][number]): string {
+  return heardMsAgo === null ? 'never' : `${heardMsAgo.toFixed(0)} ms ago`
+}

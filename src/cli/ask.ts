@@ -1,0 +1,146 @@
+/** `status`, `leader`, `members`, `watch`, `step-down`: questions to an agent, and one order. */
+import { Command, Option } from 'commander'
+import {
+  type AgentEvent,
+  leaderOf,
+  type MemberAnswer,
+  membersOf,
+  type Refused,
+  statusOf,
+  stepDown,
+  watch,
+} from '../client/index.ts'
+import { adminTokenIn } from './agent.ts'
+import { EXIT, UsageError } from './errors.ts'
+import { narrate, paint, print, printJson, table } from './output.ts'
+
+type AskFlags = { readonly agent: string; readonly json?: boolean }
+
+/** An agent answers from memory: one that takes longer is not well. */
+const LONGEST_ANSWER_MS = 5000
+const LONGEST_STEP_DOWN_MS = 15_000
+
+function ask(name: string, description: string): Command {
+  return new Command(name)
+    .description(description)
+    .addOption(
+      new Option('--agent <url>', 'the agent to ask').env('CONCLAVE_AGENT').default('http://127.0.0.1:7480'),
+    )
+    .option('--json', 'print the answer as JSON')
+}
+
+function asking({ agent }: AskFlags, withinMs = LONGEST_ANSWER_MS) {
+  return { agent: urlIn(agent), signal: AbortSignal.timeout(withinMs) }
+}
+
+function urlIn(agent: string): string {
+  if (!URL.canParse(agent) || !/^https?:/.test(agent))
+    throw new UsageError(`--agent ${agent}: write a URL, such as http://127.0.0.1:7480`, '--agent')
+  return agent
+}
+
+export function statusCommand(): Command {
+  return ask('status', 'how the group is, in one sentence and a table; exit code 3 without a leader').action(
+    async (flags: AskFlags) => {
+      const status = await statusOf(asking(flags))
+      process.exitCode = status.leader === null ? EXIT.noLeader : EXIT.ok
+      if (flags.json === true) {
+        printJson(status)
+        return
+      }
+      const colour = { healthy: 'green', degraded: 'yellow', 'at-risk': 'yellow' } as const
+      print(paint(status.level in colour ? colour[status.level as 'healthy'] : 'red', status.banner))
+      print('')
+      print(membersTable(status.members))
+      print('')
+      print(`as ${status.self.id} (${status.self.role}) saw it at ${status.at}`)
+    },
+  )
+}
+
+export function leaderCommand(): Command {
+  return ask('leader', 'who leads; exit code 3 when nobody does').action(async (flags: AskFlags) => {
+    const answer = await leaderOf(asking(flags))
+    process.exitCode = answer.leader === null ? EXIT.noLeader : EXIT.ok
+    if (flags.json === true) printJson(answer)
+    else if (answer.leader !== null) print(String(answer.leader.id))
+    else narrate(`nobody leads ${answer.group}, as far as ${answer.self.id} knows`)
+  })
+}
+
+export function membersCommand(): Command {
+  return ask('members', 'who belongs to the group, and who is there').action(async (flags: AskFlags) => {
+    const answer = await membersOf(asking(flags))
+    if (flags.json === true) printJson(answer)
+    else print(membersTable(answer.members))
+  })
+}
+
+export function watchCommand(): Command {
+  return ask('watch', 'what happens, line by line, until interrupted; with --json one object a line')
+    .option('--after <id>', 'begin after the event with this id, as far as the agent still knows')
+    .action(async (flags: AskFlags & { readonly after?: string }) => {
+      const agent = urlIn(flags.agent)
+      const stop = new AbortController()
+      for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => stop.abort())
+      for await (const seen of watch({ agent, signal: stop.signal, after: flags.after ?? null })) {
+        if (flags.json === true) printJson(seen)
+        else if (seen.type === 'now') {
+          const { leader, group } = seen.now
+          print(leader === null ? `nobody leads ${group}` : `${leader.id} leads ${group}${withToken(leader)}`)
+        } else if (seen.type === 'missed') print('some events were missed')
+        else print(`${seen.event.at}  ${eventText(seen.event)}`)
+      }
+      if (!stop.signal.aborted) {
+        narrate(`the agent at ${agent} ended`)
+        process.exitCode = EXIT.unreachable
+      }
+    })
+}
+
+export function stepDownCommand(): Command {
+  return ask('step-down', 'ask the agent that leads to hand over; exit code 3 when it does not lead')
+    .addOption(
+      new Option('--admin-token-file <file>', "the agent's admin token").env('CONCLAVE_ADMIN_TOKEN_FILE'),
+    )
+    .action(async (flags: AskFlags & { readonly adminTokenFile?: string }) => {
+      const { adminTokenFile } = flags
+      const adminToken = adminTokenFile === undefined ? null : adminTokenIn(adminTokenFile)
+      const answer = await stepDown({ ...asking(flags, LONGEST_STEP_DOWN_MS), adminToken })
+      if (flags.json === true) printJson(answer)
+      else print(`${answer.steppedDown.id} stepped down${withToken(answer.steppedDown)}`)
+    })
+}
+
+/** How a command ends that an agent refused. */
+export function codeOfRefusal({ code }: Refused): number {
+  return code === 409 ? EXIT.noLeader : EXIT.refused
+}
+
+function withToken({ token }: { readonly token: number | null }): string {
+  return token === null ? '' : ` with token ${token}`
+}
+
+function eventText({ event, self, leader, token, reason }: AgentEvent): string {
+  switch (event) {
+    case 'elected':
+      return `${self} is elected${withToken({ token })} (${reason})`
+    case 'revoked':
+      return `${self} leads no longer${withToken({ token })} (${reason})`
+    case 'change':
+      if (leader === null) return `${self} knows of no leader`
+      return `${self} ${leader === self ? 'leads' : `follows ${leader}`}${withToken({ token })}`
+    default:
+      return `${event} at ${self}: ${reason}`
+  }
+}
+
+function membersTable(members: readonly MemberAnswer[]): string {
+  const rows = members.map(({ id, voter, leader, there, heardMsAgo }) => [
+    String(id),
+    leader ? 'leader' : voter ? 'voter' : 'observer',
+    there ? 'there' : 'missing',
+    heardMsAgo === null ? 'never' : `${heardMsAgo.toFixed(0)} ms ago`,
+  ])
+  return table([['id', 'is', 'seen', 'last heard'], ...rows])
+}

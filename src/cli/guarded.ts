@@ -1,0 +1,118 @@
+/** The node's side of the guardian: starts it, passes orders on, and hears what became of the command. */
+import { type ChildProcess, spawn } from 'node:child_process'
+import { EventEmitter } from 'node:events'
+import { createInterface } from 'node:readline'
+import type { Duplex } from 'node:stream'
+import { fileURLToPath } from 'node:url'
+import type { Micros } from '../core/index.ts'
+import type { Order, Report } from './guardian.ts'
+
+/** How a command ended: by itself with a code, by a signal, or not begun at all. */
+export type Ending =
+  | { readonly code: number; readonly signal: null }
+  | { readonly code: null; readonly signal: string }
+
+export class GuardianLost extends Error {
+  override readonly name = 'GuardianLost'
+}
+
+export class CommandFailed extends Error {
+  override readonly name = 'CommandFailed'
+}
+
+export class Guarded extends EventEmitter<{ lost: [GuardianLost] }> {
+  readonly #process: ChildProcess
+  readonly #line: Duplex
+  #waiting: { resolve(ending: Ending): void; reject(error: Error): void } | null = null
+  #isClosed = false
+
+  private constructor(child: ChildProcess) {
+    super()
+    this.#process = child
+    this.#line = child.stdio[3] as Duplex
+    createInterface({ input: this.#line }).on('line', (text) => this.#hear(JSON.parse(text) as Report))
+    child.once('exit', () => {
+      if (this.#isClosed) return
+      const error = new GuardianLost('the guardian of the command is gone: the command may still run')
+      this.#waiting?.reject(error)
+      this.emit('lost', error)
+    })
+    this.#line.on('error', () => {})
+  }
+
+  /** Ready when it can take orders: starting a process takes longer than a lease may last. */
+  static start(): Promise<Guarded> {
+    const file = fileURLToPath(new URL('./guardian.js', import.meta.url))
+    const child = spawn(process.execPath, [file], { stdio: ['inherit', 'inherit', 'inherit', 'pipe'] })
+    return new Promise((resolve, reject) => {
+      child.once('error', reject)
+      child.once('spawn', () => {
+        const guarded = new Guarded(child)
+        guarded.#whenReady = () => resolve(guarded)
+      })
+    })
+  }
+
+  #whenReady: () => void = () => {}
+
+  /** Runs a command to its end. */
+  run(
+    command: readonly string[],
+    env: { readonly [name: string]: string },
+    end: Micros,
+    kill: Micros,
+  ): Promise<Ending> {
+    return new Promise((resolve, reject) => {
+      this.#waiting = { resolve, reject }
+      this.#order({ do: 'start', command, env })
+      this.deadline(end, kill)
+    })
+  }
+
+  /** By when the command must be gone, unless this is said again with a later time. */
+  deadline(end: Micros, kill: Micros): void {
+    this.#order({ do: 'deadline', end, kill })
+  }
+
+  stop(graceMs: number): void {
+    this.#order({ do: 'stop', graceMs })
+  }
+
+  /** The command, if it still runs, is killed. */
+  close(): void {
+    this.#isClosed = true
+    this.#line.destroy()
+  }
+
+  get pid(): number | undefined {
+    return this.#process.pid
+  }
+
+  #order(order: Order): void {
+    if (!this.#line.destroyed) this.#line.write(`${JSON.stringify(order)}\n`)
+  }
+
+  #hear(report: Report): void {
+    switch (report.told) {
+      case 'ready':
+        this.#whenReady()
+        break
+      case 'failed':
+        this.#waiting?.reject(new CommandFailed(report.why))
+        this.#waiting = null
+        break
+      case 'ended':
+        this.#waiting?.resolve(
+          report.signal === null
+            ? { code: report.code ?? 0, signal: null }
+            : { code: null, signal: report.signal },
+        )
+        this.#waiting = null
+        break
+      case 'started':
+        break
+      default:
+        report satisfies never
+    }
+  }
+}

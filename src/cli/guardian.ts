@@ -1,0 +1,150 @@
+/**
+ * The guardian: a small process of its own that starts a command and ends it in time.
+ *
+ * It is told by which instant the command must be gone unless it hears otherwise; the clock is the machine's monotonic
+ * one, which all its processes share. Some time before, it asks the command's whole process group to end; then it kills
+ * it. When whoever it works for is gone, it kills at once. So a node that stalls, is stopped or is killed never leaves
+ * its command running beside the next leader's.
+ *
+ * Orders and reports are lines of JSON on descriptor 3; the command has this process's standard streams.
+ */
+import { type ChildProcess, spawn } from 'node:child_process'
+import { Socket } from 'node:net'
+import { createInterface } from 'node:readline'
+import type { Micros } from '../core/index.ts'
+import { monotonicNow } from '../runtime/index.ts'
+
+export type Order =
+  | {
+      readonly do: 'start'
+      readonly command: readonly string[]
+      readonly env: { readonly [name: string]: string }
+    }
+  /** Asked to end at `end`, killed at `kill`. */
+  | { readonly do: 'deadline'; readonly end: Micros; readonly kill: Micros }
+  /** Asked to end now, killed after so long. */
+  | { readonly do: 'stop'; readonly graceMs: number }
+
+export type Report =
+  | { readonly told: 'ready' }
+  | { readonly told: 'started' }
+  | { readonly told: 'failed'; readonly why: string }
+  | { readonly told: 'ended'; readonly code: number | null; readonly signal: string | null }
+
+/** Node's timers fire up to this much early, and count in whole milliseconds. */
+const TIMER_STEP_MS = 1
+
+const NEVER = Number.POSITIVE_INFINITY
+
+class Guardian {
+  readonly #report: (report: Report) => void
+  #child: ChildProcess | null = null
+  /** By the lease: when the command is asked to end, and when it is killed. */
+  #end: Micros = NEVER
+  #kill: Micros = NEVER
+  /** By an order to stop: the same. */
+  #stopAt: Micros = NEVER
+  #stopKill: Micros = NEVER
+  #isAsked = false
+  #isAbandoned = false
+  #alarm: NodeJS.Timeout | null = null
+
+  constructor(report: (report: Report) => void) {
+    this.#report = report
+  }
+
+  obey(order: Order): void {
+    switch (order.do) {
+      case 'start':
+        this.#start(order.command, order.env)
+        break
+      case 'deadline':
+        this.#end = order.end
+        this.#kill = order.kill
+        break
+      case 'stop':
+        this.#stopAt = monotonicNow()
+        this.#stopKill = this.#stopAt + order.graceMs * 1000
+        break
+      default:
+        order satisfies never
+    }
+    this.#look()
+  }
+
+  /** Nobody is left to work for. */
+  abandon(): void {
+    this.#isAbandoned = true
+    this.#signal('SIGKILL')
+    if (this.#child === null) process.exit(0)
+  }
+
+  #start([program, ...words]: readonly string[], env: { readonly [name: string]: string }): void {
+    if (program === undefined || this.#child !== null) return
+    this.#isAsked = false
+    // A group of its own: whatever it starts ends with it.
+    const child = spawn(program, words, { detached: true, stdio: 'inherit', env: { ...process.env, ...env } })
+    this.#child = child
+    child.once('spawn', () => this.#report({ told: 'started' }))
+    child.once('error', (error) => {
+      this.#gone()
+      this.#report({ told: 'failed', why: error.message })
+    })
+    child.once('exit', (code, signal) => {
+      // What it started and left behind does not outlive it.
+      this.#signal('SIGKILL')
+      this.#gone()
+      if (this.#isAbandoned) process.exit(0)
+      this.#report({ told: 'ended', code, signal })
+    })
+  }
+
+  #gone(): void {
+    this.#child = null
+    this.#end = NEVER
+    this.#kill = NEVER
+    this.#stopAt = NEVER
+    this.#stopKill = NEVER
+  }
+
+  #look(): void {
+    if (this.#alarm !== null) clearTimeout(this.#alarm)
+    this.#alarm = null
+    if (this.#child === null) return
+    const now = monotonicNow()
+    const end = Math.min(this.#end, this.#stopAt)
+    const kill = Math.min(this.#kill, this.#stopKill)
+    if (now >= kill) this.#signal('SIGKILL')
+    else if (now >= end && !this.#isAsked) {
+      this.#isAsked = true
+      this.#signal('SIGTERM')
+    }
+    const next = now < end ? Math.min(end, kill) : kill
+    if (now >= next || next === NEVER) return
+    this.#alarm = setTimeout(() => this.#look(), Math.ceil((next - now) / 1000) + TIMER_STEP_MS)
+  }
+
+  #signal(signal: 'SIGTERM' | 'SIGKILL'): void {
+    const group = this.#child?.pid
+    if (group === undefined) return
+    try {
+      process.kill(-group, signal)
+    } catch {
+      // It is gone already.
+    }
+  }
+}
+
+function main(): void {
+  const line = new Socket({ fd: 3 })
+  const guardian = new Guardian((report) => line.write(`${JSON.stringify(report)}\n`))
+  line.on('error', () => guardian.abandon())
+  line.on('close', () => guardian.abandon())
+  line.on('end', () => guardian.abandon())
+  createInterface({ input: line }).on('line', (text) => guardian.obey(JSON.parse(text) as Order))
+  // Ends asked of the whole foreground group are the node's to act on: it says when.
+  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => {})
+  line.write(`${JSON.stringify({ told: 'ready' } satisfies Report)}\n`)
+}
+
+main()

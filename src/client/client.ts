@@ -1,0 +1,127 @@
+/** Questions to an agent, over HTTP, with nothing but fetch: for Node, browsers and whatever else has it. */
+import type { AgentEvent, ErrorAnswer, Id, LeaderAnswer, MembersAnswer, StatusAnswer } from './answers.ts'
+
+/** Nobody answers there. */
+export class Unreachable extends Error {
+  override readonly name = 'Unreachable'
+}
+
+/** The agent answered, but not as it was asked: `code` is the HTTP status, `kind` the name of the agent's error. */
+export class Refused extends Error {
+  override readonly name = 'Refused'
+  readonly code: number
+  readonly kind: string
+
+  constructor(code: number, kind: string, message: string) {
+    super(message)
+    this.code = code
+    this.kind = kind
+  }
+}
+
+export type Ask = {
+  /** Where the agent is, such as http://127.0.0.1:7480. */
+  readonly agent: string
+  readonly signal?: AbortSignal
+}
+
+export const statusOf = (ask: Ask): Promise<StatusAnswer> => get(ask, '/v1/status')
+export const leaderOf = (ask: Ask): Promise<LeaderAnswer> => get(ask, '/v1/leader')
+export const membersOf = (ask: Ask): Promise<MembersAnswer> => get(ask, '/v1/members')
+
+export type SteppedDown = {
+  readonly group: string
+  readonly steppedDown: { readonly id: Id; readonly token: number | null }
+}
+
+/** Asks the agent to hand the lead over; fails with Refused, code 409, when it does not lead. */
+export async function stepDown(ask: Ask & { readonly adminToken: string | null }): Promise<SteppedDown> {
+  const headers = ask.adminToken === null ? {} : { authorization: `Bearer ${ask.adminToken}` }
+  const response = await request(ask, '/v1/step-down', { method: 'POST', headers })
+  return (await response.json()) as SteppedDown
+}
+
+/** `now` comes first, and `missed` when the agent no longer knows all that has happened since. */
+export type Watched =
+  | { readonly type: 'now'; readonly now: LeaderAnswer }
+  | { readonly type: 'missed' }
+  | { readonly type: 'event'; readonly id: string; readonly event: AgentEvent }
+
+/** What happens, from now on, or since the event with the id `after`, until the agent or the signal ends it. */
+export async function* watch(
+  ask: Ask & { readonly after?: string | null },
+): AsyncGenerator<Watched, void, void> {
+  const headers: Record<string, string> = { accept: 'text/event-stream' }
+  if (typeof ask.after === 'string') headers['last-event-id'] = ask.after
+  const response = await request(ask, '/v1/events', { headers })
+  for await (const { event, id, data } of messages(response, ask)) {
+    if (event === 'now') yield { type: 'now', now: JSON.parse(data) as LeaderAnswer }
+    else if (event === 'missed') yield { type: 'missed' }
+    else yield { type: 'event', id, event: JSON.parse(data) as AgentEvent }
+  }
+}
+
+type Sent = { readonly event: string; readonly id: string; readonly data: string }
+
+/** Server-sent events out of a body that comes in pieces. */
+async function* messages({ body }: Response, ask: Ask): AsyncGenerator<Sent, void, void> {
+  if (body === null) return
+  const decoder = new TextDecoder()
+  let text = ''
+  try {
+    for await (const piece of body) {
+      text += decoder.decode(piece as Uint8Array, { stream: true })
+      const blocks = text.split('\n\n')
+      text = blocks.pop() ?? ''
+      for (const block of blocks) {
+        const sent = read(block)
+        if (sent !== null) yield sent
+      }
+    }
+  } catch (error) {
+    if (ask.signal?.aborted !== true) throw lost(ask, error)
+  }
+}
+
+function read(block: string): Sent | null {
+  const fields = { event: '', id: '', data: '' }
+  for (const line of block.split('\n')) {
+    const at = line.indexOf(': ')
+    const name = line.slice(0, at)
+    if (name === 'event' || name === 'id' || name === 'data') fields[name] = line.slice(at + 2)
+  }
+  return fields.data === '' ? null : fields
+}
+
+async function get<T>(ask: Ask, path: string): Promise<T> {
+  const response = await request(ask, path, {})
+  return (await response.json()) as T
+}
+
+async function request(ask: Ask, path: string, init: RequestInit): Promise<Response> {
+  let response: Response
+  try {
+    response = await fetch(new URL(path, ask.agent), {
+      ...init,
+      redirect: 'error',
+      ...(ask.signal === undefined ? {} : { signal: ask.signal }),
+    })
+  } catch (error) {
+    throw lost(ask, error)
+  }
+  if (response.ok) return response
+  const said = (await response.json().catch(() => null)) as ErrorAnswer | null
+  const { name = 'Refused', message = `it answered ${response.status}` } = said?.error ?? {}
+  throw new Refused(response.status, name, `the agent at ${ask.agent} refused: ${message}`)
+}
+
+/** What is to be thrown: whoever gave up by their own signal hears their own reason. */
+function lost({ agent, signal }: Ask, error: unknown): unknown {
+  if (signal?.aborted === true && (signal.reason as Error | null)?.name !== 'TimeoutError')
+    return signal.reason
+  const { cause, message } = error as Error & { cause?: Error }
+  return new Unreachable(
+    `no agent answers at ${agent}: ${cause?.message || message}; is it running, and is that its address?`,
+    { cause: error },
+  )
+}

@@ -1,0 +1,20 @@
+import type { Address } from '../runtime/index.ts'
+import { BadJoin } from './errors.ts'
+
+/** Reads HOST:PORT; a host may be a name, or an address of either kind, IPv6 in brackets. */
+export function addressOf(text: string, field: string): Address {
+  const match = /^(?:\[(?<six>[^\]]+)\]|(?<host>[^:[\]]+)):(?<port>\d{1,5})$/.exec(text)
+  const host = match?.groups?.['six'] ?? match?.groups?.['host']
+  const port = Number(match?.groups?.['port'])
+  if (host === undefined || port > 65_535) {
+    throw new BadJoin(field, `${JSON.stringify(text)} is not HOST:PORT, as in 10.0.0.1:7400 or [::1]:7400`)
+  }
+  return { host, port }
+}
+
+/** Reads ID=HOST:PORT. */
+export function peerOf(text: string, field: string): { readonly id: string; readonly address: Address } {
+  const at = text.indexOf('=')
+  if (at <= 0) throw new BadJoin(field, `${JSON.stringify(text)} is not ID=HOST:PORT, as in b=10.0.0.2:7400`)
+  return { id: text.slice(0, at), address: addressOf(text.slice(at + 1), field) }
+}

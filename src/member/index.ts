@@ -1,0 +1,3 @@
+export * from './errors.ts'
+export * from './member.ts'
+export type { Term } from './term.ts'

@@ -1,0 +1,249 @@
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join as pathJoin } from 'node:path'
+import { setTimeout } from 'node:timers/promises'
+import { afterEach, describe, expect, it } from 'vitest'
+import { freePorts } from '../../test/support/ports.ts'
+import { until } from '../../test/support/wait.ts'
+import { LeadershipLost } from './errors.ts'
+import { type JoinOptions, join, type Member, type NodeView } from './member.ts'
+import type { Term } from './term.ts'
+
+const KEY = new Uint8Array(32).fill(3)
+/** A busy machine must not make healthy processes look dead. */
+const PATIENT = { sigmaMs: 300, renewalIntervalMs: 100 }
+
+let members: Member[] = []
+
+afterEach(async () => {
+  await Promise.all(members.map((member) => member.close()))
+  members = []
+})
+
+async function group(ids: readonly string[], more: Partial<JoinOptions> = {}): Promise<Member[]> {
+  const ports = await freePorts(ids.length)
+  const at = (index: number): string => `127.0.0.1:${ports[index]}`
+  members = await Promise.all(
+    ids.map((id, index) =>
+      join({
+        group: 'test',
+        id,
+        listen: at(index),
+        peers: ids.flatMap((peer, place) => (peer === id ? [] : [`${peer}=${at(place)}`])),
+        key: KEY,
+        options: PATIENT,
+        ...more,
+      }),
+    ),
+  )
+  return members
+}
+
+/** Work that lasts as long as the term. */
+function untilItEnds({ signal }: Term): Promise<void> {
+  return new Promise((resolve) => signal.addEventListener('abort', () => resolve()))
+}
+
+const byId = (id: string): Member => members.find((member) => member.id === id) as Member
+const leaderOf = (id: string): unknown => byId(id).view().leader?.id ?? null
+
+describe('lead', () => {
+  it('runs the work in one process at a time, with tokens that grow, and hands over when the work is done', async () => {
+    await group(['a', 'b', 'c'])
+    const begun: { readonly id: unknown; readonly token: number }[] = []
+    let running = 0
+    let most = 0
+    const done = new AbortController()
+    const all = members.map((member) =>
+      member.lead(
+        async (term) => {
+          running += 1
+          most = Math.max(most, running)
+          begun.push({ id: member.id, token: term.token as number })
+          term.assertHeld()
+          expect(term.remaining()).toBeGreaterThan(0)
+          await setTimeout(5)
+          running -= 1
+        },
+        { signal: done.signal },
+      ),
+    )
+    await until(() => begun.length >= 6)
+    done.abort()
+    await Promise.all(all)
+    expect(most).toBe(1)
+    const tokens = begun.map(({ token }) => token)
+    expect(tokens).toEqual([...new Set(tokens)].toSorted((x, y) => x - y))
+    expect(new Set(begun.map(({ id }) => id)).size).toBeGreaterThan(1)
+  }, 30_000)
+
+  it('is needed: a node on which nobody leads votes, but is never elected', async () => {
+    await group(['a', 'b', 'c'])
+    void byId('c').lead(untilItEnds)
+    await until(() => leaderOf('a') === 'c')
+    expect(byId('a').view().role).toBe('follower')
+  }, 30_000)
+
+  it('keeps the lead until the work has ended, though it was told to step down', async () => {
+    await group(['a', 'b', 'c'])
+    let letGo: () => void = () => {}
+    let held: Term | null = null
+    const led = byId('a').lead(
+      (term) => {
+        held = term
+        return new Promise<void>((resolve) => {
+          letGo = resolve
+        })
+      },
+      { once: true },
+    )
+    void byId('b').lead(untilItEnds)
+    await until(() => held !== null)
+    const stepped = byId('a').stepDown()
+    const term = held as unknown as Term
+    expect(term.signal.aborted).toBe(true)
+    expect(() => term.assertHeld()).toThrow(LeadershipLost)
+    await setTimeout(100)
+    expect(leaderOf('b')).toBe('a')
+    letGo()
+    await Promise.all([stepped, led])
+    await until(() => leaderOf('c') === 'b')
+  }, 30_000)
+
+  it('goes on when the work passes the end of its term on, in whatever words', async () => {
+    await group(['a', 'b', 'c'])
+    let terms = 0
+    const done = new AbortController()
+    const led = byId('a').lead(
+      async ({ signal }) => {
+        terms += 1
+        if (terms === 2) done.abort()
+        else await setTimeout(60_000, undefined, { signal })
+      },
+      { signal: done.signal },
+    )
+    await until(() => terms === 1)
+    await byId('a').stepDown()
+    await led
+    expect(terms).toBe(2)
+  }, 30_000)
+
+  it('is told when the term ends, whoever ends it, and an error of the work comes out', async () => {
+    await group(['a', 'b', 'c'])
+    const reasons: string[] = []
+    byId('a').on('revoked', ({ reason }) => reasons.push(reason))
+    await expect(
+      byId('a').lead(() => {
+        throw new Error('the work failed')
+      }),
+    ).rejects.toThrow('the work failed')
+    await until(() => reasons.length > 0)
+    expect(reasons).toEqual(['stepped down'])
+  }, 30_000)
+})
+
+describe('status', () => {
+  it('tells who is there, whose votes count, and how long the lead lasts', async () => {
+    await group(['a', 'b', 'c'])
+    void byId('a').lead(untilItEnds)
+    await until(
+      () =>
+        leaderOf('b') === 'a' &&
+        byId('b')
+          .status()
+          .nodes.every(({ there }) => there),
+    )
+    const status = byId('b').status()
+    expect(status).toMatchObject({
+      role: 'follower',
+      mode: 'majority',
+      voters: [['a', 'b', 'c']],
+      idle: null,
+    })
+    expect(status.leaseMs).toBeGreaterThan(0)
+    expect(status.nodes.map(({ id }) => id)).toEqual(['a', 'b', 'c'])
+    await byId('c').close()
+    await until(() => byId('b').status().nodes[2]?.there === false)
+    expect(byId('b').status().nodes[2]?.heardMsAgo).toBeGreaterThan(0)
+    expect(byId('c').status().idle).toBe('closed')
+  }, 30_000)
+})
+
+describe('observe', () => {
+  it('tells who leads, and each change of that, until it is ended', async () => {
+    await group(['a', 'b', 'c'])
+    const seen: NodeView[] = []
+    const stop = new AbortController()
+    for (const id of ['a', 'b']) void byId(id).lead(untilItEnds)
+    const watching = (async () => {
+      for await (const view of byId('c').observe({ signal: stop.signal })) seen.push(view)
+    })()
+    await until(() => seen.at(-1)?.leader?.id === 'a')
+    await byId('a').close()
+    await until(() => seen.at(-1)?.leader?.id === 'b')
+    stop.abort()
+    await watching
+    const tokens = seen.flatMap(({ leader }) => (leader === null ? [] : [leader.token as number]))
+    expect(tokens).toEqual(tokens.toSorted((x, y) => x - y))
+  }, 30_000)
+})
+
+describe('joining', () => {
+  const good: JoinOptions = { group: 'g', id: 'a', listen: '127.0.0.1:0', peers: ['b=127.0.0.1:9'], key: KEY }
+
+  it.each<[Partial<JoinOptions>, string]>([
+    [{ group: '' }, 'group: is empty'],
+    [{ id: '' }, 'id: is empty'],
+    [{ listen: '127.0.0.1' }, 'listen: "127.0.0.1" is not HOST:PORT'],
+    [{ listen: '127.0.0.1:70000' }, 'listen: "127.0.0.1:70000" is not HOST:PORT'],
+    [{ peers: ['127.0.0.1:9'] }, 'peers[0]: "127.0.0.1:9" is not ID=HOST:PORT'],
+    [{ peers: ['a=127.0.0.1:9'] }, 'peers: a is named twice'],
+    [{ options: { deltaMs: 50 } }, 'options.fastMs: breaks the bound'],
+    [{ options: { colour: 'red' } }, 'options.'],
+    [{ key: new Uint8Array(3) }, 'has 3 bytes, at least 16 are needed'],
+  ])('with %j is refused', async (more, message) => {
+    await expect(join({ ...good, ...more })).rejects.toThrow(message)
+  })
+
+  it('keeps what was promised in the data folder, which one process at a time may use', async () => {
+    const data = mkdtempSync(pathJoin(tmpdir(), 'conclave-member-'))
+    const alone = { ...good, peers: [], data, options: PATIENT }
+    const tokens: number[] = []
+    const tokenOf = async (): Promise<void> => {
+      await using node = await join(alone)
+      await expect(join(alone)).rejects.toThrow('is used by another process')
+      await node.lead((term) => void tokens.push(term.token as number), { once: true })
+    }
+    await tokenOf()
+    await tokenOf()
+    expect(tokens).toHaveLength(2)
+    expect(tokens[1]).toBeGreaterThan(tokens[0] as number)
+    rmSync(data, { recursive: true })
+  }, 30_000)
+
+  it('warns, naming the setting, when another process is configured differently', async () => {
+    const [one = 0, two = 0] = await freePorts(2)
+    const warnings: string[] = []
+    const options = (
+      id: string,
+      port: number,
+      peer: string,
+      peerPort: number,
+      sigmaMs: number,
+    ): JoinOptions => ({
+      ...good,
+      id,
+      listen: `127.0.0.1:${port}`,
+      peers: [`${peer}=127.0.0.1:${peerPort}`],
+      options: { ...PATIENT, sigmaMs },
+    })
+    const a = await join(options('a', one, 'b', two, 100))
+    const b = await join(options('b', two, 'a', one, 120))
+    members = [a, b]
+    for (const member of members) member.on('warning', ({ detail }) => warnings.push(detail))
+    await until(() => warnings.length >= 2)
+    expect(warnings.some((text) => text.startsWith('"b" is configured differently: '))).toBe(true)
+    expect(warnings.some((text) => text.startsWith('"a" is configured differently: '))).toBe(true)
+    expect([leaderOf('a'), leaderOf('b')]).toEqual([null, null])
+  }, 30_000)
+})

@@ -1,0 +1,29 @@
+/** Messages as they are really sent, for tests of what carries them. */
+import type { Message } from '../../src/core/index.ts'
+import { catalogue } from '../../src/protocols/index.ts'
+import { parseScenario, runScenario } from '../../src/sim/index.ts'
+
+/** Something happens to each of these nodes: all kinds of messages are sent, with all their parts. */
+export const EVENTS = [
+  { atMs: 300, command: { node: 3, do: 'stepDown' } },
+  { atMs: 500, crash: 3 },
+  { atMs: 520, recover: 3 },
+  { atMs: 900, command: { node: 'a', do: 'removeVoter', voter: 'b' } },
+  { atMs: 900, command: { node: 3, do: 'removeVoter', voter: 'b' } },
+  { atMs: 1400, command: { node: 3, do: 'setPriority', priority: -7 } },
+]
+
+/** Every message that is sent in two seconds of a world, by three nodes unless told otherwise. */
+export function sent(protocol: string, more: object): readonly Message[] {
+  const definition = catalogue.find(protocol)
+  if (definition === null) throw new Error(`no protocol ${protocol}`)
+  const scenario = parseScenario({ protocol, nodes: ['a', 'b', 3], untilMs: 2000, ...more }, catalogue)
+  const bodies: Message[] = []
+  runScenario(definition, scenario, {
+    record: (record) => {
+      if (!('effects' in record)) return
+      for (const effect of record.effects) if (effect.type === 'send') bodies.push(effect.body)
+    },
+  })
+  return bodies
+}
