@@ -1,7 +1,7 @@
 // Measures the failure detectors in the simulator, all on the same seeds, and writes the table of docs/detectors.md
 // and the plot docs/detectors.svg. `npm run docs:detectors`; with --check it writes nothing and fails on a difference.
-import { readFileSync, writeFileSync } from 'node:fs'
 import { measure, NETWORKS } from './detector-lab.mjs'
+import { publish } from './generated-page.mjs'
 
 const SEEDS = 20
 const PAGE = new URL('../docs/detectors.md', import.meta.url)
@@ -123,17 +123,12 @@ function plot() {
   ].join('\n')
 }
 
-const page = readFileSync(PAGE, 'utf8')
-const [before, rest] = page.split(BEGIN)
-const after = rest.split(END)[1]
-const wanted = `${before}${BEGIN}\n\n${table()}\n\n${END}${after}`
-const drawn = plot()
-
-if (process.argv.includes('--check')) {
-  const same = wanted === page && drawn === readFileSync(PLOT, 'utf8')
-  if (!same) console.error('docs/detectors.md or docs/detectors.svg is out of date: npm run docs:detectors')
-  process.exitCode = same ? 0 : 1
-} else {
-  writeFileSync(PAGE, wanted)
-  writeFileSync(PLOT, drawn)
-}
+publish({
+  page: PAGE,
+  begin: BEGIN,
+  end: END,
+  content: table(),
+  picture: PLOT,
+  drawn: plot(),
+  command: 'npm run docs:detectors',
+})

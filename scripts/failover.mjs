@@ -1,12 +1,12 @@
 // Measures fail-over and hand-over of local-leader in the simulator, for the three profiles in both modes, and writes
 // the tables of docs/failover.md and the plot docs/pictures/failover.svg. `npm run docs:failover`; with --check it
 // writes nothing and fails on a difference.
-import { readFileSync, writeFileSync } from 'node:fs'
 import { planOf } from '../dist/cli/plan-config.js'
 import { measure } from '../dist/cli/plan-measure.js'
 import { trialsOf } from '../dist/cli/plan-trials.js'
 import { guaranteesOf } from '../dist/protocols/local-leader/guarantees.js'
 import { quantile } from '../dist/trace/index.js'
+import { publish } from './generated-page.mjs'
 
 const SEEDS = 1000
 const PAGE = new URL('../docs/failover.md', import.meta.url)
@@ -177,18 +177,12 @@ function plot() {
   ].join('\n')
 }
 
-const page = readFileSync(PAGE, 'utf8')
-const [before, rest] = page.split(BEGIN)
-const after = rest.split(END)[1]
-const wanted = `${before}${BEGIN}\n\n${tables()}\n\n${END}${after}`
-const drawn = plot()
-
-if (process.argv.includes('--check')) {
-  const same = wanted === page && drawn === readFileSync(PLOT, 'utf8')
-  if (!same)
-    console.error('docs/failover.md or docs/pictures/failover.svg is out of date: npm run docs:failover')
-  process.exitCode = same ? 0 : 1
-} else {
-  writeFileSync(PAGE, wanted)
-  writeFileSync(PLOT, drawn)
-}
+publish({
+  page: PAGE,
+  begin: BEGIN,
+  end: END,
+  content: tables(),
+  picture: PLOT,
+  drawn: plot(),
+  command: 'npm run docs:failover',
+})

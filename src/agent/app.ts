@@ -102,17 +102,16 @@ export function agentApp(asked: Asked): Hono {
         await stream.writeSSE({ event: 'now', data: JSON.stringify(leaderAnswer(node, node.status())) })
         while (!over.aborted) {
           const { missed, entries } = history.after(place)
-          // One after the other, as fast as the watcher reads.
-          // oxlint-disable-next-line no-await-in-loop
+          // oxlint-disable-next-line no-await-in-loop -- as fast as the watcher reads
           if (missed) await stream.writeSSE({ event: 'missed', data: '{}' })
           for (const { id, number, event } of entries) {
-            // oxlint-disable-next-line no-await-in-loop
+            // oxlint-disable-next-line no-await-in-loop -- as fast as the watcher reads
             await stream.writeSSE({ id, event: event.event, data: JSON.stringify(event) })
             place = number
           }
-          // oxlint-disable-next-line no-await-in-loop
+          // oxlint-disable-next-line no-await-in-loop -- as fast as the watcher reads
           if (entries.length === 0) await stream.write(': still here\n\n')
-          // oxlint-disable-next-line no-await-in-loop
+          // oxlint-disable-next-line no-await-in-loop -- until there is something to tell
           if (history.latest === place) await history.next(over, KEEP_ALIVE_MS)
         }
       } finally {

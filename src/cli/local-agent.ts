@@ -1,7 +1,5 @@
 /** An agent on this machine: a process of its own, started, watched and ended from here. */
 import { type ChildProcess, spawn } from 'node:child_process'
-import { createSocket } from 'node:dgram'
-import { createServer } from 'node:net'
 import { fileURLToPath } from 'node:url'
 import { type StatusAnswer, statusOf, stepDown } from '../client/index.ts'
 
@@ -101,30 +99,4 @@ export class LocalAgent {
       this.seen = null
     }
   }
-}
-
-/** Ports on loopback that nobody uses at this moment. */
-export function freePorts(count: number, kind: 'udp' | 'tcp'): Promise<readonly number[]> {
-  return Promise.all(Array.from({ length: count }, () => (kind === 'udp' ? freeUdpPort() : freeTcpPort())))
-}
-
-function freeUdpPort(): Promise<number> {
-  const socket = createSocket('udp4')
-  return new Promise((resolve) => {
-    socket.bind(0, '127.0.0.1', () => {
-      const { port } = socket.address()
-      socket.close(() => resolve(port))
-    })
-  })
-}
-
-function freeTcpPort(): Promise<number> {
-  const server = createServer()
-  return new Promise((resolve) => {
-    server.listen(0, '127.0.0.1', () => {
-      const address = server.address()
-      const port = typeof address === 'object' && address !== null ? address.port : 0
-      server.close(() => resolve(port))
-    })
-  })
 }

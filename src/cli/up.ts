@@ -6,7 +6,8 @@ import { join } from 'node:path'
 import { setTimeout } from 'node:timers/promises'
 import { Command } from 'commander'
 import { UsageError } from './errors.ts'
-import { freePorts, LocalAgent } from './local-agent.ts'
+import { freePorts } from './free-ports.ts'
+import { LocalAgent } from './local-agent.ts'
 import { narrate, print } from './output.ts'
 import { keysOf, tableOf } from './up-text.ts'
 import { options, wholeNumber } from './values.ts'
@@ -151,10 +152,9 @@ async function watchInTerminal(agents: readonly LocalAgent[], ended: AbortContro
 
 async function everySoOften(signal: AbortSignal, look: () => Promise<void>): Promise<void> {
   while (!signal.aborted) {
-    // One look after the other is the point here.
-    // oxlint-disable-next-line no-await-in-loop
+    // oxlint-disable-next-line no-await-in-loop -- one look after the other
     await look()
-    // oxlint-disable-next-line no-await-in-loop
+    // oxlint-disable-next-line no-await-in-loop -- one look after the other
     await setTimeout(LOOK_MS, undefined, { signal }).catch(() => {})
   }
 }

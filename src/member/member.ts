@@ -185,11 +185,10 @@ export class Member extends EventEmitter<Events> implements AsyncDisposable {
     this.#loop.command({ do: 'campaign', willing: true })
     try {
       for (;;) {
-        // One term after the other is the point here.
-        // oxlint-disable-next-line no-await-in-loop
+        // oxlint-disable-next-line no-await-in-loop -- one term after the other
         const term = await this.#nextTerm(signal)
         if (term === null) return
-        // oxlint-disable-next-line no-await-in-loop
+        // oxlint-disable-next-line no-await-in-loop -- one term after the other
         await this.#during(term, work)
         if (once) return
       }
@@ -226,7 +225,7 @@ export class Member extends EventEmitter<Events> implements AsyncDisposable {
       for (;;) {
         while (waiting.length > 0) yield waiting.shift() as NodeView
         if (signal?.aborted === true || this.isClosed) return
-        // oxlint-disable-next-line no-await-in-loop
+        // oxlint-disable-next-line no-await-in-loop -- until there is something to tell
         await new Promise<void>((resolve) => {
           wake = resolve
         })

@@ -1,16 +1,6 @@
-/** Ports on loopback that nobody uses at this moment. */
-import { createSocket } from 'node:dgram'
+import { freePorts as free } from '../../src/cli/free-ports.ts'
 
-export async function freePorts(count: number): Promise<readonly number[]> {
-  const sockets = Array.from({ length: count }, () => createSocket('udp4'))
-  const ports = await Promise.all(
-    sockets.map(
-      (socket) =>
-        new Promise<number>((resolve) => {
-          socket.bind(0, '127.0.0.1', () => resolve(socket.address().port))
-        }),
-    ),
-  )
-  await Promise.all(sockets.map((socket) => new Promise<void>((resolve) => socket.close(() => resolve()))))
-  return ports
+/** UDP ports on loopback that nobody uses at this moment. */
+export function freePorts(count: number): Promise<readonly number[]> {
+  return free(count, 'udp')
 }

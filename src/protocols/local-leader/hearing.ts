@@ -153,7 +153,7 @@ export function hearing(context: Context) {
     return until
   }
 
-  /** Nobody that stands for election ranks before it, nor does this process. */
+  /** Nobody that stands for election ranks before it, and neither does the one that is asked. */
   function isBest(state: LocalLeaderState, from: NodeId, rank: Rank, now: Micros): boolean {
     if (mostRequests !== null) return true
     if (from !== self && isEligible(state) && outranks(rankOf(state, now), self, rank, from)) {

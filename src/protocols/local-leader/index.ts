@@ -1,5 +1,13 @@
 import { z } from 'zod'
-import { define, microsOf, type NodeId, nodeAmong, type PlainObject, stack } from '../../core/index.ts'
+import {
+  define,
+  FAULT_KINDS,
+  microsOf,
+  type NodeId,
+  nodeAmong,
+  type PlainObject,
+  stack,
+} from '../../core/index.ts'
 import { FAIL_AWARE_KINDS, failAware, failAwareKind } from '../../links/index.ts'
 import { kappaOf, type Timing, timingOf } from './constants.ts'
 import { localLeader } from './local-leader.ts'
@@ -139,18 +147,7 @@ export const localLeaderDefinition = define({
     tick: 50_220,
   },
   swarm: {
-    faults: [
-      'crash',
-      'pause',
-      'suspend',
-      'partition',
-      'cut',
-      'cutOneWay',
-      'graph',
-      'slow',
-      'loss',
-      'duplicate',
-    ],
+    faults: FAULT_KINDS,
     delayMs: [0.02, 5],
     driftPpm: 100,
     commands: [
