@@ -2,18 +2,20 @@ import { z } from 'zod'
 import {
   define,
   FAULT_KINDS,
+  type Identity,
   microsOf,
   type NodeId,
   nodeAmong,
   type PlainObject,
+  type Protocol,
   stack,
 } from '../../core/index.ts'
-import { FAIL_AWARE_KINDS, failAware, failAwareKind } from '../../links/index.ts'
+import { FAIL_AWARE_KINDS, failAware, failAwareKind, type Group } from '../../links/index.ts'
 import { kappaOf, type Timing, timingOf } from './constants.ts'
 import { localLeader } from './local-leader.ts'
 import { givenBy, type LocalLeaderOptions, localLeaderOptions, votersIn } from './options.ts'
 import { forSearch } from './search.ts'
-import type { LocalLeaderState } from './state.ts'
+import { adopted, type LocalLeaderState } from './state.ts'
 import { levelsOf, type Tree } from './tree.ts'
 
 function commands(nodes: readonly NodeId[]) {
@@ -69,6 +71,44 @@ function agreed({ mode, rule }: LocalLeaderOptions, timing: Timing): PlainObject
   }
 }
 
+function madeOf(identity: Identity, chosen: LocalLeaderOptions) {
+  const voters = votersIn(chosen, identity.nodes)
+  const timing = timingFor(chosen, identity.nodes.length)
+  const protocol = localLeader(identity, {
+    timing,
+    rule: chosen.rule,
+    sticky: chosen.sticky,
+    priority: chosen.priorities[String(identity.self)] ?? 0,
+    holdDown: microsOf(chosen.holdDownMs),
+    term: chosen.termMs === null ? null : microsOf(chosen.termMs),
+    tree: timing.isTree ? treeOver(voters.length, chosen.treeFanout, timing) : null,
+    voters,
+    witnesses: chosen.witnesses,
+    misreading: chosen.misreading,
+    mostRequests: chosen.requests,
+  })
+  return { protocol, timing, voters }
+}
+
+/** Timers of several groups wait for each other for this part of σ. */
+const SLACK = 1 / 5
+
+/** One of several groups in a process. */
+export function localLeaderGroup(identity: Identity, chosen: LocalLeaderOptions): Group {
+  const { protocol, timing, voters } = madeOf(identity, chosen)
+  const { leastDelay, fast, rho, stampAge, lateness, mode } = timing
+  return {
+    // The types of its states and messages end here: a bundle treats all protocols alike.
+    protocol: protocol as unknown as Protocol,
+    nodes: identity.nodes,
+    agreed: agreed(chosen, timing),
+    terms: { leastDelay, fast, rho, stampAge },
+    slack: Math.floor(lateness * SLACK),
+    adopt: (state, former) =>
+      adopted(state as LocalLeaderState, former, identity.nodes, mode === 'local' ? voters : null),
+  }
+}
+
 const COMMON_GOALS = ['elected', 'renewed', 'lost', 'handed-over']
 const EVERYWHERE = ['SO', 'LS', 'T', 'told-in-pairs', 'views-disjoint']
 const LOCAL = ['BI', 'stable-inside-logical']
@@ -104,21 +144,7 @@ export const localLeaderDefinition = define({
     return { kappaT: kappa, kappaBI: kappa, majority: chosen.mode === 'majority' ? 1 : 0, nodes }
   },
   create(identity, chosen) {
-    const voters = votersIn(chosen, identity.nodes)
-    const timing = timingFor(chosen, identity.nodes.length)
-    const protocol = localLeader(identity, {
-      timing,
-      rule: chosen.rule,
-      sticky: chosen.sticky,
-      priority: chosen.priorities[String(identity.self)] ?? 0,
-      holdDown: microsOf(chosen.holdDownMs),
-      term: chosen.termMs === null ? null : microsOf(chosen.termMs),
-      tree: timing.isTree ? treeOver(voters.length, chosen.treeFanout, timing) : null,
-      voters,
-      witnesses: chosen.witnesses,
-      misreading: chosen.misreading,
-      mostRequests: chosen.requests,
-    })
+    const { protocol, timing } = madeOf(identity, chosen)
     if (chosen.requests !== null) return forSearch(protocol, identity.self, chosen.requests)
     if (chosen.link === 'none') return protocol
     const { leastDelay, fast, rho, stampAge } = timing

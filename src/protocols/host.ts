@@ -1,0 +1,37 @@
+/**
+ * What a real process runs: any number of groups over one session for each pair of processes. It is a protocol like any
+ * other, so a world can run it, and a recorded run of a process can be put through it again.
+ */
+import { type NodeId, type PlainObject, type Protocol, stack } from '../core/index.ts'
+import { bundle, failAware, type Group, type Room, type SessionTerms } from '../links/index.ts'
+import { localLeaderGroup } from './local-leader/index.ts'
+import type { LocalLeaderOptions } from './local-leader/options.ts'
+
+/** A group in plain words: its protocol's options have been checked and filled in. */
+export type GroupSpec = PlainObject & {
+  readonly protocol: 'local-leader'
+  readonly nodes: readonly NodeId[]
+  readonly options: PlainObject
+}
+
+export type HostSettings = {
+  readonly self: NodeId
+  readonly room: Room
+  readonly groups: { readonly [name: string]: GroupSpec }
+}
+
+/** Until there is a group. */
+const NO_GROUP: SessionTerms = { leastDelay: 0, fast: 1_000_000, rho: 0.0001, stampAge: 0 }
+
+export function host({ self, room, groups }: HostSettings): Protocol {
+  const open = (_name: string, spec: PlainObject): Group => {
+    const { nodes, options } = spec as GroupSpec
+    return localLeaderGroup({ self, nodes }, options as unknown as LocalLeaderOptions)
+  }
+  const above = bundle({ self, open, room, groups })
+  // The types of a bundle's states and commands end here: worlds treat all protocols alike.
+  return stack(
+    failAware({ self, nodes: [] }, { ...NO_GROUP, agreed: null, echo: true }),
+    above as unknown as Protocol,
+  )
+}
