@@ -21,6 +21,7 @@ const LED: MemberStatus = {
   ],
   idle: null,
   datagrams: { sent: 5, received: 4, dropped: 1 },
+  sessions: 2,
 }
 
 function agent(status: Partial<MemberStatus> = {}, adminToken: string | null = TOKEN) {

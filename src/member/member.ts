@@ -6,19 +6,20 @@
  * on which nobody calls `lead` votes and watches, but is never elected.
  */
 import { EventEmitter } from 'node:events'
-import { type Definition, type NodeId, type Output, present, type View } from '../core/index.ts'
-import { insightOf, protocolNamed } from '../protocols/index.ts'
+import { type Definition, type NodeId, type Output, present, sortIds, type View } from '../core/index.ts'
+import { type GroupSpec, protocolNamed } from '../protocols/index.ts'
 import {
-  type DropReason,
-  Loop,
-  memoryStorage,
-  openHostClock,
+  Endpoint,
+  forOneGroup,
   openStorage,
-  type Storage,
+  type Peer,
+  passingStorage,
+  type Refused,
   sealer,
-  Udp,
+  showAddress,
 } from '../runtime/index.ts'
 import { addressOf, peerOf } from './address.ts'
+import { knownIds, rememberIds } from './known-ids.ts'
 import { BadJoin, LeadershipLost, NodeClosed } from './errors.ts'
 import { HeldTerm, type Term } from './term.ts'
 
@@ -27,7 +28,10 @@ export type JoinOptions = {
   readonly id: string
   /** Where this process listens, HOST:PORT. */
   readonly listen: string
-  /** All others, each as ID=HOST:PORT. */
+  /**
+   * All others, each as ID=HOST:PORT, or as HOST:PORT: then it is asked for its id, and joining waits until every one
+   * of them has answered. A host may be a name; it is resolved again when it falls silent.
+   */
   readonly peers: readonly string[]
   /** The cluster's key, or several: the first seals, all open. */
   readonly key: Uint8Array | readonly Uint8Array[]
@@ -66,6 +70,8 @@ export type MemberStatus = NodeView & {
   /** Null when it takes part; otherwise why not. */
   readonly idle: 'closed' | 'silent after a restart' | null
   readonly datagrams: { readonly sent: number; readonly received: number; readonly dropped: number }
+  /** With how many other processes it has exchanged datagrams: one session each, whatever they talk about. */
+  readonly sessions: number
 }
 
 export type NodeStatus = {
@@ -96,12 +102,8 @@ export class Member extends EventEmitter<Events> implements AsyncDisposable {
   readonly group: string
   readonly id: NodeId
   readonly mode: 'local' | 'majority'
-  readonly #nodes: readonly NodeId[]
-  readonly #heard: ReadonlyMap<NodeId, number>
-  readonly #loop: Loop
-  readonly #udp: Udp
-  readonly #storage: Storage
-  readonly #closeClock: () => void
+  readonly #endpoint: Endpoint
+  #spec: GroupSpec
   #term: HeldTerm | null = null
   #seen: NodeView = { role: 'follower', leader: null, members: null }
   #closed: Promise<void> | null = null
@@ -110,31 +112,13 @@ export class Member extends EventEmitter<Events> implements AsyncDisposable {
   #work: Promise<void> | null = null
 
   /** Made by `join`. */
-  constructor(
-    group: string,
-    id: NodeId,
-    parts: {
-      readonly loop: Loop
-      readonly udp: Udp
-      readonly storage: Storage
-      readonly closeClock: () => void
-      readonly mode: 'local' | 'majority'
-      /** All of the group, in order. */
-      readonly nodes: readonly NodeId[]
-      /** When each was last heard, as `performance.now()` has it; kept by whoever receives. */
-      readonly heard: ReadonlyMap<NodeId, number>
-    },
-  ) {
+  constructor(group: string, id: NodeId, endpoint: Endpoint, spec: GroupSpec) {
     super()
     this.group = group
     this.id = id
-    this.#loop = parts.loop
-    this.#udp = parts.udp
-    this.#storage = parts.storage
-    this.#closeClock = parts.closeClock
-    this.mode = parts.mode
-    this.#nodes = parts.nodes
-    this.#heard = parts.heard
+    this.mode = spec.options['mode'] as 'local' | 'majority'
+    this.#endpoint = endpoint
+    this.#spec = spec
   }
 
   get isClosed(): boolean {
@@ -143,23 +127,22 @@ export class Member extends EventEmitter<Events> implements AsyncDisposable {
 
   /** Who leads, as this process sees it at this moment. */
   view(): NodeView {
-    return seenOf(this.#loop.view())
+    return seenOf(this.#endpoint.view(this.group))
   }
 
   /** The same with what an operator wants to know besides. */
   status(): MemberStatus {
-    const clock = this.#loop.now()
-    const { leadUntil, voters, heard, silentUntil } = this.#loop.inspect((state, now) =>
-      insightOf(state, this.#nodes, now),
-    )
+    const clock = this.#endpoint.now()
+    const { leadUntil, voters, heard, silentUntil } = this.#endpoint.insight(this.group)
     const now = performance.now()
-    const nodes = this.#nodes.map((id): NodeStatus => {
+    const nodes = this.#spec.nodes.map((id): NodeStatus => {
       if (id === this.id) return { id, there: !this.isClosed, heardMsAgo: 0 }
-      const at = this.#heard.get(id)
-      return { id, there: heard.includes(id), heardMsAgo: at === undefined ? null : Math.max(0, now - at) }
+      const at = this.#endpoint.heardAt(id)
+      return { id, there: heard.includes(id), heardMsAgo: at === null ? null : Math.max(0, now - at) }
     })
     const view = this.view()
     const isLed = view.leader !== null && leadUntil !== null
+    const { sent, received, dropped, sessions } = this.#endpoint.counts
     return {
       ...view,
       leader: isLed ? view.leader : null,
@@ -168,7 +151,8 @@ export class Member extends EventEmitter<Events> implements AsyncDisposable {
       voters,
       nodes,
       idle: this.isClosed ? 'closed' : silentUntil === null ? null : 'silent after a restart',
-      datagrams: { ...this.#udp.counts },
+      datagrams: { sent, received, dropped },
+      sessions,
     }
   }
 
@@ -182,7 +166,7 @@ export class Member extends EventEmitter<Events> implements AsyncDisposable {
   ): Promise<void> {
     if (this.#isBusy) throw new Error('this node leads already: one `lead` at a time')
     this.#isBusy = true
-    this.#loop.command({ do: 'campaign', willing: true })
+    this.#endpoint.command(this.group, { do: 'campaign', willing: true })
     try {
       for (;;) {
         // oxlint-disable-next-line no-await-in-loop -- one term after the other
@@ -194,7 +178,7 @@ export class Member extends EventEmitter<Events> implements AsyncDisposable {
       }
     } finally {
       this.#isBusy = false
-      this.#loop.command({ do: 'campaign', willing: false })
+      this.#endpoint.command(this.group, { do: 'campaign', willing: false })
     }
   }
 
@@ -207,7 +191,7 @@ export class Member extends EventEmitter<Events> implements AsyncDisposable {
     if (term === null) return
     term.end('stepped down')
     if (this.#work !== null) await endOrAbort(this.#work, signal)
-    if (this.#work === null && this.#term === term) this.#loop.command({ do: 'stepDown' })
+    if (this.#work === null && this.#term === term) this.#endpoint.command(this.group, { do: 'stepDown' })
   }
 
   /** Every change of who leads, beginning with how it is. */
@@ -236,6 +220,29 @@ export class Member extends EventEmitter<Events> implements AsyncDisposable {
     }
   }
 
+  /**
+   * One more process may speak in the group, given as ID=HOST:PORT. In majority mode it has no vote until the leader
+   * gives it one (addVoter).
+   */
+  async addPeer(peer: string): Promise<void> {
+    const { id, address } = peerOf(peer, 'peer')
+    if (id === null) throw new BadJoin('peer', `${JSON.stringify(peer)} has no id: give ID=HOST:PORT`)
+    await this.#endpoint.addPeer({ id, address })
+    this.#regroup([...this.#spec.nodes, id])
+  }
+
+  /** A process no longer speaks in the group. In majority mode its vote must have been taken away first. */
+  removePeer(id: NodeId): void {
+    this.#regroup(this.#spec.nodes.filter((node) => node !== id))
+    this.#endpoint.removePeer(id)
+  }
+
+  #regroup(nodes: readonly NodeId[]): void {
+    const spec: GroupSpec = { ...this.#spec, nodes: sortIds(nodes) }
+    this.#endpoint.regroup(this.group, spec)
+    this.#spec = spec
+  }
+
   /** Hands over if it leads, and leaves. */
   close(): Promise<void> {
     this.#closed ??= this.#leave()
@@ -253,8 +260,8 @@ export class Member extends EventEmitter<Events> implements AsyncDisposable {
     switch (event.type) {
       case 'elected':
         this.#term = new HeldTerm(token, () => {
-          const { role, until, token: current } = this.#loop.view()
-          return { until: role === 'leader' ? until : null, now: this.#loop.now(), token: current }
+          const { role, until, token: current } = this.#endpoint.view(this.group)
+          return { until: role === 'leader' ? until : null, now: this.#endpoint.now(), token: current }
         })
         this.#tell('elected', { token, cause })
         break
@@ -339,7 +346,7 @@ export class Member extends EventEmitter<Events> implements AsyncDisposable {
   }
 
   #look(): void {
-    const next = seenOf(this.#loop.view())
+    const next = this.view()
     const { leader, role } = this.#seen
     if (next.role === role && next.leader?.id === leader?.id && next.leader?.token === leader?.token) return
     this.#seen = next
@@ -349,10 +356,7 @@ export class Member extends EventEmitter<Events> implements AsyncDisposable {
   async #leave(): Promise<void> {
     // Work that does not end in time keeps its lease: that lapses by itself, and nobody is let in early.
     await this.stepDown({ signal: AbortSignal.timeout(LONGEST_FAREWELL_MS) })
-    this.#loop.stop()
-    await this.#udp.close()
-    this.#storage.close()
-    this.#closeClock()
+    await this.#endpoint.close()
     this.emit('change', { role: 'follower', leader: null, members: null })
   }
 }
@@ -368,62 +372,77 @@ export async function join(options: JoinOptions): Promise<Member> {
   if (group === '') throw new BadJoin('group', 'is empty: name the group')
   if (id === '') throw new BadJoin('id', 'is empty: name this process')
   const listen = addressOf(options.listen, 'listen')
-  const peers = options.peers.map((peer, index) => peerOf(peer, `peers[${index}]`))
-  const ids = [id, ...peers.map((peer) => peer.id)].sort()
+  const known = knownIds(options.data)
+  const peers = options.peers.map((text, index): Peer & { readonly id: string | null } => {
+    const peer = peerOf(text, `peers[${index}]`)
+    return { ...peer, id: peer.id ?? known.get(showAddress(peer.address)) ?? null }
+  })
+  const ids = [id, ...peers.flatMap((peer) => (peer.id === null ? [] : [peer.id]))].sort()
   const twice = ids.find((each, index) => ids.indexOf(each) !== index)
   if (twice !== undefined) throw new BadJoin('peers', `${twice} is named twice`)
-  const definition = present(protocolNamed('local-leader'), 'local-leader')
-  const protocol = definition.create({ self: id, nodes: ids }, protocolOptions(definition, ids, options))
   const keys = options.key instanceof Uint8Array ? [options.key] : options.key
   const seal = sealer(keys, options.secrecy ?? false)
-  const storage = options.data === undefined ? memoryStorage() : await openStorage(options.data)
-  const clock = openHostClock()
-  const heard = new Map<NodeId, number>()
+  // What can be said of the options without knowing who the others are is said before anything is opened.
+  if (peers.every((peer) => peer.id !== null)) specFor(ids, options)
+  const storage = options.data === undefined ? passingStorage() : await openStorage(options.data)
   let member: Member | null = null
-  let socket: Udp | null = null
-  try {
-    const udp = await Udp.open(
-      { group, self: id, listen, peers, sealer: seal },
-      {
-        message(from, body) {
-          heard.set(from, performance.now())
-          loop.message(from, body)
-        },
-        dropped: (reason: DropReason, count, from, detail) =>
-          member?.warn(
-            'dropped',
-            `${count} datagrams from ${from.host}:${from.port} and others (${reason}: ${detail})`,
-          ),
-      },
-    )
-    socket = udp
-    const loop = new Loop(protocol, clock, storage, {
-      send: (to, body) => udp.send(to, body),
-      output: (event) => member?.heed(event),
-      trouble: (error) => member?.warn('storage', `${error.message}: no vote was given`),
+  let early: { readonly what: string; readonly detail: string }[] = []
+  const warn = (what: string, detail: string): void => {
+    if (member === null) early.push({ what, detail })
+    else member.warn(what, detail)
+  }
+  const endpoint = await Endpoint.open(
+    { self: id, listen, peers, sealer: seal, storage: forOneGroup(storage, group) },
+    {
+      dropped: ({ reason, count, from, detail }: Refused) =>
+        warn('dropped', `${count} datagrams from ${from} and others (${reason}: ${detail})`),
+      warning: (what, detail) => warn(what, detail),
       failed: (error) => member?.fail(error),
-    })
-    member = new Member(group, id, {
-      loop,
-      udp,
-      storage,
-      closeClock: () => clock.close(),
-      mode: options.mode ?? 'majority',
-      nodes: ids,
-      heard,
-    })
-    loop.start()
-    // Nobody leads who would not do anything with it: that begins with `lead`.
-    loop.command({ do: 'campaign', willing: false })
-  } catch (error) {
-    await socket?.close()
+    },
+  ).catch((error: unknown) => {
     storage.close()
-    clock.close()
+    throw error
+  })
+  try {
+    const spec = specFor([id, ...(await everyId(endpoint, options, early))].sort(), options)
+    const made = new Member(group, id, endpoint, spec)
+    member = made
+    endpoint.join(group, spec, {
+      output: (event) => made.heed(event),
+      trouble: (error) => made.warn('storage', `${error.message}: no vote was given`),
+    })
+    // Nobody leads who would not do anything with it: that begins with `lead`.
+    endpoint.command(group, { do: 'campaign', willing: false })
+    for (const { what, detail } of early) made.warn(what, detail)
+    early = []
+  } catch (error) {
+    await endpoint.close()
     throw error
   }
   const joined = member
   signal?.addEventListener('abort', () => void joined.close(), { once: true })
   return joined
+}
+
+/** The ids of all others; those that were not given are asked for, and remembered where there is a data folder. */
+async function everyId(
+  endpoint: Endpoint,
+  { data, signal }: JoinOptions,
+  said: readonly { readonly detail: string }[],
+): Promise<readonly string[]> {
+  const ids = await endpoint.introduced(signal)
+  if (ids === null) {
+    const missing = endpoint.unknown().map(showAddress).join(', ')
+    const why = said.map(({ detail }) => `; ${detail}`).join('')
+    throw new NodeClosed(`joining was given up before ${missing} had said who is there${why}`)
+  }
+  if (data !== undefined) rememberIds(data, ids)
+  return [...ids.values()].map(String)
+}
+
+function specFor(ids: readonly string[], options: JoinOptions): GroupSpec {
+  const definition = present(protocolNamed('local-leader'), 'local-leader')
+  return { protocol: 'local-leader', nodes: ids, options: protocolOptions(definition, ids, options) }
 }
 
 function protocolOptions(definition: Definition, ids: readonly NodeId[], options: JoinOptions) {

@@ -23,11 +23,12 @@ export type HostSettings = {
 /** Until there is a group. */
 const NO_GROUP: SessionTerms = { leastDelay: 0, fast: 1_000_000, rho: 0.0001, stampAge: 0 }
 
+export function groupFor(self: NodeId, { nodes, options }: GroupSpec): Group {
+  return localLeaderGroup({ self, nodes }, options as unknown as LocalLeaderOptions)
+}
+
 export function host({ self, room, groups }: HostSettings): Protocol {
-  const open = (_name: string, spec: PlainObject): Group => {
-    const { nodes, options } = spec as GroupSpec
-    return localLeaderGroup({ self, nodes }, options as unknown as LocalLeaderOptions)
-  }
+  const open = (_name: string, spec: PlainObject): Group => groupFor(self, spec as GroupSpec)
   const above = bundle({ self, open, room, groups })
   // The types of a bundle's states and commands end here: worlds treat all protocols alike.
   return stack(

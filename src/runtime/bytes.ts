@@ -5,8 +5,8 @@ export class BadBytes extends Error {
   override readonly name = 'BadBytes'
 }
 
-/** A UDP datagram over IPv4 holds no more. */
-const MOST = 65_507
+/** A UDP datagram over IPv4 holds 65,507 bytes; a seal takes up to 33 of them. */
+const MOST = 65_507 - 33
 
 const encoder = new TextEncoder()
 const decoder = new TextDecoder('utf-8', { fatal: true })
@@ -19,6 +19,12 @@ export class Writer {
   u8(value: number): void {
     this.#room(1)
     this.#bytes[this.#length++] = value
+  }
+
+  u16(value: number): void {
+    this.#room(2)
+    this.#view.setUint16(this.#length, value)
+    this.#length += 2
   }
 
   u32(value: number): void {
@@ -50,6 +56,10 @@ export class Writer {
   text(value: string): void {
     const bytes = encoder.encode(value)
     this.u32(bytes.length)
+    this.bytes(bytes)
+  }
+
+  bytes(bytes: Uint8Array): void {
     this.#room(bytes.length)
     this.#bytes.set(bytes, this.#length)
     this.#length += bytes.length
@@ -83,6 +93,10 @@ export class Reader {
 
   u8(): number {
     return this.#view.getUint8(this.#take(1))
+  }
+
+  u16(): number {
+    return this.#view.getUint16(this.#take(2))
   }
 
   u32(): number {
@@ -119,6 +133,11 @@ export class Reader {
     if (count > this.#bytes.length - this.#at)
       throw new BadBytes(`${count} things announced, fewer bytes left`)
     return count
+  }
+
+  bytes(length: number): Uint8Array {
+    const at = this.#take(length)
+    return this.#bytes.subarray(at, at + length)
   }
 
   text(): string {
