@@ -8,6 +8,9 @@ export class BadBytes extends Error {
 /** A UDP datagram over IPv4 holds 65,507 bytes; a seal takes up to 33 of them. */
 const MOST = 65_507 - 33
 
+/** Shorter texts are read letter by letter. */
+const SHORT = 32
+
 const encoder = new TextEncoder()
 const decoder = new TextDecoder('utf-8', { fatal: true })
 
@@ -54,9 +57,21 @@ export class Writer {
   }
 
   text(value: string): void {
-    const bytes = encoder.encode(value)
-    this.u32(bytes.length)
-    this.bytes(bytes)
+    const { length } = value
+    this.#room(4 + length)
+    // Names are short and plain as a rule: one byte a letter.
+    for (let index = 0; index < length; index++) {
+      const code = value.charCodeAt(index)
+      if (code > 127) {
+        const bytes = encoder.encode(value)
+        this.u32(bytes.length)
+        this.bytes(bytes)
+        return
+      }
+      this.#bytes[this.#length + 4 + index] = code
+    }
+    this.u32(length)
+    this.#length += length
   }
 
   bytes(bytes: Uint8Array): void {
@@ -65,9 +80,17 @@ export class Writer {
     this.#length += bytes.length
   }
 
-  /** What was written, in memory of its own. */
+  /** What was written, in memory of its own; the writer begins anew. */
   end(): Uint8Array {
-    return this.#bytes.slice(0, this.#length)
+    const written = this.#bytes.slice(0, this.#length)
+    this.#length = 0
+    return written
+  }
+
+  /** Forgets what was written, if anything. */
+  begin(): Writer {
+    this.#length = 0
+    return this
   }
 
   #room(more: number): void {
@@ -143,11 +166,24 @@ export class Reader {
   text(): string {
     const length = this.count()
     const at = this.#take(length)
+    const short = length <= SHORT ? this.#plainText(at, length) : null
+    if (short !== null) return short
     try {
       return decoder.decode(this.#bytes.subarray(at, at + length))
     } catch {
       throw new BadBytes('text that is not UTF-8')
     }
+  }
+
+  /** Text of one byte a letter; null if it is not. */
+  #plainText(at: number, length: number): string | null {
+    let text = ''
+    for (let index = at; index < at + length; index++) {
+      const code = this.#bytes[index] as number
+      if (code > 127) return null
+      text += String.fromCharCode(code)
+    }
+    return text
   }
 
   /** Nothing may be left. */

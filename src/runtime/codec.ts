@@ -61,6 +61,7 @@ export function partSize({ body }: Part): number {
 export class Codec {
   readonly #digests = new Map<string, number>()
   readonly #names = new Map<number, string>()
+  readonly #writer = new Writer()
 
   /** False when another group has that digest. */
   learn(group: string): boolean {
@@ -79,7 +80,7 @@ export class Codec {
 
   /** Throws BadBytes when it is too large for a datagram. */
   encode({ from, to, body }: Omit<Envelope, 'foreign'>): Uint8Array {
-    const writer = new Writer()
+    const writer = this.#writer.begin()
     const datagram = body.kind === 'datagram' ? (body as unknown as Datagram) : null
     writer.u8(WIRE_VERSION)
     writer.u8(datagram === null ? PLAIN : datagram.body === null ? ECHO : BUNDLE)

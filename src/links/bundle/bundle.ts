@@ -26,8 +26,8 @@ import {
 import { NEW_TERMS, type Passage, receiptOf, type SessionTerms } from '../fail-aware/fail-aware.ts'
 import { heardSettings, isSettings, metStranger } from '../fail-aware/strangers.ts'
 import type { Bundle, BundleCommand, OpenedGroup, OpenGroup, Part, Room } from './group.ts'
-import { reseated, type Seat, seatNamed, shiftedSeat, withoutTimer } from './seat.ts'
-import { drawnTimer, TICK, Turn } from './turn.ts'
+import { reseated, type Seat, seatNamed, shiftedSeat } from './seat.ts'
+import { TICK, Turn } from './turn.ts'
 
 export type BundleState = {
   /** Grids begin here. */
@@ -57,17 +57,15 @@ export function stateInBundle(state: Plain, group: string): Plain {
 
 export function bundle(settings: BundleSettings): Protocol<BundleState, Message, BundleCommand, PlainObject> {
   const { self, room } = settings
-  const opened = new WeakMap<PlainObject, Map<string, OpenedGroup>>()
+  /** Made once, as long as its words stay the same. */
+  const opened = new Map<string, { readonly spec: PlainObject; readonly group: OpenedGroup }>()
 
-  /** Made once for the same words. */
   function groupFor(name: string, spec: PlainObject): OpenedGroup {
-    const named = opened.get(spec) ?? new Map<string, OpenedGroup>()
-    const known = named.get(name)
-    if (known !== undefined) return known
+    const known = opened.get(name)
+    if (known !== undefined && known.spec === spec) return known.group
     const made = settings.open(name, spec)
     const group = { ...made, config: hashPlain(made.agreed) }
-    named.set(name, group)
-    opened.set(spec, named)
+    opened.set(name, { spec, group })
     return group
   }
 
@@ -78,7 +76,7 @@ export function bundle(settings: BundleSettings): Protocol<BundleState, Message,
   function sit(turn: Turn, name: string, spec: PlainObject): void {
     const group = groupFor(name, spec)
     const { state, effects } = group.protocol.start(turn.kept(name), turn.now)
-    const seat: Seat = { name, spec, state, timers: [], drawn: [], strangers: [], heldUntil: null }
+    const seat: Seat = { name, spec, state, timers: [], due: null, draws: 0, strangers: [], heldUntil: null }
     const seats = [...turn.seats, seat].sort((a, b) => (a.name < b.name ? -1 : 1))
     turn.reseat(seats)
     turn.take(seatNamed(seats, name), { state, effects })
@@ -104,7 +102,6 @@ export function bundle(settings: BundleSettings): Protocol<BundleState, Message,
         tellTerms(turn)
         break
       case 'leave':
-        turn.forget(seat)
         turn.reseat(turn.seats.toSpliced(index, 1))
         tellTerms(turn)
         break
@@ -115,7 +112,7 @@ export function bundle(settings: BundleSettings): Protocol<BundleState, Message,
         break
       }
       case 'hold':
-        turn.put(index, reseated(seat, { heldUntil: turn.now + command.forMicros }))
+        turn.hold(index, turn.now + command.forMicros)
         break
       case 'tell':
         turn.feed(index, { type: 'command', command: command.command })
@@ -196,31 +193,16 @@ export function bundle(settings: BundleSettings): Protocol<BundleState, Message,
     for (let index = 0; index < turn.seats.length; index++) {
       const { timers, heldUntil } = turn.seats[index] as Seat
       if (isHeld(turn.seats[index] as Seat, turn.now)) continue
-      if (heldUntil !== null) turn.put(index, reseated(turn.seats[index] as Seat, { heldUntil: null }))
+      if (heldUntil !== null) turn.hold(index, null)
       for (const due of timers) {
         if (due.at > turn.now) break
         const seat = turn.seats[index] as Seat
         // An earlier one of them may have stopped or moved it.
         if (!seat.timers.includes(due)) continue
-        turn.put(index, reseated(seat, { timers: withoutTimer(seat.timers, due.name) }))
+        turn.fire(index, due)
         turn.feed(index, { type: 'timer', name: due.name })
       }
     }
-  }
-
-  function onDrawn(turn: Turn, name: string): void {
-    const drawn = drawnTimer(name)
-    const index = drawn === null ? -1 : seatNamed(turn.seats, drawn.group)
-    if (drawn === null || index < 0) return
-    const seat = turn.seats[index] as Seat
-    const left = seat.drawn.filter((timer) => timer !== drawn.timer)
-    if (isHeld(seat, turn.now)) {
-      const timers = [...seat.timers, { name: drawn.timer, at: turn.now }].sort((a, b) => a.at - b.at)
-      turn.put(index, reseated(seat, { drawn: left, timers }))
-      return
-    }
-    turn.put(index, reseated(seat, { drawn: left }))
-    turn.feed(index, { type: 'timer', name: drawn.timer })
   }
 
   function react(turn: Turn, input: Input<Message, BundleCommand>): void {
@@ -232,7 +214,6 @@ export function bundle(settings: BundleSettings): Protocol<BundleState, Message,
         break
       case 'timer':
         if (input.name === TICK) onTick(turn)
-        else onDrawn(turn, input.name)
         break
       case 'command':
         onCommand(turn, input.command)
@@ -250,13 +231,13 @@ export function bundle(settings: BundleSettings): Protocol<BundleState, Message,
 
   return {
     start(stable, now) {
-      const turn = new Turn({ origin: now, seats: [], kept: stable ?? {}, alarm: null }, groupOf, now)
+      const turn = new Turn({ origin: now, seats: [], kept: stable ?? {}, alarm: null }, self, groupOf, now)
       for (const [name, spec] of Object.entries(settings.groups)) sit(turn, name, spec)
       tellTerms(turn)
       return turn.end(room)
     },
     step(state, input, now): Step<BundleState, Message, PlainObject> {
-      const turn = new Turn(state, groupOf, now)
+      const turn = new Turn(state, self, groupOf, now)
       react(turn, input)
       return turn.end(room)
     },

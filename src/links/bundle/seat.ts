@@ -10,8 +10,10 @@ export type Seat = {
   readonly state: Plain
   /** By their deadlines, then by name. */
   readonly timers: readonly Timer[]
-  /** Those whose instant the world chooses: it keeps them. */
-  readonly drawn: readonly string[]
+  /** When the bundle is to wake for the first of them. */
+  readonly due: Micros | null
+  /** How often an instant was chosen for it from a range. */
+  readonly draws: number
   readonly strangers: readonly Stranger[]
   /** Nothing happens in the group before. */
   readonly heldUntil: Micros | null
@@ -24,7 +26,8 @@ export function reseated(seat: Seat, change: Partial<Seat>): Seat {
     spec: change.spec ?? seat.spec,
     state: change.state === undefined ? seat.state : change.state,
     timers: change.timers ?? seat.timers,
-    drawn: change.drawn ?? seat.drawn,
+    due: change.due === undefined ? seat.due : change.due,
+    draws: change.draws ?? seat.draws,
     strangers: change.strangers ?? seat.strangers,
     heldUntil: change.heldUntil === undefined ? seat.heldUntil : change.heldUntil,
   }
@@ -64,6 +67,7 @@ export function shiftedSeat(seat: Seat, { shift }: Protocol, by: Micros): Seat {
   return reseated(seat, {
     state: shift(seat.state, by),
     timers: seat.timers.map(({ name, at }) => ({ name, at: at + by })),
+    due: seat.due === null ? null : seat.due + by,
     strangers: seat.strangers.map((stranger) => ({ ...stranger, toldAt: stranger.toldAt + by })),
     heldUntil: seat.heldUntil === null ? null : seat.heldUntil + by,
   })

@@ -2,6 +2,7 @@
 import {
   assert,
   type Effect,
+  hashPlain,
   type Input,
   type Message,
   type Micros,
@@ -18,25 +19,13 @@ import {
 } from '../../core/index.ts'
 import type { BundleState } from './bundle.ts'
 import type { OpenedGroup, Part, Room } from './group.ts'
-import { reseated, type Seat, withoutTimer, withTimer } from './seat.ts'
+import { reseated, type Seat, type Timer, withoutTimer, withTimer } from './seat.ts'
 
 export const TICK = 'bundle/tick'
-const DRAWN = 'group/'
-
-/** A timer of a group, as the world knows it. */
-export function drawnName(group: string, timer: string): string {
-  return `${DRAWN}${encodeURIComponent(group)}/${timer}`
-}
-
-export function drawnTimer(name: string): { readonly group: string; readonly timer: string } | null {
-  if (!name.startsWith(DRAWN)) return null
-  const end = name.indexOf('/', DRAWN.length)
-  return { group: decodeURIComponent(name.slice(DRAWN.length, end)), timer: name.slice(end + 1) }
-}
-
 export class Turn {
   readonly now: Micros
   readonly #before: BundleState
+  readonly #self: NodeId
   readonly #groupOf: (seat: Seat) => OpenedGroup
   #seats: readonly Seat[]
   #kept: PlainObject
@@ -44,8 +33,9 @@ export class Turn {
   readonly #outbox = new Map<NodeId, Part[]>()
   #alarm: Micros | null
 
-  constructor(before: BundleState, groupOf: (seat: Seat) => OpenedGroup, now: Micros) {
+  constructor(before: BundleState, self: NodeId, groupOf: (seat: Seat) => OpenedGroup, now: Micros) {
     this.now = now
+    this.#self = self
     this.#before = before
     this.#groupOf = groupOf
     this.#seats = before.seats
@@ -97,28 +87,21 @@ export class Turn {
   take(index: number, { state, effects }: Step<Plain>): void {
     const seat = this.#seats[index] as Seat
     const { name } = seat
-    let { timers, drawn } = seat
+    let { timers, draws } = seat
     for (const effect of effects) {
       switch (effect.type) {
         case 'persist':
-          this.#kept = { ...this.#kept, [name]: effect.stable }
+          this.#keep(name, effect.stable)
           break
         case 'send':
-          this.post(effect.to, this.#partOf(seat, effect.body))
+          this.post(effect.to, { group: name, config: this.#groupOf(seat).config, body: effect.body })
           break
         case 'setTimer':
-          if (typeof effect.at === 'number') {
-            timers = withTimer(timers, effect.name, effect.at)
-            drawn = this.#undrawn(name, drawn, effect.name)
-          } else {
-            timers = withoutTimer(timers, effect.name)
-            drawn = drawn.includes(effect.name) ? drawn : [...drawn, effect.name].sort()
-            this.#effects.push(setTimer(drawnName(name, effect.name), effect.at))
-          }
+          timers = withTimer(timers, effect.name, this.#chosen(name, effect.at, draws))
+          if (typeof effect.at !== 'number') draws += 1
           break
         case 'stopTimer':
           timers = withoutTimer(timers, effect.name)
-          drawn = this.#undrawn(name, drawn, effect.name)
           break
         case 'output':
           this.say({ ...effect.event, group: name })
@@ -130,13 +113,21 @@ export class Turn {
           effect satisfies never
       }
     }
-    if (state === seat.state && timers === seat.timers && drawn === seat.drawn) return
-    this.put(index, reseated(seat, { state, timers, drawn }))
+    if (state === seat.state && timers === seat.timers) return
+    this.put(index, reseated(seat, { state, timers, draws, due: this.#dueOf(seat, timers, seat.heldUntil) }))
   }
 
-  /** The world no longer keeps timers of this group. */
-  forget({ name, drawn }: Seat): void {
-    for (const timer of drawn) this.#effects.push(stopTimer(drawnName(name, timer)))
+  /** A timer is over. */
+  fire(index: number, { name }: Timer): void {
+    const seat = this.#seats[index] as Seat
+    const timers = withoutTimer(seat.timers, name)
+    this.put(index, reseated(seat, { timers, due: this.#dueOf(seat, timers, seat.heldUntil) }))
+  }
+
+  /** Nothing happens in a group until then. */
+  hold(index: number, heldUntil: Micros | null): void {
+    const seat = this.#seats[index] as Seat
+    this.put(index, reseated(seat, { heldUntil, due: this.#dueOf(seat, seat.timers, heldUntil) }))
   }
 
   /**
@@ -157,39 +148,41 @@ export class Turn {
     return { state: this.#isSame(next) ? this.#before : state, effects }
   }
 
+  #keep(name: string, stable: Plain): void {
+    if (this.#kept === this.#before.kept) this.#kept = { ...this.#kept }
+    ;(this.#kept as { [group: string]: Plain })[name] = stable
+  }
+
   #isSame(alarm: Micros | null): boolean {
     const { seats, kept, alarm: was } = this.#before
     return this.#seats === seats && this.#kept === kept && alarm === was
   }
 
-  #undrawn(group: string, drawn: readonly string[], timer: string): readonly string[] {
-    if (!drawn.includes(timer)) return drawn
-    this.#effects.push(stopTimer(drawnName(group, timer)))
-    return drawn.filter((other) => other !== timer)
+  /**
+   * To its groups a bundle is the world, and where a timer has a range it chooses: by digest, so that no two processes
+   * choose alike, and not alike twice.
+   */
+  #chosen(name: string, at: Micros | readonly [Micros, Micros], draws: number): Micros {
+    if (typeof at === 'number') return at
+    const [earliest, latest] = at
+    return earliest + (hashPlain([this.#self, name, draws]) % (latest - earliest + 1))
   }
 
-  #partOf(seat: Seat, body: Message): Part {
-    return { group: seat.name, config: this.#groupOf(seat).config, body }
-  }
-
-  /** When the next timer of any group is due; with several groups, on their grid. */
-  #nextAlarm(): Micros | null {
-    const isAlone = this.#seats.length === 1
-    let next: Micros | null = null
-    for (const seat of this.#seats) {
-      const due = seat.timers[0]?.at
-      if (due === undefined) continue
-      if (next !== null && due >= next) continue
-      const held = seat.heldUntil === null ? due : Math.max(due, seat.heldUntil)
-      const at = isAlone ? held : this.#onGrid(held, this.#groupOf(seat).slack)
-      if (next === null || at < next) next = at
-    }
-    return next
-  }
-
-  #onGrid(at: Micros, grid: Micros): Micros {
+  /** When to wake for a group's first timer; with several groups, on their grid. */
+  #dueOf(seat: Seat, timers: readonly Timer[], heldUntil: Micros | null): Micros | null {
+    const first = timers[0]?.at
+    if (first === undefined) return null
+    const at = heldUntil === null ? first : Math.max(first, heldUntil)
+    const { slack } = this.#groupOf(seat)
+    if (slack <= 1 || this.#seats.length === 1) return at
     const { origin } = this.#before
-    return grid <= 1 ? at : origin + Math.ceil((at - origin) / grid) * grid
+    return origin + Math.ceil((at - origin) / slack) * slack
+  }
+
+  #nextAlarm(): Micros | null {
+    let next: Micros | null = null
+    for (const { due } of this.#seats) if (due !== null && (next === null || due < next)) next = due
+    return next
   }
 }
 
