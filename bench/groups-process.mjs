@@ -2,7 +2,7 @@
 import { Endpoint, passingStorage, sealer } from '../dist/runtime/index.js'
 import { protocolNamed } from '../dist/protocols/index.js'
 
-const [self, groups, profile] = process.argv.slice(2)
+const [self, groups, constants] = process.argv.slice(2)
 const nodes = ['a', 'b', 'c']
 const options = protocolNamed('local-leader').options(nodes)
 const endpoint = await Endpoint.open(
@@ -28,7 +28,7 @@ const names = Array.from({ length: Number(groups) }, (_, index) => `group-${inde
 function join() {
   for (const [index, name] of names.entries()) {
     const priorities = { [nodes[index % 3]]: 1 }
-    const spec = { protocol: 'local-leader', nodes, options: options.parse({ profile, priorities }) }
+    const spec = { protocol: 'local-leader', nodes, options: options.parse({ ...JSON.parse(constants), priorities }) }
     endpoint.join(name, spec, {
       output: ({ type }) => {
         if (type === 'demoted') demoted += 1

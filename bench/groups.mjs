@@ -4,16 +4,22 @@ import { once } from 'node:events'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 
+/** As the lan profile has it, and for hosts that are busy: leases of two seconds. */
+const CONSTANTS = {
+  lan: { profile: 'lan' },
+  'two seconds': { deltaMs: 100, fastMs: 201, sigmaMs: 100, renewalIntervalMs: 1000 },
+}
 const RUNS = [
   ['lan', 1],
   ['lan', 100],
   ['lan', 1000],
-  ['region', 1000],
-  ['wan', 1000],
+  ['two seconds', 1],
+  ['two seconds', 100],
+  ['two seconds', 1000],
 ]
 const SETTLE_MS = 3000
 const MEASURED_MS = 10_000
-const LONGEST_START_MS = 60_000
+const LONGEST_START_MS = 30_000
 
 const ask = async (child, what) => {
   child.send(what)
@@ -21,9 +27,9 @@ const ask = async (child, what) => {
   return answer
 }
 
-export async function measure(profile, groups) {
+async function measure(constants, groups) {
   const script = fileURLToPath(new URL('groups-process.mjs', import.meta.url))
-  const children = ['a', 'b', 'c'].map((id) => fork(script, [id, String(groups), profile]))
+  const children = ['a', 'b', 'c'].map((id) => fork(script, [id, String(groups), JSON.stringify(CONSTANTS[constants])]))
   try {
     const peers = await Promise.all(
       children.map(async (child, index) => {
@@ -36,10 +42,11 @@ export async function measure(profile, groups) {
     for (;;) {
       const led = await Promise.all(children.map((child) => ask(child, { ask: 'led' })))
       if (led.every((each) => each.led === groups)) break
-      if (performance.now() - began > LONGEST_START_MS) throw new Error('not every group has a leader')
+      if (performance.now() - began > LONGEST_START_MS) break
       await sleep(100)
     }
     const startMs = performance.now() - began
+    const isLed = startMs < LONGEST_START_MS
     await sleep(SETTLE_MS)
     const before = await Promise.all(children.map((child) => ask(child, { ask: 'figures' })))
     const from = performance.now()
@@ -49,7 +56,7 @@ export async function measure(profile, groups) {
     const mean = (read) => children.reduce((sum, _, index) => sum + read(index), 0) / children.length
     const rate = (field) => mean((index) => (after[index][field] - before[index][field]) / seconds)
     return {
-      startMs,
+      startMs: isLed ? startMs : null,
       datagrams: rate('sent'),
       bytes: rate('bytesSent'),
       cpu: rate('cpuMs') / 10,
@@ -64,15 +71,15 @@ export async function measure(profile, groups) {
 
 export async function printGroups() {
   console.log('groups between 3 processes, idle: what one process sends, and what it costs')
-  console.log('profile groups  datagrams/s  kB/s   CPU (of a core)  resident  sessions  leads lost  all led after')
-  for (const [profile, groups] of RUNS) {
+  console.log('constants   groups  datagrams/s  kB/s   CPU (of a core)  resident  sessions  leads lost  all led after')
+  for (const [constants, groups] of RUNS) {
     // oxlint-disable-next-line no-await-in-loop -- one after the other, so that they do not disturb each other
-    const { datagrams, bytes, cpu, rss, sessions, lost, startMs } = await measure(profile, groups)
+    const { datagrams, bytes, cpu, rss, sessions, lost, startMs } = await measure(constants, groups)
     console.log(
-      `${profile.padEnd(7)} ${String(groups).padStart(6)} ${datagrams.toFixed(0).padStart(12)} ` +
+      `${constants.padEnd(11)} ${String(groups).padStart(6)} ${datagrams.toFixed(0).padStart(12)} ` +
         `${(bytes / 1000).toFixed(0).padStart(5)} ${`${cpu.toFixed(1)} %`.padStart(17)} ` +
         `${`${rss.toFixed(0)} MB`.padStart(9)} ${sessions.join(' ').padStart(9)} ` +
-        `${lost.toFixed(0).padStart(11)} ${`${(startMs / 1000).toFixed(1)} s`.padStart(14)}`,
+        `${lost.toFixed(0).padStart(11)} ${(startMs === null ? 'never' : `${(startMs / 1000).toFixed(1)} s`).padStart(14)}`,
     )
   }
 }

@@ -43,7 +43,8 @@ export type FolderLock = {
   close(): void
 }
 
-type Answer = 'held' | 'wanted' | 'gone'
+/** `unsure`: it went away while it was asked, or is about to. */
+type Answer = 'held' | 'wanted' | 'gone' | 'unsure'
 
 const PREFIX = 'lock.'
 const ASK_AGAIN_MS = 5
@@ -70,7 +71,10 @@ export async function lockFolder(folder: string): Promise<FolderLock> {
     for (;;) {
       // oxlint-disable-next-line no-await-in-loop -- until the others have made up their minds
       const rivals = await rivalsIn(folder, name, pathOf)
-      if (rivals.some(({ answer, entry }) => answer === 'held' || entry < name)) throw new StorageInUse(folder)
+      const isTaken = rivals.some(
+        ({ answer, entry }) => answer === 'held' || (answer === 'wanted' && entry < name),
+      )
+      if (isTaken) throw new StorageInUse(folder)
       if (rivals.length === 0) {
         // Asked in the instant before it could answer, it was taken for dead: it comes back under another name.
         if (existsSync(join(folder, name))) break
@@ -117,9 +121,10 @@ function ask(path: string): Promise<Answer> {
     socket.on('data', (bytes: Buffer) => {
       text += bytes.toString('latin1')
     })
-    socket.on('end', () => done(text === 'wanted' ? 'wanted' : 'held'))
+    socket.on('end', () => done(text === 'held' || text === 'wanted' ? text : 'unsure'))
     socket.on('error', ({ code }: NodeJS.ErrnoException) => {
-      done(code === 'ECONNREFUSED' || code === 'ENOENT' ? 'gone' : 'held')
+      if (code === 'ECONNREFUSED' || code === 'ENOENT') done('gone')
+      else done(code === 'ECONNRESET' || code === 'EPIPE' ? 'unsure' : 'held')
     })
   })
 }
