@@ -1,4 +1,4 @@
-// npm run bench [-- sim|explore|elections|groups]: prints what this machine reaches, and what part of bully's rate each protocol does.
+// npm run bench [-- sim|explore|elections|groups|flood]: prints what this machine reaches, and what part of bully's rate each protocol does.
 //
 // A figure is the best of three runs, each in a process of its own: what one makes of the compiler's optimisations does
 // not weigh on the other. What is compared is run in turns, so that a moment in which the machine is busy falls on all
@@ -8,6 +8,7 @@ import { fileURLToPath } from 'node:url'
 import { printBaseline } from './baseline.mjs'
 import { printElections } from './elections.mjs'
 import { exploreGroups, measureExplore } from './explore.mjs'
+import { printFlood } from './flood.mjs'
 import { printGroups } from './groups.mjs'
 import { measureSim, simGroups } from './sim.mjs'
 
@@ -48,5 +49,6 @@ else {
   }
   if (room === undefined || room === 'elections') printElections()
   if (room === undefined || room === 'groups') await printGroups()
+  if (room === undefined || room === 'flood') await printFlood()
   printBaseline()
 }

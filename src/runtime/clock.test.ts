@@ -33,6 +33,24 @@ describe('the second clock', () => {
     expect(clock.sleptFor()).toBe(0)
   })
 
+  it('does not take a process for asleep that was held up between two readings', () => {
+    const time = { monotonic: 1_000_000 }
+    let heldUp = 0
+    const clock = hostClock(
+      () => {
+        const boot = Math.floor((time.monotonic + 89_000_000) / 10_000) * 10_000
+        time.monotonic += heldUp
+        return boot
+      },
+      () => time.monotonic,
+    )
+    for (const held of [0, 0, 50_000, 0, 300_000, 0, 0]) {
+      heldUp = held
+      time.monotonic += 5_000
+      expect(clock.sleptFor()).toBe(0)
+    }
+  })
+
   it('is missing on some hosts: then nothing is ever told', () => {
     const clock = openHostClock('/no/such/file')
     expect(clock.sleptFor()).toBe(0)

@@ -18,6 +18,10 @@ export type HostClock = {
 /** The second clock shows hundredths of a second: less than two of them is no sleep. */
 const LEAST_SLEEP: Micros = 20_000
 
+/** Two readings of a clock no further apart than this are one. */
+const PROMPT: Micros = 1_000
+const TRIES = 5
+
 export function monotonicNow(): Micros {
   return Number(process.hrtime.bigint() / 1000n)
 }
@@ -28,19 +32,30 @@ export function hostClock(
   now: () => Micros = monotonicNow,
   close: () => void = () => {},
 ): HostClock {
-  // How far the second clock is ahead, when everything is as it should be.
-  let ahead = bootTime === null ? 0 : bootTime() - now()
+  /** How far the second clock is ahead: somewhere between two readings of the first, which may be apart. */
+  const lead = (): { readonly least: Micros; readonly most: Micros } => {
+    if (bootTime === null) return { least: 0, most: 0 }
+    for (let tries = 1; ; tries++) {
+      const before = now()
+      const boot = bootTime()
+      const after = now()
+      // A process that is held up in between learns little: it looks again.
+      if (after - before <= PROMPT || tries === TRIES) return { least: boot - after, most: boot - before }
+    }
+  }
+  // When everything is as it should be: the least that it surely was.
+  let ahead = lead().most
   return {
     now,
     sleptFor() {
       if (bootTime === null) return 0
-      const gap = bootTime() - now() - ahead
+      const { least, most } = lead()
+      const gap = least - ahead
       if (gap < LEAST_SLEEP) {
-        // The two are read one after the other and in different steps: keep the least difference ever seen.
-        if (gap < 0) ahead += gap
+        if (most < ahead) ahead = most
         return 0
       }
-      ahead += gap
+      ahead = most
       return gap
     },
     close,

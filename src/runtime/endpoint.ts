@@ -113,6 +113,7 @@ export class Endpoint {
     const udp = await Udp.open(
       { self, listen, sealer, codec, ...(lookup === undefined ? {} : { lookup }) },
       {
+        isPeer: (host, port) => endpoint !== null && endpoint.#directory.entryAt(host, port) !== null,
         message: (from, to, body, at) => (endpoint === null ? null : endpoint.#receive(from, to, body, at)),
         dropped: (refused) => hooks.dropped(refused),
       },

@@ -3,7 +3,9 @@
  *
  * Whoever sends is known by the name inside, which only holders of the key can write; so is the one it is meant for.
  * What cannot be opened or read, or is for somebody else, is counted and dropped. The cheap questions come first: how
- * long it is, how it is sealed and with which key; only then is anything computed.
+ * long it is, how it is sealed and with which key; only then is anything computed. A datagram from an address that is
+ * no peer's may be a peer's all the same, behind a router; but only so many of those are looked into, so that a flood
+ * does not take the time that heartbeats need. (Between two bunches of 32 datagrams Node lets timers have their turn.)
  */
 import { createSocket, type RemoteInfo, type Socket } from 'node:dgram'
 import { isIP } from 'node:net'
@@ -26,6 +28,7 @@ export type UdpSettings = {
 /** Why a datagram was dropped: counted by these words. */
 export type DropReason =
   | Refusal
+  | 'too many'
   | 'unreadable'
   | 'another receiver'
   | 'another group'
@@ -33,12 +36,21 @@ export type DropReason =
   | 'too large'
 
 export type UdpHooks = {
+  /** Whether a peer is known to be at that address. */
+  isPeer(host: string, port: number): boolean
   message(from: NodeId, to: NodeId, body: Message, at: Address): DropReason | null
   dropped(refused: Refused): void
 }
 
-/** What the system is asked to hold for this process while it is busy; it may give less. */
-const RECEIVE_BUFFER = 4 * 1024 * 1024
+/**
+ * What the system is asked to hold for this process while it is busy; it may give less. More would not help against a
+ * flood: what waits too long is worth nothing.
+ */
+const RECEIVE_BUFFER = 1024 * 1024
+
+/** From addresses that are no peer's, so many are looked into in so long. */
+const STRANGERS = 200
+const STRANGERS_PER_MS = 100
 
 export class Udp {
   readonly family: 4 | 6 | 'both'
@@ -46,6 +58,7 @@ export class Udp {
   readonly #hooks: UdpHooks
   readonly #socket: Socket
   readonly #refusals: Refusals
+  #strangers = { since: 0, count: 0 }
   readonly #counts = { sent: 0, received: 0, bytesSent: 0 }
 
   private constructor(settings: UdpSettings, hooks: UdpHooks, socket: Socket, host: string) {
@@ -119,6 +132,15 @@ export class Udp {
   #receive(bytes: Buffer, remote: RemoteInfo): void {
     this.#counts.received += 1
     const { sealer, codec, self } = this.#settings
+    const flaw = sealer.flaw(bytes)
+    if (flaw !== null) {
+      this.#drop(flaw, remote, () => `${bytes.length} bytes`)
+      return
+    }
+    if (!this.#hooks.isPeer(remote.address, remote.port) && this.#isFlood()) {
+      this.#drop('too many', remote, () => 'from addresses that are no peer’s')
+      return
+    }
     const opened = sealer.open(bytes)
     if (typeof opened === 'string') {
       this.#drop(opened, remote, () => `${bytes.length} bytes`)
@@ -138,6 +160,15 @@ export class Udp {
     if (foreign > 0) this.#drop('another group', remote, who)
     const reason = this.#hooks.message(from, to, body, { host: remote.address, port: remote.port })
     if (reason !== null) this.#drop(reason, remote, who)
+  }
+
+  /** Whether one more stranger is one too many. */
+  #isFlood(): boolean {
+    const now = performance.now()
+    const recent = this.#strangers
+    if (now - recent.since >= STRANGERS_PER_MS) this.#strangers = { since: now, count: 1 }
+    else recent.count += 1
+    return this.#strangers.count > STRANGERS
   }
 
   #drop(reason: DropReason, { address, port }: RemoteInfo, detail: () => string): void {
