@@ -16,7 +16,7 @@ export type HostClock = {
 }
 
 /** The second clock shows hundredths of a second: less than two of them is no sleep. */
-const LEAST_SLEEP: Micros = 20_000
+export const LEAST_SLEEP: Micros = 20_000
 
 export function monotonicNow(): Micros {
   return Number(process.hrtime.bigint() / 1000n)
