@@ -13,7 +13,13 @@ function run(file: PlainObject): Report & { readonly outputs: readonly Output[] 
   const observe = (seen: Observation): void => {
     if (seen.type === 'output') outputs.push(seen.event)
   }
-  const whole = { protocol: 'local-leader', nodes: [1, 2, 3], network: { delayMs: 2 }, untilMs: 2000, ...file }
+  const whole = {
+    protocol: 'local-leader',
+    nodes: [1, 2, 3],
+    network: { delayMs: 2 },
+    untilMs: 2000,
+    ...file,
+  }
   const report = simulate(whole, { strict: false, observe })
   expect(report.specs.filter(({ verdict }) => verdict === 'violated')).toEqual([])
   return { ...report, outputs }
