@@ -7,7 +7,7 @@
  */
 import { MessageChannel, type MessagePort, receiveMessageOnPort, Worker } from 'node:worker_threads'
 import type { Command, Micros, Output } from '../core/index.ts'
-import { type HostClock, LEAST_SLEEP, monotonicNow, openHostClock } from '../runtime/index.ts'
+import { type HostClock, monotonicNow, openHostClock } from '../runtime/index.ts'
 import { type Errand, type News, revivedError, type Shown, type WorkerBegin } from './errands.ts'
 import { WorkerLost } from './errors.ts'
 import {
@@ -20,6 +20,7 @@ import {
   type Standing,
 } from './seat.ts'
 import { SharedState } from './shared.ts'
+import { SleepCheck, wallAhead } from './sleep.ts'
 import { progressEveryMs } from './stall.ts'
 
 /** How long the thread may take to end before it is ended. */
@@ -47,6 +48,8 @@ class WorkerSeat implements Seat {
   readonly #worker: Worker
   readonly #port: MessagePort
   readonly #clock: HostClock = openHostClock()
+  /** Only Linux has a clock that notices sleeps. */
+  readonly #sleep = new SleepCheck(process.platform === 'linux' ? this.#clock : null)
   readonly #progress: NodeJS.Timeout
   readonly #exited: Promise<void>
   readonly #answers = new Map<number, (why: string | null) => void>()
@@ -57,8 +60,6 @@ class WorkerSeat implements Seat {
   #told: { readonly token: number | null } | null = null
   #deadline: NodeJS.Timeout | null = null
   #state: 'running' | 'closing' | 'ended' = 'running'
-  /** How far the wall clock was ahead after the host slept; leases from before are void. */
-  #aheadAfterSleep: Micros | null = null
 
   constructor(settings: SeatSettings, maxStallMs: number, hooks: SeatHooks) {
     this.#settings = settings
@@ -134,7 +135,8 @@ class WorkerSeat implements Seat {
   lease(): Lease {
     const now = monotonicNow()
     const held = this.#state === 'running' ? this.#shared.lease() : null
-    if (held === null || this.#hasSleptSince(held.wallAhead, now)) return { until: null, now, token: null }
+    if (held === null || this.#sleep.hasSlept(held.wallAhead, wallAhead(now)))
+      return { until: null, now, token: null }
     return { until: held.until, now, token: held.token }
   }
 
@@ -173,19 +175,6 @@ class WorkerSeat implements Seat {
   #holds(): boolean {
     const { until, now } = this.lease()
     return until !== null && now < until
-  }
-
-  /**
-   * The monotonic clock stands still while the host sleeps, and the election's thread may be the later of the two to
-   * wake. The wall clock is cheap to read and never stands still; only if it is ahead is the time since boot asked.
-   */
-  #hasSleptSince(wallAhead: Micros, now: Micros): boolean {
-    const ahead = Date.now() * 1000 - now
-    if (ahead - wallAhead < LEAST_SLEEP) return false
-    // Elsewhere there is nothing else to ask: in doubt the lease is lost.
-    if (process.platform !== 'linux') return true
-    if (this.#clock.sleptFor() > 0) this.#aheadAfterSleep = ahead
-    return this.#aheadAfterSleep !== null && this.#aheadAfterSleep - wallAhead >= LEAST_SLEEP / 2
   }
 
   #ask(asked: Asked): Promise<string | null> {
