@@ -8,8 +8,15 @@
 import type { Micros } from '../core/index.ts'
 import { type HostClock, LEAST_SLEEP } from '../runtime/index.ts'
 
-export function wallAhead(now: Micros): Micros {
+/** How far the wall clock is ahead, at most: whoever reads may be held up in between. `now` was read before. */
+export function wallAheadAtMost(now: Micros): Micros {
   return Date.now() * 1000 - now
+}
+
+/** The same, at least. */
+export function wallAheadAtLeast(now: () => Micros): Micros {
+  const wall = Date.now() * 1000
+  return wall - now()
 }
 
 export class SleepCheck {

@@ -20,7 +20,7 @@ import {
   type Standing,
 } from './seat.ts'
 import { SharedState } from './shared.ts'
-import { SleepCheck, wallAhead } from './sleep.ts'
+import { SleepCheck, wallAheadAtMost } from './sleep.ts'
 import { progressEveryMs } from './stall.ts'
 
 /** How long the thread may take to end before it is ended. */
@@ -135,7 +135,7 @@ class WorkerSeat implements Seat {
   lease(): Lease {
     const now = monotonicNow()
     const held = this.#state === 'running' ? this.#shared.lease() : null
-    if (held === null || this.#sleep.hasSlept(held.wallAhead, wallAhead(now)))
+    if (held === null || this.#sleep.hasSlept(held.wallAhead, wallAheadAtMost(now)))
       return { until: null, now, token: null }
     return { until: held.until, now, token: held.token }
   }

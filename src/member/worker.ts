@@ -9,7 +9,7 @@ import type { Command, Micros, Output } from '../core/index.ts'
 import { type HostClock, openHostClock } from '../runtime/index.ts'
 import { type Errand, type News, plainError, type Shown, type WorkerBegin } from './errands.ts'
 import { SharedState } from './shared.ts'
-import { wallAhead } from './sleep.ts'
+import { wallAheadAtLeast } from './sleep.ts'
 import { StallWatch } from './stall.ts'
 import { openThreadSeat, type ThreadSeat } from './thread-seat.ts'
 
@@ -22,10 +22,10 @@ const say = (news: News): void => port.postMessage(news)
 /** Notes how far the wall clock is ahead before it asks whether the host slept: a sleep in between is then noticed. */
 function withWall(clock: HostClock): HostClock & { wallAhead: Micros } {
   const noted = {
-    wallAhead: wallAhead(clock.now()),
+    wallAhead: wallAheadAtLeast(() => clock.now()),
     now: () => clock.now(),
     sleptFor() {
-      const ahead = wallAhead(clock.now())
+      const ahead = wallAheadAtLeast(() => clock.now())
       const slept = clock.sleptFor()
       noted.wallAhead = ahead
       return slept
