@@ -20,7 +20,8 @@ export async function join(options: JoinOptions): Promise<Member> {
     isolation === 'worker' ? openWorkerSeat(settings, maxStallMs, hooks) : openThreadSeat(settings, hooks)
   const { group, id } = settings
   const mode = options.mode ?? 'majority'
-  const member = await Member.seated({ group, id, mode, work, timers: REAL_TIMERS }, open)
+  const part = options.observer === true ? 'observer' : options.witness === true ? 'witness' : null
+  const member = await Member.seated({ group, id, mode, work, part, timers: REAL_TIMERS }, open)
   signal?.addEventListener('abort', () => void member.close(), { once: true })
   if (isGivenUp()) {
     await member.close()

@@ -62,7 +62,13 @@ export type LeadOptions = Signalled & {
 }
 
 /** Why this process does not stand for election. */
-export type Aside = 'closed' | 'nobody leads here' | 'unhealthy' | 'work has not ended'
+export type Aside =
+  | 'closed'
+  | 'observer'
+  | 'witness'
+  | 'nobody leads here'
+  | 'unhealthy'
+  | 'work has not ended'
 
 export type About = {
   readonly group: string
@@ -70,6 +76,8 @@ export type About = {
   readonly mode: 'local' | 'majority'
   readonly work: Work
   readonly timers: Timers
+  /** Null for those that may lead. */
+  readonly part: 'observer' | 'witness' | null
 }
 
 /** Mismatches that have been said are not said again; so many are remembered. */
@@ -79,6 +87,7 @@ export class Member extends EventEmitter<MemberEvents> implements AsyncDisposabl
   readonly group: string
   readonly id: NodeId
   readonly mode: 'local' | 'majority'
+  readonly #part: About['part']
   readonly #health: HealthGate | null
   readonly #reign: Reign
   #seat: Seat | null = null
@@ -87,16 +96,17 @@ export class Member extends EventEmitter<MemberEvents> implements AsyncDisposabl
   #failure: Error | null = null
   readonly #said = new Set<string>()
 
-  private constructor({ group, id, mode, work, timers }: About) {
+  private constructor({ group, id, mode, work, timers, part }: About) {
     super()
     this.group = group
     this.id = id
     this.mode = mode
+    this.#part = part
     this.#reign = new Reign({
       timers,
       drainMs: work.drainMs,
       seat: () => this.#seat,
-      isFit: () => !this.isClosed && this.#health?.isHealthy !== false,
+      isFit: () => part === null && !this.isClosed && this.#health?.isHealthy !== false,
       overdue: () =>
         this.#warn(
           'draining',
@@ -134,6 +144,7 @@ export class Member extends EventEmitter<MemberEvents> implements AsyncDisposabl
   /** Null when this process stands for election when it is its turn; otherwise why not. */
   get aside(): Aside | null {
     if (this.isClosed) return 'closed'
+    if (this.#part !== null) return this.#part
     if (!this.#reign.isWanted) return 'nobody leads here'
     if (this.#reign.isOverdue) return 'work has not ended'
     return this.#health?.isHealthy === false ? 'unhealthy' : null

@@ -55,6 +55,7 @@ export class Testkit {
   readonly #group: string
   readonly #mode: 'local' | 'majority'
   readonly #nodes: readonly string[]
+  readonly #options: PlainObject
   readonly #world: World
   readonly #seats = new Map<NodeId, VirtualSeat>()
   readonly #traffic: ReadonlyMap<NodeId, Traffic>
@@ -69,6 +70,7 @@ export class Testkit {
     this.#group = group
     this.#mode = mode
     this.#nodes = [...nodes].sort()
+    this.#options = options
     const { delayMs = [0.2, 2], loss = 0, seed = 1 } = world
     const scenario = parseScenario(
       {
@@ -108,7 +110,7 @@ export class Testkit {
     this.#known(id)
     if (this.#seats.has(id)) throw new Error(`${id} has joined already: crash or close it first`)
     const timers: Timers = { after: (ms, run) => this.#after(ms, run) }
-    const about = { group: this.#group, id, mode: this.#mode, work, timers }
+    const about = { group: this.#group, id, mode: this.#mode, work, timers, part: this.#partOf(id) }
     const member = await Member.seated(about, async (hooks) => {
       const traffic = this.#traffic.get(id) as Traffic
       const seat = new VirtualSeat(this.#world, id, this.#nodes, () => this.#now, traffic, hooks)
@@ -201,6 +203,12 @@ export class Testkit {
   /** From now on messages are lost with this probability. */
   lose(probability: number): void {
     this.#befall({ loss: probability })
+  }
+
+  #partOf(id: string): 'observer' | 'witness' | null {
+    const { observers, witnesses } = this.#options
+    const isIn = (list: unknown): boolean => Array.isArray(list) && list.includes(id)
+    return isIn(observers) ? 'observer' : isIn(witnesses) ? 'witness' : null
   }
 
   #known(id: string): string {
