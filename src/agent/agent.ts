@@ -39,7 +39,8 @@ const REQUEST_TIMEOUT_MS = 10_000
 const MOST_CONNECTIONS = 1024
 
 export async function startAgent({ join: options, http, adminToken, log }: AgentOptions): Promise<Agent> {
-  const node = await join(options)
+  // This thread does nothing else that takes long; one more would cost 20 MB.
+  const node = await join({ isolation: 'thread', ...options })
   const history = new History(randomBytes(6).toString('hex'))
   const tell = (event: AgentEvent['event'], about: Partial<AgentEvent>): void => {
     const whole: AgentEvent = {

@@ -358,7 +358,7 @@ describe.each(ISOLATIONS)('orders, with the election in a %s', (isolation) => {
     expect([leader, byId('a').aside, byId('b').aside]).toEqual([first(), 'observer', 'witness'])
     expect(byId('a').view().role).toBe('observer')
     expect(byId('b').status().voters).toEqual([['b', 'c', 'd']])
-    await byId(leader as string).close()
+    await byId(leader).close()
     await until(() => leaderOf('a') === other)
   }, 30_000)
 })

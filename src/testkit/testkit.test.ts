@@ -149,7 +149,7 @@ describe('the testkit', () => {
       log.push(`${id} begins`)
       await untilItEnds(term)
       await kit.sleep(30)
-      log.push(`${id} ends: ${String((term.signal.reason as LeadershipLost).reason)}`)
+      log.push(`${id} ends: ${(term.signal.reason as LeadershipLost).reason}`)
     }
     void a?.lead(work('a'))
     await kit.until(() => kit.leaders.includes('a'))
@@ -168,7 +168,7 @@ describe('the testkit', () => {
       ?.lead(
         async (term) => {
           await untilItEnds(term)
-          log.push(`work ended: ${String((term.signal.reason as LeadershipLost).reason)}`)
+          log.push(`work ended: ${(term.signal.reason as LeadershipLost).reason}`)
         },
         { signal: stop.signal },
       )

@@ -217,7 +217,7 @@ export class Testkit {
   }
 
   #befall(event: Undated<ScenarioEvent>): void {
-    this.#world.befall({ ...event, atMs: this.nowMs } as ScenarioEvent)
+    this.#world.befall({ ...event, atMs: this.nowMs })
   }
 
   #next(): Micros {
