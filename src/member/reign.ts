@@ -24,6 +24,12 @@ export type ReignHooks = {
 /** What the application does, and in which term; `ended` is kept when that is over and the lead was let go. */
 type Working = { readonly term: HeldTerm; readonly ended: Promise<void> }
 
+/**
+ * How long before a lease ends that was not renewed its work is told: timers are late by a millisecond or two, and
+ * somebody else may lead soon after. Renewing has had all its tries by then.
+ */
+const EARLY_MS = 5
+
 export class Reign {
   readonly #hooks: ReignHooks
   #term: HeldTerm | null = null
@@ -59,11 +65,15 @@ export class Reign {
   // ---- As the seat says: nothing may be done at once ----
 
   elected(token: number | null): void {
-    this.#term = new HeldTerm(
+    const term = new HeldTerm(
       token,
       () => this.#hooks.seat()?.lease() ?? { until: null, now: 0, token: null },
     )
-    queueMicrotask(() => void this.adjust())
+    this.#term = term
+    queueMicrotask(() => {
+      void this.adjust()
+      this.#watch(term)
+    })
   }
 
   /** Says why the term has ended: that may have been known before. */
@@ -137,6 +147,19 @@ export class Reign {
     if (this.#told.willing === willing && this.#told.lapse === lapse) return
     this.#told = { willing, lapse }
     await this.#hooks.seat()?.command({ do: 'campaign', willing, lapse })
+  }
+
+  /** Ends a term just before its lease does. */
+  #watch(term: HeldTerm): void {
+    if (term.ended !== null) return
+    const left = term.remaining()
+    if (left > EARLY_MS) {
+      this.#hooks.timers.after(left - EARLY_MS, () => this.#watch(term))
+      return
+    }
+    // What has arrived but was not heard yet may say why.
+    this.#hooks.seat()?.view()
+    term.end('expired')
   }
 
   /** Nobody works under it any more: whoever comes next may begin. */

@@ -81,6 +81,20 @@ describe('the testkit', () => {
     expect(kit.leaders).toEqual(['b'])
   })
 
+  it('tells work that its term ends while the lease still lasts', async () => {
+    const kit = testkit({ nodes: NODES })
+    const [a] = await all(kit)
+    const leadersAtEnd: (readonly string[])[] = []
+    void a?.lead(async (term) => {
+      await untilItEnds(term)
+      leadersAtEnd.push(kit.leaders)
+    })
+    await kit.until(() => kit.leaders.includes('a'))
+    kit.partition(['a'])
+    await kit.until(() => leadersAtEnd.length > 0)
+    expect(leadersAtEnd).toEqual([['a']])
+  })
+
   it('a process that stands still learns late, but what it asks of its term is right', async () => {
     const kit = testkit({ nodes: NODES })
     const [a] = await all(kit)

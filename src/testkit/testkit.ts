@@ -38,7 +38,13 @@ export class NodeCrashed extends Error {
   }
 }
 
-type Alarm = { readonly at: Micros; readonly number: number; readonly run: () => void }
+/** `node`: whose it is; it does not go off while that one stands still. */
+type Alarm = {
+  readonly at: Micros
+  readonly number: number
+  readonly node: string | null
+  readonly run: () => void
+}
 
 /** As they are before anybody replaces them. */
 const nextTurn = setImmediate
@@ -60,6 +66,8 @@ export class Testkit {
   readonly #seats = new Map<NodeId, VirtualSeat>()
   readonly #traffic: ReadonlyMap<NodeId, Traffic>
   #alarms: Alarm[] = []
+  /** Until when a node stands still. */
+  readonly #stillUntil = new Map<string, Micros>()
   #numbers = 0
   #now: Micros = 0
   #isAdvancing = false
@@ -109,7 +117,7 @@ export class Testkit {
     const work = workOf(options)
     this.#known(id)
     if (this.#seats.has(id)) throw new Error(`${id} has joined already: crash or close it first`)
-    const timers: Timers = { after: (ms, run) => this.#after(ms, run) }
+    const timers: Timers = { after: (ms, run) => this.#after(ms, run, id) }
     const about = { group: this.#group, id, mode: this.#mode, work, timers, part: this.#partOf(id) }
     const member = await Member.seated(about, async (hooks) => {
       const traffic = this.#traffic.get(id) as Traffic
@@ -179,11 +187,13 @@ export class Testkit {
   /** The process stands still while its clock runs on: nothing is sent, heard or told. */
   pause(id: string, ms: number): void {
     this.#befall({ pause: this.#known(id), forMs: ms })
+    this.#stands(id, ms)
   }
 
   /** The host sleeps, and its clock with it. */
   suspend(id: string, ms: number): void {
     this.#befall({ suspend: this.#known(id), forMs: ms })
+    this.#stands(id, ms)
   }
 
   /** Each block talks within itself only; whoever is in none is in one more, with the others. */
@@ -220,6 +230,13 @@ export class Testkit {
     this.#world.befall({ ...event, atMs: this.nowMs })
   }
 
+  #stands(id: string, ms: number): void {
+    const until = this.#now + Math.round(ms * 1000)
+    this.#stillUntil.set(id, Math.max(until, this.#stillUntil.get(id) ?? 0))
+    for (const alarm of this.#alarms.filter(({ node, at }) => node === id && at < until))
+      this.#put({ ...alarm, at: until })
+  }
+
   #next(): Micros {
     return Math.min(this.#world.nextAt, this.#alarms[0]?.at ?? Number.POSITIVE_INFINITY)
   }
@@ -233,14 +250,20 @@ export class Testkit {
     if (due.length > 0) this.#hasNews = true
   }
 
-  #after(ms: number, run: () => void): () => void {
+  #after(ms: number, run: () => void, node: string | null = null): () => void {
     this.#numbers += 1
-    const alarm: Alarm = { at: this.#now + Math.round(ms * 1000), number: this.#numbers, run }
-    this.#alarms.push(alarm)
-    this.#alarms.sort((a, b) => a.at - b.at || a.number - b.number)
+    const number = this.#numbers
+    const still = node === null ? 0 : (this.#stillUntil.get(node) ?? 0)
+    this.#put({ at: Math.max(this.#now + Math.round(ms * 1000), still), number, node, run })
     return () => {
-      this.#alarms = this.#alarms.filter((other) => other !== alarm)
+      this.#alarms = this.#alarms.filter((alarm) => alarm.number !== number)
     }
+  }
+
+  /** Puts an alarm where it belongs, instead of the one with the same number. */
+  #put(alarm: Alarm): void {
+    const others = this.#alarms.filter(({ number }) => number !== alarm.number)
+    this.#alarms = [...others, alarm].sort((a, b) => a.at - b.at || a.number - b.number)
   }
 
   #observe(seen: Observation): void {
