@@ -252,7 +252,8 @@ export function withSupporters(lead: Lead, nodes: readonly NodeId[], until: Micr
   let members = lead.members
   for (const node of nodes) {
     let place = 0
-    while (place < supporters.length && compareIds((supporters[place] as Supporter).node, node) < 0) place += 1
+    while (place < supporters.length && compareIds((supporters[place] as Supporter).node, node) < 0)
+      place += 1
     const isKnown = supporters[place]?.node === node
     supporters.splice(place, isKnown ? 1 : 0, { node, until })
   }
