@@ -1,7 +1,7 @@
 /** Hearing how others stand: who is there, who leads, who ranks before whom. */
 import { compareIds, type Micros, type NodeId, replaced } from '../../core/index.ts'
 import type { Receipt } from '../../links/index.ts'
-import type { Context } from './context.ts'
+import { type Context, UNWILLING } from './context.ts'
 import { type Election, type Herald, isSame } from './messages.ts'
 import { isAlive, isDeaf, laterEpoch, outranks, peerOf } from './peers.ts'
 import type { Rank } from './rank.ts'
@@ -153,6 +153,20 @@ export function hearing(context: Context) {
     return until
   }
 
+  /** Whether anybody is there that could lead instead. */
+  function hasHeir(state: LocalLeaderState, now: Micros): boolean {
+    return others.some(({ id, index }) => {
+      const peer = state.known.peers[index] ?? null
+      return (
+        isAlive(peer, now, expires) &&
+        !isDeaf(peer, now, expires) &&
+        peer.low < UNWILLING &&
+        !witnesses.includes(id) &&
+        isVoter(state.vote.config, id)
+      )
+    })
+  }
+
   /** Nobody that stands for election ranks before it, and neither does the one that is asked. */
   function isBest(state: LocalLeaderState, from: NodeId, rank: Rank, now: Micros): boolean {
     if (mostRequests !== null) return true
@@ -219,6 +233,7 @@ export function hearing(context: Context) {
     toldOf,
     forgetful,
     betterUntil,
+    hasHeir,
     isBest,
     isUnheardBy,
     couldWin,
