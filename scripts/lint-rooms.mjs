@@ -12,11 +12,13 @@ const ROOMS = {
   explore: ['core', 'trace', 'specs', 'sim'],
   runtime: ['core', 'links', 'protocols', 'trace'],
   member: ['core', 'links', 'protocols', 'trace', 'runtime'],
+  testkit: ['core', 'protocols', 'trace', 'specs', 'sim', 'member'],
   client: [],
   agent: ['core', 'protocols', 'runtime', 'member', 'client'],
   cli: [
     'runtime',
     'member',
+    'testkit',
     'agent',
     'client',
     'core',

@@ -158,6 +158,17 @@ export class World {
     return this.#steps
   }
 
+  /** When the next thing happens; infinite when nothing is left to happen. */
+  get nextAt(): Micros {
+    return this.#queue.size > 0 ? this.#queue.nextTime : NEVER
+  }
+
+  /** Reads from the state of a node what its view does not show; null while it is down. */
+  inspect<T>(id: NodeId, read: (state: Plain, now: Micros) => T): T | null {
+    const node = this.#node(id)
+    return node.up ? read(node.state, node.clock.at(this.#now)) : null
+  }
+
   /** Messages sent so far, of each kind. */
   sentOf(kind: string): number {
     const index = this.#counted.indexOf(kind)
