@@ -10,16 +10,11 @@ const ROOMS = {
   specs: ['core', 'trace'],
   sim: ['core', 'trace', 'specs'],
   explore: ['core', 'trace', 'specs', 'sim'],
-<<<<<<< HEAD
-  runtime: ['core', 'links', 'protocols', 'trace'],
-  member: ['core', 'links', 'protocols', 'trace', 'runtime'],
-  testkit: ['core', 'protocols', 'trace', 'specs', 'sim', 'member'],
-=======
   registers: ['core'],
   fencing: [],
   runtime: ['core', 'links', 'protocols', 'trace', 'registers'],
   member: ['core', 'links', 'protocols', 'trace', 'registers', 'fencing', 'runtime'],
->>>>>>> f0ee552eada4abaea468ede542217469e1feacf2
+  testkit: ['core', 'protocols', 'trace', 'specs', 'sim', 'member'],
   client: [],
   agent: ['core', 'protocols', 'registers', 'fencing', 'runtime', 'member', 'client'],
   cli: [
