@@ -1,7 +1,7 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { afterAll, describe, expect, it } from 'vitest'
+import { afterAll } from 'vitest'
 import { conformance } from '../../test/support/conformance.ts'
 import { openFile } from './file.ts'
 
