@@ -131,8 +131,8 @@ export class World {
         index,
         id,
         protocol: strictly ? strict(protocol) : protocol,
-        // No two clocks agree about what time it is.
-        clock: new Clock(this.#random.integer(1, 3_600_000_000), (this.#random.fraction() * 2 - 1) * drift),
+        // No two clocks agree about what time it is. (Instants below 2^31 cost a machine word, larger ones an object.)
+        clock: new Clock(this.#random.integer(1, 1_000_000_000), (this.#random.fraction() * 2 - 1) * drift),
         up: false,
         state: null,
         stable: null,

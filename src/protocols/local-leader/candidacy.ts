@@ -62,7 +62,7 @@ export function candidacy(context: Context, heralds: Heralding, listening: Heari
     timing,
   } = context
   const { heraldOf, heraldFor, broadcast, releases, notice } = heralds
-  const { hear, betterUntil, couldWin, standsAside, supportedByAll, reachable } = listening
+  const { hear, betterUntil, hasHeir, couldWin, standsAside, supportedByAll, reachable } = listening
   const { misreading, mostRequests, tree, yieldWhenTold } = settings
   const { expires, fast: threshold, lease, roundTrip, tryTime, tries } = timing
   const pause: readonly [Micros, Micros] = isMajority
@@ -97,7 +97,7 @@ export function candidacy(context: Context, heralds: Heralding, listening: Heari
     }
     const { lead } = state
     const isDue = settings.term !== null && lead !== null && now - lead.since >= settings.term
-    if (isDue && leads(state, now)) {
+    if (isDue && leads(state, now) && hasHeir(state, now)) {
       if (yieldWhenTold) return asked(stand(state, now), 'term over')
       return giveUp(
         state,

@@ -42,7 +42,7 @@ import type { LocalLeaderSettings } from './settings.ts'
 import { checkedStable, type LocalLeaderStable } from './stable.ts'
 import { changed, type LocalLeaderState, shifted, withKnown, withStanding } from './state.ts'
 import { vetting } from './strangers.ts'
-import { initialConfiguration, isVoter } from './voters.ts'
+import { type Configuration, initialConfiguration, isVoter } from './voters.ts'
 import { voting } from './voting.ts'
 
 /** Without a layer that measures delays, nothing is known to be slow. */
@@ -63,6 +63,7 @@ export function localLeader(
   const { broadcast, releases } = heralds
   const { hear, forgetful, isHerald } = heard
   const { giveUp } = standing
+  const shownOf = showing(isMajority)
   const vetted = vetting(nodes)
   const isAmongFirst = sortIds(nodes).indexOf(self) < HERALDS
 
@@ -327,7 +328,7 @@ export function localLeader(
         token: lead.token,
         until: lead.until,
         members: lead.members,
-        detail: isMajority ? { config: lead.config } : null,
+        detail: shownOf(lead.config),
       }
     }
     const isLed = following !== null && now < following.until
@@ -343,7 +344,17 @@ export function localLeader(
       token: isLed ? following.token : null,
       until: view === null ? null : view.until,
       members: view === null ? null : view.members,
-      detail: isMajority ? { config: state.vote.config } : null,
+      detail: shownOf(state.vote.config),
     }
+  }
+}
+
+/** What a view shows besides. The last answer is remembered, so that views which show the same share it. */
+function showing(isMajority: boolean): (config: Configuration) => { readonly config: Configuration } | null {
+  if (!isMajority) return () => null
+  let last: { readonly config: Configuration } | null = null
+  return (config) => {
+    if (last === null || last.config !== config) last = { config }
+    return last
   }
 }
