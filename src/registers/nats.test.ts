@@ -3,5 +3,7 @@ import { describeWith } from '../../test/support/servers.ts'
 import { openNats } from './nats.ts'
 
 await describeWith('nats', 'NATS', (url) => {
-  conformance('a bucket', { open: (group) => openNats({ url, bucket: 'conclave', acceptWeak: false }, group) })
+  conformance('a bucket', {
+    open: (group) => openNats({ url, bucket: 'conclave', acceptWeak: false }, group),
+  })
 })

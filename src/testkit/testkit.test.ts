@@ -173,6 +173,22 @@ describe('the testkit', () => {
     expect(log).toEqual(['a begins', 'a ends: outranked', 'b begins'])
   })
 
+  it('everybody has its turn where leaders rotate, each after the work of the one before', async () => {
+    const kit = testkit({ nodes: NODES, options: { termMs: 300 } })
+    const log: string[] = []
+    for (const member of await all(kit)) {
+      void member.lead(async (term) => {
+        log.push(`${member.id} begins`)
+        await untilItEnds(term)
+        await kit.sleep(20)
+        log.push(`${member.id} ends`)
+      })
+    }
+    await kit.until(() => log.length >= 8)
+    const turns = ['a', 'b', 'c', 'a'].flatMap((id) => [`${id} begins`, `${id} ends`])
+    expect(log.slice(0, 8)).toEqual(turns)
+  })
+
   it('ends lead when its signal is aborted, work first', async () => {
     const kit = testkit({ nodes: NODES })
     const [a] = await all(kit)
