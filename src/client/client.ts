@@ -22,6 +22,8 @@ export class Refused extends Error {
 export type Ask = {
   /** Where the agent is, such as http://127.0.0.1:7480. */
   readonly agent: string
+  /** Which group, where the agent is in several. */
+  readonly group?: string | null
   readonly signal?: AbortSignal
 }
 
@@ -101,7 +103,9 @@ async function get<T>(ask: Ask, path: string): Promise<T> {
 async function request(ask: Ask, path: string, init: RequestInit): Promise<Response> {
   let response: Response
   try {
-    response = await fetch(new URL(path, ask.agent), {
+    const url = new URL(path, ask.agent)
+    if (typeof ask.group === 'string') url.searchParams.set('group', ask.group)
+    response = await fetch(url, {
       ...init,
       redirect: 'error',
       ...(ask.signal === undefined ? {} : { signal: ask.signal }),

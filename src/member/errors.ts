@@ -16,10 +16,12 @@ export class LeadershipLost extends Error {
 export class BadJoin extends Error {
   override readonly name = 'BadJoin'
   readonly field: string
+  readonly problem: string
 
   constructor(field: string, problem: string) {
     super(`${field}: ${problem}`)
     this.field = field
+    this.problem = problem
   }
 }
 

@@ -5,10 +5,13 @@
  * application once for each term, one term at a time, and gives the lead back only when that call has ended. A node
  * on which nobody calls `lead` votes and watches, but is never elected.
  */
+import { randomBytes } from 'node:crypto'
 import { EventEmitter } from 'node:events'
-import { type Definition, type NodeId, type Output, present, type View } from '../core/index.ts'
+import { type Definition, explain, type NodeId, type Output, present, type View } from '../core/index.ts'
 import { insightOf, protocolNamed } from '../protocols/index.ts'
 import {
+  BlackBox,
+  clockName,
   type DropReason,
   Loop,
   memoryStorage,
@@ -18,6 +21,7 @@ import {
   sealer,
   Udp,
 } from '../runtime/index.ts'
+import type { TraceHeader } from '../trace/index.ts'
 import { addressOf, peerOf } from './address.ts'
 import { BadJoin, LeadershipLost, NodeClosed } from './errors.ts'
 import { HeldTerm, type Term } from './term.ts'
@@ -40,6 +44,8 @@ export type JoinOptions = {
   /** Whether a leader is deposed only by a higher priority; true unless told otherwise. */
   readonly sticky?: boolean
   readonly priority?: number
+  /** How many of the last steps are kept for `trace`; none unless told. */
+  readonly traceSteps?: number
   /** Anything else that the protocol may be told. */
   readonly options?: { readonly [name: string]: unknown }
   readonly signal?: AbortSignal
@@ -102,6 +108,7 @@ export class Member extends EventEmitter<Events> implements AsyncDisposable {
   readonly #udp: Udp
   readonly #storage: Storage
   readonly #closeClock: () => void
+  readonly #trace: () => AsyncIterable<string>
   #term: HeldTerm | null = null
   #seen: NodeView = { role: 'follower', leader: null, members: null }
   #closed: Promise<void> | null = null
@@ -123,6 +130,7 @@ export class Member extends EventEmitter<Events> implements AsyncDisposable {
       readonly nodes: readonly NodeId[]
       /** When each was last heard, as `performance.now()` has it; kept by whoever receives. */
       readonly heard: ReadonlyMap<NodeId, number>
+      readonly trace: () => AsyncIterable<string>
     },
   ) {
     super()
@@ -135,6 +143,7 @@ export class Member extends EventEmitter<Events> implements AsyncDisposable {
     this.mode = parts.mode
     this.#nodes = parts.nodes
     this.#heard = parts.heard
+    this.#trace = parts.trace
   }
 
   get isClosed(): boolean {
@@ -170,6 +179,11 @@ export class Member extends EventEmitter<Events> implements AsyncDisposable {
       idle: this.isClosed ? 'closed' : silentUntil === null ? null : 'silent after a restart',
       datagrams: { ...this.#udp.counts },
     }
+  }
+
+  /** The last steps of this node as a trace for `conclave replay`, in pieces of text; only a header when none are kept. */
+  trace(): AsyncIterable<string> {
+    return this.#trace()
   }
 
   /**
@@ -373,7 +387,10 @@ export async function join(options: JoinOptions): Promise<Member> {
   const twice = ids.find((each, index) => ids.indexOf(each) !== index)
   if (twice !== undefined) throw new BadJoin('peers', `${twice} is named twice`)
   const definition = present(protocolNamed('local-leader'), 'local-leader')
-  const protocol = definition.create({ self: id, nodes: ids }, protocolOptions(definition, ids, options))
+  const chosen = protocolOptions(definition, ids, options)
+  const protocol = definition.create({ self: id, nodes: ids }, chosen)
+  const box = new BlackBox(id, options.traceSteps ?? 0)
+  const run = randomBytes(6).toString('hex')
   const keys = options.key instanceof Uint8Array ? [options.key] : options.key
   const seal = sealer(keys, options.secrecy ?? false)
   const storage = options.data === undefined ? memoryStorage() : await openStorage(options.data)
@@ -402,6 +419,7 @@ export async function join(options: JoinOptions): Promise<Member> {
       output: (event) => member?.heed(event),
       trouble: (error) => member?.warn('storage', `${error.message}: no vote was given`),
       failed: (error) => member?.fail(error),
+      ...((options.traceSteps ?? 0) > 0 ? { record: (record, before) => box.record(record, before) } : {}),
     })
     member = new Member(group, id, {
       loop,
@@ -411,6 +429,13 @@ export async function join(options: JoinOptions): Promise<Member> {
       mode: options.mode ?? 'majority',
       nodes: ids,
       heard,
+      trace: () =>
+        box.text((skipped): TraceHeader => {
+          const takenAt = clock.now()
+          const wallAhead = Date.now() * 1000 - takenAt
+          const recording = { group, node: id, run, skipped, clock: clockName(), takenAt, wallAhead }
+          return { trace: 1, protocol: definition.name, nodes: ids, options: chosen, seed: 0, recording }
+        }),
     })
     loop.start()
     // Nobody leads who would not do anything with it: that begins with `lead`.
@@ -426,10 +451,11 @@ export async function join(options: JoinOptions): Promise<Member> {
   return joined
 }
 
-function protocolOptions(definition: Definition, ids: readonly NodeId[], options: JoinOptions) {
+/** What the protocol is told, checked; whoever only checks a configuration asks too. */
+export function protocolOptions(definition: Definition, ids: readonly NodeId[], options: JoinOptions) {
   const { mode = 'majority', profile = 'lan', sticky = true, priority = 0 } = options
   const given = { ...options.options, mode, profile, sticky, priorities: { [options.id]: priority } }
-  const result = definition.options(ids).safeParse(given)
+  const result = definition.options(ids).safeParse(given, { error: explain })
   if (result.success) return result.data
   const issue = result.error.issues[0]
   throw new BadJoin(`options.${issue?.path.join('.') ?? ''}`, issue?.message ?? 'cannot work')
