@@ -135,7 +135,12 @@ it('does not wait for those who send slowly, and takes no more connections than 
 it('is in several groups at once; one that cannot be joined leaves none behind', async () => {
   const key = new Uint8Array(32).fill(3)
   const group = (name: string) => ({
-    ...{ group: name, id: 'a', listen: '127.0.0.1:0', peers: [], key, options: { sigmaMs: 300 } },
+    group: name,
+    id: 'a',
+    listen: '127.0.0.1:0',
+    peers: [],
+    key,
+    options: { sigmaMs: 300 },
   })
   const log: AgentEvent[] = []
   const groups = [group('x'), group('y')]

@@ -212,11 +212,12 @@ describe('several groups', () => {
   it('are told apart by ?group=NAME, which is then needed', async () => {
     const { app } = two()
     expect(await (await app.request('/v1/leader?group=h')).json()).toMatchObject({ group: 'h' })
-    for (const path of ['/v1/leader', '/v1/status', '/v1/events', '/v1/trace', '/leader', '/']) {
-      // oxlint-disable-next-line no-await-in-loop -- one after the other is easier to read
-      const answer = await app.request(path)
-      expect(answer.status).toBe(400)
-      expect(((await answer.json()) as ErrorAnswer).error).toEqual({
+    const paths = ['/v1/leader', '/v1/status', '/v1/events', '/v1/trace', '/leader', '/']
+    const answers = await Promise.all(paths.map(async (path) => app.request(path)))
+    expect(answers.map(({ status }) => status)).toEqual(paths.map(() => 400))
+    const bodies = await Promise.all(answers.map((answer) => answer.json() as Promise<ErrorAnswer>))
+    for (const { error } of bodies) {
+      expect(error).toEqual({
         name: 'GroupNeeded',
         message: 'this agent is in the groups g, h: add ?group=NAME',
         field: 'group',

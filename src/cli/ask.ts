@@ -11,6 +11,7 @@ import {
   watch,
 } from '../client/index.ts'
 import { EXIT, UsageError } from './errors.ts'
+import { fetchPlainly } from './fetch.ts'
 import { narrate, paint, print, printJson, table } from './output.ts'
 
 type AskFlags = { readonly agent: string; readonly group?: string; readonly json?: boolean }
@@ -30,7 +31,8 @@ function ask(name: string, description: string): Command {
 }
 
 function asking({ agent, group }: AskFlags, withinMs = LONGEST_ANSWER_MS) {
-  return { agent: urlIn(agent), group: group ?? null, signal: AbortSignal.timeout(withinMs) }
+  const signal = AbortSignal.timeout(withinMs)
+  return { agent: urlIn(agent), group: group ?? null, signal, fetch: fetchPlainly }
 }
 
 function urlIn(agent: string): string {
@@ -83,7 +85,7 @@ export function watchCommand(): Command {
       const agent = urlIn(flags.agent)
       const stop = new AbortController()
       for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => stop.abort())
-      const about = { agent, group: flags.group ?? null, after: flags.after ?? null }
+      const about = { agent, group: flags.group ?? null, after: flags.after ?? null, fetch: fetchPlainly }
       for await (const seen of watch({ ...about, signal: stop.signal })) {
         if (flags.json === true) printJson(seen)
         else if (seen.type === 'now') {

@@ -91,14 +91,14 @@ async function recorded(files: readonly TraceFile[], flags: ReplayFlags): Promis
   const definition = find(lookup, files[0]?.trace.header.protocol ?? '')
   const clockErrorMs =
     flags.clockErrorMs === undefined ? null : milliseconds('--clock-error-ms', flags.clockErrorMs)
-  const run = understand(files, definition, clockErrorMs)
-  if (flags.merged !== undefined) writeMerged(run, flags.merged)
-  if (flags.json === true) printRecordedJson(run)
+  const real = understand(files, definition, clockErrorMs)
+  if (flags.merged !== undefined) writeMerged(real, flags.merged)
+  if (flags.json === true) printRecordedJson(real)
   else {
-    if (flags.transcript === true) tell(run.merged, definition, flags.all === true)
-    printRecorded(run)
+    if (flags.transcript === true) tell(real.merged, definition, flags.all === true)
+    printRecorded(real)
   }
-  return codeOf(run)
+  return codeOf(real)
 }
 
 function compare(left: Trace, right: Trace, flags: ReplayFlags): number {

@@ -412,7 +412,10 @@ export async function join(options: JoinOptions): Promise<Member> {
             `${count} datagrams from ${from.host}:${from.port} and others (${reason}: ${detail})`,
           ),
       },
-    )
+    ).catch((error: NodeJS.ErrnoException) => {
+      const why = error.code === 'EADDRINUSE' ? 'another process listens there' : error.message
+      throw new BadJoin('listen', `cannot listen at ${options.listen}: ${why}; choose another address`)
+    })
     socket = udp
     const loop = new Loop(protocol, clock, storage, {
       send: (to, body) => udp.send(to, body),
