@@ -112,6 +112,11 @@ groups:
     expect(problems(text, { group: 'z' })).toEqual(['--group: group: z is not in the file, which has x, y'])
   })
 
+  it('may be given the same list of peers on all nodes', () => {
+    const [group] = read(GOOD, { peers: ['a=h:7400', 'b=h:7400', 'c=h:7400'] }).groups
+    expect(group?.join.peers).toEqual(['b=h:7400', 'c=h:7400'])
+  })
+
   it('shows what takes effect as a file that says the same', () => {
     const config = read(GOOD)
     const again = parseConfig('x', effectiveText(config)).said
@@ -152,7 +157,12 @@ groups:
     ],
     ['ports that there are not', GOOD, { listen: '127.0.0.1:70000' }, [/--listen: listen: .*at most 65535/]],
     ['an id twice', GOOD, { peers: ['b=h:1', 'b=h:2'] }, [/--peer: peers\[1\]: b is named twice/]],
-    ['itself as a peer', GOOD, { peers: ['a=h:1'] }, [/--peer: peers\[0\]: a is this node itself/]],
+    [
+      'itself elsewhere',
+      GOOD,
+      { peers: ['a=h:1'] },
+      [/peers\[0\]: a is this node itself, but it listens at/],
+    ],
     [
       'constants that cannot work',
       `${GOOD}options: { fastMs: 1 }\n`,

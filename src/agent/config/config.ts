@@ -14,6 +14,7 @@ import {
   NODE_FIELDS,
   type NodeConfig,
   nodeSchema,
+  othersIn,
   PROCESS_FIELDS,
   type ProcessConfig,
   peerParts,
@@ -134,10 +135,10 @@ function howToGive(field: string): string {
 /** What the library is told. */
 function joining(node: NodeConfig, key: readonly Uint8Array[]): JoinOptions {
   const { group, id, listen, mode, profile, sticky, priority, secrecy, data } = node
-  const peers = node.peers.map(peerParts)
+  const peers = othersIn(node)
   const having = (role: 'observer' | 'witness'): readonly string[] => [
     ...(node[role] ? [id] : []),
-    ...peers.flatMap((peer) => (peer[role] ? [peer.id] : [])),
+    ...node.peers.map(peerParts).flatMap((peer) => (peer[role] ? [peer.id] : [])),
   ]
   const roles = { observers: having('observer'), witnesses: having('witness') }
   const listed = (name: keyof typeof roles): object =>
@@ -168,15 +169,21 @@ type Impossible = {
 
 /** What only shows when everything is known: an id named twice, constants that cannot work together. */
 function whyImpossible(node: NodeConfig, join: JoinOptions): Impossible | null {
-  const ids: readonly NodeId[] = [node.id, ...node.peers.map((peer) => peerParts(peer).id)]
-  const twice = ids.findIndex((id, index) => ids.indexOf(id) !== index)
+  const listed = node.peers.map(peerParts)
+  const names = listed.map(({ id }) => id)
+  const twice = names.findIndex((id, index) => names.indexOf(id) !== index)
   if (twice >= 0) {
-    const isSelf = ids[twice] === node.id
-    const message = isSelf
-      ? `${ids[twice]} is this node itself: list only the others`
-      : `${ids[twice]} is named twice: every node needs an id of its own`
-    return { field: 'peers', path: [twice - 1], message }
+    const message = `${names[twice]} is named twice: every node needs an id of its own`
+    return { field: 'peers', path: [twice], message }
   }
+  const self = names.indexOf(node.id)
+  const portOf = (address: string): string => address.slice(address.lastIndexOf(':'))
+  const there = listed[self]?.address ?? node.listen
+  if (portOf(there) !== portOf(node.listen)) {
+    const message = `${node.id} is this node itself, but it listens at ${node.listen}: is its id right?`
+    return { field: 'peers', path: [self], message }
+  }
+  const ids: readonly NodeId[] = [node.id, ...names.filter((id) => id !== node.id)]
   const definition = protocolNamed(node.protocol)
   if (definition === null) return { field: 'protocol', path: [], message: 'is not known' }
   try {

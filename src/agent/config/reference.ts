@@ -1,4 +1,5 @@
 /** The reference of all fields, in Markdown, out of the published schema. */
+import { markdownTable } from '../markdown.ts'
 import { flagOf, variableOf } from './config.ts'
 import { NODE_FIELDS, publishedSchema } from './schema.ts'
 
@@ -61,14 +62,4 @@ function kindOf(schema: Schema): string {
   if (schema.type === 'object') return 'object'
   if (schema.pattern?.includes('=') === true) return '`ID=HOST:PORT`'
   return schema.pattern === undefined ? 'text' : '`HOST:PORT`'
-}
-
-function markdownTable(rows: readonly (readonly string[])[]): string {
-  const widths = (rows[0] ?? []).map((_, column) => Math.max(...rows.map((row) => row[column]?.length ?? 0)))
-  const line = (cells: readonly string[]): string =>
-    `| ${cells.map((cell, column) => cell.padEnd(widths[column] ?? 0)).join(' | ')} |`
-  const [head = [], ...body] = rows
-  return [line(head), `| ${widths.map((width) => '-'.repeat(width)).join(' | ')} |`, ...body.map(line)].join(
-    '\n',
-  )
 }

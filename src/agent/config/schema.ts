@@ -46,7 +46,9 @@ const node = {
   listen: address.describe('where it listens, UDP'),
   peers: z
     .array(peer)
-    .describe('the other nodes of the group, each as ID=HOST:PORT or as an object with its role'),
+    .describe(
+      'the nodes of the group, each as ID=HOST:PORT or as an object with its role; this one may be among them',
+    ),
   keyFile: z
     .union([file, z.array(file).min(1)])
     .describe("the cluster's key, at least 16 bytes; of several the first seals and all open"),
@@ -141,6 +143,11 @@ export function peerParts(given: PeerConfig): {
   if (typeof given !== 'string') return given
   const at = given.indexOf('=')
   return { id: given.slice(0, at), address: given.slice(at + 1), observer: false, witness: false }
+}
+
+/** All nodes may be given the same list: a node leaves itself out. */
+export function othersIn({ id, peers }: NodeConfig): readonly ReturnType<typeof peerParts>[] {
+  return peers.map(peerParts).filter((other) => other.id !== id)
 }
 
 /** Every name that may stand in a file. */

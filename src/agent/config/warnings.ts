@@ -1,6 +1,6 @@
 /** What will work, but perhaps not as its owner thinks. */
 import type { SecretFile } from './keys.ts'
-import { type NodeConfig, type ProcessConfig, peerParts } from './schema.ts'
+import { type NodeConfig, othersIn, type ProcessConfig } from './schema.ts'
 
 export type Warning = { readonly field: string; readonly message: string }
 
@@ -28,7 +28,7 @@ function aboutHttp({ http }: ProcessConfig): readonly Warning[] {
 function aboutNode(node: NodeConfig): readonly Warning[] {
   const warnings: Warning[] = []
   const { group, data, mode, options } = node
-  const peers = node.peers.map(peerParts)
+  const peers = othersIn(node)
   const observers = [
     ...peers.flatMap(({ id, observer }) => (observer ? [id] : [])),
     ...(node.observer ? [node.id] : []),
