@@ -1,8 +1,7 @@
 // npm run docs:reference: writes what the schemas say into docs/: the JSON Schema of a configuration file, the table of
 // its fields, and the tables of HTTP. With --check only compares.
 import { readFileSync, writeFileSync } from 'node:fs'
-import { referenceText } from '../dist/agent/config/index.js'
-import { publishedSchema } from '../dist/agent/config/schema.js'
+import { publishedSchema, referenceText } from '../dist/agent/config/index.js'
 import { httpReferenceText } from '../dist/agent/reference.js'
 
 const file = (name) => new URL(`../docs/${name}`, import.meta.url)

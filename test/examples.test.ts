@@ -137,7 +137,7 @@ describe.each(readdirSync(join(EXAMPLES, 'kubernetes')))('examples/kubernetes/%s
   const of = (kind: string): Manifest => documents.find((each) => each.kind === kind) as Manifest
   const { template, serviceName, replicas, volumeClaimTemplates = [] } = of('StatefulSet').spec
   const containers = template?.spec.containers ?? []
-  const [ours] = containers.filter(({ command = [] }) => command[0] === 'conclave')
+  const ours = containers.find(({ command = [] }) => command[0] === 'conclave')
   const config = parseConfig(name, of('ConfigMap').data?.['conclave.yaml'] ?? '').said
 
   it('starts conclave with flags and variables that there are, and asks it nothing about leadership', () => {

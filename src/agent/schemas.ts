@@ -1,16 +1,8 @@
 /**
- * What an agent answers, as schemas: the source of /v1/openapi.json. The types are the client's, which imports nothing;
- * that schema and type agree is checked by the compiler, that answers fit their schema by tests.
+ * What an agent answers, as schemas: the source of /v1/openapi.json. The types are the client's, which imports nothing; tests
+ * hold the two together, and answers to their schemas.
  */
 import { z } from 'zod'
-import type {
-  AgentEvent,
-  ErrorAnswer,
-  LeaderAnswer,
-  MembersAnswer,
-  StatusAnswer,
-  SteppedDown,
-} from '../client/index.ts'
 
 const id = z.union([z.string(), z.number()])
 const group = z.string().describe('the group that this is about')
@@ -77,24 +69,3 @@ export const readyAnswer = z.strictObject({ ready: z.boolean(), reason: z.string
 export const sidecarAnswer = z.strictObject({
   name: z.string().describe('the leader; empty when nobody leads'),
 })
-
-/** Plain is what JSON makes of it: without `readonly`, deeply. */
-type Writable<T> = T extends object ? { -readonly [K in keyof T]: Writable<T[K]> } : T
-type Same<A, B> = [A, Writable<B>] extends [Writable<B>, A] ? true : false
-type Agreed = {
-  leader: Same<z.infer<typeof leaderAnswer>, LeaderAnswer>
-  members: Same<z.infer<typeof membersAnswer>, MembersAnswer>
-  status: Same<z.infer<typeof statusAnswer>, StatusAnswer>
-  steppedDown: Same<z.infer<typeof steppedDown>, SteppedDown>
-  event: Same<z.infer<typeof agentEvent>, AgentEvent>
-  error: Same<z.infer<typeof errorAnswer>, ErrorAnswer>
-}
-/** Does not compile when one of them is false. */
-export const SCHEMAS_AGREE: Agreed = {
-  leader: true,
-  members: true,
-  status: true,
-  steppedDown: true,
-  event: true,
-  error: true,
-}

@@ -124,7 +124,7 @@ async function request(ask: Ask, path: string, init: Parameters<Fetch>[1]): Prom
   try {
     const url = new URL(path, ask.agent)
     if (typeof ask.group === 'string') url.searchParams.set('group', ask.group)
-    response = await (ask.fetch ?? (fetch as Fetch))(url, {
+    response = await (ask.fetch ?? fetch)(url, {
       ...init,
       redirect: 'error',
       ...(ask.signal === undefined ? {} : { signal: ask.signal }),
