@@ -1,4 +1,4 @@
-// npm run bench [-- sim|explore|elections|agent]: prints what this machine reaches, and what part of bully's rate each protocol does.
+// npm run bench [-- sim|explore|elections|held|agent]: prints what this machine reaches, and what part of bully's rate each protocol does.
 //
 // A figure is the best of three runs, each in a process of its own: what one makes of the compiler's optimisations does
 // not weigh on the other. What is compared is run in turns, so that a moment in which the machine is busy falls on all
@@ -9,6 +9,7 @@ import { printAgent } from './agent.mjs'
 import { printBaseline } from './baseline.mjs'
 import { printElections } from './elections.mjs'
 import { exploreGroups, measureExplore } from './explore.mjs'
+import { printHeld } from './held.mjs'
 import { measureSim, simGroups } from './sim.mjs'
 
 const ROUNDS = 3
@@ -47,6 +48,7 @@ else {
     if (room === undefined || room === group[0][0]) printGroup(group)
   }
   if (room === undefined || room === 'elections') printElections()
+  if (room === undefined || room === 'held') await printHeld()
   if (room === undefined || room === 'agent') await printAgent()
   printBaseline()
 }

@@ -63,7 +63,9 @@ describe('examples/shell', () => {
 
 describe('examples/python', () => {
   it('works with the token of the lead that its agent has, and never with an older one afterwards', async () => {
-    const agent = place.start(place.alone('--admin-token-file', place.path('admin')))
+    const agent = place.start(
+      place.alone('--admin-token-file', place.path('admin'), '--data', place.path('data')),
+    )
     await agent.logged('elected')
     const log = place.path('work.log')
     started('python3', [join(EXAMPLES, 'python/leader.py'), '--agent', await agent.url(), '--log', log])

@@ -21,10 +21,13 @@ import { type Agent, type AgentOptions, startAgent } from './agent.ts'
 import { CannotListen } from './listen.ts'
 
 let agents: Agent[] = []
+let folders: string[] = []
 
 afterEach(async () => {
   await Promise.all(agents.map((agent) => agent.close()))
+  for (const folder of folders) rmSync(folder, { recursive: true })
   agents = []
+  folders = []
 })
 
 async function alone(
@@ -33,8 +36,10 @@ async function alone(
   more: Partial<AgentOptions> = {},
 ): Promise<Agent> {
   const key = new Uint8Array(32).fill(3)
+  const data = mkdtempSync(join(tmpdir(), 'conclave-agent-'))
+  folders.push(data)
   const agent = await startAgent({
-    groups: [{ group: 'g', id: 'a', listen: '127.0.0.1:0', peers: [], key, options: { sigmaMs: 300 } }],
+    groups: [{ group: 'g', id: 'a', listen: '127.0.0.1:0', peers: [], key, data, options: { sigmaMs: 300 } }],
     version: '0',
     http: { host: '127.0.0.1', port },
     adminToken: 'an admin token of some length',

@@ -41,9 +41,10 @@ export async function startAgent(options: AgentOptions): Promise<Agent> {
   const nodes: Member[] = []
   const ending = new AbortController()
   try {
+    // Nothing else in an agent takes long, so its elections need no threads of their own.
     for (const group of options.groups) {
       // oxlint-disable-next-line no-await-in-loop -- when one fails, those before it are closed again
-      const node = await join(group)
+      const node = await join({ isolation: 'thread', ...group })
       nodes.push(node)
       joined.push(served(node, log))
     }

@@ -42,7 +42,7 @@ function agent(
     status: () => ({ ...LED, ...status }),
     stepDown: () => {
       stepped.push('n2')
-      return Promise.resolve()
+      return Promise.resolve(true)
     },
     trace: async function* () {
       yield '{"trace":1}\n'

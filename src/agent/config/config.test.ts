@@ -204,7 +204,7 @@ groups:
   it.each<[string, Given, string, RegExp]>([
     ['a key that others can read', { keyFile: 'open' }, 'keyFile', /read by everybody.*chmod 600/],
     ['HTTP for everybody', { http: '0.0.0.0:80' }, 'http', /not loopback/],
-    ['no folder', { data: undefined }, 'data', /must come back under another id/],
+    ['no folder', { data: undefined }, 'data', /after a restart its tokens rest on the wall clock/],
     [
       'an even number of voters',
       { peers: ['b=h:1'] },

@@ -3,7 +3,8 @@
  * whole. Everything that is wrong is said at once, each with the place where it was said.
  */
 import { explain, type NodeId, sortIds } from '../../core/index.ts'
-import { BadJoin, type JoinOptions, protocolOptions } from '../../member/index.ts'
+import { BadJoin, type JoinOptions } from '../../member/index.ts'
+import { protocolOptions } from '../../member/options.ts'
 import { protocolNamed } from '../../protocols/index.ts'
 import { type FileConfig, readConfigFile } from './file.ts'
 import { type KeyFile, readAdminToken, readKeyFile } from './keys.ts'

@@ -38,7 +38,7 @@ function aboutNode(node: NodeConfig): readonly Warning[] {
   if (data === undefined && !node.observer)
     warnings.push({
       field: 'data',
-      message: `is missing in ${group}: what this node has promised is gone when it ends, so it must come back under another id`,
+      message: `is missing in ${group}: what this node promises is not kept, so after a restart its tokens rest on the wall clock`,
     })
   if (mode === 'majority' && voters === 1)
     warnings.push({ field: 'peers', message: `${group} has one voter: nobody takes over when it fails` })
