@@ -159,22 +159,35 @@ it('is in several groups at once; one that cannot be joined leaves none behind',
   await expect(alone(0, () => {}, { groups: [group('w'), bad] })).rejects.toThrow('HOST:PORT')
 }, 30_000)
 
-it('writes its black box to a file that can be replayed', async () => {
-  const folder = mkdtempSync(join(tmpdir(), 'conclave-box-'))
-  try {
-    const key = new Uint8Array(32).fill(3)
-    const joining = { group: 'g', id: 'a', listen: '127.0.0.1:0', peers: [], key, options: { sigmaMs: 300 } }
-    const log: AgentEvent[] = []
-    const agent = await alone(0, (event) => log.push(event), { groups: [{ ...joining, traceSteps: 64 }] })
-    await until(() => log.some(({ event }) => event === 'elected'))
-    const [file] = await agent.saveTraces(folder)
-    const trace = readTrace(readFileSync(file ?? '', 'utf8'))
-    expect(trace.header.recording).toMatchObject({ group: 'g', node: 'a' })
-    const definition = present(protocolNamed('local-leader'), 'local-leader')
-    expect(replay(trace, definition)).toMatchObject({ difference: null })
-    const told = await (await fetch(`${agent.url}/v1/trace`)).text()
-    expect(readTrace(told).header.recording?.run).toBe(trace.header.recording?.run)
-  } finally {
-    rmSync(folder, { recursive: true, force: true })
-  }
-}, 30_000)
+it.each(['thread', 'worker'] as const)(
+  'writes its black box, kept in a %s, to a file that can be replayed',
+  async (isolation) => {
+    const folder = mkdtempSync(join(tmpdir(), 'conclave-box-'))
+    try {
+      const key = new Uint8Array(32).fill(3)
+      const joining = {
+        group: 'g',
+        id: 'a',
+        listen: '127.0.0.1:0',
+        peers: [],
+        key,
+        options: { sigmaMs: 300 },
+      }
+      const log: AgentEvent[] = []
+      const agent = await alone(0, (event) => log.push(event), {
+        groups: [{ ...joining, isolation, traceSteps: 64 }],
+      })
+      await until(() => log.some(({ event }) => event === 'elected'))
+      const [file] = await agent.saveTraces(folder)
+      const trace = readTrace(readFileSync(file ?? '', 'utf8'))
+      expect(trace.header.recording).toMatchObject({ group: 'g', node: 'a' })
+      const definition = present(protocolNamed('local-leader'), 'local-leader')
+      expect(replay(trace, definition)).toMatchObject({ difference: null })
+      const told = await (await fetch(`${agent.url}/v1/trace`)).text()
+      expect(readTrace(told).header.recording?.run).toBe(trace.header.recording?.run)
+    } finally {
+      rmSync(folder, { recursive: true, force: true })
+    }
+  },
+  30_000,
+)
