@@ -1,5 +1,6 @@
 export * from './bundle/bundle.ts'
 export * from './bundle/group.ts'
+export * from './bundle/weight.ts'
 export * from './detectors/bertier.ts'
 export * from './detectors/capped.ts'
 export * from './detectors/estimator.ts'

@@ -16,7 +16,7 @@ import { addTallies, checkedOptions, EMPTY_TALLY, parseScenario, runScenario, ru
 import type { Observation, TraceRecord } from '../trace/index.ts'
 import { type GroupSpec, host } from './host.ts'
 import { protocolNamed } from './index.ts'
-import { localLeaderGroup } from './local-leader/index.ts'
+import { localLeaderGroup } from './local-leader/group.ts'
 import type { LocalLeaderOptions } from './local-leader/options.ts'
 
 const localLeader = present(protocolNamed('local-leader'), 'local-leader')

@@ -8,6 +8,7 @@ import { ringDefinition } from './ring/index.ts'
 
 export { type GroupSpec, type HostSettings, groupFor, host } from './host.ts'
 export { type Insight, insightOf } from './local-leader/insight.ts'
+export { forgetfulStable } from './local-leader/stable.ts'
 
 export const protocols: readonly Definition[] = [
   ringDefinition,

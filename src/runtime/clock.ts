@@ -4,7 +4,7 @@
  * On Linux the monotonic clock stops while the host is suspended; the time since boot, which /proc/uptime shows in
  * hundredths of a second, does not. When the second runs ahead of the first, the host slept.
  */
-import { closeSync, openSync, readSync } from 'node:fs'
+import { closeSync, openSync, readFileSync, readlinkSync, readSync } from 'node:fs'
 import type { Micros } from '../core/index.ts'
 
 export type HostClock = {
@@ -16,14 +16,23 @@ export type HostClock = {
 }
 
 /** The second clock shows hundredths of a second: less than two of them is no sleep. */
-const LEAST_SLEEP: Micros = 20_000
-
-/** Two readings of a clock no further apart than this are one. */
-const PROMPT: Micros = 1_000
-const TRIES = 5
+export const LEAST_SLEEP: Micros = 20_000
 
 export function monotonicNow(): Micros {
   return Number(process.hrtime.bigint() / 1000n)
+}
+
+/**
+ * Which clock it is: processes that get the same text read the same clock, so their times can be compared. The start of
+ * the host makes it, and the time namespace, which may shift it. Null where that cannot be told.
+ */
+export function clockName(): string | null {
+  try {
+    const boot = readFileSync('/proc/sys/kernel/random/boot_id', 'latin1').trim()
+    return `${boot} ${readlinkSync('/proc/self/ns/time')}`
+  } catch {
+    return null
+  }
 }
 
 /** `bootTime` is the second clock, in microseconds, or null where the host has none. */
@@ -32,30 +41,23 @@ export function hostClock(
   now: () => Micros = monotonicNow,
   close: () => void = () => {},
 ): HostClock {
-  /** How far the second clock is ahead: somewhere between two readings of the first, which may be apart. */
-  const lead = (): { readonly least: Micros; readonly most: Micros } => {
-    if (bootTime === null) return { least: 0, most: 0 }
-    for (let tries = 1; ; tries++) {
-      const before = now()
-      const boot = bootTime()
-      const after = now()
-      // A process that is held up in between learns little: it looks again.
-      if (after - before <= PROMPT || tries === TRIES) return { least: boot - after, most: boot - before }
-    }
-  }
-  // When everything is as it should be: the least that it surely was.
-  let ahead = lead().most
+  // How far the second clock is ahead, when everything is as it should be.
+  let ahead = bootTime === null ? 0 : -now() + bootTime()
   return {
     now,
     sleptFor() {
       if (bootTime === null) return 0
-      const { least, most } = lead()
-      const gap = least - ahead
+      // Whoever reads may be held up in between. So what the difference is at most comes from a reading before, and
+      // what it is at least from one after: nothing but a sleep makes the second exceed the first by so much.
+      const before = now()
+      const boot = bootTime()
+      const gap = boot - now() - ahead
       if (gap < LEAST_SLEEP) {
-        if (most < ahead) ahead = most
+        // The two run in different steps: keep the least difference ever seen.
+        ahead = Math.min(ahead, boot - before)
         return 0
       }
-      ahead = most
+      ahead += gap
       return gap
     },
     close,

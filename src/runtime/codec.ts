@@ -24,8 +24,6 @@ const BUNDLE = 1
 const PLAIN = 2
 const KINDS = 3
 
-/** A part without its body: group, config, kind, length. */
-const PART_HEAD = 8 + 4 + 1 + 2
 const MOST_IN_PART = 0xffff
 
 /** A group's name on the wire: the first 53 bits of its digest. */
@@ -34,7 +32,7 @@ export function groupDigest(name: string): number {
   return (hash.readUInt32BE(0) >>> 11) * 2 ** 32 + hash.readUInt32BE(4)
 }
 
-/** Bodies are written once, however many processes they go to, and weighed before they are sent. */
+/** Bodies are written once, however many processes they go to. */
 const written = new WeakMap<Message, { readonly kind: number; readonly bytes: Uint8Array }>()
 
 function bytesOf(body: Message): { readonly kind: number; readonly bytes: Uint8Array } {
@@ -44,17 +42,6 @@ function bytesOf(body: Message): { readonly kind: number; readonly bytes: Uint8A
     written.set(body, made)
   }
   return made
-}
-
-/** How many bytes it takes; infinitely many if it fits into no datagram. */
-export function partSize({ body }: Part): number {
-  try {
-    const { length } = bytesOf(body).bytes
-    return length > MOST_IN_PART ? Number.POSITIVE_INFINITY : PART_HEAD + length
-  } catch (error) {
-    if (error instanceof BadBytes) return Number.POSITIVE_INFINITY
-    throw error
-  }
 }
 
 /** Writes and reads envelopes for a process that has joined some groups. */

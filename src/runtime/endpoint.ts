@@ -9,7 +9,7 @@ import type { Command, Input, Micros, NodeId, Output, Plain, View } from '../cor
 import { type FailAwareState, type Group, stateInBundle } from '../links/index.ts'
 import { type GroupSpec, groupFor, host, type Insight, insightOf } from '../protocols/index.ts'
 import { type HostClock, openHostClock } from './clock.ts'
-import { Codec, partSize } from './codec.ts'
+import { Codec } from './codec.ts'
 import { type Address, Directory, type Lookup, type Peer, showAddress } from './directory.ts'
 import { BadGroup } from './errors.ts'
 import { Introductions } from './introductions.ts'
@@ -32,10 +32,11 @@ export type EndpointSettings = {
 export type EndpointHooks = {
   dropped(refused: Refused): void
   /** A name that cannot be resolved, two processes with one id: something that the operator should know. */
-  warning(what: 'peers' | 'storage', detail: string): void
+  warning(what: 'peers' | 'conflict' | 'storage', detail: string): void
   /** It can no longer go on, and has stopped. */
   failed(error: Error): void
-  record?(record: LoopRecord): void
+  /** `before`: the state in which the step was taken; null at the start. */
+  record?(record: LoopRecord, before: Plain): void
 }
 
 export type GroupHooks = {
@@ -44,8 +45,6 @@ export type GroupHooks = {
   trouble(error: Error): void
 }
 
-/** What fits into an Ethernet frame beside the headers of IPv6 and UDP, the seal and the session. */
-const ROOM = 1452 - 33 - 90
 /** A group that could not write is left alone for so long, so that the others have their turns. */
 const HELD: Micros = 100_000
 const SAY_AGAIN_MS = 10_000
@@ -64,7 +63,7 @@ export class Endpoint {
   readonly #hooks: EndpointHooks
   readonly #clock: HostClock
   readonly #groups = new Map<string, Joined>()
-  readonly #heardAt = new Map<NodeId, number>()
+  readonly #heard = new Map<NodeId, Micros>()
   readonly #udp: Udp
   readonly #directory: Directory
   readonly #introductions: Introductions
@@ -90,9 +89,9 @@ export class Endpoint {
     })
     this.#introductions = new Introductions(this.self, this.#directory, {
       send: (to, address, body) => udp.send(to, address, body),
-      conflict: (problem) => hooks.warning('peers', problem),
+      conflict: (problem) => hooks.warning('conflict', problem),
     })
-    const protocol = host({ self: this.self, room: { most: ROOM, weigh: partSize }, groups: {} })
+    const protocol = host({ self: this.self, groups: {} })
     this.#loop = new Loop(protocol, this.#clock, this.#watched(settings.storage), {
       send: (to, body) => this.#send(to, body),
       output: (event) => this.#heed(event),
@@ -105,7 +104,10 @@ export class Endpoint {
     })
   }
 
-  /** Listens, and has sessions with whoever is there. Throws what keeps it from doing so. */
+  /**
+   * Listens, and has sessions with whoever is there. Throws what keeps it from doing so; then storage and clock are
+   * closed, as they are with the endpoint.
+   */
   static async open(settings: EndpointSettings, hooks: EndpointHooks): Promise<Endpoint> {
     const codec = new Codec()
     let endpoint: Endpoint | null = null
@@ -117,14 +119,19 @@ export class Endpoint {
         message: (from, to, body, at) => (endpoint === null ? null : endpoint.#receive(from, to, body, at)),
         dropped: (refused) => hooks.dropped(refused),
       },
-    )
+    ).catch((error: unknown) => {
+      settings.storage.close()
+      settings.clock?.close()
+      throw error
+    })
+    const opened = new Endpoint(settings, hooks, udp, codec)
+    endpoint = opened
     try {
-      endpoint = new Endpoint(settings, hooks, udp, codec)
-      endpoint.#loop.start()
-      await Promise.all(settings.peers.map((peer) => (endpoint as Endpoint).addPeer(peer)))
-      return endpoint
+      opened.#loop.start()
+      await Promise.all(settings.peers.map((peer) => opened.addPeer(peer)))
+      return opened
     } catch (error) {
-      await (endpoint === null ? udp.close() : endpoint.close())
+      await opened.close()
       throw error
     }
   }
@@ -145,9 +152,9 @@ export class Endpoint {
     return this.#clock.now()
   }
 
-  /** When something last came from it, as `performance.now()` has it; null if nothing ever did. */
-  heardAt(id: NodeId): number | null {
-    return this.#heardAt.get(id) ?? null
+  /** When something last came from each, on this process's clock. */
+  get heard(): ReadonlyMap<NodeId, Micros> {
+    return this.#heard
   }
 
   // ---- Peers ----
@@ -164,7 +171,7 @@ export class Endpoint {
   /** Nothing is sent to it any more, and nothing of it is heard. Groups that name it go on missing it. */
   removePeer(id: NodeId): void {
     this.#directory.remove(id)
-    this.#heardAt.delete(id)
+    this.#heard.delete(id)
   }
 
   /** Whoever is there at addresses that came without an id; null while some have not answered. */
@@ -276,7 +283,7 @@ export class Endpoint {
   #receive(from: NodeId, to: NodeId, body: Parameters<Udp['send']>[2], at: Address): DropReason | null {
     if (this.#introductions.heed(from, to, body, at)) return null
     if (to !== this.self || this.#directory.entryOf(from) === null) return 'unknown sender'
-    this.#heardAt.set(from, performance.now())
+    this.#heard.set(from, this.#clock.now())
     this.#directory.heard(from)
     this.#loop.message(from, body)
     return null

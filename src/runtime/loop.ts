@@ -31,6 +31,11 @@ export type LoopRecord = {
   readonly input: Input | null
   readonly stable: Plain
   readonly effects: readonly Effect[]
+  /**
+   * Whether all effects were carried out. If the data could not be made safe the step was taken back, for nobody had
+   * seen anything of it; at the start nothing was carried out (0).
+   */
+  readonly outcome: 'done' | 'taken back' | number
 }
 
 export type LoopHooks = {
@@ -45,7 +50,8 @@ export type LoopHooks = {
   spare?(input: Input, stable: Plain): Command | null
   /** The loop has stopped by itself: it can no longer keep the contract. */
   failed(error: Error): void
-  record?(record: LoopRecord): void
+  /** `before`: the state in which the step was taken; null at the start. */
+  record?(record: LoopRecord, before: Plain): void
 }
 
 /** Why the disk did not take it, and what. */
@@ -85,8 +91,9 @@ export class Loop {
     const step = this.#protocol.start(stable, now)
     this.#running = true
     this.#state = step.state
-    this.#hooks.record?.({ now, input: null, stable, effects: step.effects })
     const failure = this.#makeSafe(step)
+    const outcome = failure === null ? 'done' : 0
+    this.#hooks.record?.({ now, input: null, stable, effects: step.effects, outcome }, null)
     if (failure !== null) {
       this.stop()
       throw failure.error
@@ -159,11 +166,12 @@ export class Loop {
     }
     const failure = this.#makeSafe(step)
     if (failure !== null) {
+      this.#hooks.record?.({ now, input, stable: null, effects: step.effects, outcome: 'taken back' }, before)
       this.#takeBack(input, isSpared, failure)
       return
     }
     this.#state = step.state
-    this.#hooks.record?.({ now, input, stable: null, effects: step.effects })
+    this.#hooks.record?.({ now, input, stable: null, effects: step.effects, outcome: 'done' }, before)
     this.#carryOut(step)
   }
 

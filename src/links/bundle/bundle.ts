@@ -48,10 +48,15 @@ export type BundleSettings = {
   readonly groups: { readonly [name: string]: PlainObject }
 }
 
-/** The state of a group in that of a bundle, with layers below it or without; null where it has none. */
-export function stateInBundle(state: Plain, group: string): Plain {
+/** The groups in the state of a bundle, with layers below it or without. */
+export function seatsIn(state: Plain): readonly Seat[] {
   const either = state as BundleState | { readonly upper: BundleState }
-  const { seats } = 'upper' in either ? either.upper : either
+  return 'upper' in either ? either.upper.seats : either.seats
+}
+
+/** The state of one of them; null where there is no such group. */
+export function stateInBundle(state: Plain, group: string): Plain {
+  const seats = seatsIn(state)
   return seats[seatNamed(seats, group)]?.state ?? null
 }
 

@@ -38,6 +38,7 @@ import {
   type Plain,
   type PlainObject,
   persist,
+  replaced,
   send,
   setTimer,
 } from '../../core/index.ts'
@@ -215,14 +216,12 @@ export function failAware({ self, nodes }: Identity, settings: FailAwareSettings
       !receipt.fast &&
       body !== null &&
       (echoedAt === null || now - echoedAt >= terms.fast)
-    const next = changed(state, {
-      sessions: state.sessions.with(place, session),
-      count: answers ? state.count + 1 : state.count,
-      echoed: answers ? state.echoed.with(place, now) : state.echoed,
-    })
+    const heard = changed(state, { sessions: replaced(state.sessions, place, session) })
     return {
-      state: next,
-      effects: answers ? [datagram(changed(next, { count: state.count }), from, null, now)] : NOTHING,
+      state: answers
+        ? changed(heard, { count: state.count + 1, echoed: replaced(state.echoed, place, now) })
+        : heard,
+      effects: answers ? [datagram(heard, from, null, now)] : NOTHING,
       inputs:
         body === null
           ? NOTHING
@@ -250,7 +249,7 @@ export function failAware({ self, nodes }: Identity, settings: FailAwareSettings
       echo: { sent: message.sent, received: now },
       body: null,
     }
-    const next = changed(state, { count: state.count + 1, echoed: state.echoed.with(place, now) })
+    const next = changed(state, { count: state.count + 1, echoed: replaced(state.echoed, place, now) })
     return { state: next, effects: [send(to, answer)], inputs: NOTHING }
   }
 

@@ -1,113 +1,26 @@
 import { z } from 'zod'
-import {
-  define,
-  FAULT_KINDS,
-  type Identity,
-  microsOf,
-  type NodeId,
-  nodeAmong,
-  type PlainObject,
-  type Protocol,
-  stack,
-} from '../../core/index.ts'
-import { FAIL_AWARE_KINDS, failAware, failAwareKind, type Group } from '../../links/index.ts'
-import { kappaOf, type Timing, timingOf } from './constants.ts'
-import { localLeader } from './local-leader.ts'
-import { givenBy, type LocalLeaderOptions, localLeaderOptions, votersIn } from './options.ts'
+import { define, FAULT_KINDS, type NodeId, nodeAmong, stack } from '../../core/index.ts'
+import { FAIL_AWARE_KINDS, failAware, failAwareKind } from '../../links/index.ts'
+import { hosted } from '../host.ts'
+import { kappaOf } from './constants.ts'
+import { agreed, madeOf, timingFor } from './group.ts'
+import { type LocalLeaderOptions, localLeaderOptions } from './options.ts'
 import { forSearch } from './search.ts'
-import { adopted, type LocalLeaderState } from './state.ts'
-import { levelsOf, type Tree } from './tree.ts'
+import type { LocalLeaderState } from './state.ts'
 
 function commands(nodes: readonly NodeId[]) {
   const node = nodeAmong(nodes)
   return z.discriminatedUnion('do', [
     z.strictObject({ do: z.literal('stepDown') }),
-    z.strictObject({ do: z.literal('campaign'), willing: z.boolean() }),
+    z.strictObject({ do: z.literal('campaign'), willing: z.boolean(), lapse: z.boolean().default(false) }),
     z.strictObject({ do: z.literal('setPriority'), priority: z.int().min(-1_000_000).max(1_000_000) }),
     z.strictObject({ do: z.literal('addVoter'), voter: node }),
     z.strictObject({ do: z.literal('removeVoter'), voter: node }),
   ])
 }
 
-function timingFor(chosen: LocalLeaderOptions, nodes: number): Timing {
-  return timingOf(givenBy(chosen, chosen.voters?.length ?? nodes - chosen.observers.length))
-}
-
-function treeOver(voters: number, fanout: number, { roundTrip }: Timing): Tree {
-  const levels = levelsOf(voters, fanout)
-  return { fanout, levels, patience: Math.floor(roundTrip / (levels + 1)) }
-}
-
 const kappaFor = (chosen: LocalLeaderOptions, nodes: number): number =>
   kappaOf(timingFor(chosen, nodes), chosen.misreading === 'short-kappa' ? 'short-kappa' : null)
-
-/** What all processes of a group must be configured with alike. */
-function agreed({ mode, rule }: LocalLeaderOptions, timing: Timing): PlainObject {
-  const {
-    delay,
-    leastDelay,
-    fast,
-    lateness,
-    rho,
-    renewalInterval,
-    tries,
-    lockTime,
-    electionPeriod,
-    expires,
-  } = timing
-  return {
-    mode,
-    rule,
-    delta: delay,
-    deltaMin: leastDelay,
-    fast,
-    sigma: lateness,
-    rho,
-    renewalInterval,
-    renewalTries: tries,
-    lockTime,
-    electionPeriod,
-    expires,
-  }
-}
-
-function madeOf(identity: Identity, chosen: LocalLeaderOptions) {
-  const voters = votersIn(chosen, identity.nodes)
-  const timing = timingFor(chosen, identity.nodes.length)
-  const protocol = localLeader(identity, {
-    timing,
-    rule: chosen.rule,
-    sticky: chosen.sticky,
-    priority: chosen.priorities[String(identity.self)] ?? 0,
-    holdDown: microsOf(chosen.holdDownMs),
-    term: chosen.termMs === null ? null : microsOf(chosen.termMs),
-    tree: timing.isTree ? treeOver(voters.length, chosen.treeFanout, timing) : null,
-    voters,
-    witnesses: chosen.witnesses,
-    misreading: chosen.misreading,
-    mostRequests: chosen.requests,
-  })
-  return { protocol, timing, voters }
-}
-
-/** Timers of several groups wait for each other for this part of σ. */
-const SLACK = 1 / 5
-
-/** One of several groups in a process. */
-export function localLeaderGroup(identity: Identity, chosen: LocalLeaderOptions): Group {
-  const { protocol, timing, voters } = madeOf(identity, chosen)
-  const { leastDelay, fast, rho, stampAge, lateness, mode } = timing
-  return {
-    // The types of its states and messages end here: a bundle treats all protocols alike.
-    protocol: protocol as unknown as Protocol,
-    nodes: identity.nodes,
-    agreed: agreed(chosen, timing),
-    terms: { leastDelay, fast, rho, stampAge },
-    slack: Math.floor(lateness * SLACK),
-    adopt: (state, former) =>
-      adopted(state as LocalLeaderState, former, identity.nodes, mode === 'local' ? voters : null),
-  }
-}
 
 const COMMON_GOALS = ['elected', 'renewed', 'lost', 'handed-over']
 const EVERYWHERE = ['SO', 'LS', 'T', 'told-in-pairs', 'views-disjoint']
@@ -141,12 +54,15 @@ export const localLeaderDefinition = define({
   },
   constants(chosen, nodes) {
     const kappa = kappaFor(chosen, nodes)
-    return { kappaT: kappa, kappaBI: kappa, majority: chosen.mode === 'majority' ? 1 : 0, nodes }
+    const { leastDelay } = timingFor(chosen, nodes)
+    const majority = chosen.mode === 'majority' ? 1 : 0
+    return { kappaT: kappa, kappaBI: kappa, majority, nodes, leastDelay, rhoPpm: chosen.rhoPpm }
   },
   create(identity, chosen) {
     const { protocol, timing } = madeOf(identity, chosen)
     if (chosen.requests !== null) return forSearch(protocol, identity.self, chosen.requests)
     if (chosen.link === 'none') return protocol
+    if (chosen.link === 'hosted') return hosted(identity.self)
     const { leastDelay, fast, rho, stampAge } = timing
     const echo = chosen.misreading !== 'no-echo'
     return stack(

@@ -75,6 +75,10 @@ export function localLeaderOptions(nodes: readonly NodeId[]) {
     voters: z.array(node).nullable().default(null).describe('whose votes count; null: all but the observers'),
     observers: z.array(node).default([]).describe('who learns but never votes'),
     witnesses: z.array(node).default([]).describe('who votes but never leads'),
+    yieldWhenTold: z
+      .boolean()
+      .default(false)
+      .describe('whether a leader that should give way only says so, until it is told to step down'),
     misreading: z
       .enum(MISREADINGS)
       .default('none')
@@ -89,9 +93,11 @@ export function localLeaderOptions(nodes: readonly NodeId[]) {
         'without heartbeats, and with so many requests of a process at most; for searches of every interleaving',
       ),
     link: z
-      .enum(['fail-aware', 'none'])
+      .enum(['fail-aware', 'none', 'hosted'])
       .default('fail-aware')
-      .describe('none: takes every message for fast; for searches without time'),
+      .describe(
+        'none: takes every message for fast, for searches without time; hosted: as real processes run it, among other groups',
+      ),
   })
   return fields.superRefine((chosen, context) => {
     const issue = (path: PropertyKey[], message: string): void =>
