@@ -1,6 +1,7 @@
 // One of the processes of bench/groups.mjs: joins groups, and tells what that costs.
-import { Endpoint, passingStorage, sealer } from '../dist/runtime/index.js'
+
 import { protocolNamed } from '../dist/protocols/index.js'
+import { Endpoint, passingStorage, sealer } from '../dist/runtime/index.js'
 
 const [self, groups, constants] = process.argv.slice(2)
 const nodes = ['a', 'b', 'c']
@@ -28,7 +29,11 @@ const names = Array.from({ length: Number(groups) }, (_, index) => `group-${inde
 function join() {
   for (const [index, name] of names.entries()) {
     const priorities = { [nodes[index % 3]]: 1 }
-    const spec = { protocol: 'local-leader', nodes, options: options.parse({ ...JSON.parse(constants), priorities }) }
+    const spec = {
+      protocol: 'local-leader',
+      nodes,
+      options: options.parse({ ...JSON.parse(constants), priorities }),
+    }
     endpoint.join(name, spec, {
       output: ({ type }) => {
         if (type === 'demoted') demoted += 1

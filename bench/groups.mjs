@@ -29,7 +29,9 @@ const ask = async (child, what) => {
 
 async function measure(constants, groups) {
   const script = fileURLToPath(new URL('groups-process.mjs', import.meta.url))
-  const children = ['a', 'b', 'c'].map((id) => fork(script, [id, String(groups), JSON.stringify(CONSTANTS[constants])]))
+  const children = ['a', 'b', 'c'].map((id) =>
+    fork(script, [id, String(groups), JSON.stringify(CONSTANTS[constants])]),
+  )
   try {
     const peers = await Promise.all(
       children.map(async (child, index) => {
@@ -40,9 +42,11 @@ async function measure(constants, groups) {
     await Promise.all(children.map((child) => ask(child, { peers })))
     const began = performance.now()
     for (;;) {
+      // oxlint-disable-next-line no-await-in-loop -- until all are led
       const led = await Promise.all(children.map((child) => ask(child, { ask: 'led' })))
       if (led.every((each) => each.led === groups)) break
       if (performance.now() - began > LONGEST_START_MS) break
+      // oxlint-disable-next-line no-await-in-loop -- until all are led
       await sleep(100)
     }
     const startMs = performance.now() - began
@@ -71,7 +75,9 @@ async function measure(constants, groups) {
 
 export async function printGroups() {
   console.log('groups between 3 processes, idle: what one process sends, and what it costs')
-  console.log('constants   groups  datagrams/s  kB/s   CPU (of a core)  resident  sessions  leads lost  all led after')
+  console.log(
+    'constants   groups  datagrams/s  kB/s   CPU (of a core)  resident  sessions  leads lost  all led after',
+  )
   for (const [constants, groups] of RUNS) {
     // oxlint-disable-next-line no-await-in-loop -- one after the other, so that they do not disturb each other
     const { datagrams, bytes, cpu, rss, sessions, lost, startMs } = await measure(constants, groups)

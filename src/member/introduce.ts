@@ -4,8 +4,16 @@
  * need not wait for all the others.
  */
 import { mkdirSync } from 'node:fs'
-import type { NodeId, PlainObject } from '../core/index.ts'
-import { Endpoint, type Peer, passingStorage, readNote, sealer, showAddress, writeNote } from '../runtime/index.ts'
+import type { NodeId } from '../core/index.ts'
+import {
+  Endpoint,
+  type Peer,
+  passingStorage,
+  readNote,
+  sealer,
+  showAddress,
+  writeNote,
+} from '../runtime/index.ts'
 import { addressOf, peerOf } from './address.ts'
 import { BadJoin, NodeClosed } from './errors.ts'
 import type { JoinOptions } from './options.ts'
@@ -36,8 +44,9 @@ function withPeers(options: JoinOptions, peers: readonly Peer[]): JoinOptions {
 }
 
 function knownIn(folder: string | undefined): ReadonlyMap<string, string> {
-  const note = folder === undefined ? null : (readNote(folder, NOTE) as PlainObject | null)
-  return new Map(Object.entries(note ?? {}).map(([address, id]) => [address, String(id)]))
+  const note =
+    folder === undefined ? null : (readNote(folder, NOTE) as { readonly [address: string]: string } | null)
+  return new Map(Object.entries(note ?? {}))
 }
 
 /** Listens for as long as it takes; the election will listen at the same place. */

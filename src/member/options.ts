@@ -108,7 +108,8 @@ export function settingsOf(options: JoinOptions): SeatSettings {
   const listen = addressOf(options.listen, 'listen')
   const peers = options.peers.map((text, index) => {
     const { id: peer, address } = peerOf(text, `peers[${index}]`)
-    if (peer === null) throw new BadJoin(`peers[${index}]`, `${JSON.stringify(text)} has no id: give ID=HOST:PORT`)
+    if (peer === null)
+      throw new BadJoin(`peers[${index}]`, `${JSON.stringify(text)} has no id: give ID=HOST:PORT`)
     return { id: peer, address }
   })
   const nodes = [id, ...peers.map((peer) => peer.id)].sort()

@@ -7,12 +7,20 @@ import {
   type Effect,
   type NodeId,
   type PlainObject,
-  present,
   type Protocol,
+  present,
   type Step,
 } from '../core/index.ts'
 import { type Bundle, type Datagram, stateInBundle } from '../links/index.ts'
-import { addTallies, checkedOptions, EMPTY_TALLY, parseScenario, runScenario, runSeed, scenarioDrawer } from '../sim/index.ts'
+import {
+  addTallies,
+  checkedOptions,
+  EMPTY_TALLY,
+  parseScenario,
+  runScenario,
+  runSeed,
+  scenarioDrawer,
+} from '../sim/index.ts'
 import type { Observation, TraceRecord } from '../trace/index.ts'
 import { type GroupSpec, host } from './host.ts'
 import { protocolNamed } from './index.ts'
@@ -137,7 +145,9 @@ describe('several groups in each process', () => {
   }
 
   it('have leaders of their own', () => {
-    const leaders = GROUPS.map((shown) => run(several(shown), { options: {}, untilMs: 900 }, shown).report.leaders)
+    const leaders = GROUPS.map(
+      (shown) => run(several(shown), { options: {}, untilMs: 900 }, shown).report.leaders,
+    )
     expect(leaders).toEqual([[1], [2], [3]])
   })
 
@@ -185,7 +195,7 @@ describe('several groups in each process', () => {
       observe: (what) => {
         if (what.type !== 'output') return
         if (what.event.type === 'elected') tokens.push(what.event['token'] as number)
-        if (what.event.type === 'refused') refused.push(`${what.node} ${what.event['why']}`)
+        if (what.event.type === 'refused') refused.push(`${what.node} ${what.event['why'] as string}`)
       },
     })
     expect(report.leaders).toHaveLength(1)
@@ -216,13 +226,16 @@ describe('several groups in each process', () => {
         specs: [],
         goals: [],
         observe: (what) => {
-          if (what.type === 'output' && what.event.type === 'mismatch') told.push({ node: what.node, shown, ...what.event })
+          if (what.type === 'output' && what.event.type === 'mismatch')
+            told.push({ node: what.node, shown, ...what.event })
         },
       }).leaders
     }
     expect(leaders).toEqual({ accounts: [1], billing: [2] })
     expect(told.every(({ shown }) => shown === 'billing')).toBe(true)
-    const pairs = told.map(({ node, peer, field }) => `${String(node)} of ${String(peer)}: ${String(field)}`)
+    const pairs = told.map(
+      ({ node, peer, field }) => `${node as number} of ${peer as number}: ${field as string}`,
+    )
     expect(pairs.toSorted()).toEqual([
       '1 of 2: electionPeriod',
       '1 of 3: electionPeriod',

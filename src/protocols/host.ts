@@ -3,7 +3,15 @@
  * other, so a world can run it, and a recorded run of a process can be put through it again.
  */
 import { type NodeId, type PlainObject, type Protocol, stack, type View } from '../core/index.ts'
-import { bundle, failAware, type Group, type Room, type SessionTerms, seatsIn, weightOf } from '../links/index.ts'
+import {
+  bundle,
+  failAware,
+  type Group,
+  type Room,
+  type SessionTerms,
+  seatsIn,
+  weightOf,
+} from '../links/index.ts'
 import { localLeaderGroup } from './local-leader/group.ts'
 import type { LocalLeaderOptions } from './local-leader/options.ts'
 
@@ -33,11 +41,7 @@ export function groupFor(self: NodeId, { nodes, options }: GroupSpec): Group {
 export function host({ self, groups, room = FRAME }: HostSettings): Protocol {
   const open = (_name: string, spec: PlainObject): Group => groupFor(self, spec as GroupSpec)
   const above = bundle({ self, open, room, groups })
-  // The types of a bundle's states and commands end here: worlds treat all protocols alike.
-  return stack(
-    failAware({ self, nodes: [] }, { ...NO_GROUP, agreed: null, echo: true }),
-    above as unknown as Protocol,
-  )
+  return stack(failAware({ self, nodes: [] }, { ...NO_GROUP, agreed: null, echo: true }), above)
 }
 
 const NOTHING_YET: View = {

@@ -6,7 +6,7 @@ import { invitationDefinition } from './invitation/index.ts'
 import { localLeaderDefinition } from './local-leader/index.ts'
 import { ringDefinition } from './ring/index.ts'
 
-export { type GroupSpec, type HostSettings, groupFor, host } from './host.ts'
+export { type GroupSpec, groupFor, type HostSettings, host } from './host.ts'
 export { type Insight, insightOf } from './local-leader/insight.ts'
 export { forgetfulStable } from './local-leader/stable.ts'
 

@@ -28,11 +28,11 @@ const KINDS = 5
 const LAID_OUT = { Heartbeat: HEARTBEAT, Election: ELECTION, Reply: REPLY, Release: RELEASE } as const
 
 /** Kept, because making one costs more than writing a message. */
-const writer = new Writer()
+const own = new Writer()
 
 /** The byte for a message's kind, and the message. */
 export function bodyBytes(body: Message): { readonly kind: number; readonly bytes: Uint8Array } {
-  writer.begin()
+  const writer = own.begin()
   const kind = Object.hasOwn(LAID_OUT, body.kind) ? LAID_OUT[body.kind as keyof typeof LAID_OUT] : PLAIN
   if (kind === PLAIN) writer.text(canonical(body))
   else writeBody(writer, body as unknown as LocalLeaderMessage)

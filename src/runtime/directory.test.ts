@@ -43,6 +43,7 @@ describe('a peer that is given by a name', () => {
     for (now = 500; now < 29_000; now += 500) {
       directory.heard('b')
       directory.look()
+      // oxlint-disable-next-line no-await-in-loop -- one moment after the other
       await settle()
     }
     expect(asked).toBe(1)
@@ -62,6 +63,7 @@ describe('a peer that is given by a name', () => {
     await directory.add(PEER)
     for (now = 0; now < 300_000; now += 500) {
       directory.look()
+      // oxlint-disable-next-line no-await-in-loop -- one moment after the other
       await settle()
       used.add(directory.entryOf('b')?.current ?? null)
     }
@@ -78,6 +80,7 @@ describe('a peer that is given by a name', () => {
     await directory.add(PEER)
     for (now = 0; now < 20_000; now += 500) {
       directory.look()
+      // oxlint-disable-next-line no-await-in-loop -- one moment after the other
       await settle()
     }
     expect(troubles).toEqual(['b.example: ENOTFOUND'])

@@ -148,7 +148,11 @@ export class Directory {
       const all = isIP(host) === 0 ? await this.#lookup(host) : [host]
       const usable = all.flatMap((address) => this.#asSent(address))
       if (usable.length > 0) this.#found(entry, usable)
-      else this.#complain(entry, `no address of it can be reached from here (${all.join(', ') || 'it has none'})`)
+      else
+        this.#complain(
+          entry,
+          `no address of it can be reached from here (${all.join(', ') || 'it has none'})`,
+        )
     } catch (error) {
       this.#complain(entry, error instanceof Error ? error.message : String(error))
     } finally {

@@ -56,7 +56,10 @@ async function opened(id: NodeId, more: Partial<EndpointSettings> = {}): Promise
 }
 
 /** Real sockets, in this one process, that know each other. */
-async function gather(ids: readonly NodeId[], more: Partial<EndpointSettings> = {}): Promise<readonly Running[]> {
+async function gather(
+  ids: readonly NodeId[],
+  more: Partial<EndpointSettings> = {},
+): Promise<readonly Running[]> {
   const all = await Promise.all(ids.map((id) => opened(id, more)))
   await Promise.all(
     all.flatMap((one) =>
@@ -120,7 +123,9 @@ describe('groups over one socket', () => {
     await until(() => allFollow(all, 'bills', 'a'))
     expect(a.outputs.filter(({ of, type }) => of === 'bills' && type === 'demoted')).toEqual([])
     expect(() => b.endpoint.leave('never')).toThrow('group: this process is not in "never"')
-    expect(() => join(b, 'bills', specOf(['a', 'b', 'c']))).toThrow('group: this process is in "bills" already')
+    expect(() => join(b, 'bills', specOf(['a', 'b', 'c']))).toThrow(
+      'group: this process is in "bills" already',
+    )
   }, 30_000)
 
   it('that are configured differently do not hear each other in that one; both are told which setting', async () => {
@@ -133,7 +138,7 @@ describe('groups over one socket', () => {
     join(a, 'nodes', specOf(['a', 'b', 'c'], { mode: 'local' }))
     join(b, 'nodes', specOf(['b', 'c'], { mode: 'local' }))
     const told = (one: Running): readonly string[] =>
-      one.outputs.filter(({ type }) => type === 'mismatch').map(({ of, field }) => `${of} ${String(field)}`)
+      one.outputs.filter(({ type }) => type === 'mismatch').map(({ of, field }) => `${of} ${field as string}`)
     await until(() => allFollow(all, 'same', 'a') && told(a).length >= 2 && told(b).length >= 2)
     expect(told(a).toSorted()).toEqual(['nodes nodes', 'other electionPeriod'])
     expect(told(b).toSorted()).toEqual(['nodes nodes', 'other electionPeriod'])
@@ -151,6 +156,7 @@ describe('peers', () => {
     })
     join(c, 'g', specOf(['a', 'b', 'c'], { voters: ['a', 'b'] }))
     for (const { endpoint } of [a, b]) {
+      // oxlint-disable-next-line no-await-in-loop -- one after the other
       await endpoint.addPeer({ id: 'c', address: { host: HERE, port: c.endpoint.port } })
       endpoint.regroup('g', { ...specOf(['a', 'b', 'c']), nodes: ['a', 'b', 'c'] })
     }
@@ -207,7 +213,7 @@ describe('a full disk', () => {
       saves: 0,
       load: () => inner.load(),
       save(data: Plain) {
-        const groups = ((data as { upper: PlainObject | null }).upper ?? {}) as PlainObject
+        const groups = (data as { upper: PlainObject | null }).upper ?? {}
         const touched = Object.keys(groups).filter((name) => groups[name] !== last[name])
         if (touched.some((name) => this.full(name))) throw new Error('ENOSPC: no space left on device')
         last = groups

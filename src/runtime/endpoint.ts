@@ -115,7 +115,7 @@ export class Endpoint {
     const udp = await Udp.open(
       { self, listen, sealer, codec, ...(lookup === undefined ? {} : { lookup }) },
       {
-        isPeer: (host, port) => endpoint !== null && endpoint.#directory.entryAt(host, port) !== null,
+        isPeer: (at, port) => endpoint !== null && endpoint.#directory.entryAt(at, port) !== null,
         message: (from, to, body, at) => (endpoint === null ? null : endpoint.#receive(from, to, body, at)),
         dropped: (refused) => hooks.dropped(refused),
       },
@@ -197,7 +197,8 @@ export class Endpoint {
 
   /** Takes part in a group from now on. Its stable data is what this process kept of a group of that name. */
   join(name: string, spec: GroupSpec, hooks: GroupHooks): void {
-    if (this.#groups.has(name)) throw new BadGroup('group', `this process is in ${JSON.stringify(name)} already`)
+    if (this.#groups.has(name))
+      throw new BadGroup('group', `this process is in ${JSON.stringify(name)} already`)
     if (!spec.nodes.includes(this.self)) throw new BadGroup('nodes', `${this.self} is not among them`)
     if (!this.#codec.learn(name)) {
       throw new BadGroup('group', `${JSON.stringify(name)} has the same digest as another group: rename it`)
@@ -209,7 +210,9 @@ export class Endpoint {
       // Data that cannot be right is this group's trouble alone: it is found before anything happens.
       group.protocol.start(this.#kept[name] ?? null, this.now())
       this.#loop.command({ do: 'join', group: name, spec })
-      const failure = this.#loop.inspect((state) => stateInBundle(state, name) === null) ? this.#joining : null
+      const failure = this.#loop.inspect((state) => stateInBundle(state, name) === null)
+        ? this.#joining
+        : null
       if (failure !== null) throw failure as Error
     } catch (error) {
       this.#groups.delete(name)
@@ -224,7 +227,10 @@ export class Endpoint {
     const lost = this.insight(name).named.find((voter) => !spec.nodes.includes(voter))
     const isLocal = spec.options['mode'] === 'local'
     if (lost !== undefined && !isLocal) {
-      throw new BadGroup('nodes', `${lost} is a voter: take its vote away first (removeVoter), then remove it`)
+      throw new BadGroup(
+        'nodes',
+        `${lost} is a voter: take its vote away first (removeVoter), then remove it`,
+      )
     }
     this.#groups.set(name, { ...joined, spec, group: groupFor(this.self, spec) })
     this.#loop.command({ do: 'regroup', group: name, spec })
@@ -290,7 +296,7 @@ export class Endpoint {
   }
 
   #heed({ group, ...event }: Output): void {
-    if (typeof group === 'string') this.#groups.get(group)?.hooks.output(event as Output)
+    if (typeof group === 'string') this.#groups.get(group)?.hooks.output(event)
   }
 
   /** Remembers what is safe, and says when the disk is well again. */

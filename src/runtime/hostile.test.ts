@@ -81,6 +81,7 @@ async function gathered(): Promise<readonly Running[]> {
   for (const { id, endpoint } of all) {
     for (const other of all) {
       if (other.id === id) continue
+      // oxlint-disable-next-line no-await-in-loop -- one after the other
       await endpoint.addPeer({ id: other.id, address: { host: HERE, port: other.endpoint.port } })
     }
   }
@@ -95,10 +96,15 @@ async function gathered(): Promise<readonly Running[]> {
 }
 
 /** As many as the system takes, without filling its buffers. */
-async function send(all: readonly Running[], count: number, make: (index: number) => Uint8Array): Promise<void> {
+async function send(
+  all: readonly Running[],
+  count: number,
+  make: (index: number) => Uint8Array,
+): Promise<void> {
   for (let index = 0; index < count; index++) {
     const { endpoint } = all[index % all.length] as Running
     stranger.send(make(index), endpoint.port, HERE)
+    // oxlint-disable-next-line no-await-in-loop -- buffers must be emptied in between
     if (index % 60 === 59) await setImmediate()
   }
 }
@@ -165,7 +171,7 @@ describe('50,000 datagrams of strangers', () => {
     // As if they came from where the others are.
     await new Promise<void>((resolve) => stranger.bind(0, HERE, () => resolve()))
     const address = { host: HERE, port: stranger.address().port }
-    for (const id of ['a', 'c']) await again.endpoint.addPeer({ id, address })
+    await Promise.all(['a', 'c'].map((id) => again.endpoint.addPeer({ id, address })))
     again.endpoint.join('g', SPEC, { output: (event) => again.outputs.push(event), trouble: () => {} })
     const { received } = again.endpoint.counts
     await send([again], recorded.length, (index) => recorded[index] as Buffer)

@@ -59,6 +59,7 @@ describe('a folder', () => {
 
   it('wanted by many at once goes to one at most, and to one when the others have gone', async () => {
     for (let round = 0; round < 5; round++) {
+      // oxlint-disable-next-line no-await-in-loop -- one round after the other
       const tries = await Promise.allSettled(Array.from({ length: 8 }, () => lockFolder(folder)))
       const won = tries.flatMap((each) => (each.status === 'fulfilled' ? [each.value] : []))
       expect(won).toHaveLength(1)
@@ -83,15 +84,19 @@ describe('a folder', () => {
 
   // Network namespaces need rights that not everybody has.
   const mayUnshare = spawnSync('unshare', ['--net', 'true']).status === 0
-  it.skipIf(!mayUnshare)('is kept from a process in another network namespace too', async () => {
-    const lock = await lockFolder(folder)
-    const module = join(import.meta.dirname, '../../dist/runtime/lock.js')
-    const script = `import(${JSON.stringify(module)}).then((m) => m.lockFolder(${JSON.stringify(folder)})).then(() => console.log('got'), (e) => console.log(e.name))`
-    const { stdout } = spawnSync('unshare', ['--net', '--pid', '--fork', process.execPath, '-e', script], {
-      encoding: 'utf8',
-    })
-    expect(stdout.trim()).toBe('StorageInUse')
-    expect(existsSync(folder)).toBe(true)
-    lock.close()
-  }, 30_000)
+  it.skipIf(!mayUnshare)(
+    'is kept from a process in another network namespace too',
+    async () => {
+      const lock = await lockFolder(folder)
+      const module = join(import.meta.dirname, '../../dist/runtime/lock.js')
+      const script = `import(${JSON.stringify(module)}).then((m) => m.lockFolder(${JSON.stringify(folder)})).then(() => console.log('got'), (e) => console.log(e.name))`
+      const { stdout } = spawnSync('unshare', ['--net', '--pid', '--fork', process.execPath, '-e', script], {
+        encoding: 'utf8',
+      })
+      expect(stdout.trim()).toBe('StorageInUse')
+      expect(existsSync(folder)).toBe(true)
+      lock.close()
+    },
+    30_000,
+  )
 })

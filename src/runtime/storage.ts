@@ -173,4 +173,3 @@ function replace(folder: string, file: string, content: string): void {
     closeSync(directory)
   }
 }
-

@@ -6,7 +6,14 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { EVENTS, sent } from '../../test/support/messages.ts'
-import { canonical, type Input, type Layer, type LayerStep, type Message, type NodeId } from '../core/index.ts'
+import {
+  canonical,
+  type Input,
+  type Layer,
+  type LayerStep,
+  type Message,
+  type NodeId,
+} from '../core/index.ts'
 import {
   type Datagram,
   type FailAwareState,
@@ -275,7 +282,8 @@ describe('the tables of docs/wire.md', () => {
     }
     for (const [index, body] of bodies.entries()) {
       const inner = inners[index] as unknown as Message | null
-      const parts = inner === null ? null : ['orders', 'bills'].map((group) => ({ group, config: 9, body: inner }))
+      const parts =
+        inner === null ? null : ['orders', 'bills'].map((group) => ({ group, config: 9, body: inner }))
       const whole = { ...body, body: parts === null ? null : { kind: 'bundle', parts } }
       const envelope = { from: 'a', to: 'b', body: whole }
       expect(bytesByThePage(envelope)).toEqual([...codec.encode(envelope)])

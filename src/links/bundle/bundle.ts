@@ -16,8 +16,8 @@ import {
   type Message,
   type Micros,
   type NodeId,
-  type PlainObject,
   type Plain,
+  type PlainObject,
   type Protocol,
   type Step,
   unreachable,
@@ -171,13 +171,7 @@ export function bundle(settings: BundleSettings): Protocol<BundleState, Message,
     }
   }
 
-  function tellStranger(
-    turn: Turn,
-    index: number,
-    peer: NodeId,
-    config: number,
-    agreed: PlainObject,
-  ): void {
+  function tellStranger(turn: Turn, index: number, peer: NodeId, config: number, agreed: PlainObject): void {
     const seat = turn.seats[index] as Seat
     const strangers = metStranger(seat.strangers, peer, config, turn.now)
     if (strangers === null) return

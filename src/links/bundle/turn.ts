@@ -9,12 +9,12 @@ import {
   type NodeId,
   type Output,
   output,
+  type Plain,
   type PlainObject,
   persist,
-  type Plain,
+  type Step,
   send,
   setTimer,
-  type Step,
   stopTimer,
 } from '../../core/index.ts'
 import type { BundleState } from './bundle.ts'
@@ -28,7 +28,7 @@ export class Turn {
   readonly #self: NodeId
   readonly #groupOf: (seat: Seat) => OpenedGroup
   #seats: readonly Seat[]
-  #kept: PlainObject
+  #changes: { [group: string]: Plain } | null = null
   readonly #effects: Effect[] = []
   readonly #outbox = new Map<NodeId, Part[]>()
   #alarm: Micros | null
@@ -39,7 +39,6 @@ export class Turn {
     this.#before = before
     this.#groupOf = groupOf
     this.#seats = before.seats
-    this.#kept = before.kept
     this.#alarm = before.alarm
   }
 
@@ -48,7 +47,7 @@ export class Turn {
   }
 
   kept(name: string): Plain {
-    return this.#kept[name] ?? null
+    return (this.#changes ?? this.#before.kept)[name] ?? null
   }
 
   /** Somebody sits down or gets up. */
@@ -138,24 +137,25 @@ export class Turn {
     const { origin } = this.#before
     const next = this.#nextAlarm()
     const effects: Effect<Message, PlainObject>[] = []
-    if (this.#kept !== this.#before.kept) effects.push(persist(this.#kept))
+    if (this.#changes !== null) effects.push(persist(this.#changes))
     effects.push(...(this.#effects as Effect<Message, PlainObject>[]))
     for (const [to, parts] of this.#outbox) {
       for (const load of loads(parts, room)) effects.push(send(to, { kind: 'bundle', parts: load }))
     }
     if (next !== this.#alarm) effects.push(next === null ? stopTimer(TICK) : setTimer(TICK, next))
-    const state = { origin, seats: this.#seats, kept: this.#kept, alarm: next }
+    const state = { origin, seats: this.#seats, kept: this.#changes ?? this.#before.kept, alarm: next }
     return { state: this.#isSame(next) ? this.#before : state, effects }
   }
 
+  /** Copied once, like the seats. */
   #keep(name: string, stable: Plain): void {
-    if (this.#kept === this.#before.kept) this.#kept = { ...this.#kept }
-    ;(this.#kept as { [group: string]: Plain })[name] = stable
+    this.#changes ??= { ...this.#before.kept }
+    this.#changes[name] = stable
   }
 
   #isSame(alarm: Micros | null): boolean {
-    const { seats, kept, alarm: was } = this.#before
-    return this.#seats === seats && this.#kept === kept && alarm === was
+    const { seats, alarm: was } = this.#before
+    return this.#seats === seats && this.#changes === null && alarm === was
   }
 
   /**

@@ -232,7 +232,8 @@ describe('a session', () => {
   const [sender, receiver] = layers as [ReturnType<typeof failAware>, ReturnType<typeof failAware>]
 
   type Sent = LayerStep<FailAwareState>
-  const word = (state: FailAwareState, now: number): Sent => sender.above(state, send(2, { kind: 'word' }), now)
+  const word = (state: FailAwareState, now: number): Sent =>
+    sender.above(state, send(2, { kind: 'word' }), now)
 
   const inputOf = (step: Sent, from: number): Input => {
     const effect = step.effects[0]

@@ -182,7 +182,11 @@ export function failAware({ self, nodes }: Identity, settings: FailAwareSettings
     return send(to, message)
   }
 
-  function tripOf(state: FailAwareState, { echo, sent, for: meant }: Datagram, now: Micros): RoundTrip | null {
+  function tripOf(
+    state: FailAwareState,
+    { echo, sent, for: meant }: Datagram,
+    now: Micros,
+  ): RoundTrip | null {
     if (echo === null || meant !== state.incarnation) return null
     if (state.awakeSince !== null && echo.sent < state.awakeSince) return null
     return { outward: echo.sent, arrived: now, received: echo.received, answered: sent }
@@ -212,10 +216,7 @@ export function failAware({ self, nodes }: Identity, settings: FailAwareSettings
     const { body } = message
     const echoedAt = isNew ? null : (state.echoed[place] ?? null)
     const answers =
-      settings.echo &&
-      !receipt.fast &&
-      body !== null &&
-      (echoedAt === null || now - echoedAt >= terms.fast)
+      settings.echo && !receipt.fast && body !== null && (echoedAt === null || now - echoedAt >= terms.fast)
     const heard = changed(state, { sessions: replaced(state.sessions, place, session) })
     return {
       state: answers
@@ -284,9 +285,7 @@ export function failAware({ self, nodes }: Identity, settings: FailAwareSettings
         const bound = atMost(now - sent, rho)
         const trip = { outward: sent, arrived: now, received: 0, answered: 0 }
         const receipt: Receipt | Passage =
-          agreed === null
-            ? { trip, overtaken: false }
-            : { fast: bound <= fast, bound, overtaken: false }
+          agreed === null ? { trip, overtaken: false } : { fast: bound <= fast, bound, overtaken: false }
         return { type: 'message', from: self, body, receipt }
       }),
     }

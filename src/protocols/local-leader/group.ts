@@ -1,5 +1,5 @@
 /** The protocol as options describe it, and one of several groups in a process. */
-import { type Identity, microsOf, type PlainObject, type Protocol } from '../../core/index.ts'
+import { type Identity, microsOf, type PlainObject } from '../../core/index.ts'
 import type { Group } from '../../links/index.ts'
 import { type Timing, timingOf } from './constants.ts'
 import { localLeader } from './local-leader.ts'
@@ -74,8 +74,7 @@ export function localLeaderGroup(identity: Identity, chosen: LocalLeaderOptions)
   const { protocol, timing, voters } = madeOf(identity, chosen)
   const { leastDelay, fast, rho, stampAge, lateness, mode } = timing
   return {
-    // The types of its states and messages end here: a bundle treats all protocols alike.
-    protocol: protocol as unknown as Protocol,
+    protocol,
     nodes: identity.nodes,
     agreed: agreed(chosen, timing),
     terms: { leastDelay, fast, rho, stampAge },
