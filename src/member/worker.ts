@@ -72,11 +72,13 @@ function stepped(): void {
     grant(seat)
     const events = unsaid
     unsaid = []
-    for (const event of events) say({ news: 'output', event })
     const now = clock.now()
-    if (events.length === 0 && now - shownAt < SHOW_EVERY) return
-    shownAt = now
-    show(seat)
+    // First how things stand, then what happened: whoever hears of it and asks is told the same.
+    if (events.length > 0 || now - shownAt >= SHOW_EVERY) {
+      shownAt = now
+      show(seat)
+    }
+    for (const event of events) say({ news: 'output', event })
   })
 }
 
