@@ -1,5 +1,5 @@
 /** The `rename` mode of file.ts: a file a version. */
-import { access, readdir, readFile, rm } from 'node:fs/promises'
+import { access, readdir, readFile, rm, rmdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { createWhole } from './file-flush.ts'
 import type { Cell, CellStore, StoreFacts } from './store.ts'
@@ -88,6 +88,8 @@ export function renameCells(folder: string, facts: StoreFacts): CellStore {
     async remove(name) {
       const all = (await list(folder)).get(name) ?? []
       await Promise.all(all.map((version) => rm(fileOf(name, version), { force: true })))
+      // The last takes the folder with it.
+      await rmdir(folder).catch(() => {})
     },
 
     async close() {},

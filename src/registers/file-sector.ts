@@ -1,7 +1,7 @@
 /** The `sector` mode of file.ts: one file a cell, overwritten in place. */
 import { createHash } from 'node:crypto'
 import { constants } from 'node:fs'
-import { open, readdir, readFile, rm } from 'node:fs/promises'
+import { open, readdir, readFile, rm, rmdir } from 'node:fs/promises'
 import { createServer, type Server } from 'node:net'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -108,6 +108,8 @@ export function sectorCells(folder: string, facts: StoreFacts): CellStore {
 
     async remove(name) {
       await rm(fileOf(name), { force: true })
+      // The last takes the folder with it.
+      await rmdir(folder).catch(() => {})
     },
 
     async close() {

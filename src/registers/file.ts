@@ -11,7 +11,7 @@
  * until it and its writes are gone.
  */
 import { mkdir, readdir, realpath, rm, stat, writeFile } from 'node:fs/promises'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { reasonOf, StoreDenied, StoreUnfit } from './errors.ts'
 import { renameCells } from './file-rename.ts'
 import { sectorCells } from './file-sector.ts'
@@ -57,11 +57,7 @@ async function writableFolder(path: string, group: string): Promise<string> {
   const folder = join(path, safeName(group))
   const trial = join(folder, `.trial-${process.pid}-${Math.random().toString(36).slice(2)}`)
   try {
-    await mkdir(path, { recursive: true, mode: 0o770 })
-    // Not with those above it: then a read-only file system would be told as a missing folder.
-    await mkdir(folder, { mode: 0o770 }).catch((error: NodeJS.ErrnoException) => {
-      if (error.code !== 'EEXIST') throw error
-    })
+    await makeFolder(folder)
     await writeFile(trial, 'x'.repeat(512), { flush: true })
   } catch (error) {
     throw new StoreDenied(`cannot write to ${folder}: ${whatToDo(error)}`, { cause: error })
@@ -69,6 +65,21 @@ async function writableFolder(path: string, group: string): Promise<string> {
     await rm(trial, { force: true }).catch(() => {})
   }
   return realpath(folder)
+}
+
+/** With those above it. Not by Node's own `recursive`, which never ends where nothing can be made, as in /proc. */
+async function makeFolder(folder: string): Promise<void> {
+  try {
+    await mkdir(folder, { mode: 0o770 })
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException
+    if (code === 'EEXIST') return
+    if (code !== 'ENOENT' || dirname(folder) === folder) throw error
+    await makeFolder(dirname(folder))
+    await mkdir(folder, { mode: 0o770 }).catch((again: NodeJS.ErrnoException) => {
+      if (again.code !== 'EEXIST') throw again
+    })
+  }
 }
 
 function whatToDo(error: unknown): string {
