@@ -14,6 +14,7 @@ const ROOMS = {
   fencing: [],
   runtime: ['core', 'links', 'protocols', 'trace', 'registers'],
   member: ['core', 'links', 'protocols', 'trace', 'registers', 'fencing', 'runtime'],
+  testkit: ['core', 'protocols', 'trace', 'specs', 'sim', 'member'],
   client: [],
   agent: ['core', 'protocols', 'registers', 'fencing', 'runtime', 'member', 'client'],
   cli: [
@@ -21,6 +22,7 @@ const ROOMS = {
     'fencing',
     'runtime',
     'member',
+    'testkit',
     'agent',
     'client',
     'core',
