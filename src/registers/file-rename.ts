@@ -5,7 +5,7 @@ import { createWhole } from './file-flush.ts'
 import type { Cell, CellStore, StoreFacts } from './store.ts'
 
 /** Older versions of a cell that are kept. They go oldest first: while one is there, no younger one has gone. */
-const KEPT = 4
+const KEPT = 8
 const READ_TRIES = 50
 const NAME = /^([bk][\w=-]+)\.(\d+)$/
 
@@ -76,8 +76,11 @@ export function renameCells(folder: string, facts: StoreFacts): CellStore {
       })
       if (!isMade) return null
       const all = (await list(folder)).get(name) ?? []
-      // The name was free because the version had long gone by.
-      if ((all.at(-1) ?? 0) > next) return null
+      // Was the name free because the version had come and gone? Not while so few have followed: it would still be kept.
+      if ((all.at(-1) ?? 0) >= next + KEPT)
+        throw new Error(
+          `${name} was overtaken while it was written: whether version ${next} counted is not known`,
+        )
       for (const old of all.filter((version) => version <= next - KEPT)) {
         // oxlint-disable-next-line no-await-in-loop -- the oldest first
         await rm(fileOf(name, old), { force: true })

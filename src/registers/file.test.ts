@@ -11,8 +11,9 @@ import {
 } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { afterAll, describe, expect, it } from 'vitest'
+import { afterAll, describe, expect, it, onTestFinished } from 'vitest'
 import { conformance } from '../../test/support/conformance.ts'
+import { Program } from '../../test/support/program.ts'
 import { openFile } from './file.ts'
 import { optionsIn } from './file-systems.ts'
 import { openRegisters } from './index.ts'
@@ -49,7 +50,9 @@ describe('a folder', () => {
       // oxlint-disable-next-line no-await-in-loop -- one version after the other
       version = await store.write('b_1', `body ${count}`, version, AbortSignal.timeout(10_000))
     }
-    expect(readdirSync(join(path, 'g')).sort()).toEqual(['b_1.10', 'b_1.11', 'b_1.12', 'b_1.9'])
+    expect(readdirSync(join(path, 'g')).sort()).toEqual(
+      [10, 11, 12, 5, 6, 7, 8, 9].map((kept) => `b_1.${kept}`),
+    )
     const left = join(path, 'g', '.b_1.left')
     writeFileSync(left, 'half')
     await openFile({ path, mode: 'rename' }, 'g')
@@ -57,6 +60,38 @@ describe('a folder', () => {
     utimesSync(left, 0, 0)
     await openFile({ path, mode: 'rename' }, 'g')
     expect(existsSync(left)).toBe(false)
+  })
+
+  it('counts every write of several processes once, and says which it cannot tell', async () => {
+    const path = join(folder, 'contended')
+    const source = `
+      import { openFile } from 'conclave/registers/file'
+      const store = await openFile({ path: process.argv[2], mode: 'rename' }, 'g')
+      let won = 0
+      let unknown = 0
+      for (let tries = 0; tries < 40; tries++) {
+        const cell = (await store.read(AbortSignal.timeout(20000))).find(({ name }) => name === 'b_1')
+        const next = String(Number(cell?.body ?? 0) + 1)
+        try {
+          if ((await store.write('b_1', next, cell?.version ?? null, AbortSignal.timeout(20000))) !== null) won += 1
+        } catch (error) {
+          if (!error.message.includes('was overtaken')) throw error
+          unknown += 1
+        }
+      }
+      console.log('unknown ' + unknown)
+      console.log('won ' + won)`
+    const programs = [1, 2, 3].map(() => new Program(source, [path]))
+    onTestFinished(() => Promise.all(programs.map((program) => program.kill())).then(() => {}))
+    expect(await Promise.all(programs.map((program) => program.ended))).toEqual([0, 0, 0])
+    const sum = (word: string): number =>
+      programs.reduce((total, program) => total + Number(program.said(word)[0]), 0)
+    const store = await openFile({ path, mode: 'rename' }, 'g')
+    const [cell] = await store.read(AbortSignal.timeout(10_000))
+    const counted = Number(cell?.body)
+    expect(sum('won')).toBeGreaterThan(0)
+    expect(counted).toBeGreaterThanOrEqual(sum('won'))
+    expect(counted).toBeLessThanOrEqual(sum('won') + sum('unknown'))
   })
 
   it('in which a sector was damaged says so', async () => {
