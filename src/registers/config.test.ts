@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest'
+import { needed } from './client.ts'
 import { parseStore } from './config.ts'
 import { openStore } from './open.ts'
 
@@ -42,6 +43,15 @@ describe('the description of a store', () => {
     await expect(openStore(parseStore('s3://b'), 'g')).rejects.toThrow(
       'set AWS_ACCESS_KEY_ID in the environment',
     )
+  })
+
+  it('whose client is not installed says which package to install; other errors stay what they are', async () => {
+    const absent = Object.assign(new Error('Cannot find package'), { code: 'ERR_MODULE_NOT_FOUND' })
+    await expect(needed('redis', 'ioredis', () => Promise.reject(absent))).rejects.toMatchObject({
+      name: 'ClientMissing',
+      message: 'the redis store needs a package that is not installed: npm install ioredis',
+    })
+    await expect(needed('redis', 'ioredis', () => Promise.reject(new Error('no')))).rejects.toThrow('no')
   })
 
   it('opens what it describes', async () => {
