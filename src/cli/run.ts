@@ -61,7 +61,8 @@ async function run(command: readonly string[], flags: RunFlags): Promise<number>
   const say = flags.quiet === true ? () => {} : narrate
   let node: Member
   try {
-    node = await join(options)
+    // This thread does nothing else that takes long; one more would cost 20 MB.
+    node = await join({ isolation: 'thread', ...options })
   } catch (error) {
     guarded.close()
     throw error

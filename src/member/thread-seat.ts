@@ -43,7 +43,7 @@ export async function openThreadSeat(
   const election = await startElection(settings, clock, {
     ...hooks,
     output(event) {
-      if (event.type === 'refused') refusal = String(event['why'])
+      if (event.type === 'refused') refusal = event['why'] as string
       hooks.output(event)
       queueMicrotask(() => hooks.changed())
     },

@@ -89,6 +89,8 @@ class WorkerSeat implements Seat {
       transferList: [port2],
       // What Node itself was told is not for this thread: it may name a script or a loader.
       execArgv: [],
+      // It makes little that lasts: there is no need to let garbage heap up.
+      resourceLimits: { maxYoungGenerationSizeMb: 2 },
     })
     this.#exited = new Promise((resolve) => {
       this.#worker.once('exit', (code) => {
@@ -192,7 +194,7 @@ class WorkerSeat implements Seat {
     const { view } = this.#shown
     if (this.#state !== 'running') return NO_VIEW
     const { leadUntil, membersUntil } = this.#shared
-    const isOver = leadUntil === null || now >= leadUntil || (view.role === 'leader' && !this.#holds())
+    const isOver = view.role === 'leader' ? !this.#holds() : leadUntil === null || now >= leadUntil
     const isOld = isOver || membersUntil === null || now >= membersUntil
     return {
       role: view.role === 'leader' && isOver ? 'follower' : view.role,

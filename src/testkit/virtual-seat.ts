@@ -104,7 +104,7 @@ export class VirtualSeat implements Seat {
 
   heed(event: Output): void {
     if (!this.#isUp) return
-    if (event.type === 'refused') this.#refusal = String(event['why'])
+    if (event.type === 'refused') this.#refusal = event['why'] as string
     this.#hooks.output(event)
     queueMicrotask(() => this.#hooks.changed())
   }
