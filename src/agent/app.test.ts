@@ -219,7 +219,7 @@ describe('several groups', () => {
     for (const { error } of bodies) {
       expect(error).toEqual({
         name: 'GroupNeeded',
-        message: 'this agent is in the groups g, h: add ?group=NAME',
+        message: 'this agent is in the groups g, h: add ?group=NAME (--group NAME)',
         field: 'group',
       })
     }

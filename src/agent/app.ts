@@ -187,7 +187,7 @@ function groupAsked(c: Context, groups: Asked['groups']): Served | Response {
   const [only] = groups.values()
   if (name === undefined && groups.size === 1 && only !== undefined) return only
   if (name === undefined) {
-    const message = `this agent is in the groups ${names}: add ?group=NAME`
+    const message = `this agent is in the groups ${names}: add ?group=NAME (--group NAME)`
     return failure(c, 400, 'GroupNeeded', message, 'group')
   }
   const served = groups.get(name)
