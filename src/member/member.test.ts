@@ -275,15 +275,12 @@ describe('joining', () => {
     expect([node.isClosed, node.aside]).toEqual([true, 'closed'])
   })
 
-  it.each(ISOLATIONS)(
-    'at an address that is taken fails with the name of the error, in a %s',
-    async (isolation) => {
-      const [port = 0] = await freePorts(1)
-      const listen = `127.0.0.1:${port}`
-      members = [await join({ ...good, listen, isolation })]
-      await expect(join({ ...good, listen, isolation })).rejects.toMatchObject({ code: 'EADDRINUSE' })
-    },
-  )
+  it.each(ISOLATIONS)('at an address that is taken fails and says so, in a %s', async (isolation) => {
+    const [port = 0] = await freePorts(1)
+    const listen = `127.0.0.1:${port}`
+    members = [await join({ ...good, listen, isolation })]
+    await expect(join({ ...good, listen, isolation })).rejects.toThrow(/EADDRINUSE|another process listens/)
+  })
 
   it('warns, naming the setting, when another process is configured differently', async () => {
     const [one = 0, two = 0] = await freePorts(2)
