@@ -176,6 +176,11 @@ export class Member extends EventEmitter<MemberEvents> implements AsyncDisposabl
     }
   }
 
+  /** The last steps of this node as a trace for `conclave replay`, in pieces of text; none when it has ended. */
+  async *trace(): AsyncGenerator<string, void, void> {
+    if (this.#seat !== null) yield* this.#seat.trace()
+  }
+
   /**
    * Calls `work` in every term of this process, one after the other, until the signal or the node ends it. When `work`
    * returns while the term lasts, the lead is handed over. When it throws, the lead is handed over and this throws too.

@@ -22,6 +22,8 @@ export type SeatSettings = {
   readonly protocol: string
   /** The protocol's options, as resolved. */
   readonly options: PlainObject
+  /** How many of the last steps are kept. */
+  readonly traceSteps: number
 }
 
 export type NodeView = {
@@ -76,6 +78,8 @@ export type Seat = {
   command(command: Command): Promise<string | null>
   /** Hands the lead over, if it is still that of this token. */
   stepDown(token: number | null): Promise<void>
+  /** Its last steps, in pieces of text. */
+  trace(): AsyncIterable<string>
   /** Ends it without a word: a lease that is left lapses by itself. */
   close(): Promise<void>
 }

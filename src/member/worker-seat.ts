@@ -56,6 +56,8 @@ class WorkerSeat implements Seat {
   readonly #progress: NodeJS.Timeout
   readonly #exited: Promise<void>
   readonly #answers = new Map<number, (why: string | null) => void>()
+  /** Who waits for the pieces of a trace, by the number under which it was asked for. */
+  readonly #pieces = new Map<number, (piece: string) => void>()
   #asked = 0
   #settle: { readonly resolve: () => void; readonly reject: (error: Error) => void } | null = null
   #shown: Shown
@@ -154,6 +156,33 @@ class WorkerSeat implements Seat {
     await this.#ask({ ask: 'stepDown', token })
   }
 
+  async *trace(): AsyncGenerator<string, void, void> {
+    const pieces: string[] = []
+    let wake: () => void = () => {}
+    let isTold = false
+    const number = this.#asked + 1
+    this.#pieces.set(number, (piece) => {
+      pieces.push(piece)
+      wake()
+    })
+    void this.#ask({ ask: 'trace' }).then(() => {
+      isTold = true
+      wake()
+    })
+    try {
+      for (;;) {
+        while (pieces.length > 0) yield pieces.shift() as string
+        if (isTold) return
+        // oxlint-disable-next-line no-await-in-loop -- until there is another piece
+        await new Promise<void>((resolve) => {
+          wake = resolve
+        })
+      }
+    } finally {
+      this.#pieces.delete(number)
+    }
+  }
+
   async close(): Promise<void> {
     if (this.#state !== 'running') return this.#exited
     const answered = this.#ask({ ask: 'close' })
@@ -213,6 +242,9 @@ class WorkerSeat implements Seat {
       case 'answer':
         this.#answers.get(news.number)?.(news.why)
         this.#answers.delete(news.number)
+        break
+      case 'trace':
+        this.#pieces.get(news.number)?.(news.piece)
         break
       case 'output':
         this.#tell(news.event)
