@@ -7,6 +7,7 @@ import { freePorts } from '../../test/support/ports.ts'
 import { until } from '../../test/support/wait.ts'
 
 import {
+  BadJoin,
   CommandRefused,
   type JoinOptions,
   join,
@@ -275,26 +276,17 @@ describe('joining', () => {
     expect([node.isClosed, node.aside]).toEqual([true, 'closed'])
   })
 
-<<<<<<< HEAD
-  it.each(ISOLATIONS)('at an address that is taken fails and says so, in a %s', async (isolation) => {
-    const [port = 0] = await freePorts(1)
-    const listen = `127.0.0.1:${port}`
-    members = [await join({ ...good, listen, isolation })]
-    await expect(join({ ...good, listen, isolation })).rejects.toThrow(/EADDRINUSE|another process listens/)
-  })
-=======
   it.each(ISOLATIONS)(
     'at an address that is taken is refused, naming the field, in a %s',
     async (isolation) => {
       const [port = 0] = await freePorts(1)
       const listen = `127.0.0.1:${port}`
       members = [await join({ ...good, listen, isolation })]
-      await expect(join({ ...good, listen, isolation })).rejects.toThrow(
-        /^listen: .*another process listens there/,
-      )
+      const again = join({ ...good, listen, isolation })
+      await expect(again).rejects.toThrow(/^listen: .*another process listens there/)
+      await expect(again).rejects.toBeInstanceOf(BadJoin)
     },
   )
->>>>>>> 829bb6aae70f8581e5dfa3f19d77196738426afc
 
   it('warns, naming the setting, when another process is configured differently', async () => {
     const [one = 0, two = 0] = await freePorts(2)
