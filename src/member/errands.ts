@@ -1,5 +1,6 @@
 /** What the thread of the application and the thread of an election say to each other. Plain data only. */
 import type { Command, NodeId, Output } from '../core/index.ts'
+import { BadJoin } from './errors.ts'
 import type { NodeView, SeatSettings } from './seat.ts'
 
 /** What the election's thread begins with. */
@@ -22,6 +23,8 @@ export type Errand = { readonly number: number } & (
 export type Shown = {
   readonly view: NodeView
   readonly voters: readonly (readonly NodeId[])[]
+  /** All of the group, in order: by their places in it they stand in shared memory. */
+  readonly nodes: readonly NodeId[]
   readonly there: readonly NodeId[]
   readonly isSilent: boolean
 }
@@ -36,16 +39,26 @@ export type News =
   | { readonly news: 'warning'; readonly what: string; readonly detail: string }
   | { readonly news: 'failed'; readonly error: PlainError }
 
-export type PlainError = { readonly name: string; readonly message: string; readonly code: string | null }
-
-export function plainError(error: unknown): PlainError {
-  const { name, message, code } = (error instanceof Error ? error : new Error(String(error))) as Error & {
-    readonly code?: unknown
-  }
-  return { name, message, code: typeof code === 'string' ? code : null }
+export type PlainError = {
+  readonly name: string
+  readonly message: string
+  readonly code: string | null
+  readonly field: string | null
 }
 
-/** The same error on the other side: its class is lost on the way, its name is not. */
-export function revivedError({ name, message, code }: PlainError): Error {
+export function plainError(error: unknown): PlainError {
+  const { name, message, code, field } = (
+    error instanceof Error ? error : new Error(String(error))
+  ) as Error & {
+    readonly code?: unknown
+    readonly field?: unknown
+  }
+  const text = (value: unknown): string | null => (typeof value === 'string' ? value : null)
+  return { name, message, code: text(code), field: text(field) }
+}
+
+/** The same error on the other side: its class is lost on the way unless it is ours, its name is not. */
+export function revivedError({ name, message, code, field }: PlainError): Error {
+  if (name === 'BadJoin' && field !== null) return new BadJoin(field, message.slice(`${field}: `.length))
   return Object.assign(new Error(message), { name }, code === null ? {} : { code })
 }

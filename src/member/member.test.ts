@@ -7,6 +7,7 @@ import { freePorts } from '../../test/support/ports.ts'
 import { until } from '../../test/support/wait.ts'
 
 import {
+  BadJoin,
   CommandRefused,
   type JoinOptions,
   join,
@@ -281,9 +282,9 @@ describe('joining', () => {
       const [port = 0] = await freePorts(1)
       const listen = `127.0.0.1:${port}`
       members = [await join({ ...good, listen, isolation })]
-      await expect(join({ ...good, listen, isolation })).rejects.toThrow(
-        /^listen: .*another process listens there/,
-      )
+      const again = join({ ...good, listen, isolation })
+      await expect(again).rejects.toThrow(/^listen: .*another process listens there/)
+      await expect(again).rejects.toBeInstanceOf(BadJoin)
     },
   )
 

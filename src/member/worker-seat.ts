@@ -26,6 +26,9 @@ import { progressEveryMs } from './stall.ts'
 /** How long the thread may take to end before it is ended. */
 const LONGEST_FAREWELL_MS = 2000
 
+/** Room in shared memory for so many nodes at least: more of them may come. */
+const LEAST_ROOM = 64
+
 /** Without its number, which it gets on the way. */
 type Asked = Errand extends infer E ? (E extends Errand ? Omit<E, 'number'> : never) : never
 
@@ -57,7 +60,7 @@ class WorkerSeat implements Seat {
   readonly #pieces = new Map<number, (piece: string) => void>()
   #asked = 0
   #settle: { readonly resolve: () => void; readonly reject: (error: Error) => void } | null = null
-  #shown: Shown = { view: NO_VIEW, voters: [], there: [], isSilent: false }
+  #shown: Shown
   /** The term of which the member was told last, while it lasts. */
   #told: { readonly token: number | null } | null = null
   #deadline: NodeJS.Timeout | null = null
@@ -66,7 +69,8 @@ class WorkerSeat implements Seat {
   constructor(settings: SeatSettings, maxStallMs: number, hooks: SeatHooks) {
     this.#settings = settings
     this.#hooks = hooks
-    this.#shared = SharedState.for(settings.nodes.length)
+    this.#shown = { view: NO_VIEW, voters: [], nodes: settings.nodes, there: [], isSilent: false }
+    this.#shared = SharedState.for(Math.max(LEAST_ROOM, 2 * settings.nodes.length))
     this.#shared.progress = monotonicNow()
     this.#progress = setInterval(() => {
       this.#shared.progress = monotonicNow()
@@ -112,9 +116,9 @@ class WorkerSeat implements Seat {
   standing(): Standing {
     this.#catchUp()
     const now = monotonicNow()
-    const { id: self, nodes } = this.#settings
+    const { id: self } = this.#settings
     const { leadUntil, membersUntil, datagrams } = this.#shared
-    const { voters, there, isSilent } = this.#shown
+    const { voters, nodes, there, isSilent } = this.#shown
     const view = this.#viewAt(now)
     return {
       view,

@@ -92,11 +92,12 @@ function grant(from: ThreadSeat): void {
 function show(from: ThreadSeat): void {
   const { view, membersUntil, leadUntil, voters, nodes, isSilent, datagrams } = from.standing()
   shared.datagrams = datagrams
-  shared.noteHeard(settings.nodes, from.heard)
+  const ids = nodes.map(({ id }) => id)
+  shared.noteHeard(ids, from.heard)
   shared.leadUntil = leadUntil
   shared.membersUntil = membersUntil
   const there = nodes.filter((node) => node.there).map(({ id }) => id)
-  const shown: Shown = { view, voters, there, isSilent }
+  const shown: Shown = { view, voters, nodes: ids, there, isSilent }
   const text = JSON.stringify(shown)
   if (text === lastShown) return
   lastShown = text
