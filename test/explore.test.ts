@@ -96,15 +96,15 @@ const crashed = (budget: Budget): Budget => ({ ...budget, crashes: budget.crashe
 /** Crashes in the middle of a step, where some but not all of what it persists and sends has been done. */
 function cutsOf(rules: StillRules, world: StillWorld, step: ScheduleStep): ScheduleStep[] {
   const whole = rules.perform(world, step)
-  if (typeof whole === 'string' || whole.turn === null) return []
-  const before = canonical([whole.turn.stable, []])
-  const done = new Set([before, canonical([whole.turn.did.slot.stable, whole.turn.did.sends])])
+  if (typeof whole === 'string' || whole.turns[0] === undefined) return []
+  const before = canonical([whole.turns[0].stable, []])
+  const done = new Set([before, canonical([whole.turns[0].did.slot.stable, whole.turns[0].did.sends])])
   const cuts: ScheduleStep[] = []
-  for (let crashAfter = 1; crashAfter < whole.turn.did.effects.length; crashAfter++) {
+  for (let crashAfter = 1; crashAfter < whole.turns[0].did.effects.length; crashAfter++) {
     const cut = { ...step, crashAfter } as ScheduleStep
     const performed = rules.perform(world, cut)
-    if (typeof performed === 'string' || performed.turn === null) continue
-    const { slot, sends } = performed.turn.did
+    if (typeof performed === 'string' || performed.turns[0] === undefined) continue
+    const { slot, sends } = performed.turns[0].did
     const text = canonical([slot.stable, sends])
     if (done.has(text)) continue
     done.add(text)

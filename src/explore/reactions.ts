@@ -43,6 +43,7 @@ export class Reactions {
   readonly #places: readonly Index[]
   readonly #deliveries: readonly PairTable[]
   readonly #ticks: readonly Index[]
+  readonly #links: readonly PairTable[]
 
   constructor(rules: StillRules, inboxes: Inboxes, judge: Judge) {
     this.#rules = rules
@@ -52,6 +53,7 @@ export class Reactions {
     this.#places = rules.nodes.map(() => new Index())
     this.#deliveries = rules.nodes.map(() => new PairTable())
     this.#ticks = rules.nodes.map(() => new Index())
+    this.#links = rules.nodes.map(() => new PairTable())
   }
 
   get bytes(): number {
@@ -84,6 +86,12 @@ export class Reactions {
   tick(node: number, slot: number): number {
     const known = (this.#ticks[node] as Index).get(slot)
     return known >= 0 ? known : this.#tick(node, slot)
+  }
+
+  /** What a node does when it sees its link to a peer up or down: a place in the pool. */
+  link(node: number, slot: number, peer: number, up: boolean): number {
+    const known = (this.#links[node] as PairTable).get(slot, peer * 2 + (up ? 1 : 0))
+    return known >= 0 ? known : this.#link(node, slot, peer, up)
   }
 
   commands(node: number, slot: Slot): readonly Stimulus[] {
@@ -120,6 +128,15 @@ export class Reactions {
     }
     const reaction = this.#reaction(node, slot, (cut) => still.step(slot, input, cut))
     present(this.#deliveries[node], 'node').set(id, message, reaction)
+    return reaction
+  }
+
+  #link(node: number, id: number, peer: number, up: boolean): number {
+    const still = present(this.#rules.stillNodes[node], 'node')
+    const slot = this.slot(node, id)
+    const input: Input = { type: 'link', peer: present(this.#rules.nodes[peer], 'node'), up }
+    const reaction = this.#reaction(node, slot, (cut) => still.step(slot, input, cut))
+    present(this.#links[node], 'node').set(id, peer * 2 + (up ? 1 : 0), reaction)
     return reaction
   }
 

@@ -1,4 +1,5 @@
 export * from './campaign.ts'
+export * from './ends.ts'
 export * from './leaderships.ts'
 export * from './options.ts'
 export * from './parse.ts'
