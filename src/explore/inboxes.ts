@@ -76,6 +76,11 @@ export class Inboxes {
     return place >= 0 ? place : this.#compile(inbox)
   }
 
+  /** Whether a message from this sender is in flight. */
+  has(inbox: number, sender: number): boolean {
+    return this.#lists.listOf(inbox).some((id) => this.message(id).from === sender)
+  }
+
   /** The place of a message among those from the same sender, in the order of the world without time. */
   nth(inbox: number, message: number): number {
     if (!this.#isBag) return 0

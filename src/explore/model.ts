@@ -15,7 +15,7 @@ import {
   type PlainObject,
   present,
 } from '../core/index.ts'
-import { type Budget, connectedPairs, type History, type ScheduleStep, StillRules } from '../sim/index.ts'
+import { type Budget, connectedPairs, type History, isCut, type ScheduleStep, StillRules } from '../sim/index.ts'
 import type { Monitor } from '../specs/index.ts'
 import type { Observation } from '../trace/index.ts'
 import {
@@ -41,6 +41,7 @@ import {
   CRASH_AFTER,
   CUTS,
   EVENTS,
+  LEADS,
   NEXT,
   REACTION,
   RECOVER,
@@ -99,7 +100,7 @@ export class Model {
     )
     this.#inboxes = new Inboxes(order, history)
     this.judge = new Judge(monitor, this.#events)
-    this.#reactions = new Reactions(this.#rules, this.#inboxes, this.judge)
+    this.#reactions = new Reactions(this.#rules, this.#inboxes, this.judge, settings.budget.crashes > 0)
     this.#environments = new Environments(nodes.length, history)
   }
 
@@ -194,10 +195,44 @@ export class Model {
     if (outlook.ticked >= 0) this.#tick(row, into, outlook.ticked)
   }
 
+  /** What is wrong with this world as it stands, whatever happens next. */
+  violationAsItStands(row: Int32Array): Violation | null {
+    return (this.isBusy(row) ? null : this.settledViolation(row)) ?? this.#quietViolation(row)
+  }
+
   /** What the specifications say of this world, if it is taken to be settled; null when they have no objection. */
   settledViolation(row: Int32Array): Violation | null {
     const next = this.judge.next(row[this.#count * 2] as number, this.#settledEvent(row))
     return next < 0 ? this.judge.violation(next) : null
+  }
+
+  /** What they say of two leaders between whom a link is up and nothing in flight; null where there are none. */
+  #quietViolation(row: Int32Array): Violation | null {
+    const { closed } = this.#environments.outlook(row[this.#count * 2 + 1] as number)
+    if (closed === null) return null
+    for (let a = 0; a < this.#count; a++) {
+      if (!this.#leads(row, a)) continue
+      for (let b = a + 1; b < this.#count; b++) {
+        if (!this.#leads(row, b) || !this.#isQuietBetween(row, a, b)) continue
+        const { nodes } = this.#settings
+        const between = [present(nodes[a], 'node'), present(nodes[b], 'node')] as const
+        const event = this.#events.idOf({ type: 'quiet', at: 0, between })
+        const next = this.judge.next(row[this.#count * 2] as number, event)
+        if (next < 0) return this.judge.violation(next)
+      }
+    }
+    return null
+  }
+
+  #leads(row: Int32Array, node: number): boolean {
+    return this.#reactions.pool.data[this.#reactions.place(node, row[node] as number) + LEADS] === 1
+  }
+
+  #isQuietBetween(row: Int32Array, a: number, b: number): boolean {
+    const n = this.#count
+    const { cut } = this.#environments.outlook(row[n * 2 + 1] as number)
+    if (isCut(cut, a, b)) return false
+    return !this.#inboxes.has(row[n + a] as number, b) && !this.#inboxes.has(row[n + b] as number, a)
   }
 
   /** A deed in words: as a step of a schedule. */

@@ -27,7 +27,8 @@ export const CRASH = 1
 export const RECOVER = 2
 export const TIMERS = 3
 export const STIMULI = 4
-export const SLOT = 5
+export const LEADS = 5
+export const SLOT = 6
 export const STIMULUS = 3
 
 export class Reactions {
@@ -44,9 +45,12 @@ export class Reactions {
   readonly #deliveries: readonly PairTable[]
   readonly #ticks: readonly Index[]
   readonly #links: readonly PairTable[]
+  readonly #crashes: boolean
 
-  constructor(rules: StillRules, inboxes: Inboxes, judge: Judge) {
+  /** `crashes`: whether any may happen. */
+  constructor(rules: StillRules, inboxes: Inboxes, judge: Judge, crashes: boolean) {
     this.#rules = rules
+    this.#crashes = crashes
     this.#inboxes = inboxes
     this.#judge = judge
     this.#slots = rules.nodes.map(() => new Interner<Slot>())
@@ -110,7 +114,8 @@ export class Reactions {
     ])
     const crash = slot.up ? this.#reaction(node, slot, () => still.crash(slot)) : -1
     const recover = slot.up ? -1 : this.#reaction(node, slot, (cut) => still.boot(slot.stable, null, cut))
-    const head = [slot.up ? 1 : 0, crash, recover, timers.length, stimuli.length / STIMULUS]
+    const leads = slot.up && still.view(slot).role === 'leader' ? 1 : 0
+    const head = [slot.up ? 1 : 0, crash, recover, timers.length, stimuli.length / STIMULUS, leads]
     const place = this.pool.add([...head, ...timers, ...stimuli])
     present(this.#places[node], 'node').set(id, place)
     return place
@@ -152,7 +157,7 @@ export class Reactions {
   #reaction(node: number, slot: Slot, run: (crashAfter: number | null) => SlotStep): number {
     this.runs += 1
     const whole = run(null)
-    return this.#add(node, whole, 0, this.#cuts(node, slot, whole, run))
+    return this.#add(node, whole, 0, this.#crashes ? this.#cuts(node, slot, whole, run) : [])
   }
 
   /**

@@ -2,14 +2,15 @@ import { type Belief, beliefs, living } from './beliefs.ts'
 import { graphOf } from './graphs.ts'
 import type { Spec } from './spec.ts'
 
-/** Invariant I6 of Omega+. */
+/** Invariant I6 of Omega+. Two may lead while news is under way between them; not once all has been said. */
 export const connectedLeaders: Spec<readonly Belief[]> = {
   name: 'connected-leaders',
-  title: 'once settled, no two leaders are linked with each other',
+  title: 'no two leaders are linked with each other, once nothing is in flight between them',
   source: 'Franceschetti & Bruck 1999, introduction ("a consistent global state, led by a unique leader"), component by component',
   when: 'settled',
   fold: beliefs,
   judge(memory, seen) {
+    if (seen.type === 'quiet') return { violated: `${seen.between.join(' and ')} both lead, and are linked` }
     if (seen.type !== 'settled') return 'not concerned'
     const alive = living(memory)
     const leaders = alive.filter(({ role }) => role === 'leader').map(({ node }) => node)

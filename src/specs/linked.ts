@@ -12,8 +12,6 @@ export type Linked = {
   readonly suspects: readonly NodeId[]
   /** How many messages it remembers. */
   readonly notes: number
-  /** Whether it has begun to lead just now. */
-  readonly elected: boolean
 }
 
 export const linkedNodes: Fold<readonly Linked[]> = {
@@ -22,9 +20,7 @@ export const linkedNodes: Fold<readonly Linked[]> = {
     if (seen.type === 'down') return update(memory, absent(seen.node))
     if (seen.type !== 'view') return memory
     const detail: { readonly [field: string]: Plain } = seen.view.detail ?? {}
-    const was = memory.find(({ node }) => node === seen.node)
     return update(memory, {
-      elected: seen.view.role === 'leader' && was?.role !== 'leader',
       node: seen.node,
       up: true,
       role: seen.view.role,
@@ -37,7 +33,7 @@ export const linkedNodes: Fold<readonly Linked[]> = {
 }
 
 function absent(node: NodeId): Linked {
-  return { node, up: false, role: null, members: null, linked: [], suspects: [], notes: 0, elected: false }
+  return { node, up: false, role: null, members: null, linked: [], suspects: [], notes: 0 }
 }
 
 function update(memory: readonly Linked[], next: Linked): readonly Linked[] {

@@ -1,5 +1,5 @@
 /** The theorems of Franceschetti & Bruck on Phi, Psi and Omega as printed. */
-import { compareIds, type NodeId } from '../core/index.ts'
+import { compareIds, type NodeId, withIds } from '../core/index.ts'
 import type { Connected } from '../trace/index.ts'
 import { areAllLinked, components, graphOf } from './graphs.ts'
 import { type Linked, linkedNodes } from './linked.ts'
@@ -57,26 +57,48 @@ export const theorem32: Spec<readonly Linked[]> = {
   judge: (memory, seen) => (seen.type === 'settled' ? oneLeader(memory, seen.connected) : 'not concerned'),
 }
 
+/** How all stand, who has been elected just now, and whom all others have suspected at one instant. */
+type Elected = {
+  readonly all: readonly Linked[]
+  readonly elected: NodeId | null
+  readonly failed: readonly NodeId[]
+}
+
 /** As printed: false for every protocol of this kind. It is in the catalogue to be seen failing. */
-export const theorem33: Spec<readonly Linked[]> = {
+export const theorem33: Spec<Elected> = {
   name: 'theorem-3-3',
-  title: 'whoever is elected: at that moment nobody that it is linked with still sees a node that it takes for failed',
-  source: 'Franceschetti & Bruck 1999, Theorem 3.3, first half, as printed (an instant); see theorem-3-3-logical',
+  title: 'nobody is elected over nodes that were never suspected by all others at one instant (a fake failure)',
+  source: 'Franceschetti & Bruck 1999, Theorem 3.3, first half, as printed; see theorem-3-3-logical for what is true',
   when: 'always',
-  fold: linkedNodes,
-  judge(memory, seen) {
-    if (seen.type !== 'view') return 'not concerned'
-    const leader = memory.find(({ node }) => node === seen.node)
-    if (leader === undefined || !leader.elected) return 'not concerned'
-    for (const peer of leader.linked) {
-      const other = memory.find(({ node }) => node === peer)
-      const alive = leader.suspects.find((id) => other?.linked.includes(id) === true)
-      if (alive !== undefined) {
-        return { violated: `${leader.node} is elected because ${alive} has failed, but ${peer} is linked with it` }
-      }
-    }
-    return 'held'
+  fold: {
+    begin: (run) => ({ all: linkedNodes.begin(run), elected: null, failed: [] }),
+    next(memory, seen) {
+      const all = linkedNodes.next(memory.all, seen)
+      let { elected, failed } = memory
+      if (seen.type === 'output' && seen.event.type === 'elected') elected = seen.node
+      // Whom the winner suspects is seen in its own view, which comes next.
+      else if (seen.type === 'view' && (seen.node !== elected || seen.view.role !== 'leader')) elected = null
+      if (all !== memory.all) failed = withIds(failed, suspectedByAll(all))
+      return all === memory.all && elected === memory.elected ? memory : { all, elected, failed }
+    },
   },
+  judge({ all, elected, failed }, seen) {
+    if (seen.type !== 'view' || seen.node !== elected) return 'not concerned'
+    const suspects = all.find(({ node }) => node === elected)?.suspects ?? []
+    if (suspects.length === 0) return 'not concerned'
+    const fake = suspects.find((id) => !failed.includes(id))
+    if (fake === undefined) return 'held'
+    return { violated: `${elected} is elected over ${fake}, which the others never suspected all at once` }
+  },
+}
+
+function suspectedByAll(all: readonly Linked[]): readonly NodeId[] {
+  return all
+    .map(({ node }) => node)
+    .filter((id) => {
+      const others = all.filter(({ node, members }) => node !== id && members?.includes(id) === true)
+      return others.length > 0 && others.every(({ suspects }) => suspects.includes(id))
+    })
 }
 
 export const theorem33rest: Spec<readonly Linked[]> = {
