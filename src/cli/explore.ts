@@ -1,7 +1,7 @@
 /** `conclave explore`: every interleaving of a small world. */
 import { Command } from 'commander'
-import { type ExploreReport, explore } from '../explore/index.ts'
 import type { NodeId } from '../core/index.ts'
+import { type ExploreReport, explore } from '../explore/index.ts'
 import { checkedOptions, type ScheduleStep, USUAL_HISTORY } from '../sim/index.ts'
 import { EXIT, UsageError } from './errors.ts'
 import { find, load } from './load.ts'
@@ -50,7 +50,10 @@ export function exploreCommand(): Command {
       '--timers <when>',
       'any: a timer may fire at any moment; quiet: only when no message is in flight',
     )
-    .option('--slack <w>', 'where nodes are told of their links: how far an end may lead; 0: both move at once')
+    .option(
+      '--slack <w>',
+      'where nodes are told of their links: how far an end may lead; 0: both move at once',
+    )
     .option('--raw', 'where nodes are told of their links: frames do not bear the incarnation of their link')
     .option('--members <ids>', 'with --from settled: who is in the component, the others begin alone (2,3)')
     .option('--from <start>', 'settled: as after an election; boot: all nodes start')

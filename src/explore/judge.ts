@@ -1,6 +1,14 @@
 /** The monitor in numbers: what it remembers is a column of the world, and each of its steps is worked out once. */
 import { type Plain, present } from '../core/index.ts'
-import { type Fold, type Goal, type GoalCount, type Monitor, type Spec, type SpecVerdict, vacuous } from '../specs/index.ts'
+import {
+  type Fold,
+  type Goal,
+  type GoalCount,
+  type Monitor,
+  type Spec,
+  type SpecVerdict,
+  vacuous,
+} from '../specs/index.ts'
 import type { Observation } from '../trace/index.ts'
 import { Interner, ListInterner, PairTable } from './intern.ts'
 
@@ -105,7 +113,9 @@ export class Judge {
       if (!this.#isReached(place, before[foldOfGoal[place] as number] as number, event)) continue
       this.#goalCounts[place] = (this.#goalCounts[place] as number) + 1
     }
-    const after = before.map((part, place) => this.#nextPart(present(this.#parts[place], 'fold'), part, event))
+    const after = before.map((part, place) =>
+      this.#nextPart(present(this.#parts[place], 'fold'), part, event),
+    )
     const all: Violated[] = []
     for (let place = 0; place < specs.length; place++) {
       const opinion = present(this.#opinions[place], 'specification')

@@ -15,7 +15,14 @@ import {
   type PlainObject,
   present,
 } from '../core/index.ts'
-import { type Budget, connectedPairs, type History, isCut, type ScheduleStep, StillRules } from '../sim/index.ts'
+import {
+  type Budget,
+  connectedPairs,
+  type History,
+  isCut,
+  type ScheduleStep,
+  StillRules,
+} from '../sim/index.ts'
 import type { Monitor } from '../specs/index.ts'
 import type { Observation } from '../trace/index.ts'
 import {

@@ -58,7 +58,8 @@ export function runSchedule(
 
   /** Frames of an incarnation of the link that its receiver has left are lost. */
   function loseOnMove(node: NodeId, peer: NodeId): void {
-    const ends = history.slack === 0 ? [[node, peer] as const, [peer, node] as const] : [[node, peer] as const]
+    const ends =
+      history.slack === 0 ? [[node, peer] as const, [peer, node] as const] : [[node, peer] as const]
     for (const [to, from] of ends) {
       const inbox = present(world.inboxes[nodes.indexOf(to)], 'inbox')
       const kept = afterMove(inbox, nodes.indexOf(from), history)
@@ -107,7 +108,9 @@ export function runSchedule(
     }
     const moves = step.do === 'flip' || step.do === 'follow'
     if (moves) loseOnMove(step.node, step.peer)
-    const during = moves ? { ...world, ends: moved(world.ends, nodes.length, ...placesOf(step), history) } : world
+    const during = moves
+      ? { ...world, ends: moved(world.ends, nodes.length, ...placesOf(step), history) }
+      : world
     for (const turn of performed.turns) take(turn, message, during)
     if (rules.reported && isDown(performed.seen)) loseOnCrash(performed.world, step)
     observe(performed.seen)

@@ -383,7 +383,11 @@ export class StillRules {
 
   connected(world: StillWorld): Connected {
     const up = [...world.slots.keys()].filter((index) => world.slots[index]?.up === true)
-    return connectedPairs(this.nodes, up, this.reported ? closedPairs(this.nodes.length, world.ends) : world.cut)
+    return connectedPairs(
+      this.nodes,
+      up,
+      this.reported ? closedPairs(this.nodes.length, world.ends) : world.cut,
+    )
   }
 
   #deliver(world: StillWorld, index: number, step: ScheduleStep & { do: 'deliver' }): Performed | string {

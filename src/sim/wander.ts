@@ -98,8 +98,14 @@ export class Wanderer {
     const steps: ScheduleStep[] = []
     for (const [at, node] of nodes.entries()) {
       const inbox = present(world.inboxes[at], 'inbox')
-      for (const { place } of deliverable(inbox, 'fifo', (message) => this.#rules.mayCome(world, at, message))) {
-        steps.push({ node, do: 'deliver', from: present(nodes[present(inbox[place], 'message').from], 'node') })
+      for (const { place } of deliverable(inbox, 'fifo', (message) =>
+        this.#rules.mayCome(world, at, message),
+      )) {
+        steps.push({
+          node,
+          do: 'deliver',
+          from: present(nodes[present(inbox[place], 'message').from], 'node'),
+        })
       }
       for (const [place, peer] of nodes.entries()) {
         if (place === at || world.slots[at]?.up !== true) continue

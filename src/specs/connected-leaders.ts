@@ -6,7 +6,8 @@ import type { Spec } from './spec.ts'
 export const connectedLeaders: Spec<readonly Belief[]> = {
   name: 'connected-leaders',
   title: 'no two leaders are linked with each other, once nothing is in flight between them',
-  source: 'Franceschetti & Bruck 1999, introduction ("a consistent global state, led by a unique leader"), component by component',
+  source:
+    'Franceschetti & Bruck 1999, introduction ("a consistent global state, led by a unique leader"), component by component',
   when: 'settled',
   fold: beliefs,
   judge(memory, seen) {

@@ -11,8 +11,10 @@ type Lives = {
 /** Invariant I3 of Omega+, and the second half of I2. */
 export const omegaLives: Spec<Lives> = {
   name: 'omega-lives',
-  title: 'whoever is alive is in its own view under its present life, and nobody comes back to a life that has ended',
-  source: 'Franceschetti & Bruck 1999, section 3.4.2 ("once a node enters a dead state, it must exit the component")',
+  title:
+    'whoever is alive is in its own view under its present life, and nobody comes back to a life that has ended',
+  source:
+    'Franceschetti & Bruck 1999, section 3.4.2 ("once a node enters a dead state, it must exit the component")',
   when: 'always',
   fold: {
     begin: ({ nodes }) => ({ lives: nodes.map((node) => ({ node, life: 0, over: true })), wrong: null }),

@@ -1,7 +1,7 @@
 import type { NodeId } from '../core/index.ts'
 import type { Observation } from '../trace/index.ts'
 import type { Spec } from './spec.ts'
-import { compareSeen, isAlive, sameSeen, type SeenView, standingOf, viewText } from './standing.ts'
+import { compareSeen, isAlive, type SeenView, sameSeen, standingOf, viewText } from './standing.ts'
 
 /** Every view that anybody has installed, in their order; the last of each process; and what went wrong first. */
 type Installed = {
@@ -13,7 +13,8 @@ type Installed = {
 /** Invariants I1, I2, I4 and I5 of Omega+. */
 export const omegaViews: Spec<Installed> = {
   name: 'omega-views',
-  title: 'a view id stands for one membership, which holds its leader; the ids that a process installs only grow',
+  title:
+    'a view id stands for one membership, which holds its leader; the ids that a process installs only grow',
   source: 'Franceschetti & Bruck 1999, section 3.4, corrected: views are numbered, and totally ordered',
   when: 'always',
   fold: {

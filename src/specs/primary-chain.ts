@@ -1,6 +1,6 @@
 import { withView } from './omega-views.ts'
 import type { Spec } from './spec.ts'
-import { holdsMajority, isAlive, sameSeen, type SeenView, standingOf, viewText } from './standing.ts'
+import { holdsMajority, isAlive, type SeenView, sameSeen, standingOf, viewText } from './standing.ts'
 
 /**
  * Invariants I8 and I9 of Omega+. In the order of their ids, not of true time: a view may be installed late by its own
@@ -8,7 +8,8 @@ import { holdsMajority, isAlive, sameSeen, type SeenView, standingOf, viewText }
  */
 export const primaryChain: Spec<readonly SeenView[]> = {
   name: 'primary-chain',
-  title: 'in the order of their ids, each view holds a majority: of all nodes (static), or of the view before (dynamic)',
+  title:
+    'in the order of their ids, each view holds a majority: of all nodes (static), or of the view before (dynamic)',
   source: 'Lotem, Keidar and Dolev 1997 (dynamic voting), cited by Franceschetti & Bruck 1999',
   when: 'always',
   fold: {

@@ -1,6 +1,14 @@
 import { type NodeId, withId } from '../core/index.ts'
 import type { Spec } from './spec.ts'
-import { compareSeen, isAlive, sameSeen, type SeenView, type SeenViewId, standingOf, viewText } from './standing.ts'
+import {
+  compareSeen,
+  isAlive,
+  type SeenView,
+  type SeenViewId,
+  sameSeen,
+  standingOf,
+  viewText,
+} from './standing.ts'
 
 type Promised = readonly { readonly id: SeenViewId; readonly by: readonly NodeId[] }[]
 
@@ -12,7 +20,8 @@ type Promised = readonly { readonly id: SeenViewId; readonly by: readonly NodeId
 export const promisedViews: Spec<Promised> = {
   name: 'theorem-3-3-logical',
   title: 'a view is installed only after each of its members has promised exactly that view',
-  source: 'Franceschetti & Bruck 1999, Theorem 3.3, with logical suspicion in place of suspicion at one instant',
+  source:
+    'Franceschetti & Bruck 1999, Theorem 3.3, with logical suspicion in place of suspicion at one instant',
   when: 'always',
   fold: {
     begin: () => [],

@@ -50,7 +50,8 @@ export const theorem31: Spec<readonly Linked[]> = {
 
 export const theorem32: Spec<readonly Linked[]> = {
   name: 'theorem-3-2',
-  title: 'after failures and recoveries, once settled, exactly one leads: the least of those who were not isolated',
+  title:
+    'after failures and recoveries, once settled, exactly one leads: the least of those who were not isolated',
   source: 'Franceschetti & Bruck 1999, Theorem 3.2, of the final state; false where K counts isolated nodes',
   when: 'settled',
   fold: linkedNodes,
@@ -67,8 +68,10 @@ type Elected = {
 /** As printed: false for every protocol of this kind. It is in the catalogue to be seen failing. */
 export const theorem33: Spec<Elected> = {
   name: 'theorem-3-3',
-  title: 'nobody is elected over nodes that were never suspected by all others at one instant (a fake failure)',
-  source: 'Franceschetti & Bruck 1999, Theorem 3.3, first half, as printed; see theorem-3-3-logical for what is true',
+  title:
+    'nobody is elected over nodes that were never suspected by all others at one instant (a fake failure)',
+  source:
+    'Franceschetti & Bruck 1999, Theorem 3.3, first half, as printed; see theorem-3-3-logical for what is true',
   when: 'always',
   fold: {
     begin: (run) => ({ all: linkedNodes.begin(run), elected: null, failed: [] }),
@@ -103,7 +106,8 @@ function suspectedByAll(all: readonly Linked[]): readonly NodeId[] {
 
 export const theorem33rest: Spec<readonly Linked[]> = {
   name: 'theorem-3-3-rest',
-  title: 'once a wrong suspicion is over and all is settled, the component is as it was: all alive, nothing remembered',
+  title:
+    'once a wrong suspicion is over and all is settled, the component is as it was: all alive, nothing remembered',
   source: 'Franceschetti & Bruck 1999, Theorem 3.3, second half',
   when: 'settled',
   fold: linkedNodes,
@@ -114,7 +118,8 @@ export const theorem33rest: Spec<readonly Linked[]> = {
       if (!alive.some(({ members }) => isComponent(members, part))) continue
       concerned = true
       const dead = inside.find(({ role }) => role === 'dead')
-      if (dead !== undefined) return { violated: `${dead.node} is left dead inside its component ${part.join(', ')}` }
+      if (dead !== undefined)
+        return { violated: `${dead.node} is left dead inside its component ${part.join(', ')}` }
       const busy = inside.find(({ notes }) => notes > 0)
       if (busy !== undefined) {
         return { violated: `${busy.node} still remembers ${busy.notes} messages of an election that is over` }

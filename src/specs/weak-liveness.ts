@@ -6,7 +6,8 @@ import { compareSeen, holdsMajority, isAlive, type Standing, standings, viewText
 /** Invariant I7 of Omega+. */
 export const weakLiveness: Spec<readonly Standing[]> = {
   name: 'weak-liveness',
-  title: 'once settled, all of a fully linked component are in one view, which is the component; who is alone is dead',
+  title:
+    'once settled, all of a fully linked component are in one view, which is the component; who is alone is dead',
   source:
     'Franceschetti & Bruck 1999, section 5 ("weak liveness"); if somebody in it is alive or it may begin again, and it has quorum',
   when: 'settled',
@@ -18,7 +19,8 @@ export const weakLiveness: Spec<readonly Standing[]> = {
 /** Invariant I10 of Omega+: with the filter, dead outsiders that are linked with only some do not stand in the way. */
 export const filteredLiveness: Spec<readonly Standing[]> = {
   name: 'filtered-liveness',
-  title: 'once settled, the living of a component, if all linked, are in one view without whoever is not linked with all',
+  title:
+    'once settled, the living of a component, if all linked, are in one view without whoever is not linked with all',
   source: 'Franceschetti & Bruck 1999, section 5, strengthened: half-linked outsiders do not count',
   when: 'settled',
   fold: standings,
@@ -63,7 +65,11 @@ function judged(
   return concerned ? 'held' : 'not concerned'
 }
 
-function mayForm(inside: readonly Standing[], part: readonly NodeId[], { nodes, constants }: RunFacts): boolean {
+function mayForm(
+  inside: readonly Standing[],
+  part: readonly NodeId[],
+  { nodes, constants }: RunFacts,
+): boolean {
   const mayReinit =
     constants['reinitQuorum'] === 1 || (constants['reinitAll'] === 1 && part.length === nodes.length)
   if (!inside.some(isAlive) && !mayReinit) return false
@@ -91,5 +97,7 @@ function whyNotTogether(inside: readonly Standing[], part: readonly NodeId[]): s
   }
   const [first] = inside
   const other = inside.find(({ view }) => view?.id.join() !== first?.view?.id.join())
-  return other === undefined ? null : `${first?.node} and ${other.node} are in different views of the same nodes`
+  return other === undefined
+    ? null
+    : `${first?.node} and ${other.node} are in different views of the same nodes`
 }

@@ -17,8 +17,8 @@ import {
   type NodeId,
   type Protocol,
   type Step,
-  sendAll,
   send,
+  sendAll,
   type View,
   withId,
 } from '../../core/index.ts'

@@ -17,7 +17,9 @@ const smaller = z
 const convergence = z
   .enum(['printed', 'recipient'])
   .default('printed')
-  .describe('Def. 3.2: which link must be down for an accept not to be needed: to j (printed), or to whom was asked')
+  .describe(
+    'Def. 3.2: which link must be down for an accept not to be needed: to j (printed), or to whom was asked',
+  )
 const rounds = z
   .boolean()
   .default(false)

@@ -100,7 +100,9 @@ export function printed(
       ...cancelled,
       rounds: state.rounds + 1,
       gotCand: state.gotCand.filter(keeps),
-      gotAccept: state.gotAccept.filter(({ is, of }) => !told.some((note) => note.is === is && note.of === of)),
+      gotAccept: state.gotAccept.filter(
+        ({ is, of }) => !told.some((note) => note.is === is && note.of === of),
+      ),
     }
   }
 
@@ -212,7 +214,11 @@ export function printed(
     return alone(state)
   }
 
-  const begin = (conn: readonly NodeId[], isolated: readonly NodeId[], up: readonly NodeId[]): PrintedState => ({
+  const begin = (
+    conn: readonly NodeId[],
+    isolated: readonly NodeId[],
+    up: readonly NodeId[],
+  ): PrintedState => ({
     dead: false,
     up,
     conn,

@@ -119,7 +119,11 @@ export function omega(
     view(state): View {
       const { ok, life, view, attempts } = state
       const [n, leader] = view.id
-      const seen = { id: view.id, members: idsOf(view.members), lives: view.members.map((member) => member[1]) }
+      const seen = {
+        id: view.id,
+        members: idsOf(view.members),
+        lives: view.members.map((member) => member[1]),
+      }
       return {
         role: ok ? (leader === self ? 'leader' : 'follower') : 'dead',
         leader: ok ? leader : null,

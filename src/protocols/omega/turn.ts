@@ -255,7 +255,9 @@ export class Turn {
       .filter(({ id }) => isNewer(id, last.id) && !sameViewId(id, [n, self]))
     // Before the first view everybody counts.
     const formed = last.id[0] === 0 ? nodes : idsOf(last.members)
-    return [formed, ...attempts.map((view) => idsOf(view.members))].every((whole) => isMajority(ids, whole, tie))
+    return [formed, ...attempts.map((view) => idsOf(view.members))].every((whole) =>
+      isMajority(ids, whole, tie),
+    )
   }
 
   /** Rule 6: a candidacy is accepted while this node would propose the same; an accept that no longer holds is withdrawn. */
@@ -301,7 +303,8 @@ export class Turn {
       living.every((link) => lifeIn(members, link.peer) === lifeOf(link.status)) &&
       members.every(
         ([id, life]) =>
-          id === this.#identity.self || links.some((link) => link.peer === id && lifeOf(link.status) === life),
+          id === this.#identity.self ||
+          links.some((link) => link.peer === id && lifeOf(link.status) === life),
       )
     )
   }
@@ -329,7 +332,8 @@ export class Turn {
         return isOld ? { ...link, pending: null, accepted: 0 } : link
       }),
     })
-    if (proposal !== null && !sameViewId([proposal.n, this.#identity.self], view.id)) this.#cancel(proposal, [])
+    if (proposal !== null && !sameViewId([proposal.n, this.#identity.self], view.id))
+      this.#cancel(proposal, [])
     this.#tellAll()
     this.#effects.push(
       output({ type: 'view', id: view.id, members: view.members, ...changes(old.members, view.members) }),

@@ -27,7 +27,10 @@ export function sameMembers(a: Members, b: Members): boolean {
   return (
     a === b ||
     (a.length === b.length &&
-      a.every(([id, life], place) => id === (b[place] as Members[number])[0] && life === (b[place] as Members[number])[1]))
+      a.every(
+        ([id, life], place) =>
+          id === (b[place] as Members[number])[0] && life === (b[place] as Members[number])[1],
+      ))
   )
 }
 
