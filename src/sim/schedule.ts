@@ -116,6 +116,7 @@ export function runSchedule(
     observe(performed.seen)
     world = performed.world
   }
+  observe(rules.quietLeaders(world).map((between) => ({ type: 'quiet', at, between })))
   if (nothingIsLeft(rules, world)) observe([{ type: 'settled', at, connected: rules.connected(world) }])
   const sentOf = (kind: string): number => sent.get(kind) ?? 0
   return {

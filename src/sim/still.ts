@@ -417,6 +417,23 @@ export class StillRules {
     return { world: this.#apply(world, index, did), turns: [turn], seen: did.seen }
   }
 
+  /** Pairs of leaders that both see their link up, with nothing in flight on it. */
+  quietLeaders(world: StillWorld): readonly (readonly [NodeId, NodeId])[] {
+    if (!this.reported) return []
+    const closed = closedPairs(this.nodes.length, world.ends)
+    const leaders = this.stillNodes.flatMap((node, place) => {
+      const slot = present(world.slots[place], 'slot')
+      return slot.up && node.view(slot).role === 'leader' ? [place] : []
+    })
+    const hears = (at: number, from: number): boolean =>
+      present(world.inboxes[at], 'inbox').some((message) => message.from === from)
+    return leaders.flatMap((a) =>
+      leaders
+        .filter((b) => b > a && !isCut(closed, a, b) && !hears(a, b) && !hears(b, a))
+        .map((b) => [present(this.nodes[a], 'node'), present(this.nodes[b], 'node')] as const),
+    )
+  }
+
   /** Whether a message in flight may be delivered as things stand: its receiver must see the link up. */
   mayCome(world: StillWorld, index: number, { from, ahead }: InFlight): boolean {
     return !this.reported || (ahead === undefined && endOf(world.ends, this.nodes.length, index, from).up)
