@@ -49,6 +49,7 @@ function judged(
     const [lone] = alive
     if (part.length === 1) {
       if (lone !== undefined) return { violated: `${lone.node} is alone, and alive` }
+      concerned = true
       continue
     }
     const together = expected(

@@ -34,7 +34,7 @@ import {
 } from '../../core/index.ts'
 import type { Estimator } from '../detectors/estimator.ts'
 import { BEGIN, type Counters, heard, isUp, mayMove, moved } from './counters.ts'
-import type { HistoryDatagram, Frame, Header, Ping } from './messages.ts'
+import type { Frame, Header, HistoryDatagram, Ping } from './messages.ts'
 
 export type HistoryTiming = {
   readonly pingEvery: Micros
@@ -49,6 +49,8 @@ type LinkEnd = {
   /** The peer's incarnation, 0 until it is known. */
   readonly by: number
   readonly counters: Counters
+  /** Own period in which the link last went down; -1 while it never has. Only answers to later pings bring it up. */
+  readonly downIn: number
   /** The last of the peer's periods heard of, -1 while there is none. */
   readonly period: number
   readonly estimate: Plain
@@ -88,7 +90,7 @@ export function consistentHistory(
 
   function newEnd(peer: NodeId, by: number, now: Micros): LinkEnd {
     const { estimate } = estimator.begin(null, now)
-    return { peer, by, counters: BEGIN, period: -1, estimate, trustedUntil: 0, ...NO_FRAMES }
+    return { peer, by, counters: BEGIN, downIn: -1, period: -1, estimate, trustedUntil: 0, ...NO_FRAMES }
   }
 
   const periodAt = (state: HistoryLinks, now: Micros): number => Math.floor((now - state.since) / pingEvery)
@@ -178,31 +180,39 @@ export function consistentHistory(
 
     #move(): void {
       const counters = moved(this.end.counters)
-      this.end = { ...this.end, counters, ...NO_FRAMES }
+      const downIn = isUp(counters) ? this.end.downIn : periodAt(this.#state, this.#now)
+      this.end = { ...this.end, counters, downIn, ...NO_FRAMES }
       this.inputs.push({ type: 'link', peer: this.end.peer, up: isUp(counters) })
+      // Whoever follows the other up has perhaps seen nothing yet that shows the link to be sound: it waits for that.
+      if (isUp(counters) && this.end.trustedUntil <= this.#now) this.#trustUntil(this.#now + timeout)
+    }
+
+    #trustUntil(trustedUntil: Micros): void {
+      if (trustedUntil !== this.end.trustedUntil) this.end = { ...this.end, trustedUntil }
+      this.effects.push(setTimer(WATCH + this.end.peer, trustedUntil))
     }
 
     pinged({ no, echo }: Ping): void {
-      const { peer, period, estimate } = this.end
+      const { period, estimate } = this.end
       if (no < period) return
       if (no !== period) this.end = { ...this.end, period: no }
       const age = (periodAt(this.#state, this.#now) - echo) * pingEvery
       if (echo < 0 || age > timeout) return
       const judged = estimator.arrival(estimate, no, this.#now)
       const trustedUntil = Math.min(judged.trustedUntil, this.#now + timeout)
-      if (judged.estimate !== estimate || trustedUntil !== this.end.trustedUntil) {
-        this.end = { ...this.end, estimate: judged.estimate, trustedUntil }
-      }
+      if (judged.estimate !== estimate) this.end = { ...this.end, estimate: judged.estimate }
       if (trustedUntil <= this.#now) return
-      this.effects.push(setTimer(WATCH + peer, trustedUntil))
-      if (!isUp(this.end.counters) && mayMove(this.end.counters, slack)) this.#move()
+      this.#trustUntil(trustedUntil)
+      const { counters, downIn } = this.end
+      if (!isUp(counters) && echo > downIn && mayMove(counters, slack)) this.#move()
     }
 
     /** Nothing has come in time that shows the link to be sound. */
     silent(): void {
-      const { counters, trustedUntil } = this.end
-      if (!isUp(counters) || trustedUntil > this.#now || !mayMove(counters, slack)) return
-      this.#move()
+      const { peer, counters, trustedUntil } = this.end
+      if (!isUp(counters) || trustedUntil > this.#now) return
+      if (mayMove(counters, slack)) this.#move()
+      else this.effects.push(setTimer(WATCH + peer, this.#now + pingEvery))
     }
 
     framed({ count, seq, body }: Frame): void {
