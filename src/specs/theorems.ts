@@ -38,14 +38,29 @@ function oneLeader(memory: readonly Linked[], connected: Connected): Judgement {
   return concerned ? 'held' : 'not concerned'
 }
 
-export const theorem31: Spec<readonly Linked[]> = {
+/** How all stand, and whether a link has come back: Phi knows no recoveries. */
+type Failing = { readonly all: readonly Linked[]; readonly repaired: boolean }
+
+export const theorem31: Spec<Failing> = {
   name: 'theorem-3-1',
-  title: 'after failures, once settled, exactly one of the survivors leads: the least',
+  title: 'after failures without recoveries, once settled, exactly one of the survivors leads: the least',
   source:
     'Franceschetti & Bruck 1999, Theorem 3.1, of the final state; "ever" is false for two failures (docs/papers/omega.md)',
   when: 'settled',
-  fold: linkedNodes,
-  judge: (memory, seen) => (seen.type === 'settled' ? oneLeader(memory, seen.connected) : 'not concerned'),
+  fold: {
+    begin: (run) => ({ all: linkedNodes.begin(run), repaired: false }),
+    next(memory, seen) {
+      const all = linkedNodes.next(memory.all, seen)
+      if (all === memory.all) return memory
+      const grown = all.some(({ linked, members }, place) => {
+        const was = memory.all[place] as Linked
+        return members !== null && was.up && linked.some((id) => !was.linked.includes(id))
+      })
+      return { all, repaired: memory.repaired || grown }
+    },
+  },
+  judge: ({ all, repaired }, seen) =>
+    seen.type === 'settled' && !repaired ? oneLeader(all, seen.connected) : 'not concerned',
 }
 
 export const theorem32: Spec<readonly Linked[]> = {
