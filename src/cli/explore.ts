@@ -7,7 +7,7 @@ import { EXIT, UsageError } from './errors.ts'
 import { find, load } from './load.ts'
 import { count, paint, plural, print, printJson, table } from './output.ts'
 import { progressOf } from './progress.ts'
-import { collect, verdictText } from './sim.ts'
+import { collect, namedSpec, verdictText } from './sim.ts'
 import { oneOf, options, wholeNumber } from './values.ts'
 
 type ExploreFlags = {
@@ -26,6 +26,7 @@ type ExploreFlags = {
   readonly slack?: string
   readonly raw?: true
   readonly members?: string
+  readonly only: readonly string[]
   readonly from?: string
   readonly progress: boolean
   readonly load?: string
@@ -57,6 +58,7 @@ export function exploreCommand(): Command {
     .option('--raw', 'where nodes are told of their links: frames do not bear the incarnation of their link')
     .option('--members <ids>', 'with --from settled: who is in the component, the others begin alone (2,3)')
     .option('--from <start>', 'settled: as after an election; boot: all nodes start')
+    .option('--only <spec>', 'judge only this specification (repeat for more)', collect, [])
     .option('--no-progress', 'do not look for deadlocks and livelocks')
     .option('--load <file>', 'a module with a protocol of your own')
     .option('--json', 'print one JSON object')
@@ -127,6 +129,7 @@ async function run(flags: ExploreFlags): Promise<number> {
       memoryMB: wholeNumber('--memory', flags.memory, 1),
       progress: flags.progress && exploration.progress,
       ...watching(definition),
+      ...(flags.only.length === 0 ? {} : { specs: flags.only.map((name) => namedSpec(name, '--only')) }),
     },
     {
       seconds: () => performance.now() / 1000,

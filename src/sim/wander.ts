@@ -45,6 +45,11 @@ export class Wanderer {
     if (!this.#rules.reported) fail(`${definition.name} is told nothing of its links`)
   }
 
+  /** How many faults there are in a walk. */
+  get faults(): number {
+    return this.#settings.faults
+  }
+
   walk(seed: number): Wandered {
     const { definition, nodes, options, specs, initial } = this.#settings
     const random = new Random(seed)

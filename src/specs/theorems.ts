@@ -26,8 +26,8 @@ const isComponent = (members: readonly NodeId[] | null, part: readonly NodeId[])
 function oneLeader(memory: readonly Linked[], connected: Connected): Judgement {
   let concerned = false
   for (const { part, alive } of cliques(memory, connected)) {
-    // Where nothing has changed nobody has to be elected.
-    if (alive.length === 0 || alive.every(({ members }) => isComponent(members, part))) continue
+    // Where nothing has changed, or nobody is left, nobody has to be elected.
+    if (alive.every(({ members }) => isComponent(members, part))) continue
     concerned = true
     const least = alive.map(({ node }) => node).sort(compareIds)[0] as NodeId
     const leaders = alive.filter(({ role }) => role === 'leader').map(({ node }) => node)

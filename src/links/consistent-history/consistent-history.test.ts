@@ -68,7 +68,7 @@ function run(file: PlainObject, strict = true): Ran {
     observe(observation: Observation) {
       if (observation.type !== 'output') return
       const { node, at, event } = observation
-      if (event.type === 'word') words.push(`${node}<${String(event['number'])}.${String(event['nth'])}`)
+      if (event.type === 'word') words.push(`${node}<${event['number'] as number}.${event['nth'] as number}`)
       const peer = event['peer'] as number
       if (event.type !== 'link' || Number(node) + peer !== 3) return
       seen[Number(node) - 1]?.push({ at: at / 1000, peer, up: event['up'] as boolean })

@@ -61,7 +61,7 @@ export function historyLayer(identity: Identity, options: HistoryOptions): Layer
     retransmitAfter: microsOf(retransmitMs),
     slack,
   }
-  return consistentHistory(identity, timing, estimator) as Layer
+  return consistentHistory(identity, timing, estimator)
 }
 
 /** How long after the last disturbance every link is up or down at both ends, as the network is. */

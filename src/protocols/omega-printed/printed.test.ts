@@ -211,7 +211,14 @@ describe('the story of the introduction: 5 fails, 1 fails, both come back', () =
   })
 })
 
-function found(protocol: string, count: number, options: PlainObject, flips: number, of: string, more = {}) {
+function searched(
+  protocol: string,
+  count: number,
+  options: PlainObject,
+  flips: number,
+  of: string,
+  more = {},
+) {
   const specs = [specNamed(of) as Spec]
   const budget = { crashes: 0, recoveries: 0, ticks: 0, flips }
   return exploring(protocol, count, { options, budget, specs, goals: [], ...more })
@@ -227,55 +234,57 @@ describe('the theorems, on every schedule', () => {
   ])(
     '3.1: Phi, %i nodes, %i changes: in the end the least survivor leads, and nobody else',
     (n, flips, states) => {
-      const report = found('phi', n, {}, flips, 'theorem-3-1')
+      const report = searched('phi', n, {}, flips, 'theorem-3-1')
       expect(report).toMatchObject({ complete: true, counterexample: null, states })
       expect(report.specs).toMatchObject([{ verdict: 'held' }])
     },
   )
 
   it('3.2 is false as printed: with a smaller node that recovers nobody is ever elected', () => {
-    const { counterexample } = found('psi', 3, {}, 2, 'theorem-3-2', { members: [2, 3] })
+    const { counterexample } = searched('psi', 3, {}, 2, 'theorem-3-2', { members: [2, 3] })
     expect(counterexample?.steps).toHaveLength(4)
     expect(counterexample?.why).toBe('of 1, 2, 3, all linked, nobody leads, not 2')
   })
 
   it('3.2 holds when K leaves isolated nodes out', () => {
-    const report = found('psi', 3, { smaller: 'living' }, 2, 'theorem-3-2', { members: [2, 3] })
+    const report = searched('psi', 3, { smaller: 'living' }, 2, 'theorem-3-2', { members: [2, 3] })
     expect(report).toMatchObject({ complete: true, counterexample: null, states: 130 })
-    const four = found('psi', 4, { smaller: 'living' }, 3, 'theorem-3-2', { members: [2, 3, 4] })
+    const four = searched('psi', 4, { smaller: 'living' }, 3, 'theorem-3-2', { members: [2, 3, 4] })
     expect(four).toMatchObject({ complete: true, counterexample: null })
   })
 
   it('3.3: with Def. 3.2 as printed, the first candidate wins at once', () => {
-    expect(found('omega-printed', 3, {}, 4, 'theorem-3-3').counterexample?.steps).toHaveLength(1)
+    expect(searched('omega-printed', 3, {}, 4, 'theorem-3-3').counterexample?.steps).toHaveLength(1)
   })
 
   it('3.3, first half: a stale accept elects wrongly, with three nodes and five changes', () => {
-    expect(found('omega-printed', 3, RECIPIENT, 4, 'theorem-3-3').counterexample).toBeNull()
-    const { counterexample } = found('omega-printed', 3, RECIPIENT, 5, 'theorem-3-3')
+    expect(searched('omega-printed', 3, RECIPIENT, 4, 'theorem-3-3').counterexample).toBeNull()
+    const { counterexample } = searched('omega-printed', 3, RECIPIENT, 5, 'theorem-3-3')
     expect(counterexample?.steps.length).toBeLessThanOrEqual(11)
     expect(counterexample?.why).toContain('never suspected all at once')
   })
 
   it('numbered rounds mend that for three nodes; for four nothing can', () => {
     const rounds = { ...RECIPIENT, rounds: true }
-    expect(found('omega-printed', 3, rounds, 6, 'theorem-3-3')).toMatchObject({
+    expect(searched('omega-printed', 3, rounds, 6, 'theorem-3-3')).toMatchObject({
       complete: true,
       counterexample: null,
     })
-    expect(found('omega-printed', 4, rounds, 4, 'theorem-3-3').counterexample?.steps).toHaveLength(8)
+    expect(searched('omega-printed', 4, rounds, 4, 'theorem-3-3').counterexample?.steps).toHaveLength(8)
   })
 
   it('3.3, second half: a node that was isolated for a moment stays dead in its component for ever', () => {
-    const { counterexample } = found('omega-printed', 3, RECIPIENT, 4, 'theorem-3-3-rest', ATOMIC)
+    const { counterexample } = searched('omega-printed', 3, RECIPIENT, 4, 'theorem-3-3-rest', ATOMIC)
     expect(counterexample?.steps).toHaveLength(6)
     expect(counterexample?.why).toContain('is left dead inside its component 1, 2, 3')
-    expect(found('omega-printed', 3, RECIPIENT, 4, 'theorem-3-3-rest').counterexample?.steps).toHaveLength(10)
+    expect(searched('omega-printed', 3, RECIPIENT, 4, 'theorem-3-3-rest').counterexample?.steps).toHaveLength(
+      10,
+    )
   })
 
   it('and with a view message of the obvious kind, two linked nodes lead', () => {
     const options = { ...RECIPIENT, smaller: 'living', views: 'naive' }
-    const { counterexample } = found('omega-printed', 4, options, 5, 'connected-leaders', ATOMIC)
+    const { counterexample } = searched('omega-printed', 4, options, 5, 'connected-leaders', ATOMIC)
     expect(counterexample?.steps.length).toBeLessThanOrEqual(16)
     expect(counterexample?.why).toContain('both lead, and are linked')
   })
