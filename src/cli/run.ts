@@ -61,7 +61,8 @@ async function run(command: readonly string[], flags: RunFlags): Promise<number>
   const say = flags.quiet === true ? () => {} : narrate
   let node: Member
   try {
-    node = await join(options)
+    // This thread does nothing else that takes long; one more would cost 20 MB.
+    node = await join({ isolation: 'thread', ...options })
   } catch (error) {
     guarded.close()
     throw error
@@ -107,6 +108,13 @@ async function lead(node: Member, guarded: Guarded, running: Running): Promise<n
   const { command, told, graceMs, killBefore, once, say } = running
   let code: number | null = null
   const ended = new AbortController()
+  // Ends the terms of this node, and with them the command: so a command that runs has its grace first.
+  let isRunning = false
+  const onEnd = (): void => {
+    if (!isRunning) ended.abort()
+  }
+  told.addEventListener('abort', onEnd)
+  if (told.aborted) onEnd()
 
   async function during(term: Term): Promise<void> {
     const deadlines = (): readonly [number, number] => {
@@ -130,12 +138,14 @@ async function lead(node: Member, guarded: Guarded, running: Running): Promise<n
     told.addEventListener('abort', onTold)
     const onLost = (): void => guarded.stop(0)
     term.signal.addEventListener('abort', onLost)
+    isRunning = true
     try {
       const ending = await guarded.run(command, env, ...deadlines())
       if (told.aborted) code = EXIT.ok
       else if (!term.signal.aborted && term.remaining() > killBefore / 1000) code = codeOf(ending)
       say(`${command[0]} ended${ending.signal === null ? ` with ${ending.code}` : ` by ${ending.signal}`}`)
     } finally {
+      isRunning = false
       clearInterval(renewing)
       told.removeEventListener('abort', onTold)
       term.signal.removeEventListener('abort', onLost)
@@ -144,7 +154,7 @@ async function lead(node: Member, guarded: Guarded, running: Running): Promise<n
   }
 
   try {
-    await node.lead(during, { signal: AbortSignal.any([told, ended.signal]) })
+    await node.lead(during, { signal: ended.signal })
   } catch (error) {
     if (error instanceof CommandFailed)
       throw new UsageError(`cannot run ${command[0]}: ${error.message}`, null)

@@ -12,6 +12,7 @@ import { psiDefinition } from './psi/index.ts'
 import { ringDefinition } from './ring/index.ts'
 
 export { type Insight, insightOf } from './local-leader/insight.ts'
+export { forgetfulStable } from './local-leader/stable.ts'
 
 export const protocols: readonly Definition[] = [
   ringDefinition,
