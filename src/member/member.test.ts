@@ -276,12 +276,14 @@ describe('joining', () => {
   })
 
   it.each(ISOLATIONS)(
-    'at an address that is taken fails with the name of the error, in a %s',
+    'at an address that is taken is refused, naming the field, in a %s',
     async (isolation) => {
       const [port = 0] = await freePorts(1)
       const listen = `127.0.0.1:${port}`
       members = [await join({ ...good, listen, isolation })]
-      await expect(join({ ...good, listen, isolation })).rejects.toMatchObject({ code: 'EADDRINUSE' })
+      await expect(join({ ...good, listen, isolation })).rejects.toThrow(
+        /^listen: .*another process listens there/,
+      )
     },
   )
 

@@ -109,7 +109,7 @@ groups:
       ['y', 'majority', '/elsewhere'],
     ])
     expect(read(text, { group: 'y' }).groups.map(({ node }) => node.group)).toEqual(['y'])
-    expect(problems(text, { group: 'z' })).toEqual(['--group: group: z is not in the file, which has x, y'])
+    expect(problems(text, { group: 'z' })).toEqual(['--group: z is not in the file, which has x, y'])
   })
 
   it('may be given the same list of peers on all nodes', () => {
@@ -155,7 +155,7 @@ groups:
         /yaml:5:11: observer: "maybe" is not/,
       ],
     ],
-    ['ports that there are not', GOOD, { listen: '127.0.0.1:70000' }, [/--listen: listen: .*at most 65535/]],
+    ['ports that there are not', GOOD, { listen: '127.0.0.1:70000' }, [/--listen: .*at most 65535/]],
     ['an id twice', GOOD, { peers: ['b=h:1', 'b=h:2'] }, [/--peer: peers\[1\]: b is named twice/]],
     [
       'itself elsewhere',
@@ -170,12 +170,12 @@ groups:
       [/yaml:8:10: options\.fastMs: breaks the bound .* nearest valid value is/],
     ],
     ['options that there are not', `${GOOD}options: { nope: 1 }\n`, {}, [/yaml:8:10: options: .*nope/]],
-    ['a protocol that cannot run', GOOD, { protocol: 'ring' }, [/--protocol: protocol: "ring" is not/]],
+    ['a protocol that cannot run', GOOD, { protocol: 'ring' }, [/--protocol: "ring" is not/]],
     [
       'a key that is not there',
       GOOD,
       { keyFile: '/no/key' },
-      [/--key-file: keyFile: there is no file \/no\/key; make/],
+      [/--key-file: there is no file \/no\/key; make/],
     ],
     ['YAML that is none', 'group: [', {}, [/conclave.yaml:\d+:\d+: config: .*must be YAML or JSON/]],
     ['a file without fields', '- a', {}, [/config: must hold fields/]],

@@ -23,6 +23,8 @@ export class BadConfig extends Error {
 
 export function problemText({ field, place, message }: Problem): string {
   if (place === null) return `${field} ${message}`
+  // A flag and a variable say which field they are; where they list several things, the field says which one.
+  if (/^(--|CONCLAVE_)/.test(place) && /^[a-zA-Z]+$/.test(field)) return `${place}: ${message}`
   return `${place}: ${field}: ${message}`
 }
 
