@@ -34,8 +34,8 @@ export type News =
   | { readonly news: 'refused'; readonly error: PlainError }
   | { readonly news: 'answer'; readonly number: number; readonly why: string | null }
   | { readonly news: 'trace'; readonly number: number; readonly piece: string }
-  | { readonly news: 'output'; readonly event: Output }
-  | { readonly news: 'shown'; readonly shown: Shown }
+  /** What the protocol put out in one turn, and how things stand after it; null when that has not changed. */
+  | { readonly news: 'turn'; readonly events: readonly Output[]; readonly shown: Shown | null }
   | { readonly news: 'warning'; readonly what: string; readonly detail: string }
   | { readonly news: 'failed'; readonly error: PlainError }
 

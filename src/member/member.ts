@@ -129,7 +129,7 @@ export class Member extends EventEmitter<MemberEvents> implements AsyncDisposabl
     const member = new Member(about)
     member.#seat = await open({
       output: (event) => member.#heed(event),
-      changed: () => member.#look(),
+      changed: (view) => member.#look(view),
       warn: (what, detail) => member.#warn(what, detail),
       failed: (error) => member.#fail(error),
     })
@@ -387,9 +387,8 @@ export class Member extends EventEmitter<MemberEvents> implements AsyncDisposabl
     queueMicrotask(() => this.emit(event, ...(news as never)))
   }
 
-  #look(): void {
+  #look(next: NodeView): void {
     if (this.isClosed) return
-    const next = this.view()
     const { leader, role } = this.#seen
     if (next.role === role && next.leader?.id === leader?.id && next.leader?.token === leader?.token) return
     this.#seen = next

@@ -63,8 +63,8 @@ export type Lease = { readonly until: Micros | null; readonly now: Micros; reado
 export type SeatHooks = {
   /** What the protocol puts out. In the seat's own thread this comes within the step: nothing may be done at once. */
   output(event: Output): void
-  /** Something that can be asked for has changed. */
-  changed(): void
+  /** How the election sees it now; told whenever that may have changed. */
+  changed(view: NodeView): void
   warn(what: string, detail: string): void
   /** The election cannot go on. */
   failed(error: Error): void

@@ -40,16 +40,19 @@ export async function openThreadSeat(
   const heard = new Map<NodeId, number>()
   let refusal: string | null = null
   let isClosed = false
+  /** Nothing is seen before the election runs. */
+  let look = (): void => {}
   const election = await startElection(settings, clock, {
     ...hooks,
     output(event) {
       if (event.type === 'refused') refusal = event['why'] as string
       hooks.output(event)
-      queueMicrotask(() => hooks.changed())
+      queueMicrotask(() => look())
     },
     heard: (from) => void heard.set(from, monotonicNow()),
   })
   const { loop, counts } = election
+  look = () => hooks.changed(viewOf(loop.view()))
   return {
     heard,
     view: () => viewOf(loop.view()),

@@ -246,12 +246,11 @@ class WorkerSeat implements Seat {
       case 'trace':
         this.#pieces.get(news.number)?.(news.piece)
         break
-      case 'output':
-        this.#tell(news.event)
-        break
-      case 'shown':
-        this.#shown = news.shown
-        this.#hooks.changed()
+      case 'turn':
+        // Whoever hears of it finds it so.
+        if (news.shown !== null) this.#shown = news.shown
+        for (const event of news.events) this.#tell(event)
+        this.#hooks.changed(this.#shown.view)
         break
       case 'warning':
         this.#hooks.warn(news.what, news.detail)
@@ -271,7 +270,6 @@ class WorkerSeat implements Seat {
       this.#watchDeadline()
     } else if (event.type === 'demoted') this.#demoted(event)
     else this.#hooks.output(event)
-    this.#hooks.changed()
   }
 
   #demoted(event: Output): void {
@@ -294,7 +292,6 @@ class WorkerSeat implements Seat {
     this.#catchUp()
     if (this.#told !== null) {
       this.#demoted({ type: 'demoted', token: this.#told.token, cause: 'expired' })
-      this.#hooks.changed()
     }
   }
 

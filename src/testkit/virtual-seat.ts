@@ -106,7 +106,7 @@ export class VirtualSeat implements Seat {
     if (!this.#isUp) return
     if (event.type === 'refused') this.#refusal = event['why'] as string
     this.#hooks.output(event)
-    queueMicrotask(() => this.#hooks.changed())
+    queueMicrotask(() => this.#hooks.changed(this.view()))
   }
 
   crashed(error: Error): void {
