@@ -8,7 +8,7 @@ import type { AddressInfo } from 'node:net'
 import { createAdaptorServer } from '@hono/node-server'
 import type { AgentEvent } from '../client/index.ts'
 import { type JoinOptions, join } from '../member/index.ts'
-import type { Address } from '../runtime/index.ts'
+import type { Address, NetworkFaults } from '../runtime/index.ts'
 import { agentApp } from './app.ts'
 import { History } from './history.ts'
 import { Observer } from './observer.ts'
@@ -25,6 +25,8 @@ export type Agent = {
   readonly url: string
   /** Kept when the agent has ended by itself, because its node could not go on; never after `close`. */
   readonly failed: Promise<Error>
+  /** Spoils what its node hears of its peers; HTTP has no such order. */
+  spoil(faults: NetworkFaults): void
   /** Hands over if it leads, and ends. */
   close(): Promise<void>
 }
@@ -101,6 +103,7 @@ export async function startAgent({ join: options, http, adminToken, log }: Agent
   return {
     url: `http://${http.host.includes(':') ? `[${http.host}]` : http.host}:${port}`,
     failed,
+    spoil: (faults) => node.spoil(faults),
     close() {
       ended ??= end()
       return ended

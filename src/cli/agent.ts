@@ -1,12 +1,12 @@
 /** `conclave agent`: a node that campaigns for ever, and answers over HTTP. */
 import { readFileSync } from 'node:fs'
-import { Socket } from 'node:net'
 import { Command, Option } from 'commander'
 import { CannotListen, startAgent } from '../agent/index.ts'
 import { addressOf } from '../member/address.ts'
 import { EXIT, UsageError } from './errors.ts'
 import { joinOptions, type NodeFlags, withNodeFlags } from './node-flags.ts'
 import { narrate } from './output.ts'
+import { Supervisor } from './supervised.ts'
 
 type AgentFlags = NodeFlags & { readonly http: string; readonly adminTokenFile?: string }
 
@@ -59,7 +59,7 @@ async function agent(flags: AgentFlags): Promise<number> {
   const told = new Promise<string>((resolve) => {
     for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => resolve(signal))
   })
-  endWithSupervisor()
+  const supervisor = Supervisor.ofThisProcess()
   const running = await startAgent({
     join: options,
     http,
@@ -69,6 +69,7 @@ async function agent(flags: AgentFlags): Promise<number> {
     if (error instanceof CannotListen) throw new UsageError(`--http: ${error.message}`, '--http')
     throw error
   })
+  supervisor?.spoils(running)
   said('started', { http: running.url })
   const why = await Promise.race([told, running.failed])
   said('ending', { reason: typeof why === 'string' ? why : why.message })
@@ -90,14 +91,4 @@ export function adminTokenIn(file: string): string {
       '--admin-token-file',
     )
   return token
-}
-
-/** Whoever started it with an open descriptor takes it along when it ends, however it ends (`conclave up` does). */
-function endWithSupervisor(): void {
-  const descriptor = process.env['CONCLAVE_SUPERVISOR_FD']
-  if (descriptor === undefined) return
-  const line = new Socket({ fd: Number(descriptor) })
-  line.on('error', () => process.exit(EXIT.failure))
-  line.on('close', () => process.exit(EXIT.failure))
-  line.resume()
 }

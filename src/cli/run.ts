@@ -7,6 +7,7 @@ import { EXIT, UsageError } from './errors.ts'
 import { CommandFailed, type Ending, Guarded } from './guarded.ts'
 import { joinOptions, type NodeFlags, withNodeFlags } from './node-flags.ts'
 import { narrate } from './output.ts'
+import { Supervisor } from './supervised.ts'
 import { milliseconds } from './values.ts'
 
 type RunFlags = NodeFlags & {
@@ -57,6 +58,7 @@ async function run(command: readonly string[], flags: RunFlags): Promise<number>
   if (killBefore < 1000)
     throw new UsageError('--kill-before-ms must be at least 1: killing takes time', '--kill-before-ms')
   const options = joinOptions(flags)
+  const supervisor = Supervisor.ofThisProcess()
   const guarded = await Guarded.start()
   const say = flags.quiet === true ? () => {} : narrate
   let node: Member
@@ -66,6 +68,7 @@ async function run(command: readonly string[], flags: RunFlags): Promise<number>
     guarded.close()
     throw error
   }
+  supervisor?.spoils(node)
   node.on('warning', ({ what, detail }) => say(`${what}: ${detail}`))
   const told = new AbortController()
   const onSignal = (): void => told.abort()

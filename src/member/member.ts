@@ -12,6 +12,7 @@ import {
   type DropReason,
   Loop,
   memoryStorage,
+  type NetworkFaults,
   openHostClock,
   openStorage,
   type Storage,
@@ -244,6 +245,11 @@ export class Member extends EventEmitter<Events> implements AsyncDisposable {
 
   [Symbol.asyncDispose](): Promise<void> {
     return this.close()
+  }
+
+  /** Spoils what this process hears of its peers, for trying a group out: only code in this process can ask for it. */
+  spoil(faults: NetworkFaults): void {
+    this.#udp.network.set(faults)
   }
 
   /** What the protocol puts out. */

@@ -9,6 +9,7 @@ import { createSocket, type RemoteInfo, type Socket } from 'node:dgram'
 import { hashPlain, type Message, type NodeId } from '../core/index.ts'
 import { BadBytes } from './bytes.ts'
 import { decode, encode } from './codec.ts'
+import { FaultyNetwork } from './faults.ts'
 import type { Sealer } from './seal.ts'
 
 export type Address = { readonly host: string; readonly port: number }
@@ -48,6 +49,8 @@ export class Udp {
   readonly #addresses: Map<NodeId, Address>
   readonly #dropped = new Map<DropReason, { unsaid: number; saidAt: number }>()
   readonly counts = { sent: 0, received: 0, dropped: 0 }
+  /** Faultless unless told otherwise. */
+  readonly network = new FaultyNetwork()
 
   private constructor(settings: UdpSettings, hooks: UdpHooks, socket: Socket) {
     this.#settings = settings
@@ -89,6 +92,7 @@ export class Udp {
   }
 
   close(): Promise<void> {
+    this.network.close()
     return new Promise((resolve) => this.#socket.close(() => resolve()))
   }
 
@@ -104,7 +108,7 @@ export class Udp {
     else if (envelope.group !== this.#group) this.#drop('another group', remote, `from ${envelope.from}`)
     else if (!this.#addresses.has(envelope.from))
       this.#drop('unknown sender', remote, `from ${envelope.from}`)
-    else this.#hooks.message(envelope.from, envelope.body)
+    else this.network.pass(envelope.from, () => this.#hooks.message(envelope.from, envelope.body))
   }
 
   #drop(reason: DropReason, { address, port }: RemoteInfo, detail: string): void {
