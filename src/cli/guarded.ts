@@ -3,14 +3,19 @@ import { type ChildProcess, spawn } from 'node:child_process'
 import { EventEmitter } from 'node:events'
 import { createInterface } from 'node:readline'
 import type { Duplex } from 'node:stream'
+import { setTimeout } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import type { Micros } from '../core/index.ts'
 import type { Order, Report } from './guardian.ts'
 
 /** How a command ended: by itself with a code, by a signal, or not begun at all. */
-export type Ending =
+export type Ending = (
   | { readonly code: number; readonly signal: null }
   | { readonly code: null; readonly signal: string }
+) & {
+  /** Whether the guardian ended it, and not the command itself. */
+  readonly asked: boolean
+}
 
 export class GuardianLost extends Error {
   override readonly name = 'GuardianLost'
@@ -20,10 +25,16 @@ export class CommandFailed extends Error {
   override readonly name = 'CommandFailed'
 }
 
+/** How long to see whether a killed command is gone, and how often. */
+const LONGEST_DYING_MS = 1000
+const DYING_STEP_MS = 2
+
 export class Guarded extends EventEmitter<{ lost: [GuardianLost] }> {
   readonly #process: ChildProcess
   readonly #line: Duplex
   #waiting: { resolve(ending: Ending): void; reject(error: Error): void } | null = null
+  /** The process group of the command while it runs. */
+  #command: number | null = null
   #isClosed = false
 
   private constructor(child: ChildProcess) {
@@ -32,10 +43,7 @@ export class Guarded extends EventEmitter<{ lost: [GuardianLost] }> {
     this.#line = child.stdio[3] as Duplex
     createInterface({ input: this.#line }).on('line', (text) => this.#hear(JSON.parse(text) as Report))
     child.once('exit', () => {
-      if (this.#isClosed) return
-      const error = new GuardianLost('the guardian of the command is gone: the command may still run')
-      this.#waiting?.reject(error)
-      this.emit('lost', error)
+      if (!this.#isClosed) void this.#bereft()
     })
     this.#line.on('error', () => {})
   }
@@ -88,6 +96,18 @@ export class Guarded extends EventEmitter<{ lost: [GuardianLost] }> {
     return this.#process.pid
   }
 
+  /** Without its guardian the command is killed from here, before anybody hears of it: the lead is not given away first. */
+  async #bereft(): Promise<void> {
+    const group = this.#command
+    const until = performance.now() + LONGEST_DYING_MS
+    // oxlint-disable-next-line no-await-in-loop -- until it is dead
+    while (group !== null && killed(group) && performance.now() < until) await setTimeout(DYING_STEP_MS)
+    const error = new GuardianLost('the guardian of the command is gone: the command was killed')
+    this.#waiting?.reject(error)
+    this.#waiting = null
+    this.emit('lost', error)
+  }
+
   #order(order: Order): void {
     if (!this.#line.destroyed) this.#line.write(`${JSON.stringify(order)}\n`)
   }
@@ -102,17 +122,29 @@ export class Guarded extends EventEmitter<{ lost: [GuardianLost] }> {
         this.#waiting = null
         break
       case 'ended':
+        this.#command = null
         this.#waiting?.resolve(
           report.signal === null
-            ? { code: report.code ?? 0, signal: null }
-            : { code: null, signal: report.signal },
+            ? { code: report.code ?? 0, signal: null, asked: report.asked }
+            : { code: null, signal: report.signal, asked: report.asked },
         )
         this.#waiting = null
         break
       case 'started':
+        this.#command = report.pid
         break
       default:
         report satisfies never
     }
+  }
+}
+
+/** Kills a process group; false when nothing of it is left. */
+function killed(group: number): boolean {
+  try {
+    process.kill(-group, 'SIGKILL')
+    return true
+  } catch {
+    return false
   }
 }

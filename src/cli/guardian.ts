@@ -10,6 +10,7 @@
  */
 import { type ChildProcess, spawn } from 'node:child_process'
 import { Socket } from 'node:net'
+import { constants, getPriority, setPriority } from 'node:os'
 import { createInterface } from 'node:readline'
 import type { Micros } from '../core/index.ts'
 import { monotonicNow } from '../runtime/index.ts'
@@ -27,14 +28,23 @@ export type Order =
 
 export type Report =
   | { readonly told: 'ready' }
-  | { readonly told: 'started' }
+  | { readonly told: 'started'; readonly pid: number }
   | { readonly told: 'failed'; readonly why: string }
-  | { readonly told: 'ended'; readonly code: number | null; readonly signal: string | null }
+  | {
+      readonly told: 'ended'
+      readonly code: number | null
+      readonly signal: string | null
+      /** Whether it was asked to end, or killed, from here. */
+      readonly asked: boolean
+    }
 
 /** Node's timers fire up to this much early, and count in whole milliseconds. */
 const TIMER_STEP_MS = 1
 
 const NEVER = Number.POSITIVE_INFINITY
+
+/** How urgent the command is, which is how urgent this process was when it began. */
+const usual = getPriority()
 
 class Guardian {
   readonly #report: (report: Report) => void
@@ -84,8 +94,11 @@ class Guardian {
     this.#isAsked = false
     // A group of its own: whatever it starts ends with it.
     const child = spawn(program, words, { detached: true, stdio: 'inherit', env: { ...process.env, ...env } })
+    asEverybody(child.pid)
     this.#child = child
-    child.once('spawn', () => this.#report({ told: 'started' }))
+    child.once('spawn', () => {
+      if (child.pid !== undefined) this.#report({ told: 'started', pid: child.pid })
+    })
     child.once('error', (error) => {
       this.#gone()
       this.#report({ told: 'failed', why: error.message })
@@ -95,7 +108,7 @@ class Guardian {
       this.#signal('SIGKILL')
       this.#gone()
       if (this.#isAbandoned) process.exit(0)
-      this.#report({ told: 'ended', code, signal })
+      this.#report({ told: 'ended', code, signal, asked: this.#isAsked })
     })
   }
 
@@ -114,8 +127,10 @@ class Guardian {
     const now = monotonicNow()
     const end = Math.min(this.#end, this.#stopAt)
     const kill = Math.min(this.#kill, this.#stopKill)
-    if (now >= kill) this.#signal('SIGKILL')
-    else if (now >= end && !this.#isAsked) {
+    if (now >= kill) {
+      this.#isAsked = true
+      this.#signal('SIGKILL')
+    } else if (now >= end && !this.#isAsked) {
       this.#isAsked = true
       this.#signal('SIGTERM')
     }
@@ -135,7 +150,26 @@ class Guardian {
   }
 }
 
+/** What it starts does not share its precedence. */
+function asEverybody(pid: number | undefined): void {
+  try {
+    if (pid !== undefined) setPriority(pid, usual)
+  } catch {
+    // It is gone already.
+  }
+}
+
+/** Where it is allowed: it has little to do, and must not be late for it. */
+function takePrecedence(): void {
+  try {
+    setPriority(constants.priority.PRIORITY_HIGHEST)
+  } catch {
+    // Then it takes its turn like everybody.
+  }
+}
+
 function main(): void {
+  takePrecedence()
   const line = new Socket({ fd: 3 })
   const guardian = new Guardian((report) => line.write(`${JSON.stringify(report)}\n`))
   line.on('error', () => guardian.abandon())

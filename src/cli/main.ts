@@ -15,6 +15,7 @@ import {
   stepDownCommand,
   watchCommand,
 } from './ask.ts'
+import { chaosCommand } from './chaos.ts'
 import { drawCommand } from './draw.ts'
 import { EXIT, UsageError } from './errors.ts'
 import { exploreCommand } from './explore.ts'
@@ -54,6 +55,7 @@ Examples:
     watchCommand(),
     stepDownCommand(),
     planCommand(),
+    chaosCommand(),
     simCommand(),
     exploreCommand(),
     replayCommand(),

@@ -69,6 +69,7 @@ async function run(command: readonly string[], flags: RunFlags): Promise<number>
     throw error
   }
   supervisor?.spoils(node)
+  say(`${String(node.id)} takes part in ${node.group}`)
   node.on('warning', ({ what, detail }) => say(`${what}: ${detail}`))
   const told = new AbortController()
   const onSignal = (): void => told.abort()
@@ -136,7 +137,7 @@ async function lead(node: Member, guarded: Guarded, running: Running): Promise<n
     try {
       const ending = await guarded.run(command, env, ...deadlines())
       if (told.aborted) code = EXIT.ok
-      else if (!term.signal.aborted && term.remaining() > killBefore / 1000) code = codeOf(ending)
+      else if (!ending.asked) code = codeOf(ending)
       say(`${command[0]} ended${ending.signal === null ? ` with ${ending.code}` : ` by ${ending.signal}`}`)
     } finally {
       clearInterval(renewing)

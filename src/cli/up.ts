@@ -4,8 +4,9 @@ import { mkdtempSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { Command } from 'commander'
+import { freePorts } from '../chaos/free-ports.ts'
+import { Warden } from '../chaos/warden.ts'
 import { UsageError } from './errors.ts'
-import { freePorts } from './free-ports.ts'
 import { LocalAgent } from './local-agent.ts'
 import { LocalGroup } from './local-group.ts'
 import { narrate, print, printJson } from './output.ts'
@@ -13,7 +14,6 @@ import { UP_COMMANDS } from './up-commands.ts'
 import { happeningText, toldBy } from './up-text.ts'
 import { watchInTerminal, watchPlainly } from './up-watch.ts'
 import { oneOf, options, wholeNumber } from './values.ts'
-import { Warden } from './warden.ts'
 
 type UpFlags = {
   readonly nodes: string
