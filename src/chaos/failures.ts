@@ -141,13 +141,19 @@ export async function restart(settings: Settings): Promise<Finding> {
   try {
     for (let round = 0; round < rounds; round++) {
       settings.say(`${round + 1} of ${rounds}`)
-      for (const node of trial.nodes) {
+      const left = new Set(trial.nodes)
+      while (left.size > 0) {
         // oxlint-disable-next-line no-await-in-loop -- one after the other
         const leading = await trial.settle()
+        const leader = trial.node(leading.id)
+        // Whoever leads first, so that there is a lead to hand over.
+        const [node] = left.has(leader) ? [leader] : [...left]
+        if (node === undefined) break
+        left.delete(node)
         node.signal('SIGTERM')
         // oxlint-disable-next-line no-await-in-loop -- one after the other
         await node.ended
-        if (leading.id === node.id) {
+        if (leader === node) {
           // oxlint-disable-next-line no-await-in-loop -- one after the other
           const next = await trial.next(leading)
           samplesMs.push(next.atMs - trial.lastOf(leading).atMs)
@@ -161,7 +167,7 @@ export async function restart(settings: Settings): Promise<Finding> {
   }
   return {
     name: 'restart',
-    done: `SIGTERM and start of each of the ${settings.nodes} nodes in turn, ${rounds} times`,
+    done: `SIGTERM and start of each of the ${settings.nodes} nodes in turn, the leader first, ${rounds} times`,
     problems,
     measures: [
       {

@@ -10,8 +10,13 @@ export function childrenOf(pid: number): readonly number[] {
 
 /** Whether it exists and is not merely waiting to be counted as dead. */
 export function isAlive(pid: number): boolean {
-  const stat = statOf(pid)
-  return stat !== null && stat.state !== 'Z' && stat.state !== 'X'
+  return statOf(pid) !== null && !isDefunct(pid)
+}
+
+/** Whether it is dead, but nobody has taken note of it yet. Where there is no /proc, nobody knows. */
+export function isDefunct(pid: number): boolean {
+  const state = statOf(pid)?.state
+  return state === 'Z' || state === 'X'
 }
 
 function statOf(pid: number): { readonly state: string; readonly parent: number } | null {

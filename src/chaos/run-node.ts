@@ -1,7 +1,7 @@
 /** A `conclave run` of the group under trial: a process that is started, spoiled, stopped and killed. */
 import { type ChildProcess, spawn } from 'node:child_process'
-import { createInterface } from 'node:readline'
 import type { Duplex } from 'node:stream'
+import { linesOf } from './lines.ts'
 import { childrenOf, signal } from './processes.ts'
 
 export type RunNodeOptions = {
@@ -45,6 +45,11 @@ export class RunNode {
     return this.#ended
   }
 
+  /** A node like this one, but with other words. */
+  as(twist: (command: readonly string[]) => readonly string[]): RunNode {
+    return new RunNode({ ...this.#options, command: twist(this.#options.command) })
+  }
+
   start(): void {
     if (this.#process !== null) return
     const [program = '', ...words] = this.#options.command
@@ -64,7 +69,7 @@ export class RunNode {
     this.#takesPart = new Promise((resolve) => {
       child.once('exit', () => resolve())
       if (child.stderr === null) return
-      createInterface({ input: child.stderr }).on('line', (line) => {
+      linesOf(child.stderr, (line) => {
         this.said.push(line)
         if (line.includes(' takes part in ')) resolve()
       })

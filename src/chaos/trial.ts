@@ -9,6 +9,7 @@ import { freePorts } from './free-ports.ts'
 import { judge, leaderships } from './judge.ts'
 import type { Namespaces } from './namespaces.ts'
 import { isAlive } from './processes.ts'
+import type { Relays } from './relay.ts'
 import { RunNode } from './run-node.ts'
 import { Warden } from './warden.ts'
 import { COMMAND, type Line, Witness } from './witness.ts'
@@ -37,8 +38,10 @@ export type Settings = {
 export type TrialOptions = {
   readonly stubborn?: boolean
   readonly namespaces?: Namespaces
-  /** Where node `from` sends what is for `to`, instead of where that listens. */
-  readonly via?: (from: number, to: number, port: number) => number
+  /** Everything that the nodes send goes through these. */
+  readonly relays?: Relays
+  /** Called with the data folder of each node before it starts. */
+  readonly prepare?: (folder: string) => void
 }
 
 /** Something that does not happen within this is taken never to happen. */
@@ -69,17 +72,19 @@ export class Trial {
   /** Started, and somebody leads. */
   static async begin(settings: Settings, options: TrialOptions = {}): Promise<Trial> {
     const { nodes: count, words, killBeforeMs } = settings
-    const { namespaces, stubborn = false, via = (_from, _to, port) => port } = options
+    const { namespaces, relays, prepare, stubborn = false } = options
     const folder = mkdtempSync(join(tmpdir(), 'conclave-chaos-'))
     const warden = new Warden(folder)
     writeFileSync(join(folder, 'key'), randomBytes(32), { mode: 0o600 })
     const ports =
       namespaces === undefined ? await freePorts(count, 'udp') : Array.from({ length: count }, () => 7400)
     const host = (index: number): string => namespaces?.hostOf(index) ?? '127.0.0.1'
+    // What is for one goes through one port, whoever it is from: the sender is known by what it says.
+    const reached = relays === undefined ? ports : await Promise.all(ports.map((port) => relays.to(port)))
     const ids = Array.from({ length: count }, (_, index) => `n${index + 1}`)
     const nodes = ids.map((id, index) => {
       const peers = ids.flatMap((peer, place) =>
-        place === index ? [] : ['--peer', `${peer}=${host(place)}:${via(index, place, ports[place] ?? 0)}`],
+        place === index ? [] : ['--peer', `${peer}=${host(place)}:${reached[place]}`],
       )
       const described = [
         '--group',
@@ -103,6 +108,7 @@ export class Trial {
       })
     })
     const trial = new Trial(settings, { folder, nodes, warden, ports })
+    for (const { id } of nodes) prepare?.(join(folder, id))
     for (const node of nodes) node.start()
     await Promise.all(nodes.map(({ takesPart }) => takesPart))
     await trial.settle()

@@ -62,7 +62,15 @@ async function chaos(names: readonly string[], flags: ChaosFlags): Promise<numbe
   for (const [name, run] of Object.entries(CASES)) {
     if (names.length > 0 && !names.includes(name)) continue
     // oxlint-disable-next-line no-await-in-loop -- one after the other: they share the machine
-    const finding = await run({ ...settings, say: (text) => narrate(`${name}: ${text}`) })
+    const finding = await run({ ...settings, say: (text) => narrate(`${name}: ${text}`) }).catch(
+      (error: Error) => ({
+        name,
+        done: 'not to its end',
+        problems: [error.message],
+        measures: [],
+        limited: null,
+      }),
+    )
     findings.push(finding)
     if (!isJson) print(findingText(finding))
   }

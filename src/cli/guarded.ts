@@ -1,10 +1,11 @@
 /** The node's side of the guardian: starts it, passes orders on, and hears what became of the command. */
 import { type ChildProcess, spawn } from 'node:child_process'
 import { EventEmitter } from 'node:events'
-import { createInterface } from 'node:readline'
 import type { Duplex } from 'node:stream'
 import { setTimeout } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
+import { linesOf } from '../chaos/lines.ts'
+import { isDefunct } from '../chaos/processes.ts'
 import type { Micros } from '../core/index.ts'
 import type { Order, Report } from './guardian.ts'
 
@@ -41,7 +42,7 @@ export class Guarded extends EventEmitter<{ lost: [GuardianLost] }> {
     super()
     this.#process = child
     this.#line = child.stdio[3] as Duplex
-    createInterface({ input: this.#line }).on('line', (text) => this.#hear(JSON.parse(text) as Report))
+    linesOf(this.#line, (text) => this.#hear(JSON.parse(text) as Report))
     child.once('exit', () => {
       if (!this.#isClosed) void this.#bereft()
     })
@@ -139,11 +140,11 @@ export class Guarded extends EventEmitter<{ lost: [GuardianLost] }> {
   }
 }
 
-/** Kills a process group; false when nothing of it is left. */
+/** Kills a process group; false when nothing of it runs any more. */
 function killed(group: number): boolean {
   try {
     process.kill(-group, 'SIGKILL')
-    return true
+    return !isDefunct(group)
   } catch {
     return false
   }

@@ -11,7 +11,7 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { Socket } from 'node:net'
 import { constants, getPriority, setPriority } from 'node:os'
-import { createInterface } from 'node:readline'
+import { linesOf } from '../chaos/lines.ts'
 import type { Micros } from '../core/index.ts'
 import { monotonicNow } from '../runtime/index.ts'
 
@@ -175,7 +175,7 @@ function main(): void {
   line.on('error', () => guardian.abandon())
   line.on('close', () => guardian.abandon())
   line.on('end', () => guardian.abandon())
-  createInterface({ input: line }).on('line', (text) => guardian.obey(JSON.parse(text) as Order))
+  linesOf(line, (text) => guardian.obey(JSON.parse(text) as Order))
   // Ends asked of the whole foreground group are the node's to act on: it says when.
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => {})
   line.write(`${JSON.stringify({ told: 'ready' } satisfies Report)}\n`)

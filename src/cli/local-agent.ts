@@ -1,8 +1,8 @@
 /** An agent on this machine: a process of its own, started, watched, teased and ended from here. */
 import { type ChildProcess, spawn } from 'node:child_process'
-import { createInterface } from 'node:readline'
 import type { Duplex } from 'node:stream'
 import { fileURLToPath } from 'node:url'
+import { linesOf } from '../chaos/lines.ts'
 import { type StatusAnswer, statusOf, stepDown } from '../client/index.ts'
 import type { NetworkFaults } from '../runtime/index.ts'
 import type { SupervisorOrder } from './supervised.ts'
@@ -64,7 +64,7 @@ export class LocalAgent {
     })
     this.#process = child
     this.#isPaused = false
-    if (child.stderr !== null) createInterface({ input: child.stderr }).on('line', this.#options.onSaid)
+    if (child.stderr !== null) linesOf(child.stderr, this.#options.onSaid)
     this.#line?.on('error', () => {})
     child.once('exit', () => {
       if (this.#process === child) this.#process = null

@@ -4,8 +4,8 @@
  * A node that was started otherwise has no such path.
  */
 import { Socket } from 'node:net'
-import { createInterface } from 'node:readline'
 import { z } from 'zod'
+import { linesOf } from '../chaos/lines.ts'
 import type { NetworkFaults } from '../runtime/index.ts'
 import { EXIT } from './errors.ts'
 import { narrate } from './output.ts'
@@ -42,7 +42,9 @@ export class Supervisor {
     line.on('error', end)
     line.on('close', end)
     const supervisor = new Supervisor()
-    createInterface({ input: line }).on('line', (text) => supervisor.#hear(text))
+    linesOf(line, (text) => supervisor.#hear(text))
+    // It is no reason to go on once everything else is done.
+    line.unref()
     return supervisor
   }
 

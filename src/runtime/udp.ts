@@ -49,6 +49,9 @@ export class Udp {
   readonly #addresses: Map<NodeId, Address>
   readonly #dropped = new Map<DropReason, { unsaid: number; saidAt: number }>()
   readonly counts = { sent: 0, received: 0, dropped: 0 }
+  /** Datagrams that Node still holds, and what to do when there are none. */
+  #leaving = 0
+  #onLeft: () => void = () => {}
   /** Faultless unless told otherwise. */
   readonly network = new FaultyNetwork()
 
@@ -88,12 +91,22 @@ export class Udp {
     if (address === undefined) return
     const bytes = this.#settings.sealer.seal(encode({ group: this.#group, from: this.#settings.self, body }))
     this.counts.sent += 1
-    this.#socket.send(bytes, address.port, address.host, () => {})
+    this.#leaving += 1
+    this.#socket.send(bytes, address.port, address.host, () => {
+      this.#leaving -= 1
+      if (this.#leaving === 0) this.#onLeft()
+    })
   }
 
-  close(): Promise<void> {
+  /** What was sent before still goes out: the last word of a leader is that it hands over. */
+  async close(): Promise<void> {
     this.network.close()
-    return new Promise((resolve) => this.#socket.close(() => resolve()))
+    if (this.#leaving > 0) {
+      await new Promise<void>((resolve) => {
+        this.#onLeft = resolve
+      })
+    }
+    await new Promise<void>((resolve) => this.#socket.close(() => resolve()))
   }
 
   #receive(bytes: Buffer, remote: RemoteInfo): void {
