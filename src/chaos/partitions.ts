@@ -50,8 +50,8 @@ async function splitting(name: string, how: string, trial: Trial, knife: Knife):
       const leading = await trial.settle()
       const minority = minorityWith(trial, leading.id)
       const isCutOff = (id: string): boolean => minority.some((place) => trial.nodes[place]?.id === id)
-      const at = performance.now()
       knife.split(minority)
+      const at = performance.now()
       // oxlint-disable-next-line no-await-in-loop -- one split after the other
       const led = await trial.after(
         trial.witness.lines.length,
