@@ -102,19 +102,22 @@ export async function stop(settings: Settings): Promise<Finding> {
   }
 }
 
-/** How long stopped, in lock times. */
-const PAUSES = [1, 5, 30]
+/** How long stopped, in lock times; the longest is left out where little is done. */
+export function pausesOf({ times }: Settings): readonly number[] {
+  return times < 5 ? [1, 5] : [1, 5, 30]
+}
 
 /** SIGSTOP of node and command for a while, then SIGCONT: the guardian has killed the command meanwhile. */
 export async function pause(settings: Settings): Promise<Finding> {
   const problems: string[] = []
+  const pauses = pausesOf(settings)
   const rounds = Math.ceil(settings.times / 25)
   const found = await repeatedly(
     settings,
-    { stubborn: true, times: rounds * PAUSES.length },
+    { stubborn: true, times: rounds * pauses.length },
     async (trial, leading, time) => {
       const node = trial.node(leading.id)
-      const lockTimes = PAUSES[time % PAUSES.length] as number
+      const lockTimes = pauses[time % pauses.length] as number
       signal(leading.pid, 'SIGSTOP')
       node.signal('SIGSTOP')
       await Promise.all([setTimeout(lockTimes * settings.bounds.lockMs), trial.next(leading)])
@@ -125,7 +128,7 @@ export async function pause(settings: Settings): Promise<Finding> {
   )
   return {
     name: 'pause',
-    done: `SIGSTOP of the leader's "conclave run" and of its command for ${PAUSES.join(', ')} lock times, then SIGCONT, ${rounds} times each`,
+    done: `SIGSTOP of the leader's "conclave run" and of its command for ${pauses.join(', ')} lock times, then SIGCONT, ${rounds} times each`,
     problems: [...found, ...problems],
     measures: [],
     limited: null,

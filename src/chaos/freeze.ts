@@ -5,25 +5,26 @@
  * does: it takes a line only when its token is not older than any that it took.
  */
 import { setTimeout } from 'node:timers/promises'
+import { pausesOf } from './failures.ts'
 import { judge } from './judge.ts'
 import { isAlive, signal } from './processes.ts'
 import type { Finding } from './report.ts'
 import { type Settings, Trial } from './trial.ts'
 import type { Line } from './witness.ts'
 
-const FREEZES = [1, 5, 30]
 const LOOK_MS = 1
 
 export async function freeze(settings: Settings): Promise<Finding> {
+  const freezes = pausesOf(settings)
   const rounds = Math.ceil(settings.times / 25)
   const survived: number[] = []
   const frozen = new Set<number>()
   const trial = await Trial.begin(settings, { stubborn: true })
   let taken: Fenced
   try {
-    for (let time = 0; time < rounds * FREEZES.length; time++) {
-      settings.say(`${time + 1} of ${rounds * FREEZES.length}`)
-      const lockTimes = FREEZES[time % FREEZES.length] as number
+    for (let time = 0; time < rounds * freezes.length; time++) {
+      settings.say(`${time + 1} of ${rounds * freezes.length}`)
+      const lockTimes = freezes[time % freezes.length] as number
       // oxlint-disable-next-line no-await-in-loop -- one after the other
       const leading = await trial.settle()
       frozen.add(leading.token)
@@ -36,10 +37,10 @@ export async function freeze(settings: Settings): Promise<Finding> {
     await trial.end()
   }
   const strangers = taken.refused.filter(({ token }) => !frozen.has(token))
-  const few = new Set(taken.accepted.map(({ token }) => token)).size <= rounds * FREEZES.length
+  const few = new Set(taken.accepted.map(({ token }) => token)).size <= rounds * freezes.length
   return {
     name: 'freeze',
-    done: `SIGSTOP of the leader's "conclave run", guardian and command for ${FREEZES.join(', ')} lock times, then SIGCONT, ${rounds} times each; ${taken.refused.length} lines of older tokens were refused`,
+    done: `SIGSTOP of the leader's "conclave run", guardian and command for ${freezes.join(', ')} lock times, then SIGCONT, ${rounds} times each; ${taken.refused.length} lines of older tokens were refused`,
     problems: [
       ...judge(taken.accepted),
       ...strangers.map(
