@@ -74,7 +74,9 @@ async function untilLed(agent) {
 /** Exactly, of all its threads: the usual figures count in ticks, which short bursts of work fall between. */
 function cpuSeconds(pid) {
   const threads = readdirSync(`/proc/${pid}/task`)
-  const nanos = threads.map((id) => Number(readFileSync(`/proc/${pid}/task/${id}/schedstat`, 'utf8').split(' ')[0]))
+  const nanos = threads.map((id) =>
+    Number(readFileSync(`/proc/${pid}/task/${id}/schedstat`, 'utf8').split(' ')[0]),
+  )
   return nanos.reduce((sum, each) => sum + each, 0) / 1e9
 }
 

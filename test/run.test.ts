@@ -142,6 +142,8 @@ describe('conclave run, alone', () => {
       `127.0.0.1:${port}`,
       '--key-file',
       join(folder, 'key'),
+      '--data',
+      join(folder, 'alone'),
     ]
     const node = spawn(CONCLAVE, ['run', ...flags, ...words], { stdio: ['ignore', 'pipe', 'pipe'] })
     let said = ''

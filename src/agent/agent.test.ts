@@ -1,5 +1,8 @@
+import { mkdtempSync, rmSync } from 'node:fs'
 import { request } from 'node:http'
 import { connect } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { afterEach, expect, it } from 'vitest'
 import { until } from '../../test/support/wait.ts'
 import {
@@ -14,16 +17,21 @@ import {
 import { type Agent, CannotListen, startAgent } from './agent.ts'
 
 let agents: Agent[] = []
+let folders: string[] = []
 
 afterEach(async () => {
   await Promise.all(agents.map((agent) => agent.close()))
+  for (const folder of folders) rmSync(folder, { recursive: true })
   agents = []
+  folders = []
 })
 
 async function alone(port = 0, log: (event: AgentEvent) => void = () => {}): Promise<Agent> {
   const key = new Uint8Array(32).fill(3)
+  const data = mkdtempSync(join(tmpdir(), 'conclave-agent-'))
+  folders.push(data)
   const agent = await startAgent({
-    join: { group: 'g', id: 'a', listen: '127.0.0.1:0', peers: [], key, options: { sigmaMs: 300 } },
+    join: { group: 'g', id: 'a', listen: '127.0.0.1:0', peers: [], key, data, options: { sigmaMs: 300 } },
     http: { host: '127.0.0.1', port },
     adminToken: 'an admin token of some length',
     log,

@@ -33,7 +33,7 @@ function agent(status: Partial<MemberStatus> = {}, adminToken: string | null = T
     status: () => ({ ...LED, ...status }),
     stepDown: () => {
       stepped.push('n2')
-      return Promise.resolve()
+      return Promise.resolve(true)
     },
   }
   const observer = new Observer(() => {})

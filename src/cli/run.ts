@@ -111,6 +111,13 @@ async function lead(node: Member, guarded: Guarded, running: Running): Promise<n
   const { command, told, graceMs, killBefore, once, say } = running
   let code: number | null = null
   const ended = new AbortController()
+  // Ends the terms of this node, and with them the command: so a command that runs has its grace first.
+  let isRunning = false
+  const onEnd = (): void => {
+    if (!isRunning) ended.abort()
+  }
+  told.addEventListener('abort', onEnd)
+  if (told.aborted) onEnd()
 
   async function during(term: Term): Promise<void> {
     const deadlines = (): readonly [number, number] => {
@@ -134,12 +141,14 @@ async function lead(node: Member, guarded: Guarded, running: Running): Promise<n
     told.addEventListener('abort', onTold)
     const onLost = (): void => guarded.stop(0)
     term.signal.addEventListener('abort', onLost)
+    isRunning = true
     try {
       const ending = await guarded.run(command, env, ...deadlines())
       if (told.aborted) code = EXIT.ok
       else if (!ending.asked) code = codeOf(ending)
       say(`${command[0]} ended${ending.signal === null ? ` with ${ending.code}` : ` by ${ending.signal}`}`)
     } finally {
+      isRunning = false
       clearInterval(renewing)
       told.removeEventListener('abort', onTold)
       term.signal.removeEventListener('abort', onLost)
@@ -148,7 +157,7 @@ async function lead(node: Member, guarded: Guarded, running: Running): Promise<n
   }
 
   try {
-    await node.lead(during, { signal: AbortSignal.any([told, ended.signal]) })
+    await node.lead(during, { signal: ended.signal })
   } catch (error) {
     if (error instanceof CommandFailed)
       throw new UsageError(`cannot run ${command[0]}: ${error.message}`, null)

@@ -105,10 +105,25 @@ class Run {
   }
 }
 
+/** The same state when neither part changed. */
+function heard(before: Stacked, layer: Plain, upper: Plain): Step<Stacked, Message, Kept> {
+  const isSame = layer === before.layer && upper === before.upper
+  return { state: isSame ? before : { layer, upper, kept: before.kept }, effects: NOTHING }
+}
+
 export function stack(layer: Layer, upper: Protocol): Protocol {
   const prefix = `${layer.name}/`
 
   function carry(state: Stacked, from: LayerStep<Plain>, now: Micros): Step<Stacked, Message, Kept> {
+    // Most messages only tell something: they change both states, and nothing else follows.
+    const [only] = from.inputs
+    if (from.effects.length === 0 && from.inputs.length === 1 && only !== undefined) {
+      const above = upper.step(state.upper, only, now)
+      if (above.effects.length === 0) return heard(state, from.state, above.state)
+      const run = new Run(layer, from.state, state.upper, state.kept)
+      run.ofUpper(above, now)
+      return run.end(state)
+    }
     const run = new Run(layer, state.layer, state.upper, state.kept)
     run.ofLayer(from)
     for (const input of from.inputs) run.ofUpper(upper.step(run.upper, input, now), now)

@@ -7,6 +7,7 @@ import { localLeaderDefinition } from './local-leader/index.ts'
 import { ringDefinition } from './ring/index.ts'
 
 export { type Insight, insightOf } from './local-leader/insight.ts'
+export { forgetfulStable } from './local-leader/stable.ts'
 
 export const protocols: readonly Definition[] = [
   ringDefinition,

@@ -131,8 +131,8 @@ export class World {
         index,
         id,
         protocol: strictly ? strict(protocol) : protocol,
-        // No two clocks agree about what time it is.
-        clock: new Clock(this.#random.integer(1, 3_600_000_000), (this.#random.fraction() * 2 - 1) * drift),
+        // No two clocks agree about what time it is. (Instants below 2^31 cost a machine word, larger ones an object.)
+        clock: new Clock(this.#random.integer(1, 1_000_000_000), (this.#random.fraction() * 2 - 1) * drift),
         up: false,
         state: null,
         stable: null,
@@ -156,6 +156,17 @@ export class World {
 
   get steps(): number {
     return this.#steps
+  }
+
+  /** When the next thing happens; infinite when nothing is left to happen. */
+  get nextAt(): Micros {
+    return this.#queue.size > 0 ? this.#queue.nextTime : NEVER
+  }
+
+  /** Reads from the state of a node what its view does not show; null while it is down. */
+  inspect<T>(id: NodeId, read: (state: Plain, now: Micros) => T): T | null {
+    const node = this.#node(id)
+    return node.up ? read(node.state, node.clock.at(this.#now)) : null
   }
 
   /** Messages sent so far, of each kind. */
