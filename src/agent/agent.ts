@@ -10,6 +10,7 @@ import type { AgentEvent } from '../client/index.ts'
 import { type JoinOptions, join } from '../member/index.ts'
 import type { Address, NetworkFaults } from '../runtime/index.ts'
 import { agentApp } from './app.ts'
+import { Claims } from './claims.ts'
 import { History } from './history.ts'
 import { Observer } from './observer.ts'
 
@@ -70,7 +71,8 @@ export async function startAgent({ join: options, http, adminToken, log }: Agent
   node.on('warning', ({ what, detail }) => tell('warning', { reason: `${what}: ${detail}` }))
 
   const ending = new AbortController()
-  const app = agentApp({ node, history, observer, adminToken, ending: ending.signal })
+  const claims = new Claims()
+  const app = agentApp({ node, history, observer, claims, adminToken, ending: ending.signal })
   let server: Server
   try {
     server = await listening(app.fetch, http)
@@ -78,7 +80,7 @@ export async function startAgent({ join: options, http, adminToken, log }: Agent
     await node.close()
     throw error
   }
-  const leading = node.lead(untilItEnds, { signal: ending.signal })
+  const leading = node.lead(claims.during, { signal: ending.signal })
   const failed = new Promise<Error>((resolve) => {
     leading.then(
       () => {
@@ -109,13 +111,6 @@ export async function startAgent({ join: options, http, adminToken, log }: Agent
       return ended
     },
   }
-}
-
-function untilItEnds({ signal }: { readonly signal: AbortSignal }): Promise<void> {
-  return new Promise((resolve) => {
-    if (signal.aborted) resolve()
-    signal.addEventListener('abort', () => resolve())
-  })
 }
 
 function listening(fetch: (request: Request) => Response | Promise<Response>, at: Address): Promise<Server> {

@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest'
 import type { ErrorAnswer, MembersAnswer, StatusAnswer } from '../client/index.ts'
 import type { MemberStatus } from '../member/index.ts'
 import { agentApp } from './app.ts'
+import { Claims } from './claims.ts'
 import { History } from './history.ts'
 import { Observer } from './observer.ts'
 
@@ -37,7 +38,8 @@ function agent(status: Partial<MemberStatus> = {}, adminToken: string | null = T
     },
   }
   const observer = new Observer(() => {})
-  const app = agentApp({ node, history, observer, adminToken, ending: ending.signal })
+  const claims = new Claims()
+  const app = agentApp({ node, history, observer, claims, adminToken, ending: ending.signal })
   return { app, history, ending, stepped, observer }
 }
 

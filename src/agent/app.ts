@@ -6,9 +6,11 @@ import { createHash, timingSafeEqual } from 'node:crypto'
 import { type Context, Hono } from 'hono'
 import { bodyLimit } from 'hono/body-limit'
 import { streamSSE } from 'hono/streaming'
-import type { ErrorAnswer, LeaderAnswer, MembersAnswer, StatusAnswer } from '../client/index.ts'
+import { z } from 'zod'
+import type { Claimed, ErrorAnswer, LeaderAnswer, MembersAnswer, StatusAnswer } from '../client/index.ts'
 import type { Member, MemberStatus } from '../member/index.ts'
 import { bannerOf } from './banner.ts'
+import type { Claims } from './claims.ts'
 import type { History } from './history.ts'
 import { metricsText } from './metrics.ts'
 import type { Observer } from './observer.ts'
@@ -18,6 +20,7 @@ export type Asked = {
   readonly node: Pick<Member, 'group' | 'id' | 'status' | 'stepDown'>
   readonly history: History
   readonly observer: Observer
+  readonly claims: Claims
   /** Without one nobody may change anything. */
   readonly adminToken: string | null
   /** Ends the streams. */
@@ -33,7 +36,7 @@ const KEEP_ALIVE_MS = 10_000
 const LONGEST_STEP_DOWN_MS = 10_000
 
 export function agentApp(asked: Asked): Hono {
-  const { node, history, observer, adminToken, ending } = asked
+  const { node, history, observer, claims, adminToken, ending } = asked
   const app = new Hono()
   let streams = 0
 
@@ -64,28 +67,48 @@ export function agentApp(asked: Asked): Hono {
   app.get('/v1/members', (c) => c.json(membersAnswer(node, node.status())))
   app.get('/v1/status', (c) => c.json(statusAnswer(node, node.status(), observer)))
 
+  const notLeading = (c: Context, leader: MemberStatus['leader']): Response =>
+    failure(c, 409, 'NotLeader', `${node.id} does not lead${leader === null ? '' : `, ${leader.id} does`}`)
+
   app.post('/v1/step-down', async (c) => {
-    if (adminToken === null)
-      return failure(
-        c,
-        403,
-        'AdminDisabled',
-        'this agent takes no orders: start it with --admin-token-file FILE',
-      )
-    if (!isSame(c.req.header('Authorization') ?? '', `Bearer ${adminToken}`)) {
-      c.header('WWW-Authenticate', 'Bearer')
-      return failure(c, 401, 'BadAdminToken', 'the admin token is missing or wrong', 'Authorization')
-    }
+    const refused = refusal(c, adminToken)
+    if (refused !== null) return refused
     const { role, leader } = node.status()
-    if (role !== 'leader')
+    if (role !== 'leader') return notLeading(c, leader)
+    await node.stepDown({ signal: AbortSignal.timeout(LONGEST_STEP_DOWN_MS) })
+    return c.json({ group: node.group, steppedDown: { id: node.id, token: leader?.token ?? null } })
+  })
+
+  app.post('/v1/claim', async (c) => {
+    const refused = refusal(c, adminToken)
+    if (refused !== null) return refused
+    const body = claimBody.safeParse(await c.req.json().catch(() => null))
+    if (!body.success)
+      return failure(c, 400, 'BadBody', 'write {"claim": null}, or the name of a claim', 'claim')
+    const { role, leader, leaseMs } = node.status()
+    if (role !== 'leader' || leader === null || leaseMs === null) return notLeading(c, leader)
+    const claim = claims.take(body.data.claim, leaseMs)
+    if (claim === null)
       return failure(
         c,
         409,
-        'NotLeader',
-        `${node.id} does not lead${leader === null ? '' : `, ${leader.id} does`}`,
+        'NoClaim',
+        claims.isEnding ? 'the lead is being handed over' : 'there is no such claim, or there are too many',
       )
-    await node.stepDown({ signal: AbortSignal.timeout(LONGEST_STEP_DOWN_MS) })
-    return c.json({ group: node.group, steppedDown: { id: node.id, token: leader?.token ?? null } })
+    return c.json({
+      group: node.group,
+      id: node.id,
+      claim,
+      token: leader.token,
+      expiresInMs: leaseMs,
+      ending: claims.isEnding,
+    } satisfies Claimed)
+  })
+  app.delete('/v1/claim', (c) => {
+    const refused = refusal(c, adminToken)
+    if (refused !== null) return refused
+    claims.giveBack(c.req.query('claim') ?? '')
+    return c.json({ group: node.group })
   })
 
   app.get('/v1/events', (c) => {
@@ -157,6 +180,22 @@ export function agentApp(asked: Asked): Hono {
   return app
 }
 
+const claimBody = z.strictObject({ claim: z.string().max(100).nullable() })
+
+/** What is answered to whoever may not give orders; null for whoever may. */
+function refusal(c: Context, adminToken: string | null): Response | null {
+  if (adminToken === null)
+    return failure(
+      c,
+      403,
+      'AdminDisabled',
+      'this agent takes no orders: start it with --admin-token-file FILE',
+    )
+  if (isSame(c.req.header('Authorization') ?? '', `Bearer ${adminToken}`)) return null
+  c.header('WWW-Authenticate', 'Bearer')
+  return failure(c, 401, 'BadAdminToken', 'the admin token is missing or wrong', 'Authorization')
+}
+
 type Who = Pick<Member, 'group' | 'id'>
 
 function leaderAnswer({ group, id }: Who, { role, leader, leaseMs }: MemberStatus): LeaderAnswer {
@@ -207,7 +246,7 @@ function statusAnswer(who: Who, status: MemberStatus, observer: Observer): Statu
 
 function failure(
   c: Context,
-  code: 401 | 403 | 404 | 409 | 413 | 500 | 503,
+  code: 400 | 401 | 403 | 404 | 409 | 413 | 500 | 503,
   name: string,
   message: string,
   field: string | null = null,

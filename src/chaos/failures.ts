@@ -87,7 +87,7 @@ export async function stop(settings: Settings): Promise<Finding> {
     node.signal('SIGSTOP')
     const next = await trial.next(leading)
     samplesMs.push(next.atMs - at)
-    late.push(trial.lastOf(leading).atMs - at)
+    late.push(Math.max(0, trial.lastOf(leading).atMs - at))
     node.signal('SIGCONT')
   })
   return {

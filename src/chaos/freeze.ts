@@ -79,7 +79,7 @@ function fenced(lines: readonly Line[]): Fenced {
   let newest = 0
   for (const line of lines) {
     // Of the lock, which a frozen command still has, the resource knows nothing.
-    if (line.did === 'overlap') continue
+    if (line.did === 'overlap' || line.did === 'alone') continue
     if (line.token < newest) refused.push(line)
     else accepted.push(line)
     newest = Math.max(newest, line.token)

@@ -2,13 +2,13 @@ import { describe, expect, it } from 'vitest'
 import { judge } from './judge.ts'
 import type { Line } from './witness.ts'
 
-type Seen = Pick<Line, 'id' | 'token' | 'pid' | 'did'>
+type Seen = Pick<Line, 'id' | 'token' | 'pid' | 'did' | 'atMs'>
 
 /** Lines as in the file: "a 1 100 begin". */
 const lines = (...texts: readonly string[]): readonly Seen[] =>
-  texts.map((text) => {
+  texts.map((text, place) => {
     const [id = '', token, pid, did] = text.split(' ')
-    return { id, token: Number(token), pid: Number(pid), did: did as Line['did'] }
+    return { id, token: Number(token), pid: Number(pid), did: did as Line['did'], atMs: 10 * place }
   })
 
 describe('the judge', () => {
@@ -34,6 +34,10 @@ describe('the judge', () => {
     [
       ['a 1 100 begin', 'b 2 200 begin', 'b 2 200 overlap'],
       "b's command (token 2, process 200) began while another command was still there",
+    ],
+    [
+      ['a 1 100 begin', 'b 2 200 begin', 'b 2 200 overlap', 'b 2 200 alone'],
+      "b's command (token 2, process 200) began while another command was still there, for about 10 ms more",
     ],
     [['a  100 begin'], "a's command (token 0, process 100) has no proper token"],
   ])('objects to %j', (texts, problem) => {

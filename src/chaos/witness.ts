@@ -11,7 +11,7 @@ export type Line = {
   readonly id: string
   readonly token: number
   readonly pid: number
-  readonly did: 'begin' | 'on' | 'end' | 'overlap'
+  readonly did: 'begin' | 'on' | 'end' | 'overlap' | 'alone'
   /** When the reader saw it, on the reader's own clock. */
   readonly atMs: number
 }
@@ -22,7 +22,7 @@ say() { echo "$CONCLAVE_ID $CONCLAVE_TOKEN $$ $1" >> "$log"; }
 say begin
 if [ "$2" = stubborn ]; then trap '' TERM; else trap 'say end; exit 0' TERM; fi
 exec 9>> "$log.lock"
-flock -n 9 || say overlap
+flock -n 9 || { say overlap; flock 9; say alone; }
 while :; do sleep 0.01 9>&-; say on; done`
 
 /** How often the file is looked at. */

@@ -95,7 +95,8 @@ class Guardian {
     this.#isAsked = false
     // A group of its own: whatever it starts ends with it.
     const child = spawn(program, words, { detached: true, stdio: 'inherit', env: { ...process.env, ...env } })
-    asEverybody(child.pid)
+    // What it starts does not share its precedence.
+    if (child.pid !== undefined) urgency(child.pid, usual)
     this.#child = child
     child.once('spawn', () => {
       if (child.pid !== undefined) this.#report({ told: 'started', pid: child.pid })
@@ -143,6 +144,8 @@ class Guardian {
   #signal(signal: 'SIGTERM' | 'SIGKILL'): void {
     const group = this.#child?.pid
     if (group === undefined) return
+    // To die takes a turn of the processor, and on a busy machine that is waited for.
+    if (signal === 'SIGKILL') urgency(group, constants.priority.PRIORITY_HIGHEST)
     try {
       process.kill(-group, signal)
     } catch {
@@ -151,26 +154,18 @@ class Guardian {
   }
 }
 
-/** What it starts does not share its precedence. */
-function asEverybody(pid: number | undefined): void {
+/** Where it is allowed. */
+function urgency(pid: number, priority: number): void {
   try {
-    if (pid !== undefined) setPriority(pid, usual)
+    setPriority(pid, priority)
   } catch {
-    // It is gone already.
-  }
-}
-
-/** Where it is allowed: it has little to do, and must not be late for it. */
-function takePrecedence(): void {
-  try {
-    setPriority(constants.priority.PRIORITY_HIGHEST)
-  } catch {
-    // Then it takes its turn like everybody.
+    // Then it takes its turn like everybody; or it is gone already.
   }
 }
 
 function main(): void {
-  takePrecedence()
+  // It has little to do, and must not be late for it.
+  urgency(process.pid, constants.priority.PRIORITY_HIGHEST)
   const line = new Socket({ fd: 3 })
   const guardian = new Guardian((report) => line.write(`${JSON.stringify(report)}\n`))
   line.on('error', () => guardian.abandon())
