@@ -2,6 +2,7 @@
 //
 // Three processes contend in each case. The holder is killed (kill -9), or told to hand over; the time is taken from
 // that moment until another process says that it leads, by the clock of this process. The same harness measures all.
+/* oxlint-disable no-await-in-loop -- one thing after the other is what is measured */
 import { spawn } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'

@@ -1,4 +1,5 @@
 // npm run bench -- idle [SECONDS]: what one agent of a group of five costs while nothing happens.
+/* oxlint-disable no-await-in-loop -- one thing after the other is what is measured */
 import { spawn } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
 import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
@@ -27,7 +28,11 @@ export async function printIdle(seconds) {
       process.execPath,
       [
         fileURLToPath(new URL('../bin/conclave', import.meta.url)),
-        ...['agent', ...words, ...more, '--http', `127.0.0.1:${http[index]}`],
+        'agent',
+        ...words,
+        ...more,
+        '--http',
+        `127.0.0.1:${http[index]}`,
       ],
       { stdio: 'ignore' },
     )

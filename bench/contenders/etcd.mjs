@@ -1,5 +1,6 @@
 // The election recipe of etcd: a key bound to a lease, created if it is not there, watched while it is.
 // node etcd.mjs URL TTL_SECONDS
+/* oxlint-disable no-await-in-loop -- one thing after the other is what is measured */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { LEAVE_MS, onRelease, say } from './said.mjs'
 

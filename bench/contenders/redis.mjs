@@ -1,5 +1,6 @@
 // The lock recipe of Redis: SET NX PX, renewed by its holder at a third of its time, tried again at short intervals.
 // node redis.mjs HOST PORT TTL_MS RETRY_MS
+/* oxlint-disable no-await-in-loop -- one thing after the other is what is measured */
 import { connect } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { LEAVE_MS, onRelease, say } from './said.mjs'

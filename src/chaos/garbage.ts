@@ -20,10 +20,11 @@ export async function garbage(settings: Settings): Promise<Finding> {
   const problems: string[] = []
   let seconds: number
   let lost: number
+  let quiet: number
   try {
     const trial = await Trial.begin({ ...settings, nodes: NODES }, { relays })
     try {
-      const quiet = await changes(trial, () => setTimeout((settings.datagrams / PER_SECOND) * 1000))
+      quiet = await changes(trial, () => setTimeout((settings.datagrams / PER_SECOND) * 1000))
       const pids = trial.nodes.map(({ pid }) => pid)
       const said = trial.nodes.map((node) => node.said.length)
       let took = 0
@@ -51,7 +52,7 @@ export async function garbage(settings: Settings): Promise<Finding> {
   const rate = Math.round(settings.datagrams / seconds).toLocaleString('en-US')
   return {
     name: 'garbage',
-    done: `${settings.datagrams.toLocaleString('en-US')} datagrams of noise, cut short, spoiled or sent again, ${rate} a second; the lead changed ${lost} times`,
+    done: `${settings.datagrams.toLocaleString('en-US')} datagrams of noise, cut short, spoiled or sent again, ${rate} a second; the lead changed ${lost} times, and ${quiet} times in as long without`,
     problems,
     measures: [],
     limited: null,

@@ -10,21 +10,32 @@ export function childrenOf(pid: number): readonly number[] {
 
 /** Whether it exists and is not merely waiting to be counted as dead. */
 export function isAlive(pid: number): boolean {
-  return statOf(pid) !== null && !isDefunct(pid)
+  const stat = statOf(pid)
+  return stat !== null && stat.state !== 'Z' && stat.state !== 'X'
 }
 
-/** Whether it is dead, but nobody has taken note of it yet. Where there is no /proc, nobody knows. */
-export function isDefunct(pid: number): boolean {
-  const state = statOf(pid)?.state
-  return state === 'Z' || state === 'X'
+/** Whether anything of a process group still runs; who is dead and not yet counted as such does not. */
+export function groupRuns(group: number): boolean {
+  try {
+    process.kill(-group, 0)
+  } catch {
+    return false
+  }
+  // Where there is no /proc, that is all that can be known.
+  if (process.platform !== 'linux') return true
+  return readdirSync('/proc').some(
+    (name) => /^\d+$/.test(name) && statOf(Number(name))?.group === group && isAlive(Number(name)),
+  )
 }
 
-function statOf(pid: number): { readonly state: string; readonly parent: number } | null {
+type Stat = { readonly state: string; readonly parent: number; readonly group: number }
+
+function statOf(pid: number): Stat | null {
   try {
     // The name, in parentheses, may have anything in it.
     const text = readFileSync(`/proc/${pid}/stat`, 'utf8')
-    const [state = '', parent = ''] = text.slice(text.lastIndexOf(')') + 2).split(' ')
-    return { state, parent: Number(parent) }
+    const [state = '', parent, group] = text.slice(text.lastIndexOf(')') + 2).split(' ')
+    return { state, parent: Number(parent), group: Number(group) }
   } catch {
     return null
   }

@@ -101,8 +101,16 @@ export class Trial {
         id,
         command: [
           ...(namespaces?.inside(index) ?? []),
-          ...[process.execPath, CONCLAVE, 'run', ...described, ...kept, ...words],
-          ...['--kill-before-ms', String(killBeforeMs), '--', ...command],
+          process.execPath,
+          CONCLAVE,
+          'run',
+          ...described,
+          ...kept,
+          ...words,
+          '--kill-before-ms',
+          String(killBeforeMs),
+          '--',
+          ...command,
         ],
         onStart: (child) => warden.watch(child),
       })

@@ -2,11 +2,10 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { EventEmitter } from 'node:events'
 import type { Duplex } from 'node:stream'
-import { setTimeout } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { linesOf } from '../chaos/lines.ts'
-import { isDefunct } from '../chaos/processes.ts'
 import type { Micros } from '../core/index.ts'
+import { endGroup } from './end-group.ts'
 import type { Order, Report } from './guardian.ts'
 
 /** How a command ended: by itself with a code, by a signal, or not begun at all. */
@@ -25,10 +24,6 @@ export class GuardianLost extends Error {
 export class CommandFailed extends Error {
   override readonly name = 'CommandFailed'
 }
-
-/** How long to see whether a killed command is gone, and how often. */
-const LONGEST_DYING_MS = 1000
-const DYING_STEP_MS = 2
 
 export class Guarded extends EventEmitter<{ lost: [GuardianLost] }> {
   readonly #process: ChildProcess
@@ -99,10 +94,7 @@ export class Guarded extends EventEmitter<{ lost: [GuardianLost] }> {
 
   /** Without its guardian the command is killed from here, before anybody hears of it: the lead is not given away first. */
   async #bereft(): Promise<void> {
-    const group = this.#command
-    const until = performance.now() + LONGEST_DYING_MS
-    // oxlint-disable-next-line no-await-in-loop -- until it is dead
-    while (group !== null && killed(group) && performance.now() < until) await setTimeout(DYING_STEP_MS)
+    if (this.#command !== null) await endGroup(this.#command)
     const error = new GuardianLost('the guardian of the command is gone: the command was killed')
     this.#waiting?.reject(error)
     this.#waiting = null
@@ -137,15 +129,5 @@ export class Guarded extends EventEmitter<{ lost: [GuardianLost] }> {
       default:
         report satisfies never
     }
-  }
-}
-
-/** Kills a process group; false when nothing of it runs any more. */
-function killed(group: number): boolean {
-  try {
-    process.kill(-group, 'SIGKILL')
-    return !isDefunct(group)
-  } catch {
-    return false
   }
 }

@@ -15,6 +15,7 @@ import { linesOf } from '../chaos/lines.ts'
 import type { Micros } from '../core/index.ts'
 // Nothing else of that room: this process must be there fast and stay small.
 import { monotonicNow } from '../runtime/clock.ts'
+import { endGroup } from './end-group.ts'
 
 export type Order =
   | {
@@ -106,11 +107,13 @@ class Guardian {
       this.#report({ told: 'failed', why: error.message })
     })
     child.once('exit', (code, signal) => {
-      // What it started and left behind does not outlive it.
-      this.#signal('SIGKILL')
-      this.#gone()
-      if (this.#isAbandoned) process.exit(0)
-      this.#report({ told: 'ended', code, signal, asked: this.#isAsked })
+      const asked = this.#isAsked
+      // What it started and left behind does not outlive it: the lead may be given away as soon as this is told.
+      void endGroup(child.pid).then(() => {
+        this.#gone()
+        if (this.#isAbandoned) process.exit(0)
+        this.#report({ told: 'ended', code, signal, asked })
+      })
     })
   }
 

@@ -132,7 +132,7 @@ async function lead(node: Member, guarded: Guarded, running: Running): Promise<n
   if (told.aborted) onEnd()
 
   async function during(term: Term): Promise<void> {
-    const lead: HeldLead = {
+    const held: HeldLead = {
       group: node.group,
       id: String(node.id),
       token: term.token,
@@ -142,7 +142,7 @@ async function lead(node: Member, guarded: Guarded, running: Running): Promise<n
     }
     isRunning = true
     try {
-      code = await runUnder(lead, guarded, running)
+      code = await runUnder(held, guarded, running)
     } finally {
       isRunning = false
       if (code !== null || once || told.aborted) ended.abort()

@@ -43,7 +43,7 @@ describe('a network with faults', () => {
 
   it('is healed by what is set next, and lets nothing arrive once it is closed', () => {
     const network = new FaultyNetwork()
-    const arrive = vi.fn()
+    const arrive = vi.fn<() => void>()
     network.set({ b: { cut: true } })
     network.set({})
     network.pass('b', arrive)
