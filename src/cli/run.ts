@@ -1,7 +1,7 @@
 /** conclave run: a command that runs while this node leads, and at no other time. */
 import { Command, Option } from 'commander'
+import { readAdminToken } from '../agent/config/keys.ts'
 import { type JoinOptions, join, LeadershipLost, type Member, type Term } from '../member/index.ts'
-import { adminTokenIn } from './agent.ts'
 import { EXIT, UsageError } from './errors.ts'
 import { CommandFailed, Guarded } from './guarded.ts'
 import { joinOptions, type NodeFlags, withNodeFlags } from './node-flags.ts'
@@ -98,7 +98,9 @@ async function run(command: readonly string[], flags: RunFlags): Promise<number>
 function agentOf({ agent = '', adminTokenFile }: RunFlags): AgentOf {
   if (!URL.canParse(agent))
     throw new UsageError(`--agent ${agent}: write a URL, such as http://127.0.0.1:7480`, '--agent')
-  return { agent, adminToken: adminTokenFile === undefined ? null : adminTokenIn(adminTokenFile) }
+  const { token: adminToken, problem } = readAdminToken(adminTokenFile)
+  if (problem !== null) throw new UsageError(`--admin-token-file: ${problem}`, '--admin-token-file')
+  return { agent, adminToken }
 }
 
 async function runWithNode(
@@ -107,8 +109,9 @@ async function runWithNode(
   guarded: Guarded,
   running: Running,
 ): Promise<number> {
-  const node = await join(options)
-  supervisor?.spoils(node)
+  // This thread does nothing else that takes long; one more would cost 20 MB.
+  const node = await join({ isolation: 'thread', ...options })
+  supervisor?.spoils([node])
   running.say(`${String(node.id)} takes part in ${node.group}`)
   node.on('warning', ({ what, detail }) => running.say(`${what}: ${detail}`))
   try {

@@ -27,9 +27,11 @@ const order = z.strictObject({
 /** What a supervisor writes, one a line. */
 export type SupervisorOrder = z.infer<typeof order>
 
+type Spoilt = { spoil(faults: NetworkFaults): void }
+
 export class Supervisor {
   #faults: NetworkFaults | null = null
-  #node: { spoil(faults: NetworkFaults): void } | null = null
+  #nodes: readonly Spoilt[] = []
 
   /** Null when there is none. */
   static ofThisProcess(): Supervisor | null {
@@ -48,10 +50,10 @@ export class Supervisor {
     return supervisor
   }
 
-  /** From now on this node is spoiled as ordered; what was ordered before counts too. */
-  spoils(node: { spoil(faults: NetworkFaults): void }): void {
-    this.#node = node
-    if (this.#faults !== null) node.spoil(this.#faults)
+  /** From now on these are spoiled as ordered; what was ordered before counts too. */
+  spoils(nodes: readonly Spoilt[]): void {
+    this.#nodes = nodes
+    if (this.#faults !== null) this.#spoil(this.#faults)
   }
 
   #hear(text: string): void {
@@ -63,6 +65,10 @@ export class Supervisor {
       return
     }
     this.#faults = faults
-    this.#node?.spoil(faults)
+    this.#spoil(faults)
+  }
+
+  #spoil(faults: NetworkFaults): void {
+    for (const node of this.#nodes) node.spoil(faults)
   }
 }

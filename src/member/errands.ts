@@ -15,6 +15,8 @@ export type Errand = { readonly number: number } & (
   | { readonly ask: 'command'; readonly command: Command }
   | { readonly ask: 'stepDown'; readonly token: number | null }
   | { readonly ask: 'spoil'; readonly faults: NetworkFaults }
+  /** Answered when all pieces have been told. */
+  | { readonly ask: 'trace' }
   | { readonly ask: 'close' }
 )
 
@@ -30,6 +32,7 @@ export type News =
   | { readonly news: 'begun' }
   | { readonly news: 'refused'; readonly error: PlainError }
   | { readonly news: 'answer'; readonly number: number; readonly why: string | null }
+  | { readonly news: 'trace'; readonly number: number; readonly piece: string }
   | { readonly news: 'output'; readonly event: Output }
   | { readonly news: 'shown'; readonly shown: Shown }
   | { readonly news: 'warning'; readonly what: string; readonly detail: string }

@@ -66,7 +66,7 @@ export class HealthGate {
       })
     })
     const answered = (async () => check({ signal: late.signal }))().then(
-      (isWell) => (isWell === true ? null : 'healthy() said no'),
+      (isWell) => (isWell ? null : 'healthy() said no'),
       (error: unknown) => `healthy() failed: ${error instanceof Error ? error.message : String(error)}`,
     )
     const why = await Promise.race([answered, tooLate])

@@ -14,17 +14,30 @@ export async function join(options: JoinOptions): Promise<Member> {
   const work = workOf(options)
   const isolation = isolationOf(options)
   const maxStallMs = maxStallOf(options)
-  const isGivenUp = (): boolean => signal?.aborted === true
-  if (isGivenUp()) throw new NodeClosed('joining was given up before it began')
+  if (signal?.aborted === true) throw new NodeClosed('joining was given up before it began')
   const open = (hooks: SeatHooks): Promise<Seat> =>
     isolation === 'worker' ? openWorkerSeat(settings, maxStallMs, hooks) : openThreadSeat(settings, hooks)
   const { group, id } = settings
   const mode = options.mode ?? 'majority'
-  const member = await Member.seated({ group, id, mode, work, timers: REAL_TIMERS }, open)
-  signal?.addEventListener('abort', () => void member.close(), { once: true })
-  if (isGivenUp()) {
-    await member.close()
-    throw new NodeClosed('joining was given up')
-  }
-  return member
+  const part = options.observer === true ? 'observer' : options.witness === true ? 'witness' : null
+  const opening = Member.seated({ group, id, mode, work, part, timers: REAL_TIMERS }, open)
+  return signal === undefined ? opening : unlessAborted(opening, signal)
+}
+
+/** Whoever gives up need not wait; what opens all the same is closed. */
+function unlessAborted(opening: Promise<Member>, signal: AbortSignal): Promise<Member> {
+  return new Promise((resolve, reject) => {
+    signal.addEventListener(
+      'abort',
+      () => {
+        reject(new NodeClosed('joining was given up'))
+        opening.then(
+          (member) => member.close(),
+          () => {},
+        )
+      },
+      { once: true },
+    )
+    opening.then(resolve, reject)
+  })
 }

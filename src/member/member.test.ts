@@ -6,7 +6,16 @@ import { afterEach, describe, expect, it } from 'vitest'
 import { freePorts } from '../../test/support/ports.ts'
 import { until } from '../../test/support/wait.ts'
 
-import { type JoinOptions, join, LeadershipLost, type Member, type NodeView, type Term } from './index.ts'
+import {
+  CommandRefused,
+  type JoinOptions,
+  join,
+  LeadershipLost,
+  type Member,
+  NodeClosed,
+  type NodeView,
+  type Term,
+} from './index.ts'
 
 const ISOLATIONS = ['worker', 'thread'] as const
 const KEY = new Uint8Array(32).fill(3)
@@ -97,16 +106,21 @@ describe.each(ISOLATIONS)('lead, with its election in a %s', (isolation) => {
       },
       { once: true },
     )
-    void byId('b').lead(untilItEnds)
     await until(() => held !== null)
+    let hasBegun = false
+    void byId('b').lead((term) => {
+      hasBegun = true
+      return untilItEnds(term)
+    })
     const stepped = byId('a').stepDown()
     const term = held as unknown as Term
     expect(term.signal.aborted).toBe(true)
     expect(() => term.assertHeld()).toThrow(LeadershipLost)
     await setTimeout(100)
-    expect(leaderOf('b')).not.toBe('b')
+    expect(hasBegun).toBe(false)
     letGo()
-    await Promise.all([stepped, led])
+    expect(await stepped).toBe(true)
+    await led
     await until(() => leaderOf('c') === 'b')
   }, 30_000)
 
@@ -201,6 +215,14 @@ describe('joining', () => {
     [{ options: { deltaMs: 50 } }, 'options.fastMs: breaks the bound'],
     [{ options: { colour: 'red' } }, 'options.'],
     [{ key: new Uint8Array(3) }, 'has 3 bytes, at least 16 are needed'],
+    [{ protocol: 'bully' as 'local-leader' }, 'protocol: bully gives no lease'],
+    [{ protocol: 'raft' as 'local-leader' }, 'protocol: raft is not known'],
+    [{ isolation: 'fork' as 'thread' }, 'isolation: "fork" is neither "worker" nor "thread"'],
+    [{ maxStallMs: 10 }, 'maxStallMs: 10 is not a number of milliseconds from 50'],
+    [{ drainMs: Number.NaN }, 'drainMs: NaN is not'],
+    [{ healthEveryMs: 0 }, 'healthEveryMs: 0 is not'],
+    [{ healthy: true as unknown as () => boolean }, 'healthy: is no function'],
+    [{ observer: true, witness: true }, 'options.witnesses: a is not a voter'],
   ])('with %j is refused', async (more, message) => {
     await expect(join({ ...good, ...more })).rejects.toThrow(message)
   })
@@ -220,6 +242,50 @@ describe('joining', () => {
     expect(tokens[1]).toBeGreaterThan(tokens[0] as number)
     rmSync(data, { recursive: true })
   }, 30_000)
+
+  it('without a data folder begins silent, and with tokens beyond those of its life before', async () => {
+    const alone = { ...good, peers: [], options: PATIENT }
+    const tokens: number[] = []
+    for (let life = 0; life < 2; life++) {
+      // oxlint-disable-next-line no-await-in-loop -- one life after the other
+      const node = await join(alone)
+      members = [node]
+      // oxlint-disable-next-line no-await-in-loop -- one life after the other
+      await until(() => node.status().idle === 'silent after a restart')
+      // oxlint-disable-next-line no-await-in-loop -- one life after the other
+      await node.lead((term) => void tokens.push(term.token as number), { once: true })
+      // oxlint-disable-next-line no-await-in-loop -- one life after the other
+      await node.close()
+    }
+    expect(tokens[1]).toBeGreaterThan(tokens[0] as number)
+  }, 30_000)
+
+  it('can be given up, before and after', async () => {
+    await expect(join({ ...good, signal: AbortSignal.abort() })).rejects.toThrow(NodeClosed)
+    const given = new AbortController()
+    const joining = join({ ...good, peers: [], signal: given.signal })
+    given.abort()
+    await expect(joining).rejects.toThrow(NodeClosed)
+    const later = new AbortController()
+    const node = await join({ ...good, peers: [], signal: later.signal })
+    members = [node]
+    const led = node.lead(untilItEnds)
+    later.abort()
+    await led
+    expect([node.isClosed, node.aside]).toEqual([true, 'closed'])
+  })
+
+  it.each(ISOLATIONS)(
+    'at an address that is taken is refused, naming the field, in a %s',
+    async (isolation) => {
+      const [port = 0] = await freePorts(1)
+      const listen = `127.0.0.1:${port}`
+      members = [await join({ ...good, listen, isolation })]
+      await expect(join({ ...good, listen, isolation })).rejects.toThrow(
+        /^listen: .*another process listens there/,
+      )
+    },
+  )
 
   it('warns, naming the setting, when another process is configured differently', async () => {
     const [one = 0, two = 0] = await freePorts(2)
@@ -245,5 +311,56 @@ describe('joining', () => {
     expect(warnings.some((text) => text.startsWith('"b" is configured differently: '))).toBe(true)
     expect(warnings.some((text) => text.startsWith('"a" is configured differently: '))).toBe(true)
     expect([leaderOf('a'), leaderOf('b')]).toEqual([null, null])
+  }, 30_000)
+})
+
+describe.each(ISOLATIONS)('orders, with the election in a %s', (isolation) => {
+  it('change who should lead, and who votes; what the protocol refuses is thrown', async () => {
+    await group(['a', 'b', 'c'], { isolation })
+    for (const id of ['a', 'b']) void byId(id).lead(untilItEnds)
+    await until(() => leaderOf('c') === 'a')
+    await byId('b').setPriority(3)
+    await until(() => leaderOf('c') === 'b')
+    await expect(byId('a').removeVoter('c')).rejects.toThrow(CommandRefused)
+    await expect(byId('a').removeVoter('c')).rejects.toThrow('this process does not lead')
+    await expect(byId('a').setPriority(1, { signal: AbortSignal.abort() })).rejects.toThrow('abort')
+    const changes: unknown[] = []
+    byId('b').on('voters', (sets) => changes.push(sets))
+    await byId('b').removeVoter('c')
+    await until(() => JSON.stringify(changes.at(-1)) === '[["a","b"]]')
+    await until(() => JSON.stringify(byId('a').status().voters) === '[["a","b"]]')
+    await until(() => byId('c').view().role === 'observer')
+    await byId('c').close()
+    await expect(byId('c').setPriority(1)).rejects.toThrow(NodeClosed)
+  }, 30_000)
+
+  it('an observer learns who leads and never does; a witness never leads', async () => {
+    const ids = ['a', 'b', 'c', 'd']
+    const ports = await freePorts(ids.length)
+    const at = (id: string): string => `127.0.0.1:${ports[ids.indexOf(id)]}`
+    members = await Promise.all(
+      ids.map((id) =>
+        join({
+          group: 'test',
+          id,
+          listen: at(id),
+          peers: ids.flatMap((peer) => (peer === id ? [] : [`${peer}=${at(peer)}`])),
+          key: KEY,
+          isolation,
+          ...(id === 'a' ? { observer: true } : {}),
+          ...(id === 'b' ? { witness: true } : {}),
+          options: { ...PATIENT, ...(id === 'a' ? {} : { observers: ['a'] }) },
+        }),
+      ),
+    )
+    for (const member of members) void member.lead(untilItEnds)
+    const first = (): unknown => leaderOf('a')
+    await until(() => first() !== null && ids.every((id) => leaderOf(id) === first()))
+    const [leader, other] = first() === 'c' ? ['c', 'd'] : ['d', 'c']
+    expect([leader, byId('a').aside, byId('b').aside]).toEqual([first(), 'observer', 'witness'])
+    expect(byId('a').view().role).toBe('observer')
+    expect(byId('b').status().voters).toEqual([['b', 'c', 'd']])
+    await byId(leader).close()
+    await until(() => leaderOf('a') === other)
   }, 30_000)
 })

@@ -9,9 +9,10 @@
 import { EventEmitter } from 'node:events'
 import type { Command, NodeId, Output } from '../core/index.ts'
 import type { NetworkFaults } from '../runtime/index.ts'
-import { CommandRefused, LeadershipLost, NodeClosed } from './errors.ts'
+import { CommandRefused, NodeClosed } from './errors.ts'
 import { HealthGate } from './health.ts'
 import type { Work } from './options.ts'
+import { Reign } from './reign.ts'
 import {
   type Datagrams,
   NO_VIEW,
@@ -21,7 +22,7 @@ import {
   type SeatHooks,
   type Standing,
 } from './seat.ts'
-import { HeldTerm, type Term } from './term.ts'
+import type { HeldTerm, Term } from './term.ts'
 import type { Timers } from './timers.ts'
 
 /** What an operator wants to know, as this process sees it at one moment. */
@@ -62,7 +63,13 @@ export type LeadOptions = Signalled & {
 }
 
 /** Why this process does not stand for election. */
-export type Aside = 'closed' | 'nobody leads here' | 'unhealthy' | 'work has not ended'
+export type Aside =
+  | 'closed'
+  | 'observer'
+  | 'witness'
+  | 'nobody leads here'
+  | 'unhealthy'
+  | 'work has not ended'
 
 export type About = {
   readonly group: string
@@ -70,6 +77,8 @@ export type About = {
   readonly mode: 'local' | 'majority'
   readonly work: Work
   readonly timers: Timers
+  /** Null for those that may lead. */
+  readonly part: 'observer' | 'witness' | null
 }
 
 /** Mismatches that have been said are not said again; so many are remembered. */
@@ -79,29 +88,32 @@ export class Member extends EventEmitter<MemberEvents> implements AsyncDisposabl
   readonly group: string
   readonly id: NodeId
   readonly mode: 'local' | 'majority'
-  readonly #drainMs: number
-  readonly #timers: Timers
+  readonly #part: About['part']
   readonly #health: HealthGate | null
+  readonly #reign: Reign
   #seat: Seat | null = null
-  /** The term under way, from its election to its end. */
-  #term: HeldTerm | null = null
-  /** What the application does, and in which term; `ended` is kept when that is over and the lead was let go. */
-  #working: { readonly term: HeldTerm; readonly ended: Promise<void> } | null = null
-  #isStuck = false
-  #isLeading = false
-  #told: Command = { do: 'campaign', willing: false, lapse: false }
   #seen: NodeView = NO_VIEW
   #closed: Promise<void> | null = null
   #failure: Error | null = null
   readonly #said = new Set<string>()
 
-  private constructor({ group, id, mode, work, timers }: About) {
+  private constructor({ group, id, mode, work, timers, part }: About) {
     super()
     this.group = group
     this.id = id
     this.mode = mode
-    this.#drainMs = work.drainMs
-    this.#timers = timers
+    this.#part = part
+    this.#reign = new Reign({
+      timers,
+      drainMs: work.drainMs,
+      seat: () => this.#seat,
+      isFit: () => part === null && !this.isClosed && this.#health?.isHealthy !== false,
+      overdue: () =>
+        this.#warn(
+          'draining',
+          'the work has not ended though its term has: the lease is not renewed any more',
+        ),
+    })
     const { healthy, healthEveryMs, healthTimeoutMs } = work
     this.#health =
       healthy === null
@@ -133,9 +145,9 @@ export class Member extends EventEmitter<MemberEvents> implements AsyncDisposabl
   /** Null when this process stands for election when it is its turn; otherwise why not. */
   get aside(): Aside | null {
     if (this.isClosed) return 'closed'
-    if (!this.#isLeading) return 'nobody leads here'
-    if (this.#isStuck || (this.#working !== null && this.#working.term !== this.#term))
-      return 'work has not ended'
+    if (this.#part !== null) return this.#part
+    if (!this.#reign.isWanted) return 'nobody leads here'
+    if (this.#reign.isOverdue) return 'work has not ended'
     return this.#health?.isHealthy === false ? 'unhealthy' : null
   }
 
@@ -165,6 +177,11 @@ export class Member extends EventEmitter<MemberEvents> implements AsyncDisposabl
     }
   }
 
+  /** The last steps of this node as a trace for `conclave replay`, in pieces of text; none when it has ended. */
+  async *trace(): AsyncGenerator<string, void, void> {
+    if (this.#seat !== null) yield* this.#seat.trace()
+  }
+
   /**
    * Calls `work` in every term of this process, one after the other, until the signal or the node ends it. When `work`
    * returns while the term lasts, the lead is handed over. When it throws, the lead is handed over and this throws too.
@@ -174,28 +191,27 @@ export class Member extends EventEmitter<MemberEvents> implements AsyncDisposabl
     work: (term: Term) => void | Promise<void>,
     { signal, once = false }: LeadOptions = {},
   ): Promise<void> {
-    if (this.#isLeading) throw new Error('this node leads already: one `lead` at a time')
+    if (this.#reign.isWanted) throw new Error('this node leads already: one `lead` at a time')
     if (this.#failure !== null) throw this.#failure
     if (this.isClosed || signal?.aborted === true) return
-    this.#isLeading = true
     const onAbort = (): void => {
-      if (this.#working !== null) void this.#drain(this.#working.term, 'stopped', undefined)
+      const { working } = this.#reign
+      if (working !== null) void this.#reign.drain(working, 'stopped')
     }
     signal?.addEventListener('abort', onAbort)
     try {
-      await this.#adjust()
+      await this.#reign.want(true)
       for (;;) {
         // oxlint-disable-next-line no-await-in-loop -- one term after the other
         const term = await this.#nextTerm(signal)
         if (term === null) break
         // oxlint-disable-next-line no-await-in-loop -- one term after the other
-        await this.#during(term, work)
+        await this.#reign.during(term, work)
         if (once) break
       }
     } finally {
       signal?.removeEventListener('abort', onAbort)
-      this.#isLeading = false
-      await this.#adjust()
+      await this.#reign.want(false)
     }
     if (this.#failure !== null) throw this.#failure
   }
@@ -206,7 +222,8 @@ export class Member extends EventEmitter<MemberEvents> implements AsyncDisposabl
    * the lead was handed over, or there was none.
    */
   async stepDown({ signal }: Signalled = {}): Promise<boolean> {
-    return this.#term === null ? true : this.#drain(this.#term, 'stepped down', signal)
+    const { term } = this.#reign
+    return term === null ? true : this.#reign.drain(term, 'stepped down', signal)
   }
 
   /** Higher is preferred. */
@@ -273,17 +290,15 @@ export class Member extends EventEmitter<MemberEvents> implements AsyncDisposabl
     const cause = typeof event['cause'] === 'string' ? event['cause'] : ''
     switch (event.type) {
       case 'elected':
-        this.#term = new HeldTerm(token, () => this.#lease())
+        this.#reign.elected(token)
         this.#tell('elected', { token, cause })
-        queueMicrotask(() => void this.#adjust())
         break
       case 'demoted':
         this.#demoted(token, cause)
         break
       case 'yield': {
-        const term = this.#term
-        if (term !== null && term.ended === null)
-          queueMicrotask(() => void this.#drain(term, cause, undefined))
+        const { term } = this.#reign
+        if (term !== null && term.ended === null) queueMicrotask(() => void this.#reign.drain(term, cause))
         break
       }
       case 'config':
@@ -297,15 +312,7 @@ export class Member extends EventEmitter<MemberEvents> implements AsyncDisposabl
   }
 
   #demoted(token: number | null, cause: string): void {
-    const term = this.#term
-    this.#term = null
-    term?.end(cause)
-    this.#tell('revoked', { token, reason: term?.ended ?? cause })
-    queueMicrotask(() => {
-      // The clock of this thread may have ended it while the election goes on: then nobody should lead by it.
-      if (this.#working === null && this.#seat !== null) void this.#seat.stepDown(token)
-      void this.#adjust()
-    })
+    this.#tell('revoked', { token, reason: this.#reign.demoted(token, cause) })
   }
 
   #mismatch({ peer, field, ours, theirs }: Output): void {
@@ -322,101 +329,23 @@ export class Member extends EventEmitter<MemberEvents> implements AsyncDisposabl
     if (this.#failure !== null) return
     this.#failure = error
     this.#warn('stopped', error.message)
-    if (this.#term !== null) this.#demoted(this.#term.token, error.message)
+    if (this.#reign.term !== null) this.#demoted(this.#reign.term.token, error.message)
     void this.close()
   }
 
   #onHealth(isHealthy: boolean, why: string): void {
     if (!isHealthy) this.#warn('unhealthy', `${why}: this process does not lead until it is well again`)
-    if (!isHealthy && this.#term !== null) void this.#drain(this.#term, 'unhealthy', undefined)
-    else void this.#adjust()
-  }
-
-  // ---- Terms ----
-
-  async #during(term: HeldTerm, work: (term: Term) => void | Promise<void>): Promise<void> {
-    const result = (async () => work(term))()
-    const over = result.then(
-      () => this.#workEnded(term),
-      () => this.#workEnded(term),
-    )
-    this.#working = { term, ended: over }
-    try {
-      await result
-    } catch (error) {
-      // The end of the term is how work is told to stop: passing that on is no failure.
-      const isToldSo = error instanceof LeadershipLost || (term.signal.aborted && isAbort(error, term.signal))
-      if (!isToldSo) throw error
-    } finally {
-      await over
-    }
-  }
-
-  async #workEnded(term: HeldTerm): Promise<void> {
-    this.#working = null
-    this.#isStuck = false
-    await this.#letGo(term)
-  }
-
-  /** Nobody works under it any more: whoever comes next may begin. */
-  async #letGo(term: HeldTerm): Promise<void> {
-    term.end('stepped down')
-    await this.#adjust()
-    await this.#seat?.stepDown(term.token)
-  }
-
-  /** Ends the work of a term, then lets the lead go. False when the work has not ended in time. */
-  async #drain(term: HeldTerm, reason: string, signal: AbortSignal | undefined): Promise<boolean> {
-    term.end(reason)
-    const working = this.#working
-    if (working === null || working.term !== term) {
-      await this.#letGo(term)
-      return true
-    }
-    if (await this.#within(working.ended, signal)) return true
-    if (this.#working === working) {
-      this.#isStuck = true
-      this.#warn('draining', 'the work has not ended though its term has: the lease is not renewed any more')
-      await this.#adjust()
-    }
-    return false
-  }
-
-  /** Whether it is kept before it is no longer worth waiting for. */
-  #within(ended: Promise<void>, signal: AbortSignal | undefined): Promise<boolean> {
-    return new Promise((resolve) => {
-      const done = (inTime: boolean): void => {
-        cancel()
-        signal?.removeEventListener('abort', onAbort)
-        resolve(inTime)
-      }
-      const onAbort = (): void => done(false)
-      const cancel = this.#timers.after(this.#drainMs, onAbort)
-      signal?.addEventListener('abort', onAbort)
-      void ended.then(() => done(true))
-      if (signal?.aborted === true) onAbort()
-    })
-  }
-
-  /**
-   * Tells the seat whether this process would lead. While there is work under the present term it leads on; afterwards
-   * it depends on the application. As long as any work is under way nothing is let go: what is not renewed lapses.
-   */
-  async #adjust(): Promise<void> {
-    const isAtWork = this.#working !== null
-    const willing = isAtWork
-      ? this.#working?.term === this.#term && !this.#isStuck
-      : this.#isLeading && !this.isClosed && this.#health?.isHealthy !== false
-    const told = { do: 'campaign', willing, lapse: !willing && isAtWork }
-    if (this.#told['willing'] === willing && this.#told['lapse'] === told.lapse) return
-    this.#told = told
-    await this.#seat?.command(told)
+    const { term } = this.#reign
+    if (!isHealthy && term !== null) void this.#reign.drain(term, 'unhealthy')
+    else void this.#reign.adjust()
   }
 
   /** The term that is under way or comes next; null when there will be none. */
   #nextTerm(signal: AbortSignal | undefined): Promise<HeldTerm | null> {
-    const current = (): HeldTerm | null =>
-      this.#term !== null && this.#term.ended === null && this.#term.remaining() > 0 ? this.#term : null
+    const current = (): HeldTerm | null => {
+      const { term } = this.#reign
+      return term !== null && term.ended === null && term.remaining() > 0 ? term : null
+    }
     if (signal?.aborted === true || this.isClosed) return Promise.resolve(null)
     const held = current()
     if (held !== null) return Promise.resolve(held)
@@ -442,10 +371,6 @@ export class Member extends EventEmitter<MemberEvents> implements AsyncDisposabl
   }
 
   // ---- The rest ----
-
-  #lease() {
-    return this.#seat?.lease() ?? { until: null, now: 0, token: null }
-  }
 
   #standing(): Standing {
     if (this.#seat === null) throw new NodeClosed('this node has not begun yet')
@@ -480,15 +405,10 @@ export class Member extends EventEmitter<MemberEvents> implements AsyncDisposabl
   async #leave(signal: AbortSignal | undefined): Promise<void> {
     this.#health?.stop()
     // Work that does not end in time keeps its lease: that lapses by itself, and nobody is let in early.
-    if (this.#term !== null) await this.#drain(this.#term, 'closed', signal)
+    if (this.#reign.term !== null) await this.#reign.drain(this.#reign.term, 'closed', signal)
     await this.#seat?.close()
-    if (this.#term !== null) this.#demoted(this.#term.token, 'closed')
+    if (this.#reign.term !== null) this.#demoted(this.#reign.term.token, 'closed')
     this.#seen = NO_VIEW
     this.#tell('change', NO_VIEW)
   }
-}
-
-/** The signal's own reason, or what Node's functions make of it. */
-function isAbort(error: unknown, signal: AbortSignal): boolean {
-  return error === signal.reason || (error instanceof Error && error.name === 'AbortError')
 }

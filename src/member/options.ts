@@ -46,6 +46,8 @@ export type JoinOptions = WorkOptions & {
   readonly isolation?: 'worker' | 'thread'
   /** How long this thread may be blocked before its lease is no longer renewed; 2000 unless told otherwise. */
   readonly maxStallMs?: number
+  /** How many of its last steps are kept for `trace`; none unless told. */
+  readonly traceSteps?: number
   /** Anything else that the protocol may be told. */
   readonly options?: { readonly [name: string]: unknown }
   readonly signal?: AbortSignal
@@ -118,6 +120,7 @@ export function settingsOf(options: JoinOptions): SeatSettings {
     data: options.data ?? null,
     protocol,
     options: protocolOptions(definitionOf(protocol), nodes, options),
+    traceSteps: options.traceSteps ?? 0,
   }
 }
 

@@ -22,6 +22,8 @@ export type SeatSettings = {
   readonly protocol: string
   /** The protocol's options, as resolved. */
   readonly options: PlainObject
+  /** How many of the last steps are kept. */
+  readonly traceSteps: number
 }
 
 export type NodeView = {
@@ -78,6 +80,8 @@ export type Seat = {
   stepDown(token: number | null): Promise<void>
   /** Spoils what is heard of the peers, for trying a group out. */
   spoil(faults: NetworkFaults): void
+  /** Its last steps, in pieces of text. */
+  trace(): AsyncIterable<string>
   /** Ends it without a word: a lease that is left lapses by itself. */
   close(): Promise<void>
 }

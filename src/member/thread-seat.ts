@@ -1,7 +1,10 @@
 /** An election in the thread that asks for it. It is late whenever this thread is. */
+import { randomBytes } from 'node:crypto'
 import { type Command, type Message, type NodeId, type Output, type Plain, present } from '../core/index.ts'
 import { forgetfulStable, insightOf, protocolNamed } from '../protocols/index.ts'
 import {
+  BlackBox,
+  clockName,
   type HostClock,
   Loop,
   memoryStorage,
@@ -13,6 +16,8 @@ import {
   sealer,
   Udp,
 } from '../runtime/index.ts'
+import type { TraceHeader } from '../trace/index.ts'
+import { BadJoin } from './errors.ts'
 import { type Seat, type SeatHooks, type SeatSettings, viewOf } from './seat.ts'
 
 export type ThreadHooks = SeatHooks & {
@@ -39,7 +44,7 @@ export async function openThreadSeat(
   const election = await startElection(settings, clock, {
     ...hooks,
     output(event) {
-      if (event.type === 'refused') refusal = String(event['why'])
+      if (event.type === 'refused') refusal = event['why'] as string
       hooks.output(event)
       queueMicrotask(() => hooks.changed())
     },
@@ -86,6 +91,7 @@ export async function openThreadSeat(
       if (view.role === 'leader' && view.token === token) loop.command({ do: 'stepDown' })
     },
     spoil: (faults) => election.spoil(faults),
+    trace: () => election.trace(),
     async close() {
       if (isClosed) return
       isClosed = true
@@ -98,6 +104,7 @@ type Election = {
   readonly loop: Loop
   readonly counts: { readonly sent: number; readonly received: number; readonly dropped: number }
   spoil(faults: NetworkFaults): void
+  trace(): AsyncIterable<string>
   close(): Promise<void>
 }
 
@@ -110,6 +117,8 @@ async function startElection(
   const { group, id, listen, peers, nodes, keys, secrecy, options } = settings
   const definition = present(protocolNamed(settings.protocol), settings.protocol)
   const protocol = definition.create({ self: id, nodes }, options)
+  const box = settings.traceSteps > 0 ? new BlackBox(id, settings.traceSteps) : null
+  const run = randomBytes(6).toString('hex')
   const storage = await storageFor(settings).catch((error: unknown) => {
     clock.close()
     throw error
@@ -129,14 +138,20 @@ async function startElection(
             `${count} datagrams from ${from.host}:${from.port} and others (${reason}: ${detail})`,
           ),
       },
-    )
+    ).catch((error: NodeJS.ErrnoException) => {
+      const why = error.code === 'EADDRINUSE' ? 'another process listens there' : error.message
+      throw new BadJoin('listen', `cannot listen at ${listen.host}:${listen.port}: ${why}; choose another`)
+    })
     socket = udp
     const loop = new Loop(protocol, clock, storage, {
       send: (to, body) => udp.send(to, body),
       output: (event: Output) => hooks.output(event),
       trouble: (error) => hooks.warn('storage', `${error.message}: no vote was given`),
       failed: (error) => hooks.failed(error),
-      ...(hooks.stepped === undefined ? {} : { record: () => hooks.stepped?.() }),
+      record(record, before) {
+        box?.record(record, before)
+        hooks.stepped?.()
+      },
     })
     loop.start()
     // Nobody leads who would not do anything with it: that begins with `lead`.
@@ -145,6 +160,15 @@ async function startElection(
       loop,
       counts: udp.counts,
       spoil: (faults) => udp.network.set(faults),
+      async *trace() {
+        if (box === null) return
+        yield* box.text((skipped): TraceHeader => {
+          const takenAt = clock.now()
+          const wallAhead = Date.now() * 1000 - takenAt
+          const recording = { group, node: id, run, skipped, clock: clockName(), takenAt, wallAhead }
+          return { trace: 1, protocol: definition.name, nodes, options, seed: 0, recording }
+        })
+      },
       async close() {
         loop.stop()
         await udp.close()

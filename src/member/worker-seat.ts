@@ -53,6 +53,8 @@ class WorkerSeat implements Seat {
   readonly #progress: NodeJS.Timeout
   readonly #exited: Promise<void>
   readonly #answers = new Map<number, (why: string | null) => void>()
+  /** Who waits for the pieces of a trace, by the number under which it was asked for. */
+  readonly #pieces = new Map<number, (piece: string) => void>()
   #asked = 0
   #settle: { readonly resolve: () => void; readonly reject: (error: Error) => void } | null = null
   #shown: Shown = { view: NO_VIEW, voters: [], there: [], isSilent: false }
@@ -87,6 +89,8 @@ class WorkerSeat implements Seat {
       transferList: [port2],
       // What Node itself was told is not for this thread: it may name a script or a loader.
       execArgv: [],
+      // It makes little that lasts: there is no need to let garbage heap up.
+      resourceLimits: { maxYoungGenerationSizeMb: 2 },
     })
     this.#exited = new Promise((resolve) => {
       this.#worker.once('exit', (code) => {
@@ -152,6 +156,33 @@ class WorkerSeat implements Seat {
     void this.#ask({ ask: 'spoil', faults })
   }
 
+  async *trace(): AsyncGenerator<string, void, void> {
+    const pieces: string[] = []
+    let wake: () => void = () => {}
+    let isTold = false
+    const number = this.#asked + 1
+    this.#pieces.set(number, (piece) => {
+      pieces.push(piece)
+      wake()
+    })
+    void this.#ask({ ask: 'trace' }).then(() => {
+      isTold = true
+      wake()
+    })
+    try {
+      for (;;) {
+        while (pieces.length > 0) yield pieces.shift() as string
+        if (isTold) return
+        // oxlint-disable-next-line no-await-in-loop -- until there is another piece
+        await new Promise<void>((resolve) => {
+          wake = resolve
+        })
+      }
+    } finally {
+      this.#pieces.delete(number)
+    }
+  }
+
   async close(): Promise<void> {
     if (this.#state !== 'running') return this.#exited
     const answered = this.#ask({ ask: 'close' })
@@ -167,7 +198,7 @@ class WorkerSeat implements Seat {
     const { view } = this.#shown
     if (this.#state !== 'running') return NO_VIEW
     const { leadUntil, membersUntil } = this.#shared
-    const isOver = leadUntil === null || now >= leadUntil || (view.role === 'leader' && !this.#holds())
+    const isOver = view.role === 'leader' ? !this.#holds() : leadUntil === null || now >= leadUntil
     const isOld = isOver || membersUntil === null || now >= membersUntil
     return {
       role: view.role === 'leader' && isOver ? 'follower' : view.role,
@@ -211,6 +242,9 @@ class WorkerSeat implements Seat {
       case 'answer':
         this.#answers.get(news.number)?.(news.why)
         this.#answers.delete(news.number)
+        break
+      case 'trace':
+        this.#pieces.get(news.number)?.(news.piece)
         break
       case 'output':
         this.#tell(news.event)

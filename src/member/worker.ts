@@ -35,11 +35,15 @@ function withWall(clock: HostClock): HostClock & { wallAhead: Micros } {
   return noted
 }
 
+/** How old what operators are shown may be; steps come more often than this, so nothing is left unshown. */
+const SHOW_EVERY: Micros = 20_000
+
 const clock = withWall(openHostClock())
 let seat: ThreadSeat | null = null
 let isLeading = false
 let granted: Micros = 0
 let lastShown = ''
+let shownAt: Micros = 0
 /** What is to be said after this turn, in order. */
 let unsaid: Output[] = []
 let isDue = false
@@ -69,14 +73,18 @@ function stepped(): void {
     const events = unsaid
     unsaid = []
     for (const event of events) say({ news: 'output', event })
+    const now = clock.now()
+    if (events.length === 0 && now - shownAt < SHOW_EVERY) return
+    shownAt = now
     show(seat)
   })
 }
 
 /** Before it is said that this process was elected: whoever hears it finds the lease. */
 function grant(from: ThreadSeat): void {
+  if (!isLeading) return
   const { until, token } = from.lease()
-  if (until === null || !isLeading || until === granted) return
+  if (until === null || until === granted) return
   granted = until
   shared.grant({ until, token, wallAhead: clock.wallAhead })
 }
@@ -125,6 +133,9 @@ async function answer(errand: Errand): Promise<string | null> {
       return null
     case 'spoil':
       seat?.spoil(errand.faults)
+      return null
+    case 'trace':
+      for await (const piece of seat?.trace() ?? []) say({ news: 'trace', number: errand.number, piece })
       return null
     case 'close':
       stall.stop()

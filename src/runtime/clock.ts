@@ -4,7 +4,7 @@
  * On Linux the monotonic clock stops while the host is suspended; the time since boot, which /proc/uptime shows in
  * hundredths of a second, does not. When the second runs ahead of the first, the host slept.
  */
-import { closeSync, openSync, readSync } from 'node:fs'
+import { closeSync, openSync, readFileSync, readlinkSync, readSync } from 'node:fs'
 import type { Micros } from '../core/index.ts'
 
 export type HostClock = {
@@ -20,6 +20,19 @@ export const LEAST_SLEEP: Micros = 20_000
 
 export function monotonicNow(): Micros {
   return Number(process.hrtime.bigint() / 1000n)
+}
+
+/**
+ * Which clock it is: processes that get the same text read the same clock, so their times can be compared. The start of
+ * the host makes it, and the time namespace, which may shift it. Null where that cannot be told.
+ */
+export function clockName(): string | null {
+  try {
+    const boot = readFileSync('/proc/sys/kernel/random/boot_id', 'latin1').trim()
+    return `${boot} ${readlinkSync('/proc/self/ns/time')}`
+  } catch {
+    return null
+  }
 }
 
 /** `bootTime` is the second clock, in microseconds, or null where the host has none. */

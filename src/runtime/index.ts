@@ -1,3 +1,4 @@
+export * from './black-box.ts'
 export * from './bytes.ts'
 export * from './clock.ts'
 export * from './codec.ts'

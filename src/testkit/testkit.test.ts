@@ -81,6 +81,20 @@ describe('the testkit', () => {
     expect(kit.leaders).toEqual(['b'])
   })
 
+  it('tells work that its term ends while the lease still lasts', async () => {
+    const kit = testkit({ nodes: NODES })
+    const [a] = await all(kit)
+    const leadersAtEnd: (readonly string[])[] = []
+    void a?.lead(async (term) => {
+      await untilItEnds(term)
+      leadersAtEnd.push(kit.leaders)
+    })
+    await kit.until(() => kit.leaders.includes('a'))
+    kit.partition(['a'])
+    await kit.until(() => leadersAtEnd.length > 0)
+    expect(leadersAtEnd).toEqual([['a']])
+  })
+
   it('a process that stands still learns late, but what it asks of its term is right', async () => {
     const kit = testkit({ nodes: NODES })
     const [a] = await all(kit)
@@ -149,7 +163,7 @@ describe('the testkit', () => {
       log.push(`${id} begins`)
       await untilItEnds(term)
       await kit.sleep(30)
-      log.push(`${id} ends: ${String((term.signal.reason as LeadershipLost).reason)}`)
+      log.push(`${id} ends: ${(term.signal.reason as LeadershipLost).reason}`)
     }
     void a?.lead(work('a'))
     await kit.until(() => kit.leaders.includes('a'))
@@ -157,6 +171,22 @@ describe('the testkit', () => {
     await b?.setPriority(5)
     await kit.until(() => log.length >= 3)
     expect(log).toEqual(['a begins', 'a ends: outranked', 'b begins'])
+  })
+
+  it('everybody has its turn where leaders rotate, each after the work of the one before', async () => {
+    const kit = testkit({ nodes: NODES, options: { termMs: 300 } })
+    const log: string[] = []
+    for (const member of await all(kit)) {
+      void member.lead(async (term) => {
+        log.push(`${member.id} begins`)
+        await untilItEnds(term)
+        await kit.sleep(20)
+        log.push(`${member.id} ends`)
+      })
+    }
+    await kit.until(() => log.length >= 8)
+    const turns = ['a', 'b', 'c', 'a'].flatMap((id) => [`${id} begins`, `${id} ends`])
+    expect(log.slice(0, 8)).toEqual(turns)
   })
 
   it('ends lead when its signal is aborted, work first', async () => {
@@ -168,7 +198,7 @@ describe('the testkit', () => {
       ?.lead(
         async (term) => {
           await untilItEnds(term)
-          log.push(`work ended: ${String((term.signal.reason as LeadershipLost).reason)}`)
+          log.push(`work ended: ${(term.signal.reason as LeadershipLost).reason}`)
         },
         { signal: stop.signal },
       )

@@ -38,7 +38,13 @@ export class NodeCrashed extends Error {
   }
 }
 
-type Alarm = { readonly at: Micros; readonly number: number; readonly run: () => void }
+/** `node`: whose it is; it does not go off while that one stands still. */
+type Alarm = {
+  readonly at: Micros
+  readonly number: number
+  readonly node: string | null
+  readonly run: () => void
+}
 
 /** As they are before anybody replaces them. */
 const nextTurn = setImmediate
@@ -55,10 +61,13 @@ export class Testkit {
   readonly #group: string
   readonly #mode: 'local' | 'majority'
   readonly #nodes: readonly string[]
+  readonly #options: PlainObject
   readonly #world: World
   readonly #seats = new Map<NodeId, VirtualSeat>()
   readonly #traffic: ReadonlyMap<NodeId, Traffic>
   #alarms: Alarm[] = []
+  /** Until when a node stands still. */
+  readonly #stillUntil = new Map<string, Micros>()
   #numbers = 0
   #now: Micros = 0
   #isAdvancing = false
@@ -69,6 +78,7 @@ export class Testkit {
     this.#group = group
     this.#mode = mode
     this.#nodes = [...nodes].sort()
+    this.#options = options
     const { delayMs = [0.2, 2], loss = 0, seed = 1 } = world
     const scenario = parseScenario(
       {
@@ -107,8 +117,8 @@ export class Testkit {
     const work = workOf(options)
     this.#known(id)
     if (this.#seats.has(id)) throw new Error(`${id} has joined already: crash or close it first`)
-    const timers: Timers = { after: (ms, run) => this.#after(ms, run) }
-    const about = { group: this.#group, id, mode: this.#mode, work, timers }
+    const timers: Timers = { after: (ms, run) => this.#after(ms, run, id) }
+    const about = { group: this.#group, id, mode: this.#mode, work, timers, part: this.#partOf(id) }
     const member = await Member.seated(about, async (hooks) => {
       const traffic = this.#traffic.get(id) as Traffic
       const seat = new VirtualSeat(this.#world, id, this.#nodes, () => this.#now, traffic, hooks)
@@ -177,11 +187,13 @@ export class Testkit {
   /** The process stands still while its clock runs on: nothing is sent, heard or told. */
   pause(id: string, ms: number): void {
     this.#befall({ pause: this.#known(id), forMs: ms })
+    this.#stands(id, ms)
   }
 
   /** The host sleeps, and its clock with it. */
   suspend(id: string, ms: number): void {
     this.#befall({ suspend: this.#known(id), forMs: ms })
+    this.#stands(id, ms)
   }
 
   /** Each block talks within itself only; whoever is in none is in one more, with the others. */
@@ -203,13 +215,26 @@ export class Testkit {
     this.#befall({ loss: probability })
   }
 
+  #partOf(id: string): 'observer' | 'witness' | null {
+    const { observers, witnesses } = this.#options
+    const isIn = (list: unknown): boolean => Array.isArray(list) && list.includes(id)
+    return isIn(observers) ? 'observer' : isIn(witnesses) ? 'witness' : null
+  }
+
   #known(id: string): string {
     if (this.#nodes.includes(id)) return id
     throw new Error(`there is no node ${JSON.stringify(id)}: this world has ${this.#nodes.join(', ')}`)
   }
 
   #befall(event: Undated<ScenarioEvent>): void {
-    this.#world.befall({ ...event, atMs: this.nowMs } as ScenarioEvent)
+    this.#world.befall({ ...event, atMs: this.nowMs })
+  }
+
+  #stands(id: string, ms: number): void {
+    const until = this.#now + Math.round(ms * 1000)
+    this.#stillUntil.set(id, Math.max(until, this.#stillUntil.get(id) ?? 0))
+    for (const alarm of this.#alarms.filter(({ node, at }) => node === id && at < until))
+      this.#put({ ...alarm, at: until })
   }
 
   #next(): Micros {
@@ -225,14 +250,20 @@ export class Testkit {
     if (due.length > 0) this.#hasNews = true
   }
 
-  #after(ms: number, run: () => void): () => void {
+  #after(ms: number, run: () => void, node: string | null = null): () => void {
     this.#numbers += 1
-    const alarm: Alarm = { at: this.#now + Math.round(ms * 1000), number: this.#numbers, run }
-    this.#alarms.push(alarm)
-    this.#alarms.sort((a, b) => a.at - b.at || a.number - b.number)
+    const number = this.#numbers
+    const still = node === null ? 0 : (this.#stillUntil.get(node) ?? 0)
+    this.#put({ at: Math.max(this.#now + Math.round(ms * 1000), still), number, node, run })
     return () => {
-      this.#alarms = this.#alarms.filter((other) => other !== alarm)
+      this.#alarms = this.#alarms.filter((alarm) => alarm.number !== number)
     }
+  }
+
+  /** Puts an alarm where it belongs, instead of the one with the same number. */
+  #put(alarm: Alarm): void {
+    const others = this.#alarms.filter(({ number }) => number !== alarm.number)
+    this.#alarms = [...others, alarm].sort((a, b) => a.at - b.at || a.number - b.number)
   }
 
   #observe(seen: Observation): void {

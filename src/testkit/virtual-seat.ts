@@ -43,6 +43,10 @@ export class VirtualSeat implements Seat {
     return viewOf(standing?.view ?? NOBODY)
   }
 
+  /** The world keeps its own traces. */
+  // oxlint-disable-next-line require-yield -- there is nothing to tell
+  async *trace(): AsyncGenerator<string, void, void> {}
+
   lease() {
     const standing = this.#standing()
     const leads = standing?.view.role === 'leader'
@@ -103,7 +107,7 @@ export class VirtualSeat implements Seat {
 
   heed(event: Output): void {
     if (!this.#isUp) return
-    if (event.type === 'refused') this.#refusal = String(event['why'])
+    if (event.type === 'refused') this.#refusal = event['why'] as string
     this.#hooks.output(event)
     queueMicrotask(() => this.#hooks.changed())
   }

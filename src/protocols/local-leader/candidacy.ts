@@ -95,16 +95,10 @@ export function candidacy(context: Context, heralds: Heralding, listening: Heari
         effects: [setTimer(TIMER.alive, rivalUntil + standAfter)],
       }
     }
-    const { lead } = state
-    const isDue = settings.term !== null && lead !== null && now - lead.since >= settings.term
-    if (isDue && leads(state, now) && hasHeir(state, now)) {
+    const nextTurn = nextTurnAt(state, now)
+    if (nextTurn !== null && leads(state, now) && hasHeir(state, now)) {
       if (yieldWhenTold) return asked(stand(state, now), 'term over')
-      return giveUp(
-        state,
-        'term over',
-        now + (settings.term ?? 0) * (votersOf(state.vote.config).length - 1),
-        now,
-      )
+      return giveUp(state, 'term over', nextTurn, now)
     }
     if (defers && !leads(state, now) && !state.standing.candidate) {
       const betterGone = betterUntil(state, now, ({ candidate }) => !candidate)
@@ -118,6 +112,18 @@ export function candidacy(context: Context, heralds: Heralding, listening: Heari
       }
     }
     return stand(state, now)
+  }
+
+  /** Where leaders rotate: when it is this leader's turn again, if its present one is over. */
+  function nextTurnAt({ lead, vote }: LocalLeaderState, now: Micros): Micros | null {
+    const { term } = settings
+    if (term === null || lead === null || now - lead.since < term) return null
+    return now + term * (votersOf(vote.config).length - 1)
+  }
+
+  /** Told to step down, it leaves the lead to others for a while. */
+  function stepDown(state: LocalLeaderState, now: Micros): Change {
+    return giveUp(state, 'stepped down', nextTurnAt(state, now) ?? now + timing.retirement, now)
   }
 
   /** It should give way: whoever works under its lead is asked to end. It goes on as long as its supporters let it. */
@@ -441,5 +447,5 @@ export function candidacy(context: Context, heralds: Heralding, listening: Heari
     return withKnown(state, { peers: state.known.peers.with(place, { ...peer, candidate: false }) })
   }
 
-  return { onAlive, onAsk, onRoundOver, withSupport, giveUp, onRelease, yielded }
+  return { onAlive, onAsk, onRoundOver, withSupport, giveUp, stepDown, onRelease, yielded }
 }

@@ -101,7 +101,9 @@ export const localLeaderDefinition = define({
   },
   constants(chosen, nodes) {
     const kappa = kappaFor(chosen, nodes)
-    return { kappaT: kappa, kappaBI: kappa, majority: chosen.mode === 'majority' ? 1 : 0, nodes }
+    const { leastDelay } = timingFor(chosen, nodes)
+    const majority = chosen.mode === 'majority' ? 1 : 0
+    return { kappaT: kappa, kappaBI: kappa, majority, nodes, leastDelay, rhoPpm: chosen.rhoPpm }
   },
   create(identity, chosen) {
     const voters = votersIn(chosen, identity.nodes)

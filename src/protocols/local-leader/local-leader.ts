@@ -62,7 +62,7 @@ export function localLeader(
   const votes = voting(context, heralds, heard, standing)
   const { broadcast, releases } = heralds
   const { hear, forgetful, isHerald } = heard
-  const { giveUp } = standing
+  const { giveUp, stepDown } = standing
   const shownOf = showing(isMajority)
   const vetted = vetting(nodes)
   const isAmongFirst = sortIds(nodes).indexOf(self) < HERALDS
@@ -123,7 +123,7 @@ export function localLeader(
     switch (command.do) {
       case 'stepDown':
         return leads(state, now)
-          ? giveUp(state, 'stepped down', now + timing.retirement, now)
+          ? stepDown(state, now)
           : refused(state, command.do, 'this process does not lead')
       case 'campaign':
         return onCampaign(state, command.willing, command.lapse, now)
