@@ -1,5 +1,6 @@
 /** What the thread of the application and the thread of an election say to each other. Plain data only. */
 import type { Command, NodeId, Output } from '../core/index.ts'
+import type { NetworkFaults } from '../runtime/index.ts'
 import { BadJoin } from './errors.ts'
 import type { NodeView, SeatSettings } from './seat.ts'
 
@@ -14,6 +15,7 @@ export type WorkerBegin = {
 export type Errand = { readonly number: number } & (
   | { readonly ask: 'command'; readonly command: Command }
   | { readonly ask: 'stepDown'; readonly token: number | null }
+  | { readonly ask: 'spoil'; readonly faults: NetworkFaults }
   /** Answered when all pieces have been told. */
   | { readonly ask: 'trace' }
   | { readonly ask: 'close' }

@@ -8,6 +8,7 @@
  */
 import { EventEmitter } from 'node:events'
 import type { Command, NodeId, Output } from '../core/index.ts'
+import type { NetworkFaults } from '../runtime/index.ts'
 import { CommandRefused, NodeClosed } from './errors.ts'
 import { HealthGate } from './health.ts'
 import type { Work } from './options.ts'
@@ -274,6 +275,11 @@ export class Member extends EventEmitter<MemberEvents> implements AsyncDisposabl
 
   [Symbol.asyncDispose](): Promise<void> {
     return this.close()
+  }
+
+  /** Spoils what this process hears of its peers, for trying a group out: only code in this process can ask for it. */
+  spoil(faults: NetworkFaults): void {
+    this.#seat?.spoil(faults)
   }
 
   // ---- What the seat says ----

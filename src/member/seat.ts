@@ -5,7 +5,7 @@
  * never goes beyond what the protocol's own lease allows, even if nothing was delivered for a while.
  */
 import type { Command, Micros, NodeId, Output, PlainObject, View } from '../core/index.ts'
-import type { Address } from '../runtime/index.ts'
+import type { Address, NetworkFaults } from '../runtime/index.ts'
 
 /** What an election is told when it begins. Plain, so that it can go to another thread. */
 export type SeatSettings = {
@@ -78,6 +78,8 @@ export type Seat = {
   command(command: Command): Promise<string | null>
   /** Hands the lead over, if it is still that of this token. */
   stepDown(token: number | null): Promise<void>
+  /** Spoils what is heard of the peers, for trying a group out. */
+  spoil(faults: NetworkFaults): void
   /** Its last steps, in pieces of text. */
   trace(): AsyncIterable<string>
   /** Ends it without a word: a lease that is left lapses by itself. */

@@ -9,6 +9,7 @@ import {
   Loop,
   memoryStorage,
   monotonicNow,
+  type NetworkFaults,
   openHostClock,
   openStorage,
   type Storage,
@@ -92,6 +93,7 @@ export async function openThreadSeat(
       const view = loop.view()
       if (view.role === 'leader' && view.token === token) loop.command({ do: 'stepDown' })
     },
+    spoil: (faults) => election.spoil(faults),
     trace: () => election.trace(),
     async close() {
       if (isClosed) return
@@ -104,6 +106,7 @@ export async function openThreadSeat(
 type Election = {
   readonly loop: Loop
   readonly counts: { readonly sent: number; readonly received: number; readonly dropped: number }
+  spoil(faults: NetworkFaults): void
   trace(): AsyncIterable<string>
   close(): Promise<void>
 }
@@ -159,6 +162,7 @@ async function startElection(
     return {
       loop,
       counts: udp.counts,
+      spoil: (faults) => udp.network.set(faults),
       async *trace() {
         if (box === null) return
         yield* box.text((skipped): TraceHeader => {

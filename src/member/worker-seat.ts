@@ -7,7 +7,7 @@
  */
 import { MessageChannel, type MessagePort, receiveMessageOnPort, Worker } from 'node:worker_threads'
 import type { Command, Micros, Output } from '../core/index.ts'
-import { type HostClock, monotonicNow, openHostClock } from '../runtime/index.ts'
+import { type HostClock, monotonicNow, type NetworkFaults, openHostClock } from '../runtime/index.ts'
 import { type Errand, type News, revivedError, type Shown, type WorkerBegin } from './errands.ts'
 import { WorkerLost } from './errors.ts'
 import {
@@ -154,6 +154,10 @@ class WorkerSeat implements Seat {
 
   async stepDown(token: number | null): Promise<void> {
     await this.#ask({ ask: 'stepDown', token })
+  }
+
+  spoil(faults: NetworkFaults): void {
+    void this.#ask({ ask: 'spoil', faults })
   }
 
   async *trace(): AsyncGenerator<string, void, void> {

@@ -133,6 +133,9 @@ async function answer(errand: Errand): Promise<string | null> {
     case 'stepDown':
       await seat?.stepDown(errand.token)
       return null
+    case 'spoil':
+      seat?.spoil(errand.faults)
+      return null
     case 'trace':
       for await (const piece of seat?.trace() ?? []) say({ news: 'trace', number: errand.number, piece })
       return null

@@ -2,7 +2,7 @@ import { expect, it, onTestFinished } from 'vitest'
 import { conformance } from '../../test/support/conformance.ts'
 import { outages } from '../../test/support/outages.ts'
 import { describeWith, ownServer } from '../../test/support/servers.ts'
-import { freePorts } from '../cli/free-ports.ts'
+import { freePorts } from '../chaos/free-ports.ts'
 import { openEtcd } from './etcd.ts'
 
 await describeWith('etcd', 'etcd', (url) => {

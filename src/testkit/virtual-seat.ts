@@ -94,6 +94,9 @@ export class VirtualSeat implements Seat {
       await this.command({ do: 'stepDown' })
   }
 
+  /** Here the world has its own faults. */
+  spoil(): void {}
+
   async close(): Promise<void> {
     if (!this.#isUp) return
     this.#isUp = false
