@@ -9,7 +9,8 @@
 import { EventEmitter } from 'node:events'
 import type { Command, NodeId, Output } from '../core/index.ts'
 import type { NetworkFaults } from '../runtime/index.ts'
-import { CommandRefused, NodeClosed } from './errors.ts'
+import { peerOf } from './address.ts'
+import { BadJoin, CommandRefused, NodeClosed } from './errors.ts'
 import { HealthGate } from './health.ts'
 import type { Work } from './options.ts'
 import { Reign } from './reign.ts'
@@ -239,6 +240,21 @@ export class Member extends EventEmitter<MemberEvents> implements AsyncDisposabl
   /** To the leader: this process no longer votes. */
   removeVoter(voter: NodeId, options: Signalled = {}): Promise<void> {
     return this.#order({ do: 'removeVoter', voter }, options)
+  }
+
+  /**
+   * One more process may speak in the group, given as ID=HOST:PORT; every process of the group must be told so. In
+   * majority mode it has no vote until the leader gives it one (addVoter).
+   */
+  addPeer(peer: string, options: Signalled = {}): Promise<void> {
+    const { id, address } = peerOf(peer, 'peer')
+    if (id === null) throw new BadJoin('peer', `${JSON.stringify(peer)} has no id: give ID=HOST:PORT`)
+    return this.#order({ do: 'addPeer', id, address }, options)
+  }
+
+  /** A process no longer speaks in the group. In majority mode its vote must have been taken away before. */
+  removePeer(id: NodeId, options: Signalled = {}): Promise<void> {
+    return this.#order({ do: 'removePeer', id }, options)
   }
 
   /** Every change of who leads, beginning with how it is. */

@@ -70,6 +70,13 @@ export type SeatHooks = {
   failed(error: Error): void
 }
 
+/** Orders that are not for the protocol: who may speak in the group. */
+export type PeerCommand = Command &
+  (
+    | { readonly do: 'addPeer'; readonly id: NodeId; readonly address: Address }
+    | { readonly do: 'removePeer'; readonly id: NodeId }
+  )
+
 export type Seat = {
   view(): NodeView
   standing(): Standing

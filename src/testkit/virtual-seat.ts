@@ -83,6 +83,8 @@ export class VirtualSeat implements Seat {
 
   async command(command: Command): Promise<string | null> {
     if (!this.#isUp) return 'this node has ended'
+    if (command.do === 'addPeer' || command.do === 'removePeer')
+      return 'the nodes of a testkit stay as they are'
     this.#refusal = null
     this.#world.befall({ atMs: this.#now() / 1000, command: { ...command, node: this.#id } })
     return this.#refusal
