@@ -126,7 +126,9 @@ const etcd = (times, ttl, more) =>
   withServer('etcd', more, times, (host, port) => ['etcd', `http://${host}:${port}`, ttl])
 
 export async function printFailover(times) {
-  console.log(`next leader of ${CONTENDERS} processes, ${times} times each; ms`)
+  console.log(
+    `next leader of ${CONTENDERS} processes; ms; Conclave ${times} times, the others ${Math.ceil(times / 2)}`,
+  )
   console.log(`${''.padEnd(44)}kill -9: median    p99    max   hand-over: median    p99    max`)
   const few = Math.ceil(times / 2)
   const ours = print('Conclave, LAN profile', await conclave(times))

@@ -10,7 +10,7 @@ import {
   statSync,
   writeFileSync,
 } from 'node:fs'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { setTimeout } from 'node:timers/promises'
 import { freePorts } from './free-ports.ts'
 import type { Finding } from './report.ts'
@@ -46,6 +46,8 @@ export async function disks(settings: Settings): Promise<Finding> {
     }
   } finally {
     for (const folder of mounted) spawnSync('umount', ['-l', folder])
+    // What was mounted could not be removed with the rest.
+    for (const folder of mounted) rmSync(dirname(folder), { recursive: true, force: true })
   }
   return {
     name: 'disks',

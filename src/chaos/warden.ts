@@ -14,7 +14,8 @@ while read -r sign pid; do
   esac
 done
 [ -z "$listed" ] || kill -9 $listed 2>/dev/null
-rm -rf "$1"`
+# What was just killed may still have been writing.
+rm -rf "$1" || { sleep 1; rm -rf "$1"; }`
 
 export class Warden {
   readonly #shell: ChildProcess
