@@ -28,6 +28,8 @@ const runs = [
   'explore --protocol bully --nodes 3 --crashes 2 --recoveries 2',
   'explore --protocol bully --nodes 4 --crashes 1 --recoveries 1',
   'explore --protocol bully-gm --nodes 4',
+  `sim --protocol omega --nodes 3..7 --seeds 1..${seeds}`,
+  'explore --protocol omega --nodes 4 --flips 5 --no-progress',
 ]
 let failed = 0
 for (const run of runs) {
@@ -43,4 +45,16 @@ const { status: figure } = spawnSync('npx', ['vitest', 'run', 'test/figure-24.te
   stdio: 'inherit',
 })
 if (figure !== 0) failed += 1
+const schedules = seeds * 100
+console.log(`\n$ OMEGA_SOAK=1 OMEGA_SCHEDULES=${schedules} vitest run src/protocols/omega/omega.test.ts`)
+const { status: omega } = spawnSync(
+  'npx',
+  ['vitest', 'run', '--testTimeout=0', 'src/protocols/omega/omega.test.ts'],
+  {
+    cwd: fileURLToPath(new URL('..', import.meta.url)),
+    env: { ...process.env, OMEGA_SOAK: '1', OMEGA_SCHEDULES: String(schedules) },
+    stdio: 'inherit',
+  },
+)
+if (omega !== 0) failed += 1
 process.exit(failed === 0 ? 0 : 1)

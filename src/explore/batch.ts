@@ -11,15 +11,17 @@ export type Deed = {
   readonly choice: number
   readonly crashAfter: number
 }
-export type What = 0 | 1 | 2 | 3 | 4 | 5 | 6
+export type What = 0 | 1 | 2 | 3 | 4 | 5 | 6 | 7
 export const DELIVER = 0
 export const TIMER = 1
 export const COMMAND = 2
+/** An end of a link sees what the other has seen. */
+export const FOLLOW = 3
 /** From here on: faults, which need not happen; and time, which need not pass. */
-export const CRASHING = 3
-export const RECOVERY = 4
-export const FLIP = 5
-export const TICK = 6
+export const CRASHING = 4
+export const RECOVERY = 5
+export const FLIP = 6
+export const TICK = 7
 
 /** How many rows are kept to be recognised; few enough that they stay in the processor's cache. */
 const KEPT = 1 << 12

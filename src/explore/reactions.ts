@@ -27,7 +27,8 @@ export const CRASH = 1
 export const RECOVER = 2
 export const TIMERS = 3
 export const STIMULI = 4
-export const SLOT = 5
+export const LEADS = 5
+export const SLOT = 6
 export const STIMULUS = 3
 
 export class Reactions {
@@ -43,15 +44,20 @@ export class Reactions {
   readonly #places: readonly Index[]
   readonly #deliveries: readonly PairTable[]
   readonly #ticks: readonly Index[]
+  readonly #links: readonly PairTable[]
+  readonly #crashes: boolean
 
-  constructor(rules: StillRules, inboxes: Inboxes, judge: Judge) {
+  /** `crashes`: whether any may happen. */
+  constructor(rules: StillRules, inboxes: Inboxes, judge: Judge, crashes: boolean) {
     this.#rules = rules
+    this.#crashes = crashes
     this.#inboxes = inboxes
     this.#judge = judge
     this.#slots = rules.nodes.map(() => new Interner<Slot>())
     this.#places = rules.nodes.map(() => new Index())
     this.#deliveries = rules.nodes.map(() => new PairTable())
     this.#ticks = rules.nodes.map(() => new Index())
+    this.#links = rules.nodes.map(() => new PairTable())
   }
 
   get bytes(): number {
@@ -86,6 +92,12 @@ export class Reactions {
     return known >= 0 ? known : this.#tick(node, slot)
   }
 
+  /** What a node does when it sees its link to a peer up or down: a place in the pool. */
+  link(node: number, slot: number, peer: number, up: boolean): number {
+    const known = (this.#links[node] as PairTable).get(slot, peer * 2 + (up ? 1 : 0))
+    return known >= 0 ? known : this.#link(node, slot, peer, up)
+  }
+
   commands(node: number, slot: Slot): readonly Stimulus[] {
     return slot.up ? this.#rules.stimuliOf(node, slot) : []
   }
@@ -102,7 +114,8 @@ export class Reactions {
     ])
     const crash = slot.up ? this.#reaction(node, slot, () => still.crash(slot)) : -1
     const recover = slot.up ? -1 : this.#reaction(node, slot, (cut) => still.boot(slot.stable, null, cut))
-    const head = [slot.up ? 1 : 0, crash, recover, timers.length, stimuli.length / STIMULUS]
+    const leads = slot.up && still.view(slot).role === 'leader' ? 1 : 0
+    const head = [slot.up ? 1 : 0, crash, recover, timers.length, stimuli.length / STIMULUS, leads]
     const place = this.pool.add([...head, ...timers, ...stimuli])
     present(this.#places[node], 'node').set(id, place)
     return place
@@ -123,6 +136,15 @@ export class Reactions {
     return reaction
   }
 
+  #link(node: number, id: number, peer: number, up: boolean): number {
+    const still = present(this.#rules.stillNodes[node], 'node')
+    const slot = this.slot(node, id)
+    const input: Input = { type: 'link', peer: present(this.#rules.nodes[peer], 'node'), up }
+    const reaction = this.#reaction(node, slot, (cut) => still.step(slot, input, cut))
+    present(this.#links[node], 'node').set(id, peer * 2 + (up ? 1 : 0), reaction)
+    return reaction
+  }
+
   #tick(node: number, id: number): number {
     const still = present(this.#rules.stillNodes[node], 'node')
     const slot = this.slot(node, id)
@@ -135,7 +157,7 @@ export class Reactions {
   #reaction(node: number, slot: Slot, run: (crashAfter: number | null) => SlotStep): number {
     this.runs += 1
     const whole = run(null)
-    return this.#add(node, whole, 0, this.#cuts(node, slot, whole, run))
+    return this.#add(node, whole, 0, this.#crashes ? this.#cuts(node, slot, whole, run) : [])
   }
 
   /**

@@ -80,7 +80,7 @@ export function search(
   function unjudged(from: number): Found | null {
     for (let state = from; state < visited.size; state++) {
       visited.read(state, row)
-      const violation = model.isBusy(row) ? null : model.settledViolation(row)
+      const violation = model.violationAsItStands(row)
       if (violation !== null) return { violation, state, deed: null }
     }
     return null
@@ -92,8 +92,8 @@ export function search(
     let steppedBadly: Found | null = null
     for (let state = start; state < stop; state++) {
       visited.read(state, row)
-      if (settledBadly === null && !model.isBusy(row)) {
-        const violation = model.settledViolation(row)
+      if (settledBadly === null) {
+        const violation = model.violationAsItStands(row)
         if (violation !== null) settledBadly = { violation, state, deed: null }
       }
       if (depth < bounds.depth) {
@@ -131,8 +131,8 @@ export function search(
     if (outcome !== null) {
       const path = pathTo(model, visited, outcome.state)
       const { violation, deed } = outcome
-      if (deed === null) return end('violation', { violation, steps: path, isDeadEnd: true })
       visited.read(outcome.state, row)
+      if (deed === null) return end('violation', { violation, steps: path, isDeadEnd: !model.isBusy(row) })
       return end('violation', { violation, steps: [...path, model.describe(row, deed)], isDeadEnd: false })
     }
     if (visited.size === stop) return end(depth === bounds.depth && stop > start ? 'depth' : null)

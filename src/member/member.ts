@@ -8,6 +8,7 @@
  */
 import { EventEmitter } from 'node:events'
 import type { Command, NodeId, Output } from '../core/index.ts'
+import type { NetworkFaults } from '../runtime/index.ts'
 import { peerOf } from './address.ts'
 import { BadJoin, CommandRefused, NodeClosed } from './errors.ts'
 import { HealthGate } from './health.ts'
@@ -130,7 +131,7 @@ export class Member extends EventEmitter<MemberEvents> implements AsyncDisposabl
     const member = new Member(about)
     member.#seat = await open({
       output: (event) => member.#heed(event),
-      changed: () => member.#look(),
+      changed: (view) => member.#look(view),
       warn: (what, detail) => member.#warn(what, detail),
       failed: (error) => member.#fail(error),
     })
@@ -292,6 +293,11 @@ export class Member extends EventEmitter<MemberEvents> implements AsyncDisposabl
     return this.close()
   }
 
+  /** Spoils what this process hears of its peers, for trying a group out: only code in this process can ask for it. */
+  spoil(faults: NetworkFaults): void {
+    this.#seat?.spoil(faults)
+  }
+
   // ---- What the seat says ----
 
   /** May come in the middle of a step: whatever follows from it happens after that. */
@@ -403,9 +409,8 @@ export class Member extends EventEmitter<MemberEvents> implements AsyncDisposabl
     queueMicrotask(() => this.emit(event, ...(news as never)))
   }
 
-  #look(): void {
+  #look(next: NodeView): void {
     if (this.isClosed) return
-    const next = this.view()
     const { leader, role } = this.#seen
     if (next.role === role && next.leader?.id === leader?.id && next.leader?.token === leader?.token) return
     this.#seen = next

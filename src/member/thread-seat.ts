@@ -41,15 +41,18 @@ export async function openThreadSeat(
   let spec: GroupSpec = { protocol: 'local-leader', nodes: settings.nodes, options }
   let refusal: string | null = null
   let isClosed = false
+  /** Nothing is seen before the election runs. */
+  let look = (): void => {}
   const election = await startElection(settings, spec, clock, {
     ...hooks,
     output(event) {
       if (event.type === 'refused') refusal = event['why'] as string
       hooks.output(event)
-      queueMicrotask(() => hooks.changed())
+      queueMicrotask(() => look())
     },
   })
   const { endpoint } = election
+  look = () => hooks.changed(viewOf(endpoint.view(group)))
 
   function regroup(nodes: readonly NodeId[]): void {
     const next: GroupSpec = { ...spec, nodes: sortIds(nodes) }
@@ -118,6 +121,7 @@ export async function openThreadSeat(
       const view = endpoint.view(group)
       if (view.role === 'leader' && view.token === token) endpoint.command(group, { do: 'stepDown' })
     },
+    spoil: (faults) => endpoint.spoil(faults),
     trace: () => election.trace(),
     async close() {
       if (isClosed) return

@@ -2,8 +2,13 @@
 import type { Definition } from '../core/index.ts'
 import { bullyDefinition } from './bully/index.ts'
 import { bullyGmDefinition } from './bully-gm/index.ts'
+import { gammaDefinition } from './gamma/index.ts'
 import { invitationDefinition } from './invitation/index.ts'
 import { localLeaderDefinition } from './local-leader/index.ts'
+import { omegaDefinition } from './omega/index.ts'
+import { omegaPrintedDefinition } from './omega-printed/index.ts'
+import { phiDefinition } from './phi/index.ts'
+import { psiDefinition } from './psi/index.ts'
 import { ringDefinition } from './ring/index.ts'
 
 export { type GroupSpec, groupFor, type HostSettings, host } from './host.ts'
@@ -16,6 +21,11 @@ export const protocols: readonly Definition[] = [
   bullyGmDefinition,
   invitationDefinition,
   localLeaderDefinition,
+  gammaDefinition,
+  phiDefinition,
+  psiDefinition,
+  omegaPrintedDefinition,
+  omegaDefinition,
 ]
 
 export function protocolNamed(name: string): Definition | null {

@@ -12,6 +12,7 @@ import { type HostClock, openHostClock } from './clock.ts'
 import { Codec } from './codec.ts'
 import { type Address, Directory, type Lookup, type Peer, showAddress } from './directory.ts'
 import { BadGroup } from './errors.ts'
+import type { NetworkFaults } from './faults.ts'
 import { Introductions } from './introductions.ts'
 import { Loop, type LoopRecord } from './loop.ts'
 import type { Refused } from './refusals.ts'
@@ -150,6 +151,11 @@ export class Endpoint {
 
   now(): Micros {
     return this.#clock.now()
+  }
+
+  /** Spoils what comes from others, on purpose: for whoever tries a group out. */
+  spoil(faults: NetworkFaults): void {
+    this.#udp.network.set(faults)
   }
 
   /** When something last came from each, on this process's clock. */

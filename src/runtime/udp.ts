@@ -13,6 +13,7 @@ import type { Message, NodeId } from '../core/index.ts'
 import { BadBytes } from './bytes.ts'
 import type { Codec } from './codec.ts'
 import { type Address, type Lookup, lookupAll, showAddress } from './directory.ts'
+import { FaultyNetwork } from './faults.ts'
 import { ANYBODY } from './introductions.ts'
 import { Refusals, type Refused } from './refusals.ts'
 import type { Refusal, Sealer } from './seal.ts'
@@ -59,6 +60,11 @@ export class Udp {
   readonly #socket: Socket
   readonly #refusals: Refusals
   #strangers = { since: 0, count: 0 }
+  /** Datagrams that Node still holds, and what to do when there are none. */
+  #leaving = 0
+  #onLeft: () => void = () => {}
+  /** Faultless unless told otherwise. */
+  readonly network = new FaultyNetwork()
   readonly #counts = { sent: 0, received: 0, bytesSent: 0 }
 
   private constructor(settings: UdpSettings, hooks: UdpHooks, socket: Socket, host: string) {
@@ -121,12 +127,23 @@ export class Udp {
     }
     this.#counts.sent += 1
     this.#counts.bytesSent += sealed.length
-    this.#socket.send(sealed, address.port, address.host, () => {})
+    this.#leaving += 1
+    this.#socket.send(sealed, address.port, address.host, () => {
+      this.#leaving -= 1
+      if (this.#leaving === 0) this.#onLeft()
+    })
   }
 
-  close(): Promise<void> {
+  /** What was sent before still goes out: the last word of a leader is that it hands over. */
+  async close(): Promise<void> {
     this.#refusals.close()
-    return new Promise((resolve) => this.#socket.close(() => resolve()))
+    this.network.close()
+    if (this.#leaving > 0) {
+      await new Promise<void>((resolve) => {
+        this.#onLeft = resolve
+      })
+    }
+    await new Promise<void>((resolve) => this.#socket.close(() => resolve()))
   }
 
   #receive(bytes: Buffer, remote: RemoteInfo): void {
@@ -158,8 +175,10 @@ export class Udp {
       return
     }
     if (foreign > 0) this.#drop('another group', remote, who)
-    const reason = this.#hooks.message(from, to, body, { host: remote.address, port: remote.port })
-    if (reason !== null) this.#drop(reason, remote, who)
+    this.network.pass(from, () => {
+      const reason = this.#hooks.message(from, to, body, { host: remote.address, port: remote.port })
+      if (reason !== null) this.#drop(reason, remote, who)
+    })
   }
 
   /** Whether one more stranger is one too many. */

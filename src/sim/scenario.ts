@@ -24,6 +24,9 @@ export type Network = {
   /** Whether each link keeps the order of sending; as the protocol assumes, unless said otherwise. */
   readonly fifo: boolean
   readonly rules: readonly NetworkRule[]
+  /** Where nodes are told of their links: by how many transitions an end may lead, and whether frames bear labels. */
+  readonly slack?: number | undefined
+  readonly labelled?: boolean | undefined
 }
 
 export type ScenarioEvent = { readonly atMs: number } & (
@@ -57,6 +60,13 @@ export type ScheduleStep =
   | { readonly node: NodeId; readonly do: 'crash' }
   | { readonly node: NodeId; readonly do: 'recover'; readonly crashAfter?: number }
   | { readonly node: NodeId; readonly do: 'cut' | 'heal'; readonly peer: NodeId }
+  /** Where nodes are told of their links: the node's end moves by itself, or after the other has moved. */
+  | {
+      readonly node: NodeId
+      readonly do: 'flip' | 'follow'
+      readonly peer: NodeId
+      readonly crashAfter?: number
+    }
   /** Time passes for every running node alike, by what the protocol's definition calls a tick. */
   | { readonly do: 'tick' }
 

@@ -27,6 +27,8 @@ import {
 import type { LossReason, Observation, TraceRecord } from '../trace/index.ts'
 import { Clock } from './clock.ts'
 import { connectivity } from './connectivity.ts'
+import { USUAL_HISTORY } from './ends.ts'
+import { LinkNews } from './link-news.ts'
 import { type Delay, delayOf, Network } from './network.ts'
 import { EventQueue } from './queue.ts'
 import { Random } from './random.ts'
@@ -86,11 +88,14 @@ type Pending =
       readonly to: SimNode
       readonly body: Message
       readonly id: number
+      /** The incarnation of the link in which it was sent; 0 where nodes are told nothing of their links. */
+      readonly label: number
     }
   | { readonly type: 'timer'; readonly timer: Timer; readonly entry: number }
   | { readonly type: 'command'; readonly node: SimNode; readonly command: Command }
   | { readonly type: 'event'; readonly event: ScenarioEvent }
   | { readonly type: 'resume'; readonly node: SimNode; readonly isLast: boolean }
+  | { readonly type: 'look'; readonly node: SimNode; readonly peer: SimNode }
   | { readonly type: 'settle'; readonly disturbance: number }
 
 export class World {
@@ -114,6 +119,8 @@ export class World {
   #sent: number[] = []
   /** How late timers fire. */
   readonly #lateness: Delay
+  /** Null where nodes are told nothing of their links. */
+  readonly #links: LinkNews | null
 
   constructor(definition: Definition, scenario: Scenario, hooks: WorldHooks, strictly: boolean) {
     this.#definition = definition
@@ -146,8 +153,9 @@ export class World {
     })
     this.#byId = new Map(this.#nodes.map((node) => [node.id, node]))
     for (const event of scenario.events) this.#push(microsOf(event.atMs), { type: 'event', event })
+    const { initial } = scenario
+    this.#links = linkNewsOf(definition, scenario)
     for (const node of this.#nodes) {
-      const { initial } = scenario
       const settledOn = initial?.members.includes(node.id) === true ? initial : null
       this.#boot(node, settledOn)
     }
@@ -246,6 +254,9 @@ export class World {
       case 'resume':
         this.#resume(pending.node, pending.isLast)
         break
+      case 'look':
+        this.#look(pending.node, pending.peer)
+        break
       case 'settle':
         if (pending.disturbance === this.#disturbances) this.#settled()
         break
@@ -255,7 +266,7 @@ export class World {
   }
 
   #deliver(pending: Pending & { type: 'message' }): void {
-    const { to, from, body, id } = pending
+    const { to, from, body, id, label } = pending
     if (to.stalledUntil !== 0) {
       to.backlog.push(pending)
       return
@@ -264,7 +275,49 @@ export class World {
       this.#lose(id, 'down')
       return
     }
+    if (this.#links !== null) {
+      // A frame of an incarnation that its receiver has yet to see says that it has begun.
+      while (to.up && this.#links.count(to.index, from.index) < label) this.#look(to, from)
+      if (!to.up || this.#links.count(to.index, from.index) !== label) {
+        this.#lose(id, 'cut')
+        return
+      }
+    }
     this.#advance(to, { type: 'message', from: from.id, body, receipt: null }, id)
+  }
+
+  /** A node looks at its end of a link, and is told when that is no longer as it was. */
+  #look(node: SimNode, peer: SimNode): void {
+    if (this.#links === null || !node.up) return
+    if (node.stalledUntil !== 0) {
+      this.#push(node.stalledUntil, { type: 'look', node, peer })
+      return
+    }
+    const open = node.up && peer.up && this.#network.isOpen(node.index, peer.index)
+    const news = this.#links.look(node.index, peer.index, open)
+    if (news === null) return
+    this.#lookSoon(peer, node)
+    this.#lookSoon(node, peer)
+    this.#advance(node, { type: 'link', peer: peer.id, up: news.up }, null)
+  }
+
+  #lookSoon(node: SimNode, peer: SimNode): void {
+    const after = this.#network.delay(node.index, peer.index)
+    this.#push(this.#now + after, { type: 'look', node, peer })
+  }
+
+  /** The network has changed: every end takes a look before long. */
+  #lookEverywhere(): void {
+    const links = this.#links
+    if (links === null) return
+    for (const node of this.#nodes) {
+      for (const peer of this.#nodes) {
+        if (node === peer) continue
+        const open = node.up && peer.up && this.#network.isOpen(node.index, peer.index)
+        if (!open) links.break(node.index, peer.index)
+        if (open !== links.isUp(node.index, peer.index)) this.#lookSoon(node, peer)
+      }
+    }
   }
 
   #command(pending: Pending & { type: 'command' }): void {
@@ -311,7 +364,7 @@ export class World {
     this.#steps += 1
     node.state = next.state
     const cutAfter = this.#carryOut(node, next)
-    const view = next.state === before ? null : this.#look(node, now)
+    const view = next.state === before ? null : this.#see(node, now)
     if (this.#hooks.record !== null) {
       this.#hooks.record({
         type: 'step',
@@ -343,7 +396,7 @@ export class World {
     this.#steps += 1
     this.#hooks.observe({ type: 'up', at: this.#now, node: node.id })
     const cutAfter = this.#carryOut(node, next)
-    const view = this.#look(node, now)
+    const view = this.#see(node, now)
     this.#hooks.record?.({
       type: 'start',
       at: this.#now,
@@ -411,7 +464,7 @@ export class World {
   }
 
   /** What the node now answers when asked, or null when that is what it answered before. */
-  #look(node: SimNode, now: Micros): View | null {
+  #see(node: SimNode, now: Micros): View | null {
     const view = node.protocol.view(node.state, now)
     const was = node.view
     if (was !== null && sameView(was, view)) return null
@@ -431,15 +484,25 @@ export class World {
     if (kind < 0) fail(`message kind "${name}" is not declared by the protocol`)
     this.#counts[kind] = (this.#counts[kind] as number) + 1
     if (this.#hooks.record !== null) this.#sent.push(id)
+    const links = this.#links
+    if (links !== null && !links.isUp(from.index, target.index)) {
+      this.#lose(id, 'cut')
+      return
+    }
     const why = this.#network.lossOf(from.index, target.index, name)
     if (why !== null) {
       this.#lose(id, why)
+      if (links === null) return
+      // Nothing is lost on such a link without both ends seeing it down.
+      links.break(from.index, target.index)
+      this.#lookSoon(from, target)
       return
     }
-    const copies = this.#network.duplicates() ? 2 : 1
+    const label = links === null ? 0 : links.count(from.index, target.index)
+    const copies = this.#network.duplicates() && links === null ? 2 : 1
     for (let copy = 0; copy < copies; copy++) {
       const arrival = this.#network.arrivalOf(from.index, target.index, name, this.#now)
-      this.#push(arrival, { type: 'message', from, to: target, body, id })
+      this.#push(arrival, { type: 'message', from, to: target, body, id, label })
     }
   }
 
@@ -513,6 +576,7 @@ export class World {
     node.backlog = []
     for (const timer of node.timers.values()) timer.entry = -1
     node.timers = new Map()
+    this.#links?.crash(node.index)
     this.#hooks.observe({ type: 'down', at: this.#now, node: node.id })
   }
 
@@ -544,6 +608,7 @@ export class World {
 
   #disturbed(): void {
     this.#hooks.observe({ type: 'disturbed', at: this.#now })
+    this.#lookEverywhere()
     this.#disturbances += 1
     const { options, nodes } = this.#scenario
     const settling = this.#definition.settlesWithin(options, this.#network.longestDelay, nodes.length)
@@ -583,6 +648,14 @@ export class World {
     const node = this.#byId.get(id)
     return node ?? fail(`there is no node ${id}`)
   }
+}
+
+function linkNewsOf(definition: Definition, scenario: Scenario): LinkNews | null {
+  const { nodes, initial, network } = scenario
+  if (definition.links(scenario.options) === 'silent') return null
+  const { slack = USUAL_HISTORY.slack, labelled = USUAL_HISTORY.labelled } = network
+  const isMember = (place: number): boolean => initial?.members.includes(nodes[place] as NodeId) === true
+  return new LinkNews(nodes.length, { slack, labelled }, (a, b) => isMember(a) && isMember(b))
 }
 
 function sameView(a: View, b: View): boolean {

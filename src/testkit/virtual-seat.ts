@@ -96,6 +96,9 @@ export class VirtualSeat implements Seat {
       await this.command({ do: 'stepDown' })
   }
 
+  /** Here the world has its own faults. */
+  spoil(): void {}
+
   async close(): Promise<void> {
     if (!this.#isUp) return
     this.#isUp = false
@@ -108,7 +111,7 @@ export class VirtualSeat implements Seat {
     if (!this.#isUp) return
     if (event.type === 'refused') this.#refusal = event['why'] as string
     this.#hooks.output(event)
-    queueMicrotask(() => this.#hooks.changed())
+    queueMicrotask(() => this.#hooks.changed(this.view()))
   }
 
   crashed(error: Error): void {
