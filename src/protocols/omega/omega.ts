@@ -34,7 +34,7 @@ import { idsOf, lifeIn, membersOf, sameViewId } from './views.ts'
 type OmegaStep = Step<OmegaState, OmegaMessage, OmegaStable>
 
 /** No group has more nodes than this; so a token is one number, and larger for every later view. */
-const MOST_LEADERS = 4096
+const MOST_LEADERS = 10_000
 
 export function omega(
   identity: Identity,

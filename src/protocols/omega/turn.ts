@@ -6,6 +6,7 @@
  */
 import type { Effect, Identity, NodeId } from '../../core/index.ts'
 import { output, persist, send } from '../../core/index.ts'
+import { hasQuorum } from './quorum.ts'
 import { byWeight, type OmegaSettings } from './settings.ts'
 import type {
   Link,
@@ -22,7 +23,6 @@ import type {
 import {
   compareViewIds,
   idsOf,
-  isMajority,
   isNewer,
   lifeIn,
   membersOf,
@@ -238,26 +238,8 @@ export class Turn {
   #converge(): void {
     const { proposal } = this.state
     if (proposal === null || proposal.accepts.length < proposal.members.length - 1) return
-    if (!this.#hasQuorum(proposal)) return
+    if (!hasQuorum(proposal, this.state, this.#identity, this.#settings)) return
     this.#install({ id: [proposal.n, this.#identity.self], members: proposal.members })
-  }
-
-  #hasQuorum({ n, members, accepts }: Proposal): boolean {
-    const { quorum, tie } = this.#settings
-    const { self, nodes } = this.#identity
-    if (quorum === 'none') return true
-    const ids = idsOf(members)
-    if (quorum === 'static') return 2 * ids.length > nodes.length
-    let last = this.state.view
-    for (const { view } of accepts) if (isNewer(view.id, last.id)) last = view
-    const attempts = [this.state, ...accepts]
-      .flatMap((each) => each.attempts)
-      .filter(({ id }) => isNewer(id, last.id) && !sameViewId(id, [n, self]))
-    // Before the first view everybody counts.
-    const formed = last.id[0] === 0 ? nodes : idsOf(last.members)
-    return [formed, ...attempts.map((view) => idsOf(view.members))].every((whole) =>
-      isMajority(ids, whole, tie),
-    )
   }
 
   /** Rule 6: a candidacy is accepted while this node would propose the same; an accept that no longer holds is withdrawn. */
