@@ -62,6 +62,7 @@ export class Turn {
       for (const { peer } of this.state.links) this.#answer(peer, target)
       if (this.state === was) break
     }
+    if (this.#settings.filter && isTorn(this.state) !== isTorn(this.#before)) this.#tellAll()
     for (const { peer } of this.state.links) if (this.#toTell.has(peer)) this.#send(peer, this.#status())
     const { state } = this
     const isKept =
@@ -340,13 +341,8 @@ export class Turn {
       view,
       promised: promised[0],
       links: filter ? links.map(({ peer }) => peer) : [],
-      torn: filter && !ok && this.#seesTwoViews(),
+      torn: filter && isTorn(this.state),
     }
-  }
-
-  #seesTwoViews(): boolean {
-    const alive = this.state.links.flatMap(({ status }) => (status?.ok === true ? [status.view.id] : []))
-    return alive.some((id) => !sameViewId(id, alive[0] as ViewId))
   }
 
   #send(to: NodeId, body: OmegaMessage): void {
@@ -364,6 +360,13 @@ export class Turn {
   #set(change: Partial<OmegaState>): void {
     this.state = { ...this.state, ...change }
   }
+}
+
+/** Dead, and linked with living nodes of two views: whoever took this node in would draw it into their dispute. */
+function isTorn({ ok, links }: OmegaState): boolean {
+  if (ok) return false
+  const alive = links.flatMap(({ status }) => (status?.ok === true ? [status.view.id] : []))
+  return alive.some((id) => !sameViewId(id, alive[0] as ViewId))
 }
 
 function without(proposal: Proposal, peer: NodeId): Proposal {
