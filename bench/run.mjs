@@ -1,4 +1,4 @@
-// npm run bench [-- sim|explore|elections|held|agent]: prints what this machine reaches, and what part of bully's rate each protocol does.
+// npm run bench [-- sim|explore|elections|held|agent|groups|flood|failover [TIMES]|idle [SECONDS]]: prints what this machine reaches, and what part of bully's rate each protocol does.
 //
 // A figure is the best of three runs, each in a process of its own: what one makes of the compiler's optimisations does
 // not weigh on the other. What is compared is run in turns, so that a moment in which the machine is busy falls on all
@@ -9,7 +9,11 @@ import { printAgent } from './agent.mjs'
 import { printBaseline } from './baseline.mjs'
 import { printElections } from './elections.mjs'
 import { exploreGroups, measureExplore } from './explore.mjs'
+import { printFailover } from './failover.mjs'
+import { printFlood } from './flood.mjs'
+import { printGroups } from './groups.mjs'
 import { printHeld } from './held.mjs'
+import { printIdle } from './idle.mjs'
 import { measureSim, simGroups } from './sim.mjs'
 
 const ROUNDS = 3
@@ -48,7 +52,11 @@ else {
     if (room === undefined || room === group[0][0]) printGroup(group)
   }
   if (room === undefined || room === 'elections') printElections()
+  if (room === undefined || room === 'groups') await printGroups()
+  if (room === undefined || room === 'flood') await printFlood()
   if (room === undefined || room === 'held') await printHeld()
   if (room === undefined || room === 'agent') await printAgent()
+  if (room === undefined || room === 'failover') await printFailover(Number(words[0] ?? 20))
+  if (room === undefined || room === 'idle') await printIdle(Number(words[0] ?? 20))
   printBaseline()
 }

@@ -16,6 +16,7 @@ const ROOMS = {
   member: ['core', 'links', 'protocols', 'trace', 'registers', 'fencing', 'runtime'],
   testkit: ['core', 'protocols', 'trace', 'specs', 'sim', 'member'],
   client: [],
+  chaos: [],
   agent: ['core', 'protocols', 'registers', 'fencing', 'runtime', 'member', 'client'],
   cli: [
     'registers',
@@ -25,6 +26,7 @@ const ROOMS = {
     'testkit',
     'agent',
     'client',
+    'chaos',
     'core',
     'links',
     'protocols',

@@ -57,7 +57,7 @@ async function answer(request) {
     if (server === undefined) return { missing: why }
     const id = String(own.size + 1)
     own.set(id, server)
-    return { url: server.url, id }
+    return { url: server.url, folder: server.folder, id }
   }
   const server = what === 'server' ? own.get(key) : undefined
   if (server === undefined || !['kill', 'restart', 'pause', 'resume', 'end'].includes(action))

@@ -60,7 +60,7 @@ describe('an agent', () => {
       2,
       /none\.yaml: config: there is no such file/,
     ],
-    ['a wrong field', (at) => at.alone('--mode', 'many'), 2, /^conclave: --mode: mode: "many" is not one of/],
+    ['a wrong field', (at) => at.alone('--mode', 'many'), 2, /^conclave: --mode: "many" is not one of/],
     [
       'a short key',
       (at) => at.alone('--key-file', at.path('short')),

@@ -1,9 +1,12 @@
 /** The real servers that other tests use: that they come, bear what is done to them, and are gone afterwards. */
 import { spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
+import { mkdtempSync, rmSync } from 'node:fs'
 import { connect } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { expect, it } from 'vitest'
+import { expect, it, onTestFinished } from 'vitest'
 import { describeWith, ownServer, type ServerName } from './support/servers.ts'
 import { until } from './support/wait.ts'
 
@@ -46,7 +49,10 @@ await Promise.all(
 
 await describeWith('redis', 'the keeper of the servers', () => {
   it.each(['SIGTERM', 'SIGKILL'] as const)('killed by %s leaves no server behind', async (signal) => {
-    const keeper = spawn(process.execPath, [SCRIPT, 'redis'], { stdio: ['ignore', 'pipe', 'inherit'] })
+    const folder = mkdtempSync(join(tmpdir(), 'conclave-keeper-'))
+    onTestFinished(() => rmSync(folder, { recursive: true, force: true }))
+    const env = { ...process.env, TMPDIR: folder }
+    const keeper = spawn(process.execPath, [SCRIPT, 'redis'], { stdio: ['ignore', 'pipe', 'inherit'], env })
     const [line] = (await once(keeper.stdout, 'data')) as [Buffer]
     const url = line.toString().trim()
     expect(await isOpen(url)).toBe(true)

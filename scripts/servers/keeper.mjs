@@ -58,7 +58,7 @@ export async function startServer(name, more = []) {
 
   const run = async () => {
     const output = openSync(log, 'a')
-    const [program, ...words] = wrapped([...recipe.command(folder, ports), ...more], owner)
+    const [program, ...words] = wrapped(recipe.command(folder, ports, more), owner)
     // Its own process group: an interrupt at the terminal ends the tests, which then end the servers.
     const mine = spawn(program, words, { stdio: ['ignore', output, output], cwd: folder, detached: true })
     child = mine
@@ -87,9 +87,10 @@ export async function startServer(name, more = []) {
   const server = {
     name,
     url: recipe.url(ports),
+    folder,
     kill: () => end('SIGKILL'),
     restart: run,
-    pause: () => signalAll(child.pid, 'SIGSTOP'),
+    pause: () => pauseAll(child.pid),
     resume: () => signalAll(child.pid, 'SIGCONT'),
     async end() {
       await end(recipe.quit)
@@ -114,10 +115,13 @@ export async function startServer(name, more = []) {
 }
 
 /** A server and the processes that it has started: PostgreSQL has one a connection, and each must stop. */
-function signalAll(pid, signal) {
+function processesOf(pid) {
   const { stdout } = spawnSync('ps', ['-o', 'pid=', '--ppid', String(pid)], { encoding: 'utf8' })
-  const children = stdout.split('\n').flatMap((line) => (line.trim() === '' ? [] : [Number(line)]))
-  for (const each of [pid, ...children]) {
+  return [pid, ...stdout.split('\n').flatMap((line) => (line.trim() === '' ? [] : [Number(line)]))]
+}
+
+function signalAll(pid, signal) {
+  for (const each of processesOf(pid)) {
     try {
       process.kill(each, signal)
     } catch (error) {
@@ -125,4 +129,17 @@ function signalAll(pid, signal) {
       if (error.code !== 'ESRCH') throw error
     }
   }
+}
+
+/** A process has stopped when each of its threads has, and on a busy machine that takes a while. */
+async function pauseAll(pid) {
+  signalAll(pid, 'SIGSTOP')
+  const isRunning = () => {
+    const { stdout } = spawnSync('ps', ['-L', '-o', 'state=', '-p', processesOf(pid).join(',')], {
+      encoding: 'utf8',
+    })
+    return stdout.split('\n').some((state) => /^[RSD]/.test(state))
+  }
+  // oxlint-disable-next-line no-await-in-loop -- until they have
+  while (isRunning()) await sleep(LOOK_AGAIN_MS)
 }

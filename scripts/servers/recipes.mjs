@@ -81,7 +81,7 @@ export const RECIPES = {
         'C.UTF-8',
       ],
     }),
-    command: (folder, [port]) => [
+    command: (folder, [port], more) => [
       postgresProgram('postgres'),
       '-D',
       join(folder, 'data'),
@@ -95,6 +95,7 @@ export const RECIPES = {
       'max_connections=200',
       '-c',
       'shared_buffers=16MB',
+      ...more,
     ],
     url: ([port]) => `postgres://${USER}:${encodeURIComponent(PASSWORD)}@127.0.0.1:${port}/postgres`,
     isReady: ([port]) => answers(port, postgresHello(), /^R/),
@@ -104,8 +105,10 @@ export const RECIPES = {
     program: () => onPath('redis-server'),
     ports: 1,
     quit: 'SIGKILL',
-    command: (folder, [port]) => [
+    command: (folder, [port], more) => [
       onPath('redis-server'),
+      // A configuration file must come first.
+      ...more.filter((word) => word.endsWith('.conf')),
       '--port',
       String(port),
       '--bind',
@@ -120,16 +123,17 @@ export const RECIPES = {
       'always',
       '--maxmemory-policy',
       'noeviction',
+      ...more.filter((word) => !word.endsWith('.conf')),
     ],
     url: ([port]) => `redis://127.0.0.1:${port}`,
-    isReady: ([port]) => answers(port, 'PING\r\n', /^\+PONG/),
+    isReady: ([port]) => answers(port, 'PING\r\n', /^(\+PONG|-NOAUTH)/),
   },
   etcd: {
     package: 'etcd-server',
     program: () => onPath('etcd'),
     ports: 2,
     quit: 'SIGKILL',
-    command: (folder, [port, peerPort]) => {
+    command: (folder, [port, peerPort], more) => {
       const client = `http://127.0.0.1:${port}`
       const peer = `http://127.0.0.1:${peerPort}`
       return [
@@ -150,6 +154,7 @@ export const RECIPES = {
         peer,
         '--initial-cluster',
         `one=${peer}`,
+        ...more,
       ]
     },
     url: ([port]) => `etcd://127.0.0.1:${port}`,
@@ -161,7 +166,7 @@ export const RECIPES = {
     program: () => onPath('nats-server'),
     ports: 1,
     quit: 'SIGKILL',
-    command: (folder, [port]) => [
+    command: (folder, [port], more) => [
       onPath('nats-server'),
       '-a',
       '127.0.0.1',
@@ -170,8 +175,9 @@ export const RECIPES = {
       '-js',
       '-sd',
       folder,
+      ...more,
     ],
     url: ([port]) => `nats://127.0.0.1:${port}`,
-    isReady: ([port]) => answers(port, 'CONNECT {"verbose":false}\r\nPING\r\n', /PONG/),
+    isReady: ([port]) => answers(port, 'CONNECT {"verbose":false}\r\nPING\r\n', /PONG|Authorization/),
   },
 }

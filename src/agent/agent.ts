@@ -7,6 +7,7 @@ import type { AgentEvent } from '../client/index.ts'
 import { type JoinOptions, join, type Member } from '../member/index.ts'
 import type { Address } from '../runtime/index.ts'
 import { agentApp, type Served } from './app.ts'
+import { Claims } from './claims.ts'
 import { History } from './history.ts'
 import { type HttpLimits, listening } from './listen.ts'
 import { Observer } from './observer.ts'
@@ -52,7 +53,9 @@ export async function startAgent(options: AgentOptions): Promise<Agent> {
     const isLoopback = /^(127\.|localhost$|::1$)/.test(http.host)
     const app = agentApp({ groups, adminToken, isLoopback, version, ending: ending.signal })
     const server = await listening(app.fetch, http, limits)
-    const leading = nodes.map((node) => node.lead(untilItEnds, { signal: ending.signal }))
+    const leading = joined.map(({ claims }, index) =>
+      (nodes[index] as Member).lead(claims.during, { signal: ending.signal }),
+    )
     const failed = new Promise<Error>((resolve) => {
       for (const [index, each] of leading.entries()) {
         const stopped = `the node in ${nodes[index]?.group} stopped by itself: the warning before says why`
@@ -116,12 +119,5 @@ function served(node: Member, log: (event: AgentEvent) => void): Served {
     tell('change', { leader: leader?.id ?? null, token: leader?.token ?? null })
   })
   node.on('warning', ({ what, detail }) => tell('warning', { reason: `${what}: ${detail}` }))
-  return { node, history, observer }
-}
-
-function untilItEnds({ signal }: { readonly signal: AbortSignal }): Promise<void> {
-  return new Promise((resolve) => {
-    if (signal.aborted) resolve()
-    signal.addEventListener('abort', () => resolve())
-  })
+  return { node, history, observer, claims: new Claims() }
 }

@@ -2,6 +2,7 @@
 import type { LeaderAnswer, MembersAnswer, StatusAnswer } from '../client/index.ts'
 import type { Member, MemberStatus } from '../member/index.ts'
 import { bannerOf } from './banner.ts'
+import type { Claims } from './claims.ts'
 import type { History } from './history.ts'
 import type { Observer } from './observer.ts'
 
@@ -10,6 +11,7 @@ export type Served = {
   readonly node: Pick<Member, 'group' | 'id' | 'status' | 'stepDown' | 'trace'>
   readonly history: History
   readonly observer: Observer
+  readonly claims: Claims
 }
 
 type Who = Pick<Member, 'group' | 'id'>

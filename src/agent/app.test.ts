@@ -2,6 +2,7 @@ import { describe, expect, it, vi } from 'vitest'
 import type { ErrorAnswer, MembersAnswer, StatusAnswer } from '../client/index.ts'
 import type { MemberStatus } from '../member/index.ts'
 import { agentApp } from './app.ts'
+import { Claims } from './claims.ts'
 import { History } from './history.ts'
 import { METRICS } from './metrics.ts'
 import { Observer } from './observer.ts'
@@ -50,7 +51,9 @@ function agent(
     },
   })
   const observer = new Observer(() => {})
-  const groups = new Map(names.map((name) => [name, { node: nodeIn(name), history, observer }]))
+  const groups = new Map(
+    names.map((name) => [name, { node: nodeIn(name), history, observer, claims: new Claims() }]),
+  )
   const app = agentApp({ groups, adminToken, isLoopback, version: '0', ending: ending.signal })
   return { app, history, ending, stepped, observer }
 }
@@ -219,7 +222,7 @@ describe('several groups', () => {
     for (const { error } of bodies) {
       expect(error).toEqual({
         name: 'GroupNeeded',
-        message: 'this agent is in the groups g, h: add ?group=NAME',
+        message: 'this agent is in the groups g, h: add ?group=NAME (--group NAME)',
         field: 'group',
       })
     }
@@ -272,7 +275,7 @@ describe('/v1/openapi.json', () => {
     expect(ROUTES.map(({ method, path }) => `${method} ${path}`).toSorted()).toEqual(served.toSorted())
     const document = (await (await app.request('/v1/openapi.json')).json()) as { readonly paths: object }
     expect(document).toEqual(JSON.parse(JSON.stringify(openApi('0'))))
-    expect(Object.keys(document.paths)).toHaveLength(ROUTES.length)
+    expect(Object.keys(document.paths)).toHaveLength(new Set(ROUTES.map(({ path }) => path)).size)
   })
 
   it.each([

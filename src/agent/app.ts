@@ -5,12 +5,16 @@
 import { type Context, Hono } from 'hono'
 import { bodyLimit } from 'hono/body-limit'
 import { stream, streamSSE } from 'hono/streaming'
+import type { Claimed } from '../client/index.ts'
+import type { NodeId } from '../core/index.ts'
+import type { MemberStatus } from '../member/index.ts'
 import { failure, refusal } from './admin.ts'
 import { leaderAnswer, membersAnswer, type Served, statusAnswer } from './answers.ts'
 import { tellEvents } from './events.ts'
 import { metricsText } from './metrics.ts'
 import { openApi } from './openapi.ts'
 import { PAGE_POLICY, page } from './page.ts'
+import { claimBody } from './schemas.ts'
 
 export type { Served } from './answers.ts'
 
@@ -80,12 +84,41 @@ export function agentApp(asked: Asked): Hono {
       const refused = refusal(c, adminToken)
       if (refused !== null) return refused
       const { role, leader } = node.status()
-      if (role !== 'leader') {
-        const other = leader === null ? '' : `, ${leader.id} does`
-        return failure(c, 409, 'NotLeader', `${node.id} does not lead${other}`)
-      }
+      if (role !== 'leader') return notLeading(c, node.id, leader)
       await node.stepDown({ signal: AbortSignal.timeout(LONGEST_STEP_DOWN_MS) })
       return c.json({ group: node.group, steppedDown: { id: node.id, token: leader?.token ?? null } })
+    }),
+  )
+
+  app.post(
+    '/v1/claim',
+    about(async (c, { node, claims }) => {
+      const refused = refusal(c, adminToken)
+      if (refused !== null) return refused
+      const body = claimBody.safeParse(await c.req.json().catch(() => null))
+      if (!body.success) {
+        const message = 'write {"claim": null}, or the name of a claim'
+        return failure(c, 400, 'BadBody', message, 'claim')
+      }
+      const { role, leader, leaseMs } = node.status()
+      if (role !== 'leader' || leader === null || leaseMs === null) return notLeading(c, node.id, leader)
+      const claim = claims.take(body.data.claim, leaseMs)
+      if (claim === null) {
+        const why = claims.isEnding ? 'the lead is being handed over' : 'there is no such claim, or too many'
+        return failure(c, 409, 'NoClaim', why)
+      }
+      const { group, id } = node
+      const ends = { expiresInMs: leaseMs, ending: claims.isEnding }
+      return c.json({ group, id, claim, token: leader.token, ...ends } satisfies Claimed)
+    }),
+  )
+  app.delete(
+    '/v1/claim',
+    about((c, { node, claims }) => {
+      const refused = refusal(c, adminToken)
+      if (refused !== null) return refused
+      claims.giveBack(c.req.query('claim') ?? '')
+      return c.json({ group: node.group })
     }),
   )
 
@@ -180,6 +213,11 @@ export function agentApp(asked: Asked): Hono {
   return app
 }
 
+function notLeading(c: Context, id: NodeId, leader: MemberStatus['leader']): Response {
+  const other = leader === null ? '' : `, ${leader.id} does`
+  return failure(c, 409, 'NotLeader', `${id} does not lead${other}`)
+}
+
 /** With one group it need not be named. */
 function groupAsked(c: Context, groups: Asked['groups']): Served | Response {
   const names = [...groups.keys()].join(', ')
@@ -187,7 +225,7 @@ function groupAsked(c: Context, groups: Asked['groups']): Served | Response {
   const [only] = groups.values()
   if (name === undefined && groups.size === 1 && only !== undefined) return only
   if (name === undefined) {
-    const message = `this agent is in the groups ${names}: add ?group=NAME`
+    const message = `this agent is in the groups ${names}: add ?group=NAME (--group NAME)`
     return failure(c, 400, 'GroupNeeded', message, 'group')
   }
   const served = groups.get(name)

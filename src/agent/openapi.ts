@@ -2,11 +2,13 @@
 import { z } from 'zod'
 import {
   agentEvent,
+  claimed,
   errorAnswer,
   healthAnswer,
   leaderAnswer,
   membersAnswer,
   readyAnswer,
+  released,
   sidecarAnswer,
   statusAnswer,
   steppedDown,
@@ -17,6 +19,8 @@ const SCHEMAS = {
   Members: membersAnswer,
   Status: statusAnswer,
   SteppedDown: steppedDown,
+  Claimed: claimed,
+  Released: released,
   Event: agentEvent,
   Error: errorAnswer,
   Health: healthAnswer,
@@ -28,7 +32,7 @@ type Name = keyof typeof SCHEMAS
 type Answer = { readonly says: string; readonly schema?: Name; readonly type?: string }
 
 export type Route = {
-  readonly method: 'get' | 'post'
+  readonly method: 'get' | 'post' | 'delete'
   readonly path: string
   readonly summary: string
   /** Whether `?group=NAME` chooses among several groups. */
@@ -120,6 +124,29 @@ export const ROUTES: readonly Route[] = [
       ...OF_GROUP,
       ...ADMIN,
     },
+  },
+  {
+    method: 'post',
+    path: '/v1/claim',
+    summary:
+      'claims the lead, or renews a claim: it is handed over only when that was given back or has run out',
+    ofGroup: true,
+    admin: 'always',
+    answers: {
+      200: { says: 'it may be acted on', schema: 'Claimed' },
+      409: error('this agent does not lead, or there is no such claim, or too many'),
+      413: error('the body is too large'),
+      ...OF_GROUP,
+      ...ADMIN,
+    },
+  },
+  {
+    method: 'delete',
+    path: '/v1/claim',
+    summary: 'gives the claim in `?claim=` back',
+    ofGroup: true,
+    admin: 'always',
+    answers: { 200: { says: 'nobody acts on it any more', schema: 'Released' }, ...OF_GROUP, ...ADMIN },
   },
   {
     method: 'get',

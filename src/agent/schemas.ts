@@ -47,6 +47,16 @@ export const statusAnswer = z.strictObject({
   at: z.string().describe('when this was said, on the wall clock of the asked agent'),
 })
 export const steppedDown = z.strictObject({ group, steppedDown: z.strictObject({ id, token }) })
+export const claimBody = z.strictObject({ claim: z.string().max(100).nullable() })
+export const claimed = z.strictObject({
+  group,
+  id,
+  claim: z.string().describe('by which name it is renewed and given back'),
+  token,
+  expiresInMs: z.number().describe('how long it may be acted on, counted from before it was asked for'),
+  ending: z.boolean().describe('whether the agent waits for it to be given back, to hand the lead over'),
+})
+export const released = z.strictObject({ group })
 export const agentEvent = z.strictObject({
   at: z.string(),
   group,

@@ -1,5 +1,4 @@
 /** `conclave agent`: a node that campaigns for ever, and answers over HTTP. */
-import { Socket } from 'node:net'
 import { tmpdir } from 'node:os'
 import { Command } from 'commander'
 import { type Config, effectiveJson, effectiveText } from '../agent/config/index.ts'
@@ -9,6 +8,7 @@ import { addressOf } from '../member/address.ts'
 import { EXIT, UsageError } from './errors.ts'
 import { configOf, type NodeFlags, type ServiceFlags, withNodeFlags, withServiceFlags } from './node-flags.ts'
 import { narrate, print, printJson } from './output.ts'
+import { Supervisor } from './supervised.ts'
 import { version } from './version.ts'
 
 type AgentFlags = NodeFlags & ServiceFlags & { readonly check?: boolean; readonly json?: boolean }
@@ -46,7 +46,7 @@ async function agent(flags: AgentFlags): Promise<number> {
   if (flags.check === true) return check(config, flags.json === true)
   const log = logOf(config)
   for (const { field, message } of config.warnings) log('warning', { reason: `${field}: ${message}` })
-  endWithSupervisor()
+  const supervisor = Supervisor.ofThisProcess()
   const told = firstSignal()
   const running = await start(config, log)
   const systemd = new Systemd(process.env, { trouble: (reason) => log('warning', { reason }) })
@@ -54,6 +54,7 @@ async function agent(flags: AgentFlags): Promise<number> {
   const telling = setInterval(() => systemd.status(sentence()), TELL_SYSTEMD_MS)
   telling.unref()
   process.on('SIGUSR2', () => void saveTraces(running, log))
+  supervisor?.spoils(running.nodes)
   log('started', { http: running.url })
   void systemd.ready(sentence(), () => running.nodes.every((node) => !node.isClosed))
   const why = await Promise.race([told, running.failed])
@@ -142,14 +143,4 @@ function check(config: Config, json: boolean): number {
     for (const { field, message } of config.warnings) narrate(`warning: ${field}: ${message}`)
   }
   return EXIT.ok
-}
-
-/** Whoever started it with an open descriptor takes it along when it ends, however it ends (`conclave up` does). */
-function endWithSupervisor(): void {
-  const descriptor = process.env['CONCLAVE_SUPERVISOR_FD']
-  if (descriptor === undefined) return
-  const line = new Socket({ fd: Number(descriptor) })
-  line.on('error', () => process.exit(EXIT.failure))
-  line.on('close', () => process.exit(EXIT.failure))
-  line.resume()
 }

@@ -5,14 +5,14 @@
 import { type IncomingMessage, request } from 'node:http'
 import type { Fetch, Fetched } from '../client/index.ts'
 
-export const fetchPlainly: Fetch = async (url, { method = 'GET', headers = {}, signal }) => {
+export const fetchPlainly: Fetch = async (url, { method = 'GET', headers = {}, body, signal }) => {
   const send = url.protocol === 'https:' ? (await import('node:https')).request : request
   return new Promise<Fetched>((resolve, reject) => {
     // Nobody asks twice: without an agent the connection ends with the answer.
     const options = { method, headers, agent: false, ...(signal === undefined ? {} : { signal }) }
     const asking = send(url, options, (answer) => resolve(fetched(answer)))
     asking.once('error', (error) => reject(error))
-    asking.end()
+    asking.end(body)
   })
 }
 

@@ -25,9 +25,17 @@ const CODES: { readonly [name: string]: number } = {
   BadTrace: EXIT.usage,
   BadKey: EXIT.usage,
   Undrawable: EXIT.usage,
+  BadStore: EXIT.usage,
+  ClientMissing: EXIT.usage,
   Unreachable: EXIT.unreachable,
+  StoreUnreachable: EXIT.unreachable,
+  StoreDenied: EXIT.refused,
+  StoreUnfit: EXIT.refused,
   Refused: EXIT.refused,
 }
+
+/** Refusals of an agent that mean something else, by their status. */
+const REFUSALS: { readonly [status: number]: number } = { 400: EXIT.usage, 409: EXIT.noLeader }
 
 /** What is wrong, and what kind of thing it is; null where commander has said all there is to say. */
 function explained(error: unknown): Explained | null {
@@ -42,10 +50,10 @@ function explained(error: unknown): Explained | null {
   const { name, message, field, code, kind } = (
     error instanceof Error ? error : new Error(String(error))
   ) as Error & { readonly field?: string | null; readonly code?: number; readonly kind?: string }
-  // An agent that refuses because it does not lead says what was asked, in a way.
-  const isNotLeader = name === 'Refused' && code === 409
+  // An agent that refuses because it does not lead says what was asked, in a way; or it was asked wrongly.
+  const refused = name === 'Refused' ? REFUSALS[code ?? 0] : undefined
   return {
-    code: isNotLeader ? EXIT.noLeader : (CODES[name] ?? EXIT.failure),
+    code: refused ?? CODES[name] ?? EXIT.failure,
     name: name === 'Refused' ? (kind ?? name) : name,
     message,
     field: field ?? null,

@@ -31,6 +31,7 @@ export type Fetch = (
   init: {
     readonly method?: string
     readonly headers?: { readonly [name: string]: string }
+    readonly body?: string
     readonly redirect?: 'error'
     readonly signal?: AbortSignal
   },
@@ -57,9 +58,41 @@ export type SteppedDown = {
 
 /** Asks the agent to hand the lead over; fails with Refused, code 409, when it does not lead. */
 export async function stepDown(ask: Ask & { readonly adminToken: string | null }): Promise<SteppedDown> {
-  const headers = ask.adminToken === null ? {} : { authorization: `Bearer ${ask.adminToken}` }
-  const response = await request(ask, '/v1/step-down', { method: 'POST', headers })
+  const response = await request(ask, '/v1/step-down', { method: 'POST', headers: ordering(ask) })
   return (await response.json()) as SteppedDown
+}
+
+/** The lead of an agent, for whoever acts on it. */
+export type Claimed = {
+  readonly group: string
+  /** Whose lead it is. */
+  readonly id: Id
+  /** By which name it is renewed and given back. */
+  readonly claim: string
+  readonly token: number | null
+  /** How long it may be acted on, counted from before it was asked for. */
+  readonly expiresInMs: number
+  /** Whether the agent waits for it to be given back, to hand the lead over. */
+  readonly ending: boolean
+}
+
+type Claiming = Ask & { readonly adminToken: string | null }
+
+/** Claims the lead, or renews a claim; fails with Refused, code 409, when the agent does not lead or the claim is gone. */
+export async function claim(ask: Claiming & { readonly claim: string | null }): Promise<Claimed> {
+  const body = JSON.stringify({ claim: ask.claim })
+  const response = await request(ask, '/v1/claim', { method: 'POST', headers: ordering(ask), body })
+  return (await response.json()) as Claimed
+}
+
+/** Gives a claim back: nobody acts on the lead any more. */
+export async function release(ask: Claiming & { readonly claim: string }): Promise<void> {
+  const path = `/v1/claim?${new URLSearchParams({ claim: ask.claim }).toString()}`
+  await request(ask, path, { method: 'DELETE', headers: ordering(ask) })
+}
+
+function ordering({ adminToken }: Claiming): Record<string, string> {
+  return adminToken === null ? {} : { authorization: `Bearer ${adminToken}` }
 }
 
 /** `now` comes first, and `missed` when the agent no longer knows all that has happened since. */

@@ -1,4 +1,4 @@
-import type { Address } from '../runtime/index.ts'
+import type { Address, Peer } from '../runtime/index.ts'
 import { BadJoin } from './errors.ts'
 
 /** Reads HOST:PORT; a host may be a name, or an address of either kind, IPv6 in brackets. */
@@ -12,9 +12,17 @@ export function addressOf(text: string, field: string): Address {
   return { host, port }
 }
 
-/** Reads ID=HOST:PORT. */
-export function peerOf(text: string, field: string): { readonly id: string; readonly address: Address } {
+/** Reads ID=HOST:PORT, or HOST:PORT alone: then the process there is asked for its id. */
+export function peerOf(text: string, field: string): Peer & { readonly id: string | null } {
   const at = text.indexOf('=')
-  if (at <= 0) throw new BadJoin(field, `${JSON.stringify(text)} is not ID=HOST:PORT, as in b=10.0.0.2:7400`)
+  if (at === 0)
+    throw new BadJoin(field, `${JSON.stringify(text)} has no id before the =, as in b=10.0.0.2:7400`)
+  if (at < 0 && !text.includes(':')) {
+    throw new BadJoin(
+      field,
+      `${JSON.stringify(text)} is not ID=HOST:PORT, as in b=10.0.0.2:7400, nor HOST:PORT`,
+    )
+  }
+  if (at < 0) return { id: null, address: addressOf(text, field) }
   return { id: text.slice(0, at), address: addressOf(text.slice(at + 1), field) }
 }

@@ -1,5 +1,6 @@
 /** Joining a group for real: what was asked for is checked, the election begins, and a member stands for it. */
 import { NodeClosed } from './errors.ts'
+import { withEveryId } from './introduce.ts'
 import { Member } from './member.ts'
 import { isolationOf, type JoinOptions, maxStallOf, settingsOf, workOf } from './options.ts'
 import type { Seat, SeatHooks } from './seat.ts'
@@ -8,8 +9,9 @@ import { REAL_TIMERS } from './timers.ts'
 import { openWorkerSeat } from './worker-seat.ts'
 
 /** Joins a group. The promise is kept once this process listens and takes part; who leads shows later. */
-export async function join(options: JoinOptions): Promise<Member> {
-  const { signal } = options
+export async function join(asked: JoinOptions): Promise<Member> {
+  const { signal } = asked
+  const options = await withEveryId(asked)
   const settings = settingsOf(options)
   const work = workOf(options)
   const isolation = isolationOf(options)

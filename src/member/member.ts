@@ -8,7 +8,9 @@
  */
 import { EventEmitter } from 'node:events'
 import type { Command, NodeId, Output } from '../core/index.ts'
-import { CommandRefused, NodeClosed } from './errors.ts'
+import type { NetworkFaults } from '../runtime/index.ts'
+import { peerOf } from './address.ts'
+import { BadJoin, CommandRefused, NodeClosed } from './errors.ts'
 import { HealthGate } from './health.ts'
 import type { Work } from './options.ts'
 import { Reign } from './reign.ts'
@@ -129,7 +131,7 @@ export class Member extends EventEmitter<MemberEvents> implements AsyncDisposabl
     const member = new Member(about)
     member.#seat = await open({
       output: (event) => member.#heed(event),
-      changed: () => member.#look(),
+      changed: (view) => member.#look(view),
       warn: (what, detail) => member.#warn(what, detail),
       failed: (error) => member.#fail(error),
     })
@@ -240,6 +242,21 @@ export class Member extends EventEmitter<MemberEvents> implements AsyncDisposabl
     return this.#order({ do: 'removeVoter', voter }, options)
   }
 
+  /**
+   * One more process may speak in the group, given as ID=HOST:PORT; every process of the group must be told so. In
+   * majority mode it has no vote until the leader gives it one (addVoter).
+   */
+  addPeer(peer: string, options: Signalled = {}): Promise<void> {
+    const { id, address } = peerOf(peer, 'peer')
+    if (id === null) throw new BadJoin('peer', `${JSON.stringify(peer)} has no id: give ID=HOST:PORT`)
+    return this.#order({ do: 'addPeer', id, address }, options)
+  }
+
+  /** A process no longer speaks in the group. In majority mode its vote must have been taken away before. */
+  removePeer(id: NodeId, options: Signalled = {}): Promise<void> {
+    return this.#order({ do: 'removePeer', id }, options)
+  }
+
   /** Every change of who leads, beginning with how it is. */
   async *observe({ signal }: Signalled = {}): AsyncGenerator<NodeView, void, void> {
     const waiting: NodeView[] = [this.view()]
@@ -274,6 +291,11 @@ export class Member extends EventEmitter<MemberEvents> implements AsyncDisposabl
 
   [Symbol.asyncDispose](): Promise<void> {
     return this.close()
+  }
+
+  /** Spoils what this process hears of its peers, for trying a group out: only code in this process can ask for it. */
+  spoil(faults: NetworkFaults): void {
+    this.#seat?.spoil(faults)
   }
 
   // ---- What the seat says ----
@@ -387,9 +409,8 @@ export class Member extends EventEmitter<MemberEvents> implements AsyncDisposabl
     queueMicrotask(() => this.emit(event, ...(news as never)))
   }
 
-  #look(): void {
+  #look(next: NodeView): void {
     if (this.isClosed) return
-    const next = this.view()
     const { leader, role } = this.#seen
     if (next.role === role && next.leader?.id === leader?.id && next.leader?.token === leader?.token) return
     this.#seen = next

@@ -23,7 +23,10 @@ export type JoinOptions = WorkOptions & {
   readonly id: string
   /** Where this process listens, HOST:PORT. */
   readonly listen: string
-  /** All others, each as ID=HOST:PORT. */
+  /**
+   * All others, each as ID=HOST:PORT, or as HOST:PORT: then it is asked for its id, and joining waits until every one
+   * of them has answered. A host may be a name; it is resolved again when it falls silent.
+   */
   readonly peers: readonly string[]
   /** The cluster's key, or several: the first seals, all open. */
   readonly key: Uint8Array | readonly Uint8Array[]
@@ -103,7 +106,12 @@ export function settingsOf(options: JoinOptions): SeatSettings {
   if (typeof group !== 'string' || group === '') throw new BadJoin('group', 'is empty: name the group')
   if (typeof id !== 'string' || id === '') throw new BadJoin('id', 'is empty: name this process')
   const listen = addressOf(options.listen, 'listen')
-  const peers = options.peers.map((peer, index) => peerOf(peer, `peers[${index}]`))
+  const peers = options.peers.map((text, index) => {
+    const { id: peer, address } = peerOf(text, `peers[${index}]`)
+    if (peer === null)
+      throw new BadJoin(`peers[${index}]`, `${JSON.stringify(text)} has no id: give ID=HOST:PORT`)
+    return { id: peer, address }
+  })
   const nodes = [id, ...peers.map((peer) => peer.id)].sort()
   const twice = nodes.find((each, index) => nodes.indexOf(each) !== index)
   if (twice !== undefined) throw new BadJoin('peers', `${twice} is named twice`)

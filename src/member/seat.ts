@@ -5,7 +5,7 @@
  * never goes beyond what the protocol's own lease allows, even if nothing was delivered for a while.
  */
 import type { Command, Micros, NodeId, Output, PlainObject, View } from '../core/index.ts'
-import type { Address } from '../runtime/index.ts'
+import type { Address, NetworkFaults } from '../runtime/index.ts'
 
 /** What an election is told when it begins. Plain, so that it can go to another thread. */
 export type SeatSettings = {
@@ -63,12 +63,19 @@ export type Lease = { readonly until: Micros | null; readonly now: Micros; reado
 export type SeatHooks = {
   /** What the protocol puts out. In the seat's own thread this comes within the step: nothing may be done at once. */
   output(event: Output): void
-  /** Something that can be asked for has changed. */
-  changed(): void
+  /** How the election sees it now; told whenever that may have changed. */
+  changed(view: NodeView): void
   warn(what: string, detail: string): void
   /** The election cannot go on. */
   failed(error: Error): void
 }
+
+/** Orders that are not for the protocol: who may speak in the group. */
+export type PeerCommand = Command &
+  (
+    | { readonly do: 'addPeer'; readonly id: NodeId; readonly address: Address }
+    | { readonly do: 'removePeer'; readonly id: NodeId }
+  )
 
 export type Seat = {
   view(): NodeView
@@ -78,6 +85,8 @@ export type Seat = {
   command(command: Command): Promise<string | null>
   /** Hands the lead over, if it is still that of this token. */
   stepDown(token: number | null): Promise<void>
+  /** Spoils what is heard of the peers, for trying a group out. */
+  spoil(faults: NetworkFaults): void
   /** Its last steps, in pieces of text. */
   trace(): AsyncIterable<string>
   /** Ends it without a word: a lease that is left lapses by itself. */

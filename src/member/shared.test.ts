@@ -3,6 +3,8 @@ import { setTimeout } from 'node:timers/promises'
 import { Worker } from 'node:worker_threads'
 import { afterEach, describe, expect, it } from 'vitest'
 import { until } from '../../test/support/wait.ts'
+import { plainError, revivedError } from './errands.ts'
+import { BadJoin } from './errors.ts'
 import { SharedState } from './shared.ts'
 import { SleepCheck } from './sleep.ts'
 import { progressEveryMs, StallWatch } from './stall.ts'
@@ -56,6 +58,18 @@ describe('a lease in shared memory', () => {
     } finally {
       await writer.terminate()
     }
+  })
+
+  it('stands beside when each node was heard, as far as there is room', () => {
+    const shared = SharedState.for(2)
+    shared.noteHeard(
+      ['a', 'b', 'c'],
+      new Map([
+        ['b', 7],
+        ['c', 8],
+      ]),
+    )
+    expect([0, 1, 2].map((place) => shared.heardAt(place))).toEqual([null, 7, null])
   })
 
   it('is none when its writer stopped in the middle', () => {
@@ -135,5 +149,16 @@ describe('a host that slept', () => {
   it('is assumed where no other clock can tell', () => {
     expect(new SleepCheck(null).hasSlept(0, 20_000)).toBe(true)
     expect(new SleepCheck(null).hasSlept(0, 19_999)).toBe(false)
+  })
+})
+
+describe('an error of the other thread', () => {
+  it('keeps its name, its code and what it is about', () => {
+    const there = (error: Error): Error => revivedError(structuredClone(plainError(error)))
+    const busy = there(Object.assign(new Error('in use'), { name: 'StorageInUse', code: 'EBUSY' }))
+    expect(busy).toMatchObject({ name: 'StorageInUse', message: 'in use', code: 'EBUSY' })
+    const bad = there(new BadJoin('listen', 'is taken'))
+    expect(bad).toBeInstanceOf(BadJoin)
+    expect(bad).toMatchObject({ field: 'listen', problem: 'is taken', message: 'listen: is taken' })
   })
 })

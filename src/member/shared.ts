@@ -45,6 +45,7 @@ export class SharedState {
     this.#cells = new BigInt64Array(buffer)
   }
 
+  /** With room for so many nodes; of more it is not known when they were heard. */
   static for(nodes: number): SharedState {
     return new SharedState(new SharedArrayBuffer(8 * (HEARD + nodes)))
   }
@@ -124,14 +125,13 @@ export class SharedState {
   }
 
   heardAt(place: number): Micros | null {
-    const at = this.#read(HEARD + place)
+    const at = HEARD + place < this.#cells.length ? this.#read(HEARD + place) : 0
     return at === 0 ? null : at
   }
 
   noteHeard(nodes: readonly NodeId[], heard: ReadonlyMap<NodeId, Micros>): void {
     for (const [place, id] of nodes.entries()) {
-      const at = heard.get(id)
-      if (at !== undefined) this.#write(HEARD + place, at)
+      if (HEARD + place < this.#cells.length) this.#write(HEARD + place, heard.get(id) ?? 0)
     }
   }
 

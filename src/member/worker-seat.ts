@@ -7,7 +7,7 @@
  */
 import { MessageChannel, type MessagePort, receiveMessageOnPort, Worker } from 'node:worker_threads'
 import type { Command, Micros, Output } from '../core/index.ts'
-import { type HostClock, monotonicNow, openHostClock } from '../runtime/index.ts'
+import { type HostClock, monotonicNow, type NetworkFaults, openHostClock } from '../runtime/index.ts'
 import { type Errand, type News, revivedError, type Shown, type WorkerBegin } from './errands.ts'
 import { WorkerLost } from './errors.ts'
 import {
@@ -25,6 +25,9 @@ import { progressEveryMs } from './stall.ts'
 
 /** How long the thread may take to end before it is ended. */
 const LONGEST_FAREWELL_MS = 2000
+
+/** Room in shared memory for so many nodes at least: more of them may come. */
+const LEAST_ROOM = 64
 
 /** Without its number, which it gets on the way. */
 type Asked = Errand extends infer E ? (E extends Errand ? Omit<E, 'number'> : never) : never
@@ -57,7 +60,7 @@ class WorkerSeat implements Seat {
   readonly #pieces = new Map<number, (piece: string) => void>()
   #asked = 0
   #settle: { readonly resolve: () => void; readonly reject: (error: Error) => void } | null = null
-  #shown: Shown = { view: NO_VIEW, voters: [], there: [], isSilent: false }
+  #shown: Shown
   /** The term of which the member was told last, while it lasts. */
   #told: { readonly token: number | null } | null = null
   #deadline: NodeJS.Timeout | null = null
@@ -66,7 +69,8 @@ class WorkerSeat implements Seat {
   constructor(settings: SeatSettings, maxStallMs: number, hooks: SeatHooks) {
     this.#settings = settings
     this.#hooks = hooks
-    this.#shared = SharedState.for(settings.nodes.length)
+    this.#shown = { view: NO_VIEW, voters: [], nodes: settings.nodes, there: [], isSilent: false }
+    this.#shared = SharedState.for(Math.max(LEAST_ROOM, 2 * settings.nodes.length))
     this.#shared.progress = monotonicNow()
     this.#progress = setInterval(() => {
       this.#shared.progress = monotonicNow()
@@ -112,9 +116,9 @@ class WorkerSeat implements Seat {
   standing(): Standing {
     this.#catchUp()
     const now = monotonicNow()
-    const { id: self, nodes } = this.#settings
+    const { id: self } = this.#settings
     const { leadUntil, membersUntil, datagrams } = this.#shared
-    const { voters, there, isSilent } = this.#shown
+    const { voters, nodes, there, isSilent } = this.#shown
     const view = this.#viewAt(now)
     return {
       view,
@@ -150,6 +154,10 @@ class WorkerSeat implements Seat {
 
   async stepDown(token: number | null): Promise<void> {
     await this.#ask({ ask: 'stepDown', token })
+  }
+
+  spoil(faults: NetworkFaults): void {
+    void this.#ask({ ask: 'spoil', faults })
   }
 
   async *trace(): AsyncGenerator<string, void, void> {
@@ -242,12 +250,11 @@ class WorkerSeat implements Seat {
       case 'trace':
         this.#pieces.get(news.number)?.(news.piece)
         break
-      case 'output':
-        this.#tell(news.event)
-        break
-      case 'shown':
-        this.#shown = news.shown
-        this.#hooks.changed()
+      case 'turn':
+        // Whoever hears of it finds it so.
+        if (news.shown !== null) this.#shown = news.shown
+        for (const event of news.events) this.#tell(event)
+        this.#hooks.changed(this.#shown.view)
         break
       case 'warning':
         this.#hooks.warn(news.what, news.detail)
@@ -267,7 +274,6 @@ class WorkerSeat implements Seat {
       this.#watchDeadline()
     } else if (event.type === 'demoted') this.#demoted(event)
     else this.#hooks.output(event)
-    this.#hooks.changed()
   }
 
   #demoted(event: Output): void {
@@ -290,7 +296,6 @@ class WorkerSeat implements Seat {
     this.#catchUp()
     if (this.#told !== null) {
       this.#demoted({ type: 'demoted', token: this.#told.token, cause: 'expired' })
-      this.#hooks.changed()
     }
   }
 

@@ -72,11 +72,11 @@ function stepped(): void {
     grant(seat)
     const events = unsaid
     unsaid = []
-    for (const event of events) say({ news: 'output', event })
     const now = clock.now()
     if (events.length === 0 && now - shownAt < SHOW_EVERY) return
     shownAt = now
-    show(seat)
+    const shown = show(seat)
+    if (events.length > 0 || shown !== null) say({ news: 'turn', events, shown })
   })
 }
 
@@ -89,18 +89,20 @@ function grant(from: ThreadSeat): void {
   shared.grant({ until, token, wallAhead: clock.wallAhead })
 }
 
-function show(from: ThreadSeat): void {
+/** Writes down what changes all the time; gives the rest when it has changed. */
+function show(from: ThreadSeat): Shown | null {
   const { view, membersUntil, leadUntil, voters, nodes, isSilent, datagrams } = from.standing()
   shared.datagrams = datagrams
-  shared.noteHeard(settings.nodes, from.heard)
+  const ids = nodes.map(({ id }) => id)
+  shared.noteHeard(ids, from.heard)
   shared.leadUntil = leadUntil
   shared.membersUntil = membersUntil
   const there = nodes.filter((node) => node.there).map(({ id }) => id)
-  const shown: Shown = { view, voters, there, isSilent }
+  const shown: Shown = { view, voters, nodes: ids, there, isSilent }
   const text = JSON.stringify(shown)
-  if (text === lastShown) return
+  if (text === lastShown) return null
   lastShown = text
-  say({ news: 'shown', shown })
+  return shown
 }
 
 const stall = new StallWatch(shared, maxStallMs, {
@@ -130,6 +132,9 @@ async function answer(errand: Errand): Promise<string | null> {
       return obey(errand.command)
     case 'stepDown':
       await seat?.stepDown(errand.token)
+      return null
+    case 'spoil':
+      seat?.spoil(errand.faults)
       return null
     case 'trace':
       for await (const piece of seat?.trace() ?? []) say({ news: 'trace', number: errand.number, piece })

@@ -11,6 +11,7 @@ import { phiDefinition } from './phi/index.ts'
 import { psiDefinition } from './psi/index.ts'
 import { ringDefinition } from './ring/index.ts'
 
+export { type GroupSpec, groupFor, type HostSettings, host } from './host.ts'
 export { type Insight, insightOf } from './local-leader/insight.ts'
 export { forgetfulStable } from './local-leader/stable.ts'
 

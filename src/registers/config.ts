@@ -154,9 +154,7 @@ function fromUrl(given: string): object {
         ...options,
       }
     }
-    case 'postgres':
-    case 'redis':
-    case 'nats':
+    default:
       return { kind, url: parsed.href, ...options }
   }
 }

@@ -94,7 +94,7 @@ async function regular(lab: Lab, writer: CellStore, reader: CellStore): Promise<
 
   async function writes(): Promise<void> {
     let version: Version | null = null
-    for (let round = 1; round <= rounds; round++) {
+    for (let round = 1; round <= rounds && problem === null; round++) {
       begun = round
       // oxlint-disable-next-line no-await-in-loop -- one write after the other
       version = await lab.write(writer, OWN, padded(round), version)
@@ -103,25 +103,29 @@ async function regular(lab: Lab, writer: CellStore, reader: CellStore): Promise<
         break
       }
       done = round
+      // Between two writes, too: what was answered is there.
+      // oxlint-disable-next-line no-await-in-loop -- one write after the other
+      await look(round)
     }
   }
 
-  async function reads(): Promise<void> {
-    for (let last = 0; done < rounds && problem === null; ) {
-      const least = Math.max(done, last)
-      // oxlint-disable-next-line no-await-in-loop -- one read after the other
-      const cell = await lab.read(reader, OWN)
-      trials += 1
-      if (cell === null) {
-        if (least > 0) note(`the cell was not there although write ${least} had been answered`)
-        continue
-      }
-      const seen = Number(cell.body.slice(0, cell.body.indexOf(' ')))
-      if (cell.body !== padded(seen)) note(`a value was read that nobody wrote: ${cell.body.slice(0, 40)}`)
-      else if (seen < least) note(`write ${seen} was read after write ${least} had been answered or read`)
-      else if (seen > begun) note(`write ${seen} was read before it was made`)
-      last = seen
+  async function look(least: number): Promise<number> {
+    const cell = await lab.read(reader, OWN)
+    trials += 1
+    if (cell === null) {
+      if (least > 0) note(`the cell was not there although write ${least} had been answered`)
+      return least
     }
+    const seen = Number(cell.body.slice(0, cell.body.indexOf(' ')))
+    if (cell.body !== padded(seen)) note(`a value was read that nobody wrote: ${cell.body.slice(0, 40)}`)
+    else if (seen < least) note(`write ${seen} was read after write ${least} had been answered or read`)
+    else if (seen > begun) note(`write ${seen} was read before it was made`)
+    return seen
+  }
+
+  async function reads(): Promise<void> {
+    // oxlint-disable-next-line no-await-in-loop -- one read after the other
+    for (let last = 0; done < rounds && problem === null; ) last = await look(Math.max(done, last))
   }
 
   await Promise.all([writes(), reads()])

@@ -1,12 +1,11 @@
 /** The `rename` mode of file.ts: a file a version. */
-import { randomUUID } from 'node:crypto'
-import { access, link, open, readdir, readFile, rm } from 'node:fs/promises'
+import { access, readdir, readFile, rm, rmdir } from 'node:fs/promises'
 import { join } from 'node:path'
-import { flushFolder } from './file.ts'
+import { createWhole } from './file-flush.ts'
 import type { Cell, CellStore, StoreFacts } from './store.ts'
 
 /** Older versions of a cell that are kept. They go oldest first: while one is there, no younger one has gone. */
-const KEPT = 4
+const KEPT = 8
 const READ_TRIES = 50
 const NAME = /^([bk][\w=-]+)\.(\d+)$/
 
@@ -70,29 +69,18 @@ export function renameCells(folder: string, facts: StoreFacts): CellStore {
     async write(name, body, expected, signal) {
       const before = expected === null ? 0 : Number(expected)
       const next = before + 1
-      const beside = join(folder, `.${name}.${randomUUID()}`)
-      const file = await open(beside, 'wx', 0o660)
-      try {
-        await file.writeFile(body)
-        await file.sync()
-      } finally {
-        await file.close()
-      }
-      try {
+      const isMade = await createWhole(fileOf(name, next), body, async () => {
         const highest = (await list(folder)).get(name)?.at(-1) ?? 0
-        if (highest !== before) return null
         signal.throwIfAborted()
-        await link(beside, fileOf(name, next))
-      } catch (error) {
-        if (isCode(error, 'EEXIST')) return null
-        throw error
-      } finally {
-        await rm(beside, { force: true })
-      }
-      await flushFolder(folder)
+        return highest === before
+      })
+      if (!isMade) return null
       const all = (await list(folder)).get(name) ?? []
-      // The name was free because the version had long gone by.
-      if ((all.at(-1) ?? 0) > next) return null
+      // Was the name free because the version had come and gone? Not while so few have followed: it would still be kept.
+      if ((all.at(-1) ?? 0) >= next + KEPT)
+        throw new Error(
+          `${name} was overtaken while it was written: whether version ${next} counted is not known`,
+        )
       for (const old of all.filter((version) => version <= next - KEPT)) {
         // oxlint-disable-next-line no-await-in-loop -- the oldest first
         await rm(fileOf(name, old), { force: true })
@@ -103,6 +91,8 @@ export function renameCells(folder: string, facts: StoreFacts): CellStore {
     async remove(name) {
       const all = (await list(folder)).get(name) ?? []
       await Promise.all(all.map((version) => rm(fileOf(name, version), { force: true })))
+      // The last takes the folder with it.
+      await rmdir(folder).catch(() => {})
     },
 
     async close() {},

@@ -1,13 +1,13 @@
 /** The `sector` mode of file.ts: one file a cell, overwritten in place. */
-import { createHash, randomUUID } from 'node:crypto'
+import { createHash } from 'node:crypto'
 import { constants } from 'node:fs'
-import { link, open, readdir, readFile, rm } from 'node:fs/promises'
+import { open, readdir, readFile, rm, rmdir } from 'node:fs/promises'
 import { createServer, type Server } from 'node:net'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { isBlockName } from './block.ts'
 import { CellLocked } from './errors.ts'
-import { flushFolder } from './file.ts'
+import { createWhole } from './file-flush.ts'
 import type { Cell, CellStore, StoreFacts, Version } from './store.ts'
 
 const SECTOR = 512
@@ -65,28 +65,6 @@ export function sectorCells(folder: string, facts: StoreFacts): CellStore {
     if (isBlockName(name) && !locks.has(name)) locks.set(name, await lockName(join(folder, name)))
   }
 
-  /** A new file appears whole, and only once. */
-  async function create(name: string, sector: Buffer): Promise<boolean> {
-    const beside = join(folder, `.${name}.${randomUUID()}`)
-    const file = await open(beside, 'wx', 0o660)
-    try {
-      await file.writeFile(sector)
-      await file.sync()
-    } finally {
-      await file.close()
-    }
-    try {
-      await link(beside, fileOf(name))
-    } catch (error) {
-      if ((error as NodeJS.ErrnoException).code === 'EEXIST') return false
-      throw error
-    } finally {
-      await rm(beside, { force: true })
-    }
-    await flushFolder(folder)
-    return true
-  }
-
   async function overwrite(
     name: string,
     body: string,
@@ -98,7 +76,8 @@ export function sectorCells(folder: string, facts: StoreFacts): CellStore {
     const present = await readCell(name)
     if ((present?.version ?? null) !== expected) return null
     signal.throwIfAborted()
-    if (expected === null) return (await create(name, encode(1, body))) ? '1' : null
+    if (expected === null)
+      return (await createWhole(fileOf(name), encode(1, body), async () => true)) ? '1' : null
     const next = Number(expected) + 1
     const file = await open(fileOf(name), constants.O_WRONLY | constants.O_DSYNC)
     try {
@@ -129,6 +108,8 @@ export function sectorCells(folder: string, facts: StoreFacts): CellStore {
 
     async remove(name) {
       await rm(fileOf(name), { force: true })
+      // The last takes the folder with it.
+      await rmdir(folder).catch(() => {})
     },
 
     async close() {

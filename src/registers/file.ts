@@ -10,9 +10,8 @@
  * locks the cells that it writes, and reads before it writes. The lock lasts as long as the process: nobody else writes
  * until it and its writes are gone.
  */
-import { constants } from 'node:fs'
-import { mkdir, open, realpath, rm, writeFile } from 'node:fs/promises'
-import { join } from 'node:path'
+import { mkdir, readdir, realpath, rm, stat, writeFile } from 'node:fs/promises'
+import { dirname, join } from 'node:path'
 import { reasonOf, StoreDenied, StoreUnfit } from './errors.ts'
 import { renameCells } from './file-rename.ts'
 import { sectorCells } from './file-sector.ts'
@@ -26,6 +25,8 @@ export type FileOptions = {
   readonly mountOptions?: readonly string[] | undefined
 }
 
+const LEFT_FOR_MS = 24 * 3_600_000
+
 export async function openFile(
   { path, mode, mountOptions }: FileOptions,
   group: string,
@@ -34,6 +35,7 @@ export async function openFile(
   const folder = await writableFolder(path, group)
   const judged = judgeMount(await look(folder), mountOptions ?? null)
   if (!judged.fit) throw new StoreUnfit(`${folder} cannot hold registers: ${judged.why}`)
+  await sweep(folder)
   const place = `${folder} (${mode})`
   const locked = 'each id runs on one host and in one network namespace: the lock reaches no further'
   const facts = {
@@ -55,7 +57,7 @@ async function writableFolder(path: string, group: string): Promise<string> {
   const folder = join(path, safeName(group))
   const trial = join(folder, `.trial-${process.pid}-${Math.random().toString(36).slice(2)}`)
   try {
-    await mkdir(folder, { recursive: true, mode: 0o770 })
+    await makeFolder(folder)
     await writeFile(trial, 'x'.repeat(512), { flush: true })
   } catch (error) {
     throw new StoreDenied(`cannot write to ${folder}: ${whatToDo(error)}`, { cause: error })
@@ -63,6 +65,21 @@ async function writableFolder(path: string, group: string): Promise<string> {
     await rm(trial, { force: true }).catch(() => {})
   }
   return realpath(folder)
+}
+
+/** With those above it. Not by Node's own `recursive`, which never ends where nothing can be made, as in /proc. */
+async function makeFolder(folder: string): Promise<void> {
+  try {
+    await mkdir(folder, { mode: 0o770 })
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException
+    if (code === 'EEXIST') return
+    if (code !== 'ENOENT' || dirname(folder) === folder) throw error
+    await makeFolder(dirname(folder))
+    await mkdir(folder, { mode: 0o770 }).catch((again: NodeJS.ErrnoException) => {
+      if (again.code !== 'EEXIST') throw again
+    })
+  }
 }
 
 function whatToDo(error: unknown): string {
@@ -78,12 +95,14 @@ function whatToDo(error: unknown): string {
   return advice[(error as NodeJS.ErrnoException).code ?? ''] ?? reasonOf(error)
 }
 
-/** Makes what was done in a folder last. */
-export async function flushFolder(folder: string): Promise<void> {
-  const handle = await open(folder, constants.O_RDONLY)
-  try {
-    await handle.sync()
-  } finally {
-    await handle.close()
-  }
+/** What crashes left half done. Nobody is at it any more after so long. */
+async function sweep(folder: string): Promise<void> {
+  const hidden = (await readdir(folder)).filter((name) => name.startsWith('.'))
+  await Promise.all(
+    hidden.map(async (name) => {
+      const file = join(folder, name)
+      const { mtimeMs } = await stat(file).catch(() => ({ mtimeMs: Number.POSITIVE_INFINITY }))
+      if (Date.now() - mtimeMs > LEFT_FOR_MS) await rm(file, { force: true })
+    }),
+  )
 }

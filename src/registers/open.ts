@@ -22,7 +22,7 @@ export async function openStore(config: StoreConfig, group: string): Promise<Cel
       return (await import('./etcd.ts')).openEtcd(config, group)
     case 'nats':
       return (await import('./nats.ts')).openNats(config, group)
-    case 's3': {
+    default: {
       const { accessKeyId = fromEnvironment('AWS_ACCESS_KEY_ID'), ...rest } = config
       const { secretAccessKey = fromEnvironment('AWS_SECRET_ACCESS_KEY') } = config
       const { sessionToken = process.env['AWS_SESSION_TOKEN'] } = config

@@ -155,7 +155,7 @@ async function persistence(redis: Client): Promise<readonly string[]> {
   const wanted = { appendonly: 'yes', appendfsync: 'always' }
   let settings: { readonly [name: string]: string }
   try {
-    const flat = (await redis.config('GET', 'append*', 'maxmemory-policy', 'maxmemory')) as string[]
+    const flat = await redis.config('GET', 'append*', 'maxmemory-policy', 'maxmemory')
     settings = Object.fromEntries(
       flat.flatMap((name, at) => (at % 2 === 0 ? [[name, flat[at + 1] ?? '']] : [])),
     )

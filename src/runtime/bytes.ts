@@ -5,8 +5,11 @@ export class BadBytes extends Error {
   override readonly name = 'BadBytes'
 }
 
-/** A UDP datagram over IPv4 holds no more. */
-const MOST = 65_507
+/** A UDP datagram over IPv4 holds 65,507 bytes; a seal takes up to 33 of them. */
+const MOST = 65_507 - 33
+
+/** Shorter texts are read letter by letter. */
+const SHORT = 32
 
 const encoder = new TextEncoder()
 const decoder = new TextDecoder('utf-8', { fatal: true })
@@ -19,6 +22,12 @@ export class Writer {
   u8(value: number): void {
     this.#room(1)
     this.#bytes[this.#length++] = value
+  }
+
+  u16(value: number): void {
+    this.#room(2)
+    this.#view.setUint16(this.#length, value)
+    this.#length += 2
   }
 
   u32(value: number): void {
@@ -48,16 +57,40 @@ export class Writer {
   }
 
   text(value: string): void {
-    const bytes = encoder.encode(value)
-    this.u32(bytes.length)
+    const { length } = value
+    this.#room(4 + length)
+    // Names are short and plain as a rule: one byte a letter.
+    for (let index = 0; index < length; index++) {
+      const code = value.charCodeAt(index)
+      if (code > 127) {
+        const bytes = encoder.encode(value)
+        this.u32(bytes.length)
+        this.bytes(bytes)
+        return
+      }
+      this.#bytes[this.#length + 4 + index] = code
+    }
+    this.u32(length)
+    this.#length += length
+  }
+
+  bytes(bytes: Uint8Array): void {
     this.#room(bytes.length)
     this.#bytes.set(bytes, this.#length)
     this.#length += bytes.length
   }
 
-  /** What was written, in memory of its own. */
+  /** What was written, in memory of its own; the writer begins anew. */
   end(): Uint8Array {
-    return this.#bytes.slice(0, this.#length)
+    const written = this.#bytes.slice(0, this.#length)
+    this.#length = 0
+    return written
+  }
+
+  /** Forgets what was written, if anything. */
+  begin(): Writer {
+    this.#length = 0
+    return this
   }
 
   #room(more: number): void {
@@ -83,6 +116,10 @@ export class Reader {
 
   u8(): number {
     return this.#view.getUint8(this.#take(1))
+  }
+
+  u16(): number {
+    return this.#view.getUint16(this.#take(2))
   }
 
   u32(): number {
@@ -121,14 +158,32 @@ export class Reader {
     return count
   }
 
+  bytes(length: number): Uint8Array {
+    const at = this.#take(length)
+    return this.#bytes.subarray(at, at + length)
+  }
+
   text(): string {
     const length = this.count()
     const at = this.#take(length)
+    const short = length <= SHORT ? this.#plainText(at, length) : null
+    if (short !== null) return short
     try {
       return decoder.decode(this.#bytes.subarray(at, at + length))
     } catch {
       throw new BadBytes('text that is not UTF-8')
     }
+  }
+
+  /** Text of one byte a letter; null if it is not. */
+  #plainText(at: number, length: number): string | null {
+    let text = ''
+    for (let index = at; index < at + length; index++) {
+      const code = this.#bytes[index] as number
+      if (code > 127) return null
+      text += String.fromCharCode(code)
+    }
+    return text
   }
 
   /** Nothing may be left. */

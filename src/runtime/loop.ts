@@ -1,10 +1,12 @@
 /**
  * The one loop that carries out a protocol's effects for real.
  *
- * An input comes in (a message, a timer, a command); the protocol answers with its next state and effects; they are
- * carried out in order, and what follows a `persist` only once the data is safe. Before every step the loop asks
- * whether the host slept: then the protocol hears of that first. Timers are absolute deadlines on the process's own
- * clock; Node's timers only wake the loop, early or late, and the clock decides.
+ * An input comes in (a message, a timer, a command); the protocol answers with its next state and effects. What is to
+ * be made safe is made safe first, and if that fails, the step is taken back: nobody has seen anything of it. Then the
+ * other effects are carried out in order. (A message that a protocol sends before it persists thus leaves after: if the
+ * process crashes in between it is lost, as any message may be.) Before every step the loop asks whether the host slept:
+ * then the protocol hears of that first. Timers are absolute deadlines on the process's own clock; Node's timers only
+ * wake the loop, early or late, and the clock decides.
  */
 import type {
   Command,
@@ -31,7 +33,7 @@ export type LoopRecord = {
   readonly effects: readonly Effect[]
   /**
    * Whether all effects were carried out. If the data could not be made safe the step was taken back, for nobody had
-   * seen anything of it; or the loop stopped after so many effects.
+   * seen anything of it; at the start nothing was carried out (0).
    */
   readonly outcome: 'done' | 'taken back' | number
 }
@@ -41,11 +43,19 @@ export type LoopHooks = {
   output(event: Output): void
   /** Stable data could not be made safe: the step that needed it did not happen. */
   trouble(error: Error): void
+  /**
+   * Stable data could not be made safe, and only a part of the process needs it: a command after which the rest can
+   * have the same input. Null: there is no such part.
+   */
+  spare?(input: Input, stable: Plain): Command | null
   /** The loop has stopped by itself: it can no longer keep the contract. */
   failed(error: Error): void
   /** `before`: the state in which the step was taken; null at the start. */
   record?(record: LoopRecord, before: Plain): void
 }
+
+/** Why the disk did not take it, and what. */
+type Failure = { readonly error: Error; readonly stable: Plain }
 
 /** How much earlier than asked Node's timers may fire, and the step in which they count. */
 const TIMER_STEP_MS = 1
@@ -81,13 +91,14 @@ export class Loop {
     const step = this.#protocol.start(stable, now)
     this.#running = true
     this.#state = step.state
-    const failure = this.#carryOut(step)
-    const outcome = failure === null ? 'done' : failure.done
+    const failure = this.#makeSafe(step)
+    const outcome = failure === null ? 'done' : 0
     this.#hooks.record?.({ now, input: null, stable, effects: step.effects, outcome }, null)
     if (failure !== null) {
       this.stop()
       throw failure.error
     }
+    this.#carryOut(step)
     this.#setAlarm()
   }
 
@@ -109,6 +120,7 @@ export class Loop {
   /** Reads from the protocol's state what its view does not show. */
   inspect<T>(read: (state: Plain, now: Micros) => T): T {
     this.#noticeSleep()
+    this.#setAlarm()
     return read(this.#state, this.#clock.now())
   }
 
@@ -140,7 +152,8 @@ export class Loop {
     if (by > 0) this.#step({ type: 'suspended', by })
   }
 
-  #step(input: Input): void {
+  /** `isSpared`: the part of the process that cannot go on has been left out already. */
+  #step(input: Input, isSpared = false): void {
     if (!this.#running) return
     const now = this.#clock.now()
     const before = this.#state
@@ -151,17 +164,24 @@ export class Loop {
       this.#fail(error instanceof Error ? error : new Error(String(error)))
       return
     }
+    const failure = this.#makeSafe(step)
+    if (failure !== null) {
+      this.#hooks.record?.({ now, input, stable: null, effects: step.effects, outcome: 'taken back' }, before)
+      this.#takeBack(input, isSpared, failure)
+      return
+    }
     this.#state = step.state
-    const failure = this.#carryOut(step)
-    const outcome = failure === null ? 'done' : failure.done === 0 ? 'taken back' : failure.done
-    this.#hooks.record?.({ now, input, stable: null, effects: step.effects, outcome }, before)
-    if (failure === null) return
-    // Nothing of the step was seen by anybody: it can be taken back. Otherwise promises might be broken.
-    if (failure.done > 0) this.#fail(failure.error)
+    this.#hooks.record?.({ now, input, stable: null, effects: step.effects, outcome: 'done' }, before)
+    this.#carryOut(step)
+  }
+
+  #takeBack(input: Input, isSpared: boolean, { error, stable }: Failure): void {
+    const spared = isSpared ? null : (this.#hooks.spare?.(input, stable) ?? null)
+    this.#hooks.trouble(error)
+    if (spared === null) this.#again(input)
     else {
-      this.#state = before
-      this.#again(input)
-      this.#hooks.trouble(failure.error)
+      this.#step({ type: 'command', command: spared }, true)
+      this.#step(input, true)
     }
   }
 
@@ -176,16 +196,22 @@ export class Loop {
     this.#hooks.failed(error)
   }
 
-  /** Null when all was carried out; otherwise why not, and how much was. */
-  #carryOut({ effects }: Step<Plain>): { readonly error: Error; readonly done: number } | null {
-    for (const [done, effect] of effects.entries()) {
+  /** Null when all that must survive the step is on the disk; the last of it replaces what came before. */
+  #makeSafe({ effects }: Step<Plain>): Failure | null {
+    const last = effects.findLast((effect) => effect.type === 'persist')
+    if (last === undefined) return null
+    try {
+      this.#storage.save(last.stable)
+      return null
+    } catch (error) {
+      return { error: error instanceof Error ? error : new Error(String(error)), stable: last.stable }
+    }
+  }
+
+  #carryOut({ effects }: Step<Plain>): void {
+    for (const effect of effects) {
       switch (effect.type) {
         case 'persist':
-          try {
-            this.#storage.save(effect.stable)
-          } catch (error) {
-            return { error: error instanceof Error ? error : new Error(String(error)), done }
-          }
           break
         case 'send':
           this.#hooks.send(effect.to, effect.body)
@@ -200,12 +226,12 @@ export class Loop {
           this.#hooks.output(effect.event)
           break
         case 'register':
-          return { error: new Error('this process has no shared registers'), done }
+          this.#fail(new Error('this process has no shared registers'))
+          return
         default:
           effect satisfies never
       }
     }
-    return null
   }
 
   /** Wakes the loop for the next deadline: at once after this turn of events if it is due, otherwise by a timer. */

@@ -17,6 +17,8 @@ import {
 
 export type Sealer = {
   seal(datagram: Uint8Array): Buffer
+  /** Why it will be refused, as far as that shows without computing anything; null if it does not. */
+  flaw(sealed: Buffer): Refusal | null
   /** The datagram, or why it is refused. */
   open(sealed: Buffer): Buffer | Refusal
 }
@@ -41,17 +43,27 @@ export function sealer(keys: readonly Uint8Array[], secrecy: boolean): Sealer {
   const ring = keys.map(derive)
   const [first] = ring
   if (first === undefined) throw new BadKey('a cluster needs at least one key: give --key-file')
+  const keyOf = (sealed: Buffer): Key | undefined =>
+    ring.find(({ name }) => sealed.compare(name, 0, KEY_NAME, 1, HEADER) === 0)
+
+  function flaw(sealed: Buffer): Refusal | null {
+    if (sealed.length < HEADER + TAG) return 'too short'
+    const format = sealed[0]
+    if (format !== AUTHENTIC && format !== SECRET) return 'unknown format'
+    if (format === SECRET && sealed.length < HEADER + NONCE + TAG) return 'too short'
+    if (keyOf(sealed) === undefined) return 'unknown key'
+    // Who asks for secrecy refuses what others could have read.
+    return format === AUTHENTIC && secrecy ? 'unknown format' : null
+  }
+
   return {
     seal: (datagram) => (secrecy ? sealSecret(first, datagram) : sealAuthentic(first, datagram)),
+    flaw,
     open(sealed) {
-      if (sealed.length < HEADER + TAG) return 'too short'
-      const format = sealed[0]
-      if (format !== AUTHENTIC && format !== SECRET) return 'unknown format'
-      const key = ring.find(({ name }) => sealed.compare(name, 0, KEY_NAME, 1, HEADER) === 0)
-      if (key === undefined) return 'unknown key'
-      // Who asks for secrecy refuses what others could have read.
-      if (format === AUTHENTIC) return secrecy ? 'unknown format' : openAuthentic(key, sealed)
-      return openSecret(key, sealed)
+      const problem = flaw(sealed)
+      if (problem !== null) return problem
+      const key = keyOf(sealed) as Key
+      return sealed[0] === AUTHENTIC ? openAuthentic(key, sealed) : openSecret(key, sealed)
     },
   }
 }
@@ -99,7 +111,6 @@ function sealSecret(key: Key, datagram: Uint8Array): Buffer {
 }
 
 function openSecret(key: Key, sealed: Buffer): Buffer | Refusal {
-  if (sealed.length < HEADER + NONCE + TAG) return 'too short'
   const body = HEADER + NONCE
   const end = sealed.length - TAG
   const decipher = createDecipheriv('aes-256-gcm', key.secret, sealed.subarray(HEADER, body))

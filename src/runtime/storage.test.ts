@@ -2,7 +2,8 @@ import { chmodSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'nod
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { DamagedStorage, openStorage, StorageFailed, StorageInUse } from './storage.ts'
+import { StorageInUse } from './lock.ts'
+import { DamagedStorage, openStorage, StorageFailed } from './storage.ts'
 
 let folder: string
 

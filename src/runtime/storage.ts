@@ -2,7 +2,8 @@
  * Stable data in a folder of its own: one small file, replaced as a whole.
  *
  * What is saved is on the disk when `save` returns: it is written beside the file, flushed, renamed over it, and the
- * folder is flushed too. A checksum tells a damaged file from a good one. One process at a time may use a folder.
+ * folder is flushed too. A checksum tells a damaged file from a good one. One process at a time may use a folder
+ * (lock.ts), and one that finds that it has lost it writes no more.
  */
 import { createHash } from 'node:crypto'
 import {
@@ -11,14 +12,13 @@ import {
   mkdirSync,
   openSync,
   readFileSync,
-  realpathSync,
   renameSync,
   rmSync,
   writeFileSync,
 } from 'node:fs'
-import { createServer, type Server } from 'node:net'
 import { join } from 'node:path'
-import { canonical, type Plain, whyNotPlain } from '../core/index.ts'
+import { canonical, type Plain, type PlainObject, whyNotPlain } from '../core/index.ts'
+import { type FolderLock, lockFolder } from './lock.ts'
 
 /** The file is there, but it is not what was written. */
 export class DamagedStorage extends Error {
@@ -29,15 +29,6 @@ export class DamagedStorage extends Error {
       `${file} is damaged (${problem}). What this process has promised is lost with it, so it must not take part under ` +
         'this id again: start it with another id and an empty data folder, and replace the old one in the group',
     )
-  }
-}
-
-/** Another process uses the folder. */
-export class StorageInUse extends Error {
-  override readonly name = 'StorageInUse'
-
-  constructor(folder: string) {
-    super(`${folder} is used by another process: give each process a data folder of its own (--data)`)
   }
 }
 
@@ -58,7 +49,6 @@ export type Storage = {
 }
 
 const FILE = 'stable.json'
-const BESIDE = 'stable.json.new'
 const VERSION = 1
 
 export async function openStorage(folder: string): Promise<Storage> {
@@ -69,6 +59,7 @@ export async function openStorage(folder: string): Promise<Storage> {
     load: () => read(file),
     save(data) {
       try {
+        assertHeld(lock)
         replace(folder, file, text(data))
       } catch (error) {
         throw new StorageFailed(folder, error)
@@ -80,9 +71,13 @@ export async function openStorage(folder: string): Promise<Storage> {
   }
 }
 
+function assertHeld(lock: FolderLock): void {
+  if (!lock.isHeld()) throw new Error('another process has taken the folder')
+}
+
 /** Nothing survives: for tests and for those who cannot lose a vote because they have none. */
-export function memoryStorage(): Storage {
-  let kept: Plain = null
+export function memoryStorage(first: Plain = null): Storage {
+  let kept = first
   return {
     load: () => kept,
     save(data) {
@@ -90,6 +85,40 @@ export function memoryStorage(): Storage {
     },
     close() {},
   }
+}
+
+/** For a process without a folder: its incarnations grow with the time of day, so that what was sent to one before it is not for it. */
+export function passingStorage(): Storage {
+  return memoryStorage({ layer: Date.now(), upper: null })
+}
+
+/** The file of a process that is in one group only holds that group's data, without its name. */
+export function forOneGroup(storage: Storage, group: string): Storage {
+  return {
+    load() {
+      const stable = storage.load() as { readonly layer: Plain; readonly upper: Plain } | null
+      if (stable === null) return null
+      return { layer: stable.layer, upper: stable.upper === null ? null : { [group]: stable.upper } }
+    },
+    save(data) {
+      const { layer, upper } = data as { readonly layer: Plain; readonly upper: PlainObject | null }
+      storage.save({ layer, upper: upper?.[group] ?? null })
+    },
+    close: () => storage.close(),
+  }
+}
+
+/** Something worth remembering beside the stable data; null if there is nothing, or nothing readable. */
+export function readNote(folder: string, name: string): Plain {
+  try {
+    return read(join(folder, name))
+  } catch {
+    return null
+  }
+}
+
+export function writeNote(folder: string, name: string, data: Plain): void {
+  replace(folder, join(folder, name), text(data))
 }
 
 function text(data: Plain): string {
@@ -125,7 +154,7 @@ function read(file: string): Plain {
 }
 
 function replace(folder: string, file: string, content: string): void {
-  const beside = join(folder, BESIDE)
+  const beside = `${file}.new`
   const descriptor = openSync(beside, 'w', 0o600)
   try {
     writeFileSync(descriptor, content)
@@ -143,21 +172,4 @@ function replace(folder: string, file: string, content: string): void {
   } finally {
     closeSync(directory)
   }
-}
-
-/** A name that only one process can have, and that the system takes back when the process is gone, however it went. */
-function lockFolder(folder: string): Promise<Server> {
-  const name = createHash('sha256').update(realpathSync(folder)).digest('hex').slice(0, 32)
-  // Linux has names for sockets outside of any folder; elsewhere the socket stands in the folder itself.
-  const path = process.platform === 'linux' ? `\0conclave-${name}` : join(folder, 'lock')
-  const server = createServer((socket) => socket.destroy())
-  return new Promise((resolve, reject) => {
-    server.once('error', (error: NodeJS.ErrnoException) => {
-      reject(error.code === 'EADDRINUSE' ? new StorageInUse(folder) : error)
-    })
-    server.listen(path, () => {
-      server.unref()
-      resolve(server)
-    })
-  })
 }

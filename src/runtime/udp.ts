@@ -1,72 +1,104 @@
 /**
- * Sealed datagrams between the processes of a group.
+ * Sealed datagrams between processes.
  *
- * Whoever sends is known by the name inside, which only holders of the key can write; the address is only where to
- * send to. What cannot be opened or read is counted and dropped, and said once a while for each reason, not a million
- * times.
+ * Whoever sends is known by the name inside, which only holders of the key can write; so is the one it is meant for.
+ * What cannot be opened or read, or is for somebody else, is counted and dropped. The cheap questions come first: how
+ * long it is, how it is sealed and with which key; only then is anything computed. A datagram from an address that is
+ * no peer's may be a peer's all the same, behind a router; but only so many of those are looked into, so that a flood
+ * does not take the time that heartbeats need. (Between two bunches of 32 datagrams Node lets timers have their turn.)
  */
 import { createSocket, type RemoteInfo, type Socket } from 'node:dgram'
-import { hashPlain, type Message, type NodeId } from '../core/index.ts'
+import { isIP } from 'node:net'
+import type { Message, NodeId } from '../core/index.ts'
 import { BadBytes } from './bytes.ts'
-import { decode, encode } from './codec.ts'
-import type { Sealer } from './seal.ts'
-
-export type Address = { readonly host: string; readonly port: number }
+import type { Codec } from './codec.ts'
+import { type Address, type Lookup, lookupAll, showAddress } from './directory.ts'
+import { FaultyNetwork } from './faults.ts'
+import { ANYBODY } from './introductions.ts'
+import { Refusals, type Refused } from './refusals.ts'
+import type { Refusal, Sealer } from './seal.ts'
 
 export type UdpSettings = {
-  readonly group: string
   readonly self: NodeId
   readonly listen: Address
-  readonly peers: readonly { readonly id: NodeId; readonly address: Address }[]
   readonly sealer: Sealer
+  readonly codec: Codec
+  readonly lookup?: Lookup
 }
 
 /** Why a datagram was dropped: counted by these words. */
 export type DropReason =
-  | 'too short'
-  | 'unknown format'
-  | 'unknown key'
-  | 'not authentic'
+  | Refusal
+  | 'too many'
   | 'unreadable'
+  | 'another receiver'
   | 'another group'
   | 'unknown sender'
+  | 'too large'
 
 export type UdpHooks = {
-  message(from: NodeId, body: Message): void
-  /** For whoever keeps the log; at most once in ten seconds for each reason, with how many there were. */
-  dropped(reason: DropReason, count: number, from: Address, detail: string): void
+  /** Whether a peer is known to be at that address. */
+  isPeer(host: string, port: number): boolean
+  message(from: NodeId, to: NodeId, body: Message, at: Address): DropReason | null
+  dropped(refused: Refused): void
 }
 
-/** A reason for dropping is said again after this long at the earliest. */
-const SAY_AGAIN_MS = 10_000
+/**
+ * What the system is asked to hold for this process while it is busy; it may give less. More would not help against a
+ * flood: what waits too long is worth nothing.
+ */
+const RECEIVE_BUFFER = 1024 * 1024
+
+/** From addresses that are no peer's, so many are looked into in so long. */
+const STRANGERS = 200
+const STRANGERS_PER_MS = 100
 
 export class Udp {
+  readonly family: 4 | 6 | 'both'
   readonly #settings: UdpSettings
   readonly #hooks: UdpHooks
   readonly #socket: Socket
-  readonly #group: number
-  readonly #addresses: Map<NodeId, Address>
-  readonly #dropped = new Map<DropReason, { unsaid: number; saidAt: number }>()
-  readonly counts = { sent: 0, received: 0, dropped: 0 }
+  readonly #refusals: Refusals
+  #strangers = { since: 0, count: 0 }
+  /** Datagrams that Node still holds, and what to do when there are none. */
+  #leaving = 0
+  #onLeft: () => void = () => {}
+  /** Faultless unless told otherwise. */
+  readonly network = new FaultyNetwork()
+  readonly #counts = { sent: 0, received: 0, bytesSent: 0 }
 
-  private constructor(settings: UdpSettings, hooks: UdpHooks, socket: Socket) {
+  private constructor(settings: UdpSettings, hooks: UdpHooks, socket: Socket, host: string) {
     this.#settings = settings
     this.#hooks = hooks
     this.#socket = socket
-    this.#group = hashPlain(settings.group)
-    this.#addresses = new Map(settings.peers.map(({ id, address }) => [id, address]))
+    this.family = isIP(host) === 4 ? 4 : host === '::' ? 'both' : 6
+    this.#refusals = new Refusals((refused) => hooks.dropped(refused))
     socket.on('message', (bytes, remote) => this.#receive(bytes, remote))
     // What cannot be sent is lost, like any datagram.
     socket.on('error', () => {})
   }
 
-  static open(settings: UdpSettings, hooks: UdpHooks): Promise<Udp> {
-    const socket = createSocket({ type: settings.listen.host.includes(':') ? 'udp6' : 'udp4' })
+  static async open(settings: UdpSettings, hooks: UdpHooks): Promise<Udp> {
+    const { host: name, port } = settings.listen
+    const host = isIP(name) === 0 ? ((await (settings.lookup ?? lookupAll)(name))[0] ?? name) : name
+    const socket = createSocket({
+      type: isIP(host) === 6 ? 'udp6' : 'udp4',
+      // Addresses are resolved elsewhere: what is sent to is always a number.
+      lookup: (address, _options, done) => done(null, address, isIP(address)),
+    })
     return new Promise((resolve, reject) => {
-      socket.once('error', reject)
-      socket.bind(settings.listen.port, settings.listen.host, () => {
-        socket.off('error', reject)
-        resolve(new Udp(settings, hooks, socket))
+      socket.once('error', (error) => {
+        socket.close()
+        reject(error)
+      })
+      socket.bind(port, host, () => {
+        socket.removeAllListeners('error')
+        try {
+          socket.setRecvBufferSize(RECEIVE_BUFFER)
+        } catch {
+          // What the system gives by itself must do.
+        }
+        resolve(new Udp(settings, hooks, socket, host))
       })
     })
   }
@@ -75,48 +107,90 @@ export class Udp {
     return this.#socket.address().port
   }
 
-  /** Where a peer is; replaces what was known. */
-  reach(id: NodeId, address: Address): void {
-    this.#addresses.set(id, address)
+  get counts() {
+    return { ...this.#counts, dropped: this.#refusals.total }
   }
 
-  send(to: NodeId, body: Message): void {
-    const address = this.#addresses.get(to)
-    if (address === undefined) return
-    const bytes = this.#settings.sealer.seal(encode({ group: this.#group, from: this.#settings.self, body }))
-    this.counts.sent += 1
-    this.#socket.send(bytes, address.port, address.host, () => {})
+  send(to: NodeId, address: Address, body: Message): void {
+    const { sealer, codec, self } = this.#settings
+    let sealed: Buffer
+    try {
+      sealed = sealer.seal(codec.encode({ from: self, to, body }))
+    } catch (error) {
+      if (!(error instanceof BadBytes)) throw error
+      this.#refusals.add(
+        'too large',
+        () => showAddress(address),
+        () => `to ${to}: ${error.message}`,
+      )
+      return
+    }
+    this.#counts.sent += 1
+    this.#counts.bytesSent += sealed.length
+    this.#leaving += 1
+    this.#socket.send(sealed, address.port, address.host, () => {
+      this.#leaving -= 1
+      if (this.#leaving === 0) this.#onLeft()
+    })
   }
 
-  close(): Promise<void> {
-    return new Promise((resolve) => this.#socket.close(() => resolve()))
+  /** What was sent before still goes out: the last word of a leader is that it hands over. */
+  async close(): Promise<void> {
+    this.#refusals.close()
+    this.network.close()
+    if (this.#leaving > 0) {
+      await new Promise<void>((resolve) => {
+        this.#onLeft = resolve
+      })
+    }
+    await new Promise<void>((resolve) => this.#socket.close(() => resolve()))
   }
 
   #receive(bytes: Buffer, remote: RemoteInfo): void {
-    this.counts.received += 1
-    const opened = this.#settings.sealer.open(bytes)
-    if (typeof opened === 'string') {
-      this.#drop(opened, remote, `${bytes.length} bytes`)
+    this.#counts.received += 1
+    const { sealer, codec, self } = this.#settings
+    const flaw = sealer.flaw(bytes)
+    if (flaw !== null) {
+      this.#drop(flaw, remote, () => `${bytes.length} bytes`)
       return
     }
-    const envelope = decode(opened)
-    if (envelope instanceof BadBytes) this.#drop('unreadable', remote, envelope.message)
-    else if (envelope.group !== this.#group) this.#drop('another group', remote, `from ${envelope.from}`)
-    else if (!this.#addresses.has(envelope.from))
-      this.#drop('unknown sender', remote, `from ${envelope.from}`)
-    else this.#hooks.message(envelope.from, envelope.body)
+    if (!this.#hooks.isPeer(remote.address, remote.port) && this.#isFlood()) {
+      this.#drop('too many', remote, () => 'from addresses that are no peer’s')
+      return
+    }
+    const opened = sealer.open(bytes)
+    if (typeof opened === 'string') {
+      this.#drop(opened, remote, () => `${bytes.length} bytes`)
+      return
+    }
+    const envelope = codec.decode(opened)
+    if (envelope instanceof BadBytes) {
+      this.#drop('unreadable', remote, () => envelope.message)
+      return
+    }
+    const { from, to, body, foreign } = envelope
+    const who = (): string => `from ${from} to ${to === ANYBODY ? 'anybody' : to}`
+    if (to !== self && to !== ANYBODY) {
+      this.#drop('another receiver', remote, who)
+      return
+    }
+    if (foreign > 0) this.#drop('another group', remote, who)
+    this.network.pass(from, () => {
+      const reason = this.#hooks.message(from, to, body, { host: remote.address, port: remote.port })
+      if (reason !== null) this.#drop(reason, remote, who)
+    })
   }
 
-  #drop(reason: DropReason, { address, port }: RemoteInfo, detail: string): void {
-    this.counts.dropped += 1
+  /** Whether one more stranger is one too many. */
+  #isFlood(): boolean {
     const now = performance.now()
-    const said = this.#dropped.get(reason) ?? { unsaid: 0, saidAt: Number.NEGATIVE_INFINITY }
-    said.unsaid += 1
-    if (now - said.saidAt >= SAY_AGAIN_MS) {
-      this.#hooks.dropped(reason, said.unsaid, { host: address, port }, detail)
-      said.unsaid = 0
-      said.saidAt = now
-    }
-    this.#dropped.set(reason, said)
+    const recent = this.#strangers
+    if (now - recent.since >= STRANGERS_PER_MS) this.#strangers = { since: now, count: 1 }
+    else recent.count += 1
+    return this.#strangers.count > STRANGERS
+  }
+
+  #drop(reason: DropReason, { address, port }: RemoteInfo, detail: () => string): void {
+    this.#refusals.add(reason, () => showAddress({ host: address, port }), detail)
   }
 }

@@ -83,6 +83,8 @@ export class VirtualSeat implements Seat {
 
   async command(command: Command): Promise<string | null> {
     if (!this.#isUp) return 'this node has ended'
+    if (command.do === 'addPeer' || command.do === 'removePeer')
+      return 'the nodes of a testkit stay as they are'
     this.#refusal = null
     this.#world.befall({ atMs: this.#now() / 1000, command: { ...command, node: this.#id } })
     return this.#refusal
@@ -93,6 +95,9 @@ export class VirtualSeat implements Seat {
     if (standing?.view.role === 'leader' && standing.view.token === token)
       await this.command({ do: 'stepDown' })
   }
+
+  /** Here the world has its own faults. */
+  spoil(): void {}
 
   async close(): Promise<void> {
     if (!this.#isUp) return
@@ -106,7 +111,7 @@ export class VirtualSeat implements Seat {
     if (!this.#isUp) return
     if (event.type === 'refused') this.#refusal = event['why'] as string
     this.#hooks.output(event)
-    queueMicrotask(() => this.#hooks.changed())
+    queueMicrotask(() => this.#hooks.changed(this.view()))
   }
 
   crashed(error: Error): void {

@@ -6,6 +6,8 @@ export type Server = { readonly url: string }
 
 /** A server for one test, which may do to it what it likes. */
 export type OwnServer = Server & {
+  /** Where its data is. */
+  readonly folder: string
   /** Killed at once (SIGKILL). */
   kill(): Promise<void>
   /** Started again after a kill, at the same address, with the data that it had. */
@@ -21,6 +23,7 @@ export type ServerName = 'postgres' | 'redis' | 'etcd' | 'nats'
 
 type Answer = {
   readonly url?: string
+  readonly folder?: string
   readonly id?: string
   readonly missing?: string
   readonly error?: string
@@ -51,13 +54,14 @@ export async function describeWith(
 
 /** `more`: further words for its command line. Only inside `describeWith`, so that the server is known to be there. */
 export async function ownServer(name: ServerName, more: readonly string[] = []): Promise<OwnServer> {
-  const { url, id, missing } = await ask(`own/${name}`, more)
-  if (url === undefined) throw new Error(missing)
+  const { url, folder, id, missing } = await ask(`own/${name}`, more)
+  if (url === undefined || folder === undefined) throw new Error(missing)
   const tell = async (action: string): Promise<void> => {
     await ask(`server/${id}/${action}`)
   }
   return {
     url,
+    folder,
     kill: () => tell('kill'),
     restart: () => tell('restart'),
     pause: () => tell('pause'),

@@ -146,13 +146,12 @@ describe('the bound of a delay', () => {
 
 describe('fast messages', () => {
   const timely = { network: { delayMs: [0.02, 5] }, clocks: { driftPpm: 100 } }
-  const first = (heard: readonly Heard[], isFast: boolean) =>
-    heard.find(({ receipt }) => receipt.fast === isFast)
-
   it('are all those between timely processes, once there has been a round trip', () => {
     const heard = deliveries(chatting(0.0001), timely, true)
     expect(heard.filter(({ at, receipt }) => at > 40_000 && !receipt.fast)).toEqual([])
-    expect(first(heard, false)?.receipt).toEqual({ fast: false, bound: null, overtaken: false })
+    // Nobody knows anybody at first: what is said then is answered with an Echo, and not heard.
+    expect(heard.filter(({ at, from, to }) => from !== to && at < 30_000)).toEqual([])
+    expect(heard.length).toBeGreaterThan(300)
   })
 
   it('are none where one side only ever listens, unless it answers with an Echo', () => {
@@ -193,13 +192,13 @@ describe('what a process sends to itself', () => {
     const sent = layer.above(state, send(1, { kind: 'word' }), 2000)
     expect(sent.inputs).toEqual([])
     const at = (now: number) =>
-      receiptOf(layer.below(sent.state, { type: 'timer', name: 'fail-aware/self' }, now))
+      receiptIn(layer.below(sent.state, { type: 'timer', name: 'fail-aware/self' }, now))
     expect(at(2000)?.fast).toBe(true)
     expect(at(2000 + 10_100)?.fast).toBe(false)
   })
 })
 
-function receiptOf({ inputs }: LayerStep<FailAwareState>): Receipt | null {
+function receiptIn({ inputs }: LayerStep<FailAwareState>): Receipt | null {
   const input = inputs[0]
   return input?.type === 'message' ? (input.receipt as Receipt) : null
 }
@@ -229,38 +228,57 @@ describe('a session', () => {
     expect(better(kept, slower, 0.1, 10_000)).toBe(slower)
   })
 
+  const layers = [1, 2].map((self) => failAware({ self, nodes: NODES }, SETTINGS))
+  const [sender, receiver] = layers as [ReturnType<typeof failAware>, ReturnType<typeof failAware>]
+
+  type Sent = LayerStep<FailAwareState>
+  const word = (state: FailAwareState, now: number): Sent =>
+    sender.above(state, send(2, { kind: 'word' }), now)
+
+  const inputOf = (step: Sent, from: number): Input => {
+    const effect = step.effects[0]
+    if (effect?.type !== 'send') throw new Error('nothing was sent')
+    return { type: 'message', from, body: effect.body, receipt: null }
+  }
+
+  /** The sender's state once it knows the receiver, in whatever incarnation each is. */
+  function acquainted(former: number | null, receivers: FailAwareState): FailAwareState {
+    const first = word(sender.start(former, 0).state, 5)
+    const echo = receiver.below(receivers, inputOf(first, 1), 6)
+    expect(echo.inputs).toEqual([])
+    return sender.below(first.state, inputOf(echo, 2), 7).state
+  }
+
   it('says what was overtaken by a later message', () => {
-    const [sender, receiver] = [1, 2].map((self) => failAware({ self, nodes: NODES }, SETTINGS)) as [
-      ReturnType<typeof failAware>,
-      ReturnType<typeof failAware>,
-    ]
-    const first = sender.above(sender.start(null, 0).state, send(2, { kind: 'word' }), 10)
-    const second = sender.above(first.state, send(2, { kind: 'word' }), 20)
-    const input = (step: typeof first): Input => {
-      const effect = step.effects[0]
-      if (effect?.type !== 'send') throw new Error('nothing was sent')
-      return { type: 'message', from: 1, body: effect.body, receipt: null }
-    }
-    const later = receiver.below(receiver.start(null, 0).state, input(second), 100)
-    const earlier = receiver.below(later.state, input(first), 110)
-    expect([receiptOf(later)?.overtaken, receiptOf(earlier)?.overtaken]).toEqual([false, true])
+    const begun = receiver.start(null, 0).state
+    const first = word(acquainted(null, begun), 10)
+    const second = word(first.state, 20)
+    const later = receiver.below(begun, inputOf(second, 1), 100)
+    const earlier = receiver.below(later.state, inputOf(first, 1), 110)
+    expect([receiptIn(later)?.overtaken, receiptIn(earlier)?.overtaken]).toEqual([false, true])
   })
 
   it('drops what a former incarnation sent', () => {
-    const layers = [1, 2].map((self) => failAware({ self, nodes: NODES }, SETTINGS))
-    const [sender, receiver] = layers as [ReturnType<typeof failAware>, ReturnType<typeof failAware>]
-    const word = (incarnation: number): Input => {
-      const { state } = sender.start(incarnation - 1, 0)
-      const effect = sender.above(state, send(2, { kind: 'word' }), 10).effects[0]
-      if (effect?.type !== 'send') throw new Error('nothing was sent')
-      return { type: 'message', from: 1, body: effect.body, receipt: null }
-    }
     const begun = receiver.start(null, 0).state
-    const met = receiver.below(begun, word(2), 100)
+    const met = receiver.below(begun, inputOf(word(acquainted(1, begun), 10), 1), 100)
     expect(met.inputs).toHaveLength(1)
-    const old = receiver.below(met.state, word(1), 200)
+    const old = receiver.below(met.state, inputOf(word(acquainted(null, begun), 10), 1), 200)
     expect(old.inputs).toEqual([])
     expect(old.state).toBe(met.state)
+  })
+
+  it('hands up only what was sent to the present incarnation; the rest gets an Echo, at most one in Δ', () => {
+    const begun = receiver.start(null, 0).state
+    const recorded = inputOf(word(acquainted(null, begun), 10), 1)
+    expect(receiver.below(begun, recorded, 100).inputs).toHaveLength(1)
+    const again = receiver.start(1, 0).state
+    const echo = receiver.below(again, recorded, 100)
+    expect(echo.inputs).toEqual([])
+    expect(inputOf(echo, 2)).toMatchObject({ body: { by: 2, for: 1, body: null } })
+    expect(receiver.below(echo.state, recorded, 10_099)).toMatchObject({ inputs: [], effects: [] })
+    expect(receiver.below(echo.state, recorded, 10_100).effects).toHaveLength(1)
+    // Nothing was learnt from it: what the sender says next is for an incarnation that it does not know.
+    expect(echo.state.sessions).toEqual(again.sessions)
   })
 })
 

@@ -7,8 +7,13 @@
  * an Echo, which carries nothing but stamps, so that any two processes that can talk soon have a round trip.
  *
  * There is one session for each pair of processes, whatever they talk about: it knows the peer's incarnation (what a
- * former one sent is dropped, and its time stamps are void), drops duplicates, and holds the stamps. Processes that
- * are configured differently never hear each other: each is told which setting differs.
+ * former one sent is dropped, and its time stamps are void), drops duplicates, and holds the stamps. Only what was sent
+ * to the present incarnation is handed up: anything else, new or recorded and sent again, is answered with an Echo, by
+ * which an honest sender learns whom it is talking to. Processes that are configured differently never hear each
+ * other: each is told which setting differs (strangers.ts).
+ *
+ * Under several groups at once (../bundle) the layer carries without judging: what is fast, and who is configured
+ * alike, each group decides for itself, by the round trip that it is handed with a message.
  *
  * Time stamps count from the start of the process that made them, so nobody sees another's clock.
  *
@@ -19,40 +24,47 @@
  */
 import {
   type Effect,
-  equalPlain,
   hashPlain,
   type Identity,
   type Input,
-  isList,
   type Layer,
   type LayerStep,
   type Message,
   type Micros,
   NOTHING,
   type NodeId,
+  type Output,
   output,
   type Plain,
   type PlainObject,
   persist,
-  present,
   replaced,
   send,
   setTimer,
 } from '../../core/index.ts'
-import { atMost, delayBound } from './bound.ts'
+import { atMost, delayBound, type RoundTrip } from './bound.ts'
 import { better, type Session, type Stamps, withNumber } from './session.ts'
+import { heardSettings, isSettings, metStranger, type Settings, type Stranger } from './strangers.ts'
 
-export type FailAwareSettings = {
+/** By what a delivery is judged. */
+export type Yardstick = {
   /** No message takes less (δmin). */
   readonly leastDelay: Micros
   /** A message is fast that took no longer (Δ). */
   readonly fast: Micros
   /** Clocks drift by no more (ρ). */
   readonly rho: number
+}
+
+/** What the sessions go by; under several groups, the strictest of what they need. */
+export type SessionTerms = Yardstick & {
   /** Time stamps are replaced after so long, even by worse ones. */
   readonly stampAge: Micros
-  /** What all processes must be configured with alike. */
-  readonly agreed: PlainObject
+}
+
+export type FailAwareSettings = SessionTerms & {
+  /** What all processes must be configured with alike. Null: what stands on this layer judges for itself. */
+  readonly agreed: PlainObject | null
   /** False only to show what happens then. */
   readonly echo: boolean
 }
@@ -65,9 +77,17 @@ export type Receipt = {
   readonly overtaken: boolean
 }
 
+/** What is handed up for others to judge. */
+export type Passage = { readonly trip: RoundTrip | null; readonly overtaken: boolean }
+
+export function receiptOf({ trip, overtaken }: Passage, isOwn: boolean, by: Yardstick): Receipt {
+  const bound = trip === null ? null : delayBound(trip, by.rho, isOwn ? 0 : by.leastDelay)
+  return { fast: bound !== null && bound <= by.fast, bound, overtaken }
+}
+
 export type Datagram = {
   readonly kind: 'datagram'
-  /** A digest of what all must be configured with alike. */
+  /** A digest of what all must be configured with alike; 0 where others judge that. */
   readonly config: number
   /** Incarnations of the sender, and of the receiver as far as it is known (0: not yet). */
   readonly by: number
@@ -79,9 +99,6 @@ export type Datagram = {
   /** Null in an Echo. */
   readonly body: Message | null
 }
-
-/** Told to whoever is configured differently. */
-export type Settings = { readonly kind: 'Settings'; readonly agreed: PlainObject }
 
 export const FAIL_AWARE_KINDS = ['Echo', 'Settings'] as const
 
@@ -99,39 +116,59 @@ export type FailAwareState = {
   readonly count: number
   /** Stamps from before this are void: the clock stood still in between. */
   readonly awakeSince: Micros | null
-  /** In the order of the nodes; null for whom it never heard. */
+  /** Whom it has to do with; what follows is in the same order. */
+  readonly peers: readonly NodeId[]
+  /** Null for whom it never heard. */
   readonly sessions: readonly (Session | null)[]
+  /** When an Echo was last sent to each. */
+  readonly echoed: readonly (Micros | null)[]
   /** Sent to itself and not yet delivered. */
   readonly own: readonly { readonly body: Message; readonly sent: Micros }[]
-  /** Peers that are configured differently, by what they said, and when they were last told so. */
   readonly strangers: readonly Stranger[]
-}
-
-type Stranger = {
-  readonly peer: NodeId
-  readonly config: number
-  readonly toldAt: Micros
-  readonly isReported: boolean
+  readonly terms: SessionTerms
 }
 
 const NAME = 'fail-aware'
 const SELF_TIMER = `${NAME}/self`
-/** Whoever is configured differently is told so at most this often. */
-const TELL_AGAIN: Micros = 1_000_000
+/** What stands above puts this out, with its SessionTerms, when what it needs has changed. */
+export const NEW_TERMS = 'session terms'
 
 type FailAwareStep = LayerStep<FailAwareState>
 
 export function failAware({ self, nodes }: Identity, settings: FailAwareSettings): Layer<FailAwareState> {
-  const { rho, fast, leastDelay, stampAge, agreed } = settings
-  const indexOf = new Map(nodes.map((id, index) => [id, index]))
-  const config = hashPlain(agreed)
+  const { agreed } = settings
+  const config = agreed === null ? 0 : hashPlain(agreed)
+  /** Peers are few and seldom change: where each stands is worked out once. */
+  const places = new WeakMap<readonly NodeId[], ReadonlyMap<NodeId, number>>()
 
   const unchanged = (state: FailAwareState): FailAwareStep => ({ state, effects: NOTHING, inputs: NOTHING })
 
-  const placeOf = (peer: NodeId): number => present(indexOf.get(peer), 'peer')
+  function placeIn(peers: readonly NodeId[], peer: NodeId): number | undefined {
+    let known = places.get(peers)
+    if (known === undefined) {
+      known = new Map(peers.map((id, index) => [id, index]))
+      places.set(peers, known)
+    }
+    return known.get(peer)
+  }
+
+  /** Null for whom it never heard, and for whom it does not know. */
+  function sessionOf({ peers, sessions }: FailAwareState, peer: NodeId): Session | null {
+    const place = placeIn(peers, peer)
+    return place === undefined ? null : (sessions[place] ?? null)
+  }
+
+  /** The state with a place for this peer, and which. */
+  function placeFor(state: FailAwareState, peer: NodeId): readonly [FailAwareState, number] {
+    const place = placeIn(state.peers, peer)
+    if (place !== undefined) return [state, place]
+    const { peers, sessions, echoed } = state
+    const more = { peers: [...peers, peer], sessions: [...sessions, null], echoed: [...echoed, null] }
+    return [changed(state, more), peers.length]
+  }
 
   function datagram(state: FailAwareState, to: NodeId, body: Message | null, now: Micros): Effect {
-    const session = state.sessions[placeOf(to)] ?? null
+    const session = sessionOf(state, to)
     const message: Datagram = {
       kind: 'datagram',
       config,
@@ -145,120 +182,138 @@ export function failAware({ self, nodes }: Identity, settings: FailAwareSettings
     return send(to, message)
   }
 
-  function boundOf(state: FailAwareState, { echo, sent, for: meant }: Datagram, now: Micros): Micros | null {
+  function tripOf(
+    state: FailAwareState,
+    { echo, sent, for: meant }: Datagram,
+    now: Micros,
+  ): RoundTrip | null {
     if (echo === null || meant !== state.incarnation) return null
     if (state.awakeSince !== null && echo.sent < state.awakeSince) return null
-    const trip = { outward: echo.sent, arrived: now, received: echo.received, answered: sent }
-    return delayBound(trip, rho, leastDelay)
+    return { outward: echo.sent, arrived: now, received: echo.received, answered: sent }
   }
 
-  function onDatagram(state: FailAwareState, from: NodeId, message: Datagram, now: Micros): FailAwareStep {
-    if (message.config !== config) return onStranger(state, from, message.config, now)
-    const place = placeOf(from)
+  function onDatagram(before: FailAwareState, from: NodeId, message: Datagram, now: Micros): FailAwareStep {
+    if (message.config !== config) return onStranger(before, from, message.config, now)
+    const [state, place] = placeFor(before, from)
     const known = state.sessions[place] ?? null
-    const stamps: Stamps = { sent: message.sent, received: now }
     const isNew = known === null || message.by > known.incarnation
-    if (!isNew && message.by < known.incarnation) return unchanged(state)
+    if (!isNew && message.by < known.incarnation) return unchanged(before)
+    if (settings.echo && message.for !== state.incarnation) return introduced(before, from, message, now)
     const recent = withNumber(isNew ? [] : known.recent, message.number)
-    if (recent === null) return unchanged(state)
-    const bound = boundOf(state, message, now)
-    const isFast = bound !== null && bound <= fast
-    const overtaken = !isNew && message.number < (known.recent[0] ?? 0)
-    const { body } = message
-    const answers =
-      settings.echo &&
-      !isFast &&
-      body !== null &&
-      (isNew || known.echoedAt === null || now - known.echoedAt >= fast)
+    if (recent === null) return unchanged(before)
+    const { terms } = state
+    const passage: Passage = {
+      trip: tripOf(state, message, now),
+      overtaken: !isNew && message.number < (known.recent[0] ?? 0),
+    }
+    const receipt = receiptOf(passage, false, terms)
+    const stamps: Stamps = { sent: message.sent, received: now }
     const session: Session = {
       incarnation: message.by,
       recent,
-      stamps: isNew ? stamps : better(known.stamps, stamps, rho, stampAge),
-      echoedAt: answers ? now : isNew ? null : known.echoedAt,
+      stamps: isNew ? stamps : better(known.stamps, stamps, terms.rho, terms.stampAge),
     }
-    const heard = withSessions(state, replaced(state.sessions, place, session))
+    const { body } = message
+    const echoedAt = isNew ? null : (state.echoed[place] ?? null)
+    const answers =
+      settings.echo && !receipt.fast && body !== null && (echoedAt === null || now - echoedAt >= terms.fast)
+    const heard = changed(state, { sessions: replaced(state.sessions, place, session) })
     return {
-      state: answers ? changed(heard, { count: state.count + 1 }) : heard,
+      state: answers
+        ? changed(heard, { count: state.count + 1, echoed: replaced(state.echoed, place, now) })
+        : heard,
       effects: answers ? [datagram(heard, from, null, now)] : NOTHING,
       inputs:
         body === null
           ? NOTHING
-          : [{ type: 'message', from, body, receipt: { fast: isFast, bound, overtaken } }],
+          : [{ type: 'message', from, body, receipt: agreed === null ? passage : receipt }],
     }
+  }
+
+  /**
+   * A datagram for another incarnation, or for none. It says nothing that counts, but its sender learns from an Echo
+   * which one this is. An Echo itself is not answered.
+   */
+  function introduced(before: FailAwareState, to: NodeId, message: Datagram, now: Micros): FailAwareStep {
+    const [state, place] = placeFor(before, to)
+    const echoedAt = state.echoed[place] ?? null
+    if (message.body === null || (echoedAt !== null && now - echoedAt < state.terms.fast)) {
+      return unchanged(before)
+    }
+    const answer: Datagram = {
+      kind: 'datagram',
+      config,
+      by: state.incarnation,
+      for: message.by,
+      number: state.count + 1,
+      sent: now,
+      echo: { sent: message.sent, received: now },
+      body: null,
+    }
+    const next = changed(state, { count: state.count + 1, echoed: replaced(state.echoed, place, now) })
+    return { state: next, effects: [send(to, answer)], inputs: NOTHING }
   }
 
   /** Somebody who is configured differently: it is not heard, but told what is expected here. */
   function onStranger(state: FailAwareState, peer: NodeId, other: number, now: Micros): FailAwareStep {
-    const known = state.strangers.find((stranger) => stranger.peer === peer)
-    const isKnown = known !== undefined && known.config === other
-    if (isKnown && now - known.toldAt < TELL_AGAIN) return unchanged(state)
-    const told: Stranger = { peer, config: other, toldAt: now, isReported: isKnown && known.isReported }
+    const strangers = metStranger(state.strangers, peer, other, now)
+    if (strangers === null || agreed === null) return unchanged(state)
     return {
-      state: changed(state, {
-        strangers: [...state.strangers.filter((stranger) => stranger !== known), told],
-      }),
+      state: changed(state, { strangers }),
       effects: [send(peer, { kind: 'Settings', agreed } satisfies Settings)],
       inputs: NOTHING,
     }
   }
 
-  /** How a peer is configured that is configured differently: said once, with the setting that differs. */
   function onSettings(state: FailAwareState, peer: NodeId, theirs: PlainObject, now: Micros): FailAwareStep {
-    const other = hashPlain(theirs)
-    const known = state.strangers.find((stranger) => stranger.peer === peer && stranger.config === other)
-    const field = differing(agreed, theirs)
-    if (field === null || known?.isReported === true) return unchanged(state)
-    const told: Stranger = {
-      peer,
-      config: other,
-      toldAt: known?.toldAt ?? now - TELL_AGAIN,
-      isReported: true,
-    }
-    const event = {
-      type: 'mismatch',
-      peer,
-      field,
-      ours: agreed[field] ?? null,
-      theirs: theirs[field] ?? null,
-    }
+    const heard = agreed === null ? null : heardSettings(state.strangers, peer, agreed, theirs, now)
+    if (heard === null) return unchanged(state)
     return {
-      state: changed(state, {
-        strangers: [...state.strangers.filter((stranger) => stranger.peer !== peer), told],
-      }),
-      effects: [output(event)],
+      state: changed(state, { strangers: heard.strangers }),
+      effects: [output(heard.mismatch)],
       inputs: NOTHING,
     }
   }
 
   /** What was sent to itself is delivered; how late, its own clock tells. */
   function onOwn(state: FailAwareState, now: Micros): FailAwareStep {
+    const { rho, fast } = state.terms
     return {
       state: changed(state, { own: [] }),
       effects: NOTHING,
       inputs: state.own.map(({ body, sent }): Input => {
         const bound = atMost(now - sent, rho)
-        return {
-          type: 'message',
-          from: self,
-          body,
-          receipt: { fast: bound <= fast, bound, overtaken: false },
-        }
+        const trip = { outward: sent, arrived: now, received: 0, answered: 0 }
+        const receipt: Receipt | Passage =
+          agreed === null ? { trip, overtaken: false } : { fast: bound <= fast, bound, overtaken: false }
+        return { type: 'message', from: self, body, receipt }
       }),
     }
   }
 
-  return {
+  /** What stands above needs something else of the sessions from now on. */
+  function onTerms(state: FailAwareState, event: Output): FailAwareStep {
+    if (event.type !== NEW_TERMS) return unchanged(state)
+    const { leastDelay, fast, rho, stampAge } = event as unknown as SessionTerms
+    return unchanged(changed(state, { terms: { leastDelay, fast, rho, stampAge } }))
+  }
+
+  const layer: Layer<FailAwareState> = {
     name: NAME,
     start(stable: Plain, now) {
       const incarnation = ((stable as number | null) ?? 0) + 1
+      const { leastDelay, fast, rho, stampAge } = settings
       const state: FailAwareState = {
         incarnation,
         startedAt: now,
         count: 0,
         awakeSince: null,
+        peers: nodes,
         sessions: nodes.map(() => null),
+        echoed: nodes.map(() => null),
         own: [],
         strangers: [],
+        terms: { leastDelay, fast, rho, stampAge },
       }
       return { state, effects: [persist(incarnation)], inputs: NOTHING }
     },
@@ -269,9 +324,7 @@ export function failAware({ self, nodes }: Identity, settings: FailAwareSettings
           const body = input.body as unknown as Datagram | Settings
           if (body.kind === 'datagram') return onDatagram(state, input.from, body, now)
           // Whatever else reaches this layer is not for it, nor for what stands on it.
-          return body.kind === 'Settings' && isSettings(body.agreed)
-            ? onSettings(state, input.from, body.agreed, now)
-            : unchanged(state)
+          return isSettings(body) ? onSettings(state, input.from, body.agreed, now) : unchanged(state)
         }
         case 'timer':
           return onOwn(state, now)
@@ -298,12 +351,7 @@ export function failAware({ self, nodes }: Identity, settings: FailAwareSettings
     },
     shift: (state, by) => ({ ...state, startedAt: state.startedAt + by }),
   }
-}
-
-/** What every datagram does. */
-function withSessions(state: FailAwareState, sessions: readonly (Session | null)[]): FailAwareState {
-  const { incarnation, startedAt, count, awakeSince, own, strangers } = state
-  return { incarnation, startedAt, count, awakeSince, sessions, own, strangers }
+  return agreed === null ? { ...layer, notice: onTerms } : layer
 }
 
 /** Spelled out, so that all states have one shape. */
@@ -313,18 +361,11 @@ function changed(state: FailAwareState, change: Partial<FailAwareState>): FailAw
     startedAt: state.startedAt,
     count: change.count ?? state.count,
     awakeSince: change.awakeSince ?? state.awakeSince,
+    peers: change.peers ?? state.peers,
     sessions: change.sessions ?? state.sessions,
+    echoed: change.echoed ?? state.echoed,
     own: change.own ?? state.own,
     strangers: change.strangers ?? state.strangers,
+    terms: change.terms ?? state.terms,
   }
-}
-
-function isSettings(agreed: Plain): agreed is PlainObject {
-  return agreed !== null && typeof agreed === 'object' && !isList(agreed)
-}
-
-/** The first setting in which two differ. */
-function differing(ours: PlainObject, theirs: PlainObject): string | null {
-  const fields = [...new Set([...Object.keys(ours), ...Object.keys(theirs)])].sort()
-  return fields.find((field) => !equalPlain(ours[field] ?? null, theirs[field] ?? null)) ?? null
 }

@@ -10,8 +10,6 @@ export type Session = {
   readonly recent: readonly number[]
   /** Of the message that was quickest, as far as one can tell; sent back with every message to the peer. */
   readonly stamps: Stamps
-  /** When an Echo was last sent to the peer. */
-  readonly echoedAt: Micros | null
 }
 
 /** Messages that overtake more than this many others are taken for duplicates. */

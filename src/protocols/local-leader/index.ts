@@ -1,20 +1,12 @@
 import { z } from 'zod'
-import {
-  define,
-  FAULT_KINDS,
-  microsOf,
-  type NodeId,
-  nodeAmong,
-  type PlainObject,
-  stack,
-} from '../../core/index.ts'
+import { define, FAULT_KINDS, type NodeId, nodeAmong, stack } from '../../core/index.ts'
 import { FAIL_AWARE_KINDS, failAware, failAwareKind } from '../../links/index.ts'
-import { kappaOf, type Timing, timingOf } from './constants.ts'
-import { localLeader } from './local-leader.ts'
-import { givenBy, type LocalLeaderOptions, localLeaderOptions, votersIn } from './options.ts'
+import { hosted } from '../host.ts'
+import { kappaOf } from './constants.ts'
+import { agreed, madeOf, timingFor } from './group.ts'
+import { type LocalLeaderOptions, localLeaderOptions } from './options.ts'
 import { forSearch } from './search.ts'
 import type { LocalLeaderState } from './state.ts'
-import { levelsOf, type Tree } from './tree.ts'
 
 function commands(nodes: readonly NodeId[]) {
   const node = nodeAmong(nodes)
@@ -27,47 +19,8 @@ function commands(nodes: readonly NodeId[]) {
   ])
 }
 
-function timingFor(chosen: LocalLeaderOptions, nodes: number): Timing {
-  return timingOf(givenBy(chosen, chosen.voters?.length ?? nodes - chosen.observers.length))
-}
-
-function treeOver(voters: number, fanout: number, { roundTrip }: Timing): Tree {
-  const levels = levelsOf(voters, fanout)
-  return { fanout, levels, patience: Math.floor(roundTrip / (levels + 1)) }
-}
-
 const kappaFor = (chosen: LocalLeaderOptions, nodes: number): number =>
   kappaOf(timingFor(chosen, nodes), chosen.misreading === 'short-kappa' ? 'short-kappa' : null)
-
-/** What all processes of a group must be configured with alike. */
-function agreed({ mode, rule }: LocalLeaderOptions, timing: Timing): PlainObject {
-  const {
-    delay,
-    leastDelay,
-    fast,
-    lateness,
-    rho,
-    renewalInterval,
-    tries,
-    lockTime,
-    electionPeriod,
-    expires,
-  } = timing
-  return {
-    mode,
-    rule,
-    delta: delay,
-    deltaMin: leastDelay,
-    fast,
-    sigma: lateness,
-    rho,
-    renewalInterval,
-    renewalTries: tries,
-    lockTime,
-    electionPeriod,
-    expires,
-  }
-}
 
 const COMMON_GOALS = ['elected', 'renewed', 'lost', 'handed-over']
 const EVERYWHERE = ['SO', 'LS', 'T', 'told-in-pairs', 'views-disjoint']
@@ -106,24 +59,10 @@ export const localLeaderDefinition = define({
     return { kappaT: kappa, kappaBI: kappa, majority, nodes, leastDelay, rhoPpm: chosen.rhoPpm }
   },
   create(identity, chosen) {
-    const voters = votersIn(chosen, identity.nodes)
-    const timing = timingFor(chosen, identity.nodes.length)
-    const protocol = localLeader(identity, {
-      timing,
-      rule: chosen.rule,
-      sticky: chosen.sticky,
-      priority: chosen.priorities[String(identity.self)] ?? 0,
-      holdDown: microsOf(chosen.holdDownMs),
-      term: chosen.termMs === null ? null : microsOf(chosen.termMs),
-      tree: timing.isTree ? treeOver(voters.length, chosen.treeFanout, timing) : null,
-      voters,
-      witnesses: chosen.witnesses,
-      yieldWhenTold: chosen.yieldWhenTold,
-      misreading: chosen.misreading,
-      mostRequests: chosen.requests,
-    })
+    const { protocol, timing } = madeOf(identity, chosen)
     if (chosen.requests !== null) return forSearch(protocol, identity.self, chosen.requests)
     if (chosen.link === 'none') return protocol
+    if (chosen.link === 'hosted') return hosted(identity.self)
     const { leastDelay, fast, rho, stampAge } = timing
     const echo = chosen.misreading !== 'no-echo'
     return stack(

@@ -1,5 +1,5 @@
 /** What an operator may ask of a process beyond its view: how long the lead lasts, whose votes count, who is heard. */
-import type { Micros, NodeId, Plain } from '../../core/index.ts'
+import { type Micros, type NodeId, type Plain, sortIds } from '../../core/index.ts'
 import type { LocalLeaderState } from './state.ts'
 
 export type Insight = {
@@ -10,6 +10,8 @@ export type Insight = {
   readonly leadUntil: Micros | null
   /** Sets of voters, each of which must give a majority; two while one replaces the other. */
   readonly voters: readonly (readonly NodeId[])[]
+  /** Whoever has a vote in any of them, or is to have one. */
+  readonly named: readonly NodeId[]
   /** Whom it has heard of late, in time. */
   readonly heard: readonly NodeId[]
   /** Until when it takes no part, because it has been restarted; null when it does take part. */
@@ -18,11 +20,13 @@ export type Insight = {
 
 /** `state` is that of the protocol as `create` makes it, with the layer below or without; `nodes` as it was made with. */
 export function insightOf(state: Plain, nodes: readonly NodeId[], now: Micros): Insight {
-  const { lead, known, vote, silentUntil } = ownState(state)
+  const { lead, known, vote, silentUntil, wanted } = ownState(state)
+  const sets = [...(lead?.config.sets ?? []), ...vote.config.sets, wanted ?? []]
   const until = lead !== null && now < lead.until ? lead.until : (known.following?.until ?? null)
   return {
     leadUntil: until !== null && now < until ? until : null,
     voters: (lead?.config ?? vote.config).sets,
+    named: sortIds(new Set(sets.flat())),
     heard: nodes.filter((_, index) => (known.peers[index] ?? null) !== null),
     silentUntil: silentUntil !== null && now < silentUntil ? silentUntil : null,
   }

@@ -93,9 +93,11 @@ export function localLeaderOptions(nodes: readonly NodeId[]) {
         'without heartbeats, and with so many requests of a process at most; for searches of every interleaving',
       ),
     link: z
-      .enum(['fail-aware', 'none'])
+      .enum(['fail-aware', 'none', 'hosted'])
       .default('fail-aware')
-      .describe('none: takes every message for fast; for searches without time'),
+      .describe(
+        'none: takes every message for fast, for searches without time; hosted: as real processes run it, among other groups',
+      ),
   })
   return fields.superRefine((chosen, context) => {
     const issue = (path: PropertyKey[], message: string): void =>

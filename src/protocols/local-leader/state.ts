@@ -1,7 +1,7 @@
 import { compareIds, equalPlain, type Micros, type NodeId } from '../../core/index.ts'
 import type { Ballot, Certificate, Epoch, MembershipView, Request } from './messages.ts'
 import type { Rank } from './rank.ts'
-import type { Configuration } from './voters.ts'
+import { type Configuration, initialConfiguration } from './voters.ts'
 
 /** What is known of another process, from its last fast message. */
 export type Peer = Rank & {
@@ -200,6 +200,23 @@ export function withVote(state: LocalLeaderState, change: Partial<Vote>): LocalL
       config: config ?? vote.config,
     },
   })
+}
+
+/**
+ * The state of a process when others may speak in the group than before. What is kept of each goes with it. In majority
+ * mode voters stay as they are, for only a leader changes them; in local mode there are new ones.
+ */
+export function adopted(
+  state: LocalLeaderState,
+  former: readonly NodeId[],
+  nodes: readonly NodeId[],
+  voters: readonly NodeId[] | null,
+): LocalLeaderState {
+  const inOrder = <T>(list: readonly (T | null)[]): readonly (T | null)[] =>
+    nodes.map((id) => list[former.indexOf(id)] ?? null)
+  const known = withKnown(state, { peers: inOrder(state.known.peers) })
+  const config = voters === null ? state.vote.config : initialConfiguration(voters)
+  return withVote(known, { released: inOrder(state.vote.released), config })
 }
 
 export function shifted(state: LocalLeaderState, by: Micros): LocalLeaderState {

@@ -1,0 +1,72 @@
+/**
+ * Processes that are configured differently. They are not heard, but each is told what is expected here (Settings), and
+ * whoever is told so says it once, naming the setting that differs: so it shows on both sides.
+ */
+import {
+  equalPlain,
+  hashPlain,
+  isList,
+  type Micros,
+  type NodeId,
+  type Output,
+  type Plain,
+  type PlainObject,
+} from '../../core/index.ts'
+
+export type Settings = { readonly kind: 'Settings'; readonly agreed: PlainObject }
+
+/** A peer that is configured differently, by what it said, and when it was last told so. */
+export type Stranger = {
+  readonly peer: NodeId
+  readonly config: number
+  readonly toldAt: Micros
+  readonly isReported: boolean
+}
+
+/** Whoever is configured differently is told so at most this often. */
+const TELL_AGAIN: Micros = 1_000_000
+
+/** Something came from a peer with another configuration: it must be told, unless it was told just now (null). */
+export function metStranger(
+  strangers: readonly Stranger[],
+  peer: NodeId,
+  config: number,
+  now: Micros,
+): readonly Stranger[] | null {
+  const known = strangers.find((stranger) => stranger.peer === peer)
+  const isKnown = known !== undefined && known.config === config
+  if (isKnown && now - known.toldAt < TELL_AGAIN) return null
+  const told: Stranger = { peer, config, toldAt: now, isReported: isKnown && known.isReported }
+  return [...strangers.filter((stranger) => stranger !== known), told]
+}
+
+/** A peer says how it is configured: what to report, or null when there is nothing new in it. */
+export function heardSettings(
+  strangers: readonly Stranger[],
+  peer: NodeId,
+  ours: PlainObject,
+  theirs: PlainObject,
+  now: Micros,
+): { readonly strangers: readonly Stranger[]; readonly mismatch: Output } | null {
+  const config = hashPlain(theirs)
+  const known = strangers.find((stranger) => stranger.peer === peer && stranger.config === config)
+  const field = differing(ours, theirs)
+  if (field === null || known?.isReported === true) return null
+  const told: Stranger = { peer, config, toldAt: known?.toldAt ?? now - TELL_AGAIN, isReported: true }
+  return {
+    strangers: [...strangers.filter((stranger) => stranger.peer !== peer), told],
+    mismatch: { type: 'mismatch', peer, field, ours: ours[field] ?? null, theirs: theirs[field] ?? null },
+  }
+}
+
+export function isSettings(body: { readonly kind: string; readonly agreed?: Plain }): body is Settings {
+  const { agreed } = body
+  if (body.kind !== 'Settings' || agreed === undefined) return false
+  return agreed !== null && typeof agreed === 'object' && !isList(agreed)
+}
+
+/** The first setting in which two differ. */
+function differing(ours: PlainObject, theirs: PlainObject): string | null {
+  const fields = [...new Set([...Object.keys(ours), ...Object.keys(theirs)])].sort()
+  return fields.find((field) => !equalPlain(ours[field] ?? null, theirs[field] ?? null)) ?? null
+}

@@ -1,0 +1,246 @@
+/** Several groups in each process: every one of them must keep what its protocol promises, whatever the others do. */
+import { describe, expect, it } from 'vitest'
+import { z } from 'zod'
+import {
+  type Command,
+  type Definition,
+  type Effect,
+  type NodeId,
+  type PlainObject,
+  type Protocol,
+  present,
+  type Step,
+} from '../core/index.ts'
+import { type Bundle, type Datagram, stateInBundle } from '../links/index.ts'
+import {
+  addTallies,
+  checkedOptions,
+  EMPTY_TALLY,
+  parseScenario,
+  runScenario,
+  runSeed,
+  scenarioDrawer,
+} from '../sim/index.ts'
+import type { Observation, TraceRecord } from '../trace/index.ts'
+import { type GroupSpec, host } from './host.ts'
+import { protocolNamed } from './index.ts'
+import { localLeaderGroup } from './local-leader/group.ts'
+import type { LocalLeaderOptions } from './local-leader/options.ts'
+
+const localLeader = present(protocolNamed('local-leader'), 'local-leader')
+
+/** Three parts of any group make a full message: then several leave in a step. */
+const ROOM = { most: 3, weigh: () => 1 }
+
+type Specs = (nodes: readonly NodeId[], shown: PlainObject) => { readonly [name: string]: GroupSpec }
+
+function specOf(nodes: readonly NodeId[], options: PlainObject): GroupSpec {
+  return { protocol: 'local-leader', nodes, options: checkedOptions(localLeader, nodes, options) }
+}
+
+/** A process with several groups, seen from outside as if it had only the one: so the one can be judged as ever. */
+function showing(shown: string, specs: Specs): Definition {
+  return {
+    ...localLeader,
+    name: 'hosted',
+    kinds: ['bundle'],
+    commands: () => z.looseObject({ do: z.string() }) as z.ZodType<Command>,
+    // Timers of groups wait for each other: so much less late may the process itself be.
+    timeliness(options) {
+      const timely = present(localLeader.timeliness(options), 'timeliness')
+      return { ...timely, lateness: Math.floor(timely.lateness * 0.8) }
+    },
+    kindOf: (message) => (message as unknown as Datagram).body?.kind ?? 'Echo',
+    create({ self, nodes }, options): Protocol {
+      const groups = specs(nodes, options)
+      const whole = host({ self, room: ROOM, groups })
+      const spec = present(groups[shown], shown)
+      const { protocol } = localLeaderGroup({ self, nodes }, spec.options as unknown as LocalLeaderOptions)
+      return {
+        start: (stable, now) => projected(whole.start(stable, now), shown),
+        step: (state, input, now) =>
+          projected(
+            whole.step(
+              state,
+              input.type === 'command' && !('group' in input.command)
+                ? { type: 'command', command: { do: 'tell', group: shown, command: input.command } }
+                : input,
+              now,
+            ),
+            shown,
+          ),
+        view(state, now) {
+          const own = stateInBundle(state, shown)
+          return own === null
+            ? { role: 'follower', leader: null, token: null, until: null, members: null, detail: null }
+            : protocol.view(own, now)
+        },
+        shift: (state, by) => whole.shift(state, by),
+      }
+    },
+  }
+}
+
+function projected({ state, effects }: Step<Plain>, shown: string): Step<Plain> {
+  return {
+    state,
+    effects: effects.flatMap((effect): Effect[] => {
+      if (effect.type !== 'output') return [effect]
+      const { group, ...event } = effect.event
+      return group === shown ? [{ type: 'output', event }] : []
+    }),
+  }
+}
+
+type Plain = Parameters<Protocol['view']>[0]
+
+/** Whom each group prefers: node 1, 2, 3, ... in turn; the last is tuned to another network. */
+const GROUPS = ['accounts', 'billing', 'cron jobs/daily']
+
+const several =
+  (shown: string): Specs =>
+  (nodes, chosen) =>
+    Object.fromEntries(
+      GROUPS.map((name, index) => {
+        const preferred = nodes[index % nodes.length] as NodeId
+        const own = name === shown ? chosen : { mode: index === 1 ? 'local' : 'majority' }
+        const slower = name === 'cron jobs/daily' && name !== shown ? { profile: 'region' } : {}
+        return [name, specOf(nodes, { ...own, ...slower, priorities: { [String(preferred)]: 5 } })]
+      }),
+    )
+
+describe('several groups in each process', () => {
+  it.each(GROUPS)('keep all promises of each, whatever happens: %s', (shown) => {
+    const definition = showing(shown, several(shown))
+    const mode = shown === 'billing' ? 'local' : 'majority'
+    const draw = scenarioDrawer(definition, {
+      nodes: [3, 5],
+      options: { mode },
+      faults: localLeader.swarm.faults,
+    })
+    let tally = EMPTY_TALLY
+    for (let seed = 1; seed <= 40; seed++) tally = addTallies(tally, runSeed(definition, draw, seed))
+    expect(tally.violations.map(({ seed, spec, why }) => `${seed} ${spec} ${why}`)).toEqual([])
+    const judged = mode === 'majority' ? ['one-leader', 'tokens', 'SO', 'T'] : ['SO', 'T', 'BI']
+    for (const spec of judged) expect(tally.judged[spec]).toBeGreaterThan(100)
+    for (const goal of ['elected', 'renewed', 'lost', 'handed-over']) {
+      expect(tally.goals).toContainEqual(expect.objectContaining({ name: goal, reached: true }))
+    }
+  })
+
+  const run = (specs: Specs, more: PlainObject, shown = 'accounts') => {
+    const definition = showing(shown, specs)
+    const scenario = parseScenario(
+      { protocol: 'hosted', nodes: [1, 2, 3], untilMs: 3000, options: { mode: 'majority' }, ...more },
+      { names: ['hosted'], find: () => definition },
+    )
+    const records: TraceRecord[] = []
+    const seen: Observation[] = []
+    const report = runScenario(definition, scenario, {
+      strict: true,
+      record: (record) => records.push(record),
+      observe: (what) => seen.push(what),
+    })
+    return { report, records, seen }
+  }
+
+  it('have leaders of their own', () => {
+    const leaders = GROUPS.map(
+      (shown) => run(several(shown), { options: {}, untilMs: 900 }, shown).report.leaders,
+    )
+    expect(leaders).toEqual([[1], [2], [3]])
+  })
+
+  it('send what goes to one process together, as far as it has room', () => {
+    const { records } = run(several('accounts'), { untilMs: 900 })
+    const loads = records.flatMap((record) =>
+      'effects' in record
+        ? record.effects.flatMap((effect) => {
+            if (effect.type !== 'send') return []
+            const { body } = effect.body as unknown as Datagram
+            return body === null ? [] : [(body as unknown as Bundle).parts.length]
+          })
+        : [],
+    )
+    expect(Math.max(...loads)).toBe(3)
+    expect(loads.filter((count) => count > 1).length).toBeGreaterThan(20)
+  })
+
+  it('are joined and left by command, and remember what they promised', () => {
+    const late = specOf([1, 2, 3], {})
+    const at = (atMs: number, node: number, command: PlainObject) => ({ atMs, command: { node, ...command } })
+    const events = [
+      ...[1, 2, 3].map((node) => at(500, node, { do: 'join', group: 'late', spec: late })),
+      at(1500, 1, { do: 'leave', group: 'late' }),
+      at(2500, 1, { do: 'join', group: 'late', spec: late }),
+      at(2600, 1, { do: 'join', group: 'late', spec: late }),
+      at(2600, 2, { do: 'leave', group: 'never' }),
+    ]
+    const definition = showing('late', () => ({ late, early: specOf([1, 2, 3], {}) }))
+    const create: Definition['create'] = ({ self, nodes }, options) => {
+      const inner = definition.create({ self, nodes }, options)
+      const bare = host({ self, room: ROOM, groups: { early: specOf(nodes, {}) } })
+      return { ...inner, start: (stable, now) => projected(bare.start(stable, now), 'late') }
+    }
+    const tokens: number[] = []
+    const refused: string[] = []
+    const scenario = parseScenario(
+      { protocol: 'hosted', nodes: [1, 2, 3], untilMs: 4000, events },
+      { names: ['hosted'], find: () => definition },
+    )
+    const report = runScenario({ ...definition, create }, scenario, {
+      strict: true,
+      specs: [],
+      goals: [],
+      observe: (what) => {
+        if (what.type !== 'output') return
+        if (what.event.type === 'elected') tokens.push(what.event['token'] as number)
+        if (what.event.type === 'refused') refused.push(`${what.node} ${what.event['why'] as string}`)
+      },
+    })
+    expect(report.leaders).toHaveLength(1)
+    expect(tokens).toEqual(tokens.toSorted((a, b) => a - b))
+    expect(new Set(tokens).size).toBe(tokens.length)
+    expect(tokens.length).toBeGreaterThan(1)
+    expect(refused).toEqual(['1 it has joined that group already'])
+  })
+
+  it('that are configured differently in one do not hear each other in that one, and do in the others', () => {
+    const specs =
+      (self: NodeId): Specs =>
+      (nodes) => ({
+        accounts: specOf(nodes, {}),
+        billing: specOf(nodes, self === 1 ? { sigmaMs: 12 } : {}),
+      })
+    const told: PlainObject[] = []
+    const leaders: { [group: string]: readonly NodeId[] } = {}
+    for (const shown of ['accounts', 'billing']) {
+      const definition = showing(shown, specs(2))
+      const create: Definition['create'] = (identity, options) =>
+        showing(shown, specs(identity.self)).create(identity, options)
+      const scenario = parseScenario(
+        { protocol: 'hosted', nodes: [1, 2, 3], untilMs: 5000 },
+        { names: ['hosted'], find: () => definition },
+      )
+      leaders[shown] = runScenario({ ...definition, create }, scenario, {
+        specs: [],
+        goals: [],
+        observe: (what) => {
+          if (what.type === 'output' && what.event.type === 'mismatch')
+            told.push({ node: what.node, shown, ...what.event })
+        },
+      }).leaders
+    }
+    expect(leaders).toEqual({ accounts: [1], billing: [2] })
+    expect(told.every(({ shown }) => shown === 'billing')).toBe(true)
+    const pairs = told.map(
+      ({ node, peer, field }) => `${node as number} of ${peer as number}: ${field as string}`,
+    )
+    expect(pairs.toSorted()).toEqual([
+      '1 of 2: electionPeriod',
+      '1 of 3: electionPeriod',
+      '2 of 1: electionPeriod',
+      '3 of 1: electionPeriod',
+    ])
+  })
+})

@@ -1,0 +1,67 @@
+/**
+ * What a real process runs: any number of groups over one session for each pair of processes. It is a protocol like any
+ * other, so a world can run it, and a recorded run of a process can be put through it again.
+ */
+import { type NodeId, type PlainObject, type Protocol, stack, type View } from '../core/index.ts'
+import {
+  bundle,
+  failAware,
+  type Group,
+  type Room,
+  type SessionTerms,
+  seatsIn,
+  weightOf,
+} from '../links/index.ts'
+import { localLeaderGroup } from './local-leader/group.ts'
+import type { LocalLeaderOptions } from './local-leader/options.ts'
+
+/** A group in plain words: its protocol's options have been checked and filled in. */
+export type GroupSpec = PlainObject & {
+  readonly protocol: 'local-leader'
+  readonly nodes: readonly NodeId[]
+  readonly options: PlainObject
+}
+
+export type HostSettings = {
+  readonly self: NodeId
+  readonly groups: { readonly [name: string]: GroupSpec }
+  readonly room?: Room
+}
+
+/** What fits into an Ethernet frame beside the headers of IPv6 and UDP, the seal and the session. */
+const FRAME: Room = { most: 1452 - 33 - 90, weigh: weightOf }
+
+/** Until there is a group. */
+const NO_GROUP: SessionTerms = { leastDelay: 0, fast: 1_000_000, rho: 0.0001, stampAge: 0 }
+
+export function groupFor(self: NodeId, { nodes, options }: GroupSpec): Group {
+  return localLeaderGroup({ self, nodes }, options as unknown as LocalLeaderOptions)
+}
+
+export function host({ self, groups, room = FRAME }: HostSettings): Protocol {
+  const open = (_name: string, spec: PlainObject): Group => groupFor(self, spec as GroupSpec)
+  const above = bundle({ self, open, room, groups })
+  return stack(failAware({ self, nodes: [] }, { ...NO_GROUP, agreed: null, echo: true }), above)
+}
+
+const NOTHING_YET: View = {
+  role: 'follower',
+  leader: null,
+  token: null,
+  until: null,
+  members: null,
+  detail: null,
+}
+
+/** A host that is in one group, once it has joined: seen from outside, it is as that group is. */
+export function hosted(self: NodeId): Protocol {
+  return {
+    ...host({ self, groups: {} }),
+    view(state, now) {
+      const [seat] = seatsIn(state)
+      return seat === undefined
+        ? NOTHING_YET
+        : groupFor(self, seat.spec as GroupSpec).protocol.view(seat.state, now)
+    },
+  }
+}

@@ -1,0 +1,85 @@
+/** The protocol as options describe it, and one of several groups in a process. */
+import { type Identity, microsOf, type PlainObject } from '../../core/index.ts'
+import type { Group } from '../../links/index.ts'
+import { type Timing, timingOf } from './constants.ts'
+import { localLeader } from './local-leader.ts'
+import { givenBy, type LocalLeaderOptions, votersIn } from './options.ts'
+import { adopted, type LocalLeaderState } from './state.ts'
+import { levelsOf, type Tree } from './tree.ts'
+
+export function timingFor(chosen: LocalLeaderOptions, nodes: number): Timing {
+  return timingOf(givenBy(chosen, chosen.voters?.length ?? nodes - chosen.observers.length))
+}
+
+function treeOver(voters: number, fanout: number, { roundTrip }: Timing): Tree {
+  const levels = levelsOf(voters, fanout)
+  return { fanout, levels, patience: Math.floor(roundTrip / (levels + 1)) }
+}
+
+/** What all processes of a group must be configured with alike. */
+export function agreed({ mode, rule }: LocalLeaderOptions, timing: Timing): PlainObject {
+  const {
+    delay,
+    leastDelay,
+    fast,
+    lateness,
+    rho,
+    renewalInterval,
+    tries,
+    lockTime,
+    electionPeriod,
+    expires,
+  } = timing
+  return {
+    mode,
+    rule,
+    delta: delay,
+    deltaMin: leastDelay,
+    fast,
+    sigma: lateness,
+    rho,
+    renewalInterval,
+    renewalTries: tries,
+    lockTime,
+    electionPeriod,
+    expires,
+  }
+}
+
+export function madeOf(identity: Identity, chosen: LocalLeaderOptions) {
+  const voters = votersIn(chosen, identity.nodes)
+  const timing = timingFor(chosen, identity.nodes.length)
+  const protocol = localLeader(identity, {
+    timing,
+    rule: chosen.rule,
+    sticky: chosen.sticky,
+    priority: chosen.priorities[String(identity.self)] ?? 0,
+    holdDown: microsOf(chosen.holdDownMs),
+    term: chosen.termMs === null ? null : microsOf(chosen.termMs),
+    tree: timing.isTree ? treeOver(voters.length, chosen.treeFanout, timing) : null,
+    voters,
+    witnesses: chosen.witnesses,
+    yieldWhenTold: chosen.yieldWhenTold,
+    misreading: chosen.misreading,
+    mostRequests: chosen.requests,
+  })
+  return { protocol, timing, voters }
+}
+
+/** Timers of several groups wait for each other for this part of σ. */
+const SLACK = 1 / 5
+
+/** One of several groups in a process. */
+export function localLeaderGroup(identity: Identity, chosen: LocalLeaderOptions): Group {
+  const { protocol, timing, voters } = madeOf(identity, chosen)
+  const { leastDelay, fast, rho, stampAge, lateness, mode } = timing
+  return {
+    protocol,
+    nodes: identity.nodes,
+    agreed: agreed(chosen, timing),
+    terms: { leastDelay, fast, rho, stampAge },
+    slack: Math.floor(lateness * SLACK),
+    adopt: (state, former) =>
+      adopted(state as LocalLeaderState, former, identity.nodes, mode === 'local' ? voters : null),
+  }
+}

@@ -1,0 +1,183 @@
+/** Strangers on the network: whatever they send to a real socket, nobody joins, nobody falls, and it is said once. */
+import { randomBytes } from 'node:crypto'
+import { createSocket, type Socket } from 'node:dgram'
+import { setImmediate } from 'node:timers/promises'
+import { afterEach, describe, expect, it } from 'vitest'
+import { until } from '../../test/support/wait.ts'
+import { type NodeId, type Output, present } from '../core/index.ts'
+import { type GroupSpec, protocolNamed } from '../protocols/index.ts'
+import { checkedOptions } from '../sim/index.ts'
+import { Codec } from './codec.ts'
+import { Endpoint } from './endpoint.ts'
+import { type Sealer, sealer } from './seal.ts'
+import { memoryStorage, type Storage } from './storage.ts'
+
+const HERE = '127.0.0.1'
+const KEY = new Uint8Array(32).fill(9)
+const IDS = ['a', 'b', 'c']
+// A busy machine must not make healthy processes look dead.
+const PATIENT = { deltaMs: 200, fastMs: 401, sigmaMs: 800, renewalIntervalMs: 100 }
+const SPEC: GroupSpec = {
+  protocol: 'local-leader',
+  nodes: IDS,
+  options: checkedOptions(present(protocolNamed('local-leader'), 'local-leader'), IDS, PATIENT),
+}
+
+type Running = {
+  readonly id: NodeId
+  readonly endpoint: Endpoint
+  readonly storage: Storage
+  readonly outputs: Output[]
+  readonly refused: string[]
+}
+
+let running: Running[] = []
+let stranger: Socket
+
+afterEach(async () => {
+  stranger.close()
+  await Promise.all(running.map(({ endpoint }) => endpoint.close()))
+  running = []
+})
+
+/** What really went over the wire, for whoever wants to send it again. */
+const recorded: Buffer[] = []
+const recording = (inner: Sealer): Sealer => ({
+  seal(datagram) {
+    const sealed = inner.seal(datagram)
+    recorded.push(sealed)
+    return sealed
+  },
+  flaw: (sealed) => inner.flaw(sealed),
+  open: (sealed) => inner.open(sealed),
+})
+
+async function opened(id: NodeId, storage: Storage, port = 0): Promise<Running> {
+  const outputs: Output[] = []
+  const refused: string[] = []
+  const endpoint = await Endpoint.open(
+    {
+      self: id,
+      listen: { host: HERE, port },
+      peers: [],
+      sealer: recording(sealer([KEY], false)),
+      storage,
+    },
+    {
+      dropped: ({ reason }) => refused.push(reason),
+      warning: (_what, detail) => expect.unreachable(detail),
+      failed: (error) => expect.unreachable(error.message),
+    },
+  )
+  const one = { id, endpoint, storage, outputs, refused }
+  running.push(one)
+  return one
+}
+
+async function gathered(): Promise<readonly Running[]> {
+  stranger = createSocket('udp4')
+  recorded.length = 0
+  const all = await Promise.all(IDS.map((id) => opened(id, memoryStorage())))
+  for (const { id, endpoint } of all) {
+    for (const other of all) {
+      if (other.id === id) continue
+      // oxlint-disable-next-line no-await-in-loop -- one after the other
+      await endpoint.addPeer({ id: other.id, address: { host: HERE, port: other.endpoint.port } })
+    }
+  }
+  for (const { endpoint, outputs } of all) {
+    endpoint.join('g', SPEC, {
+      output: (event) => outputs.push(event),
+      trouble: (error) => expect.unreachable(error.message),
+    })
+  }
+  await until(() => all.every(({ endpoint }) => endpoint.view('g').leader === 'a'))
+  return all
+}
+
+/** As many as the system takes, without filling its buffers. */
+async function send(
+  all: readonly Running[],
+  count: number,
+  make: (index: number) => Uint8Array,
+): Promise<void> {
+  for (let index = 0; index < count; index++) {
+    const { endpoint } = all[index % all.length] as Running
+    stranger.send(make(index), endpoint.port, HERE)
+    // oxlint-disable-next-line no-await-in-loop -- buffers must be emptied in between
+    if (index % 60 === 59) await setImmediate()
+  }
+}
+
+const dropped = (all: readonly Running[]): number =>
+  all.reduce((sum, { endpoint }) => sum + endpoint.counts.dropped, 0)
+
+describe('50,000 datagrams of strangers', () => {
+  it('change nothing: garbage, truncated, of another key, for others, of other groups, replayed', async () => {
+    const all = await gathered()
+    const { token } = (all[0] as Running).endpoint.view('g')
+    const codec = new Codec()
+    const strange = (from: NodeId, to: NodeId, group: string): Uint8Array => {
+      const part = { group, config: 1, body: { kind: 'x' } }
+      const session = { config: 0, by: 9, for: 1, number: 1, sent: 1, echo: null }
+      const body = { kind: 'datagram', ...session, body: { kind: 'bundle', parts: [part] } }
+      return sealer([KEY], false).seal(codec.encode({ from, to, body }))
+    }
+    const good = recorded.slice(0, 200)
+    const right = sealer([KEY], false)
+    const wrong = sealer([new Uint8Array(32).fill(1)], false)
+    const changed = (bytes: Buffer, index: number): Buffer => {
+      const copy = Buffer.from(bytes)
+      const at = 5 + (index % (copy.length - 5))
+      copy[at] = (copy[at] as number) ^ 1
+      return copy
+    }
+    const made: Uint8Array[] = good.flatMap((bytes, index) => [
+      randomBytes(1 + index),
+      bytes.subarray(0, (index * 7) % bytes.length),
+      changed(bytes, index * 13),
+      wrong.seal(new Uint8Array(40)),
+      right.seal(randomBytes(50)),
+      strange('mallory', IDS[index % 3] as string, 'g'),
+      strange('a', 'nobody', 'g'),
+      strange('a', 'b', 'another group'),
+      bytes,
+    ])
+    const before = dropped(all)
+    // Each of them to each process.
+    await send(all, 50_000, (index) => made[Math.floor(index / 3) % made.length] as Uint8Array)
+    await until(() => dropped(all) - before > 20_000)
+    for (const { endpoint, outputs, refused } of all) {
+      expect(endpoint.counts.sessions).toBe(2)
+      expect(outputs.filter(({ type }) => type === 'demoted' || type === 'mismatch')).toEqual([])
+      // Each reason at once, and again after ten seconds at the earliest.
+      for (const reason of new Set(refused)) {
+        expect(refused.filter((each) => each === reason).length).toBeLessThanOrEqual(4)
+      }
+      for (const reason of ['too short', 'unknown format', 'unknown key', 'not authentic']) {
+        expect(refused).toContain(reason)
+      }
+    }
+    await until(() => all.every(({ endpoint }) => endpoint.view('g').leader === 'a'))
+    expect((all[0] as Running).endpoint.view('g').token).toBe(token)
+  }, 60_000)
+
+  it('that were recorded are refused after a restart too', async () => {
+    const all = await gathered()
+    await Promise.all(all.map(({ endpoint }) => endpoint.close()))
+    running = []
+    const { storage } = all[1] as Running
+    const again = await opened('b', storage)
+    // As if they came from where the others are.
+    await new Promise<void>((resolve) => stranger.bind(0, HERE, () => resolve()))
+    const address = { host: HERE, port: stranger.address().port }
+    await Promise.all(['a', 'c'].map((id) => again.endpoint.addPeer({ id, address })))
+    again.endpoint.join('g', SPEC, { output: (event) => again.outputs.push(event), trouble: () => {} })
+    const { received } = again.endpoint.counts
+    await send([again], recorded.length, (index) => recorded[index] as Buffer)
+    await until(() => again.endpoint.counts.received - received > recorded.length / 2)
+    expect(again.endpoint.counts.sessions).toBe(0)
+    expect(again.endpoint.insight('g').heard).toEqual([])
+    expect(again.endpoint.view('g').leader).toBeNull()
+  }, 60_000)
+})

@@ -1,0 +1,146 @@
+/**
+ * One process at a time in a folder.
+ *
+ * Whoever wants it puts a socket with a name of its own into the folder and then asks all others that it finds there.
+ * A socket in a folder can be reached from everywhere on the host, whatever namespaces a process has for its network or
+ * its processes, and the system closes it when its process is gone, however that went: then it refuses, and its name
+ * can be removed safely, since nobody will ever have it again. Who says that it holds the folder holds it. Two that want
+ * it at the same moment may see each other: the one with the larger name goes, and the other waits for that. Since both
+ * put their sockets there before they look, they cannot miss each other (Lamport's bakery).
+ */
+import { randomBytes } from 'node:crypto'
+import { closeSync, existsSync, openSync, readdirSync, rmSync } from 'node:fs'
+import { connect, createServer, type Server, type Socket } from 'node:net'
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+
+/** Another process uses the folder. */
+export class StorageInUse extends Error {
+  override readonly name = 'StorageInUse'
+
+  constructor(folder: string) {
+    super(`${folder} is used by another process: give each process a data folder of its own (--data)`)
+  }
+}
+
+/** The folder cannot be kept for one process. */
+export class StorageUnlockable extends Error {
+  override readonly name = 'StorageUnlockable'
+
+  constructor(folder: string, cause: unknown) {
+    const why = cause instanceof Error ? cause.message : String(cause)
+    super(
+      `${folder} cannot be kept for one process, for its file system allows no sockets (${why}): ` +
+        'put the data folder on a local file system (--data)',
+      { cause },
+    )
+  }
+}
+
+export type FolderLock = {
+  /** Whether nobody has removed what marks it as taken. */
+  isHeld(): boolean
+  close(): void
+}
+
+/** `unsure`: it went away while it was asked, or is about to. */
+type Answer = 'held' | 'wanted' | 'gone' | 'unsure'
+
+const PREFIX = 'lock.'
+const ASK_AGAIN_MS = 5
+/** A process that is there but does not answer for so long is taken for its holder: it may be stopped. */
+const PATIENCE_MS = 1000
+
+export async function lockFolder(folder: string): Promise<FolderLock> {
+  const name = PREFIX + randomBytes(8).toString('hex')
+  // The path of a socket must be short: on Linux, the folder can be named by its descriptor.
+  const descriptor = process.platform === 'linux' ? openSync(folder, 'r') : null
+  const pathOf = (entry: string): string =>
+    descriptor === null ? join(folder, entry) : `/proc/self/fd/${descriptor}/${entry}`
+  let state: Answer = 'wanted'
+  const server = await listening(pathOf(name), (socket) => socket.end(state)).catch((error: unknown) => {
+    if (descriptor !== null) closeSync(descriptor)
+    throw new StorageUnlockable(folder, error)
+  })
+  const close = (): void => {
+    server.close()
+    rmSync(join(folder, name), { force: true })
+    if (descriptor !== null) closeSync(descriptor)
+  }
+  try {
+    for (;;) {
+      // oxlint-disable-next-line no-await-in-loop -- until the others have made up their minds
+      const rivals = await rivalsIn(folder, name, pathOf)
+      const isTaken = rivals.some(
+        ({ answer, entry }) => answer === 'held' || (answer === 'wanted' && entry < name),
+      )
+      if (isTaken) throw new StorageInUse(folder)
+      if (rivals.length === 0) {
+        // Asked in the instant before it could answer, it was taken for dead: it comes back under another name.
+        if (existsSync(join(folder, name))) break
+        close()
+        return lockFolder(folder)
+      }
+      // oxlint-disable-next-line no-await-in-loop -- until the others have made up their minds
+      await sleep(ASK_AGAIN_MS)
+    }
+  } catch (error) {
+    close()
+    throw error
+  }
+  state = 'held'
+  return { isHeld: () => existsSync(join(folder, name)), close }
+}
+
+/** All others that want the folder or hold it; what the dead have left is removed. */
+async function rivalsIn(
+  folder: string,
+  own: string,
+  pathOf: (entry: string) => string,
+): Promise<readonly { readonly entry: string; readonly answer: Answer }[]> {
+  const entries = readdirSync(folder).filter((entry) => entry.startsWith(PREFIX) && entry !== own)
+  const asked = await Promise.all(
+    entries.map(async (entry) => {
+      const answer = await ask(pathOf(entry))
+      if (answer === 'gone') rmSync(join(folder, entry), { force: true })
+      return { entry, answer }
+    }),
+  )
+  return asked.filter(({ answer }) => answer !== 'gone')
+}
+
+function ask(path: string): Promise<Answer> {
+  return new Promise((resolve) => {
+    const socket = connect(path)
+    let text = ''
+    const done = (answer: Answer): void => {
+      socket.destroy()
+      resolve(answer)
+    }
+    socket.setTimeout(PATIENCE_MS, () => done('held'))
+    socket.on('data', (bytes: Buffer) => {
+      text += bytes.toString('latin1')
+    })
+    socket.on('end', () => done(text === 'held' || text === 'wanted' ? text : 'unsure'))
+    socket.on('error', ({ code }: NodeJS.ErrnoException) => {
+      if (code === 'ECONNREFUSED' || code === 'ENOENT') done('gone')
+      else done(code === 'ECONNRESET' || code === 'EPIPE' ? 'unsure' : 'held')
+    })
+  })
+}
+
+function listening(path: string, serve: (socket: Socket) => void): Promise<Server> {
+  const server = createServer((socket) => {
+    socket.on('error', () => {})
+    serve(socket)
+  })
+  return new Promise((resolve, reject) => {
+    server.once('error', reject)
+    server.listen(path, () => {
+      server.off('error', reject)
+      server.on('error', () => {})
+      server.unref()
+      resolve(server)
+    })
+  })
+}

@@ -1,0 +1,67 @@
+/**
+ * What was refused, told now and then: each reason at once the first time, then at most once an interval, with how many
+ * there were. The end of a flood is told too: what has not been said when the interval is over is said then.
+ */
+
+export type Refused = {
+  readonly reason: string
+  /** How many since it was last said. */
+  readonly count: number
+  /** Of the last of them. */
+  readonly from: string
+  readonly detail: string
+}
+
+const INTERVAL_MS = 10_000
+
+type Unsaid = { count: number; from: string; detail: string; timer: NodeJS.Timeout | null }
+
+export class Refusals {
+  readonly #say: (refused: Refused) => void
+  readonly #intervalMs: number
+  readonly #byReason = new Map<string, Unsaid>()
+  total = 0
+
+  constructor(say: (refused: Refused) => void, intervalMs = INTERVAL_MS) {
+    this.#say = say
+    this.#intervalMs = intervalMs
+  }
+
+  /** `from` and `detail` are only asked for when they are said: a flood must cost little. */
+  add(reason: string, from: () => string, detail: () => string): void {
+    this.total += 1
+    const unsaid = this.#byReason.get(reason)
+    if (unsaid === undefined) {
+      const fresh: Unsaid = { count: 0, from: '', detail: '', timer: null }
+      this.#byReason.set(reason, fresh)
+      this.#say({ reason, count: 1, from: from(), detail: detail() })
+      this.#wait(reason, fresh)
+      return
+    }
+    if (unsaid.count === 0) {
+      unsaid.from = from()
+      unsaid.detail = detail()
+    }
+    unsaid.count += 1
+  }
+
+  close(): void {
+    for (const { timer } of this.#byReason.values()) if (timer !== null) clearTimeout(timer)
+    this.#byReason.clear()
+  }
+
+  #wait(reason: string, unsaid: Unsaid): void {
+    unsaid.timer = setTimeout(() => {
+      const { count, from, detail } = unsaid
+      if (count === 0) {
+        // Quiet again: the next is told at once.
+        this.#byReason.delete(reason)
+        return
+      }
+      unsaid.count = 0
+      this.#say({ reason, count, from, detail })
+      this.#wait(reason, unsaid)
+    }, this.#intervalMs)
+    unsaid.timer.unref()
+  }
+}
