@@ -166,6 +166,14 @@ function exploreText(report: ExploreReport): string {
   ].join('\n')
 }
 
+function whichOf(nth: number | undefined): string {
+  return nth === undefined || nth === 0 ? '' : ` (what may be there, number ${nth + 1})`
+}
+
+function lateOf(late: true | undefined): string {
+  return late === undefined ? '' : ', crashes, and the write is late'
+}
+
 export function stepText(step: ScheduleStep): string {
   const cut = 'crashAfter' in step ? `, and crashes after ${step.crashAfter} of its effects` : ''
   switch (step.do) {
@@ -179,6 +187,20 @@ export function stepText(step: ScheduleStep): string {
       return `${step.node} crashes`
     case 'recover':
       return `${step.node} recovers${cut}`
+    case 'reincarnate':
+      return `${step.node} comes back and reads its own register${whichOf(step.nth)}${cut}`
+    case 'tickDisk':
+      return `${step.node} ticks${step.to === undefined ? '' : ` to epoch ${step.to}`}, in its register${lateOf(step.late)}`
+    case 'tickMem':
+      return `${step.node}: its write is acknowledged`
+    case 'write':
+      return `${step.node} writes its register${lateOf(step.late)}`
+    case 'read':
+      return `${step.node} reads the register of ${step.of}${whichOf(step.nth)}`
+    case 'land':
+      return `the late write of ${step.node} takes place`
+    case 'delete':
+      return `the register of ${step.node} is deleted`
     case 'cut':
       return `the link between ${step.node} and ${step.peer} is cut`
     case 'heal':

@@ -11,20 +11,28 @@ export type Deed = {
   readonly choice: number
   readonly crashAfter: number
 }
-export type What = 0 | 1 | 2 | 3 | 4 | 5 | 6
+export type What = 0 | 1 | 2 | 3 | 4 | 5 | 6 | 7 | 8 | 9 | 10 | 11 | 12
 export const DELIVER = 0
 export const TIMER = 1
 export const COMMAND = 2
+/** A read of a register, and the acknowledgement of a write. */
+export const READ = 3
+export const ACKNOWLEDGE = 4
 /** From here on: faults, which need not happen; and time, which need not pass. */
-export const CRASHING = 3
-export const RECOVERY = 4
-export const FLIP = 5
-export const TICK = 6
+export const CRASHING = 5
+export const RECOVERY = 6
+export const FLIP = 7
+export const TICK = 8
+/** A crash of a node whose write, on a timer or on a command, is still to come; that it comes; that a register goes. */
+export const LATE_TIMER = 9
+export const LATE_COMMAND = 10
+export const LAND = 11
+export const DELETE = 12
 
 /** How many rows are kept to be recognised; few enough that they stay in the processor's cache. */
 const KEPT = 1 << 12
 const ROOM = KEPT * 2
-const WHAT_BITS = 3
+const WHAT_BITS = 4
 const NODE_BITS = 8
 const CHOICE_BITS = 12
 

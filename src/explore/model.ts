@@ -5,7 +5,8 @@
  * small numbers, each by the file of its name; a world is one row of them, and a transition is a few table lookups.
  * The rules are those of the world without time in sim/still.ts, against which the tests compare.
  *
- * Columns: a slot a node, an inbox a node, the monitor, the environment.
+ * Columns: a slot a node, the monitor, the environment, then an inbox a node where there are messages, and a register a
+ * node where there are registers.
  */
 import {
   assert,
@@ -15,16 +16,22 @@ import {
   type PlainObject,
   present,
 } from '../core/index.ts'
-import { type Budget, connectedPairs, type ScheduleStep, StillRules } from '../sim/index.ts'
+import { type Budget, connectedPairs, GONE, type ScheduleStep, StillRules } from '../sim/index.ts'
 import type { Monitor } from '../specs/index.ts'
 import type { Observation } from '../trace/index.ts'
 import {
+  ACKNOWLEDGE,
   type Batch,
   COMMAND,
   CRASHING,
+  DELETE,
   DELIVER,
   type Deed,
   FLIP,
+  LAND,
+  LATE_COMMAND,
+  LATE_TIMER,
+  READ,
   RECOVERY,
   TICK,
   TIMER,
@@ -36,13 +43,16 @@ import { EMPTY_INBOX, Inboxes } from './inboxes.ts'
 import { Interner } from './intern.ts'
 import { Judge, NO_EVENTS, type Violation } from './judge.ts'
 import {
+  ACK,
   CRASH,
   CRASH_AFTER,
   CUTS,
   EVENTS,
+  LATE,
+  LATES,
   NEXT,
   REACTION,
-  RECOVER,
+  READS,
   Reactions,
   SENDS,
   SLOT,
@@ -50,7 +60,14 @@ import {
   STIMULUS,
   TIMERS,
   UP,
+  WRITES,
 } from './reactions.ts'
+import { Registers } from './registers.ts'
+
+/** Of a read: which of the calls, and which of the values that it may return. */
+const READING_BITS = 6
+/** A column that a transition leaves alone. */
+const UNCHANGED = -1
 
 export type ModelSettings = {
   readonly definition: Definition
@@ -70,6 +87,14 @@ export class Model {
   readonly #settings: ModelSettings
   readonly #rules: StillRules
   readonly #count: number
+  /** Where the columns of each kind begin; -1 where there are none. */
+  readonly #memoryAt: number
+  readonly #environmentAt: number
+  readonly #inboxAt: number
+  readonly #cellAt: number
+  readonly #canBeLate: boolean
+  readonly #canBeDeleted: boolean
+  readonly #registers: Registers
   readonly #timersAlways: boolean
   readonly #events = new Interner<Observation>()
   readonly #inboxes: Inboxes
@@ -84,15 +109,25 @@ export class Model {
     this.#settings = settings
     this.#count = nodes.length
     this.#timersAlways = settings.timers === 'any'
-    this.columns = nodes.length * 2 + 2
     this.#rules = new StillRules(definition, nodes, options, order)
+    const n = nodes.length
+    this.#memoryAt = n
+    this.#environmentAt = n + 1
+    const hasMessages = definition.kinds.length + definition.linkKinds.length > 0
+    const hasRegisters = this.#rules.model !== null
+    this.#inboxAt = hasMessages ? n + 2 : -1
+    this.#cellAt = hasRegisters ? n + 2 + (hasMessages ? n : 0) : -1
+    this.columns = n + 2 + (hasMessages ? n : 0) + (hasRegisters ? n : 0)
+    this.#canBeLate = this.#rules.model?.semantics === 'late'
+    this.#canBeDeleted = this.#rules.deletable !== null
+    this.#registers = new Registers(this.#rules)
     assert(
       !(settings.budget.ticks > 0) || this.#rules.tick > 0,
       `${definition.name} does not say how long a tick is`,
     )
     this.#inboxes = new Inboxes(order)
     this.judge = new Judge(monitor, this.#events)
-    this.#reactions = new Reactions(this.#rules, this.#inboxes, this.judge)
+    this.#reactions = new Reactions(this.#rules, this.#inboxes, this.judge, this.#registers)
     this.#environments = new Environments(nodes.length)
   }
 
@@ -103,12 +138,13 @@ export class Model {
 
   /** No column holds a number above this, so far. */
   get largest(): number {
-    return Math.max(this.#reactions.size, this.#inboxes.size, this.judge.size, this.#environments.size)
+    const { size } = this.#registers
+    return Math.max(this.#reactions.size, this.#inboxes.size, this.judge.size, this.#environments.size, size)
   }
 
   /** About what the interned pieces take, beside the rows of worlds. */
   get bytes(): number {
-    return this.#reactions.bytes + this.#inboxes.bytes + this.judge.bytes
+    return this.#reactions.bytes + this.#inboxes.bytes + this.judge.bytes + this.#registers.bytes
   }
 
   begin(): { readonly row: Int32Array; readonly violation: Violation | null } {
@@ -128,9 +164,10 @@ export class Model {
     )
     const row = Int32Array.from([
       ...world.slots.map((slot, node) => this.#reactions.slotId(node, slot)),
-      ...inboxes,
       memory,
-      this.#environments.idOf({ ...this.#settings.budget, cut: [] }),
+      this.#environments.idOf(environmentOf(this.#settings.budget)),
+      ...(this.#inboxAt < 0 ? [] : inboxes),
+      ...world.cells.map((cell) => this.#registers.idOf(cell)),
     ])
     return { row, violation }
   }
@@ -147,7 +184,7 @@ export class Model {
   /** Puts every successor of a world into the batch. */
   expand(row: Int32Array, into: Batch): void {
     const n = this.#count
-    const outlook = this.#environments.outlook(row[n * 2 + 1] as number)
+    const outlook = this.#environments.outlook(row[this.#environmentAt] as number)
     const timersMayFire = this.#timersAlways || this.#isQuiet(row)
     this.#sum = sumOf(row, 0, this.columns)
     for (let node = 0; node < n; node++) {
@@ -155,37 +192,56 @@ export class Model {
       // The pool's array is replaced when it grows, but this slot stands in the old one as well.
       const { data } = this.#reactions.pool
       const isUp = data[slot + UP] === 1
-      if (row[n + node] !== EMPTY_INBOX) this.#deliveries(row, into, outlook, node, isUp)
+      if (this.#inboxAt >= 0 && row[this.#inboxAt + node] !== EMPTY_INBOX) {
+        this.#deliveries(row, into, outlook, node, isUp)
+      }
+      if (this.#canBeLate) this.#land(row, into, node)
       if (!isUp) {
-        if (outlook.recovered >= 0) {
-          this.#react(row, into, outlook, data[slot + RECOVER] as number, RECOVERY, node, 0, -1)
-        }
+        if (outlook.recovered >= 0) this.#recoveries(row, into, outlook, node)
+        if (this.#canBeDeleted) this.#delete(row, into, node)
         continue
       }
       const timers = data[slot + TIMERS] as number
       for (let each = 0; timersMayFire && each < timers; each++) {
-        this.#react(row, into, outlook, data[slot + SLOT + each] as number, TIMER, node, each, -1)
+        this.#react(row, into, outlook, data[slot + SLOT + each] as number, TIMER, node, each, -1, UNCHANGED)
       }
       const stimuli = data[slot + STIMULI] as number
       for (let each = 0; each < stimuli; each++) {
         const at = slot + SLOT + timers + each * STIMULUS
         const whenDown = data[at] as number
         if (whenDown >= 0 && this.#isUp(row, whenDown)) continue
-        this.#react(row, into, outlook, data[at + 2] as number, COMMAND, node, each, -1)
+        this.#react(row, into, outlook, data[at + 2] as number, COMMAND, node, each, -1, UNCHANGED)
+      }
+      const reads = data[slot + READS] as number
+      const firstRead = slot + SLOT + timers + stimuli * STIMULUS
+      for (let each = 0; each < reads; each++) {
+        this.#readings(row, into, outlook, node, each, data[firstRead + each] as number)
+      }
+      const ack = data[slot + ACK] as number
+      if (ack >= 0) {
+        const cell = this.#registers.acknowledged(row[this.#cellAt + node] as number)
+        this.#react(row, into, outlook, ack, ACKNOWLEDGE, node, 0, -1, cell)
       }
       if (outlook.crashed >= 0) {
-        this.#react(row, into, outlook, data[slot + CRASH] as number, CRASHING, node, 0, -1)
+        const cell =
+          this.#cellAt < 0 ? UNCHANGED : this.#registers.crashed(row[this.#cellAt + node] as number)
+        this.#react(row, into, outlook, data[slot + CRASH] as number, CRASHING, node, 0, -1, cell)
+        const lates = data[slot + LATES] as number
+        const firstLate = firstRead + reads
+        for (let each = 0; each < lates; each++) {
+          this.#late(row, into, outlook, node, data, firstLate + each * LATE)
+        }
       }
     }
     for (let each = 0; each < outlook.flips.length; each++) {
-      this.#change(row, into, n * 2 + 1, (outlook.flips[each] as Flip).next, FLIP, 0, each)
+      this.#change(row, into, this.#environmentAt, (outlook.flips[each] as Flip).next, FLIP, 0, each)
     }
     if (outlook.ticked >= 0) this.#tick(row, into, outlook.ticked)
   }
 
   /** What the specifications say of this world, if it is taken to be settled; null when they have no objection. */
   settledViolation(row: Int32Array): Violation | null {
-    const next = this.judge.next(row[this.#count * 2] as number, this.#settledEvent(row))
+    const next = this.judge.next(row[this.#memoryAt] as number, this.#settledEvent(row))
     return next < 0 ? this.judge.violation(next) : null
   }
 
@@ -197,24 +253,51 @@ export class Model {
     const slot = this.#reactions.slot(node, row[node] as number)
     switch (what) {
       case DELIVER: {
-        const inbox = row[this.#count + node] as number
+        const inbox = row[this.#inboxAt + node] as number
         const message = this.#inboxes.pool.data[this.#inboxes.place(inbox) + 1 + choice * 2] as number
         const from = present(nodes[this.#inboxes.message(message).from], 'sender')
         const nth = this.#inboxes.nth(inbox, message)
         return { node: name, do: 'deliver', from, ...(nth > 0 ? { nth } : {}), ...cut }
       }
-      case TIMER:
-        return { node: name, do: 'timer', name: present(slot.timers[choice], 'timer'), ...cut }
+      case TIMER: {
+        const timer = present(slot.timers[choice], 'timer')
+        if (this.#cellAt >= 0 && timer === 'write') return { node: name, do: 'write' }
+        return { node: name, do: 'timer', name: timer, ...cut }
+      }
       case COMMAND: {
         const { command } = present(this.#reactions.commands(node, slot)[choice], 'stimulus')
+        const to = command['to']
+        if (this.#cellAt >= 0 && command.do === 'tick' && typeof to === 'number') {
+          return { node: name, do: 'tickDisk', to }
+        }
         return { node: name, do: 'command', command, ...cut }
       }
+      case READ: {
+        const call = present(slot.calls[choice >> READING_BITS], 'read')
+        assert(call.op === 'read', 'a read')
+        const nth = choice & ((1 << READING_BITS) - 1)
+        return { node: name, do: 'read', of: call.of, ...(nth > 0 ? { nth } : {}) }
+      }
+      case ACKNOWLEDGE:
+        return { node: name, do: 'tickMem' }
+      case LATE_TIMER:
+        return { node: name, do: 'write', late: true }
+      case LATE_COMMAND: {
+        const { command } = present(this.#reactions.commands(node, slot)[choice], 'stimulus')
+        const to = command['to']
+        return { node: name, do: 'tickDisk', ...(typeof to === 'number' ? { to } : {}), late: true }
+      }
+      case LAND:
+        return { node: name, do: 'land' }
+      case DELETE:
+        return { node: name, do: 'delete' }
       case CRASHING:
         return { node: name, do: 'crash' }
       case RECOVERY:
-        return { node: name, do: 'recover', ...cut }
+        if (this.#cellAt < 0) return { node: name, do: 'recover', ...cut }
+        return { node: name, do: 'reincarnate', ...(choice > 0 ? { nth: choice } : {}), ...cut }
       case FLIP: {
-        const { flips } = this.#environments.outlook(row[this.#count * 2 + 1] as number)
+        const { flips } = this.#environments.outlook(row[this.#environmentAt] as number)
         const { a, b, cutting } = present(flips[choice], 'flip')
         return {
           node: present(nodes[a], 'node'),
@@ -230,8 +313,9 @@ export class Model {
   }
 
   #isQuiet(row: Int32Array): boolean {
-    const n = this.#count
-    for (let column = n; column < n * 2; column++) if (row[column] !== EMPTY_INBOX) return false
+    if (this.#inboxAt < 0) return true
+    const end = this.#inboxAt + this.#count
+    for (let column = this.#inboxAt; column < end; column++) if (row[column] !== EMPTY_INBOX) return false
     return true
   }
 
@@ -244,7 +328,7 @@ export class Model {
     const slot = this.#reactions.place(node, row[node] as number)
     const { data } = this.#reactions.pool
     const timers = data[slot + TIMERS] as number
-    if (timers > 0) return true
+    if (timers > 0 || (data[slot + READS] as number) > 0 || (data[slot + ACK] as number) >= 0) return true
     const stimuli = data[slot + STIMULI] as number
     for (let each = 0; each < stimuli; each++) {
       const at = slot + SLOT + timers + each * STIMULUS
@@ -255,20 +339,90 @@ export class Model {
   }
 
   #deliveries(row: Int32Array, into: Batch, outlook: Outlook, node: number, isUp: boolean): void {
-    const n = this.#count
-    const inbox = this.#inboxes.place(row[n + node] as number)
+    const inbox = this.#inboxes.place(row[this.#inboxAt + node] as number)
     const choices = this.#inboxes.pool.data[inbox] as number
     for (let each = 0; each < choices; each++) {
       const message = this.#inboxes.pool.data[inbox + 1 + each * 2] as number
       const rest = this.#inboxes.pool.data[inbox + 2 + each * 2] as number
       if (isUp) {
         const reaction = this.#reactions.delivery(node, row[node] as number, message)
-        this.#react(row, into, outlook, reaction, DELIVER, node, each, rest)
+        this.#react(row, into, outlook, reaction, DELIVER, node, each, rest, UNCHANGED)
       } else {
         // A message that reaches a node which is down is lost.
-        this.#change(row, into, n + node, rest, DELIVER, node, each)
+        this.#change(row, into, this.#inboxAt + node, rest, DELIVER, node, each)
       }
     }
+  }
+
+  /** Every value that a read may return now. */
+  #readings(row: Int32Array, into: Batch, outlook: Outlook, node: number, call: number, of: number): void {
+    const place = this.#registers.place(row[this.#cellAt + of] as number)
+    const { data } = this.#registers.pool
+    const count = data[place] as number
+    for (let nth = 0; nth < count; nth++) {
+      const reaction = this.#reactions.read(node, row[node] as number, of, data[place + 1 + nth] as number)
+      this.#react(row, into, outlook, reaction, READ, node, (call << READING_BITS) | nth, -1, UNCHANGED)
+    }
+  }
+
+  /** A node comes back with what its own register may be read as; without registers there is one way. */
+  #recoveries(row: Int32Array, into: Batch, outlook: Outlook, node: number): void {
+    const slot = row[node] as number
+    if (this.#cellAt < 0) {
+      this.#react(
+        row,
+        into,
+        outlook,
+        this.#reactions.recovery(node, slot, 0),
+        RECOVERY,
+        node,
+        0,
+        -1,
+        UNCHANGED,
+      )
+      return
+    }
+    const cell = row[this.#cellAt + node] as number
+    if (this.#canBeDeleted && this.#registers.cell(cell).is === 'gone') return
+    const place = this.#registers.place(cell)
+    const count = this.#registers.pool.data[place] as number
+    for (let nth = 0; nth < count; nth++) {
+      const value = this.#registers.pool.data[place + 1 + nth] as number
+      const reaction = this.#reactions.recovery(node, slot, value)
+      const taken = this.#registers.takenOver(cell, value)
+      this.#react(row, into, outlook, reaction, RECOVERY, node, nth, -1, taken)
+    }
+  }
+
+  /** A crash of a node whose write is still to come. */
+  #late(row: Int32Array, into: Batch, outlook: Outlook, node: number, data: Int32Array, at: number): void {
+    const what = data[at] === 0 ? LATE_TIMER : LATE_COMMAND
+    const cell = this.#registers.late(row[this.#cellAt + node] as number, data[at + 3] as number)
+    const reaction = data[at + 2] as number
+    this.#apply(
+      row,
+      into,
+      outlook.cut,
+      reaction,
+      outlook.crashed,
+      what,
+      node,
+      data[at + 1] as number,
+      -1,
+      cell,
+    )
+  }
+
+  #land(row: Int32Array, into: Batch, node: number): void {
+    const cell = row[this.#cellAt + node] as number
+    if (this.#registers.cell(cell).is !== 'late') return
+    this.#change(row, into, this.#cellAt + node, this.#registers.landed(cell), LAND, node, 0)
+  }
+
+  #delete(row: Int32Array, into: Batch, node: number): void {
+    const cells = row.subarray(this.#cellAt, this.#cellAt + this.#count)
+    if (!this.#registers.isDeletable(cells, node)) return
+    this.#change(row, into, this.#cellAt + node, this.#registers.idOf(GONE), DELETE, node, 0)
   }
 
   /** A successor that differs in one column. */
@@ -290,9 +444,9 @@ export class Model {
     const n = this.#count
     const { rows } = into
     const at = into.begin(row)
-    let sum = risen(this.#sum, n * 2 + 1, environment - (row[n * 2 + 1] as number))
-    rows[at + n * 2 + 1] = environment
-    let memory = row[n * 2] as number
+    let sum = risen(this.#sum, this.#environmentAt, environment - (row[this.#environmentAt] as number))
+    rows[at + this.#environmentAt] = environment
+    let memory = row[this.#memoryAt] as number
     for (let node = 0; node < n; node++) {
       if (!this.#isUp(row, node)) continue
       const reaction = this.#reactions.tick(node, row[node] as number)
@@ -306,8 +460,8 @@ export class Model {
         return
       }
     }
-    sum = risen(sum, n * 2, memory - (row[n * 2] as number))
-    rows[at + n * 2] = memory
+    sum = risen(sum, this.#memoryAt, memory - (row[this.#memoryAt] as number))
+    rows[at + this.#memoryAt] = memory
     into.took(sum, TICK, 0, 0, 0)
   }
 
@@ -321,9 +475,10 @@ export class Model {
     node: number,
     choice: number,
     rest: number,
+    cell: number,
   ): void {
     const after = what === CRASHING ? outlook.crashed : what === RECOVERY ? outlook.recovered : -1
-    this.#apply(row, into, outlook.cut, reaction, after, what, node, choice, rest)
+    this.#apply(row, into, outlook.cut, reaction, after, what, node, choice, rest, cell)
     const { data } = this.#reactions.pool
     const cuts = data[reaction + CUTS] as number
     if (cuts === 0) return
@@ -331,10 +486,22 @@ export class Model {
     if (crashed < 0) return
     const first = reaction + REACTION + (data[reaction + SENDS] as number) * 2
     for (let each = 0; each < cuts; each++) {
-      this.#apply(row, into, outlook.cut, data[first + each] as number, crashed, what, node, choice, rest)
+      this.#apply(
+        row,
+        into,
+        outlook.cut,
+        data[first + each] as number,
+        crashed,
+        what,
+        node,
+        choice,
+        rest,
+        cell,
+      )
     }
   }
 
+  /** `rest`: the inbox without what was delivered, and `cell`: the own register before what is written; or -1. */
   #apply(
     row: Int32Array,
     into: Batch,
@@ -345,6 +512,7 @@ export class Model {
     node: number,
     choice: number,
     rest: number,
+    cell: number,
   ): void {
     const n = this.#count
     const { data } = this.#reactions.pool
@@ -354,41 +522,53 @@ export class Model {
     let sum = risen(this.#sum, node, next - (row[node] as number))
     rows[at + node] = next
     if (rest >= 0) {
-      sum = risen(sum, n + node, rest - (row[n + node] as number))
-      rows[at + n + node] = rest
+      const column = this.#inboxAt + node
+      sum = risen(sum, column, rest - (row[column] as number))
+      rows[at + column] = rest
     }
     if (environment >= 0) {
-      sum = risen(sum, n * 2 + 1, environment - (row[n * 2 + 1] as number))
-      rows[at + n * 2 + 1] = environment
+      const column = this.#environmentAt
+      sum = risen(sum, column, environment - (row[column] as number))
+      rows[at + column] = environment
+    }
+    const written = data[reaction + WRITES] as number
+    if (written >= 0 || cell >= 0) {
+      const column = this.#cellAt + node
+      const before = row[column] as number
+      const kept = cell >= 0 ? cell : before
+      const after = written >= 0 ? this.#registers.written(kept, written) : kept
+      sum = risen(sum, column, after - before)
+      rows[at + column] = after
     }
     let read = reaction + REACTION
     const sendsEnd = read + (data[reaction + SENDS] as number) * 2
     for (; read < sendsEnd; read += 2) {
       const to = data[read] as number
       if (cut !== null && cut[node * n + to] === 1) continue
-      const before = rows[at + n + to] as number
+      const column = this.#inboxAt + to
+      const before = rows[at + column] as number
       const after = this.#inboxes.append(before, data[read + 1] as number)
-      sum = risen(sum, n + to, after - before)
-      rows[at + n + to] = after
+      sum = risen(sum, column, after - before)
+      rows[at + column] = after
     }
     const crashAfter = data[reaction + CRASH_AFTER] as number
     const events = data[reaction + EVENTS] as number
     if (events !== NO_EVENTS) {
-      const before = row[n * 2] as number
+      const before = row[this.#memoryAt] as number
       const memory = this.judge.nextAll(before, events)
       if (memory < 0) {
         into.violated(this.judge.violation(memory), what, node, choice, crashAfter)
         return
       }
-      sum = risen(sum, n * 2, memory - before)
-      rows[at + n * 2] = memory
+      sum = risen(sum, this.#memoryAt, memory - before)
+      rows[at + this.#memoryAt] = memory
     }
     into.took(sum, what, node, choice, crashAfter)
   }
 
   #settledEvent(row: Int32Array): number {
     const n = this.#count
-    const environment = row[n * 2 + 1] as number
+    const environment = row[this.#environmentAt] as number
     let upMask = 0
     for (let node = 0; node < n; node++) if (this.#isUp(row, node)) upMask += 2 ** node
     const key = this.#environments.outlook(environment).cutId * 2 ** n + upMask
@@ -401,4 +581,9 @@ export class Model {
     this.#settledEvents.set(key, event)
     return event
   }
+}
+
+/** The budget may come with more than that; what does not count must not tell worlds apart. */
+function environmentOf({ crashes, recoveries, flips, ticks }: Budget) {
+  return { crashes, recoveries, flips, ticks, cut: [] }
 }

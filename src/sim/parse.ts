@@ -57,6 +57,7 @@ export function parseScenario(file: unknown, lookup: Lookup): Scenario {
   }
   return {
     ...body,
+    options: schedule === null ? body.options : definition.untimed(body.options),
     untilMs,
     events: body.events.map((event, index) => readEvent(schema, event, `events[${index}]`, untilMs)),
     schedule: schedule?.map((step, index) => readStep(schema, step, `schedule[${index}]`)) ?? null,

@@ -55,8 +55,25 @@ export type ScheduleStep =
   | { readonly node: NodeId; readonly do: 'timer'; readonly name: string; readonly crashAfter?: number }
   | { readonly node: NodeId; readonly do: 'command'; readonly command: Command; readonly crashAfter?: number }
   | { readonly node: NodeId; readonly do: 'crash' }
-  | { readonly node: NodeId; readonly do: 'recover'; readonly crashAfter?: number }
+  /** The same; `nth`: what the own register is read as, where there is a choice. */
+  | {
+      readonly node: NodeId
+      readonly do: 'recover' | 'reincarnate'
+      readonly nth?: number
+      readonly crashAfter?: number
+    }
   | { readonly node: NodeId; readonly do: 'cut' | 'heal'; readonly peer: NodeId }
+  /**
+   * Registers. The counter goes to the register (`to`: the epoch of a jump), and is acknowledged; a write of an election
+   * and its acknowledgement; a read of one other, the last of a round with what follows from it. `late`: the node
+   * crashes, and its write is still to come, when it lands. `delete`: the register of a node that is gone.
+   */
+  | { readonly node: NodeId; readonly do: 'tickDisk'; readonly to?: number; readonly late?: true }
+  | { readonly node: NodeId; readonly do: 'write'; readonly late?: true }
+  | { readonly node: NodeId; readonly do: 'read'; readonly of: NodeId; readonly nth?: number }
+  | { readonly node: NodeId; readonly do: 'tickMem' }
+  | { readonly node: NodeId; readonly do: 'land' }
+  | { readonly node: NodeId; readonly do: 'delete' }
   /** Time passes for every running node alike, by what the protocol's definition calls a tick. */
   | { readonly do: 'tick' }
 

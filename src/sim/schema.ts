@@ -148,12 +148,22 @@ function isLink({ node, peer }: { readonly node: NodeId; readonly peer: NodeId }
 function stepSchemas({ node }: Pieces): { readonly [word: string]: z.ZodType<{ do: string }> } {
   const cut = { crashAfter: z.int().min(1).optional() }
   const nth = z.int().min(0).optional()
+  const late = { late: z.literal(true).optional() }
   return {
     deliver: z.strictObject({ node, do: z.literal('deliver'), from: node, nth, ...cut }),
     timer: z.strictObject({ node, do: z.literal('timer'), name: z.string(), ...cut }),
     command: z.strictObject({ node, do: z.literal('command'), command: z.looseObject({}), ...cut }),
     crash: z.strictObject({ node, do: z.literal('crash') }),
-    recover: z.strictObject({ node, do: z.literal('recover'), ...cut }),
+    recover: z.strictObject({ node, do: z.literal('recover'), nth, ...cut }),
+    reincarnate: z.strictObject({ node, do: z.literal('reincarnate'), nth, ...cut }),
+    tickDisk: z.strictObject({ node, do: z.literal('tickDisk'), to: z.int().min(1).optional(), ...late }),
+    tickMem: z.strictObject({ node, do: z.literal('tickMem') }),
+    write: z.strictObject({ node, do: z.literal('write'), ...late }),
+    read: z
+      .strictObject({ node, do: z.literal('read'), of: node, nth })
+      .refine((step) => step.node !== step.of, { error: 'a node does not read its own register in a round' }),
+    land: z.strictObject({ node, do: z.literal('land') }),
+    delete: z.strictObject({ node, do: z.literal('delete') }),
     cut: z.strictObject({ node, do: z.literal('cut'), peer: node }).refine(isLink, NO_LINK),
     heal: z.strictObject({ node, do: z.literal('heal'), peer: node }).refine(isLink, NO_LINK),
     tick: z.strictObject({ do: z.literal('tick') }),

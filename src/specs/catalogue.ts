@@ -5,6 +5,7 @@ import { assertion2 } from './assertion-2.ts'
 import { assertion3 } from './assertion-3.ts'
 import { assertion4, assertion4prime } from './assertion-4.ts'
 import { boundedInconsistency } from './bounded-inconsistency.ts'
+import { epochAgreement, oneLeaderAnEpoch } from './epochs.ts'
 import { elected, leaderChanged } from './goals.ts'
 import { groupNumbers } from './group-numbers.ts'
 import { independentLeaders } from './independent-leaders.ts'
@@ -48,6 +49,8 @@ export const specs: readonly Spec[] = [
   toldInPairs,
   viewsDisjoint,
   voterChanges,
+  oneLeaderAnEpoch,
+  epochAgreement,
 ]
 export const goals: readonly Goal[] = [
   elected,
