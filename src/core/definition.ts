@@ -26,8 +26,8 @@ export type Bound = {
   readonly because: string
 }
 
-/** Kinds of faults that a campaign may draw. */
-export const FAULT_KINDS = [
+/** Kinds of faults that a campaign may draw, of processes and their network. */
+export const NETWORK_FAULT_KINDS = [
   'crash',
   'pause',
   'suspend',
@@ -39,6 +39,8 @@ export const FAULT_KINDS = [
   'loss',
   'duplicate',
 ] as const
+/** And those that befall the store of shared registers: operations that are late, a store that stands still. */
+export const FAULT_KINDS = [...NETWORK_FAULT_KINDS, 'late', 'hang'] as const
 export type FaultKind = (typeof FAULT_KINDS)[number]
 
 /** How small worlds are searched unless the caller says otherwise. */

@@ -59,7 +59,7 @@ describe('an error names the field and its place', () => {
   it.each<[PlainObject, string]>([
     [
       { protocol: 'buly' },
-      'protocol: unknown protocol "buly" (known: ring, bully, bully-gm, invitation, local-leader)',
+      'protocol: unknown protocol "buly" (known: ring, bully, bully-gm, invitation, local-leader, epochs)',
     ],
     [{ protocol: 5 }, 'protocol: 5 is not a text'],
     [{ nodes: [] }, 'nodes: is empty'],

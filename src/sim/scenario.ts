@@ -26,6 +26,16 @@ export type Network = {
   readonly rules: readonly NetworkRule[]
 }
 
+/** The store of shared registers, for protocols that use them. */
+export type StoreSettings = {
+  readonly delayMs: Span
+  /** How often an operation is late, and then by how much. */
+  readonly late: number
+  readonly lateMs: Span
+  /** When a caller gives up: the outcome is unknown to it. */
+  readonly timeoutMs: number
+}
+
 export type ScenarioEvent = { readonly atMs: number } & (
   | { readonly crash: NodeId; readonly afterEffects?: number }
   | { readonly recover: NodeId }
@@ -37,6 +47,8 @@ export type ScenarioEvent = { readonly atMs: number } & (
   | { readonly loss: number }
   | { readonly duplicate: number }
   | { readonly slow: readonly Pair[]; readonly delayMs: Span }
+  | { readonly late: number }
+  | { readonly hang: 'store'; readonly forMs: number }
   | { readonly pause: NodeId; readonly forMs: number }
   | { readonly suspend: NodeId; readonly forMs: number }
   | { readonly command: Command & { readonly node: NodeId } }
@@ -85,6 +97,7 @@ export type Scenario = {
   readonly seed: number
   readonly links: 'full' | readonly Pair[]
   readonly network: Network
+  readonly registers: StoreSettings
   /** How far clocks drift, and how late timers fire. */
   readonly clocks: { readonly driftPpm: number; readonly lateMs: Span }
   readonly initial: { readonly leader: NodeId; readonly members: readonly NodeId[] } | null

@@ -85,6 +85,12 @@ function fileSchema(definition: Definition, nodes: readonly NodeId[], { node, sp
     fifo: z.boolean().default(definition.order === 'fifo'),
     rules: z.array(rule).default([]),
   })
+  const store = z.strictObject({
+    delayMs: span.default([0.5, 2]),
+    late: probability.default(0),
+    lateMs: span.default([10, 100]),
+    timeoutMs: milliseconds().default(1000),
+  })
   const initial = z
     .strictObject({
       leader: node,
@@ -107,6 +113,7 @@ function fileSchema(definition: Definition, nodes: readonly NodeId[], { node, sp
     clocks: z
       .strictObject({ driftPpm: z.number().min(0).max(100_000).default(0), lateMs: span.default(0) })
       .prefault({}),
+    registers: store.prefault({}),
     initial: initial.nullable().default(null),
     events: z.array(z.unknown()).default([]),
     untilMs: milliseconds().optional(),
@@ -133,6 +140,8 @@ function eventSchemas({ node, pairs, span, graph }: Pieces): { readonly [kind: s
     loss: z.strictObject({ ...at, loss: probability }),
     duplicate: z.strictObject({ ...at, duplicate: probability }),
     slow: z.strictObject({ ...at, slow: pairs, delayMs: span }),
+    late: z.strictObject({ ...at, late: probability }),
+    hang: z.strictObject({ ...at, hang: z.literal('store'), forMs: milliseconds() }),
     pause: z.strictObject({ ...at, pause: node, forMs: milliseconds() }),
     suspend: z.strictObject({ ...at, suspend: node, forMs: milliseconds() }),
     command: z.strictObject({ ...at, command: z.looseObject({ node }) }),

@@ -74,6 +74,9 @@ export const epochsDefinition = define({
   registers: { show: shownBlock, model: registerModel, deletable },
   variables: ({ ctr, phase, diskWritten, read }: EpochsState) => ({ ctr, phase, diskWritten, read }),
   stimuli: (state: EpochsState, _identity, chosen) => stimuli(state, chosen),
+  bounds: ({ accessMs }, maxDelayMs) => [
+    { option: 'accessMs', value: accessMs, least: maxDelayMs, because: 'one access to a register' },
+  ],
   settlesWithin(chosen, _maxDelay, nodes) {
     const { patience, full, poll, lease } = timingOf(givenBy(chosen))
     // The last leader is missed, everybody before the one that is left has its turn, elections collide a few times.
@@ -87,7 +90,8 @@ export const epochsDefinition = define({
     timers: 'any',
   },
   swarm: {
-    faults: ['crash', 'pause', 'suspend'],
+    faults: ['crash', 'pause', 'suspend', 'late', 'hang'],
+    delayMs: [0.2, 5],
     driftPpm: 1000,
     options: { start: ['stamps', 'simple'] },
   },

@@ -1,8 +1,8 @@
 import { z } from 'zod'
 import {
   define,
-  FAULT_KINDS,
   microsOf,
+  NETWORK_FAULT_KINDS,
   type NodeId,
   nodeAmong,
   type PlainObject,
@@ -147,7 +147,7 @@ export const localLeaderDefinition = define({
     tick: 50_220,
   },
   swarm: {
-    faults: FAULT_KINDS,
+    faults: NETWORK_FAULT_KINDS,
     delayMs: [0.02, 5],
     driftPpm: 100,
     commands: [
