@@ -1,12 +1,12 @@
 /** `conclave explore`: every interleaving of a small world. */
 import { Command } from 'commander'
 import { type ExploreReport, explore } from '../explore/index.ts'
-import { checkedOptions, type ScheduleStep } from '../sim/index.ts'
+import { checkedOptions, promisedSpecs, type ScheduleStep } from '../sim/index.ts'
 import { EXIT, UsageError } from './errors.ts'
 import { find, load } from './load.ts'
 import { count, paint, plural, print, printJson, table } from './output.ts'
 import { progressOf } from './progress.ts'
-import { collect, verdictText } from './sim.ts'
+import { collect, namedSpec, verdictText } from './sim.ts'
 import { oneOf, options, wholeNumber } from './values.ts'
 
 type ExploreFlags = {
@@ -24,6 +24,7 @@ type ExploreFlags = {
   readonly timers?: string
   readonly from?: string
   readonly progress: boolean
+  readonly spec: readonly string[]
   readonly load?: string
   readonly json?: true
 }
@@ -48,6 +49,12 @@ export function exploreCommand(): Command {
     )
     .option('--from <start>', 'settled: as after an election; boot: all nodes start')
     .option('--no-progress', 'do not look for deadlocks and livelocks')
+    .option(
+      '--spec <name>',
+      'judge this specification, too (repeat for more; see conclave specs)',
+      collect,
+      [],
+    )
     .option('--load <file>', 'a module with a protocol of your own')
     .option('--json', 'print one JSON object')
     .addHelpText(
@@ -90,13 +97,14 @@ async function run(flags: ExploreFlags): Promise<number> {
       '--ticks',
     )
   }
+  const chosen = checkedOptions(definition, nodes, { ...exploration.options, ...given })
   const maxStates = wholeNumber('--max-states', flags.maxStates, 1)
   const progress = progressOf('states')
   const report = explore(
     {
       definition,
       nodes,
-      options: checkedOptions(definition, nodes, { ...exploration.options, ...given }),
+      options: chosen,
       budget: {
         crashes: number('--crashes', flags.crashes, 0, exploration.crashes),
         recoveries: number('--recoveries', flags.recoveries, 0, exploration.recoveries),
@@ -112,6 +120,14 @@ async function run(flags: ExploreFlags): Promise<number> {
       memoryMB: wholeNumber('--memory', flags.memory, 1),
       progress: flags.progress && exploration.progress,
       ...watching(definition),
+      ...(flags.spec.length === 0
+        ? {}
+        : {
+            specs: [
+              ...(watching(definition).specs ?? promisedSpecs(definition, chosen)),
+              ...flags.spec.map(namedSpec),
+            ],
+          }),
     },
     {
       seconds: () => performance.now() / 1000,

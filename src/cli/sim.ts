@@ -128,7 +128,7 @@ async function oneFile(file: string, flags: SimFlags): Promise<number> {
   return report.specs.some(({ verdict }) => verdict === 'violated') ? EXIT.violated : EXIT.ok
 }
 
-function namedSpec(name: string): Spec {
+export function namedSpec(name: string): Spec {
   const spec = specNamed(name)
   if (spec !== null) return spec
   const known = allSpecs.map((each) => each.name).join(', ')

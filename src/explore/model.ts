@@ -245,6 +245,14 @@ export class Model {
     return next < 0 ? this.judge.violation(next) : null
   }
 
+  /** What specifications of states say of this one; null when they have no objection. */
+  stateViolation(row: Int32Array): Violation | null {
+    const slots = this.#settings.nodes.map((_, node) => this.#reactions.slot(node, row[node] as number))
+    const cells =
+      this.#cellAt < 0 ? [] : [...row.subarray(this.#cellAt)].map((cell) => this.#registers.cell(cell))
+    return this.judge.state(this.#rules.stateOf(slots, cells))
+  }
+
   /** A deed in words: as a step of a schedule. */
   describe(row: Int32Array, { what, node, choice, crashAfter }: Deed): ScheduleStep {
     const { nodes } = this.#settings

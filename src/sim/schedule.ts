@@ -26,6 +26,7 @@ export function runSchedule(
   const order = scenario.network.fifo ? 'fifo' : 'any'
   const rules = new StillRules(definition, nodes, scenario.options, order, options.strict ?? false)
   const specs = options.specs ?? promisedSpecs(definition, scenario.options)
+  const speaksOfStates = specs.some(({ when }) => when === 'state')
   const goals = options.goals ?? promisedGoals(definition, scenario.options)
   const watch = new Watch(monitor(specs, goals, factsOf(definition, nodes, scenario.options)))
   const leaderships = new Leaderships()
@@ -82,6 +83,7 @@ export function runSchedule(
     }
     observe(performed.seen)
     world = performed.world
+    if (speaksOfStates) observe([rules.stateOf(world.slots, world.cells)])
   }
   if (nothingIsLeft(rules, world)) observe([{ type: 'settled', at, connected: rules.connected(world) }])
   const sentOf = (kind: string): number => sent.get(kind) ?? 0

@@ -39,7 +39,7 @@ import {
   writtenTo,
 } from './cells.ts'
 import type { ScheduleStep } from './scenario.ts'
-import { DOWN, type Slot, type SlotStep, StillNode, type StillTurn } from './still-node.ts'
+import { DOWN, NO_TIME, type Slot, type SlotStep, StillNode, type StillTurn } from './still-node.ts'
 
 /** A message in flight; `from` is a place in the list of nodes. */
 export type InFlight = { readonly from: number; readonly body: Message }
@@ -303,6 +303,17 @@ export class StillRules {
   stimuliOf(index: number, slot: Slot) {
     const { identity } = present(this.stillNodes[index], 'node')
     return this.#definition.stimuli(slot.state, identity, this.#options)
+  }
+
+  /** The world as specifications of states see it. */
+  stateOf(slots: readonly Slot[], cells: readonly Cell[]): Observation & { type: 'state' } {
+    return {
+      type: 'state',
+      at: NO_TIME,
+      nodes: this.nodes,
+      variables: slots.map(({ up, state }) => (up ? this.#definition.variables(state) : null)),
+      registers: cells.map(({ value }) => value),
+    }
   }
 
   connected(world: StillWorld): Connected {

@@ -5,6 +5,7 @@ import { assertion2 } from './assertion-2.ts'
 import { assertion3 } from './assertion-3.ts'
 import { assertion4, assertion4prime } from './assertion-4.ts'
 import { boundedInconsistency } from './bounded-inconsistency.ts'
+import { inv4, inv4k } from './epoch-invariants.ts'
 import { epochAgreement, oneLeaderAnEpoch } from './epochs.ts'
 import { elected, leaderChanged } from './goals.ts'
 import { groupNumbers } from './group-numbers.ts'
@@ -51,6 +52,8 @@ export const specs: readonly Spec[] = [
   voterChanges,
   oneLeaderAnEpoch,
   epochAgreement,
+  inv4,
+  inv4k,
 ]
 export const goals: readonly Goal[] = [
   elected,
