@@ -1,4 +1,4 @@
-// npm run bench [-- sim|explore|elections]: prints what this machine reaches, and what part of bully's rate each protocol does.
+// npm run bench [-- sim|explore|elections|epochs]: prints what this machine reaches, and what part of bully's rate each protocol does.
 //
 // A figure is the best of three runs, each in a process of its own: what one makes of the compiler's optimisations does
 // not weigh on the other. What is compared is run in turns, so that a moment in which the machine is busy falls on all
@@ -7,11 +7,12 @@ import { spawnSync } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
 import { printBaseline } from './baseline.mjs'
 import { printElections } from './elections.mjs'
+import { measureEpochs, printEpochs } from './epochs.mjs'
 import { exploreGroups, measureExplore } from './explore.mjs'
 import { measureSim, simGroups } from './sim.mjs'
 
 const ROUNDS = 3
-const MEASURE = { sim: measureSim, explore: measureExplore }
+const MEASURE = { sim: measureSim, explore: measureExplore, epochs: measureEpochs }
 
 /** One run of a bench, in a process of its own: its rate, a line about it, and a target, which only bully has. */
 function runApart(bench) {
@@ -46,5 +47,6 @@ else {
     if (room === undefined || room === group[0][0]) printGroup(group)
   }
   if (room === undefined || room === 'elections') printElections()
+  if (room === undefined || room === 'epochs') printEpochs(ROUNDS, runApart)
   printBaseline()
 }

@@ -65,6 +65,11 @@ export class Judge {
     return known === -1 ? this.#judgeAll(memory, list) : known
   }
 
+  /** Whether a settled state concerns any specification; one that is watched always may ask for settled moments, too. */
+  get judgesSettled(): boolean {
+    return this.#monitor.specs.some(({ when }) => when === 'settled')
+  }
+
   get speaksOfStates(): boolean {
     return this.#monitor.specs.some(({ when }) => when === 'state')
   }

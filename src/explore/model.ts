@@ -21,7 +21,7 @@ import type { Monitor } from '../specs/index.ts'
 import type { Observation } from '../trace/index.ts'
 import {
   ACKNOWLEDGE,
-  type Batch,
+  Batch,
   COMMAND,
   CRASHING,
   DELETE,
@@ -38,6 +38,7 @@ import {
   type What,
 } from './batch.ts'
 import { Environments, type Flip, type Outlook } from './environments.ts'
+import { Fans, type Places } from './fans.ts'
 import { risen, sumOf } from './hash.ts'
 import { EMPTY_INBOX, Inboxes } from './inboxes.ts'
 import { Interner } from './intern.ts'
@@ -95,6 +96,9 @@ export class Model {
   readonly #canBeLate: boolean
   readonly #canBeDeleted: boolean
   readonly #registers: Registers
+  readonly #places: Places
+  /** Null where messages, too, have a part in what happens next. */
+  readonly #fans: Fans | null
   readonly #timersAlways: boolean
   readonly #events = new Interner<Observation>()
   readonly #inboxes: Inboxes
@@ -103,6 +107,8 @@ export class Model {
   readonly #settledEvents = new Map<number, number>()
   /** Of the row that is being expanded, see hash.ts. */
   #sum = 0
+  /** Whether the successors are for a fan: then events are noted where the monitor's memory stands. */
+  #forFan = false
 
   constructor(settings: ModelSettings) {
     const { nodes, definition, options, order, monitor } = settings
@@ -121,6 +127,9 @@ export class Model {
     this.#canBeLate = this.#rules.model?.semantics === 'late'
     this.#canBeDeleted = this.#rules.deletable !== null
     this.#registers = new Registers(this.#rules)
+    this.#places = { memoryAt: this.#memoryAt, environmentAt: this.#environmentAt, cellAt: this.#cellAt }
+    this.#fans =
+      hasRegisters && !hasMessages ? new Fans(n, this.columns, this.#places, new Batch(this.columns)) : null
     assert(
       !(settings.budget.ticks > 0) || this.#rules.tick > 0,
       `${definition.name} does not say how long a tick is`,
@@ -183,60 +192,123 @@ export class Model {
 
   /** Puts every successor of a world into the batch. */
   expand(row: Int32Array, into: Batch): void {
-    const n = this.#count
     const outlook = this.#environments.outlook(row[this.#environmentAt] as number)
-    const timersMayFire = this.#timersAlways || this.#isQuiet(row)
     this.#sum = sumOf(row, 0, this.columns)
-    for (let node = 0; node < n; node++) {
-      const slot = this.#reactions.place(node, row[node] as number)
-      // The pool's array is replaced when it grows, but this slot stands in the old one as well.
-      const { data } = this.#reactions.pool
-      const isUp = data[slot + UP] === 1
-      if (this.#inboxAt >= 0 && row[this.#inboxAt + node] !== EMPTY_INBOX) {
-        this.#deliveries(row, into, outlook, node, isUp)
-      }
-      if (this.#canBeLate) this.#land(row, into, node)
-      if (!isUp) {
-        if (outlook.recovered >= 0) this.#recoveries(row, into, outlook, node)
-        if (this.#canBeDeleted) this.#delete(row, into, node)
-        continue
-      }
-      const timers = data[slot + TIMERS] as number
-      for (let each = 0; timersMayFire && each < timers; each++) {
-        this.#react(row, into, outlook, data[slot + SLOT + each] as number, TIMER, node, each, -1, UNCHANGED)
-      }
-      const stimuli = data[slot + STIMULI] as number
-      for (let each = 0; each < stimuli; each++) {
-        const at = slot + SLOT + timers + each * STIMULUS
-        const whenDown = data[at] as number
-        if (whenDown >= 0 && this.#isUp(row, whenDown)) continue
-        this.#react(row, into, outlook, data[at + 2] as number, COMMAND, node, each, -1, UNCHANGED)
-      }
-      const reads = data[slot + READS] as number
-      const firstRead = slot + SLOT + timers + stimuli * STIMULUS
-      for (let each = 0; each < reads; each++) {
-        this.#readings(row, into, outlook, node, each, data[firstRead + each] as number)
-      }
-      const ack = data[slot + ACK] as number
-      if (ack >= 0) {
-        const cell = this.#registers.acknowledged(row[this.#cellAt + node] as number)
-        this.#react(row, into, outlook, ack, ACKNOWLEDGE, node, 0, -1, cell)
-      }
-      if (outlook.crashed >= 0) {
-        const cell =
-          this.#cellAt < 0 ? UNCHANGED : this.#registers.crashed(row[this.#cellAt + node] as number)
-        this.#react(row, into, outlook, data[slot + CRASH] as number, CRASHING, node, 0, -1, cell)
-        const lates = data[slot + LATES] as number
-        const firstLate = firstRead + reads
-        for (let each = 0; each < lates; each++) {
-          this.#late(row, into, outlook, node, data, firstLate + each * LATE)
-        }
-      }
-    }
+    if (this.#fans === null) this.#expandPlainly(row, into, outlook)
+    else this.#expandByFans(row, into, this.#fans)
     for (let each = 0; each < outlook.flips.length; each++) {
       this.#change(row, into, this.#environmentAt, (outlook.flips[each] as Flip).next, FLIP, 0, each)
     }
     if (outlook.ticked >= 0) this.#tick(row, into, outlook.ticked)
+  }
+
+  #expandPlainly(row: Int32Array, into: Batch, outlook: Outlook): void {
+    const timersMayFire = this.#timersAlways || this.#isQuiet(row)
+    for (let node = 0; node < this.#count; node++) {
+      if (this.#inboxAt >= 0 && row[this.#inboxAt + node] !== EMPTY_INBOX) {
+        this.#deliveries(row, into, outlook, node, this.#isUp(row, node))
+      }
+      this.#ownMoves(row, into, outlook, node, timersMayFire)
+      if (this.#cellAt < 0) continue
+      this.#reads(row, into, outlook, node, -1)
+      if (this.#canBeDeleted) this.#delete(row, into, node)
+    }
+  }
+
+  #expandByFans(row: Int32Array, into: Batch, fans: Fans): void {
+    const cellAt = this.#cellAt
+    const sum = this.#sum
+    const { judge } = this
+    const places = this.#places
+    const environment = row[this.#environmentAt] as number
+    for (let node = 0; node < this.#count; node++) {
+      const stance = fans.stance(node, row[node] as number, environment)
+      const slot = this.#reactions.place(node, row[node] as number)
+      let fan = fans.known(node, node, stance, row[cellAt + node] as number)
+      if (fan < 0) fan = this.#ownFan(row, fans, node, stance)
+      into.tookFan(row, sum, fans.pool.data, fan, node, places, judge)
+      const { data } = this.#reactions.pool
+      const reads = data[slot + READS] as number
+      const firstRead =
+        slot + SLOT + (data[slot + TIMERS] as number) + (data[slot + STIMULI] as number) * STIMULUS
+      for (let each = 0; each < reads; each++) {
+        const of = data[firstRead + each] as number
+        let read = fans.known(node, of, stance, row[cellAt + of] as number)
+        if (read < 0) read = this.#readFan(row, fans, node, stance, of)
+        into.tookFan(row, sum, fans.pool.data, read, node, places, judge)
+      }
+      if (this.#canBeDeleted) this.#delete(row, into, node)
+    }
+  }
+
+  #ownFan(row: Int32Array, fans: Fans, node: number, stance: number): number {
+    return fans.make(node, node, stance, row, (small, into) =>
+      this.#alone(small, (outlook) => this.#ownMoves(small, into, outlook, node, true)),
+    )
+  }
+
+  #readFan(row: Int32Array, fans: Fans, node: number, stance: number, of: number): number {
+    return fans.make(node, of, stance, row, (small, into) =>
+      this.#alone(small, (outlook) => this.#reads(small, into, outlook, node, of)),
+    )
+  }
+
+  /** Expands another row than the one that is being expanded, for a fan. */
+  #alone(row: Int32Array, expand: (outlook: Outlook) => void): void {
+    const sum = this.#sum
+    this.#sum = sumOf(row, 0, this.columns)
+    this.#forFan = true
+    expand(this.#environments.outlook(row[this.#environmentAt] as number))
+    this.#forFan = false
+    this.#sum = sum
+  }
+
+  /** All that a node may do by itself: nothing but its own columns, the monitor and the budget have a part in it. */
+  #ownMoves(row: Int32Array, into: Batch, outlook: Outlook, node: number, timersMayFire: boolean): void {
+    const slot = this.#reactions.place(node, row[node] as number)
+    // The pool's array is replaced when it grows, but this slot stands in the old one as well.
+    const { data } = this.#reactions.pool
+    if (this.#canBeLate) this.#land(row, into, node)
+    if (data[slot + UP] !== 1) {
+      if (outlook.recovered >= 0) this.#recoveries(row, into, outlook, node)
+      return
+    }
+    const timers = data[slot + TIMERS] as number
+    for (let each = 0; timersMayFire && each < timers; each++) {
+      this.#react(row, into, outlook, data[slot + SLOT + each] as number, TIMER, node, each, -1, UNCHANGED)
+    }
+    const stimuli = data[slot + STIMULI] as number
+    for (let each = 0; each < stimuli; each++) {
+      const at = slot + SLOT + timers + each * STIMULUS
+      const whenDown = data[at] as number
+      if (whenDown >= 0 && this.#isUp(row, whenDown)) continue
+      this.#react(row, into, outlook, data[at + 2] as number, COMMAND, node, each, -1, UNCHANGED)
+    }
+    const ack = data[slot + ACK] as number
+    if (ack >= 0) {
+      const cell = this.#registers.acknowledged(row[this.#cellAt + node] as number)
+      this.#react(row, into, outlook, ack, ACKNOWLEDGE, node, 0, -1, cell)
+    }
+    if (outlook.crashed < 0) return
+    const cell = this.#cellAt < 0 ? UNCHANGED : this.#registers.crashed(row[this.#cellAt + node] as number)
+    this.#react(row, into, outlook, data[slot + CRASH] as number, CRASHING, node, 0, -1, cell)
+    const lates = data[slot + LATES] as number
+    const firstLate = slot + SLOT + timers + stimuli * STIMULUS + (data[slot + READS] as number)
+    for (let each = 0; each < lates; each++) {
+      this.#late(row, into, outlook, node, data, firstLate + each * LATE)
+    }
+  }
+
+  /** The reads that a node waits for: all of them, or only those of one register. */
+  #reads(row: Int32Array, into: Batch, outlook: Outlook, node: number, only: number): void {
+    const slot = this.#reactions.place(node, row[node] as number)
+    const { data } = this.#reactions.pool
+    const reads = data[slot + READS] as number
+    const first = slot + SLOT + (data[slot + TIMERS] as number) + (data[slot + STIMULI] as number) * STIMULUS
+    for (let each = 0; each < reads; each++) {
+      const of = data[first + each] as number
+      if (only < 0 || only === of) this.#readings(row, into, outlook, node, each, of)
+    }
   }
 
   /** What the specifications say of this world, if it is taken to be settled; null when they have no objection. */
@@ -563,7 +635,7 @@ export class Model {
     const events = data[reaction + EVENTS] as number
     if (events !== NO_EVENTS) {
       const before = row[this.#memoryAt] as number
-      const memory = this.judge.nextAll(before, events)
+      const memory = this.#forFan ? events : this.judge.nextAll(before, events)
       if (memory < 0) {
         into.violated(this.judge.violation(memory), what, node, choice, crashAfter)
         return

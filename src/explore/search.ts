@@ -65,7 +65,7 @@ export function search(
   const batch = new Batch(model.columns)
   const row = new Int32Array(model.columns)
   // A small bound on the states is kept closely, at the price of small batches.
-  const { speaksOfStates } = model.judge
+  const { speaksOfStates, judgesSettled } = model.judge
   const batchSize = Math.min(BATCH, bounds.maxStates)
   let depth = 0
 
@@ -86,7 +86,7 @@ export function search(
   function wrong(state: number): Found | null {
     const violation = speaksOfStates ? model.stateViolation(row) : null
     if (violation !== null) return { violation, state, deed: null, isDeadEnd: false }
-    const settled = model.isBusy(row) ? null : model.settledViolation(row)
+    const settled = !judgesSettled || model.isBusy(row) ? null : model.settledViolation(row)
     return settled === null ? null : { violation: settled, state, deed: null, isDeadEnd: true }
   }
 
