@@ -1,10 +1,12 @@
 import { describe, expect, it } from 'vitest'
 import { canonical, type Definition, type Outcome, type PlainObject } from '../src/core/index.ts'
 import { bullyDefinition } from '../src/protocols/bully/index.ts'
+import { epochsDefinition } from '../src/protocols/epochs/index.ts'
 import {
   type Budget,
   checkedOptions,
   deliverable,
+  readingsOf,
   type ScheduleStep,
   StillRules,
   type StillWorld,
@@ -67,7 +69,10 @@ function stepsFrom(
       inputs.push(...slot.timers.map((name) => ({ node, do: 'timer', name }) as const))
     }
     inputs.push(...rules.commands(world, index).map((command) => ({ node, do: 'command', command }) as const))
-    if (slot?.up === false && budget.recoveries > 0) inputs.push({ node, do: 'recover' })
+    const ways = rules.model === null ? 1 : readings(rules, world, index)
+    for (let nth = 0; slot?.up === false && budget.recoveries > 0 && nth < ways; nth++) {
+      inputs.push({ node, do: 'recover', nth })
+    }
     for (const input of inputs) {
       const left = input.do === 'recover' ? { ...budget, recoveries: budget.recoveries - 1 } : budget
       steps.push([input, left])
@@ -77,6 +82,12 @@ function stepsFrom(
     }
     if (slot?.up === true) steps.push([{ node, do: 'crash' }, crashed(budget)])
   }
+  steps.push(
+    ...registerSteps(rules, world).map((step): [ScheduleStep, Budget] => [
+      step,
+      'late' in step ? crashed(budget) : budget,
+    ]),
+  )
   for (const [a, node] of rules.nodes.entries()) {
     for (const [b, peer] of rules.nodes.entries()) {
       if (b <= a || budget.flips === 0) continue
@@ -91,21 +102,54 @@ function stepsFrom(
   return steps.filter(([, { crashes }]) => crashes >= 0)
 }
 
+/** How many values a read of this register may return; none where it was deleted. */
+function readings(rules: StillRules, world: StillWorld, index: number): number {
+  const cell = world.cells[index]
+  if (cell === undefined || rules.model === null || cell.is === 'gone') return 0
+  return readingsOf(cell, rules.model).length
+}
+
+/** Every step of registers that the world allows: each is tried. */
+function registerSteps(rules: StillRules, world: StillWorld): ScheduleStep[] {
+  if (rules.model === null) return []
+  const tries = rules.nodes.flatMap((node, index): ScheduleStep[] => {
+    const slot = world.slots[index]
+    const reads = (slot?.calls ?? []).flatMap((call): ScheduleStep[] => {
+      if (call.op !== 'read') return [{ node, do: 'tickMem' }]
+      const cell = world.cells[rules.nodes.indexOf(call.of)]
+      const ways = cell === undefined || rules.model === null ? [] : readingsOf(cell, rules.model)
+      return ways.map((_, nth) => ({ node, do: 'read', of: call.of, nth }))
+    })
+    const late = slot?.up === true && rules.model?.semantics === 'late'
+    const lates: ScheduleStep[] = late
+      ? [
+          ...slot.timers.map((): ScheduleStep => ({ node, do: 'write', late: true })),
+          ...rules
+            .commands(world, index)
+            .map(({ to }): ScheduleStep => ({ node, do: 'tickDisk', to: to as number, late: true })),
+        ]
+      : []
+    return [...reads, ...lates, { node, do: 'land' }, { node, do: 'delete' }]
+  })
+  return tries.filter((step) => typeof rules.perform(world, step) !== 'string')
+}
+
 const crashed = (budget: Budget): Budget => ({ ...budget, crashes: budget.crashes - 1 })
 
 /** Crashes in the middle of a step, where some but not all of what it persists and sends has been done. */
 function cutsOf(rules: StillRules, world: StillWorld, step: ScheduleStep): ScheduleStep[] {
   const whole = rules.perform(world, step)
   if (typeof whole === 'string' || whole.turn === null) return []
-  const before = canonical([whole.turn.stable, []])
-  const done = new Set([before, canonical([whole.turn.did.slot.stable, whole.turn.did.sends])])
+  const before = canonical([whole.turn.stable, [], []])
+  const { did } = whole.turn
+  const done = new Set([before, canonical([did.slot.stable, did.sends, did.writes])])
   const cuts: ScheduleStep[] = []
   for (let crashAfter = 1; crashAfter < whole.turn.did.effects.length; crashAfter++) {
     const cut = { ...step, crashAfter } as ScheduleStep
     const performed = rules.perform(world, cut)
     if (typeof performed === 'string' || performed.turn === null) continue
-    const { slot, sends } = performed.turn.did
-    const text = canonical([slot.stable, sends])
+    const { slot, sends, writes } = performed.turn.did
+    const text = canonical([slot.stable, sends, writes])
     if (done.has(text)) continue
     done.add(text)
     cuts.push(cut)
@@ -192,6 +236,29 @@ describe('the explorer finds exactly what a plain search finds', () => {
       memoryMB: 1000,
       ...NO_SPECS,
     })
+    expect({ states, transitions }).toEqual(plain)
+  })
+})
+
+describe('the explorer on registers finds exactly what a plain search finds', () => {
+  it.each([
+    ['atomic', 2, { epochs: 2, ballots: 1, jumps: false }, 1],
+    ['the counter at once', 2, { epochs: 2, ballots: 1, tick: 'atomic' }],
+    ['three nodes', 3, { epochs: 1, ballots: 1, tick: 'atomic' }, 0],
+    ['regular', 2, { epochs: 1, ballots: 2, registers: 'regular' }],
+    ['late, compared', 2, { epochs: 1, ballots: 2, registers: 'late' }],
+    ['late', 2, { epochs: 1, ballots: 2, misreading: 'late-writes' }],
+    ['stale', 2, { epochs: 1, ballots: 1, misreading: 'stale-reads' }],
+    ['torn', 2, { epochs: 1, ballots: 1, misreading: 'torn-blocks' }],
+    ['lost', 2, { epochs: 1, ballots: 2, misreading: 'lost-block' }],
+    ['deleted', 2, { epochs: 2, ballots: 1, removals: true }],
+  ] as const)('%s', { timeout: 120_000 }, (_name, count, given, most?: number) => {
+    const crashes = most ?? 2
+    const options = { clock: 'none', ...given }
+    const budget = { crashes, recoveries: crashes, flips: 0, ticks: 0 }
+    const plain = naively(epochsDefinition, count, null, options, 'any', 'any', budget, MOST)
+    expect(plain.states).toBeLessThan(MOST)
+    const { states, transitions } = exploring('epochs', count, { options: given, budget, ...NO_SPECS })
     expect({ states, transitions }).toEqual(plain)
   })
 })

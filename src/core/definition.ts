@@ -104,8 +104,11 @@ export type RegisterUse<O extends PlainObject = PlainObject> = {
   /** What a report shows of a register that holds this; null was never written. */
   show(value: Plain): Plain
   model(options: O): RegisterModel
-  /** Whether the register of a node that is down may be deleted, given what all hold; null where none ever is. */
-  deletable(options: O): ((values: readonly Plain[], of: number) => boolean) | null
+  /**
+   * Whether the register of a node that is down may be deleted, given what it holds and what those of all others hold
+   * that were not deleted; null where none ever is.
+   */
+  deletable(options: O): ((value: Plain, others: readonly Plain[]) => boolean) | null
 }
 
 export type Definition<O extends PlainObject = PlainObject, S extends Plain = Plain> = {

@@ -148,7 +148,8 @@ export class Batch {
       }
       // The successor is made in place of its parent, and copied only if it was not seen a short while ago.
       row[node] = fans[from + FAN_SLOT] as number
-      row[cellColumn] = fans[from + FAN_CELL] as number
+      const cell = fans[from + FAN_CELL] as number
+      row[cellColumn] = cell < 0 ? cellBefore : cell
       row[memoryAt] = memory
       row[environmentAt] = fans[from + FAN_ENVIRONMENT] as number
       const hash = mixed(after)

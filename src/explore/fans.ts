@@ -4,6 +4,7 @@
  * is worked out once, by the model's own rules, and kept as the few columns that change, with what they change in the
  * row's hash: the inner loop of the search then only copies rows. What the monitor makes of it is left to that loop.
  */
+import { assert } from '../core/index.ts'
 import type { Batch } from './batch.ts'
 import { risen, sumOf } from './hash.ts'
 import { PairTable } from './intern.ts'
@@ -12,6 +13,7 @@ import { Pool } from './pool.ts'
 /** A fan in the pool: how many transitions, how many successors, and for each of those these fields. */
 export const FAN = 2
 export const FAN_SLOT = 0
+/** -1: the own register stays as it is, whatever that is. */
 export const FAN_CELL = 1
 /** The number that the judge gave to the list of events. */
 export const FAN_EVENTS = 2
@@ -83,7 +85,9 @@ export class Fans {
       const at = each * small.length
       const value = (column: number): number => scratch.rows[at + column] as number
       const events = value(memoryAt)
-      fan.push(value(node), value(cellAt + node), events, value(environmentAt))
+      const isRead = register !== node
+      assert(!isRead || value(cellAt + node) === small[cellAt + node], 'a read does not write')
+      fan.push(value(node), isRead ? -1 : value(cellAt + node), events, value(environmentAt))
       const after = risen(sumOf(scratch.rows, at, small.length), memoryAt, -events)
       fan.push((after - before) | 0, scratch.packedDeed(each))
     }

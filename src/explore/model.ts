@@ -125,7 +125,7 @@ export class Model {
     this.#cellAt = hasRegisters ? n + 2 + (hasMessages ? n : 0) : -1
     this.columns = n + 2 + (hasMessages ? n : 0) + (hasRegisters ? n : 0)
     this.#canBeLate = this.#rules.model?.semantics === 'late'
-    this.#canBeDeleted = this.#rules.deletable !== null
+    this.#canBeDeleted = this.#rules.deletes
     this.#registers = new Registers(this.#rules)
     this.#places = { memoryAt: this.#memoryAt, environmentAt: this.#environmentAt, cellAt: this.#cellAt }
     this.#fans =
@@ -500,6 +500,7 @@ export class Model {
   }
 
   #delete(row: Int32Array, into: Batch, node: number): void {
+    if (this.#isUp(row, node)) return
     const cells = row.subarray(this.#cellAt, this.#cellAt + this.#count)
     if (!this.#registers.isDeletable(cells, node)) return
     this.#change(row, into, this.#cellAt + node, this.#registers.idOf(GONE), DELETE, node, 0)

@@ -107,8 +107,10 @@ export class Registers {
     const key = `${of} ${cells.join(' ')}`
     const known = this.#deletable.get(key)
     if (known !== undefined) return known
-    const values = [...cells].map((id) => this.cell(id).value)
-    const may = this.cell(cells[of] as number).is !== 'gone' && this.#rules.deletable?.(values, of) === true
+    const may = this.#rules.isDeletable(
+      [...cells].map((id) => this.cell(id)),
+      of,
+    )
     this.#deletable.set(key, may)
     return may
   }

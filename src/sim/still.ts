@@ -118,8 +118,7 @@ export class StillRules {
   readonly tick: Micros
   /** What registers may do; null where there are none. */
   readonly model: RegisterModel | null
-  /** Whether the register of a node that is down may be deleted. */
-  readonly deletable: ((values: readonly Plain[], of: number) => boolean) | null
+  readonly #deletable: ((value: Plain, others: readonly Plain[]) => boolean) | null
   readonly #definition: Definition
   readonly #options: PlainObject
 
@@ -137,7 +136,7 @@ export class StillRules {
     this.#options = options
     const { registers } = definition
     this.model = registers?.model(options) ?? null
-    this.deletable = registers?.deletable(options) ?? null
+    this.#deletable = registers?.deletable(options) ?? null
     this.stillNodes = nodes.map((self) => {
       const protocol = definition.create({ self, nodes }, options)
       return new StillNode({ self, nodes }, strictly ? strict(protocol) : protocol, this.model)
@@ -213,8 +212,7 @@ export class StillRules {
     }
     if (step.do === 'delete') {
       if (slot.up) return `${node} is up: only the register of one that is gone is deleted`
-      const values = world.cells.map(({ value }) => value)
-      if (cell.is === 'gone' || this.deletable?.(values, index) !== true) {
+      if (!this.isDeletable(world.cells, index)) {
         return `the register of ${node} may not be deleted`
       }
       return { world: { ...world, cells: world.cells.with(index, GONE) }, turn: null, seen: [] }
@@ -303,6 +301,23 @@ export class StillRules {
   stimuliOf(index: number, slot: Slot) {
     const { identity } = present(this.stillNodes[index], 'node')
     return this.#definition.stimuli(slot.state, identity, this.#options)
+  }
+
+  /** Whether registers are ever deleted. */
+  get deletes(): boolean {
+    return this.#deletable !== null
+  }
+
+  isDeletable(cells: readonly Cell[], of: number): boolean {
+    const cell = present(cells[of], 'register')
+    const others = cells.filter((other, index) => index !== of && other.is !== 'gone')
+    return (
+      cell.is !== 'gone' &&
+      this.#deletable?.(
+        cell.value,
+        others.map(({ value }) => value),
+      ) === true
+    )
   }
 
   /** The world as specifications of states see it. */

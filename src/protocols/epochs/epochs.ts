@@ -344,7 +344,7 @@ export function epochs(
   function looked(state: EpochsState, now: Micros): EpochsStep {
     const time = timed(state)
     const idle = withTime(state, { looking: null })
-    const task = nextOfRemoval(time)
+    const task = nextOfRemoval(time, state.ctr)
     if (task !== null) return removing(idle, task)
     const raise = raisedTo(time, state.ctr)
     if (raise !== null) return raised(idle, raise)

@@ -34,13 +34,11 @@ function registerModel({ misreading, registers, tick }: EpochsOptions): Register
 function deletable({ misreading, removals }: EpochsOptions) {
   if (misreading === 'delete-at-once') return () => true
   if (!removals && misreading !== 'tombstone-only') return null
-  return (values: readonly Plain[], of: number): boolean => {
-    const tombstone = blockOf(values[of] ?? null)
+  return (value: Plain, others: readonly Plain[]): boolean => {
+    const tombstone = blockOf(value)
     if (tombstone === null || tombstone.ctr === 0 || tombstone.val !== null) return false
     if (misreading === 'tombstone-only') return true
-    return values.every(
-      (value, index) => index === of || value === null || (blockOf(value)?.ctr ?? 0) >= tombstone.ctr,
-    )
+    return others.every((other) => (blockOf(other)?.ctr ?? 0) >= tombstone.ctr)
   }
 }
 

@@ -13,12 +13,13 @@ import type { Timed } from './state.ts'
 /** What the one who removes has to do next. */
 export type Task = { readonly do: 'read' | 'delete'; readonly of: NodeId }
 
-export function nextOfRemoval({ removal, seen }: Timed): Task | null {
+/** `ctr`: that of the one who removes. */
+export function nextOfRemoval({ removal, seen }: Timed, ctr: number): Task | null {
   if (removal === null) return null
   const { of, stage, to } = removal
   if (stage === 'read') return { do: 'read', of }
   if (stage !== 'wait') return null
-  const isReached = seen.every((other) => other.of === of || other.ctr >= to || other.gone)
+  const isReached = ctr >= to && seen.every((other) => other.of === of || other.ctr >= to || other.gone)
   return isReached ? { do: 'delete', of } : null
 }
 
