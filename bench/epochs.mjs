@@ -52,10 +52,10 @@ export function measureEpochs() {
 function spinVerifier(folder) {
   const [n, epochs, ballots] = WORLDS.large
   const made = [
-    ['spin', ['-o1', '-o2', `-DN=${n}`, `-DE=${epochs}`, `-DB=${ballots}`, '-a', MODEL]],
-    ['gcc', ['-O2', '-DSAFETY', '-DNOREDUCE', '-w', '-o', 'pan', 'pan.c']],
+    { command: 'spin', words: ['-o1', '-o2', `-DN=${n}`, `-DE=${epochs}`, `-DB=${ballots}`, '-a', MODEL] },
+    { command: 'gcc', words: ['-O2', '-DSAFETY', '-DNOREDUCE', '-w', '-o', 'pan', 'pan.c'] },
   ]
-  for (const [command, words] of made) {
+  for (const { command, words } of made) {
     const { error, status, stdout, stderr } = spawnSync(command, words, { cwd: folder, encoding: 'utf8' })
     if (error?.code === 'ENOENT') return `${command} is not installed (Debian: apt-get install spin gcc)`
     if (status !== 0) throw new Error(`${command} ended with ${status}: ${stdout}${stderr}`)

@@ -56,7 +56,7 @@ export function runSchedule(
       return id
     })
     options.record?.(recordOf(turn, at, message, ids))
-    for (const { input, effects, view } of turn.did.then) {
+    for (const { input, effects, view } of turn.did.later) {
       const did = { at, node: turn.node, now: 0, effects, sent: [], cutAfter: null, view }
       options.record?.({ type: 'step', ...did, input, message: null })
     }

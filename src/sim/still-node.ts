@@ -49,7 +49,7 @@ export type SlotStep = {
   /** What it then answers when asked, where that has changed. */
   readonly view: View | null
   /** What it did next within the same step, when its write was acknowledged. */
-  readonly then: readonly Turn[]
+  readonly later: readonly Turn[]
 }
 
 export type RegisterWrite = { readonly of: NodeId; readonly value: Plain }
@@ -162,7 +162,7 @@ export class StillNode {
       sends: [...first.sends, ...did.sends],
       writes: [...first.writes, ...did.writes],
       seen: [...first.seen, ...did.seen],
-      then: [...first.then, { input, effects: did.effects, view: did.view }],
+      later: [...first.later, { input, effects: did.effects, view: did.view }],
     }
   }
 
@@ -233,7 +233,7 @@ export class StillNode {
     const isNew = was === null || !equalPlain(was, view)
     if (isNew) seen.push(this.#seen(view))
     const slot = { up: true, state, stable, timers: [...timers].sort(), calls }
-    return { slot, sends, writes, seen, effects, cutAfter: null, view: isNew ? view : null, then: [] }
+    return { slot, sends, writes, seen, effects, cutAfter: null, view: isNew ? view : null, later: [] }
   }
 
   #seen(view: View): Observation {
@@ -245,7 +245,7 @@ export class StillNode {
   }
 }
 
-const NOTHING_DONE = { sends: [], writes: [], seen: [], effects: [], cutAfter: null, view: null, then: [] }
+const NOTHING_DONE = { sends: [], writes: [], seen: [], effects: [], cutAfter: null, view: null, later: [] }
 
 /** The slot of a node that is given an input: the timer has fired, the call is answered. */
 function answered(slot: Slot, input: Input): Slot {

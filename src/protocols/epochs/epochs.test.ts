@@ -3,7 +3,7 @@ import { exploring, simulate } from '../../../test/support/run.ts'
 import type { PlainObject } from '../../core/index.ts'
 import type { ExploreReport } from '../../explore/index.ts'
 import { specNamed } from '../../specs/index.ts'
-import { MISREADINGS } from './misreadings.ts'
+import type { Misreading } from './misreadings.ts'
 
 const LONG = 240_000
 
@@ -13,14 +13,7 @@ function search(nodes: number, epochs: number, ballots: number, options: PlainOb
 
 describe('every misreading of the errata elects two leaders', () => {
   /** Nodes, epochs, ballots, and the length of the schedule in docs/papers/epochs.md. */
-  const cases: readonly (readonly [
-    keyof typeof MISREADINGS,
-    number,
-    number,
-    number,
-    number,
-    'atomic' | 'split',
-  ])[] = [
+  const cases: readonly (readonly [Misreading, number, number, number, number, 'atomic' | 'split'])[] = [
     ['tie-lowest-id', 2, 1, 2, 16, 'atomic'],
     ['leader-keeps-round', 2, 2, 2, 15, 'atomic'],
     ['participant-keeps-round', 2, 2, 2, 17, 'atomic'],

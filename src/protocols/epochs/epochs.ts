@@ -44,7 +44,7 @@ export type EpochsSettings = Rules & {
   readonly start: 'stamps' | 'simple'
 }
 
-type EpochsStep = Step<EpochsState, never, Plain>
+type EpochsStep = Step<EpochsState, never>
 type Effects = readonly Effect<never>[]
 
 /** The next write of phase 1 or 2 is due. */
@@ -57,7 +57,7 @@ const MOST_DOUBLINGS = 6
 export function epochs(
   identity: Identity,
   settings: EpochsSettings,
-): Protocol<EpochsState, never, EpochsCommand, Plain> {
+): Protocol<EpochsState, never, EpochsCommand> {
   const { self, nodes } = identity
   const { timing, misreading } = settings
   const core = election(identity, settings)
@@ -153,8 +153,8 @@ export function epochs(
 
   /** Timers of what the node was about to do. */
   function quiet(state: EpochsState): Effects {
-    const write = core.mayWrite(state) ? [stopTimer(WRITE_TIMER)] : []
-    return state.time === null ? write : [...write, stopTimer(LOOK_TIMER), stopTimer(RENEW_TIMER)]
+    const due = core.mayWrite(state) ? [stopTimer(WRITE_TIMER)] : []
+    return state.time === null ? due : [...due, stopTimer(LOOK_TIMER), stopTimer(RENEW_TIMER)]
   }
 
   // The election
@@ -576,7 +576,7 @@ export function epochs(
   }
 
   /** The same object where nothing changed; and what the application wants to hear of. */
-  function told(before: EpochsState, step: EpochsStep): EpochsStep {
+  function withNews(before: EpochsState, step: EpochsStep): EpochsStep {
     const state = step.state === before ? before : sameOr(before, step.state)
     const hint = state.time?.hint ?? null
     const effects: Effect<never>[] = [...step.effects]
@@ -593,7 +593,7 @@ export function epochs(
 
   return {
     start: begin,
-    step: (state, input, now) => told(state, react(state, input, now)),
+    step: (state, input, now) => withNews(state, react(state, input, now)),
     view: (state, now) => viewOf(state, now),
     shift: (state, by) => (state.time === null ? state : { ...state, time: shiftedTime(state.time, by) }),
   }
@@ -613,7 +613,7 @@ export function epochs(
         epoch: ctr,
         learned,
         ...(primary === null ? {} : { primary }),
-        ...(time?.alarm == null ? {} : { alarm: time.alarm }),
+        ...(time === null || time.alarm === null ? {} : { alarm: time.alarm }),
       },
     }
   }

@@ -205,7 +205,8 @@ describe('membership', () => {
     expect(report.registers?.['1']).toEqual([0, 0, 0, 0])
     expect(report.leaders).toHaveLength(1)
     // Followers raised their counters for it, and were not elected by that.
-    expect((report.registers?.['3'] as readonly number[])[0]).toBeGreaterThan(0)
+    const [ctr] = (report.registers?.['3'] ?? []) as readonly number[]
+    expect(ctr).toBeGreaterThan(0)
   })
 })
 
