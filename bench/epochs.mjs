@@ -6,7 +6,7 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { explore } from '../dist/explore/index.js'
 import { protocolNamed } from '../dist/protocols/index.js'
-import { checkedOptions } from '../dist/sim/index.js'
+import { checkedOptions, USUAL_HISTORY } from '../dist/sim/index.js'
 
 /** Nodes, epochs, ballots. */
 const WORLDS = { small: [3, 1, 2], large: [3, 1, 3] }
@@ -24,6 +24,7 @@ function search([n, epochs, ballots]) {
       from: 'boot',
       order: 'any',
       timers: 'any',
+      history: USUAL_HISTORY,
       depth: Number.MAX_SAFE_INTEGER,
       maxStates: Number.MAX_SAFE_INTEGER,
       memoryMB: 4000,

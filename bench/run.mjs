@@ -1,14 +1,18 @@
-// npm run bench [-- sim|explore|elections|epochs]: prints what this machine reaches, and what part of bully's rate each protocol does.
+// npm run bench [-- sim|explore|elections|epochs|held|agent|failover [TIMES]|idle [SECONDS]]: prints what this machine reaches, and what part of bully's rate each protocol does.
 //
 // A figure is the best of three runs, each in a process of its own: what one makes of the compiler's optimisations does
 // not weigh on the other. What is compared is run in turns, so that a moment in which the machine is busy falls on all
 // alike; the baseline of the moment stands before and after, because only figures beside the same one compare.
 import { spawnSync } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
+import { printAgent } from './agent.mjs'
 import { printBaseline } from './baseline.mjs'
 import { printElections } from './elections.mjs'
 import { measureEpochs, printEpochs } from './epochs.mjs'
 import { exploreGroups, measureExplore } from './explore.mjs'
+import { printFailover } from './failover.mjs'
+import { printHeld } from './held.mjs'
+import { printIdle } from './idle.mjs'
 import { measureSim, simGroups } from './sim.mjs'
 
 const ROUNDS = 3
@@ -48,5 +52,9 @@ else {
   }
   if (room === undefined || room === 'elections') printElections()
   if (room === undefined || room === 'epochs') printEpochs(ROUNDS, runApart)
+  if (room === undefined || room === 'held') await printHeld()
+  if (room === undefined || room === 'agent') await printAgent()
+  if (room === undefined || room === 'failover') await printFailover(Number(words[0] ?? 20))
+  if (room === undefined || room === 'idle') await printIdle(Number(words[0] ?? 20))
   printBaseline()
 }

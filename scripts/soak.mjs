@@ -34,6 +34,8 @@ const runs = [
   'explore --protocol epochs --nodes 2 --option epochs=3 --option ballots=4 --option registers=regular',
   'explore --protocol epochs --nodes 3 --option epochs=2 --option ballots=2 --option removals=true --option tick=atomic --max-states 60000000',
   'explore --protocol epochs --nodes 2 --option epochs=3 --option ballots=4 --option keepsRead=true --spec INV4 --spec INV4k',
+  `sim --protocol omega --nodes 3..7 --seeds 1..${seeds}`,
+  'explore --protocol omega --nodes 4 --flips 5 --no-progress',
 ]
 let failed = 0
 for (const run of runs) {
@@ -56,4 +58,16 @@ const { status: leases } = spawnSync('npx', ['vitest', 'run', 'test/epochs-lease
   stdio: 'inherit',
 })
 if (leases !== 0) failed += 1
+const schedules = seeds * 100
+console.log(`\n$ OMEGA_SOAK=1 OMEGA_SCHEDULES=${schedules} vitest run src/protocols/omega/omega.test.ts`)
+const { status: omega } = spawnSync(
+  'npx',
+  ['vitest', 'run', '--testTimeout=0', 'src/protocols/omega/omega.test.ts'],
+  {
+    cwd: fileURLToPath(new URL('..', import.meta.url)),
+    env: { ...process.env, OMEGA_SOAK: '1', OMEGA_SCHEDULES: String(schedules) },
+    stdio: 'inherit',
+  },
+)
+if (omega !== 0) failed += 1
 process.exit(failed === 0 ? 0 : 1)

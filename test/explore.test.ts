@@ -2,13 +2,19 @@ import { describe, expect, it } from 'vitest'
 import { canonical, type Definition, type Outcome, type PlainObject } from '../src/core/index.ts'
 import { bullyDefinition } from '../src/protocols/bully/index.ts'
 import { epochsDefinition } from '../src/protocols/epochs/index.ts'
+import { catalogue } from '../src/protocols/index.ts'
 import {
   type Budget,
   checkedOptions,
   deliverable,
+  endOf,
+  type History,
+  mayFlip,
+  mustFollow,
   readingsOf,
   type ScheduleStep,
   StillRules,
+  type StillTurn,
   type StillWorld,
 } from '../src/sim/index.ts'
 import { lease, type Terms } from './canaries/lease.ts'
@@ -24,9 +30,11 @@ function naively(
   timers: 'any' | 'quiet',
   budget: Budget,
   most: number,
+  history?: History,
 ): { states: number; transitions: number } {
   const nodes = ids(count)
-  const rules = new StillRules(definition, nodes, checkedOptions(definition, nodes, options), order)
+  const resolved = checkedOptions(definition, nodes, options)
+  const rules = new StillRules(definition, nodes, resolved, order, false, history)
   type State = { world: StillWorld; budget: Budget }
   const { world } = rules.begin(initial)
   const first: State = { world, budget }
@@ -61,7 +69,9 @@ function stepsFrom(
     const slot = world.slots[index]
     const inbox = world.inboxes[index] ?? []
     const inputs: ScheduleStep[] = []
-    for (const { place, nth } of deliverable(inbox, order)) {
+    for (const { place, nth } of deliverable(inbox, order, (message) =>
+      rules.mayCome(world, index, message),
+    )) {
       const from = rules.nodes[inbox[place]?.from ?? -1] ?? 0
       inputs.push({ node, do: 'deliver', from, nth })
     }
@@ -69,12 +79,19 @@ function stepsFrom(
       inputs.push(...slot.timers.map((name) => ({ node, do: 'timer', name }) as const))
     }
     inputs.push(...rules.commands(world, index).map((command) => ({ node, do: 'command', command }) as const))
+    for (const [at, peer] of rules.nodes.entries()) {
+      if (!rules.reported || at === index || slot?.up !== true) continue
+      const end = endOf(world.ends, rules.nodes.length, index, at)
+      if (mustFollow(end)) inputs.push({ node, do: 'follow', peer })
+      const canMove = mayFlip(end, index, at, rules.history) && (end.up || world.slots[at]?.up === true)
+      if (canMove && budget.flips > 0) inputs.push({ node, do: 'flip', peer })
+    }
     const ways = rules.model === null ? 1 : readings(rules, world, index)
     for (let nth = 0; slot?.up === false && budget.recoveries > 0 && nth < ways; nth++) {
       inputs.push({ node, do: 'recover', nth })
     }
     for (const input of inputs) {
-      const left = input.do === 'recover' ? { ...budget, recoveries: budget.recoveries - 1 } : budget
+      const left = spent(budget, input)
       steps.push([input, left])
       if (slot?.up === true || input.do === 'recover') {
         steps.push(...cutsOf(rules, world, input).map((cut): [ScheduleStep, Budget] => [cut, crashed(left)]))
@@ -90,7 +107,7 @@ function stepsFrom(
   )
   for (const [a, node] of rules.nodes.entries()) {
     for (const [b, peer] of rules.nodes.entries()) {
-      if (b <= a || budget.flips === 0) continue
+      if (b <= a || budget.flips === 0 || rules.reported) continue
       const isCut = world.cut.some(([x, y]) => x === a && y === b)
       steps.push([
         { node, do: isCut ? 'heal' : 'cut', peer },
@@ -134,21 +151,26 @@ function registerSteps(rules: StillRules, world: StillWorld): ScheduleStep[] {
   return tries.filter((step) => typeof rules.perform(world, step) !== 'string')
 }
 
+function spent(budget: Budget, { do: what }: ScheduleStep): Budget {
+  if (what === 'recover') return { ...budget, recoveries: budget.recoveries - 1 }
+  return what === 'flip' ? { ...budget, flips: budget.flips - 1 } : budget
+}
+
 const crashed = (budget: Budget): Budget => ({ ...budget, crashes: budget.crashes - 1 })
 
 /** Crashes in the middle of a step, where some but not all of what it persists and sends has been done. */
 function cutsOf(rules: StillRules, world: StillWorld, step: ScheduleStep): ScheduleStep[] {
   const whole = rules.perform(world, step)
-  if (typeof whole === 'string' || whole.turn === null) return []
-  const before = canonical([whole.turn.stable, [], []])
-  const { did } = whole.turn
+  if (typeof whole === 'string' || whole.turns[0] === undefined) return []
+  const [{ stable, did }] = whole.turns as [StillTurn]
+  const before = canonical([stable, [], []])
   const done = new Set([before, canonical([did.slot.stable, did.sends, did.writes])])
   const cuts: ScheduleStep[] = []
-  for (let crashAfter = 1; crashAfter < whole.turn.did.effects.length; crashAfter++) {
+  for (let crashAfter = 1; crashAfter < did.effects.length; crashAfter++) {
     const cut = { ...step, crashAfter } as ScheduleStep
     const performed = rules.perform(world, cut)
-    if (typeof performed === 'string' || performed.turn === null) continue
-    const { slot, sends, writes } = performed.turn.did
+    if (typeof performed === 'string' || performed.turns[0] === undefined) continue
+    const { slot, sends, writes } = performed.turns[0].did
     const text = canonical([slot.stable, sends, writes])
     if (done.has(text)) continue
     done.add(text)
@@ -156,6 +178,8 @@ function cutsOf(rules: StillRules, world: StillWorld, step: ScheduleStep): Sched
   }
   return cuts
 }
+
+const OMEGA: PlainObject = { links: 'reported', quorum: 'dynamic', reinit: 'quorum' }
 
 /** More states than a plain search can bear. */
 const MOST = 30_000
@@ -209,6 +233,46 @@ describe('the explorer finds exactly what a plain search finds', () => {
     const plain = naively(bullyDefinition, count, initial, given, order, timers, budget, MOST)
     expect(plain.states).toBeLessThan(MOST)
     const { states, transitions } = exploring('bully', count, { options, order, timers, budget, ...NO_SPECS })
+    expect({ states, transitions }).toEqual(plain)
+  })
+
+  it.each<[string, string, number, PlainObject, History, Partial<Budget>]>([
+    ['nodes told of their links', 'phi', 3, {}, { slack: 1, labelled: true }, { flips: 4 }],
+    ['both ends at once', 'phi', 3, {}, { slack: 0, labelled: true }, { flips: 4 }],
+    ['ends that lead by two', 'omega', 2, OMEGA, { slack: 2, labelled: true }, { flips: 6 }],
+    ['frames without labels', 'omega', 2, OMEGA, { slack: 2, labelled: false }, { flips: 5 }],
+    [
+      'links and crashes',
+      'omega',
+      2,
+      OMEGA,
+      { slack: 1, labelled: true },
+      { flips: 3, crashes: 2, recoveries: 2 },
+    ],
+    [
+      'slack and crashes',
+      'omega',
+      2,
+      OMEGA,
+      { slack: 2, labelled: true },
+      { flips: 3, crashes: 1, recoveries: 1 },
+    ],
+    [
+      'links of three',
+      'omega',
+      3,
+      OMEGA,
+      { slack: 1, labelled: true },
+      { flips: 2, crashes: 1, recoveries: 1 },
+    ],
+  ])('%s', (_name, protocol, count, options, history, some) => {
+    const definition = catalogue.find(protocol)
+    if (definition === null) throw new Error(`no protocol ${protocol}`)
+    const budget = { crashes: 0, recoveries: 0, flips: 0, ticks: 0, ...some }
+    const initial = { leader: 1, members: ids(count) }
+    const plain = naively(definition, count, initial, options, 'fifo', 'any', budget, MOST, history)
+    expect(plain.states).toBeLessThan(MOST)
+    const { states, transitions } = exploring(protocol, count, { options, budget, history, ...NO_SPECS })
     expect({ states, transitions }).toEqual(plain)
   })
 
@@ -305,6 +369,21 @@ describe('a counterexample', () => {
     const { scenario = {}, steps = [] } = counterexample ?? {}
     const report = simulate({ ...scenario, schedule: steps.slice(0, -1) })
     expect(report.specs.every(({ verdict }) => verdict !== 'violated')).toBe(true)
+  })
+
+  it.each([
+    ['omega-printed', 3, { convergence: 'recipient' }, { flips: 5 }, 1],
+    ['omega-printed', 3, { convergence: 'recipient' }, { flips: 4 }, 0],
+    ['omega-printed', 4, { convergence: 'recipient', smaller: 'living', views: 'naive' }, { flips: 5 }, 0],
+  ])('of %s, %i nodes, %j is replayed, too', (protocol, count, options, some, slack) => {
+    const budget = { crashes: 0, recoveries: 0, ticks: 0, ...some }
+    const history = { slack, labelled: true }
+    const { counterexample: found } = exploring(protocol, count, { options, budget, history })
+    const report = simulate(found?.scenario ?? {})
+    expect(report.specs.find(({ name }) => name === found?.spec)).toMatchObject({
+      verdict: 'violated',
+      why: found?.why,
+    })
   })
 
   it('names a message that overtakes another, where links keep no order', () => {

@@ -142,6 +142,8 @@ describe('conclave run, alone', () => {
       `127.0.0.1:${port}`,
       '--key-file',
       join(folder, 'key'),
+      '--data',
+      join(folder, 'alone'),
     ]
     const node = spawn(CONCLAVE, ['run', ...flags, ...words], { stdio: ['ignore', 'pipe', 'pipe'] })
     let said = ''
@@ -162,9 +164,9 @@ describe('conclave run, alone', () => {
   it.each<[readonly string[], string]>([
     [['--', '/no/such/program'], 'cannot run /no/such/program'],
     [['--peer', 'nonsense', '--', 'true'], 'peers[0]: "nonsense" is not ID=HOST:PORT'],
-    [['--mode', 'sideways', '--', 'true'], '--mode sideways: must be one of local, majority'],
+    [['--mode', 'sideways', '--', 'true'], '--mode: "sideways" is not one of "local", "majority"'],
     [['--option', 'deltaMs=50', '--', 'true'], 'options.fastMs: breaks the bound'],
-    [['--key-file', '/no/such/key', '--', 'true'], 'make one with "head -c 32 /dev/urandom'],
+    [['--key-file', '/no/such/key', '--', 'true'], 'head -c 32 /dev/urandom'],
     [['--kill-before-ms', '0', '--', 'true'], '--kill-before-ms must be at least 1'],
   ])(
     '%j is refused with what to change, exit code 2',

@@ -1,19 +1,23 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
+import { dirname } from 'node:path'
 import { afterEach, expect, it } from 'vitest'
 import { until } from './support/wait.ts'
 
 const CONCLAVE = new URL('../bin/conclave', import.meta.url).pathname
 
 let up: ChildProcess | null = null
+/** The folder of this test's `up`, once its agents were seen. */
+let folder: string | null = null
 
 afterEach(async () => {
   up?.kill('SIGKILL')
-  await until(() => agents().length === 0)
+  await until(() => folder === null || !existsSync(folder))
   up = null
+  folder = null
 })
 
-type Process = { readonly pid: number; readonly words: readonly string[] }
+type Process = { readonly pid: number; readonly id: string; readonly isStopped: boolean }
 
 /** The agents that this test's `up` has started. */
 function agents(): readonly Process[] {
@@ -22,23 +26,26 @@ function agents(): readonly Process[] {
     .flatMap((name): Process[] => {
       try {
         const words = readFileSync(`/proc/${name}/cmdline`, 'utf8').split('\0')
-        const isOurs = words.includes('agent') && words.some((word) => word.includes('conclave-up-'))
-        return isOurs ? [{ pid: Number(name), words }] : []
+        const stat = readFileSync(`/proc/${name}/stat`, 'utf8').split(') ')[1]?.split(' ') ?? []
+        const data = words[words.indexOf('--data') + 1] ?? ''
+        if (Number(stat[1]) === up?.pid && words.includes('agent')) folder = dirname(data)
+        const isOurs = words.includes('agent') && folder !== null && dirname(data) === folder
+        const id = words[words.indexOf('--id') + 1] as string
+        return isOurs ? [{ pid: Number(name), id, isStopped: stat[0] === 'T' }] : []
       } catch {
         return []
       }
     })
 }
 
-const idOf = ({ words }: Process): string => words[words.indexOf('--id') + 1] as string
-
-function start(...words: readonly string[]): { said(): string } {
+function start(...words: readonly string[]): { out(): string; said(): string; tell(line: string): void } {
+  let out = ''
   let said = ''
-  up = spawn(CONCLAVE, ['up', '--nodes', '3', '--option', 'sigmaMs=300', ...words], {
-    stdio: ['ignore', 'pipe', 'ignore'],
-  })
-  up.stdout?.on('data', (data: Buffer) => (said += data.toString()))
-  return { said: () => said }
+  const flags = ['--nodes', '3', '--option', 'sigmaMs=300', '--http-port', '0', ...words]
+  up = spawn(CONCLAVE, ['up', ...flags], { stdio: 'pipe' })
+  up.stdout?.on('data', (data: Buffer) => (out += data.toString()))
+  up.stderr?.on('data', (data: Buffer) => (said += data.toString()))
+  return { out: () => out, said: () => said, tell: (line) => up?.stdin?.write(`${line}\n`) }
 }
 
 /** Who was last said to lead, alone. */
@@ -46,24 +53,50 @@ function leaderIn(text: string): string | null {
   return / s  (n\d) \(token \d+\) leads/.exec(text.trim().split('\n').at(-1) ?? '')?.[1] ?? null
 }
 
-it('starts agents that elect; when the leader is killed another leads; killed itself, it leaves nothing running', async () => {
-  const { said } = start()
-  await until(() => leaderIn(said()) !== null)
-  const first = leaderIn(said()) as string
+it('starts agents that elect; when the leader is killed another leads; killed itself, it leaves nothing, not even what is stopped', async () => {
+  const { out, said, tell } = start()
+  await until(() => leaderIn(out()) !== null)
   expect(agents()).toHaveLength(3)
-  const { pid } = agents().find((agent) => idOf(agent) === first) as Process
-  process.kill(pid, 'SIGKILL')
-  await until(() => leaderIn(said()) !== null && leaderIn(said()) !== first)
+  tell('wait')
+  tell('kill leader')
+  tell('wait')
+  await until(() => / (n\d) killed/.test(said()))
+  const first = / (n\d) killed/.exec(said())?.[1]
+  await until(() => leaderIn(out()) !== null && leaderIn(out()) !== first)
+  const [other] = agents().filter(({ id }) => id !== leaderIn(out())) as [Process]
+  tell(`pause ${other.id}`)
+  await until(() => agents().some(({ isStopped }) => isStopped))
   const left = agents()
   expect(left).toHaveLength(2)
   up?.kill('SIGKILL')
   await until(() => left.every((agent) => !existsSync(`/proc/${agent.pid}`)))
-}, 40_000)
+}, 60_000)
 
-it('ends by itself when told for how long, cleanly', async () => {
-  const { said } = start('--seconds', '4')
+it('cuts a part off: nobody leads where no majority is; when it is healed somebody leads alone', async () => {
+  const { out, said, tell } = start()
+  await until(() => leaderIn(out()) !== null)
+  tell('partition n1 n2 n3')
+  await until(() => out().trim().endsWith('nobody leads'))
+  tell('heal')
+  await until(() => leaderIn(out()) !== null)
+  tell('cut n9-n1')
+  tell('dance')
+  await until(() => said().includes('"dance" is no command'))
+  expect(said()).toContain('"n9" is none of n1, n2, n3, leader, all')
+  tell('quit')
+  expect(await new Promise((resolve) => up?.once('exit', resolve))).toBe(0)
+}, 60_000)
+
+it('ends by itself when told for how long, cleanly, and tells programs in JSON', async () => {
+  const { out } = start('--seconds', '4', '--json')
+  await until(() => agents().length > 0)
   const code = await new Promise((resolve) => up?.once('exit', resolve))
   expect(code).toBe(0)
-  expect(said()).toMatch(/n1 {2}http:/)
+  const lines = out()
+    .trim()
+    .split('\n')
+    .map((line) => JSON.parse(line) as { nodes: { id: string; url: string }[] })
+  expect(lines[0]?.nodes.map(({ id }) => id)).toEqual(['n1', 'n2', 'n3'])
   expect(agents()).toEqual([])
-}, 40_000)
+  expect(existsSync(folder as string)).toBe(false)
+}, 60_000)

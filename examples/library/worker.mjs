@@ -5,8 +5,8 @@
  *   node examples/library/worker.mjs --id a --log tokens.log --data data-a a=127.0.0.1:7401 b=127.0.0.1:7402 c=127.0.0.1:7403
  *
  * and the same with b and c in two more terminals. Kill the leader however you like: the next goes on with a larger
- * token. `--data` is what must survive a crash, a folder for each worker; without it a worker must not be started again
- * under the same id.
+ * token. `--data` is what must survive a crash, a folder for each worker; docs/library.md says what is lost without it.
+ * The election runs in a thread of its own: a worker that is busy for a moment does not lose the lead.
  */
 import { appendFileSync } from 'node:fs'
 import { setInterval as every } from 'node:timers/promises'

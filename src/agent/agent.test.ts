@@ -1,5 +1,8 @@
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { request } from 'node:http'
 import { connect } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { afterEach, expect, it } from 'vitest'
 import { until } from '../../test/support/wait.ts'
 import {
@@ -11,22 +14,37 @@ import {
   Unreachable,
   watch,
 } from '../client/index.ts'
-import { type Agent, CannotListen, startAgent } from './agent.ts'
+import { present } from '../core/index.ts'
+import { protocolNamed } from '../protocols/index.ts'
+import { readTrace, replay } from '../trace/index.ts'
+import { type Agent, type AgentOptions, startAgent } from './agent.ts'
+import { CannotListen } from './listen.ts'
 
 let agents: Agent[] = []
+let folders: string[] = []
 
 afterEach(async () => {
   await Promise.all(agents.map((agent) => agent.close()))
+  for (const folder of folders) rmSync(folder, { recursive: true })
   agents = []
+  folders = []
 })
 
-async function alone(port = 0, log: (event: AgentEvent) => void = () => {}): Promise<Agent> {
+async function alone(
+  port = 0,
+  log: (event: AgentEvent) => void = () => {},
+  more: Partial<AgentOptions> = {},
+): Promise<Agent> {
   const key = new Uint8Array(32).fill(3)
+  const data = mkdtempSync(join(tmpdir(), 'conclave-agent-'))
+  folders.push(data)
   const agent = await startAgent({
-    join: { group: 'g', id: 'a', listen: '127.0.0.1:0', peers: [], key, options: { sigmaMs: 300 } },
+    groups: [{ group: 'g', id: 'a', listen: '127.0.0.1:0', peers: [], key, data, options: { sigmaMs: 300 } }],
+    version: '0',
     http: { host: '127.0.0.1', port },
     adminToken: 'an admin token of some length',
     log,
+    ...more,
   })
   agents.push(agent)
   return agent
@@ -88,3 +106,88 @@ it('bears bodies without end, watchers that do not read, and nonsense', async ()
   agents = []
   for (const socket of sockets) socket.destroy()
 }, 30_000)
+
+/** What a connection gets for what it sends, until the other side ends it. */
+function ending(port: string, ...pieces: readonly string[]): Promise<string> {
+  const socket = connect(Number(port), '127.0.0.1')
+  let text = ''
+  socket.on('data', (data) => (text += data.toString()))
+  socket.on('error', () => {})
+  for (const piece of pieces) socket.write(piece)
+  return new Promise((resolve) => socket.once('close', () => resolve(text)))
+}
+
+it('does not wait for those who send slowly, and takes no more connections than it can bear', async () => {
+  const { url } = await alone(0, () => {}, { limits: { requestMs: 300, connections: 4 } })
+  const { port } = new URL(url)
+  const asking = 'GET /v1/leader HTTP/1.1\r\nHost: a\r\n'
+  const slow = [
+    ending(port, `${asking}X-Slow: `),
+    ending(port, 'POST /v1/step-down HTTP/1.1\r\nHost: a\r\nContent-Length: 100\r\n\r\n', 'x'),
+    ending(port),
+    ending(port, 'G'),
+  ]
+  // While they hold all connections nobody else gets one.
+  expect(await ending(port, `${asking}Connection: close\r\n\r\n`)).toBe('')
+  const [headers] = await Promise.all(slow)
+  expect(headers).toMatch(/^HTTP\/1.1 408 /)
+  expect(await ending(port, `${asking}X-Large: ${'x'.repeat(64 * 1024)}\r\n\r\n`)).toMatch(
+    /^(HTTP\/1.1 431 |$)/,
+  )
+  expect((await leaderOf({ agent: url })).group).toBe('g')
+}, 30_000)
+
+it('is in several groups at once; one that cannot be joined leaves none behind', async () => {
+  const key = new Uint8Array(32).fill(3)
+  const group = (name: string) => ({
+    group: name,
+    id: 'a',
+    listen: '127.0.0.1:0',
+    peers: [],
+    key,
+    options: { sigmaMs: 300 },
+  })
+  const log: AgentEvent[] = []
+  const groups = [group('x'), group('y')]
+  const { url } = await alone(0, (event) => log.push(event), { groups })
+  await until(() =>
+    ['x', 'y'].every((name) => log.some((each) => each.event === 'elected' && each.group === name)),
+  )
+  expect(await leaderOf({ agent: url, group: 'y' })).toMatchObject({ group: 'y', leader: { id: 'a' } })
+  await expect(leaderOf({ agent: url })).rejects.toThrow('add ?group=NAME')
+  const bad = { ...group('z'), listen: 'nonsense' }
+  await expect(alone(0, () => {}, { groups: [group('w'), bad] })).rejects.toThrow('HOST:PORT')
+}, 30_000)
+
+it.each(['thread', 'worker'] as const)(
+  'writes its black box, kept in a %s, to a file that can be replayed',
+  async (isolation) => {
+    const folder = mkdtempSync(join(tmpdir(), 'conclave-box-'))
+    try {
+      const key = new Uint8Array(32).fill(3)
+      const joining = {
+        group: 'g',
+        id: 'a',
+        listen: '127.0.0.1:0',
+        peers: [],
+        key,
+        options: { sigmaMs: 300 },
+      }
+      const log: AgentEvent[] = []
+      const agent = await alone(0, (event) => log.push(event), {
+        groups: [{ ...joining, isolation, traceSteps: 64 }],
+      })
+      await until(() => log.some(({ event }) => event === 'elected'))
+      const [file] = await agent.saveTraces(folder)
+      const trace = readTrace(readFileSync(file ?? '', 'utf8'))
+      expect(trace.header.recording).toMatchObject({ group: 'g', node: 'a' })
+      const definition = present(protocolNamed('local-leader'), 'local-leader')
+      expect(replay(trace, definition)).toMatchObject({ difference: null })
+      const told = await (await fetch(`${agent.url}/v1/trace`)).text()
+      expect(readTrace(told).header.recording?.run).toBe(trace.header.recording?.run)
+    } finally {
+      rmSync(folder, { recursive: true, force: true })
+    }
+  },
+  30_000,
+)

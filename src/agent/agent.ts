@@ -1,45 +1,97 @@
 /**
- * The long-running process: a node that campaigns for ever, and answers over HTTP who leads. Whatever acts on the lead
- * asks it; the agent itself does nothing with a term but hold it.
+ * The long-running process: a node in each of its groups that campaigns for ever, and answers over HTTP who leads.
+ * Whatever acts on the lead asks it; the agent itself does nothing with a term but hold it.
  */
 import { randomBytes } from 'node:crypto'
-import type { Server } from 'node:http'
-import type { AddressInfo } from 'node:net'
-import { createAdaptorServer } from '@hono/node-server'
 import type { AgentEvent } from '../client/index.ts'
-import { type JoinOptions, join } from '../member/index.ts'
+import { type JoinOptions, join, type Member } from '../member/index.ts'
 import type { Address } from '../runtime/index.ts'
-import { agentApp } from './app.ts'
+import { agentApp, type Served } from './app.ts'
+import { Claims } from './claims.ts'
 import { History } from './history.ts'
+import { type HttpLimits, listening } from './listen.ts'
 import { Observer } from './observer.ts'
+import { saveTrace } from './trace-file.ts'
 
 export type AgentOptions = {
-  readonly join: JoinOptions
+  /** At least one; each with a name of its own. */
+  readonly groups: readonly JoinOptions[]
   readonly http: Address
   readonly adminToken: string | null
+  readonly version: string
   /** For each thing that happens; for whoever keeps the log. */
   readonly log: (event: AgentEvent) => void
+  readonly limits?: Partial<HttpLimits>
 }
 
 export type Agent = {
   readonly url: string
-  /** Kept when the agent has ended by itself, because its node could not go on; never after `close`. */
+  /** The nodes, in the order of the groups. */
+  readonly nodes: readonly Member[]
+  /** Kept when the agent has ended by itself, because a node could not go on; never after `close`. */
   readonly failed: Promise<Error>
-  /** Hands over if it leads, and ends. */
+  /** Writes the black box of each node to a file in its data folder, or in `folder` where it has none; says which. */
+  saveTraces(folder: string): Promise<readonly string[]>
+  /** Hands over what it leads, and ends. */
   close(): Promise<void>
 }
 
-/** The HTTP address cannot be used. */
-export class CannotListen extends Error {
-  override readonly name = 'CannotListen'
+export async function startAgent(options: AgentOptions): Promise<Agent> {
+  const { http, adminToken, version, log, limits } = options
+  const joined: Served[] = []
+  const nodes: Member[] = []
+  const ending = new AbortController()
+  try {
+    // Nothing else in an agent takes long, so its elections need no threads of their own.
+    for (const group of options.groups) {
+      // oxlint-disable-next-line no-await-in-loop -- when one fails, those before it are closed again
+      const node = await join({ isolation: 'thread', ...group })
+      nodes.push(node)
+      joined.push(served(node, log))
+    }
+    const groups = new Map(joined.map((each) => [each.node.group, each]))
+    const isLoopback = /^(127\.|localhost$|::1$)/.test(http.host)
+    const app = agentApp({ groups, adminToken, isLoopback, version, ending: ending.signal })
+    const server = await listening(app.fetch, http, limits)
+    const leading = joined.map(({ claims }, index) =>
+      (nodes[index] as Member).lead(claims.during, { signal: ending.signal }),
+    )
+    const failed = new Promise<Error>((resolve) => {
+      for (const [index, each] of leading.entries()) {
+        const stopped = `the node in ${nodes[index]?.group} stopped by itself: the warning before says why`
+        each.then(
+          () => ending.signal.aborted || resolve(new Error(stopped)),
+          (error: Error) => resolve(error),
+        )
+      }
+    })
+    const end = async (): Promise<void> => {
+      ending.abort()
+      // Answers go on while the lead is handed over.
+      await Promise.all(nodes.map((node) => node.close()))
+      await Promise.allSettled(leading)
+      await server.close()
+    }
+    let ended: Promise<void> | null = null
+    return {
+      url: server.url,
+      nodes,
+      failed,
+      saveTraces: (folder) =>
+        Promise.all(nodes.map((node, index) => saveTrace(node, options.groups[index]?.data ?? folder))),
+      close() {
+        ended ??= end()
+        return ended
+      },
+    }
+  } catch (error) {
+    await Promise.all(nodes.map((node) => node.close()))
+    throw error
+  }
 }
 
-/** Nobody needs longer for a request as small as these. */
-const REQUEST_TIMEOUT_MS = 10_000
-const MOST_CONNECTIONS = 1024
-
-export async function startAgent({ join: options, http, adminToken, log }: AgentOptions): Promise<Agent> {
-  const node = await join(options)
+/** A node with its history, its observer, and whoever keeps the log. */
+function served(node: Member, log: (event: AgentEvent) => void): Served {
   const history = new History(randomBytes(6).toString('hex'))
   const tell = (event: AgentEvent['event'], about: Partial<AgentEvent>): void => {
     const whole: AgentEvent = {
@@ -49,6 +101,7 @@ export async function startAgent({ join: options, http, adminToken, log }: Agent
       event,
       leader: null,
       token: null,
+      term: null,
       reason: null,
       ...about,
     }
@@ -58,74 +111,13 @@ export async function startAgent({ join: options, http, adminToken, log }: Agent
   const observer = new Observer((reason) => tell('alarm', { reason }))
   node.on('elected', ({ token, cause }) => {
     observer.elected()
-    tell('elected', { leader: node.id, token, reason: cause })
+    tell('elected', { leader: node.id, token, term: observer.leaderships, reason: cause })
   })
-  node.on('revoked', ({ token, reason }) => tell('revoked', { token, reason }))
+  node.on('revoked', ({ token, reason }) => tell('revoked', { token, term: observer.leaderships, reason }))
   node.on('change', ({ leader }) => {
     observer.see(leader)
     tell('change', { leader: leader?.id ?? null, token: leader?.token ?? null })
   })
   node.on('warning', ({ what, detail }) => tell('warning', { reason: `${what}: ${detail}` }))
-
-  const ending = new AbortController()
-  const app = agentApp({ node, history, observer, adminToken, ending: ending.signal })
-  let server: Server
-  try {
-    server = await listening(app.fetch, http)
-  } catch (error) {
-    await node.close()
-    throw error
-  }
-  const leading = node.lead(untilItEnds, { signal: ending.signal })
-  const failed = new Promise<Error>((resolve) => {
-    leading.then(
-      () => {
-        if (!ending.signal.aborted)
-          resolve(new Error('the node stopped by itself: the warning before says why'))
-      },
-      (error: Error) => resolve(error),
-    )
-  })
-  const { port } = server.address() as AddressInfo
-  const end = async (): Promise<void> => {
-    ending.abort()
-    // Answers go on while the lead is handed over.
-    await node.close()
-    await leading.catch(() => {})
-    await new Promise<void>((resolve) => {
-      server.close(() => resolve())
-      server.closeAllConnections()
-    })
-  }
-  let ended: Promise<void> | null = null
-  return {
-    url: `http://${http.host.includes(':') ? `[${http.host}]` : http.host}:${port}`,
-    failed,
-    close() {
-      ended ??= end()
-      return ended
-    },
-  }
-}
-
-function untilItEnds({ signal }: { readonly signal: AbortSignal }): Promise<void> {
-  return new Promise((resolve) => {
-    if (signal.aborted) resolve()
-    signal.addEventListener('abort', () => resolve())
-  })
-}
-
-function listening(fetch: (request: Request) => Response | Promise<Response>, at: Address): Promise<Server> {
-  const server = createAdaptorServer({
-    fetch,
-    overrideGlobalObjects: false,
-    serverOptions: { requestTimeout: REQUEST_TIMEOUT_MS, headersTimeout: REQUEST_TIMEOUT_MS },
-  }) as Server
-  server.maxConnections = MOST_CONNECTIONS
-  return new Promise((resolve, reject) => {
-    server.once('error', (error) =>
-      reject(new CannotListen(`cannot answer HTTP at ${at.host}:${at.port}: ${error.message}`)),
-    )
-    server.listen(at.port, at.host, () => resolve(server))
-  })
+  return { node, history, observer, claims: new Claims() }
 }

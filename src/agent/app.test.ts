@@ -1,9 +1,13 @@
-import { describe, expect, it } from 'vitest'
+import { describe, expect, it, vi } from 'vitest'
 import type { ErrorAnswer, MembersAnswer, StatusAnswer } from '../client/index.ts'
 import type { MemberStatus } from '../member/index.ts'
 import { agentApp } from './app.ts'
+import { Claims } from './claims.ts'
 import { History } from './history.ts'
+import { METRICS } from './metrics.ts'
 import { Observer } from './observer.ts'
+import { openApi, ROUTES } from './openapi.ts'
+import * as schemas from './schemas.ts'
 
 const TOKEN = 'an admin token of some length'
 
@@ -23,27 +27,40 @@ const LED: MemberStatus = {
   datagrams: { sent: 5, received: 4, dropped: 1 },
 }
 
-function agent(status: Partial<MemberStatus> = {}, adminToken: string | null = TOKEN) {
+type Served = { readonly groups?: readonly string[]; readonly isLoopback?: boolean }
+
+function agent(
+  status: Partial<MemberStatus> = {},
+  adminToken: string | null = TOKEN,
+  { groups: names = ['g'], isLoopback = true }: Served = {},
+) {
   const history = new History('run', 3)
   const ending = new AbortController()
   const stepped: string[] = []
-  const node = {
-    group: 'g',
+  const nodeIn = (group: string) => ({
+    group,
     id: 'n2',
     status: () => ({ ...LED, ...status }),
     stepDown: () => {
       stepped.push('n2')
-      return Promise.resolve()
+      return Promise.resolve(true)
     },
-  }
+    trace: async function* () {
+      yield '{"trace":1}\n'
+      yield '{"type":"start"}\n'
+    },
+  })
   const observer = new Observer(() => {})
-  const app = agentApp({ node, history, observer, adminToken, ending: ending.signal })
+  const groups = new Map(
+    names.map((name) => [name, { node: nodeIn(name), history, observer, claims: new Claims() }]),
+  )
+  const app = agentApp({ groups, adminToken, isLoopback, version: '0', ending: ending.signal })
   return { app, history, ending, stepped, observer }
 }
 
 const happens = (history: History, ...reasons: readonly string[]): void => {
   for (const reason of reasons) {
-    const about = { leader: null, token: null, reason }
+    const about = { leader: null, token: null, term: null, reason }
     history.add({ at: '2030-01-01T00:00:00.000Z', group: 'g', self: 'n2', event: 'warning', ...about })
   }
 }
@@ -189,5 +206,92 @@ describe('events', () => {
     expect(late).toContain('event: missed')
     expect(seen(late)).toEqual(['old 3', 'old 4', 'old 5'])
     expect(seen(await sent('former-7', 2, []))).toEqual(['old 1', 'old 2'])
+  })
+})
+
+describe('several groups', () => {
+  const two = () => agent({}, TOKEN, { groups: ['g', 'h'] })
+
+  it('are told apart by ?group=NAME, which is then needed', async () => {
+    const { app } = two()
+    expect(await (await app.request('/v1/leader?group=h')).json()).toMatchObject({ group: 'h' })
+    const paths = ['/v1/leader', '/v1/status', '/v1/events', '/v1/trace', '/leader', '/']
+    const answers = await Promise.all(paths.map(async (path) => app.request(path)))
+    expect(answers.map(({ status }) => status)).toEqual(paths.map(() => 400))
+    const bodies = await Promise.all(answers.map((answer) => answer.json() as Promise<ErrorAnswer>))
+    for (const { error } of bodies) {
+      expect(error).toEqual({
+        name: 'GroupNeeded',
+        message: 'this agent is in the groups g, h: add ?group=NAME (--group NAME)',
+        field: 'group',
+      })
+    }
+    expect((await app.request('/v1/leader?group=x')).status).toBe(404)
+  })
+
+  it('share health, readiness, metrics and the page', async () => {
+    const { app } = two()
+    expect((await app.request('/readyz')).status).toBe(200)
+    const text = await (await app.request('/metrics')).text()
+    expect(text).toContain('conclave_leader{group="g",id="n2"} 0\nconclave_leader{group="h",id="n2"} 0\n')
+    expect(text.match(/^# TYPE /gm)).toHaveLength(METRICS.length)
+    const page = await (await app.request('/', { headers: { accept: 'text/html' } })).text()
+    expect([...page.matchAll(/<h1>(.)<\/h1>/g)].map(([, name]) => name)).toEqual(['g', 'h'])
+    const { app: idle } = agent({ idle: 'closed' }, TOKEN, { groups: ['g', 'h'] })
+    expect(await (await idle.request('/healthz')).json()).toEqual({
+      ok: false,
+      reason: 'g: closed; h: closed',
+    })
+  })
+})
+
+describe('the black box', () => {
+  it('can be read by this machine; from elsewhere only with the token', async () => {
+    const near = await agent({}, null).app.request('/v1/trace')
+    expect(near.headers.get('content-type')).toBe('application/x-ndjson')
+    expect(await near.text()).toBe('{"trace":1}\n{"type":"start"}\n')
+    const far = { isLoopback: false }
+    const headers = { authorization: `Bearer ${TOKEN}` }
+    expect((await agent({}, null, far).app.request('/v1/trace')).status).toBe(403)
+    expect((await agent({}, TOKEN, far).app.request('/v1/trace')).status).toBe(401)
+    expect((await agent({}, TOKEN, far).app.request('/v1/trace', { headers })).status).toBe(200)
+  })
+
+  it('is told to one at a time', async () => {
+    const { app } = agent()
+    const first = await app.request('/v1/trace')
+    expect((await app.request('/v1/trace')).status).toBe(503)
+    await first.text()
+    await vi.waitUntil(async () => (await app.request('/v1/trace')).status === 200)
+  })
+})
+
+describe('/v1/openapi.json', () => {
+  it('describes every path that is answered, and no other', async () => {
+    const { app } = agent()
+    const served = app.routes
+      .filter(({ method }) => method !== 'ALL')
+      .map(({ method, path }) => `${method.toLowerCase()} ${path}`)
+    expect(ROUTES.map(({ method, path }) => `${method} ${path}`).toSorted()).toEqual(served.toSorted())
+    const document = (await (await app.request('/v1/openapi.json')).json()) as { readonly paths: object }
+    expect(document).toEqual(JSON.parse(JSON.stringify(openApi('0'))))
+    expect(Object.keys(document.paths)).toHaveLength(new Set(ROUTES.map(({ path }) => path)).size)
+  })
+
+  it.each([
+    ['/v1/leader', schemas.leaderAnswer],
+    ['/v1/status', schemas.statusAnswer],
+    ['/v1/members', schemas.membersAnswer],
+    ['/leader', schemas.leaderAnswer],
+    ['/healthz', schemas.healthAnswer],
+    ['/readyz', schemas.readyAnswer],
+    ['/', schemas.sidecarAnswer],
+    ['/v1/nothing', schemas.errorAnswer],
+  ] as const)('%s answers as described', async (path, schema) => {
+    for (const status of [{}, NONE, FIRST]) {
+      // oxlint-disable-next-line no-await-in-loop -- one after the other is easier to read
+      const body: unknown = await (await agent(status).app.request(path)).json()
+      expect(schema.safeParse(body).error).toBeUndefined()
+    }
   })
 })

@@ -1,25 +1,31 @@
 /**
  * An agent's answers over HTTP. Whoever can reach it may ask; what changes something needs the admin token. Health and
- * readiness are about this process and never about leadership: `/leader` is.
+ * readiness are about this process and never about leadership: `/leader` is. What there is stands in openapi.ts.
  */
-import { createHash, timingSafeEqual } from 'node:crypto'
 import { type Context, Hono } from 'hono'
 import { bodyLimit } from 'hono/body-limit'
-import { streamSSE } from 'hono/streaming'
-import type { ErrorAnswer, LeaderAnswer, MembersAnswer, StatusAnswer } from '../client/index.ts'
-import type { Member, MemberStatus } from '../member/index.ts'
-import { bannerOf } from './banner.ts'
-import type { History } from './history.ts'
+import { stream, streamSSE } from 'hono/streaming'
+import type { Claimed } from '../client/index.ts'
+import type { NodeId } from '../core/index.ts'
+import type { MemberStatus } from '../member/index.ts'
+import { failure, refusal } from './admin.ts'
+import { leaderAnswer, membersAnswer, type Served, statusAnswer } from './answers.ts'
+import { tellEvents } from './events.ts'
 import { metricsText } from './metrics.ts'
-import type { Observer } from './observer.ts'
+import { openApi } from './openapi.ts'
 import { PAGE_POLICY, page } from './page.ts'
+import { claimBody } from './schemas.ts'
+
+export type { Served } from './answers.ts'
 
 export type Asked = {
-  readonly node: Pick<Member, 'group' | 'id' | 'status' | 'stepDown'>
-  readonly history: History
-  readonly observer: Observer
+  /** By name; at least one. */
+  readonly groups: ReadonlyMap<string, Served>
   /** Without one nobody may change anything. */
   readonly adminToken: string | null
+  /** Whether only this machine can ask: then the trace needs no token. */
+  readonly isLoopback: boolean
+  readonly version: string
   /** Ends the streams. */
   readonly ending: AbortSignal
 }
@@ -27,15 +33,16 @@ export type Asked = {
 const LARGEST_BODY = 64 * 1024
 /** Watchers at once; more are refused. */
 const MOST_STREAMS = 256
-/** Something is sent at least this often, so that both sides notice when the other is gone. */
-const KEEP_ALIVE_MS = 10_000
 /** How long a hand-over may take before the caller is told that it lasts. */
 const LONGEST_STEP_DOWN_MS = 10_000
+/** Whoever reads a trace more slowly is left behind: only one may at a time. */
+const LONGEST_TRACE_MS = 30_000
 
 export function agentApp(asked: Asked): Hono {
-  const { node, history, observer, adminToken, ending } = asked
+  const { groups, adminToken, isLoopback, version, ending } = asked
   const app = new Hono()
   let streams = 0
+  let isTracing = false
 
   app.use(async (c, next) => {
     await next()
@@ -48,108 +55,157 @@ export function agentApp(asked: Asked): Hono {
       onError: (c) => failure(c, 413, 'BodyTooLarge', `a body may have ${LARGEST_BODY} bytes at most`),
     }),
   )
-  app.use('/v1/*', async (c, next) => {
-    const group = c.req.query('group')
-    if (group === undefined || group === node.group) return next()
-    return failure(
-      c,
-      404,
-      'UnknownGroup',
-      `this agent is in the group ${node.group}, not in ${group}`,
-      'group',
-    )
-  })
 
-  app.get('/v1/leader', (c) => c.json(leaderAnswer(node, node.status())))
-  app.get('/v1/members', (c) => c.json(membersAnswer(node, node.status())))
-  app.get('/v1/status', (c) => c.json(statusAnswer(node, node.status(), observer)))
-
-  app.post('/v1/step-down', async (c) => {
-    if (adminToken === null)
-      return failure(
-        c,
-        403,
-        'AdminDisabled',
-        'this agent takes no orders: start it with --admin-token-file FILE',
-      )
-    if (!isSame(c.req.header('Authorization') ?? '', `Bearer ${adminToken}`)) {
-      c.header('WWW-Authenticate', 'Bearer')
-      return failure(c, 401, 'BadAdminToken', 'the admin token is missing or wrong', 'Authorization')
+  /** Answers about the group that is asked for. */
+  const about =
+    (answer: (c: Context, served: Served) => Response | Promise<Response>) =>
+    (c: Context): Response | Promise<Response> => {
+      const served = groupAsked(c, groups)
+      return served instanceof Response ? served : answer(c, served)
     }
-    const { role, leader } = node.status()
-    if (role !== 'leader')
-      return failure(
-        c,
-        409,
-        'NotLeader',
-        `${node.id} does not lead${leader === null ? '' : `, ${leader.id} does`}`,
-      )
-    await node.stepDown({ signal: AbortSignal.timeout(LONGEST_STEP_DOWN_MS) })
-    return c.json({ group: node.group, steppedDown: { id: node.id, token: leader?.token ?? null } })
-  })
 
-  app.get('/v1/events', (c) => {
-    if (streams >= MOST_STREAMS)
-      return failure(c, 503, 'TooManyWatchers', `${MOST_STREAMS} watch already: try again later`)
-    const lastSeen = c.req.header('Last-Event-ID')
-    streams += 1
-    return streamSSE(c, async (stream) => {
-      const gone = new AbortController()
-      stream.onAbort(() => gone.abort())
-      const over = AbortSignal.any([gone.signal, ending])
-      let place = lastSeen === undefined ? history.latest : history.placeOf(lastSeen)
-      try {
-        await stream.writeSSE({ event: 'now', data: JSON.stringify(leaderAnswer(node, node.status())) })
-        while (!over.aborted) {
-          const { missed, entries } = history.after(place)
-          // oxlint-disable-next-line no-await-in-loop -- as fast as the watcher reads
-          if (missed) await stream.writeSSE({ event: 'missed', data: '{}' })
-          for (const { id, number, event } of entries) {
-            // oxlint-disable-next-line no-await-in-loop -- as fast as the watcher reads
-            await stream.writeSSE({ id, event: event.event, data: JSON.stringify(event) })
-            place = number
-          }
-          // oxlint-disable-next-line no-await-in-loop -- as fast as the watcher reads
-          if (entries.length === 0) await stream.write(': still here\n\n')
-          // oxlint-disable-next-line no-await-in-loop -- until there is something to tell
-          if (history.latest === place) await history.next(over, KEEP_ALIVE_MS)
-        }
-      } finally {
-        streams -= 1
-      }
-    })
-  })
-
-  app.get('/healthz', (c) =>
-    node.status().idle === 'closed'
-      ? c.json({ ok: false, reason: 'closed' }, 503)
-      : c.json({ ok: true, reason: null }),
+  app.get(
+    '/v1/leader',
+    about((c, { node }) => c.json(leaderAnswer(node, node.status()))),
   )
-  app.get('/readyz', (c) => {
-    const { idle } = node.status()
-    return c.json({ ready: idle === null, reason: idle }, idle === null ? 200 : 503)
-  })
-  app.get('/leader', (c) => {
-    const status = node.status()
-    return c.json(leaderAnswer(node, status), status.role === 'leader' ? 200 : 503)
-  })
-  app.get('/metrics', (c) => {
-    const text = metricsText({
-      group: node.group,
-      id: String(node.id),
-      status: node.status(),
-      leaderships: observer.leaderships,
-      alarm: observer.alarm !== null,
+  app.get(
+    '/v1/members',
+    about((c, { node }) => c.json(membersAnswer(node, node.status()))),
+  )
+  app.get(
+    '/v1/status',
+    about((c, served) => c.json(statusAnswer(served))),
+  )
+  app.get('/v1/openapi.json', (c) => c.json(openApi(version)))
+
+  app.post(
+    '/v1/step-down',
+    about(async (c, { node }) => {
+      const refused = refusal(c, adminToken)
+      if (refused !== null) return refused
+      const { role, leader } = node.status()
+      if (role !== 'leader') return notLeading(c, node.id, leader)
+      await node.stepDown({ signal: AbortSignal.timeout(LONGEST_STEP_DOWN_MS) })
+      return c.json({ group: node.group, steppedDown: { id: node.id, token: leader?.token ?? null } })
+    }),
+  )
+
+  app.post(
+    '/v1/claim',
+    about(async (c, { node, claims }) => {
+      const refused = refusal(c, adminToken)
+      if (refused !== null) return refused
+      const body = claimBody.safeParse(await c.req.json().catch(() => null))
+      if (!body.success) {
+        const message = 'write {"claim": null}, or the name of a claim'
+        return failure(c, 400, 'BadBody', message, 'claim')
+      }
+      const { role, leader, leaseMs } = node.status()
+      if (role !== 'leader' || leader === null || leaseMs === null) return notLeading(c, node.id, leader)
+      const claim = claims.take(body.data.claim, leaseMs)
+      if (claim === null) {
+        const why = claims.isEnding ? 'the lead is being handed over' : 'there is no such claim, or too many'
+        return failure(c, 409, 'NoClaim', why)
+      }
+      const { group, id } = node
+      const ends = { expiresInMs: leaseMs, ending: claims.isEnding }
+      return c.json({ group, id, claim, token: leader.token, ...ends } satisfies Claimed)
+    }),
+  )
+  app.delete(
+    '/v1/claim',
+    about((c, { node, claims }) => {
+      const refused = refusal(c, adminToken)
+      if (refused !== null) return refused
+      claims.giveBack(c.req.query('claim') ?? '')
+      return c.json({ group: node.group })
+    }),
+  )
+
+  app.get(
+    '/v1/events',
+    about((c, served) => {
+      if (streams >= MOST_STREAMS)
+        return failure(c, 503, 'TooManyWatchers', `${MOST_STREAMS} watch already: try again later`)
+      streams += 1
+      return streamSSE(c, async (writing) => {
+        try {
+          await tellEvents(writing, served, c.req.header('Last-Event-ID'), ending)
+        } finally {
+          streams -= 1
+        }
+      })
+    }),
+  )
+
+  app.get(
+    '/v1/trace',
+    about((c, { node }) => {
+      const refused = isLoopback ? null : refusal(c, adminToken)
+      if (refused !== null) return refused
+      if (isTracing) return failure(c, 503, 'TraceBusy', 'somebody is being told the trace: try again')
+      isTracing = true
+      c.header('Content-Type', 'application/x-ndjson')
+      return stream(c, async (writing) => {
+        const late = setTimeout(() => writing.abort(), LONGEST_TRACE_MS)
+        try {
+          for await (const piece of node.trace()) {
+            if (writing.aborted || ending.aborted) return
+            await writing.write(piece)
+          }
+        } finally {
+          clearTimeout(late)
+          isTracing = false
+        }
+      })
+    }),
+  )
+
+  const idleOf = (): readonly string[] =>
+    [...groups.values()].flatMap(({ node }) => {
+      const { idle } = node.status()
+      if (idle === null) return []
+      return [groups.size === 1 ? idle : `${node.group}: ${idle}`]
     })
+  app.get('/healthz', (c) => {
+    const ended = [...groups.values()].filter(({ node }) => node.status().idle === 'closed')
+    const reason = ended.length === 0 ? null : idleOf().join('; ')
+    return c.json({ ok: reason === null, reason }, reason === null ? 200 : 503)
+  })
+  app.get('/readyz', (c) => {
+    const idle = idleOf()
+    const reason = idle.length === 0 ? null : idle.join('; ')
+    return c.json({ ready: reason === null, reason }, reason === null ? 200 : 503)
+  })
+  app.get(
+    '/leader',
+    about((c, { node }) => {
+      const status = node.status()
+      return c.json(leaderAnswer(node, status), status.role === 'leader' ? 200 : 503)
+    }),
+  )
+  app.get('/metrics', (c) => {
+    const text = metricsText(
+      [...groups.values()].map(({ node, observer }) => ({
+        group: node.group,
+        id: String(node.id),
+        status: node.status(),
+        leaderships: observer.leaderships,
+        alarm: observer.alarm !== null,
+      })),
+    )
     return c.body(text, 200, { 'Content-Type': 'text/plain; version=0.0.4; charset=utf-8' })
   })
   app.get('/', (c) => {
     c.header('Vary', 'Accept')
-    const status = node.status()
     if (!(c.req.header('Accept') ?? '').includes('text/html'))
-      return c.json({ name: String(status.leader?.id ?? '') })
+      return about((_, { node }) => c.json({ name: String(node.status().leader?.id ?? '') }))(c)
     c.header('Content-Security-Policy', PAGE_POLICY)
-    return c.html(page(statusAnswer(node, status, observer)))
+    const asksFor = c.req.query('group')
+    const shown = asksFor === undefined ? [...groups.values()] : [groupAsked(c, groups)]
+    const [first] = shown
+    if (first instanceof Response) return first
+    return c.html(page((shown as readonly Served[]).map(statusAnswer)))
   })
 
   app.notFound((c) => failure(c, 404, 'NotFound', `there is no ${c.req.method} ${c.req.path} here`))
@@ -157,66 +213,23 @@ export function agentApp(asked: Asked): Hono {
   return app
 }
 
-type Who = Pick<Member, 'group' | 'id'>
+function notLeading(c: Context, id: NodeId, leader: MemberStatus['leader']): Response {
+  const other = leader === null ? '' : `, ${leader.id} does`
+  return failure(c, 409, 'NotLeader', `${id} does not lead${other}`)
+}
 
-function leaderAnswer({ group, id }: Who, { role, leader, leaseMs }: MemberStatus): LeaderAnswer {
-  return {
-    group,
-    leader: leader === null ? null : { id: leader.id, token: leader.token, expiresInMs: leaseMs ?? 0 },
-    self: { id, role },
+/** With one group it need not be named. */
+function groupAsked(c: Context, groups: Asked['groups']): Served | Response {
+  const names = [...groups.keys()].join(', ')
+  const name = c.req.query('group')
+  const [only] = groups.values()
+  if (name === undefined && groups.size === 1 && only !== undefined) return only
+  if (name === undefined) {
+    const message = `this agent is in the groups ${names}: add ?group=NAME (--group NAME)`
+    return failure(c, 400, 'GroupNeeded', message, 'group')
   }
-}
-
-function membersAnswer({ group, id }: Who, { role, leader, voters, nodes }: MemberStatus): MembersAnswer {
-  const members = nodes.map(({ id: member, there, heardMsAgo }) => ({
-    id: member,
-    voter: voters.some((set) => set.includes(member)),
-    leader: member === leader?.id,
-    there,
-    heardMsAgo,
-  }))
-  return { group, self: { id, role }, members }
-}
-
-function statusAnswer(who: Who, status: MemberStatus, observer: Observer): StatusAnswer {
-  const { leader, mode, voters, nodes } = status
-  observer.see(leader)
-  const leaderlessMs = observer.leaderlessMs()
-  const there = nodes.flatMap((each) => (each.there ? [each.id] : []))
-  const { level, sentence, spareFailures } = bannerOf({
-    group: who.group,
-    leader,
-    mode,
-    voters,
-    there,
-    leaderlessMs,
-    alarm: observer.alarm,
-  })
-  return {
-    ...leaderAnswer(who, status),
-    banner: sentence,
-    level,
-    mode,
-    voters: [...new Set(voters.flat())],
-    spareFailures,
-    leaderlessMs,
-    members: membersAnswer(who, status).members,
-    at: new Date().toISOString(),
-  }
-}
-
-function failure(
-  c: Context,
-  code: 401 | 403 | 404 | 409 | 413 | 500 | 503,
-  name: string,
-  message: string,
-  field: string | null = null,
-): Response {
-  return c.json({ error: { name, message, field } } satisfies ErrorAnswer, code)
-}
-
-/** Takes the same time whatever differs. */
-function isSame(a: string, b: string): boolean {
-  const digest = (text: string): Buffer => createHash('sha256').update(text).digest()
-  return timingSafeEqual(digest(a), digest(b))
+  const served = groups.get(name)
+  if (served !== undefined) return served
+  const message = `this agent is in the group${groups.size === 1 ? '' : 's'} ${names}, not in ${name}`
+  return failure(c, 404, 'UnknownGroup', message, 'group')
 }

@@ -11,49 +11,85 @@ export type Measured = {
 
 type Sample = { readonly labels: { readonly [name: string]: string }; readonly value: number }
 
-export function metricsText({ group, id, status, leaderships, alarm }: Measured): string {
-  const labels = { group, id }
-  const leads = status.role === 'leader' ? 1 : 0
-  const { sent, received, dropped } = status.datagrams
-  const datagrams = [
-    { labels: { ...labels, direction: 'sent' }, value: sent },
-    { labels: { ...labels, direction: 'received' }, value: received },
-    { labels: { ...labels, direction: 'dropped' }, value: dropped },
-  ]
-  const one = (value: number): readonly Sample[] => [{ labels, value }]
-  return [
-    metric('conclave_leader', 'gauge', '1 while this node leads', one(leads)),
-    metric('conclave_has_leader', 'gauge', '1 while this node knows of a leader', one(status.leader ? 1 : 0)),
-    metric(
-      'conclave_token',
-      'gauge',
-      'token of the leader that this node knows of, 0 without',
-      one(status.leader?.token ?? 0),
-    ),
-    metric(
-      'conclave_lease_remaining_seconds',
-      'gauge',
-      'how long this node surely leads; 0 when it does not',
-      one(leads === 1 ? (status.leaseMs ?? 0) / 1000 : 0),
-    ),
-    metric('conclave_leaderships_total', 'counter', 'how often this node was elected', one(leaderships)),
-    metric(
-      'conclave_members_there',
-      'gauge',
-      'nodes of the group that are heard, this one too',
-      one(status.nodes.filter(({ there }) => there).length),
-    ),
-    metric('conclave_alarm', 'gauge', '1 once a promise was seen broken', one(alarm ? 1 : 0)),
-    metric(
-      'conclave_datagrams_total',
-      'counter',
-      'datagrams; dropped are those of the received ones that were refused',
-      datagrams,
-    ),
-    metric('leader_election_master_status', 'gauge', '1 while this node leads, as client-go has it', [
-      { labels: { name: group }, value: leads },
-    ]),
-  ].join('')
+type Metric = {
+  readonly name: string
+  readonly type: 'gauge' | 'counter'
+  readonly help: string
+  of(measured: Measured): readonly Sample[]
+}
+
+const leads = ({ status }: Measured): number => (status.role === 'leader' ? 1 : 0)
+
+/** One sample, with the labels that all have. */
+const one =
+  (value: (measured: Measured) => number): Metric['of'] =>
+  (measured) => [{ labels: { group: measured.group, id: measured.id }, value: value(measured) }]
+
+export const METRICS: readonly Metric[] = [
+  { name: 'conclave_leader', type: 'gauge', help: '1 while this node leads', of: one(leads) },
+  {
+    name: 'conclave_has_leader',
+    type: 'gauge',
+    help: '1 while this node knows of a leader',
+    of: one(({ status }) => (status.leader === null ? 0 : 1)),
+  },
+  {
+    name: 'conclave_token',
+    type: 'gauge',
+    help: 'token of the leader that this node knows of, 0 without',
+    of: one(({ status }) => status.leader?.token ?? 0),
+  },
+  {
+    name: 'conclave_lease_remaining_seconds',
+    type: 'gauge',
+    help: 'how long this node surely leads; 0 when it does not',
+    of: one((measured) => (leads(measured) === 1 ? (measured.status.leaseMs ?? 0) / 1000 : 0)),
+  },
+  {
+    name: 'conclave_leaderships_total',
+    type: 'counter',
+    help: 'how often this node was elected',
+    of: one(({ leaderships }) => leaderships),
+  },
+  {
+    name: 'conclave_members_there',
+    type: 'gauge',
+    help: 'nodes of the group that are heard, this one too',
+    of: one(({ status }) => status.nodes.filter(({ there }) => there).length),
+  },
+  {
+    name: 'conclave_ready',
+    type: 'gauge',
+    help: '1 while this node takes part in elections',
+    of: one(({ status }) => (status.idle === null ? 1 : 0)),
+  },
+  {
+    name: 'conclave_alarm',
+    type: 'gauge',
+    help: '1 once a promise was seen broken',
+    of: one(({ alarm }) => (alarm ? 1 : 0)),
+  },
+  {
+    name: 'conclave_datagrams_total',
+    type: 'counter',
+    help: 'datagrams; dropped are those of the received ones that were refused',
+    of: ({ group, id, status: { datagrams } }) =>
+      (['sent', 'received', 'dropped'] as const).map((direction) => ({
+        labels: { group, id, direction },
+        value: datagrams[direction],
+      })),
+  },
+  {
+    name: 'leader_election_master_status',
+    type: 'gauge',
+    help: '1 while this node leads, as client-go has it',
+    of: (measured) => [{ labels: { name: measured.group }, value: leads(measured) }],
+  },
+]
+
+/** All groups of a process. */
+export function metricsText(all: readonly Measured[]): string {
+  return METRICS.map(({ name, type, help, of }) => metric(name, type, help, all.flatMap(of))).join('')
 }
 
 function metric(name: string, type: 'gauge' | 'counter', help: string, samples: readonly Sample[]): string {

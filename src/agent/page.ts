@@ -6,14 +6,15 @@ import type { StatusAnswer } from '../client/index.ts'
 export const PAGE_POLICY =
   "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'"
 
-export function page(status: StatusAnswer) {
-  const { group, self, banner, level, leader, spareFailures, members, at } = status
+/** One group after the other. */
+export function page(groups: readonly StatusAnswer[]) {
+  const title = groups.map(({ level, group }) => `${level}: ${group}`).join(', ')
   return html`<!doctype html>
 <html lang="en">
 <head>
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
-<title>${level}: ${group}</title>
+<title>${title}</title>
 <style>
 :root { color-scheme: light dark; font: 1rem/1.5 system-ui, sans-serif }
 body { max-width: 50rem; margin: 2rem auto; padding: 0 1rem }
@@ -22,7 +23,14 @@ td, th { text-align: left; padding: 0.2rem 1.5rem 0.2rem 0; font-variant-numeric
 </head>
 <body>
 <main>
-<h1>${group}</h1>
+${groups.map(section)}</main>
+</body>
+</html>
+`
+}
+
+function section({ group, self, banner, leader, spareFailures, members, at }: StatusAnswer) {
+  return html`<h1>${group}</h1>
 <p><strong>${banner}</strong></p>
 <table>
 <tr><th scope="row">leader</th><td>${leader === null ? 'none' : leader.id}</td></tr>
@@ -40,9 +48,6 @@ ${members.map(
 )}</tbody>
 </table>
 <p>As ${self.id} (${self.role}) saw it at <time datetime="${at}">${at}</time>. Reload for the present state.</p>
-</main>
-</body>
-</html>
 `
 }
 

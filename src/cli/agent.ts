@@ -1,39 +1,40 @@
 /** `conclave agent`: a node that campaigns for ever, and answers over HTTP. */
-import { readFileSync } from 'node:fs'
-import { Socket } from 'node:net'
-import { Command, Option } from 'commander'
-import { CannotListen, startAgent } from '../agent/index.ts'
+import { tmpdir } from 'node:os'
+import { Command } from 'commander'
+import { type Config, effectiveJson, effectiveText } from '../agent/config/index.ts'
+import { type Agent, CannotListen, Systemd, startAgent } from '../agent/index.ts'
+import type { AgentEvent } from '../client/index.ts'
 import { addressOf } from '../member/address.ts'
 import { EXIT, UsageError } from './errors.ts'
-import { joinOptions, type NodeFlags, withNodeFlags } from './node-flags.ts'
-import { narrate } from './output.ts'
+import { configOf, type NodeFlags, type ServiceFlags, withNodeFlags, withServiceFlags } from './node-flags.ts'
+import { narrate, print, printJson } from './output.ts'
+import { Supervisor } from './supervised.ts'
+import { version } from './version.ts'
 
-type AgentFlags = NodeFlags & { readonly http: string; readonly adminTokenFile?: string }
+type AgentFlags = NodeFlags & ServiceFlags & { readonly check?: boolean; readonly json?: boolean }
 
 export function agentCommand(): Command {
-  return withNodeFlags(
-    new Command('agent').description('run a node beside your processes: it campaigns, and tells who leads'),
+  return withServiceFlags(
+    withNodeFlags(
+      new Command('agent').description('run a node beside your processes: it campaigns, and tells who leads'),
+    ),
   )
-    .addOption(
-      new Option('--http <host:port>', 'where it answers HTTP')
-        .env('CONCLAVE_HTTP')
-        .default('127.0.0.1:7480'),
-    )
-    .addOption(
-      new Option('--admin-token-file <file>', 'whoever knows what is in it may give orders').env(
-        'CONCLAVE_ADMIN_TOKEN_FILE',
-      ),
-    )
+    .option('--check', 'only say how it is configured, and what is doubtful about that')
+    .option('--json', 'with --check: print one JSON object')
     .addHelpText(
       'after',
       `
-Example:
+Examples:
   conclave agent --group billing --id a --listen 10.0.0.1:7400 --peer b=10.0.0.2:7400 --peer c=10.0.0.3:7400 \\
     --key-file /etc/conclave/key --data /var/lib/conclave/billing
-  conclave status
+  conclave agent --config /etc/conclave/billing.yaml --check
 
-What happens is written to standard error, one JSON object a line. SIGTERM and SIGINT: the lead is handed over, then it
-ends with 0. Whoever can reach the HTTP address may ask; see docs/http.md.`,
+Flags win over the environment, that over the file; docs/configuration.md lists all fields. What happens is written to
+standard error, one JSON object a line. SIGTERM and SIGINT: the lead is handed over, then it ends with 0; a second one
+ends it at once. SIGUSR2: its last steps are written to a file in the data folder. Whoever can reach the HTTP address
+may ask; see docs/http.md.
+
+Exit code 2 for a configuration that cannot work, 1 when the node cannot go on.`,
     )
     .action(async (flags: AgentFlags) => {
       process.exitCode = await agent(flags)
@@ -41,63 +42,105 @@ ends with 0. Whoever can reach the HTTP address may ask; see docs/http.md.`,
 }
 
 async function agent(flags: AgentFlags): Promise<number> {
-  const options = joinOptions(flags)
-  const http = addressOf(flags.http, '--http')
-  const adminToken = flags.adminTokenFile === undefined ? null : adminTokenIn(flags.adminTokenFile)
-  const said = (event: string, more: { readonly [field: string]: unknown }): void =>
+  const config = configOf(flags)
+  if (flags.check === true) return check(config, flags.json === true)
+  const log = logOf(config)
+  for (const { field, message } of config.warnings) log('warning', { reason: `${field}: ${message}` })
+  const supervisor = Supervisor.ofThisProcess()
+  const told = firstSignal()
+  const running = await start(config, log)
+  const systemd = new Systemd(process.env, { trouble: (reason) => log('warning', { reason }) })
+  const sentence = (): string => running.nodes.map(standing).join('; ')
+  const telling = setInterval(() => systemd.status(sentence()), TELL_SYSTEMD_MS)
+  telling.unref()
+  process.on('SIGUSR2', () => void saveTraces(running, log))
+  supervisor?.spoils(running.nodes)
+  log('started', { http: running.url })
+  void systemd.ready(sentence(), () => running.nodes.every((node) => !node.isClosed))
+  const why = await Promise.race([told, running.failed])
+  clearInterval(telling)
+  log('ending', { reason: typeof why === 'string' ? why : why.message })
+  await Promise.all([systemd.stopping(), running.close()])
+  return typeof why === 'string' ? EXIT.ok : EXIT.failure
+}
+
+/** How often systemd is told who leads, if that has changed. */
+const TELL_SYSTEMD_MS = 1000
+
+type Log = (event: string, more: { readonly [field: string]: unknown }) => void
+
+/** One JSON object a line; what is not about one group has `group` null. */
+function logOf({ groups }: Config): Log {
+  const [first] = groups
+  const only = groups.length === 1 ? (first?.node.group ?? null) : null
+  return (event, more) =>
     narrate(
       JSON.stringify({
         time: new Date().toISOString(),
-        group: options.group,
-        id: options.id,
+        group: only,
+        id: first?.node.id ?? null,
         event,
         token: null,
+        term: null,
         reason: null,
         ...more,
       }),
     )
-  const told = new Promise<string>((resolve) => {
-    for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => resolve(signal))
-  })
-  endWithSupervisor()
-  const running = await startAgent({
-    join: options,
-    http,
-    adminToken,
-    log: ({ event, leader, token, reason }) => said(event, { leader, token, reason }),
-  }).catch((error: unknown) => {
+}
+
+async function start(
+  { groups, process: { http, traceSteps }, adminToken }: Config,
+  log: Log,
+): Promise<Agent> {
+  const heard = ({ event, group, leader, token, term, reason }: AgentEvent): void =>
+    log(event, { group, leader, token, term, reason })
+  try {
+    return await startAgent({
+      groups: groups.map(({ join }) => ({ ...join, traceSteps })),
+      http: addressOf(http, 'http'),
+      adminToken,
+      version: version(),
+      log: heard,
+    })
+  } catch (error) {
     if (error instanceof CannotListen) throw new UsageError(`--http: ${error.message}`, '--http')
     throw error
-  })
-  said('started', { http: running.url })
-  const why = await Promise.race([told, running.failed])
-  said('ending', { reason: typeof why === 'string' ? why : why.message })
-  await running.close()
-  return typeof why === 'string' ? EXIT.ok : EXIT.failure
-}
-
-/** Without the end of the line, which editors add. */
-export function adminTokenIn(file: string): string {
-  let token: string
-  try {
-    token = readFileSync(file, 'utf8').trim()
-  } catch (error) {
-    throw new UsageError(`--admin-token-file ${file}: ${(error as Error).message}`, '--admin-token-file')
   }
-  if (token.length < 16)
-    throw new UsageError(
-      `--admin-token-file ${file}: has ${token.length} characters, at least 16 are needed`,
-      '--admin-token-file',
-    )
-  return token
 }
 
-/** Whoever started it with an open descriptor takes it along when it ends, however it ends (`conclave up` does). */
-function endWithSupervisor(): void {
-  const descriptor = process.env['CONCLAVE_SUPERVISOR_FD']
-  if (descriptor === undefined) return
-  const line = new Socket({ fd: Number(descriptor) })
-  line.on('error', () => process.exit(EXIT.failure))
-  line.on('close', () => process.exit(EXIT.failure))
-  line.resume()
+/** The first is waited for; a second ends the process at once, as one that is in a hurry wants it. */
+function firstSignal(): Promise<string> {
+  return new Promise((resolve) => {
+    let heard = 0
+    for (const signal of ['SIGINT', 'SIGTERM'] as const) {
+      process.on(signal, () => {
+        heard += 1
+        if (heard > 1) process.exit(EXIT.failure)
+        resolve(signal)
+      })
+    }
+  })
+}
+
+async function saveTraces(running: Agent, log: Log): Promise<void> {
+  try {
+    for (const file of await running.saveTraces(tmpdir())) log('trace', { file })
+  } catch (error) {
+    log('warning', { reason: `the trace could not be written: ${(error as Error).message}` })
+  }
+}
+
+function standing(node: Agent['nodes'][number]): string {
+  const { role, leader } = node.status()
+  if (role === 'leader') return `leads ${node.group} with token ${leader?.token}`
+  return leader === null ? `no leader in ${node.group}` : `follows ${leader.id} in ${node.group}`
+}
+
+function check(config: Config, json: boolean): number {
+  if (json) printJson(effectiveJson(config))
+  else {
+    print(effectiveText(config))
+    for (const { field, message } of config.warnings) narrate(`warning: ${field}: ${message}`)
+  }
+  return EXIT.ok
 }

@@ -1,20 +1,20 @@
 /** `status`, `leader`, `members`, `watch`, `step-down`: questions to an agent, and one order. */
 import { Command, Option } from 'commander'
+import { readAdminToken } from '../agent/config/keys.ts'
 import {
   type AgentEvent,
   leaderOf,
   type MemberAnswer,
   membersOf,
-  type Refused,
   statusOf,
   stepDown,
   watch,
 } from '../client/index.ts'
-import { adminTokenIn } from './agent.ts'
 import { EXIT, UsageError } from './errors.ts'
+import { fetchPlainly } from './fetch.ts'
 import { narrate, paint, print, printJson, table } from './output.ts'
 
-type AskFlags = { readonly agent: string; readonly json?: boolean }
+type AskFlags = { readonly agent: string; readonly group?: string; readonly json?: boolean }
 
 /** An agent answers from memory: one that takes longer is not well. */
 const LONGEST_ANSWER_MS = 5000
@@ -26,11 +26,13 @@ function ask(name: string, description: string): Command {
     .addOption(
       new Option('--agent <url>', 'the agent to ask').env('CONCLAVE_AGENT').default('http://127.0.0.1:7480'),
     )
+    .option('--group <name>', 'which group, where the agent is in several')
     .option('--json', 'print the answer as JSON')
 }
 
-function asking({ agent }: AskFlags, withinMs = LONGEST_ANSWER_MS) {
-  return { agent: urlIn(agent), signal: AbortSignal.timeout(withinMs) }
+function asking({ agent, group }: AskFlags, withinMs = LONGEST_ANSWER_MS) {
+  const signal = AbortSignal.timeout(withinMs)
+  return { agent: urlIn(agent), group: group ?? null, signal, fetch: fetchPlainly }
 }
 
 function urlIn(agent: string): string {
@@ -83,7 +85,8 @@ export function watchCommand(): Command {
       const agent = urlIn(flags.agent)
       const stop = new AbortController()
       for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => stop.abort())
-      for await (const seen of watch({ agent, signal: stop.signal, after: flags.after ?? null })) {
+      const about = { agent, group: flags.group ?? null, after: flags.after ?? null, fetch: fetchPlainly }
+      for await (const seen of watch({ ...about, signal: stop.signal })) {
         if (flags.json === true) printJson(seen)
         else if (seen.type === 'now') {
           const { leader, group } = seen.now
@@ -104,17 +107,12 @@ export function stepDownCommand(): Command {
       new Option('--admin-token-file <file>', "the agent's admin token").env('CONCLAVE_ADMIN_TOKEN_FILE'),
     )
     .action(async (flags: AskFlags & { readonly adminTokenFile?: string }) => {
-      const { adminTokenFile } = flags
-      const adminToken = adminTokenFile === undefined ? null : adminTokenIn(adminTokenFile)
+      const { token: adminToken, problem } = readAdminToken(flags.adminTokenFile)
+      if (problem !== null) throw new UsageError(`--admin-token-file: ${problem}`, '--admin-token-file')
       const answer = await stepDown({ ...asking(flags, LONGEST_STEP_DOWN_MS), adminToken })
       if (flags.json === true) printJson(answer)
       else print(`${answer.steppedDown.id} stepped down${withToken(answer.steppedDown)}`)
     })
-}
-
-/** How a command ends that an agent refused. */
-export function codeOfRefusal({ code }: Refused): number {
-  return code === 409 ? EXIT.noLeader : EXIT.refused
 }
 
 function withToken({ token }: { readonly token: number | null }): string {

@@ -1,7 +1,8 @@
 /** `conclave explore`: every interleaving of a small world. */
 import { Command } from 'commander'
+import type { NodeId } from '../core/index.ts'
 import { type ExploreReport, explore } from '../explore/index.ts'
-import { checkedOptions, promisedSpecs, type ScheduleStep } from '../sim/index.ts'
+import { checkedOptions, promisedSpecs, type ScheduleStep, USUAL_HISTORY } from '../sim/index.ts'
 import { EXIT, UsageError } from './errors.ts'
 import { find, load } from './load.ts'
 import { count, paint, plural, print, printJson, table } from './output.ts'
@@ -22,6 +23,10 @@ type ExploreFlags = {
   readonly memory: string
   readonly order?: string
   readonly timers?: string
+  readonly slack?: string
+  readonly raw?: true
+  readonly members?: string
+  readonly only: readonly string[]
   readonly from?: string
   readonly progress: boolean
   readonly spec: readonly string[]
@@ -47,7 +52,14 @@ export function exploreCommand(): Command {
       '--timers <when>',
       'any: a timer may fire at any moment; quiet: only when no message is in flight',
     )
+    .option(
+      '--slack <w>',
+      'where nodes are told of their links: how far an end may lead; 0: both move at once',
+    )
+    .option('--raw', 'where nodes are told of their links: frames do not bear the incarnation of their link')
+    .option('--members <ids>', 'with --from settled: who is in the component, the others begin alone (2,3)')
     .option('--from <start>', 'settled: as after an election; boot: all nodes start')
+    .option('--only <spec>', 'judge only this specification (repeat for more)', collect, [])
     .option('--no-progress', 'do not look for deadlocks and livelocks')
     .option(
       '--spec <name>',
@@ -115,17 +127,23 @@ async function run(flags: ExploreFlags): Promise<number> {
       order: flags.order === undefined ? definition.order : oneOf('--order', flags.order, ['fifo', 'any']),
       timers:
         flags.timers === undefined ? exploration.timers : oneOf('--timers', flags.timers, ['any', 'quiet']),
+      history: {
+        slack: number('--slack', flags.slack, 0, USUAL_HISTORY.slack),
+        labelled: flags.raw === undefined,
+      },
+      ...(flags.members === undefined ? {} : { members: membersAmong(nodes, flags.members) }),
       depth: number('--depth', flags.depth, 1, Number.MAX_SAFE_INTEGER),
       maxStates,
       memoryMB: wholeNumber('--memory', flags.memory, 1),
       progress: flags.progress && exploration.progress,
       ...watching(definition),
+      ...(flags.only.length === 0 ? {} : { specs: flags.only.map((name) => namedSpec(name, '--only')) }),
       ...(flags.spec.length === 0
         ? {}
         : {
             specs: [
               ...(watching(definition).specs ?? promisedSpecs(definition, chosen)),
-              ...flags.spec.map(namedSpec),
+              ...flags.spec.map((name) => namedSpec(name, '--spec')),
             ],
           }),
     },
@@ -141,6 +159,16 @@ async function run(flags: ExploreFlags): Promise<number> {
   if (flags.json === true) printJson(report)
   else print(exploreText(report))
   return report.counterexample === null ? EXIT.ok : EXIT.violated
+}
+
+function membersAmong(nodes: readonly NodeId[], text: string): readonly NodeId[] {
+  const members = text.split(',').map((each) => wholeNumber('--members', each.trim(), 1))
+  const stranger = members.find((id) => !nodes.includes(id))
+  if (stranger === undefined && new Set(members).size === members.length) return members
+  throw new UsageError(
+    `--members ${text}: write some of ${nodes.join(',')}, each once, with commas between`,
+    '--members',
+  )
 }
 
 function exploreText(report: ExploreReport): string {
@@ -221,6 +249,10 @@ export function stepText(step: ScheduleStep): string {
       return `the link between ${step.node} and ${step.peer} is cut`
     case 'heal':
       return `the link between ${step.node} and ${step.peer} is healed`
+    case 'flip':
+      return `${step.node} sees its link to ${step.peer} change${cut}`
+    case 'follow':
+      return `${step.node} sees, after ${step.peer}, their link change${cut}`
     case 'tick':
       return 'a tick passes'
     default:

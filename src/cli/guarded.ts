@@ -1,16 +1,21 @@
 /** The node's side of the guardian: starts it, passes orders on, and hears what became of the command. */
 import { type ChildProcess, spawn } from 'node:child_process'
 import { EventEmitter } from 'node:events'
-import { createInterface } from 'node:readline'
 import type { Duplex } from 'node:stream'
 import { fileURLToPath } from 'node:url'
+import { linesOf } from '../chaos/lines.ts'
 import type { Micros } from '../core/index.ts'
+import { endGroup } from './end-group.ts'
 import type { Order, Report } from './guardian.ts'
 
 /** How a command ended: by itself with a code, by a signal, or not begun at all. */
-export type Ending =
+export type Ending = (
   | { readonly code: number; readonly signal: null }
   | { readonly code: null; readonly signal: string }
+) & {
+  /** Whether the guardian ended it, and not the command itself. */
+  readonly asked: boolean
+}
 
 export class GuardianLost extends Error {
   override readonly name = 'GuardianLost'
@@ -24,18 +29,17 @@ export class Guarded extends EventEmitter<{ lost: [GuardianLost] }> {
   readonly #process: ChildProcess
   readonly #line: Duplex
   #waiting: { resolve(ending: Ending): void; reject(error: Error): void } | null = null
+  /** The process group of the command while it runs. */
+  #command: number | null = null
   #isClosed = false
 
   private constructor(child: ChildProcess) {
     super()
     this.#process = child
     this.#line = child.stdio[3] as Duplex
-    createInterface({ input: this.#line }).on('line', (text) => this.#hear(JSON.parse(text) as Report))
+    linesOf(this.#line, (text) => this.#hear(JSON.parse(text) as Report))
     child.once('exit', () => {
-      if (this.#isClosed) return
-      const error = new GuardianLost('the guardian of the command is gone: the command may still run')
-      this.#waiting?.reject(error)
-      this.emit('lost', error)
+      if (!this.#isClosed) void this.#bereft()
     })
     this.#line.on('error', () => {})
   }
@@ -88,6 +92,15 @@ export class Guarded extends EventEmitter<{ lost: [GuardianLost] }> {
     return this.#process.pid
   }
 
+  /** Without its guardian the command is killed from here, before anybody hears of it: the lead is not given away first. */
+  async #bereft(): Promise<void> {
+    if (this.#command !== null) await endGroup(this.#command)
+    const error = new GuardianLost('the guardian of the command is gone: the command was killed')
+    this.#waiting?.reject(error)
+    this.#waiting = null
+    this.emit('lost', error)
+  }
+
   #order(order: Order): void {
     if (!this.#line.destroyed) this.#line.write(`${JSON.stringify(order)}\n`)
   }
@@ -102,14 +115,16 @@ export class Guarded extends EventEmitter<{ lost: [GuardianLost] }> {
         this.#waiting = null
         break
       case 'ended':
+        this.#command = null
         this.#waiting?.resolve(
           report.signal === null
-            ? { code: report.code ?? 0, signal: null }
-            : { code: null, signal: report.signal },
+            ? { code: report.code ?? 0, signal: null, asked: report.asked }
+            : { code: null, signal: report.signal, asked: report.asked },
         )
         this.#waiting = null
         break
       case 'started':
+        this.#command = report.pid
         break
       default:
         report satisfies never

@@ -10,9 +10,12 @@
  */
 import { type ChildProcess, spawn } from 'node:child_process'
 import { Socket } from 'node:net'
-import { createInterface } from 'node:readline'
+import { constants, getPriority, setPriority } from 'node:os'
+import { linesOf } from '../chaos/lines.ts'
 import type { Micros } from '../core/index.ts'
-import { monotonicNow } from '../runtime/index.ts'
+// Nothing else of that room: this process must be there fast and stay small.
+import { monotonicNow } from '../runtime/clock.ts'
+import { endGroup } from './end-group.ts'
 
 export type Order =
   | {
@@ -27,14 +30,23 @@ export type Order =
 
 export type Report =
   | { readonly told: 'ready' }
-  | { readonly told: 'started' }
+  | { readonly told: 'started'; readonly pid: number }
   | { readonly told: 'failed'; readonly why: string }
-  | { readonly told: 'ended'; readonly code: number | null; readonly signal: string | null }
+  | {
+      readonly told: 'ended'
+      readonly code: number | null
+      readonly signal: string | null
+      /** Whether it was asked to end, or killed, from here. */
+      readonly asked: boolean
+    }
 
 /** Node's timers fire up to this much early, and count in whole milliseconds. */
 const TIMER_STEP_MS = 1
 
 const NEVER = Number.POSITIVE_INFINITY
+
+/** How urgent the command is, which is how urgent this process was when it began. */
+const usual = getPriority()
 
 class Guardian {
   readonly #report: (report: Report) => void
@@ -84,18 +96,24 @@ class Guardian {
     this.#isAsked = false
     // A group of its own: whatever it starts ends with it.
     const child = spawn(program, words, { detached: true, stdio: 'inherit', env: { ...process.env, ...env } })
+    // What it starts does not share its precedence.
+    if (child.pid !== undefined) urgency(child.pid, usual)
     this.#child = child
-    child.once('spawn', () => this.#report({ told: 'started' }))
+    child.once('spawn', () => {
+      if (child.pid !== undefined) this.#report({ told: 'started', pid: child.pid })
+    })
     child.once('error', (error) => {
       this.#gone()
       this.#report({ told: 'failed', why: error.message })
     })
     child.once('exit', (code, signal) => {
-      // What it started and left behind does not outlive it.
-      this.#signal('SIGKILL')
-      this.#gone()
-      if (this.#isAbandoned) process.exit(0)
-      this.#report({ told: 'ended', code, signal })
+      const asked = this.#isAsked
+      // What it started and left behind does not outlive it: the lead may be given away as soon as this is told.
+      void endGroup(child.pid).then(() => {
+        this.#gone()
+        if (this.#isAbandoned) process.exit(0)
+        this.#report({ told: 'ended', code, signal, asked })
+      })
     })
   }
 
@@ -114,8 +132,10 @@ class Guardian {
     const now = monotonicNow()
     const end = Math.min(this.#end, this.#stopAt)
     const kill = Math.min(this.#kill, this.#stopKill)
-    if (now >= kill) this.#signal('SIGKILL')
-    else if (now >= end && !this.#isAsked) {
+    if (now >= kill) {
+      this.#isAsked = true
+      this.#signal('SIGKILL')
+    } else if (now >= end && !this.#isAsked) {
       this.#isAsked = true
       this.#signal('SIGTERM')
     }
@@ -127,6 +147,8 @@ class Guardian {
   #signal(signal: 'SIGTERM' | 'SIGKILL'): void {
     const group = this.#child?.pid
     if (group === undefined) return
+    // To die takes a turn of the processor, and on a busy machine that is waited for.
+    if (signal === 'SIGKILL') urgency(group, constants.priority.PRIORITY_HIGHEST)
     try {
       process.kill(-group, signal)
     } catch {
@@ -135,13 +157,24 @@ class Guardian {
   }
 }
 
+/** Where it is allowed. */
+function urgency(pid: number, priority: number): void {
+  try {
+    setPriority(pid, priority)
+  } catch {
+    // Then it takes its turn like everybody; or it is gone already.
+  }
+}
+
 function main(): void {
+  // It has little to do, and must not be late for it.
+  urgency(process.pid, constants.priority.PRIORITY_HIGHEST)
   const line = new Socket({ fd: 3 })
   const guardian = new Guardian((report) => line.write(`${JSON.stringify(report)}\n`))
   line.on('error', () => guardian.abandon())
   line.on('close', () => guardian.abandon())
   line.on('end', () => guardian.abandon())
-  createInterface({ input: line }).on('line', (text) => guardian.obey(JSON.parse(text) as Order))
+  linesOf(line, (text) => guardian.obey(JSON.parse(text) as Order))
   // Ends asked of the whole foreground group are the node's to act on: it says when.
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => {})
   line.write(`${JSON.stringify({ told: 'ready' } satisfies Report)}\n`)

@@ -1,9 +1,24 @@
-/** An agent on this machine: a process of its own, started, watched and ended from here. */
+/** An agent on this machine: a process of its own, started, watched, teased and ended from here. */
 import { type ChildProcess, spawn } from 'node:child_process'
+import type { Duplex } from 'node:stream'
 import { fileURLToPath } from 'node:url'
+import { linesOf } from '../chaos/lines.ts'
 import { type StatusAnswer, statusOf, stepDown } from '../client/index.ts'
+import type { NetworkFaults } from '../runtime/index.ts'
+import type { SupervisorOrder } from './supervised.ts'
 
 export type AgentStanding = 'up' | 'paused' | 'down'
+
+export type LocalAgentOptions = {
+  readonly id: string
+  readonly url: string
+  readonly adminToken: string
+  /** The words after `conclave agent`. */
+  readonly words: readonly string[]
+  /** For each process that is started, and for each line that it says. */
+  readonly onStart: (child: ChildProcess) => void
+  readonly onSaid: (line: string) => void
+}
 
 /** An agent that says nothing for so long is shown as silent. */
 const ANSWER_MS = 500
@@ -11,21 +26,22 @@ const ANSWER_MS = 500
 const FAREWELL_MS = 3000
 
 export class LocalAgent {
-  readonly id: string
-  readonly url: string
-  readonly #adminToken: string
-  readonly #words: readonly string[]
+  readonly #options: LocalAgentOptions
   #process: ChildProcess | null = null
   #isPaused = false
-  /** The last lines that it said. */
-  readonly said: string[] = []
+  #faults: NetworkFaults = {}
   seen: StatusAnswer | null = null
 
-  constructor(id: string, url: string, adminToken: string, words: readonly string[]) {
-    this.id = id
-    this.url = url
-    this.#adminToken = adminToken
-    this.#words = words
+  constructor(options: LocalAgentOptions) {
+    this.#options = options
+  }
+
+  get id(): string {
+    return this.#options.id
+  }
+
+  get url(): string {
+    return this.#options.url
   }
 
   get standing(): AgentStanding {
@@ -33,47 +49,63 @@ export class LocalAgent {
     return this.#isPaused ? 'paused' : 'up'
   }
 
-  start(): void {
-    if (this.#process !== null) return
+  get leads(): boolean {
+    return this.standing === 'up' && this.seen?.self.role === 'leader'
+  }
+
+  /** False when it runs already. */
+  start(): boolean {
+    if (this.#process !== null) return false
     const conclave = fileURLToPath(new URL('./main.js', import.meta.url))
     // It ends when this process does, however that ends: the descriptor is closed then.
-    const child = spawn(process.execPath, [conclave, 'agent', ...this.#words], {
+    const child = spawn(process.execPath, [conclave, 'agent', ...this.#options.words], {
       stdio: ['ignore', 'ignore', 'pipe', 'pipe'],
       env: { ...process.env, CONCLAVE_SUPERVISOR_FD: '3' },
     })
     this.#process = child
     this.#isPaused = false
-    child.stderr?.on('data', (data: Buffer) => {
-      this.said.push(...data.toString().split('\n').filter(Boolean))
-      this.said.splice(0, this.said.length - 20)
-    })
+    if (child.stderr !== null) linesOf(child.stderr, this.#options.onSaid)
+    this.#line?.on('error', () => {})
     child.once('exit', () => {
       if (this.#process === child) this.#process = null
       this.seen = null
     })
+    this.#options.onStart(child)
+    this.spoil(this.#faults)
+    return true
   }
 
-  kill(): void {
-    this.#process?.kill('SIGKILL')
+  /** Resolves when it is dead; false when there was nothing to kill. */
+  async kill(): Promise<boolean> {
+    const child = this.#process
+    if (child === null) return false
+    const gone = new Promise<void>((resolve) => child.once('exit', () => resolve()))
+    child.kill('SIGKILL')
+    await gone
+    return true
   }
 
-  /** Stops it where it stands, or lets it go on. */
-  pause(): void {
-    if (this.#process === null) return
-    this.#isPaused = !this.#isPaused
-    this.#process.kill(this.#isPaused ? 'SIGSTOP' : 'SIGCONT')
+  /** Stops it where it stands, or lets it go on; false when it was so already. */
+  pause(isPaused: boolean): boolean {
+    if (this.#process === null || this.#isPaused === isPaused) return false
+    this.#isPaused = isPaused
+    return this.#process.kill(isPaused ? 'SIGSTOP' : 'SIGCONT')
   }
 
-  /** Asks it to hand the lead over. */
-  async handOver(): Promise<void> {
+  /** Spoils what it hears; kept when it is started again. */
+  spoil(faults: NetworkFaults): void {
+    this.#faults = faults
+    this.#line?.write(`${JSON.stringify({ faults } satisfies SupervisorOrder)}\n`)
+  }
+
+  /** Asks it to hand the lead over; why not, when it does not. */
+  async handOver(): Promise<string | null> {
     try {
-      await stepDown({
-        agent: this.url,
-        adminToken: this.#adminToken,
-        signal: AbortSignal.timeout(ANSWER_MS),
-      })
-    } catch {
-      // Whoever watches sees that nothing has changed.
+      const { url: agent, adminToken } = this.#options
+      await stepDown({ agent, adminToken, signal: AbortSignal.timeout(ANSWER_MS) })
+      return null
+    } catch (error) {
+      return (error as Error).message
     }
   }
 
@@ -98,5 +130,9 @@ export class LocalAgent {
     } catch {
       this.seen = null
     }
+  }
+
+  get #line(): Duplex | null {
+    return (this.#process?.stdio[3] as Duplex | undefined) ?? null
   }
 }

@@ -1,72 +1,144 @@
-/** How a node is described on the command line, or in the environment: the same for every command that runs one. */
-import { readFileSync } from 'node:fs'
+/**
+ * How a node is described: by flags, in the environment or in a file, the same for every command that runs one. What
+ * each means and what is wrong with it is said in one place, src/agent/config.
+ */
 import { type Command, Option } from 'commander'
+import { type Config, configFrom, flagOf, type Said, variableOf } from '../agent/config/index.ts'
 import type { JoinOptions } from '../member/index.ts'
 import { UsageError } from './errors.ts'
-import { oneOf, options, wholeNumber } from './values.ts'
+import { narrate } from './output.ts'
+import { options } from './values.ts'
 
 export type NodeFlags = {
   readonly group?: string
   readonly id?: string
   readonly listen?: string
   readonly peer: readonly string[]
-  readonly keyFile?: string
+  readonly keyFile: readonly string[]
   readonly data?: string
+  readonly protocol?: string
   readonly mode?: string
   readonly profile?: string
   readonly priority?: string
+  readonly observer?: boolean
+  readonly witness?: boolean
   readonly option: readonly string[]
+  readonly config?: string
 }
 
+/** Of an agent, besides. */
+export type ServiceFlags = { readonly http?: string; readonly adminTokenFile?: string }
+
+const separated = (text: string): readonly string[] => text.split(/[\s,]+/).filter(Boolean)
 const collect = (text: string, before: readonly string[]): readonly string[] => [...before, text]
 
+/** For the help; commander does not read it, so that `CONCLAVE_OBSERVER=false` can mean no. */
+const shownWith = (flags: string, meaning: string): Option => {
+  const field = flags.slice(2).split(' ')[0] ?? ''
+  return new Option(flags, `${meaning} (env: CONCLAVE_${field.toUpperCase().replaceAll('-', '_')})`)
+}
+
 export function withNodeFlags(command: Command): Command {
-  const flag = (flags: string, meaning: string, name: string): Option =>
-    new Option(flags, meaning).env(`CONCLAVE_${name}`)
+  const repeated = (flags: string, meaning: string): Option =>
+    shownWith(flags, meaning).argParser(collect).default([], '')
   return command
-    .addOption(flag('--group <name>', 'the group that this node belongs to', 'GROUP'))
-    .addOption(flag('--id <id>', 'the name of this node in the group', 'ID'))
-    .addOption(flag('--listen <host:port>', 'where it listens, UDP', 'LISTEN'))
-    .option('--peer <id=host:port>', 'another node of the group (repeat for each)', collect, [])
-    .addOption(flag('--key-file <file>', "the cluster's key, at least 16 bytes", 'KEY_FILE'))
-    .addOption(flag('--data <folder>', 'what must survive a crash is kept here', 'DATA'))
-    .addOption(flag('--mode <mode>', 'majority: one leader in all; local: one in each partition', 'MODE'))
-    .addOption(flag('--profile <profile>', 'lan, region or wan', 'PROFILE'))
-    .addOption(flag('--priority <n>', 'higher is preferred', 'PRIORITY'))
-    .option('--option <name=value>', "set one of the protocol's options (repeat for more)", collect, [])
-}
-
-export function joinOptions(flags: NodeFlags): JoinOptions {
-  const peers =
-    flags.peer.length > 0 ? flags.peer : (process.env['CONCLAVE_PEER'] ?? '').split(/[\s,]+/).filter(Boolean)
-  const { mode, profile, priority, data } = flags
-  return {
-    group: needed('--group', flags.group),
-    id: needed('--id', flags.id),
-    listen: needed('--listen', flags.listen),
-    peers,
-    key: keyIn(needed('--key-file', flags.keyFile)),
-    options: options(flags.option),
-    ...(data === undefined ? {} : { data }),
-    ...(mode === undefined ? {} : { mode: oneOf('--mode', mode, ['local', 'majority']) }),
-    ...(profile === undefined ? {} : { profile: oneOf('--profile', profile, ['lan', 'region', 'wan']) }),
-    ...(priority === undefined ? {} : { priority: wholeNumber('--priority', priority, -1_000_000) }),
-  }
-}
-
-function needed(flag: string, value: string | undefined): string {
-  if (value !== undefined && value !== '') return value
-  const name = flag.slice(2).toUpperCase().replaceAll('-', '_')
-  throw new UsageError(`${flag} is missing: give it, or set CONCLAVE_${name}`, flag)
-}
-
-function keyIn(file: string): Uint8Array {
-  try {
-    return readFileSync(file)
-  } catch (error) {
-    throw new UsageError(
-      `--key-file ${file}: ${(error as Error).message}; make one with "head -c 32 /dev/urandom > ${file}"`,
-      '--key-file',
+    .addOption(shownWith('--config <file>', 'a file, YAML or JSON, that says any of this; flags win'))
+    .addOption(shownWith('--group <name>', 'the group that this node belongs to'))
+    .addOption(shownWith('--id <id>', 'the name of this node in the group'))
+    .addOption(shownWith('--listen <host:port>', 'where it listens, UDP'))
+    .addOption(repeated('--peer <id=host:port>', 'another node of the group; repeat for each'))
+    .addOption(
+      repeated('--key-file <file>', "the cluster's key, at least 16 bytes; of several the first seals"),
     )
+    .addOption(shownWith('--data <folder>', 'what must survive a crash is kept here'))
+    .addOption(shownWith('--protocol <name>', 'local-leader'))
+    .addOption(shownWith('--mode <mode>', 'majority: one leader in all; local: one in each partition'))
+    .addOption(shownWith('--profile <profile>', 'lan, region or wan'))
+    .addOption(shownWith('--priority <n>', 'higher is preferred'))
+    .addOption(shownWith('--observer', 'learn, but never vote'))
+    .addOption(shownWith('--witness', 'vote, but never lead'))
+    .addOption(repeated('--option <name=value>', "set one of the protocol's options; repeat for more"))
+}
+
+export function withServiceFlags(command: Command): Command {
+  return command
+    .addOption(shownWith('--http <host:port>', 'where it answers HTTP: 127.0.0.1:7480 unless told'))
+    .addOption(shownWith('--admin-token-file <file>', 'whoever knows what is in it may give orders'))
+}
+
+type Reader = (text: string, by: string) => unknown
+
+const asText: Reader = (text) => text
+
+/** How the text of a flag or variable is read; what is wrong with the value is the schema's affair. */
+const READERS: { readonly [field: string]: Reader } = {
+  group: asText,
+  id: asText,
+  listen: asText,
+  peers: separated,
+  keyFile: (text) => text.split(',').filter(Boolean),
+  data: asText,
+  protocol: asText,
+  mode: asText,
+  profile: asText,
+  priority: (text) => (/^-?\d+$/.test(text) ? Number(text) : text),
+  observer: yesOrNo,
+  witness: yesOrNo,
+  options: (text) => options(separated(text)),
+  http: asText,
+  adminTokenFile: asText,
+}
+
+function yesOrNo(text: string, by: string): boolean {
+  if (['true', 'yes', '1'].includes(text)) return true
+  if (['false', 'no', '0'].includes(text)) return false
+  throw new UsageError(`${by} ${text}: write true or false`, by)
+}
+
+export function configOf(flags: NodeFlags & ServiceFlags): Config {
+  const environment: { [field: string]: Said } = {}
+  for (const [field, read] of Object.entries(READERS)) {
+    const by = variableOf(field)
+    const text = process.env[by]
+    if (text !== undefined && text !== '') environment[field] = { value: read(text, by), by }
   }
+  const given: { [field: string]: Said } = {}
+  for (const [field, value] of Object.entries(fromFlags(flags))) {
+    if (value !== undefined) given[field] = { value, by: flagOf(field) }
+  }
+  const file = flags.config ?? process.env['CONCLAVE_CONFIG'] ?? ''
+  return configFrom({ file: file === '' ? null : file, flags: given, environment })
+}
+
+function fromFlags(flags: NodeFlags & ServiceFlags): { readonly [field: string]: unknown } {
+  const { group, id, listen, data, protocol, mode, profile, observer, witness, http, adminTokenFile } = flags
+  const some = (list: readonly string[]): readonly string[] | undefined =>
+    list.length > 0 ? list : undefined
+  return {
+    group,
+    id,
+    listen,
+    peers: some(flags.peer),
+    keyFile: some(flags.keyFile),
+    data,
+    protocol,
+    mode,
+    profile,
+    priority: flags.priority === undefined ? undefined : READERS['priority']?.(flags.priority, '--priority'),
+    observer,
+    witness,
+    options: flags.option.length > 0 ? options(flags.option) : undefined,
+    http,
+    adminTokenFile,
+  }
+}
+
+/** For a command that runs one node. */
+export function joinOptions(flags: NodeFlags): JoinOptions {
+  const { groups, warnings } = configOf(flags)
+  const [first, second] = groups
+  if (first === undefined || second !== undefined)
+    throw new UsageError('the file has several groups: choose one with --group', '--group')
+  for (const { field, message } of warnings) narrate(`warning: ${field}: ${message}`)
+  return first.join
 }

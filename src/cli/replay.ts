@@ -1,27 +1,37 @@
 /** `conclave replay`: a recorded trace through the same code again, told as a story, or compared with another. */
 import { Command } from 'commander'
-import { diffTraces, replay, type Trace, transcriptLine } from '../trace/index.ts'
-import { EXIT } from './errors.ts'
+import type { Definition } from '../core/index.ts'
+import { diffTraces, replay, type Trace, type TraceFile, transcriptLine } from '../trace/index.ts'
+import { EXIT, UsageError } from './errors.ts'
 import { find, load } from './load.ts'
 import { count, print, printJson } from './output.ts'
+import { codeOf, printRecorded, printRecordedJson, understand, writeMerged } from './recorded.ts'
 import { readTraceFile } from './trace-file.ts'
+import { milliseconds } from './values.ts'
 
 type ReplayFlags = {
   readonly transcript?: true
   readonly all?: true
   readonly diff?: string
   readonly load?: string
+  readonly clockErrorMs?: string
+  readonly merged?: string
   readonly json?: true
 }
 
 export function replayCommand(): Command {
   return new Command('replay')
     .description('run a recorded trace through the protocol code again and compare every effect')
-    .argument('<trace>', 'trace file (NDJSON), as written by "conclave sim --trace"')
+    .argument(
+      '<traces...>',
+      'a trace (NDJSON) of "conclave sim --trace", or those of all agents of a real run',
+    )
     .option('--transcript', 'tell the trace, line by line')
     .option('--all', 'with --transcript: everything, heartbeats too')
     .option('--diff <other>', 'say where this trace and another part')
     .option('--load <file>', 'a module with a protocol of your own')
+    .option('--clock-error-ms <ms>', 'real runs: how far the wall clocks of the hosts are apart at most')
+    .option('--merged <file>', 'real runs: write all traces as one, for "conclave draw" and "conclave qos"')
     .option('--json', 'print one JSON object')
     .addHelpText(
       'after',
@@ -32,25 +42,29 @@ Examples:
   conclave replay run.ndjson --transcript
   conclave replay run.ndjson --diff other.ndjson
 
-Exit code 0 when all effects are identical (or the traces are), 1 when they differ, 2 for bad input.`,
+A real run: fetch the trace of every agent, then judge them together. docs/operations.md tells how to read the answer.
+  curl -s http://10.0.0.1:7480/v1/trace > a.ndjson
+  conclave replay a.ndjson b.ndjson c.ndjson
+
+Exit code 0 when all effects are identical (or the traces are), 1 when they differ, 2 for bad input, 6 when a promise was
+broken in a real run.`,
     )
-    .action(async (file: string, flags: ReplayFlags) => {
-      process.exitCode = await run(file, flags)
+    .action(async (files: readonly string[], flags: ReplayFlags) => {
+      process.exitCode = await run(files, flags)
     })
 }
 
-async function run(file: string, flags: ReplayFlags): Promise<number> {
-  const trace = readTraceFile(file)
+async function run(files: readonly string[], flags: ReplayFlags): Promise<number> {
+  const [first, ...rest] = files.map((file): TraceFile => ({ file, trace: readTraceFile(file) }))
+  const { trace } = first as TraceFile
+  if (trace.header.recording !== undefined && flags.diff === undefined)
+    return recorded([first as TraceFile, ...rest], flags)
+  if (rest.length > 0)
+    throw new UsageError('several traces are replayed together only when real processes have kept them')
   if (flags.diff !== undefined) return compare(trace, readTraceFile(flags.diff), flags)
   const { lookup } = await load(flags.load)
   const definition = find(lookup, trace.header.protocol)
-  if (flags.transcript === true && flags.json !== true) {
-    for (const record of trace.records) {
-      const line = transcriptLine(record, { kinds: definition.kinds, all: flags.all === true })
-      if (line !== null) print(line)
-    }
-    print('')
-  }
+  if (flags.transcript === true && flags.json !== true) tell(trace, definition, flags.all === true)
   const result = replay(trace, definition)
   const { steps, difference } = result
   if (flags.json === true) printJson({ ...result, identical: difference === null })
@@ -61,6 +75,30 @@ async function run(file: string, flags: ReplayFlags): Promise<number> {
     print(`  replayed ${JSON.stringify(difference.replayed)}`)
   }
   return difference === null ? EXIT.ok : EXIT.failure
+}
+
+function tell({ records }: Trace, { kinds }: Definition, all: boolean): void {
+  for (const record of records) {
+    const line = transcriptLine(record, { kinds, all })
+    if (line !== null) print(line)
+  }
+  print('')
+}
+
+/** A real run, from the traces that its processes have kept. */
+async function recorded(files: readonly TraceFile[], flags: ReplayFlags): Promise<number> {
+  const { lookup } = await load(flags.load)
+  const definition = find(lookup, files[0]?.trace.header.protocol ?? '')
+  const clockErrorMs =
+    flags.clockErrorMs === undefined ? null : milliseconds('--clock-error-ms', flags.clockErrorMs)
+  const real = understand(files, definition, clockErrorMs)
+  if (flags.merged !== undefined) writeMerged(real, flags.merged)
+  if (flags.json === true) printRecordedJson(real)
+  else {
+    if (flags.transcript === true) tell(real.merged, definition, flags.all === true)
+    printRecorded(real)
+  }
+  return codeOf(real)
 }
 
 function compare(left: Trace, right: Trace, flags: ReplayFlags): number {

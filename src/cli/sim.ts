@@ -116,7 +116,7 @@ async function oneFile(file: string, flags: SimFlags): Promise<number> {
       : {
           specs: [
             ...(watching(definition).specs ?? promisedSpecs(definition, scenario.options)),
-            ...flags.spec.map(namedSpec),
+            ...flags.spec.map((name) => namedSpec(name, '--spec')),
           ],
         }),
     strict: flags.strict === true,
@@ -128,11 +128,11 @@ async function oneFile(file: string, flags: SimFlags): Promise<number> {
   return report.specs.some(({ verdict }) => verdict === 'violated') ? EXIT.violated : EXIT.ok
 }
 
-export function namedSpec(name: string): Spec {
+export function namedSpec(name: string, flag: string): Spec {
   const spec = specNamed(name)
   if (spec !== null) return spec
   const known = allSpecs.map((each) => each.name).join(', ')
-  throw new UsageError(`--spec ${name}: unknown specification (known: ${known})`, '--spec')
+  throw new UsageError(`${flag} ${name}: unknown specification (known: ${known})`, flag)
 }
 
 export function readJson(file: string): unknown {

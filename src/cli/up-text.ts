@@ -1,55 +1,93 @@
-/** What `conclave up` shows, and what its keys do. */
+/** What `conclave up` shows. */
 import type { LocalAgent } from './local-agent.ts'
-import { table } from './output.ts'
+import type { Happening, LocalGroup } from './local-group.ts'
+import { paint, table } from './output.ts'
 
-export function tableOf(agents: readonly LocalAgent[], chosen: number): string {
+const KEYS =
+  '1-9 choose  k kill  r restart  p pause  x cut off  h heal  l kill the leader  d hand over  : command  q quit'
+const SHOWN_HAPPENINGS = 8
+
+/** Everything, in as many lines as there are. `typed` is a command that is being written, or null. */
+export function screenOf(group: LocalGroup, chosen: number, typed: string | null): string {
+  const { agents } = group
   const rows = agents.map((agent, index) => [
     index === chosen ? '>' : ' ',
     agent.id,
-    agent.standing === 'up' ? (agent.seen?.self.role ?? 'silent') : agent.standing,
+    roleOf(agent),
     String(agent.seen?.leader?.id ?? '-'),
     String(agent.seen?.leader?.token ?? '-'),
     agent.seen?.leader === undefined || agent.seen.leader === null
       ? '-'
       : `${agent.seen.leader.expiresInMs.toFixed(0)} ms`,
+    hearsOf(group, agent),
     agent.url,
   ])
-  const banner = agents.find(({ seen }) => seen !== null)?.seen?.banner ?? 'no agent answers'
-  const keys = '1-9 choose  k kill  r restart  p pause  l kill the leader  d hand over  q quit'
   return [
-    banner,
+    bannerOf(agents),
     '',
-    table([['', 'node', 'role', 'leader', 'token', 'lease left', 'address'], ...rows]),
+    table([['', 'node', 'role', 'leader', 'token', 'lease left', 'hears', 'address'], ...rows]),
     '',
-    keys,
+    ...group.happenings.slice(-SHOWN_HAPPENINGS).map(happeningText),
+    '',
+    typed === null ? paint('dim', KEYS) : `:${typed}`,
   ].join('\n')
 }
 
-/** Does what a key asks for; the node that is chosen then, or that all is over. */
-export function keysOf(key: string, agents: readonly LocalAgent[], chosen: number): number | 'quit' {
-  const number = Number(key)
-  if (Number.isInteger(number) && number >= 1 && number <= agents.length) return number - 1
-  const leader = agents.find(({ seen }) => seen?.self.role === 'leader')
-  switch (key) {
-    case 'q':
-    case '\u0003':
-      return 'quit'
-    case 'k':
-      agents[chosen]?.kill()
-      break
-    case 'r':
-      agents[chosen]?.start()
-      break
-    case 'p':
-      agents[chosen]?.pause()
-      break
-    case 'l':
-      leader?.kill()
-      break
-    case 'd':
-      void leader?.handOver()
-      break
-    default:
+export function happeningText({ atMs, text }: Happening): string {
+  return `${(atMs / 1000).toFixed(2).padStart(8)} s  ${text}`
+}
+
+/** As whoever leads sees it, or else anybody who answers. */
+function bannerOf(agents: readonly LocalAgent[]): string {
+  const seen = (agents.find(({ leads }) => leads) ?? agents.find((agent) => agent.seen !== null))?.seen
+  if (seen === undefined || seen === null) return 'no agent answers'
+  return `${seen.banner} (says ${seen.self.id})`
+}
+
+function roleOf(agent: LocalAgent): string {
+  return agent.standing === 'up' ? (agent.seen?.self.role ?? 'silent') : agent.standing
+}
+
+/** For each other node its number when it is heard in time, a dot when it is not. */
+function hearsOf({ agents }: LocalGroup, { id, seen }: LocalAgent): string {
+  if (seen === null) return '-'
+  return agents
+    .map((other, index) => {
+      if (other.id === id) return ' '.repeat(String(index + 1).length)
+      const isHeard = seen.members.some((member) => member.id === other.id && member.there)
+      return isHeard ? String(index + 1) : '.'.padStart(String(index + 1).length)
+    })
+    .join(' ')
+}
+
+/** One line for how it is: who leads, who is down or paused. */
+export function standingText({ agents, leaders }: LocalGroup): string {
+  const led = leaders.map(({ id, seen }) => `${id} (token ${seen?.leader?.token})`)
+  const down = agents
+    .filter(({ standing }) => standing !== 'up')
+    .map(({ id, standing }) => `${id} ${standing}`)
+  return [led.length === 0 ? 'nobody leads' : `${led.join(' and ')} leads`, ...down].join(', ')
+}
+
+/** What a line of an agent's log tells a person; null for what others say too. */
+export function toldBy(id: string, line: string): string | null {
+  let event: { readonly event?: string; readonly token?: number | null; readonly reason?: string | null }
+  try {
+    event = JSON.parse(line) as typeof event
+  } catch {
+    return `${id}: ${line}`
   }
-  return chosen
+  const why =
+    event.reason === null || event.reason === undefined || event.reason === '' ? '' : ` (${event.reason})`
+  switch (event.event) {
+    case 'elected':
+      return `${id} leads with token ${event.token}${why}`
+    case 'revoked':
+      return `${id} leads no more with token ${event.token}${why}`
+    case 'warning':
+    case 'alarm':
+      return `${id} ${event.event}${why}`
+    default:
+      return null
+  }
 }

@@ -1,29 +1,33 @@
 /** conclave up: a group of real agents on this machine, watched and teased. */
 import { randomBytes } from 'node:crypto'
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdtempSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { setTimeout } from 'node:timers/promises'
 import { Command } from 'commander'
+import { freePorts } from '../chaos/free-ports.ts'
+import { Warden } from '../chaos/warden.ts'
 import { UsageError } from './errors.ts'
-import { freePorts } from './free-ports.ts'
 import { LocalAgent } from './local-agent.ts'
-import { narrate, print } from './output.ts'
-import { keysOf, tableOf } from './up-text.ts'
-import { options, wholeNumber } from './values.ts'
+import { LocalGroup } from './local-group.ts'
+import { narrate, print, printJson } from './output.ts'
+import { UP_COMMANDS } from './up-commands.ts'
+import { happeningText, toldBy } from './up-text.ts'
+import { watchInTerminal, watchPlainly } from './up-watch.ts'
+import { oneOf, options, wholeNumber } from './values.ts'
 
 type UpFlags = {
   readonly nodes: string
+  readonly protocol: string
   readonly mode: string
   readonly profile: string
   readonly option: readonly string[]
+  readonly httpPort: string
   readonly seconds?: string
   readonly plain?: boolean
+  readonly json?: boolean
 }
 
 const MOST_NODES = 25
-/** How often the agents are asked how they stand. */
-const LOOK_MS = 100
 
 const collect = (text: string, before: readonly string[]): readonly string[] => [...before, text]
 
@@ -31,18 +35,33 @@ export function upCommand(): Command {
   return new Command('up')
     .description('start a group of real processes on this machine, and watch them elect')
     .option('--nodes <n>', 'how many', '5')
+    .option('--protocol <name>', 'agents run local-leader', 'local-leader')
     .option('--mode <mode>', 'majority: one leader in all; local: one in each partition', 'majority')
     .option('--profile <profile>', 'lan, region or wan', 'lan')
     .option('--option <name=value>', "set one of the protocol's options (repeat for more)", collect, [])
+    .option(
+      '--http-port <n>',
+      'where the first answers HTTP, the others above; 0, or one that is taken: any that is free',
+      '7480',
+    )
     .option('--seconds <n>', 'end by itself after so long')
     .option('--plain', 'lines instead of a table, as without a terminal')
+    .option('--json', 'the same lines as JSON')
     .addHelpText(
       'after',
       `
-In a terminal: a number chooses a node; k kills it (kill -9), r starts it again, p pauses it or lets it go on; l kills
-whoever leads; d lets the leader hand over; q ends everything. Without a terminal, one line for each change.
+In a terminal: a number chooses a node; k kills it (kill -9), r starts it again, p pauses it or lets it go on, x cuts it
+off from the others; h heals all links; l kills whoever leads; d lets the leader hand over; : begins a command in words;
+q ends everything. "hears" shows for each node whom it hears in time.
 
-Each node is a "conclave agent" with its own port and data folder, in a temporary folder that is removed at the end.
+Without a terminal: one line for each change of who leads, and what else happens on standard error; commands are read
+from standard input, one a line, each when the one before is done:
+${UP_COMMANDS}
+
+Example:
+  printf 'wait\\nkill leader\\nwait\\npartition n1,n2\\nsleep 1000\\nheal\\nsleep 1000\\nquit\\n' | conclave up --plain
+
+Each node is a "conclave agent" with its own ports and data folder, in a temporary folder that is removed at the end.
 When this process ends, however it ends, so do they.`,
     )
     .action(async (flags: UpFlags) => {
@@ -54,21 +73,63 @@ async function up(flags: UpFlags): Promise<void> {
   const count = wholeNumber('--nodes', flags.nodes, 1)
   if (count > MOST_NODES)
     throw new UsageError(`--nodes ${count}: at most ${MOST_NODES} on one machine`, '--nodes')
+  oneOf('--protocol', flags.protocol, ['local-leader'])
+  oneOf('--mode', flags.mode, ['local', 'majority'])
+  oneOf('--profile', flags.profile, ['lan', 'region', 'wan'])
   options(flags.option)
   const seconds = flags.seconds === undefined ? null : wholeNumber('--seconds', flags.seconds, 1)
+  const firstPort = wholeNumber('--http-port', flags.httpPort, 0)
+  if (firstPort + count > 65_536)
+    throw new UsageError(`--http-port ${firstPort}: there is no port above 65535`, '--http-port')
+  const [udp, http] = await Promise.all([freePorts(count, 'udp'), freePorts(count, 'tcp', firstPort)])
   const folder = mkdtempSync(join(tmpdir(), 'conclave-up-'))
+  const warden = new Warden(folder)
+  const isJson = flags.json === true
+  const isTerminal = process.stdout.isTTY && process.stdin.isTTY && flags.plain !== true && !isJson
+  const group = new LocalGroup(
+    (say) => agentsIn(folder, { flags, count, udp, http }, warden, say),
+    isTerminal ? undefined : (happening) => narrate(happeningText(happening)),
+  )
+  const { agents } = group
+  const ended = new AbortController()
+  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.once(signal, () => ended.abort())
+  const limit = seconds === null ? null : AbortSignal.timeout(seconds * 1000)
+  limit?.addEventListener('abort', () => ended.abort())
+  try {
+    for (const agent of agents) agent.start()
+    if (isJson) printJson({ nodes: agents.map(({ id, url }) => ({ id, url })) })
+    else print(agents.map(({ id, url }) => `${id}  ${url}`).join('\n'))
+    await (isTerminal ? watchInTerminal(group, ended) : watchPlainly(group, ended, isJson))
+  } finally {
+    await group.stop()
+    await warden.close()
+  }
+}
+
+type Plan = {
+  readonly flags: UpFlags
+  readonly count: number
+  readonly udp: readonly number[]
+  readonly http: readonly number[]
+}
+
+function agentsIn(
+  folder: string,
+  { flags, count, udp, http }: Plan,
+  warden: Warden,
+  say: (text: string) => void,
+): readonly LocalAgent[] {
   const keyFile = join(folder, 'key')
   writeFileSync(keyFile, randomBytes(32), { mode: 0o600 })
   const adminToken = randomBytes(16).toString('hex')
   const tokenFile = join(folder, 'admin-token')
   writeFileSync(tokenFile, adminToken, { mode: 0o600 })
   const ids = Array.from({ length: count }, (_, index) => `n${index + 1}`)
-  const [udp, http] = await Promise.all([freePorts(count, 'udp'), freePorts(count, 'tcp')])
-  const agents = ids.map((id, index) => {
+  return ids.map((id, index) => {
     const peers = ids.flatMap((peer, place) =>
       peer === id ? [] : ['--peer', `${peer}=127.0.0.1:${udp[place]}`],
     )
-    const words = {
+    const named = {
       group: 'up',
       id,
       listen: `127.0.0.1:${udp[index]}`,
@@ -79,82 +140,21 @@ async function up(flags: UpFlags): Promise<void> {
       mode: flags.mode,
       profile: flags.profile,
     }
-    return new LocalAgent(id, `http://${words.http}`, adminToken, [
-      ...Object.entries(words).flatMap(([flag, value]) => [`--${flag}`, value]),
+    const words = [
+      ...Object.entries(named).flatMap(([flag, value]) => [`--${flag}`, value]),
       ...peers,
       ...flags.option.flatMap((option) => ['--option', option]),
-    ])
-  })
-  const isTerminal = process.stdout.isTTY && process.stdin.isTTY && flags.plain !== true
-  const ended = new AbortController()
-  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.once(signal, () => ended.abort())
-  const limit = seconds === null ? null : AbortSignal.timeout(seconds * 1000)
-  limit?.addEventListener('abort', () => ended.abort())
-  try {
-    for (const agent of agents) agent.start()
-    print(agents.map(({ id, url }) => `${id}  ${url}`).join('\n'))
-    await (isTerminal ? watchInTerminal(agents, ended) : watchPlainly(agents, ended.signal))
-  } finally {
-    await Promise.all(agents.map((agent) => agent.stop()))
-    rmSync(folder, { recursive: true, force: true })
-  }
-}
-
-/** One line for each change. */
-async function watchPlainly(agents: readonly LocalAgent[], signal: AbortSignal): Promise<void> {
-  let said = ''
-  const began = performance.now()
-  await everySoOften(signal, async () => {
-    await Promise.all(agents.map((agent) => agent.look()))
-    const leaders = agents.flatMap(({ id, seen }) =>
-      seen?.self.role === 'leader' ? [`${id} (token ${seen.leader?.token})`] : [],
-    )
-    const down = agents
-      .filter(({ standing }) => standing !== 'up')
-      .map(({ id, standing }) => `${id} ${standing}`)
-    const text = [leaders.length === 0 ? 'nobody leads' : `${leaders.join(' and ')} leads`, ...down].join(
-      ', ',
-    )
-    if (text === said) return
-    said = text
-    print(`${((performance.now() - began) / 1000).toFixed(1).padStart(7)} s  ${text}`)
-  })
-}
-
-async function watchInTerminal(agents: readonly LocalAgent[], ended: AbortController): Promise<void> {
-  const { stdin, stdout } = process
-  let chosen = 0
-  const onKey = (key: Buffer): void => {
-    const deed = keysOf(key.toString(), agents, chosen)
-    if (deed === 'quit') ended.abort()
-    else chosen = deed
-  }
-  stdin.setRawMode(true)
-  stdin.resume()
-  stdin.on('data', onKey)
-  stdout.write('\u001B[?25l')
-  try {
-    let height = 0
-    await everySoOften(ended.signal, async () => {
-      await Promise.all(agents.map((agent) => agent.look()))
-      const table = tableOf(agents, chosen)
-      stdout.write(`${height > 0 ? `\u001B[${height}A` : ''}\u001B[0J${table}\n`)
-      height = table.split('\n').length
+    ]
+    return new LocalAgent({
+      id,
+      url: `http://${named.http}`,
+      adminToken,
+      words,
+      onStart: (child) => warden.watch(child),
+      onSaid: (line) => {
+        const text = toldBy(id, line)
+        if (text !== null) say(text)
+      },
     })
-  } finally {
-    stdin.off('data', onKey)
-    stdin.setRawMode(false)
-    stdin.pause()
-    stdout.write('\u001B[?25h')
-    narrate('ending the agents')
-  }
-}
-
-async function everySoOften(signal: AbortSignal, look: () => Promise<void>): Promise<void> {
-  while (!signal.aborted) {
-    // oxlint-disable-next-line no-await-in-loop -- one look after the other
-    await look()
-    // oxlint-disable-next-line no-await-in-loop -- one look after the other
-    await setTimeout(LOOK_MS, undefined, { signal }).catch(() => {})
-  }
+  })
 }

@@ -58,6 +58,8 @@ export type AgentEvent = {
   readonly event: 'elected' | 'revoked' | 'change' | 'warning' | 'alarm'
   readonly leader: Id | null
   readonly token: number | null
+  /** `elected` and `revoked`: which leadership of this process it is, counted from 1; null in the others. */
+  readonly term: number | null
   readonly reason: string | null
 }
 

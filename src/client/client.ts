@@ -19,10 +19,32 @@ export class Refused extends Error {
   }
 }
 
+/** What is used of `fetch`, and of what it answers. */
+export type Fetched = {
+  readonly ok: boolean
+  readonly status: number
+  readonly body: AsyncIterable<Uint8Array> | null
+  json(): Promise<unknown>
+}
+export type Fetch = (
+  url: URL,
+  init: {
+    readonly method?: string
+    readonly headers?: { readonly [name: string]: string }
+    readonly body?: string
+    readonly redirect?: 'error'
+    readonly signal?: AbortSignal
+  },
+) => Promise<Fetched>
+
 export type Ask = {
   /** Where the agent is, such as http://127.0.0.1:7480. */
   readonly agent: string
+  /** Which group, where the agent is in several. */
+  readonly group?: string | null
   readonly signal?: AbortSignal
+  /** Instead of the global one. */
+  readonly fetch?: Fetch
 }
 
 export const statusOf = (ask: Ask): Promise<StatusAnswer> => get(ask, '/v1/status')
@@ -36,9 +58,41 @@ export type SteppedDown = {
 
 /** Asks the agent to hand the lead over; fails with Refused, code 409, when it does not lead. */
 export async function stepDown(ask: Ask & { readonly adminToken: string | null }): Promise<SteppedDown> {
-  const headers = ask.adminToken === null ? {} : { authorization: `Bearer ${ask.adminToken}` }
-  const response = await request(ask, '/v1/step-down', { method: 'POST', headers })
+  const response = await request(ask, '/v1/step-down', { method: 'POST', headers: ordering(ask) })
   return (await response.json()) as SteppedDown
+}
+
+/** The lead of an agent, for whoever acts on it. */
+export type Claimed = {
+  readonly group: string
+  /** Whose lead it is. */
+  readonly id: Id
+  /** By which name it is renewed and given back. */
+  readonly claim: string
+  readonly token: number | null
+  /** How long it may be acted on, counted from before it was asked for. */
+  readonly expiresInMs: number
+  /** Whether the agent waits for it to be given back, to hand the lead over. */
+  readonly ending: boolean
+}
+
+type Claiming = Ask & { readonly adminToken: string | null }
+
+/** Claims the lead, or renews a claim; fails with Refused, code 409, when the agent does not lead or the claim is gone. */
+export async function claim(ask: Claiming & { readonly claim: string | null }): Promise<Claimed> {
+  const body = JSON.stringify({ claim: ask.claim })
+  const response = await request(ask, '/v1/claim', { method: 'POST', headers: ordering(ask), body })
+  return (await response.json()) as Claimed
+}
+
+/** Gives a claim back: nobody acts on the lead any more. */
+export async function release(ask: Claiming & { readonly claim: string }): Promise<void> {
+  const path = `/v1/claim?${new URLSearchParams({ claim: ask.claim }).toString()}`
+  await request(ask, path, { method: 'DELETE', headers: ordering(ask) })
+}
+
+function ordering({ adminToken }: Claiming): Record<string, string> {
+  return adminToken === null ? {} : { authorization: `Bearer ${adminToken}` }
 }
 
 /** `now` comes first, and `missed` when the agent no longer knows all that has happened since. */
@@ -64,13 +118,13 @@ export async function* watch(
 type Sent = { readonly event: string; readonly id: string; readonly data: string }
 
 /** Server-sent events out of a body that comes in pieces. */
-async function* messages({ body }: Response, ask: Ask): AsyncGenerator<Sent, void, void> {
+async function* messages({ body }: Fetched, ask: Ask): AsyncGenerator<Sent, void, void> {
   if (body === null) return
   const decoder = new TextDecoder()
   let text = ''
   try {
     for await (const piece of body) {
-      text += decoder.decode(piece as Uint8Array, { stream: true })
+      text += decoder.decode(piece, { stream: true })
       const blocks = text.split('\n\n')
       text = blocks.pop() ?? ''
       for (const block of blocks) {
@@ -98,10 +152,12 @@ async function get<T>(ask: Ask, path: string): Promise<T> {
   return (await response.json()) as T
 }
 
-async function request(ask: Ask, path: string, init: RequestInit): Promise<Response> {
-  let response: Response
+async function request(ask: Ask, path: string, init: Parameters<Fetch>[1]): Promise<Fetched> {
+  let response: Fetched
   try {
-    response = await fetch(new URL(path, ask.agent), {
+    const url = new URL(path, ask.agent)
+    if (typeof ask.group === 'string') url.searchParams.set('group', ask.group)
+    response = await (ask.fetch ?? fetch)(url, {
       ...init,
       redirect: 'error',
       ...(ask.signal === undefined ? {} : { signal: ask.signal }),

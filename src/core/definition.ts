@@ -127,6 +127,11 @@ export type Definition<O extends PlainObject = PlainObject, S extends Plain = Pl
   commands(nodes: readonly NodeId[]): ZodType<Command>
   /** `fifo`: each link delivers in the order of sending. */
   readonly order: 'fifo' | 'any'
+  /**
+   * `reported`: the world tells nodes when a link goes up or down, as a link layer with a consistent history would.
+   * `silent`: a node must find out for itself.
+   */
+  links(options: O): 'silent' | 'reported'
   /** It means nothing with fewer nodes than this. */
   readonly leastNodes: number
   /** Names of the specifications that it promises, and of the goals that a thorough run must reach. */
@@ -162,6 +167,7 @@ type Optional =
   | 'kindOf'
   | 'prefers'
   | 'order'
+  | 'links'
   | 'leastNodes'
   | 'bounds'
   | 'bears'
@@ -204,6 +210,7 @@ export function define<O extends PlainObject, S extends Plain>(written: Written<
     kindOf: ({ kind }) => kind,
     prefers: 'highest',
     order: 'any',
+    links: () => 'silent',
     leastNodes: 1,
     bounds: () => [],
     bears: () => swarm.faults,

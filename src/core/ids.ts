@@ -13,13 +13,26 @@ export function sortIds(ids: Iterable<NodeId>): readonly NodeId[] {
 
 /** `set` with `id`: the same array when nothing changes. */
 export function withId(set: readonly NodeId[], id: NodeId): readonly NodeId[] {
-  return set.includes(id) ? set : sortIds([...set, id])
+  let place = 0
+  while (place < set.length && compareIds(set[place] as NodeId, id) < 0) place += 1
+  if (place < set.length && set[place] === id) return set
+  const next = set.slice()
+  next.splice(place, 0, id)
+  return next
 }
+
+/** From this size on it pays to sort anew. */
+const MANY = 16
 
 /** `set` with all of them: the same array when nothing changes. */
 export function withIds(set: readonly NodeId[], ids: readonly NodeId[]): readonly NodeId[] {
-  const added = ids.filter((id) => !set.includes(id))
-  return added.length === 0 ? set : sortIds([...set, ...added])
+  if (ids.length >= MANY) {
+    const all = new Set([...set, ...ids])
+    return all.size === set.length ? set : sortIds(all)
+  }
+  let next = set
+  for (const id of ids) next = withId(next, id)
+  return next
 }
 
 /** `set` without `id`: the same array when nothing changes. */

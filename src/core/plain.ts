@@ -42,15 +42,38 @@ function firstFault<K>(entries: Iterable<[K, unknown]>, placeOf: (key: K) => str
  * (JSON.stringify keeps the order in which fields were written, which silently inflates state counts.)
  */
 export function canonical(value: Plain): string {
-  if (value === null || typeof value !== 'object') return JSON.stringify(value)
-  if (isList(value)) return `[${value.map(canonical).join(',')}]`
-  const fields = Object.keys(value).toSorted()
-  return `{${fields.map((field) => `${JSON.stringify(field)}:${canonical(value[field] as Plain)}`).join(',')}}`
+  if (typeof value === 'string') return JSON.stringify(value)
+  if (value === null || typeof value !== 'object') return String(value)
+  let text = ''
+  if (isList(value)) {
+    for (let place = 0; place < value.length; place++) {
+      text += place === 0 ? canonical(value[place] as Plain) : `,${canonical(value[place] as Plain)}`
+    }
+    return `[${text}]`
+  }
+  const fields = Object.keys(value)
+  for (let place = 1; place < fields.length; place++) {
+    if ((fields[place - 1] as string) < (fields[place] as string)) continue
+    fields.sort()
+    break
+  }
+  for (let place = 0; place < fields.length; place++) {
+    const field = fields[place] as string
+    text += `${place === 0 ? '' : ','}${JSON.stringify(field)}:${canonical(value[field] as Plain)}`
+  }
+  return `{${text}}`
 }
 
 /** `Array.isArray` does not narrow readonly arrays. */
 export function isList(value: Plain): value is readonly Plain[] {
   return Array.isArray(value)
+}
+
+/** The list with another value at one place; twice as fast as `with`, and done at almost every step. */
+export function replaced<T>(list: readonly T[], place: number, value: T): readonly T[] {
+  const next = list.slice()
+  next[place] = value
+  return next
 }
 
 /** Whether two values are equal, whatever the order of their fields. */

@@ -9,7 +9,7 @@
  * by their kind, which must differ from those of the protocol above. Stable data is kept for both, side by side.
  */
 import { assert } from './assert.ts'
-import type { Command, Effect, Input, Message, Output, Protocol, Step } from './contract.ts'
+import type { Command, Effect, Input, Message, Outcome, Output, Protocol, Step } from './contract.ts'
 import { NOTHING, type Send } from './effects.ts'
 import type { Plain } from './plain.ts'
 import type { Micros } from './units.ts'
@@ -25,6 +25,8 @@ export type LayerStep<S> = {
 export type Layer<S extends Plain = Plain> = {
   readonly name: string
   start(stable: Plain, now: Micros): LayerStep<S>
+  /** As after a completed election, where a layer then stands differently from one that has just started. */
+  settled?(outcome: Outcome, now: Micros): LayerStep<S>
   /** A message, one of the layer's own timers, news of a link or of a sleep: what it does not keep it hands up. */
   below(state: S, input: Input, now: Micros): LayerStep<S>
   /** A message that the protocol above wants sent. */
@@ -105,19 +107,32 @@ class Run {
   }
 }
 
+/** The same state when neither part changed. */
+function heard(before: Stacked, layer: Plain, upper: Plain): Step<Stacked, Message, Kept> {
+  const isSame = layer === before.layer && upper === before.upper
+  return { state: isSame ? before : { layer, upper, kept: before.kept }, effects: NOTHING }
+}
+
 export function stack(layer: Layer, upper: Protocol): Protocol {
   const prefix = `${layer.name}/`
 
   function carry(state: Stacked, from: LayerStep<Plain>, now: Micros): Step<Stacked, Message, Kept> {
+    // Most messages only tell something: they change both states, and nothing else follows.
+    const [only] = from.inputs
+    if (from.effects.length === 0 && from.inputs.length === 1 && only !== undefined) {
+      const above = upper.step(state.upper, only, now)
+      if (above.effects.length === 0) return heard(state, from.state, above.state)
+      const run = new Run(layer, from.state, state.upper, state.kept)
+      run.ofUpper(above, now)
+      return run.end(state)
+    }
     const run = new Run(layer, state.layer, state.upper, state.kept)
     run.ofLayer(from)
     for (const input of from.inputs) run.ofUpper(upper.step(run.upper, input, now), now)
     return run.end(state)
   }
 
-  function begin(kept: Kept, now: Micros, startUpper: () => Step<Plain>): Step<Stacked, Message, Kept> {
-    const below = layer.start(kept.layer, now)
-    const above = startUpper()
+  function begin(kept: Kept, below: LayerStep<Plain>, above: Step<Plain>, now: Micros) {
     const run = new Run(layer, below.state, above.state, kept)
     run.ofLayer(below)
     run.ofUpper(above, now)
@@ -128,7 +143,7 @@ export function stack(layer: Layer, upper: Protocol): Protocol {
   const stacked: Protocol<Stacked, Message, Command, Kept> = {
     start(stable, now) {
       const kept = stable ?? NOTHING_KEPT
-      return begin(kept, now, () => upper.start(kept.upper, now))
+      return begin(kept, layer.start(kept.layer, now), upper.start(kept.upper, now), now)
     },
     step(state, input, now) {
       if (input.type === 'message' || input.type === 'link' || input.type === 'suspended') {
@@ -147,7 +162,12 @@ export function stack(layer: Layer, upper: Protocol): Protocol {
     }),
     ...(settled === undefined
       ? {}
-      : { settled: (outcome, now) => begin(NOTHING_KEPT, now, () => settled(outcome, now)) }),
+      : {
+          settled(outcome, now) {
+            const below = layer.settled?.(outcome, now) ?? layer.start(null, now)
+            return begin(NOTHING_KEPT, below, settled(outcome, now), now)
+          },
+        }),
   }
   return stacked
 }

@@ -22,23 +22,25 @@ export type Deed = {
   readonly choice: number
   readonly crashAfter: number
 }
-export type What = 0 | 1 | 2 | 3 | 4 | 5 | 6 | 7 | 8 | 9 | 10 | 11 | 12
+export type What = 0 | 1 | 2 | 3 | 4 | 5 | 6 | 7 | 8 | 9 | 10 | 11 | 12 | 13
 export const DELIVER = 0
 export const TIMER = 1
 export const COMMAND = 2
+/** An end of a link sees what the other has seen. */
+export const FOLLOW = 3
 /** A read of a register, and the acknowledgement of a write. */
-export const READ = 3
-export const ACKNOWLEDGE = 4
+export const READ = 4
+export const ACKNOWLEDGE = 5
 /** From here on: faults, which need not happen; and time, which need not pass. */
-export const CRASHING = 5
-export const RECOVERY = 6
-export const FLIP = 7
-export const TICK = 8
+export const CRASHING = 6
+export const RECOVERY = 7
+export const FLIP = 8
+export const TICK = 9
 /** A crash of a node whose write, on a timer or on a command, is still to come; that it comes; that a register goes. */
-export const LATE_TIMER = 9
-export const LATE_COMMAND = 10
-export const LAND = 11
-export const DELETE = 12
+export const LATE_TIMER = 10
+export const LATE_COMMAND = 11
+export const LAND = 12
+export const DELETE = 13
 
 /** How many rows are kept to be recognised; few enough that they stay in the processor's cache. */
 const KEPT = 1 << 12

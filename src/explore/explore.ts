@@ -1,7 +1,15 @@
 /** Explores a protocol in a small world and reports: what `conclave explore` prints. */
 import type { Definition, NodeId, Outcome, PlainObject } from '../core/index.ts'
 import { sortIds } from '../core/index.ts'
-import { type Budget, factsOf, promisedGoals, promisedSpecs, type ScheduleStep } from '../sim/index.ts'
+import {
+  type Budget,
+  factsOf,
+  type History,
+  promisedGoals,
+  promisedSpecs,
+  type ScheduleStep,
+  USUAL_HISTORY,
+} from '../sim/index.ts'
 import { type Goal, type GoalCount, monitor, type Spec, type SpecVerdict } from '../specs/index.ts'
 import type { Violation } from './judge.ts'
 import { Model } from './model.ts'
@@ -15,6 +23,10 @@ export type ExploreSettings = {
   readonly options: PlainObject
   readonly budget: Budget
   readonly from: 'boot' | 'settled'
+  /** Who is in the settled component, where that is not everybody: the others begin alone. */
+  readonly members?: readonly NodeId[]
+  /** What holds for links of which nodes are told. */
+  readonly history?: History
   readonly order: 'fifo' | 'any'
   readonly timers: 'any' | 'quiet'
   readonly depth: number
@@ -75,13 +87,24 @@ export const PROGRESS = 'progress'
 
 export function explore(settings: ExploreSettings, hooks: ExploreHooks): ExploreReport {
   const { definition, nodes, options, budget, order, timers } = settings
-  const initial = settings.from === 'settled' ? settledOutcome(definition, nodes) : null
+  const { history = USUAL_HISTORY, members = nodes } = settings
+  const initial = settings.from === 'settled' ? settledOutcome(definition, members) : null
   const watched = monitor(
     settings.specs ?? promisedSpecs(definition, options),
     settings.goals ?? promisedGoals(definition, options),
     factsOf(definition, nodes, options),
   )
-  const model = new Model({ definition, nodes, options, order, timers, initial, budget, monitor: watched })
+  const model = new Model({
+    definition,
+    nodes,
+    options,
+    order,
+    timers,
+    initial,
+    budget,
+    history,
+    monitor: watched,
+  })
   const began = hooks.seconds()
   const memoryBytes = settings.memoryMB * 1_000_000
   const found = search(
@@ -100,7 +123,7 @@ export function explore(settings: ExploreSettings, hooks: ExploreHooks): Explore
     options,
     seed: 1,
     ...(initial === null ? {} : { initial }),
-    network: { fifo: order === 'fifo' },
+    network: { fifo: order === 'fifo', ...(definition.links(options) === 'reported' ? history : {}) },
     schedule,
   })
   return {

@@ -5,7 +5,7 @@
  * each sender together, in their order or, in a bag, by number. Every inbox is worked out once.
  */
 import { equalPlain, type Message } from '../core/index.ts'
-import { append, type Inbox, type InFlight } from '../sim/index.ts'
+import { afterMove, append, fromCrashed, type History, type Inbox, type InFlight } from '../sim/index.ts'
 import { Interner, ListInterner, PairTable } from './intern.ts'
 import { Index, Pool } from './pool.ts'
 
@@ -18,10 +18,15 @@ export class Inboxes {
   readonly #lists = new ListInterner()
   readonly #places = new Index()
   readonly #appended = new PairTable()
+  readonly #labelled = new PairTable()
+  readonly #afterMoves = new PairTable()
+  readonly #fromCrashed = new PairTable()
   readonly #isBag: boolean
+  readonly #history: History
 
-  constructor(order: 'fifo' | 'any') {
+  constructor(order: 'fifo' | 'any', history: History) {
     this.#isBag = order === 'any'
+    this.#history = history
     this.#lists.idOf([])
   }
 
@@ -46,10 +51,34 @@ export class Inboxes {
     return known >= 0 ? known : this.#append(inbox, message)
   }
 
+  /** The same message, so far ahead of its receiver. */
+  ahead(message: number, ahead: number): number {
+    const known = this.#labelled.get(message, ahead)
+    if (known >= 0) return known
+    const id = this.#messages.idOf({ ...this.message(message), ahead })
+    this.#labelled.set(message, ahead, id)
+    return id
+  }
+
+  /** What is left when the receiver's end of its link to a sender has moved. */
+  afterMove(inbox: number, sender: number): number {
+    return this.#changed(this.#afterMoves, inbox, sender, (old) => afterMove(old, sender, this.#history))
+  }
+
+  /** What is left when a sender has crashed. */
+  fromCrashed(inbox: number, sender: number): number {
+    return this.#changed(this.#fromCrashed, inbox, sender, (old) => fromCrashed(old, sender))
+  }
+
   /** Where in the pool an inbox's choices stand. */
   place(inbox: number): number {
     const place = this.#places.get(inbox)
     return place >= 0 ? place : this.#compile(inbox)
+  }
+
+  /** Whether a message from this sender is in flight. */
+  has(inbox: number, sender: number): boolean {
+    return this.#lists.listOf(inbox).some((id) => this.message(id).from === sender)
   }
 
   /** The place of a message among those from the same sender, in the order of the world without time. */
@@ -61,6 +90,15 @@ export class Inboxes {
       .reduce<Inbox>((bag, id) => append(bag, this.message(id), 'any'), [])
       .filter(({ from }) => from === wanted.from)
       .findIndex(({ body }) => equalPlain(body, wanted.body))
+  }
+
+  #changed(known: PairTable, inbox: number, sender: number, change: (old: Inbox) => Inbox): number {
+    const already = known.get(inbox, sender)
+    if (already >= 0) return already
+    const old = this.#lists.listOf(inbox).map((id) => this.message(id))
+    const id = this.#lists.idOf(change(old).map((message) => this.#messages.idOf(message)))
+    known.set(inbox, sender, id)
+    return id
   }
 
   #append(inbox: number, message: number): number {

@@ -16,7 +16,15 @@ import {
   type PlainObject,
   present,
 } from '../core/index.ts'
-import { type Budget, connectedPairs, GONE, type ScheduleStep, StillRules } from '../sim/index.ts'
+import {
+  type Budget,
+  connectedPairs,
+  GONE,
+  type History,
+  isCut,
+  type ScheduleStep,
+  StillRules,
+} from '../sim/index.ts'
 import type { Monitor } from '../specs/index.ts'
 import type { Observation } from '../trace/index.ts'
 import {
@@ -28,6 +36,7 @@ import {
   DELIVER,
   type Deed,
   FLIP,
+  FOLLOW,
   LAND,
   LATE_COMMAND,
   LATE_TIMER,
@@ -37,7 +46,7 @@ import {
   TIMER,
   type What,
 } from './batch.ts'
-import { Environments, type Flip, type Outlook } from './environments.ts'
+import { Environments, type Flip, type Move, type Outlook } from './environments.ts'
 import { Fans, type Places } from './fans.ts'
 import { risen, sumOf } from './hash.ts'
 import { EMPTY_INBOX, Inboxes } from './inboxes.ts'
@@ -51,6 +60,7 @@ import {
   EVENTS,
   LATE,
   LATES,
+  LEADS,
   NEXT,
   REACTION,
   READS,
@@ -79,6 +89,7 @@ export type ModelSettings = {
   readonly timers: 'any' | 'quiet'
   readonly initial: Outcome | null
   readonly budget: Budget
+  readonly history: History
   readonly monitor: Monitor
 }
 
@@ -100,26 +111,32 @@ export class Model {
   /** Null where messages, too, have a part in what happens next. */
   readonly #fans: Fans | null
   readonly #timersAlways: boolean
+  readonly #judgesStates: boolean
+  readonly #judgesSettled: boolean
   readonly #events = new Interner<Observation>()
   readonly #inboxes: Inboxes
   readonly #reactions: Reactions
   readonly #environments: Environments
   readonly #settledEvents = new Map<number, number>()
+  /** A world between the two turns of a link whose ends move together. */
+  readonly #between: Int32Array
   /** Of the row that is being expanded, see hash.ts. */
   #sum = 0
+  /** Of the row that was made last. */
+  #made = 0
   /** Whether the successors are for a fan: then events are noted where the monitor's memory stands. */
   #forFan = false
 
   constructor(settings: ModelSettings) {
-    const { nodes, definition, options, order, monitor } = settings
+    const { nodes, definition, options, order, history, monitor } = settings
     this.#settings = settings
     this.#count = nodes.length
     this.#timersAlways = settings.timers === 'any'
-    this.#rules = new StillRules(definition, nodes, options, order)
+    this.#rules = new StillRules(definition, nodes, options, order, false, history)
     const n = nodes.length
     this.#memoryAt = n
     this.#environmentAt = n + 1
-    const hasMessages = definition.kinds.length + definition.linkKinds.length > 0
+    const hasMessages = definition.kinds.length + definition.linkKinds.length > 0 || this.#rules.reported
     const hasRegisters = this.#rules.model !== null
     this.#inboxAt = hasMessages ? n + 2 : -1
     this.#cellAt = hasRegisters ? n + 2 + (hasMessages ? n : 0) : -1
@@ -130,14 +147,23 @@ export class Model {
     this.#places = { memoryAt: this.#memoryAt, environmentAt: this.#environmentAt, cellAt: this.#cellAt }
     this.#fans =
       hasRegisters && !hasMessages ? new Fans(n, this.columns, this.#places, new Batch(this.columns)) : null
+    this.#between = new Int32Array(this.columns)
     assert(
       !(settings.budget.ticks > 0) || this.#rules.tick > 0,
       `${definition.name} does not say how long a tick is`,
     )
-    this.#inboxes = new Inboxes(order)
+    this.#inboxes = new Inboxes(order, history)
     this.judge = new Judge(monitor, this.#events)
-    this.#reactions = new Reactions(this.#rules, this.#inboxes, this.judge, this.#registers)
-    this.#environments = new Environments(nodes.length)
+    this.#judgesStates = this.judge.speaksOfStates
+    this.#judgesSettled = this.judge.judgesSettled
+    this.#reactions = new Reactions(
+      this.#rules,
+      this.#inboxes,
+      this.judge,
+      this.#registers,
+      settings.budget.crashes > 0,
+    )
+    this.#environments = new Environments(nodes.length, history)
   }
 
   /** How often protocol code was run. */
@@ -174,7 +200,7 @@ export class Model {
     const row = Int32Array.from([
       ...world.slots.map((slot, node) => this.#reactions.slotId(node, slot)),
       memory,
-      this.#environments.idOf(environmentOf(this.#settings.budget)),
+      this.#environments.idOf({ ...budgetOf(this.#settings.budget), cut: [], ends: world.ends }),
       ...(this.#inboxAt < 0 ? [] : inboxes),
       ...world.cells.map((cell) => this.#registers.idOf(cell)),
     ])
@@ -184,6 +210,7 @@ export class Model {
   /** Whether anything but faults can still happen: a message or a timer that is due, or news that is owed. */
   isBusy(row: Int32Array): boolean {
     if (!this.#isQuiet(row)) return true
+    if (this.#environments.outlook(row[this.#environmentAt] as number).busy) return true
     for (let node = 0; node < this.#count; node++) {
       if (this.#isUp(row, node) && this.#awaitsSomething(row, node)) return true
     }
@@ -196,6 +223,9 @@ export class Model {
     this.#sum = sumOf(row, 0, this.columns)
     if (this.#fans === null) this.#expandPlainly(row, into, outlook)
     else this.#expandByFans(row, into, this.#fans)
+    for (let each = 0; each < outlook.moves.length; each++) {
+      this.#move(row, into, outlook.moves[each] as Move, each)
+    }
     for (let each = 0; each < outlook.flips.length; each++) {
       this.#change(row, into, this.#environmentAt, (outlook.flips[each] as Flip).next, FLIP, 0, each)
     }
@@ -289,7 +319,7 @@ export class Model {
       const cell = this.#registers.acknowledged(row[this.#cellAt + node] as number)
       this.#react(row, into, outlook, ack, ACKNOWLEDGE, node, 0, -1, cell)
     }
-    if (outlook.crashed < 0) return
+    if ((outlook.crashed[node] as number) < 0) return
     const cell = this.#cellAt < 0 ? UNCHANGED : this.#registers.crashed(row[this.#cellAt + node] as number)
     this.#react(row, into, outlook, data[slot + CRASH] as number, CRASHING, node, 0, -1, cell)
     const lates = data[slot + LATES] as number
@@ -311,18 +341,59 @@ export class Model {
     }
   }
 
+  /** What is wrong with this world as it stands, whatever happens next. */
+  violationAsItStands(row: Int32Array): Violation | null {
+    if (this.#judgesStates) {
+      const violation = this.#stateViolation(row)
+      if (violation !== null) return violation
+    }
+    const settled = this.#judgesSettled && !this.isBusy(row) ? this.settledViolation(row) : null
+    return settled ?? this.#quietViolation(row)
+  }
+
+  /** What specifications of states say of this one; null when they have no objection. */
+  #stateViolation(row: Int32Array): Violation | null {
+    const slots = this.#settings.nodes.map((_, node) => this.#reactions.slot(node, row[node] as number))
+    const cells =
+      this.#cellAt < 0 ? [] : [...row.subarray(this.#cellAt)].map((cell) => this.#registers.cell(cell))
+    return this.judge.state(this.#rules.stateOf(slots, cells))
+  }
+
   /** What the specifications say of this world, if it is taken to be settled; null when they have no objection. */
   settledViolation(row: Int32Array): Violation | null {
     const next = this.judge.next(row[this.#memoryAt] as number, this.#settledEvent(row))
     return next < 0 ? this.judge.violation(next) : null
   }
 
-  /** What specifications of states say of this one; null when they have no objection. */
-  stateViolation(row: Int32Array): Violation | null {
-    const slots = this.#settings.nodes.map((_, node) => this.#reactions.slot(node, row[node] as number))
-    const cells =
-      this.#cellAt < 0 ? [] : [...row.subarray(this.#cellAt)].map((cell) => this.#registers.cell(cell))
-    return this.judge.state(this.#rules.stateOf(slots, cells))
+  /** What they say of two leaders between whom a link is up and nothing in flight; null where there are none. */
+  #quietViolation(row: Int32Array): Violation | null {
+    const { closed } = this.#environments.outlook(row[this.#environmentAt] as number)
+    if (closed === null) return null
+    for (let a = 0; a < this.#count; a++) {
+      if (!this.#leads(row, a)) continue
+      for (let b = a + 1; b < this.#count; b++) {
+        if (!this.#leads(row, b) || !this.#isQuietBetween(row, a, b)) continue
+        const { nodes } = this.#settings
+        const between = [present(nodes[a], 'node'), present(nodes[b], 'node')] as const
+        const event = this.#events.idOf({ type: 'quiet', at: 0, between })
+        const next = this.judge.next(row[this.#memoryAt] as number, event)
+        if (next < 0) return this.judge.violation(next)
+      }
+    }
+    return null
+  }
+
+  #leads(row: Int32Array, node: number): boolean {
+    return this.#reactions.pool.data[this.#reactions.place(node, row[node] as number) + LEADS] === 1
+  }
+
+  #isQuietBetween(row: Int32Array, a: number, b: number): boolean {
+    const { cut } = this.#environments.outlook(row[this.#environmentAt] as number)
+    if (isCut(cut, a, b)) return false
+    return (
+      !this.#inboxes.has(row[this.#inboxAt + a] as number, b) &&
+      !this.#inboxes.has(row[this.#inboxAt + b] as number, a)
+    )
   }
 
   /** A deed in words: as a step of a schedule. */
@@ -376,8 +447,14 @@ export class Model {
       case RECOVERY:
         if (this.#cellAt < 0) return { node: name, do: 'recover', ...cut }
         return { node: name, do: 'reincarnate', ...(choice > 0 ? { nth: choice } : {}), ...cut }
+      case FOLLOW:
       case FLIP: {
-        const { flips } = this.#environments.outlook(row[this.#environmentAt] as number)
+        const { flips, moves } = this.#environments.outlook(row[this.#environmentAt] as number)
+        const move = moves[choice]
+        if (move !== undefined) {
+          const peer = present(nodes[move.peer], 'node')
+          return { node: name, do: what === FOLLOW ? 'follow' : 'flip', peer, ...cut }
+        }
         const { a, b, cutting } = present(flips[choice], 'flip')
         return {
           node: present(nodes[a], 'node'),
@@ -424,6 +501,7 @@ export class Model {
     for (let each = 0; each < choices; each++) {
       const message = this.#inboxes.pool.data[inbox + 1 + each * 2] as number
       const rest = this.#inboxes.pool.data[inbox + 2 + each * 2] as number
+      if (outlook.closed !== null && !this.#mayCome(outlook.closed, node, message)) continue
       if (isUp) {
         const reaction = this.#reactions.delivery(node, row[node] as number, message)
         this.#react(row, into, outlook, reaction, DELIVER, node, each, rest, UNCHANGED)
@@ -432,6 +510,38 @@ export class Model {
         this.#change(row, into, this.#inboxAt + node, rest, DELIVER, node, each)
       }
     }
+  }
+
+  /** Whether the receiver sees the link up, and in the message's incarnation. */
+  #mayCome(closed: Uint8Array, node: number, message: number): boolean {
+    const { from, ahead } = this.#inboxes.message(message)
+    return ahead === undefined && closed[node * this.#count + from] === 0
+  }
+
+  /** An end of a link moves, and its node is told; where both ends move in one step, the other's node is, too. */
+  #move(row: Int32Array, into: Batch, { at, peer, up, next, owed }: Move, choice: number): void {
+    if (!this.#isUp(row, at) || (up && !owed && !this.#isUp(row, peer))) return
+    const outlook = this.#environments.outlook(next)
+    const rest = this.#inboxes.afterMove(row[this.#inboxAt + at] as number, peer)
+    const what = owed ? FOLLOW : FLIP
+    const reaction = this.#reactions.link(at, row[at] as number, peer, up)
+    if (this.#settings.history.slack > 0) {
+      this.#react(row, into, outlook, reaction, what, at, choice, rest, UNCHANGED, next)
+      return
+    }
+    const between = this.#between
+    between.set(row)
+    between[this.#inboxAt + peer] = this.#inboxes.afterMove(row[this.#inboxAt + peer] as number, at)
+    const memory = this.#perform(row, between, 0, outlook.ahead, reaction, next, at, rest, UNCHANGED, false)
+    if (memory < 0) {
+      into.violated(this.judge.violation(memory), what, at, choice, 0)
+      return
+    }
+    const other = this.#reactions.link(peer, between[peer] as number, at, up)
+    const sum = this.#sum
+    this.#sum = sumOf(between, 0, this.columns)
+    this.#apply(between, into, outlook.ahead, other, -1, what, at, choice, -1, UNCHANGED, peer)
+    this.#sum = sum
   }
 
   /** Every value that a read may return now. */
@@ -482,9 +592,9 @@ export class Model {
     this.#apply(
       row,
       into,
-      outlook.cut,
+      outlook.ahead,
       reaction,
-      outlook.crashed,
+      outlook.crashed[node] as number,
       what,
       node,
       data[at + 1] as number,
@@ -557,20 +667,27 @@ export class Model {
     choice: number,
     rest: number,
     cell: number,
+    environment = -1,
   ): void {
-    const after = what === CRASHING ? outlook.crashed : what === RECOVERY ? outlook.recovered : -1
-    this.#apply(row, into, outlook.cut, reaction, after, what, node, choice, rest, cell)
+    const after =
+      what === CRASHING
+        ? (outlook.crashed[node] as number)
+        : what === RECOVERY
+          ? outlook.recovered
+          : environment
+    this.#apply(row, into, outlook.ahead, reaction, after, what, node, choice, rest, cell)
     const { data } = this.#reactions.pool
     const cuts = data[reaction + CUTS] as number
     if (cuts === 0) return
-    const crashed = after < 0 ? outlook.crashed : this.#environments.outlook(after).crashed
+    const { crashed: byNode } = after < 0 ? outlook : this.#environments.outlook(after)
+    const crashed = byNode[node] as number
     if (crashed < 0) return
     const first = reaction + REACTION + (data[reaction + SENDS] as number) * 2
     for (let each = 0; each < cuts; each++) {
       this.#apply(
         row,
         into,
-        outlook.cut,
+        outlook.ahead,
         data[first + each] as number,
         crashed,
         what,
@@ -582,11 +699,14 @@ export class Model {
     }
   }
 
-  /** `rest`: the inbox without what was delivered, and `cell`: the own register before what is written; or -1. */
+  /**
+   * `rest`: the inbox without what was delivered, and `cell`: the own register before what is written; or -1. `actor`: whose
+   * reaction it is, where that is not the node that the step is told of.
+   */
   #apply(
     row: Int32Array,
     into: Batch,
-    cut: Uint8Array | null,
+    ahead: Int8Array | null,
     reaction: number,
     environment: number,
     what: What,
@@ -594,23 +714,44 @@ export class Model {
     choice: number,
     rest: number,
     cell: number,
+    actor = node,
   ): void {
+    const crashAfter = this.#reactions.pool.data[reaction + CRASH_AFTER] as number
+    const crashes = what === CRASHING || crashAfter > 0
+    const at = into.begin(row)
+    const memory = this.#perform(row, into.rows, at, ahead, reaction, environment, actor, rest, cell, crashes)
+    if (memory < 0) into.violated(this.judge.violation(memory), what, node, choice, crashAfter)
+    else into.took(this.#made, what, node, choice, crashAfter)
+  }
+
+  /**
+   * Makes the successor of `row` in `rows`, where a copy of it stands at `at`; `#made` is then the sum of its columns.
+   * Says what the monitor remembers, below 0 when a specification is violated.
+   */
+  #perform(
+    row: Int32Array,
+    rows: Int32Array,
+    at: number,
+    ahead: Int8Array | null,
+    reaction: number,
+    environment: number,
+    node: number,
+    rest: number,
+    cell: number,
+    crashes: boolean,
+  ): number {
     const n = this.#count
     const { data } = this.#reactions.pool
-    const { rows } = into
-    const at = into.begin(row)
     const next = data[reaction + NEXT] as number
     let sum = risen(this.#sum, node, next - (row[node] as number))
     rows[at + node] = next
     if (rest >= 0) {
-      const column = this.#inboxAt + node
-      sum = risen(sum, column, rest - (row[column] as number))
-      rows[at + column] = rest
+      sum = risen(sum, this.#inboxAt + node, rest - (row[this.#inboxAt + node] as number))
+      rows[at + this.#inboxAt + node] = rest
     }
     if (environment >= 0) {
-      const column = this.#environmentAt
-      sum = risen(sum, column, environment - (row[column] as number))
-      rows[at + column] = environment
+      sum = risen(sum, this.#environmentAt, environment - (row[this.#environmentAt] as number))
+      rows[at + this.#environmentAt] = environment
     }
     const written = data[reaction + WRITES] as number
     if (written >= 0 || cell >= 0) {
@@ -625,26 +766,37 @@ export class Model {
     const sendsEnd = read + (data[reaction + SENDS] as number) * 2
     for (; read < sendsEnd; read += 2) {
       const to = data[read] as number
-      if (cut !== null && cut[node * n + to] === 1) continue
-      const column = this.#inboxAt + to
-      const before = rows[at + column] as number
-      const after = this.#inboxes.append(before, data[read + 1] as number)
-      sum = risen(sum, column, after - before)
-      rows[at + column] = after
+      const by = ahead === null ? 0 : (ahead[node * n + to] as number)
+      if (by < 0) continue
+      const message = data[read + 1] as number
+      const before = rows[at + this.#inboxAt + to] as number
+      const after = this.#inboxes.append(before, by === 0 ? message : this.#inboxes.ahead(message, by))
+      sum = risen(sum, this.#inboxAt + to, after - before)
+      rows[at + this.#inboxAt + to] = after
     }
-    const crashAfter = data[reaction + CRASH_AFTER] as number
+    if (crashes && this.#rules.reported) sum = this.#loseOnCrash(rows, at, node, sum)
+    this.#made = sum
+    const before = row[this.#memoryAt] as number
     const events = data[reaction + EVENTS] as number
-    if (events !== NO_EVENTS) {
-      const before = row[this.#memoryAt] as number
-      const memory = this.#forFan ? events : this.judge.nextAll(before, events)
-      if (memory < 0) {
-        into.violated(this.judge.violation(memory), what, node, choice, crashAfter)
-        return
-      }
-      sum = risen(sum, this.#memoryAt, memory - before)
-      rows[at + this.#memoryAt] = memory
+    if (events === NO_EVENTS) return before
+    const memory = this.#forFan ? events : this.judge.nextAll(before, events)
+    if (memory < 0) return memory
+    this.#made = risen(sum, this.#memoryAt, memory - before)
+    rows[at + this.#memoryAt] = memory
+    return memory
+  }
+
+  /** Frames to a process that crashed are lost, and those from it in an incarnation that its peer has not seen. */
+  #loseOnCrash(rows: Int32Array, at: number, crashed: number, sum: number): number {
+    const n = this.#count
+    let result = sum
+    for (let node = 0; node < n; node++) {
+      const before = rows[at + this.#inboxAt + node] as number
+      const after = node === crashed ? EMPTY_INBOX : this.#inboxes.fromCrashed(before, crashed)
+      result = risen(result, this.#inboxAt + node, after - before)
+      rows[at + this.#inboxAt + node] = after
     }
-    into.took(sum, what, node, choice, crashAfter)
+    return result
   }
 
   #settledEvent(row: Int32Array): number {
@@ -657,7 +809,7 @@ export class Model {
     if (known !== undefined) return known
     const { nodes } = this.#settings
     const up = [...nodes.keys()].filter((node) => this.#isUp(row, node))
-    const connected = connectedPairs(nodes, up, this.#environments.valueOf(environment).cut)
+    const connected = connectedPairs(nodes, up, this.#environments.outlook(environment).cut)
     const event = this.#events.idOf({ type: 'settled', at: 0, connected })
     this.#settledEvents.set(key, event)
     return event
@@ -665,6 +817,6 @@ export class Model {
 }
 
 /** The budget may come with more than that; what does not count must not tell worlds apart. */
-function environmentOf({ crashes, recoveries, flips, ticks }: Budget) {
-  return { crashes, recoveries, flips, ticks, cut: [] }
+function budgetOf({ crashes, recoveries, flips, ticks }: Budget): Budget {
+  return { crashes, recoveries, flips, ticks }
 }

@@ -34,7 +34,8 @@ export const TIMERS = 3
 export const STIMULI = 4
 export const READS = 5
 export const LATES = 6
-export const SLOT = 7
+export const LEADS = 7
+export const SLOT = 8
 export const STIMULUS = 3
 export const LATE = 4
 
@@ -54,11 +55,15 @@ export class Reactions {
   readonly #recoveries: readonly PairTable[]
   /** By node and by whose register is read. */
   readonly #reads: readonly (readonly PairTable[])[]
+  readonly #links: readonly PairTable[]
   readonly #registers: Registers
+  readonly #crashes: boolean
 
-  constructor(rules: StillRules, inboxes: Inboxes, judge: Judge, registers: Registers) {
+  /** `crashes`: whether any may happen. */
+  constructor(rules: StillRules, inboxes: Inboxes, judge: Judge, registers: Registers, crashes: boolean) {
     this.#rules = rules
     this.#registers = registers
+    this.#crashes = crashes
     this.#recoveries = rules.nodes.map(() => new PairTable())
     this.#reads = rules.nodes.map(() => rules.nodes.map(() => new PairTable()))
     this.#inboxes = inboxes
@@ -67,6 +72,7 @@ export class Reactions {
     this.#places = rules.nodes.map(() => new Index())
     this.#deliveries = rules.nodes.map(() => new PairTable())
     this.#ticks = rules.nodes.map(() => new Index())
+    this.#links = rules.nodes.map(() => new PairTable())
   }
 
   get bytes(): number {
@@ -113,6 +119,12 @@ export class Reactions {
     return known >= 0 ? known : this.#tick(node, slot)
   }
 
+  /** What a node does when it sees its link to a peer up or down: a place in the pool. */
+  link(node: number, slot: number, peer: number, up: boolean): number {
+    const known = (this.#links[node] as PairTable).get(slot, peer * 2 + (up ? 1 : 0))
+    return known >= 0 ? known : this.#link(node, slot, peer, up)
+  }
+
   commands(node: number, slot: Slot): readonly Stimulus[] {
     return slot.up ? this.#rules.stimuliOf(node, slot) : []
   }
@@ -144,7 +156,8 @@ export class Reactions {
           ].flat()
         : []
     const counts = [timers.length, stimuli.length / STIMULUS, reads.length, lates.length / LATE]
-    const head = [slot.up ? 1 : 0, crash, ack, ...counts]
+    const leads = slot.up && still.view(slot).role === 'leader' ? 1 : 0
+    const head = [slot.up ? 1 : 0, crash, ack, ...counts, leads]
     const place = this.pool.add([...head, ...timers, ...stimuli, ...reads, ...lates])
     present(this.#places[node], 'node').set(id, place)
     return place
@@ -197,6 +210,15 @@ export class Reactions {
     return reaction
   }
 
+  #link(node: number, id: number, peer: number, up: boolean): number {
+    const still = present(this.#rules.stillNodes[node], 'node')
+    const slot = this.slot(node, id)
+    const input: Input = { type: 'link', peer: present(this.#rules.nodes[peer], 'node'), up }
+    const reaction = this.#reaction(node, slot, (cut) => still.step(slot, input, cut))
+    present(this.#links[node], 'node').set(id, peer * 2 + (up ? 1 : 0), reaction)
+    return reaction
+  }
+
   #tick(node: number, id: number): number {
     const still = present(this.#rules.stillNodes[node], 'node')
     const slot = this.slot(node, id)
@@ -209,7 +231,7 @@ export class Reactions {
   #reaction(node: number, slot: Slot, run: (crashAfter: number | null) => SlotStep): number {
     this.runs += 1
     const whole = run(null)
-    return this.#add(node, whole, 0, this.#cuts(node, slot, whole, run))
+    return this.#add(node, whole, 0, this.#crashes ? this.#cuts(node, slot, whole, run) : [])
   }
 
   /**

@@ -49,12 +49,7 @@ const BATCH = 512
 const LOOK_EVERY = 1 << 13
 
 /** Where a violation was found: at a state, or by a deed out of it. */
-type Found = {
-  readonly violation: Violation
-  readonly state: number
-  readonly deed: Deed | null
-  readonly isDeadEnd: boolean
-}
+type Found = { readonly violation: Violation; readonly state: number; readonly deed: Deed | null }
 
 export function search(
   model: Model,
@@ -65,7 +60,6 @@ export function search(
   const batch = new Batch(model.columns)
   const row = new Int32Array(model.columns)
   // A small bound on the states is kept closely, at the price of small batches.
-  const { speaksOfStates, judgesSettled } = model.judge
   const batchSize = Math.min(BATCH, bounds.maxStates)
   let depth = 0
 
@@ -82,49 +76,44 @@ export function search(
     batch.flush(visited)
   }
 
-  /** What is wrong with a state as it stands: with any, or because nothing but faults can happen any more. */
-  function wrong(state: number): Found | null {
-    const violation = speaksOfStates ? model.stateViolation(row) : null
-    if (violation !== null) return { violation, state, deed: null, isDeadEnd: false }
-    const settled = !judgesSettled || model.isBusy(row) ? null : model.settledViolation(row)
-    return settled === null ? null : { violation: settled, state, deed: null, isDeadEnd: true }
-  }
-
   /** Before a search gives up: a state that was found, but not looked at, may be wrong as it stands. */
   function unjudged(from: number): Found | null {
     for (let state = from; state < visited.size; state++) {
       visited.read(state, row)
-      const found = wrong(state)
-      if (found !== null) return found
+      const violation = model.violationAsItStands(row)
+      if (violation !== null) return { violation, state, deed: null }
     }
     return null
   }
 
   /** Expands the states of one level; the worst thing found there, or why the search must end. */
   function level(start: number, stop: number): Found | CutShort | null {
-    let standsBadly: Found | null = null
+    let settledBadly: Found | null = null
     let steppedBadly: Found | null = null
     for (let state = start; state < stop; state++) {
       visited.read(state, row)
-      standsBadly ??= wrong(state)
+      if (settledBadly === null) {
+        const violation = model.violationAsItStands(row)
+        if (violation !== null) settledBadly = { violation, state, deed: null }
+      }
       if (depth < bounds.depth) {
         batch.parent = state
         model.expand(row, batch)
-        if (batch.found !== null) steppedBadly ??= { ...batch.found, state, isDeadEnd: false }
+        if (batch.found !== null) steppedBadly ??= { ...batch.found, state }
         batch.found = null
         if (batch.count >= batchSize) flush()
       }
       if (visited.size >= bounds.maxStates)
-        return standsBadly ?? steppedBadly ?? unjudged(state + 1) ?? 'max-states'
+        return settledBadly ?? steppedBadly ?? unjudged(state + 1) ?? 'max-states'
       if (state % LOOK_EVERY === 0) {
-        if (visited.bytes + model.bytes >= bounds.memoryBytes) return standsBadly ?? steppedBadly ?? 'memory'
+        if (visited.bytes + model.bytes >= bounds.memoryBytes) return settledBadly ?? steppedBadly ?? 'memory'
         const waiting = visited.size - state
         if (!goOn({ states: visited.size, transitions: batch.transitions, depth, waiting })) return 'stopped'
       }
     }
     flush()
     // A state that is wrong as it stands is one step nearer than one that a step out of it would make.
-    return standsBadly ?? steppedBadly
+    return settledBadly ?? steppedBadly
   }
 
   const begin = model.begin()
@@ -141,9 +130,9 @@ export function search(
     if (typeof outcome === 'string') return end(outcome)
     if (outcome !== null) {
       const path = pathTo(model, visited, outcome.state)
-      const { violation, deed, isDeadEnd } = outcome
-      if (deed === null) return end('violation', { violation, steps: path, isDeadEnd })
+      const { violation, deed } = outcome
       visited.read(outcome.state, row)
+      if (deed === null) return end('violation', { violation, steps: path, isDeadEnd: !model.isBusy(row) })
       return end('violation', { violation, steps: [...path, model.describe(row, deed)], isDeadEnd: false })
     }
     if (visited.size === stop) return end(depth === bounds.depth && stop > start ? 'depth' : null)

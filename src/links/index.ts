@@ -1,3 +1,7 @@
+export * from './consistent-history/consistent-history.ts'
+export * from './consistent-history/counters.ts'
+export * from './consistent-history/messages.ts'
+export * from './consistent-history/options.ts'
 export * from './detectors/bertier.ts'
 export * from './detectors/capped.ts'
 export * from './detectors/estimator.ts'

@@ -3,7 +3,7 @@
 /** The term is over, or so close to its end that nothing safe can be begun. */
 export class LeadershipLost extends Error {
   override readonly name = 'LeadershipLost'
-  /** Why, in one of a few words: expired, stepped down, outranked, suspended, closed, ... */
+  /** Why, in one of a few words: expired, stalled, stepped down, unhealthy, outranked, suspended, closed, ... */
   readonly reason: string
 
   constructor(reason: string) {
@@ -16,14 +16,34 @@ export class LeadershipLost extends Error {
 export class BadJoin extends Error {
   override readonly name = 'BadJoin'
   readonly field: string
+  readonly problem: string
 
   constructor(field: string, problem: string) {
     super(`${field}: ${problem}`)
     this.field = field
+    this.problem = problem
   }
 }
 
 /** The node was closed, by its owner or because it could not go on. */
 export class NodeClosed extends Error {
   override readonly name = 'NodeClosed'
+}
+
+/** The protocol does not do what it was asked: only a leader can change the voters, for example. */
+export class CommandRefused extends Error {
+  override readonly name = 'CommandRefused'
+
+  constructor(command: string, why: string) {
+    super(`${command} was refused: ${why}`)
+  }
+}
+
+/** The thread of the election is gone, though nobody ended it. Join again, or end the process and start it anew. */
+export class WorkerLost extends Error {
+  override readonly name = 'WorkerLost'
+
+  constructor(why: string, options?: ErrorOptions) {
+    super(`the thread of the election is gone: ${why}`, options)
+  }
 }

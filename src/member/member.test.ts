@@ -5,10 +5,20 @@ import { setTimeout } from 'node:timers/promises'
 import { afterEach, describe, expect, it } from 'vitest'
 import { freePorts } from '../../test/support/ports.ts'
 import { until } from '../../test/support/wait.ts'
-import { LeadershipLost } from './errors.ts'
-import { type JoinOptions, join, type Member, type NodeView } from './member.ts'
-import type { Term } from './term.ts'
 
+import {
+  BadJoin,
+  CommandRefused,
+  type JoinOptions,
+  join,
+  LeadershipLost,
+  type Member,
+  NodeClosed,
+  type NodeView,
+  type Term,
+} from './index.ts'
+
+const ISOLATIONS = ['worker', 'thread'] as const
 const KEY = new Uint8Array(32).fill(3)
 /** A busy machine must not make healthy processes look dead. */
 const PATIENT = { sigmaMs: 300, renewalIntervalMs: 100 }
@@ -47,9 +57,9 @@ function untilItEnds({ signal }: Term): Promise<void> {
 const byId = (id: string): Member => members.find((member) => member.id === id) as Member
 const leaderOf = (id: string): unknown => byId(id).view().leader?.id ?? null
 
-describe('lead', () => {
+describe.each(ISOLATIONS)('lead, with its election in a %s', (isolation) => {
   it('runs the work in one process at a time, with tokens that grow, and hands over when the work is done', async () => {
-    await group(['a', 'b', 'c'])
+    await group(['a', 'b', 'c'], { isolation })
     const begun: { readonly id: unknown; readonly token: number }[] = []
     let running = 0
     let most = 0
@@ -78,14 +88,14 @@ describe('lead', () => {
   }, 30_000)
 
   it('is needed: a node on which nobody leads votes, but is never elected', async () => {
-    await group(['a', 'b', 'c'])
+    await group(['a', 'b', 'c'], { isolation })
     void byId('c').lead(untilItEnds)
     await until(() => leaderOf('a') === 'c')
     expect(byId('a').view().role).toBe('follower')
   }, 30_000)
 
   it('keeps the lead until the work has ended, though it was told to step down', async () => {
-    await group(['a', 'b', 'c'])
+    await group(['a', 'b', 'c'], { isolation })
     let letGo: () => void = () => {}
     let held: Term | null = null
     const led = byId('a').lead(
@@ -97,21 +107,26 @@ describe('lead', () => {
       },
       { once: true },
     )
-    void byId('b').lead(untilItEnds)
     await until(() => held !== null)
+    let hasBegun = false
+    void byId('b').lead((term) => {
+      hasBegun = true
+      return untilItEnds(term)
+    })
     const stepped = byId('a').stepDown()
     const term = held as unknown as Term
     expect(term.signal.aborted).toBe(true)
     expect(() => term.assertHeld()).toThrow(LeadershipLost)
     await setTimeout(100)
-    expect(leaderOf('b')).toBe('a')
+    expect(hasBegun).toBe(false)
     letGo()
-    await Promise.all([stepped, led])
+    expect(await stepped).toBe(true)
+    await led
     await until(() => leaderOf('c') === 'b')
   }, 30_000)
 
   it('goes on when the work passes the end of its term on, in whatever words', async () => {
-    await group(['a', 'b', 'c'])
+    await group(['a', 'b', 'c'], { isolation })
     let terms = 0
     const done = new AbortController()
     const led = byId('a').lead(
@@ -129,7 +144,7 @@ describe('lead', () => {
   }, 30_000)
 
   it('is told when the term ends, whoever ends it, and an error of the work comes out', async () => {
-    await group(['a', 'b', 'c'])
+    await group(['a', 'b', 'c'], { isolation })
     const reasons: string[] = []
     byId('a').on('revoked', ({ reason }) => reasons.push(reason))
     await expect(
@@ -142,9 +157,9 @@ describe('lead', () => {
   }, 30_000)
 })
 
-describe('status', () => {
+describe.each(ISOLATIONS)('status, with its election in a %s', (isolation) => {
   it('tells who is there, whose votes count, and how long the lead lasts', async () => {
-    await group(['a', 'b', 'c'])
+    await group(['a', 'b', 'c'], { isolation })
     void byId('a').lead(untilItEnds)
     await until(
       () =>
@@ -169,16 +184,17 @@ describe('status', () => {
   }, 30_000)
 })
 
-describe('observe', () => {
+describe.each(ISOLATIONS)('observe, with its election in a %s', (isolation) => {
   it('tells who leads, and each change of that, until it is ended', async () => {
-    await group(['a', 'b', 'c'])
+    await group(['a', 'b', 'c'], { isolation })
     const seen: NodeView[] = []
     const stop = new AbortController()
-    for (const id of ['a', 'b']) void byId(id).lead(untilItEnds)
+    void byId('a').lead(untilItEnds)
     const watching = (async () => {
       for await (const view of byId('c').observe({ signal: stop.signal })) seen.push(view)
     })()
     await until(() => seen.at(-1)?.leader?.id === 'a')
+    void byId('b').lead(untilItEnds)
     await byId('a').close()
     await until(() => seen.at(-1)?.leader?.id === 'b')
     stop.abort()
@@ -201,6 +217,14 @@ describe('joining', () => {
     [{ options: { deltaMs: 50 } }, 'options.fastMs: breaks the bound'],
     [{ options: { colour: 'red' } }, 'options.'],
     [{ key: new Uint8Array(3) }, 'has 3 bytes, at least 16 are needed'],
+    [{ protocol: 'bully' as 'local-leader' }, 'protocol: bully gives no lease'],
+    [{ protocol: 'raft' as 'local-leader' }, 'protocol: raft is not known'],
+    [{ isolation: 'fork' as 'thread' }, 'isolation: "fork" is neither "worker" nor "thread"'],
+    [{ maxStallMs: 10 }, 'maxStallMs: 10 is not a number of milliseconds from 50'],
+    [{ drainMs: Number.NaN }, 'drainMs: NaN is not'],
+    [{ healthEveryMs: 0 }, 'healthEveryMs: 0 is not'],
+    [{ healthy: true as unknown as () => boolean }, 'healthy: is no function'],
+    [{ observer: true, witness: true }, 'options.witnesses: a is not a voter'],
   ])('with %j is refused', async (more, message) => {
     await expect(join({ ...good, ...more })).rejects.toThrow(message)
   })
@@ -220,6 +244,50 @@ describe('joining', () => {
     expect(tokens[1]).toBeGreaterThan(tokens[0] as number)
     rmSync(data, { recursive: true })
   }, 30_000)
+
+  it('without a data folder begins silent, and with tokens beyond those of its life before', async () => {
+    const alone = { ...good, peers: [], options: PATIENT }
+    const tokens: number[] = []
+    for (let life = 0; life < 2; life++) {
+      // oxlint-disable-next-line no-await-in-loop -- one life after the other
+      const node = await join(alone)
+      members = [node]
+      // oxlint-disable-next-line no-await-in-loop -- one life after the other
+      await until(() => node.status().idle === 'silent after a restart')
+      // oxlint-disable-next-line no-await-in-loop -- one life after the other
+      await node.lead((term) => void tokens.push(term.token as number), { once: true })
+      // oxlint-disable-next-line no-await-in-loop -- one life after the other
+      await node.close()
+    }
+    expect(tokens[1]).toBeGreaterThan(tokens[0] as number)
+  }, 30_000)
+
+  it('can be given up, before and after', async () => {
+    await expect(join({ ...good, signal: AbortSignal.abort() })).rejects.toThrow(NodeClosed)
+    const given = new AbortController()
+    const joining = join({ ...good, peers: [], signal: given.signal })
+    given.abort()
+    await expect(joining).rejects.toThrow(NodeClosed)
+    const later = new AbortController()
+    const node = await join({ ...good, peers: [], signal: later.signal })
+    members = [node]
+    const led = node.lead(untilItEnds)
+    later.abort()
+    await led
+    expect([node.isClosed, node.aside]).toEqual([true, 'closed'])
+  })
+
+  it.each(ISOLATIONS)(
+    'at an address that is taken is refused, naming the field, in a %s',
+    async (isolation) => {
+      const [port = 0] = await freePorts(1)
+      const listen = `127.0.0.1:${port}`
+      members = [await join({ ...good, listen, isolation })]
+      const again = join({ ...good, listen, isolation })
+      await expect(again).rejects.toThrow(/^listen: .*another process listens there/)
+      await expect(again).rejects.toBeInstanceOf(BadJoin)
+    },
+  )
 
   it('warns, naming the setting, when another process is configured differently', async () => {
     const [one = 0, two = 0] = await freePorts(2)
@@ -245,5 +313,57 @@ describe('joining', () => {
     expect(warnings.some((text) => text.startsWith('"b" is configured differently: '))).toBe(true)
     expect(warnings.some((text) => text.startsWith('"a" is configured differently: '))).toBe(true)
     expect([leaderOf('a'), leaderOf('b')]).toEqual([null, null])
+  }, 30_000)
+})
+
+describe.each(ISOLATIONS)('orders, with the election in a %s', (isolation) => {
+  it('change who should lead, and who votes; what the protocol refuses is thrown', async () => {
+    await group(['a', 'b', 'c'], { isolation })
+    void byId('a').lead(untilItEnds)
+    await until(() => leaderOf('c') === 'a')
+    void byId('b').lead(untilItEnds)
+    await byId('b').setPriority(3)
+    await until(() => leaderOf('c') === 'b')
+    await expect(byId('a').removeVoter('c')).rejects.toThrow(CommandRefused)
+    await expect(byId('a').removeVoter('c')).rejects.toThrow('this process does not lead')
+    await expect(byId('a').setPriority(1, { signal: AbortSignal.abort() })).rejects.toThrow('abort')
+    const changes: unknown[] = []
+    byId('b').on('voters', (sets) => changes.push(sets))
+    await byId('b').removeVoter('c')
+    await until(() => JSON.stringify(changes.at(-1)) === '[["a","b"]]')
+    await until(() => JSON.stringify(byId('a').status().voters) === '[["a","b"]]')
+    await until(() => byId('c').view().role === 'observer')
+    await byId('c').close()
+    await expect(byId('c').setPriority(1)).rejects.toThrow(NodeClosed)
+  }, 30_000)
+
+  it('an observer learns who leads and never does; a witness never leads', async () => {
+    const ids = ['a', 'b', 'c', 'd']
+    const ports = await freePorts(ids.length)
+    const at = (id: string): string => `127.0.0.1:${ports[ids.indexOf(id)]}`
+    members = await Promise.all(
+      ids.map((id) =>
+        join({
+          group: 'test',
+          id,
+          listen: at(id),
+          peers: ids.flatMap((peer) => (peer === id ? [] : [`${peer}=${at(peer)}`])),
+          key: KEY,
+          isolation,
+          ...(id === 'a' ? { observer: true } : {}),
+          ...(id === 'b' ? { witness: true } : {}),
+          options: { ...PATIENT, ...(id === 'a' ? {} : { observers: ['a'] }) },
+        }),
+      ),
+    )
+    for (const member of members) void member.lead(untilItEnds)
+    const first = (): unknown => leaderOf('a')
+    await until(() => first() !== null && ids.every((id) => leaderOf(id) === first()))
+    const [leader, other] = first() === 'c' ? ['c', 'd'] : ['d', 'c']
+    expect([leader, byId('a').aside, byId('b').aside]).toEqual([first(), 'observer', 'witness'])
+    expect(byId('a').view().role).toBe('observer')
+    expect(byId('b').status().voters).toEqual([['b', 'c', 'd']])
+    await byId(leader).close()
+    await until(() => leaderOf('a') === other)
   }, 30_000)
 })

@@ -1,55 +1,29 @@
 /**
- * A process's place in a group: join it, lead it when it is one's turn, watch who leads.
+ * A process's place in a group: lead it when it is one's turn, watch who leads.
  *
- * The election runs by itself from the moment of joining. Leadership and work are kept apart: `lead` calls the
- * application once for each term, one term at a time, and gives the lead back only when that call has ended. A node
- * on which nobody calls `lead` votes and watches, but is never elected.
+ * The election runs by itself from the moment of joining, in a seat. Leadership and work are kept apart: `lead` calls
+ * the application once for each term, one term at a time, and gives the lead back only when that call has ended. Work
+ * that does not end keeps its lease for a while, and then the lease lapses; nobody is let in early. A node on which
+ * nobody calls `lead` votes and watches, but is never elected.
  */
 import { EventEmitter } from 'node:events'
-import { type Definition, type NodeId, type Output, present, type View } from '../core/index.ts'
-import { insightOf, protocolNamed } from '../protocols/index.ts'
+import type { Command, NodeId, Output } from '../core/index.ts'
+import type { NetworkFaults } from '../runtime/index.ts'
+import { CommandRefused, NodeClosed } from './errors.ts'
+import { HealthGate } from './health.ts'
+import type { Work } from './options.ts'
+import { Reign } from './reign.ts'
 import {
-  type DropReason,
-  Loop,
-  memoryStorage,
-  openHostClock,
-  openStorage,
-  type Storage,
-  sealer,
-  Udp,
-} from '../runtime/index.ts'
-import { addressOf, peerOf } from './address.ts'
-import { BadJoin, LeadershipLost, NodeClosed } from './errors.ts'
-import { HeldTerm, type Term } from './term.ts'
-
-export type JoinOptions = {
-  readonly group: string
-  readonly id: string
-  /** Where this process listens, HOST:PORT. */
-  readonly listen: string
-  /** All others, each as ID=HOST:PORT. */
-  readonly peers: readonly string[]
-  /** The cluster's key, or several: the first seals, all open. */
-  readonly key: Uint8Array | readonly Uint8Array[]
-  /** Encrypts as well as authenticates. */
-  readonly secrecy?: boolean
-  /** The folder of what must survive a crash. Without one, a restarted process must come back under another id. */
-  readonly data?: string
-  readonly mode?: 'local' | 'majority'
-  readonly profile?: 'lan' | 'region' | 'wan'
-  /** Whether a leader is deposed only by a higher priority; true unless told otherwise. */
-  readonly sticky?: boolean
-  readonly priority?: number
-  /** Anything else that the protocol may be told. */
-  readonly options?: { readonly [name: string]: unknown }
-  readonly signal?: AbortSignal
-}
-
-export type NodeView = {
-  readonly role: View['role']
-  readonly leader: { readonly id: NodeId; readonly token: number | null } | null
-  readonly members: readonly NodeId[] | null
-}
+  type Datagrams,
+  NO_VIEW,
+  type NodeStatus,
+  type NodeView,
+  type Seat,
+  type SeatHooks,
+  type Standing,
+} from './seat.ts'
+import type { HeldTerm, Term } from './term.ts'
+import type { Timers } from './timers.ts'
 
 /** What an operator wants to know, as this process sees it at one moment. */
 export type MemberStatus = NodeView & {
@@ -65,153 +39,210 @@ export type MemberStatus = NodeView & {
   readonly nodes: readonly NodeStatus[]
   /** Null when it takes part; otherwise why not. */
   readonly idle: 'closed' | 'silent after a restart' | null
-  readonly datagrams: { readonly sent: number; readonly received: number; readonly dropped: number }
+  readonly datagrams: Datagrams
 }
 
-export type NodeStatus = {
-  readonly id: NodeId
-  /** Whether it is heard in time, so that it counts. */
-  readonly there: boolean
-  /** How long ago it was last heard at all; 0 for this process itself, null when it never was. */
-  readonly heardMsAgo: number | null
-}
-
-type Events = {
+export type MemberEvents = {
+  /** A term of this process begins. */
   elected: [{ readonly token: number | null; readonly cause: string }]
+  /** It is over: exactly once for each that began. */
   revoked: [{ readonly token: number | null; readonly reason: string }]
+  /** Another leads, or nobody does. */
   change: [NodeView]
+  /** This process, as leader, has brought other voters into force. */
+  voters: [readonly (readonly NodeId[])[]]
   /** Something that the operator should know: another configuration, a full disk, datagrams of strangers. */
   warning: [{ readonly what: string; readonly detail: string }]
 }
 
-export type LeadOptions = {
-  readonly signal?: AbortSignal /** One term is enough. */
+export type Signalled = { readonly signal?: AbortSignal | undefined }
+
+export type LeadOptions = Signalled & {
+  /** One term is enough. */
   readonly once?: boolean
 }
 
-/** How long closing waits for the work of the term to end. */
-const LONGEST_FAREWELL_MS = 5000
+/** Why this process does not stand for election. */
+export type Aside =
+  | 'closed'
+  | 'observer'
+  | 'witness'
+  | 'nobody leads here'
+  | 'unhealthy'
+  | 'work has not ended'
 
-export class Member extends EventEmitter<Events> implements AsyncDisposable {
+export type About = {
   readonly group: string
   readonly id: NodeId
   readonly mode: 'local' | 'majority'
-  readonly #nodes: readonly NodeId[]
-  readonly #heard: ReadonlyMap<NodeId, number>
-  readonly #loop: Loop
-  readonly #udp: Udp
-  readonly #storage: Storage
-  readonly #closeClock: () => void
-  #term: HeldTerm | null = null
-  #seen: NodeView = { role: 'follower', leader: null, members: null }
-  #closed: Promise<void> | null = null
-  #isBusy = false
-  /** What the application does in the present term; kept once it has ended, however it did. */
-  #work: Promise<void> | null = null
+  readonly work: Work
+  readonly timers: Timers
+  /** Null for those that may lead. */
+  readonly part: 'observer' | 'witness' | null
+}
 
-  /** Made by `join`. */
-  constructor(
-    group: string,
-    id: NodeId,
-    parts: {
-      readonly loop: Loop
-      readonly udp: Udp
-      readonly storage: Storage
-      readonly closeClock: () => void
-      readonly mode: 'local' | 'majority'
-      /** All of the group, in order. */
-      readonly nodes: readonly NodeId[]
-      /** When each was last heard, as `performance.now()` has it; kept by whoever receives. */
-      readonly heard: ReadonlyMap<NodeId, number>
-    },
-  ) {
+/** Mismatches that have been said are not said again; so many are remembered. */
+const MOST_SAID = 1000
+
+export class Member extends EventEmitter<MemberEvents> implements AsyncDisposable {
+  readonly group: string
+  readonly id: NodeId
+  readonly mode: 'local' | 'majority'
+  readonly #part: About['part']
+  readonly #health: HealthGate | null
+  readonly #reign: Reign
+  #seat: Seat | null = null
+  #seen: NodeView = NO_VIEW
+  #closed: Promise<void> | null = null
+  #failure: Error | null = null
+  readonly #said = new Set<string>()
+
+  private constructor({ group, id, mode, work, timers, part }: About) {
     super()
     this.group = group
     this.id = id
-    this.#loop = parts.loop
-    this.#udp = parts.udp
-    this.#storage = parts.storage
-    this.#closeClock = parts.closeClock
-    this.mode = parts.mode
-    this.#nodes = parts.nodes
-    this.#heard = parts.heard
+    this.mode = mode
+    this.#part = part
+    this.#reign = new Reign({
+      timers,
+      drainMs: work.drainMs,
+      seat: () => this.#seat,
+      isFit: () => part === null && !this.isClosed && this.#health?.isHealthy !== false,
+      overdue: () =>
+        this.#warn(
+          'draining',
+          'the work has not ended though its term has: the lease is not renewed any more',
+        ),
+    })
+    const { healthy, healthEveryMs, healthTimeoutMs } = work
+    this.#health =
+      healthy === null
+        ? null
+        : new HealthGate(
+            { check: healthy, everyMs: healthEveryMs, timeoutMs: healthTimeoutMs },
+            timers,
+            (isHealthy, why) => this.#onHealth(isHealthy, why),
+          )
+  }
+
+  /** For `join`, and for whoever brings a seat of another kind. */
+  static async seated(about: About, open: (hooks: SeatHooks) => Promise<Seat>): Promise<Member> {
+    const member = new Member(about)
+    member.#seat = await open({
+      output: (event) => member.#heed(event),
+      changed: (view) => member.#look(view),
+      warn: (what, detail) => member.#warn(what, detail),
+      failed: (error) => member.#fail(error),
+    })
+    member.#health?.start()
+    return member
   }
 
   get isClosed(): boolean {
     return this.#closed !== null
   }
 
-  /** Who leads, as this process sees it at this moment. */
-  view(): NodeView {
-    return seenOf(this.#loop.view())
+  /** Null when this process stands for election when it is its turn; otherwise why not. */
+  get aside(): Aside | null {
+    if (this.isClosed) return 'closed'
+    if (this.#part !== null) return this.#part
+    if (!this.#reign.isWanted) return 'nobody leads here'
+    if (this.#reign.isOverdue) return 'work has not ended'
+    return this.#health?.isHealthy === false ? 'unhealthy' : null
   }
 
-  /** The same with what an operator wants to know besides. */
+  /** Who leads, as this process sees it at this moment. */
+  view(): NodeView {
+    return this.#seat?.view() ?? NO_VIEW
+  }
+
+  /** All of the group, and whether they are heard. */
+  members(): readonly NodeStatus[] {
+    return this.status().nodes
+  }
+
+  /** All that an operator wants to know. */
   status(): MemberStatus {
-    const clock = this.#loop.now()
-    const { leadUntil, voters, heard, silentUntil } = this.#loop.inspect((state, now) =>
-      insightOf(state, this.#nodes, now),
-    )
-    const now = performance.now()
-    const nodes = this.#nodes.map((id): NodeStatus => {
-      if (id === this.id) return { id, there: !this.isClosed, heardMsAgo: 0 }
-      const at = this.#heard.get(id)
-      return { id, there: heard.includes(id), heardMsAgo: at === undefined ? null : Math.max(0, now - at) }
-    })
-    const view = this.view()
-    const isLed = view.leader !== null && leadUntil !== null
+    const { view, leadUntil, now, voters, nodes, isSilent, datagrams } = this.#standing()
     return {
       ...view,
-      leader: isLed ? view.leader : null,
       mode: this.mode,
-      leaseMs: isLed ? Math.max(0, (leadUntil - clock) / 1000) : null,
+      leaseMs: leadUntil === null || view.leader === null ? null : Math.max(0, (leadUntil - now) / 1000),
       voters,
-      nodes,
-      idle: this.isClosed ? 'closed' : silentUntil === null ? null : 'silent after a restart',
-      datagrams: { ...this.#udp.counts },
+      nodes: this.isClosed
+        ? nodes.map((node) => (node.id === this.id ? { ...node, there: false } : node))
+        : nodes,
+      idle: this.isClosed ? 'closed' : isSilent ? 'silent after a restart' : null,
+      datagrams,
     }
+  }
+
+  /** The last steps of this node as a trace for `conclave replay`, in pieces of text; none when it has ended. */
+  async *trace(): AsyncGenerator<string, void, void> {
+    if (this.#seat !== null) yield* this.#seat.trace()
   }
 
   /**
    * Calls `work` in every term of this process, one after the other, until the signal or the node ends it. When `work`
-   * returns while the term lasts, the lead is handed over. When it throws, so does this.
+   * returns while the term lasts, the lead is handed over. When it throws, the lead is handed over and this throws too.
+   * The signal ends a term that is under way: its own signal is aborted, and this returns when the work has ended.
    */
   async lead(
     work: (term: Term) => void | Promise<void>,
     { signal, once = false }: LeadOptions = {},
   ): Promise<void> {
-    if (this.#isBusy) throw new Error('this node leads already: one `lead` at a time')
-    this.#isBusy = true
-    this.#loop.command({ do: 'campaign', willing: true })
+    if (this.#reign.isWanted) throw new Error('this node leads already: one `lead` at a time')
+    if (this.#failure !== null) throw this.#failure
+    if (this.isClosed || signal?.aborted === true) return
+    const onAbort = (): void => {
+      const { working } = this.#reign
+      if (working !== null) void this.#reign.drain(working, 'stopped')
+    }
+    signal?.addEventListener('abort', onAbort)
     try {
+      await this.#reign.want(true)
       for (;;) {
         // oxlint-disable-next-line no-await-in-loop -- one term after the other
         const term = await this.#nextTerm(signal)
-        if (term === null) return
+        if (term === null) break
         // oxlint-disable-next-line no-await-in-loop -- one term after the other
-        await this.#during(term, work)
-        if (once) return
+        await this.#reign.during(term, work)
+        if (once) break
       }
     } finally {
-      this.#isBusy = false
-      this.#loop.command({ do: 'campaign', willing: false })
+      signal?.removeEventListener('abort', onAbort)
+      await this.#reign.want(false)
     }
+    if (this.#failure !== null) throw this.#failure
   }
 
   /**
    * Hands the lead over, if this process has it: the term's signal is aborted, its work ends, and only then may another
-   * begin. Until the work has ended this process goes on leading; what is waited for is bounded by `signal`.
+   * begin. The lease is renewed meanwhile, until `signal` is aborted or `drainMs` are over; then it lapses. Says whether
+   * the lead was handed over, or there was none.
    */
-  async stepDown({ signal }: { readonly signal?: AbortSignal } = {}): Promise<void> {
-    const term = this.#term
-    if (term === null) return
-    term.end('stepped down')
-    if (this.#work !== null) await endOrAbort(this.#work, signal)
-    if (this.#work === null && this.#term === term) this.#loop.command({ do: 'stepDown' })
+  async stepDown({ signal }: Signalled = {}): Promise<boolean> {
+    const { term } = this.#reign
+    return term === null ? true : this.#reign.drain(term, 'stepped down', signal)
+  }
+
+  /** Higher is preferred. */
+  setPriority(priority: number, options: Signalled = {}): Promise<void> {
+    return this.#order({ do: 'setPriority', priority }, options)
+  }
+
+  /** To the leader: from now on this process votes, too. `status().voters` and the event `voters` show when it does. */
+  addVoter(voter: NodeId, options: Signalled = {}): Promise<void> {
+    return this.#order({ do: 'addVoter', voter }, options)
+  }
+
+  /** To the leader: this process no longer votes. */
+  removeVoter(voter: NodeId, options: Signalled = {}): Promise<void> {
+    return this.#order({ do: 'removeVoter', voter }, options)
   }
 
   /** Every change of who leads, beginning with how it is. */
-  async *observe({ signal }: { readonly signal?: AbortSignal } = {}): AsyncGenerator<NodeView, void, void> {
+  async *observe({ signal }: Signalled = {}): AsyncGenerator<NodeView, void, void> {
     const waiting: NodeView[] = [this.view()]
     let wake: () => void = () => {}
     const onChange = (view: NodeView): void => {
@@ -223,7 +254,7 @@ export class Member extends EventEmitter<Events> implements AsyncDisposable {
     signal?.addEventListener('abort', onAbort)
     try {
       for (;;) {
-        while (waiting.length > 0) yield waiting.shift() as NodeView
+        while (waiting.length > 0 && signal?.aborted !== true) yield waiting.shift() as NodeView
         if (signal?.aborted === true || this.isClosed) return
         // oxlint-disable-next-line no-await-in-loop -- until there is something to tell
         await new Promise<void>((resolve) => {
@@ -236,9 +267,9 @@ export class Member extends EventEmitter<Events> implements AsyncDisposable {
     }
   }
 
-  /** Hands over if it leads, and leaves. */
-  close(): Promise<void> {
-    this.#closed ??= this.#leave()
+  /** Hands over if it leads, and leaves. Work that has not ended when `signal` is aborted is not waited for. */
+  close({ signal }: Signalled = {}): Promise<void> {
+    this.#closed ??= this.#leave(signal)
     return this.#closed
   }
 
@@ -246,73 +277,78 @@ export class Member extends EventEmitter<Events> implements AsyncDisposable {
     return this.close()
   }
 
-  /** What the protocol puts out. */
-  heed(event: Output): void {
+  /** Spoils what this process hears of its peers, for trying a group out: only code in this process can ask for it. */
+  spoil(faults: NetworkFaults): void {
+    this.#seat?.spoil(faults)
+  }
+
+  // ---- What the seat says ----
+
+  /** May come in the middle of a step: whatever follows from it happens after that. */
+  #heed(event: Output): void {
     const token = typeof event['token'] === 'number' ? event['token'] : null
     const cause = typeof event['cause'] === 'string' ? event['cause'] : ''
     switch (event.type) {
       case 'elected':
-        this.#term = new HeldTerm(token, () => {
-          const { role, until, token: current } = this.#loop.view()
-          return { until: role === 'leader' ? until : null, now: this.#loop.now(), token: current }
-        })
+        this.#reign.elected(token)
         this.#tell('elected', { token, cause })
         break
       case 'demoted':
-        this.#term?.end(cause)
-        this.#term = null
-        this.#tell('revoked', { token, reason: cause })
+        this.#demoted(token, cause)
+        break
+      case 'yield': {
+        const { term } = this.#reign
+        if (term !== null && term.ended === null) queueMicrotask(() => void this.#reign.drain(term, cause))
+        break
+      }
+      case 'config':
+        this.#tell('voters', event['sets'] as readonly (readonly NodeId[])[])
         break
       case 'mismatch':
-        this.warn(
-          'mismatch',
-          `${JSON.stringify(event['peer'])} is configured differently: ${JSON.stringify(event['field'])} is ` +
-            `${JSON.stringify(event['theirs'])} there and ${JSON.stringify(event['ours'])} here`,
-        )
+        this.#mismatch(event)
         break
       default:
     }
-    queueMicrotask(() => this.#look())
   }
 
-  warn(what: string, detail: string): void {
-    this.#tell('warning', { what, detail })
+  #demoted(token: number | null, cause: string): void {
+    this.#tell('revoked', { token, reason: this.#reign.demoted(token, cause) })
+  }
+
+  #mismatch({ peer, field, ours, theirs }: Output): void {
+    const detail =
+      `${JSON.stringify(peer)} is configured differently: ${JSON.stringify(field)} is ` +
+      `${JSON.stringify(theirs)} there and ${JSON.stringify(ours)} here`
+    if (this.#said.has(detail) || this.#said.size >= MOST_SAID) return
+    this.#said.add(detail)
+    this.#warn('mismatch', detail)
   }
 
   /** The node cannot go on. */
-  fail(error: Error): void {
-    this.#term?.end(error.message)
-    this.warn('stopped', error.message)
+  #fail(error: Error): void {
+    if (this.#failure !== null) return
+    this.#failure = error
+    this.#warn('stopped', error.message)
+    if (this.#reign.term !== null) this.#demoted(this.#reign.term.token, error.message)
     void this.close()
   }
 
-  async #during(term: HeldTerm, work: (term: Term) => void | Promise<void>): Promise<void> {
-    const ended = (async () => work(term))()
-    this.#work = ended.then(
-      () => this.#workEnded(),
-      () => this.#workEnded(),
-    )
-    try {
-      await ended
-    } catch (error) {
-      // The end of the term is how work is told to stop: passing that on is no failure.
-      const isToldSo = error instanceof LeadershipLost || (term.signal.aborted && isAbort(error, term.signal))
-      if (!isToldSo) throw error
-    } finally {
-      await this.#work
-      if (this.#term === term) await this.stepDown()
-    }
-  }
-
-  #workEnded(): void {
-    this.#work = null
+  #onHealth(isHealthy: boolean, why: string): void {
+    if (!isHealthy) this.#warn('unhealthy', `${why}: this process does not lead until it is well again`)
+    const { term } = this.#reign
+    if (!isHealthy && term !== null) void this.#reign.drain(term, 'unhealthy')
+    else void this.#reign.adjust()
   }
 
   /** The term that is under way or comes next; null when there will be none. */
   #nextTerm(signal: AbortSignal | undefined): Promise<HeldTerm | null> {
-    const held = this.#term
+    const current = (): HeldTerm | null => {
+      const { term } = this.#reign
+      return term !== null && term.ended === null && term.remaining() > 0 ? term : null
+    }
     if (signal?.aborted === true || this.isClosed) return Promise.resolve(null)
-    if (held !== null && held.remaining() > 0) return Promise.resolve(held)
+    const held = current()
+    if (held !== null) return Promise.resolve(held)
     return new Promise((resolve) => {
       const done = (term: HeldTerm | null): void => {
         this.off('elected', onElected)
@@ -321,7 +357,8 @@ export class Member extends EventEmitter<Events> implements AsyncDisposable {
         resolve(term)
       }
       const onElected = (): void => {
-        if (this.#term !== null) done(this.#term)
+        const term = current()
+        if (term !== null) done(term)
       }
       const onAbort = (): void => done(null)
       const onChange = (): void => {
@@ -333,123 +370,44 @@ export class Member extends EventEmitter<Events> implements AsyncDisposable {
     })
   }
 
+  // ---- The rest ----
+
+  #standing(): Standing {
+    if (this.#seat === null) throw new NodeClosed('this node has not begun yet')
+    return this.#seat.standing()
+  }
+
+  async #order(command: Command, { signal }: Signalled): Promise<void> {
+    signal?.throwIfAborted()
+    if (this.isClosed || this.#seat === null) throw new NodeClosed('this node has ended')
+    const why = await this.#seat.command(command)
+    if (why !== null) throw new CommandRefused(command.do, why)
+  }
+
+  #warn(what: string, detail: string): void {
+    this.#tell('warning', { what, detail })
+  }
+
   /** Listeners have their turn after the step that they hear of: nothing that they do can come between its effects. */
-  #tell<E extends keyof Events>(event: E, ...news: Events[E]): void {
+  #tell<E extends keyof MemberEvents>(event: E, ...news: MemberEvents[E]): void {
     queueMicrotask(() => this.emit(event, ...(news as never)))
   }
 
-  #look(): void {
-    const next = seenOf(this.#loop.view())
+  #look(next: NodeView): void {
+    if (this.isClosed) return
     const { leader, role } = this.#seen
     if (next.role === role && next.leader?.id === leader?.id && next.leader?.token === leader?.token) return
     this.#seen = next
-    this.emit('change', next)
+    this.#tell('change', next)
   }
 
-  async #leave(): Promise<void> {
+  async #leave(signal: AbortSignal | undefined): Promise<void> {
+    this.#health?.stop()
     // Work that does not end in time keeps its lease: that lapses by itself, and nobody is let in early.
-    await this.stepDown({ signal: AbortSignal.timeout(LONGEST_FAREWELL_MS) })
-    this.#loop.stop()
-    await this.#udp.close()
-    this.#storage.close()
-    this.#closeClock()
-    this.emit('change', { role: 'follower', leader: null, members: null })
+    if (this.#reign.term !== null) await this.#reign.drain(this.#reign.term, 'closed', signal)
+    await this.#seat?.close()
+    if (this.#reign.term !== null) this.#demoted(this.#reign.term.token, 'closed')
+    this.#seen = NO_VIEW
+    this.#tell('change', NO_VIEW)
   }
-}
-
-function seenOf({ role, leader, token, members }: View): NodeView {
-  return { role, leader: leader === null ? null : { id: leader, token }, members }
-}
-
-/** Joins a group. The promise is kept once this process listens and takes part; who leads shows later. */
-export async function join(options: JoinOptions): Promise<Member> {
-  const { group, id, signal } = options
-  if (signal?.aborted === true) throw new NodeClosed('joining was given up before it began')
-  if (group === '') throw new BadJoin('group', 'is empty: name the group')
-  if (id === '') throw new BadJoin('id', 'is empty: name this process')
-  const listen = addressOf(options.listen, 'listen')
-  const peers = options.peers.map((peer, index) => peerOf(peer, `peers[${index}]`))
-  const ids = [id, ...peers.map((peer) => peer.id)].sort()
-  const twice = ids.find((each, index) => ids.indexOf(each) !== index)
-  if (twice !== undefined) throw new BadJoin('peers', `${twice} is named twice`)
-  const definition = present(protocolNamed('local-leader'), 'local-leader')
-  const protocol = definition.create({ self: id, nodes: ids }, protocolOptions(definition, ids, options))
-  const keys = options.key instanceof Uint8Array ? [options.key] : options.key
-  const seal = sealer(keys, options.secrecy ?? false)
-  const storage = options.data === undefined ? memoryStorage() : await openStorage(options.data)
-  const clock = openHostClock()
-  const heard = new Map<NodeId, number>()
-  let member: Member | null = null
-  let socket: Udp | null = null
-  try {
-    const udp = await Udp.open(
-      { group, self: id, listen, peers, sealer: seal },
-      {
-        message(from, body) {
-          heard.set(from, performance.now())
-          loop.message(from, body)
-        },
-        dropped: (reason: DropReason, count, from, detail) =>
-          member?.warn(
-            'dropped',
-            `${count} datagrams from ${from.host}:${from.port} and others (${reason}: ${detail})`,
-          ),
-      },
-    )
-    socket = udp
-    const loop = new Loop(protocol, clock, storage, {
-      send: (to, body) => udp.send(to, body),
-      output: (event) => member?.heed(event),
-      trouble: (error) => member?.warn('storage', `${error.message}: no vote was given`),
-      failed: (error) => member?.fail(error),
-    })
-    member = new Member(group, id, {
-      loop,
-      udp,
-      storage,
-      closeClock: () => clock.close(),
-      mode: options.mode ?? 'majority',
-      nodes: ids,
-      heard,
-    })
-    loop.start()
-    // Nobody leads who would not do anything with it: that begins with `lead`.
-    loop.command({ do: 'campaign', willing: false })
-  } catch (error) {
-    await socket?.close()
-    storage.close()
-    clock.close()
-    throw error
-  }
-  const joined = member
-  signal?.addEventListener('abort', () => void joined.close(), { once: true })
-  return joined
-}
-
-function protocolOptions(definition: Definition, ids: readonly NodeId[], options: JoinOptions) {
-  const { mode = 'majority', profile = 'lan', sticky = true, priority = 0 } = options
-  const given = { ...options.options, mode, profile, sticky, priorities: { [options.id]: priority } }
-  const result = definition.options(ids).safeParse(given)
-  if (result.success) return result.data
-  const issue = result.error.issues[0]
-  throw new BadJoin(`options.${issue?.path.join('.') ?? ''}`, issue?.message ?? 'cannot work')
-}
-
-/** Resolves when it has ended, or when that is no longer worth waiting for. */
-function endOrAbort(work: Promise<void>, signal: AbortSignal | undefined): Promise<void> {
-  if (signal === undefined) return work
-  return new Promise((resolve) => {
-    const done = (): void => {
-      signal.removeEventListener('abort', done)
-      resolve()
-    }
-    if (signal.aborted) resolve()
-    signal.addEventListener('abort', done)
-    void work.then(done)
-  })
-}
-
-/** The signal's own reason, or what Node's functions make of it. */
-function isAbort(error: unknown, signal: AbortSignal): boolean {
-  return error === signal.reason || (error instanceof Error && error.name === 'AbortError')
 }

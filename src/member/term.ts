@@ -1,6 +1,6 @@
 /** One leadership, as the application holds it. */
-import type { Micros } from '../core/index.ts'
 import { LeadershipLost } from './errors.ts'
+import type { Lease } from './seat.ts'
 
 export type Term = {
   /** Larger than that of every leadership before: resources that check it refuse an older leader. Null in local mode. */
@@ -12,9 +12,6 @@ export type Term = {
   /** Throws LeadershipLost unless this process leads now, and for at least so many milliseconds more. */
   assertHeld(leastMs?: number): void
 }
-
-/** What the node can say of its lease, on its own clock. */
-export type Lease = { readonly until: Micros | null; readonly now: Micros; readonly token: number | null }
 
 /** A term that is under way: whoever runs the node ends it, or the clock does. */
 export class HeldTerm implements Term {
@@ -30,6 +27,11 @@ export class HeldTerm implements Term {
 
   get signal(): AbortSignal {
     return this.#abort.signal
+  }
+
+  /** Why it is over; null while it lasts. */
+  get ended(): string | null {
+    return this.#ended
   }
 
   remaining(): number {

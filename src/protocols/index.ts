@@ -3,11 +3,17 @@ import type { Definition } from '../core/index.ts'
 import { bullyDefinition } from './bully/index.ts'
 import { bullyGmDefinition } from './bully-gm/index.ts'
 import { epochsDefinition } from './epochs/index.ts'
+import { gammaDefinition } from './gamma/index.ts'
 import { invitationDefinition } from './invitation/index.ts'
 import { localLeaderDefinition } from './local-leader/index.ts'
+import { omegaDefinition } from './omega/index.ts'
+import { omegaPrintedDefinition } from './omega-printed/index.ts'
+import { phiDefinition } from './phi/index.ts'
+import { psiDefinition } from './psi/index.ts'
 import { ringDefinition } from './ring/index.ts'
 
 export { type Insight, insightOf } from './local-leader/insight.ts'
+export { forgetfulStable } from './local-leader/stable.ts'
 
 export const protocols: readonly Definition[] = [
   ringDefinition,
@@ -16,6 +22,11 @@ export const protocols: readonly Definition[] = [
   invitationDefinition,
   localLeaderDefinition,
   epochsDefinition,
+  gammaDefinition,
+  phiDefinition,
+  psiDefinition,
+  omegaPrintedDefinition,
+  omegaDefinition,
 ]
 
 export function protocolNamed(name: string): Definition | null {

@@ -33,6 +33,21 @@ describe('the second clock', () => {
     expect(clock.sleptFor()).toBe(0)
   })
 
+  it('tells nothing when whoever reads is held up between two readings', () => {
+    const time = { now: 1_000_000, reads: 0 }
+    // Every so often the process stands still after a reading, for longer than any sleep that counts.
+    const held = (value: number): number => {
+      time.reads += 1
+      time.now += time.reads % 7 === 0 ? 60_000 : 100
+      return value
+    }
+    const clock = hostClock(
+      () => held(Math.floor((time.now + 5_000_000) / 10_000) * 10_000),
+      () => held(time.now),
+    )
+    for (let each = 0; each < 1000; each++) expect(clock.sleptFor()).toBe(0)
+  })
+
   it('is missing on some hosts: then nothing is ever told', () => {
     const clock = openHostClock('/no/such/file')
     expect(clock.sleptFor()).toBe(0)

@@ -4,7 +4,7 @@
  * On Linux the monotonic clock stops while the host is suspended; the time since boot, which /proc/uptime shows in
  * hundredths of a second, does not. When the second runs ahead of the first, the host slept.
  */
-import { closeSync, openSync, readSync } from 'node:fs'
+import { closeSync, openSync, readFileSync, readlinkSync, readSync } from 'node:fs'
 import type { Micros } from '../core/index.ts'
 
 export type HostClock = {
@@ -16,10 +16,23 @@ export type HostClock = {
 }
 
 /** The second clock shows hundredths of a second: less than two of them is no sleep. */
-const LEAST_SLEEP: Micros = 20_000
+export const LEAST_SLEEP: Micros = 20_000
 
 export function monotonicNow(): Micros {
   return Number(process.hrtime.bigint() / 1000n)
+}
+
+/**
+ * Which clock it is: processes that get the same text read the same clock, so their times can be compared. The start of
+ * the host makes it, and the time namespace, which may shift it. Null where that cannot be told.
+ */
+export function clockName(): string | null {
+  try {
+    const boot = readFileSync('/proc/sys/kernel/random/boot_id', 'latin1').trim()
+    return `${boot} ${readlinkSync('/proc/self/ns/time')}`
+  } catch {
+    return null
+  }
 }
 
 /** `bootTime` is the second clock, in microseconds, or null where the host has none. */
@@ -29,15 +42,19 @@ export function hostClock(
   close: () => void = () => {},
 ): HostClock {
   // How far the second clock is ahead, when everything is as it should be.
-  let ahead = bootTime === null ? 0 : bootTime() - now()
+  let ahead = bootTime === null ? 0 : -now() + bootTime()
   return {
     now,
     sleptFor() {
       if (bootTime === null) return 0
-      const gap = bootTime() - now() - ahead
+      // Whoever reads may be held up in between. So what the difference is at most comes from a reading before, and
+      // what it is at least from one after: nothing but a sleep makes the second exceed the first by so much.
+      const before = now()
+      const boot = bootTime()
+      const gap = boot - now() - ahead
       if (gap < LEAST_SLEEP) {
-        // The two are read one after the other and in different steps: keep the least difference ever seen.
-        if (gap < 0) ahead += gap
+        // The two run in different steps: keep the least difference ever seen.
+        ahead = Math.min(ahead, boot - before)
         return 0
       }
       ahead += gap

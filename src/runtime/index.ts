@@ -1,6 +1,8 @@
+export * from './black-box.ts'
 export * from './bytes.ts'
 export * from './clock.ts'
 export * from './codec.ts'
+export type { LinkFault, NetworkFaults } from './faults.ts'
 export * from './loop.ts'
 export * from './seal.ts'
 export * from './storage.ts'

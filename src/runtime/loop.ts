@@ -29,6 +29,11 @@ export type LoopRecord = {
   readonly input: Input | null
   readonly stable: Plain
   readonly effects: readonly Effect[]
+  /**
+   * Whether all effects were carried out. If the data could not be made safe the step was taken back, for nobody had
+   * seen anything of it; or the loop stopped after so many effects.
+   */
+  readonly outcome: 'done' | 'taken back' | number
 }
 
 export type LoopHooks = {
@@ -38,7 +43,8 @@ export type LoopHooks = {
   trouble(error: Error): void
   /** The loop has stopped by itself: it can no longer keep the contract. */
   failed(error: Error): void
-  record?(record: LoopRecord): void
+  /** `before`: the state in which the step was taken; null at the start. */
+  record?(record: LoopRecord, before: Plain): void
 }
 
 /** How much earlier than asked Node's timers may fire, and the step in which they count. */
@@ -75,8 +81,9 @@ export class Loop {
     const step = this.#protocol.start(stable, now)
     this.#running = true
     this.#state = step.state
-    this.#hooks.record?.({ now, input: null, stable, effects: step.effects })
     const failure = this.#carryOut(step)
+    const outcome = failure === null ? 'done' : failure.done
+    this.#hooks.record?.({ now, input: null, stable, effects: step.effects, outcome }, null)
     if (failure !== null) {
       this.stop()
       throw failure.error
@@ -145,8 +152,9 @@ export class Loop {
       return
     }
     this.#state = step.state
-    this.#hooks.record?.({ now, input, stable: null, effects: step.effects })
     const failure = this.#carryOut(step)
+    const outcome = failure === null ? 'done' : failure.done === 0 ? 'taken back' : failure.done
+    this.#hooks.record?.({ now, input, stable: null, effects: step.effects, outcome }, before)
     if (failure === null) return
     // Nothing of the step was seen by anybody: it can be taken back. Otherwise promises might be broken.
     if (failure.done > 0) this.#fail(failure.error)

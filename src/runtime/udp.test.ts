@@ -1,5 +1,6 @@
 import { createSocket } from 'node:dgram'
 import { afterEach, describe, expect, it } from 'vitest'
+import { sent } from '../../test/support/messages.ts'
 import { until } from '../../test/support/wait.ts'
 import type { NodeId, Output } from '../core/index.ts'
 import { protocolNamed } from '../protocols/index.ts'
@@ -114,4 +115,23 @@ describe('real datagrams', () => {
     expect(leaders().length).toBeLessThanOrEqual(1)
     stranger.close()
   }, 30_000)
+})
+
+describe('closing', () => {
+  it('lets out what was sent before: the last word of a leader is that it hands over', async () => {
+    const receiver = createSocket('udp4')
+    let received = 0
+    receiver.on('message', () => (received += 1))
+    await new Promise<void>((resolve) => receiver.bind(0, HERE, resolve))
+    const peers = [{ id: 'b', address: { host: HERE, port: receiver.address().port } }]
+    const udp = await Udp.open(
+      { group: 'test', self: 'a', listen: { host: HERE, port: 0 }, peers, sealer: sealer([KEY], false) },
+      { message: () => {}, dropped: () => {} },
+    )
+    for (const body of sent('local-leader', {}).slice(0, 20)) udp.send('b', body)
+    await udp.close()
+    await until(() => received >= 20)
+    expect(received).toBe(20)
+    await new Promise<void>((resolve) => receiver.close(() => resolve()))
+  })
 })

@@ -9,6 +9,7 @@ import { createSocket, type RemoteInfo, type Socket } from 'node:dgram'
 import { hashPlain, type Message, type NodeId } from '../core/index.ts'
 import { BadBytes } from './bytes.ts'
 import { decode, encode } from './codec.ts'
+import { FaultyNetwork } from './faults.ts'
 import type { Sealer } from './seal.ts'
 
 export type Address = { readonly host: string; readonly port: number }
@@ -48,6 +49,11 @@ export class Udp {
   readonly #addresses: Map<NodeId, Address>
   readonly #dropped = new Map<DropReason, { unsaid: number; saidAt: number }>()
   readonly counts = { sent: 0, received: 0, dropped: 0 }
+  /** Datagrams that Node still holds, and what to do when there are none. */
+  #leaving = 0
+  #onLeft: () => void = () => {}
+  /** Faultless unless told otherwise. */
+  readonly network = new FaultyNetwork()
 
   private constructor(settings: UdpSettings, hooks: UdpHooks, socket: Socket) {
     this.#settings = settings
@@ -85,11 +91,22 @@ export class Udp {
     if (address === undefined) return
     const bytes = this.#settings.sealer.seal(encode({ group: this.#group, from: this.#settings.self, body }))
     this.counts.sent += 1
-    this.#socket.send(bytes, address.port, address.host, () => {})
+    this.#leaving += 1
+    this.#socket.send(bytes, address.port, address.host, () => {
+      this.#leaving -= 1
+      if (this.#leaving === 0) this.#onLeft()
+    })
   }
 
-  close(): Promise<void> {
-    return new Promise((resolve) => this.#socket.close(() => resolve()))
+  /** What was sent before still goes out: the last word of a leader is that it hands over. */
+  async close(): Promise<void> {
+    this.network.close()
+    if (this.#leaving > 0) {
+      await new Promise<void>((resolve) => {
+        this.#onLeft = resolve
+      })
+    }
+    await new Promise<void>((resolve) => this.#socket.close(() => resolve()))
   }
 
   #receive(bytes: Buffer, remote: RemoteInfo): void {
@@ -104,7 +121,7 @@ export class Udp {
     else if (envelope.group !== this.#group) this.#drop('another group', remote, `from ${envelope.from}`)
     else if (!this.#addresses.has(envelope.from))
       this.#drop('unknown sender', remote, `from ${envelope.from}`)
-    else this.#hooks.message(envelope.from, envelope.body)
+    else this.network.pass(envelope.from, () => this.#hooks.message(envelope.from, envelope.body))
   }
 
   #drop(reason: DropReason, { address, port }: RemoteInfo, detail: string): void {

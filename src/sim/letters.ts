@@ -31,6 +31,13 @@ export class Letters {
     return present(this.#link(from, to).splice(nth, 1)[0], 'the message that was delivered').id
   }
 
+  /** Only so many of the messages on a link are still in flight: the last of them, or the first. */
+  keep(from: NodeId, to: NodeId, count: number, which: 'first' | 'last'): readonly number[] {
+    const link = this.#link(from, to)
+    const lost = link.length - count
+    return (which === 'last' ? link.splice(0, lost) : link.splice(count, lost)).map(({ id }) => id)
+  }
+
   #link(from: NodeId, to: NodeId): Letter[] {
     let links = this.#inFlight.get(from)
     if (links === undefined) {

@@ -94,6 +94,17 @@ export class Network {
     return arrival
   }
 
+  /** Whether messages get through between two nodes, both ways. */
+  isOpen(a: number, b: number): boolean {
+    return this.#open[a * this.#count + b] === 1 && this.#open[b * this.#count + a] === 1
+  }
+
+  /** How long something takes from one node to another. Draws from the seed. */
+  delay(from: number, to: number): Micros {
+    const { least, most } = this.#slow.get(from * this.#count + to) ?? this.#delay
+    return this.#random.integer(least, most)
+  }
+
   cut(pairs: readonly Pair[], oneWay: boolean): void {
     this.#set(pairs, oneWay, 0)
   }
@@ -139,8 +150,7 @@ export class Network {
     for (const [at, a] of among.entries()) {
       for (const b of among.slice(at + 1)) {
         possible += 1
-        const open = this.#open[a * this.#count + b] === 1 && this.#open[b * this.#count + a] === 1
-        if (open) pairs.push([this.#nodes[a] as NodeId, this.#nodes[b] as NodeId])
+        if (this.isOpen(a, b)) pairs.push([this.#nodes[a] as NodeId, this.#nodes[b] as NodeId])
       }
     }
     return pairs.length === possible ? 'full' : pairs

@@ -24,6 +24,9 @@ export type Network = {
   /** Whether each link keeps the order of sending; as the protocol assumes, unless said otherwise. */
   readonly fifo: boolean
   readonly rules: readonly NetworkRule[]
+  /** Where nodes are told of their links: by how many transitions an end may lead, and whether frames bear labels. */
+  readonly slack?: number | undefined
+  readonly labelled?: boolean | undefined
 }
 
 /** The store of shared registers, for protocols that use them. */
@@ -86,6 +89,13 @@ export type ScheduleStep =
   | { readonly node: NodeId; readonly do: 'tickMem' }
   | { readonly node: NodeId; readonly do: 'land' }
   | { readonly node: NodeId; readonly do: 'delete' }
+  /** Where nodes are told of their links: the node's end moves by itself, or after the other has moved. */
+  | {
+      readonly node: NodeId
+      readonly do: 'flip' | 'follow'
+      readonly peer: NodeId
+      readonly crashAfter?: number
+    }
   /** Time passes for every running node alike, by what the protocol's definition calls a tick. */
   | { readonly do: 'tick' }
 

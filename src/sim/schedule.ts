@@ -4,7 +4,8 @@
  */
 import { type Definition, type NodeId, present, type View } from '../core/index.ts'
 import { monitor, Watch } from '../specs/index.ts'
-import type { Observation, TraceRecord } from '../trace/index.ts'
+import type { LossReason, Observation, TraceRecord } from '../trace/index.ts'
+import { afterMove, moved, USUAL_HISTORY } from './ends.ts'
 import { Leaderships } from './leaderships.ts'
 import { Letters } from './letters.ts'
 import { factsOf, promisedGoals, promisedSpecs, type RunOptions } from './options.ts'
@@ -12,7 +13,7 @@ import { BadScenario } from './parse.ts'
 import { Reigns } from './reigns.ts'
 import { CRASHED, countOf, type NodeReport, type Report, sharedReport, snapshot } from './report.ts'
 import type { Scenario, ScheduleStep } from './scenario.ts'
-import { type Cut, isCut, StillRules, type StillWorld } from './still.ts'
+import { type Cut, type Inbox, isCut, StillRules, type StillWorld } from './still.ts'
 import type { StillTurn } from './still-node.ts'
 
 const STEP_MICROS = 1000
@@ -24,7 +25,9 @@ export function runSchedule(
 ): Report {
   const { nodes, schedule } = scenario
   const order = scenario.network.fifo ? 'fifo' : 'any'
-  const rules = new StillRules(definition, nodes, scenario.options, order, options.strict ?? false)
+  const { slack = USUAL_HISTORY.slack, labelled = USUAL_HISTORY.labelled } = scenario.network
+  const history = { slack, labelled }
+  const rules = new StillRules(definition, nodes, scenario.options, order, options.strict ?? false, history)
   const specs = options.specs ?? promisedSpecs(definition, scenario.options)
   const speaksOfStates = specs.some(({ when }) => when === 'state')
   const goals = options.goals ?? promisedGoals(definition, scenario.options)
@@ -45,12 +48,12 @@ export function runSchedule(
     }
   }
 
-  /** `cut`: the links that were closed when the node took its turn. */
-  function take(turn: StillTurn, message: number | null, cut: Cut): void {
+  /** `during`: the world in which the node took its turn. */
+  function take(turn: StillTurn, message: number | null, during: StillWorld): void {
     const ids = turn.did.sends.map(({ to, body }) => {
       const kind = definition.kindOf(body)
       sent.set(kind, (sent.get(kind) ?? 0) + 1)
-      const lost = isCut(cut, nodes.indexOf(turn.node), nodes.indexOf(to))
+      const lost = rules.aheadOf(during, nodes.indexOf(turn.node), nodes.indexOf(to)) < 0
       const id = letters.send(turn.node, to, body, lost)
       if (lost) options.record?.({ type: 'lost', at, message: id, why: 'cut' })
       return id
@@ -62,10 +65,42 @@ export function runSchedule(
     }
   }
 
+  /** Frames of an incarnation of the link that its receiver has left are lost. */
+  function loseOnMove(node: NodeId, peer: NodeId): void {
+    const ends =
+      history.slack === 0 ? [[node, peer] as const, [peer, node] as const] : [[node, peer] as const]
+    for (const [to, from] of ends) {
+      const inbox = present(world.inboxes[nodes.indexOf(to)], 'inbox')
+      const kept = afterMove(inbox, nodes.indexOf(from), history)
+      lose(letters.keep(from, to, countFrom(kept, nodes.indexOf(from)), 'last'), 'cut')
+    }
+  }
+
+  /** And so are those to a process that crashed, or from it in an incarnation that its peer has not seen. */
+  function loseOnCrash(after: StillWorld, step: ScheduleStep): void {
+    if (step.do === 'tick') return
+    const crashed = nodes.indexOf(step.node)
+    for (const [place, node] of nodes.entries()) {
+      if (place === crashed) continue
+      const left = countFrom(present(after.inboxes[place], 'inbox'), crashed)
+      lose(letters.keep(step.node, node, left, 'first'), 'cut')
+      lose(letters.keep(node, step.node, 0, 'first'), 'down')
+    }
+  }
+
+  function lose(messages: readonly number[], why: LossReason): void {
+    for (const message of messages) options.record?.({ type: 'lost', at, message, why })
+  }
+
+  const placesOf = (step: { readonly node: NodeId; readonly peer: NodeId }): readonly [number, number] => [
+    nodes.indexOf(step.node),
+    nodes.indexOf(step.peer),
+  ]
+
   const begin = rules.begin(scenario.initial, missingLinks(scenario))
   let { world } = begin
   for (const turn of begin.turns) {
-    take(turn, null, world.cut)
+    take(turn, null, world)
     observe(turn.did.seen)
   }
   for (const [index, step] of schedule.entries()) {
@@ -73,18 +108,25 @@ export function runSchedule(
     const performed = rules.perform(world, step)
     if (typeof performed === 'string') throw new BadScenario(`schedule[${index}]`, performed)
     const message = step.do === 'deliver' ? letters.deliver(step.from, step.node, step.nth ?? 0) : null
-    if (performed.turn !== null) take(performed.turn, message, world.cut)
-    else if (step.do === 'tick') {
+    if (step.do === 'tick') {
       const views = performed.seen.filter(isView).map(({ node, view }) => ({ node, view }))
       options.record?.({ type: 'tick', at, by: rules.tick, views })
-    } else {
+    } else if (performed.turns.length === 0) {
       options.record?.({ type: 'world', at, event: step })
       if (message !== null) options.record?.({ type: 'lost', at, message, why: 'down' })
     }
+    const moves = step.do === 'flip' || step.do === 'follow'
+    if (moves) loseOnMove(step.node, step.peer)
+    const during = moves
+      ? { ...world, ends: moved(world.ends, nodes.length, ...placesOf(step), history) }
+      : world
+    for (const turn of performed.turns) take(turn, message, during)
+    if (rules.reported && isDown(performed.seen)) loseOnCrash(performed.world, step)
     observe(performed.seen)
     world = performed.world
     if (speaksOfStates) observe([rules.stateOf(world.slots, world.cells)])
   }
+  observe(rules.quietLeaders(world).map((between) => ({ type: 'quiet', at, between })))
   if (nothingIsLeft(rules, world)) observe([{ type: 'settled', at, connected: rules.connected(world) }])
   const sentOf = (kind: string): number => sent.get(kind) ?? 0
   return {
@@ -120,10 +162,19 @@ function missingLinks({ nodes, links }: Scenario): Cut {
   )
 }
 
-/** No message, no timer, and nothing that the surroundings still owe a node: nothing but faults could happen. */
+function isDown(seen: readonly Observation[]): boolean {
+  return seen.some(({ type }) => type === 'down')
+}
+
+function countFrom(inbox: Inbox, sender: number): number {
+  return inbox.filter(({ from }) => from === sender).length
+}
+
+/** No message, no end that must follow, no timer, and nothing owed to a node: nothing but faults could happen. */
 function nothingIsLeft(rules: StillRules, world: StillWorld): boolean {
   return (
     world.inboxes.every((inbox) => inbox.length === 0) &&
+    world.ends.every(({ lead }) => lead === 0) &&
     world.slots.every(({ timers }) => timers.length === 0) &&
     world.slots.every((_, index) => !rules.stimuli(world, index).some(({ owed }) => owed))
   )

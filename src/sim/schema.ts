@@ -84,6 +84,8 @@ function fileSchema(definition: Definition, nodes: readonly NodeId[], { node, sp
     duplicate: probability.default(0),
     fifo: z.boolean().default(definition.order === 'fifo'),
     rules: z.array(rule).default([]),
+    slack: z.int().min(0).max(8).optional(),
+    labelled: z.boolean().optional(),
   })
   const store = z.strictObject({
     delayMs: span.default([0.5, 2]),
@@ -175,6 +177,8 @@ function stepSchemas({ node }: Pieces): { readonly [word: string]: z.ZodType<{ d
     delete: z.strictObject({ node, do: z.literal('delete') }),
     cut: z.strictObject({ node, do: z.literal('cut'), peer: node }).refine(isLink, NO_LINK),
     heal: z.strictObject({ node, do: z.literal('heal'), peer: node }).refine(isLink, NO_LINK),
+    flip: z.strictObject({ node, do: z.literal('flip'), peer: node, ...cut }).refine(isLink, NO_LINK),
+    follow: z.strictObject({ node, do: z.literal('follow'), peer: node, ...cut }).refine(isLink, NO_LINK),
     tick: z.strictObject({ do: z.literal('tick') }),
   }
 }

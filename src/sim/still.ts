@@ -38,11 +38,25 @@ import {
   takenOver,
   writtenTo,
 } from './cells.ts'
+import {
+  afterCrash,
+  afterMove,
+  aheadOf,
+  beginEnds,
+  type Ends,
+  endOf,
+  fromCrashed,
+  type History,
+  mayFlip,
+  moved,
+  mustFollow,
+  USUAL_HISTORY,
+} from './ends.ts'
 import type { ScheduleStep } from './scenario.ts'
 import { DOWN, NO_TIME, type Slot, type SlotStep, StillNode, type StillTurn } from './still-node.ts'
 
-/** A message in flight; `from` is a place in the list of nodes. */
-export type InFlight = { readonly from: number; readonly body: Message }
+/** A message in flight; `from` is a place in the list of nodes. `ahead`: see ends.ts; absent when it is 0. */
+export type InFlight = { readonly from: number; readonly body: Message; readonly ahead?: number }
 
 /** Messages in flight to one node, in the one order that means the same: see `append`. */
 export type Inbox = readonly InFlight[]
@@ -65,6 +79,7 @@ export function append(inbox: Inbox, message: InFlight, order: 'fifo' | 'any'): 
 export function deliverable(
   inbox: Inbox,
   order: 'fifo' | 'any',
+  mayCome: (message: InFlight) => boolean = () => true,
 ): readonly { readonly place: number; readonly nth: number }[] {
   const choices: { place: number; nth: number }[] = []
   let nth = 0
@@ -74,6 +89,7 @@ export function deliverable(
     if (nth > 0 && order === 'fifo') continue
     // Of two equal messages it does not matter which arrives.
     if (nth > 0 && previous !== undefined && equalPlain(previous.body, message.body)) continue
+    if (!mayCome(message)) continue
     choices.push({ place, nth })
   }
   return choices
@@ -95,6 +111,8 @@ export type StillWorld = {
   readonly inboxes: readonly Inbox[]
   /** Links that are cut. */
   readonly cut: Cut
+  /** The ends of the links, in a world that tells its nodes about them; empty in any other. */
+  readonly ends: Ends
   /** The nodes' shared registers; none where the protocol has no use for them. */
   readonly cells: readonly Cell[]
 }
@@ -105,7 +123,8 @@ type RegisterStep = ScheduleStep & {
 
 export type Performed = {
   readonly world: StillWorld
-  readonly turn: StillTurn | null
+  /** Whoever took a turn: nobody, one node, or both ends of a link at once. */
+  readonly turns: readonly StillTurn[]
   readonly seen: readonly Observation[]
 }
 
@@ -119,6 +138,9 @@ export class StillRules {
   /** What registers may do; null where there are none. */
   readonly model: RegisterModel | null
   readonly #deletable: ((value: Plain, others: readonly Plain[]) => boolean) | null
+  /** Whether nodes are told of their links, and what holds for those. */
+  readonly reported: boolean
+  readonly history: History
   readonly #definition: Definition
   readonly #options: PlainObject
 
@@ -128,9 +150,12 @@ export class StillRules {
     options: PlainObject,
     order: 'fifo' | 'any',
     strictly = false,
+    history: History = USUAL_HISTORY,
   ) {
     this.nodes = nodes
     this.order = order
+    this.reported = definition.links(options) === 'reported'
+    this.history = history
     this.tick = definition.exploration.tick
     this.#definition = definition
     this.#options = options
@@ -150,7 +175,8 @@ export class StillRules {
     let world: StillWorld = {
       slots: this.nodes.map(() => ({ ...DOWN, stable: null })),
       inboxes: this.nodes.map(() => []),
-      cut,
+      cut: this.reported ? [] : cut,
+      ends: this.reported ? beginEnds(this.nodes.length, (a, b) => this.#beginsUp(initial, a, b)) : [],
       cells: this.model === null ? [] : this.nodes.map(() => NEW_CELL),
     }
     const turns: StillTurn[] = []
@@ -160,7 +186,22 @@ export class StillRules {
       turns.push({ node: node.identity.self, input: null, stable: null, settledOn, did })
       world = this.#apply(world, index, did)
     }
+    if (this.reported) {
+      // Whoever begins settled takes its links to the other members for up; it is told at once of those that are not.
+      for (const [a, b] of cut.flatMap(([x, y]) => [[x, y] as const, [y, x] as const])) {
+        if (!endOf(world.ends, this.nodes.length, a, b).up) continue
+        const performed = this.#move(world, a, b)
+        world = performed.world
+        turns.push(...performed.turns)
+      }
+    }
     return { world, turns }
+  }
+
+  /** A world that begins settled begins with the links among the members, any other with none. */
+  #beginsUp(initial: Outcome | null, a: number, b: number): boolean {
+    if (initial === null) return false
+    return [a, b].every((place) => initial.members.includes(present(this.nodes[place], 'node')))
   }
 
   /** The world after a step, or in words why that step is impossible. */
@@ -178,13 +219,17 @@ export class StillRules {
           model === null
             ? world.cells
             : world.cells.map((cell, place) => (place === index ? crashedIn(cell, model) : cell))
-        return { world: this.#apply({ ...world, cells }, index, did), turn: null, seen: did.seen }
+        return { world: this.#apply({ ...world, cells }, index, did), turns: [], seen: did.seen }
       }
       case 'recover':
       case 'reincarnate':
         return slot.up ? `${step.node} is up already` : this.#recover(world, index, step)
+      case 'flip':
+      case 'follow':
+        return this.#moveEnd(world, index, this.nodes.indexOf(step.peer), step)
       case 'cut':
       case 'heal':
+        if (this.reported) return 'nodes are told of their links here: write "flip" and "follow"'
         return this.#flip(world, index, this.nodes.indexOf(step.peer), step.do === 'cut')
       case 'deliver':
         return this.#deliver(world, index, step)
@@ -208,14 +253,14 @@ export class StillRules {
     const slot = present(world.slots[index], 'slot')
     if (step.do === 'land') {
       if (cell.is !== 'late') return `no write of ${node} is late`
-      return { world: { ...world, cells: world.cells.with(index, landed(cell)) }, turn: null, seen: [] }
+      return { world: { ...world, cells: world.cells.with(index, landed(cell)) }, turns: [], seen: [] }
     }
     if (step.do === 'delete') {
       if (slot.up) return `${node} is up: only the register of one that is gone is deleted`
       if (!this.isDeletable(world.cells, index)) {
         return `the register of ${node} may not be deleted`
       }
-      return { world: { ...world, cells: world.cells.with(index, GONE) }, turn: null, seen: [] }
+      return { world: { ...world, cells: world.cells.with(index, GONE) }, turns: [], seen: [] }
     }
     if (!slot.up) return `${node} is down`
     switch (step.do) {
@@ -252,14 +297,14 @@ export class StillRules {
     const { self } = node.identity
     if (!late) {
       const performed = this.#input(world, index, input, undefined)
-      return performed.turn?.did.writes.length === 0 ? `${self} cannot write that now` : performed
+      return performed.turns[0]?.did.writes.length === 0 ? `${self} cannot write that now` : performed
     }
     const crash = node.stepLate(slot, input)
     if (this.model?.semantics !== 'late' || crash === null) return `no write of ${self} can be late here`
     const cell: Cell = { ...present(world.cells[index], 'register'), other: crash.late, is: 'late' }
     const turn = { node: self, input, stable: slot.stable, settledOn: null, did: crash.did }
     const next = { ...world, cells: world.cells.with(index, cell) }
-    return { world: this.#apply(next, index, crash.did), turn, seen: crash.did.seen }
+    return { world: this.#apply(next, index, crash.did), turns: [turn], seen: crash.did.seen }
   }
 
   #recover(
@@ -282,7 +327,7 @@ export class StillRules {
     }
     const did = node.boot(stable, null, step.crashAfter ?? null, own)
     const turn = { node: step.node, input: null, stable, settledOn: null, did }
-    return { world: this.#apply({ ...world, cells }, index, did), turn, seen: did.seen }
+    return { world: this.#apply({ ...world, cells }, index, did), turns: [turn], seen: did.seen }
   }
 
   /** What the surroundings may tell this node now. */
@@ -333,7 +378,11 @@ export class StillRules {
 
   connected(world: StillWorld): Connected {
     const up = [...world.slots.keys()].filter((index) => world.slots[index]?.up === true)
-    return connectedPairs(this.nodes, up, world.cut)
+    return connectedPairs(
+      this.nodes,
+      up,
+      this.reported ? closedPairs(this.nodes.length, world.ends) : world.cut,
+    )
   }
 
   #deliver(world: StillWorld, index: number, step: ScheduleStep & { do: 'deliver' }): Performed | string {
@@ -347,8 +396,10 @@ export class StillRules {
     }
     if (this.order === 'fifo' && place > first)
       return `the link from ${step.from} to ${step.node} keeps its order`
+    if (!this.mayCome(world, index, message))
+      return `${step.node} does not see that link up, or not yet in the message's incarnation`
     const without = { ...world, inboxes: world.inboxes.with(index, inbox.toSpliced(place, 1)) }
-    if (!present(world.slots[index], 'slot').up) return { world: without, turn: null, seen: [] }
+    if (!present(world.slots[index], 'slot').up) return { world: without, turns: [], seen: [] }
     const input: Input = { type: 'message', from: step.from, body: message.body, receipt: null }
     return this.#input(without, index, input, step.crashAfter)
   }
@@ -358,11 +409,39 @@ export class StillRules {
     const slot = present(world.slots[index], 'slot')
     const did = node.step(slot, input, crashAfter ?? null)
     const turn = { node: node.identity.self, input, stable: slot.stable, settledOn: null, did }
-    return { world: this.#apply(world, index, did), turn, seen: did.seen }
+    return { world: this.#apply(world, index, did), turns: [turn], seen: did.seen }
+  }
+
+  /** Pairs of leaders that both see their link up, with nothing in flight on it. */
+  quietLeaders(world: StillWorld): readonly (readonly [NodeId, NodeId])[] {
+    if (!this.reported) return []
+    const closed = closedPairs(this.nodes.length, world.ends)
+    const leaders = this.stillNodes.flatMap((node, place) => {
+      const slot = present(world.slots[place], 'slot')
+      return slot.up && node.view(slot).role === 'leader' ? [place] : []
+    })
+    const hears = (at: number, from: number): boolean =>
+      present(world.inboxes[at], 'inbox').some((message) => message.from === from)
+    return leaders.flatMap((a) =>
+      leaders
+        .filter((b) => b > a && !isCut(closed, a, b) && !hears(a, b) && !hears(b, a))
+        .map((b) => [present(this.nodes[a], 'node'), present(this.nodes[b], 'node')] as const),
+    )
+  }
+
+  /** Whether a message in flight may be delivered as things stand: its receiver must see the link up. */
+  mayCome(world: StillWorld, index: number, { from, ahead }: InFlight): boolean {
+    return !this.reported || (ahead === undefined && endOf(world.ends, this.nodes.length, index, from).up)
+  }
+
+  /** How far ahead of its receiver a message from one place to another is now; -1 when it is lost. */
+  aheadOf(world: StillWorld, from: number, to: number): number {
+    if (this.reported) return aheadOf(endOf(world.ends, this.nodes.length, from, to), this.history)
+    return isCut(world.cut, from, to) ? -1 : 0
   }
 
   #apply(world: StillWorld, index: number, { slot, sends, writes }: SlotStep): StillWorld {
-    let { inboxes, cells } = world
+    let { inboxes, ends, cells } = world
     for (const { of, value } of writes) {
       const place = this.nodes.indexOf(of)
       const cell = present(cells[place], 'register')
@@ -370,13 +449,59 @@ export class StillRules {
     }
     for (const { to, body } of sends) {
       const target = this.nodes.indexOf(to)
-      if (isCut(world.cut, index, target)) continue
-      inboxes = inboxes.with(
-        target,
-        append(present(inboxes[target], 'inbox'), { from: index, body }, this.order),
-      )
+      const ahead = this.aheadOf(world, index, target)
+      if (ahead < 0) continue
+      const message = ahead === 0 ? { from: index, body } : { from: index, body, ahead }
+      inboxes = inboxes.with(target, append(present(inboxes[target], 'inbox'), message, this.order))
     }
-    return { ...world, slots: world.slots.with(index, slot), inboxes, cells }
+    if (this.reported && world.slots[index]?.up !== slot.up && !slot.up) {
+      ends = afterCrash(ends, this.nodes.length, index)
+      inboxes = inboxes.map((inbox, at) => (at === index ? [] : fromCrashed(inbox, index)))
+    }
+    return { ...world, slots: world.slots.with(index, slot), inboxes, ends, cells }
+  }
+
+  #moveEnd(
+    world: StillWorld,
+    at: number,
+    peer: number,
+    step: ScheduleStep & { do: 'flip' | 'follow' },
+  ): Performed | string {
+    if (!this.reported) return 'nodes are told nothing of their links here: write "cut" or "heal"'
+    if (world.slots[at]?.up !== true) return `${step.node} is down`
+    const end = endOf(world.ends, this.nodes.length, at, peer)
+    if (step.do === 'follow') {
+      return mustFollow(end) ? this.#move(world, at, peer, step.crashAfter) : 'the other end does not lead'
+    }
+    if (!mayFlip(end, at, peer, this.history)) return `the end of ${step.node} would lead by too much`
+    if (!end.up && world.slots[peer]?.up !== true) return `${step.peer} is down`
+    return this.#move(world, at, peer, step.crashAfter)
+  }
+
+  /** The end at `at` sees one more transition, and its node hears of it; with slack 0 the other end does, too. */
+  #move(world: StillWorld, at: number, peer: number, crashAfter?: number): Performed {
+    const ends = moved(world.ends, this.nodes.length, at, peer, this.history)
+    const both = this.history.slack === 0
+    let inboxes = world.inboxes.with(at, this.#afterMove(world, at, peer))
+    if (both) inboxes = inboxes.with(peer, this.#afterMove(world, peer, at))
+    const first = this.#told({ ...world, ends, inboxes }, at, peer, crashAfter)
+    if (!both) return first
+    const second = this.#told(first.world, peer, at)
+    return {
+      world: second.world,
+      turns: [...first.turns, ...second.turns],
+      seen: [...first.seen, ...second.seen],
+    }
+  }
+
+  #afterMove(world: StillWorld, at: number, peer: number): Inbox {
+    return afterMove(present(world.inboxes[at], 'inbox'), peer, this.history)
+  }
+
+  #told(world: StillWorld, at: number, peer: number, crashAfter?: number): Performed {
+    const { up } = endOf(world.ends, this.nodes.length, at, peer)
+    const input: Input = { type: 'link', peer: present(this.nodes[peer], 'node'), up }
+    return this.#input(world, at, input, crashAfter)
   }
 
   #tick(world: StillWorld): Performed | string {
@@ -390,12 +515,12 @@ export class StillRules {
       seen.push(...did.seen)
       next = this.#apply(next, index, did)
     }
-    return { world: next, turn: null, seen }
+    return { world: next, turns: [], seen }
   }
 
   #flip(world: StillWorld, a: number, b: number, cutting: boolean): Performed | string {
     if (isCut(world.cut, a, b) === cutting) return `the link is ${cutting ? 'cut' : 'there'} already`
-    return { world: { ...world, cut: flipped(world.cut, a, b) }, turn: null, seen: [] }
+    return { world: { ...world, cut: flipped(world.cut, a, b) }, turns: [], seen: [] }
   }
 }
 
@@ -406,6 +531,17 @@ export function isCut(cut: Cut, a: number, b: number): boolean {
 export function flipped(cut: Cut, a: number, b: number): Cut {
   if (isCut(cut, a, b)) return cut.filter((pair) => !isCut([pair], a, b))
   return [...cut, [Math.min(a, b), Math.max(a, b)] as const].sort((p, q) => p[0] - q[0] || p[1] - q[1])
+}
+
+/** The links that are not up at both ends, in one incarnation. */
+export function closedPairs(nodes: number, ends: Ends): Cut {
+  const places = Array.from({ length: nodes }, (_, place) => place)
+  return places.flatMap((a) =>
+    places.slice(a + 1).flatMap((b) => {
+      const { up, lead } = endOf(ends, nodes, a, b)
+      return up && lead === 0 ? [] : [[a, b] as const]
+    }),
+  )
 }
 
 export function connectedPairs(nodes: readonly NodeId[], up: readonly number[], cut: Cut): Connected {

@@ -28,6 +28,8 @@ import {
 import type { LossReason, Observation, TraceRecord } from '../trace/index.ts'
 import { Clock } from './clock.ts'
 import { connectivity } from './connectivity.ts'
+import { USUAL_HISTORY } from './ends.ts'
+import { LinkNews } from './link-news.ts'
 import { type Delay, delayOf, Network } from './network.ts'
 import { EventQueue } from './queue.ts'
 import { Random } from './random.ts'
@@ -90,6 +92,8 @@ type Pending =
       readonly to: SimNode
       readonly body: Message
       readonly id: number
+      /** The incarnation of the link in which it was sent; 0 where nodes are told nothing of their links. */
+      readonly label: number
     }
   | { readonly type: 'timer'; readonly timer: Timer; readonly entry: number }
   | { readonly type: 'command'; readonly node: SimNode; readonly command: Command }
@@ -111,6 +115,7 @@ type Pending =
     }
   | { readonly type: 'event'; readonly event: ScenarioEvent }
   | { readonly type: 'resume'; readonly node: SimNode; readonly isLast: boolean }
+  | { readonly type: 'look'; readonly node: SimNode; readonly peer: SimNode }
   | { readonly type: 'settle'; readonly disturbance: number }
 
 export class World {
@@ -135,6 +140,8 @@ export class World {
   #sent: number[] = []
   /** How late timers fire. */
   readonly #lateness: Delay
+  /** Null where nodes are told nothing of their links. */
+  readonly #links: LinkNews | null
 
   constructor(definition: Definition, scenario: Scenario, hooks: WorldHooks, strictly: boolean) {
     this.#definition = definition
@@ -153,8 +160,8 @@ export class World {
         index,
         id,
         protocol: strictly ? strict(protocol) : protocol,
-        // No two clocks agree about what time it is.
-        clock: new Clock(this.#random.integer(1, 3_600_000_000), (this.#random.fraction() * 2 - 1) * drift),
+        // No two clocks agree about what time it is. (Instants below 2^31 cost a machine word, larger ones an object.)
+        clock: new Clock(this.#random.integer(1, 1_000_000_000), (this.#random.fraction() * 2 - 1) * drift),
         up: false,
         state: null,
         stable: null,
@@ -169,8 +176,9 @@ export class World {
     })
     this.#byId = new Map(this.#nodes.map((node) => [node.id, node]))
     for (const event of scenario.events) this.#push(microsOf(event.atMs), { type: 'event', event })
+    const { initial } = scenario
+    this.#links = linkNewsOf(definition, scenario)
     for (const node of this.#nodes) {
-      const { initial } = scenario
       const settledOn = initial?.members.includes(node.id) === true ? initial : null
       this.#boot(node, settledOn)
     }
@@ -179,6 +187,17 @@ export class World {
 
   get steps(): number {
     return this.#steps
+  }
+
+  /** When the next thing happens; infinite when nothing is left to happen. */
+  get nextAt(): Micros {
+    return this.#queue.size > 0 ? this.#queue.nextTime : NEVER
+  }
+
+  /** Reads from the state of a node what its view does not show; null while it is down. */
+  inspect<T>(id: NodeId, read: (state: Plain, now: Micros) => T): T | null {
+    const node = this.#node(id)
+    return node.up ? read(node.state, node.clock.at(this.#now)) : null
   }
 
   /** Messages sent so far, of each kind. */
@@ -269,6 +288,9 @@ export class World {
       case 'resume':
         this.#resume(pending.node, pending.isLast)
         break
+      case 'look':
+        this.#look(pending.node, pending.peer)
+        break
       case 'settle':
         if (pending.disturbance === this.#disturbances) this.#settled()
         break
@@ -278,7 +300,7 @@ export class World {
   }
 
   #deliver(pending: Pending & { type: 'message' }): void {
-    const { to, from, body, id } = pending
+    const { to, from, body, id, label } = pending
     if (to.stalledUntil !== 0) {
       to.backlog.push(pending)
       return
@@ -287,7 +309,49 @@ export class World {
       this.#lose(id, 'down')
       return
     }
+    if (this.#links !== null) {
+      // A frame of an incarnation that its receiver has yet to see says that it has begun.
+      while (to.up && this.#links.count(to.index, from.index) < label) this.#look(to, from)
+      if (!to.up || this.#links.count(to.index, from.index) !== label) {
+        this.#lose(id, 'cut')
+        return
+      }
+    }
     this.#advance(to, { type: 'message', from: from.id, body, receipt: null }, id)
+  }
+
+  /** A node looks at its end of a link, and is told when that is no longer as it was. */
+  #look(node: SimNode, peer: SimNode): void {
+    if (this.#links === null || !node.up) return
+    if (node.stalledUntil !== 0) {
+      this.#push(node.stalledUntil, { type: 'look', node, peer })
+      return
+    }
+    const open = node.up && peer.up && this.#network.isOpen(node.index, peer.index)
+    const news = this.#links.look(node.index, peer.index, open)
+    if (news === null) return
+    this.#lookSoon(peer, node)
+    this.#lookSoon(node, peer)
+    this.#advance(node, { type: 'link', peer: peer.id, up: news.up }, null)
+  }
+
+  #lookSoon(node: SimNode, peer: SimNode): void {
+    const after = this.#network.delay(node.index, peer.index)
+    this.#push(this.#now + after, { type: 'look', node, peer })
+  }
+
+  /** The network has changed: every end takes a look before long. */
+  #lookEverywhere(): void {
+    const links = this.#links
+    if (links === null) return
+    for (const node of this.#nodes) {
+      for (const peer of this.#nodes) {
+        if (node === peer) continue
+        const open = node.up && peer.up && this.#network.isOpen(node.index, peer.index)
+        if (!open) links.break(node.index, peer.index)
+        if (open !== links.isUp(node.index, peer.index)) this.#lookSoon(node, peer)
+      }
+    }
   }
 
   #command(pending: Pending & { type: 'command' }): void {
@@ -363,7 +427,7 @@ export class World {
     this.#steps += 1
     node.state = next.state
     const cutAfter = this.#carryOut(node, next)
-    const view = next.state === before ? null : this.#look(node, now)
+    const view = next.state === before ? null : this.#see(node, now)
     if (this.#hooks.record !== null) {
       this.#hooks.record({
         type: 'step',
@@ -397,7 +461,7 @@ export class World {
     this.#steps += 1
     this.#hooks.observe({ type: 'up', at: this.#now, node: node.id })
     const cutAfter = this.#carryOut(node, next)
-    const view = this.#look(node, now)
+    const view = this.#see(node, now)
     this.#hooks.record?.({
       type: 'start',
       at: this.#now,
@@ -465,7 +529,7 @@ export class World {
   }
 
   /** What the node now answers when asked, or null when that is what it answered before. */
-  #look(node: SimNode, now: Micros): View | null {
+  #see(node: SimNode, now: Micros): View | null {
     const view = node.protocol.view(node.state, now)
     const was = node.view
     if (was !== null && sameView(was, view)) return null
@@ -485,15 +549,25 @@ export class World {
     if (kind < 0) fail(`message kind "${name}" is not declared by the protocol`)
     this.#counts[kind] = (this.#counts[kind] as number) + 1
     if (this.#hooks.record !== null) this.#sent.push(id)
+    const links = this.#links
+    if (links !== null && !links.isUp(from.index, target.index)) {
+      this.#lose(id, 'cut')
+      return
+    }
     const why = this.#network.lossOf(from.index, target.index, name)
     if (why !== null) {
       this.#lose(id, why)
+      if (links === null) return
+      // Nothing is lost on such a link without both ends seeing it down.
+      links.break(from.index, target.index)
+      this.#lookSoon(from, target)
       return
     }
-    const copies = this.#network.duplicates() ? 2 : 1
+    const label = links === null ? 0 : links.count(from.index, target.index)
+    const copies = this.#network.duplicates() && links === null ? 2 : 1
     for (let copy = 0; copy < copies; copy++) {
       const arrival = this.#network.arrivalOf(from.index, target.index, name, this.#now)
-      this.#push(arrival, { type: 'message', from, to: target, body, id })
+      this.#push(arrival, { type: 'message', from, to: target, body, id, label })
     }
   }
 
@@ -569,6 +643,7 @@ export class World {
     node.backlog = []
     for (const timer of node.timers.values()) timer.entry = -1
     node.timers = new Map()
+    this.#links?.crash(node.index)
     this.#hooks.observe({ type: 'down', at: this.#now, node: node.id })
   }
 
@@ -600,6 +675,7 @@ export class World {
 
   #disturbed(): void {
     this.#hooks.observe({ type: 'disturbed', at: this.#now })
+    this.#lookEverywhere()
     this.#disturbances += 1
     const { options, nodes } = this.#scenario
     const settling = this.#definition.settlesWithin(options, this.#network.longestDelay, nodes.length)
@@ -639,6 +715,14 @@ export class World {
     const node = this.#byId.get(id)
     return node ?? fail(`there is no node ${id}`)
   }
+}
+
+function linkNewsOf(definition: Definition, scenario: Scenario): LinkNews | null {
+  const { nodes, initial, network } = scenario
+  if (definition.links(scenario.options) === 'silent') return null
+  const { slack = USUAL_HISTORY.slack, labelled = USUAL_HISTORY.labelled } = network
+  const isMember = (place: number): boolean => initial?.members.includes(nodes[place] as NodeId) === true
+  return new LinkNews(nodes.length, { slack, labelled }, (a, b) => isMember(a) && isMember(b))
 }
 
 function sameView(a: View, b: View): boolean {

@@ -5,6 +5,7 @@ import { assertion2 } from './assertion-2.ts'
 import { assertion3 } from './assertion-3.ts'
 import { assertion4, assertion4prime } from './assertion-4.ts'
 import { boundedInconsistency } from './bounded-inconsistency.ts'
+import { connectedLeaders } from './connected-leaders.ts'
 import { inv4, inv4k } from './epoch-invariants.ts'
 import { epochAgreement, oneLeaderAnEpoch } from './epochs.ts'
 import { elected, leaderChanged } from './goals.ts'
@@ -14,17 +15,24 @@ import { leaderSelfSupport } from './leader-self-support.ts'
 import { handedOver, lost, merged, reconfigured, renewed, split } from './lease-goals.ts'
 import { liveLeader } from './live-leader.ts'
 import { maximality } from './maximality.ts'
+import { omegaLives } from './omega-lives.ts'
+import { omegaViews } from './omega-views.ts'
 import { oneLeader } from './one-leader.ts'
+import { primaryChain } from './primary-chain.ts'
+import { promisedViews } from './promised-views.ts'
 import { ringLiveness, ringSafety } from './ring.ts'
 import { settles } from './settles.ts'
 import type { Goal, Spec } from './spec.ts'
 import { stableInsideLogical } from './stable-inside-logical.ts'
 import { supportAtMostOne } from './support-at-most-one.ts'
+import { theorem31, theorem32, theorem33, theorem33rest } from './theorems.ts'
 import { timeliness } from './timeliness.ts'
 import { tokens } from './tokens.ts'
 import { toldInPairs } from './told-in-pairs.ts'
+import { released, viewInstalled } from './view-goals.ts'
 import { viewsDisjoint } from './views-disjoint.ts'
 import { voterChanges } from './voter-changes.ts'
+import { filteredLiveness, weakLiveness } from './weak-liveness.ts'
 
 export const specs: readonly Spec[] = [
   agreement,
@@ -54,6 +62,17 @@ export const specs: readonly Spec[] = [
   epochAgreement,
   inv4,
   inv4k,
+  theorem31,
+  theorem32,
+  theorem33,
+  theorem33rest,
+  promisedViews,
+  omegaViews,
+  omegaLives,
+  connectedLeaders,
+  weakLiveness,
+  filteredLiveness,
+  primaryChain,
 ]
 export const goals: readonly Goal[] = [
   elected,
@@ -64,6 +83,8 @@ export const goals: readonly Goal[] = [
   split,
   merged,
   reconfigured,
+  viewInstalled,
+  released,
 ]
 
 export function specNamed(name: string): Spec | null {

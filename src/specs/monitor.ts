@@ -14,6 +14,11 @@ export type MonitorMemory = readonly Plain[]
 export type Monitor = {
   readonly specs: readonly Spec[]
   readonly goals: readonly Goal[]
+  /** The distinct folds, and which of them each specification and goal reads, by place. */
+  readonly folds: readonly Fold[]
+  readonly foldOfSpec: readonly number[]
+  readonly foldOfGoal: readonly number[]
+  readonly run: RunFacts
   begin(): MonitorMemory
   /** The same memory when nothing changed. */
   next(memory: MonitorMemory, seen: Observation): MonitorMemory
@@ -31,6 +36,10 @@ export function monitor(specs: readonly Spec[], goals: readonly Goal[], run: Run
   return {
     specs,
     goals,
+    folds,
+    foldOfSpec: memoryOfSpec,
+    foldOfGoal: memoryOfGoal,
+    run,
     begin: () => folds.map((fold) => fold.begin(run)),
     // Every observation of a run comes through these three: no iterators, no look-ups.
     next(memory, seen) {

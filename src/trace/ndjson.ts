@@ -26,6 +26,17 @@ const header = z.object({
   nodes: z.array(nodeId).min(1),
   options: z.record(z.string(), z.json()),
   seed: z.number(),
+  recording: z
+    .object({
+      group: z.string(),
+      node: nodeId,
+      run: z.string(),
+      skipped: z.number(),
+      clock: z.string().nullable(),
+      takenAt: z.number(),
+      wallAhead: z.number(),
+    })
+    .optional(),
 })
 
 const outcome = z.object({ leader: nodeId, members: z.array(nodeId) })
@@ -49,6 +60,14 @@ const record = z.discriminatedUnion('type', [
     ...turn,
     input: z.looseObject({ type: z.string() }),
     message: z.number().nullable(),
+    takenBack: z.literal(true).optional(),
+  }),
+  z.object({
+    type: z.literal('resume'),
+    at: z.number(),
+    node: nodeId,
+    now: z.number(),
+    state: z.json(),
   }),
   z.object({ type: z.literal('world'), at: z.number(), event: z.record(z.string(), z.json()) }),
   z.object({

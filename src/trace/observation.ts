@@ -32,6 +32,11 @@ export type Observation =
       readonly connected: Connected
       readonly stable: readonly (readonly NodeId[])[]
     }
+  /**
+   * Two leaders both see the link between them up, in one incarnation, and nothing is in flight on it. Only worlds that
+   * tell nodes of their links and look at every state say so.
+   */
+  | { readonly type: 'quiet'; readonly at: Micros; readonly between: readonly [NodeId, NodeId] }
   /** Enough time without a disturbance: what is promised of the settled system must hold now. */
   | { readonly type: 'settled'; readonly at: Micros; readonly connected: Connected }
   /**

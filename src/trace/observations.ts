@@ -10,7 +10,9 @@ export function observationsOf(record: TraceRecord): readonly Observation[] {
     case 'start':
       return [{ type: 'up', at: record.at, node: record.node }, ...ofTurn(record)]
     case 'step':
-      return ofTurn(record)
+      return record.takenBack === true ? [] : ofTurn(record)
+    case 'resume':
+      return [{ type: 'up', at: record.at, node: record.node }]
     case 'world':
       return crashOf(record)
     case 'tick':

@@ -12,6 +12,23 @@ export type TraceHeader = {
   readonly nodes: readonly NodeId[]
   readonly options: PlainObject
   readonly seed: number
+  /** In a trace of a real process: whose it is. */
+  readonly recording?: Recording
+}
+
+/** What is known of a trace that one real process has kept: only its own steps, on its own clock. */
+export type Recording = {
+  readonly group: string
+  readonly node: NodeId
+  /** Names the run of the process: two traces of one run overlap. */
+  readonly run: string
+  /** How many steps of the run came before these. */
+  readonly skipped: number
+  /** Processes that write the same text read the same clock; null where nobody can tell. */
+  readonly clock: string | null
+  /** When it was taken, on its own clock, and how far the wall clock was ahead of that. */
+  readonly takenAt: Micros
+  readonly wallAhead: Micros
 }
 
 /** What every step has: when, whose, the node's own clock, what it asked, and what it then answered when asked. */
@@ -34,7 +51,21 @@ type Seen = { readonly node: NodeId; readonly view: View }
 
 export type TraceRecord =
   | (Turn & { readonly type: 'start'; readonly stable: Plain; readonly settledOn: Outcome | null })
-  | (Turn & { readonly type: 'step'; readonly input: Input; readonly message: number | null })
+  | (Turn & {
+      readonly type: 'step'
+      readonly input: Input
+      readonly message: number | null
+      /** Its data could not be made safe, so it did not happen: nothing was carried out, the state is as before. */
+      readonly takenBack?: true
+    })
+  /** The state of a node whose first steps are not kept: from here the trace goes on. */
+  | {
+      readonly type: 'resume'
+      readonly at: Micros
+      readonly node: NodeId
+      readonly now: Micros
+      readonly state: Plain
+    }
   | { readonly type: 'world'; readonly at: Micros; readonly event: PlainObject }
   /**
    * In a world whose clocks stand still time passes all the same: the instants in every running node's state are nearer

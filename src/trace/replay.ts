@@ -49,6 +49,10 @@ export function replay({ header, records }: Trace, definition: Definition): Repl
       }
       continue
     }
+    if (record.type === 'resume') {
+      states.set(record.node, record.state)
+      continue
+    }
     if (record.type !== 'start' && record.type !== 'step') continue
     const line = index + 2
     const protocol = protocols.get(record.node)
@@ -59,7 +63,7 @@ export function replay({ header, records }: Trace, definition: Definition): Repl
       const difference = { line, node: record.node, recorded: record.effects, replayed: next.effects }
       return { steps, difference }
     }
-    states.set(record.node, next.state)
+    if (record.type === 'start' || record.takenBack !== true) states.set(record.node, next.state)
   }
   return { steps, difference: null }
 }

@@ -22,8 +22,12 @@ export function transcriptLine(record: TraceRecord, { kinds, all }: TranscriptOp
     }
     case 'lost':
       return all ? `${time}message ${record.message} is lost (${record.why})` : null
+    case 'resume':
+      return all ? `${time}${record.node} goes on from here` : null
     case 'start':
     case 'step': {
+      if (record.type === 'step' && record.takenBack === true)
+        return `${time}${record.node} ${happened(record.input)}: takes it back, its data could not be made safe`
       const { effects, cutAfter } = record
       const carriedOut = cutAfter === null ? effects : effects.slice(0, cutAfter)
       const did = deeds(carriedOut, cutAfter === null ? record.view : null, all ? null : kinds)

@@ -1,4 +1,4 @@
-import { freePorts as free } from '../../src/cli/free-ports.ts'
+import { freePorts as free } from '../../src/chaos/free-ports.ts'
 
 /** UDP ports on loopback that nobody uses at this moment. */
 export function freePorts(count: number): Promise<readonly number[]> {

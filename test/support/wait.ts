@@ -5,3 +5,12 @@ import { vi } from 'vitest'
 export function until(isSo: () => boolean): Promise<unknown> {
   return vi.waitUntil(isSo, { timeout: 25_000, interval: 2 })
 }
+
+/** A promise that a test settles itself. */
+export function pending<T = void>(): { readonly promise: Promise<T>; resolve(value: T): void } {
+  let settle: (value: T) => void = () => {}
+  const promise = new Promise<T>((resolve) => {
+    settle = resolve
+  })
+  return { promise, resolve: (value) => settle(value) }
+}

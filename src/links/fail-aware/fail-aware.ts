@@ -35,6 +35,7 @@ import {
   type PlainObject,
   persist,
   present,
+  replaced,
   send,
   setTimer,
 } from '../../core/index.ts'
@@ -175,11 +176,10 @@ export function failAware({ self, nodes }: Identity, settings: FailAwareSettings
       stamps: isNew ? stamps : better(known.stamps, stamps, rho, stampAge),
       echoedAt: answers ? now : isNew ? null : known.echoedAt,
     }
-    const sessions = state.sessions.with(place, session)
-    const next = changed(state, { sessions, count: answers ? state.count + 1 : state.count })
+    const heard = withSessions(state, replaced(state.sessions, place, session))
     return {
-      state: next,
-      effects: answers ? [datagram(changed(next, { count: state.count }), from, null, now)] : NOTHING,
+      state: answers ? changed(heard, { count: state.count + 1 }) : heard,
+      effects: answers ? [datagram(heard, from, null, now)] : NOTHING,
       inputs:
         body === null
           ? NOTHING
@@ -298,6 +298,12 @@ export function failAware({ self, nodes }: Identity, settings: FailAwareSettings
     },
     shift: (state, by) => ({ ...state, startedAt: state.startedAt + by }),
   }
+}
+
+/** What every datagram does. */
+function withSessions(state: FailAwareState, sessions: readonly (Session | null)[]): FailAwareState {
+  const { incarnation, startedAt, count, awakeSince, own, strangers } = state
+  return { incarnation, startedAt, count, awakeSince, sessions, own, strangers }
 }
 
 /** Spelled out, so that all states have one shape. */

@@ -16,6 +16,7 @@ export type Session = {
 
 /** Messages that overtake more than this many others are taken for duplicates. */
 const REMEMBERED = 8
+type Remembered = [number, number, number, number, number, number, number, number]
 
 /** The numbers with one more among them, or null when it has been seen. */
 export function withNumber(recent: readonly number[], number: number): readonly number[] | null {
@@ -27,11 +28,11 @@ export function withNumber(recent: readonly number[], number: number): readonly 
   return recent.toSpliced(place, 0, number).slice(0, REMEMBERED)
 }
 
+/** Done for almost every datagram: a literal is made at once, where a list that grows is copied on the way. */
 function newestFirst(recent: readonly number[], number: number): readonly number[] {
-  const next = [number]
-  const kept = Math.min(recent.length, REMEMBERED - 1)
-  for (let index = 0; index < kept; index++) next.push(recent[index] as number)
-  return next
+  if (recent.length < REMEMBERED) return [number, ...recent]
+  const [a, b, c, d, e, f, g] = recent as Remembered
+  return [number, a, b, c, d, e, f, g]
 }
 
 /**

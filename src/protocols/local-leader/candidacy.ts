@@ -62,8 +62,8 @@ export function candidacy(context: Context, heralds: Heralding, listening: Heari
     timing,
   } = context
   const { heraldOf, heraldFor, broadcast, releases, notice } = heralds
-  const { hear, betterUntil, couldWin, standsAside, supportedByAll, reachable } = listening
-  const { misreading, mostRequests, tree } = settings
+  const { hear, betterUntil, hasHeir, couldWin, standsAside, supportedByAll, reachable } = listening
+  const { misreading, mostRequests, tree, yieldWhenTold } = settings
   const { expires, fast: threshold, lease, roundTrip, tryTime, tries } = timing
   const pause: readonly [Micros, Micros] = isMajority
     ? [
@@ -87,6 +87,7 @@ export function candidacy(context: Context, heralds: Heralding, listening: Heari
     const rivalUntil = betterUntil(state, now, ({ candidate }) => candidate)
     if (rivalUntil !== null) {
       if (leads(state, now) && misreading !== 'release-while-leader') {
+        if (yieldWhenTold) return asked(stand(state, now), 'outranked')
         return giveUp(state, 'outranked', state.standing.lowUntil, now)
       }
       return {
@@ -94,15 +95,10 @@ export function candidacy(context: Context, heralds: Heralding, listening: Heari
         effects: [setTimer(TIMER.alive, rivalUntil + standAfter)],
       }
     }
-    const { lead } = state
-    const isDue = settings.term !== null && lead !== null && now - lead.since >= settings.term
-    if (isDue && leads(state, now)) {
-      return giveUp(
-        state,
-        'term over',
-        now + (settings.term ?? 0) * (votersOf(state.vote.config).length - 1),
-        now,
-      )
+    const nextTurn = nextTurnAt(state, now)
+    if (nextTurn !== null && leads(state, now) && hasHeir(state, now)) {
+      if (yieldWhenTold) return asked(stand(state, now), 'term over')
+      return giveUp(state, 'term over', nextTurn, now)
     }
     if (defers && !leads(state, now) && !state.standing.candidate) {
       const betterGone = betterUntil(state, now, ({ candidate }) => !candidate)
@@ -116,6 +112,26 @@ export function candidacy(context: Context, heralds: Heralding, listening: Heari
       }
     }
     return stand(state, now)
+  }
+
+  /** Where leaders rotate: when it is this leader's turn again, if its present one is over. */
+  function nextTurnAt({ lead, vote }: LocalLeaderState, now: Micros): Micros | null {
+    const { term } = settings
+    if (term === null || lead === null || now - lead.since < term) return null
+    return now + term * (votersOf(vote.config).length - 1)
+  }
+
+  /** Told to step down, it leaves the lead to others for a while. */
+  function stepDown(state: LocalLeaderState, now: Micros): Change {
+    return giveUp(state, 'stepped down', nextTurnAt(state, now) ?? now + timing.retirement, now)
+  }
+
+  /** It should give way: whoever works under its lead is asked to end. It goes on as long as its supporters let it. */
+  function asked({ state, effects }: Change, cause: string): Change {
+    return {
+      state,
+      effects: [...effects, output({ type: 'yield', token: state.lead?.token ?? null, cause })],
+    }
   }
 
   /** Asks all for their support. */
@@ -304,7 +320,12 @@ export function candidacy(context: Context, heralds: Heralding, listening: Heari
     ]
     const news = newsOf(state, campaign, before === null ? token : undefined)
     if (isVoter(campaign.config, self)) return { state: next, effects: [...timers, ...news] }
-    const gone = giveUp(withVote(next, { config: campaign.config }), 'no longer a voter', null, now)
+    const dismissed = withVote(next, { config: campaign.config })
+    if (yieldWhenTold) {
+      const told = asked({ state: dismissed, effects: [...timers, ...news] }, 'no longer a voter')
+      return { state: told.state, effects: [persist(stableOf(dismissed)), ...told.effects] }
+    }
+    const gone = giveUp(dismissed, 'no longer a voter', null, now)
     return {
       state: gone.state,
       effects: [persist(stableOf(gone.state)), ...timers, ...news, ...gone.effects],
@@ -351,8 +372,14 @@ export function candidacy(context: Context, heralds: Heralding, listening: Heari
 
   // ---- Letting go ----
 
-  /** Stops leading, and only then lets its supporters go. */
-  function giveUp(state: LocalLeaderState, cause: string, lowUntil: Micros | null, now: Micros): Change {
+  /** Stops leading, and only then lets its supporters go, unless they are to be held until their locks lapse. */
+  function giveUp(
+    state: LocalLeaderState,
+    cause: string,
+    lowUntil: Micros | null,
+    now: Micros,
+    lets = true,
+  ): Change {
     const token = state.lead?.token ?? null
     const next = changed(state, {
       lead: null,
@@ -366,7 +393,7 @@ export function candidacy(context: Context, heralds: Heralding, listening: Heari
         output({ type: 'demoted', token, cause }),
         stopTimer(TIMER.release),
         stopTimer(TIMER.expire),
-        ...releases(next, latest(next), true, now),
+        ...(lets ? releases(next, latest(next), true, now) : NOTHING),
         setTimer(TIMER.alive, now + roundTrip + timing.heartbeat),
       ],
     }
@@ -420,5 +447,5 @@ export function candidacy(context: Context, heralds: Heralding, listening: Heari
     return withKnown(state, { peers: state.known.peers.with(place, { ...peer, candidate: false }) })
   }
 
-  return { onAlive, onAsk, onRoundOver, withSupport, giveUp, onRelease, yielded }
+  return { onAlive, onAsk, onRoundOver, withSupport, giveUp, stepDown, onRelease, yielded }
 }

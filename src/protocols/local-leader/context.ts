@@ -36,6 +36,9 @@ export const TIMER = {
   ask: 'ask',
 } as const
 
+/** How low one ranks who would not lead at all. */
+export const UNWILLING = 3
+
 export type Context = ReturnType<typeof contextOf>
 
 export function contextOf({ self, nodes }: Identity, settings: LocalLeaderSettings) {
@@ -51,7 +54,7 @@ export function contextOf({ self, nodes }: Identity, settings: LocalLeaderSettin
     state.silentUntil === null && isVoter(state.vote.config, self)
 
   function lowOf({ standing, known }: LocalLeaderState, now: Micros): number {
-    if (!standing.willing) return 3
+    if (!standing.willing) return UNWILLING
     if (standing.lowUntil !== null && now < standing.lowUntil) return 2
     const { holdUntil, following } = known
     const waits = holdUntil !== null && now < holdUntil && following !== null && now < following.until

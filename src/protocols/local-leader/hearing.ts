@@ -1,7 +1,7 @@
 /** Hearing how others stand: who is there, who leads, who ranks before whom. */
-import { compareIds, type Micros, type NodeId } from '../../core/index.ts'
+import { compareIds, type Micros, type NodeId, replaced } from '../../core/index.ts'
 import type { Receipt } from '../../links/index.ts'
-import type { Context } from './context.ts'
+import { type Context, UNWILLING } from './context.ts'
 import { type Election, type Herald, isSame } from './messages.ts'
 import { isAlive, isDeaf, laterEpoch, outranks, peerOf } from './peers.ts'
 import type { Rank } from './rank.ts'
@@ -41,14 +41,14 @@ export function hearing(context: Context) {
     const before = known.peers[place] ?? null
     if (overtaken && before !== null) {
       // It is there; how it stands, a later message has said.
-      return withKnown(state, { peers: known.peers.with(place, { ...before, heardAt: now }), seen })
+      return withKnown(state, { peers: replaced(known.peers, place, { ...before, heardAt: now }), seen })
     }
     // Whoever does not beat is not heard, and that says nothing of the link.
     const isMissed = !herald.heard && isHerald(state, now)
     const peer = peerOf(herald, isMissed, before, now)
     const following = followingAfter(state, from, herald, now)
     const holdUntil = settings.holdDown === 0 ? null : holdAfter(known, following, peer, state, now)
-    return knowing(state, { peers: known.peers.with(place, peer), seen, following, holdUntil })
+    return knowing(state, { peers: replaced(known.peers, place, peer), seen, following, holdUntil })
   }
 
   /** Whether it beats. */
@@ -153,6 +153,20 @@ export function hearing(context: Context) {
     return until
   }
 
+  /** Whether anybody is there that could lead instead. */
+  function hasHeir(state: LocalLeaderState, now: Micros): boolean {
+    return others.some(({ id, index }) => {
+      const peer = state.known.peers[index] ?? null
+      return (
+        isAlive(peer, now, expires) &&
+        !isDeaf(peer, now, expires) &&
+        peer.low < UNWILLING &&
+        !witnesses.includes(id) &&
+        isVoter(state.vote.config, id)
+      )
+    })
+  }
+
   /** Nobody that stands for election ranks before it, and neither does the one that is asked. */
   function isBest(state: LocalLeaderState, from: NodeId, rank: Rank, now: Micros): boolean {
     if (mostRequests !== null) return true
@@ -219,6 +233,7 @@ export function hearing(context: Context) {
     toldOf,
     forgetful,
     betterUntil,
+    hasHeir,
     isBest,
     isUnheardBy,
     couldWin,

@@ -20,7 +20,7 @@ function commands(nodes: readonly NodeId[]) {
   const node = nodeAmong(nodes)
   return z.discriminatedUnion('do', [
     z.strictObject({ do: z.literal('stepDown') }),
-    z.strictObject({ do: z.literal('campaign'), willing: z.boolean() }),
+    z.strictObject({ do: z.literal('campaign'), willing: z.boolean(), lapse: z.boolean().default(false) }),
     z.strictObject({ do: z.literal('setPriority'), priority: z.int().min(-1_000_000).max(1_000_000) }),
     z.strictObject({ do: z.literal('addVoter'), voter: node }),
     z.strictObject({ do: z.literal('removeVoter'), voter: node }),
@@ -101,7 +101,9 @@ export const localLeaderDefinition = define({
   },
   constants(chosen, nodes) {
     const kappa = kappaFor(chosen, nodes)
-    return { kappaT: kappa, kappaBI: kappa, majority: chosen.mode === 'majority' ? 1 : 0, nodes }
+    const { leastDelay } = timingFor(chosen, nodes)
+    const majority = chosen.mode === 'majority' ? 1 : 0
+    return { kappaT: kappa, kappaBI: kappa, majority, nodes, leastDelay, rhoPpm: chosen.rhoPpm }
   },
   create(identity, chosen) {
     const voters = votersIn(chosen, identity.nodes)
@@ -116,6 +118,7 @@ export const localLeaderDefinition = define({
       tree: timing.isTree ? treeOver(voters.length, chosen.treeFanout, timing) : null,
       voters,
       witnesses: chosen.witnesses,
+      yieldWhenTold: chosen.yieldWhenTold,
       misreading: chosen.misreading,
       mostRequests: chosen.requests,
     })

@@ -618,6 +618,15 @@ describe('who should lead', () => {
     expect(standing(report)).toEqual([[1], [1, 1, 1]])
   })
 
+  it('keeps its turn while nobody is there who could lead instead', () => {
+    const alone = run({
+      nodes: ids(3),
+      options: { ...MAJORITY, termMs: 500, witnesses: [2, 3] },
+      untilMs: 4000,
+    })
+    expect(alone.leaderships).toMatchObject([{ node: 1, ended: null }])
+  })
+
   it('everybody has its turn when leaders rotate', () => {
     const report = run({ nodes: ids(3), options: { ...MAJORITY, termMs: 500 }, untilMs: 4000 })
     expect(leadersIn(report).slice(0, 6)).toEqual([1, 2, 3, 1, 2, 3])

@@ -41,7 +41,8 @@ import { type LocalLeaderCommand, type LocalLeaderMessage, NO_EPOCH } from './me
 import type { LocalLeaderSettings } from './settings.ts'
 import { checkedStable, type LocalLeaderStable } from './stable.ts'
 import { changed, type LocalLeaderState, shifted, withKnown, withStanding } from './state.ts'
-import { initialConfiguration, isVoter } from './voters.ts'
+import { vetting } from './strangers.ts'
+import { type Configuration, initialConfiguration, isVoter } from './voters.ts'
 import { voting } from './voting.ts'
 
 /** Without a layer that measures delays, nothing is known to be slow. */
@@ -53,7 +54,7 @@ export function localLeader(
 ): Protocol<LocalLeaderState, LocalLeaderMessage, LocalLeaderCommand, LocalLeaderStable> {
   const context = contextOf(identity, settings)
   const { self, nodes, isMajority, beats, leads, takesPart, latest, stableOf } = context
-  const { timing, misreading, witnesses, tree } = settings
+  const { timing, misreading, witnesses, tree, yieldWhenTold } = settings
   const { rho, lockTime, roundTrip } = timing
   const heralds = heralding(context)
   const heard = hearing(context)
@@ -61,7 +62,9 @@ export function localLeader(
   const votes = voting(context, heralds, heard, standing)
   const { broadcast, releases } = heralds
   const { hear, forgetful, isHerald } = heard
-  const { giveUp } = standing
+  const { giveUp, stepDown } = standing
+  const shownOf = showing(isMajority)
+  const vetted = vetting(nodes)
   const isAmongFirst = sortIds(nodes).indexOf(self) < HERALDS
 
   // ---- The passing of time ----
@@ -101,7 +104,7 @@ export function localLeader(
   function onSuspended(state: LocalLeaderState, now: Micros): Change {
     if (misreading === 'no-suspend-check') return unchanged(state)
     const next = withKnown(state, { following: null, peers: nodes.map(() => null) })
-    if (state.lead !== null) return giveUp(next, 'suspended', state.standing.lowUntil, now)
+    if (state.lead !== null) return giveUp(next, 'suspended', state.standing.lowUntil, now, !yieldWhenTold)
     if (state.campaign === null) return unchanged(next)
     const idle = withStanding(changed(next, { campaign: null }), { candidate: false })
     return {
@@ -120,10 +123,10 @@ export function localLeader(
     switch (command.do) {
       case 'stepDown':
         return leads(state, now)
-          ? giveUp(state, 'stepped down', now + timing.retirement, now)
+          ? stepDown(state, now)
           : refused(state, command.do, 'this process does not lead')
       case 'campaign':
-        return onCampaign(state, command.willing, now)
+        return onCampaign(state, command.willing, command.lapse, now)
       case 'setPriority':
         return unchanged(withStanding(state, { priority: command.priority }))
       case 'addVoter':
@@ -137,12 +140,13 @@ export function localLeader(
     }
   }
 
-  /** From now on it would lead, or would not: then whoever is led by it gets another. */
-  function onCampaign(state: LocalLeaderState, willing: boolean, now: Micros): Change {
+  /** From now on it would lead, or would not: then whoever is led by it gets another, at once or when its lease is over. */
+  function onCampaign(state: LocalLeaderState, willing: boolean, lapse: boolean, now: Micros): Change {
     const next = withStanding(state, { willing })
-    return !willing && leads(state, now)
-      ? giveUp(next, 'withdrew', state.standing.lowUntil, now)
-      : unchanged(next)
+    if (!leads(state, now) || (willing && next === state)) return unchanged(next)
+    // It may have let the time pass at which it should have renewed.
+    if (willing) return { state: next, effects: [setTimer(TIMER.alive, now)] }
+    return lapse ? unchanged(next) : giveUp(next, 'withdrew', state.standing.lowUntil, now)
   }
 
   function refused(state: LocalLeaderState, command: string, why: string): Change {
@@ -171,6 +175,20 @@ export function localLeader(
   // ---- The whole ----
 
   function onMessage(
+    state: LocalLeaderState,
+    from: NodeId,
+    message: LocalLeaderMessage,
+    receipt: Receipt,
+    now: Micros,
+  ): Change {
+    const { body, stranger } = vetted(message)
+    const step = body === null ? unchanged(state) : onVetted(state, from, body, receipt, now)
+    if (stranger === null) return step
+    const event = { type: 'mismatch', peer: from, field: 'peers', ours: nodes, theirs: stranger }
+    return { state: step.state, effects: [...step.effects, output(event)] }
+  }
+
+  function onVetted(
     state: LocalLeaderState,
     from: NodeId,
     body: LocalLeaderMessage,
@@ -310,7 +328,7 @@ export function localLeader(
         token: lead.token,
         until: lead.until,
         members: lead.members,
-        detail: isMajority ? { config: lead.config } : null,
+        detail: shownOf(lead.config),
       }
     }
     const isLed = following !== null && now < following.until
@@ -326,7 +344,17 @@ export function localLeader(
       token: isLed ? following.token : null,
       until: view === null ? null : view.until,
       members: view === null ? null : view.members,
-      detail: isMajority ? { config: state.vote.config } : null,
+      detail: shownOf(state.vote.config),
     }
+  }
+}
+
+/** What a view shows besides. The last answer is remembered, so that views which show the same share it. */
+function showing(isMajority: boolean): (config: Configuration) => { readonly config: Configuration } | null {
+  if (!isMajority) return () => null
+  let last: { readonly config: Configuration } | null = null
+  return (config) => {
+    if (last === null || last.config !== config) last = { config }
+    return last
   }
 }

@@ -74,7 +74,8 @@ export type LocalLeaderMessage = Election | Reply | Release | Heartbeat
 
 export type LocalLeaderCommand =
   | { readonly do: 'stepDown' }
-  | { readonly do: 'campaign'; readonly willing: boolean }
+  /** `lapse`: what it leads by it keeps until that lapses, but does not renew it. */
+  | { readonly do: 'campaign'; readonly willing: boolean; readonly lapse: boolean }
   | { readonly do: 'setPriority'; readonly priority: number }
   | { readonly do: 'addVoter'; readonly voter: NodeId }
   | { readonly do: 'removeVoter'; readonly voter: NodeId }

@@ -75,6 +75,10 @@ export function localLeaderOptions(nodes: readonly NodeId[]) {
     voters: z.array(node).nullable().default(null).describe('whose votes count; null: all but the observers'),
     observers: z.array(node).default([]).describe('who learns but never votes'),
     witnesses: z.array(node).default([]).describe('who votes but never leads'),
+    yieldWhenTold: z
+      .boolean()
+      .default(false)
+      .describe('whether a leader that should give way only says so, until it is told to step down'),
     misreading: z
       .enum(MISREADINGS)
       .default('none')

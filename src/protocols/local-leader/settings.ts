@@ -37,6 +37,11 @@ export type LocalLeaderSettings = {
   readonly tree: Tree | null
   readonly voters: readonly NodeId[]
   readonly witnesses: readonly NodeId[]
+  /**
+   * Whether somebody works under its lead who must end first: then a leader that should give way only says so, and lets
+   * nobody go before it is told to step down. If that does not come, its lease lapses.
+   */
+  readonly yieldWhenTold: boolean
   readonly misreading: Misreading
   /**
    * For searches of every interleaving: nobody knows anything of anybody, so whoever may lead may stand at any moment,

@@ -1,7 +1,8 @@
 /** What must survive a crash, and what to do when it has not. */
 import { z } from 'zod'
+import type { NodeId } from '../../core/index.ts'
 import type { Epoch } from './messages.ts'
-import type { Configuration } from './voters.ts'
+import { type Configuration, initialConfiguration } from './voters.ts'
 
 export type LocalLeaderStable = {
   readonly incarnation: number
@@ -47,4 +48,18 @@ export function checkedStable(data: unknown): LocalLeaderStable {
   const issue = result.error.issues[0] as z.core.$ZodIssue
   const field = issue.code === 'unrecognized_keys' ? (issue.keys[0] as string) : issue.path.join('.')
   throw new CorruptStable(field, issue.code === 'unrecognized_keys' ? 'is unknown' : issue.message)
+}
+
+/**
+ * What a process starts from that keeps nothing: as if it had just been restarted, and had promised everything up to
+ * now. It is silent until every lock that it may have given has lapsed, and supports larger epochs only. `moment` must
+ * be larger than at every start before, here and elsewhere: milliseconds of the wall clock.
+ */
+export function forgetfulStable(self: NodeId, voters: readonly NodeId[], moment: number): LocalLeaderStable {
+  return {
+    incarnation: moment,
+    lockTime: 1,
+    promised: { number: moment, owner: self },
+    config: initialConfiguration(voters),
+  }
 }

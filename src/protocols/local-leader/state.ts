@@ -37,11 +37,13 @@ export type Lead = {
   readonly request: Request
   readonly requestedAt: Micros
   /** Until when each supporter is bound, seen from here; sorted by node. */
-  readonly supporters: readonly { readonly node: NodeId; readonly until: Micros }[]
+  readonly supporters: readonly Supporter[]
   readonly members: readonly NodeId[]
   /** The last configuration that won. */
   readonly config: Configuration
 }
+
+export type Supporter = { readonly node: NodeId; readonly until: Micros }
 
 /** This process supports `owner`, and nobody else until then. */
 export type Lock = { readonly owner: NodeId; readonly request: Request; readonly until: Micros }
@@ -246,13 +248,18 @@ export function withVotes(campaign: Campaign, supporters: readonly NodeId[]): Ca
 
 /** The leadership with these bound to it until then. */
 export function withSupporters(lead: Lead, nodes: readonly NodeId[], until: Micros): Lead {
-  const rest = lead.supporters.filter(({ node }) => !nodes.includes(node))
-  const all = [...rest, ...nodes.map((node) => ({ node, until }))]
-  const supporters = all.sort((a, b) => compareIds(a.node, b.node))
+  const supporters = lead.supporters.slice()
+  let members = lead.members
+  for (const node of nodes) {
+    let place = 0
+    while (place < supporters.length && compareIds((supporters[place] as Supporter).node, node) < 0)
+      place += 1
+    const isKnown = supporters[place]?.node === node
+    supporters.splice(place, isKnown ? 1 : 0, { node, until })
+  }
   const isSameSet =
-    supporters.length === lead.members.length &&
-    supporters.every(({ node }, index) => node === lead.members[index])
-  const members = isSameSet ? lead.members : supporters.map(({ node }) => node)
+    supporters.length === members.length && supporters.every(({ node }, index) => node === members[index])
+  if (!isSameSet) members = supporters.map(({ node }) => node)
   const { token, epoch, since, request, requestedAt, config } = lead
   return { token, epoch, since, until: lead.until, request, requestedAt, supporters, members, config }
 }

@@ -216,7 +216,8 @@ export function voting(context: Context, heralds: Heralding, others: Hearing, ow
     const state = seen === heard.known.seen ? heard : withKnown(heard, { seen })
     if (!receipt.fast && !isMajority) return unchanged(state)
     if (reply.candidate !== self) return gathered(state, from, reply, now)
-    const supporters = reply.votes.filter(({ support }) => support).map(({ node }) => node)
+    const supporters: NodeId[] = []
+    for (const { node, support } of reply.votes) if (support) supporters.push(node)
     if (supporters.length > 0) return withSupport(state, supporters, reply.request, now)
     return isMajority && !leads(state, now) ? caughtUp(state, from, reply, now) : unchanged(state)
   }

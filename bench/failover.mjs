@@ -1,0 +1,169 @@
+// npm run bench -- failover [TIMES]: how long until the next leader, beside etcd and the lock recipe of Redis.
+//
+// Three processes contend in each case. The holder is killed (kill -9), or told to hand over; the time is taken from
+// that moment until another process says that it leads, by the clock of this process. The same harness measures all.
+/* oxlint-disable no-await-in-loop -- one thing after the other is what is measured */
+import { spawn } from 'node:child_process'
+import { randomBytes } from 'node:crypto'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { createInterface } from 'node:readline'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { fileURLToPath } from 'node:url'
+import { freePorts } from '../dist/chaos/free-ports.js'
+import { summaryOf } from '../dist/chaos/report.js'
+import { startServer, whyMissing } from '../scripts/servers/keeper.mjs'
+
+const CONTENDERS = 3
+/** Somebody leads for at least so long before it is killed or hands over, and for up to as long again, by chance. */
+const REST_MS = 500
+const PATIENCE_MS = 60_000
+
+/** What is promised of Conclave. */
+const MOST_FAIL_OVER_MS = 150
+const MOST_PART_OF_ETCD = 1 / 8
+const MOST_HAND_OVER_MS = 10
+
+class Contender {
+  constructor(words) {
+    this.words = words
+    this.ledAt = []
+    this.isReady = false
+  }
+
+  start() {
+    const script = fileURLToPath(new URL(`./contenders/${this.words[0]}.mjs`, import.meta.url))
+    this.isReady = false
+    this.child = spawn(process.execPath, [script, ...this.words.slice(1)], {
+      stdio: ['pipe', 'pipe', 'inherit'],
+    })
+    this.gone = new Promise((resolve) => this.child.once('exit', resolve))
+    this.child.stdin.on('error', () => {})
+    createInterface({ input: this.child.stdout }).on('line', (line) => {
+      if (line === 'ready') this.isReady = true
+      if (line === 'led') this.ledAt.push(performance.now())
+    })
+  }
+
+  async kill() {
+    this.child?.kill('SIGKILL')
+    await this.gone
+  }
+}
+
+async function until(isSo) {
+  const latest = performance.now() + PATIENCE_MS
+  while (!isSo()) {
+    if (performance.now() > latest) throw new Error('nothing happens any more')
+    await sleep(1)
+  }
+}
+
+/** Times of failures and of hand-overs, in milliseconds. */
+async function measure(wordsOf, times) {
+  const contenders = Array.from({ length: CONTENDERS }, (_, index) => new Contender(wordsOf(index)))
+  const latest = () => contenders.reduce((a, b) => ((b.ledAt.at(-1) ?? 0) > (a.ledAt.at(-1) ?? 0) ? b : a))
+  const next = async (at, holder) => {
+    const others = contenders.filter((each) => each !== holder)
+    const led = () => others.flatMap((each) => each.ledAt.filter((when) => when > at))
+    await until(() => led().length > 0)
+    return Math.min(...led()) - at
+  }
+  const failOver = []
+  const handOver = []
+  try {
+    for (const contender of contenders) contender.start()
+    for (let time = 0; time < 2 * times; time++) {
+      await until(() => contenders.every(({ isReady }) => isReady) && latest().ledAt.length > 0)
+      await sleep(REST_MS + Math.random() * REST_MS)
+      const holder = latest()
+      const at = performance.now()
+      if (time % 2 === 0) {
+        holder.child.kill('SIGKILL')
+        failOver.push(await next(at, holder))
+        await holder.kill()
+        holder.start()
+      } else {
+        holder.child.stdin.write('release\n')
+        handOver.push(await next(at, holder))
+      }
+    }
+  } finally {
+    await Promise.all(contenders.map((contender) => contender.kill()))
+  }
+  return { failOver, handOver }
+}
+
+async function conclave(times) {
+  const folder = mkdtempSync(join(tmpdir(), 'conclave-bench-'))
+  writeFileSync(join(folder, 'key'), randomBytes(32), { mode: 0o600 })
+  const ports = await freePorts(CONTENDERS, 'udp')
+  const at = (index) => `127.0.0.1:${ports[index]}`
+  try {
+    return await measure((index) => {
+      const peers = ports.flatMap((_, other) => (other === index ? [] : [`n${other}=${at(other)}`]))
+      return ['conclave', `n${index}`, at(index), join(folder, 'key'), join(folder, `n${index}`), ...peers]
+    }, times)
+  } finally {
+    rmSync(folder, { recursive: true, force: true })
+  }
+}
+
+async function withServer(name, more, times, wordsOf) {
+  const missing = whyMissing(name)
+  if (missing !== null) return { missing }
+  const server = await startServer(name, more)
+  try {
+    const { hostname, port } = new URL(server.url)
+    return await measure(() => wordsOf(hostname, port), times)
+  } finally {
+    await server.end()
+  }
+}
+
+const etcd = (times, ttl, more) =>
+  withServer('etcd', more, times, (host, port) => ['etcd', `http://${host}:${port}`, ttl])
+
+export async function printFailover(times) {
+  console.log(`next leader of ${CONTENDERS} processes, ${times} times each; ms`)
+  console.log(`${''.padEnd(44)}kill -9: median    p99    max   hand-over: median    p99    max`)
+  const few = Math.ceil(times / 2)
+  const ours = print('Conclave, LAN profile', await conclave(times))
+  const tuned = print(
+    'etcd, heartbeat 10, election 100, least TTL',
+    await etcd(few, '1', ['--heartbeat-interval', '10', '--election-timeout', '100']),
+  )
+  print('etcd, default, least TTL', await etcd(few, '1', []))
+  print(
+    'Redis, SET NX PX 1000, tried every 50',
+    await withServer('redis', [], few, (host, port) => ['redis', host, port, '1000', '50']),
+  )
+  hold(`Conclave's median failover at most ${MOST_FAIL_OVER_MS} ms`, ours.failOver, MOST_FAIL_OVER_MS)
+  hold(`Conclave's median hand-over at most ${MOST_HAND_OVER_MS} ms`, ours.handOver, MOST_HAND_OVER_MS)
+  if (tuned === null) console.log('etcd is missing: nothing to compare with')
+  else
+    hold(
+      `Conclave's median failover at most 1/${1 / MOST_PART_OF_ETCD} of tuned etcd's, ratio`,
+      ours.failOver / tuned.failOver,
+      MOST_PART_OF_ETCD,
+    )
+}
+
+/** The medians; null when there is nothing. */
+function print(name, { failOver, handOver, missing }) {
+  if (missing !== undefined) {
+    console.log(`${name.padEnd(44)}not measured: ${missing}`)
+    return null
+  }
+  const columns = [failOver, handOver].map(summaryOf)
+  const [first, second] = columns.map(({ medianMs, p99Ms, maxMs }) =>
+    [medianMs, p99Ms, maxMs].map((value) => value.toFixed(value < 100 ? 1 : 0).padStart(7)).join(''),
+  )
+  console.log(`${name.padEnd(52)}${first}${''.padEnd(12)}${second}`)
+  return { failOver: columns[0].medianMs, handOver: columns[1].medianMs }
+}
+
+function hold(what, value, most) {
+  console.log(`${value <= most ? 'kept  ' : 'MISSED'}  ${what}: ${value.toFixed(value < 1 ? 3 : 1)}`)
+}

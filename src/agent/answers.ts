@@ -1,0 +1,67 @@
+/** What an agent says of one of its groups. */
+import type { LeaderAnswer, MembersAnswer, StatusAnswer } from '../client/index.ts'
+import type { Member, MemberStatus } from '../member/index.ts'
+import { bannerOf } from './banner.ts'
+import type { Claims } from './claims.ts'
+import type { History } from './history.ts'
+import type { Observer } from './observer.ts'
+
+/** A group that an agent belongs to. */
+export type Served = {
+  readonly node: Pick<Member, 'group' | 'id' | 'status' | 'stepDown' | 'trace'>
+  readonly history: History
+  readonly observer: Observer
+  readonly claims: Claims
+}
+
+type Who = Pick<Member, 'group' | 'id'>
+
+export function leaderAnswer({ group, id }: Who, { role, leader, leaseMs }: MemberStatus): LeaderAnswer {
+  return {
+    group,
+    leader: leader === null ? null : { id: leader.id, token: leader.token, expiresInMs: leaseMs ?? 0 },
+    self: { id, role },
+  }
+}
+
+export function membersAnswer(
+  { group, id }: Who,
+  { role, leader, voters, nodes }: MemberStatus,
+): MembersAnswer {
+  const members = nodes.map(({ id: member, there, heardMsAgo }) => ({
+    id: member,
+    voter: voters.some((set) => set.includes(member)),
+    leader: member === leader?.id,
+    there,
+    heardMsAgo,
+  }))
+  return { group, self: { id, role }, members }
+}
+
+export function statusAnswer({ node, observer }: Served): StatusAnswer {
+  const status = node.status()
+  const { leader, mode, voters, nodes } = status
+  observer.see(leader)
+  const leaderlessMs = observer.leaderlessMs()
+  const there = nodes.flatMap((each) => (each.there ? [each.id] : []))
+  const { level, sentence, spareFailures } = bannerOf({
+    group: node.group,
+    leader,
+    mode,
+    voters,
+    there,
+    leaderlessMs,
+    alarm: observer.alarm,
+  })
+  return {
+    ...leaderAnswer(node, status),
+    banner: sentence,
+    level,
+    mode,
+    voters: [...new Set(voters.flat())],
+    spareFailures,
+    leaderlessMs,
+    members: membersAnswer(node, status).members,
+    at: new Date().toISOString(),
+  }
+}

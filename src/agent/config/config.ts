@@ -1,0 +1,219 @@
+/**
+ * The configuration of a process: what flags say, then the environment, then the file, then the defaults; checked as a
+ * whole. Everything that is wrong is said at once, each with the place where it was said.
+ */
+import { explain, type NodeId, sortIds } from '../../core/index.ts'
+import { BadJoin, type JoinOptions } from '../../member/index.ts'
+import { protocolOptions } from '../../member/options.ts'
+import { protocolNamed } from '../../protocols/index.ts'
+import { type FileConfig, readConfigFile } from './file.ts'
+import { type KeyFile, readAdminToken, readKeyFile } from './keys.ts'
+import { chosenGroups, type Layered, layered, placeIn, type Sources } from './layers.ts'
+import { BadConfig, type Problem, pathText, told } from './problems.ts'
+import {
+  KNOWN_FIELDS,
+  NODE_FIELDS,
+  type NodeConfig,
+  nodeSchema,
+  othersIn,
+  PROCESS_FIELDS,
+  type ProcessConfig,
+  peerParts,
+  processSchema,
+} from './schema.ts'
+import { type Warning, warningsAbout } from './warnings.ts'
+
+export type GroupConfig = {
+  readonly node: NodeConfig
+  readonly join: JoinOptions
+  /** Who said each field: a flag, a variable, a place in the file, or `default`. */
+  readonly from: { readonly [field: string]: string }
+}
+
+export type Config = {
+  readonly process: ProcessConfig
+  readonly from: { readonly [field: string]: string }
+  readonly groups: readonly GroupConfig[]
+  readonly adminToken: string | null
+  readonly warnings: readonly Warning[]
+}
+
+export function configFrom(sources: Sources): Config {
+  const file = sources.file === null ? null : readConfigFile(sources.file)
+  const listed = (file?.said['groups'] as readonly FileConfig['said'][] | undefined) ?? null
+  const problems: Problem[] = []
+  const whole = layered(sources, file, PROCESS_FIELDS, null)
+  const process = checked(processSchema, whole, problems, []) as ProcessConfig | null
+  const groups = chosenGroups(sources, listed).flatMap((place) => {
+    const path = place === null ? [] : ['groups', place]
+    const said = layered(sources, file, NODE_FIELDS, place)
+    const node = checked(nodeSchema, said, problems, path) as NodeConfig | null
+    return node === null ? [] : [{ node, said, path }]
+  })
+  refuse(problems)
+  const keys = new Map<string, KeyFile>()
+  const ready = groups.map(({ node, said, path }): GroupConfig => {
+    const problem = (field: keyof NodeConfig, more: readonly PropertyKey[], message: string): void => {
+      const place = placeIn(said.from, field)
+      problems.push({ field: pathText([...path, field, ...more]), place, message })
+    }
+    for (const name of [node.keyFile].flat()) {
+      const read = keys.get(name) ?? readKeyFile(name)
+      keys.set(name, read)
+      if (read.problem !== null) problem('keyFile', [], read.problem)
+    }
+    const join = joining(
+      node,
+      [node.keyFile].flat().map((name) => keys.get(name)?.key ?? new Uint8Array()),
+    )
+    const bad = whyImpossible(node, join)
+    if (bad !== null) problem(bad.field, bad.path, bad.message)
+    return { node, join, from: said.from }
+  })
+  problems.push(...clashes(ready))
+  const admin = readAdminToken(process?.adminTokenFile)
+  if (admin.problem !== null)
+    problems.push({
+      field: 'adminTokenFile',
+      place: placeIn(whole.from, 'adminTokenFile'),
+      message: admin.problem,
+    })
+  refuse(problems)
+  const checkedProcess = process as ProcessConfig
+  return {
+    process: checkedProcess,
+    from: whole.from,
+    groups: ready,
+    adminToken: admin.token,
+    warnings: warningsAbout(
+      ready.map(({ node }) => node),
+      checkedProcess,
+      [...keys.values(), admin],
+    ),
+  }
+}
+
+function refuse(problems: readonly Problem[]): void {
+  if (problems.length > 0) throw new BadConfig(problems)
+}
+
+function checked(
+  schema: typeof nodeSchema | typeof processSchema,
+  { values, from }: Layered,
+  problems: Problem[],
+  path: readonly PropertyKey[],
+): NodeConfig | ProcessConfig | null {
+  const result = schema.safeParse(values, { error: explain })
+  if (result.success) return result.data
+  for (const issue of result.error.issues) {
+    for (const { path: inside, message } of told(issue, KNOWN_FIELDS)) {
+      const field = String(inside[0])
+      const isMissing = values[field] === undefined
+      problems.push({
+        field: pathText([...path, ...inside]),
+        place: placeIn(from, field),
+        message: isMissing ? howToGive(field) : message,
+      })
+    }
+  }
+  return null
+}
+
+/** As the flag is called, and the variable. */
+export function flagOf(field: string): string {
+  const words = field === 'peers' ? 'peer' : field === 'options' ? 'option' : field
+  return `--${words.replaceAll(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}`
+}
+
+export function variableOf(field: string): string {
+  return `CONCLAVE_${flagOf(field).slice(2).toUpperCase().replaceAll('-', '_')}`
+}
+
+function howToGive(field: string): string {
+  return `is missing: give ${flagOf(field)}, set ${variableOf(field)}, or write it in the file (--config)`
+}
+
+/** What the library is told. */
+function joining(node: NodeConfig, key: readonly Uint8Array[]): JoinOptions {
+  const { group, id, listen, mode, profile, sticky, priority, secrecy, data } = node
+  const peers = othersIn(node)
+  const having = (role: 'observer' | 'witness'): readonly string[] => [
+    ...(node[role] ? [id] : []),
+    ...node.peers.map(peerParts).flatMap((peer) => (peer[role] ? [peer.id] : [])),
+  ]
+  const roles = { observers: having('observer'), witnesses: having('witness') }
+  const listed = (name: keyof typeof roles): object =>
+    roles[name].length === 0 ? {} : { [name]: [...new Set([...listIn(node.options[name]), ...roles[name]])] }
+  return {
+    group,
+    id,
+    listen,
+    peers: peers.map((peer) => `${peer.id}=${peer.address}`),
+    key,
+    secrecy,
+    mode,
+    profile,
+    sticky,
+    priority,
+    options: { ...node.options, ...listed('observers'), ...listed('witnesses') },
+    ...(data === undefined ? {} : { data }),
+  }
+}
+
+const listIn = (value: unknown): readonly unknown[] => (Array.isArray(value) ? value : [])
+
+type Impossible = {
+  readonly field: keyof NodeConfig
+  readonly path: readonly PropertyKey[]
+  readonly message: string
+}
+
+/** What only shows when everything is known: an id named twice, constants that cannot work together. */
+function whyImpossible(node: NodeConfig, join: JoinOptions): Impossible | null {
+  const listed = node.peers.map(peerParts)
+  const names = listed.map(({ id }) => id)
+  const twice = names.findIndex((id, index) => names.indexOf(id) !== index)
+  if (twice >= 0) {
+    const message = `${names[twice]} is named twice: every node needs an id of its own`
+    return { field: 'peers', path: [twice], message }
+  }
+  const self = names.indexOf(node.id)
+  const portOf = (address: string): string => address.slice(address.lastIndexOf(':'))
+  const there = listed[self]?.address ?? node.listen
+  if (portOf(there) !== portOf(node.listen)) {
+    const message = `${node.id} is this node itself, but it listens at ${node.listen}: is its id right?`
+    return { field: 'peers', path: [self], message }
+  }
+  const ids: readonly NodeId[] = [node.id, ...names.filter((id) => id !== node.id)]
+  const definition = protocolNamed(node.protocol)
+  if (definition === null) return { field: 'protocol', path: [], message: 'is not known' }
+  try {
+    protocolOptions(definition, sortIds(ids), join)
+    return null
+  } catch (error) {
+    if (!(error instanceof BadJoin)) throw error
+    const [field = '', ...path] = error.field.split('.').filter(Boolean)
+    return { field: field as 'options', path, message: error.problem }
+  }
+}
+
+/** Groups of one process: names and folders are theirs alone, and so are ports. */
+function clashes(groups: readonly GroupConfig[]): readonly Problem[] {
+  const problems: Problem[] = []
+  for (const field of ['group', 'listen', 'data'] as const) {
+    const first = new Map<string, number>()
+    for (const [index, { node, from }] of groups.entries()) {
+      const value = node[field]
+      if (value === undefined || (field === 'listen' && value.endsWith(':0'))) continue
+      const before = first.get(value)
+      if (before === undefined) first.set(value, index)
+      else
+        problems.push({
+          field: `groups[${index}].${field}`,
+          place: placeIn(from, field),
+          message: `${value} is that of groups[${before}] too: every group of a process needs its own`,
+        })
+    }
+  }
+  return problems
+}

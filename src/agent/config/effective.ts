@@ -1,0 +1,44 @@
+/** The configuration as it takes effect, for people (YAML that can be used as a file, with who said what) and programs. */
+import { stringify } from 'yaml'
+import type { Config } from './config.ts'
+
+type Fields = { readonly [field: string]: unknown }
+
+export function effectiveJson({ process, groups, from, warnings }: Config): object {
+  return {
+    ...process,
+    groups: groups.map(({ node }) => node),
+    from: { ...from, groups: groups.map((group) => group.from) },
+    warnings,
+  }
+}
+
+export function effectiveText({ process, groups, from }: Config): string {
+  const [only] = groups
+  const lines = block(process, from, '')
+  if (groups.length === 1 && only !== undefined)
+    return [...block(only.node, only.from, ''), ...lines].join('\n')
+  const listed = groups.flatMap((group) => {
+    const [first = '', ...rest] = block(group.node, group.from, '    ')
+    return [`  - ${first.trimStart()}`, ...rest]
+  })
+  return [...lines, 'groups:', ...listed].join('\n')
+}
+
+function block(
+  fields: Fields,
+  from: { readonly [field: string]: string },
+  indent: string,
+): readonly string[] {
+  return Object.entries(fields).flatMap(([field, value]) => {
+    if (value === undefined) return []
+    const [first = '', ...rest] = stringify(
+      { [field]: value },
+      { flowCollectionPadding: true, collectionStyle: 'flow', lineWidth: 0 },
+    )
+      .trim()
+      .replace(/^\{ (.*) \}$/s, '$1')
+      .split('\n')
+    return [`${indent}${first}  # ${from[field] ?? ''}`, ...rest.map((line) => `${indent}${line}`)]
+  })
+}

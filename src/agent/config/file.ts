@@ -1,0 +1,69 @@
+/** A configuration file, YAML or JSON (which is YAML too): what it says, and where each thing stands in it. */
+import { readFileSync } from 'node:fs'
+import { isNode, LineCounter, parseDocument } from 'yaml'
+import { explain } from '../../core/index.ts'
+import { BadConfig, pathText, told } from './problems.ts'
+import { fileSchema, KNOWN_FIELDS } from './schema.ts'
+
+export type FileConfig = {
+  readonly said: { readonly [field: string]: unknown }
+  /** FILE:LINE:COLUMN of a value, or of the nearest thing around it. */
+  placeOf(path: readonly PropertyKey[]): string
+}
+
+export function readConfigFile(name: string): FileConfig {
+  let text: string
+  try {
+    text = readFileSync(name, 'utf8')
+  } catch (error) {
+    const { code, message } = error as NodeJS.ErrnoException
+    const why = code === 'ENOENT' ? 'there is no such file: is the path right?' : `cannot be read: ${message}`
+    throw new BadConfig([{ field: 'config', place: name, message: why }])
+  }
+  return parseConfig(name, text)
+}
+
+export function parseConfig(name: string, text: string): FileConfig {
+  const lines = new LineCounter()
+  // Aliases are refused: a file of a few lines could otherwise grow without bound.
+  const document = parseDocument(text, { lineCounter: lines, prettyErrors: false, uniqueKeys: true })
+  const at = (offset: number): string => {
+    const { line, col } = lines.linePos(offset)
+    return `${name}:${line}:${col}`
+  }
+  const [broken] = document.errors
+  if (broken !== undefined) {
+    const message = `${broken.message.split('\n')[0]}: it must be YAML or JSON`
+    throw new BadConfig([{ field: 'config', place: at(broken.pos[0]), message }])
+  }
+  const said: unknown = readable(name, () => document.toJS({ maxAliasCount: 0 }))
+  const placeOf = (path: readonly PropertyKey[]): string => {
+    for (let length = path.length; length > 0; length--) {
+      const found = document.getIn(path.slice(0, length), true)
+      if (isNode(found) && found.range) return at(found.range[0])
+    }
+    return name
+  }
+  if (said === null || typeof said !== 'object' || Array.isArray(said)) {
+    const message = 'must hold fields, such as "group: billing"'
+    throw new BadConfig([{ field: 'config', place: name, message }])
+  }
+  const result = fileSchema.safeParse(said, { error: explain })
+  if (!result.success) {
+    throw new BadConfig(
+      result.error.issues
+        .flatMap((issue) => told(issue, KNOWN_FIELDS))
+        .map(({ path, message }) => ({ field: pathText(path), place: placeOf(path), message })),
+    )
+  }
+  return { said: said as FileConfig['said'], placeOf }
+}
+
+function readable<T>(name: string, read: () => T): T {
+  try {
+    return read()
+  } catch (error) {
+    const message = `${(error as Error).message}: write values out instead of using aliases`
+    throw new BadConfig([{ field: 'config', place: name, message }])
+  }
+}

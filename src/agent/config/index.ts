@@ -1,0 +1,5 @@
+export * from './config.ts'
+export { effectiveJson, effectiveText } from './effective.ts'
+export type { Said } from './layers.ts'
+export { referenceText } from './reference.ts'
+export { publishedSchema } from './schema.ts'

@@ -1,0 +1,93 @@
+/** What was said of each field, by whom, and what counts: flags, then the environment, then the file, then the defaults. */
+import { join } from 'node:path'
+import type { FileConfig } from './file.ts'
+import { BadConfig } from './problems.ts'
+import { DEFAULTS } from './schema.ts'
+
+/** A value that was given on the command line or in the environment, and how: `--listen` or `CONCLAVE_LISTEN`. */
+export type Said = { readonly value: unknown; readonly by: string }
+
+export type Sources = {
+  readonly file: string | null
+  /** By the name of the field. */
+  readonly flags: { readonly [field: string]: Said }
+  readonly environment: { readonly [field: string]: Said }
+}
+
+export type Layered = {
+  readonly values: { readonly [field: string]: unknown }
+  readonly from: { readonly [field: string]: string }
+}
+
+export function placeIn(from: Layered['from'], field: string): string | null {
+  const place = from[field]
+  return place === undefined || place === 'default' ? null : place
+}
+
+/** The places of the groups that are meant in the list of the file: all, or the one that is named; null without a list. */
+export function chosenGroups(
+  { flags, environment }: Sources,
+  listed: readonly FileConfig['said'][] | null,
+): readonly (number | null)[] {
+  if (listed === null) return [null]
+  const asked = flags['group'] ?? environment['group']
+  if (asked === undefined) return listed.map((_, index) => index)
+  const index = listed.findIndex(({ group }) => group === asked.value)
+  if (index >= 0) return [index]
+  const names = listed.map(({ group }) => String(group)).join(', ')
+  const message = `${String(asked.value)} is not in the file, which has ${names}`
+  throw new BadConfig([{ field: 'group', place: asked.by, message }])
+}
+
+/**
+ * The strongest that was said of each field: a flag, a variable, the group in the file, the file, the default. `group`
+ * is the place of the group in the list of the file, if it has one.
+ */
+export function layered(
+  { flags, environment }: Sources,
+  file: FileConfig | null,
+  fields: readonly string[],
+  group: number | null,
+): Layered {
+  const values: { [field: string]: unknown } = {}
+  const from: { [field: string]: string } = {}
+  for (const field of fields) {
+    const given: Said[] = [flags[field], environment[field], ...inFile(file, field, group)].filter(
+      (each) => each !== undefined,
+    )
+    const [strongest] = given
+    if (strongest === undefined) {
+      if (!(field in DEFAULTS)) continue
+      values[field] = DEFAULTS[field as keyof typeof DEFAULTS]
+      from[field] = 'default'
+    } else if (field === 'options') {
+      // Single options may be given from all sides at once; of each the strongest counts.
+      values[field] = Object.assign({}, ...given.map(({ value }) => value).reverse())
+      from[field] = given.map(({ by }) => by).join(', ')
+    } else {
+      values[field] = strongest.value
+      from[field] = strongest.by
+    }
+  }
+  return withOwnFolder({ values, from }, file, group)
+}
+
+/** A data folder that is given for all groups holds one for each. */
+function withOwnFolder({ values, from }: Layered, file: FileConfig | null, group: number | null): Layered {
+  const { data, group: name } = values
+  const isOwn = group === null || from['data'] === file?.placeOf(['groups', group, 'data'])
+  if (isOwn || typeof data !== 'string' || typeof name !== 'string') return { values, from }
+  return { values: { ...values, data: join(data, name) }, from }
+}
+
+function inFile(file: FileConfig | null, field: string, group: number | null): readonly Said[] {
+  if (file === null) return []
+  const paths = group === null ? [[field]] : [['groups', group, field], [field]]
+  return paths.flatMap((path) => {
+    const value = path.reduce<unknown>(
+      (around, key) => (around as FileConfig['said'] | undefined)?.[key],
+      file.said,
+    )
+    return value === undefined ? [] : [{ value, by: file.placeOf(path) }]
+  })
+}

@@ -1,0 +1,161 @@
+/**
+ * What a node may be told: the one source of what is accepted, of the published JSON Schema, of `--check` and of the
+ * reference in docs/configuration.md.
+ *
+ * A file describes one node of one group, or with `groups` several; what stands outside `groups` holds for each of
+ * them. Nothing is required in a file, because flags and the environment may say the rest.
+ */
+import { z } from 'zod'
+
+const PORTS = 65_535
+const ADDRESS = /^(?:\[[^\]\s]+\]|[^:[\]\s]+):\d{1,5}$/
+const PEER = /^[^=\s]+=(?:\[[^\]\s]+\]|[^:[\]\s]+):\d{1,5}$/
+
+const hasPort = (text: string): boolean => Number(text.slice(text.lastIndexOf(':') + 1)) <= PORTS
+
+const written = (pattern: RegExp, form: string) =>
+  z
+    .string()
+    .regex(pattern, { error: ({ input }) => `${JSON.stringify(input)} is not ${form}` })
+    .refine(hasPort, {
+      error: ({ input }) => `${JSON.stringify(input)}: a port is at most ${PORTS}`,
+      when: ({ value }) => typeof value === 'string' && pattern.test(value),
+    })
+
+const address = written(ADDRESS, 'HOST:PORT, as in 10.0.0.1:7400 or [::1]:7400')
+const name = z.string().min(1).max(200)
+const file = z.string().min(1)
+const priority = z.int().min(-1_000_000).max(1_000_000)
+
+const peer = z.union([
+  written(PEER, 'ID=HOST:PORT, as in b=10.0.0.2:7400'),
+  z.strictObject({
+    id: name.describe('its id'),
+    address: address.describe('where it listens, HOST:PORT'),
+    observer: z.boolean().default(false).describe('it learns but never votes'),
+    witness: z.boolean().default(false).describe('it votes but never leads'),
+  }),
+])
+
+/** The protocols that real processes run. */
+export const RUNNABLE = ['local-leader'] as const
+
+const node = {
+  group: name.describe('the group that this node belongs to'),
+  id: name.describe('the name of this node in the group; never given to two processes'),
+  listen: address.describe('where it listens, UDP'),
+  peers: z
+    .array(peer)
+    .describe(
+      'the nodes of the group, each as ID=HOST:PORT or as an object with its role; this one may be among them',
+    ),
+  keyFile: z
+    .union([file, z.array(file).min(1)])
+    .describe("the cluster's key, at least 16 bytes; of several the first seals and all open"),
+  secrecy: z.boolean().describe('encrypts datagrams as well as authenticating them; the same on all nodes'),
+  data: file.describe(
+    'the folder of what must survive a crash; given for several groups, each has a folder in it',
+  ),
+  protocol: z.enum(RUNNABLE).describe('the protocol'),
+  mode: z.enum(['local', 'majority']).describe('majority: one leader in all; local: one in each partition'),
+  profile: z
+    .enum(['lan', 'region', 'wan'])
+    .describe('the network between the nodes: where constants come from'),
+  priority: priority.describe('higher is preferred as leader'),
+  sticky: z.boolean().describe('whether a leader is deposed only by a higher priority'),
+  observer: z.boolean().describe('this node learns but never votes; its peers must be told so too'),
+  witness: z.boolean().describe('this node votes but never leads'),
+  options: z
+    .record(z.string(), z.json())
+    .describe(
+      'single options of the protocol, as `conclave protocols` lists them; they win over the profile',
+    ),
+}
+
+const process = {
+  http: address.describe('where the agent answers HTTP; loopback unless the network is yours'),
+  adminTokenFile: file.describe('whoever knows what is in it may give orders; without it nobody may'),
+  traceSteps: z
+    .int()
+    .min(0)
+    .max(1_000_000)
+    .describe('how many of its last steps a node keeps for its black box; 0: none'),
+}
+
+/** What holds unless told otherwise. */
+export const DEFAULTS = {
+  peers: [],
+  secrecy: false,
+  protocol: 'local-leader',
+  mode: 'majority',
+  profile: 'lan',
+  priority: 0,
+  sticky: true,
+  observer: false,
+  witness: false,
+  options: {},
+  http: '127.0.0.1:7480',
+  traceSteps: 8192,
+} as const
+
+const withDefaults = <T extends z.ZodRawShape>(shape: T): { [K in keyof T]: z.ZodOptional<T[K]> } =>
+  Object.fromEntries(
+    Object.entries(shape).map(([key, schema]) => {
+      const byDefault = (DEFAULTS as { readonly [key: string]: unknown })[key]
+      const type = schema as z.ZodType
+      return [key, byDefault === undefined ? type.optional() : type.optional().meta({ default: byDefault })]
+    }),
+  ) as unknown as { [K in keyof T]: z.ZodOptional<T[K]> }
+
+const groupFields = withDefaults(node)
+
+/** A configuration file. */
+export const fileSchema = z.strictObject({
+  $schema: z.string().optional().describe('where the schema is, for editors'),
+  ...groupFields,
+  ...withDefaults(process),
+  groups: z
+    .array(z.strictObject({ ...groupFields, group: node.group }))
+    .min(1)
+    .optional()
+    .describe('several groups in one process; what stands outside holds for each unless it says otherwise'),
+})
+
+/** One node of one group, when everything has been said. */
+export const nodeSchema = z.strictObject({
+  ...node,
+  data: node.data.optional(),
+})
+
+export const processSchema = z.strictObject({ ...process, adminTokenFile: process.adminTokenFile.optional() })
+
+export type NodeConfig = z.infer<typeof nodeSchema>
+export type ProcessConfig = z.infer<typeof processSchema>
+export type PeerConfig = NodeConfig['peers'][number]
+
+/** A peer, however it was written. */
+export function peerParts(given: PeerConfig): {
+  readonly id: string
+  readonly address: string
+  readonly observer: boolean
+  readonly witness: boolean
+} {
+  if (typeof given !== 'string') return given
+  const at = given.indexOf('=')
+  return { id: given.slice(0, at), address: given.slice(at + 1), observer: false, witness: false }
+}
+
+/** All nodes may be given the same list: a node leaves itself out. */
+export function othersIn({ id, peers }: NodeConfig): readonly ReturnType<typeof peerParts>[] {
+  return peers.map(peerParts).filter((other) => other.id !== id)
+}
+
+/** Every name that may stand in a file. */
+export const KNOWN_FIELDS: readonly string[] = [...Object.keys(fileSchema.shape), 'address']
+export const NODE_FIELDS = Object.keys(node) as readonly (keyof NodeConfig)[]
+export const PROCESS_FIELDS = Object.keys(process) as readonly (keyof ProcessConfig)[]
+
+/** The schema that is published as docs/conclave.schema.json. */
+export function publishedSchema(): object {
+  return { title: 'A Conclave configuration file', ...z.toJSONSchema(fileSchema, { io: 'input' }) }
+}

@@ -1,0 +1,58 @@
+/** What will work, but perhaps not as its owner thinks. */
+import type { SecretFile } from './keys.ts'
+import { type NodeConfig, othersIn, type ProcessConfig } from './schema.ts'
+
+export type Warning = { readonly field: string; readonly message: string }
+
+export function warningsAbout(
+  nodes: readonly NodeConfig[],
+  process: ProcessConfig,
+  secrets: readonly SecretFile[],
+): readonly Warning[] {
+  return [...secrets.flatMap(aboutSecret), ...aboutHttp(process), ...nodes.flatMap(aboutNode)]
+}
+
+function aboutSecret({ file, openTo, ...rest }: SecretFile): readonly Warning[] {
+  if (file === null || openTo === 'nobody') return []
+  const message = `${file} can be read by ${openTo}, and whoever knows it is one of you: chmod 600 ${file}`
+  return [{ field: 'key' in rest ? 'keyFile' : 'adminTokenFile', message }]
+}
+
+function aboutHttp({ http }: ProcessConfig): readonly Warning[] {
+  const host = http.slice(0, http.lastIndexOf(':'))
+  if (/^(127\.|localhost$|\[::1\]$)/.test(host)) return []
+  const message = `${http} is not loopback: whoever reaches it may ask, and there is no TLS (admin tokens pass in clear)`
+  return [{ field: 'http', message }]
+}
+
+function aboutNode(node: NodeConfig): readonly Warning[] {
+  const warnings: Warning[] = []
+  const { group, data, mode, options } = node
+  const peers = othersIn(node)
+  const observers = [
+    ...peers.flatMap(({ id, observer }) => (observer ? [id] : [])),
+    ...(node.observer ? [node.id] : []),
+    ...(Array.isArray(options['observers']) ? options['observers'] : []),
+  ]
+  const voters = [node.id, ...peers.map(({ id }) => id)].filter((id) => !observers.includes(id)).length
+  if (data === undefined && !node.observer)
+    warnings.push({
+      field: 'data',
+      message: `is missing in ${group}: what this node promises is not kept, so after a restart its tokens rest on the wall clock`,
+    })
+  if (mode === 'majority' && voters === 1)
+    warnings.push({ field: 'peers', message: `${group} has one voter: nobody takes over when it fails` })
+  else if (mode === 'majority' && voters % 2 === 0)
+    warnings.push({
+      field: 'peers',
+      message: `${group} has ${voters} voters, and bears no more failures than with ${voters - 1}: add a voter or a witness`,
+    })
+  if (node.observer)
+    warnings.push({
+      field: 'observer',
+      message: `every other node of ${group} must know it too, as a peer with "observer: true": otherwise they count on its vote`,
+    })
+  if ((options['misreading'] ?? 'none') !== 'none')
+    warnings.push({ field: 'options.misreading', message: 'puts a known fault back: for tests only' })
+  return warnings
+}

@@ -1,0 +1,33 @@
+/** A stream of events to one watcher, as fast as it reads. */
+import type { SSEStreamingApi } from 'hono/streaming'
+import { leaderAnswer, type Served } from './answers.ts'
+
+/** Something is sent at least this often, so that both sides notice when the other is gone. */
+const KEEP_ALIVE_MS = 10_000
+
+export async function tellEvents(
+  stream: SSEStreamingApi,
+  { node, history }: Served,
+  lastSeen: string | undefined,
+  ending: AbortSignal,
+): Promise<void> {
+  const gone = new AbortController()
+  stream.onAbort(() => gone.abort())
+  const over = AbortSignal.any([gone.signal, ending])
+  let place = lastSeen === undefined ? history.latest : history.placeOf(lastSeen)
+  await stream.writeSSE({ event: 'now', data: JSON.stringify(leaderAnswer(node, node.status())) })
+  while (!over.aborted) {
+    const { missed, entries } = history.after(place)
+    // oxlint-disable-next-line no-await-in-loop -- as fast as the watcher reads
+    if (missed) await stream.writeSSE({ event: 'missed', data: '{}' })
+    for (const { id, number, event } of entries) {
+      // oxlint-disable-next-line no-await-in-loop -- as fast as the watcher reads
+      await stream.writeSSE({ id, event: event.event, data: JSON.stringify(event) })
+      place = number
+    }
+    // oxlint-disable-next-line no-await-in-loop -- as fast as the watcher reads
+    if (entries.length === 0) await stream.write(': still here\n\n')
+    // oxlint-disable-next-line no-await-in-loop -- until there is something to tell
+    if (history.latest === place) await history.next(over, KEEP_ALIVE_MS)
+  }
+}

@@ -1,0 +1,81 @@
+/**
+ * What an agent answers, as schemas: the source of /v1/openapi.json. The types are the client's, which imports nothing; tests
+ * hold the two together, and answers to their schemas.
+ */
+import { z } from 'zod'
+
+const id = z.union([z.string(), z.number()])
+const group = z.string().describe('the group that this is about')
+const token = z.number().nullable()
+
+const leader = z
+  .strictObject({
+    id,
+    token: token.describe('grows with every leadership; null in local mode'),
+    expiresInMs: z
+      .number()
+      .describe('how long it goes on leading unless it renews; sure when the asked agent leads itself'),
+  })
+  .nullable()
+  .describe('null when the asked agent knows of none')
+
+const self = z
+  .strictObject({ id, role: z.string().describe('leader, follower, candidate or observer') })
+  .describe('the asked agent itself')
+
+const leaderFields = { group, leader, self }
+
+const member = z.strictObject({
+  id,
+  voter: z.boolean().describe('whether its vote counts'),
+  leader: z.boolean(),
+  there: z.boolean().describe('whether the asked agent hears it in time'),
+  heardMsAgo: z.number().nullable().describe('when the asked agent last heard it; null: never'),
+})
+
+export const leaderAnswer = z.strictObject(leaderFields)
+export const membersAnswer = z.strictObject({ group, self, members: z.array(member) })
+export const statusAnswer = z.strictObject({
+  ...leaderFields,
+  banner: z.string().describe('one sentence that says how the group is'),
+  level: z.enum(['healthy', 'degraded', 'at-risk', 'no-leader', 'alarm']),
+  mode: z.enum(['local', 'majority']),
+  voters: z.array(id).describe('whose votes count'),
+  spareFailures: z.number().describe('how many more voters may fail, whichever they are'),
+  leaderlessMs: z.number().nullable().describe('for how long no leader is known; null while one is'),
+  members: z.array(member),
+  at: z.string().describe('when this was said, on the wall clock of the asked agent'),
+})
+export const steppedDown = z.strictObject({ group, steppedDown: z.strictObject({ id, token }) })
+export const claimBody = z.strictObject({ claim: z.string().max(100).nullable() })
+export const claimed = z.strictObject({
+  group,
+  id,
+  claim: z.string().describe('by which name it is renewed and given back'),
+  token,
+  expiresInMs: z.number().describe('how long it may be acted on, counted from before it was asked for'),
+  ending: z.boolean().describe('whether the agent waits for it to be given back, to hand the lead over'),
+})
+export const released = z.strictObject({ group })
+export const agentEvent = z.strictObject({
+  at: z.string(),
+  group,
+  self: id,
+  event: z.enum(['elected', 'revoked', 'change', 'warning', 'alarm']),
+  leader: id.nullable(),
+  token,
+  term: z.number().nullable().describe('elected and revoked: which leadership of this process it is, from 1'),
+  reason: z.string().nullable(),
+})
+export const errorAnswer = z.strictObject({
+  error: z.strictObject({
+    name: z.string().describe('stable: programs may rely on it'),
+    message: z.string(),
+    field: z.string().nullable().describe('what is wrong, where it has a name'),
+  }),
+})
+export const healthAnswer = z.strictObject({ ok: z.boolean(), reason: z.string().nullable() })
+export const readyAnswer = z.strictObject({ ready: z.boolean(), reason: z.string().nullable() })
+export const sidecarAnswer = z.strictObject({
+  name: z.string().describe('the leader; empty when nobody leads'),
+})

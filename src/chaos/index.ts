@@ -1,0 +1,3 @@
+export * from './campaign.ts'
+export * from './report.ts'
+export type { Bounds, Settings } from './trial.ts'

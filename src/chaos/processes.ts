@@ -1,0 +1,51 @@
+/** Processes of this machine, as /proc shows them. */
+import { readdirSync, readFileSync } from 'node:fs'
+
+/** The processes that this one has started and that still are. */
+export function childrenOf(pid: number): readonly number[] {
+  return readdirSync('/proc').flatMap((name) =>
+    /^\d+$/.test(name) && statOf(Number(name))?.parent === pid ? [Number(name)] : [],
+  )
+}
+
+/** Whether it exists and is not merely waiting to be counted as dead. */
+export function isAlive(pid: number): boolean {
+  const stat = statOf(pid)
+  return stat !== null && stat.state !== 'Z' && stat.state !== 'X'
+}
+
+/** Whether anything of a process group still runs; who is dead and not yet counted as such does not. */
+export function groupRuns(group: number): boolean {
+  try {
+    process.kill(-group, 0)
+  } catch {
+    return false
+  }
+  // Where there is no /proc, that is all that can be known.
+  if (process.platform !== 'linux') return true
+  return readdirSync('/proc').some(
+    (name) => /^\d+$/.test(name) && statOf(Number(name))?.group === group && isAlive(Number(name)),
+  )
+}
+
+type Stat = { readonly state: string; readonly parent: number; readonly group: number }
+
+function statOf(pid: number): Stat | null {
+  try {
+    // The name, in parentheses, may have anything in it.
+    const text = readFileSync(`/proc/${pid}/stat`, 'utf8')
+    const [state = '', parent, group] = text.slice(text.lastIndexOf(')') + 2).split(' ')
+    return { state, parent: Number(parent), group: Number(group) }
+  } catch {
+    return null
+  }
+}
+
+/** Sends a signal; a process that is gone does not mind. */
+export function signal(pid: number, name: NodeJS.Signals): void {
+  try {
+    process.kill(pid, name)
+  } catch {
+    // It is gone.
+  }
+}

@@ -1,0 +1,92 @@
+/**
+ * The specifications' verdict on a real run.
+ *
+ * Leases of different nodes are compared on one time scale with a known error. They are judged for the time that they
+ * surely lasted: each begins later and ends earlier by half of the error. So what is called a violation is one; an
+ * overlap that is shorter than the error may be missed, and the report says how long that is.
+ */
+import type { Definition, Micros, PlainObject, View } from '../core/index.ts'
+import { factsOf, type Leadership, Leaderships, promisedSpecs } from '../sim/index.ts'
+import { monitor, type SpecVerdict, Watch } from '../specs/index.ts'
+import { type Event, type Observation, observationsOf, type Run, type Scale } from '../trace/index.ts'
+import type { Replayed } from './recorded-replay.ts'
+
+export type Judged = { readonly specs: readonly SpecVerdict[]; readonly leaderships: readonly Leadership[] }
+
+/** What can be said of each node alone, whatever the clocks. */
+const OF_ONE_NODE: readonly string[] = ['told-in-pairs', 'LS']
+
+export function judge(
+  definition: Definition,
+  options: PlainObject,
+  runs: readonly Run[],
+  events: readonly Event[],
+  scale: Scale,
+  { views }: Replayed,
+): Judged {
+  const nodes = runs[0]?.header.nodes ?? []
+  const promised = promisedSpecs(definition, options)
+  const judgeable = promised.filter(({ name }) => scale.error !== null || OF_ONE_NODE.includes(name))
+  const watch = new Watch(monitor(judgeable, [], factsOf(definition, nodes, options)))
+  const leaderships = new Leaderships()
+  for (const seen of observed(runs, events, scale, views)) {
+    watch.observe(seen)
+    leaderships.observe(seen)
+  }
+  const verdicts = new Map(watch.verdicts().map((verdict) => [verdict.name, verdict]))
+  const specs = promised.map(({ name }): SpecVerdict => {
+    const why = 'not judged: nothing tells how the clocks of these hosts stand to each other'
+    return verdicts.get(name) ?? { name, verdict: 'vacuous', why }
+  })
+  return { specs, leaderships: leaderships.list() }
+}
+
+/** In order, from 0 on. */
+function observed(
+  runs: readonly Run[],
+  events: readonly Event[],
+  scale: Scale,
+  views: ReadonlyMap<Event['step'], View>,
+): readonly Observation[] {
+  const begin = events[0]?.at ?? 0
+  const half = Math.ceil((scale.error ?? 0) / 2)
+  const times = surely(runs, events, half, views)
+  const all: { readonly at: Micros; readonly seen: Observation }[] = []
+  const running = new Map<Run['node'], number>()
+  for (const event of events) {
+    const { run, step } = event
+    const { record } = step
+    const { node } = record
+    const at = (times.get(step) ?? event.at) - begin
+    const earlier = running.get(node)
+    if (earlier !== undefined && earlier !== run) all.push({ at, seen: { type: 'down', at, node } })
+    // A gap in what is known of a run is no restart.
+    const isGap = record.type === 'resume' && earlier === run
+    running.set(node, run)
+    if (!isGap) for (const seen of observationsOf({ ...record, at })) all.push({ at, seen })
+    const view = views.get(step)
+    if (view === undefined) continue
+    const until = view.until === null ? null : view.until + (scale.ahead[run] ?? 0) - half - begin
+    all.push({ at, seen: { type: 'view', at, node, view, until } })
+  }
+  const ordered = all.toSorted((a, b) => a.at - b.at).map(({ seen }) => seen)
+  return [...ordered, { type: 'ended', at: ordered.at(-1)?.at ?? 0 }]
+}
+
+/** When each step surely had happened, if it made a leader, or surely not yet, if not; in the order of each run. */
+function surely(
+  runs: readonly Run[],
+  events: readonly Event[],
+  half: Micros,
+  views: ReadonlyMap<Event['step'], View>,
+): ReadonlyMap<Event['step'], Micros> {
+  const times = new Map<Event['step'], Micros>()
+  const next = runs.map(() => Number.POSITIVE_INFINITY)
+  for (const { run, step, at } of events.toReversed()) {
+    const isLead = views.get(step)?.role === 'leader'
+    const shifted = Math.min(isLead ? at + half : at - half, next[run] ?? at)
+    next[run] = shifted
+    times.set(step, shifted)
+  }
+  return times
+}

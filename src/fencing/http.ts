@@ -1,0 +1,41 @@
+/** Fencing for servers of node:http: `createServer(fenced(handler, { resource: 'billing' }))`. */
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import { type GateOptions, isSafe, openGate, TOKEN_HEADER } from './gate.ts'
+
+export { type GateOptions, TOKEN_HEADER } from './gate.ts'
+export { tokensInFile } from './token-file.ts'
+export { type TokenMemory, tokensInMemory } from './tokens.ts'
+
+type Listener = (request: IncomingMessage, response: ServerResponse) => void
+
+/** Requests that change something reach the listener only with a token that is not older than any seen; else 409. */
+export function fenced(listener: Listener, options: GateOptions): Listener {
+  const gate = openGate(options)
+
+  async function handle(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const header = request.headers[TOKEN_HEADER]
+    const entry = await gate.enter(typeof header === 'string' ? header : null)
+    if (!entry.admitted) {
+      const { status, headers, body } = entry.refusal
+      response.writeHead(status, headers).end(JSON.stringify(body))
+      return
+    }
+    response.once('close', entry.leave)
+    // The client has gone while it waited, and `close` with it.
+    if (response.destroyed) entry.leave()
+    else listener(request, response)
+  }
+
+  return (request, response) => {
+    if (isSafe(request.method)) {
+      listener(request, response)
+      return
+    }
+    // Nothing is let in when the greatest token cannot be remembered.
+    handle(request, response).catch((error: unknown) => {
+      const message = error instanceof Error ? error.message : String(error)
+      response.writeHead(503, { 'content-type': 'application/json' })
+      response.end(JSON.stringify({ error: { name: 'FenceFailed', message }, current: null }))
+    })
+  }
+}

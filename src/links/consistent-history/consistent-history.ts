@@ -1,0 +1,332 @@
+/**
+ * Links whose two ends see the same history of up and down, over datagrams that get lost, doubled, late and reordered:
+ * a layer. What the protocol above is told (`link` up, `link` down) is what the other end is told, too, in the same
+ * order; one of them may be ahead by the slack. What it sends belongs to the incarnation of the link in which it was
+ * sent: it arrives there, once and in order, or both ends see that incarnation end.
+ *
+ * An incarnation is named by both processes' own and the count (counters.ts). Each end pings the other regularly; pings
+ * only give hints. The link is taken for sound while pings come that answer recent ones of this end: so both ways are
+ * tried. When that ends is for a failure detector to say (detectors/estimator.ts).
+ *
+ * A process that restarts has another incarnation. Whoever hears of it sees the link down, if it was up, and both
+ * begin to count anew. Of a process that came before the one it knows, an end takes nothing.
+ *
+ * Source: P. LeMahieu, J. Bruck, A Consistent History Link Connectivity Protocol, PODC 1998. That processes restart,
+ * and datagrams are not tokens, is added here.
+ */
+import {
+  type Effect,
+  type Identity,
+  type Input,
+  type Layer,
+  type LayerStep,
+  type Message,
+  type Micros,
+  NOTHING,
+  type NodeId,
+  type Outcome,
+  type Plain,
+  persist,
+  present,
+  send,
+  setTimer,
+  stopTimer,
+} from '../../core/index.ts'
+import type { Estimator } from '../detectors/estimator.ts'
+import { BEGIN, type Counters, heard, isUp, mayMove, moved } from './counters.ts'
+import type { Frame, Header, HistoryDatagram, Ping } from './messages.ts'
+
+export type HistoryTiming = {
+  readonly pingEvery: Micros
+  /** Silence is never borne for longer; a ping that answers an older one than this shows nothing. */
+  readonly timeout: Micros
+  readonly retransmitAfter: Micros
+  readonly slack: number
+}
+
+type LinkEnd = {
+  readonly peer: NodeId
+  /** The peer's incarnation, 0 until it is known. */
+  readonly by: number
+  readonly counters: Counters
+  /** Own period in which the link last went down; -1 while it never has. Only answers to later pings bring it up. */
+  readonly downIn: number
+  /** The last of the peer's periods heard of, -1 while there is none. */
+  readonly period: number
+  readonly estimate: Plain
+  /** Until when the link is taken for sound; 0 is always over. An instant. */
+  readonly trustedUntil: Micros
+  /** The number of the first frame that is not acknowledged, and those from there on. */
+  readonly first: number
+  readonly waiting: readonly Message[]
+  /** The number of the next frame to be handed up, and those that came before their turn. */
+  readonly next: number
+  readonly early: readonly { readonly seq: number; readonly body: Message }[]
+}
+
+export type HistoryLinks = {
+  readonly incarnation: number
+  /** When it began: periods are counted from here. An instant. */
+  readonly since: Micros
+  readonly ends: readonly LinkEnd[]
+}
+
+const NAME = 'history'
+const PING = `${NAME}/ping`
+const WATCH = `${NAME}/watch/`
+const RESEND = `${NAME}/resend/`
+const NO_FRAMES = { first: 0, waiting: [], next: 0, early: [] } as const
+
+type HistoryStep = LayerStep<HistoryLinks>
+
+export function consistentHistory(
+  { self, nodes }: Identity,
+  timing: HistoryTiming,
+  estimator: Estimator,
+): Layer<HistoryLinks> {
+  const peers = nodes.filter((id) => id !== self)
+  const byName = new Map(peers.map((peer) => [String(peer), peer]))
+  const { pingEvery, timeout, retransmitAfter, slack } = timing
+
+  function newEnd(peer: NodeId, by: number, now: Micros): LinkEnd {
+    const { estimate } = estimator.begin(null, now)
+    return { peer, by, counters: BEGIN, downIn: -1, period: -1, estimate, trustedUntil: 0, ...NO_FRAMES }
+  }
+
+  const periodAt = (state: HistoryLinks, now: Micros): number => Math.floor((now - state.since) / pingEvery)
+
+  function header({ incarnation }: HistoryLinks, { by, counters, next }: LinkEnd): Header {
+    return { by: incarnation, for: by, count: counters.count, received: next }
+  }
+
+  function ping(state: HistoryLinks, end: LinkEnd, now: Micros): Effect {
+    const body: Ping = {
+      kind: 'ping',
+      ...header(state, end),
+      no: periodAt(state, now),
+      echo: end.period,
+    }
+    return send(end.peer, body)
+  }
+
+  function frame(state: HistoryLinks, end: LinkEnd, place: number, again: boolean): Effect {
+    const body: Frame = {
+      kind: 'frame',
+      ...header(state, end),
+      seq: end.first + place,
+      body: present(end.waiting[place], 'frame'),
+      again,
+    }
+    return send(end.peer, body)
+  }
+
+  function endOf(state: HistoryLinks, peer: NodeId): LinkEnd {
+    return present(
+      state.ends.find((end) => end.peer === peer),
+      'end',
+    )
+  }
+
+  function withEnd(state: HistoryLinks, next: LinkEnd): HistoryLinks {
+    const { incarnation, since, ends } = state
+    return { incarnation, since, ends: ends.map((end) => (end.peer === next.peer ? next : end)) }
+  }
+
+  /** One datagram, or one timer, at one end: what becomes of the end, and what is said and handed up on the way. */
+  class Change {
+    readonly #state: HistoryLinks
+    readonly #now: Micros
+    readonly #before: LinkEnd
+    end: LinkEnd
+    readonly effects: Effect[] = []
+    readonly inputs: Input[] = []
+
+    constructor(state: HistoryLinks, peer: NodeId, now: Micros) {
+      this.#state = state
+      this.#now = now
+      this.#before = endOf(state, peer)
+      this.end = this.#before
+    }
+
+    done(): HistoryStep {
+      const { end, effects, inputs } = this
+      const { peer, by, counters, waiting } = end
+      // Whoever has moved, or met a new process, says so at once; the rest waits for the next ping.
+      if (counters.count !== this.#before.counters.count || by !== this.#before.by) {
+        effects.push(ping(this.#state, end, this.#now))
+      }
+      if (waiting.length === 0 && this.#before.waiting.length > 0) effects.push(stopTimer(RESEND + peer))
+      const state = end === this.#before ? this.#state : withEnd(this.#state, end)
+      return { state, effects, inputs }
+    }
+
+    /** False when nothing else in the datagram is for this process, from that one. */
+    heardFrom({ by, for: whom, count }: Header): boolean {
+      if (by < this.end.by) return false
+      if (by > this.end.by) this.#meet(by)
+      if (whom !== this.#state.incarnation) return false
+      const counters = heard(this.end.counters, count)
+      while (this.end.counters.count < counters.count) this.#move()
+      if (counters.theirs !== this.end.counters.theirs) this.end = { ...this.end, counters }
+      return true
+    }
+
+    /** Another process answers for the peer: the link to the former one is down, and counting begins anew. */
+    #meet(by: number): void {
+      const { peer, counters } = this.end
+      if (isUp(counters)) this.inputs.push({ type: 'link', peer, up: false })
+      this.end = newEnd(peer, by, this.#now)
+    }
+
+    #move(): void {
+      const counters = moved(this.end.counters)
+      const downIn = isUp(counters) ? this.end.downIn : periodAt(this.#state, this.#now)
+      this.end = { ...this.end, counters, downIn, ...NO_FRAMES }
+      this.inputs.push({ type: 'link', peer: this.end.peer, up: isUp(counters) })
+      // Whoever follows the other up has perhaps seen nothing yet that shows the link to be sound: it waits for that.
+      if (isUp(counters) && this.end.trustedUntil <= this.#now) this.#trustUntil(this.#now + timeout)
+    }
+
+    #trustUntil(trustedUntil: Micros): void {
+      if (trustedUntil !== this.end.trustedUntil) this.end = { ...this.end, trustedUntil }
+      this.effects.push(setTimer(WATCH + this.end.peer, trustedUntil))
+    }
+
+    pinged({ no, echo }: Ping): void {
+      const { period, estimate } = this.end
+      if (no < period) return
+      if (no !== period) this.end = { ...this.end, period: no }
+      const age = (periodAt(this.#state, this.#now) - echo) * pingEvery
+      if (echo < 0 || age > timeout) return
+      const judged = estimator.arrival(estimate, no, this.#now)
+      const trustedUntil = Math.min(judged.trustedUntil, this.#now + timeout)
+      if (judged.estimate !== estimate) this.end = { ...this.end, estimate: judged.estimate }
+      if (trustedUntil <= this.#now) return
+      this.#trustUntil(trustedUntil)
+      const { counters, downIn } = this.end
+      if (!isUp(counters) && echo > downIn && mayMove(counters, slack)) this.#move()
+    }
+
+    /** Nothing has come in time that shows the link to be sound. */
+    silent(): void {
+      const { peer, counters, trustedUntil } = this.end
+      if (!isUp(counters) || trustedUntil > this.#now) return
+      if (mayMove(counters, slack)) this.#move()
+      else this.effects.push(setTimer(WATCH + peer, this.#now + pingEvery))
+    }
+
+    framed({ count, seq, body }: Frame): void {
+      const { peer, counters, next, early } = this.end
+      if (count !== counters.count) return
+      if (seq >= next && !early.some((other) => other.seq === seq)) this.#take(seq, body)
+      this.effects.push(send(peer, { kind: 'ack', ...header(this.#state, this.end) }))
+    }
+
+    #take(seq: number, body: Message): void {
+      const early = [...this.end.early, { seq, body }].sort((a, b) => a.seq - b.seq)
+      let { next } = this.end
+      const ready = early.filter((other) => {
+        if (other.seq !== next) return false
+        next += 1
+        return true
+      })
+      this.end = { ...this.end, next, early: early.slice(ready.length) }
+      for (const { body: inner } of ready) {
+        this.inputs.push({ type: 'message', from: this.end.peer, body: inner, receipt: null })
+      }
+    }
+
+    acknowledged({ count, received }: Header): void {
+      const { counters, first, waiting } = this.end
+      if (count !== counters.count || received <= first) return
+      this.end = { ...this.end, first: received, waiting: waiting.slice(received - first) }
+    }
+  }
+
+  function onDatagram(state: HistoryLinks, from: NodeId, body: HistoryDatagram, now: Micros): HistoryStep {
+    const change = new Change(state, from, now)
+    const { by } = change.end
+    const isForMe = change.heardFrom(body)
+    if (isForMe) {
+      change.acknowledged(body)
+      if (body.kind === 'ping') change.pinged(body)
+      else if (body.kind === 'frame') change.framed(body)
+    } else if (body.by === by) {
+      // It does not know this process yet: let it.
+      change.effects.push(ping(state, change.end, now))
+    }
+    return change.done()
+  }
+
+  function onTimer(state: HistoryLinks, name: string, now: Micros): HistoryStep {
+    if (name === PING) {
+      const next = state.since + (periodAt(state, now) + 1) * pingEvery
+      const effects = [...state.ends.map((end) => ping(state, end, now)), setTimer(PING, next)]
+      return { state, effects, inputs: NOTHING }
+    }
+    if (name.startsWith(WATCH)) {
+      const change = new Change(state, present(byName.get(name.slice(WATCH.length)), 'peer'), now)
+      change.silent()
+      return change.done()
+    }
+    const end = endOf(state, present(byName.get(name.slice(RESEND.length)), 'peer'))
+    if (end.waiting.length === 0) return { state, effects: NOTHING, inputs: NOTHING }
+    const again = end.waiting.map((_, place) => frame(state, end, place, true))
+    return { state, effects: [...again, setTimer(name, now + retransmitAfter)], inputs: NOTHING }
+  }
+
+  function begin(state: HistoryLinks, now: Micros): HistoryStep {
+    const { incarnation, ends } = state
+    const watches = ends.flatMap(({ peer, trustedUntil }) =>
+      trustedUntil > now ? [setTimer(WATCH + peer, trustedUntil)] : [],
+    )
+    return { state, effects: [persist(incarnation), setTimer(PING, now), ...watches], inputs: NOTHING }
+  }
+
+  return {
+    name: NAME,
+    start(stable: Plain, now) {
+      const incarnation = ((stable as number | null) ?? 0) + 1
+      return begin({ incarnation, since: now, ends: peers.map((peer) => newEnd(peer, 0, now)) }, now)
+    },
+    /** All members' first processes know each other, and their links are up. */
+    settled({ members }: Outcome, now) {
+      const ends = peers.map((peer): LinkEnd => {
+        const end = newEnd(peer, members.includes(peer) ? 1 : 0, now)
+        if (!members.includes(peer)) return end
+        return { ...end, counters: { count: 0, theirs: 0 }, period: 0, trustedUntil: now + timeout }
+      })
+      return begin({ incarnation: 1, since: now, ends }, now)
+    },
+    below(state, input, now) {
+      if (input.type === 'message') {
+        return onDatagram(state, input.from, input.body as unknown as HistoryDatagram, now)
+      }
+      if (input.type === 'timer') return onTimer(state, input.name, now)
+      // What the world itself says of links is not the history that both ends share.
+      return { state, effects: NOTHING, inputs: input.type === 'link' ? NOTHING : [input] }
+    },
+    above(state, { to, body }, now) {
+      const before = endOf(state, to)
+      if (!isUp(before.counters)) return { state, effects: NOTHING, inputs: NOTHING }
+      const end: LinkEnd = { ...before, waiting: [...before.waiting, body] }
+      const next = withEnd(state, end)
+      const sent = frame(next, end, end.waiting.length - 1, false)
+      const isIdle = before.waiting.length === 0
+      return {
+        state: next,
+        effects: isIdle ? [sent, setTimer(RESEND + to, now + retransmitAfter)] : [sent],
+        inputs: NOTHING,
+      }
+    },
+    shift: ({ incarnation, since, ends }, by) => ({
+      incarnation,
+      since: since + by,
+      ends: ends.map((end) => ({
+        ...end,
+        estimate: estimator.shift(end.estimate, by),
+        trustedUntil: end.trustedUntil === 0 ? 0 : end.trustedUntil + by,
+      })),
+    }),
+  }
+}

@@ -1,0 +1,66 @@
+/** What the thread of the application and the thread of an election say to each other. Plain data only. */
+import type { Command, NodeId, Output } from '../core/index.ts'
+import type { NetworkFaults } from '../runtime/index.ts'
+import { BadJoin } from './errors.ts'
+import type { NodeView, SeatSettings } from './seat.ts'
+
+/** What the election's thread begins with. */
+export type WorkerBegin = {
+  readonly settings: SeatSettings
+  readonly shared: SharedArrayBuffer
+  readonly maxStallMs: number
+}
+
+/** Each is answered, under its number. */
+export type Errand = { readonly number: number } & (
+  | { readonly ask: 'command'; readonly command: Command }
+  | { readonly ask: 'stepDown'; readonly token: number | null }
+  | { readonly ask: 'spoil'; readonly faults: NetworkFaults }
+  /** Answered when all pieces have been told. */
+  | { readonly ask: 'trace' }
+  | { readonly ask: 'close' }
+)
+
+/** How things stand, as far as it does not change all the time. Instants are on the clock of the process. */
+export type Shown = {
+  readonly view: NodeView
+  readonly voters: readonly (readonly NodeId[])[]
+  /** All of the group, in order: by their places in it they stand in shared memory. */
+  readonly nodes: readonly NodeId[]
+  readonly there: readonly NodeId[]
+  readonly isSilent: boolean
+}
+
+export type News =
+  | { readonly news: 'begun' }
+  | { readonly news: 'refused'; readonly error: PlainError }
+  | { readonly news: 'answer'; readonly number: number; readonly why: string | null }
+  | { readonly news: 'trace'; readonly number: number; readonly piece: string }
+  /** What the protocol put out in one turn, and how things stand after it; null when that has not changed. */
+  | { readonly news: 'turn'; readonly events: readonly Output[]; readonly shown: Shown | null }
+  | { readonly news: 'warning'; readonly what: string; readonly detail: string }
+  | { readonly news: 'failed'; readonly error: PlainError }
+
+export type PlainError = {
+  readonly name: string
+  readonly message: string
+  readonly code: string | null
+  readonly field: string | null
+}
+
+export function plainError(error: unknown): PlainError {
+  const { name, message, code, field } = (
+    error instanceof Error ? error : new Error(String(error))
+  ) as Error & {
+    readonly code?: unknown
+    readonly field?: unknown
+  }
+  const text = (value: unknown): string | null => (typeof value === 'string' ? value : null)
+  return { name, message, code: text(code), field: text(field) }
+}
+
+/** The same error on the other side: its class is lost on the way unless it is ours, its name is not. */
+export function revivedError({ name, message, code, field }: PlainError): Error {
+  if (name === 'BadJoin' && field !== null) return new BadJoin(field, message.slice(`${field}: `.length))
+  return Object.assign(new Error(message), { name }, code === null ? {} : { code })
+}

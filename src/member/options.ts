@@ -1,0 +1,163 @@
+/** What a process says when it joins, checked before anything begins. */
+import { type Definition, explain, type NodeId, type PlainObject, present } from '../core/index.ts'
+import { protocolNamed } from '../protocols/index.ts'
+import { sealer } from '../runtime/index.ts'
+import { addressOf, peerOf } from './address.ts'
+import { BadJoin } from './errors.ts'
+import type { HealthCheck } from './health.ts'
+import type { SeatSettings } from './seat.ts'
+
+/** What a member does with its lead, wherever its election runs. */
+export type WorkOptions = {
+  /** Whether the application is fit to lead, asked again and again: while it is not, this process does not lead. */
+  readonly healthy?: HealthCheck
+  /** How often `healthy` is asked, and how long it may take to answer; 1000 each unless told otherwise. */
+  readonly healthEveryMs?: number
+  readonly healthTimeoutMs?: number
+  /** How long work that was told to end may take, before its lease is no longer renewed; 5000 unless told otherwise. */
+  readonly drainMs?: number
+}
+
+export type JoinOptions = WorkOptions & {
+  readonly group: string
+  readonly id: string
+  /** Where this process listens, HOST:PORT. */
+  readonly listen: string
+  /** All others, each as ID=HOST:PORT. */
+  readonly peers: readonly string[]
+  /** The cluster's key, or several: the first seals, all open. */
+  readonly key: Uint8Array | readonly Uint8Array[]
+  /** Encrypts as well as authenticates. */
+  readonly secrecy?: boolean
+  /** The folder of what must survive a crash. Without one, see docs/library.md on what a restart then costs. */
+  readonly data?: string
+  /** Only local-leader gives leases, so only that runs here. */
+  readonly protocol?: 'local-leader'
+  readonly mode?: 'local' | 'majority'
+  readonly profile?: 'lan' | 'region' | 'wan'
+  /** Whether a leader is deposed only by a higher priority; true unless told otherwise. */
+  readonly sticky?: boolean
+  readonly priority?: number
+  /** Learns who leads, never votes and never leads. The others must name it in `options.observers`. */
+  readonly observer?: boolean
+  /** Votes and never leads. */
+  readonly witness?: boolean
+  /** Where the election runs: in a thread of its own (`worker`, unless told otherwise), or in this one (`thread`). */
+  readonly isolation?: 'worker' | 'thread'
+  /** How long this thread may be blocked before its lease is no longer renewed; 2000 unless told otherwise. */
+  readonly maxStallMs?: number
+  /** How many of its last steps are kept for `trace`; none unless told. */
+  readonly traceSteps?: number
+  /** Anything else that the protocol may be told. */
+  readonly options?: { readonly [name: string]: unknown }
+  readonly signal?: AbortSignal
+}
+
+/**
+ * Longer than what happens to a healthy process now and then (a large collection of garbage, a long parse: some hundred
+ * milliseconds); and whoever hangs for good is replaced after about two seconds.
+ */
+const MAX_STALL_MS = 2000
+const HEALTH_MS = 1000
+const DRAIN_MS = 5000
+
+export type Work = {
+  readonly healthy: HealthCheck | null
+  readonly healthEveryMs: number
+  readonly healthTimeoutMs: number
+  readonly drainMs: number
+}
+
+export function workOf(options: WorkOptions): Work {
+  const { healthy = null, healthEveryMs, healthTimeoutMs, drainMs } = options
+  if (healthy !== null && typeof healthy !== 'function')
+    throw new BadJoin('healthy', 'is no function: give one that says whether this process should lead')
+  return {
+    healthy,
+    healthEveryMs: durationOf('healthEveryMs', healthEveryMs, HEALTH_MS, 1),
+    healthTimeoutMs: durationOf('healthTimeoutMs', healthTimeoutMs, HEALTH_MS, 1),
+    drainMs: durationOf('drainMs', drainMs, DRAIN_MS, 0),
+  }
+}
+
+export function maxStallOf({ maxStallMs }: JoinOptions): number {
+  // Less would take the ordinary lateness of timers for a stall.
+  return durationOf('maxStallMs', maxStallMs, MAX_STALL_MS, 50)
+}
+
+export function isolationOf({ isolation = 'worker' }: JoinOptions): 'worker' | 'thread' {
+  if (isolation === 'worker' || isolation === 'thread') return isolation
+  throw new BadJoin('isolation', `${JSON.stringify(isolation)} is neither "worker" nor "thread"`)
+}
+
+const LONGEST_MS = 3_600_000
+
+function durationOf(field: string, given: number | undefined, otherwise: number, least: number): number {
+  const ms = given ?? otherwise
+  if (typeof ms === 'number' && ms >= least && ms <= LONGEST_MS) return ms
+  throw new BadJoin(field, `${String(ms)} is not a number of milliseconds from ${least} to ${LONGEST_MS}`)
+}
+
+export function settingsOf(options: JoinOptions): SeatSettings {
+  const { group, id, protocol = 'local-leader', secrecy = false } = options
+  if (typeof group !== 'string' || group === '') throw new BadJoin('group', 'is empty: name the group')
+  if (typeof id !== 'string' || id === '') throw new BadJoin('id', 'is empty: name this process')
+  const listen = addressOf(options.listen, 'listen')
+  const peers = options.peers.map((peer, index) => peerOf(peer, `peers[${index}]`))
+  const nodes = [id, ...peers.map((peer) => peer.id)].sort()
+  const twice = nodes.find((each, index) => nodes.indexOf(each) !== index)
+  if (twice !== undefined) throw new BadJoin('peers', `${twice} is named twice`)
+  const keys = options.key instanceof Uint8Array ? [options.key] : options.key
+  sealer(keys, secrecy)
+  return {
+    group,
+    id,
+    listen,
+    peers,
+    nodes,
+    keys,
+    secrecy,
+    data: options.data ?? null,
+    protocol,
+    options: protocolOptions(definitionOf(protocol), nodes, options),
+    traceSteps: options.traceSteps ?? 0,
+  }
+}
+
+function definitionOf(name: string): Definition {
+  if (name === 'local-leader') return present(protocolNamed(name), name)
+  const why =
+    protocolNamed(name) === null
+      ? 'is not known'
+      : 'gives no lease, so nobody could tell when to stop: it runs in the workbench'
+  throw new BadJoin('protocol', `${name} ${why}; "local-leader" runs here`)
+}
+
+/** What the protocol is told, checked; whoever only checks a configuration asks too. */
+export function protocolOptions(
+  definition: Definition,
+  ids: readonly NodeId[],
+  options: JoinOptions,
+): PlainObject {
+  const { id, mode = 'majority', profile = 'lan', sticky = true, priority = 0 } = options
+  const given = {
+    ...options.options,
+    mode,
+    profile,
+    sticky,
+    // Work comes to its end before the lead is let go.
+    yieldWhenTold: true,
+    priorities: { [id]: priority },
+    ...(options.observer === true ? { observers: withName(options.options?.['observers'], id) } : {}),
+    ...(options.witness === true ? { witnesses: withName(options.options?.['witnesses'], id) } : {}),
+  }
+  const result = definition.options(ids).safeParse(given, { error: explain })
+  if (result.success) return result.data
+  const issue = result.error.issues[0]
+  throw new BadJoin(`options.${issue?.path.join('.') ?? ''}`, issue?.message ?? 'cannot work')
+}
+
+function withName(list: unknown, id: string): unknown {
+  if (list === undefined) return [id]
+  return Array.isArray(list) && !list.includes(id) ? [...(list as unknown[]), id] : list
+}

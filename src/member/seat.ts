@@ -1,0 +1,91 @@
+/**
+ * A seat is a running election as the member sees it: in this thread, in a thread of its own, or in a virtual world.
+ *
+ * Whoever holds one gives orders, asks how things stand, and is told what happens. What is asked is answered at once and
+ * never goes beyond what the protocol's own lease allows, even if nothing was delivered for a while.
+ */
+import type { Command, Micros, NodeId, Output, PlainObject, View } from '../core/index.ts'
+import type { Address, NetworkFaults } from '../runtime/index.ts'
+
+/** What an election is told when it begins. Plain, so that it can go to another thread. */
+export type SeatSettings = {
+  readonly group: string
+  readonly id: string
+  readonly listen: Address
+  readonly peers: readonly { readonly id: string; readonly address: Address }[]
+  /** All of the group, in order. */
+  readonly nodes: readonly NodeId[]
+  readonly keys: readonly Uint8Array[]
+  readonly secrecy: boolean
+  /** The folder of what must survive a crash; null: nothing does. */
+  readonly data: string | null
+  readonly protocol: string
+  /** The protocol's options, as resolved. */
+  readonly options: PlainObject
+  /** How many of the last steps are kept. */
+  readonly traceSteps: number
+}
+
+export type NodeView = {
+  readonly role: View['role']
+  readonly leader: { readonly id: NodeId; readonly token: number | null } | null
+  readonly members: readonly NodeId[] | null
+}
+
+export const NO_VIEW: NodeView = { role: 'follower', leader: null, members: null }
+
+export type NodeStatus = {
+  readonly id: NodeId
+  /** Whether it is heard in time, so that it counts. */
+  readonly there: boolean
+  /** How long ago it was last heard at all; 0 for this process itself, null when it never was. */
+  readonly heardMsAgo: number | null
+}
+
+export type Datagrams = { readonly sent: number; readonly received: number; readonly dropped: number }
+
+/** How things stand, for operators. */
+export type Standing = {
+  readonly view: NodeView
+  /** Until when whoever is known to lead leads, and until when the members in the view are sure; on the clock of `now`. */
+  readonly leadUntil: Micros | null
+  readonly membersUntil: Micros | null
+  readonly now: Micros
+  readonly voters: readonly (readonly NodeId[])[]
+  readonly nodes: readonly NodeStatus[]
+  readonly isSilent: boolean
+  readonly datagrams: Datagrams
+}
+
+/** By which this process leads, on its own clock; `until` is null when it does not. */
+export type Lease = { readonly until: Micros | null; readonly now: Micros; readonly token: number | null }
+
+export type SeatHooks = {
+  /** What the protocol puts out. In the seat's own thread this comes within the step: nothing may be done at once. */
+  output(event: Output): void
+  /** How the election sees it now; told whenever that may have changed. */
+  changed(view: NodeView): void
+  warn(what: string, detail: string): void
+  /** The election cannot go on. */
+  failed(error: Error): void
+}
+
+export type Seat = {
+  view(): NodeView
+  standing(): Standing
+  lease(): Lease
+  /** Null when the protocol has taken it, otherwise why it has not. */
+  command(command: Command): Promise<string | null>
+  /** Hands the lead over, if it is still that of this token. */
+  stepDown(token: number | null): Promise<void>
+  /** Spoils what is heard of the peers, for trying a group out. */
+  spoil(faults: NetworkFaults): void
+  /** Its last steps, in pieces of text. */
+  trace(): AsyncIterable<string>
+  /** Ends it without a word: a lease that is left lapses by itself. */
+  close(): Promise<void>
+}
+
+export function viewOf({ role, leader, token, members }: View): NodeView {
+  return { role, leader: leader === null ? null : { id: leader, token }, members }
+}

@@ -1,0 +1,164 @@
+/** What two threads share, and what they conclude from it. */
+import { setTimeout } from 'node:timers/promises'
+import { Worker } from 'node:worker_threads'
+import { afterEach, describe, expect, it } from 'vitest'
+import { until } from '../../test/support/wait.ts'
+import { plainError, revivedError } from './errands.ts'
+import { BadJoin } from './errors.ts'
+import { SharedState } from './shared.ts'
+import { SleepCheck } from './sleep.ts'
+import { progressEveryMs, StallWatch } from './stall.ts'
+
+describe('a lease in shared memory', () => {
+  it('is there until it is taken back', () => {
+    const shared = SharedState.for(3)
+    expect(shared.lease()).toBeNull()
+    shared.grant({ until: 1_700_000_000_000_000, token: 12, wallAhead: -5 })
+    expect(new SharedState(shared.buffer).lease()).toEqual({
+      until: 1_700_000_000_000_000,
+      token: 12,
+      wallAhead: -5,
+    })
+    shared.grant({ until: 7, token: null, wallAhead: 0 })
+    expect(shared.lease()).toEqual({ until: 7, token: null, wallAhead: 0 })
+    shared.grant({ until: 7, token: 0, wallAhead: 0 })
+    expect(shared.lease()?.token).toBe(0)
+    shared.revoke()
+    expect(shared.lease()).toBeNull()
+  })
+
+  it('is read whole, while another thread writes', async () => {
+    const shared = SharedState.for(0)
+    const writer = new Worker(
+      `const { workerData } = require('node:worker_threads')
+       import(workerData.module).then(({ SharedState }) => {
+         const shared = new SharedState(workerData.buffer)
+         for (let token = 1; ; token++) shared.grant({ until: token * 3, token, wallAhead: token * 5 })
+       })`,
+      {
+        eval: true,
+        workerData: {
+          buffer: shared.buffer,
+          module: new URL('../../dist/member/shared.js', import.meta.url).href,
+        },
+      },
+    )
+    try {
+      await until(() => shared.lease() !== null)
+      const seen = new Set<number>()
+      const torn: unknown[] = []
+      for (let reads = 0; reads < 200_000 || seen.size < 100; reads++) {
+        const lease = shared.lease()
+        if (lease === null) continue
+        const { until: end, token, wallAhead } = lease
+        if (token === null || end !== token * 3 || wallAhead !== token * 5) torn.push(lease)
+        else seen.add(token)
+      }
+      expect(torn).toEqual([])
+    } finally {
+      await writer.terminate()
+    }
+  })
+
+  it('stands beside when each node was heard, as far as there is room', () => {
+    const shared = SharedState.for(2)
+    shared.noteHeard(
+      ['a', 'b', 'c'],
+      new Map([
+        ['b', 7],
+        ['c', 8],
+      ]),
+    )
+    expect([0, 1, 2].map((place) => shared.heardAt(place))).toEqual([null, 7, null])
+  })
+
+  it('is none when its writer stopped in the middle', () => {
+    const shared = SharedState.for(0)
+    shared.grant({ until: 9, token: 1, wallAhead: 0 })
+    Atomics.add(new BigInt64Array(shared.buffer), 0, 1n)
+    expect(shared.lease()).toBeNull()
+  })
+})
+
+describe('progress', () => {
+  let watch: StallWatch | null = null
+  afterEach(() => watch?.stop())
+
+  it('that stands still is noticed after so long, and so is that it goes on', async () => {
+    const shared = { progress: 0 }
+    const said: string[] = []
+    let now = 0
+    watch = new StallWatch(
+      shared,
+      100,
+      { stalled: (ms) => said.push(`stalled ${ms}`), resumed: () => said.push('resumed') },
+      () => now,
+    )
+    watch.look()
+    now = 99_999
+    watch.look()
+    expect(said).toEqual([])
+    now = 100_000
+    watch.look()
+    watch.look()
+    expect([said, watch.isStalled]).toEqual([['stalled 100'], true])
+    shared.progress = 100_000
+    await until(() => said.length === 2)
+    expect([said[1], watch.isStalled]).toEqual(['resumed', false])
+    await setTimeout(0)
+  })
+
+  it('is shown several times within what is allowed', () => {
+    expect([progressEveryMs(50), progressEveryMs(2000), progressEveryMs(60_000)]).toEqual([6, 100, 100])
+  })
+})
+
+describe('a host that slept', () => {
+  const asleep = (...naps: readonly number[]) => {
+    const left = [...naps]
+    let asked = 0
+    return {
+      sleptFor: () => {
+        asked += 1
+        return left.shift() ?? 0
+      },
+      asked: () => asked,
+    }
+  }
+
+  it('is not looked for while the two clocks agree', () => {
+    const clock = asleep(5_000_000)
+    expect(new SleepCheck(clock).hasSlept(1000, 20_999)).toBe(false)
+    expect(clock.asked()).toBe(0)
+  })
+
+  it('makes leases void that were granted before, every time one asks, and none that come after', () => {
+    const check = new SleepCheck(asleep(5_000_000))
+    expect(check.hasSlept(1000, 5_001_000)).toBe(true)
+    expect(check.hasSlept(1000, 5_001_500)).toBe(true)
+    expect(check.hasSlept(5_001_000, 5_001_500)).toBe(false)
+  })
+
+  it('is told from a clock that was set', () => {
+    const check = new SleepCheck(asleep(0, 0, 3_000_000))
+    expect(check.hasSlept(0, 60_000_000)).toBe(false)
+    expect(check.hasSlept(0, 60_000_000)).toBe(false)
+    expect(check.hasSlept(0, 63_000_000)).toBe(true)
+  })
+
+  it('is assumed where no other clock can tell', () => {
+    expect(new SleepCheck(null).hasSlept(0, 20_000)).toBe(true)
+    expect(new SleepCheck(null).hasSlept(0, 19_999)).toBe(false)
+  })
+})
+
+describe('an error of the other thread', () => {
+  it('keeps its name, its code and what it is about', () => {
+    const there = (error: Error): Error => revivedError(structuredClone(plainError(error)))
+    const busy = there(Object.assign(new Error('in use'), { name: 'StorageInUse', code: 'EBUSY' }))
+    expect(busy).toMatchObject({ name: 'StorageInUse', message: 'in use', code: 'EBUSY' })
+    const bad = there(new BadJoin('listen', 'is taken'))
+    expect(bad).toBeInstanceOf(BadJoin)
+    expect(bad).toMatchObject({ field: 'listen', problem: 'is taken', message: 'listen: is taken' })
+  })
+})

@@ -1,0 +1,145 @@
+/**
+ * What the thread of the election and the thread of the application share: numbers that either reads without asking the
+ * other, on the one monotonic clock of the process.
+ *
+ * The lease and its token must be read as a pair, so they have a version that is odd while they are being written; a
+ * reader that met a write reads again. Everything is atomic, so that no compiler and no processor may change the order.
+ */
+import type { Micros, NodeId } from '../core/index.ts'
+import type { Datagrams } from './seat.ts'
+
+const VERSION = 0
+/** The end of the lease; 0 when there is none. */
+const UNTIL = 1
+/** The token plus one; 0 when there is none, as in local mode. */
+const TOKEN = 2
+/** How far the wall clock was ahead of the monotonic one when the host was last known not to have slept. */
+const WALL_AHEAD = 3
+/** When the application's thread last had its turn. */
+const PROGRESS = 4
+/** Until when whoever is known to lead leads; 0 when nobody is. */
+const LEAD_UNTIL = 5
+/** Until when the members that were shown are sure; 0 when none were. */
+const MEMBERS_UNTIL = 6
+const SENT = 7
+const RECEIVED = 8
+const DROPPED = 9
+/** From here on: when each of the group was last heard; 0 when it never was. */
+const HEARD = 10
+
+/** A writer that stopped in the middle is gone, and its lease with it. */
+const MOST_READS = 1000
+
+export type SharedLease = {
+  readonly until: Micros
+  readonly token: number | null
+  readonly wallAhead: Micros
+}
+
+export class SharedState {
+  readonly buffer: SharedArrayBuffer
+  readonly #cells: BigInt64Array
+
+  constructor(buffer: SharedArrayBuffer) {
+    this.buffer = buffer
+    this.#cells = new BigInt64Array(buffer)
+  }
+
+  /** With room for so many nodes; of more it is not known when they were heard. */
+  static for(nodes: number): SharedState {
+    return new SharedState(new SharedArrayBuffer(8 * (HEARD + nodes)))
+  }
+
+  // ---- The lease: written by the election ----
+
+  grant({ until, token, wallAhead }: SharedLease): void {
+    const cells = this.#cells
+    Atomics.add(cells, VERSION, 1n)
+    Atomics.store(cells, UNTIL, BigInt(until))
+    Atomics.store(cells, TOKEN, BigInt(token === null ? 0 : token + 1))
+    Atomics.store(cells, WALL_AHEAD, BigInt(Math.round(wallAhead)))
+    Atomics.add(cells, VERSION, 1n)
+  }
+
+  revoke(): void {
+    if (this.#read(UNTIL) !== 0) this.grant({ until: 0, token: null, wallAhead: 0 })
+  }
+
+  /** Null when there is none. */
+  lease(): SharedLease | null {
+    const cells = this.#cells
+    for (let reads = 0; reads < MOST_READS; reads++) {
+      const version = Atomics.load(cells, VERSION)
+      const until = Atomics.load(cells, UNTIL)
+      const token = Atomics.load(cells, TOKEN)
+      const wallAhead = Atomics.load(cells, WALL_AHEAD)
+      if (Atomics.load(cells, VERSION) !== version || (version & 1n) === 1n) continue
+      if (until === 0n) return null
+      return {
+        until: Number(until),
+        token: token === 0n ? null : Number(token) - 1,
+        wallAhead: Number(wallAhead),
+      }
+    }
+    return null
+  }
+
+  // ---- Progress: written by the application ----
+
+  get progress(): Micros {
+    return this.#read(PROGRESS)
+  }
+
+  set progress(at: Micros) {
+    this.#write(PROGRESS, at)
+  }
+
+  // ---- For operators: written by the election ----
+
+  get leadUntil(): Micros | null {
+    const until = this.#read(LEAD_UNTIL)
+    return until === 0 ? null : until
+  }
+
+  set leadUntil(until: Micros | null) {
+    this.#write(LEAD_UNTIL, until ?? 0)
+  }
+
+  get membersUntil(): Micros | null {
+    const until = this.#read(MEMBERS_UNTIL)
+    return until === 0 ? null : until
+  }
+
+  set membersUntil(until: Micros | null) {
+    this.#write(MEMBERS_UNTIL, until ?? 0)
+  }
+
+  get datagrams(): Datagrams {
+    return { sent: this.#read(SENT), received: this.#read(RECEIVED), dropped: this.#read(DROPPED) }
+  }
+
+  set datagrams({ sent, received, dropped }: Datagrams) {
+    this.#write(SENT, sent)
+    this.#write(RECEIVED, received)
+    this.#write(DROPPED, dropped)
+  }
+
+  heardAt(place: number): Micros | null {
+    const at = HEARD + place < this.#cells.length ? this.#read(HEARD + place) : 0
+    return at === 0 ? null : at
+  }
+
+  noteHeard(nodes: readonly NodeId[], heard: ReadonlyMap<NodeId, Micros>): void {
+    for (const [place, id] of nodes.entries()) {
+      if (HEARD + place < this.#cells.length) this.#write(HEARD + place, heard.get(id) ?? 0)
+    }
+  }
+
+  #read(cell: number): number {
+    return Number(Atomics.load(this.#cells, cell))
+  }
+
+  #write(cell: number, value: number): void {
+    Atomics.store(this.#cells, cell, BigInt(Math.round(value)))
+  }
+}

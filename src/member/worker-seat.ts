@@ -1,0 +1,338 @@
+/**
+ * An election in a thread of its own, seen from the application's thread: that one may be busy for a while without
+ * anything being late.
+ *
+ * What must be right at any moment is read from shared memory and the clock: the lease, and by whom it is held. What
+ * only tells how things stand comes as messages; whoever asks is answered after those that have arrived were read.
+ */
+import { MessageChannel, type MessagePort, receiveMessageOnPort, Worker } from 'node:worker_threads'
+import type { Command, Micros, Output } from '../core/index.ts'
+import { type HostClock, monotonicNow, type NetworkFaults, openHostClock } from '../runtime/index.ts'
+import { type Errand, type News, revivedError, type Shown, type WorkerBegin } from './errands.ts'
+import { WorkerLost } from './errors.ts'
+import {
+  type Lease,
+  NO_VIEW,
+  type NodeView,
+  type Seat,
+  type SeatHooks,
+  type SeatSettings,
+  type Standing,
+} from './seat.ts'
+import { SharedState } from './shared.ts'
+import { SleepCheck, wallAheadAtMost } from './sleep.ts'
+import { progressEveryMs } from './stall.ts'
+
+/** How long the thread may take to end before it is ended. */
+const LONGEST_FAREWELL_MS = 2000
+
+/** Room in shared memory for so many nodes at least: more of them may come. */
+const LEAST_ROOM = 64
+
+/** Without its number, which it gets on the way. */
+type Asked = Errand extends infer E ? (E extends Errand ? Omit<E, 'number'> : never) : never
+
+export async function openWorkerSeat(
+  settings: SeatSettings,
+  maxStallMs: number,
+  hooks: SeatHooks,
+): Promise<Seat> {
+  const seat = new WorkerSeat(settings, maxStallMs, hooks)
+  await seat.begun
+  return seat
+}
+
+class WorkerSeat implements Seat {
+  /** Kept when the election runs, broken by what kept it from running. */
+  readonly begun: Promise<void>
+  readonly #settings: SeatSettings
+  readonly #hooks: SeatHooks
+  readonly #shared: SharedState
+  readonly #worker: Worker
+  readonly #port: MessagePort
+  readonly #clock: HostClock = openHostClock()
+  /** Only Linux has a clock that notices sleeps. */
+  readonly #sleep = new SleepCheck(process.platform === 'linux' ? this.#clock : null)
+  readonly #progress: NodeJS.Timeout
+  readonly #exited: Promise<void>
+  readonly #answers = new Map<number, (why: string | null) => void>()
+  /** Who waits for the pieces of a trace, by the number under which it was asked for. */
+  readonly #pieces = new Map<number, (piece: string) => void>()
+  #asked = 0
+  #settle: { readonly resolve: () => void; readonly reject: (error: Error) => void } | null = null
+  #shown: Shown
+  /** The term of which the member was told last, while it lasts. */
+  #told: { readonly token: number | null } | null = null
+  #deadline: NodeJS.Timeout | null = null
+  #state: 'running' | 'closing' | 'ended' = 'running'
+
+  constructor(settings: SeatSettings, maxStallMs: number, hooks: SeatHooks) {
+    this.#settings = settings
+    this.#hooks = hooks
+    this.#shown = { view: NO_VIEW, voters: [], nodes: settings.nodes, there: [], isSilent: false }
+    this.#shared = SharedState.for(Math.max(LEAST_ROOM, 2 * settings.nodes.length))
+    this.#shared.progress = monotonicNow()
+    this.#progress = setInterval(() => {
+      this.#shared.progress = monotonicNow()
+    }, progressEveryMs(maxStallMs))
+    this.#progress.unref()
+    this.begun = new Promise((resolve, reject) => {
+      this.#settle = { resolve, reject }
+    })
+    const { port1, port2 } = new MessageChannel()
+    this.#port = port1
+    const begin: WorkerBegin & { readonly port: MessagePort } = {
+      settings,
+      shared: this.#shared.buffer,
+      maxStallMs,
+      port: port2,
+    }
+    this.#worker = new Worker(workerFile(), {
+      name: `conclave ${settings.group}`,
+      workerData: begin,
+      transferList: [port2],
+      // What Node itself was told is not for this thread: it may name a script or a loader.
+      execArgv: [],
+      // It makes little that lasts: there is no need to let garbage heap up.
+      resourceLimits: { maxYoungGenerationSizeMb: 2 },
+    })
+    this.#exited = new Promise((resolve) => {
+      this.#worker.once('exit', (code) => {
+        this.#lost(new WorkerLost(`it ended with ${code}`))
+        resolve()
+      })
+    })
+    this.#worker.on('error', (error) => this.#lost(new WorkerLost(error.message, { cause: error })))
+    this.#port.on('message', (news: News) => this.#heed(news))
+    // The thread keeps the process running; this port need not.
+    this.#port.unref()
+  }
+
+  view(): NodeView {
+    this.#catchUp()
+    return this.#viewAt(monotonicNow())
+  }
+
+  standing(): Standing {
+    this.#catchUp()
+    const now = monotonicNow()
+    const { id: self } = this.#settings
+    const { leadUntil, membersUntil, datagrams } = this.#shared
+    const { voters, nodes, there, isSilent } = this.#shown
+    const view = this.#viewAt(now)
+    return {
+      view,
+      leadUntil: view.leader === null ? null : leadUntil,
+      membersUntil,
+      now,
+      voters,
+      nodes: nodes.map((id, place) => {
+        if (id === self) return { id, there: this.#state === 'running', heardMsAgo: 0 }
+        const at = this.#shared.heardAt(place)
+        return {
+          id,
+          there: there.includes(id),
+          heardMsAgo: at === null ? null : Math.max(0, (now - at) / 1000),
+        }
+      }),
+      isSilent,
+      datagrams,
+    }
+  }
+
+  lease(): Lease {
+    const now = monotonicNow()
+    const held = this.#state === 'running' ? this.#shared.lease() : null
+    if (held === null || this.#sleep.hasSlept(held.wallAhead, wallAheadAtMost(now)))
+      return { until: null, now, token: null }
+    return { until: held.until, now, token: held.token }
+  }
+
+  command(command: Command): Promise<string | null> {
+    return this.#ask({ ask: 'command', command })
+  }
+
+  async stepDown(token: number | null): Promise<void> {
+    await this.#ask({ ask: 'stepDown', token })
+  }
+
+  spoil(faults: NetworkFaults): void {
+    void this.#ask({ ask: 'spoil', faults })
+  }
+
+  async *trace(): AsyncGenerator<string, void, void> {
+    const pieces: string[] = []
+    let wake: () => void = () => {}
+    let isTold = false
+    const number = this.#asked + 1
+    this.#pieces.set(number, (piece) => {
+      pieces.push(piece)
+      wake()
+    })
+    void this.#ask({ ask: 'trace' }).then(() => {
+      isTold = true
+      wake()
+    })
+    try {
+      for (;;) {
+        while (pieces.length > 0) yield pieces.shift() as string
+        if (isTold) return
+        // oxlint-disable-next-line no-await-in-loop -- until there is another piece
+        await new Promise<void>((resolve) => {
+          wake = resolve
+        })
+      }
+    } finally {
+      this.#pieces.delete(number)
+    }
+  }
+
+  async close(): Promise<void> {
+    if (this.#state !== 'running') return this.#exited
+    const answered = this.#ask({ ask: 'close' })
+    this.#state = 'closing'
+    const timer = setTimeout(() => void this.#worker.terminate(), LONGEST_FAREWELL_MS)
+    await answered
+    await this.#exited
+    clearTimeout(timer)
+  }
+
+  /** What the thread said last, as far as it still holds. */
+  #viewAt(now: Micros): NodeView {
+    const { view } = this.#shown
+    if (this.#state !== 'running') return NO_VIEW
+    const { leadUntil, membersUntil } = this.#shared
+    const isOver = view.role === 'leader' ? !this.#holds() : leadUntil === null || now >= leadUntil
+    const isOld = isOver || membersUntil === null || now >= membersUntil
+    return {
+      role: view.role === 'leader' && isOver ? 'follower' : view.role,
+      leader: isOver ? null : view.leader,
+      members: isOld ? null : view.members,
+    }
+  }
+
+  #holds(): boolean {
+    const { until, now } = this.lease()
+    return until !== null && now < until
+  }
+
+  #ask(asked: Asked): Promise<string | null> {
+    if (this.#state !== 'running') return Promise.resolve('this node has ended')
+    this.#asked += 1
+    const number = this.#asked
+    return new Promise((resolve) => {
+      this.#answers.set(number, resolve)
+      this.#port.postMessage({ ...asked, number } satisfies Errand)
+    })
+  }
+
+  /** Reads what has arrived already, before its turn. */
+  #catchUp(): void {
+    for (let next = receiveMessageOnPort(this.#port); next !== undefined; ) {
+      this.#heed(next.message as News)
+      next = receiveMessageOnPort(this.#port)
+    }
+  }
+
+  #heed(news: News): void {
+    switch (news.news) {
+      case 'begun':
+        this.#settle?.resolve()
+        this.#settle = null
+        break
+      case 'refused':
+        this.#refused(revivedError(news.error))
+        break
+      case 'answer':
+        this.#answers.get(news.number)?.(news.why)
+        this.#answers.delete(news.number)
+        break
+      case 'trace':
+        this.#pieces.get(news.number)?.(news.piece)
+        break
+      case 'turn':
+        // Whoever hears of it finds it so.
+        if (news.shown !== null) this.#shown = news.shown
+        for (const event of news.events) this.#tell(event)
+        this.#hooks.changed(this.#shown.view)
+        break
+      case 'warning':
+        this.#hooks.warn(news.what, news.detail)
+        break
+      case 'failed':
+        this.#lost(revivedError(news.error))
+        break
+      default:
+        news satisfies never
+    }
+  }
+
+  #tell(event: Output): void {
+    if (event.type === 'elected') {
+      this.#told = { token: (event['token'] as number | null | undefined) ?? null }
+      this.#hooks.output(event)
+      this.#watchDeadline()
+    } else if (event.type === 'demoted') this.#demoted(event)
+    else this.#hooks.output(event)
+  }
+
+  #demoted(event: Output): void {
+    // It may have been seen on the clock before it was said.
+    if (this.#told === null) return
+    this.#told = null
+    if (this.#deadline !== null) clearTimeout(this.#deadline)
+    this.#hooks.output(event)
+  }
+
+  /** A term ends by the clock of this thread, too, whatever keeps the other from saying so. */
+  #watchDeadline(): void {
+    if (this.#told === null) return
+    const { until, now } = this.lease()
+    if (until !== null && now < until) {
+      this.#deadline = setTimeout(() => this.#watchDeadline(), Math.ceil((until - now) / 1000) + 1)
+      this.#deadline.unref()
+      return
+    }
+    this.#catchUp()
+    if (this.#told !== null) {
+      this.#demoted({ type: 'demoted', token: this.#told.token, cause: 'expired' })
+    }
+  }
+
+  /** It never ran. */
+  #refused(error: Error): void {
+    this.#end()
+    this.#settle?.reject(error)
+    this.#settle = null
+  }
+
+  /** It ran, and does not any more. */
+  #lost(error: Error): void {
+    if (this.#state === 'ended') return
+    const wasClosing = this.#state === 'closing'
+    this.#end()
+    if (this.#settle !== null) this.#settle.reject(error)
+    else if (!wasClosing) {
+      this.#hooks.failed(error)
+      void this.#worker.terminate()
+    }
+    this.#settle = null
+  }
+
+  #end(): void {
+    this.#state = 'ended'
+    clearInterval(this.#progress)
+    if (this.#deadline !== null) clearTimeout(this.#deadline)
+    this.#port.close()
+    this.#clock.close()
+    for (const answer of this.#answers.values()) answer('this node has ended')
+    this.#answers.clear()
+  }
+}
+
+function workerFile(): URL {
+  // The sources are not run as they are: their tests use the compiled thread.
+  return import.meta.url.endsWith('.ts')
+    ? new URL('../../dist/member/worker.js', import.meta.url)
+    : new URL('./worker.js', import.meta.url)
+}

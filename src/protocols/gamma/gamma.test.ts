@@ -1,0 +1,30 @@
+import { describe, expect, it } from 'vitest'
+import { exploring, ids, simulate } from '../../../test/support/run.ts'
+
+describe('Gamma', () => {
+  it.each([
+    [2, 17],
+    [3, 541],
+  ])('%i nodes: at most one leads, whoever wakes and in whatever order messages come', (n, states) => {
+    const report = exploring('gamma', n)
+    expect(report).toMatchObject({ complete: true, counterexample: null, states })
+    expect(report.goals).toMatchObject([{ name: 'elected', reached: true }])
+  })
+
+  it('needs "passive" to mean that a node which was woken stays what it is: otherwise two lead', () => {
+    const { counterexample } = exploring('gamma', 3, { options: { passive: false } })
+    expect(counterexample?.why).toBe('1 and 2 lead at the same time')
+  })
+
+  it('the least of those that woke by themselves wins, and all know it', () => {
+    const report = simulate({
+      protocol: 'gamma',
+      nodes: ids(5),
+      network: { delayMs: 5 },
+      events: [4, 2, 5].map((node) => ({ atMs: 1, command: { node, do: 'wake' } })),
+      untilMs: 100,
+    })
+    expect(report.leaders).toEqual([2])
+    expect(Object.values(report.nodes).map(({ leader }) => leader)).toEqual([2, 2, 2, 2, 2])
+  })
+})

@@ -1,0 +1,63 @@
+/**
+ * Processes that a message names and this one does not know, because the two were told of different peers. What is said
+ * of them cannot concern this process: it never supported them. So that part is left out, and the difference reported.
+ */
+import type { NodeId } from '../../core/index.ts'
+import type { Election, LocalLeaderMessage, Reply } from './messages.ts'
+import type { Configuration } from './voters.ts'
+
+export type Vetted = {
+  /** Null when nothing of it can be used. */
+  readonly body: LocalLeaderMessage | null
+  /** The first that is not known. */
+  readonly stranger: NodeId | null
+}
+
+export function vetting(nodes: readonly NodeId[]): (body: LocalLeaderMessage) => Vetted {
+  const known = new Set(nodes)
+
+  function among(ids: readonly NodeId[]): NodeId | null {
+    for (const id of ids) if (!known.has(id)) return id
+    return null
+  }
+
+  function amongVoters({ sets }: Configuration): NodeId | null {
+    for (const voters of sets) {
+      const stranger = among(voters)
+      if (stranger !== null) return stranger
+    }
+    return null
+  }
+
+  function election(body: Election): Vetted {
+    const { certificate, tree, config } = body
+    const owner = certificate === null ? null : among([certificate.owner])
+    const branch = tree === null ? null : among(tree)
+    const stranger = owner ?? branch ?? amongVoters(config)
+    if (owner === null && branch === null) return { body, stranger }
+    return {
+      body: {
+        ...body,
+        certificate: owner === null ? certificate : null,
+        tree: branch === null ? tree : null,
+      },
+      stranger,
+    }
+  }
+
+  function reply(body: Reply): Vetted {
+    const stranger = among([body.candidate])
+    return stranger === null ? { body, stranger: amongVoters(body.config) } : { body: null, stranger }
+  }
+
+  return (body) => {
+    switch (body.kind) {
+      case 'Election':
+        return election(body)
+      case 'Reply':
+        return reply(body)
+      default:
+        return { body, stranger: null }
+    }
+  }
+}

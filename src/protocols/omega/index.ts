@@ -1,0 +1,127 @@
+import { z } from 'zod'
+import { define, microsOf, type NodeId, type Protocol, perNode, stack } from '../../core/index.ts'
+import {
+  checkHistory,
+  framedKind,
+  HISTORY_KINDS,
+  historyLayer,
+  historyOptions,
+  historySettlesWithin,
+} from '../../links/index.ts'
+import { omega } from './omega.ts'
+import type { OmegaSettings } from './settings.ts'
+
+function options(nodes: readonly NodeId[]) {
+  return z
+    .strictObject({
+      links: z
+        .enum(['datagrams', 'reported'])
+        .default('datagrams')
+        .describe(
+          'who says which links are up: the layer below, over datagrams; or the world itself (simulations only)',
+        ),
+      quorum: z
+        .enum(['none', 'static', 'dynamic'])
+        .default('dynamic')
+        .describe(
+          'when a view may be installed: always (none), with a majority of all nodes (static), with one of the last view (dynamic)',
+        ),
+      tie: z
+        .boolean()
+        .default(false)
+        .describe('dynamic: half of the last view is enough if its least node is in it'),
+      reinit: z
+        .enum(['never', 'all', 'quorum'])
+        .default('quorum')
+        .describe(
+          'when nobody is alive, begin again: never, when all nodes are linked, or by the quorum rule',
+        ),
+      filter: z
+        .boolean()
+        .default(false)
+        .describe('dead nodes that are linked with only some of the members do not hold up the others'),
+      weights: perNode(nodes, z.number())
+        .default({})
+        .describe('the least weight leads (0 unless given), equal ones by id'),
+      ...historyOptions(),
+    })
+    .superRefine(checkHistory)
+}
+
+type Options = z.infer<ReturnType<typeof options>>
+
+const SEEN_BY_LINKS = ['crash', 'partition', 'cut', 'cutOneWay', 'graph'] as const
+const SEEN_BY_PINGS = ['pause', 'suspend', 'slow', 'loss', 'duplicate'] as const
+
+export const omegaDefinition = define({
+  name: 'omega',
+  title: 'Omega+: numbered views of the living, and a leader once all in the view have agreed on it',
+  source: 'Franceschetti & Bruck 1999, corrected',
+  kinds: ['status', 'cand', 'cancel', 'accept', 'withdraw'],
+  prefers: 'lowest',
+  order: 'fifo',
+  leastNodes: 2,
+  links: ({ links }) => (links === 'reported' ? 'reported' : 'silent'),
+  linkKinds: HISTORY_KINDS,
+  kindOf: framedKind,
+  options,
+  promises: [
+    'omega-views',
+    'omega-lives',
+    'connected-leaders',
+    'weak-liveness',
+    'filtered-liveness',
+    'theorem-3-3-logical',
+    'primary-chain',
+  ],
+  goals: ['elected', 'leader-changed', 'view-installed', 'released'],
+  keeps: ({ quorum, filter }: Options) => ({
+    promises: [
+      'omega-views',
+      'omega-lives',
+      'connected-leaders',
+      filter ? 'filtered-liveness' : 'weak-liveness',
+      'theorem-3-3-logical',
+      ...(quorum === 'none' ? [] : ['primary-chain']),
+    ],
+    goals: ['elected', 'leader-changed', 'view-installed', 'released'],
+  }),
+  constants: ({ quorum, tie, reinit }) => ({
+    staticQuorum: Number(quorum === 'static'),
+    dynamicQuorum: Number(quorum === 'dynamic'),
+    tie: Number(tie),
+    reinitAll: Number(reinit === 'all'),
+    reinitQuorum: Number(reinit === 'quorum'),
+  }),
+  create(identity, settings: Options) {
+    const { quorum, tie, reinit, filter, weights } = settings
+    const own: OmegaSettings = { quorum, tie, reinit, filter, weights, flaws: [] }
+    const protocol = omega(identity, own) as unknown as Protocol
+    return settings.links === 'reported' ? protocol : stack(historyLayer(identity, settings), protocol)
+  },
+  settlesWithin(settings, maxDelay, nodes) {
+    const agreed = (20 + 10 * nodes) * maxDelay
+    if (settings.links === 'reported') return agreed
+    return historySettlesWithin(settings, maxDelay) + agreed + 10 * microsOf(settings.retransmitMs)
+  },
+  bears: ({ links }) => (links === 'reported' ? SEEN_BY_LINKS : [...SEEN_BY_LINKS, ...SEEN_BY_PINGS]),
+  exploration: {
+    from: 'settled',
+    options: { links: 'reported', quorum: 'none', reinit: 'never' },
+    crashes: 0,
+    recoveries: 0,
+    flips: 3,
+    progress: true,
+  },
+  swarm: {
+    faults: [...SEEN_BY_LINKS, ...SEEN_BY_PINGS],
+    delayMs: [0.1, 5],
+    options: {
+      links: ['reported', 'datagrams'],
+      quorum: ['none', 'static', 'dynamic'],
+      reinit: ['all', 'quorum'],
+      filter: [false, false, true],
+      tie: [false, true],
+    },
+  },
+})

@@ -1,0 +1,163 @@
+/**
+ * Omega+: agreement before leadership. The corrected form of protocol Omega.
+ *
+ * Its result is a numbered view: who is alive, each under the number of its present life, and who leads them. A view
+ * is installed once everybody in it has promised exactly this membership, so its leader may act on the failed. Whoever
+ * is isolated, or finds a newer view without it, dies: it takes a new life and waits until the living take it in.
+ *
+ * The rules are in turn.ts, numbered as in README.md, which says where the paper's own form fails and why each rule is
+ * needed. It needs links with a consistent history: both ends see the same ups and downs, frames belong to one
+ * incarnation of the link, arrive in order, and are lost only together with it.
+ *
+ * Source: M. Franceschetti, J. Bruck, A Leader Election Protocol for Fault Recovery in Asynchronous Fully-Connected
+ * Networks; dynamic voting after Jajodia and Mutchler, and Lotem, Keidar and Dolev.
+ */
+import {
+  type Identity,
+  type Input,
+  NOTHING,
+  type NodeId,
+  type Outcome,
+  type Protocol,
+  persist,
+  type Step,
+  sortIds,
+  unlessSame,
+  type View,
+} from '../../core/index.ts'
+import { withLeaderNews } from '../news.ts'
+import { byWeight, type OmegaSettings } from './settings.ts'
+import { BRAND_NEW, type OmegaMessage, type OmegaStable, type OmegaState, type OmegaView } from './state.ts'
+import { Turn } from './turn.ts'
+import { idsOf, lifeIn, membersOf, sameViewId } from './views.ts'
+
+type OmegaStep = Step<OmegaState, OmegaMessage, OmegaStable>
+
+/** No group has more nodes than this; so a token is one number, and larger for every later view. */
+const MOST_LEADERS = 4096
+
+export function omega(
+  identity: Identity,
+  settings: OmegaSettings,
+): Protocol<OmegaState, OmegaMessage, never, OmegaStable> {
+  const { self, nodes } = identity
+  const places = sortIds(nodes)
+
+  function react(state: OmegaState, input: Input<OmegaMessage, never>): OmegaStep {
+    if (input.type === 'link') {
+      if (input.up === state.links.some(({ peer }) => peer === input.peer)) return { state, effects: NOTHING }
+      const turn = new Turn(identity, settings, state)
+      if (input.up) turn.linkUp(input.peer)
+      else turn.linkDown(input.peer)
+      return turn.end()
+    }
+    if (input.type !== 'message') return { state, effects: NOTHING }
+    const { from, body } = input
+    // What comes over a link that is not up belongs to none of its incarnations.
+    if (!state.links.some(({ peer }) => peer === from)) return { state, effects: NOTHING }
+    const turn = new Turn(identity, settings, state)
+    record(turn, from, body)
+    return turn.end()
+  }
+
+  function record(turn: Turn, from: NodeId, body: OmegaMessage): void {
+    switch (body.kind) {
+      case 'status':
+        turn.heardStatus(from, body)
+        break
+      case 'cand':
+        turn.asked(from, body)
+        break
+      case 'cancel':
+        turn.cancelled(from, body.n)
+        break
+      case 'accept':
+        turn.accepted(from, body.n, body.view, body.attempts)
+        break
+      case 'withdraw':
+        turn.withdrawn(from, body.n)
+        break
+      default:
+        body satisfies never
+    }
+  }
+
+  /** Whom the application should follow: a leader acts only while it is in quorum. */
+  function acting(state: OmegaState): NodeId | null {
+    if (!state.ok) return null
+    const leader = state.view.id[1]
+    return leader === self && !isInQuorum(state) ? null : leader
+  }
+
+  /** More than half of the view answer from that very view, under the lives that it names. */
+  function isInQuorum({ ok, view, links }: OmegaState): boolean {
+    if (!ok) return false
+    let there = 1
+    for (const { peer, status } of links) {
+      if (status?.ok !== true || !sameViewId(status.view.id, view.id)) continue
+      if (lifeIn(view.members, peer) === status.life) there += 1
+    }
+    return 2 * there > view.members.length
+  }
+
+  function tokenOf({ id: [n, leader] }: OmegaView): number {
+    return n * MOST_LEADERS + (leader === null ? 0 : places.indexOf(leader) + 1)
+  }
+
+  return {
+    start(stable) {
+      const kept = stable ?? BRAND_NEW
+      const life = settings.flaws.includes('no life') && stable !== null ? kept.life : kept.life + 1
+      const born: OmegaStable = { ...kept, life }
+      return { state: { ...born, ok: false, links: [], proposal: null }, effects: [persist(born)] }
+    },
+    step(state, input) {
+      const reacted = react(state, input)
+      const next = unlessSame(state, reacted.state)
+      return withLeaderNews(self, acting(state), acting(next), { state: next, effects: reacted.effects })
+    },
+    view(state): View {
+      const { ok, life, view, attempts } = state
+      const [n, leader] = view.id
+      const seen = {
+        id: view.id,
+        members: idsOf(view.members),
+        lives: view.members.map((member) => member[1]),
+      }
+      return {
+        role: ok ? (leader === self ? 'leader' : 'follower') : 'dead',
+        leader: ok ? leader : null,
+        token: ok ? tokenOf(view) : null,
+        until: null,
+        members: ok ? seen.members : null,
+        detail: {
+          life,
+          view: n === 0 ? null : seen,
+          inQuorum: isInQuorum(state),
+          attempts: attempts.map(({ id, members }) => ({ id, members: idsOf(members) })),
+        },
+      }
+    },
+    shift: (state) => state,
+    settled({ leader, members }: Outcome) {
+      const view: OmegaView = { id: [1, leader], members: membersOf(members.map((id) => [id, 1])) }
+      const stable: OmegaStable = { life: 1, view, promised: view.id, attempts: [] }
+      const peers = members.filter((id) => id !== self).sort(byWeight(settings.weights))
+      const links = peers.map((peer) => ({
+        peer,
+        status: {
+          life: 1,
+          ok: true,
+          view,
+          promised: 1,
+          links: settings.filter ? members.filter((id) => id !== peer).sort(byWeight(settings.weights)) : [],
+          torn: false,
+        },
+        pending: null,
+        accepted: 0,
+      }))
+      const state: OmegaState = { ...stable, ok: true, links, proposal: null }
+      return withLeaderNews(self, null, acting(state), { state, effects: [persist(stable)] })
+    },
+  }
+}

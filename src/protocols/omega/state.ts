@@ -1,0 +1,85 @@
+/** What a node of Omega+ knows: stable data that outlives a crash, and what is forgotten with a link or a process. */
+import type { NodeId } from '../../core/index.ts'
+
+/** Members of a view with their lives, by id. */
+export type Members = readonly (readonly [id: NodeId, life: number])[]
+
+/** Views are ordered by number, then by leader. The view before the first has number 0 and no leader. */
+export type ViewId = readonly [n: number, leader: NodeId | null]
+export type OmegaView = { readonly id: ViewId; readonly members: Members }
+
+/** Written before any message leaves that depends on it. */
+export type OmegaStable = {
+  readonly life: number
+  readonly view: OmegaView
+  /** The highest view promised to anybody. */
+  readonly promised: ViewId
+  /** Views promised and newer than the one installed: any of them may have been installed by somebody. */
+  readonly attempts: readonly OmegaView[]
+}
+
+/** What a peer last said of itself in this incarnation of the link. */
+export type Status = {
+  readonly life: number
+  readonly ok: boolean
+  readonly view: OmegaView
+  readonly promised: number
+  /** With `filter` only, else empty and false: whom it is linked with; whether it is dead and sees two live views. */
+  readonly links: readonly NodeId[]
+  readonly torn: boolean
+}
+
+/** A candidacy that a peer asked us to accept. `told`: it was told once that its number is too low. */
+export type Pending = {
+  readonly n: number
+  readonly members: Members
+  readonly base: ViewId
+  readonly told: boolean
+}
+
+/** A link that is up, and all that was exchanged over it since it came up. */
+export type Link = {
+  readonly peer: NodeId
+  readonly status: Status | null
+  readonly pending: Pending | null
+  /** The number of the candidacy that we have accepted and not withdrawn; 0 when there is none. */
+  readonly accepted: number
+}
+
+export type Accept = {
+  readonly peer: NodeId
+  readonly view: OmegaView
+  readonly attempts: readonly OmegaView[]
+}
+
+/** What this node proposes, and who has accepted it. */
+export type Proposal = {
+  readonly n: number
+  readonly members: Members
+  readonly base: ViewId
+  readonly accepts: readonly Accept[]
+}
+
+export type OmegaState = OmegaStable & {
+  /** Alive: the view is installed, names this life, and nothing has happened since that ended it. */
+  readonly ok: boolean
+  readonly links: readonly Link[]
+  readonly proposal: Proposal | null
+}
+
+export type OmegaMessage =
+  | ({ readonly kind: 'status' } & Status)
+  | { readonly kind: 'cand'; readonly n: number; readonly members: Members; readonly base: ViewId }
+  | { readonly kind: 'cancel'; readonly n: number }
+  | {
+      readonly kind: 'accept'
+      readonly n: number
+      readonly view: OmegaView
+      readonly attempts: readonly OmegaView[]
+    }
+  | { readonly kind: 'withdraw'; readonly n: number }
+
+export const NO_VIEW: OmegaView = { id: [0, null], members: [] }
+
+/** A process that has never run: it belongs to no view, and can only be taken into one. */
+export const BRAND_NEW: OmegaStable = { life: 0, view: NO_VIEW, promised: [0, null], attempts: [] }

@@ -1,0 +1,57 @@
+/** Small questions about views, members and quorums. */
+import { compareIds, type NodeId } from '../../core/index.ts'
+import type { Members, OmegaView, ViewId } from './state.ts'
+
+export function compareViewIds(a: ViewId, b: ViewId): number {
+  if (a[0] !== b[0]) return a[0] - b[0]
+  if (a[1] === b[1]) return 0
+  if (a[1] === null) return -1
+  return b[1] === null ? 1 : compareIds(a[1], b[1])
+}
+
+export function isNewer(a: ViewId, b: ViewId): boolean {
+  return compareViewIds(a, b) > 0
+}
+
+export function sameViewId(a: ViewId, b: ViewId): boolean {
+  return a[0] === b[0] && a[1] === b[1]
+}
+
+/** The life under which a view has this node, or 0. */
+export function lifeIn(members: Members, id: NodeId): number {
+  for (const [member, life] of members) if (member === id) return life
+  return 0
+}
+
+export function sameMembers(a: Members, b: Members): boolean {
+  return (
+    a === b ||
+    (a.length === b.length &&
+      a.every(
+        ([id, life], place) =>
+          id === (b[place] as Members[number])[0] && life === (b[place] as Members[number])[1],
+      ))
+  )
+}
+
+export function membersOf(pairs: readonly (readonly [NodeId, number])[]): Members {
+  return [...pairs].sort(([a], [b]) => compareIds(a, b))
+}
+
+export function idsOf(members: Members): readonly NodeId[] {
+  return members.map(([id]) => id)
+}
+
+/** Attempts in the order of their ids, each once. */
+export function withAttempt(attempts: readonly OmegaView[], view: OmegaView): readonly OmegaView[] {
+  if (attempts.some(({ id }) => sameViewId(id, view.id))) return attempts
+  return [...attempts, view].sort((a, b) => compareViewIds(a.id, b.id))
+}
+
+/** More than half of `whole`; with `tie`, also exactly half of it when the least of it is among them. */
+export function isMajority(of: readonly NodeId[], whole: readonly NodeId[], tie: boolean): boolean {
+  const there = whole.filter((id) => of.includes(id)).length
+  if (2 * there > whole.length) return true
+  if (!tie || 2 * there !== whole.length || there === 0) return false
+  return of.includes(whole.reduce((least, id) => (compareIds(id, least) < 0 ? id : least)))
+}

@@ -1,0 +1,8 @@
+import { printedDefinition } from '../omega-printed/definition.ts'
+
+export const phiDefinition = printedDefinition({
+  protocol: 'phi',
+  title: 'Protocol Phi: the least survivor leads once all survivors agree on who has failed',
+  section: '3.2',
+  promises: ['theorem-3-1'],
+})

@@ -1,0 +1,72 @@
+/**
+ * Carries out a protocol's calls on registers (`RegisterCall` of the contract) and hands back the answers as inputs.
+ *
+ * Reads that are asked for in one step are one round of the store: it begins after the last of them was asked for, so
+ * each of them sees what was written before it. A register that was never written reads as null.
+ */
+import type { Input, NodeId, Plain, RegisterCall } from '../core/index.ts'
+import type { RegisterFault } from './errors.ts'
+import type { NotDone, Registers } from './registers.ts'
+
+export type CallHooks = {
+  deliver(input: Input): void
+  /** The node must stop: nothing it could do on this store is safe, or its id is another's. */
+  fail(error: RegisterFault): void
+  /** Why an outcome is not known, for the log. */
+  trouble?(why: string): void
+}
+
+type Read = RegisterCall & { readonly op: 'read' }
+
+export function registerCalls(registers: Registers, hooks: CallHooks): (call: RegisterCall) => void {
+  let gathered: Read[] = []
+
+  function answer(call: RegisterCall, value: Plain): void {
+    hooks.deliver({ type: 'register', call, outcome: 'ok', value })
+  }
+
+  function notDone(calls: readonly RegisterCall[], problem: NotDone): void {
+    if (problem.outcome === 'failed') {
+      hooks.fail(problem.error)
+      return
+    }
+    hooks.trouble?.(problem.why)
+    for (const call of calls) hooks.deliver({ type: 'register', call, outcome: 'unknown', value: null })
+  }
+
+  async function round(): Promise<void> {
+    const calls = gathered
+    gathered = []
+    const read = await registers.readAll()
+    if (read.outcome !== 'ok') {
+      notDone(calls, read)
+      return
+    }
+    for (const call of calls) answer(call, read.blocks.get(call.of)?.value ?? null)
+  }
+
+  async function write(call: RegisterCall, value: Plain): Promise<void> {
+    const written = await registers.write(value)
+    if (written.outcome === 'ok') answer(call, null)
+    else notDone([call], written)
+  }
+
+  return (call) => {
+    if (call.op === 'write') {
+      void write(call, call.value)
+      return
+    }
+    if (call.op === 'bury') {
+      // No store offers this yet: whoever asked for it learns that it does not know.
+      notDone([call], { outcome: 'unknown', why: `the register of ${call.of} cannot be written in its name` })
+      return
+    }
+    gathered.push(call)
+    if (gathered.length === 1) queueMicrotask(() => void round())
+  }
+}
+
+/** Who has a register that counts: everybody who ever claimed one and has not left for good. */
+export function membersIn(blocks: ReadonlyMap<NodeId, { readonly removed: boolean }>): readonly NodeId[] {
+  return [...blocks].flatMap(([id, { removed }]) => (removed ? [] : [id]))
+}

@@ -1,0 +1,84 @@
+/**
+ * On what kind of file system a folder lies, and whether files there are registers.
+ *
+ * Caches of a network file system return what a file was seconds ago, and say nothing. So such a folder is refused
+ * unless the options that turn the caches off are named; on Linux they are also looked up.
+ */
+import { readFile, statfs } from 'node:fs/promises'
+
+/** By the number that statfs(2) gives. `needs`: mount options without which a read may be stale or a write may be late. */
+const NETWORK: { readonly [type: number]: { readonly name: string; readonly needs: readonly string[] } } = {
+  0x6969: { name: 'NFS', needs: ['noac', 'lookupcache=none', 'hard'] },
+  0xff534d42: { name: 'CIFS', needs: ['cache=none'] },
+  0xfe534d42: { name: 'SMB', needs: ['cache=none'] },
+  0x517b: { name: 'SMB', needs: ['cache=none'] },
+  0x01021997: { name: '9p', needs: ['cache=none'] },
+  0x65735546: { name: 'FUSE', needs: [] },
+  0x00c36400: { name: 'Ceph', needs: [] },
+  0x0bd00bd0: { name: 'Lustre', needs: [] },
+  0x01161970: { name: 'GFS2', needs: [] },
+  0x7461636f: { name: 'OCFS2', needs: [] },
+  0x5346414f: { name: 'AFS', needs: [] },
+  0x19830326: { name: 'BeeGFS', needs: [] },
+  0x47504653: { name: 'GPFS', needs: [] },
+  0x786f4256: { name: 'a folder shared with a virtual machine', needs: [] },
+}
+
+export type Mount = { readonly type: number; readonly options: readonly string[] | null }
+
+/** What a folder lies on. `options` is null where they cannot be looked up. */
+export async function mountOf(folder: string): Promise<Mount> {
+  const { type } = await statfs(folder)
+  const table = await readFile('/proc/self/mountinfo', 'utf8').catch(() => null)
+  return { type: type >>> 0, options: table === null ? null : optionsIn(table, folder) }
+}
+
+/** The options of the mount with the longest path above a folder; the last of equals covers the others. */
+export function optionsIn(table: string, folder: string): readonly string[] {
+  let best: { readonly length: number; readonly options: readonly string[] } = { length: -1, options: [] }
+  for (const line of table.split('\n')) {
+    const [fields = '', more = ''] = line.split(' - ')
+    const [, , , , encoded, options = ''] = fields.split(' ')
+    if (encoded === undefined) continue
+    const at = encoded.replace(/\\([0-7]{3})/g, (_, code: string) =>
+      String.fromCodePoint(Number.parseInt(code, 8)),
+    )
+    const isAbove = at === '/' || folder === at || folder.startsWith(`${at}/`)
+    if (!isAbove || at.length < best.length) continue
+    best = { length: at.length, options: [...options.split(','), ...(more.split(' ')[2] ?? '').split(',')] }
+  }
+  return best.options
+}
+
+export type Judged =
+  | { readonly fit: true; readonly sound: readonly string[]; readonly assumed: readonly string[] }
+  | { readonly fit: false; readonly why: string }
+
+/** `named`: the mount options that the user says it has. */
+export function judgeMount({ type, options }: Mount, named: readonly string[] | null): Judged {
+  const network = NETWORK[type]
+  if (network === undefined) {
+    return {
+      fit: true,
+      sound: ['a local file system: all processes of this host see each write at once'],
+      assumed: ['all nodes run on this host (a disk mounted on two hosts is not a register)'],
+    }
+  }
+  const { name, needs } = network
+  const wanted = needs.length === 0 ? 'those that turn its caches off' : needs.join(', ')
+  if (named === null) {
+    const why = `it lies on a network file system (${name}), whose caches may return old data: use a local folder or a database, or mount it with the right options (${wanted}) and name them in mountOptions`
+    return { fit: false, why }
+  }
+  const unnamed = needs.filter((each) => !named.includes(each))
+  if (unnamed.length > 0)
+    return { fit: false, why: `it lies on ${name} and needs the mount options ${unnamed.join(', ')} too` }
+  const absent = options === null ? [] : named.filter((each) => !options.includes(each))
+  if (absent.length > 0)
+    return { fit: false, why: `it is said to be mounted with ${absent.join(', ')}, but it is not` }
+  return {
+    fit: true,
+    sound: [`${name} with the options ${named.join(', ')}`],
+    assumed: ['the server writes before it answers (export option sync), and every host mounts it alike'],
+  }
+}

@@ -1,0 +1,8 @@
+export { type Block, BlockTooLarge, LARGEST_BLOCK } from './block.ts'
+export * from './calls.ts'
+export * from './config.ts'
+export * from './errors.ts'
+export * from './experiment.ts'
+export * from './open.ts'
+export * from './registers.ts'
+export type * from './store.ts'

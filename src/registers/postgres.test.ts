@@ -1,0 +1,105 @@
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import postgres from 'postgres'
+import { afterAll, expect, it, onTestFinished } from 'vitest'
+import { conformance } from '../../test/support/conformance.ts'
+import { outages } from '../../test/support/outages.ts'
+import { describeWith, ownServer } from '../../test/support/servers.ts'
+import { openRegisters } from './index.ts'
+import { openPostgres } from './postgres.ts'
+
+await describeWith('postgres', 'PostgreSQL', (url) => {
+  conformance('a table', { open: (group) => openPostgres({ url, table: 'conclave_registers' }, group) })
+
+  outages('postgres', (own, group) => openPostgres({ url: own, table: 'conclave_registers' }, group))
+
+  const admin = postgres(url === '' ? 'postgres://nobody' : url, { max: 1, onnotice: () => {} })
+  afterAll(() => admin.end())
+
+  /** A user who may connect and nothing else. */
+  async function poorUser(name: string): Promise<string> {
+    await admin.unsafe(`DROP OWNED BY ${name}`).catch(() => {})
+    await admin.unsafe(`DROP ROLE IF EXISTS ${name}; CREATE ROLE ${name} LOGIN PASSWORD 'secret'`)
+    const theirs = new URL(url)
+    theirs.username = name
+    theirs.password = 'secret'
+    return theirs.href
+  }
+
+  it('prints the exact GRANT that is missing, and that is all that is needed', async () => {
+    const theirs = await poorUser('poor')
+    await admin`CREATE TABLE granted (group_name text, cell text, version bigint, body text, PRIMARY KEY (group_name, cell))`
+    await admin`GRANT SELECT ON granted TO poor`
+    const problem = await openPostgres({ url: theirs, table: 'granted' }, 'g').catch((error: Error) => error)
+    expect(problem).toMatchObject({ name: 'StoreDenied' })
+    const statement = /GRANT .*;/.exec((problem as Error).message)?.[0] ?? ''
+    expect(statement).toBe('GRANT INSERT, UPDATE ON granted TO "poor";')
+    await admin.unsafe(statement)
+    const node = openRegisters(await openPostgres({ url: theirs, table: 'granted' }, 'g'), {
+      self: 1,
+      timeoutMs: 10_000,
+      knockMs: 50,
+    })
+    onTestFinished(() => node.close())
+    expect(await node.claim()).toMatchObject({ outcome: 'ok' })
+    expect(await node.write({ ctr: 1 })).toEqual({ outcome: 'ok' })
+  })
+
+  it('prints how to make the table where the user may not, and that is all that is needed', async () => {
+    const theirs = await poorUser('poorer')
+    const problem = await openPostgres({ url: theirs, table: 'absent' }, 'g').catch((error: Error) => error)
+    expect(problem).toMatchObject({
+      name: 'StoreDenied',
+      message: expect.stringContaining('may not make it'),
+    })
+    const [, ...statements] = (problem as Error).message.split('\n')
+    expect(statements.map((line) => line.trim().split(' ')[0])).toEqual(['CREATE', 'GRANT'])
+    await admin.unsafe(statements.join(''))
+    const store = await openPostgres({ url: theirs, table: 'absent' }, 'g')
+    await store.close()
+  })
+
+  it('says when the password is wrong, when nobody answers, and when the name of the table is none', async () => {
+    const wrong = new URL(url)
+    wrong.password = 'guess'
+    await expect(openPostgres({ url: wrong.href, table: 't' }, 'g')).rejects.toMatchObject({
+      name: 'StoreDenied',
+      message: expect.stringMatching(/password authentication failed.*check user, password/),
+    })
+    await expect(
+      openPostgres({ url: 'postgres://u:hidden@127.0.0.1:1/db', table: 't' }, 'g'),
+    ).rejects.toMatchObject({
+      name: 'StoreUnreachable',
+      message: expect.stringMatching(
+        /^no store answers at postgres:\/\/u:\*\*\*@127.0.0.1:1\/db: .*is it running/,
+      ),
+    })
+    await expect(openPostgres({ url, table: 'a; DROP' }, 'g')).rejects.toMatchObject({ field: 'store.table' })
+  })
+
+  it('warns when commits are not synchronous; refuses a standby, also one that it comes to later', async () => {
+    const server = await ownServer('postgres', ['-c', 'synchronous_commit=off'])
+    onTestFinished(() => server.end())
+    const store = await openPostgres({ url: server.url, table: 'conclave_registers' }, 'g')
+    onTestFinished(() => store.close())
+    expect(store.facts.weak).toEqual([expect.stringContaining('synchronous_commit is off')])
+    expect(await store.read(AbortSignal.timeout(10_000))).toEqual([])
+    const there = postgres(server.url, { max: 1, onnotice: () => {} })
+    // Else the table would be lost with the rest: that is what the warning is about.
+    await there`CHECKPOINT`
+    await there.end()
+    await server.kill()
+    writeFileSync(join(server.folder, 'data', 'standby.signal'), '')
+    await server.restart()
+    const refusal = { name: 'StoreUnfit', message: expect.stringContaining('is a standby') }
+    await expect(openPostgres({ url: server.url, table: 'conclave_registers' }, 'g')).rejects.toMatchObject(
+      refusal,
+    )
+    // The connections broke; what they are made to again is a standby.
+    await expect
+      .poll(() => store.read(AbortSignal.timeout(10_000)).catch((error: unknown) => error), {
+        timeout: 20_000,
+      })
+      .toMatchObject(refusal)
+  })
+})

@@ -1,0 +1,214 @@
+/**
+ * Registers in one table of a PostgreSQL primary: a row a cell, a number that each write raises. One SELECT is a whole
+ * round; a write is one UPDATE that names the version it expects.
+ *
+ * Every read says in the same statement whether the server is a standby: a connection that was made again after a
+ * failover may have come to one, and what a standby answers is old.
+ */
+import type { Options, Sql } from 'postgres'
+import { needed, shown } from './client.ts'
+import { BadStore, reasonOf, StoreDenied, StoreUnfit, StoreUnreachable } from './errors.ts'
+import type { Cell, CellStore, StoreFacts } from './store.ts'
+
+export type PostgresOptions = {
+  readonly url: string
+  /** In lower case, with a schema or without. */
+  readonly table: string
+}
+
+/** One for a write and one for the reads that go on meanwhile. */
+const CONNECTIONS = 2
+const CONNECT_SECONDS = 5
+const RIGHTS = ['SELECT', 'INSERT', 'UPDATE'] as const
+const TABLE = /^[a-z_][a-z0-9_]*(\.[a-z_][a-z0-9_]*)?$/
+
+type Row = {
+  readonly standby: boolean
+  readonly cell: string | null
+  readonly version: string
+  readonly body: string
+}
+
+export async function openPostgres({ url, table }: PostgresOptions, group: string): Promise<CellStore> {
+  if (!TABLE.test(table))
+    throw new BadStore('store.table', `${table} is not a plain name of a table, in lower case`)
+  const { default: postgres } = await needed('postgres', 'postgres', () => import('postgres'))
+  const options: Options<Record<string, never>> = {
+    max: CONNECTIONS,
+    connect_timeout: CONNECT_SECONDS,
+    // Works behind a pooler, too.
+    prepare: false,
+    fetch_types: false,
+    onnotice: () => {},
+    connection: { application_name: `conclave ${group}` },
+  }
+  const connect = (): Sql => postgres(url, options)
+  let sql = connect()
+  let facts: StoreFacts
+  try {
+    facts = await inspect(sql, shown(url), table)
+  } catch (error) {
+    await sql.end({ timeout: 0 })
+    throw explained(error, shown(url))
+  }
+
+  /** A connection that does not answer is given up, and with it whatever waits behind. */
+  async function run<T>(signal: AbortSignal, query: (sql: Sql) => Promise<T>): Promise<T> {
+    signal.throwIfAborted()
+    const mine = sql
+    const giveUp = (): void => {
+      if (sql !== mine) return
+      sql = connect()
+      mine.end({ timeout: 0 }).catch(() => {})
+    }
+    signal.addEventListener('abort', giveUp, { once: true })
+    try {
+      return await query(mine)
+    } catch (error) {
+      throw explained(error, facts.place)
+    } finally {
+      signal.removeEventListener('abort', giveUp)
+    }
+  }
+
+  return {
+    facts,
+    read: (signal) =>
+      run(signal, async (db) => {
+        // A row comes even where the group has none, so that the first column is always told.
+        const rows = await db<Row[]>`
+          SELECT pg_is_in_recovery() AS standby, r.cell, r.version::text, r.body
+          FROM (SELECT 1) AS one LEFT JOIN ${db(table)} AS r ON r.group_name = ${group}`
+        if (rows.some(({ standby }) => standby)) throw standbyAt(facts.place)
+        return rows.flatMap(({ cell, version, body }): Cell[] =>
+          cell === null ? [] : [{ name: cell, version, body }],
+        )
+      }),
+    write: (name, body, expected, signal) =>
+      run(signal, async (db) => {
+        const rows =
+          expected === null
+            ? await db<{ version: string }[]>`
+                INSERT INTO ${db(table)} (group_name, cell, version, body) VALUES (${group}, ${name}, 1, ${body})
+                ON CONFLICT DO NOTHING RETURNING version::text`
+            : await db<{ version: string }[]>`
+                UPDATE ${db(table)} SET version = version + 1, body = ${body}
+                WHERE group_name = ${group} AND cell = ${name} AND version = ${expected}::bigint
+                RETURNING version::text`
+        return rows[0]?.version ?? null
+      }),
+    remove: (name, expected, signal) =>
+      run(signal, async (db) => {
+        await db`
+          DELETE FROM ${db(table)}
+          WHERE group_name = ${group} AND cell = ${name} AND version = ${expected}::bigint`
+      }),
+    close: () => sql.end({ timeout: 1 }),
+  }
+}
+
+function standbyAt(place: string): StoreUnfit {
+  return new StoreUnfit(
+    `${place} is a standby: what it answers may be old. Give the address of the primary (with several hosts: ?target_session_attrs=primary)`,
+  )
+}
+
+async function inspect(sql: Sql, place: string, table: string): Promise<StoreFacts> {
+  const [found] = await sql<
+    {
+      readonly standby: boolean
+      readonly user: string
+      readonly sync: string
+      readonly fsync: string
+      readonly pages: string
+      readonly standbys: string
+      readonly senders: number
+    }[]
+  >`SELECT pg_is_in_recovery() AS standby, current_user AS user,
+      current_setting('synchronous_commit') AS sync, current_setting('fsync') AS fsync,
+      current_setting('full_page_writes') AS pages,
+      current_setting('synchronous_standby_names') AS standbys,
+      (SELECT count(*)::int FROM pg_stat_replication) AS senders`
+  if (found === undefined) throw new StoreUnfit(`${place} answers no question about itself`)
+  if (found.standby) throw standbyAt(place)
+  await makeTable(sql, place, table, found.user)
+  await checkRights(sql, place, table, found.user)
+  const off = (name: string): string =>
+    `${name} is off: a crash of the server's machine loses acknowledged writes, and then two may lead in one epoch. Set ${name}=on`
+  const replicated = `${found.senders} standby servers replicate asynchronously: after a failover to one of them acknowledged writes may be missing. Name them in synchronous_standby_names`
+  return {
+    kind: 'postgres',
+    place: `${place}, table ${table}`,
+    sound: [
+      'the server is a primary',
+      'a write compares the version of the row',
+      'one SELECT is a whole round',
+    ],
+    weak: [
+      ...(found.sync === 'off' ? [off('synchronous_commit')] : []),
+      ...(found.fsync === 'off' ? [off('fsync')] : []),
+      ...(found.pages === 'off' ? [off('full_page_writes')] : []),
+      ...(found.senders > 0 && found.standbys === '' ? [replicated] : []),
+    ],
+    assumed: [
+      'after a failover the old primary is fenced, and the new one was replicated to synchronously',
+      'the disk does not lose what it said it has flushed',
+    ],
+  }
+}
+
+function tableStatement(table: string): string {
+  return `CREATE TABLE ${table} (group_name text NOT NULL, cell text NOT NULL, version bigint NOT NULL, body text NOT NULL, PRIMARY KEY (group_name, cell));`
+}
+
+async function makeTable(sql: Sql, place: string, table: string, user: string): Promise<void> {
+  const exists = async (): Promise<boolean> => {
+    const [row] = await sql<{ is: boolean }[]>`SELECT to_regclass(${table}) IS NOT NULL AS is`
+    return row?.is === true
+  }
+  if (await exists()) return
+  try {
+    await sql.unsafe(tableStatement(table))
+  } catch (error) {
+    // Another node was faster.
+    if (await exists()) return
+    if (codeOf(error) !== '42501') throw error
+    throw new StoreDenied(
+      `the table ${table} is missing at ${place} and the user ${user} may not make it; run as its owner:\n` +
+        `  ${tableStatement(table)}\n  ${grant(RIGHTS, table, user)}`,
+      { cause: error },
+    )
+  }
+}
+
+async function checkRights(sql: Sql, place: string, table: string, user: string): Promise<void> {
+  const [rights] = await sql<{ SELECT: boolean; INSERT: boolean; UPDATE: boolean }[]>`
+    SELECT has_table_privilege(${table}, 'SELECT') AS "SELECT", has_table_privilege(${table}, 'INSERT') AS "INSERT",
+      has_table_privilege(${table}, 'UPDATE') AS "UPDATE"`
+  const missing = RIGHTS.filter((right) => rights?.[right] !== true)
+  if (missing.length === 0) return
+  throw new StoreDenied(
+    `the user ${user} lacks rights on the table ${table} at ${place}; run as its owner:\n  ${grant(missing, table, user)}`,
+  )
+}
+
+function grant(rights: readonly string[], table: string, user: string): string {
+  return `GRANT ${rights.join(', ')} ON ${table} TO "${user.replaceAll('"', '""')}";`
+}
+
+function codeOf(error: unknown): string {
+  return (error as { code?: string }).code ?? ''
+}
+
+function explained(error: unknown, place: string): unknown {
+  const code = codeOf(error)
+  if (/^(28|3D)/.test(code) || code === '42501')
+    return new StoreDenied(
+      `${place} refuses: ${reasonOf(error)} (check user, password, database and rights)`,
+      {
+        cause: error,
+      },
+    )
+  if (/^(E[A-Z]+|CONNECT|CONNECTION|57P)/.test(code)) return new StoreUnreachable(place, error)
+  return error
+}

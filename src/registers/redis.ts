@@ -1,0 +1,192 @@
+/**
+ * Registers in one Redis server: a hash a group, a field a cell, `VERSION BODY`. A script compares and writes.
+ *
+ * Redis acknowledges a write before its replicas have it, so a failover loses acknowledged writes, and WAIT does not
+ * cure that: a server with replicas, Sentinel or Cluster is no register. Nor is one that flushes its log once a second.
+ * The first is refused always, where it is certain; the rest unless `acceptWeak` is given, and then every card says so.
+ */
+import type { Redis as Client } from 'ioredis'
+import { needed, shown } from './client.ts'
+import { reasonOf, StoreDenied, StoreUnfit, StoreUnreachable } from './errors.ts'
+import type { Cell, CellStore, StoreFacts } from './store.ts'
+
+export type RedisOptions = {
+  readonly url: string
+  /** Keys begin with it. */
+  readonly prefix: string
+  /** Use a server that may lose acknowledged writes. */
+  readonly acceptWeak: boolean
+}
+
+/** Says in the same breath whether this is a primary: what a replica answers is old. */
+const READ = `
+if not string.find(redis.call('INFO', 'replication'), 'role:master', 1, true) then
+  return redis.error_reply('REPLICA')
+end
+return redis.call('HGETALL', KEYS[1])`
+
+const WRITE = `
+local present = redis.call('HGET', KEYS[1], ARGV[1])
+local version = present and string.match(present, '^%d+') or ''
+if version ~= ARGV[2] then return 0 end
+redis.call('HSET', KEYS[1], ARGV[1], ARGV[3])
+return 1`
+
+const REMOVE = `
+local present = redis.call('HGET', KEYS[1], ARGV[1])
+if present and string.match(present, '^%d+') == ARGV[2] then redis.call('HDEL', KEYS[1], ARGV[1]) end
+return 1`
+
+const CONNECT_MS = 5000
+const SLOWEST_RETRY_MS = 1000
+
+export async function openRedis(
+  { url, prefix, acceptWeak }: RedisOptions,
+  group: string,
+): Promise<CellStore> {
+  const { Redis } = await needed('redis', 'ioredis', () => import('ioredis'))
+  const key = `${prefix}:${group}`
+  const place = `${shown(url)}, key ${key}`
+  const redis = new Redis(url, {
+    lazyConnect: true,
+    connectTimeout: CONNECT_MS,
+    // A command is tried once: what waits in a queue until the server is back is a late write.
+    enableOfflineQueue: false,
+    autoResendUnfulfilledCommands: false,
+    maxRetriesPerRequest: 0,
+    retryStrategy: (times) => Math.min(50 * times, SLOWEST_RETRY_MS),
+  })
+  let lastError: unknown = null
+  redis.on('error', (error: unknown) => {
+    lastError = error
+  })
+  let facts: StoreFacts
+  try {
+    await redis.connect()
+    facts = await inspect(redis, place, acceptWeak)
+  } catch (error) {
+    redis.disconnect()
+    throw explained(lastError ?? error, place)
+  }
+  // A server that comes back may be another, or have been set up differently.
+  let checked: Promise<unknown> = Promise.resolve()
+  redis.on('ready', () => {
+    checked = inspect(redis, place, acceptWeak)
+    checked.catch(() => {})
+  })
+
+  async function run<T>(signal: AbortSignal, command: () => Promise<T>): Promise<T> {
+    await checked
+    signal.throwIfAborted()
+    try {
+      return await command()
+    } catch (error) {
+      throw explained(error, place)
+    }
+  }
+
+  return {
+    facts,
+    read: (signal) =>
+      run(signal, async () => {
+        const flat = (await redis.eval(READ, 1, key)) as string[]
+        const cells: Cell[] = []
+        for (let at = 0; at < flat.length; at += 2) cells.push(cellIn(flat[at] ?? '', flat[at + 1] ?? ''))
+        return cells
+      }),
+    write: (name, body, expected, signal) =>
+      run(signal, async () => {
+        const version = String(Number(expected ?? 0) + 1)
+        const done = await redis.eval(WRITE, 1, key, name, expected ?? '', `${version} ${body}`)
+        return done === 1 ? version : null
+      }),
+    remove: (name, expected, signal) =>
+      run(signal, async () => {
+        await redis.eval(REMOVE, 1, key, name, expected)
+      }),
+    async close() {
+      redis.disconnect()
+    },
+  }
+}
+
+function cellIn(name: string, text: string): Cell {
+  const space = text.indexOf(' ')
+  return { name, version: text.slice(0, space), body: text.slice(space + 1) }
+}
+
+async function inspect(redis: Client, place: string, acceptWeak: boolean): Promise<StoreFacts> {
+  const info = await redis.info()
+  const field = (name: string): string => new RegExp(`^${name}:(.*?)\\r?$`, 'm').exec(info)?.[1] ?? 'unknown'
+  const refuse = (why: string): StoreUnfit => new StoreUnfit(`${place} cannot hold registers: ${why}`)
+  const mode = field('redis_mode')
+  if (mode !== 'standalone') throw refuse(`it is a ${mode}; use one server that stands alone`)
+  if (field('role') !== 'master')
+    throw refuse('it is a replica, and what it answers may be old; use its primary')
+  const problems: string[] = []
+  const replicas = Number(field('connected_slaves'))
+  if (replicas > 0)
+    problems.push(
+      `it has ${replicas} replicas: a failover to one of them loses acknowledged writes; use a server without`,
+    )
+  problems.push(...(await persistence(redis)))
+  if (problems.length > 0 && !acceptWeak)
+    throw refuse(
+      `${problems.join('; ')}. With acceptWeak (--accept-weak) it is used all the same, and two may then lead in one epoch after a crash of the server`,
+    )
+  return {
+    kind: 'redis',
+    place,
+    sound: [
+      'the server is a primary, neither Sentinel nor Cluster',
+      'a script compares the version and writes',
+      ...(problems.length === 0 ? ['every write is in its log on the disk before it is answered'] : []),
+    ],
+    weak: problems,
+    assumed: [
+      'nobody makes it a replica, deletes its keys or restores an old copy',
+      'the disk does not lose what it said it has flushed',
+    ],
+  }
+}
+
+/** What its settings fail to give. */
+async function persistence(redis: Client): Promise<readonly string[]> {
+  const wanted = { appendonly: 'yes', appendfsync: 'always' }
+  let settings: { readonly [name: string]: string }
+  try {
+    const flat = await redis.config('GET', 'append*', 'maxmemory-policy', 'maxmemory')
+    settings = Object.fromEntries(
+      flat.flatMap((name, at) => (at % 2 === 0 ? [[name, flat[at + 1] ?? '']] : [])),
+    )
+  } catch (error) {
+    return [
+      `its settings cannot be read (${reasonOf(error)}), so it may lose acknowledged writes; allow CONFIG GET`,
+    ]
+  }
+  const problems = Object.entries(wanted).flatMap(([name, value]) =>
+    settings[name] === value
+      ? []
+      : [`${name} is ${settings[name]}: a crash loses acknowledged writes; set ${name} ${value}`],
+  )
+  const evicts = settings['maxmemory'] !== '0' && settings['maxmemory-policy']?.startsWith('allkeys') === true
+  return evicts
+    ? [...problems, `maxmemory-policy is ${settings['maxmemory-policy']}: keys may vanish; set noeviction`]
+    : problems
+}
+
+function explained(error: unknown, place: string): unknown {
+  const why = reasonOf(error)
+  if (error instanceof StoreUnfit) return error
+  if (/^(NOAUTH|WRONGPASS|NOPERM|ERR AUTH)/.test(why))
+    return new StoreDenied(
+      `${place} refuses: ${why} (check user, password and the rights to EVAL, HGET, HSET, INFO)`,
+      {
+        cause: error,
+      },
+    )
+  if (why.includes('REPLICA') || why.startsWith('READONLY'))
+    return new StoreUnfit(`${place} has become a replica: what it answers may be old`)
+  if (/ECONN|ETIMEDOUT|ENOTFOUND|EHOST|closed|writeable/i.test(why)) return new StoreUnreachable(place, error)
+  return error
+}

@@ -1,0 +1,150 @@
+/**
+ * Registers in a bucket of S3 or a store that speaks like it: an object a cell, compared by its ETag (`If-Match`,
+ * `If-None-Match`). Each request is made once: a repetition by the client would be a late write.
+ *
+ * A store that does not know conditional writes ignores the condition and overwrites. So the condition is tried when
+ * the store is opened. Two trips make a round: a listing, then all objects at once.
+ */
+import type { AwsClient } from 'aws4fetch'
+import { needed } from './client.ts'
+import { StoreDenied, StoreUnfit, StoreUnreachable } from './errors.ts'
+import { type Cell, type CellStore, safeName } from './store.ts'
+
+export type S3Options = {
+  readonly bucket: string
+  /** Keys begin with it. */
+  readonly prefix: string
+  readonly region: string
+  /** Of a store other than Amazon's; the bucket is then a part of the path. */
+  readonly endpoint?: string | undefined
+  readonly accessKeyId: string
+  readonly secretAccessKey: string
+  readonly sessionToken?: string | undefined
+}
+
+const OPEN_MS = 10_000
+const TRIAL = 'trial-of-conditions'
+const PRECONDITION_FAILED = 412
+const NOT_FOUND = 404
+
+type Condition = { readonly 'if-match': string } | { readonly 'if-none-match': '*' }
+
+export async function openS3(options: S3Options, group: string): Promise<CellStore> {
+  const { AwsClient: Client } = await needed('s3', 'aws4fetch', () => import('aws4fetch'))
+  const { bucket, region, endpoint, accessKeyId, secretAccessKey, sessionToken } = options
+  const client: AwsClient = new Client({
+    accessKeyId,
+    secretAccessKey,
+    ...(sessionToken === undefined ? {} : { sessionToken }),
+    region,
+    service: 's3',
+    retries: 0,
+  })
+  const root =
+    endpoint === undefined
+      ? `https://${bucket}.s3.${region}.amazonaws.com`
+      : `${endpoint.replace(/\/$/, '')}/${bucket}`
+  const start = `${options.prefix === '' ? '' : `${options.prefix}/`}${safeName(group)}/`
+  const place = `s3 bucket ${bucket}, keys ${start}${endpoint === undefined ? '' : ` at ${endpoint}`}`
+
+  async function ask(path: string, init: RequestInit, signal: AbortSignal): Promise<Response> {
+    let response: Response
+    try {
+      response = await client.fetch(`${root}/${path}`, { ...init, signal })
+    } catch (error) {
+      throw new StoreUnreachable(place, error)
+    }
+    if (response.ok || response.status === PRECONDITION_FAILED || response.status === NOT_FOUND)
+      return response
+    const said =
+      /<Message>(.*?)<\/Message>/.exec(await response.text())?.[1] ?? `it answered ${response.status}`
+    if (response.status === 401 || response.status === 403)
+      throw new StoreDenied(
+        `${place} refuses: ${said} (check the keys, and the rights s3:GetObject, s3:PutObject, s3:ListBucket)`,
+      )
+    throw new Error(`${place}: ${said}`)
+  }
+
+  const keyOf = (name: string): string => encodeURI(`${start}${name}`)
+
+  async function put(
+    name: string,
+    body: string,
+    condition: Condition,
+    signal: AbortSignal,
+  ): Promise<string | null> {
+    const response = await ask(keyOf(name), { method: 'PUT', body, headers: condition }, signal)
+    await response.arrayBuffer()
+    if (response.status === PRECONDITION_FAILED) return null
+    if (response.status === NOT_FOUND) {
+      if ('if-match' in condition) return null
+      throw new StoreDenied(`${place}: there is no such bucket`)
+    }
+    const tag = response.headers.get('etag')
+    if (tag === null) throw new StoreUnfit(`${place} gives no ETag: it cannot hold registers`)
+    return tag
+  }
+
+  async function list(signal: AbortSignal): Promise<readonly string[]> {
+    const names: string[] = []
+    let more = ''
+    do {
+      // oxlint-disable-next-line no-await-in-loop -- a page says where the next begins
+      const response = await ask(`?list-type=2&prefix=${encodeURIComponent(start)}${more}`, {}, signal)
+      // oxlint-disable-next-line no-await-in-loop -- a page says where the next begins
+      const page = await response.text()
+      if (response.status === NOT_FOUND) throw new StoreDenied(`${place}: there is no such bucket`)
+      for (const [, key = ''] of page.matchAll(/<Key>(.*?)<\/Key>/g)) names.push(key.slice(start.length))
+      const next = /<NextContinuationToken>(.*?)<\/NextContinuationToken>/.exec(page)?.[1]
+      more = next === undefined ? '' : `&continuation-token=${encodeURIComponent(next)}`
+    } while (more !== '')
+    return names.filter((name) => name !== TRIAL)
+  }
+
+  async function get(name: string, signal: AbortSignal): Promise<Cell> {
+    const response = await ask(keyOf(name), {}, signal)
+    const body = await response.text()
+    // It was listed a moment ago, and nobody takes a block away.
+    if (response.status === NOT_FOUND) throw new Error(`${place}: ${name} is listed but not there`)
+    return { name, version: response.headers.get('etag') ?? '', body }
+  }
+
+  async function remove(name: string, signal: AbortSignal): Promise<void> {
+    const response = await ask(keyOf(name), { method: 'DELETE' }, signal)
+    await response.arrayBuffer()
+  }
+
+  async function tryConditions(): Promise<void> {
+    const signal = AbortSignal.timeout(OPEN_MS)
+    const first = await put(TRIAL, 'a', { 'if-none-match': '*' }, signal)
+    const second = await put(TRIAL, 'b', { 'if-none-match': '*' }, signal)
+    const third = await put(TRIAL, 'c', { 'if-match': '"0123456789abcdef0123456789abcdef"' }, signal)
+    // Another node may be trying the same at this moment, and may have removed the object between.
+    if (first !== null && (second !== null || third !== null))
+      throw new StoreUnfit(
+        `${place} ignores the conditions If-None-Match and If-Match: a late write would overwrite a newer one. It cannot hold registers`,
+      )
+    if (first !== null) await remove(TRIAL, signal)
+  }
+  await tryConditions()
+
+  return {
+    facts: {
+      kind: 's3',
+      place,
+      sound: ['a write compares the ETag (tried when it was opened)', 'each request is made once'],
+      weak: [],
+      assumed: [
+        'reads are strongly consistent: no cache or content network before it, no bucket that is replicated from another',
+      ],
+    },
+    async read(signal) {
+      const names = await list(signal)
+      return Promise.all(names.map((name) => get(name, signal)))
+    },
+    write: (name, body, expected, signal) =>
+      put(name, body, expected === null ? { 'if-none-match': '*' } : { 'if-match': expected }, signal),
+    remove: (name, _expected, signal) => remove(name, signal),
+    async close() {},
+  }
+}

@@ -1,0 +1,1 @@
+export { type JoinVirtually, NodeCrashed, Testkit, type TestkitOptions, testkit } from './testkit.ts'

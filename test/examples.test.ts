@@ -1,0 +1,179 @@
+/** The examples that are not Node: a shell script, a Python client, a systemd unit, Kubernetes manifests. */
+import { type ChildProcess, spawn } from 'node:child_process'
+import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { delimiter, dirname, join } from 'node:path'
+import type { Command } from 'commander'
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { parseAllDocuments } from 'yaml'
+import { parseConfig } from '../src/agent/config/file.ts'
+import { variableOf } from '../src/agent/config/index.ts'
+import { KNOWN_FIELDS } from '../src/agent/config/schema.ts'
+import { agentCommand } from '../src/cli/agent.ts'
+import { membersCommand } from '../src/cli/ask.ts'
+import { runCommand } from '../src/cli/run.ts'
+import { stepDown } from '../src/client/index.ts'
+import { CONCLAVE, Workplace } from './support/agents.ts'
+import { until } from './support/wait.ts'
+
+const EXAMPLES = new URL('../examples/', import.meta.url).pathname
+
+let place: Workplace
+let children: ChildProcess[]
+
+beforeEach(() => {
+  place = new Workplace()
+  children = []
+})
+afterEach(async () => {
+  for (const child of children) child.kill('SIGKILL')
+  await place.close()
+})
+
+function started(
+  command: string,
+  words: readonly string[],
+): { readonly process: ChildProcess; ended: Promise<number | null> } {
+  const env = { ...process.env, PATH: `${dirname(CONCLAVE)}${delimiter}${process.env['PATH'] ?? ''}` }
+  const child = spawn(command, words, { stdio: ['ignore', 'ignore', 'inherit'], env, cwd: place.folder })
+  children.push(child)
+  return { process: child, ended: new Promise((resolve) => child.once('close', (code) => resolve(code))) }
+}
+
+const linesOf = (file: string): readonly string[] =>
+  existsSync(file) ? readFileSync(file, 'utf8').split('\n').filter(Boolean) : []
+
+describe('examples/shell', () => {
+  it('works while its node leads, and ends when it is told to', async () => {
+    const text = readFileSync(join(EXAMPLES, 'shell/conclave.yaml'), 'utf8')
+    expect(parseConfig('conclave.yaml', text).said['group']).toBe('nightly')
+    writeFileSync(
+      place.path('conclave.yaml'),
+      text.replace(/^peers.*$/m, '').replace(/^listen.*$/m, 'listen: 127.0.0.1:0\noptions: { sigmaMs: 300 }'),
+    )
+    const log = place.path('work.log')
+    const running = started(join(EXAMPLES, 'shell/start.sh'), ['conclave.yaml', log, '--quiet'])
+    await until(() => linesOf(log).length > 2)
+    expect(linesOf(log)[0]).toMatch(/^begin 1 on a in nightly, \d+ ms to go$/)
+    expect(linesOf(log)[1]).toBe('work 1')
+    running.process.kill('SIGTERM')
+    expect(await running.ended).toBe(0)
+    expect(linesOf(log).at(-1)).toBe('end 1')
+  }, 60_000)
+})
+
+describe('examples/python', () => {
+  it('works with the token of the lead that its agent has, and never with an older one afterwards', async () => {
+    const agent = place.start(
+      place.alone('--admin-token-file', place.path('admin'), '--data', place.path('data')),
+    )
+    await agent.logged('elected')
+    const log = place.path('work.log')
+    started('python3', [join(EXAMPLES, 'python/leader.py'), '--agent', await agent.url(), '--log', log])
+    await until(() => linesOf(log).includes('1'))
+    const adminToken = 'an admin token of some length'
+    const { steppedDown } = await stepDown({ agent: await agent.url(), adminToken })
+    await until(() => linesOf(log).some((line) => Number(line) > (steppedDown.token ?? 0)))
+    const tokens = linesOf(log).map(Number)
+    expect(tokens).toEqual(tokens.toSorted((a, b) => a - b))
+  }, 60_000)
+})
+
+/** The flags of a command line that its command does not know. */
+function unknownFlags(words: readonly string[]): readonly string[] {
+  const [, name = '', ...rest] = words
+  const commands: { readonly [name: string]: () => Command } = {
+    agent: agentCommand,
+    run: runCommand,
+    members: membersCommand,
+  }
+  const known = commands[name]?.().options.map(({ long }) => long) ?? []
+  const end = rest.indexOf('--')
+  const own = end < 0 ? rest : rest.slice(0, end)
+  return own.filter((word) => word.startsWith('--') && !known.includes(word))
+}
+
+const isVariable = (name: string): boolean => KNOWN_FIELDS.some((field) => variableOf(field) === name)
+
+describe('examples/systemd', () => {
+  it('starts an agent with flags and variables that there are, and is told by it', () => {
+    const unit = readFileSync(join(EXAMPLES, 'systemd/conclave.service'), 'utf8')
+    const setting = (name: string): string => new RegExp(`^${name}=(.*)$`, 'm').exec(unit)?.[1] ?? ''
+    const words = setting('ExecStart').split(' ')
+    expect(words.slice(0, 2)).toEqual(['/usr/bin/conclave', 'agent'])
+    expect(unknownFlags(words)).toEqual([])
+    expect([setting('Type'), setting('NotifyAccess')]).toEqual(['notify', 'all'])
+    expect(isVariable(setting('Environment').split('=')[0] ?? '')).toBe(true)
+    expect(Number(setting('WatchdogSec'))).toBeGreaterThan(0)
+  })
+})
+
+type Container = {
+  readonly name: string
+  readonly command?: readonly string[]
+  readonly env?: readonly { readonly name: string }[]
+  readonly volumeMounts?: readonly { readonly name: string; readonly mountPath: string }[]
+  readonly readinessProbe?: { readonly exec: { readonly command: readonly string[] } }
+  readonly livenessProbe?: { readonly exec: { readonly command: readonly string[] } }
+}
+type Manifest = {
+  readonly kind: string
+  readonly metadata: { readonly name: string }
+  readonly data?: { readonly [file: string]: string }
+  readonly spec: {
+    readonly serviceName?: string
+    readonly replicas?: number
+    readonly ports?: readonly { readonly port: number; readonly protocol: string }[]
+    readonly template?: {
+      readonly spec: {
+        readonly containers: readonly Container[]
+        readonly volumes: readonly { readonly name: string }[]
+      }
+    }
+    readonly volumeClaimTemplates?: readonly { readonly metadata: { readonly name: string } }[]
+  }
+}
+
+describe.each(readdirSync(join(EXAMPLES, 'kubernetes')))('examples/kubernetes/%s', (name) => {
+  const text = readFileSync(join(EXAMPLES, 'kubernetes', name), 'utf8')
+  const documents = parseAllDocuments(text).map((document) => document.toJS() as Manifest)
+  const of = (kind: string): Manifest => documents.find((each) => each.kind === kind) as Manifest
+  const { template, serviceName, replicas, volumeClaimTemplates = [] } = of('StatefulSet').spec
+  const containers = template?.spec.containers ?? []
+  const ours = containers.find(({ command = [] }) => command[0] === 'conclave')
+  const config = parseConfig(name, of('ConfigMap').data?.['conclave.yaml'] ?? '').said
+
+  it('starts conclave with flags and variables that there are, and asks it nothing about leadership', () => {
+    expect(unknownFlags(ours?.command ?? [])).toEqual([])
+    expect(ours?.env?.map((each) => each.name).filter((each) => !isVariable(each))).toEqual([])
+    for (const probe of [ours?.readinessProbe, ours?.livenessProbe]) {
+      if (probe === undefined) continue
+      expect(probe.exec.command.slice(0, 2)).toEqual(['conclave', 'members'])
+      expect(unknownFlags(probe.exec.command)).toEqual([])
+    }
+  })
+
+  it('finds its files where they are mounted, and its peers by their names', () => {
+    const mounts = ours?.volumeMounts ?? []
+    const volumes = [
+      ...(template?.spec.volumes ?? []),
+      ...volumeClaimTemplates.map(({ metadata }) => metadata),
+    ]
+    expect(mounts.map((mount) => mount.name).toSorted()).toEqual(
+      volumes.map((volume) => volume.name).toSorted(),
+    )
+    const files = [config['keyFile'], config['data'], ours?.command?.[ours.command.indexOf('--config') + 1]]
+    for (const file of files) {
+      expect(mounts.some(({ mountPath }) => String(file).startsWith(mountPath))).toBe(true)
+    }
+    const service = of('Service')
+    expect(service.metadata.name).toBe(serviceName)
+    const port = service.spec.ports?.[0]?.port
+    expect(config['listen']).toBe(`0.0.0.0:${port}`)
+    const pod = of('StatefulSet').metadata.name
+    const expected = Array.from(
+      { length: replicas ?? 0 },
+      (_, i) => `${pod}-${i}=${pod}-${i}.${serviceName}:${port}`,
+    )
+    expect(config['peers']).toEqual(expected)
+  })
+})

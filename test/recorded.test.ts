@@ -1,0 +1,204 @@
+/**
+ * Traces of "real" processes out of simulated runs: each node's steps alone, on its own clock, which begins anywhere and
+ * drifts. The world knows the true times, so what is found out from the messages can be checked.
+ */
+import { readFileSync } from 'node:fs'
+import { describe, expect, it } from 'vitest'
+import { type Recorded, understand, verdictOf } from '../src/cli/recorded.ts'
+import { type Micros, type NodeId, type Plain, type PlainObject, present } from '../src/core/index.ts'
+import { catalogue } from '../src/protocols/index.ts'
+import { BlackBox, type LoopRecord } from '../src/runtime/index.ts'
+import { parseScenario, runScenario } from '../src/sim/index.ts'
+import { postOf, readTrace, runsOf, scaleOf, type TraceFile, type TraceRecord } from '../src/trace/index.ts'
+
+const definition = present(catalogue.find('local-leader'), 'local-leader')
+
+type Turn = TraceRecord & { readonly type: 'start' | 'step' }
+type Made = { readonly files: readonly TraceFile[]; readonly truth: ReadonlyMap<NodeId, readonly Turn[]> }
+
+/** The black box of every run of every node, as it would be told; `most` steps of each are kept. */
+async function recordings(scenario: PlainObject, most = 1_000_000): Promise<Made> {
+  const parsed = parseScenario(scenario, catalogue)
+  const records: TraceRecord[] = []
+  runScenario(definition, parsed, { record: (record) => records.push(record) })
+  const turns = records.filter((record): record is Turn => record.type === 'start' || record.type === 'step')
+  const truth = new Map(parsed.nodes.map((node) => [node, turns.filter((turn) => turn.node === node)]))
+  const files: TraceFile[] = []
+  for (const [node, steps] of truth) {
+    const starts = steps.flatMap(({ type }, index) => (type === 'start' ? [index] : []))
+    for (const [place, first] of starts.entries()) {
+      const run = steps.slice(first, starts[place + 1] ?? steps.length)
+      const { protocol, nodes, options } = parsed
+      const box = boxed(node, run, { nodes, options }, most)
+      const takenAt = run.at(-1)?.now ?? 0
+      const wallAhead = (run.at(-1)?.at ?? 0) - takenAt
+      const recording = { group: 'g', node, run: `${node}-${place}`, clock: `of ${node}`, takenAt, wallAhead }
+      let text = ''
+      // oxlint-disable-next-line no-await-in-loop -- pieces of one text
+      for await (const piece of box.text((skipped) => {
+        const header = { protocol, nodes, options, seed: 0, recording: { ...recording, skipped } }
+        return { trace: 1, ...header }
+      }))
+        text += piece
+      files.push({ file: `${node}-${place}.ndjson`, trace: readTrace(text) })
+    }
+  }
+  return { files, truth }
+}
+
+function boxed(
+  self: NodeId,
+  run: readonly Turn[],
+  { nodes, options }: { readonly nodes: readonly NodeId[]; readonly options: PlainObject },
+  most: number,
+): BlackBox {
+  const protocol = definition.create({ self, nodes }, options)
+  const box = new BlackBox(self, most)
+  let state: Plain = null
+  for (const turn of run) {
+    const { now, effects, cutAfter } = turn
+    const [input, stable] = turn.type === 'start' ? [null, turn.stable] : [turn.input, null]
+    const record: LoopRecord = { now, input, stable, effects, outcome: cutAfter ?? 'done' }
+    box.record(record, state)
+    state = (input === null ? protocol.start(stable, now) : protocol.step(state, input, now)).state
+  }
+  return box
+}
+
+async function understood(scenario: PlainObject, most?: number): Promise<Recorded> {
+  const { files } = await recordings(scenario, most)
+  return understand(files, definition, null)
+}
+
+const named = ({ specs }: Recorded, verdict: string): readonly string[] =>
+  specs.flatMap((spec) => (spec.verdict === verdict ? [spec.name] : []))
+
+const QUIET: PlainObject = {
+  protocol: 'local-leader',
+  nodes: ['a', 'b', 'c'],
+  network: { delayMs: [0.1, 2] },
+  events: [
+    { atMs: 2000, command: { node: 'a', do: 'stepDown' } },
+    { atMs: 4000, crash: 'b' },
+    { atMs: 4500, recover: 'b' },
+  ],
+  untilMs: 6000,
+}
+
+const example = (name: string): PlainObject =>
+  JSON.parse(readFileSync(new URL(`../examples/papers/${name}.json`, import.meta.url), 'utf8')) as PlainObject
+
+describe('a run out of the traces of its processes', () => {
+  it('is put on one time scale by its messages alone, as exact as it says', async () => {
+    const { files, truth } = await recordings(QUIET)
+    const runs = runsOf(files)
+    const scale = scaleOf(runs, postOf(runs).letters, { rho: 1e-4, wallError: null })
+    expect(scale.by).toBe('messages')
+    const error = present(scale.error, 'error')
+    expect(error).toBeLessThan(4000)
+    expect(scale.drift).toEqual([])
+    // By how much each is off against the first, at its first and last step.
+    const offs = runs.flatMap(({ node, steps }, place): readonly Micros[] =>
+      [steps[0], steps.at(-1)].map((step) => {
+        const real = truth.get(node)?.find(({ now }) => now === step?.record.now)?.at ?? Number.NaN
+        return (step?.record.now ?? 0) + (scale.ahead[place] ?? 0) - real
+      }),
+    )
+    const spread = Math.max(...offs) - Math.min(...offs)
+    expect(spread).toBeLessThanOrEqual(error)
+  })
+
+  it('is replayed to the letter and judged; what did not happen is not judged', async () => {
+    const run = await understood(QUIET)
+    expect(run.replayed).toMatchObject({ difference: null })
+    expect(named(run, 'violated')).toEqual([])
+    expect(named(run, 'held')).toEqual(
+      expect.arrayContaining(['one-leader', 'tokens', 'SO', 'told-in-pairs']),
+    )
+    expect(run.leaderships.length).toBeGreaterThan(1)
+    expect(run.runs.map(({ node }) => node)).toEqual(['a', 'b', 'b', 'c'])
+    expect(verdictOf(run)).toMatch(/^every promise that could be judged was kept$/)
+  })
+
+  it('may begin in the middle: then a state stands first, and traces of one run are put together', async () => {
+    const cut = await recordings(QUIET, 320)
+    const whole = await recordings(QUIET)
+    expect(cut.files.some(({ trace }) => trace.records[0]?.type === 'resume')).toBe(true)
+    const run = understand(cut.files, definition, null)
+    expect(run.replayed.difference).toBeNull()
+    expect(named(run, 'violated')).toEqual([])
+    const both = understand([...cut.files, ...whole.files], definition, null)
+    expect(both.replayed.steps).toBe(understand(whole.files, definition, null).replayed.steps)
+  })
+
+  it('names the first step that the code takes differently', async () => {
+    const { files } = await recordings(QUIET)
+    const [first, ...rest] = files as [TraceFile, ...TraceFile[]]
+    const at = first.trace.records.findIndex(
+      (record) => record.type === 'step' && record.effects.some(({ type }) => type === 'send'),
+    )
+    const records = first.trace.records.with(at, { ...first.trace.records[at], effects: [] } as never)
+    const run = understand([{ ...first, trace: { ...first.trace, records } }, ...rest], definition, null)
+    expect(run.replayed.difference).toMatchObject({
+      file: 'a-0.ndjson',
+      line: at + 2,
+      node: 'a',
+      recorded: [],
+    })
+    expect(verdictOf(run)).toMatch(/^the code answers differently/)
+  })
+
+  it('tells what was not as assumed, where that costs a leader but never makes two', async () => {
+    const events = [{ atMs: 2000, pause: 'a', forMs: 300 }]
+    const run = await understood({ ...QUIET, events })
+    expect(named(run, 'violated')).toEqual([])
+    const late = run.broken.find(({ text }) => text.startsWith('a acted too late'))
+    expect(late).toMatchObject({ touches: 'progress' })
+    expect(late?.text).toMatch(/by (29|30)\d\.\d ms at 2\d{3}\.\d ms \(σ = 10\.0 ms\)/)
+    const slow = await understood({
+      ...QUIET,
+      events: [{ atMs: 2000, slow: [['a', 'b']], delayMs: [40, 60] }],
+    })
+    const [text = ''] = slow.broken.flatMap((each) => (each.text.includes('from a to b') ? [each.text] : []))
+    expect(text).toMatch(/^\d+ messages from a to b took longer than δ = 5\.0 ms/)
+    expect(verdictOf(slow)).toMatch(/can only cost a leader, never make two$/)
+  })
+
+  it('finds the clock that stood still while nobody noticed', async () => {
+    // A clock of its own that stands still is one that the messages contradict.
+    const run = await understood({ ...example('local-leader-suspend'), untilMs: 2000 })
+    expect(run.broken[0]).toMatchObject({ touches: 'safety' })
+    expect(run.broken[0]?.text).toMatch(/^the clocks of 1 and 2 ran apart by at least \d+ millionths/)
+  })
+
+  it('calls it a bug when a promise is broken and nothing explains it', async () => {
+    const run = await understood(example('local-leader-volatile'))
+    expect(named(run, 'violated')).toEqual(['tokens'])
+    expect(verdictOf(run)).toMatch(/^tokens was broken, and no broken assumption explains it: that is a bug/)
+  })
+
+  it('compares no leases when nothing tells how clocks stand to each other, unless somebody vouches for them', async () => {
+    const alone = await recordings({ ...QUIET, links: [], events: [], options: { mode: 'local' } })
+    const run = understand(alone.files, definition, null)
+    expect(run.scale).toMatchObject({ by: 'nothing', error: null })
+    expect(named(run, 'held')).toEqual(['LS', 'told-in-pairs'])
+    const vouched = understand(alone.files, definition, 5)
+    expect(vouched.scale).toMatchObject({ by: 'wall clocks' })
+    expect(named(vouched, 'held')).toContain('SO')
+  })
+
+  it('refuses what does not belong together', async () => {
+    const { files } = await recordings(QUIET)
+    const [first] = files as [TraceFile]
+    const { header } = first.trace
+    const recording = { ...present(header.recording, 'recording'), group: 'other', run: 'x' }
+    const other = { file: 'x', trace: { ...first.trace, header: { ...header, recording } } }
+    expect(() => understand([first, other], definition, null)).toThrow('two groups, g and other')
+    const different = {
+      file: 'x',
+      trace: { ...first.trace, header: { ...header, options: { ...header.options, sigmaMs: 11 } } },
+    }
+    const broken = understand([...files.slice(1), different], definition, null).broken.map(({ text }) => text)
+    expect(broken).toContainEqual(expect.stringContaining('configured differently: sigmaMs is'))
+  })
+})

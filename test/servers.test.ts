@@ -1,0 +1,86 @@
+/** The real servers that other tests use: that they come, bear what is done to them, and are gone afterwards. */
+import { spawn, spawnSync } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { connect } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { expect, it, onTestFinished } from 'vitest'
+import { describeWith, ownServer, type ServerName } from './support/servers.ts'
+import { until } from './support/wait.ts'
+
+const SCRIPT = fileURLToPath(new URL('../scripts/servers.mjs', import.meta.url))
+
+async function isOpen(url: string): Promise<boolean> {
+  const { hostname, port } = new URL(url)
+  const socket = connect(Number(port), hostname)
+  const answer = await Promise.race([
+    once(socket, 'connect').then(() => true),
+    once(socket, 'error').then(() => false),
+  ]).catch(() => false)
+  socket.destroy()
+  return answer
+}
+
+const NAMES: readonly ServerName[] = ['postgres', 'redis', 'etcd', 'nats']
+await Promise.all(
+  NAMES.map((name) =>
+    describeWith(name, `a ${name} server`, (url) => {
+      it('is there for all tests', async () => {
+        expect(await isOpen(url)).toBe(true)
+      })
+
+      it('of a test’s own is killed, restarted at the same address, and ended', async () => {
+        const server = await ownServer(name)
+        expect(server.url).not.toBe(url)
+        await server.kill()
+        expect(await isOpen(server.url)).toBe(false)
+        await server.restart()
+        expect(await isOpen(server.url)).toBe(true)
+        await server.pause()
+        await server.resume()
+        await server.end()
+        expect(await isOpen(server.url)).toBe(false)
+      })
+    }),
+  ),
+)
+
+await describeWith('redis', 'the keeper of the servers', () => {
+  it.each(['SIGTERM', 'SIGKILL'] as const)('killed by %s leaves no server behind', async (signal) => {
+    const folder = mkdtempSync(join(tmpdir(), 'conclave-keeper-'))
+    onTestFinished(() => rmSync(folder, { recursive: true, force: true }))
+    const env = { ...process.env, TMPDIR: folder }
+    const keeper = spawn(process.execPath, [SCRIPT, 'redis'], { stdio: ['ignore', 'pipe', 'inherit'], env })
+    const [line] = (await once(keeper.stdout, 'data')) as [Buffer]
+    const url = line.toString().trim()
+    expect(await isOpen(url)).toBe(true)
+    keeper.kill(signal)
+    await once(keeper, 'exit')
+    let open = true
+    await until(() => {
+      void isOpen(url).then((is) => (open = is))
+      return !open
+    })
+  })
+
+  it('ends everything when whoever asked is gone', async () => {
+    const keeper = spawn(process.execPath, [SCRIPT, '--serve'], { stdio: ['pipe', 'pipe', 'inherit'] })
+    const [line] = (await once(keeper.stdout, 'data')) as [Buffer]
+    const answer = await fetch(`${line.toString().trim()}/shared/redis`)
+    const { url } = (await answer.json()) as { url: string }
+    expect(await isOpen(url)).toBe(true)
+    keeper.stdin.destroy()
+    await once(keeper, 'exit')
+    expect(await isOpen(url)).toBe(false)
+  })
+
+  it('says which servers there are when asked for another', () => {
+    const { status, stderr } = spawnSync(process.execPath, [SCRIPT, 'mysql'], { encoding: 'utf8' })
+    expect({ status, stderr }).toEqual({
+      status: 2,
+      stderr: 'usage: node scripts/servers.mjs postgres|redis|etcd|nats ...\n',
+    })
+  })
+})

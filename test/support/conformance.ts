@@ -1,0 +1,289 @@
+/**
+ * What every store of registers must do, tried on the real thing. One suite for all: a backend's test file names the
+ * backend and calls it.
+ */
+import { randomUUID } from 'node:crypto'
+import { afterEach, describe, expect, it } from 'vitest'
+import type { NodeId } from '../../src/core/index.ts'
+import { blockName, encodeBlock } from '../../src/registers/block.ts'
+import {
+  type CellStore,
+  experimentOn,
+  openRegisters,
+  type ReadOutcome,
+  type Registers,
+} from '../../src/registers/index.ts'
+
+export type Backend = {
+  open(group: string): Promise<CellStore>
+  /** The store cannot compare; the process that writes a block keeps all others out of it. */
+  readonly locks?: boolean
+}
+
+const SIGNAL = (): AbortSignal => AbortSignal.timeout(10_000)
+const TIMEOUT_MS = 10_000
+const KNOCK_MS = 60
+
+/** A store between which and its user things get lost: what it is told to do is done only when it is let go. */
+function holding(store: CellStore): { readonly store: CellStore; hold: boolean; letGo(): Promise<void> } {
+  const held: (() => Promise<unknown>)[] = []
+  const lab = {
+    hold: false,
+    store: {
+      ...store,
+      write(...words: Parameters<CellStore['write']>) {
+        if (!lab.hold) return store.write(...words)
+        const [name, body, expected] = words
+        held.push(() => store.write(name, body, expected, SIGNAL()))
+        return new Promise<never>(() => {})
+      },
+    } satisfies CellStore,
+    letGo: async () => {
+      await Promise.all(held.map((operation) => operation()))
+    },
+  }
+  return lab
+}
+
+function valueOf(round: ReadOutcome, id: NodeId): unknown {
+  return round.outcome === 'ok' ? round.blocks.get(id)?.value : round
+}
+
+export function conformance(about: string, backend: Backend): void {
+  describe(`${about} as registers`, () => {
+    const opened: { close(): Promise<void> }[] = []
+    afterEach(async () => {
+      await Promise.allSettled(opened.splice(0).map((each) => each.close()))
+    })
+
+    const freshGroup = (): string => `test ${randomUUID().slice(0, 8)}/ä`
+
+    async function rawIn(group: string): Promise<CellStore> {
+      const store = await backend.open(group)
+      opened.push(store)
+      return store
+    }
+
+    async function nodeIn(group: string, self: NodeId, more: { knockMs?: number } = {}): Promise<Registers> {
+      const store = await backend.open(group)
+      const registers = openRegisters(store, { self, timeoutMs: TIMEOUT_MS, knockMs: KNOCK_MS, ...more })
+      opened.push(registers)
+      return registers
+    }
+
+    async function claimed(group: string, self: NodeId): Promise<Registers> {
+      const registers = await nodeIn(group, self)
+      expect(await registers.claim()).toMatchObject({ outcome: 'ok' })
+      return registers
+    }
+
+    it('a node writes its own register and everybody reads it', async () => {
+      const group = freshGroup()
+      const [a, b] = [await claimed(group, 'a'), await claimed(group, 'b')]
+      expect(await a.write({ ctr: 1, val: 'a' })).toEqual({ outcome: 'ok' })
+      expect(await b.write({ ctr: 2, val: null })).toEqual({ outcome: 'ok' })
+      expect(await a.write({ ctr: 3, val: 'a' })).toEqual({ outcome: 'ok' })
+      const round = await b.readAll()
+      expect(valueOf(round, 'a')).toEqual({ ctr: 3, val: 'a' })
+      expect(valueOf(round, 'b')).toEqual({ ctr: 2, val: null })
+      expect(round.outcome === 'ok' && round.blocks.size).toBe(2)
+    })
+
+    it('every kind of id has a register of its own, and groups are apart', async () => {
+      const group = freshGroup()
+      const ids: readonly NodeId[] = [1, '1', 'a/b', 'a b', 'ä.*>', '..', 'B', 'b']
+      for (const id of ids) {
+        // oxlint-disable-next-line no-await-in-loop -- one node after the other
+        const node = await claimed(group, id)
+        // oxlint-disable-next-line no-await-in-loop -- one node after the other
+        expect(await node.write({ of: id })).toEqual({ outcome: 'ok' })
+      }
+      const round = await (await nodeIn(group, 'reader')).readAll()
+      expect(ids.map((id) => valueOf(round, id))).toEqual(ids.map((id) => ({ of: id })))
+      const elsewhere = await (await nodeIn(`${group}2`, 'reader')).readAll()
+      expect(elsewhere.outcome === 'ok' && elsewhere.blocks.size).toBe(0)
+    })
+
+    it('is regular, compares, and refuses late writes, with two writers at once', async () => {
+      const group = freshGroup()
+      const [a, b] = [await rawIn(group), await rawIn(group)]
+      const { findings } = await experimentOn(a, b, {
+        rounds: 25,
+        timeoutMs: TIMEOUT_MS,
+        nowMs: () => performance.now(),
+      })
+      expect(findings.map(({ name, problem }) => [name, problem])).toEqual([
+        ['regular', null],
+        ['compare', null],
+        ['late-write', null],
+      ])
+      expect(findings.every(({ trials }) => trials > 0)).toBe(true)
+    })
+
+    it('a process that starts under the id of a dead one takes its register over', async () => {
+      const group = freshGroup()
+      const first = await claimed(group, 'a')
+      await first.write({ ctr: 7 })
+      const second = await nodeIn(group, 'a')
+      const claim = await second.claim()
+      if (backend.locks === true) {
+        // The first is silent but not gone: its lock says so.
+        expect(claim).toMatchObject({ outcome: 'failed', error: { name: 'IdInUse' } })
+        return
+      }
+      expect(claim).toMatchObject({ outcome: 'ok', own: { incarnation: 2, value: { ctr: 7 } } })
+      // The first was only slow. Nothing that it does counts any more.
+      expect(await first.write({ ctr: 8 })).toMatchObject({
+        outcome: 'failed',
+        error: { name: 'Superseded' },
+      })
+      expect(valueOf(await second.readAll(), 'a')).toEqual({ ctr: 7 })
+    })
+
+    it('a former incarnation learns from a read that it is one', async () => {
+      const group = freshGroup()
+      const first = await claimed(group, 'a')
+      await (await nodeIn(group, 'a')).claim()
+      // Where blocks are locked the second was kept out, and the first is still the only one.
+      const expected =
+        backend.locks === true ? { outcome: 'ok' } : { outcome: 'failed', error: { name: 'Superseded' } }
+      expect(await first.readAll()).toMatchObject(expected)
+    })
+
+    it('a write that lands after its writer was reborn changes nothing', async () => {
+      const group = freshGroup()
+      const lab = holding(await backend.open(group))
+      const node = openRegisters(lab.store, { self: 'a', timeoutMs: 200, knockMs: KNOCK_MS })
+      opened.push(node)
+      await node.claim()
+      await node.write({ ctr: 1 })
+      lab.hold = true
+      expect(await node.write({ ctr: 2 })).toEqual({ outcome: 'unknown', why: 'no answer within 200 ms' })
+      expect(() => node.write({ ctr: 2 })).toThrow('must be claimed')
+      lab.hold = false
+      const again = await node.claim()
+      expect(again).toMatchObject({ outcome: 'ok', own: { incarnation: 2, value: { ctr: 1 } } })
+      await lab.letGo()
+      expect(valueOf(await node.readAll(), 'a')).toEqual({ ctr: 1 })
+      expect(await node.write({ ctr: 3 })).toEqual({ outcome: 'ok' })
+    })
+
+    it('a write that lands before its writer is reborn is found', async () => {
+      const group = freshGroup()
+      const lab = holding(await backend.open(group))
+      const node = openRegisters(lab.store, { self: 'a', timeoutMs: 200, knockMs: KNOCK_MS })
+      opened.push(node)
+      await node.claim()
+      lab.hold = true
+      expect(await node.write({ ctr: 2 })).toMatchObject({ outcome: 'unknown' })
+      lab.hold = false
+      await lab.letGo()
+      expect(await node.claim()).toMatchObject({ outcome: 'ok', own: { incarnation: 2, value: { ctr: 2 } } })
+    })
+
+    it('of two processes with one id the younger refuses to start', async () => {
+      const group = freshGroup()
+      const older = await claimed(group, 'a')
+      const younger = await nodeIn(group, 'a', { knockMs: 5000 })
+      let isOver = false
+      const claim = younger.claim().finally(() => {
+        isOver = true
+      })
+      while (!isOver) {
+        // oxlint-disable-next-line no-await-in-loop -- the older one looks round as it always does
+        expect(await older.readAll()).toMatchObject({ outcome: 'ok' })
+        // oxlint-disable-next-line no-await-in-loop -- and lets others do something
+        await new Promise((resolve) => setImmediate(resolve))
+      }
+      expect(await claim).toMatchObject({ outcome: 'failed', error: { name: 'IdInUse' } })
+      expect(await older.write({ ctr: 1 })).toEqual({ outcome: 'ok' })
+    })
+
+    it('who closes gives the id back, and the next need not wait', async () => {
+      const group = freshGroup()
+      const first = await claimed(group, 'a')
+      await first.write({ ctr: 1 })
+      await first.close()
+      const second = await nodeIn(group, 'a', { knockMs: 3_600_000 })
+      expect(await second.claim()).toMatchObject({ outcome: 'ok', own: { value: { ctr: 1 } } })
+    })
+
+    it('who leaves for good leaves a block that says so', async () => {
+      const group = freshGroup()
+      const [a, b] = [await claimed(group, 'a'), await claimed(group, 'b')]
+      expect(await a.remove({ ctr: 9 })).toEqual({ outcome: 'ok' })
+      const round = await b.readAll()
+      expect(round.outcome === 'ok' && round.blocks.get('a')).toMatchObject({
+        removed: true,
+        value: { ctr: 9 },
+      })
+    })
+
+    it('a corrupt block stops elections, not processes; its owner does not start', async () => {
+      const group = freshGroup()
+      const b = await claimed(group, 'b')
+      const raw = await backend.open(group)
+      const good = encodeBlock({
+        id: 'a',
+        incarnation: 1,
+        sequence: 1,
+        holder: null,
+        removed: false,
+        value: 5,
+      })
+      const version = await raw.write(blockName('a'), good.replace('"value":5', '"value":6'), null, SIGNAL())
+      expect(await b.readAll()).toMatchObject({
+        outcome: 'unknown',
+        why: expect.stringContaining('checksum'),
+      })
+      const a = await nodeIn(group, 'a')
+      expect(await a.claim()).toMatchObject({ outcome: 'failed', error: { name: 'CorruptBlock' } })
+      await raw.write(blockName('a'), good, version, SIGNAL())
+      await raw.close()
+      expect(valueOf(await b.readAll(), 'a')).toBe(5)
+    })
+
+    it('a block of another format is refused', async () => {
+      const group = freshGroup()
+      const raw = await backend.open(group)
+      await raw.write(blockName('a'), 'conclave-register 2 whatever {}', null, SIGNAL())
+      await raw.close()
+      const error = { name: 'OtherFormat', message: expect.stringContaining('has the format 2') }
+      const b = await nodeIn(group, 'b')
+      expect(await b.claim()).toMatchObject({ outcome: 'failed', error })
+    })
+
+    it('a store that goes back is found out', async () => {
+      const group = freshGroup()
+      const older = encodeBlock({
+        id: 'a',
+        incarnation: 1,
+        sequence: 3,
+        holder: null,
+        removed: false,
+        value: 3,
+      })
+      const newer = encodeBlock({
+        id: 'a',
+        incarnation: 1,
+        sequence: 4,
+        holder: null,
+        removed: false,
+        value: 4,
+      })
+      const raw = await rawIn(group)
+      const first = await raw.write(blockName('a'), newer, null, SIGNAL())
+      const [b, c] = [await claimed(group, 'b'), await claimed(group, 'c')]
+      expect(valueOf(await b.readAll(), 'a')).toBe(4)
+      expect(valueOf(await c.readAll(), 'a')).toBe(4)
+      const second = await raw.write(blockName('a'), older, first, SIGNAL())
+      const error = { name: 'WentBack', message: expect.stringContaining('write 3 was read after write 4') }
+      expect(await b.readAll()).toMatchObject({ outcome: 'failed', error })
+      await raw.remove(blockName('a'), second ?? '', SIGNAL())
+      expect(await c.readAll()).toMatchObject({
+        outcome: 'failed',
+        error: { name: 'WentBack', message: expect.stringContaining('is gone') },
+      })
+    })
+  })
+}

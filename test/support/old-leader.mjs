@@ -1,0 +1,50 @@
+// A leader in a process of its own, for tests: writes again and again under its token until it is refused. It says what
+// happens, a line each. Arguments: the kind of receiver, its address, the token.
+import { setTimeout as sleep } from 'node:timers/promises'
+
+const [kind, address, text] = process.argv.slice(2)
+const token = Number(text)
+const fence = { resource: 'billing', token }
+
+const WRITERS = {
+  async postgres() {
+    const { default: postgres } = await import('postgres')
+    const { fenced } = await import('conclave/fencing/postgres')
+    const sql = postgres(address, { max: 1, onnotice: () => {} })
+    return () =>
+      fenced(sql, fence, (transaction) => transaction`INSERT INTO ledger (token) VALUES (${token})`)
+  },
+  async redis() {
+    const { Redis } = await import('ioredis')
+    const { fenced } = await import('conclave/fencing/redis')
+    const redis = new Redis(address)
+    return () => fenced(redis, fence, ['ledger'], [['RPUSH', 'ledger', String(token)]])
+  },
+  async http() {
+    return async () => {
+      const answer = await fetch(address, { method: 'POST', headers: { 'conclave-token': String(token) } })
+      if (answer.ok) return
+      const { error, current } = await answer.json()
+      throw Object.assign(new Error(error.message), { name: error.name, current, status: answer.status })
+    }
+  },
+  async file() {
+    const { openFenced } = await import('conclave/fencing/file')
+    const file = await openFenced(address)
+    return () => file.append(token, `by ${token}`)
+  },
+}
+
+const write = await WRITERS[kind]()
+for (;;) {
+  try {
+    // oxlint-disable-next-line no-await-in-loop -- one write after the other
+    await write()
+    console.log('wrote')
+  } catch (error) {
+    console.log(JSON.stringify({ refused: error.name, current: error.current }))
+    process.exit(error.name === 'StaleToken' ? 5 : 1)
+  }
+  // oxlint-disable-next-line no-await-in-loop -- one write after the other
+  await sleep(5)
+}
