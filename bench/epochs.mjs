@@ -66,7 +66,7 @@ function spinVerifier(folder) {
 
 function runSpin(folder) {
   const began = performance.now()
-  const { stdout } = spawnSync('./pan', ['-m1000000', '-w24'], { cwd: folder, encoding: 'utf8' })
+  const { stdout } = spawnSync(join(folder, 'pan'), ['-m1000000', '-w24'], { cwd: folder, encoding: 'utf8' })
   const seconds = (performance.now() - began) / 1000
   const states = Number(/(\d+) states, stored/.exec(stdout)?.[1])
   if (!/errors: 0/.test(stdout)) throw new Error(`Spin found an error:\n${stdout}`)

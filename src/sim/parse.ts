@@ -50,10 +50,7 @@ export function parseScenario(file: unknown, lookup: Lookup): Scenario {
   if (body.initial !== null && !canBeginSettled(definition, head.nodes, body.options)) {
     throw new BadScenario('initial', `${definition.name} cannot begin settled`)
   }
-  if (definition.registers === null && given(file, 'registers')) {
-    throw new BadScenario('registers', `${definition.name} shares no registers`)
-  }
-  const { delayMs } = definition.registers === null ? body.network : body.registers
+  const { delayMs } = body.registers ?? body.network
   checkBounds(definition, body.options, longest(delayMs))
   const untilMs = body.untilMs ?? 0
   for (const [index, atMs] of body.checkpointsMs.entries()) {

@@ -107,7 +107,8 @@ export type Scenario = {
   readonly seed: number
   readonly links: 'full' | readonly Pair[]
   readonly network: Network
-  readonly registers: StoreSettings
+  /** Null where the protocol shares none. */
+  readonly registers: StoreSettings | null
   /** How far clocks drift, and how late timers fire. */
   readonly clocks: { readonly driftPpm: number; readonly lateMs: Span }
   readonly initial: { readonly leader: NodeId; readonly members: readonly NodeId[] } | null

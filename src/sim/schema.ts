@@ -87,6 +87,7 @@ function fileSchema(definition: Definition, nodes: readonly NodeId[], { node, sp
     slack: z.int().min(0).max(8).optional(),
     labelled: z.boolean().optional(),
   })
+  const none = z.null({ error: `${definition.name} shares no registers` })
   const store = z.strictObject({
     delayMs: span.default([0.5, 2]),
     late: probability.default(0),
@@ -115,7 +116,7 @@ function fileSchema(definition: Definition, nodes: readonly NodeId[], { node, sp
     clocks: z
       .strictObject({ driftPpm: z.number().min(0).max(100_000).default(0), lateMs: span.default(0) })
       .prefault({}),
-    registers: store.prefault({}),
+    registers: definition.registers === null ? none.default(null) : store.prefault({}),
     initial: initial.nullable().default(null),
     events: z.array(z.unknown()).default([]),
     untilMs: milliseconds().optional(),

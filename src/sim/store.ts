@@ -21,6 +21,9 @@ export type Done = { readonly outcome: 'ok' | 'unknown'; readonly value: Plain }
 
 const REFUSED: Done = { outcome: 'unknown', value: null }
 
+/** Where nobody calls. */
+const UNUSED: StoreSettings = { delayMs: 0, late: 0, lateMs: 0, timeoutMs: 1 }
+
 export class Store {
   /** Probability that an operation is late. */
   late: number
@@ -34,7 +37,8 @@ export class Store {
   readonly #count: number
   #hangsUntil: Micros = 0
 
-  constructor(nodes: readonly NodeId[], settings: StoreSettings, random: Random) {
+  constructor(nodes: readonly NodeId[], given: StoreSettings | null, random: Random) {
+    const settings = given ?? UNUSED
     this.#random = random
     this.late = settings.late
     this.#delay = delayOf(settings.delayMs)

@@ -76,7 +76,7 @@ export function scenarioDrawer(definition: Definition, settings: SwarmSettings):
         fifo: definition.order === 'fifo',
         rules: [],
       },
-      registers: storeOf(least, most),
+      registers: definition.registers === null ? null : storeOf(least, most),
       clocks: { driftPpm: random.chance(0.5) ? swarm.driftPpm : 0, lateMs: drawLateness(timeliness, random) },
       initial: null,
       events,

@@ -164,7 +164,7 @@ function scenarioOf(definition: Definition, settings: TrialSettings, random: Ran
       fifo: definition.order === 'fifo',
       rules: [],
     },
-    registers: { delayMs: 0, late: 0, lateMs: 0, timeoutMs: 1000 },
+    registers: null,
     clocks: { driftPpm: settings.driftPpm, lateMs: random.pick(settings.latenessMs) },
     initial: null,
     events: [],

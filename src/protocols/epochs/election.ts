@@ -22,8 +22,6 @@ export type Rules = {
   readonly keepsRead: boolean
 }
 
-export type Election = ReturnType<typeof election>
-
 export function election({ self, nodes }: Identity, { misreading, ballots, keepsRead }: Rules) {
   const others = nodes.filter((id) => id !== self)
   const keepsRound = misreading === 'leader-keeps-round' || misreading === 'participant-keeps-round'
