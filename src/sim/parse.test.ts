@@ -32,6 +32,7 @@ describe('a scenario', () => {
       seed: 1,
       links: 'full',
       network: { delayMs: [0.2, 2], loss: 0, duplicate: 0, fifo: true, rules: [] },
+      registers: null,
       clocks: { driftPpm: 0, lateMs: 0 },
       initial: null,
       events: [],
