@@ -258,7 +258,7 @@ const LARGE: readonly [number, PlainObject, Bounds, number][] = [
   [3, STATIC, { flips: 4, crashes: 1 }, 1_115_412],
   [3, DYNAMIC, { flips: 4, crashes: 1 }, 988_360],
   [3, DYNAMIC, { flips: 3, crashes: 2 }, 1_473_261],
-  [3, { filter: true }, { flips: 4 }, 170_033],
+  [3, { filter: true }, { flips: 4 }, 322_639],
   [4, {}, { flips: 4 }, 487_188],
   [4, STATIC, { flips: 4 }, 484_996],
   [4, DYNAMIC, { flips: 4 }, 565_616],

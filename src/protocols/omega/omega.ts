@@ -34,7 +34,7 @@ import { idsOf, lifeIn, membersOf, sameViewId } from './views.ts'
 type OmegaStep = Step<OmegaState, OmegaMessage, OmegaStable>
 
 /** No group has more nodes than this; so a token is one number, and larger for every later view. */
-const MOST_LEADERS = 4096
+const MOST_LEADERS = 10_000
 
 export function omega(
   identity: Identity,
@@ -100,6 +100,32 @@ export function omega(
     return 2 * there > view.members.length
   }
 
+  /** The last view shown: worlds ask at every step, and most steps are those of the links below. */
+  let shown: { readonly state: OmegaState; readonly view: View } | null = null
+
+  function viewOf(state: OmegaState): View {
+    const { ok, life, view, attempts } = state
+    const [n, leader] = view.id
+    const seen = {
+      id: view.id,
+      members: idsOf(view.members),
+      lives: view.members.map((member) => member[1]),
+    }
+    return {
+      role: ok ? (leader === self ? 'leader' : 'follower') : 'dead',
+      leader: ok ? leader : null,
+      token: ok ? tokenOf(view) : null,
+      until: null,
+      members: ok ? seen.members : null,
+      detail: {
+        life,
+        view: n === 0 ? null : seen,
+        inQuorum: isInQuorum(state),
+        attempts: attempts.map(({ id, members }) => ({ id, members: idsOf(members) })),
+      },
+    }
+  }
+
   function tokenOf({ id: [n, leader] }: OmegaView): number {
     return n * MOST_LEADERS + (leader === null ? 0 : places.indexOf(leader) + 1)
   }
@@ -116,27 +142,9 @@ export function omega(
       const next = unlessSame(state, reacted.state)
       return withLeaderNews(self, acting(state), acting(next), { state: next, effects: reacted.effects })
     },
-    view(state): View {
-      const { ok, life, view, attempts } = state
-      const [n, leader] = view.id
-      const seen = {
-        id: view.id,
-        members: idsOf(view.members),
-        lives: view.members.map((member) => member[1]),
-      }
-      return {
-        role: ok ? (leader === self ? 'leader' : 'follower') : 'dead',
-        leader: ok ? leader : null,
-        token: ok ? tokenOf(view) : null,
-        until: null,
-        members: ok ? seen.members : null,
-        detail: {
-          life,
-          view: n === 0 ? null : seen,
-          inQuorum: isInQuorum(state),
-          attempts: attempts.map(({ id, members }) => ({ id, members: idsOf(members) })),
-        },
-      }
+    view(state) {
+      if (shown?.state !== state) shown = { state, view: viewOf(state) }
+      return shown.view
     },
     shift: (state) => state,
     settled({ leader, members }: Outcome) {
