@@ -24,6 +24,7 @@ const LED: MemberStatus = {
     { id: 'n3', there: true, heardMsAgo: 7 },
   ],
   idle: null,
+  membership: null,
   datagrams: { sent: 5, received: 4, dropped: 1 },
 }
 

@@ -191,6 +191,7 @@ export function agentApp(asked: Asked): Hono {
         id: String(node.id),
         status: node.status(),
         leaderships: observer.leaderships,
+        views: observer.views,
         alarm: observer.alarm !== null,
       })),
     )

@@ -6,6 +6,7 @@ import { join } from 'node:path'
 import { Command } from 'commander'
 import { freePorts } from '../chaos/free-ports.ts'
 import { Warden } from '../chaos/warden.ts'
+import { RUNNABLE } from '../protocols/index.ts'
 import { UsageError } from './errors.ts'
 import { LocalAgent } from './local-agent.ts'
 import { LocalGroup } from './local-group.ts'
@@ -35,7 +36,7 @@ export function upCommand(): Command {
   return new Command('up')
     .description('start a group of real processes on this machine, and watch them elect')
     .option('--nodes <n>', 'how many', '5')
-    .option('--protocol <name>', 'agents run local-leader', 'local-leader')
+    .option('--protocol <name>', 'local-leader, or omega: views of the living', 'local-leader')
     .option('--mode <mode>', 'majority: one leader in all; local: one in each partition', 'majority')
     .option('--profile <profile>', 'lan, region or wan', 'lan')
     .option('--option <name=value>', "set one of the protocol's options (repeat for more)", collect, [])
@@ -73,7 +74,7 @@ async function up(flags: UpFlags): Promise<void> {
   const count = wholeNumber('--nodes', flags.nodes, 1)
   if (count > MOST_NODES)
     throw new UsageError(`--nodes ${count}: at most ${MOST_NODES} on one machine`, '--nodes')
-  oneOf('--protocol', flags.protocol, ['local-leader'])
+  oneOf('--protocol', flags.protocol, RUNNABLE)
   oneOf('--mode', flags.mode, ['local', 'majority'])
   oneOf('--profile', flags.profile, ['lan', 'region', 'wan'])
   options(flags.option)
@@ -137,6 +138,7 @@ function agentsIn(
       'key-file': keyFile,
       'admin-token-file': tokenFile,
       data: join(folder, id),
+      protocol: flags.protocol,
       mode: flags.mode,
       profile: flags.profile,
     }

@@ -2,7 +2,7 @@
 import { NodeClosed } from './errors.ts'
 import { withEveryId } from './introduce.ts'
 import { Member } from './member.ts'
-import { isolationOf, type JoinOptions, maxStallOf, settingsOf, workOf } from './options.ts'
+import { isolationOf, type JoinOptions, maxStallOf, modeOf, settingsOf, workOf } from './options.ts'
 import type { Seat, SeatHooks } from './seat.ts'
 import { openThreadSeat } from './thread-seat.ts'
 import { REAL_TIMERS } from './timers.ts'
@@ -20,7 +20,7 @@ export async function join(asked: JoinOptions): Promise<Member> {
   const open = (hooks: SeatHooks): Promise<Seat> =>
     isolation === 'worker' ? openWorkerSeat(settings, maxStallMs, hooks) : openThreadSeat(settings, hooks)
   const { group, id } = settings
-  const mode = options.mode ?? 'majority'
+  const mode = modeOf(settings)
   const part = options.observer === true ? 'observer' : options.witness === true ? 'witness' : null
   const opening = Member.seated({ group, id, mode, work, part, timers: REAL_TIMERS }, open)
   return signal === undefined ? opening : unlessAborted(opening, signal)

@@ -38,7 +38,7 @@ export async function openThreadSeat(
   clock: HostClock = openHostClock(),
 ): Promise<ThreadSeat> {
   const { group, id: self, options } = settings
-  let spec: GroupSpec = { protocol: 'local-leader', nodes: settings.nodes, options }
+  let spec: GroupSpec = { protocol: settings.protocol, nodes: settings.nodes, options }
   let refusal: string | null = null
   let isClosed = false
   /** Nothing is seen before the election runs. */
@@ -65,6 +65,7 @@ export async function openThreadSeat(
     try {
       if (command.do === 'addPeer') {
         const { id, address } = command
+        if (spec.protocol === 'omega') return FIXED_NODES
         await endpoint.addPeer({ id, address })
         regroup([...spec.nodes, id])
       } else {
@@ -105,6 +106,7 @@ export async function openThreadSeat(
           return { id, there: insight.heard.includes(id), heardMsAgo }
         }),
         isSilent: insight.silentUntil !== null,
+        membership: insight.membership,
         datagrams: { sent, received, dropped },
       }
     },
@@ -130,6 +132,8 @@ export async function openThreadSeat(
     },
   }
 }
+
+const FIXED_NODES = 'under omega the nodes stay as they are: name all of them from the start'
 
 type Election = {
   readonly endpoint: Endpoint
@@ -184,7 +188,7 @@ async function startElection(
         const takenAt = clock.now()
         const wallAhead = Date.now() * 1000 - takenAt
         const recording = { group, node: id, run, skipped, clock: clockName(), takenAt, wallAhead }
-        const options = { ...spec.options, link: 'hosted' }
+        const options = { ...spec.options, [spec.protocol === 'omega' ? 'links' : 'link']: 'hosted' }
         return { trace: 1, protocol: spec.protocol, nodes: spec.nodes, options, seed: 0, recording }
       })
     },

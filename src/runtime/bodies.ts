@@ -16,6 +16,7 @@ import type {
   Request,
 } from '../protocols/local-leader/messages.ts'
 import type { Configuration } from '../protocols/local-leader/voters.ts'
+import { omegaFault } from '../protocols/index.ts'
 import { BadBytes, Reader, Writer } from './bytes.ts'
 
 const PLAIN = 0
@@ -72,6 +73,8 @@ export function readPlain(reader: Reader): Message {
   if (message.kind === 'datagram' || message.kind === 'bundle' || Object.hasOwn(LAID_OUT, message.kind)) {
     throw new BadBytes(`a ${message.kind} in a plain message`)
   }
+  const wrong = omegaFault(message as Message)
+  if (wrong !== null) throw new BadBytes(wrong)
   return message as Message
 }
 

@@ -8,6 +8,7 @@ import {
   historyOptions,
   historySettlesWithin,
 } from '../../links/index.ts'
+import { hosted } from '../host.ts'
 import { omega } from './omega.ts'
 import type { OmegaSettings } from './settings.ts'
 
@@ -15,10 +16,10 @@ function options(nodes: readonly NodeId[]) {
   return z
     .strictObject({
       links: z
-        .enum(['datagrams', 'reported'])
+        .enum(['datagrams', 'reported', 'hosted'])
         .default('datagrams')
         .describe(
-          'who says which links are up: the layer below, over datagrams; or the world itself (simulations only)',
+          'who says which links are up: the layer below, over datagrams; or the world itself (simulations only); hosted: as real processes run it, among other groups',
         ),
       quorum: z
         .enum(['none', 'static', 'dynamic'])
@@ -48,6 +49,16 @@ function options(nodes: readonly NodeId[]) {
     .superRefine(checkHistory)
 }
 
+const commands = () =>
+  z.discriminatedUnion('do', [
+    z.strictObject({ do: z.literal('stepDown') }),
+    z.strictObject({
+      do: z.literal('campaign'),
+      willing: z.boolean().describe('whether it would lead'),
+      lapse: z.boolean().default(false).describe('means nothing here: there are no leases'),
+    }),
+  ])
+
 type Options = z.infer<ReturnType<typeof options>>
 
 const SEEN_BY_LINKS = ['crash', 'partition', 'cut', 'cutOneWay', 'graph'] as const
@@ -65,6 +76,7 @@ export const omegaDefinition = define({
   linkKinds: HISTORY_KINDS,
   kindOf: framedKind,
   options,
+  commands,
   promises: [
     'omega-views',
     'omega-lives',
@@ -94,6 +106,7 @@ export const omegaDefinition = define({
     reinitQuorum: Number(reinit === 'quorum'),
   }),
   create(identity, settings: Options) {
+    if (settings.links === 'hosted') return hosted(identity.self)
     const { quorum, tie, reinit, filter, weights } = settings
     const own: OmegaSettings = { quorum, tie, reinit, filter, weights, flaws: [] }
     const protocol = omega(identity, own) as unknown as Protocol
