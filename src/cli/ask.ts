@@ -12,8 +12,8 @@ import {
 } from '../client/index.ts'
 import { EXIT, UsageError } from './errors.ts'
 import { fetchPlainly } from './fetch.ts'
-import { viewText } from './up-text.ts'
 import { narrate, paint, print, printJson, table } from './output.ts'
+import { viewText } from './up-text.ts'
 
 type AskFlags = { readonly agent: string; readonly group?: string; readonly json?: boolean }
 

@@ -136,7 +136,7 @@ export function settingsOf(options: JoinOptions): SeatSettings {
 function protocolOf({ protocol = 'local-leader' }: JoinOptions): RunnableProtocol {
   if (RUNNABLE.includes(protocol)) return protocol
   const why = protocolNamed(protocol) === null ? 'is not known' : 'runs in the workbench only'
-  throw new BadJoin('protocol', `${String(protocol)} ${why}; ${RUNNABLE.join(' and ')} run here`)
+  throw new BadJoin('protocol', `${protocol} ${why}; ${RUNNABLE.join(' and ')} run here`)
 }
 
 /** What is promised: one leader in all, or one in each partition. */
@@ -151,7 +151,7 @@ export function protocolOptions(
   ids: readonly NodeId[],
   options: JoinOptions,
 ): PlainObject {
-  const given = definition.name === 'omega' ? omegaOptions(options) : localLeaderOptions(options)
+  const given = definition.name === 'omega' ? omegaOptions(options, ids.length) : localLeaderOptions(options)
   const result = definition.options(ids).safeParse(given, { error: explain })
   if (result.success) return result.data
   const issue = result.error.issues[0]
@@ -173,10 +173,11 @@ function localLeaderOptions(options: JoinOptions): object {
   }
 }
 
-function omegaOptions(options: JoinOptions): object {
+function omegaOptions(options: JoinOptions, nodes: number): object {
   const { mode = 'majority', profile = 'lan', priority = 0, data } = options
   if (data === undefined)
     throw new BadJoin('data', 'is needed with omega: what it has promised must survive a crash')
+  if (nodes < 2) throw new BadJoin('peers', 'omega needs two nodes at least: nobody is in a view alone')
   if (priority !== 0)
     throw new BadJoin('priority', 'omega compares weights that all nodes know: set options.weights on all')
   for (const part of ['observer', 'witness'] as const) {

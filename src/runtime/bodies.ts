@@ -3,6 +3,7 @@
  * they are most of the traffic; everything else, of whatever protocol, goes as canonical JSON.
  */
 import { canonical, type Message, type NodeId, type Plain, whyNotPlain } from '../core/index.ts'
+import { omegaFault } from '../protocols/index.ts'
 import type {
   Ballot,
   Certificate,
@@ -16,7 +17,6 @@ import type {
   Request,
 } from '../protocols/local-leader/messages.ts'
 import type { Configuration } from '../protocols/local-leader/voters.ts'
-import { omegaFault } from '../protocols/index.ts'
 import { BadBytes, Reader, Writer } from './bytes.ts'
 
 const PLAIN = 0

@@ -70,10 +70,7 @@ export function omegaGroup(identity: Identity, options: OmegaOptions): Group {
 function hostedOmega(identity: Identity, options: OmegaOptions): Protocol {
   const { quorum, tie, reinit, filter, weights } = options
   const own = omega(identity, { quorum, tie, reinit, filter, weights, flaws: [] })
-  const inner = stack(
-    historyLayer(identity, options),
-    own as unknown as Protocol,
-  ) as unknown as Protocol<Hosted>
+  const inner = stack(historyLayer(identity, options), own) as unknown as Protocol<Hosted>
   const hosted: Protocol<Hosted> = {
     start: (stable, now) => inner.start(checkedStable(stable), now),
     step(state, input, now) {
@@ -89,7 +86,7 @@ function hostedOmega(identity: Identity, options: OmegaOptions): Protocol {
     view: (state, now) => viewOf(identity.self, state, now, own.view(state.upper, now)),
     shift: (state, by) => inner.shift(state, by),
   }
-  return hosted as unknown as Protocol
+  return hosted
 }
 
 /** As it is shown to applications: somebody leads only who acts, and only as far as this process can tell by its clock. */

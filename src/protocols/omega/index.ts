@@ -129,6 +129,11 @@ export const omegaDefinition = define({
   swarm: {
     faults: [...SEEN_BY_LINKS, ...SEEN_BY_PINGS],
     delayMs: [0.1, 5],
+    commands: [
+      { do: 'stepDown' },
+      { do: 'campaign', willing: false, lapse: false },
+      { do: 'campaign', willing: true, lapse: false },
+    ],
     options: {
       links: ['reported', 'datagrams'],
       quorum: ['none', 'static', 'dynamic'],
