@@ -39,7 +39,12 @@ export function upCommand(): Command {
     .option('--protocol <name>', 'local-leader, or omega: views of the living', 'local-leader')
     .option('--mode <mode>', 'majority: one leader in all; local: one in each partition', 'majority')
     .option('--profile <profile>', 'lan, region or wan', 'lan')
-    .option('--option <name=value>', "set one of the protocol's options (repeat for more)", collect, [])
+    .option(
+      '--option <name=value>',
+      "set one of the protocol's options (repeat for more); local-leader with the profile lan has sigmaMs=60 unless it is set",
+      collect,
+      [],
+    )
     .option(
       '--http-port <n>',
       'where the first answers HTTP, the others above; 0, or one that is taken: any that is free',
@@ -145,7 +150,7 @@ function agentsIn(
     const words = [
       ...Object.entries(named).flatMap(([flag, value]) => [`--${flag}`, value]),
       ...peers,
-      ...flags.option.flatMap((option) => ['--option', option]),
+      ...[...patience(flags), ...flags.option].flatMap((option) => ['--option', option]),
     ]
     return new LocalAgent({
       id,
@@ -159,4 +164,14 @@ function agentsIn(
       },
     })
   })
+}
+
+/**
+ * All of them and the terminal share the processors of one machine: each may have to wait longer for its turn than a
+ * process with a machine of its own.
+ */
+function patience({ protocol, profile, option }: UpFlags): readonly string[] {
+  if (protocol !== 'local-leader') return []
+  const isSet = option.some((each) => each.startsWith('sigmaMs='))
+  return profile === 'lan' && !isSet ? ['sigmaMs=60'] : []
 }

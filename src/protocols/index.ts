@@ -2,6 +2,7 @@
 import type { Definition } from '../core/index.ts'
 import { bullyDefinition } from './bully/index.ts'
 import { bullyGmDefinition } from './bully-gm/index.ts'
+import { epochsDefinition } from './epochs/index.ts'
 import { gammaDefinition } from './gamma/index.ts'
 import { invitationDefinition } from './invitation/index.ts'
 import { localLeaderDefinition } from './local-leader/index.ts'
@@ -32,6 +33,7 @@ export const protocols: readonly Definition[] = [
   bullyGmDefinition,
   invitationDefinition,
   localLeaderDefinition,
+  epochsDefinition,
   gammaDefinition,
   phiDefinition,
   psiDefinition,

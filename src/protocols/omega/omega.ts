@@ -142,6 +142,32 @@ export function omega(
     return is.willing ? 'out of quorum' : 'withdrew'
   }
 
+  /** The last view shown: worlds ask at every step, and most steps are those of the links below. */
+  let shown: { readonly state: OmegaState; readonly view: View } | null = null
+
+  function viewOf(state: OmegaState): View {
+    const { ok, life, view, attempts } = state
+    const [n, leader] = view.id
+    const seen = {
+      id: view.id,
+      members: idsOf(view.members),
+      lives: view.members.map((member) => member[1]),
+    }
+    return {
+      role: ok ? (leader === self ? 'leader' : 'follower') : 'dead',
+      leader: ok ? leader : null,
+      token: ok ? tokenOf(view) : null,
+      until: null,
+      members: ok ? seen.members : null,
+      detail: {
+        life,
+        view: n === 0 ? null : seen,
+        inQuorum: isInQuorum(state),
+        attempts: attempts.map(({ id, members }) => ({ id, members: idsOf(members) })),
+      },
+    }
+  }
+
   function tokenOf({ id: [n, leader] }: OmegaView): number {
     return n * MOST_LEADERS + (leader === null ? 0 : places.indexOf(leader) + 1)
   }
@@ -160,27 +186,9 @@ export function omega(
       const told = next === state ? NOTHING : news(state, next)
       return { state: next, effects: told.length === 0 ? reacted.effects : [...reacted.effects, ...told] }
     },
-    view(state): View {
-      const { ok, life, view, attempts } = state
-      const [n, leader] = view.id
-      const seen = {
-        id: view.id,
-        members: idsOf(view.members),
-        lives: view.members.map((member) => member[1]),
-      }
-      return {
-        role: ok ? (leader === self ? 'leader' : 'follower') : 'dead',
-        leader: ok ? leader : null,
-        token: ok ? tokenOf(view) : null,
-        until: null,
-        members: ok ? seen.members : null,
-        detail: {
-          life,
-          view: n === 0 ? null : seen,
-          inQuorum: isInQuorum(state),
-          attempts: attempts.map(({ id, members }) => ({ id, members: idsOf(members) })),
-        },
-      }
+    view(state) {
+      if (shown?.state !== state) shown = { state, view: viewOf(state) }
+      return shown.view
     },
     shift: (state) => state,
     settled({ leader, members }: Outcome) {

@@ -5,7 +5,7 @@ import type { NodeId } from '../../core/index.ts'
 export type Members = readonly (readonly [id: NodeId, life: number])[]
 
 /** No group has more nodes than this; so a token is one number, and larger for every later view. */
-export const MOST_LEADERS = 4096
+export const MOST_LEADERS = 10_000
 
 /** Views are ordered by number, then by leader. The view before the first has number 0 and no leader. */
 export type ViewId = readonly [n: number, leader: NodeId | null]

@@ -6,6 +6,7 @@
  */
 import type { Effect, Identity, NodeId } from '../../core/index.ts'
 import { output, persist, send } from '../../core/index.ts'
+import { hasQuorum } from './quorum.ts'
 import { byWeight, type OmegaSettings } from './settings.ts'
 import type {
   Link,
@@ -22,7 +23,6 @@ import type {
 import {
   compareViewIds,
   idsOf,
-  isMajority,
   isNewer,
   lifeIn,
   membersOf,
@@ -62,6 +62,7 @@ export class Turn {
       for (const { peer } of this.state.links) this.#answer(peer, target)
       if (this.state === was) break
     }
+    if (this.#settings.filter && isTorn(this.state) !== isTorn(this.#before)) this.#tellAll()
     for (const { peer } of this.state.links) if (this.#toTell.has(peer)) this.#send(peer, this.#status())
     const { state } = this
     const isKept =
@@ -271,26 +272,8 @@ export class Turn {
   #converge(): void {
     const { proposal } = this.state
     if (proposal === null || proposal.accepts.length < proposal.members.length - 1) return
-    if (!this.#hasQuorum(proposal)) return
+    if (!hasQuorum(proposal, this.state, this.#identity, this.#settings)) return
     this.#install({ id: [proposal.n, this.#identity.self], members: proposal.members })
-  }
-
-  #hasQuorum({ n, members, accepts }: Proposal): boolean {
-    const { quorum, tie } = this.#settings
-    const { self, nodes } = this.#identity
-    if (quorum === 'none') return true
-    const ids = idsOf(members)
-    if (quorum === 'static') return 2 * ids.length > nodes.length
-    let last = this.state.view
-    for (const { view } of accepts) if (isNewer(view.id, last.id)) last = view
-    const attempts = [this.state, ...accepts]
-      .flatMap((each) => each.attempts)
-      .filter(({ id }) => isNewer(id, last.id) && !sameViewId(id, [n, self]))
-    // Before the first view everybody counts.
-    const formed = last.id[0] === 0 ? nodes : idsOf(last.members)
-    return [formed, ...attempts.map((view) => idsOf(view.members))].every((whole) =>
-      isMajority(ids, whole, tie),
-    )
   }
 
   /** Rule 6: a candidacy is accepted while this node would propose the same; an accept that no longer holds is withdrawn. */
@@ -391,14 +374,9 @@ export class Turn {
       view,
       promised: promised[0],
       links: filter ? links.map(({ peer }) => peer) : [],
-      torn: filter && !ok && this.#seesTwoViews(),
+      torn: filter && isTorn(this.state),
       aside: !willing,
     }
-  }
-
-  #seesTwoViews(): boolean {
-    const alive = this.state.links.flatMap(({ status }) => (status?.ok === true ? [status.view.id] : []))
-    return alive.some((id) => !sameViewId(id, alive[0] as ViewId))
   }
 
   #send(to: NodeId, body: OmegaMessage): void {
@@ -416,6 +394,13 @@ export class Turn {
   #set(change: Partial<OmegaState>): void {
     this.state = { ...this.state, ...change }
   }
+}
+
+/** Dead, and linked with living nodes of two views: whoever took this node in would draw it into their dispute. */
+function isTorn({ ok, links }: OmegaState): boolean {
+  if (ok) return false
+  const alive = links.flatMap(({ status }) => (status?.ok === true ? [status.view.id] : []))
+  return alive.some((id) => !sameViewId(id, alive[0] as ViewId))
 }
 
 function without(proposal: Proposal, peer: NodeId): Proposal {

@@ -8,7 +8,7 @@ import { HISTORY_KINDS } from '../../links/index.ts'
 import { MOST_LEADERS } from './state.ts'
 
 /** A token is a view's number times MOST_LEADERS, and must stay a whole number. */
-const MOST_VIEWS = 2 ** 40
+const MOST_VIEWS = 2 ** 39
 const MOST_LIFE = Number.MAX_SAFE_INTEGER - 1
 
 const count = z.int().min(0)
