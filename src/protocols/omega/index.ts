@@ -55,7 +55,7 @@ const commands = () =>
     z.strictObject({
       do: z.literal('campaign'),
       willing: z.boolean().describe('whether it would lead'),
-      lapse: z.boolean().default(false).describe('means nothing here: there are no leases'),
+      lapse: z.boolean().default(false).describe('others take over only if that lasts, not at once'),
     }),
   ])
 
@@ -133,6 +133,7 @@ export const omegaDefinition = define({
     commands: [
       { do: 'stepDown' },
       { do: 'campaign', willing: false, lapse: false },
+      { do: 'campaign', willing: false, lapse: true },
       { do: 'campaign', willing: true, lapse: false },
     ],
     options: {

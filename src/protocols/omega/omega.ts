@@ -16,6 +16,7 @@ import {
   type Effect,
   type Identity,
   type Input,
+  type Micros,
   NOTHING,
   type NodeId,
   type Outcome,
@@ -23,7 +24,9 @@ import {
   type Protocol,
   persist,
   type Step,
+  setTimer,
   sortIds,
+  stopTimer,
   unlessSame,
   type View,
 } from '../../core/index.ts'
@@ -42,6 +45,10 @@ import { idsOf, isInQuorum, membersOf, sameViewId } from './views.ts'
 
 type OmegaStep = Step<OmegaState, OmegaMessage, OmegaStable>
 
+/** Work that should have ended keeps the others waiting for so long at most. */
+const LAPSE = 'lapse'
+const LONGEST_LAPSE: Micros = 500_000
+
 export function omega(
   identity: Identity,
   settings: OmegaSettings,
@@ -49,7 +56,7 @@ export function omega(
   const { self, nodes } = identity
   const places = sortIds(nodes)
 
-  function react(state: OmegaState, input: Input<OmegaMessage, OmegaCommand>): OmegaStep {
+  function react(state: OmegaState, input: Input<OmegaMessage, OmegaCommand>, now: Micros): OmegaStep {
     if (input.type === 'link') {
       if (input.up === state.links.some(({ peer }) => peer === input.peer)) return { state, effects: NOTHING }
       const turn = new Turn(identity, settings, state)
@@ -57,7 +64,12 @@ export function omega(
       else turn.linkDown(input.peer)
       return turn.end()
     }
-    if (input.type === 'command') return obey(state, input.command)
+    if (input.type === 'command') return obey(state, input.command, now)
+    if (input.type === 'timer') {
+      const turn = new Turn(identity, settings, state)
+      turn.campaigns(state.willing, !state.willing)
+      return turn.end()
+    }
     if (input.type === 'suspended') {
       // Nobody knows what became of the view while the clock stood still.
       const turn = new Turn(identity, settings, state)
@@ -73,12 +85,16 @@ export function omega(
     return turn.end()
   }
 
-  function obey(state: OmegaState, command: OmegaCommand): OmegaStep {
+  function obey(state: OmegaState, command: OmegaCommand, now: Micros): OmegaStep {
     const turn = new Turn(identity, settings, state)
     switch (command.do) {
-      case 'campaign':
-        turn.campaigns(command.willing)
-        return turn.end()
+      case 'campaign': {
+        const { willing, lapse } = command
+        turn.campaigns(willing, willing ? false : !lapse || state.aside)
+        const step = turn.end()
+        const timer = !willing && lapse ? setTimer(LAPSE, now + LONGEST_LAPSE) : stopTimer(LAPSE)
+        return { state: step.state, effects: [...step.effects, timer] }
+      }
       case 'stepDown':
         if (state.ok && state.view.id[1] === self) {
           turn.leave()
@@ -177,11 +193,11 @@ export function omega(
       const kept = stable ?? BRAND_NEW
       const life = settings.flaws.includes('no life') && stable !== null ? kept.life : kept.life + 1
       const born: OmegaStable = { ...kept, life }
-      const state: OmegaState = { ...born, ok: false, willing: true, links: [], proposal: null }
+      const state: OmegaState = { ...born, ok: false, willing: true, aside: false, links: [], proposal: null }
       return { state, effects: [persist(born)] }
     },
-    step(state, input) {
-      const reacted = react(state, input)
+    step(state, input, now) {
+      const reacted = react(state, input, now)
       const next = unlessSame(state, reacted.state)
       const told = next === state ? NOTHING : news(state, next)
       return { state: next, effects: told.length === 0 ? reacted.effects : [...reacted.effects, ...told] }
@@ -209,7 +225,7 @@ export function omega(
         pending: null,
         accepted: 0,
       }))
-      const state: OmegaState = { ...stable, ok: true, willing: true, links, proposal: null }
+      const state: OmegaState = { ...stable, ok: true, willing: true, aside: false, links, proposal: null }
       return { state, effects: [persist(stable), ...news({ ...state, ok: false }, state)] }
     },
   }

@@ -68,8 +68,10 @@ export type Proposal = {
 export type OmegaState = OmegaStable & {
   /** Alive: the view is installed, names this life, and nothing has happened since that ended it. */
   readonly ok: boolean
-  /** Whether its application would do anything with the lead; others are preferred to whoever would not. */
+  /** Whether its application would do anything with the lead: only then does it act. */
   readonly willing: boolean
+  /** Whether others are told that it would not: they are preferred to it. */
+  readonly aside: boolean
   readonly links: readonly Link[]
   readonly proposal: Proposal | null
 }
@@ -86,7 +88,10 @@ export type OmegaMessage =
     }
   | { readonly kind: 'withdraw'; readonly n: number }
 
-/** It would lead from now on, or would not; it gives the lead up, if it has it. */
+/**
+ * It would lead from now on, or would not (`lapse`: work that began under its lead has not ended, though it should: others
+ * take over only if that lasts); it gives the lead up, if it has it.
+ */
 export type OmegaCommand =
   | { readonly do: 'campaign'; readonly willing: boolean; readonly lapse: boolean }
   | { readonly do: 'stepDown' }

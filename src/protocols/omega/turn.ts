@@ -118,11 +118,12 @@ export class Turn {
     if (proposal !== null && proposal.n === n) this.#set({ proposal: without(proposal, peer) })
   }
 
-  /** It would lead from now on, or would not. */
-  campaigns(willing: boolean): void {
-    if (willing === this.state.willing) return
-    this.#set({ willing })
-    this.#tellAll()
+  /** It would lead from now on, or would not; others hear of it when they are to act on it. */
+  campaigns(willing: boolean, aside: boolean): void {
+    const isNews = aside !== this.state.aside
+    if (willing === this.state.willing && !isNews) return
+    this.#set({ willing, aside })
+    if (isNews) this.#tellAll()
   }
 
   /** It takes no further part in its view: the others form the next one, and take it in again. */
@@ -201,13 +202,13 @@ export class Turn {
   }
 
   #isAside(id: NodeId): boolean {
-    if (id === this.#identity.self) return !this.state.willing
+    if (id === this.#identity.self) return this.state.aside
     return this.#link(id)?.status?.aside === true
   }
 
   /** The view has a leader that would rather not lead, and this node would. */
   #shouldTakeOver({ id: [, leader] }: OmegaView): boolean {
-    return this.state.willing && leader !== null && leader !== this.#identity.self && this.#isAside(leader)
+    return !this.state.aside && leader !== null && leader !== this.#identity.self && this.#isAside(leader)
   }
 
   #mayReinit(members: Members): boolean {
@@ -365,7 +366,7 @@ export class Turn {
   }
 
   #status(): OmegaMessage {
-    const { life, ok, view, promised, links, willing } = this.state
+    const { life, ok, view, promised, links, aside } = this.state
     const { filter } = this.#settings
     return {
       kind: 'status',
@@ -375,7 +376,7 @@ export class Turn {
       promised: promised[0],
       links: filter ? links.map(({ peer }) => peer) : [],
       torn: filter && isTorn(this.state),
-      aside: !willing,
+      aside,
     }
   }
 
