@@ -18,26 +18,44 @@ node.on('view', ({ id, members }) => say({ view: id, members }))
 node.on('elected', ({ token }) => say({ elected: token }))
 void node.lead((term) => new Promise((resolve) => term.signal.addEventListener('abort', resolve)))
 
-/** The protocol's own messages that this process has sent, by kind, without repetitions. */
-async function sentByKind() {
+/** What one datagram holds for the group. */
+const bodiesIn = (datagram) => (datagram.body?.parts ?? []).map(({ body }) => body)
+
+/**
+ * The protocol's own messages that this process has sent, by kind, without repetitions; and how long those since `fromMs`
+ * took to be acknowledged.
+ */
+async function told(fromMs) {
   let text = ''
   for await (const piece of node.trace()) text += piece
-  const counts = {}
+  const kinds = {}
+  const trips = []
+  const waiting = new Map()
   for (const line of text.split('\n')) {
-    if (!line.includes('"frame"')) continue
-    for (const { type, body } of JSON.parse(line).effects ?? []) {
-      if (type !== 'send' || body.body === null || body.body === undefined) continue
-      for (const part of body.body.parts ?? []) {
-        if (part.body.kind !== 'frame' || part.body.again) continue
-        const { kind } = part.body.body
-        counts[kind] = (counts[kind] ?? 0) + 1
+    if (!line.includes('"parts"')) continue
+    const { now, input, effects = [] } = JSON.parse(line)
+    if (input?.type === 'message') {
+      for (const { count, received } of bodiesIn(input.body)) {
+        for (let seq = received - 1; waiting.has(`${input.from} ${count} ${seq}`); seq--) {
+          trips.push((now - waiting.get(`${input.from} ${count} ${seq}`)) / 1000)
+          waiting.delete(`${input.from} ${count} ${seq}`)
+        }
+      }
+    }
+    for (const { type, to, body } of effects) {
+      if (type !== 'send') continue
+      for (const { kind, again, count, seq, body: inner } of bodiesIn(body)) {
+        if (kind !== 'frame' || again) continue
+        kinds[inner.kind] = (kinds[inner.kind] ?? 0) + 1
+        if (now / 1000 >= fromMs) waiting.set(`${to} ${count} ${seq}`, now)
       }
     }
   }
-  return counts
+  return { kinds, trips }
 }
 
 for await (const line of createInterface({ input: process.stdin })) {
-  if (line === 'datagrams') say({ datagrams: node.status().datagrams.sent })
-  if (line === 'kinds') say({ kinds: await sentByKind() })
+  const [what, fromMs] = line.split(' ')
+  if (what === 'datagrams') say({ datagrams: node.status().datagrams.sent })
+  if (what === 'told') say({ told: await told(Number(fromMs)) })
 }
