@@ -1,5 +1,6 @@
 import { describe, expect, it, vi } from 'vitest'
 import type { ErrorAnswer, MembersAnswer, StatusAnswer } from '../client/index.ts'
+import { present } from '../core/index.ts'
 import type { MemberStatus } from '../member/index.ts'
 import { agentApp } from './app.ts'
 import { Claims } from './claims.ts'
@@ -41,7 +42,7 @@ function agent(
   const nodeIn = (group: string) => ({
     group,
     id: 'n2',
-    status: () => ({ ...LED, ...status }),
+    status: (): MemberStatus => ({ ...LED, ...status }),
     stepDown: () => {
       stepped.push('n2')
       return Promise.resolve(true)
@@ -56,7 +57,8 @@ function agent(
     names.map((name) => [name, { node: nodeIn(name), history, observer, claims: new Claims() }]),
   )
   const app = agentApp({ groups, adminToken, isLoopback, version: '0', ending: ending.signal })
-  return { app, history, ending, stepped, observer }
+  const node = (groups.get('g') ?? present([...groups.values()][0], 'a group')).node
+  return { app, history, ending, stepped, observer, node }
 }
 
 const happens = (history: History, ...reasons: readonly string[]): void => {
@@ -148,6 +150,24 @@ describe('an agent over HTTP', () => {
     expect(answer.error?.name ?? null).toBe(name)
     expect(stepped).toEqual(name === null ? ['n2'] : [])
     if (name === null) expect(answer).toEqual({ group: 'g', steppedDown: { id: 'n2', token: 13 } })
+  })
+
+  it('step-down is answered when the lead is over, not while claimed work still has it', async () => {
+    let role: MemberStatus['role'] = 'leader'
+    const { app, history, node } = agent(FIRST)
+    node.status = () => ({ ...LED, ...FIRST, role })
+    node.stepDown = () => Promise.resolve(false)
+    const headers = { authorization: `Bearer ${TOKEN}` }
+    let answered: number | null = null
+    const asking = (async () => {
+      answered = (await app.request('/v1/step-down', { method: 'POST', headers })).status
+    })()
+    await new Promise((resolve) => setTimeout(resolve, 20))
+    expect(answered).toBeNull()
+    role = 'follower'
+    happens(history, 'revoked')
+    await asking
+    expect(answered).toBe(200)
   })
 
   it('refuses large bodies, whether they say so or not, unknown paths and other groups, in one form', async () => {

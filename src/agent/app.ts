@@ -34,6 +34,7 @@ export type Asked = {
 const MOST_STREAMS = 256
 /** How long a hand-over may take before the caller is told that it lasts. */
 const LONGEST_STEP_DOWN_MS = 10_000
+const LOOK_AGAIN_MS = 50
 /** Whoever reads a trace more slowly is left behind: only one may at a time. */
 const LONGEST_TRACE_MS = 30_000
 
@@ -74,12 +75,27 @@ export function agentApp(asked: Asked): Hono<WithBody> {
 
   app.post(
     '/v1/step-down',
-    about(async (c, { node }) => {
+    about(async (c, { node, history }) => {
       const refused = refusal(c, adminToken)
       if (refused !== null) return refused
       const { role, leader } = node.status()
       if (role !== 'leader') return notLeading(c, node.id, leader)
-      await node.stepDown({ signal: AbortSignal.timeout(LONGEST_STEP_DOWN_MS) })
+      const signal = AbortSignal.timeout(LONGEST_STEP_DOWN_MS)
+      const isOver = (): boolean => {
+        const now = node.status()
+        return now.role !== 'leader' || now.leader?.token !== leader?.token
+      }
+      // Work that goes on keeps the lead until its lease has lapsed.
+      let isDone = await node.stepDown({ signal })
+      while (!isDone && !signal.aborted) {
+        isDone = isOver()
+        // oxlint-disable-next-line no-await-in-loop -- until it is over
+        if (!isDone) await history.next(signal, LOOK_AGAIN_MS)
+      }
+      if (!isDone) {
+        const message = 'whoever has claimed the lead has not ended: it is handed over then, or lapses'
+        return failure(c, 503, 'StillLeading', message)
+      }
       return c.json({ group: node.group, steppedDown: { id: node.id, token: leader?.token ?? null } })
     }),
   )

@@ -121,6 +121,7 @@ export const ROUTES: readonly Route[] = [
       200: { says: 'the lead is given up', schema: 'SteppedDown' },
       409: error('this agent does not lead'),
       413: error('the body is too large'),
+      503: error('whoever has claimed the lead has not ended within 10 s'),
       ...OF_GROUP,
       ...ADMIN,
     },

@@ -23,6 +23,8 @@ const NOTE = 'peers.json'
 
 /** The same options with an id for every peer. */
 export async function withEveryId(options: JoinOptions): Promise<JoinOptions> {
+  if (!Array.isArray(options.peers))
+    throw new BadJoin('peers', 'is no list: name the others, or give [] when there are none')
   const met = knownAt(listenOf(options))
   const known = knownIn(options.data)
   const peers = options.peers.map((text, index): Peer => {

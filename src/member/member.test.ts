@@ -218,7 +218,14 @@ describe('joining', () => {
     [{ peers: ['=127.0.0.1:9'] }, 'peers[0]: "=127.0.0.1:9" has no id before the ='],
     [{ peers: ['a=127.0.0.1:9'] }, 'peers: a is named twice'],
     [{ options: { deltaMs: 50 } }, 'options.fastMs: breaks the bound'],
-    [{ options: { colour: 'red' } }, 'options.'],
+    [
+      { peers: ['b=127.0.0.1:9', 'c=127.0.0.1:9'] },
+      'peers[1]: 127.0.0.1:9 is the address of another peer too',
+    ],
+    [{ peers: undefined as unknown as string[] }, 'peers: is no list'],
+    [{ options: { colour: 'red' } }, 'options.colour: there is no such option: "conclave protocols" lists'],
+    [{ key: 'a text, not bytes' as unknown as Uint8Array }, 'key: is missing or no bytes'],
+    [{ key: undefined as unknown as Uint8Array }, 'key: is missing or no bytes'],
     [{ key: new Uint8Array(3) }, 'has 3 bytes, at least 16 are needed'],
     [{ protocol: 'bully' as 'local-leader' }, 'protocol: bully runs in the workbench only'],
     [{ protocol: 'raft' as 'local-leader' }, 'protocol: raft is not known'],
@@ -334,6 +341,9 @@ describe.each(ISOLATIONS)('orders, with the election in a %s', (isolation) => {
     void byId('a').lead(untilItEnds)
     await until(() => leaderOf('c') === 'a')
     void byId('b').lead(untilItEnds)
+    // oxlint-disable-next-line no-await-in-loop -- one after the other
+    for (const nonsense of [1.5, Number.NaN, 1e7, 'x' as unknown as number])
+      await expect(byId('b').setPriority(nonsense)).rejects.toThrow('setPriority was refused: ')
     await byId('b').setPriority(3)
     await until(() => leaderOf('c') === 'b')
     await expect(byId('a').removeVoter('c')).rejects.toThrow(CommandRefused)

@@ -99,6 +99,9 @@ export type About = {
 /** Mismatches that have been said are not said again; so many are remembered. */
 const MOST_SAID = 1000
 
+/** As the protocol has it, either way. */
+const MOST_PRIORITY = 1_000_000
+
 export class Member extends EventEmitter<MemberEvents> implements AsyncDisposable {
   readonly group: string
   readonly id: NodeId
@@ -243,7 +246,12 @@ export class Member extends EventEmitter<MemberEvents> implements AsyncDisposabl
   }
 
   /** Higher is preferred. */
-  setPriority(priority: number, options: Signalled = {}): Promise<void> {
+  async setPriority(priority: number, options: Signalled = {}): Promise<void> {
+    if (!Number.isInteger(priority) || Math.abs(priority) > MOST_PRIORITY)
+      throw new CommandRefused(
+        'setPriority',
+        `${String(priority)} is not a whole number from -${MOST_PRIORITY} to ${MOST_PRIORITY}`,
+      )
     return this.#order({ do: 'setPriority', priority }, options)
   }
 

@@ -121,7 +121,13 @@ export function settingsOf(options: JoinOptions): SeatSettings {
   const nodes = [id, ...peers.map((peer) => peer.id)].sort()
   const twice = nodes.find((each, index) => nodes.indexOf(each) !== index)
   if (twice !== undefined) throw new BadJoin('peers', `${twice} is named twice`)
+  const places = peers.map(({ address: { host, port } }) => `${host}:${port}`)
+  const shared = places.findIndex((place, index) => places.indexOf(place) !== index)
+  if (shared >= 0)
+    throw new BadJoin(`peers[${shared}]`, `${places[shared]} is the address of another peer too`)
   const keys = options.key instanceof Uint8Array ? [options.key] : options.key
+  if (!Array.isArray(keys) || !keys.every((key) => key instanceof Uint8Array))
+    throw new BadJoin('key', 'is missing or no bytes: give a Uint8Array, such as readFileSync(FILE)')
   sealer(keys, secrecy)
   return {
     group,
@@ -160,6 +166,11 @@ export function protocolOptions(
   const result = definition.options(ids).safeParse(given, { error: explain })
   if (result.success) return result.data
   const issue = result.error.issues[0]
+  if (issue?.code === 'unrecognized_keys')
+    throw new BadJoin(
+      ['options', ...issue.path, issue.keys[0]].join('.'),
+      `there is no such option: "conclave protocols" lists those of ${definition.name}`,
+    )
   throw new BadJoin(`options.${issue?.path.join('.') ?? ''}`, issue?.message ?? 'cannot work')
 }
 

@@ -16,6 +16,7 @@ beforeAll(() => {
   writeFileSync(join(folder, 'key'), 'a key of at least sixteen bytes', secret)
   writeFileSync(join(folder, 'other'), 'another key, for its rotation', secret)
   writeFileSync(join(folder, 'short'), 'short', secret)
+  writeFileSync(join(folder, 'binary'), Buffer.alloc(32, 0xfe), secret)
   writeFileSync(join(folder, 'open'), 'a key that everybody may read')
   chmodSync(join(folder, 'open'), 0o644)
 })
@@ -178,7 +179,19 @@ groups:
       {},
       [/yaml:8:10: options\.fastMs: breaks the bound .* nearest valid value is/],
     ],
-    ['options that there are not', `${GOOD}options: { nope: 1 }\n`, {}, [/yaml:8:10: options: .*nope/]],
+    [
+      'options that there are not',
+      `${GOOD}options: { nope: 1 }\n`,
+      {},
+      [/yaml:8:10: options\.nope: there is no such option/],
+    ],
+    [
+      'an address twice',
+      GOOD,
+      { peers: ['b=h:1', 'c=h:1'] },
+      [/--peer: peers\[1\]: c has the address of b, h:1/],
+    ],
+    ['both roles', GOOD, { observer: true, witness: true }, [/--witness: a witness votes, an observer does/]],
     ['a protocol that cannot run', GOOD, { protocol: 'ring' }, [/--protocol: "ring" is not/]],
     [
       'a key that is not there',
@@ -212,9 +225,12 @@ groups:
     for (const [index, each] of expected.entries()) expect(found[index]).toMatch(each)
   })
 
-  it('refuses a key that is too short, and a file that is not there', () => {
+  it('refuses a key that is too short, a token that cannot be sent, and a file that is not there', () => {
     expect(problems(GOOD, { keyFile: join(folder, 'short') })[0]).toMatch(
       /short has 5 bytes, a key needs at least 16/,
+    )
+    expect(problems(GOOD, { adminTokenFile: join(folder, 'binary') })[0]).toMatch(
+      /--admin-token-file: .*binary has spaces or characters that no HTTP header can carry: make one/,
     )
     const nowhere = { file: '/no/file.yaml', flags: {}, environment: {} }
     expect(() => configFrom(nowhere)).toThrow('/no/file.yaml: config: there is no such file')

@@ -187,6 +187,15 @@ function whyImpossible(node: NodeConfig, join: JoinOptions): Impossible | null {
     const message = `${node.id} is this node itself, but it listens at ${node.listen}: is its id right?`
     return { field: 'peers', path: [self], message }
   }
+  const places = listed.map(({ address }) => address)
+  const shared = places.findIndex((address, index) => places.indexOf(address) !== index)
+  if (shared >= 0) {
+    const first = names[places.indexOf(places[shared] as string)]
+    const message = `${names[shared]} has the address of ${first}, ${places[shared]}: every node listens at one of its own`
+    return { field: 'peers', path: [shared], message }
+  }
+  if (node.observer && node.witness)
+    return { field: 'witness', path: [], message: 'a witness votes, an observer does not: choose one' }
   const ids: readonly NodeId[] = [node.id, ...names.filter((id) => id !== node.id)]
   const definition = protocolNamed(node.protocol)
   if (definition === null) return { field: 'protocol', path: [], message: 'is not known' }

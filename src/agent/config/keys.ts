@@ -38,7 +38,9 @@ export function readAdminToken(file: string | undefined): AdminToken {
   const problem =
     token.length < LEAST_TOKEN_CHARACTERS
       ? `${file} has ${token.length} characters, at least ${LEAST_TOKEN_CHARACTERS} are needed: ${make}`
-      : null
+      : /[^\x21-\x7e]/.test(token)
+        ? `${file} has spaces or characters that no HTTP header can carry: ${make}`
+        : null
   return { file, openTo: read.openTo, token, problem }
 }
 
