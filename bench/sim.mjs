@@ -46,6 +46,12 @@ const WORKLOADS = {
     initial: false,
     perMs: (n) => (4 * n) / 10,
   },
+  'omega, datagrams': {
+    protocol: 'omega',
+    options: { pingMs: 10, alphaMs: 20, timeoutMs: 50 },
+    initial: true,
+    perMs: (n) => (n * n) / 10,
+  },
   'local-leader, majority': {
     protocol: 'local-leader',
     options: { mode: 'majority' },

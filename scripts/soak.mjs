@@ -28,6 +28,12 @@ const runs = [
   'explore --protocol bully --nodes 3 --crashes 2 --recoveries 2',
   'explore --protocol bully --nodes 4 --crashes 1 --recoveries 1',
   'explore --protocol bully-gm --nodes 4',
+  `sim --protocol epochs --nodes 2..7 --seeds 1..${seeds}`,
+  'explore --protocol epochs --nodes 3 --option epochs=2 --option ballots=2 --max-states 60000000 --memory 2000',
+  'explore --protocol epochs --nodes 2 --option epochs=4 --option ballots=5',
+  'explore --protocol epochs --nodes 2 --option epochs=3 --option ballots=4 --option registers=regular',
+  'explore --protocol epochs --nodes 3 --option epochs=2 --option ballots=2 --option removals=true --option tick=atomic --max-states 60000000',
+  'explore --protocol epochs --nodes 2 --option epochs=3 --option ballots=4 --option keepsRead=true --spec INV4 --spec INV4k',
   `sim --protocol omega --nodes 3..7 --seeds 1..${seeds}`,
   'explore --protocol omega --nodes 4 --flips 5 --no-progress',
 ]
@@ -45,6 +51,13 @@ const { status: figure } = spawnSync('npx', ['vitest', 'run', 'test/figure-24.te
   stdio: 'inherit',
 })
 if (figure !== 0) failed += 1
+console.log('\n$ EPOCHS_RUNS=400 vitest run test/epochs-lease.test.ts')
+const { status: leases } = spawnSync('npx', ['vitest', 'run', 'test/epochs-lease.test.ts'], {
+  cwd: fileURLToPath(new URL('..', import.meta.url)),
+  env: { ...process.env, EPOCHS_RUNS: '400' },
+  stdio: 'inherit',
+})
+if (leases !== 0) failed += 1
 const schedules = seeds * 100
 console.log(`\n$ OMEGA_SOAK=1 OMEGA_SCHEDULES=${schedules} vitest run src/protocols/omega/omega.test.ts`)
 const { status: omega } = spawnSync(

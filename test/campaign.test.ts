@@ -15,7 +15,11 @@ import {
 
 const SEEDS = Array.from({ length: 300 }, (_, index) => index + 1)
 
-describe.each(protocols.map((definition) => [definition.name, definition] as const))(
+/** These begin settled and are there to be broken, which is for the explorer (omega-printed/printed.test.ts). */
+const PRINTED = ['phi', 'psi', 'omega-printed']
+const drawn = protocols.filter(({ name }) => !PRINTED.includes(name))
+
+describe.each(drawn.map((definition) => [definition.name, definition] as const))(
   '%s',
   (_name, definition) => {
     const settings = { nodes: [2, 6] as const, options: {}, faults: FAULT_KINDS }
@@ -47,9 +51,9 @@ describe.each(protocols.map((definition) => [definition.name, definition] as con
 
     it('is given only the faults that were asked for and that it bears', () => {
       const kinds = (faults: readonly FaultKind[]) => {
-        const drawn = scenarioDrawer(definition, { ...settings, faults })
+        const drawer = scenarioDrawer(definition, { ...settings, faults })
         return new Set(
-          SEEDS.slice(0, 60).flatMap((seed) => drawn(seed).events.flatMap((event) => Object.keys(event))),
+          SEEDS.slice(0, 60).flatMap((seed) => drawer(seed).events.flatMap((event) => Object.keys(event))),
         )
       }
       expect(kinds([]).has('crash')).toBe(false)

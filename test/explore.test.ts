@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { canonical, type Definition, type Outcome, type PlainObject } from '../src/core/index.ts'
 import { bullyDefinition } from '../src/protocols/bully/index.ts'
+import { epochsDefinition } from '../src/protocols/epochs/index.ts'
 import { catalogue } from '../src/protocols/index.ts'
 import {
   type Budget,
@@ -10,8 +11,10 @@ import {
   type History,
   mayFlip,
   mustFollow,
+  readingsOf,
   type ScheduleStep,
   StillRules,
+  type StillTurn,
   type StillWorld,
 } from '../src/sim/index.ts'
 import { lease, type Terms } from './canaries/lease.ts'
@@ -83,7 +86,10 @@ function stepsFrom(
       const canMove = mayFlip(end, index, at, rules.history) && (end.up || world.slots[at]?.up === true)
       if (canMove && budget.flips > 0) inputs.push({ node, do: 'flip', peer })
     }
-    if (slot?.up === false && budget.recoveries > 0) inputs.push({ node, do: 'recover' })
+    const ways = rules.model === null ? 1 : readings(rules, world, index)
+    for (let nth = 0; slot?.up === false && budget.recoveries > 0 && nth < ways; nth++) {
+      inputs.push({ node, do: 'recover', nth })
+    }
     for (const input of inputs) {
       const left = spent(budget, input)
       steps.push([input, left])
@@ -93,6 +99,12 @@ function stepsFrom(
     }
     if (slot?.up === true) steps.push([{ node, do: 'crash' }, crashed(budget)])
   }
+  steps.push(
+    ...registerSteps(rules, world).map((step): [ScheduleStep, Budget] => [
+      step,
+      'late' in step ? crashed(budget) : budget,
+    ]),
+  )
   for (const [a, node] of rules.nodes.entries()) {
     for (const [b, peer] of rules.nodes.entries()) {
       if (b <= a || budget.flips === 0 || rules.reported) continue
@@ -107,6 +119,38 @@ function stepsFrom(
   return steps.filter(([, { crashes }]) => crashes >= 0)
 }
 
+/** How many values a read of this register may return; none where it was deleted. */
+function readings(rules: StillRules, world: StillWorld, index: number): number {
+  const cell = world.cells[index]
+  if (cell === undefined || rules.model === null || cell.is === 'gone') return 0
+  return readingsOf(cell, rules.model).length
+}
+
+/** Every step of registers that the world allows: each is tried. */
+function registerSteps(rules: StillRules, world: StillWorld): ScheduleStep[] {
+  if (rules.model === null) return []
+  const tries = rules.nodes.flatMap((node, index): ScheduleStep[] => {
+    const slot = world.slots[index]
+    const reads = (slot?.calls ?? []).flatMap((call): ScheduleStep[] => {
+      if (call.op !== 'read') return [{ node, do: 'tickMem' }]
+      const cell = world.cells[rules.nodes.indexOf(call.of)]
+      const ways = cell === undefined || rules.model === null ? [] : readingsOf(cell, rules.model)
+      return ways.map((_, nth) => ({ node, do: 'read', of: call.of, nth }))
+    })
+    const late = slot?.up === true && rules.model?.semantics === 'late'
+    const lates: ScheduleStep[] = late
+      ? [
+          ...slot.timers.map((): ScheduleStep => ({ node, do: 'write', late: true })),
+          ...rules
+            .commands(world, index)
+            .map(({ to }): ScheduleStep => ({ node, do: 'tickDisk', to: to as number, late: true })),
+        ]
+      : []
+    return [...reads, ...lates, { node, do: 'land' }, { node, do: 'delete' }]
+  })
+  return tries.filter((step) => typeof rules.perform(world, step) !== 'string')
+}
+
 function spent(budget: Budget, { do: what }: ScheduleStep): Budget {
   if (what === 'recover') return { ...budget, recoveries: budget.recoveries - 1 }
   return what === 'flip' ? { ...budget, flips: budget.flips - 1 } : budget
@@ -118,15 +162,16 @@ const crashed = (budget: Budget): Budget => ({ ...budget, crashes: budget.crashe
 function cutsOf(rules: StillRules, world: StillWorld, step: ScheduleStep): ScheduleStep[] {
   const whole = rules.perform(world, step)
   if (typeof whole === 'string' || whole.turns[0] === undefined) return []
-  const before = canonical([whole.turns[0].stable, []])
-  const done = new Set([before, canonical([whole.turns[0].did.slot.stable, whole.turns[0].did.sends])])
+  const [{ stable, did }] = whole.turns as [StillTurn]
+  const before = canonical([stable, [], []])
+  const done = new Set([before, canonical([did.slot.stable, did.sends, did.writes])])
   const cuts: ScheduleStep[] = []
-  for (let crashAfter = 1; crashAfter < whole.turns[0].did.effects.length; crashAfter++) {
+  for (let crashAfter = 1; crashAfter < did.effects.length; crashAfter++) {
     const cut = { ...step, crashAfter } as ScheduleStep
     const performed = rules.perform(world, cut)
     if (typeof performed === 'string' || performed.turns[0] === undefined) continue
-    const { slot, sends } = performed.turns[0].did
-    const text = canonical([slot.stable, sends])
+    const { slot, sends, writes } = performed.turns[0].did
+    const text = canonical([slot.stable, sends, writes])
     if (done.has(text)) continue
     done.add(text)
     cuts.push(cut)
@@ -255,6 +300,29 @@ describe('the explorer finds exactly what a plain search finds', () => {
       memoryMB: 1000,
       ...NO_SPECS,
     })
+    expect({ states, transitions }).toEqual(plain)
+  })
+})
+
+describe('the explorer on registers finds exactly what a plain search finds', () => {
+  it.each([
+    ['atomic', 2, { epochs: 2, ballots: 1, jumps: false }, 1],
+    ['the counter at once', 2, { epochs: 2, ballots: 1, tick: 'atomic' }],
+    ['three nodes', 3, { epochs: 1, ballots: 1, tick: 'atomic' }, 0],
+    ['regular', 2, { epochs: 1, ballots: 2, registers: 'regular' }],
+    ['late, compared', 2, { epochs: 1, ballots: 2, registers: 'late' }],
+    ['late', 2, { epochs: 1, ballots: 2, misreading: 'late-writes' }],
+    ['stale', 2, { epochs: 1, ballots: 1, misreading: 'stale-reads' }],
+    ['torn', 2, { epochs: 1, ballots: 1, misreading: 'torn-blocks' }],
+    ['lost', 2, { epochs: 1, ballots: 2, misreading: 'lost-block' }],
+    ['deleted', 2, { epochs: 2, ballots: 1, removals: true }],
+  ] as const)('%s', { timeout: 120_000 }, (_name, count, given, most?: number) => {
+    const crashes = most ?? 2
+    const options = { clock: 'none', ...given }
+    const budget = { crashes, recoveries: crashes, flips: 0, ticks: 0 }
+    const plain = naively(epochsDefinition, count, null, options, 'any', 'any', budget, MOST)
+    expect(plain.states).toBeLessThan(MOST)
+    const { states, transitions } = exploring('epochs', count, { options: given, budget, ...NO_SPECS })
     expect({ states, transitions }).toEqual(plain)
   })
 })

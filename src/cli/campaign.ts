@@ -181,6 +181,10 @@ function virtualHours({ virtualMicros }: CampaignTally): number {
 
 /** The scenario as one line that can be saved to a file and run. */
 function shrunkText(scenario: Scenario): string {
-  const { initial, schedule: _schedule, checkpointsMs: _checkpointsMs, ...rest } = scenario
-  return JSON.stringify({ ...rest, ...(initial === null ? {} : { initial }) })
+  const { initial, registers, schedule: _schedule, checkpointsMs: _checkpointsMs, ...rest } = scenario
+  return JSON.stringify({
+    ...rest,
+    ...(registers === null ? {} : { registers }),
+    ...(initial === null ? {} : { initial }),
+  })
 }

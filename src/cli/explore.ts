@@ -2,7 +2,7 @@
 import { Command } from 'commander'
 import type { NodeId } from '../core/index.ts'
 import { type ExploreReport, explore } from '../explore/index.ts'
-import { checkedOptions, type ScheduleStep, USUAL_HISTORY } from '../sim/index.ts'
+import { checkedOptions, promisedSpecs, type ScheduleStep, USUAL_HISTORY } from '../sim/index.ts'
 import { EXIT, UsageError } from './errors.ts'
 import { find, load } from './load.ts'
 import { count, paint, plural, print, printJson, table } from './output.ts'
@@ -29,6 +29,7 @@ type ExploreFlags = {
   readonly only: readonly string[]
   readonly from?: string
   readonly progress: boolean
+  readonly spec: readonly string[]
   readonly load?: string
   readonly json?: true
 }
@@ -60,6 +61,12 @@ export function exploreCommand(): Command {
     .option('--from <start>', 'settled: as after an election; boot: all nodes start')
     .option('--only <spec>', 'judge only this specification (repeat for more)', collect, [])
     .option('--no-progress', 'do not look for deadlocks and livelocks')
+    .option(
+      '--spec <name>',
+      'judge this specification, too (repeat for more; see conclave specs)',
+      collect,
+      [],
+    )
     .option('--load <file>', 'a module with a protocol of your own')
     .option('--json', 'print one JSON object')
     .addHelpText(
@@ -102,13 +109,14 @@ async function run(flags: ExploreFlags): Promise<number> {
       '--ticks',
     )
   }
+  const chosen = checkedOptions(definition, nodes, { ...exploration.options, ...given })
   const maxStates = wholeNumber('--max-states', flags.maxStates, 1)
   const progress = progressOf('states')
   const report = explore(
     {
       definition,
       nodes,
-      options: checkedOptions(definition, nodes, { ...exploration.options, ...given }),
+      options: chosen,
       budget: {
         crashes: number('--crashes', flags.crashes, 0, exploration.crashes),
         recoveries: number('--recoveries', flags.recoveries, 0, exploration.recoveries),
@@ -130,6 +138,14 @@ async function run(flags: ExploreFlags): Promise<number> {
       progress: flags.progress && exploration.progress,
       ...watching(definition),
       ...(flags.only.length === 0 ? {} : { specs: flags.only.map((name) => namedSpec(name, '--only')) }),
+      ...(flags.spec.length === 0
+        ? {}
+        : {
+            specs: [
+              ...(watching(definition).specs ?? promisedSpecs(definition, chosen)),
+              ...flags.spec.map((name) => namedSpec(name, '--spec')),
+            ],
+          }),
     },
     {
       seconds: () => performance.now() / 1000,
@@ -194,6 +210,14 @@ function exploreText(report: ExploreReport): string {
   ].join('\n')
 }
 
+function whichOf(nth: number | undefined): string {
+  return nth === undefined || nth === 0 ? '' : ` (what may be there, number ${nth + 1})`
+}
+
+function lateOf(late: true | undefined): string {
+  return late === undefined ? '' : ', crashes, and the write is late'
+}
+
 export function stepText(step: ScheduleStep): string {
   const cut = 'crashAfter' in step ? `, and crashes after ${step.crashAfter} of its effects` : ''
   switch (step.do) {
@@ -207,6 +231,20 @@ export function stepText(step: ScheduleStep): string {
       return `${step.node} crashes`
     case 'recover':
       return `${step.node} recovers${cut}`
+    case 'reincarnate':
+      return `${step.node} comes back and reads its own register${whichOf(step.nth)}${cut}`
+    case 'tickDisk':
+      return `${step.node} ticks${step.to === undefined ? '' : ` to epoch ${step.to}`}, in its register${lateOf(step.late)}`
+    case 'tickMem':
+      return `${step.node}: its write is acknowledged`
+    case 'write':
+      return `${step.node} writes its register${lateOf(step.late)}`
+    case 'read':
+      return `${step.node} reads the register of ${step.of}${whichOf(step.nth)}`
+    case 'land':
+      return `the late write of ${step.node} takes place`
+    case 'delete':
+      return `the register of ${step.node} is deleted`
     case 'cut':
       return `the link between ${step.node} and ${step.peer} is cut`
     case 'heal':

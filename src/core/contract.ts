@@ -20,7 +20,8 @@
  *    safe. A crash may fall after any prefix of the effects, and then only persisted data is left.
  *  - Timers are named; setting one again replaces it; a stopped timer never fires. A timer set to a range
  *    fires at an instant of the world's choosing within it: that is where chance comes from.
- *  - A reply from a register carries the call that it answers.
+ *  - A reply from a register carries the call that it answers. A step that calls registers gives up the reads that
+ *    earlier steps asked for: their replies may still come, late, or never. No call is made while a write is under way.
  *  - After a sleep of the host, during which the node's clock stood still, the first input says so.
  */
 import type { NodeId } from './ids.ts'
@@ -31,10 +32,18 @@ export type Message = PlainObject & { readonly kind: string }
 export type Command = PlainObject & { readonly do: string }
 export type Output = PlainObject & { readonly type: string }
 
-/** A call on a shared register: read anyone's, write one's own. `id` tells the calls of a node apart. */
+/**
+ * A call on a shared register: read anyone's, write one's own. `id` tells the calls of a node apart. A register that
+ * was never written holds null. Reads that a step asks for together may be carried out together, by one look at all.
+ *
+ * A write is compared: it counts only if the register still is as this process last read it or wrote it itself; where
+ * somebody else has written meanwhile, and where nobody knows, the outcome is `unknown`. `bury` writes the register of a
+ * process that is gone for good, in its name, compared with what was read of it last.
+ */
 export type RegisterCall =
   | { readonly id: number; readonly op: 'read'; readonly of: NodeId }
   | { readonly id: number; readonly op: 'write'; readonly value: Plain }
+  | { readonly id: number; readonly op: 'bury'; readonly of: NodeId; readonly value: Plain }
 
 /** What may happen to a node. `receipt` is what the layer below knows of a delivery (the bare network: null). */
 export type Input<M extends Message = Message, C extends Command = Command> =

@@ -26,8 +26,8 @@ export type Bound = {
   readonly because: string
 }
 
-/** Kinds of faults that a campaign may draw. */
-export const FAULT_KINDS = [
+/** Kinds of faults that a campaign may draw, of processes and their network. */
+export const NETWORK_FAULT_KINDS = [
   'crash',
   'pause',
   'suspend',
@@ -39,6 +39,8 @@ export const FAULT_KINDS = [
   'loss',
   'duplicate',
 ] as const
+/** And those that befall the store of shared registers: operations that are late, a store that stands still. */
+export const FAULT_KINDS = [...NETWORK_FAULT_KINDS, 'late', 'hang'] as const
 export type FaultKind = (typeof FAULT_KINDS)[number]
 
 /** How small worlds are searched unless the caller says otherwise. */
@@ -81,6 +83,34 @@ export type Swarm = {
   readonly options: { readonly [name: string]: readonly Plain[] }
 }
 
+/** What shared registers may do in a world without time. */
+export type RegisterModel = {
+  /**
+   * `atomic`: a read returns what was written last. `regular`: while a write is under way, either. `torn`: then any
+   * mixture of fields. `stale`: also what was there before the last write. `late`: a write of a process that crashed
+   * may take place at any later moment.
+   */
+  readonly semantics: 'atomic' | 'regular' | 'torn' | 'stale' | 'late'
+  /** `late`: whether a process that comes back makes sure that no write of its former life takes place any more. */
+  readonly compare: boolean
+  /** A write asked for on a command: is it acknowledged by a step of its own, or at once? */
+  readonly acknowledged: 'apart' | 'at once'
+  /** Whether a crash takes the register's content with it. */
+  readonly forgets: boolean
+}
+
+/** How a protocol uses shared registers: one for each node, which only that node writes. */
+export type RegisterUse<O extends PlainObject = PlainObject> = {
+  /** What a report shows of a register that holds this; null was never written. */
+  show(value: Plain): Plain
+  model(options: O): RegisterModel
+  /**
+   * Whether the register of a node that is down may be deleted, given what it holds and what those of all others hold
+   * that were not deleted; null where none ever is.
+   */
+  deletable(options: O): ((value: Plain, others: readonly Plain[]) => boolean) | null
+}
+
 export type Definition<O extends PlainObject = PlainObject, S extends Plain = Plain> = {
   readonly name: string
   readonly title: string
@@ -113,6 +143,12 @@ export type Definition<O extends PlainObject = PlainObject, S extends Plain = Pl
   timeliness(options: O): Timeliness | null
   constants(options: O, nodes: number): Constants
   create(identity: Identity, options: O): Protocol
+  /** The options as they are in a world without time. */
+  untimed(options: O): O
+  /** Null where nothing is shared but messages. */
+  readonly registers: RegisterUse<O> | null
+  /** What a node in this state holds beyond its view, in its paper's words: specifications of states speak of it. */
+  variables(state: S): PlainObject
   /** What the options must satisfy on a network whose ordinary delays are at most this long. */
   bounds(options: O, maxDelayMs: number): readonly Bound[]
   /** What the surroundings may tell a node in this state: the explorer does so at any moment. */
@@ -143,6 +179,9 @@ type Optional =
   | 'timeliness'
   | 'constants'
   | 'stimuli'
+  | 'untimed'
+  | 'registers'
+  | 'variables'
   | 'exploration'
   | 'swarm'
 
@@ -183,6 +222,9 @@ export function define<O extends PlainObject, S extends Plain>(written: Written<
     timeliness: () => null,
     constants: () => ({}),
     stimuli: () => [],
+    untimed: (options) => options,
+    registers: null,
+    variables: () => ({}),
     ...(rest as Omit<Definition, Optional>),
     exploration: {
       from: 'boot',

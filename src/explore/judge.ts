@@ -76,6 +76,30 @@ export class Judge {
     return known === -1 ? this.#judgeAll(memory, list) : known
   }
 
+  /** Whether a settled state concerns any specification; one that is watched always may ask for settled moments, too. */
+  get judgesSettled(): boolean {
+    return this.#monitor.specs.some(({ when }) => when === 'settled')
+  }
+
+  get speaksOfStates(): boolean {
+    return this.#monitor.specs.some(({ when }) => when === 'state')
+  }
+
+  /** What specifications of states say of one: nothing of it is remembered, for every state is another. */
+  state(seen: Observation): Violation | null {
+    const all: Violated[] = []
+    const memory = this.#monitor.begin()
+    for (const [index, spec] of this.#monitor.specs.entries()) {
+      if (spec.when !== 'state') continue
+      const judgement = this.#monitor.judge(index, memory, seen)
+      if (judgement === 'not concerned') continue
+      this.#judgedCounts[index] = (this.#judgedCounts[index] ?? 0) + 1
+      if (judgement !== 'held') all.push({ spec: spec.name, why: judgement.violated })
+    }
+    const [first] = all
+    return first === undefined ? null : { ...first, all }
+  }
+
   violation(result: number): Violation {
     return present(this.#violations[-2 - result], 'violation')
   }

@@ -2,12 +2,13 @@
  * What nodes do, in numbers: the protocol's own code runs once for each distinct (local state, input), and what it
  * did is kept in a pool of integers from which the search reads it ever after.
  */
-import { canonical, type Input, present, type Stimulus } from '../core/index.ts'
+import { assert, canonical, type Input, present, type Stimulus } from '../core/index.ts'
 import type { Slot, SlotStep, StillRules } from '../sim/index.ts'
 import type { Inboxes } from './inboxes.ts'
 import { Interner, PairTable } from './intern.ts'
 import type { Judge } from './judge.ts'
 import { Index, Pool } from './pool.ts'
+import type { Registers } from './registers.ts'
 
 /** A reaction in the pool: these fields, then its sends (receiver, message), then its cuts (reactions). */
 export const NEXT = 0
@@ -16,20 +17,27 @@ export const SENDS = 1
 export const EVENTS = 2
 export const CUTS = 3
 export const CRASH_AFTER = 4
-export const REACTION = 5
+/** The value that it writes to its register, or -1. */
+export const WRITES = 5
+export const REACTION = 6
 
 /**
  * A slot in the pool: these fields, then a reaction a timer, then for each stimulus the peer that must be down (or
- * -1), whether it is owed, and the reaction.
+ * -1), whether it is owed, and the reaction; then whose register each read is of; then, where writes can be late, for
+ * each crash before one whether a timer or a stimulus made it, which, the reaction and the value.
  */
 export const UP = 0
 export const CRASH = 1
-export const RECOVER = 2
+/** The acknowledgement of a write that is under way, or -1. */
+export const ACK = 2
 export const TIMERS = 3
 export const STIMULI = 4
-export const LEADS = 5
-export const SLOT = 6
+export const READS = 5
+export const LATES = 6
+export const LEADS = 7
+export const SLOT = 8
 export const STIMULUS = 3
+export const LATE = 4
 
 export class Reactions {
   readonly pool = new Pool()
@@ -44,13 +52,20 @@ export class Reactions {
   readonly #places: readonly Index[]
   readonly #deliveries: readonly PairTable[]
   readonly #ticks: readonly Index[]
+  readonly #recoveries: readonly PairTable[]
+  /** By node and by whose register is read. */
+  readonly #reads: readonly (readonly PairTable[])[]
   readonly #links: readonly PairTable[]
+  readonly #registers: Registers
   readonly #crashes: boolean
 
   /** `crashes`: whether any may happen. */
-  constructor(rules: StillRules, inboxes: Inboxes, judge: Judge, crashes: boolean) {
+  constructor(rules: StillRules, inboxes: Inboxes, judge: Judge, registers: Registers, crashes: boolean) {
     this.#rules = rules
+    this.#registers = registers
     this.#crashes = crashes
+    this.#recoveries = rules.nodes.map(() => new PairTable())
+    this.#reads = rules.nodes.map(() => rules.nodes.map(() => new PairTable()))
     this.#inboxes = inboxes
     this.#judge = judge
     this.#slots = rules.nodes.map(() => new Interner<Slot>())
@@ -86,6 +101,18 @@ export class Reactions {
     return known >= 0 ? known : this.#deliver(node, slot, message)
   }
 
+  /** What a node does when it comes back, its register holding this. */
+  recovery(node: number, slot: number, value: number): number {
+    const known = (this.#recoveries[node] as PairTable).get(slot, value)
+    return known >= 0 ? known : this.#recover(node, slot, value)
+  }
+
+  /** What a node does when a read of another's register returns this. */
+  read(node: number, slot: number, of: number, value: number): number {
+    const known = ((this.#reads[node] as readonly PairTable[])[of] as PairTable).get(slot, value)
+    return known >= 0 ? known : this.#read(node, slot, of, value)
+  }
+
   /** What the passing of a tick makes of a running node: a place in the pool. */
   tick(node: number, slot: number): number {
     const known = (this.#ticks[node] as Index).get(slot)
@@ -107,18 +134,65 @@ export class Reactions {
     const slot = this.slot(node, id)
     const on = (input: Input): number => this.#reaction(node, slot, (cut) => still.step(slot, input, cut))
     const timers = slot.timers.map((name) => on({ type: 'timer', name }))
-    const stimuli = this.commands(node, slot).flatMap(({ command, whenDown, owed }) => [
+    const commands = this.commands(node, slot)
+    const stimuli = commands.flatMap(({ command, whenDown, owed }) => [
       whenDown === null ? -1 : this.#rules.nodes.indexOf(whenDown),
       owed ? 1 : 0,
       on({ type: 'command', command }),
     ])
     const crash = slot.up ? this.#reaction(node, slot, () => still.crash(slot)) : -1
-    const recover = slot.up ? -1 : this.#reaction(node, slot, (cut) => still.boot(slot.stable, null, cut))
+    const write = slot.calls.find(({ op }) => op !== 'read')
+    const ack = write === undefined ? -1 : on({ type: 'register', call: write, outcome: 'ok', value: null })
+    const reads = slot.calls.flatMap((call) =>
+      call.op === 'read' ? [this.#rules.nodes.indexOf(call.of)] : [],
+    )
+    const lates =
+      this.#rules.model?.semantics === 'late'
+        ? [
+            ...slot.timers.map((name, each) => this.#lateOn(node, slot, 0, each, { type: 'timer', name })),
+            ...commands.map(({ command }, each) =>
+              this.#lateOn(node, slot, 1, each, { type: 'command', command }),
+            ),
+          ].flat()
+        : []
+    const counts = [timers.length, stimuli.length / STIMULUS, reads.length, lates.length / LATE]
     const leads = slot.up && still.view(slot).role === 'leader' ? 1 : 0
-    const head = [slot.up ? 1 : 0, crash, recover, timers.length, stimuli.length / STIMULUS, leads]
-    const place = this.pool.add([...head, ...timers, ...stimuli])
+    const head = [slot.up ? 1 : 0, crash, ack, ...counts, leads]
+    const place = this.pool.add([...head, ...timers, ...stimuli, ...reads, ...lates])
     present(this.#places[node], 'node').set(id, place)
     return place
+  }
+
+  #lateOn(node: number, slot: Slot, kind: number, choice: number, input: Input): readonly number[] {
+    const late = present(this.#rules.stillNodes[node], 'node').stepLate(slot, input)
+    if (late === null) return []
+    this.runs += 1
+    return [kind, choice, this.#add(node, late.did, 0, []), this.#registers.valueId(late.late)]
+  }
+
+  #recover(node: number, id: number, value: number): number {
+    const still = present(this.#rules.stillNodes[node], 'node')
+    const slot = this.slot(node, id)
+    const own = this.#registers.value(value)
+    const reaction = this.#reaction(node, slot, (cut) => still.boot(slot.stable, null, cut, own))
+    present(this.#recoveries[node], 'node').set(id, value, reaction)
+    return reaction
+  }
+
+  #read(node: number, id: number, of: number, value: number): number {
+    const still = present(this.#rules.stillNodes[node], 'node')
+    const slot = this.slot(node, id)
+    const target = present(this.#rules.nodes[of], 'node')
+    const call = slot.calls.find((each) => each.op === 'read' && each.of === target)
+    const input: Input = {
+      type: 'register',
+      call: present(call, 'read'),
+      outcome: 'ok',
+      value: this.#registers.value(value),
+    }
+    const reaction = this.#reaction(node, slot, (cut) => still.step(slot, input, cut))
+    present(this.#reads[node]?.[of], 'node').set(id, value, reaction)
+    return reaction
   }
 
   #deliver(node: number, id: number, message: number): number {
@@ -165,8 +239,9 @@ export class Reactions {
    * sends has been done, and some has not.
    */
   #cuts(node: number, slot: Slot, whole: SlotStep, run: (crashAfter: number) => SlotStep): readonly number[] {
-    const done = ({ slot: after, sends }: SlotStep): string => canonical([after.stable, sends])
-    const seen = new Set([canonical([slot.stable, []]), done(whole)])
+    const done = ({ slot: after, sends, writes }: SlotStep): string =>
+      canonical([after.stable, sends, writes])
+    const seen = new Set([canonical([slot.stable, [], []]), done(whole)])
     const cuts: number[] = []
     for (let crashAfter = 1; crashAfter < whole.effects.length; crashAfter++) {
       const cut = run(crashAfter)
@@ -176,13 +251,20 @@ export class Reactions {
     return cuts
   }
 
-  #add(node: number, { slot, sends, seen }: SlotStep, crashAfter: number, cuts: readonly number[]): number {
+  #add(node: number, step: SlotStep, crashAfter: number, cuts: readonly number[]): number {
+    const { slot, sends, writes, seen } = step
+    const self = present(this.#rules.nodes[node], 'node')
+    assert(
+      writes.length <= 1 && writes.every(({ of }) => of === self),
+      'a search knows steps with one write, to the own register',
+    )
+    const written = writes.map(({ value }) => this.#registers.valueId(value))[0] ?? -1
     const sent = sends.flatMap(({ to, body }) => [
       this.#rules.nodes.indexOf(to),
       this.#inboxes.messageId(node, body),
     ])
     const events = this.#judge.listId(seen)
-    const head = [this.slotId(node, slot), sends.length, events, cuts.length, crashAfter]
+    const head = [this.slotId(node, slot), sends.length, events, cuts.length, crashAfter, written]
     return this.pool.add([...head, ...sent, ...cuts])
   }
 }

@@ -11,8 +11,8 @@ import { hashRow } from './hash.ts'
 const CHUNK_BITS = 16
 const CHUNK = 1 << CHUNK_BITS
 const IN_CHUNK = CHUNK - 1
-/** 8 MB: the system hands out what is used of it, and a search of a million states never has to grow it. */
-const FIRST_BITS = 21
+/** 16 MB: the system hands out what is used of it, and a search of three million states never has to grow it. */
+const FIRST_BITS = 22
 /** How many rows are entered at a time when the table grows. */
 const REHASHED = 512
 
@@ -69,6 +69,14 @@ export class Visited {
   /** Brings the table's memory near, so that a batch of lookups does not wait for each one in turn. */
   touchSlot(hash: number): number {
     return this.#slots[hash & this.#mask] as number
+  }
+
+  /** The same for the row that stands there, if it may be the one. */
+  touchRow(hash: number): number {
+    const slot = this.#slots[hash & this.#mask] as number
+    if (slot === 0 || (slot ^ hash) >>> this.#bits !== 0) return 0
+    const index = (slot & this.#mask) - 1
+    return (this.#rows[index >> CHUNK_BITS] as Rows)[(index & IN_CHUNK) * this.#columns] as number
   }
 
   /** Adds the row that stands at `from`, unless it is known. */

@@ -1,6 +1,7 @@
 /** What the thread of the application and the thread of an election say to each other. Plain data only. */
 import type { MessagePort } from 'node:worker_threads'
 import type { Command, NodeId, Output } from '../core/index.ts'
+import type { Membership } from '../protocols/index.ts'
 import type { NetworkFaults } from '../runtime/index.ts'
 import { BadJoin } from './errors.ts'
 import type { NodeView, SeatSettings } from './seat.ts'
@@ -34,6 +35,7 @@ export type Shown = {
   readonly nodes: readonly NodeId[]
   readonly there: readonly NodeId[]
   readonly isSilent: boolean
+  readonly membership: Membership | null
 }
 
 export type News =

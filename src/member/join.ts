@@ -2,7 +2,7 @@
 import { NodeClosed } from './errors.ts'
 import { withEveryId } from './introduce.ts'
 import { Member } from './member.ts'
-import { isolationOf, type JoinOptions, listenOf, maxStallOf, settingsOf, workOf } from './options.ts'
+import { isolationOf, type JoinOptions, listenOf, maxStallOf, modeOf, settingsOf, workOf } from './options.ts'
 import { inTurn, occupy } from './places.ts'
 import type { Seat, SeatHooks } from './seat.ts'
 import { openThreadSeat } from './thread-seat.ts'
@@ -48,7 +48,7 @@ async function seated(asked: JoinOptions): Promise<Member> {
     return closedWith(seat, vacate)
   }
   const { group, id } = settings
-  const mode = options.mode ?? 'majority'
+  const mode = modeOf(settings)
   const part = options.observer === true ? 'observer' : options.witness === true ? 'witness' : null
   const opening = Member.seated({ group, id, mode, work, part, timers: REAL_TIMERS }, open)
   opening.catch(vacate)

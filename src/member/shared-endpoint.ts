@@ -222,7 +222,8 @@ export class SharedEndpoint {
         takenAt,
         wallAhead,
       }
-      const shown = { ...options, link: 'hosted', hostedGroup: group }
+      const links = protocol === 'omega' ? { links: 'hosted' } : { link: 'hosted' }
+      const shown = { ...options, ...links, hostedGroup: group }
       return { trace: 1, protocol, nodes, options: shown, seed: 0, recording }
     })
   }

@@ -39,7 +39,7 @@ export async function openThreadSeat(
   openClock: () => HostClock = openHostClock,
 ): Promise<ThreadSeat> {
   const { group, id: self, options } = settings
-  let spec: GroupSpec = { protocol: 'local-leader', nodes: settings.nodes, options }
+  let spec: GroupSpec = { protocol: settings.protocol, nodes: settings.nodes, options }
   let refusal: string | null = null
   let isClosed = false
   /** Nothing is seen before the election runs. */
@@ -68,6 +68,7 @@ export async function openThreadSeat(
     try {
       if (command.do === 'addPeer') {
         const { id, address } = command
+        if (spec.protocol === 'omega') return FIXED_NODES
         if (spec.nodes.includes(id)) return `peers: ${id} is named twice`
         await shared.claim(group, { id, address })
         regroup([...spec.nodes, id])
@@ -113,6 +114,7 @@ export async function openThreadSeat(
           return { id, there: insight.heard.includes(id), heardMsAgo }
         }),
         isSilent: insight.silentUntil !== null,
+        membership: insight.membership,
         datagrams: { sent, received, dropped },
       }
     },
@@ -148,6 +150,8 @@ export async function openThreadSeat(
   }
   return seat
 }
+
+const FIXED_NODES = 'under omega the nodes stay as they are: name all of them from the start'
 
 /** Everything that makes an election run for real: a group at the endpoint of its address. */
 async function startElection(

@@ -72,7 +72,14 @@ class WorkerSeat implements Seat {
   constructor(settings: SeatSettings, maxStallMs: number, hooks: SeatHooks) {
     this.#settings = settings
     this.#hooks = hooks
-    this.#shown = { view: NO_VIEW, voters: [], nodes: settings.nodes, there: [], isSilent: false }
+    this.#shown = {
+      view: NO_VIEW,
+      voters: [],
+      nodes: settings.nodes,
+      there: [],
+      isSilent: false,
+      membership: null,
+    }
     this.#shared = SharedState.for(Math.max(LEAST_ROOM, 2 * settings.nodes.length))
     this.#shared.progress = monotonicNow()
     this.#progress = setInterval(() => {
@@ -101,7 +108,7 @@ class WorkerSeat implements Seat {
     const now = monotonicNow()
     const { id: self } = this.#settings
     const { leadUntil, membersUntil, datagrams } = this.#shared
-    const { voters, nodes, there, isSilent } = this.#shown
+    const { voters, nodes, there, isSilent, membership } = this.#shown
     const view = this.#viewAt(now)
     return {
       view,
@@ -119,6 +126,10 @@ class WorkerSeat implements Seat {
         }
       }),
       isSilent,
+      membership:
+        membership === null
+          ? null
+          : { ...membership, inQuorum: membership.inQuorum && (leadUntil === null || now < leadUntil) },
       datagrams,
     }
   }

@@ -2,6 +2,7 @@
 import type { Definition } from '../core/index.ts'
 import { bullyDefinition } from './bully/index.ts'
 import { bullyGmDefinition } from './bully-gm/index.ts'
+import { epochsDefinition } from './epochs/index.ts'
 import { gammaDefinition } from './gamma/index.ts'
 import { invitationDefinition } from './invitation/index.ts'
 import { localLeaderDefinition } from './local-leader/index.ts'
@@ -11,9 +12,20 @@ import { phiDefinition } from './phi/index.ts'
 import { psiDefinition } from './psi/index.ts'
 import { ringDefinition } from './ring/index.ts'
 
-export { type GroupSpec, groupFor, type HostSettings, host } from './host.ts'
-export { type Insight, insightOf } from './local-leader/insight.ts'
+export {
+  type GroupSpec,
+  groupFor,
+  type HostSettings,
+  host,
+  insightFor,
+  RUNNABLE,
+  type RunnableProtocol,
+} from './host.ts'
+export type { Insight, Membership, SeenView } from './insight.ts'
+export { insightOf } from './local-leader/insight.ts'
 export { forgetfulStable } from './local-leader/stable.ts'
+export { profileOptions } from './omega/profiles.ts'
+export { omegaFault } from './omega/wire.ts'
 
 export const protocols: readonly Definition[] = [
   ringDefinition,
@@ -21,6 +33,7 @@ export const protocols: readonly Definition[] = [
   bullyGmDefinition,
   invitationDefinition,
   localLeaderDefinition,
+  epochsDefinition,
   gammaDefinition,
   phiDefinition,
   psiDefinition,

@@ -7,7 +7,7 @@
  */
 import type { Command, Input, Micros, NodeId, Output, Plain, View } from '../core/index.ts'
 import { type FailAwareState, type Group, stateInBundle } from '../links/index.ts'
-import { type GroupSpec, groupFor, host, type Insight, insightOf } from '../protocols/index.ts'
+import { type GroupSpec, groupFor, host, type Insight, insightFor } from '../protocols/index.ts'
 import { type HostClock, openHostClock } from './clock.ts'
 import { Codec } from './codec.ts'
 import { type Address, Directory, type Lookup, type Peer, showAddress } from './directory.ts'
@@ -234,6 +234,9 @@ export class Endpoint {
   /** Others may speak in the group from now on. In majority mode voters stay who they are: see addVoter. */
   regroup(name: string, spec: GroupSpec): void {
     const joined = this.#joined(name)
+    if (spec.protocol === 'omega') {
+      throw new BadGroup('nodes', 'under omega the nodes stay as they are: name all of them from the start')
+    }
     const lost = this.insight(name).named.find((voter) => !spec.nodes.includes(voter))
     const isLocal = spec.options['mode'] === 'local'
     if (lost !== undefined && !isLocal) {
@@ -273,8 +276,8 @@ export class Endpoint {
   }
 
   insight(name: string): Insight {
-    const { group } = this.#joined(name)
-    return this.#loop.inspect((state, now) => insightOf(stateInBundle(state, name), group.nodes, now))
+    const { spec } = this.#joined(name)
+    return this.#loop.inspect((state, now) => insightFor(this.self, spec, stateInBundle(state, name), now))
   }
 
   /** Nothing happens any more. */

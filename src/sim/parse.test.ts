@@ -32,6 +32,7 @@ describe('a scenario', () => {
       seed: 1,
       links: 'full',
       network: { delayMs: [0.2, 2], loss: 0, duplicate: 0, fifo: true, rules: [] },
+      registers: null,
       clocks: { driftPpm: 0, lateMs: 0 },
       initial: null,
       events: [],
@@ -59,7 +60,7 @@ describe('an error names the field and its place', () => {
   it.each<[PlainObject, string]>([
     [
       { protocol: 'buly' },
-      'protocol: unknown protocol "buly" (known: ring, bully, bully-gm, invitation, local-leader)',
+      'protocol: unknown protocol "buly" (known: ring, bully, bully-gm, invitation, local-leader, ',
     ],
     [{ protocol: 5 }, 'protocol: 5 is not a text'],
     [{ nodes: [] }, 'nodes: is empty'],

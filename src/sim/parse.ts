@@ -50,13 +50,15 @@ export function parseScenario(file: unknown, lookup: Lookup): Scenario {
   if (body.initial !== null && !canBeginSettled(definition, head.nodes, body.options)) {
     throw new BadScenario('initial', `${definition.name} cannot begin settled`)
   }
-  checkBounds(definition, body.options, longest(body.network.delayMs))
+  const { delayMs } = body.registers ?? body.network
+  checkBounds(definition, body.options, longest(delayMs))
   const untilMs = body.untilMs ?? 0
   for (const [index, atMs] of body.checkpointsMs.entries()) {
     notAfter(untilMs, atMs, `checkpointsMs[${index}]`)
   }
   return {
     ...body,
+    options: schedule === null ? body.options : definition.untimed(body.options),
     untilMs,
     events: body.events.map((event, index) => readEvent(schema, event, `events[${index}]`, untilMs)),
     schedule: schedule?.map((step, index) => readStep(schema, step, `schedule[${index}]`)) ?? null,

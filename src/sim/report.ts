@@ -1,7 +1,15 @@
 /** What a run is reported as: the public format of `conclave sim --json` (docs/scenarios.md). */
-import { type NodeId, type PlainObject, type Role, sortIds } from '../core/index.ts'
+import {
+  type Definition,
+  type NodeId,
+  type Plain,
+  type PlainObject,
+  type Role,
+  sortIds,
+} from '../core/index.ts'
 import type { GoalCount, SpecVerdict } from '../specs/index.ts'
 import type { Leadership } from './leaderships.ts'
+import type { Reigns } from './reigns.ts'
 
 export type NodeReport = PlainObject & {
   readonly up: boolean
@@ -20,15 +28,35 @@ export type Snapshot = {
   readonly linkMessages: MessageCount
 }
 
-export type Report = Snapshot & {
-  readonly protocol: string
-  readonly seed: number
-  readonly endedAtMs: number
-  readonly leaderships: readonly Leadership[]
-  readonly checkpoints: { readonly [atMs: string]: Snapshot }
-  readonly specs: readonly SpecVerdict[]
-  readonly goals: readonly GoalCount[]
-  readonly steps: number
+export type Report = Snapshot &
+  SharedReport & {
+    readonly protocol: string
+    readonly seed: number
+    readonly endedAtMs: number
+    readonly leaderships: readonly Leadership[]
+    readonly checkpoints: { readonly [atMs: string]: Snapshot }
+    readonly specs: readonly SpecVerdict[]
+    readonly goals: readonly GoalCount[]
+    readonly steps: number
+  }
+
+/** Where registers are shared: what they hold, and who led each epoch. */
+export type SharedReport = {
+  readonly registers?: { readonly [id: string]: Plain }
+  readonly leadersByEpoch?: { readonly [epoch: string]: NodeId }
+}
+
+export function sharedReport(
+  { registers }: Definition,
+  nodes: readonly NodeId[],
+  values: readonly Plain[],
+  reigns: Reigns,
+): SharedReport {
+  if (registers === null) return {}
+  return {
+    registers: Object.fromEntries(nodes.map((id, index) => [id, registers.show(values[index] ?? null)])),
+    leadersByEpoch: reigns.byEpoch(),
+  }
 }
 
 export const CRASHED: NodeReport = {

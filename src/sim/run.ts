@@ -4,7 +4,16 @@ import { monitor, Watch } from '../specs/index.ts'
 import type { TraceHeader } from '../trace/index.ts'
 import { Leaderships } from './leaderships.ts'
 import { factsOf, promisedGoals, promisedSpecs, type RunOptions } from './options.ts'
-import { CRASHED, countOf, type NodeReport, type Report, type Snapshot, snapshot } from './report.ts'
+import { Reigns } from './reigns.ts'
+import {
+  CRASHED,
+  countOf,
+  type NodeReport,
+  type Report,
+  type Snapshot,
+  sharedReport,
+  snapshot,
+} from './report.ts'
 import type { Scenario } from './scenario.ts'
 import { runSchedule } from './schedule.ts'
 import { World } from './world.ts'
@@ -28,6 +37,7 @@ function runTimed(definition: Definition, scenario: Scenario, options: RunOption
   const goals = options.goals ?? promisedGoals(definition, scenario.options)
   const watch = new Watch(monitor(specs, goals, facts))
   const leaderships = new Leaderships()
+  const reigns = new Reigns()
   const world = new World(
     definition,
     scenario,
@@ -35,6 +45,7 @@ function runTimed(definition: Definition, scenario: Scenario, options: RunOption
       observe(seen) {
         watch.observe(seen)
         leaderships.observe(seen)
+        reigns.observe(seen)
         options.observe?.(seen)
       },
       record: options.record ?? null,
@@ -53,6 +64,7 @@ function runTimed(definition: Definition, scenario: Scenario, options: RunOption
     seed: scenario.seed,
     endedAtMs: scenario.untilMs,
     ...look(world, definition, scenario.nodes),
+    ...sharedReport(definition, scenario.nodes, world.registers, reigns),
     leaderships: leaderships.list(),
     checkpoints: Object.fromEntries(checkpoints),
     specs: watch.verdicts(),

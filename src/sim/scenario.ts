@@ -29,6 +29,16 @@ export type Network = {
   readonly labelled?: boolean | undefined
 }
 
+/** The store of shared registers, for protocols that use them. */
+export type StoreSettings = {
+  readonly delayMs: Span
+  /** How often an operation is late, and then by how much. */
+  readonly late: number
+  readonly lateMs: Span
+  /** When a caller gives up: the outcome is unknown to it. */
+  readonly timeoutMs: number
+}
+
 export type ScenarioEvent = { readonly atMs: number } & (
   | { readonly crash: NodeId; readonly afterEffects?: number }
   | { readonly recover: NodeId }
@@ -40,6 +50,8 @@ export type ScenarioEvent = { readonly atMs: number } & (
   | { readonly loss: number }
   | { readonly duplicate: number }
   | { readonly slow: readonly Pair[]; readonly delayMs: Span }
+  | { readonly late: number }
+  | { readonly hang: 'store'; readonly forMs: number }
   | { readonly pause: NodeId; readonly forMs: number }
   | { readonly suspend: NodeId; readonly forMs: number }
   | { readonly command: Command & { readonly node: NodeId } }
@@ -58,8 +70,25 @@ export type ScheduleStep =
   | { readonly node: NodeId; readonly do: 'timer'; readonly name: string; readonly crashAfter?: number }
   | { readonly node: NodeId; readonly do: 'command'; readonly command: Command; readonly crashAfter?: number }
   | { readonly node: NodeId; readonly do: 'crash' }
-  | { readonly node: NodeId; readonly do: 'recover'; readonly crashAfter?: number }
+  /** The same; `nth`: what the own register is read as, where there is a choice. */
+  | {
+      readonly node: NodeId
+      readonly do: 'recover' | 'reincarnate'
+      readonly nth?: number
+      readonly crashAfter?: number
+    }
   | { readonly node: NodeId; readonly do: 'cut' | 'heal'; readonly peer: NodeId }
+  /**
+   * Registers. The counter goes to the register (`to`: the epoch of a jump), and is acknowledged; a write of an election
+   * and its acknowledgement; a read of one other, the last of a round with what follows from it. `late`: the node
+   * crashes, and its write is still to come, when it lands. `delete`: the register of a node that is gone.
+   */
+  | { readonly node: NodeId; readonly do: 'tickDisk'; readonly to?: number; readonly late?: true }
+  | { readonly node: NodeId; readonly do: 'write'; readonly late?: true }
+  | { readonly node: NodeId; readonly do: 'read'; readonly of: NodeId; readonly nth?: number }
+  | { readonly node: NodeId; readonly do: 'tickMem' }
+  | { readonly node: NodeId; readonly do: 'land' }
+  | { readonly node: NodeId; readonly do: 'delete' }
   /** Where nodes are told of their links: the node's end moves by itself, or after the other has moved. */
   | {
       readonly node: NodeId
@@ -78,6 +107,8 @@ export type Scenario = {
   readonly seed: number
   readonly links: 'full' | readonly Pair[]
   readonly network: Network
+  /** Null where the protocol shares none. */
+  readonly registers: StoreSettings | null
   /** How far clocks drift, and how late timers fire. */
   readonly clocks: { readonly driftPpm: number; readonly lateMs: Span }
   readonly initial: { readonly leader: NodeId; readonly members: readonly NodeId[] } | null

@@ -10,9 +10,11 @@ import { Leaderships } from './leaderships.ts'
 import { Letters } from './letters.ts'
 import { factsOf, promisedGoals, promisedSpecs, type RunOptions } from './options.ts'
 import { BadScenario } from './parse.ts'
-import { CRASHED, countOf, type NodeReport, type Report, snapshot } from './report.ts'
+import { Reigns } from './reigns.ts'
+import { CRASHED, countOf, type NodeReport, type Report, sharedReport, snapshot } from './report.ts'
 import type { Scenario, ScheduleStep } from './scenario.ts'
-import { type Cut, type Inbox, isCut, StillRules, type StillTurn, type StillWorld } from './still.ts'
+import { type Cut, type Inbox, isCut, StillRules, type StillWorld } from './still.ts'
+import type { StillTurn } from './still-node.ts'
 
 const STEP_MICROS = 1000
 
@@ -27,9 +29,11 @@ export function runSchedule(
   const history = { slack, labelled }
   const rules = new StillRules(definition, nodes, scenario.options, order, options.strict ?? false, history)
   const specs = options.specs ?? promisedSpecs(definition, scenario.options)
+  const speaksOfStates = specs.some(({ when }) => when === 'state')
   const goals = options.goals ?? promisedGoals(definition, scenario.options)
   const watch = new Watch(monitor(specs, goals, factsOf(definition, nodes, scenario.options)))
   const leaderships = new Leaderships()
+  const reigns = new Reigns()
   const sent = new Map<string, number>()
   const letters = new Letters(scenario.network.fifo)
   let at = 0
@@ -39,6 +43,7 @@ export function runSchedule(
       const timed = { ...observation, at }
       watch.observe(timed)
       leaderships.observe(timed)
+      reigns.observe(timed)
       options.observe?.(timed)
     }
   }
@@ -54,6 +59,10 @@ export function runSchedule(
       return id
     })
     options.record?.(recordOf(turn, at, message, ids))
+    for (const { input, effects, view } of turn.did.later) {
+      const did = { at, node: turn.node, now: 0, effects, sent: [], cutAfter: null, view }
+      options.record?.({ type: 'step', ...did, input, message: null })
+    }
   }
 
   /** Frames of an incarnation of the link that its receiver has left are lost. */
@@ -115,6 +124,7 @@ export function runSchedule(
     if (rules.reported && isDown(performed.seen)) loseOnCrash(performed.world, step)
     observe(performed.seen)
     world = performed.world
+    if (speaksOfStates) observe([rules.stateOf(world.slots, world.cells)])
   }
   observe(rules.quietLeaders(world).map((between) => ({ type: 'quiet', at, between })))
   if (nothingIsLeft(rules, world)) observe([{ type: 'settled', at, connected: rules.connected(world) }])
@@ -127,6 +137,12 @@ export function runSchedule(
       nodes.map((id, index) => [id, nodeReport(rules, world, index)] as const),
       countOf(definition.kinds, sentOf),
       countOf(definition.linkKinds, sentOf),
+    ),
+    ...sharedReport(
+      definition,
+      nodes,
+      world.cells.map(({ value }) => value),
+      reigns,
     ),
     leaderships: leaderships.list(),
     checkpoints: {},
@@ -184,7 +200,6 @@ function recordOf(
   message: number | null,
   sent: readonly number[],
 ): TraceRecord {
-  const change = did.seen.find(isView)
   const turn = {
     at,
     node: node satisfies NodeId,
@@ -192,7 +207,7 @@ function recordOf(
     effects: did.effects,
     sent,
     cutAfter: did.cutAfter,
-    view: change?.view ?? null,
+    view: did.view,
   }
   return input === null
     ? { type: 'start', ...turn, stable, settledOn }

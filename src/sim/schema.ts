@@ -87,6 +87,13 @@ function fileSchema(definition: Definition, nodes: readonly NodeId[], { node, sp
     slack: z.int().min(0).max(8).optional(),
     labelled: z.boolean().optional(),
   })
+  const none = z.null({ error: `${definition.name} shares no registers` })
+  const store = z.strictObject({
+    delayMs: span.default([0.5, 2]),
+    late: probability.default(0),
+    lateMs: span.default([10, 100]),
+    timeoutMs: milliseconds().default(1000),
+  })
   const initial = z
     .strictObject({
       leader: node,
@@ -109,6 +116,7 @@ function fileSchema(definition: Definition, nodes: readonly NodeId[], { node, sp
     clocks: z
       .strictObject({ driftPpm: z.number().min(0).max(100_000).default(0), lateMs: span.default(0) })
       .prefault({}),
+    registers: definition.registers === null ? none.default(null) : store.prefault({}),
     initial: initial.nullable().default(null),
     events: z.array(z.unknown()).default([]),
     untilMs: milliseconds().optional(),
@@ -135,6 +143,8 @@ function eventSchemas({ node, pairs, span, graph }: Pieces): { readonly [kind: s
     loss: z.strictObject({ ...at, loss: probability }),
     duplicate: z.strictObject({ ...at, duplicate: probability }),
     slow: z.strictObject({ ...at, slow: pairs, delayMs: span }),
+    late: z.strictObject({ ...at, late: probability }),
+    hang: z.strictObject({ ...at, hang: z.literal('store'), forMs: milliseconds() }),
     pause: z.strictObject({ ...at, pause: node, forMs: milliseconds() }),
     suspend: z.strictObject({ ...at, suspend: node, forMs: milliseconds() }),
     command: z.strictObject({ ...at, command: z.looseObject({ node }) }),
@@ -150,12 +160,22 @@ function isLink({ node, peer }: { readonly node: NodeId; readonly peer: NodeId }
 function stepSchemas({ node }: Pieces): { readonly [word: string]: z.ZodType<{ do: string }> } {
   const cut = { crashAfter: z.int().min(1).optional() }
   const nth = z.int().min(0).optional()
+  const late = { late: z.literal(true).optional() }
   return {
     deliver: z.strictObject({ node, do: z.literal('deliver'), from: node, nth, ...cut }),
     timer: z.strictObject({ node, do: z.literal('timer'), name: z.string(), ...cut }),
     command: z.strictObject({ node, do: z.literal('command'), command: z.looseObject({}), ...cut }),
     crash: z.strictObject({ node, do: z.literal('crash') }),
-    recover: z.strictObject({ node, do: z.literal('recover'), ...cut }),
+    recover: z.strictObject({ node, do: z.literal('recover'), nth, ...cut }),
+    reincarnate: z.strictObject({ node, do: z.literal('reincarnate'), nth, ...cut }),
+    tickDisk: z.strictObject({ node, do: z.literal('tickDisk'), to: z.int().min(1).optional(), ...late }),
+    tickMem: z.strictObject({ node, do: z.literal('tickMem') }),
+    write: z.strictObject({ node, do: z.literal('write'), ...late }),
+    read: z
+      .strictObject({ node, do: z.literal('read'), of: node, nth })
+      .refine((step) => step.node !== step.of, { error: 'a node does not read its own register in a round' }),
+    land: z.strictObject({ node, do: z.literal('land') }),
+    delete: z.strictObject({ node, do: z.literal('delete') }),
     cut: z.strictObject({ node, do: z.literal('cut'), peer: node }).refine(isLink, NO_LINK),
     heal: z.strictObject({ node, do: z.literal('heal'), peer: node }).refine(isLink, NO_LINK),
     flip: z.strictObject({ node, do: z.literal('flip'), peer: node, ...cut }).refine(isLink, NO_LINK),

@@ -12,10 +12,7 @@ import {
   type Command,
   canonical,
   type Definition,
-  type Effect,
   equalPlain,
-  fail,
-  type Identity,
   type Input,
   type Message,
   type Micros,
@@ -23,15 +20,24 @@ import {
   type Outcome,
   type Plain,
   type PlainObject,
-  type Protocol,
   present,
-  type Step,
+  type RegisterModel,
   type Stimulus,
   strict,
   unreachable,
-  type View,
 } from '../core/index.ts'
 import type { Connected, Observation } from '../trace/index.ts'
+import {
+  acknowledgedIn,
+  type Cell,
+  crashedIn,
+  GONE,
+  landed,
+  NEW_CELL,
+  readingsOf,
+  takenOver,
+  writtenTo,
+} from './cells.ts'
 import {
   afterCrash,
   afterMove,
@@ -47,150 +53,10 @@ import {
   USUAL_HISTORY,
 } from './ends.ts'
 import type { ScheduleStep } from './scenario.ts'
-
-/** A node without time: its timers are a set of names, sorted. When it is down only `stable` means anything. */
-export type Slot = {
-  readonly up: boolean
-  readonly state: Plain
-  readonly stable: Plain
-  readonly timers: readonly string[]
-}
+import { DOWN, NO_TIME, type Slot, type SlotStep, StillNode, type StillTurn } from './still-node.ts'
 
 /** A message in flight; `from` is a place in the list of nodes. `ahead`: see ends.ts; absent when it is 0. */
 export type InFlight = { readonly from: number; readonly body: Message; readonly ahead?: number }
-
-/** What a node did: where it stands now, what it sent, what could be seen. */
-export type SlotStep = {
-  readonly slot: Slot
-  readonly sends: readonly { readonly to: NodeId; readonly body: Message }[]
-  readonly seen: readonly Observation[]
-  /** All that it answered with, and how many of those were carried out before a crash (null: all). */
-  readonly effects: readonly Effect[]
-  readonly cutAfter: number | null
-}
-
-/** A node's turn: what it was given (null when it booted) and what it did. */
-export type StillTurn = {
-  readonly node: NodeId
-  readonly input: Input | null
-  readonly stable: Plain
-  readonly settledOn: Outcome | null
-  readonly did: SlotStep
-}
-
-const DOWN = { up: false, state: null, timers: [] } as const
-
-/** The world without time has no clock either: every step sees this. */
-export const NO_TIME = 0
-
-/** One node's side of every step. `crashAfter`: it crashes once so many effects have been carried out. */
-export class StillNode {
-  readonly identity: Identity
-  readonly #protocol: Protocol
-
-  constructor(identity: Identity, protocol: Protocol) {
-    this.identity = identity
-    this.#protocol = protocol
-  }
-
-  boot(stable: Plain, settledOn: Outcome | null, crashAfter: number | null): SlotStep {
-    const { settled } = this.#protocol
-    const step =
-      settledOn === null || settled === undefined
-        ? this.#protocol.start(stable, NO_TIME)
-        : settled(settledOn, NO_TIME)
-    const up: Observation = { type: 'up', at: NO_TIME, node: this.identity.self }
-    return this.#carryOut({ up: true, state: null, stable, timers: [] }, null, step, crashAfter, [up])
-  }
-
-  step(slot: Slot, input: Input, crashAfter: number | null): SlotStep {
-    const view = this.#protocol.view(slot.state, NO_TIME)
-    const timers = input.type === 'timer' ? slot.timers.filter((name) => name !== input.name) : slot.timers
-    const step = this.#protocol.step(slot.state, input, NO_TIME)
-    return this.#carryOut({ ...slot, timers }, view, step, crashAfter, [])
-  }
-
-  crash(slot: Slot): SlotStep {
-    return {
-      slot: { ...DOWN, stable: slot.stable },
-      sends: [],
-      seen: [this.#down()],
-      effects: [],
-      cutAfter: null,
-    }
-  }
-
-  /** Time passes: what was to come at an instant is that much nearer. */
-  tick(slot: Slot, by: Micros): SlotStep {
-    const was = this.view(slot)
-    const next = { ...slot, state: this.#protocol.shift(slot.state, -by) }
-    const view = this.view(next)
-    // A lease whose end has merely come nearer is still the same lease.
-    const nearer = was.until === null ? was : { ...was, until: was.until - by }
-    const seen = equalPlain(nearer, view) ? [] : [this.#seen(view)]
-    return { slot: next, sends: [], seen, effects: [], cutAfter: null }
-  }
-
-  view(slot: Slot): View {
-    return this.#protocol.view(slot.state, NO_TIME)
-  }
-
-  #carryOut(
-    from: Slot,
-    was: View | null,
-    { state, effects }: Step<Plain>,
-    crashAfter: number | null,
-    before: readonly Observation[],
-  ): SlotStep {
-    const { self: node } = this.identity
-    const crashes = crashAfter !== null && crashAfter < effects.length
-    const done = crashes ? effects.slice(0, crashAfter) : effects
-    const timers = new Set(from.timers)
-    const sends: { to: NodeId; body: Message }[] = []
-    const seen = [...before]
-    let { stable } = from
-    for (const effect of done) {
-      switch (effect.type) {
-        case 'persist':
-          stable = effect.stable
-          break
-        case 'send':
-          sends.push({ to: effect.to, body: effect.body })
-          break
-        case 'setTimer':
-          timers.add(effect.name)
-          break
-        case 'stopTimer':
-          timers.delete(effect.name)
-          break
-        case 'output':
-          seen.push({ type: 'output', at: NO_TIME, node, event: effect.event })
-          break
-        case 'register':
-          fail('this world has no shared registers')
-          break
-        default:
-          unreachable(effect)
-      }
-    }
-    if (crashes) {
-      seen.push(this.#down())
-      return { slot: { ...DOWN, stable }, sends, seen, effects, cutAfter: crashAfter }
-    }
-    const view = this.#protocol.view(state, NO_TIME)
-    if (was === null || !equalPlain(was, view)) seen.push(this.#seen(view))
-    const slot = { up: true, state, stable, timers: [...timers].sort() }
-    return { slot, sends, seen, effects, cutAfter: null }
-  }
-
-  #seen(view: View): Observation {
-    return { type: 'view', at: NO_TIME, node: this.identity.self, view, until: null }
-  }
-
-  #down(): Observation {
-    return { type: 'down', at: NO_TIME, node: this.identity.self }
-  }
-}
 
 /** Messages in flight to one node, in the one order that means the same: see `append`. */
 export type Inbox = readonly InFlight[]
@@ -247,6 +113,12 @@ export type StillWorld = {
   readonly cut: Cut
   /** The ends of the links, in a world that tells its nodes about them; empty in any other. */
   readonly ends: Ends
+  /** The nodes' shared registers; none where the protocol has no use for them. */
+  readonly cells: readonly Cell[]
+}
+
+type RegisterStep = ScheduleStep & {
+  readonly do: 'tickDisk' | 'tickMem' | 'write' | 'read' | 'land' | 'delete'
 }
 
 export type Performed = {
@@ -263,6 +135,9 @@ export class StillRules {
   readonly stillNodes: readonly StillNode[]
   /** How long a tick is; 0 where there is none. */
   readonly tick: Micros
+  /** What registers may do; null where there are none. */
+  readonly model: RegisterModel | null
+  readonly #deletable: ((value: Plain, others: readonly Plain[]) => boolean) | null
   /** Whether nodes are told of their links, and what holds for those. */
   readonly reported: boolean
   readonly history: History
@@ -284,9 +159,12 @@ export class StillRules {
     this.tick = definition.exploration.tick
     this.#definition = definition
     this.#options = options
+    const { registers } = definition
+    this.model = registers?.model(options) ?? null
+    this.#deletable = registers?.deletable(options) ?? null
     this.stillNodes = nodes.map((self) => {
       const protocol = definition.create({ self, nodes }, options)
-      return new StillNode({ self, nodes }, strictly ? strict(protocol) : protocol)
+      return new StillNode({ self, nodes }, strictly ? strict(protocol) : protocol, this.model)
     })
   }
 
@@ -299,11 +177,12 @@ export class StillRules {
       inboxes: this.nodes.map(() => []),
       cut: this.reported ? [] : cut,
       ends: this.reported ? beginEnds(this.nodes.length, (a, b) => this.#beginsUp(initial, a, b)) : [],
+      cells: this.model === null ? [] : this.nodes.map(() => NEW_CELL),
     }
     const turns: StillTurn[] = []
     for (const [index, node] of this.stillNodes.entries()) {
       const settledOn = initial?.members.includes(node.identity.self) === true ? initial : null
-      const did = node.boot(null, settledOn, null)
+      const did = node.boot(null, settledOn, null, null)
       turns.push({ node: node.identity.self, input: null, stable: null, settledOn, did })
       world = this.#apply(world, index, did)
     }
@@ -335,14 +214,16 @@ export class StillRules {
       case 'crash': {
         if (!slot.up) return `${step.node} is down already`
         const did = node.crash(slot)
-        return { world: this.#apply(world, index, did), turns: [], seen: did.seen }
+        const { model } = this
+        const cells =
+          model === null
+            ? world.cells
+            : world.cells.map((cell, place) => (place === index ? crashedIn(cell, model) : cell))
+        return { world: this.#apply({ ...world, cells }, index, did), turns: [], seen: did.seen }
       }
-      case 'recover': {
-        if (slot.up) return `${step.node} is up already`
-        const did = node.boot(slot.stable, null, step.crashAfter ?? null)
-        const turn = { node: step.node, input: null, stable: slot.stable, settledOn: null, did }
-        return { world: this.#apply(world, index, did), turns: [turn], seen: did.seen }
-      }
+      case 'recover':
+      case 'reincarnate':
+        return slot.up ? `${step.node} is up already` : this.#recover(world, index, step)
       case 'flip':
       case 'follow':
         return this.#moveEnd(world, index, this.nodes.indexOf(step.peer), step)
@@ -359,8 +240,94 @@ export class StillRules {
         if (!slot.up) return `${step.node} is down`
         return this.#input(world, index, { type: 'command', command: step.command }, step.crashAfter)
       default:
+        return this.#register(world, index, step)
+    }
+  }
+
+  /** Steps of registers; `land` and `delete` befall a register, the others are a node's. */
+  #register(world: StillWorld, index: number, step: RegisterStep): Performed | string {
+    const { model } = this
+    const cell = world.cells[index]
+    if (model === null || cell === undefined) return `${this.#definition.name} shares no registers`
+    const { node } = step
+    const slot = present(world.slots[index], 'slot')
+    if (step.do === 'land') {
+      if (cell.is !== 'late') return `no write of ${node} is late`
+      return { world: { ...world, cells: world.cells.with(index, landed(cell)) }, turns: [], seen: [] }
+    }
+    if (step.do === 'delete') {
+      if (slot.up) return `${node} is up: only the register of one that is gone is deleted`
+      if (!this.isDeletable(world.cells, index)) {
+        return `the register of ${node} may not be deleted`
+      }
+      return { world: { ...world, cells: world.cells.with(index, GONE) }, turns: [], seen: [] }
+    }
+    if (!slot.up) return `${node} is down`
+    switch (step.do) {
+      case 'tickDisk': {
+        const command = { do: 'tick', ...(step.to === undefined ? {} : { to: step.to }) }
+        return this.#writing(world, index, { type: 'command', command }, step.late === true)
+      }
+      case 'write':
+        if (!slot.timers.includes('write')) return `${node} has nothing to write`
+        return this.#writing(world, index, { type: 'timer', name: 'write' }, step.late === true)
+      case 'tickMem': {
+        const call = slot.calls.find(({ op }) => op !== 'read')
+        if (call === undefined) return `${node} has no write under way`
+        const done = { ...world, cells: world.cells.with(index, acknowledgedIn(cell)) }
+        return this.#input(done, index, { type: 'register', call, outcome: 'ok', value: null }, undefined)
+      }
+      case 'read': {
+        const call = slot.calls.find((each) => each.op === 'read' && each.of === step.of)
+        if (call === undefined) return `${node} does not wait for the register of ${step.of}`
+        const of = present(world.cells[this.nodes.indexOf(step.of)], 'register')
+        const value = readingsOf(of, model)[step.nth ?? 0]
+        if (value === undefined) return `a read of ${step.of} cannot return number ${step.nth} now`
+        return this.#input(world, index, { type: 'register', call, outcome: 'ok', value }, undefined)
+      }
+      default:
         return unreachable(step)
     }
+  }
+
+  /** An input that makes the node write; `late`: the write is still to come when the node has crashed. */
+  #writing(world: StillWorld, index: number, input: Input, late: boolean): Performed | string {
+    const node = present(this.stillNodes[index], 'node')
+    const slot = present(world.slots[index], 'slot')
+    const { self } = node.identity
+    if (!late) {
+      const performed = this.#input(world, index, input, undefined)
+      return performed.turns[0]?.did.writes.length === 0 ? `${self} cannot write that now` : performed
+    }
+    const crash = node.stepLate(slot, input)
+    if (this.model?.semantics !== 'late' || crash === null) return `no write of ${self} can be late here`
+    const cell: Cell = { ...present(world.cells[index], 'register'), other: crash.late, is: 'late' }
+    const turn = { node: self, input, stable: slot.stable, settledOn: null, did: crash.did }
+    const next = { ...world, cells: world.cells.with(index, cell) }
+    return { world: this.#apply(next, index, crash.did), turns: [turn], seen: crash.did.seen }
+  }
+
+  #recover(
+    world: StillWorld,
+    index: number,
+    step: ScheduleStep & { do: 'recover' | 'reincarnate' },
+  ): Performed | string {
+    const node = present(this.stillNodes[index], 'node')
+    const { stable } = present(world.slots[index], 'slot')
+    const { model } = this
+    let own: Plain = null
+    let { cells } = world
+    const cell = cells[index]
+    if (model !== null && cell !== undefined) {
+      if (cell.is === 'gone') return `${step.node} was removed`
+      const value = readingsOf(cell, model)[step.nth ?? 0]
+      if (value === undefined) return `its register cannot be read as number ${step.nth}`
+      own = value
+      cells = cells.with(index, takenOver(cell, value, model))
+    }
+    const did = node.boot(stable, null, step.crashAfter ?? null, own)
+    const turn = { node: step.node, input: null, stable, settledOn: null, did }
+    return { world: this.#apply({ ...world, cells }, index, did), turns: [turn], seen: did.seen }
   }
 
   /** What the surroundings may tell this node now. */
@@ -379,6 +346,34 @@ export class StillRules {
   stimuliOf(index: number, slot: Slot) {
     const { identity } = present(this.stillNodes[index], 'node')
     return this.#definition.stimuli(slot.state, identity, this.#options)
+  }
+
+  /** Whether registers are ever deleted. */
+  get deletes(): boolean {
+    return this.#deletable !== null
+  }
+
+  isDeletable(cells: readonly Cell[], of: number): boolean {
+    const cell = present(cells[of], 'register')
+    const others = cells.filter((other, index) => index !== of && other.is !== 'gone')
+    return (
+      cell.is !== 'gone' &&
+      this.#deletable?.(
+        cell.value,
+        others.map(({ value }) => value),
+      ) === true
+    )
+  }
+
+  /** The world as specifications of states see it. */
+  stateOf(slots: readonly Slot[], cells: readonly Cell[]): Observation & { type: 'state' } {
+    return {
+      type: 'state',
+      at: NO_TIME,
+      nodes: this.nodes,
+      variables: slots.map(({ up, state }) => (up ? this.#definition.variables(state) : null)),
+      registers: cells.map(({ value }) => value),
+    }
   }
 
   connected(world: StillWorld): Connected {
@@ -445,8 +440,13 @@ export class StillRules {
     return isCut(world.cut, from, to) ? -1 : 0
   }
 
-  #apply(world: StillWorld, index: number, { slot, sends }: SlotStep): StillWorld {
-    let { inboxes, ends } = world
+  #apply(world: StillWorld, index: number, { slot, sends, writes }: SlotStep): StillWorld {
+    let { inboxes, ends, cells } = world
+    for (const { of, value } of writes) {
+      const place = this.nodes.indexOf(of)
+      const cell = present(cells[place], 'register')
+      cells = cells.with(place, writtenTo(cell, value, present(this.model, 'model')))
+    }
     for (const { to, body } of sends) {
       const target = this.nodes.indexOf(to)
       const ahead = this.aheadOf(world, index, target)
@@ -458,7 +458,7 @@ export class StillRules {
       ends = afterCrash(ends, this.nodes.length, index)
       inboxes = inboxes.map((inbox, at) => (at === index ? [] : fromCrashed(inbox, index)))
     }
-    return { ...world, slots: world.slots.with(index, slot), inboxes, ends }
+    return { ...world, slots: world.slots.with(index, slot), inboxes, ends, cells }
   }
 
   #moveEnd(

@@ -19,7 +19,7 @@ import {
 } from '../core/index.ts'
 import { checkedOptions } from './parse.ts'
 import { Random } from './random.ts'
-import type { Scenario, ScenarioEvent, Span } from './scenario.ts'
+import type { Scenario, ScenarioEvent, Span, StoreSettings } from './scenario.ts'
 
 export type SwarmSettings = {
   readonly nodes: readonly [least: number, most: number]
@@ -30,7 +30,7 @@ export type SwarmSettings = {
 }
 
 /** What can befall a node that has no other to talk to. */
-const ALONE: readonly FaultKind[] = ['crash', 'pause', 'suspend']
+const ALONE: readonly FaultKind[] = ['crash', 'pause', 'suspend', 'late', 'hang']
 
 /** A fault that ends by itself or is undone later. */
 type Drawn = { readonly events: readonly ScenarioEvent[]; readonly until: number }
@@ -76,6 +76,7 @@ export function scenarioDrawer(definition: Definition, settings: SwarmSettings):
         fifo: definition.order === 'fifo',
         rules: [],
       },
+      registers: definition.registers === null ? null : storeOf(least, most),
       clocks: { driftPpm: random.chance(0.5) ? swarm.driftPpm : 0, lateMs: drawLateness(timeliness, random) },
       initial: null,
       events,
@@ -83,6 +84,16 @@ export function scenarioDrawer(definition: Definition, settings: SwarmSettings):
       checkpointsMs: [],
       schedule: null,
     }
+  }
+}
+
+/** Operations that are late are so by up to eighty ordinary ones; what takes twenty is given up. */
+function storeOf(leastMs: number, mostMs: number): StoreSettings {
+  return {
+    delayMs: [leastMs, mostMs],
+    late: 0,
+    lateMs: [mostMs, toMicros(mostMs * 80)],
+    timeoutMs: toMicros(mostMs * 20),
   }
 }
 
@@ -192,6 +203,16 @@ class FaultDrawer {
           ],
           until,
         }
+      case 'late':
+        return {
+          events: [
+            { atMs, late: this.#probability(0.2) },
+            { atMs: until, late: 0 },
+          ],
+          until,
+        }
+      case 'hang':
+        return { events: [{ atMs, hang: 'store', forMs }], until }
       case 'slow': {
         const delayMs = toMicros(this.#gap())
         return this.#undone({ atMs, slow: [this.#pair()], delayMs: [0, delayMs] }, until + delayMs)
@@ -211,7 +232,9 @@ class FaultDrawer {
       'crash' in event && 'afterEffects' in event ? [event.crash] : [],
     )
     const crashed = events.flatMap((event) => ('crash' in event ? [event.crash] : []))
+    const isLate = events.some((event) => 'late' in event)
     return [
+      ...(isLate ? [{ atMs, late: 0 }] : []),
       { atMs, heal: 'all' },
       { atMs, loss: 0 },
       { atMs, duplicate: 0 },

@@ -164,6 +164,7 @@ function scenarioOf(definition: Definition, settings: TrialSettings, random: Ran
       fifo: definition.order === 'fifo',
       rules: [],
     },
+    registers: null,
     clocks: { driftPpm: settings.driftPpm, lateMs: random.pick(settings.latenessMs) },
     initial: null,
     events: [],

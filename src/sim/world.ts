@@ -19,6 +19,7 @@ import {
   type Outcome,
   type Plain,
   type Protocol,
+  type RegisterCall,
   type Step,
   strict,
   unreachable,
@@ -33,6 +34,7 @@ import { type Delay, delayOf, Network } from './network.ts'
 import { EventQueue } from './queue.ts'
 import { Random } from './random.ts'
 import type { Scenario, ScenarioEvent } from './scenario.ts'
+import { type Course, Store } from './store.ts'
 
 export type WorldHooks = {
   observe(seen: Observation): void
@@ -73,7 +75,9 @@ type SimNode = {
   /** For how long its clock has stood still without its knowing. */
   sleptFor: Micros
   /** What came while it did nothing. */
-  backlog: (Pending & { type: 'message' | 'command' })[]
+  backlog: (Pending & { type: 'message' | 'command' | 'reply' })[]
+  /** How often it has booted: what its former lives asked for is no news to it. */
+  life: number
   /** Carry out this many effects of the next step that has more, then crash; NEVER when no such crash is due. */
   crashAfter: number
 }
@@ -93,6 +97,22 @@ type Pending =
     }
   | { readonly type: 'timer'; readonly timer: Timer; readonly entry: number }
   | { readonly type: 'command'; readonly node: SimNode; readonly command: Command }
+  /** An operation on a register takes place; and its caller hears of it, or gives up. */
+  | {
+      readonly type: 'operation'
+      readonly node: SimNode
+      readonly life: number
+      readonly call: RegisterCall
+      readonly of: number
+      readonly expected: number
+      readonly course: Course
+    }
+  | {
+      readonly type: 'reply'
+      readonly node: SimNode
+      readonly life: number
+      readonly input: Input & { type: 'register' }
+    }
   | { readonly type: 'event'; readonly event: ScenarioEvent }
   | { readonly type: 'resume'; readonly node: SimNode; readonly isLast: boolean }
   | { readonly type: 'look'; readonly node: SimNode; readonly peer: SimNode }
@@ -102,6 +122,7 @@ export class World {
   readonly #nodes: readonly SimNode[]
   readonly #byId: ReadonlyMap<NodeId, SimNode>
   readonly #network: Network
+  readonly #store: Store
   readonly #random: Random
   readonly #queue = new EventQueue()
   readonly #pending: (Pending | null)[] = []
@@ -129,6 +150,7 @@ export class World {
     this.#random = new Random(scenario.seed)
     this.#lateness = delayOf(scenario.clocks.lateMs)
     this.#network = new Network(scenario.nodes, scenario.network, scenario.links, this.#random)
+    this.#store = new Store(scenario.nodes, scenario.registers, this.#random)
     this.#counted = [...definition.kinds, ...definition.linkKinds]
     this.#counts = this.#counted.map(() => 0)
     this.#nodes = scenario.nodes.map((id, index) => {
@@ -148,6 +170,7 @@ export class World {
         stalledUntil: 0,
         sleptFor: 0,
         backlog: [],
+        life: 0,
         crashAfter: NEVER,
       }
     })
@@ -181,6 +204,11 @@ export class World {
   sentOf(kind: string): number {
     const index = this.#counted.indexOf(kind)
     return index < 0 ? 0 : (this.#counts[index] as number)
+  }
+
+  /** What the shared registers hold, in the order of the nodes. */
+  get registers(): readonly Plain[] {
+    return this.#store.values
   }
 
   /** Something befalls the world at this moment, as an event of its scenario would. */
@@ -247,6 +275,12 @@ export class World {
         break
       case 'command':
         this.#command(pending)
+        break
+      case 'operation':
+        this.#operate(pending)
+        break
+      case 'reply':
+        this.#reply(pending)
         break
       case 'event':
         this.befall(pending.event)
@@ -326,6 +360,35 @@ export class World {
     else if (node.up) this.#advance(node, { type: 'command', command }, null)
   }
 
+  /** The operation takes place, whether or not its caller still waits for it. */
+  #operate({ node, life, call, of, expected, course }: Pending & { type: 'operation' }): void {
+    const isHeard = node.up && node.life === life
+    const { outcome, value } = this.#store.carryOut(call, node.index, of, expected, isHeard && course.inTime)
+    if (!isHeard || !course.inTime) return
+    const input = { type: 'register', call, outcome, value } as const
+    this.#push(course.repliesAt, { type: 'reply', node, life, input })
+  }
+
+  #reply(pending: Pending & { type: 'reply' }): void {
+    const { node, life, input } = pending
+    if (!node.up || node.life !== life) return
+    if (node.stalledUntil !== 0) node.backlog.push(pending)
+    else this.#advance(node, input, null)
+  }
+
+  /** Each operation has a course of its own: those that a step asks for take place in any order. */
+  #call(node: SimNode, call: RegisterCall): void {
+    if (this.#definition.registers === null) fail('this protocol does not say that it uses registers')
+    const of = call.op === 'write' ? node.index : this.#node(call.of).index
+    const expected = call.op === 'read' ? 0 : this.#store.expected(node.index, of)
+    const { life } = node
+    const course = this.#store.courseOf(this.#now)
+    this.#push(course.at, { type: 'operation', node, life, call, of, expected, course })
+    if (course.inTime) return
+    const input = { type: 'register', call, outcome: 'unknown', value: null } as const
+    this.#push(course.repliesAt, { type: 'reply', node, life, input })
+  }
+
   #expire(pending: Pending & { type: 'timer' }): void {
     const { timer, entry } = pending
     if (timer.entry !== entry) return
@@ -391,6 +454,8 @@ export class World {
         ? protocol.start(stable, now)
         : protocol.settled(settledOn, now)
     node.up = true
+    node.life += 1
+    this.#store.forget(node.index)
     node.view = null
     node.state = next.state
     this.#steps += 1
@@ -439,7 +504,7 @@ export class World {
       case 'output':
         break
       case 'register':
-        fail('this world has no shared registers')
+        this.#call(node, effect.call)
         break
       default:
         unreachable(effect)
@@ -553,6 +618,8 @@ export class World {
     else if ('links' in event) this.#network.replace(event.links)
     else if ('loss' in event) this.#network.loss = event.loss
     else if ('duplicate' in event) this.#network.duplicate = event.duplicate
+    else if ('late' in event) this.#store.late = event.late
+    else if ('hang' in event) this.#store.hang(this.#now + microsOf(event.forMs))
     else if ('slow' in event) this.#network.slow(event.slow, event.delayMs)
     else if ('pause' in event) this.#stall(this.#node(event.pause), microsOf(event.forMs), false)
     else if ('suspend' in event) this.#stall(this.#node(event.suspend), microsOf(event.forMs), true)
@@ -626,7 +693,7 @@ export class World {
 
   #settled(): void {
     // While messages get lost anything may still change: nothing is promised of such a moment.
-    if (this.#network.loss > 0) return
+    if (this.#network.loss > 0 || !this.#store.isPrompt(this.#now)) return
     const living = this.#nodes.filter(({ up }) => up)
     if (living.some((node) => node.stalledUntil !== 0 || this.#isOwedNews(node))) return
     const connected = this.#network.connected(living.map(({ index }) => index))

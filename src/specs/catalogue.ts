@@ -6,6 +6,8 @@ import { assertion3 } from './assertion-3.ts'
 import { assertion4, assertion4prime } from './assertion-4.ts'
 import { boundedInconsistency } from './bounded-inconsistency.ts'
 import { connectedLeaders } from './connected-leaders.ts'
+import { inv4, inv4k } from './epoch-invariants.ts'
+import { epochAgreement, oneLeaderAnEpoch } from './epochs.ts'
 import { elected, leaderChanged } from './goals.ts'
 import { groupNumbers } from './group-numbers.ts'
 import { independentLeaders } from './independent-leaders.ts'
@@ -56,6 +58,10 @@ export const specs: readonly Spec[] = [
   toldInPairs,
   viewsDisjoint,
   voterChanges,
+  oneLeaderAnEpoch,
+  epochAgreement,
+  inv4,
+  inv4k,
   theorem31,
   theorem32,
   theorem33,

@@ -68,12 +68,14 @@ export type SpecVerdict =
 
 export type GoalCount = { readonly name: string; readonly reached: boolean; readonly count: number }
 
-export function vacuous(spec: Spec): SpecVerdict {
-  const why =
-    spec.when === 'settled'
-      ? 'never judged: the run had no settled moment with all living processes connected'
-      : 'never judged: nothing happened that it speaks of'
-  return { name: spec.name, verdict: 'vacuous', why }
+const NEVER_JUDGED = {
+  settled: 'never judged: the run had no settled moment with all living processes connected',
+  state: 'never judged: it speaks of states, which schedules and searches show',
+  always: 'never judged: nothing happened that it speaks of',
+} as const
+
+export function vacuous({ name, when }: Spec): SpecVerdict {
+  return { name, verdict: 'vacuous', why: NEVER_JUDGED[when] }
 }
 
 export class Watch {

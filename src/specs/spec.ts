@@ -29,8 +29,8 @@ export type Spec<M extends Plain = Plain> = {
   readonly title: string
   /** Where it is stated, and what was changed. */
   readonly source: string
-  /** `always`: at every moment. `settled`: once the system has had time to settle. */
-  readonly when: 'always' | 'settled'
+  /** `always`: at every moment. `settled`: once the system has had time to settle. `state`: of every state as a whole. */
+  readonly when: 'always' | 'settled' | 'state'
   readonly fold: Fold<M>
   judge(memory: M, seen: Observation, run: RunFacts): Judgement
 }

@@ -3,7 +3,7 @@
  *
  * `at` is true time, the world's own; no node knows it. Worlds without time (the explorer) leave it at 0.
  */
-import type { Micros, NodeId, Output, View } from '../core/index.ts'
+import type { Micros, NodeId, Output, Plain, PlainObject, View } from '../core/index.ts'
 
 /** Which pairs of living nodes can talk, both ways; `full` when all can. */
 export type Connected = 'full' | readonly (readonly [NodeId, NodeId])[]
@@ -39,5 +39,16 @@ export type Observation =
   | { readonly type: 'quiet'; readonly at: Micros; readonly between: readonly [NodeId, NodeId] }
   /** Enough time without a disturbance: what is promised of the settled system must hold now. */
   | { readonly type: 'settled'; readonly at: Micros; readonly connected: Connected }
+  /**
+   * The world as it stands, for specifications that speak of whole states: what each node holds in its paper's words
+   * (null: it is down), and what its register holds. Only where such a specification is watched, and time stands still.
+   */
+  | {
+      readonly type: 'state'
+      readonly at: Micros
+      readonly nodes: readonly NodeId[]
+      readonly variables: readonly (PlainObject | null)[]
+      readonly registers: readonly Plain[]
+    }
   /** Nothing more is seen of this run. */
   | { readonly type: 'ended'; readonly at: Micros }

@@ -43,7 +43,8 @@ export function transcriptLine(record: TraceRecord, { kinds, all }: TranscriptOp
 }
 
 function isBackground(input: Input, kinds: readonly string[]): boolean {
-  return input.type === 'message' ? !kinds.includes(input.body.kind) : input.type === 'timer'
+  if (input.type === 'message') return !kinds.includes(input.body.kind)
+  return input.type === 'timer' || input.type === 'register'
 }
 
 function happened(input: Input): string {
@@ -55,7 +56,7 @@ function happened(input: Input): string {
     case 'link':
       return `sees the link to ${input.peer} ${input.up ? 'up' : 'down'}`
     case 'register':
-      return `register ${input.call.op} ${input.outcome}`
+      return replyText(input)
     case 'command':
       return `is told: ${commandText(input.command)}`
     case 'suspended':
@@ -63,6 +64,15 @@ function happened(input: Input): string {
     default:
       return input satisfies never
   }
+}
+
+function replyText({ call, outcome, value }: Input & { type: 'register' }): string {
+  const what = call.op === 'write' ? 'its write' : `its ${call.op} of the register of ${call.of}`
+  if (outcome === 'unknown') return `does not know what became of ${what}`
+  if (call.op !== 'read') return `hears that ${what} is done`
+  return value === null
+    ? `reads that the register of ${call.of} was never written`
+    : `reads the register of ${call.of}`
 }
 
 /** What was done, in order; equal messages to several nodes are told together. */

@@ -135,7 +135,7 @@ function howToGive(field: string): string {
 
 /** What the library is told. */
 function joining(node: NodeConfig, key: readonly Uint8Array[]): JoinOptions {
-  const { group, id, listen, mode, profile, sticky, priority, secrecy, data } = node
+  const { group, id, listen, protocol, mode, profile, sticky, priority, secrecy, data } = node
   const peers = othersIn(node)
   const having = (role: 'observer' | 'witness'): readonly string[] => [
     ...(node[role] ? [id] : []),
@@ -151,10 +151,13 @@ function joining(node: NodeConfig, key: readonly Uint8Array[]): JoinOptions {
     peers: peers.map((peer) => `${peer.id}=${peer.address}`),
     key,
     secrecy,
+    protocol,
     mode,
     profile,
     sticky,
     priority,
+    // Under local-leader the lists of the options say so, for all nodes alike.
+    ...(protocol === 'omega' ? { observer: node.observer, witness: node.witness } : {}),
     options: { ...node.options, ...listed('observers'), ...listed('witnesses') },
     ...(data === undefined ? {} : { data }),
   }

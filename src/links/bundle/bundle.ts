@@ -165,6 +165,7 @@ export function bundle(settings: BundleSettings): Protocol<BundleState, Message,
     } else if (config !== group.config) {
       tellStranger(turn, index, from, config, agreed)
     } else if (nodes.includes(from)) {
+      if (!group.kinds.includes(body.kind)) return
       const receipt = receiptOf(passage, from === self, terms)
       turn.feed(index, { type: 'message', from, body, receipt })
     } else {

@@ -4,6 +4,8 @@ import type { SessionTerms, Yardstick } from '../fail-aware/fail-aware.ts'
 
 export type Group = {
   readonly protocol: Protocol
+  /** What its messages may be; whatever else is said in it is not heard. */
+  readonly kinds: readonly string[]
   /** All that may speak in it. */
   readonly nodes: readonly NodeId[]
   /** What all of them must be configured with alike. */

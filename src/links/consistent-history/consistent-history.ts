@@ -32,7 +32,7 @@ import {
   setTimer,
   stopTimer,
 } from '../../core/index.ts'
-import type { Estimator } from '../detectors/estimator.ts'
+import type { Estimator, Judgement } from '../detectors/estimator.ts'
 import { BEGIN, type Counters, heard, isUp, mayMove, moved } from './counters.ts'
 import type { Frame, Header, HistoryDatagram, Ping } from './messages.ts'
 
@@ -132,6 +132,48 @@ export function consistentHistory(
     return { incarnation, since, ends: ends.map((end) => (end.peer === next.peer ? next : end)) }
   }
 
+  /** What a ping says of the link; null when it does not answer a recent one of this end. */
+  function judge(
+    state: HistoryLinks,
+    { estimate }: LinkEnd,
+    { no, echo }: Ping,
+    now: Micros,
+  ): Judgement<Plain> | null {
+    if (echo < 0 || (periodAt(state, now) - echo) * pingEvery > timeout) return null
+    const judged = estimator.arrival(estimate, no, now)
+    return { estimate: judged.estimate, trustedUntil: Math.min(judged.trustedUntil, now + timeout) }
+  }
+
+  /** Written out: this is what every ping does. */
+  function beaten(end: LinkEnd, period: number, { estimate, trustedUntil }: Judgement<Plain>): LinkEnd {
+    const { peer, by, counters, downIn, first, waiting, next, early } = end
+    const isSame = period === end.period && estimate === end.estimate && trustedUntil === end.trustedUntil
+    if (isSame) return end
+    return { peer, by, counters, downIn, period, estimate, trustedUntil, first, waiting, next, early }
+  }
+
+  /** A ping over a link that is up at both ends, with nothing else in it; null when there is more to it than that. */
+  function ordinary(state: HistoryLinks, from: NodeId, body: Ping, now: Micros): HistoryStep | null {
+    const end = endOf(state, from)
+    const { count, theirs } = end.counters
+    const isPlain =
+      body.by === end.by &&
+      body.for === state.incarnation &&
+      body.count === count &&
+      theirs === count &&
+      isUp(end.counters) &&
+      body.received <= end.first &&
+      body.no >= end.period
+    const judged = isPlain ? judge(state, end, body, now) : null
+    if (judged === null || judged.trustedUntil <= now) return null
+    const after = beaten(end, body.no, judged)
+    return {
+      state: after === end ? state : withEnd(state, after),
+      effects: [setTimer(WATCH + from, judged.trustedUntil)],
+      inputs: NOTHING,
+    }
+  }
+
   /** One datagram, or one timer, at one end: what becomes of the end, and what is said and handed up on the way. */
   class Change {
     readonly #state: HistoryLinks
@@ -165,6 +207,8 @@ export function consistentHistory(
       if (by < this.end.by) return false
       if (by > this.end.by) this.#meet(by)
       if (whom !== this.#state.incarnation) return false
+      // No end leads by more than the slack: what says so is not of this link.
+      if (count > this.end.counters.count + slack) return false
       const counters = heard(this.end.counters, count)
       while (this.end.counters.count < counters.count) this.#move()
       if (counters.theirs !== this.end.counters.theirs) this.end = { ...this.end, counters }
@@ -192,17 +236,17 @@ export function consistentHistory(
       this.effects.push(setTimer(WATCH + this.end.peer, trustedUntil))
     }
 
-    pinged({ no, echo }: Ping): void {
-      const { period, estimate } = this.end
-      if (no < period) return
-      if (no !== period) this.end = { ...this.end, period: no }
-      const age = (periodAt(this.#state, this.#now) - echo) * pingEvery
-      if (echo < 0 || age > timeout) return
-      const judged = estimator.arrival(estimate, no, this.#now)
-      const trustedUntil = Math.min(judged.trustedUntil, this.#now + timeout)
-      if (judged.estimate !== estimate) this.end = { ...this.end, estimate: judged.estimate }
-      if (trustedUntil <= this.#now) return
-      this.#trustUntil(trustedUntil)
+    pinged(body: Ping): void {
+      const { no, echo } = body
+      if (no < this.end.period) return
+      const judged = judge(this.#state, this.end, body, this.#now)
+      if (judged === null) {
+        if (no !== this.end.period) this.end = { ...this.end, period: no }
+        return
+      }
+      this.end = beaten(this.end, no, judged)
+      if (judged.trustedUntil <= this.#now) return
+      this.#trustUntil(judged.trustedUntil)
       const { counters, downIn } = this.end
       if (!isUp(counters) && echo > downIn && mayMove(counters, slack)) this.#move()
     }
@@ -244,6 +288,8 @@ export function consistentHistory(
   }
 
   function onDatagram(state: HistoryLinks, from: NodeId, body: HistoryDatagram, now: Micros): HistoryStep {
+    const plain = body.kind === 'ping' ? ordinary(state, from, body, now) : null
+    if (plain !== null) return plain
     const change = new Change(state, from, now)
     const { by } = change.end
     const isForMe = change.heardFrom(body)

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { define, FAULT_KINDS, type NodeId, nodeAmong, stack } from '../../core/index.ts'
+import { define, NETWORK_FAULT_KINDS, type NodeId, nodeAmong, stack } from '../../core/index.ts'
 import { FAIL_AWARE_KINDS, failAware, failAwareKind } from '../../links/index.ts'
 import { hosted } from '../host.ts'
 import { kappaOf } from './constants.ts'
@@ -89,7 +89,7 @@ export const localLeaderDefinition = define({
     tick: 50_220,
   },
   swarm: {
-    faults: FAULT_KINDS,
+    faults: NETWORK_FAULT_KINDS,
     delayMs: [0.02, 5],
     driftPpm: 100,
     commands: [

@@ -82,6 +82,7 @@ const status = (some: Partial<Status> = {}): OmegaMessage => ({
   promised: 1,
   links: [],
   torn: false,
+  aside: false,
   ...some,
 })
 const PAIR = [
@@ -228,7 +229,10 @@ describe('quorums', () => {
     expect(view(one.state, 0).detail?.['inQuorum']).toBe(false)
     one.hears(2, status({ view: { id: [2, 1], members: PAIR }, promised: 2 }))
     expect(view(one.state, 0)).toMatchObject({ role: 'leader', detail: { inQuorum: true } })
-    expect(one.effects).toContainEqual({ type: 'output', event: { type: 'elected' } })
+    expect(one.effects).toContainEqual({
+      type: 'output',
+      event: { type: 'elected', token: 20_001, cause: 'elected' },
+    })
   })
 })
 
@@ -258,7 +262,7 @@ const LARGE: readonly [number, PlainObject, Bounds, number][] = [
   [3, STATIC, { flips: 4, crashes: 1 }, 1_115_412],
   [3, DYNAMIC, { flips: 4, crashes: 1 }, 988_360],
   [3, DYNAMIC, { flips: 3, crashes: 2 }, 1_473_261],
-  [3, { filter: true }, { flips: 4 }, 170_033],
+  [3, { filter: true }, { flips: 4 }, 322_639],
   [4, {}, { flips: 4 }, 487_188],
   [4, STATIC, { flips: 4 }, 484_996],
   [4, DYNAMIC, { flips: 4 }, 565_616],

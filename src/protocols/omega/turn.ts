@@ -6,6 +6,7 @@
  */
 import type { Effect, Identity, NodeId } from '../../core/index.ts'
 import { output, persist, send } from '../../core/index.ts'
+import { hasQuorum } from './quorum.ts'
 import { byWeight, type OmegaSettings } from './settings.ts'
 import type {
   Link,
@@ -22,7 +23,6 @@ import type {
 import {
   compareViewIds,
   idsOf,
-  isMajority,
   isNewer,
   lifeIn,
   membersOf,
@@ -62,6 +62,7 @@ export class Turn {
       for (const { peer } of this.state.links) this.#answer(peer, target)
       if (this.state === was) break
     }
+    if (this.#settings.filter && isTorn(this.state) !== isTorn(this.#before)) this.#tellAll()
     for (const { peer } of this.state.links) if (this.#toTell.has(peer)) this.#send(peer, this.#status())
     const { state } = this
     const isKept =
@@ -92,8 +93,8 @@ export class Turn {
     if (this.state.ok && this.state.links.length === 0) this.#die()
   }
 
-  heardStatus(peer: NodeId, { life, ok, view, promised, links, torn }: Status): void {
-    this.#onLink(peer, { status: { life, ok, view, promised, links, torn } })
+  heardStatus(peer: NodeId, { life, ok, view, promised, links, torn, aside }: Status): void {
+    this.#onLink(peer, { status: { life, ok, view, promised, links, torn, aside } })
   }
 
   asked(peer: NodeId, { n, members, base }: Omit<Pending, 'told'>): void {
@@ -115,6 +116,19 @@ export class Turn {
   withdrawn(peer: NodeId, n: number): void {
     const { proposal } = this.state
     if (proposal !== null && proposal.n === n) this.#set({ proposal: without(proposal, peer) })
+  }
+
+  /** It would lead from now on, or would not; others hear of it when they are to act on it. */
+  campaigns(willing: boolean, aside: boolean): void {
+    const isNews = aside !== this.state.aside
+    if (willing === this.state.willing && !isNews) return
+    this.#set({ willing, aside })
+    if (isNews) this.#tellAll()
+  }
+
+  /** It takes no further part in its view: the others form the next one, and take it in again. */
+  leave(): void {
+    if (this.state.ok) this.#die()
   }
 
   tell(peer: NodeId): void {
@@ -167,16 +181,34 @@ export class Turn {
     return this.state.ok ? lifeIn(this.state.view.members, peer) === status.life : status.ok
   }
 
-  /** Rule 3: who should propose these members: the least one alive; if none is, the least of all, where that is allowed. */
+  /**
+   * Rule 3: who should propose these members: the least one alive; if none is, the least of all, where that is allowed.
+   * Whoever would rather not lead comes after all others.
+   */
   #boss(members: Members): NodeId | null {
     const { self } = this.#identity
     let boss: NodeId | null = this.state.ok ? self : null
     for (const link of this.state.links) {
       if (lifeIn(members, link.peer) === 0 || !this.#isAlive(link)) continue
-      if (boss === null || this.#rank(link.peer, boss) < 0) boss = link.peer
+      if (boss === null || this.#isBefore(link.peer, boss)) boss = link.peer
     }
     if (boss !== null || !this.#mayReinit(members)) return boss
-    return idsOf(members).reduce((least, id) => (this.#rank(id, least) < 0 ? id : least))
+    return idsOf(members).reduce((least, id) => (this.#isBefore(id, least) ? id : least))
+  }
+
+  #isBefore(id: NodeId, other: NodeId): boolean {
+    const isAside = this.#isAside(id)
+    return isAside === this.#isAside(other) ? this.#rank(id, other) < 0 : !isAside
+  }
+
+  #isAside(id: NodeId): boolean {
+    if (id === this.#identity.self) return this.state.aside
+    return this.#link(id)?.status?.aside === true
+  }
+
+  /** The view has a leader that would rather not lead, and this node would. */
+  #shouldTakeOver({ id: [, leader] }: OmegaView): boolean {
+    return !this.state.aside && leader !== null && leader !== this.#identity.self && this.#isAside(leader)
   }
 
   #mayReinit(members: Members): boolean {
@@ -184,14 +216,17 @@ export class Turn {
     return reinit === 'quorum' || (reinit === 'all' && members.length === this.#identity.nodes.length)
   }
 
-  /** Rule 4: the boss proposes its target, unless that is the view it is in; anybody else takes back what it proposed. */
+  /**
+   * Rule 4: the boss proposes its target, unless that is the view it is in, under a leader that would lead; anybody else
+   * takes back what it proposed.
+   */
   #stand(target: Members | null): void {
     const { ok, view, proposal } = this.state
     const stands =
       target !== null &&
       target.length > 1 &&
       this.#boss(target) === this.#identity.self &&
-      !(ok && sameMembers(target, view.members))
+      !(ok && sameMembers(target, view.members) && !this.#shouldTakeOver(view))
     if (!stands) {
       if (proposal !== null) this.#cancel(proposal, [])
       return
@@ -238,26 +273,8 @@ export class Turn {
   #converge(): void {
     const { proposal } = this.state
     if (proposal === null || proposal.accepts.length < proposal.members.length - 1) return
-    if (!this.#hasQuorum(proposal)) return
+    if (!hasQuorum(proposal, this.state, this.#identity, this.#settings)) return
     this.#install({ id: [proposal.n, this.#identity.self], members: proposal.members })
-  }
-
-  #hasQuorum({ n, members, accepts }: Proposal): boolean {
-    const { quorum, tie } = this.#settings
-    const { self, nodes } = this.#identity
-    if (quorum === 'none') return true
-    const ids = idsOf(members)
-    if (quorum === 'static') return 2 * ids.length > nodes.length
-    let last = this.state.view
-    for (const { view } of accepts) if (isNewer(view.id, last.id)) last = view
-    const attempts = [this.state, ...accepts]
-      .flatMap((each) => each.attempts)
-      .filter(({ id }) => isNewer(id, last.id) && !sameViewId(id, [n, self]))
-    // Before the first view everybody counts.
-    const formed = last.id[0] === 0 ? nodes : idsOf(last.members)
-    return [formed, ...attempts.map((view) => idsOf(view.members))].every((whole) =>
-      isMajority(ids, whole, tie),
-    )
   }
 
   /** Rule 6: a candidacy is accepted while this node would propose the same; an accept that no longer holds is withdrawn. */
@@ -349,7 +366,7 @@ export class Turn {
   }
 
   #status(): OmegaMessage {
-    const { life, ok, view, promised, links } = this.state
+    const { life, ok, view, promised, links, aside } = this.state
     const { filter } = this.#settings
     return {
       kind: 'status',
@@ -358,13 +375,9 @@ export class Turn {
       view,
       promised: promised[0],
       links: filter ? links.map(({ peer }) => peer) : [],
-      torn: filter && !ok && this.#seesTwoViews(),
+      torn: filter && isTorn(this.state),
+      aside,
     }
-  }
-
-  #seesTwoViews(): boolean {
-    const alive = this.state.links.flatMap(({ status }) => (status?.ok === true ? [status.view.id] : []))
-    return alive.some((id) => !sameViewId(id, alive[0] as ViewId))
   }
 
   #send(to: NodeId, body: OmegaMessage): void {
@@ -382,6 +395,13 @@ export class Turn {
   #set(change: Partial<OmegaState>): void {
     this.state = { ...this.state, ...change }
   }
+}
+
+/** Dead, and linked with living nodes of two views: whoever took this node in would draw it into their dispute. */
+function isTorn({ ok, links }: OmegaState): boolean {
+  if (ok) return false
+  const alive = links.flatMap(({ status }) => (status?.ok === true ? [status.view.id] : []))
+  return alive.some((id) => !sameViewId(id, alive[0] as ViewId))
 }
 
 function without(proposal: Proposal, peer: NodeId): Proposal {

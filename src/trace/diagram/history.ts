@@ -5,7 +5,7 @@
 import type { Effect, Message, Micros, NodeId, View } from '../../core/index.ts'
 import { BadTrace, type Trace } from '../ndjson.ts'
 import type { LossReason, TraceRecord } from '../records.ts'
-import { commandText } from '../words.ts'
+import { commandText, registerText } from '../words.ts'
 import { type Fault, faultOf } from './faults.ts'
 
 /** A message's way. `endedAt`: when it arrived or was lost, or null while it is under way at the end of the trace. */
@@ -210,7 +210,10 @@ function markOf(turn: Turn & { readonly type: 'step' }, telling: boolean): Mark 
     case 'link':
       return { node, at, type: 'link', text: `link to ${input.peer} ${input.up ? 'up' : 'down'}` }
     case 'register':
-      return telling ? { node, at, type: 'register', text: `${input.call.op} ${input.outcome}` } : null
+      // Reads are many, and most tell nothing.
+      return telling || input.call.op !== 'read'
+        ? { node, at, type: 'register', text: registerText(input) }
+        : null
     case 'suspended':
       return null
     default:

@@ -1,0 +1,107 @@
+// The explorer on epochs beside Spin on the same world (bench/epochs.pml): states a second, and whether both find as many.
+import { spawnSync } from 'node:child_process'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { explore } from '../dist/explore/index.js'
+import { protocolNamed } from '../dist/protocols/index.js'
+import { checkedOptions, USUAL_HISTORY } from '../dist/sim/index.js'
+
+/** Nodes, epochs, ballots. */
+const WORLDS = { small: [3, 1, 2], large: [3, 1, 3] }
+const MODEL = fileURLToPath(new URL('epochs.pml', import.meta.url))
+
+function search([n, epochs, ballots]) {
+  const definition = protocolNamed('epochs')
+  const nodes = Array.from({ length: n }, (_, index) => index + 1)
+  return explore(
+    {
+      definition,
+      nodes,
+      options: checkedOptions(definition, nodes, { ...definition.exploration.options, epochs, ballots }),
+      budget: definition.exploration,
+      from: 'boot',
+      order: 'any',
+      timers: 'any',
+      history: USUAL_HISTORY,
+      depth: Number.MAX_SAFE_INTEGER,
+      maxStates: Number.MAX_SAFE_INTEGER,
+      memoryMB: 4000,
+      progress: false,
+    },
+    { seconds: () => performance.now() / 1000, goOn: () => true },
+  )
+}
+
+/** One search in this process, after a small one that warms the compiler up. */
+export function measureEpochs() {
+  search(WORLDS.small)
+  const { states, statesPerSecond, bytesPerState, reuse } = search(WORLDS.large)
+  const [n, epochs, ballots] = WORLDS.large
+  return {
+    rate: statesPerSecond,
+    states,
+    bytesPerState,
+    line:
+      `explorer   epochs N=${n} E=${epochs} B=${ballots}  ${states} states: ${millions(statesPerSecond)} M states/s, ` +
+      `${bytesPerState.toFixed(1)} bytes a state, reuse ${Math.round(reuse)}`,
+  }
+}
+
+/** The verifier that Spin makes of the model. Write-only variables count as part of a state (-o1 -o2), as they do here. */
+function spinVerifier(folder) {
+  const [n, epochs, ballots] = WORLDS.large
+  const made = [
+    { command: 'spin', words: ['-o1', '-o2', `-DN=${n}`, `-DE=${epochs}`, `-DB=${ballots}`, '-a', MODEL] },
+    { command: 'gcc', words: ['-O2', '-DSAFETY', '-DNOREDUCE', '-w', '-o', 'pan', 'pan.c'] },
+  ]
+  for (const { command, words } of made) {
+    const { error, status, stdout, stderr } = spawnSync(command, words, { cwd: folder, encoding: 'utf8' })
+    if (error?.code === 'ENOENT') return `${command} is not installed (Debian: apt-get install spin gcc)`
+    if (status !== 0) throw new Error(`${command} ended with ${status}: ${stdout}${stderr}`)
+  }
+  return null
+}
+
+function runSpin(folder) {
+  const began = performance.now()
+  const { stdout } = spawnSync(join(folder, 'pan'), ['-m1000000', '-w24'], { cwd: folder, encoding: 'utf8' })
+  const seconds = (performance.now() - began) / 1000
+  const states = Number(/(\d+) states, stored/.exec(stdout)?.[1])
+  if (!/errors: 0/.test(stdout)) throw new Error(`Spin found an error:\n${stdout}`)
+  return { states, rate: states / seconds }
+}
+
+/** In turns, so that a busy moment falls on both alike; the best of each counts. */
+export function printEpochs(rounds, runApart) {
+  const folder = mkdtempSync(join(tmpdir(), 'conclave-spin-'))
+  try {
+    const missing = spinVerifier(folder)
+    let ours = { rate: 0 }
+    let spin = { rate: 0 }
+    for (let round = 0; round < rounds; round++) {
+      const mine = runApart(['epochs', 'search', '0'])
+      if (mine.rate > ours.rate) ours = mine
+      if (missing !== null) continue
+      const theirs = runSpin(folder)
+      if (theirs.rate > spin.rate) spin = theirs
+    }
+    console.log(`${ours.line}  (target 1 M, 40 bytes)`)
+    if (missing !== null) {
+      console.log(`Spin       not measured: ${missing}`)
+      return
+    }
+    console.log(`Spin       the same world      ${spin.states} states: ${millions(spin.rate)} M states/s`)
+    if (spin.states !== ours.states) throw new Error('the two do not find as many states')
+    console.log(
+      `           as many states; ${(ours.rate / spin.rate).toFixed(2)} times Spin's rate  (target 2)`,
+    )
+  } finally {
+    rmSync(folder, { recursive: true })
+  }
+}
+
+function millions(rate) {
+  return (rate / 1e6).toFixed(2)
+}

@@ -1,0 +1,17 @@
+/** Calls on registers, tagged: the reads of a round carry its number, so that a late reply is known for what it is. */
+import { callRegister, type Effect, type Identity, type NodeId, type RegisterCall } from '../../core/index.ts'
+import type { Block } from './block.ts'
+
+type Call = Effect<never, never>
+
+export function calls({ self, nodes }: Identity) {
+  const idOf = (round: number, of: NodeId): number => round * nodes.length + nodes.indexOf(of)
+  return {
+    reads: (round: number, of: readonly NodeId[]): readonly Call[] =>
+      of.map((each) => callRegister({ id: idOf(round, each), op: 'read', of: each })),
+    write: (round: number, value: Block): Call => callRegister({ id: idOf(round, self), op: 'write', value }),
+    bury: (round: number, of: NodeId, value: Block | null): Call =>
+      callRegister({ id: idOf(round, of), op: 'bury', of, value }),
+    roundOf: ({ id }: RegisterCall): number => Math.floor(id / nodes.length),
+  }
+}

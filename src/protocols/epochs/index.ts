@@ -1,0 +1,96 @@
+import { define, type Plain, type RegisterModel, type Stimulus } from '../../core/index.ts'
+import { blockOf, shownBlock } from './block.ts'
+import { epochs } from './epochs.ts'
+import { type EpochsOptions, epochsCommands, epochsOptions, givenBy } from './options.ts'
+import type { EpochsState } from './state.ts'
+import { timingOf } from './timing.ts'
+
+/** Every tick that the bounds leave: a search tries them all. */
+function stimuli(
+  { status, ctr, writing }: EpochsState,
+  { epochs: most, jumps }: EpochsOptions,
+): readonly Stimulus[] {
+  if (most === null || writing !== null || status === 'Starting' || status === 'Stopped') return []
+  const last = jumps ? most : Math.min(most, ctr + 1)
+  return Array.from({ length: Math.max(0, last - ctr) }, (_, index) => ({
+    command: { do: 'tick', to: ctr + 1 + index },
+    whenDown: null,
+    owed: false,
+  }))
+}
+
+function registerModel({ misreading, registers, tick }: EpochsOptions): RegisterModel {
+  const faulty = { 'stale-reads': 'stale', 'torn-blocks': 'torn', 'late-writes': 'late' } as const
+  return {
+    semantics:
+      misreading !== null && misreading in faulty ? faulty[misreading as keyof typeof faulty] : registers,
+    compare: misreading !== 'late-writes',
+    acknowledged: tick === 'split' ? 'apart' : 'at once',
+    forgets: misreading === 'lost-block',
+  }
+}
+
+/** A dead process's register may go when it is a tombstone, and all others have reached the tombstone's counter. */
+function deletable({ misreading, removals }: EpochsOptions) {
+  if (misreading === 'delete-at-once') return () => true
+  if (!removals && misreading !== 'tombstone-only') return null
+  return (value: Plain, others: readonly Plain[]): boolean => {
+    const tombstone = blockOf(value)
+    if (tombstone === null || tombstone.ctr === 0 || tombstone.val !== null) return false
+    if (misreading === 'tombstone-only') return true
+    return others.every((other) => (blockOf(other)?.ctr ?? 0) >= tombstone.ctr)
+  }
+}
+
+const UNTIMED = ['one-leader-an-epoch', 'epoch-agreement']
+const TIMED = [...UNTIMED, 'one-leader', 'tokens', 'live-leader']
+
+export const epochsDefinition = define({
+  name: 'epochs',
+  title:
+    'election in shared memory: at most one leader an epoch, whatever the timing; with a lease, one at a time',
+  source: 'Dharmadeep & Gopinath, Proactive Leader Election in Asynchronous Shared Memory Systems, 2006',
+  kinds: [],
+  prefers: 'highest',
+  options: epochsOptions,
+  commands: epochsCommands,
+  promises: TIMED,
+  goals: ['elected', 'renewed', 'lost'],
+  keeps: ({ clock }) =>
+    clock === 'none'
+      ? { promises: UNTIMED, goals: ['elected', 'leader-changed'] }
+      : { promises: TIMED, goals: ['elected', 'renewed', 'lost'] },
+  create: (identity, chosen) =>
+    epochs(identity, {
+      timing: chosen.clock === 'none' ? null : timingOf(givenBy(chosen)),
+      start: chosen.start,
+      misreading: chosen.misreading,
+      ballots: chosen.ballots,
+      keepsRead: chosen.keepsRead,
+    }),
+  untimed: (chosen) => ({ ...chosen, clock: 'none' as const }),
+  registers: { show: shownBlock, model: registerModel, deletable },
+  variables: ({ ctr, phase, diskWritten, read }: EpochsState) => ({ ctr, phase, diskWritten, read }),
+  stimuli: (state: EpochsState, _identity, chosen) => stimuli(state, chosen),
+  bounds: ({ accessMs }, maxDelayMs) => [
+    { option: 'accessMs', value: accessMs, least: maxDelayMs, because: 'one access to a register' },
+  ],
+  settlesWithin(chosen, _maxDelay, nodes) {
+    const { patience, full, poll, lease } = timingOf(givenBy(chosen))
+    // The last leader is missed, everybody before the one that is left has its turn, elections collide a few times.
+    return Math.ceil((patience + nodes * full + 8 * full + 4 * poll + lease) * 1.2)
+  },
+  exploration: {
+    from: 'boot',
+    options: { clock: 'none', epochs: 2, ballots: 3 },
+    crashes: Number.POSITIVE_INFINITY,
+    recoveries: Number.POSITIVE_INFINITY,
+    timers: 'any',
+  },
+  swarm: {
+    faults: ['crash', 'pause', 'suspend', 'late', 'hang'],
+    delayMs: [0.2, 5],
+    driftPpm: 1000,
+    options: { start: ['stamps', 'simple'] },
+  },
+})

@@ -1,0 +1,235 @@
+/** Epochs where time passes: liveness, the lease and its causes, what a store may do, membership, the primary partition. */
+import { describe, expect, it } from 'vitest'
+import { simulate } from '../../../test/support/run.ts'
+import type { Input, Plain, PlainObject, RegisterCall } from '../../core/index.ts'
+import type { Report } from '../../sim/index.ts'
+import type { Observation } from '../../trace/index.ts'
+import { epochs } from './epochs.ts'
+import type { EpochsCommand } from './options.ts'
+import type { EpochsState } from './state.ts'
+import { timingOf } from './timing.ts'
+import { rankOf } from './watching.ts'
+
+function run(more: PlainObject, observe: (seen: Observation) => void = () => undefined): Report {
+  const file = { protocol: 'epochs', nodes: [1, 2, 3], clocks: { driftPpm: 500 }, untilMs: 3000, ...more }
+  return simulate(file, { strict: true, observe })
+}
+
+const held = ({ specs }: Report): boolean => specs.every(({ verdict }) => verdict !== 'violated')
+
+describe('in a stable period', () => {
+  it('followers poll and do not tick: only the leader writes', () => {
+    const report = run({})
+    expect(held(report)).toBe(true)
+    expect(report.leaderships).toHaveLength(1)
+    expect(report.leaders).toEqual([1])
+    expect(report.groups).toEqual([[1, 2, 3]])
+    expect(report.registers?.['2']).toEqual([0, 0, 0, 0])
+    // One renewal a period, after the first election.
+    const led = Object.keys(report.leadersByEpoch ?? {}).length
+    expect(led).toBeGreaterThanOrEqual(14)
+    expect(led).toBeLessThanOrEqual(16)
+  })
+
+  it('a leader that crashes is followed by the next in order, one lease later', () => {
+    const report = run({
+      events: [
+        { atMs: 1000, crash: 1 },
+        { atMs: 2000, recover: 1 },
+      ],
+    })
+    expect(held(report)).toBe(true)
+    const [first, second] = report.leaderships
+    expect(first).toMatchObject({ node: 1, ended: 'crashed' })
+    expect(second).toMatchObject({ node: 2, cause: 'elected', ended: null })
+    // A lease of 230 ms, its drift, a look around, an election: not longer.
+    expect((second?.fromMs ?? 0) - 1000).toBeLessThan(400)
+    // It came back far behind, and did not disturb anybody.
+    expect(report.nodes['1']).toMatchObject({ role: 'follower', leader: 2 })
+  })
+
+  it('succession goes round', () => {
+    expect([1, 2, 3].map((id) => rankOf(id, 2, [1, 2, 3]))).toEqual([1, 2, 0])
+    expect([1, 2, 3].map((id) => rankOf(id, null, [1, 2, 3]))).toEqual([0, 1, 2])
+  })
+})
+
+describe('every gap has its cause', () => {
+  it.each([
+    ['it stepped down', { atMs: 1000, command: { node: 1, do: 'stepDown' } }],
+    ['its lease ran out', { atMs: 1000, hang: 'store', forMs: 600 }],
+    ['its clock stood still for too long', { atMs: 1000, suspend: 1, forMs: 900 }],
+  ])('%s', (cause, event) => {
+    const report = run({ events: [event], registers: { timeoutMs: 2000 } })
+    expect(held(report)).toBe(true)
+    expect(report.leaderships[0]).toMatchObject({ node: 1, ended: cause })
+    expect(report.leaderships.length).toBeGreaterThan(1)
+  })
+
+  it('a store that hangs for longer than a caller waits: the outcome of a write is unknown, as after a crash', () => {
+    const report = run({ events: [{ atMs: 1010, hang: 'store', forMs: 500 }], registers: { timeoutMs: 15 } })
+    expect(held(report)).toBe(true)
+    expect(report.leaderships[0]).toMatchObject({ ended: 'nobody knows what became of its write' })
+    expect(report.leaders).toHaveLength(1)
+  })
+})
+
+describe('a store that is no register', () => {
+  /** A node by itself, whose calls are answered by hand. */
+  function alone() {
+    const protocol = epochs(
+      { self: 1, nodes: [1, 2] },
+      {
+        timing: timingOf({ period: 200_000, access: 5000, drift: 0.001, lease: null }),
+        start: 'stamps',
+        misreading: null,
+        ballots: null,
+        keepsRead: false,
+      },
+    )
+    let { state, effects } = protocol.start(null, 0)
+    const take = (input: Input<never, EpochsCommand>, now: number): void => {
+      ;({ state, effects } = protocol.step(state, input, now))
+    }
+    const called = (): RegisterCall => {
+      const call = effects.flatMap((effect) => (effect.type === 'register' ? [effect.call] : []))[0]
+      if (call === undefined) throw new Error('no call')
+      return call
+    }
+    const answer = (value: Plain, now: number, outcome: 'ok' | 'unknown' = 'ok'): RegisterCall => {
+      const call = called()
+      take({ type: 'register', call, outcome, value }, now)
+      return call
+    }
+    return { protocol, take, answer, called, state: (): EpochsState => state, effects: () => effects }
+  }
+  const more = { inc: 1, lctr: 0, lbal: 0, led: 0, gone: false }
+  const block = (ctr: number, pbal: number): Plain => ({ ctr, pbal, bal: 0, val: null, more })
+
+  it('a register that goes back raises the alarm, and nothing is done any more', () => {
+    const node = alone()
+    node.answer(null, 0)
+    node.answer(null, 1)
+    node.take({ type: 'timer', name: 'look' }, 25_000)
+    node.answer(block(5, 3), 26_000)
+    node.take({ type: 'timer', name: 'look' }, 50_000)
+    node.answer(block(5, 2), 51_000)
+    expect(node.state().status).toBe('Stopped')
+    expect(node.effects()).toContainEqual(
+      expect.objectContaining({
+        type: 'output',
+        event: expect.objectContaining({ type: 'alarm' }) as object,
+      }),
+    )
+    expect(node.protocol.view(node.state(), 52_000)).toMatchObject({ role: 'dead', leader: null })
+    const before = node.state()
+    node.take({ type: 'command', command: { do: 'tick' } }, 60_000)
+    expect(node.state()).toBe(before)
+  })
+
+  it.each([
+    ['text'],
+    [[1, 2]],
+    [{ ctr: -1, pbal: 0, bal: 0, val: null, more: null }],
+    [{ ctr: 1 }],
+  ] as Plain[][])('a block that cannot be read stops it: %j', (value) => {
+    const node = alone()
+    node.answer(value ?? null, 0)
+    expect(node.state().status).toBe('Stopped')
+  })
+
+  it('a late reply of an earlier round is dropped', () => {
+    const node = alone()
+    node.answer(null, 0)
+    node.answer(null, 1)
+    node.take({ type: 'timer', name: 'look' }, 25_000)
+    const late = node.called()
+    node.take({ type: 'command', command: { do: 'tick' } }, 26_000)
+    node.answer(null, 27_000)
+    expect(node.state().status).toBe('Participant')
+    const before = node.state()
+    node.take({ type: 'register', call: late, outcome: 'ok', value: block(0, 0) }, 28_000)
+    expect(node.state()).toBe(before)
+  })
+
+  it('a write whose outcome is unknown is a crash: the register is read again and taken over', () => {
+    const node = alone()
+    node.answer(null, 0)
+    node.answer(null, 1)
+    node.take({ type: 'command', command: { do: 'tick' } }, 10)
+    node.answer(null, 20, 'unknown')
+    expect(node.state().status).toBe('Starting')
+    node.take({ type: 'timer', name: 'again' }, 6000)
+    expect(node.answer(block(1, 0), 6001)).toMatchObject({ op: 'read', of: 1 })
+    expect(node.called()).toMatchObject({ op: 'write', value: { ctr: 1, more: { inc: 2 } } })
+    node.answer(null, 6002)
+    expect(node.state()).toMatchObject({ status: 'Suspended', ctr: 1 })
+  })
+
+  it('a read that fails is tried again, in the same round', () => {
+    const node = alone()
+    node.answer(null, 0)
+    node.answer(null, 1)
+    node.take({ type: 'timer', name: 'look' }, 25_000)
+    const first = node.answer(null, 26_000, 'unknown')
+    expect(node.called()).toEqual(first)
+  })
+
+  it('a node that was removed does not come back', () => {
+    const node = alone()
+    node.answer({ ctr: 9, pbal: 1, bal: 0, val: null, more: { ...more, gone: true } }, 0)
+    expect(node.state()).toMatchObject({
+      status: 'Stopped',
+      time: { alarm: '1 was removed from this group' },
+    })
+  })
+})
+
+describe('membership', () => {
+  it('a node that is gone for good is removed: a tombstone, and when all have reached it, nothing', () => {
+    const removed: Plain[] = []
+    const report = run(
+      {
+        untilMs: 6000,
+        events: [
+          { atMs: 1000, crash: 1 },
+          { atMs: 2000, command: { node: 3, do: 'remove', of: 1 } },
+        ],
+      },
+      (seen) => {
+        if (seen.type === 'output' && seen.event.type === 'removed') removed.push(seen.event['node'] ?? null)
+      },
+    )
+    expect(removed).toEqual([1])
+    expect(held(report)).toBe(true)
+    expect(report.registers?.['1']).toEqual([0, 0, 0, 0])
+    expect(report.leaders).toHaveLength(1)
+    // Followers raised their counters for it, and were not elected by that.
+    const [ctr] = (report.registers?.['3'] ?? []) as readonly number[]
+    expect(ctr).toBeGreaterThan(0)
+  })
+})
+
+describe('the primary partition', () => {
+  it('a leader fences who is outside of its view, and acts when that is confirmed', () => {
+    const events: PlainObject[] = []
+    const report = run(
+      {
+        untilMs: 1500,
+        events: [
+          { atMs: 1, command: { node: 1, do: 'view', members: [1, 2] } },
+          { atMs: 500, command: { node: 1, do: 'fenced', of: 3, token: 1 } },
+        ],
+      },
+      (seen) => {
+        if (seen.type === 'output' && ['fence', 'elected'].includes(seen.event.type)) {
+          events.push({ ...seen.event, atMs: Math.floor(seen.at / 1000) })
+        }
+      },
+    )
+    expect(events[0]).toMatchObject({ type: 'fence', targets: [3], token: 1 })
+    expect(events[1]).toMatchObject({ type: 'elected', atMs: 500 })
+    expect(report.nodes['1']).toMatchObject({ role: 'leader', primary: true })
+    expect(held(report)).toBe(true)
+  })
+})

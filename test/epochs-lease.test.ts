@@ -1,0 +1,20 @@
+/** The lease of epochs under drift, very late operations and crashes. EPOCHS_RUNS: how many minutes (npm run soak: 400). */
+import { expect, it } from 'vitest'
+import { leaseRuns } from './support/leases.ts'
+
+const runs = Number(process.env['EPOCHS_RUNS'] ?? 8)
+const LONG = 30 * 60_000
+
+it('without the START rule two lead at once', { timeout: LONG }, () => {
+  const { elections, violated } = leaseRuns(Math.min(runs, 40), { misreading: 'no-start' })
+  expect(elections).toBeGreaterThan(Math.min(runs, 40) * 200)
+  expect(new Set(violated)).toContain('one-leader')
+  // At most one an epoch all the same: that needs no clock.
+  expect(violated).not.toContain('one-leader-an-epoch')
+})
+
+it.each(['stamps', 'simple'])('with START by %s nobody does', { timeout: LONG }, (start) => {
+  const { elections, violated } = leaseRuns(runs, { start })
+  expect(violated).toEqual([])
+  expect(elections).toBeGreaterThan(runs * 200)
+})

@@ -1,0 +1,66 @@
+/** Worlds in which leases of epochs are put to the test: drift of 5 %, 3 % of all operations very late, crashes. */
+import type { PlainObject } from '../../src/core/index.ts'
+import { simulate } from './run.ts'
+
+const UNTIL_MS = 60_000
+
+/** A generator of its own, so that what befalls a world does not depend on what is drawn inside it. */
+function chance(seed: number): () => number {
+  let x = Math.imul(seed, 7919) | 0
+  return () => {
+    x = (Math.imul(x, 1_664_525) + 1_013_904_223) | 0
+    return (x >>> 0) / 2 ** 32
+  }
+}
+
+function crashes(seed: number): readonly PlainObject[] {
+  const draw = chance(seed)
+  const events: { atMs: number; [field: string]: number }[] = []
+  const downUntil = new Map<number, number>()
+  for (let atMs = 500 + draw() * 3000; atMs < UNTIL_MS - 2000; atMs += 500 + draw() * 3000) {
+    const node = 1 + Math.floor(draw() * 3)
+    if ((downUntil.get(node) ?? 0) > atMs) continue
+    const until = atMs + 20 + draw() * 800
+    downUntil.set(node, until)
+    events.push({ atMs, crash: node }, { atMs: until, recover: node })
+  }
+  return events.sort((a, b) => a.atMs - b.atMs)
+}
+
+export type LeaseTally = { readonly elections: number; readonly violated: readonly string[] }
+
+/** A minute with three nodes: how many epochs were won, and what was violated. */
+export function leaseRun(seed: number, options: PlainObject): LeaseTally {
+  let elections = 0
+  const report = simulate(
+    {
+      protocol: 'epochs',
+      nodes: [1, 2, 3],
+      seed,
+      options: { driftPpm: 50_000, ...options },
+      clocks: { driftPpm: 50_000 },
+      registers: { delayMs: [0.5, 5], late: 0.03, lateMs: [5, 400], timeoutMs: 1000 },
+      events: crashes(seed),
+      untilMs: UNTIL_MS,
+    },
+    {
+      observe(seen) {
+        if (seen.type !== 'output' || seen.event.type !== 'learned') return
+        if (seen.event['leader'] === seen.node) elections += 1
+      },
+    },
+  )
+  const violated = report.specs.flatMap(({ name, verdict }) => (verdict === 'violated' ? [name] : []))
+  return { elections, violated }
+}
+
+export function leaseRuns(count: number, options: PlainObject): LeaseTally {
+  let elections = 0
+  const violated: string[] = []
+  for (let seed = 1; seed <= count; seed++) {
+    const run = leaseRun(seed, options)
+    elections += run.elections
+    violated.push(...run.violated)
+  }
+  return { elections, violated }
+}
