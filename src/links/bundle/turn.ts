@@ -188,6 +188,7 @@ export class Turn {
 
 /** Parts in their order, each load as full as may be. */
 function loads(parts: readonly Part[], { most, weigh }: Room): readonly (readonly Part[])[] {
+  if (parts.length === 1) return [parts]
   const all: Part[][] = []
   let [load, weight]: [Part[], number] = [[], 0]
   for (const part of parts) {
