@@ -21,6 +21,11 @@ function options(nodes: readonly NodeId[]) {
         .describe(
           'who says which links are up: the layer below, over datagrams; or the world itself (simulations only); hosted: as real processes run it, among other groups',
         ),
+      hostedGroup: z
+        .string()
+        .nullable()
+        .default(null)
+        .describe('with links hosted: by which name this group is known among the others'),
       quorum: z
         .enum(['none', 'static', 'dynamic'])
         .default('dynamic')
@@ -107,7 +112,7 @@ export const omegaDefinition = define({
     reinitQuorum: Number(reinit === 'quorum'),
   }),
   create(identity, settings: Options) {
-    if (settings.links === 'hosted') return hosted(identity.self)
+    if (settings.links === 'hosted') return hosted(identity.self, settings.hostedGroup)
     const { quorum, tie, reinit, filter, weights } = settings
     const own: OmegaSettings = { quorum, tie, reinit, filter, weights, flaws: [] }
     const protocol = omega(identity, own) as unknown as Protocol
