@@ -222,8 +222,8 @@ export class SharedEndpoint {
         takenAt,
         wallAhead,
       }
-      const links = protocol === 'omega' ? { links: 'hosted' } : { link: 'hosted' }
-      const shown = { ...options, ...links, hostedGroup: group }
+      const below = protocol === 'omega' ? { links: 'hosted' } : { link: 'hosted' }
+      const shown = { ...options, ...below, hostedGroup: group }
       return { trace: 1, protocol, nodes, options: shown, seed: 0, recording }
     })
   }

@@ -39,6 +39,17 @@ function decoded(text: string): Message {
   return bodyOf(0, writer.end())
 }
 
+/** False when it is refused as unreadable; whatever else is thrown is a fault. */
+function isTaken(text: string): boolean {
+  try {
+    decoded(text)
+    return true
+  } catch (error) {
+    if (error instanceof BadBytes) return false
+    throw error
+  }
+}
+
 /** The message with each of its values, at whatever depth, taken away or replaced. */
 function* spoiled(value: Plain): Generator<Plain> {
   if (value === null || typeof value !== 'object') return
@@ -72,15 +83,17 @@ describe('messages of omega', () => {
 
   it('that are spoiled anywhere are unreadable', () => {
     let tried = 0
+    const taken: string[] = []
     for (const message of MESSAGES) {
       for (const bad of spoiled(message)) {
         const text = canonical(bad)
         // Some of what is put in is as good as what was there: an empty list of links, for example.
         if (isAsGood(bad as PlainObject)) continue
         tried += 1
-        expect(() => decoded(text), text).toThrow(BadBytes)
+        if (isTaken(text)) taken.push(text)
       }
     }
+    expect(taken).toEqual([])
     expect(tried).toBeGreaterThan(500)
   })
 

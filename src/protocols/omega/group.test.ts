@@ -54,7 +54,7 @@ type Seen = { readonly node: NodeId; readonly event: Output }
 function run(events: readonly PlainObject[], untilMs: number, more: PlainObject = {}, definition = alone) {
   const seen: Seen[] = []
   const scenario = parseScenario(
-    { protocol: 'hosted-omega', nodes: NODES, untilMs, events, seed: 3, ...more } as PlainObject,
+    { protocol: 'hosted-omega', nodes: NODES, untilMs, events, seed: 3, ...more },
     { names: ['hosted-omega'], find: () => definition },
   )
   const report = runScenario(definition, scenario, {
