@@ -13,6 +13,9 @@ import { leaderOf } from '../dist/client/index.js'
 const AGENTS = 5
 const MOST_PERCENT = 2
 const MOST_MB = 80
+const WARM_MS = 20_000
+/** Of a datagram, about. */
+const SIZE = 200
 
 export async function printIdle(seconds) {
   const folder = mkdtempSync(join(tmpdir(), 'conclave-bench-'))
@@ -37,34 +40,72 @@ export async function printIdle(seconds) {
       { stdio: 'ignore' },
     )
   })
+  const bare = []
   try {
     const leader = await untilLed(`http://127.0.0.1:${http[0]}`)
-    // What starting left behind is over by then.
+    const urls = http.map((port) => `http://127.0.0.1:${port}`)
+    // What starting left behind is over by then, most of all the compiler's work.
+    await sleep(WARM_MS)
+    const before = await datagrams(urls)
+    await sleep(2000)
+    const after = await datagrams(urls)
+    const rate = Math.round((after.sent - before.sent) / AGENTS / ((after.at - before.at) / 1000))
+    // The floor: processes that do nothing but send and receive as many, at the same time on the same machine.
+    const ports = await freePorts(AGENTS, 'udp')
+    for (const port of ports) {
+      const words = [port, rate, SIZE, ...ports.filter((other) => other !== port)].map(String)
+      const script = fileURLToPath(new URL('idle-bare.mjs', import.meta.url))
+      bare.push(spawn(process.execPath, [script, ...words], { stdio: 'ignore' }))
+    }
     await sleep(3000)
-    const before = agents.map(({ pid }) => cpuSeconds(pid))
+    const all = [...agents, ...bare]
+    const spent = all.map(({ pid }) => cpuSeconds(pid))
+    const first = await datagrams(urls)
     const began = performance.now()
     await sleep(seconds * 1000)
     const passed = (performance.now() - began) / 1000
+    const percent = all.map(({ pid }, index) => (100 * (cpuSeconds(pid) - spent[index])) / passed)
+    const last = await datagrams(urls)
     console.log(`one agent of ${AGENTS}, LAN profile, idle for ${passed.toFixed(0)} s`)
     for (const [index, { pid }] of agents.entries()) {
-      const percent = (100 * (cpuSeconds(pid) - before[index])) / passed
       const mb = residentMb(pid)
-      const isKept = percent < MOST_PERCENT && mb < MOST_MB
+      const isKept = percent[index] < MOST_PERCENT && mb < MOST_MB
       console.log(
-        `  n${index} ${leader === `n${index}` ? 'leader  ' : 'follower'}  ${percent.toFixed(2)} % of a core  ${mb.toFixed(1)} MB resident  ${isKept ? 'kept' : 'MISSED'}`,
+        `  n${index} ${leader === `n${index}` ? 'leader  ' : 'follower'}  ${percent[index].toFixed(2)} % of a core  ${mb.toFixed(1)} MB resident  ${isKept ? 'kept' : 'MISSED'}`,
       )
     }
     console.log(`  (at most ${MOST_PERCENT} % and ${MOST_MB} MB)`)
+    const mean = (list) => list.reduce((sum, each) => sum + each, 0) / list.length
+    const each =
+      (last.sent - first.sent + last.received - first.received) / AGENTS / ((last.at - first.at) / 1000)
+    const line = (name, cpu) =>
+      console.log(
+        `  ${name} ${cpu.toFixed(2)} % of a core, ${((cpu * 10_000) / each).toFixed(1)} µs a datagram sent or received`,
+      )
+    console.log(`  ${each.toFixed(0)} datagrams a second, sent and received, at each`)
+    line('an agent, mean:                       ', mean(percent.slice(0, AGENTS)))
+    line('a bare Node process with as many, mean:', mean(percent.slice(AGENTS)))
   } finally {
     await Promise.all(
-      agents.map(async (agent) => {
-        const gone = new Promise((resolve) => agent.once('exit', resolve))
-        agent.kill('SIGKILL')
+      [...agents, ...bare].map(async (child) => {
+        const gone = new Promise((resolve) => child.once('exit', resolve))
+        child.kill('SIGKILL')
         await gone
       }),
     )
     rmSync(folder, { recursive: true, force: true })
   }
+}
+
+/** What all agents have sent and received so far, and when that was asked. */
+async function datagrams(urls) {
+  const texts = await Promise.all(urls.map(async (url) => (await fetch(`${url}/metrics`)).text()))
+  const sum = (direction) =>
+    texts.reduce(
+      (all, text) => all + Number(new RegExp(`direction="${direction}"[^}]*} (\\d+)`).exec(text)?.[1] ?? 0),
+      0,
+    )
+  return { sent: sum('sent'), received: sum('received'), at: performance.now() }
 }
 
 async function untilLed(agent) {

@@ -118,6 +118,10 @@ function served(node: Member, log: (event: AgentEvent) => void): Served {
     observer.see(leader)
     tell('change', { leader: leader?.id ?? null, token: leader?.token ?? null })
   })
+  node.on('view', (view) => {
+    observer.installed()
+    tell('view', { leader: view.id[1], view })
+  })
   node.on('warning', ({ what, detail }) => tell('warning', { reason: `${what}: ${detail}` }))
   return { node, history, observer, claims: new Claims() }
 }

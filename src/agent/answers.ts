@@ -16,10 +16,15 @@ export type Served = {
 
 type Who = Pick<Member, 'group' | 'id'>
 
-export function leaderAnswer({ group, id }: Who, { role, leader, leaseMs }: MemberStatus): LeaderAnswer {
+export function leaderAnswer(
+  { group, id }: Who,
+  { role, leader, leaseMs, membership }: MemberStatus,
+): LeaderAnswer {
+  // Where views take the place of leases, nothing is known of when the lead ends.
+  const expiresInMs = membership === null ? (leaseMs ?? 0) : null
   return {
     group,
-    leader: leader === null ? null : { id: leader.id, token: leader.token, expiresInMs: leaseMs ?? 0 },
+    leader: leader === null ? null : { id: leader.id, token: leader.token, expiresInMs },
     self: { id, role },
   }
 }
@@ -40,7 +45,7 @@ export function membersAnswer(
 
 export function statusAnswer({ node, observer }: Served): StatusAnswer {
   const status = node.status()
-  const { leader, mode, voters, nodes } = status
+  const { leader, mode, voters, nodes, membership } = status
   observer.see(leader)
   const leaderlessMs = observer.leaderlessMs()
   const there = nodes.flatMap((each) => (each.there ? [each.id] : []))
@@ -52,6 +57,7 @@ export function statusAnswer({ node, observer }: Served): StatusAnswer {
     there,
     leaderlessMs,
     alarm: observer.alarm,
+    membership,
   })
   return {
     ...leaderAnswer(node, status),
@@ -62,6 +68,9 @@ export function statusAnswer({ node, observer }: Served): StatusAnswer {
     spareFailures,
     leaderlessMs,
     members: membersAnswer(node, status).members,
+    ...(membership === null
+      ? {}
+      : { view: membership.view, life: membership.life, inQuorum: membership.inQuorum }),
     at: new Date().toISOString(),
   }
 }

@@ -204,6 +204,7 @@ export function agentApp(asked: Asked): Hono<WithBody> {
         id: String(node.id),
         status: node.status(),
         leaderships: observer.leaderships,
+        views: observer.views,
         alarm: observer.alarm !== null,
       })),
     )

@@ -10,6 +10,7 @@ const FIVE: Situation = {
   there: ['a', 'b', 'c', 'd', 'e'],
   leaderlessMs: null,
   alarm: null,
+  membership: null,
 }
 
 describe('the banner', () => {

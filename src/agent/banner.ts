@@ -1,5 +1,6 @@
 /** One sentence that says how the group is, and how bad that is: the same text on the page, over HTTP and in a terminal. */
 import type { Id, Level } from '../client/index.ts'
+import type { Membership } from '../protocols/index.ts'
 
 export type Situation = {
   readonly group: string
@@ -10,6 +11,8 @@ export type Situation = {
   readonly there: readonly Id[]
   readonly leaderlessMs: number | null
   readonly alarm: string | null
+  /** Null where the protocol has no views. */
+  readonly membership: Membership | null
 }
 
 export type Banner = { readonly level: Level; readonly sentence: string; readonly spareFailures: number }
@@ -28,8 +31,9 @@ export function bannerOf(situation: Situation): Banner {
   const all = [...new Set(voters.flat())]
   const missing = all.filter((id) => !there.includes(id))
   const spare = spareOf(situation)
-  const spareFailures = Math.max(0, spare)
+  const spareFailures = situation.membership?.spare ?? Math.max(0, spare)
   if (alarm !== null) return { level: 'alarm', sentence: `SAFETY ALARM in ${group}: ${alarm}`, spareFailures }
+  if (situation.membership !== null) return bannerOfView(situation, situation.membership, all)
   if (leader === null) {
     const least = mode === 'local' ? 1 : Math.max(...voters.map((set) => needed(set.length)))
     const count = all.length - missing.length
@@ -56,4 +60,31 @@ export function bannerOf(situation: Situation): Banner {
     sentence: `${level}: ${leads}; ${lacking}, ${spareFailures}${more} may fail`,
     spareFailures,
   }
+}
+
+/** Where there are views: who is in this one, and how many of them may fail at once. */
+function bannerOfView(
+  { group, leader, leaderlessMs }: Situation,
+  { view, inQuorum, spare }: Membership,
+  all: readonly Id[],
+): Banner {
+  const name = view === null ? '' : `view ${view.id.join('.')}`
+  if (leader === null || view === null) {
+    const answers = inQuorum ? `the leader of ${name} would not act` : `no majority of ${name} answers`
+    const why = view === null ? 'this node is in no view' : answers
+    const sentence = `no leader in ${group} for ${((leaderlessMs ?? 0) / 1000).toFixed(1)} s: ${why}`
+    return { level: 'no-leader', sentence, spareFailures: spare }
+  }
+  const leads = `${leader.id} leads ${group} with token ${leader.token}`
+  const out = all.filter((id) => !view.members.includes(id))
+  const who =
+    out.length === 0
+      ? `all ${all.length} nodes are in ${name}`
+      : `${out.length} of ${all.length} nodes ${out.length === 1 ? 'is' : 'are'} not in ${name} (${out.join(', ')})`
+  if (spare === 0) {
+    return { level: 'at-risk', sentence: `at risk: ${leads}; ${who}, none may fail`, spareFailures: 0 }
+  }
+  const level = out.length === 0 ? 'healthy' : 'degraded'
+  const sentence = `${level}: ${leads}; ${who}, ${spare}${out.length === 0 ? '' : ' more'} may fail at once`
+  return { level, sentence, spareFailures: spare }
 }

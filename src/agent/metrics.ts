@@ -1,11 +1,13 @@
 /** Metrics in the text form of Prometheus. */
 import type { MemberStatus } from '../member/index.ts'
+import type { Membership } from '../protocols/index.ts'
 
 export type Measured = {
   readonly group: string
   readonly id: string
   readonly status: MemberStatus
   readonly leaderships: number
+  readonly views: number
   readonly alarm: boolean
 }
 
@@ -24,6 +26,14 @@ const leads = ({ status }: Measured): number => (status.role === 'leader' ? 1 : 
 const one =
   (value: (measured: Measured) => number): Metric['of'] =>
   (measured) => [{ labels: { group: measured.group, id: measured.id }, value: value(measured) }]
+
+/** Only of groups whose protocol has views. */
+const ofViews =
+  (value: (membership: Membership, measured: Measured) => number): Metric['of'] =>
+  (measured) => {
+    const { membership } = measured.status
+    return membership === null ? [] : one(() => value(membership, measured))(measured)
+  }
 
 export const METRICS: readonly Metric[] = [
   { name: 'conclave_leader', type: 'gauge', help: '1 while this node leads', of: one(leads) },
@@ -50,6 +60,30 @@ export const METRICS: readonly Metric[] = [
     type: 'counter',
     help: 'how often this node was elected',
     of: one(({ leaderships }) => leaderships),
+  },
+  {
+    name: 'conclave_view_number',
+    type: 'gauge',
+    help: 'omega: number of the view that this node is in, 0 while in none',
+    of: ofViews(({ view }) => view?.id[0] ?? 0),
+  },
+  {
+    name: 'conclave_view_members',
+    type: 'gauge',
+    help: 'omega: members of the view that this node is in',
+    of: ofViews(({ view }) => view?.members.length ?? 0),
+  },
+  {
+    name: 'conclave_in_quorum',
+    type: 'gauge',
+    help: 'omega: 1 while more than half of the view answer from it',
+    of: ofViews(({ inQuorum }) => (inQuorum ? 1 : 0)),
+  },
+  {
+    name: 'conclave_views_total',
+    type: 'counter',
+    help: 'omega: how many views this node has installed',
+    of: ofViews((_membership, { views }) => views),
   },
   {
     name: 'conclave_members_there',
@@ -89,7 +123,10 @@ export const METRICS: readonly Metric[] = [
 
 /** All groups of a process. */
 export function metricsText(all: readonly Measured[]): string {
-  return METRICS.map(({ name, type, help, of }) => metric(name, type, help, all.flatMap(of))).join('')
+  return METRICS.map(({ name, type, help, of }) => ({ name, type, help, samples: all.flatMap(of) }))
+    .filter(({ samples }) => samples.length > 0)
+    .map(({ name, type, help, samples }) => metric(name, type, help, samples))
+    .join('')
 }
 
 function metric(name: string, type: 'gauge' | 'counter', help: string, samples: readonly Sample[]): string {

@@ -9,6 +9,7 @@ export class Observer {
   #largest: Seen | null = null
   #leaderlessSince: number | null
   #leaderships = 0
+  #views = 0
   #alarm: string | null = null
 
   /** `onAlarm` is called once at most. */
@@ -25,6 +26,15 @@ export class Observer {
 
   get leaderships(): number {
     return this.#leaderships
+  }
+
+  /** How many views were installed here. */
+  get views(): number {
+    return this.#views
+  }
+
+  installed(): void {
+    this.#views += 1
   }
 
   leaderlessMs(): number | null {

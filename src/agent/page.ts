@@ -29,15 +29,20 @@ ${groups.map(section)}</main>
 `
 }
 
-function section({ group, self, banner, leader, spareFailures, members, at }: StatusAnswer) {
+function section({ group, self, banner, leader, spareFailures, members, view, at }: StatusAnswer) {
   return html`<h1>${group}</h1>
 <p><strong>${banner}</strong></p>
 <table>
 <tr><th scope="row">leader</th><td>${leader === null ? 'none' : leader.id}</td></tr>
 <tr><th scope="row">token</th><td>${leader?.token ?? 'none'}</td></tr>
-<tr><th scope="row">lease left</th><td>${leader === null ? 'none' : `${leader.expiresInMs.toFixed(1)} ms`}</td></tr>
+<tr><th scope="row">lease left</th><td>${leaseText(leader)}</td></tr>
 <tr><th scope="row">voters that may fail</th><td>${spareFailures}</td></tr>
-</table>
+${
+  view === undefined
+    ? ''
+    : html`<tr><th scope="row">view</th><td>${viewText(view)}</td></tr>
+`
+}</table>
 <h2>Members</h2>
 <table>
 <thead><tr><th scope="col">id</th><th scope="col">is</th><th scope="col">last heard</th></tr></thead>
@@ -49,6 +54,15 @@ ${members.map(
 </table>
 <p>As ${self.id} (${self.role}) saw it at <time datetime="${at}">${at}</time>. Reload for the present state.</p>
 `
+}
+
+function leaseText(leader: StatusAnswer['leader']): string {
+  if (leader === null) return 'none'
+  return leader.expiresInMs === null ? 'there are no leases' : `${leader.expiresInMs.toFixed(1)} ms`
+}
+
+function viewText(view: StatusAnswer['view']): string {
+  return view === undefined || view === null ? 'none' : `${view.id.join('.')}: ${view.members.join(', ')}`
 }
 
 function wordsFor({ leader, voter, there }: StatusAnswer['members'][number]): string {

@@ -14,14 +14,26 @@ const leader = z
     token: token.describe('grows with every leadership; null in local mode'),
     expiresInMs: z
       .number()
-      .describe('how long it goes on leading unless it renews; sure when the asked agent leads itself'),
+      .nullable()
+      .describe(
+        'how long it goes on leading unless it renews; sure when the asked agent leads itself; null under omega, which has no leases',
+      ),
   })
   .nullable()
   .describe('null when the asked agent knows of none')
 
 const self = z
-  .strictObject({ id, role: z.string().describe('leader, follower, candidate or observer') })
+  .strictObject({
+    id,
+    role: z.string().describe('leader, follower, candidate or observer; under omega also dead'),
+  })
   .describe('the asked agent itself')
+
+const viewFields = {
+  id: z.tuple([z.number(), id.nullable()]).describe('its number, and its leader'),
+  members: z.array(id),
+  lives: z.array(z.number()).describe('of each member, which of its lives'),
+}
 
 const leaderFields = { group, leader, self }
 
@@ -44,6 +56,16 @@ export const statusAnswer = z.strictObject({
   spareFailures: z.number().describe('how many more voters may fail, whichever they are'),
   leaderlessMs: z.number().nullable().describe('for how long no leader is known; null while one is'),
   members: z.array(member),
+  view: z
+    .strictObject(viewFields)
+    .nullable()
+    .optional()
+    .describe('only under omega: the view that the asked agent is in, null while in none'),
+  life: z.number().optional().describe('only under omega: which life of the asked agent it is'),
+  inQuorum: z
+    .boolean()
+    .optional()
+    .describe('only under omega: whether more than half of the view answer from it'),
   at: z.string().describe('when this was said, on the wall clock of the asked agent'),
 })
 export const steppedDown = z.strictObject({ group, steppedDown: z.strictObject({ id, token }) })
@@ -61,11 +83,15 @@ export const agentEvent = z.strictObject({
   at: z.string(),
   group,
   self: id,
-  event: z.enum(['elected', 'revoked', 'change', 'warning', 'alarm']),
+  event: z.enum(['elected', 'revoked', 'change', 'view', 'warning', 'alarm']),
   leader: id.nullable(),
   token,
   term: z.number().nullable().describe('elected and revoked: which leadership of this process it is, from 1'),
   reason: z.string().nullable(),
+  view: z
+    .strictObject({ ...viewFields, joined: z.array(id), left: z.array(id) })
+    .optional()
+    .describe('only of view; whoever came back under a new life has left and joined'),
 })
 export const errorAnswer = z.strictObject({
   error: z.strictObject({

@@ -92,8 +92,8 @@ async function start(
   { groups, process: { http, traceSteps }, adminToken }: Config,
   log: Log,
 ): Promise<Agent> {
-  const heard = ({ event, group, leader, token, term, reason }: AgentEvent): void =>
-    log(event, { group, leader, token, term, reason })
+  const heard = ({ event, group, leader, token, term, reason, view }: AgentEvent): void =>
+    log(event, { group, leader, token, term, reason, ...(view === undefined ? {} : { view }) })
   try {
     return await startAgent({
       groups: groups.map(({ join }) => ({ ...join, traceSteps })),

@@ -13,6 +13,7 @@ import {
 import { EXIT, UsageError } from './errors.ts'
 import { fetchPlainly } from './fetch.ts'
 import { narrate, paint, print, printJson, table } from './output.ts'
+import { viewText } from './up-text.ts'
 
 type AskFlags = { readonly agent: string; readonly group?: string; readonly json?: boolean }
 
@@ -119,7 +120,7 @@ function withToken({ token }: { readonly token: number | null }): string {
   return token === null ? '' : ` with token ${token}`
 }
 
-function eventText({ event, self, leader, token, reason }: AgentEvent): string {
+function eventText({ event, self, leader, token, reason, view }: AgentEvent): string {
   switch (event) {
     case 'elected':
       return `${self} is elected${withToken({ token })} (${reason})`
@@ -128,6 +129,8 @@ function eventText({ event, self, leader, token, reason }: AgentEvent): string {
     case 'change':
       if (leader === null) return `${self} knows of no leader`
       return `${self} ${leader === self ? 'leads' : `follows ${leader}`}${withToken({ token })}`
+    case 'view':
+      return `${self} is in view ${view?.id.join('.')}: ${viewText(view)}`
     default:
       return `${event} at ${self}: ${reason}`
   }

@@ -51,7 +51,7 @@ export function withNodeFlags(command: Command): Command {
       repeated('--key-file <file>', "the cluster's key, at least 16 bytes; of several the first seals"),
     )
     .addOption(shownWith('--data <folder>', 'what must survive a crash is kept here'))
-    .addOption(shownWith('--protocol <name>', 'local-leader'))
+    .addOption(shownWith('--protocol <name>', 'local-leader, or omega: views of the living'))
     .addOption(shownWith('--mode <mode>', 'majority: one leader in all; local: one in each partition'))
     .addOption(shownWith('--profile <profile>', 'lan, region or wan'))
     .addOption(shownWith('--priority <n>', 'higher is preferred'))

@@ -54,6 +54,9 @@ begins) in its environment. It is asked to end (SIGTERM to its process group) wh
 been renewed, and killed before the lease ends. A guardian, a process of its own, sees to that even if this one is
 stopped or killed.
 
+With --protocol omega there is no lease: CONCLAVE_EXPIRES_MS is how long a majority of the view is counted as answering,
+and another node may lead before that is over. Only the token protects then.
+
 With --agent there is no node in this process: it claims the agent's lead, which needs the agent's admin token, and the
 agent hands over only when the command has ended or its time is up. When the agent is gone, the command is ended in time.
 
@@ -103,6 +106,9 @@ function agentOf({ agent = '', adminTokenFile }: RunFlags): AgentOf {
   return { agent, adminToken }
 }
 
+const NO_LEASE =
+  'omega gives no lease: the command is killed when no majority of its view has answered for a while, but another may lead before; let what it acts on check CONCLAVE_TOKEN'
+
 async function runWithNode(
   options: JoinOptions,
   supervisor: Supervisor | null,
@@ -113,6 +119,7 @@ async function runWithNode(
   const node = await join({ isolation: 'thread', ...options })
   supervisor?.spoils([node])
   running.say(`${String(node.id)} takes part in ${node.group}`)
+  if (options.protocol === 'omega') running.say(NO_LEASE)
   node.on('warning', ({ what, detail }) => running.say(`${what}: ${detail}`))
   try {
     return await lead(node, guarded, running)

@@ -1,4 +1,5 @@
 /** What `conclave up` shows. */
+import type { AgentEvent } from '../client/index.ts'
 import type { LocalAgent } from './local-agent.ts'
 import type { Happening, LocalGroup } from './local-group.ts'
 import { paint, table } from './output.ts'
@@ -16,16 +17,17 @@ export function screenOf(group: LocalGroup, chosen: number, typed: string | null
     roleOf(agent),
     String(agent.seen?.leader?.id ?? '-'),
     String(agent.seen?.leader?.token ?? '-'),
-    agent.seen?.leader === undefined || agent.seen.leader === null
-      ? '-'
-      : `${agent.seen.leader.expiresInMs.toFixed(0)} ms`,
+    lastsText(agent),
     hearsOf(group, agent),
     agent.url,
   ])
   return [
     bannerOf(agents),
     '',
-    table([['', 'node', 'role', 'leader', 'token', 'lease left', 'hears', 'address'], ...rows]),
+    table([
+      ['', 'node', 'role', 'leader', 'token', hasViews(agents) ? 'view' : 'lease left', 'hears', 'address'],
+      ...rows,
+    ]),
     '',
     ...group.happenings.slice(-SHOWN_HAPPENINGS).map(happeningText),
     '',
@@ -42,6 +44,29 @@ function bannerOf(agents: readonly LocalAgent[]): string {
   const seen = (agents.find(({ leads }) => leads) ?? agents.find((agent) => agent.seen !== null))?.seen
   if (seen === undefined || seen === null) return 'no agent answers'
   return `${seen.banner} (says ${seen.self.id})`
+}
+
+function hasViews(agents: readonly LocalAgent[]): boolean {
+  return agents.some(({ seen }) => seen?.view !== undefined)
+}
+
+/** What is left of the lease; where there are views, the view, in brackets when no majority of it answers. */
+function lastsText({ seen }: LocalAgent): string {
+  if (seen?.view !== undefined) {
+    if (seen.view === null) return '-'
+    const text = `${seen.view.id.join('.')} ${seen.view.members.join(',')}`
+    return seen.inQuorum === true ? text : `(${text})`
+  }
+  const left = seen?.leader?.expiresInMs
+  return left === undefined || left === null ? '-' : `${left.toFixed(0)} ms`
+}
+
+/** Who is in a view, who is new in it and who no longer is. */
+export function viewText(view: AgentEvent['view']): string {
+  if (view === undefined) return ''
+  const { members, joined, left } = view
+  const changes = [...left.map((id) => `-${id}`), ...joined.map((id) => `+${id}`)]
+  return `${members.join(', ')}${changes.length === 0 ? '' : ` (${changes.join(' ')})`}`
 }
 
 function roleOf(agent: LocalAgent): string {
@@ -71,7 +96,7 @@ export function standingText({ agents, leaders }: LocalGroup): string {
 
 /** What a line of an agent's log tells a person; null for what others say too. */
 export function toldBy(id: string, line: string): string | null {
-  let event: { readonly event?: string; readonly token?: number | null; readonly reason?: string | null }
+  let event: Partial<AgentEvent>
   try {
     event = JSON.parse(line) as typeof event
   } catch {
@@ -84,6 +109,9 @@ export function toldBy(id: string, line: string): string | null {
       return `${id} leads with token ${event.token}${why}`
     case 'revoked':
       return `${id} leads no more with token ${event.token}${why}`
+    case 'view':
+      // Whoever leads it says so for all.
+      return event.leader === id ? `view ${event.view?.id.join('.')}: ${viewText(event.view)}` : null
     case 'warning':
     case 'alarm':
       return `${id} ${event.event}${why}`

@@ -6,6 +6,7 @@ import { join } from 'node:path'
 import { Command } from 'commander'
 import { freePorts } from '../chaos/free-ports.ts'
 import { Warden } from '../chaos/warden.ts'
+import { RUNNABLE } from '../protocols/index.ts'
 import { UsageError } from './errors.ts'
 import { LocalAgent } from './local-agent.ts'
 import { LocalGroup } from './local-group.ts'
@@ -35,12 +36,12 @@ export function upCommand(): Command {
   return new Command('up')
     .description('start a group of real processes on this machine, and watch them elect')
     .option('--nodes <n>', 'how many', '5')
-    .option('--protocol <name>', 'agents run local-leader', 'local-leader')
+    .option('--protocol <name>', 'local-leader, or omega: views of the living', 'local-leader')
     .option('--mode <mode>', 'majority: one leader in all; local: one in each partition', 'majority')
     .option('--profile <profile>', 'lan, region or wan', 'lan')
     .option(
       '--option <name=value>',
-      "set one of the protocol's options (repeat for more); with the profile lan, sigmaMs=60 unless it is set",
+      "set one of the protocol's options (repeat for more); local-leader with the profile lan has sigmaMs=60 unless it is set",
       collect,
       [],
     )
@@ -78,7 +79,7 @@ async function up(flags: UpFlags): Promise<void> {
   const count = wholeNumber('--nodes', flags.nodes, 1)
   if (count > MOST_NODES)
     throw new UsageError(`--nodes ${count}: at most ${MOST_NODES} on one machine`, '--nodes')
-  oneOf('--protocol', flags.protocol, ['local-leader'])
+  oneOf('--protocol', flags.protocol, RUNNABLE)
   oneOf('--mode', flags.mode, ['local', 'majority'])
   oneOf('--profile', flags.profile, ['lan', 'region', 'wan'])
   options(flags.option)
@@ -142,6 +143,7 @@ function agentsIn(
       'key-file': keyFile,
       'admin-token-file': tokenFile,
       data: join(folder, id),
+      protocol: flags.protocol,
       mode: flags.mode,
       profile: flags.profile,
     }
@@ -168,7 +170,8 @@ function agentsIn(
  * All of them and the terminal share the processors of one machine: each may have to wait longer for its turn than a
  * process with a machine of its own.
  */
-function patience({ profile, option }: UpFlags): readonly string[] {
+function patience({ protocol, profile, option }: UpFlags): readonly string[] {
+  if (protocol !== 'local-leader') return []
   const isSet = option.some((each) => each.startsWith('sigmaMs='))
   return profile === 'lan' && !isSet ? ['sigmaMs=60'] : []
 }

@@ -6,10 +6,22 @@ export type LeaderAnswer = {
   readonly group: string
   /**
    * `token` is null in local mode. `expiresInMs`: how long it goes on leading unless it renews; sure when the asked agent
-   * leads itself, otherwise counted from when that was told, which is up to Δ too long.
+   * leads itself, otherwise counted from when that was told, which is up to Δ too long; null under omega, which has no
+   * leases.
    */
-  readonly leader: { readonly id: Id; readonly token: number | null; readonly expiresInMs: number } | null
+  readonly leader: {
+    readonly id: Id
+    readonly token: number | null
+    readonly expiresInMs: number | null
+  } | null
   readonly self: { readonly id: Id; readonly role: string }
+}
+
+/** A view of the living, under omega: its number and leader, and the members, each with the number of its life. */
+export type ViewAnswer = {
+  readonly id: readonly [number: number, leader: Id | null]
+  readonly members: readonly Id[]
+  readonly lives: readonly number[]
 }
 
 export type MemberAnswer = {
@@ -42,25 +54,31 @@ export type StatusAnswer = LeaderAnswer & {
   /** For how long the asked agent has known of no leader; null while it knows of one. */
   readonly leaderlessMs: number | null
   readonly members: readonly MemberAnswer[]
+  /** Only under omega: the view that the asked agent is in, null while in none; its own life; whether more than half answer. */
+  readonly view?: ViewAnswer | null | undefined
+  readonly life?: number | undefined
+  readonly inQuorum?: boolean | undefined
   /** When the asked agent said so, on its wall clock. */
   readonly at: string
 }
 
 /**
  * What happened, as one agent saw it. `elected` and `revoked` are about itself; `change` is about whom it takes for the
- * leader; `warning` and `alarm` are for the operator.
+ * leader; `view`, under omega, is about who is alive; `warning` and `alarm` are for the operator.
  */
 export type AgentEvent = {
   readonly at: string
   readonly group: string
   /** Whose view it is. */
   readonly self: Id
-  readonly event: 'elected' | 'revoked' | 'change' | 'warning' | 'alarm'
+  readonly event: 'elected' | 'revoked' | 'change' | 'view' | 'warning' | 'alarm'
   readonly leader: Id | null
   readonly token: number | null
   /** `elected` and `revoked`: which leadership of this process it is, counted from 1; null in the others. */
   readonly term: number | null
   readonly reason: string | null
+  /** Only of `view`: whoever came back under a new life has left and joined. */
+  readonly view?: (ViewAnswer & { readonly joined: readonly Id[]; readonly left: readonly Id[] }) | undefined
 }
 
 export type ErrorAnswer = {

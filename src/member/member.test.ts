@@ -1,3 +1,5 @@
+import { createSocket } from 'node:dgram'
+import { once } from 'node:events'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join as pathJoin } from 'node:path'
@@ -225,8 +227,13 @@ describe('joining', () => {
     [{ key: 'a text, not bytes' as unknown as Uint8Array }, 'key: is missing or no bytes'],
     [{ key: undefined as unknown as Uint8Array }, 'key: is missing or no bytes'],
     [{ key: new Uint8Array(3) }, 'has 3 bytes, at least 16 are needed'],
-    [{ protocol: 'bully' as 'local-leader' }, 'protocol: bully gives no lease'],
+    [{ protocol: 'bully' as 'local-leader' }, 'protocol: bully runs in the workbench only'],
     [{ protocol: 'raft' as 'local-leader' }, 'protocol: raft is not known'],
+    [{ protocol: 'omega' }, 'data: is needed with omega'],
+    [{ protocol: 'omega', data: '/nowhere', peers: [] }, 'peers: omega needs two nodes at least'],
+    [{ protocol: 'omega', data: '/nowhere', priority: 3 }, 'priority: omega compares weights'],
+    [{ protocol: 'omega', data: '/nowhere', observer: true }, 'observer: omega has none'],
+    [{ protocol: 'omega', data: '/nowhere', options: { timeoutMs: 1 } }, 'options.timeoutMs: 1 is too small'],
     [{ isolation: 'fork' as 'thread' }, 'isolation: "fork" is neither "worker" nor "thread"'],
     [{ maxStallMs: 10 }, 'maxStallMs: 10 is not a number of milliseconds from 50'],
     [{ drainMs: Number.NaN }, 'drainMs: NaN is not'],
@@ -290,10 +297,14 @@ describe('joining', () => {
     async (isolation) => {
       const [port = 0] = await freePorts(1)
       const listen = `127.0.0.1:${port}`
+      const squatter = createSocket('udp4').bind(port, '127.0.0.1')
+      await once(squatter, 'listening')
+      const refused = join({ ...good, listen, isolation })
+      await expect(refused).rejects.toThrow(/^listen: .*another process listens there/)
+      await expect(refused).rejects.toBeInstanceOf(BadJoin)
+      squatter.close()
+      await once(squatter, 'close')
       members = [await join({ ...good, listen, isolation })]
-      const again = join({ ...good, listen, isolation })
-      await expect(again).rejects.toThrow(/^listen: .*another process listens there/)
-      await expect(again).rejects.toBeInstanceOf(BadJoin)
     },
   )
 

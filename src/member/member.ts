@@ -8,6 +8,7 @@
  */
 import { EventEmitter } from 'node:events'
 import type { Command, NodeId, Output } from '../core/index.ts'
+import type { Membership, SeenView } from '../protocols/index.ts'
 import type { NetworkFaults } from '../runtime/index.ts'
 import { peerOf } from './address.ts'
 import { BadJoin, CommandRefused, NodeClosed } from './errors.ts'
@@ -31,7 +32,8 @@ export type MemberStatus = NodeView & {
   readonly mode: 'local' | 'majority'
   /**
    * How long whoever leads goes on leading unless it renews; null when nobody is known to lead. Sure on the leader
-   * itself; elsewhere counted from when this process was told, which is up to Δ too long.
+   * itself; elsewhere counted from when this process was told, which is up to Δ too long. Under omega, which has no
+   * leases: how long this process counts itself in quorum if it hears nothing more.
    */
   readonly leaseMs: number | null
   /** Sets of voters, each of which must give a majority; two while one replaces the other. */
@@ -40,6 +42,8 @@ export type MemberStatus = NodeView & {
   readonly nodes: readonly NodeStatus[]
   /** Null when it takes part; otherwise why not. */
   readonly idle: 'closed' | 'silent after a restart' | null
+  /** Under omega: the view of the living, and whether anybody may act on it; null under other protocols. */
+  readonly membership: Membership | null
   readonly datagrams: Datagrams
 }
 
@@ -52,8 +56,18 @@ export type MemberEvents = {
   change: [NodeView]
   /** This process, as leader, has brought other voters into force. */
   voters: [readonly (readonly NodeId[])[]]
+  /** Under omega: another view of the living has been installed here. */
+  view: [InstalledView]
+  /** Under omega: a link to another process is up or down, as both ends see it, in the same order. */
+  link: [{ readonly peer: NodeId; readonly up: boolean }]
   /** Something that the operator should know: another configuration, a full disk, datagrams of strangers. */
   warning: [{ readonly what: string; readonly detail: string }]
+}
+
+/** A member that came back under a new life is in `left` and in `joined`: the one before is gone. */
+export type InstalledView = SeenView & {
+  readonly joined: readonly NodeId[]
+  readonly left: readonly NodeId[]
 }
 
 export type Signalled = { readonly signal?: AbortSignal | undefined }
@@ -167,7 +181,7 @@ export class Member extends EventEmitter<MemberEvents> implements AsyncDisposabl
 
   /** All that an operator wants to know. */
   status(): MemberStatus {
-    const { view, leadUntil, now, voters, nodes, isSilent, datagrams } = this.#standing()
+    const { view, leadUntil, now, voters, nodes, isSilent, membership, datagrams } = this.#standing()
     return {
       ...view,
       mode: this.mode,
@@ -177,6 +191,7 @@ export class Member extends EventEmitter<MemberEvents> implements AsyncDisposabl
         ? nodes.map((node) => (node.id === this.id ? { ...node, there: false } : node))
         : nodes,
       idle: this.isClosed ? 'closed' : isSilent ? 'silent after a restart' : null,
+      membership: this.isClosed ? null : membership,
       datagrams,
     }
   }
@@ -328,6 +343,12 @@ export class Member extends EventEmitter<MemberEvents> implements AsyncDisposabl
       case 'config':
         this.#tell('voters', event['sets'] as readonly (readonly NodeId[])[])
         break
+      case 'view':
+        this.#tell('view', installedView(event))
+        break
+      case 'link':
+        this.#tell('link', { peer: event['peer'] as NodeId, up: event['up'] === true })
+        break
       case 'mismatch':
         this.#mismatch(event)
         break
@@ -433,5 +454,18 @@ export class Member extends EventEmitter<MemberEvents> implements AsyncDisposabl
     if (this.#reign.term !== null) this.#demoted(this.#reign.term.token, 'closed')
     this.#seen = NO_VIEW
     this.#tell('change', NO_VIEW)
+  }
+}
+
+type Lives = readonly (readonly [id: NodeId, life: number])[]
+
+function installedView(event: Output): InstalledView {
+  const idsOf = (field: string): readonly NodeId[] => (event[field] as unknown as Lives).map(([id]) => id)
+  return {
+    id: event['id'] as unknown as SeenView['id'],
+    members: idsOf('members'),
+    lives: (event['members'] as unknown as Lives).map((member) => member[1]),
+    joined: idsOf('joined'),
+    left: idsOf('left'),
   }
 }

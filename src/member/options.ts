@@ -1,7 +1,7 @@
 /** What a process says when it joins, checked before anything begins. */
 import { type Definition, explain, type NodeId, type PlainObject, present } from '../core/index.ts'
-import { protocolNamed } from '../protocols/index.ts'
-import { sealer } from '../runtime/index.ts'
+import { profileOptions, protocolNamed, RUNNABLE, type RunnableProtocol } from '../protocols/index.ts'
+import { type Address, sealer } from '../runtime/index.ts'
 import { addressOf, peerOf } from './address.ts'
 import { BadJoin } from './errors.ts'
 import type { HealthCheck } from './health.ts'
@@ -34,8 +34,8 @@ export type JoinOptions = WorkOptions & {
   readonly secrecy?: boolean
   /** The folder of what must survive a crash. Without one, see docs/library.md on what a restart then costs. */
   readonly data?: string
-  /** Only local-leader gives leases, so only that runs here. */
-  readonly protocol?: 'local-leader'
+  /** local-leader, unless told otherwise: leases. omega: numbered views of the living, without leases; needs `data`. */
+  readonly protocol?: RunnableProtocol
   readonly mode?: 'local' | 'majority'
   readonly profile?: 'lan' | 'region' | 'wan'
   /** Whether a leader is deposed only by a higher priority; true unless told otherwise. */
@@ -101,11 +101,17 @@ function durationOf(field: string, given: number | undefined, otherwise: number,
   throw new BadJoin(field, `${String(ms)} is not a number of milliseconds from ${least} to ${LONGEST_MS}`)
 }
 
+/** Where a process listens. */
+export function listenOf({ listen }: JoinOptions): Address {
+  return addressOf(listen, 'listen')
+}
+
 export function settingsOf(options: JoinOptions): SeatSettings {
-  const { group, id, protocol = 'local-leader', secrecy = false } = options
+  const { group, id, secrecy = false } = options
+  const protocol = protocolOf(options)
   if (typeof group !== 'string' || group === '') throw new BadJoin('group', 'is empty: name the group')
   if (typeof id !== 'string' || id === '') throw new BadJoin('id', 'is empty: name this process')
-  const listen = addressOf(options.listen, 'listen')
+  const listen = listenOf(options)
   const peers = options.peers.map((text, index) => {
     const { id: peer, address } = peerOf(text, `peers[${index}]`)
     if (peer === null)
@@ -133,18 +139,21 @@ export function settingsOf(options: JoinOptions): SeatSettings {
     secrecy,
     data: options.data ?? null,
     protocol,
-    options: protocolOptions(definitionOf(protocol), nodes, options),
+    options: protocolOptions(present(protocolNamed(protocol), protocol), nodes, options),
     traceSteps: options.traceSteps ?? 0,
   }
 }
 
-function definitionOf(name: string): Definition {
-  if (name === 'local-leader') return present(protocolNamed(name), name)
-  const why =
-    protocolNamed(name) === null
-      ? 'is not known'
-      : 'gives no lease, so nobody could tell when to stop: it runs in the workbench'
-  throw new BadJoin('protocol', `${name} ${why}; "local-leader" runs here`)
+function protocolOf({ protocol = 'local-leader' }: JoinOptions): RunnableProtocol {
+  if (RUNNABLE.includes(protocol)) return protocol
+  const why = protocolNamed(protocol) === null ? 'is not known' : 'runs in the workbench only'
+  throw new BadJoin('protocol', `${protocol} ${why}; ${RUNNABLE.join(' and ')} run here`)
+}
+
+/** What is promised: one leader in all, or one in each partition. */
+export function modeOf({ protocol, options }: SeatSettings): 'local' | 'majority' {
+  if (protocol === 'omega') return options['quorum'] === 'none' ? 'local' : 'majority'
+  return options['mode'] === 'local' ? 'local' : 'majority'
 }
 
 /** What the protocol is told, checked; whoever only checks a configuration asks too. */
@@ -153,8 +162,21 @@ export function protocolOptions(
   ids: readonly NodeId[],
   options: JoinOptions,
 ): PlainObject {
+  const given = definition.name === 'omega' ? omegaOptions(options, ids.length) : localLeaderOptions(options)
+  const result = definition.options(ids).safeParse(given, { error: explain })
+  if (result.success) return result.data
+  const issue = result.error.issues[0]
+  if (issue?.code === 'unrecognized_keys')
+    throw new BadJoin(
+      ['options', ...issue.path, issue.keys[0]].join('.'),
+      `there is no such option: "conclave protocols" lists those of ${definition.name}`,
+    )
+  throw new BadJoin(`options.${issue?.path.join('.') ?? ''}`, issue?.message ?? 'cannot work')
+}
+
+function localLeaderOptions(options: JoinOptions): object {
   const { id, mode = 'majority', profile = 'lan', sticky = true, priority = 0 } = options
-  const given = {
+  return {
     ...options.options,
     mode,
     profile,
@@ -165,15 +187,20 @@ export function protocolOptions(
     ...(options.observer === true ? { observers: withName(options.options?.['observers'], id) } : {}),
     ...(options.witness === true ? { witnesses: withName(options.options?.['witnesses'], id) } : {}),
   }
-  const result = definition.options(ids).safeParse(given, { error: explain })
-  if (result.success) return result.data
-  const issue = result.error.issues[0]
-  if (issue?.code === 'unrecognized_keys')
-    throw new BadJoin(
-      ['options', ...issue.path, issue.keys[0]].join('.'),
-      `there is no such option: "conclave protocols" lists those of ${definition.name}`,
-    )
-  throw new BadJoin(`options.${issue?.path.join('.') ?? ''}`, issue?.message ?? 'cannot work')
+}
+
+function omegaOptions(options: JoinOptions, nodes: number): object {
+  const { mode = 'majority', profile = 'lan', priority = 0, data } = options
+  if (data === undefined)
+    throw new BadJoin('data', 'is needed with omega: what it has promised must survive a crash')
+  if (nodes < 2) throw new BadJoin('peers', 'omega needs two nodes at least: nobody is in a view alone')
+  if (priority !== 0)
+    throw new BadJoin('priority', 'omega compares weights that all nodes know: set options.weights on all')
+  for (const part of ['observer', 'witness'] as const) {
+    if (options[part] === true) throw new BadJoin(part, `omega has none: leave it out`)
+  }
+  const quorum = mode === 'local' ? 'none' : 'dynamic'
+  return { quorum, ...profileOptions(profile), ...options.options, links: 'datagrams' }
 }
 
 function withName(list: unknown, id: string): unknown {

@@ -5,6 +5,7 @@
  * never goes beyond what the protocol's own lease allows, even if nothing was delivered for a while.
  */
 import type { Command, Micros, NodeId, Output, PlainObject, View } from '../core/index.ts'
+import type { Membership, RunnableProtocol } from '../protocols/index.ts'
 import type { Address, NetworkFaults } from '../runtime/index.ts'
 
 /** What an election is told when it begins. Plain, so that it can go to another thread. */
@@ -19,7 +20,7 @@ export type SeatSettings = {
   readonly secrecy: boolean
   /** The folder of what must survive a crash; null: nothing does. */
   readonly data: string | null
-  readonly protocol: string
+  readonly protocol: RunnableProtocol
   /** The protocol's options, as resolved. */
   readonly options: PlainObject
   /** How many of the last steps are kept. */
@@ -54,6 +55,8 @@ export type Standing = {
   readonly voters: readonly (readonly NodeId[])[]
   readonly nodes: readonly NodeStatus[]
   readonly isSilent: boolean
+  /** Null where the protocol has no views. */
+  readonly membership: Membership | null
   readonly datagrams: Datagrams
 }
 

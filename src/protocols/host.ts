@@ -2,7 +2,15 @@
  * What a real process runs: any number of groups over one session for each pair of processes. It is a protocol like any
  * other, so a world can run it, and a recorded run of a process can be put through it again.
  */
-import { type NodeId, type PlainObject, type Protocol, stack, type View } from '../core/index.ts'
+import {
+  type Micros,
+  type NodeId,
+  type Plain,
+  type PlainObject,
+  type Protocol,
+  stack,
+  type View,
+} from '../core/index.ts'
 import {
   bundle,
   failAware,
@@ -12,12 +20,19 @@ import {
   seatsIn,
   weightOf,
 } from '../links/index.ts'
+import type { Insight } from './insight.ts'
 import { localLeaderGroup } from './local-leader/group.ts'
+import { insightOf } from './local-leader/insight.ts'
 import type { LocalLeaderOptions } from './local-leader/options.ts'
+import { type OmegaOptions, omegaGroup, omegaInsight } from './omega/group.ts'
+
+/** The protocols that real processes run. */
+export const RUNNABLE = ['local-leader', 'omega'] as const
+export type RunnableProtocol = (typeof RUNNABLE)[number]
 
 /** A group in plain words: its protocol's options have been checked and filled in. */
 export type GroupSpec = PlainObject & {
-  readonly protocol: 'local-leader'
+  readonly protocol: RunnableProtocol
   readonly nodes: readonly NodeId[]
   readonly options: PlainObject
 }
@@ -34,8 +49,16 @@ const FRAME: Room = { most: 1452 - 33 - 90, weigh: weightOf }
 /** Until there is a group. */
 const NO_GROUP: SessionTerms = { leastDelay: 0, fast: 1_000_000, rho: 0.0001, stampAge: 0 }
 
-export function groupFor(self: NodeId, { nodes, options }: GroupSpec): Group {
+export function groupFor(self: NodeId, { protocol, nodes, options }: GroupSpec): Group {
+  if (protocol === 'omega') return omegaGroup({ self, nodes }, options as unknown as OmegaOptions)
   return localLeaderGroup({ self, nodes }, options as unknown as LocalLeaderOptions)
+}
+
+/** What an operator may ask of a group; `state` is that of its protocol. */
+export function insightFor(self: NodeId, spec: GroupSpec, state: Plain, now: Micros): Insight {
+  const { protocol, nodes, options } = spec
+  if (protocol !== 'omega') return insightOf(state, nodes, now)
+  return omegaInsight(state, { self, nodes }, options as unknown as OmegaOptions, now)
 }
 
 export function host({ self, groups, room = FRAME }: HostSettings): Protocol {
@@ -53,12 +76,13 @@ const NOTHING_YET: View = {
   detail: null,
 }
 
-/** A host that is in one group, once it has joined: seen from outside, it is as that group is. */
-export function hosted(self: NodeId): Protocol {
+/** A host seen from outside as one of its groups is, once it has joined; without a name, as the first is. */
+export function hosted(self: NodeId, shown: string | null): Protocol {
   return {
     ...host({ self, groups: {} }),
     view(state, now) {
-      const [seat] = seatsIn(state)
+      const seats = seatsIn(state)
+      const seat = shown === null ? seats[0] : seats.find(({ name }) => name === shown)
       return seat === undefined
         ? NOTHING_YET
         : groupFor(self, seat.spec as GroupSpec).protocol.view(seat.state, now)

@@ -12,9 +12,20 @@ import { phiDefinition } from './phi/index.ts'
 import { psiDefinition } from './psi/index.ts'
 import { ringDefinition } from './ring/index.ts'
 
-export { type GroupSpec, groupFor, type HostSettings, host } from './host.ts'
-export { type Insight, insightOf } from './local-leader/insight.ts'
+export {
+  type GroupSpec,
+  groupFor,
+  type HostSettings,
+  host,
+  insightFor,
+  RUNNABLE,
+  type RunnableProtocol,
+} from './host.ts'
+export type { Insight, Membership, SeenView } from './insight.ts'
+export { insightOf } from './local-leader/insight.ts'
 export { forgetfulStable } from './local-leader/stable.ts'
+export { profileOptions } from './omega/profiles.ts'
+export { omegaFault } from './omega/wire.ts'
 
 export const protocols: readonly Definition[] = [
   ringDefinition,

@@ -3,6 +3,7 @@
  * they are most of the traffic; everything else, of whatever protocol, goes as canonical JSON.
  */
 import { canonical, type Message, type NodeId, type Plain, whyNotPlain } from '../core/index.ts'
+import { omegaFault } from '../protocols/index.ts'
 import type {
   Ballot,
   Certificate,
@@ -72,6 +73,8 @@ export function readPlain(reader: Reader): Message {
   if (message.kind === 'datagram' || message.kind === 'bundle' || Object.hasOwn(LAID_OUT, message.kind)) {
     throw new BadBytes(`a ${message.kind} in a plain message`)
   }
+  const wrong = omegaFault(message as Message)
+  if (wrong !== null) throw new BadBytes(wrong)
   return message as Message
 }
 

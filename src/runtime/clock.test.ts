@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { hostClock, openHostClock } from './clock.ts'
+import { ASK_EVERY, hostClock, LEAST_SLEEP, openHostClock, seldomAsked } from './clock.ts'
 
 describe('the second clock', () => {
   const clocks = () => {
@@ -46,6 +46,39 @@ describe('the second clock', () => {
       () => held(time.now),
     )
     for (let each = 0; each < 1000; each++) expect(clock.sleptFor()).toBe(0)
+  })
+
+  it('is asked now and then, and at once when the wall clock has run ahead', () => {
+    const time = { now: 1_000_000, wall: 5_000_000, slept: 0, asked: 0 }
+    const counted = {
+      now: () => time.now,
+      sleptFor() {
+        time.asked += 1
+        const { slept } = time
+        time.slept = 0
+        return slept
+      },
+      close() {},
+    }
+    const clock = seldomAsked(counted, () => Math.floor(time.wall / 1000))
+    const pass = (micros: number, asleep = 0, set = 0): number => {
+      time.now += micros
+      time.wall += micros + asleep + set
+      time.slept += asleep
+      return clock.sleptFor()
+    }
+    for (let each = 0; each < 1000; each++) expect(pass(1000)).toBe(0)
+    expect(time.asked).toBeLessThanOrEqual(51)
+    expect(pass(500, LEAST_SLEEP)).toBe(LEAST_SLEEP)
+    expect(pass(500)).toBe(0)
+    // Set ahead, it is asked and says no; set back during a sleep, it is asked when it is due.
+    expect(pass(500, 0, 3_600_000_000)).toBe(0)
+    let [noticed, later] = [pass(500, 50_000, -50_000), 500]
+    while (noticed === 0) {
+      noticed = pass(500)
+      later += 500
+    }
+    expect([noticed, later <= ASK_EVERY]).toEqual([50_000, true])
   })
 
   it('is missing on some hosts: then nothing is ever told', () => {

@@ -7,7 +7,7 @@
  */
 import type { Command, Input, Micros, NodeId, Output, Plain, View } from '../core/index.ts'
 import { type FailAwareState, type Group, stateInBundle } from '../links/index.ts'
-import { type GroupSpec, groupFor, host, type Insight, insightOf } from '../protocols/index.ts'
+import { type GroupSpec, groupFor, host, type Insight, insightFor } from '../protocols/index.ts'
 import { type HostClock, openHostClock } from './clock.ts'
 import { Codec } from './codec.ts'
 import { type Address, Directory, type Lookup, type Peer, showAddress } from './directory.ts'
@@ -201,8 +201,11 @@ export class Endpoint {
 
   // ---- Groups ----
 
-  /** Takes part in a group from now on. Its stable data is what this process kept of a group of that name. */
-  join(name: string, spec: GroupSpec, hooks: GroupHooks): void {
+  /**
+   * Takes part in a group from now on. Its stable data is what is given, or else what the storage held of a group of
+   * that name when the endpoint was opened.
+   */
+  join(name: string, spec: GroupSpec, hooks: GroupHooks, stable?: Plain): void {
     if (this.#groups.has(name))
       throw new BadGroup('group', `this process is in ${JSON.stringify(name)} already`)
     if (!spec.nodes.includes(this.self)) throw new BadGroup('nodes', `${this.self} is not among them`)
@@ -212,10 +215,11 @@ export class Endpoint {
     const group = groupFor(this.self, spec)
     this.#groups.set(name, { spec, group, hooks, troubledAt: Number.NEGATIVE_INFINITY })
     this.#joining = null
+    if (stable !== undefined) this.#kept = { ...this.#kept, [name]: stable }
     try {
       // Data that cannot be right is this group's trouble alone: it is found before anything happens.
       group.protocol.start(this.#kept[name] ?? null, this.now())
-      this.#loop.command({ do: 'join', group: name, spec })
+      this.#loop.command({ do: 'join', group: name, spec, ...(stable === undefined ? {} : { stable }) })
       const failure = this.#loop.inspect((state) => stateInBundle(state, name) === null)
         ? this.#joining
         : null
@@ -230,6 +234,9 @@ export class Endpoint {
   /** Others may speak in the group from now on. In majority mode voters stay who they are: see addVoter. */
   regroup(name: string, spec: GroupSpec): void {
     const joined = this.#joined(name)
+    if (spec.protocol === 'omega') {
+      throw new BadGroup('nodes', 'under omega the nodes stay as they are: name all of them from the start')
+    }
     const lost = this.insight(name).named.find((voter) => !spec.nodes.includes(voter))
     const isLocal = spec.options['mode'] === 'local'
     if (lost !== undefined && !isLocal) {
@@ -250,6 +257,10 @@ export class Endpoint {
     this.#codec.forget(name)
   }
 
+  has(name: string): boolean {
+    return this.#groups.has(name)
+  }
+
   command(name: string, command: Command): void {
     if (this.#groups.has(name)) this.#loop.command({ do: 'tell', group: name, command })
   }
@@ -259,9 +270,14 @@ export class Endpoint {
     return this.#loop.inspect((state, now) => group.protocol.view(stateInBundle(state, name), now))
   }
 
+  /** Another object whenever something has changed in the group; compared, never read. */
+  mark(name: string): unknown {
+    return stateInBundle(this.#loop.state, name)
+  }
+
   insight(name: string): Insight {
-    const { group } = this.#joined(name)
-    return this.#loop.inspect((state, now) => insightOf(stateInBundle(state, name), group.nodes, now))
+    const { spec } = this.#joined(name)
+    return this.#loop.inspect((state, now) => insightFor(this.self, spec, stateInBundle(state, name), now))
   }
 
   /** Nothing happens any more. */

@@ -74,6 +74,9 @@ export class Loop {
   #alarm: NodeJS.Timeout | null = null
   #alarmAt: Micros = Number.POSITIVE_INFINITY
   #immediate: NodeJS.Immediate | null = null
+  /** What is due is about to be dealt with after this turn, and was already since the last. */
+  #isExpiring = false
+  #hasExpired = false
   /** A sleep of which the protocol could not be told. */
   #untold: Micros = 0
 
@@ -117,6 +120,11 @@ export class Loop {
     return this.#protocol.view(this.#state, this.#clock.now())
   }
 
+  /** As the last step left it, whatever has happened to the clock since. */
+  get state(): Plain {
+    return this.#state
+  }
+
   /** Reads from the protocol's state what its view does not show. */
   inspect<T>(read: (state: Plain, now: Micros) => T): T {
     this.#noticeSleep()
@@ -140,6 +148,7 @@ export class Loop {
 
   #take(input: Input): void {
     if (!this.#running) return
+    this.#hasExpired = false
     this.#noticeSleep()
     this.#step(input)
     this.#setAlarm()
@@ -241,7 +250,7 @@ export class Loop {
     for (const deadline of this.#deadlines.values()) if (deadline < next) next = deadline
     const now = this.#clock.now()
     if (next <= now) {
-      this.#immediate ??= setImmediate(() => this.#expire())
+      this.#expireSoon()
       return
     }
     if (next === this.#alarmAt && this.#alarm !== null) return
@@ -249,7 +258,33 @@ export class Loop {
     this.#alarm = null
     this.#alarmAt = next
     if (next === Number.POSITIVE_INFINITY) return
-    this.#alarm = setTimeout(() => this.#expire(), Math.ceil((next - now) / 1000) + TIMER_STEP_MS)
+    this.#alarm = setTimeout(() => this.#ring(), Math.ceil((next - now) / 1000) + TIMER_STEP_MS)
+  }
+
+  #ring(): void {
+    this.#hasExpired = false
+    this.#expire()
+  }
+
+  /**
+   * What became due in this turn of events (what a process said to itself, as a rule) comes right after it, before other
+   * datagrams are read; but what that makes due in turn waits until others have had theirs.
+   */
+  #expireSoon(): void {
+    if (this.#isExpiring || this.#immediate !== null) return
+    if (this.#hasExpired) {
+      this.#immediate = setImmediate(() => {
+        this.#hasExpired = false
+        this.#expire()
+      })
+      return
+    }
+    this.#isExpiring = true
+    queueMicrotask(() => {
+      this.#isExpiring = false
+      this.#hasExpired = true
+      if (this.#running) this.#expire()
+    })
   }
 
   #expire(): void {

@@ -1,3 +1,4 @@
+import { createHmac } from 'node:crypto'
 import { describe, expect, it } from 'vitest'
 import { BadKey, sealer } from './seal.ts'
 
@@ -57,4 +58,14 @@ it('keys that are too short, or none, are refused with what to do', () => {
   expect(() => sealer([new Uint8Array(15)], false)).toThrow(BadKey)
   expect(() => sealer([new Uint8Array(15)], false)).toThrow('has 15 bytes, at least 16 are needed')
   expect(() => sealer([], false)).toThrow('at least one key')
+})
+
+it('authentic datagrams end with 16 bytes of HMAC-SHA256 over all before, at any length', () => {
+  const part = createHmac('sha256', key(1)).update('conclave authentic').digest()
+  const ours = sealer([key(1)], false)
+  for (const length of [0, 1, 50, 63, 64, 65, 200, 1452, 60_000, 65_486]) {
+    const sealed = ours.seal(Buffer.alloc(length, length))
+    const content = sealed.subarray(0, -16)
+    expect(sealed.subarray(-16)).toEqual(createHmac('sha256', part).update(content).digest().subarray(0, 16))
+  }
 })

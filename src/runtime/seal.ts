@@ -11,6 +11,7 @@ import {
   createDecipheriv,
   createHash,
   createHmac,
+  hash,
   randomBytes,
   timingSafeEqual,
 } from 'node:crypto'
@@ -37,7 +38,17 @@ const TAG = 16
 const NONCE = 12
 const LEAST_KEY = 16
 
-type Key = { readonly name: Buffer; readonly authentic: Buffer; readonly secret: Buffer }
+/** `inner` and `outer` begin with the two pads of the HMAC, and have room for what is hashed after them. */
+type Key = {
+  readonly name: Buffer
+  readonly inner: Buffer
+  readonly outer: Buffer
+  readonly secret: Buffer
+}
+
+const BLOCK = 64
+const DIGEST = 32
+const MOST = 65_536
 
 export function sealer(keys: readonly Uint8Array[], secrecy: boolean): Sealer {
   const ring = keys.map(derive)
@@ -76,15 +87,29 @@ function derive(key: Uint8Array): Key {
     )
   }
   const part = (purpose: string): Buffer => createHmac('sha256', key).update(`conclave ${purpose}`).digest()
+  const authentic = part('authentic')
   return {
     name: createHash('sha256').update(part('name')).digest().subarray(0, KEY_NAME),
-    authentic: part('authentic'),
+    inner: Buffer.concat([padded(authentic, 0x36), Buffer.alloc(MOST)]),
+    outer: Buffer.concat([padded(authentic, 0x5c), Buffer.alloc(DIGEST)]),
     secret: part('secret'),
   }
 }
 
-function tagOf({ authentic }: Key, content: Uint8Array): Buffer {
-  return createHmac('sha256', authentic).update(content).digest().subarray(0, TAG)
+function padded(key: Buffer, pad: number): Buffer {
+  const block = Buffer.alloc(BLOCK, pad)
+  for (const [index, byte] of key.entries()) block[index] = byte ^ pad
+  return block
+}
+
+/**
+ * HMAC-SHA256 as RFC 2104 has it, of two hashes with the key already in place: createHmac makes an object and a key each
+ * time, which costs half as much again.
+ */
+function tagOf({ inner, outer }: Key, content: Uint8Array): Buffer {
+  inner.set(content, BLOCK)
+  outer.set(hash('sha256', inner.subarray(0, BLOCK + content.length), 'buffer'), BLOCK)
+  return hash('sha256', outer, 'buffer').subarray(0, TAG)
 }
 
 function sealAuthentic(key: Key, datagram: Uint8Array): Buffer {

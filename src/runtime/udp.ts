@@ -9,6 +9,7 @@
  */
 import { createSocket, type RemoteInfo, type Socket } from 'node:dgram'
 import { isIP } from 'node:net'
+import { setImmediate } from 'node:timers/promises'
 import type { Message, NodeId } from '../core/index.ts'
 import { BadBytes } from './bytes.ts'
 import type { Codec } from './codec.ts'
@@ -60,9 +61,6 @@ export class Udp {
   readonly #socket: Socket
   readonly #refusals: Refusals
   #strangers = { since: 0, count: 0 }
-  /** Datagrams that Node still holds, and what to do when there are none. */
-  #leaving = 0
-  #onLeft: () => void = () => {}
   /** Faultless unless told otherwise. */
   readonly network = new FaultyNetwork()
   readonly #counts = { sent: 0, received: 0, bytesSent: 0 }
@@ -127,21 +125,16 @@ export class Udp {
     }
     this.#counts.sent += 1
     this.#counts.bytesSent += sealed.length
-    this.#leaving += 1
-    this.#socket.send(sealed, address.port, address.host, () => {
-      this.#leaving -= 1
-      if (this.#leaving === 0) this.#onLeft()
-    })
+    this.#socket.send(sealed, address.port, address.host)
   }
 
   /** What was sent before still goes out: the last word of a leader is that it hands over. */
   async close(): Promise<void> {
     this.#refusals.close()
     this.network.close()
-    if (this.#leaving > 0) {
-      await new Promise<void>((resolve) => {
-        this.#onLeft = resolve
-      })
+    while (this.#socket.getSendQueueCount() > 0) {
+      // oxlint-disable-next-line no-await-in-loop -- until the system has taken all
+      await setImmediate()
     }
     await new Promise<void>((resolve) => this.#socket.close(() => resolve()))
   }

@@ -121,7 +121,7 @@ describe('an error names the field and its place', () => {
     [event({ atMs: -1, crash: 1 }), 'events[1].atMs: '],
     [event({ atMs: 1001, crash: 1 }), 'events[1].atMs: 1001 is after untilMs (1000)'],
     [event({ atMs: 1, crash: 9 }), 'events[1].crash: 9 is not one of the nodes (1, 2, 3)'],
-    [event({ atMs: 1, explode: 1 }), 'events[1]: no known event here (known: crash,'],
+    [event({ atMs: 1, explode: 1 }), 'events[1].explode: unknown event (known: crash,'],
     [event({ atMs: 1, crash: 1, hard: true }), 'events[1].hard: unknown field'],
     [event({ atMs: 1, pause: 1 }), 'events[1].forMs: '],
     [event({ atMs: 1, cut: [[1, 1]] }), 'events[1].cut[0]: a node has no link to itself'],
@@ -147,7 +147,8 @@ describe('an error names the field and its place', () => {
       }),
       'events[1].partition: a node is in two blocks',
     ],
-    [event({ atMs: 1, toString: 1 }), 'events[1]: no known event here'],
+    [event({ atMs: 1, toString: 1 }), 'events[1].toString: unknown event'],
+    [event({ atMs: 1 }), 'events[1]: says nothing of what happens'],
     [{ initial: { leader: 3, members: [3, 3] } }, 'initial: a member is listed twice'],
     [{ seed: -1 }, 'seed: '],
     [

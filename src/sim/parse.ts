@@ -110,7 +110,9 @@ function readEvent(schema: ScenarioSchema, event: unknown, place: string, untilM
   const kind = fields.find((field) => Object.hasOwn(schema.events, field))
   if (kind === undefined) {
     const known = Object.keys(schema.events).join(', ')
-    throw new BadScenario(place, `no known event here (known: ${known})`)
+    const unknown = fields.find((field) => field !== 'atMs')
+    if (unknown !== undefined) throw new BadScenario(`${place}.${unknown}`, `unknown event (known: ${known})`)
+    throw new BadScenario(place, `says nothing of what happens (known: ${known})`)
   }
   const parsed = checked(schema.events[kind] as EventSchema, event, place)
   notAfter(untilMs, parsed.atMs, `${place}.atMs`)

@@ -77,6 +77,7 @@ export class VirtualSeat implements Seat {
         }
       }),
       isSilent: insight !== null && insight.silentUntil !== null,
+      membership: null,
       datagrams: { sent, received, dropped: 0 },
     }
   }

@@ -2,7 +2,7 @@
  * The configuration of a process: what flags say, then the environment, then the file, then the defaults; checked as a
  * whole. Everything that is wrong is said at once, each with the place where it was said.
  */
-import { explain, type NodeId, sortIds } from '../../core/index.ts'
+import { equalPlain, explain, type NodeId, sortIds } from '../../core/index.ts'
 import { BadJoin, type JoinOptions } from '../../member/index.ts'
 import { protocolOptions } from '../../member/options.ts'
 import { protocolNamed } from '../../protocols/index.ts'
@@ -135,7 +135,7 @@ function howToGive(field: string): string {
 
 /** What the library is told. */
 function joining(node: NodeConfig, key: readonly Uint8Array[]): JoinOptions {
-  const { group, id, listen, mode, profile, sticky, priority, secrecy, data } = node
+  const { group, id, listen, protocol, mode, profile, sticky, priority, secrecy, data } = node
   const peers = othersIn(node)
   const having = (role: 'observer' | 'witness'): readonly string[] => [
     ...(node[role] ? [id] : []),
@@ -151,10 +151,13 @@ function joining(node: NodeConfig, key: readonly Uint8Array[]): JoinOptions {
     peers: peers.map((peer) => `${peer.id}=${peer.address}`),
     key,
     secrecy,
+    protocol,
     mode,
     profile,
     sticky,
     priority,
+    // Under local-leader the lists of the options say so, for all nodes alike.
+    ...(protocol === 'omega' ? { observer: node.observer, witness: node.witness } : {}),
     options: { ...node.options, ...listed('observers'), ...listed('witnesses') },
     ...(data === undefined ? {} : { data }),
   }
@@ -206,14 +209,18 @@ function whyImpossible(node: NodeConfig, join: JoinOptions): Impossible | null {
   }
 }
 
-/** Groups of one process: names and folders are theirs alone, and so are ports. */
+/** Groups of one process: names and folders are theirs alone; those at one address share what is there. */
 function clashes(groups: readonly GroupConfig[]): readonly Problem[] {
-  const problems: Problem[] = []
-  for (const field of ['group', 'listen', 'data'] as const) {
+  const problems: Problem[] = groups.flatMap((group, index) => {
+    const { listen } = group.node
+    const first = listen.endsWith(':0') ? index : groups.findIndex(({ node }) => node.listen === listen)
+    return first === index ? [] : disagreements(groups[first] as GroupConfig, first, group, index)
+  })
+  for (const field of ['group', 'data'] as const) {
     const first = new Map<string, number>()
     for (const [index, { node, from }] of groups.entries()) {
       const value = node[field]
-      if (value === undefined || (field === 'listen' && value.endsWith(':0'))) continue
+      if (value === undefined) continue
       const before = first.get(value)
       if (before === undefined) first.set(value, index)
       else
@@ -225,4 +232,29 @@ function clashes(groups: readonly GroupConfig[]): readonly Problem[] {
     }
   }
   return problems
+}
+
+/** What two groups that listen at one address must have in common. */
+function disagreements(
+  { node: one }: GroupConfig,
+  place: number,
+  { node: other, from }: GroupConfig,
+  index: number,
+): readonly Problem[] {
+  const problem = (field: string, ours: string, theirs: string): Problem => ({
+    field: `groups[${index}].${field}`,
+    place: placeIn(from, field),
+    message: `${ours} here and ${theirs} in groups[${place}], which listens at the same address, ${one.listen}: say the same, or listen elsewhere`,
+  })
+  const fields = (['id', 'keyFile', 'secrecy'] as const)
+    .filter((field) => !equalPlain(one[field] ?? null, other[field] ?? null))
+    .map((field) => problem(field, JSON.stringify(other[field]), JSON.stringify(one[field])))
+  const known = new Map(othersIn(one).map(({ id, address }) => [id, address]))
+  const peers = othersIn(other).flatMap(({ id, address }) => {
+    const there = known.get(id)
+    return there === undefined || there === address
+      ? []
+      : [problem('peers', `${id} is at ${address}`, `at ${there}`)]
+  })
+  return [...fields, ...peers]
 }

@@ -6,6 +6,7 @@
  * them. Nothing is required in a file, because flags and the environment may say the rest.
  */
 import { z } from 'zod'
+import { RUNNABLE } from '../../protocols/index.ts'
 
 const PORTS = 65_535
 const ADDRESS = /^(?:\[[^\]\s]+\]|[^:[\]\s]+):\d{1,5}$/
@@ -37,9 +38,6 @@ const peer = z.union([
   }),
 ])
 
-/** The protocols that real processes run. */
-export const RUNNABLE = ['local-leader'] as const
-
 const node = {
   group: name.describe('the group that this node belongs to'),
   id: name.describe('the name of this node in the group; never given to two processes'),
@@ -56,8 +54,14 @@ const node = {
   data: file.describe(
     'the folder of what must survive a crash; given for several groups, each has a folder in it',
   ),
-  protocol: z.enum(RUNNABLE).describe('the protocol'),
-  mode: z.enum(['local', 'majority']).describe('majority: one leader in all; local: one in each partition'),
+  protocol: z
+    .enum(RUNNABLE)
+    .describe('local-leader: leases; omega: numbered views of the living, no leases, needs `data`'),
+  mode: z
+    .enum(['local', 'majority'])
+    .describe(
+      'majority: one leader in all; local: one in each partition (omega: the quorum `dynamic`, or `none`)',
+    ),
   profile: z
     .enum(['lan', 'region', 'wan'])
     .describe('the network between the nodes: where constants come from'),

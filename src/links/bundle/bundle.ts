@@ -103,6 +103,7 @@ export function bundle(settings: BundleSettings): Protocol<BundleState, Message,
     const seat = turn.seats[index] as Seat
     switch (command.do) {
       case 'join':
+        if (command.stable !== undefined) turn.keep(command.group, command.stable)
         sit(turn, command.group, command.spec)
         tellTerms(turn)
         break
@@ -164,6 +165,7 @@ export function bundle(settings: BundleSettings): Protocol<BundleState, Message,
     } else if (config !== group.config) {
       tellStranger(turn, index, from, config, agreed)
     } else if (nodes.includes(from)) {
+      if (!group.kinds.includes(body.kind)) return
       const receipt = receiptOf(passage, from === self, terms)
       turn.feed(index, { type: 'message', from, body, receipt })
     } else {

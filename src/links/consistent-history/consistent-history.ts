@@ -207,6 +207,8 @@ export function consistentHistory(
       if (by < this.end.by) return false
       if (by > this.end.by) this.#meet(by)
       if (whom !== this.#state.incarnation) return false
+      // No end leads by more than the slack: what says so is not of this link.
+      if (count > this.end.counters.count + slack) return false
       const counters = heard(this.end.counters, count)
       while (this.end.counters.count < counters.count) this.#move()
       if (counters.theirs !== this.end.counters.theirs) this.end = { ...this.end, counters }

@@ -26,5 +26,6 @@ describe('Gamma', () => {
     })
     expect(report.leaders).toEqual([2])
     expect(Object.values(report.nodes).map(({ leader }) => leader)).toEqual([2, 2, 2, 2, 2])
+    expect([4, 5].map((node) => report.nodes[node]?.role)).toEqual(['follower', 'follower'])
   })
 })

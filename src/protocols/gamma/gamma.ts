@@ -84,7 +84,7 @@ export function gamma(
       return withLeaderNews(self, state.leader, next.state.leader, next)
     },
     view: ({ mode, leader }): View => ({
-      role: leader === self ? 'leader' : mode === 'candidate' ? 'candidate' : 'follower',
+      role: leader === self ? 'leader' : leader === null && mode === 'candidate' ? 'candidate' : 'follower',
       leader,
       token: null,
       until: null,

@@ -3,6 +3,7 @@ import { type Identity, microsOf, type PlainObject } from '../../core/index.ts'
 import type { Group } from '../../links/index.ts'
 import { type Timing, timingOf } from './constants.ts'
 import { localLeader } from './local-leader.ts'
+import type { LocalLeaderMessage } from './messages.ts'
 import { givenBy, type LocalLeaderOptions, votersIn } from './options.ts'
 import { adopted, type LocalLeaderState } from './state.ts'
 import { levelsOf, type Tree } from './tree.ts'
@@ -69,12 +70,15 @@ export function madeOf(identity: Identity, chosen: LocalLeaderOptions) {
 /** Timers of several groups wait for each other for this part of σ. */
 const SLACK = 1 / 5
 
+const KINDS: readonly LocalLeaderMessage['kind'][] = ['Heartbeat', 'Election', 'Reply', 'Release']
+
 /** One of several groups in a process. */
 export function localLeaderGroup(identity: Identity, chosen: LocalLeaderOptions): Group {
   const { protocol, timing, voters } = madeOf(identity, chosen)
   const { leastDelay, fast, rho, stampAge, lateness, mode } = timing
   return {
     protocol,
+    kinds: KINDS,
     nodes: identity.nodes,
     agreed: agreed(chosen, timing),
     terms: { leastDelay, fast, rho, stampAge },

@@ -8,6 +8,7 @@ import {
   historyOptions,
   historySettlesWithin,
 } from '../../links/index.ts'
+import { hosted } from '../host.ts'
 import { omega } from './omega.ts'
 import type { OmegaSettings } from './settings.ts'
 
@@ -15,11 +16,16 @@ function options(nodes: readonly NodeId[]) {
   return z
     .strictObject({
       links: z
-        .enum(['datagrams', 'reported'])
+        .enum(['datagrams', 'reported', 'hosted'])
         .default('datagrams')
         .describe(
-          'who says which links are up: the layer below, over datagrams; or the world itself (simulations only)',
+          'who says which links are up: the layer below, over datagrams; or the world itself (simulations only); hosted: as real processes run it, among other groups',
         ),
+      hostedGroup: z
+        .string()
+        .nullable()
+        .default(null)
+        .describe('with links hosted: by which name this group is known among the others'),
       quorum: z
         .enum(['none', 'static', 'dynamic'])
         .default('dynamic')
@@ -48,6 +54,16 @@ function options(nodes: readonly NodeId[]) {
     .superRefine(checkHistory)
 }
 
+const commands = () =>
+  z.discriminatedUnion('do', [
+    z.strictObject({ do: z.literal('stepDown') }),
+    z.strictObject({
+      do: z.literal('campaign'),
+      willing: z.boolean().describe('whether it would lead'),
+      lapse: z.boolean().default(false).describe('others take over only if that lasts, not at once'),
+    }),
+  ])
+
 type Options = z.infer<ReturnType<typeof options>>
 
 const SEEN_BY_LINKS = ['crash', 'partition', 'cut', 'cutOneWay', 'graph'] as const
@@ -65,6 +81,7 @@ export const omegaDefinition = define({
   linkKinds: HISTORY_KINDS,
   kindOf: framedKind,
   options,
+  commands,
   promises: [
     'omega-views',
     'omega-lives',
@@ -95,6 +112,7 @@ export const omegaDefinition = define({
     reinitQuorum: Number(reinit === 'quorum'),
   }),
   create(identity, settings: Options) {
+    if (settings.links === 'hosted') return hosted(identity.self, settings.hostedGroup)
     const { quorum, tie, reinit, filter, weights } = settings
     const own: OmegaSettings = { quorum, tie, reinit, filter, weights, flaws: [] }
     const protocol = omega(identity, own) as unknown as Protocol
@@ -117,6 +135,12 @@ export const omegaDefinition = define({
   swarm: {
     faults: [...SEEN_BY_LINKS, ...SEEN_BY_PINGS],
     delayMs: [0.1, 5],
+    commands: [
+      { do: 'stepDown' },
+      { do: 'campaign', willing: false, lapse: false },
+      { do: 'campaign', willing: false, lapse: true },
+      { do: 'campaign', willing: true, lapse: false },
+    ],
     options: {
       links: ['reported', 'datagrams'],
       quorum: ['none', 'static', 'dynamic'],

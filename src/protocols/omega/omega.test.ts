@@ -82,6 +82,7 @@ const status = (some: Partial<Status> = {}): OmegaMessage => ({
   promised: 1,
   links: [],
   torn: false,
+  aside: false,
   ...some,
 })
 const PAIR = [
@@ -228,7 +229,10 @@ describe('quorums', () => {
     expect(view(one.state, 0).detail?.['inQuorum']).toBe(false)
     one.hears(2, status({ view: { id: [2, 1], members: PAIR }, promised: 2 }))
     expect(view(one.state, 0)).toMatchObject({ role: 'leader', detail: { inQuorum: true } })
-    expect(one.effects).toContainEqual({ type: 'output', event: { type: 'elected' } })
+    expect(one.effects).toContainEqual({
+      type: 'output',
+      event: { type: 'elected', token: 20_001, cause: 'elected' },
+    })
   })
 })
 

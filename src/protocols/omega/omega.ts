@@ -13,42 +13,67 @@
  * Networks; dynamic voting after Jajodia and Mutchler, and Lotem, Keidar and Dolev.
  */
 import {
+  type Effect,
   type Identity,
   type Input,
+  type Micros,
   NOTHING,
   type NodeId,
   type Outcome,
+  output,
   type Protocol,
   persist,
   type Step,
+  setTimer,
   sortIds,
+  stopTimer,
   unlessSame,
   type View,
 } from '../../core/index.ts'
-import { withLeaderNews } from '../news.ts'
 import { byWeight, type OmegaSettings } from './settings.ts'
-import { BRAND_NEW, type OmegaMessage, type OmegaStable, type OmegaState, type OmegaView } from './state.ts'
+import {
+  BRAND_NEW,
+  MOST_LEADERS,
+  type OmegaCommand,
+  type OmegaMessage,
+  type OmegaStable,
+  type OmegaState,
+  type OmegaView,
+} from './state.ts'
 import { Turn } from './turn.ts'
-import { idsOf, lifeIn, membersOf, sameViewId } from './views.ts'
+import { idsOf, isInQuorum, membersOf, sameViewId } from './views.ts'
 
 type OmegaStep = Step<OmegaState, OmegaMessage, OmegaStable>
 
-/** No group has more nodes than this; so a token is one number, and larger for every later view. */
-const MOST_LEADERS = 10_000
+/** Work that should have ended keeps the others waiting for so long at most. */
+const LAPSE = 'lapse'
+const LONGEST_LAPSE: Micros = 500_000
 
 export function omega(
   identity: Identity,
   settings: OmegaSettings,
-): Protocol<OmegaState, OmegaMessage, never, OmegaStable> {
+): Protocol<OmegaState, OmegaMessage, OmegaCommand, OmegaStable> {
   const { self, nodes } = identity
   const places = sortIds(nodes)
 
-  function react(state: OmegaState, input: Input<OmegaMessage, never>): OmegaStep {
+  function react(state: OmegaState, input: Input<OmegaMessage, OmegaCommand>, now: Micros): OmegaStep {
     if (input.type === 'link') {
       if (input.up === state.links.some(({ peer }) => peer === input.peer)) return { state, effects: NOTHING }
       const turn = new Turn(identity, settings, state)
       if (input.up) turn.linkUp(input.peer)
       else turn.linkDown(input.peer)
+      return turn.end()
+    }
+    if (input.type === 'command') return obey(state, input.command, now)
+    if (input.type === 'timer') {
+      const turn = new Turn(identity, settings, state)
+      turn.campaigns(state.willing, !state.willing)
+      return turn.end()
+    }
+    if (input.type === 'suspended') {
+      // Nobody knows what became of the view while the clock stood still.
+      const turn = new Turn(identity, settings, state)
+      turn.leave()
       return turn.end()
     }
     if (input.type !== 'message') return { state, effects: NOTHING }
@@ -58,6 +83,31 @@ export function omega(
     const turn = new Turn(identity, settings, state)
     record(turn, from, body)
     return turn.end()
+  }
+
+  function obey(state: OmegaState, command: OmegaCommand, now: Micros): OmegaStep {
+    const turn = new Turn(identity, settings, state)
+    switch (command.do) {
+      case 'campaign': {
+        const { willing, lapse } = command
+        turn.campaigns(willing, willing ? false : !lapse || state.aside)
+        const step = turn.end()
+        const timer = !willing && lapse ? setTimer(LAPSE, now + LONGEST_LAPSE) : stopTimer(LAPSE)
+        return { state: step.state, effects: [...step.effects, timer] }
+      }
+      case 'stepDown':
+        if (state.ok && state.view.id[1] === self) {
+          turn.leave()
+          return turn.end()
+        }
+        return refused(state, command, 'this node does not lead')
+      default:
+        return refused(state, command, 'omega has no such command')
+    }
+  }
+
+  function refused(state: OmegaState, command: { readonly do: string }, why: string): OmegaStep {
+    return { state, effects: [output({ type: 'refused', command: command.do, why })] }
   }
 
   function record(turn: Turn, from: NodeId, body: OmegaMessage): void {
@@ -82,22 +132,30 @@ export function omega(
     }
   }
 
-  /** Whom the application should follow: a leader acts only while it is in quorum. */
+  /** Whom the application should follow: a leader acts only while it is in quorum, and would. */
   function acting(state: OmegaState): NodeId | null {
     if (!state.ok) return null
     const leader = state.view.id[1]
-    return leader === self && !isInQuorum(state) ? null : leader
+    return leader === self && !(state.willing && isInQuorum(state)) ? null : leader
   }
 
-  /** More than half of the view answer from that very view, under the lives that it names. */
-  function isInQuorum({ ok, view, links }: OmegaState): boolean {
-    if (!ok) return false
-    let there = 1
-    for (const { peer, status } of links) {
-      if (status?.ok !== true || !sameViewId(status.view.id, view.id)) continue
-      if (lifeIn(view.members, peer) === status.life) there += 1
-    }
-    return 2 * there > view.members.length
+  /** What a change means to the application: each view that this node leads is a leadership of its own. */
+  function news(was: OmegaState, is: OmegaState): readonly Effect<never, never>[] {
+    const [before, after] = [acting(was), acting(is)]
+    const isSameView = sameViewId(was.view.id, is.view.id)
+    if (before === after && (isSameView || after !== self)) return NOTHING
+    const told: Effect<never, never>[] = []
+    if (before === self)
+      told.push(output({ type: 'demoted', token: tokenOf(was.view), cause: ending(was, is) }))
+    if (after === self) told.push(output({ type: 'elected', token: tokenOf(is.view), cause: 'elected' }))
+    else if (after !== null) told.push(output({ type: 'following', leader: after }))
+    return told
+  }
+
+  function ending(was: OmegaState, is: OmegaState): string {
+    if (!is.ok) return 'left the view'
+    if (!sameViewId(was.view.id, is.view.id)) return 'another view'
+    return is.willing ? 'out of quorum' : 'withdrew'
   }
 
   /** The last view shown: worlds ask at every step, and most steps are those of the links below. */
@@ -135,12 +193,14 @@ export function omega(
       const kept = stable ?? BRAND_NEW
       const life = settings.flaws.includes('no life') && stable !== null ? kept.life : kept.life + 1
       const born: OmegaStable = { ...kept, life }
-      return { state: { ...born, ok: false, links: [], proposal: null }, effects: [persist(born)] }
+      const state: OmegaState = { ...born, ok: false, willing: true, aside: false, links: [], proposal: null }
+      return { state, effects: [persist(born)] }
     },
-    step(state, input) {
-      const reacted = react(state, input)
+    step(state, input, now) {
+      const reacted = react(state, input, now)
       const next = unlessSame(state, reacted.state)
-      return withLeaderNews(self, acting(state), acting(next), { state: next, effects: reacted.effects })
+      const told = next === state ? NOTHING : news(state, next)
+      return { state: next, effects: told.length === 0 ? reacted.effects : [...reacted.effects, ...told] }
     },
     view(state) {
       if (shown?.state !== state) shown = { state, view: viewOf(state) }
@@ -160,12 +220,13 @@ export function omega(
           promised: 1,
           links: settings.filter ? members.filter((id) => id !== peer).sort(byWeight(settings.weights)) : [],
           torn: false,
+          aside: false,
         },
         pending: null,
         accepted: 0,
       }))
-      const state: OmegaState = { ...stable, ok: true, links, proposal: null }
-      return withLeaderNews(self, null, acting(state), { state, effects: [persist(stable)] })
+      const state: OmegaState = { ...stable, ok: true, willing: true, aside: false, links, proposal: null }
+      return { state, effects: [persist(stable), ...news({ ...state, ok: false }, state)] }
     },
   }
 }

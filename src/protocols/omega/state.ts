@@ -4,6 +4,9 @@ import type { NodeId } from '../../core/index.ts'
 /** Members of a view with their lives, by id. */
 export type Members = readonly (readonly [id: NodeId, life: number])[]
 
+/** No group has more nodes than this; so a token is one number, and larger for every later view. */
+export const MOST_LEADERS = 10_000
+
 /** Views are ordered by number, then by leader. The view before the first has number 0 and no leader. */
 export type ViewId = readonly [n: number, leader: NodeId | null]
 export type OmegaView = { readonly id: ViewId; readonly members: Members }
@@ -27,6 +30,8 @@ export type Status = {
   /** With `filter` only, else empty and false: whom it is linked with; whether it is dead and sees two live views. */
   readonly links: readonly NodeId[]
   readonly torn: boolean
+  /** It would rather not lead. */
+  readonly aside: boolean
 }
 
 /** A candidacy that a peer asked us to accept. `told`: it was told once that its number is too low. */
@@ -63,6 +68,10 @@ export type Proposal = {
 export type OmegaState = OmegaStable & {
   /** Alive: the view is installed, names this life, and nothing has happened since that ended it. */
   readonly ok: boolean
+  /** Whether its application would do anything with the lead: only then does it act. */
+  readonly willing: boolean
+  /** Whether others are told that it would not: they are preferred to it. */
+  readonly aside: boolean
   readonly links: readonly Link[]
   readonly proposal: Proposal | null
 }
@@ -78,6 +87,14 @@ export type OmegaMessage =
       readonly attempts: readonly OmegaView[]
     }
   | { readonly kind: 'withdraw'; readonly n: number }
+
+/**
+ * It would lead from now on, or would not (`lapse`: work that began under its lead has not ended, though it should: others
+ * take over only if that lasts); it gives the lead up, if it has it.
+ */
+export type OmegaCommand =
+  | { readonly do: 'campaign'; readonly willing: boolean; readonly lapse: boolean }
+  | { readonly do: 'stepDown' }
 
 export const NO_VIEW: OmegaView = { id: [0, null], members: [] }
 

@@ -93,8 +93,8 @@ export class Turn {
     if (this.state.ok && this.state.links.length === 0) this.#die()
   }
 
-  heardStatus(peer: NodeId, { life, ok, view, promised, links, torn }: Status): void {
-    this.#onLink(peer, { status: { life, ok, view, promised, links, torn } })
+  heardStatus(peer: NodeId, { life, ok, view, promised, links, torn, aside }: Status): void {
+    this.#onLink(peer, { status: { life, ok, view, promised, links, torn, aside } })
   }
 
   asked(peer: NodeId, { n, members, base }: Omit<Pending, 'told'>): void {
@@ -116,6 +116,19 @@ export class Turn {
   withdrawn(peer: NodeId, n: number): void {
     const { proposal } = this.state
     if (proposal !== null && proposal.n === n) this.#set({ proposal: without(proposal, peer) })
+  }
+
+  /** It would lead from now on, or would not; others hear of it when they are to act on it. */
+  campaigns(willing: boolean, aside: boolean): void {
+    const isNews = aside !== this.state.aside
+    if (willing === this.state.willing && !isNews) return
+    this.#set({ willing, aside })
+    if (isNews) this.#tellAll()
+  }
+
+  /** It takes no further part in its view: the others form the next one, and take it in again. */
+  leave(): void {
+    if (this.state.ok) this.#die()
   }
 
   tell(peer: NodeId): void {
@@ -168,16 +181,34 @@ export class Turn {
     return this.state.ok ? lifeIn(this.state.view.members, peer) === status.life : status.ok
   }
 
-  /** Rule 3: who should propose these members: the least one alive; if none is, the least of all, where that is allowed. */
+  /**
+   * Rule 3: who should propose these members: the least one alive; if none is, the least of all, where that is allowed.
+   * Whoever would rather not lead comes after all others.
+   */
   #boss(members: Members): NodeId | null {
     const { self } = this.#identity
     let boss: NodeId | null = this.state.ok ? self : null
     for (const link of this.state.links) {
       if (lifeIn(members, link.peer) === 0 || !this.#isAlive(link)) continue
-      if (boss === null || this.#rank(link.peer, boss) < 0) boss = link.peer
+      if (boss === null || this.#isBefore(link.peer, boss)) boss = link.peer
     }
     if (boss !== null || !this.#mayReinit(members)) return boss
-    return idsOf(members).reduce((least, id) => (this.#rank(id, least) < 0 ? id : least))
+    return idsOf(members).reduce((least, id) => (this.#isBefore(id, least) ? id : least))
+  }
+
+  #isBefore(id: NodeId, other: NodeId): boolean {
+    const isAside = this.#isAside(id)
+    return isAside === this.#isAside(other) ? this.#rank(id, other) < 0 : !isAside
+  }
+
+  #isAside(id: NodeId): boolean {
+    if (id === this.#identity.self) return this.state.aside
+    return this.#link(id)?.status?.aside === true
+  }
+
+  /** The view has a leader that would rather not lead, and this node would. */
+  #shouldTakeOver({ id: [, leader] }: OmegaView): boolean {
+    return !this.state.aside && leader !== null && leader !== this.#identity.self && this.#isAside(leader)
   }
 
   #mayReinit(members: Members): boolean {
@@ -185,14 +216,17 @@ export class Turn {
     return reinit === 'quorum' || (reinit === 'all' && members.length === this.#identity.nodes.length)
   }
 
-  /** Rule 4: the boss proposes its target, unless that is the view it is in; anybody else takes back what it proposed. */
+  /**
+   * Rule 4: the boss proposes its target, unless that is the view it is in, under a leader that would lead; anybody else
+   * takes back what it proposed.
+   */
   #stand(target: Members | null): void {
     const { ok, view, proposal } = this.state
     const stands =
       target !== null &&
       target.length > 1 &&
       this.#boss(target) === this.#identity.self &&
-      !(ok && sameMembers(target, view.members))
+      !(ok && sameMembers(target, view.members) && !this.#shouldTakeOver(view))
     if (!stands) {
       if (proposal !== null) this.#cancel(proposal, [])
       return
@@ -332,7 +366,7 @@ export class Turn {
   }
 
   #status(): OmegaMessage {
-    const { life, ok, view, promised, links } = this.state
+    const { life, ok, view, promised, links, aside } = this.state
     const { filter } = this.#settings
     return {
       kind: 'status',
@@ -342,6 +376,7 @@ export class Turn {
       promised: promised[0],
       links: filter ? links.map(({ peer }) => peer) : [],
       torn: filter && isTorn(this.state),
+      aside,
     }
   }
 

@@ -82,6 +82,14 @@ describe.each(BOTH)('partitions, links: %s', (links) => {
     },
   ]
 
+  it('a leadership lasts while its leader is in quorum, and is told as the application hears of it', () => {
+    const { leaderships } = run(5, halves, {}, { links, quorum: 'dynamic' })
+    expect(leaderships.map(({ node, cause, ended }) => [node, cause, ended])).toEqual([
+      [1, 'elected', 'demoted'],
+      [3, 'elected', null],
+    ])
+  })
+
   it('quorum none: both sides lead', () => {
     const report = run(5, halves, {}, { links, quorum: 'none' })
     expect(report.leaders).toEqual([1, 3])

@@ -1,0 +1,61 @@
+// One process of bench/views.mjs: says when its links change and views are installed, on the clock that all processes
+// of a machine share, and counts what it has sent when it is asked to.
+import { createInterface } from 'node:readline'
+import { join } from '../dist/member/index.js'
+
+const settings = JSON.parse(process.argv[2])
+const say = (what) =>
+  process.stdout.write(`${JSON.stringify({ atMs: Number(process.hrtime.bigint()) / 1e6, ...what })}\n`)
+
+const node = await join({
+  ...settings,
+  key: new Uint8Array(32).fill(7),
+  traceSteps: 200_000,
+  isolation: 'thread',
+})
+node.on('link', ({ peer, up }) => say({ link: peer, up }))
+node.on('view', ({ id, members }) => say({ view: id, members }))
+node.on('elected', ({ token }) => say({ elected: token }))
+void node.lead((term) => new Promise((resolve) => term.signal.addEventListener('abort', resolve)))
+
+/** What one datagram holds for the group. */
+const bodiesIn = (datagram) => (datagram.body?.parts ?? []).map(({ body }) => body)
+
+/**
+ * The protocol's own messages that this process has sent, by kind, without repetitions; and how long those since `fromMs`
+ * took to be acknowledged.
+ */
+async function told(fromMs) {
+  let text = ''
+  for await (const piece of node.trace()) text += piece
+  const kinds = {}
+  const trips = []
+  const waiting = new Map()
+  for (const line of text.split('\n')) {
+    if (!line.includes('"parts"')) continue
+    const { now, input, effects = [] } = JSON.parse(line)
+    if (input?.type === 'message') {
+      for (const { count, received } of bodiesIn(input.body)) {
+        for (let seq = received - 1; waiting.has(`${input.from} ${count} ${seq}`); seq--) {
+          trips.push((now - waiting.get(`${input.from} ${count} ${seq}`)) / 1000)
+          waiting.delete(`${input.from} ${count} ${seq}`)
+        }
+      }
+    }
+    for (const { type, to, body } of effects) {
+      if (type !== 'send') continue
+      for (const { kind, again, count, seq, body: inner } of bodiesIn(body)) {
+        if (kind !== 'frame' || again) continue
+        kinds[inner.kind] = (kinds[inner.kind] ?? 0) + 1
+        if (now / 1000 >= fromMs) waiting.set(`${to} ${count} ${seq}`, now)
+      }
+    }
+  }
+  return { kinds, trips }
+}
+
+for await (const line of createInterface({ input: process.stdin })) {
+  const [what, fromMs] = line.split(' ')
+  if (what === 'datagrams') say({ datagrams: node.status().datagrams.sent })
+  if (what === 'told') say({ told: await told(Number(fromMs)) })
+}

@@ -1,0 +1,221 @@
+// npm run bench -- views [TIMES]: a process of five under omega is killed, and comes back. How long until all others have
+// seen it (detection), and from then until the last of them has installed the one next view; what that cost in messages,
+// beside the paper's formula; and what the links cost while nothing happens.
+/* oxlint-disable no-await-in-loop -- one thing after the other is what is measured */
+import { spawn } from 'node:child_process'
+import { createSocket } from 'node:dgram'
+import { once } from 'node:events'
+import { existsSync, mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { createInterface } from 'node:readline'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { fileURLToPath } from 'node:url'
+import { freePorts } from '../dist/chaos/free-ports.js'
+import { openStorage } from '../dist/runtime/index.js'
+
+const IDS = ['n1', 'n2', 'n3', 'n4', 'n5']
+const PAIRS = (IDS.length * (IDS.length - 1)) / 2
+const IDLE_S = 10
+const MOST_IDLE = 10
+/** The LAN profile: silence is borne for so long at most. */
+const TIMEOUT_MS = 500
+/** One after the other on the way: who accepts, who leads, who hears of it. */
+const SAVES = 3
+/** Where the window begins and ends, a ping of each end more or less. */
+const EDGE = 2 / 10
+
+const now = () => Number(process.hrtime.bigint()) / 1e6
+const median = (list) => list.toSorted((a, b) => a - b)[Math.floor((list.length - 1) / 2)]
+const kept = (isSo) => (isSo ? 'kept' : 'MISSED')
+const spread = (list) =>
+  `median ${median(list).toFixed(2)}, least ${Math.min(...list).toFixed(2)}, most ${Math.max(...list).toFixed(2)} ms`
+
+class Node {
+  constructor(id, settings) {
+    this.id = id
+    this.settings = settings
+    this.said = []
+  }
+
+  start() {
+    const program = fileURLToPath(new URL('views-process.mjs', import.meta.url))
+    this.process = spawn(process.execPath, [program, JSON.stringify(this.settings)], {
+      stdio: ['pipe', 'pipe', 'inherit'],
+    })
+    createInterface({ input: this.process.stdout }).on('line', (line) => this.said.push(JSON.parse(line)))
+  }
+
+  async kill() {
+    const gone = once(this.process, 'exit')
+    this.process.kill('SIGKILL')
+    await gone
+  }
+
+  /** The first thing that it says from `from` on that is so. */
+  async tells(from, isSo) {
+    for (let tries = 0; tries < 15_000; tries++) {
+      const found = this.said.slice(from).find(isSo)
+      if (found !== undefined) return found
+      await sleep(2)
+    }
+    throw new Error(`${this.id} never said so`)
+  }
+
+  async ask(what, more = '') {
+    const from = this.said.length
+    this.process.stdin.write(`${what} ${more}\n`)
+    return (await this.tells(from, (line) => line[what] !== undefined))[what]
+  }
+}
+
+const isViewOf = (count) => (line) => line.view !== undefined && line.members.length === count
+
+async function trial(nodes, victim) {
+  const others = nodes.filter((node) => node !== victim)
+  const before = await Promise.all(others.map((node) => node.ask('told', Infinity)))
+  // Counting takes a while, and they are to be at rest.
+  await sleep(1000)
+  const from = new Map(nodes.map((node) => [node, node.said.length]))
+  const killedAt = now()
+  await victim.kill()
+  const views = await Promise.all(
+    others.map((node) =>
+      node.tells(
+        from.get(node),
+        (line) => isViewOf(IDS.length - 1)(line) && !line.members.includes(victim.id),
+      ),
+    ),
+  )
+  const downs = await Promise.all(
+    others.map((node) => node.tells(from.get(node), ({ link, up }) => link === victim.id && !up)),
+  )
+  const detectedAt = Math.max(...downs.map(({ atMs }) => atMs))
+  const installedAt = Math.max(...views.map(({ atMs }) => atMs))
+  await sleep(300)
+  const after = await Promise.all(others.map((node) => node.ask('told', killedAt)))
+  const sent = (kind) =>
+    others.reduce(
+      (sum, _, index) => sum + (after[index].kinds[kind] ?? 0) - (before[index].kinds[kind] ?? 0),
+      0,
+    )
+  const installed = others.map(
+    (node) => node.said.slice(from.get(node)).filter(({ view }) => view !== undefined).length,
+  )
+  const fromBack = new Map(nodes.map((node) => [node, node.said.length]))
+  victim.start()
+  await Promise.all(nodes.map((node) => node.tells(fromBack.get(node), isViewOf(IDS.length))))
+  await sleep(1500)
+  const changes = others.map(
+    (node) => node.said.slice(from.get(node)).filter(({ link }) => link === victim.id).length,
+  )
+  return {
+    detection: detectedAt - killedAt,
+    agreement: installedAt - detectedAt,
+    trip: median(after.flatMap(({ trips }) => trips)),
+    isOneView: installed.every((count) => count === 1),
+    isCleanOutage: changes.every((count) => count === 2),
+    cand: sent('cand'),
+    accept: sent('accept'),
+    status: sent('status'),
+    others: sent('cancel') + sent('withdraw'),
+  }
+}
+
+/** What making data safe takes there, after the trials. */
+async function saving(folder) {
+  const storage = await openStorage(join(folder, 'floor'))
+  const saves = Array.from({ length: 50 }, (_, each) => {
+    const began = now()
+    storage.save({ each })
+    return now() - began
+  })
+  storage.close()
+  return median(saves)
+}
+
+/** What a datagram to another process and back takes, with nothing done to it; after the trials. */
+async function bareTrip() {
+  const script =
+    "const s=require('dgram').createSocket('udp4');s.on('message',(m,r)=>s.send(m,r.port,r.address));s.bind(0,'127.0.0.1',()=>console.log(s.address().port))"
+  const echo = spawn(process.execPath, ['-e', script], { stdio: ['ignore', 'pipe', 'inherit'] })
+  const [port] = await once(createInterface({ input: echo.stdout }), 'line')
+  const socket = createSocket('udp4')
+  const trips = []
+  for (let each = 0; each < 200; each++) {
+    const began = now()
+    socket.send('x'.repeat(300), Number(port), '127.0.0.1')
+    await once(socket, 'message')
+    trips.push(now() - began)
+  }
+  socket.close()
+  echo.kill('SIGKILL')
+  return median(trips)
+}
+
+/** A disk that shares its machine with others may take longer than everything else: so also without one. */
+export async function printViews(times) {
+  await measure('data on the disk', tmpdir(), times)
+  if (existsSync('/dev/shm')) await measure('data in memory', '/dev/shm', times)
+}
+
+async function measure(where, parent, times) {
+  const folder = mkdtempSync(join(parent, 'conclave-bench-'))
+  const ports = await freePorts(IDS.length, 'udp')
+  const nodes = IDS.map((id, index) => {
+    const peers = IDS.flatMap((peer, place) => (place === index ? [] : [`${peer}=127.0.0.1:${ports[place]}`]))
+    const listen = `127.0.0.1:${ports[index]}`
+    return new Node(id, { group: 'views', id, listen, peers, protocol: 'omega', data: join(folder, id) })
+  })
+  try {
+    for (const node of nodes) node.start()
+    await Promise.all(nodes.map((node) => node.tells(0, isViewOf(IDS.length))))
+    await sleep(2000)
+    const before = await Promise.all(nodes.map((node) => node.ask('datagrams')))
+    const began = now()
+    await sleep(IDLE_S * 1000)
+    const after = await Promise.all(nodes.map((node) => node.ask('datagrams')))
+    const sent = after.reduce((sum, count, index) => sum + count - before[index], 0)
+    const rate = sent / ((now() - began) / 1000) / PAIRS
+    console.log(`omega, ${IDS.length} processes, LAN profile, quorum dynamic, ${where}`)
+    console.log(
+      `  idle: ${rate.toFixed(2)} datagrams a second a pair  (at most ${MOST_IDLE}, ± ${EDGE} by the edges of the window: ${kept(rate <= MOST_IDLE + EDGE)})`,
+    )
+    const trials = []
+    for (let each = 0; each < times; each++) trials.push(await trial(nodes, nodes[each % IDS.length]))
+    report(trials, await saving(folder), await bareTrip())
+  } finally {
+    for (const node of nodes) node.process?.kill('SIGKILL')
+    rmSync(folder, { recursive: true, force: true, maxRetries: 5 })
+  }
+}
+
+function report(trials, save, bare) {
+  const of = (field) => trials.map((each) => each[field])
+  const count = (isSo) => `${trials.filter(isSo).length} of ${trials.length}`
+  const trip = median(of('trip'))
+  console.log(`  ${trials.length} processes killed, each in turn`)
+  console.log(
+    `  all others have seen it: ${spread(of('detection'))}  (timeout ${TIMEOUT_MS} ms + a round trip: ${kept(Math.max(...of('detection')) <= TIMEOUT_MS + trip)})`,
+  )
+  console.log(`  then until the last of them has the next view: ${spread(of('agreement'))}`)
+  const took = median(of('agreement'))
+  const against = (what, most) =>
+    console.log(`    2 ${what}: ${most.toFixed(2)} ms: ${kept(took <= most)} (median ${took.toFixed(2)})`)
+  // Both, for they say different things: the first grows with the load and the disk, as what is measured does.
+  against(
+    'round trips of a frame and its acknowledgement, in the same moments, disk and load in them',
+    2 * trip,
+  )
+  against(`bare UDP round trips, and ${SAVES} times making data safe`, 2 * bare + SAVES * save)
+  against('bare UDP round trips', 2 * bare)
+  console.log(
+    `  one view only: ${count(({ isOneView }) => isOneView)}; one down and one up an end: ${count(({ isCleanOutage }) => isCleanOutage)}`,
+  )
+  const [n, k] = [IDS.length, 1]
+  const kinds = ['cand', 'accept', 'status', 'others'].map((kind) => `${kind} ${median(of(kind))}`)
+  console.log(`  messages, median: ${kinds.join(', ')}`)
+  console.log(
+    `  the paper's k(n-k) = ${k * (n - k)} counts the candidate itself: k(n-k-1) = ${k * (n - k - 1)} cand and as many accept; status, which it has not, s(s-1) = ${(n - k) * (n - k - 1)}`,
+  )
+}

@@ -1,0 +1,161 @@
+/**
+ * Omega+ as a real process runs it, as one of several groups: over its own links, which go over the process's sessions.
+ *
+ * There is no lease. What a process knows by the clock is for how long it would go on counting a majority of its view as
+ * answering if it heard nothing more; then their links are down. Its view says so (`until`), and nobody acts beyond it,
+ * so that a leader that was stopped for long does not act when it goes on. It says nothing about others: they may have
+ * formed the next view before that. Only tokens protect from a leader that does not know yet.
+ */
+import {
+  type Identity,
+  type Micros,
+  type NodeId,
+  output,
+  type Plain,
+  type PlainObject,
+  type Protocol,
+  stack,
+  type View,
+} from '../../core/index.ts'
+import {
+  type Group,
+  HISTORY_KINDS,
+  type HistoryLinks,
+  type HistoryOptions,
+  historyLayer,
+} from '../../links/index.ts'
+import type { Insight } from '../insight.ts'
+import { omega } from './omega.ts'
+import type { OmegaSettings } from './settings.ts'
+import { checkedStable } from './stable.ts'
+import type { OmegaState } from './state.ts'
+import { idsOf, isAnswering, isInQuorum } from './views.ts'
+
+export type OmegaOptions = Omit<OmegaSettings, 'flaws'> & HistoryOptions
+
+type Hosted = { readonly layer: HistoryLinks; readonly upper: OmegaState; readonly kept: Plain }
+
+/** How fast the links' datagrams are is nobody's business here; the sessions need some measure. */
+const RHO = 0.0001
+const STAMP_AGE: Micros = 10_000_000
+
+export function omegaGroup(identity: Identity, options: OmegaOptions): Group {
+  const { quorum, tie, reinit, filter, weights } = options
+  const { pingMs, timeoutMs, detector, alphaMs, retransmitMs, slack } = options
+  return {
+    protocol: hostedOmega(identity, options),
+    kinds: HISTORY_KINDS,
+    nodes: identity.nodes,
+    agreed: {
+      protocol: 'omega',
+      nodes: identity.nodes,
+      quorum,
+      tie,
+      reinit,
+      filter,
+      weights,
+      pingMs,
+      timeoutMs,
+      detector,
+      alphaMs,
+      retransmitMs,
+      slack,
+    },
+    terms: { leastDelay: 0, fast: timeoutMs * 1000, rho: RHO, stampAge: STAMP_AGE },
+    slack: Math.floor(retransmitMs * 200),
+    adopt: (state) => state as PlainObject,
+  }
+}
+
+function hostedOmega(identity: Identity, options: OmegaOptions): Protocol {
+  const { quorum, tie, reinit, filter, weights } = options
+  const own = omega(identity, { quorum, tie, reinit, filter, weights, flaws: [] })
+  const inner = stack(historyLayer(identity, options), own) as unknown as Protocol<Hosted>
+  const hosted: Protocol<Hosted> = {
+    start: (stable, now) => inner.start(checkedStable(stable), now),
+    step(state, input, now) {
+      const step = inner.step(state, input, now)
+      const [before, after] = [state.upper.links, step.state.upper.links]
+      if (before === after) return step
+      const isIn = (links: OmegaState['links'], id: NodeId): boolean => links.some(({ peer }) => peer === id)
+      const changed = identity.nodes.filter((id) => isIn(before, id) !== isIn(after, id))
+      if (changed.length === 0) return step
+      const news = changed.map((peer) => output({ type: 'link', peer, up: isIn(after, peer) }))
+      return { state: step.state, effects: [...step.effects, ...news] }
+    },
+    view: (state, now) => viewOf(identity.self, state, now, own.view(state.upper, now)),
+    shift: (state, by) => inner.shift(state, by),
+  }
+  return hosted
+}
+
+/** As it is shown to applications: somebody leads only who acts, and only as far as this process can tell by its clock. */
+function viewOf(self: NodeId, state: Hosted, now: Micros, seen: View): View {
+  const { ok, view } = state.upper
+  const until = answeredUntil(state)
+  const isLed = until !== null && now < until && wouldLead(self, state.upper)
+  const leads = isLed && view.id[1] === self
+  return {
+    role: ok ? (leads ? 'leader' : 'follower') : 'dead',
+    leader: isLed ? seen.leader : null,
+    token: isLed ? seen.token : null,
+    until: isLed ? until : null,
+    members: seen.members,
+    detail: seen.detail,
+  }
+}
+
+/** Until when more than half of the view is counted as answering if nothing more is heard; null when it is not so now. */
+function answeredUntil({ layer, upper }: Hosted): Micros | null {
+  if (!isInQuorum(upper)) return null
+  const until = upper.links
+    .filter((link) => isAnswering(upper, link))
+    .map(({ peer }) => layer.ends.find((end) => end.peer === peer)?.trustedUntil ?? 0)
+    .sort((a, b) => b - a)
+  // Besides this process itself.
+  const needed = Math.floor(upper.view.members.length / 2)
+  return until[needed - 1] ?? null
+}
+
+function wouldLead(self: NodeId, { view, willing, links }: OmegaState): boolean {
+  const [, leader] = view.id
+  if (leader === self) return willing
+  return links.find(({ peer }) => peer === leader)?.status?.aside === false
+}
+
+/** `state` is that of the group's protocol. */
+export function omegaInsight(
+  state: Plain,
+  { self, nodes }: Identity,
+  { quorum }: OmegaOptions,
+  now: Micros,
+): Insight {
+  const hosted = state as unknown as Hosted
+  const { upper } = hosted
+  const { ok, life, view, links } = upper
+  const until = answeredUntil(hosted)
+  const inQuorum = until !== null && now < until
+  const members = idsOf(view.members)
+  return {
+    leadUntil: inQuorum && wouldLead(self, upper) ? until : null,
+    voters: [nodes],
+    named: nodes,
+    heard: links.map(({ peer }) => peer),
+    silentUntil: null,
+    membership: {
+      view: ok ? { id: view.id, members, lives: view.members.map((member) => member[1]) } : null,
+      life,
+      inQuorum,
+      spare: inQuorum ? spareIn(upper, quorum, nodes.length) : 0,
+    },
+  }
+}
+
+/** A view has two members at least. */
+function spareIn(state: OmegaState, quorum: OmegaSettings['quorum'], nodes: number): number {
+  const there = 1 + state.links.filter((link) => isAnswering(state, link)).length
+  const majorityOf = (whole: number): number => Math.floor(whole / 2) + 1
+  const whole = quorum === 'static' ? nodes : state.view.members.length
+  const needed = quorum === 'none' ? 2 : Math.max(2, majorityOf(whole))
+  return Math.max(0, there - needed)
+}
