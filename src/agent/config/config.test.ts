@@ -123,8 +123,8 @@ groups:
   })
 
   it('may be given the same list of peers on all nodes', () => {
-    const [group] = read(GOOD, { peers: ['a=h:7400', 'b=h:7400', 'c=h:7400'] }).groups
-    expect(group?.join.peers).toEqual(['b=h:7400', 'c=h:7400'])
+    const [group] = read(GOOD, { peers: ['a=h1:7400', 'b=h2:7400', 'c=h3:7400'] }).groups
+    expect(group?.join.peers).toEqual(['b=h2:7400', 'c=h3:7400'])
   })
 
   it('shows what takes effect as a file that says the same', () => {
@@ -230,7 +230,7 @@ groups:
       /short has 5 bytes, a key needs at least 16/,
     )
     expect(problems(GOOD, { adminTokenFile: join(folder, 'binary') })[0]).toMatch(
-      /--admin-token-file: .*binary has spaces or characters that no HTTP header can carry: make one/,
+      /--admin-token-file: .*binary has characters that no HTTP header can carry: make one/,
     )
     const nowhere = { file: '/no/file.yaml', flags: {}, environment: {} }
     expect(() => configFrom(nowhere)).toThrow('/no/file.yaml: config: there is no such file')

@@ -38,8 +38,8 @@ export function readAdminToken(file: string | undefined): AdminToken {
   const problem =
     token.length < LEAST_TOKEN_CHARACTERS
       ? `${file} has ${token.length} characters, at least ${LEAST_TOKEN_CHARACTERS} are needed: ${make}`
-      : /[^\x21-\x7e]/.test(token)
-        ? `${file} has spaces or characters that no HTTP header can carry: ${make}`
+      : /[^\x20-\x7e]/.test(token)
+        ? `${file} has characters that no HTTP header can carry: ${make}`
         : null
   return { file, openTo: read.openTo, token, problem }
 }
