@@ -12,6 +12,15 @@ import { phiDefinition } from './phi/index.ts'
 import { psiDefinition } from './psi/index.ts'
 import { ringDefinition } from './ring/index.ts'
 
+export {
+  type MembersCommand,
+  type OpenInsight,
+  type OpenState,
+  openEpochs,
+  openInsight,
+} from './epochs/open-group.ts'
+export { type EpochsOptions, givenBy as epochsGiven } from './epochs/options.ts'
+export { timingOf as epochsTiming } from './epochs/timing.ts'
 export { type GroupSpec, groupFor, type HostSettings, host } from './host.ts'
 export { type Insight, insightOf } from './local-leader/insight.ts'
 export { forgetfulStable } from './local-leader/stable.ts'

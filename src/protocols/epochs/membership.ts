@@ -8,7 +8,7 @@
  * a greater one is the register deleted. Followers write their counter for that, and for nothing else.
  */
 import type { NodeId } from '../../core/index.ts'
-import type { Timed } from './state.ts'
+import type { Removal, Timed } from './state.ts'
 
 /** What the one who removes has to do next. */
 export type Task = { readonly do: 'read' | 'delete'; readonly of: NodeId }
@@ -28,4 +28,9 @@ export function raisedTo({ seen }: Timed, ctr: number): number | null {
   let most = ctr
   for (const other of seen) if (other.gone && other.ctr > most) most = other.ctr
   return most > ctr ? most : null
+}
+
+/** Nobody knows how far a removal got: whoever removes looks, and goes on from there. */
+export function begunAgain(removal: Removal | null): Removal | null {
+  return removal === null || removal.stage === 'read' ? removal : { of: removal.of, stage: 'read', to: 0 }
 }
