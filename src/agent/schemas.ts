@@ -39,7 +39,7 @@ export const statusAnswer = z.strictObject({
   ...leaderFields,
   banner: z.string().describe('one sentence that says how the group is'),
   level: z.enum(['healthy', 'degraded', 'at-risk', 'no-leader', 'alarm']),
-  mode: z.enum(['local', 'majority']),
+  mode: z.enum(['local', 'majority', 'store']),
   voters: z.array(id).describe('whose votes count'),
   spareFailures: z.number().describe('how many more voters may fail, whichever they are'),
   leaderlessMs: z.number().nullable().describe('for how long no leader is known; null while one is'),

@@ -2,11 +2,12 @@
 import type { Command, NodeId, Output } from '../core/index.ts'
 import type { NetworkFaults } from '../runtime/index.ts'
 import { BadJoin } from './errors.ts'
+import type { RegisterSettings } from './register-seat.ts'
 import type { NodeView, SeatSettings } from './seat.ts'
 
 /** What the election's thread begins with. */
 export type WorkerBegin = {
-  readonly settings: SeatSettings
+  readonly settings: SeatSettings | RegisterSettings
   readonly shared: SharedArrayBuffer
   readonly maxStallMs: number
 }

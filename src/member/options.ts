@@ -83,12 +83,12 @@ export function workOf(options: WorkOptions): Work {
   }
 }
 
-export function maxStallOf({ maxStallMs }: JoinOptions): number {
+export function maxStallOf({ maxStallMs }: Pick<JoinOptions, 'maxStallMs'>): number {
   // Less would take the ordinary lateness of timers for a stall.
   return durationOf('maxStallMs', maxStallMs, MAX_STALL_MS, 50)
 }
 
-export function isolationOf({ isolation = 'worker' }: JoinOptions): 'worker' | 'thread' {
+export function isolationOf({ isolation = 'worker' }: Pick<JoinOptions, 'isolation'>): 'worker' | 'thread' {
   if (isolation === 'worker' || isolation === 'thread') return isolation
   throw new BadJoin('isolation', `${JSON.stringify(isolation)} is neither "worker" nor "thread"`)
 }
@@ -138,7 +138,7 @@ function definitionOf(name: string): Definition {
     protocolNamed(name) === null
       ? 'is not known'
       : 'gives no lease, so nobody could tell when to stop: it runs in the workbench'
-  throw new BadJoin('protocol', `${name} ${why}; "local-leader" runs here`)
+  throw new BadJoin('protocol', `${name} ${why}; "local-leader" runs here, and "epochs" with a store`)
 }
 
 /** What the protocol is told, checked; whoever only checks a configuration asks too. */

@@ -10,6 +10,7 @@ import type { Command, Micros, Output } from '../core/index.ts'
 import { type HostClock, monotonicNow, type NetworkFaults, openHostClock } from '../runtime/index.ts'
 import { type Errand, type News, revivedError, type Shown, type WorkerBegin } from './errands.ts'
 import { WorkerLost } from './errors.ts'
+import type { RegisterSettings } from './register-seat.ts'
 import {
   type Lease,
   NO_VIEW,
@@ -33,7 +34,7 @@ const LEAST_ROOM = 64
 type Asked = Errand extends infer E ? (E extends Errand ? Omit<E, 'number'> : never) : never
 
 export async function openWorkerSeat(
-  settings: SeatSettings,
+  settings: SeatSettings | RegisterSettings,
   maxStallMs: number,
   hooks: SeatHooks,
 ): Promise<Seat> {
@@ -45,7 +46,7 @@ export async function openWorkerSeat(
 class WorkerSeat implements Seat {
   /** Kept when the election runs, broken by what kept it from running. */
   readonly begun: Promise<void>
-  readonly #settings: SeatSettings
+  readonly #settings: SeatSettings | RegisterSettings
   readonly #hooks: SeatHooks
   readonly #shared: SharedState
   readonly #worker: Worker
@@ -66,7 +67,7 @@ class WorkerSeat implements Seat {
   #deadline: NodeJS.Timeout | null = null
   #state: 'running' | 'closing' | 'ended' = 'running'
 
-  constructor(settings: SeatSettings, maxStallMs: number, hooks: SeatHooks) {
+  constructor(settings: SeatSettings | RegisterSettings, maxStallMs: number, hooks: SeatHooks) {
     this.#settings = settings
     this.#hooks = hooks
     this.#shown = { view: NO_VIEW, voters: [], nodes: settings.nodes, there: [], isSilent: false }

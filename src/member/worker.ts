@@ -8,10 +8,11 @@ import { type MessagePort, workerData } from 'node:worker_threads'
 import type { Command, Micros, Output } from '../core/index.ts'
 import { type HostClock, openHostClock } from '../runtime/index.ts'
 import { type Errand, type News, plainError, type Shown, type WorkerBegin } from './errands.ts'
+import { openRegisterSeat } from './register-seat.ts'
 import { SharedState } from './shared.ts'
 import { wallAheadAtLeast } from './sleep.ts'
 import { StallWatch } from './stall.ts'
-import { openThreadSeat, type ThreadSeat } from './thread-seat.ts'
+import { openThreadSeat, type ThreadHooks, type ThreadSeat } from './thread-seat.ts'
 
 type Campaign = { readonly do: 'campaign'; readonly willing: boolean; readonly lapse: boolean }
 
@@ -157,21 +158,21 @@ port.on('message', (errand: Errand) => {
   })
 })
 
+const hooks: ThreadHooks = {
+  output,
+  stepped,
+  changed() {},
+  warn: (what, detail) => say({ news: 'warning', what, detail }),
+  failed(error) {
+    shared.revoke()
+    say({ news: 'failed', error: plainError(error) })
+  },
+}
+
 try {
-  seat = await openThreadSeat(
-    settings,
-    {
-      output,
-      stepped,
-      changed() {},
-      warn: (what, detail) => say({ news: 'warning', what, detail }),
-      failed(error) {
-        shared.revoke()
-        say({ news: 'failed', error: plainError(error) })
-      },
-    },
-    clock,
-  )
+  seat = await ('store' in settings
+    ? openRegisterSeat(settings, hooks, clock)
+    : openThreadSeat(settings, hooks, clock))
   stall.start()
   say({ news: 'begun' })
   stepped()

@@ -2,7 +2,8 @@ import { chmodSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { type Config, configFrom, flagOf, variableOf } from './config.ts'
+import { flagOf, variableOf } from './checked.ts'
+import { type Config, configFrom } from './config.ts'
 import { effectiveText } from './effective.ts'
 import { parseConfig } from './file.ts'
 import type { Said } from './layers.ts'
@@ -80,14 +81,14 @@ describe('a configuration', () => {
       'default',
     ])
     expect(from['mode']).toMatch(/conclave\.yaml:9:7$/)
-    expect(options.peers).toEqual(['b=127.0.0.1:7401', 'c=127.0.0.1:7402'])
+    expect(options).toMatchObject({ peers: ['b=127.0.0.1:7401', 'c=127.0.0.1:7402'] })
     expect(options.options).toMatchObject({ witnesses: ['c'] })
     expect(process.http).toBe('127.0.0.1:7480')
   })
 
   it('has several keys, for a rotation without downtime', () => {
     const [group] = read(GOOD, { keyFile: [join(folder, 'other'), join(folder, 'key')] }).groups
-    const keys = group?.join.key as readonly Uint8Array[]
+    const { key: keys } = group?.join as { readonly key: readonly Uint8Array[] }
     expect(keys.map((key) => Buffer.from(key).toString())).toEqual([
       'another key, for its rotation',
       'a key of at least sixteen bytes',
@@ -103,7 +104,7 @@ groups:
   - { group: x, listen: "127.0.0.1:1", mode: local }
   - { group: y, listen: "127.0.0.1:2", data: /elsewhere }
 `
-    const nodes = read(text).groups.map(({ node }) => [node.group, node.mode, node.data])
+    const nodes = read(text).groups.map(({ node }) => 'data' in node && [node.group, node.mode, node.data])
     expect(nodes).toEqual([
       ['x', 'local', '/var/lib/conclave/x'],
       ['y', 'majority', '/elsewhere'],
@@ -114,7 +115,7 @@ groups:
 
   it('may be given the same list of peers on all nodes', () => {
     const [group] = read(GOOD, { peers: ['a=h:7400', 'b=h:7400', 'c=h:7400'] }).groups
-    expect(group?.join.peers).toEqual(['b=h:7400', 'c=h:7400'])
+    expect(group?.join).toMatchObject({ peers: ['b=h:7400', 'c=h:7400'] })
   })
 
   it('shows what takes effect as a file that says the same', () => {

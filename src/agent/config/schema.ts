@@ -6,6 +6,7 @@
  * them. Nothing is required in a file, because flags and the environment may say the rest.
  */
 import { z } from 'zod'
+import { storeSchema } from '../../registers/index.ts'
 
 const PORTS = 65_535
 const ADDRESS = /^(?:\[[^\]\s]+\]|[^:[\]\s]+):\d{1,5}$/
@@ -38,7 +39,7 @@ const peer = z.union([
 ])
 
 /** The protocols that real processes run. */
-export const RUNNABLE = ['local-leader'] as const
+export const RUNNABLE = ['local-leader', 'epochs'] as const
 
 const node = {
   group: name.describe('the group that this node belongs to'),
@@ -56,7 +57,12 @@ const node = {
   data: file.describe(
     'the folder of what must survive a crash; given for several groups, each has a folder in it',
   ),
-  protocol: z.enum(RUNNABLE).describe('the protocol'),
+  protocol: z.enum(RUNNABLE).describe('the protocol; `epochs` elects in a store'),
+  store: z
+    .union([z.string().min(1), storeSchema])
+    .describe(
+      'where the registers of `epochs` are: a URL, or an object as docs/stores.md shows it; without it `epochs` cannot run',
+    ),
   mode: z.enum(['local', 'majority']).describe('majority: one leader in all; local: one in each partition'),
   profile: z
     .enum(['lan', 'region', 'wan'])
@@ -122,14 +128,27 @@ export const fileSchema = z.strictObject({
 })
 
 /** One node of one group, when everything has been said. */
+const { store, ...overNetwork } = node
 export const nodeSchema = z.strictObject({
-  ...node,
+  ...overNetwork,
+  protocol: z.literal('local-leader'),
   data: node.data.optional(),
+})
+
+/** One node of a group that meets in a store. */
+export const storeNodeSchema = z.strictObject({
+  group: node.group,
+  id: node.id,
+  protocol: z.literal('epochs'),
+  store,
+  profile: node.profile,
+  options: node.options,
 })
 
 export const processSchema = z.strictObject({ ...process, adminTokenFile: process.adminTokenFile.optional() })
 
 export type NodeConfig = z.infer<typeof nodeSchema>
+export type StoreNodeConfig = z.infer<typeof storeNodeSchema>
 export type ProcessConfig = z.infer<typeof processSchema>
 export type PeerConfig = NodeConfig['peers'][number]
 
@@ -152,7 +171,7 @@ export function othersIn({ id, peers }: NodeConfig): readonly ReturnType<typeof 
 
 /** Every name that may stand in a file. */
 export const KNOWN_FIELDS: readonly string[] = [...Object.keys(fileSchema.shape), 'address']
-export const NODE_FIELDS = Object.keys(node) as readonly (keyof NodeConfig)[]
+export const NODE_FIELDS = Object.keys(node) as readonly (keyof typeof node)[]
 export const PROCESS_FIELDS = Object.keys(process) as readonly (keyof ProcessConfig)[]
 
 /** The schema that is published as docs/conclave.schema.json. */
