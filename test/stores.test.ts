@@ -9,7 +9,7 @@ import { expect, it } from 'vitest'
 import { storeSettings, tryStore } from '../src/chaos/index.ts'
 import { describeWith, ownServer } from './support/servers.ts'
 
-const SLACK = { nodes: 3, times: 2, periodMs: 1000, accessMs: 100, killBeforeMs: 150, say: () => {} }
+const SLACK = { nodes: 3, times: 1, periodMs: 600, accessMs: 60, killBeforeMs: 120, say: () => {} }
 
 it('three nodes in a folder: the leader is killed, never two lead', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'conclave-stores-'))
@@ -24,7 +24,7 @@ await describeWith('postgres', 'three nodes in PostgreSQL', () => {
   it('leader killed, server killed, server stopped: never two lead, and leadership returns', async () => {
     const server = await ownServer('postgres')
     try {
-      const settings = storeSettings({ ...SLACK, times: 1 })
+      const settings = storeSettings(SLACK)
       expect(await tryStore(settings, server.url, server)).toMatchObject({ problems: [] })
     } finally {
       await server.end()
