@@ -6,7 +6,7 @@
  * answered (see open-group.ts of the protocol).
  */
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { Command, Input, NodeId, Output, Plain, PlainObject, Protocol, RegisterCall } from '../core/index.ts'
+import type { Command, Input, NodeId, Output, PlainObject, Protocol, RegisterCall } from '../core/index.ts'
 import {
   type EpochsOptions,
   epochsGiven,
@@ -270,7 +270,7 @@ class RegisterSeat implements ThreadSeat {
         this.#hooks.output(event)
         break
       case 'demoted':
-        this.#hooks.output({ ...event, token: this.#token })
+        this.#hooks.output({ ...event, token: this.#token, cause: wordFor(String(event['cause'])) })
         break
       case 'alarm': {
         const error = new StoreFailed(String(event['why']))
@@ -338,7 +338,7 @@ class RegisterSeat implements ThreadSeat {
     const isSame = ids.length === this.#members.length && ids.every((id) => this.#members.includes(id))
     if (isSame || this.#state !== 'running') return false
     this.#members = ids
-    this.#loop.command({ do: 'members', nodes: ids as readonly Plain[] as readonly NodeId[] })
+    this.#loop.command({ do: 'members', nodes: ids })
     return true
   }
 
@@ -370,6 +370,17 @@ class RegisterSeat implements ThreadSeat {
     await this.#registers.close()
     this.#clock.close()
   }
+}
+
+/** The causes that applications know, in the words that they know. */
+const WORDS: { readonly [cause: string]: string } = {
+  'its lease ran out': 'expired',
+  'it stepped down': 'stepped down',
+  'its clock stood still for too long': 'suspended',
+}
+
+function wordFor(cause: string): string {
+  return WORDS[cause] ?? cause
 }
 
 function isNewer({ sequence }: RegisterBlock, before: RegisterBlock | undefined): boolean {

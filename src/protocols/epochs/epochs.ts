@@ -341,7 +341,7 @@ export function epochs(
   function goesOn(state: EpochsState, now: Micros): EpochsStep {
     const time = timed(state)
     if (time.isDue) return tick(withTime(state, { isDue: false }), state.ctr + 1, now)
-    const task = nextOfRemoval(time, state.ctr)
+    const task = nextOfRemoval(time, state.ctr, constants().wait, now)
     return task === null ? { state, effects: NOTHING } : removing(state, task)
   }
 
@@ -418,7 +418,7 @@ export function epochs(
   function looked(state: EpochsState, now: Micros): EpochsStep {
     const time = timed(state)
     const idle = withTime(state, { looking: null })
-    const task = nextOfRemoval(time, state.ctr)
+    const task = nextOfRemoval(time, state.ctr, constants().wait, now)
     if (task !== null) return removing(idle, task)
     const raise = raisedTo(time, state.ctr)
     if (raise !== null) return raised(idle, raise)
