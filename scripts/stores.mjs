@@ -1,5 +1,6 @@
 // npm run stores [-- TIMES [STORE ...]]: three nodes on each kind of store; their leader is killed TIMES times (20), the
 // store's server is killed and restarted, and then hangs for longer than a lease. An independent witness judges.
+/* oxlint-disable no-await-in-loop -- one store after the other: they share the machine */
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -16,7 +17,7 @@ if (!/^[1-9]\d*$/.test(times) || unknown.length > 0) {
 
 let failed = 0
 for (const kind of asked.length > 0 ? asked : KINDS) {
-  const missing = kind === 'file' ? null : await whyMissing(kind)
+  const missing = kind === 'file' ? null : whyMissing(kind)
   if (missing !== null) {
     console.log(`${kind.padEnd(9)} skipped: ${missing}`)
     continue

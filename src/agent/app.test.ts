@@ -1,6 +1,7 @@
 import { describe, expect, it, vi } from 'vitest'
 import type { ErrorAnswer, MembersAnswer, StatusAnswer } from '../client/index.ts'
-import type { MemberStatus } from '../member/index.ts'
+import type { NodeId } from '../core/index.ts'
+import { CommandRefused, type MemberStatus } from '../member/index.ts'
 import { agentApp } from './app.ts'
 import { Claims } from './claims.ts'
 import { History } from './history.ts'
@@ -45,6 +46,8 @@ function agent(
       stepped.push('n2')
       return Promise.resolve(true)
     },
+    removeVoter: (id: NodeId) =>
+      id === 'n3' ? Promise.resolve() : Promise.reject(new CommandRefused('removeVoter', `no ${id}`)),
     trace: async function* () {
       yield '{"trace":1}\n'
       yield '{"type":"start"}\n'
@@ -147,6 +150,20 @@ describe('an agent over HTTP', () => {
     expect(answer.error?.name ?? null).toBe(name)
     expect(stepped).toEqual(name === null ? ['n2'] : [])
     if (name === null) expect(answer).toEqual({ group: 'g', steppedDown: { id: 'n2', token: 13 } })
+  })
+
+  it.each<[string, string, number, string | null]>([
+    ['a node', '{"id":"n3"}', 200, null],
+    ['one that the protocol keeps', '{"id":"n9"}', 409, 'CommandRefused'],
+    ['nobody', '{}', 400, 'BadBody'],
+    ['without the token', '{"id":"n3"}', 401, 'BadAdminToken'],
+  ])('removes %s', async (about, body, code, name) => {
+    const { app } = agent()
+    const headers = about === 'without the token' ? {} : { authorization: `Bearer ${TOKEN}` }
+    const response = await app.request('/v1/remove', { method: 'POST', body, headers })
+    const answer = (await response.json()) as Partial<ErrorAnswer>
+    expect([response.status, answer.error?.name ?? null]).toEqual([code, name])
+    if (name === null) expect(answer).toEqual({ group: 'g', removing: 'n3' })
   })
 
   it('refuses large bodies, whether they say so or not, unknown paths and other groups, in one form', async () => {

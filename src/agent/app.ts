@@ -7,14 +7,14 @@ import { bodyLimit } from 'hono/body-limit'
 import { stream, streamSSE } from 'hono/streaming'
 import type { Claimed } from '../client/index.ts'
 import type { NodeId } from '../core/index.ts'
-import type { MemberStatus } from '../member/index.ts'
+import { CommandRefused, type MemberStatus } from '../member/index.ts'
 import { failure, refusal } from './admin.ts'
 import { leaderAnswer, membersAnswer, type Served, statusAnswer } from './answers.ts'
 import { tellEvents } from './events.ts'
 import { metricsText } from './metrics.ts'
 import { openApi } from './openapi.ts'
 import { PAGE_POLICY, page } from './page.ts'
-import { claimBody } from './schemas.ts'
+import { claimBody, removeBody } from './schemas.ts'
 
 export type { Served } from './answers.ts'
 
@@ -87,6 +87,23 @@ export function agentApp(asked: Asked): Hono {
       if (role !== 'leader') return notLeading(c, node.id, leader)
       await node.stepDown({ signal: AbortSignal.timeout(LONGEST_STEP_DOWN_MS) })
       return c.json({ group: node.group, steppedDown: { id: node.id, token: leader?.token ?? null } })
+    }),
+  )
+
+  app.post(
+    '/v1/remove',
+    about(async (c, { node }) => {
+      const refused = refusal(c, adminToken)
+      if (refused !== null) return refused
+      const body = removeBody.safeParse(await c.req.json().catch(() => null))
+      if (!body.success) return failure(c, 400, 'BadBody', 'write {"id": "..."}, the node to remove', 'id')
+      try {
+        await node.removeVoter(body.data.id)
+      } catch (error) {
+        if (!(error instanceof CommandRefused)) throw error
+        return failure(c, 409, 'CommandRefused', error.message)
+      }
+      return c.json({ group: node.group, removing: body.data.id })
     }),
   )
 

@@ -56,6 +56,8 @@ export const claimed = z.strictObject({
   expiresInMs: z.number().describe('how long it may be acted on, counted from before it was asked for'),
   ending: z.boolean().describe('whether the agent waits for it to be given back, to hand the lead over'),
 })
+export const removeBody = z.strictObject({ id: z.string().min(1).max(200) })
+export const removing = z.strictObject({ group, removing: id })
 export const released = z.strictObject({ group })
 export const agentEvent = z.strictObject({
   at: z.string(),

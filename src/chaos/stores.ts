@@ -51,7 +51,11 @@ export async function tryStore(
       // Long enough that a renewal falls into it.
       await setTimeout(bounds.leaseMs)
       await server.restart()
-      await trial.after(before, ({ did }) => did === 'begin', 'nobody leads again after the server was killed')
+      await trial.after(
+        before,
+        ({ did }) => did === 'begin',
+        'nobody leads again after the server was killed',
+      )
 
       say('the server hangs for longer than a lease')
       const leading = await trial.settle()
@@ -74,7 +78,8 @@ export async function tryStore(
   } finally {
     await trial.end()
   }
-  const outage = server === null ? '' : '; kill -9 and restart of its server; its server stopped for two leases'
+  const outage =
+    server === null ? '' : '; kill -9 and restart of its server; its server stopped for two leases'
   return {
     name: new URL(store).protocol.slice(0, -1),
     done: `${settings.nodes} nodes, kill -9 of the leader ${times} times${outage}`,

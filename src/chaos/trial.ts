@@ -93,8 +93,7 @@ export class Trial {
         store === undefined
           ? [...named, '--listen', `${host(index)}:${ports[index]}`, ...peers]
           : [...named, '--protocol', 'epochs', '--store', store]
-      const kept =
-        store === undefined ? ['--key-file', join(folder, 'key'), '--data', join(folder, id)] : []
+      const kept = store === undefined ? ['--key-file', join(folder, 'key'), '--data', join(folder, id)] : []
       const command = ['sh', '-c', COMMAND, 'witness', join(folder, 'log'), stubborn ? 'stubborn' : 'kind']
       return new RunNode({
         id,

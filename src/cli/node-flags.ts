@@ -54,7 +54,10 @@ export function withNodeFlags(command: Command): Command {
     .addOption(shownWith('--data <folder>', 'what must survive a crash is kept here'))
     .addOption(shownWith('--protocol <name>', 'local-leader, or epochs: election in a store'))
     .addOption(
-      shownWith('--store <url>', 'with epochs: file:/folder, postgres://…, redis://…, etcd://…, nats://…, s3://…'),
+      shownWith(
+        '--store <url>',
+        'with epochs: file:/folder, postgres://…, redis://…, etcd://…, nats://…, s3://…',
+      ),
     )
     .addOption(shownWith('--mode <mode>', 'majority: one leader in all; local: one in each partition'))
     .addOption(shownWith('--profile <profile>', 'lan, region or wan'))
@@ -116,7 +119,8 @@ export function configOf(flags: NodeFlags & ServiceFlags): Config {
 }
 
 function fromFlags(flags: NodeFlags & ServiceFlags): { readonly [field: string]: unknown } {
-  const { group, id, listen, data, protocol, store, mode, profile, observer, witness, http, adminTokenFile } = flags
+  const { group, id, listen, data, protocol, store, mode, profile, observer, witness, http, adminTokenFile } =
+    flags
   const some = (list: readonly string[]): readonly string[] | undefined =>
     list.length > 0 ? list : undefined
   return {

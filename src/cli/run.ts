@@ -1,7 +1,14 @@
 /** conclave run: a command that runs while this node leads, and at no other time. */
 import { Command, Option } from 'commander'
 import { readAdminToken } from '../agent/config/keys.ts'
-import { type JoinOptions, join, LeadershipLost, type Member, type Term, type StoreJoinOptions } from '../member/index.ts'
+import {
+  type JoinOptions,
+  join,
+  LeadershipLost,
+  type Member,
+  type StoreJoinOptions,
+  type Term,
+} from '../member/index.ts'
 import { EXIT, UsageError } from './errors.ts'
 import { CommandFailed, Guarded } from './guarded.ts'
 import { joinOptions, type NodeFlags, withNodeFlags } from './node-flags.ts'

@@ -35,7 +35,11 @@ export function upCommand(): Command {
   return new Command('up')
     .description('start a group of real processes on this machine, and watch them elect')
     .option('--nodes <n>', 'how many', '5')
-    .option('--protocol <name>', 'local-leader, or epochs: election in a folder that all share', 'local-leader')
+    .option(
+      '--protocol <name>',
+      'local-leader, or epochs: election in a folder that all share',
+      'local-leader',
+    )
     .option('--mode <mode>', 'majority: one leader in all; local: one in each partition', 'majority')
     .option('--profile <profile>', 'lan, region or wan', 'lan')
     .option('--option <name=value>', "set one of the protocol's options (repeat for more)", collect, [])

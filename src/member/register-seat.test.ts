@@ -108,7 +108,9 @@ describe('a group that meets in a folder', () => {
     const b = await node('b')
     const kept = leading(a)
     await until(() => kept.term !== null && a.members().length === 2)
-    await expect(a.removeVoter('z')).rejects.toThrow('removeVoter was refused: z has no register: there are a, b')
+    await expect(a.removeVoter('z')).rejects.toThrow(
+      'removeVoter was refused: z has no register: there are a, b',
+    )
     await expect(a.removeVoter('a')).rejects.toThrow('a node cannot remove itself')
     await expect(a.addVoter('c')).rejects.toThrow('a node is added by starting it')
     const removed = pending<string>()
@@ -153,7 +155,7 @@ describe('a group that meets in a folder', () => {
 describe('what cannot work is refused with what to change', () => {
   it.each<[Partial<StoreJoinOptions> & { readonly [field: string]: unknown }, string]>([
     [{ store: 'ftp://somewhere' }, 'store: ftp: is not a kind of store'],
-    [{ store: 'postgres' as string, listen: '127.0.0.1:1' }, 'listen: has no meaning with the protocol epochs'],
+    [{ store: 'postgres', listen: '127.0.0.1:1' }, 'listen: has no meaning with the protocol epochs'],
     [{ id: 'x'.repeat(65) }, 'id: is longer than 64 bytes'],
     [{ options: { periodMs: 20, accessMs: 5 } }, 'options.periodMs: is below 30'],
     [{ options: { clock: 'none' } }, 'options.clock: is for searches'],

@@ -44,7 +44,7 @@ export type RegisterSettings = {
 }
 
 /** How long a store that does not answer is tried when a node starts. */
-const REACH_MS = 10_000
+const REACH_MS = 5000
 const AGAIN_MS = 200
 /** An access that takes longer has an unknown outcome; at least this long, and at least two leases. */
 const LEAST_TIMEOUT_MS = 1000
@@ -270,15 +270,15 @@ class RegisterSeat implements ThreadSeat {
         this.#hooks.output(event)
         break
       case 'demoted':
-        this.#hooks.output({ ...event, token: this.#token, cause: wordFor(String(event['cause'])) })
+        this.#hooks.output({ ...event, token: this.#token, cause: wordFor(event['cause'] as string) })
         break
       case 'alarm': {
-        const error = new StoreFailed(String(event['why']))
+        const error = new StoreFailed(event['why'] as string)
         queueMicrotask(() => this.#fail(error))
         break
       }
       case 'removed':
-        this.#hooks.warn('removed', `${String(event['node'])} was removed from the group for good`)
+        this.#hooks.warn('removed', `${event['node'] as NodeId} was removed from the group for good`)
         break
       default:
         this.#hooks.output(event)
@@ -354,7 +354,8 @@ class RegisterSeat implements ThreadSeat {
 
   /** Said once, until all is well again. */
   #troubled(why: string): void {
-    if (this.#trouble === null) this.#hooks.warn('store', `${why}: nothing is decided until the store answers`)
+    if (this.#trouble === null)
+      this.#hooks.warn('store', `${why}: nothing is decided until the store answers`)
     this.#trouble = why
   }
 

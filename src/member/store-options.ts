@@ -33,9 +33,21 @@ export function storeSettingsOf(options: StoreJoinOptions): RegisterSettings {
   if (typeof id !== 'string' || id === '') throw new BadJoin('id', 'is empty: name this process')
   if (Buffer.byteLength(id) > LONGEST_ID)
     throw new BadJoin('id', `is longer than ${LONGEST_ID} bytes, which a register has no room for`)
-  for (const field of ['listen', 'peers', 'key', 'data', 'mode', 'priority', 'observer', 'witness'] as const) {
+  for (const field of [
+    'listen',
+    'peers',
+    'key',
+    'data',
+    'mode',
+    'priority',
+    'observer',
+    'witness',
+  ] as const) {
     if ((options as { readonly [field: string]: unknown })[field] !== undefined)
-      throw new BadJoin(field, 'has no meaning with the protocol epochs, whose nodes meet in a store: take it out')
+      throw new BadJoin(
+        field,
+        'has no meaning with the protocol epochs, whose nodes meet in a store: take it out',
+      )
   }
   return { group, id, nodes: [id], store: storeOf(store), options: storeProtocolOptions(options) }
 }
@@ -58,7 +70,7 @@ export function storeProtocolOptions({
   options,
 }: Pick<StoreJoinOptions, 'id' | 'profile' | 'options'>): PlainObject {
   const constants = (PROFILES as { readonly [name: string]: object })[profile]
-  if (constants === undefined) throw new BadJoin('profile', `${String(profile)} is none of lan, region, wan`)
+  if (constants === undefined) throw new BadJoin('profile', `${profile} is none of lan, region, wan`)
   const given = { ...constants, ...options }
   const definition = present(protocolNamed('epochs'), 'epochs')
   const result = definition.options([id]).safeParse(given, { error: explain })

@@ -18,8 +18,8 @@ import {
   CorruptBlock,
   IdInUse,
   OtherFormat,
-  RemovedForGood,
   type RegisterFault,
+  RemovedForGood,
   reasonOf,
   Superseded,
   WentBack,
@@ -74,7 +74,9 @@ type Own = { readonly block: Block; readonly version: Version }
 type Round = {
   readonly blocks: Map<NodeId, Block>
   readonly versions: Map<NodeId, Version>
-  readonly own: Own | null; readonly knock: Cell | null }
+  readonly own: Own | null
+  readonly knock: Cell | null
+}
 
 /** Carries a fault out of the middle of an operation. */
 class Stop extends Error {

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { flagOf, variableOf } from './checked.ts'
 import { type Config, configFrom } from './config.ts'
-import { effectiveText } from './effective.ts'
+import { effectiveJson, effectiveText } from './effective.ts'
 import { parseConfig } from './file.ts'
 import type { Said } from './layers.ts'
 import { BadConfig } from './problems.ts'
@@ -226,5 +226,49 @@ groups:
     const found = read(text, flags).warnings.find((warning) => warning.field === field)
     expect(found?.message).toMatch(message)
     expect(read(GOOD).warnings).toEqual([])
+  })
+})
+
+describe('a group that meets in a store', () => {
+  const STORE = 'group: g\nid: a\nprotocol: epochs\n'
+
+  it('needs a store and nothing else; a URL is taken apart', () => {
+    const [group] = read(`${STORE}store: "redis://h:6379/0?acceptWeak=true"\n`).groups
+    expect(group?.join).toMatchObject({
+      protocol: 'epochs',
+      store: { kind: 'redis', prefix: 'conclave', acceptWeak: true },
+    })
+  })
+
+  it('may stand beside one that does not; what holds for all is not held against it', () => {
+    const { groups } = read(`
+id: a
+keyFile: "%key"
+groups:
+  - { group: x, listen: "127.0.0.1:1" }
+  - { group: y, protocol: epochs, store: { kind: file, path: /shared } }
+`)
+    expect(groups.map(({ node }) => [node.group, node.protocol])).toEqual([
+      ['x', 'local-leader'],
+      ['y', 'epochs'],
+    ])
+  })
+
+  it.each<[string, string]>([
+    [STORE, 'store is missing: give --store'],
+    [`${STORE}store: /s\nlisten: "h:1"\n`, 'listen: has no meaning with the protocol epochs'],
+    [`${STORE}store: /s\npeers: ["b=h:1"]\n`, 'peers: has no meaning with the protocol epochs'],
+    [`${STORE}store: "ftp://h"\n`, 'store: ftp: is not a kind of store'],
+    [`${STORE}store: { kind: postgres, url: "http://h" }\n`, 'store.url: write a URL such as postgres://'],
+    [`${STORE}store: /s\noptions: { periodMs: 10 }\n`, 'options.periodMs: is below'],
+    ['group: g\nid: a\nlisten: "h:1"\nkeyFile: "%key"\nstore: /s\n', 'store: has no meaning without'],
+  ])('%j is refused', (text, message) => {
+    expect(problems(text).join('\n')).toContain(message)
+  })
+
+  it('does not show the password of its store', () => {
+    const config = read(`${STORE}store: "postgres://me:secret@h/db"\n`)
+    expect(effectiveText(config)).toContain('postgres://me:***@h/db')
+    expect(JSON.stringify(effectiveJson(config))).not.toContain('secret')
   })
 })

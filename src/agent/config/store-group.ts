@@ -1,7 +1,6 @@
 /** A group whose nodes meet in a store: what it is told, checked, and what has no meaning for it. */
 import { BadJoin, type StoreJoinOptions } from '../../member/index.ts'
 import { storeSettingsOf } from '../../member/store-options.ts'
-import type { StoreConfig } from '../../registers/index.ts'
 import { checked } from './checked.ts'
 import { type Layered, placeIn } from './layers.ts'
 import { type Problem, pathText } from './problems.ts'
@@ -35,7 +34,7 @@ export function storeGroup(
   const node = checked(storeNodeSchema, { values, from }, problems, path) as StoreNodeConfig | null
   if (node === null) return []
   const { group, id, protocol, profile, options } = node
-  const join: StoreJoinOptions = { group, id, protocol, profile, options, store: node.store as StoreConfig }
+  const join: StoreJoinOptions = { group, id, protocol, profile, options, store: node.store }
   try {
     const { store } = storeSettingsOf(join)
     return [{ node: { ...node, store }, join: { ...join, store }, from }]

@@ -427,7 +427,10 @@ export function epochs(
     const wait = time.greatest === 0 ? poll : patience
     const due = time.advancedAt + wait + rankOf(self, time.last, nodes) * full
     if (now >= due && time.campaign === 'stands') return tick(idle, time.greatest + 1, now)
-    return { state: idle, effects: [setTimer(LOOK_TIMER, due > now ? Math.min(due, now + poll) : now + poll)] }
+    return {
+      state: idle,
+      effects: [setTimer(LOOK_TIMER, due > now ? Math.min(due, now + poll) : now + poll)],
+    }
   }
 
   function readBack(

@@ -14,12 +14,7 @@ import type { Removal, Timed } from './state.ts'
 export type Task = { readonly do: 'read' | 'delete'; readonly of: NodeId }
 
 /** `ctr`: that of the one who removes; `wait`: how long others wait for the end of a lease. */
-export function nextOfRemoval(
-  { removal, seen }: Timed,
-  ctr: number,
-  wait: Micros,
-  now: Micros,
-): Task | null {
+export function nextOfRemoval({ removal, seen }: Timed, ctr: number, wait: Micros, now: Micros): Task | null {
   if (removal === null) return null
   const { of, stage, to } = removal
   if (stage === 'read') return { do: 'read', of }

@@ -115,14 +115,18 @@ describe('a group whose members are whoever has a register', () => {
     const node = new Hand(['a', 'b'])
     node.take({ type: 'command', command: { do: 'campaign', willing: false, lapse: false } })
     node.until(() => node.asked().includes('a'))
-    node.answer({ a: { ctr: 6, pbal: 1, bal: 1, val: 'a', more: { ...ZEROS, lctr: 6, lbal: 1, led: 5, term: 3 } } })
+    node.answer({
+      a: { ctr: 6, pbal: 1, bal: 1, val: 'a', more: { ...ZEROS, lctr: 6, lbal: 1, led: 5, term: 3 } },
+    })
     const { token, leadUntil } = openInsight(node.state, OPTIONS)
     expect([token, leadUntil !== null && leadUntil > node.now]).toEqual([3, true])
     // It does not stand, however long nobody advances.
     const { ctr } = node.state.inner
     for (let steps = 0; steps < 60; steps++) {
       if (node.calls.length > 0)
-        node.answer({ a: { ctr: 6, pbal: 1, bal: 1, val: 'a', more: { ...ZEROS, lctr: 6, lbal: 1, led: 5, term: 3 } } })
+        node.answer({
+          a: { ctr: 6, pbal: 1, bal: 1, val: 'a', more: { ...ZEROS, lctr: 6, lbal: 1, led: 5, term: 3 } },
+        })
       else node.fire()
     }
     expect(node.state.inner.ctr).toBe(ctr)
