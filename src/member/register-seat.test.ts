@@ -14,7 +14,7 @@ beforeEach(() => {
 })
 
 afterEach(async () => {
-  await Promise.all(nodes.map((node) => node.close()))
+  await Promise.all(nodes.map((each) => each.close()))
   rmSync(folder, { recursive: true, force: true })
 })
 

@@ -202,7 +202,7 @@ class RegisterSeat implements ThreadSeat {
       nodes: this.#members.map((id) => {
         if (id === this.#self) return { id, there: isRunning, heardMsAgo: 0 }
         const at = this.heard.get(id)
-        const there = this.#blocks.get(id)?.holder != null
+        const there = (this.#blocks.get(id)?.holder ?? null) !== null
         return { id, there, heardMsAgo: at === undefined ? null : Math.max(0, (now - at) / 1000) }
       }),
       isSilent: insight.isStarting || !this.#isClaimed,

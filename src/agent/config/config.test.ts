@@ -2,6 +2,7 @@ import { chmodSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import type { JoinOptions } from '../../member/index.ts'
 import { flagOf, variableOf } from './checked.ts'
 import { type Config, configFrom } from './config.ts'
 import { effectiveJson, effectiveText } from './effective.ts'
@@ -88,7 +89,7 @@ describe('a configuration', () => {
 
   it('has several keys, for a rotation without downtime', () => {
     const [group] = read(GOOD, { keyFile: [join(folder, 'other'), join(folder, 'key')] }).groups
-    const { key: keys } = group?.join as { readonly key: readonly Uint8Array[] }
+    const keys = (group?.join as JoinOptions | undefined)?.key as readonly Uint8Array[]
     expect(keys.map((key) => Buffer.from(key).toString())).toEqual([
       'another key, for its rotation',
       'a key of at least sixteen bytes',

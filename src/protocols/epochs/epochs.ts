@@ -582,8 +582,10 @@ export function epochs(
     if (state.time === null || state.status === 'Stopped') return unchanged(state)
     switch (command.do) {
       case 'stepDown': {
-        const leads = state.status === 'Leader' || state.status === 'PreviousLeader'
-        return leads || state.time.lead !== null ? resigned(state, 'it stepped down', now) : unchanged(state)
+        const isLeader = state.status === 'Leader' || state.status === 'PreviousLeader'
+        return isLeader || state.time.lead !== null
+          ? resigned(state, 'it stepped down', now)
+          : unchanged(state)
       }
       case 'campaign':
         return campaigns(state, command.willing ? 'stands' : command.lapse ? 'lapses' : 'aside', now)

@@ -67,7 +67,7 @@ export function openEpochs(
         const { nodes, inner } = state
         return stepOf(state, nodes, protocolFor(nodes).step(inner, input as Input<never, EpochsCommand>, now))
       }
-      const nodes = withSelf((input.command as MembersCommand).nodes)
+      const nodes = withSelf(input.command.nodes)
       if (isSame(nodes, state.nodes)) return { state, effects: [] }
       const command: EpochsCommand = { do: 'regrouped' }
       return stepOf(state, nodes, protocolFor(nodes).step(state.inner, { type: 'command', command }, now))
