@@ -97,7 +97,10 @@ it('the README shows the worker as it is', () => {
       .split('\n')
       .map((line) => line.trim())
   const readme = lines('README.md')
-  const from = readme.indexOf('```js', readme.indexOf('## In your program'))
+  const from = readme.indexOf(
+    '```js',
+    readme.findIndex((line) => line.startsWith('**Your program.**')),
+  )
   const shown = readme.slice(from + 1, readme.indexOf('```', from + 1))
   const worker = lines('examples/library/worker.mjs')
   // What the worker is told by its arguments stands written out.

@@ -6,7 +6,7 @@ pids=""
 trap 'kill -9 $pids 2> /dev/null || true; rm -rf "$folder"' EXIT
 (umask 077; head -c 32 /dev/urandom > "$folder/key")
 # Ports that are free as a rule; give another first one if they are not.
-port=${1:-17400}
+port=${1:-$((20000 + $$ % 12000))}
 peers="a=127.0.0.1:$port,b=127.0.0.1:$((port + 1)),c=127.0.0.1:$((port + 2))"
 
 url() { echo "http://127.0.0.1:$((port + 80 + $1))"; }

@@ -107,6 +107,40 @@ it('bears bodies without end, watchers that do not read, and nonsense', async ()
   for (const socket of sockets) socket.destroy()
 }, 30_000)
 
+it('hears orders with bodies of no stated length, and without any, as curl sends them', async () => {
+  const log: AgentEvent[] = []
+  const { url } = await alone(0, (event) => log.push(event))
+  await until(() => log.some(({ event }) => event === 'elected'))
+  const { host, port } = new URL(url)
+  const order = (line: string, rest: string): Promise<string> =>
+    ending(
+      port,
+      `${line} HTTP/1.1\r\nHost: ${host}\r\nConnection: close\r\n` +
+        `Authorization: Bearer an admin token of some length\r\n${rest}`,
+    )
+  const chunked = 'Transfer-Encoding: chunked\r\n\r\nf\r\n{"claim": null}\r\n0\r\n\r\n'
+  const claimed = await order('POST /v1/claim', chunked)
+  expect(claimed).toMatch(/^HTTP\/1.1 200 [^]*"claim":"/)
+  const claim = /"claim":"([^"]+)"/.exec(claimed)?.[1]
+  expect(await order(`DELETE /v1/claim?claim=${claim}`, '\r\n')).toMatch(/^HTTP\/1.1 200 /)
+  expect(await order('POST /v1/claim', '\r\n')).toMatch(/^HTTP\/1.1 400 [^]*"BadBody"/)
+  expect(await order('POST /v1/step-down', '\r\n')).toMatch(/^HTTP\/1.1 200 [^]*"steppedDown"/)
+}, 30_000)
+
+it('is not kept busy by those who ask only for the head of a stream', async () => {
+  const { url } = await alone()
+  const { port } = new URL(url)
+  const head = (path: string): Promise<string> =>
+    ending(port, `HEAD ${path} HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n`)
+  // oxlint-disable-next-line no-await-in-loop -- one after the other, more than may watch at once
+  for (let count = 0; count < 257; count++) expect(await head('/v1/events')).toMatch(/^HTTP\/1.1 200 /)
+  expect(await head('/v1/trace')).toMatch(/^HTTP\/1.1 200 /)
+  const watching = await fetch(`${url}/v1/events`)
+  expect(watching.status).toBe(200)
+  await watching.body?.cancel()
+  expect((await fetch(`${url}/v1/trace`)).status).toBe(200)
+}, 30_000)
+
 /** What a connection gets for what it sends, until the other side ends it. */
 function ending(port: string, ...pieces: readonly string[]): Promise<string> {
   const socket = connect(Number(port), '127.0.0.1')

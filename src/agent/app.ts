@@ -3,13 +3,13 @@
  * readiness are about this process and never about leadership: `/leader` is. What there is stands in openapi.ts.
  */
 import { type Context, Hono } from 'hono'
-import { bodyLimit } from 'hono/body-limit'
 import { stream, streamSSE } from 'hono/streaming'
 import type { Claimed } from '../client/index.ts'
 import type { NodeId } from '../core/index.ts'
 import { CommandRefused, type MemberStatus } from '../member/index.ts'
 import { failure, refusal } from './admin.ts'
 import { leaderAnswer, membersAnswer, type Served, statusAnswer } from './answers.ts'
+import { readBody, type WithBody } from './body.ts'
 import { tellEvents } from './events.ts'
 import { metricsText } from './metrics.ts'
 import { openApi } from './openapi.ts'
@@ -30,7 +30,6 @@ export type Asked = {
   readonly ending: AbortSignal
 }
 
-const LARGEST_BODY = 64 * 1024
 /** Watchers at once; more are refused. */
 const MOST_STREAMS = 256
 /** How long a hand-over may take before the caller is told that it lasts. */
@@ -38,9 +37,9 @@ const LONGEST_STEP_DOWN_MS = 10_000
 /** Whoever reads a trace more slowly is left behind: only one may at a time. */
 const LONGEST_TRACE_MS = 30_000
 
-export function agentApp(asked: Asked): Hono {
+export function agentApp(asked: Asked): Hono<WithBody> {
   const { groups, adminToken, isLoopback, version, ending } = asked
-  const app = new Hono()
+  const app = new Hono<WithBody>()
   let streams = 0
   let isTracing = false
 
@@ -49,17 +48,12 @@ export function agentApp(asked: Asked): Hono {
     c.header('Cache-Control', 'no-store')
     c.header('X-Content-Type-Options', 'nosniff')
   })
-  app.use(
-    bodyLimit({
-      maxSize: LARGEST_BODY,
-      onError: (c) => failure(c, 413, 'BodyTooLarge', `a body may have ${LARGEST_BODY} bytes at most`),
-    }),
-  )
+  app.use(readBody)
 
   /** Answers about the group that is asked for. */
   const about =
-    (answer: (c: Context, served: Served) => Response | Promise<Response>) =>
-    (c: Context): Response | Promise<Response> => {
+    (answer: (c: Context<WithBody>, served: Served) => Response | Promise<Response>) =>
+    (c: Context<WithBody>): Response | Promise<Response> => {
       const served = groupAsked(c, groups)
       return served instanceof Response ? served : answer(c, served)
     }
@@ -95,7 +89,7 @@ export function agentApp(asked: Asked): Hono {
     about(async (c, { node }) => {
       const refused = refusal(c, adminToken)
       if (refused !== null) return refused
-      const body = removeBody.safeParse(await c.req.json().catch(() => null))
+      const body = removeBody.safeParse(parsed(c.get('body')))
       if (!body.success) return failure(c, 400, 'BadBody', 'write {"id": "..."}, the node to remove', 'id')
       try {
         await node.removeVoter(body.data.id)
@@ -112,7 +106,7 @@ export function agentApp(asked: Asked): Hono {
     about(async (c, { node, claims }) => {
       const refused = refusal(c, adminToken)
       if (refused !== null) return refused
-      const body = claimBody.safeParse(await c.req.json().catch(() => null))
+      const body = claimBody.safeParse(parsed(c.get('body')))
       if (!body.success) {
         const message = 'write {"claim": null}, or the name of a claim'
         return failure(c, 400, 'BadBody', message, 'claim')
@@ -142,6 +136,7 @@ export function agentApp(asked: Asked): Hono {
   app.get(
     '/v1/events',
     about((c, served) => {
+      if (c.req.method === 'HEAD') return c.body(null, 200, { 'Content-Type': 'text/event-stream' })
       if (streams >= MOST_STREAMS)
         return failure(c, 503, 'TooManyWatchers', `${MOST_STREAMS} watch already: try again later`)
       streams += 1
@@ -161,8 +156,10 @@ export function agentApp(asked: Asked): Hono {
       const refused = isLoopback ? null : refusal(c, adminToken)
       if (refused !== null) return refused
       if (isTracing) return failure(c, 503, 'TraceBusy', 'somebody is being told the trace: try again')
-      isTracing = true
       c.header('Content-Type', 'application/x-ndjson')
+      // Hono answers HEAD with the head of the answer to GET, and nobody would ever read the rest of that.
+      if (c.req.method === 'HEAD') return c.body(null, 200)
+      isTracing = true
       return stream(c, async (writing) => {
         const late = setTimeout(() => writing.abort(), LONGEST_TRACE_MS)
         try {
@@ -228,6 +225,15 @@ export function agentApp(asked: Asked): Hono {
   app.notFound((c) => failure(c, 404, 'NotFound', `there is no ${c.req.method} ${c.req.path} here`))
   app.onError((error, c) => failure(c, 500, error.name, error.message))
   return app
+}
+
+/** Null for what is no JSON. */
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text) as unknown
+  } catch {
+    return null
+  }
 }
 
 function notLeading(c: Context, id: NodeId, leader: MemberStatus['leader']): Response {

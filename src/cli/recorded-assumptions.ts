@@ -74,11 +74,14 @@ function lostData(known: Known): readonly Broken[] {
   return runs.flatMap((run, place): readonly Broken[] => {
     const [first] = run.steps
     if (first?.record.type !== 'start') return []
-    const { stable, now } = first.record
+    const { now } = first.record
+    const { group } = run.recording
+    const stable = foundBy(run)
+    if (stable === undefined) return []
     const kept = runs
       .slice(0, place)
       .filter(({ node }) => node === run.node)
-      .flatMap(({ steps }) => steps.flatMap(keptBy))
+      .flatMap(({ steps }) => steps.flatMap((step) => keptBy(step, group)))
     const found = stable === null ? -1 : kept.findLastIndex((data) => canonical(data) === canonical(stable))
     const when = at(known, place, now)
     if (stable === null && kept.length > 0)
@@ -109,8 +112,31 @@ const lost = (text: string): Broken => ({
   text: `${text}: its stable data was lost, or it has no data folder (--data)`,
 })
 
-function keptBy(step: Run['steps'][number]): readonly Plain[] {
-  return carriedOut(step).flatMap((effect) => (effect.type === 'persist' ? [effect.stable] : []))
+/** With what the group was joined; undefined where that is not recorded. */
+function foundBy({ steps, recording: { group } }: Run): Plain | undefined {
+  for (const { record } of steps) {
+    if (record.type === 'start') {
+      const held = partOf(record.stable, group)
+      if (held !== undefined) return held
+    }
+    if (record.type !== 'step' || record.input.type !== 'command') continue
+    const { command } = record.input
+    if (command.do === 'join' && command['group'] === group) return command['stable'] ?? null
+  }
+  return undefined
+}
+
+function keptBy(step: Run['steps'][number], group: string): readonly Plain[] {
+  return carriedOut(step).flatMap((effect) => {
+    const held = effect.type === 'persist' ? partOf(effect.stable, group) : undefined
+    return held === undefined ? [] : [held]
+  })
+}
+
+/** A group's share of what a process keeps. */
+function partOf(stable: Plain, group: string): Plain | undefined {
+  const { upper } = (stable ?? {}) as { readonly upper?: { readonly [name: string]: Plain } | null }
+  return upper?.[group]
 }
 
 function wildClocks({ runs, scale, options }: Known): readonly Broken[] {

@@ -63,7 +63,11 @@ function observed(
     // A gap in what is known of a run is no restart.
     const isGap = record.type === 'resume' && earlier === run
     running.set(node, run)
-    if (!isGap) for (const seen of observationsOf({ ...record, at })) all.push({ at, seen })
+    if (!isGap) {
+      for (const seen of observationsOf({ ...record, at })) {
+        if (!isOfAnother(seen, runs[run])) all.push({ at, seen })
+      }
+    }
     const view = views.get(step)
     if (view === undefined) continue
     const until = view.until === null ? null : view.until + (scale.ahead[run] ?? 0) - half - begin
@@ -71,6 +75,12 @@ function observed(
   }
   const ordered = all.toSorted((a, b) => a.at - b.at).map(({ seen }) => seen)
   return [...ordered, { type: 'ended', at: ordered.at(-1)?.at ?? 0 }]
+}
+
+/** What a process put out for another of its groups. */
+function isOfAnother(seen: Observation, run: Run | undefined): boolean {
+  const group = seen.type === 'output' ? seen.event['group'] : undefined
+  return group !== undefined && group !== run?.recording.group
 }
 
 /** When each step surely had happened, if it made a leader, or surely not yet, if not; in the order of each run. */

@@ -42,7 +42,12 @@ export function upCommand(): Command {
     )
     .option('--mode <mode>', 'majority: one leader in all; local: one in each partition', 'majority')
     .option('--profile <profile>', 'lan, region or wan', 'lan')
-    .option('--option <name=value>', "set one of the protocol's options (repeat for more)", collect, [])
+    .option(
+      '--option <name=value>',
+      "set one of the protocol's options (repeat for more); with the profile lan, sigmaMs=60 unless it is set",
+      collect,
+      [],
+    )
     .option(
       '--http-port <n>',
       'where the first answers HTTP, the others above; 0, or one that is taken: any that is free',
@@ -151,7 +156,7 @@ function agentsIn(
     const words = [
       ...Object.entries(named).flatMap(([flag, value]) => [`--${flag}`, value]),
       ...peers,
-      ...flags.option.flatMap((option) => ['--option', option]),
+      ...[...patience(flags), ...flags.option].flatMap((option) => ['--option', option]),
     ]
     return new LocalAgent({
       id,
@@ -165,4 +170,13 @@ function agentsIn(
       },
     })
   })
+}
+
+/**
+ * All of them and the terminal share the processors of one machine: each may have to wait longer for its turn than a
+ * process with a machine of its own.
+ */
+function patience({ profile, option }: UpFlags): readonly string[] {
+  const isSet = option.some((each) => each.startsWith('sigmaMs='))
+  return profile === 'lan' && !isSet ? ['sigmaMs=60'] : []
 }

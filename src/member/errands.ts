@@ -1,16 +1,21 @@
 /** What the thread of the application and the thread of an election say to each other. Plain data only. */
+import type { MessagePort } from 'node:worker_threads'
 import type { Command, NodeId, Output } from '../core/index.ts'
 import type { NetworkFaults } from '../runtime/index.ts'
 import { BadJoin } from './errors.ts'
 import type { RegisterSettings } from './register-seat.ts'
 import type { NodeView, SeatSettings } from './seat.ts'
 
-/** What the election's thread begins with. */
+/** What an election begins with, and over which port it is spoken to. */
 export type WorkerBegin = {
   readonly settings: SeatSettings | RegisterSettings
   readonly shared: SharedArrayBuffer
   readonly maxStallMs: number
+  readonly port: MessagePort
 }
+
+/** What a thread is told: it has no other election by the time it is to end. */
+export type WorkerOrder = { readonly order: 'open'; readonly begin: WorkerBegin } | { readonly order: 'end' }
 
 /** Each is answered, under its number. */
 export type Errand = { readonly number: number } & (

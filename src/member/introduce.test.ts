@@ -61,11 +61,12 @@ describe('peers without ids', () => {
     const tries = await Promise.allSettled(
       all.map((options) => join({ ...options, signal: AbortSignal.timeout(3000) })),
     )
-    const [first] = tries
-    expect(first).toMatchObject({ status: 'rejected' })
-    expect(String((first as PromiseRejectedResult).reason)).toContain(
-      'both have the id "twin": give each an id',
-    )
+    expect(tries.map(({ status }) => status)).toEqual(['rejected', 'rejected', 'rejected'])
+    // Whoever finds it out first fails and is gone, so the others may only miss it.
+    const reasons = tries.map((each) => String((each as PromiseRejectedResult).reason))
+    expect(
+      reasons.some((reason) => reason.includes('"twin"') && reason.includes('give each an id of its own')),
+    ).toBe(true)
   }, 30_000)
 
   it('that do not answer are named when joining is given up', async () => {

@@ -14,20 +14,28 @@ import {
   showAddress,
   writeNote,
 } from '../runtime/index.ts'
-import { addressOf, peerOf } from './address.ts'
+import { peerOf } from './address.ts'
 import { BadJoin, NodeClosed } from './errors.ts'
-import type { JoinOptions } from './options.ts'
+import { type JoinOptions, listenOf } from './options.ts'
+import { knownAt } from './places.ts'
 
 const NOTE = 'peers.json'
 
 /** The same options with an id for every peer. */
 export async function withEveryId(options: JoinOptions): Promise<JoinOptions> {
+  const met = knownAt(listenOf(options))
   const known = knownIn(options.data)
   const peers = options.peers.map((text, index): Peer => {
     const peer = peerOf(text, `peers[${index}]`)
-    return { ...peer, id: peer.id ?? known.get(showAddress(peer.address)) ?? null }
+    const at = showAddress(peer.address)
+    return { ...peer, id: peer.id ?? met?.get(at) ?? known.get(at) ?? null }
   })
-  if (peers.every(({ id }) => id !== null)) return withPeers(options, peers)
+  const nameless = peers.findIndex(({ id }) => id === null)
+  if (nameless < 0) return withPeers(options, peers)
+  if (met !== null) {
+    const problem = `${options.peers[nameless]} is not known to the other groups of this process: give its id too, as in ID=HOST:PORT`
+    throw new BadJoin(`peers[${nameless}]`, problem)
+  }
   const learnt = await introduced(options, peers)
   if (options.data !== undefined) {
     mkdirSync(options.data, { recursive: true, mode: 0o700 })
@@ -51,16 +59,17 @@ function knownIn(folder: string | undefined): ReadonlyMap<string, string> {
 
 /** Listens for as long as it takes; the election will listen at the same place. */
 async function introduced(
-  { id, listen, key, secrecy = false, signal }: JoinOptions,
+  options: JoinOptions,
   peers: readonly Peer[],
 ): Promise<ReadonlyMap<string, NodeId>> {
+  const { id, key, secrecy = false, signal } = options
   const keys = key instanceof Uint8Array ? [key] : key
   const problems: string[] = []
   const conflict = new AbortController()
   const endpoint = await Endpoint.open(
     {
       self: id,
-      listen: addressOf(listen, 'listen'),
+      listen: listenOf(options),
       peers,
       sealer: sealer(keys, secrecy),
       storage: passingStorage(),

@@ -2,7 +2,8 @@
 import { NodeClosed } from './errors.ts'
 import { withEveryId } from './introduce.ts'
 import { Member } from './member.ts'
-import { isolationOf, type JoinOptions, maxStallOf, settingsOf, workOf } from './options.ts'
+import { isolationOf, type JoinOptions, listenOf, maxStallOf, settingsOf, workOf } from './options.ts'
+import { inTurn, occupy } from './places.ts'
 import { openRegisterSeat } from './register-seat.ts'
 import type { Seat, SeatHooks } from './seat.ts'
 import { isStoreJoin, type StoreJoinOptions, storeSettingsOf } from './store-options.ts'
@@ -10,23 +11,51 @@ import { openThreadSeat } from './thread-seat.ts'
 import { REAL_TIMERS } from './timers.ts'
 import { openWorkerSeat } from './worker-seat.ts'
 
-/** Joins a group. The promise is kept once this process listens and takes part; who leads shows later. */
+/**
+ * Joins a group. The promise is kept once this process listens and takes part; who leads shows later. Groups that are
+ * joined at one address share its socket, its sessions and its thread.
+ */
 export async function join(asked: JoinOptions | StoreJoinOptions): Promise<Member> {
-  const { signal } = asked
   if (isStoreJoin(asked)) return joinInStore(asked)
+  const { signal } = asked
+  let hasBegun = false
+  const joined = inTurn(listenOf(asked), () => {
+    hasBegun = true
+    return seated(asked)
+  })
+  if (signal === undefined) return joined
+  const waiting = new Promise<never>((_, reject) => {
+    const giveUp = (): void => {
+      // Later on, what is under way ends it.
+      if (!hasBegun) reject(new NodeClosed('joining was given up before it began'))
+    }
+    if (signal.aborted) giveUp()
+    else signal.addEventListener('abort', giveUp, { once: true })
+  })
+  return Promise.race([joined, waiting])
+}
+
+async function seated(asked: JoinOptions): Promise<Member> {
   const options = await withEveryId(asked)
   const settings = settingsOf(options)
   const work = workOf(options)
   const isolation = isolationOf(options)
   const maxStallMs = maxStallOf(options)
-  if (signal?.aborted === true) throw new NodeClosed('joining was given up before it began')
-  const open = (hooks: SeatHooks): Promise<Seat> =>
-    isolation === 'worker' ? openWorkerSeat(settings, maxStallMs, hooks) : openThreadSeat(settings, hooks)
+  if (asked.signal?.aborted === true) throw new NodeClosed('joining was given up before it began')
+  const vacate = occupy(settings, isolation)
+  const open = async (hooks: SeatHooks): Promise<Seat> => {
+    const seat =
+      isolation === 'worker'
+        ? await openWorkerSeat(settings, maxStallMs, hooks)
+        : await openThreadSeat(settings, hooks)
+    return closedWith(seat, vacate)
+  }
   const { group, id } = settings
   const mode = options.mode ?? 'majority'
   const part = options.observer === true ? 'observer' : options.witness === true ? 'witness' : null
   const opening = Member.seated({ group, id, mode, work, part, timers: REAL_TIMERS }, open)
-  return signal === undefined ? opening : unlessAborted(opening, signal)
+  opening.catch(vacate)
+  return asked.signal === undefined ? opening : unlessAborted(opening, asked.signal)
 }
 
 function joinInStore(options: StoreJoinOptions): Promise<Member> {
@@ -59,4 +88,18 @@ function unlessAborted(opening: Promise<Member>, signal: AbortSignal): Promise<M
     )
     opening.then(resolve, reject)
   })
+}
+
+/** The same seat; when it has been closed, something else happens too. */
+function closedWith(seat: Seat, then: () => void): Seat {
+  return {
+    view: () => seat.view(),
+    standing: () => seat.standing(),
+    lease: () => seat.lease(),
+    command: (command) => seat.command(command),
+    stepDown: (token) => seat.stepDown(token),
+    spoil: (faults) => seat.spoil(faults),
+    trace: () => seat.trace(),
+    close: () => seat.close().finally(then),
+  }
 }

@@ -1,7 +1,7 @@
 /** What a process says when it joins, checked before anything begins. */
 import { type Definition, explain, type NodeId, type PlainObject, present } from '../core/index.ts'
 import { protocolNamed } from '../protocols/index.ts'
-import { sealer } from '../runtime/index.ts'
+import { type Address, sealer } from '../runtime/index.ts'
 import { addressOf, peerOf } from './address.ts'
 import { BadJoin } from './errors.ts'
 import type { HealthCheck } from './health.ts'
@@ -101,11 +101,16 @@ function durationOf(field: string, given: number | undefined, otherwise: number,
   throw new BadJoin(field, `${String(ms)} is not a number of milliseconds from ${least} to ${LONGEST_MS}`)
 }
 
+/** Where a process listens. */
+export function listenOf({ listen }: JoinOptions): Address {
+  return addressOf(listen, 'listen')
+}
+
 export function settingsOf(options: JoinOptions): SeatSettings {
   const { group, id, protocol = 'local-leader', secrecy = false } = options
   if (typeof group !== 'string' || group === '') throw new BadJoin('group', 'is empty: name the group')
   if (typeof id !== 'string' || id === '') throw new BadJoin('id', 'is empty: name this process')
-  const listen = addressOf(options.listen, 'listen')
+  const listen = listenOf(options)
   const peers = options.peers.map((text, index) => {
     const { id: peer, address } = peerOf(text, `peers[${index}]`)
     if (peer === null)

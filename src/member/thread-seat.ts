@@ -1,24 +1,25 @@
 /** An election in the thread that asks for it. It is late whenever this thread is. */
-import { randomBytes } from 'node:crypto'
 import { type Command, type NodeId, type Plain, sortIds } from '../core/index.ts'
 import { forgetfulStable, type GroupSpec } from '../protocols/index.ts'
 import {
-  type Address,
   BadGroup,
-  BlackBox,
-  clockName,
-  Endpoint,
-  forOneGroup,
   type HostClock,
   memoryStorage,
   openHostClock,
   openStorage,
   type Storage,
-  sealer,
 } from '../runtime/index.ts'
-import type { TraceHeader } from '../trace/index.ts'
 import { BadJoin } from './errors.ts'
-import { type PeerCommand, type Seat, type SeatHooks, type SeatSettings, viewOf } from './seat.ts'
+import {
+  NO_VIEW,
+  type PeerCommand,
+  type Seat,
+  type SeatHooks,
+  type SeatSettings,
+  type Standing,
+  viewOf,
+} from './seat.ts'
+import { enter, type SharedEndpoint, type TenantHooks } from './shared-endpoint.ts'
 
 export type ThreadHooks = SeatHooks & {
   /** A step was taken; within it. */
@@ -31,11 +32,11 @@ export type ThreadSeat = Seat & {
   readonly heard: ReadonlyMap<NodeId, number>
 }
 
-/** `clock` is closed with the seat. */
+/** `openClock` is asked when the endpoint is not open yet; the clock is closed with that. */
 export async function openThreadSeat(
   settings: SeatSettings,
   hooks: ThreadHooks,
-  clock: HostClock = openHostClock(),
+  openClock: () => HostClock = openHostClock,
 ): Promise<ThreadSeat> {
   const { group, id: self, options } = settings
   let spec: GroupSpec = { protocol: 'local-leader', nodes: settings.nodes, options }
@@ -43,7 +44,7 @@ export async function openThreadSeat(
   let isClosed = false
   /** Nothing is seen before the election runs. */
   let look = (): void => {}
-  const election = await startElection(settings, spec, clock, {
+  const shared = await startElection(settings, spec, openClock, {
     ...hooks,
     output(event) {
       if (event.type === 'refused') refusal = event['why'] as string
@@ -51,8 +52,10 @@ export async function openThreadSeat(
       queueMicrotask(() => look())
     },
   })
-  const { endpoint } = election
-  look = () => hooks.changed(viewOf(endpoint.view(group)))
+  const { endpoint } = shared
+  look = () => {
+    if (!isClosed) hooks.changed(viewOf(endpoint.view(group)))
+  }
 
   function regroup(nodes: readonly NodeId[]): void {
     const next: GroupSpec = { ...spec, nodes: sortIds(nodes) }
@@ -65,11 +68,12 @@ export async function openThreadSeat(
     try {
       if (command.do === 'addPeer') {
         const { id, address } = command
-        await endpoint.addPeer({ id, address })
+        if (spec.nodes.includes(id)) return `peers: ${id} is named twice`
+        await shared.claim(group, { id, address })
         regroup([...spec.nodes, id])
       } else {
         regroup(spec.nodes.filter((node) => node !== command.id))
-        endpoint.removePeer(command.id)
+        shared.release(group, command.id)
       }
       return null
     } catch (error) {
@@ -78,14 +82,18 @@ export async function openThreadSeat(
     }
   }
 
-  return {
+  /** How things stood when it was closed. */
+  let last: Standing | null = null
+  const seat: ThreadSeat = {
     heard: endpoint.heard,
-    view: () => viewOf(endpoint.view(group)),
+    view: () => last?.view ?? viewOf(endpoint.view(group)),
     lease() {
+      if (isClosed) return { until: null, now: endpoint.now(), token: null }
       const { role, until, token } = endpoint.view(group)
-      return { until: role === 'leader' && !isClosed ? until : null, now: endpoint.now(), token }
+      return { until: role === 'leader' ? until : null, now: endpoint.now(), token }
     },
     standing() {
+      if (last !== null) return last
       const shown = endpoint.view(group)
       const view = viewOf(shown)
       const now = endpoint.now()
@@ -99,7 +107,7 @@ export async function openThreadSeat(
         now,
         voters: insight.voters,
         nodes: spec.nodes.map((id) => {
-          if (id === self) return { id, there: !isClosed, heardMsAgo: 0 }
+          if (id === self) return { id, there: true, heardMsAgo: 0 }
           const at = endpoint.heard.get(id)
           const heardMsAgo = at === undefined ? null : Math.max(0, (now - at) / 1000)
           return { id, there: insight.heard.includes(id), heardMsAgo }
@@ -118,82 +126,54 @@ export async function openThreadSeat(
       return refusal
     },
     async stepDown(token) {
+      if (isClosed) return
       const view = endpoint.view(group)
       if (view.role === 'leader' && view.token === token) endpoint.command(group, { do: 'stepDown' })
     },
     spoil: (faults) => endpoint.spoil(faults),
-    trace: () => election.trace(),
+    trace: () => shared.trace(group, spec),
     async close() {
       if (isClosed) return
+      const standing = seat.standing()
+      last = {
+        ...standing,
+        view: NO_VIEW,
+        leadUntil: null,
+        membersUntil: null,
+        nodes: standing.nodes.map((node) => (node.id === self ? { ...node, there: false } : node)),
+      }
       isClosed = true
-      await endpoint.close()
+      await shared.leave(group)
     },
   }
+  return seat
 }
 
-type Election = {
-  readonly endpoint: Endpoint
-  trace(): AsyncIterable<string>
-}
-
-/** Everything that makes an election run for real: an endpoint with this one group. */
+/** Everything that makes an election run for real: a group at the endpoint of its address. */
 async function startElection(
   settings: SeatSettings,
   spec: GroupSpec,
-  clock: HostClock,
+  openClock: () => HostClock,
   hooks: ThreadHooks,
-): Promise<Election> {
-  const { group, id, listen, peers, keys, secrecy } = settings
-  const box = settings.traceSteps > 0 ? new BlackBox(id, settings.traceSteps) : null
-  const run = randomBytes(6).toString('hex')
-  const storage = await storageFor(settings).catch((error: unknown) => {
-    clock.close()
-    throw error
-  })
-  const endpoint = await Endpoint.open(
-    { self: id, listen, peers, sealer: sealer(keys, secrecy), storage: forOneGroup(storage, group), clock },
-    {
-      dropped: ({ reason, count, from, detail }) =>
-        hooks.warn('dropped', `${count} datagrams from ${from} and others (${reason}: ${detail})`),
-      warning: (what, detail) => hooks.warn(what, detail),
-      failed: (error) => hooks.failed(error),
-      record(record, before) {
-        box?.record(record, before)
-        hooks.stepped?.()
-      },
-    },
-  ).catch((error: NodeJS.ErrnoException) => {
-    throw error.syscall === 'bind' ? cannotListen(listen, error) : error
-  })
+): Promise<SharedEndpoint> {
+  const { group } = settings
+  const tenant: TenantHooks = {
+    output: (event) => hooks.output(event),
+    trouble: (error: Error) => hooks.warn('storage', `${error.message}: no vote was given`),
+    warn: (what, detail) => hooks.warn(what, detail),
+    failed: (error) => hooks.failed(error),
+    stepped: () => hooks.stepped?.(),
+  }
+  const { shared, stable } = await enter(settings, await storageFor(settings), openClock, tenant)
   try {
-    endpoint.join(group, spec, {
-      output: (event) => hooks.output(event),
-      trouble: (error) => hooks.warn('storage', `${error.message}: no vote was given`),
-    })
+    shared.endpoint.join(group, spec, tenant, stable)
     // Nobody leads who would not do anything with it: that begins with `lead`.
-    endpoint.command(group, { do: 'campaign', willing: false, lapse: false })
+    shared.endpoint.command(group, { do: 'campaign', willing: false, lapse: false })
+    return shared
   } catch (error) {
-    await endpoint.close()
-    throw error
+    await shared.leave(group)
+    throw error instanceof BadGroup ? new BadJoin(error.field, error.problem) : error
   }
-  return {
-    endpoint,
-    async *trace() {
-      if (box === null) return
-      yield* box.text((skipped): TraceHeader => {
-        const takenAt = clock.now()
-        const wallAhead = Date.now() * 1000 - takenAt
-        const recording = { group, node: id, run, skipped, clock: clockName(), takenAt, wallAhead }
-        const options = { ...spec.options, link: 'hosted' }
-        return { trace: 1, protocol: spec.protocol, nodes: spec.nodes, options, seed: 0, recording }
-      })
-    },
-  }
-}
-
-function cannotListen({ host, port }: Address, { code, message }: NodeJS.ErrnoException): BadJoin {
-  const why = code === 'EADDRINUSE' ? 'another process listens there' : message
-  return new BadJoin('listen', `cannot listen at ${host}:${port}: ${why}; choose another`)
 }
 
 /** A process that keeps nothing begins as if it had just been restarted, and had promised everything up to now. */
@@ -202,7 +182,7 @@ async function storageFor({ data, id, nodes, options }: SeatSettings): Promise<S
   const storage = memoryStorage()
   const moment = Date.now()
   const voters = votersAmong(nodes, options)
-  storage.save({ layer: moment, upper: forgetfulStable(id, voters, moment) } satisfies Plain)
+  storage.save({ layer: 0, upper: forgetfulStable(id, voters, moment) } satisfies Plain)
   return storage
 }
 

@@ -5,11 +5,11 @@
  * What must be right at any moment is read from shared memory and the clock: the lease, and by whom it is held. What
  * only tells how things stand comes as messages; whoever asks is answered after those that have arrived were read.
  */
-import { MessageChannel, type MessagePort, receiveMessageOnPort, Worker } from 'node:worker_threads'
+import { MessageChannel, type MessagePort, receiveMessageOnPort } from 'node:worker_threads'
 import type { Command, Micros, Output } from '../core/index.ts'
 import { type HostClock, monotonicNow, type NetworkFaults, openHostClock } from '../runtime/index.ts'
-import { type Errand, type News, revivedError, type Shown, type WorkerBegin } from './errands.ts'
-import { WorkerLost } from './errors.ts'
+import { ElectionThread } from './election-thread.ts'
+import { type Errand, type News, revivedError, type Shown } from './errands.ts'
 import type { RegisterSettings } from './register-seat.ts'
 import {
   type Lease,
@@ -24,7 +24,7 @@ import { SharedState } from './shared.ts'
 import { SleepCheck, wallAheadAtMost } from './sleep.ts'
 import { progressEveryMs } from './stall.ts'
 
-/** How long the thread may take to end before it is ended. */
+/** How long the election may take to end before its thread is no longer asked. */
 const LONGEST_FAREWELL_MS = 2000
 
 /** Room in shared memory for so many nodes at least: more of them may come. */
@@ -49,13 +49,13 @@ class WorkerSeat implements Seat {
   readonly #settings: SeatSettings | RegisterSettings
   readonly #hooks: SeatHooks
   readonly #shared: SharedState
-  readonly #worker: Worker
+  readonly #thread: ElectionThread
+  readonly #onLost = (error: Error): void => this.#lost(error)
   readonly #port: MessagePort
   readonly #clock: HostClock = openHostClock()
   /** Only Linux has a clock that notices sleeps. */
   readonly #sleep = new SleepCheck(process.platform === 'linux' ? this.#clock : null)
   readonly #progress: NodeJS.Timeout
-  readonly #exited: Promise<void>
   readonly #answers = new Map<number, (why: string | null) => void>()
   /** Who waits for the pieces of a trace, by the number under which it was asked for. */
   readonly #pieces = new Map<number, (piece: string) => void>()
@@ -65,6 +65,9 @@ class WorkerSeat implements Seat {
   /** The term of which the member was told last, while it lasts. */
   #told: { readonly token: number | null } | null = null
   #deadline: NodeJS.Timeout | null = null
+  #closed: Promise<void> | null = null
+  /** Kept when nothing is left of an election that ended by itself. */
+  #left: Promise<void> | null = null
   #state: 'running' | 'closing' | 'ended' = 'running'
 
   constructor(settings: SeatSettings | RegisterSettings, maxStallMs: number, hooks: SeatHooks) {
@@ -82,28 +85,8 @@ class WorkerSeat implements Seat {
     })
     const { port1, port2 } = new MessageChannel()
     this.#port = port1
-    const begin: WorkerBegin & { readonly port: MessagePort } = {
-      settings,
-      shared: this.#shared.buffer,
-      maxStallMs,
-      port: port2,
-    }
-    this.#worker = new Worker(workerFile(), {
-      name: `conclave ${settings.group}`,
-      workerData: begin,
-      transferList: [port2],
-      // What Node itself was told is not for this thread: it may name a script or a loader.
-      execArgv: [],
-      // It makes little that lasts: there is no need to let garbage heap up.
-      resourceLimits: { maxYoungGenerationSizeMb: 2 },
-    })
-    this.#exited = new Promise((resolve) => {
-      this.#worker.once('exit', (code) => {
-        this.#lost(new WorkerLost(`it ended with ${code}`))
-        resolve()
-      })
-    })
-    this.#worker.on('error', (error) => this.#lost(new WorkerLost(error.message, { cause: error })))
+    this.#thread = ElectionThread.at('listen' in settings ? settings.listen : null, this.#onLost)
+    this.#thread.open({ settings, shared: this.#shared.buffer, maxStallMs, port: port2 })
     this.#port.on('message', (news: News) => this.#heed(news))
     // The thread keeps the process running; this port need not.
     this.#port.unref()
@@ -188,14 +171,25 @@ class WorkerSeat implements Seat {
     }
   }
 
-  async close(): Promise<void> {
-    if (this.#state !== 'running') return this.#exited
-    const answered = this.#ask({ ask: 'close' })
-    this.#state = 'closing'
-    const timer = setTimeout(() => void this.#worker.terminate(), LONGEST_FAREWELL_MS)
-    await answered
-    await this.#exited
-    clearTimeout(timer)
+  close(): Promise<void> {
+    this.#closed ??= this.#leave()
+    return this.#closed
+  }
+
+  async #leave(): Promise<void> {
+    if (this.#state === 'running') {
+      const answered = this.#ask({ ask: 'close' })
+      this.#state = 'closing'
+      let timer: NodeJS.Timeout | undefined
+      const late = new Promise<string>((resolve) => {
+        timer = setTimeout(() => resolve('late'), LONGEST_FAREWELL_MS)
+      })
+      const isHung = (await Promise.race([answered, late])) === 'late'
+      clearTimeout(timer)
+      this.#end()
+      await this.#thread.leave(this.#onLost, isHung)
+    }
+    await this.#left
   }
 
   /** What the thread said last, as far as it still holds. */
@@ -303,8 +297,11 @@ class WorkerSeat implements Seat {
   /** It never ran. */
   #refused(error: Error): void {
     this.#end()
-    this.#settle?.reject(error)
+    this.#left = this.#thread.leave(this.#onLost)
+    const settle = this.#settle
     this.#settle = null
+    // Whoever tries again finds the address free.
+    void this.#left.then(() => settle?.reject(error))
   }
 
   /** It ran, and does not any more. */
@@ -312,15 +309,14 @@ class WorkerSeat implements Seat {
     if (this.#state === 'ended') return
     const wasClosing = this.#state === 'closing'
     this.#end()
+    this.#left = this.#thread.leave(this.#onLost)
     if (this.#settle !== null) this.#settle.reject(error)
-    else if (!wasClosing) {
-      this.#hooks.failed(error)
-      void this.#worker.terminate()
-    }
+    else if (!wasClosing) this.#hooks.failed(error)
     this.#settle = null
   }
 
   #end(): void {
+    if (this.#state === 'ended') return
     this.#state = 'ended'
     clearInterval(this.#progress)
     if (this.#deadline !== null) clearTimeout(this.#deadline)
@@ -329,11 +325,4 @@ class WorkerSeat implements Seat {
     for (const answer of this.#answers.values()) answer('this node has ended')
     this.#answers.clear()
   }
-}
-
-function workerFile(): URL {
-  // The sources are not run as they are: their tests use the compiled thread.
-  return import.meta.url.endsWith('.ts')
-    ? new URL('../../dist/member/worker.js', import.meta.url)
-    : new URL('./worker.js', import.meta.url)
 }

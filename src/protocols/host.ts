@@ -53,12 +53,13 @@ const NOTHING_YET: View = {
   detail: null,
 }
 
-/** A host that is in one group, once it has joined: seen from outside, it is as that group is. */
-export function hosted(self: NodeId): Protocol {
+/** A host seen from outside as one of its groups is, once it has joined; without a name, as the first is. */
+export function hosted(self: NodeId, shown: string | null): Protocol {
   return {
     ...host({ self, groups: {} }),
     view(state, now) {
-      const [seat] = seatsIn(state)
+      const seats = seatsIn(state)
+      const seat = shown === null ? seats[0] : seats.find(({ name }) => name === shown)
       return seat === undefined
         ? NOTHING_YET
         : groupFor(self, seat.spec as GroupSpec).protocol.view(seat.state, now)

@@ -24,15 +24,24 @@ const PIECE = 64
 
 export class BlackBox {
   readonly #node: NodeId
-  readonly #each: number
+  #each: number
   #segments: Segment[] = []
   #current: Segment | null = null
-  #skipped = 0
+  #skipped: number
 
-  /** Keeps so many steps at most, and 15/16 of that at least once there have been as many. */
-  constructor(node: NodeId, most: number) {
+  /**
+   * Keeps so many steps at most, and 15/16 of that at least once there have been as many. `skipped`: how many there
+   * were before it began.
+   */
+  constructor(node: NodeId, most: number, skipped = 0) {
     this.#node = node
-    this.#each = Math.max(1, Math.floor(most / SEGMENTS))
+    this.#each = eachOf(most)
+    this.#skipped = skipped
+  }
+
+  /** From now on it keeps so many, if that is more. */
+  keepAtLeast(most: number): void {
+    this.#each = Math.max(this.#each, eachOf(most))
   }
 
   /** How many steps came before those that are kept. */
@@ -76,4 +85,8 @@ export class BlackBox {
     const step = { type: 'step', ...turn, input, message: null } as const
     return outcome === 'taken back' ? { ...step, takenBack: true } : step
   }
+}
+
+function eachOf(most: number): number {
+  return Math.max(1, Math.floor(most / SEGMENTS))
 }

@@ -201,8 +201,11 @@ export class Endpoint {
 
   // ---- Groups ----
 
-  /** Takes part in a group from now on. Its stable data is what this process kept of a group of that name. */
-  join(name: string, spec: GroupSpec, hooks: GroupHooks): void {
+  /**
+   * Takes part in a group from now on. Its stable data is what is given, or else what the storage held of a group of
+   * that name when the endpoint was opened.
+   */
+  join(name: string, spec: GroupSpec, hooks: GroupHooks, stable?: Plain): void {
     if (this.#groups.has(name))
       throw new BadGroup('group', `this process is in ${JSON.stringify(name)} already`)
     if (!spec.nodes.includes(this.self)) throw new BadGroup('nodes', `${this.self} is not among them`)
@@ -212,10 +215,11 @@ export class Endpoint {
     const group = groupFor(this.self, spec)
     this.#groups.set(name, { spec, group, hooks, troubledAt: Number.NEGATIVE_INFINITY })
     this.#joining = null
+    if (stable !== undefined) this.#kept = { ...this.#kept, [name]: stable }
     try {
       // Data that cannot be right is this group's trouble alone: it is found before anything happens.
       group.protocol.start(this.#kept[name] ?? null, this.now())
-      this.#loop.command({ do: 'join', group: name, spec })
+      this.#loop.command({ do: 'join', group: name, spec, ...(stable === undefined ? {} : { stable }) })
       const failure = this.#loop.inspect((state) => stateInBundle(state, name) === null)
         ? this.#joining
         : null
@@ -250,6 +254,10 @@ export class Endpoint {
     this.#codec.forget(name)
   }
 
+  has(name: string): boolean {
+    return this.#groups.has(name)
+  }
+
   command(name: string, command: Command): void {
     if (this.#groups.has(name)) this.#loop.command({ do: 'tell', group: name, command })
   }
@@ -257,6 +265,11 @@ export class Endpoint {
   view(name: string): View {
     const { group } = this.#joined(name)
     return this.#loop.inspect((state, now) => group.protocol.view(stateInBundle(state, name), now))
+  }
+
+  /** Another object whenever something has changed in the group; compared, never read. */
+  mark(name: string): unknown {
+    return stateInBundle(this.#loop.state, name)
   }
 
   insight(name: string): Insight {

@@ -2,9 +2,11 @@
 export class BadGroup extends Error {
   override readonly name = 'BadGroup'
   readonly field: string
+  readonly problem: string
 
   constructor(field: string, problem: string) {
     super(`${field}: ${problem}`)
     this.field = field
+    this.problem = problem
   }
 }

@@ -125,6 +125,11 @@ export class Loop {
     return this.#protocol.view(this.#state, this.#clock.now())
   }
 
+  /** As the last step left it, whatever has happened to the clock since. */
+  get state(): Plain {
+    return this.#state
+  }
+
   /** Reads from the protocol's state what its view does not show. */
   inspect<T>(read: (state: Plain, now: Micros) => T): T {
     this.#noticeSleep()

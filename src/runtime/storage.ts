@@ -17,7 +17,7 @@ import {
   writeFileSync,
 } from 'node:fs'
 import { join } from 'node:path'
-import { canonical, type Plain, type PlainObject, whyNotPlain } from '../core/index.ts'
+import { canonical, type Plain, whyNotPlain } from '../core/index.ts'
 import { type FolderLock, lockFolder } from './lock.ts'
 
 /** The file is there, but it is not what was written. */
@@ -90,22 +90,6 @@ export function memoryStorage(first: Plain = null): Storage {
 /** For a process without a folder: its incarnations grow with the time of day, so that what was sent to one before it is not for it. */
 export function passingStorage(): Storage {
   return memoryStorage({ layer: Date.now(), upper: null })
-}
-
-/** The file of a process that is in one group only holds that group's data, without its name. */
-export function forOneGroup(storage: Storage, group: string): Storage {
-  return {
-    load() {
-      const stable = storage.load() as { readonly layer: Plain; readonly upper: Plain } | null
-      if (stable === null) return null
-      return { layer: stable.layer, upper: stable.upper === null ? null : { [group]: stable.upper } }
-    },
-    save(data) {
-      const { layer, upper } = data as { readonly layer: Plain; readonly upper: PlainObject | null }
-      storage.save({ layer, upper: upper?.[group] ?? null })
-    },
-    close: () => storage.close(),
-  }
 }
 
 /** Something worth remembering beside the stable data; null if there is nothing, or nothing readable. */

@@ -140,6 +140,10 @@ describe('weak-liveness', () => {
     })
     expect(judge('weak-liveness', [view(1), settled([])])).toEqual({ violated: '1 is alone, and alive' })
   })
+  it('holds whatever the order in which the world lists its nodes', () => {
+    const run: RunFacts = { ...RUN, nodes: [4, 2, 3, 1] }
+    expect(judge('weak-liveness', [view(2), view(1), settled(LINKED)], run)).toBe('held')
+  })
   it('asks nothing of a component that is not fully linked, or where all are dead and may not begin again', () => {
     const chain: Connected = [
       [1, 2],
@@ -190,10 +194,16 @@ describe('primary-chain', () => {
     expect(judge('primary-chain', [last, first], DYNAMIC)).not.toBe('held')
   })
   it('static: of all nodes', () => {
-    expect(judge('primary-chain', [alive(1, [1, 1], ...PAIR)], STATIC)).toEqual({
+    const formed = promised(1, [1, 1])
+    expect(judge('primary-chain', [formed, alive(1, [1, 1], ...PAIR)], STATIC)).toEqual({
       violated: 'view 1.1 of 1, 2 has no majority of the 4 nodes',
     })
-    expect(judge('primary-chain', [alive(1, [1, 1], ...PAIR, [3, 1])], STATIC)).toBe('held')
+    expect(judge('primary-chain', [formed, alive(1, [1, 1], ...PAIR, [3, 1])], STATIC)).toBe('held')
+  })
+  it('static: bears a minority with which the world began, and no later one', () => {
+    const given = alive(1, [1, 1], ...PAIR)
+    expect(judge('primary-chain', [given], STATIC)).toBe('not concerned')
+    expect(judge('primary-chain', [given, alive(1, [2, 1], ...PAIR)], STATIC)).not.toBe('held')
   })
 })
 

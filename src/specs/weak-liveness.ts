@@ -1,4 +1,5 @@
 import type { NodeId } from '../core/index.ts'
+import { sameSet } from './connections.ts'
 import { areAllLinked, components, type Graph, graphOf } from './graphs.ts'
 import type { RunFacts, Spec } from './spec.ts'
 import { compareSeen, holdsMajority, isAlive, type Standing, standings, viewText } from './standing.ts'
@@ -91,7 +92,7 @@ function whyNotTogether(inside: readonly Standing[], part: readonly NodeId[]): s
   const component = part.join(', ')
   const dead = inside.find((standing) => !isAlive(standing))
   if (dead !== undefined) return `${dead.node} is left dead, though ${component} are all linked`
-  const wrong = inside.find(({ view }) => view === null || view.members.join() !== part.join())
+  const wrong = inside.find(({ view }) => view === null || !sameSet(view.members, part))
   if (wrong !== undefined) {
     const has = wrong.view === null ? 'no view' : viewText(wrong.view)
     return `${component} are all linked, but ${wrong.node} has ${has}`

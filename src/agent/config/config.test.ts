@@ -114,6 +114,15 @@ groups:
     expect(problems(text, { group: 'z' })).toEqual(['--group: z is not in the file, which has x, y'])
   })
 
+  it('may have all its groups at one address', () => {
+    const text =
+      'id: a\nkeyFile: "%key"\nlisten: 127.0.0.1:1\npeers: [b=h:2]\ngroups: [{ group: x }, { group: y, peers: [b=h:2, c=h:3] }]'
+    expect(read(text).groups.map((group) => group.join)).toMatchObject([
+      { listen: '127.0.0.1:1', peers: ['b=h:2'] },
+      { listen: '127.0.0.1:1', peers: ['b=h:2', 'c=h:3'] },
+    ])
+  })
+
   it('may be given the same list of peers on all nodes', () => {
     const [group] = read(GOOD, { peers: ['a=h:7400', 'b=h:7400', 'c=h:7400'] }).groups
     expect(group?.join).toMatchObject({ peers: ['b=h:7400', 'c=h:7400'] })
@@ -187,7 +196,17 @@ groups:
       'groups that want the same',
       'id: a\nkeyFile: "%key"\nlisten: 127.0.0.1:1\ngroups: [{ group: x }, { group: x }]',
       {},
-      [/groups\[1\]\.group: x is that of groups\[0\] too/, /groups\[1\]\.listen: .* needs its own/],
+      [/groups\[1\]\.group: x is that of groups\[0\] too/],
+    ],
+    [
+      'groups at one address that disagree on what is there',
+      'id: a\nkeyFile: "%key"\nlisten: 127.0.0.1:1\npeers: [b=h:2]\ngroups: [{ group: x }, { group: y, id: z, secrecy: true, peers: [b=h:3] }]',
+      {},
+      [
+        /groups\[1\]\.id: "z" here and "a" in groups\[0\], which listens at the same address, 127.0.0.1:1/,
+        /groups\[1\]\.secrecy: true here and false in/,
+        /groups\[1\]\.peers: b is at h:3 here and at h:2 in/,
+      ],
     ],
   ])('says what is wrong: %s', (_what, text, flags, expected) => {
     const found = problems(text, flags)

@@ -2,7 +2,7 @@
  * The configuration of a process: what flags say, then the environment, then the file, then the defaults; checked as a
  * whole. Everything that is wrong is said at once, each with the place where it was said.
  */
-import { type NodeId, sortIds } from '../../core/index.ts'
+import { equalPlain, type NodeId, sortIds } from '../../core/index.ts'
 import { BadJoin, type JoinOptions, type StoreJoinOptions } from '../../member/index.ts'
 import { protocolOptions } from '../../member/options.ts'
 import { protocolNamed } from '../../protocols/index.ts'
@@ -174,14 +174,20 @@ function whyImpossible(node: NodeConfig, join: JoinOptions): Impossible | null {
   }
 }
 
-/** Groups of one process: names and folders are theirs alone, and so are ports. */
+/** Groups of one process: names and folders are theirs alone; those at one address share what is there. */
 function clashes(groups: readonly GroupConfig[]): readonly Problem[] {
-  const problems: Problem[] = []
-  for (const field of ['group', 'listen', 'data'] as const) {
+  const problems: Problem[] = groups.flatMap((group, index) => {
+    const { node, from } = group
+    if ('store' in node || node.listen.endsWith(':0')) return []
+    const first = groups.findIndex((other) => 'listen' in other.node && other.node.listen === node.listen)
+    if (first === index) return []
+    return disagreements(groups[first]?.node as NodeConfig, first, { node, from }, index)
+  })
+  for (const field of ['group', 'data'] as const) {
     const first = new Map<string, number>()
     for (const [index, { node, from }] of groups.entries()) {
       const value = (node as Partial<NodeConfig>)[field]
-      if (value === undefined || (field === 'listen' && value.endsWith(':0'))) continue
+      if (value === undefined) continue
       const before = first.get(value)
       if (before === undefined) first.set(value, index)
       else
@@ -193,4 +199,29 @@ function clashes(groups: readonly GroupConfig[]): readonly Problem[] {
     }
   }
   return problems
+}
+
+/** What two groups that listen at one address must have in common. */
+function disagreements(
+  one: NodeConfig,
+  place: number,
+  { node: other, from }: { readonly node: NodeConfig; readonly from: GroupConfig['from'] },
+  index: number,
+): readonly Problem[] {
+  const problem = (field: string, ours: string, theirs: string): Problem => ({
+    field: `groups[${index}].${field}`,
+    place: placeIn(from, field),
+    message: `${ours} here and ${theirs} in groups[${place}], which listens at the same address, ${one.listen}: say the same, or listen elsewhere`,
+  })
+  const fields = (['id', 'keyFile', 'secrecy'] as const)
+    .filter((field) => !equalPlain(one[field] ?? null, other[field] ?? null))
+    .map((field) => problem(field, JSON.stringify(other[field]), JSON.stringify(one[field])))
+  const known = new Map(othersIn(one).map(({ id, address }) => [id, address]))
+  const peers = othersIn(other).flatMap(({ id, address }) => {
+    const there = known.get(id)
+    return there === undefined || there === address
+      ? []
+      : [problem('peers', `${id} is at ${address}`, `at ${there}`)]
+  })
+  return [...fields, ...peers]
 }

@@ -103,6 +103,7 @@ export function bundle(settings: BundleSettings): Protocol<BundleState, Message,
     const seat = turn.seats[index] as Seat
     switch (command.do) {
       case 'join':
+        if (command.stable !== undefined) turn.keep(command.group, command.stable)
         sit(turn, command.group, command.spec)
         tellTerms(turn)
         break

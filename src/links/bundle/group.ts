@@ -1,5 +1,5 @@
 /** What a bundle knows of a group, what it sends, and what it may be told. */
-import type { Command, Message, Micros, NodeId, PlainObject, Protocol } from '../../core/index.ts'
+import type { Command, Message, Micros, NodeId, Plain, PlainObject, Protocol } from '../../core/index.ts'
 import type { SessionTerms, Yardstick } from '../fail-aware/fail-aware.ts'
 
 export type Group = {
@@ -34,7 +34,14 @@ export type Part = {
 export type Bundle = { readonly kind: 'bundle'; readonly parts: readonly Part[] }
 
 export type BundleCommand =
-  | (Command & { readonly do: 'join' | 'regroup'; readonly group: string; readonly spec: PlainObject })
+  /** `stable`: what its process kept of the group, where the bundle was not told at the start. */
+  | (Command & {
+      readonly do: 'join'
+      readonly group: string
+      readonly spec: PlainObject
+      readonly stable?: Plain
+    })
+  | (Command & { readonly do: 'regroup'; readonly group: string; readonly spec: PlainObject })
   | (Command & { readonly do: 'leave'; readonly group: string })
   /** Nothing happens in these groups for so long; what comes is lost, and timers wait. */
   | (Command & { readonly do: 'hold'; readonly groups: readonly string[]; readonly forMicros: Micros })

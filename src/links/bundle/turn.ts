@@ -90,7 +90,7 @@ export class Turn {
     for (const effect of effects) {
       switch (effect.type) {
         case 'persist':
-          this.#keep(name, effect.stable)
+          this.keep(name, effect.stable)
           break
         case 'send':
           this.post(effect.to, { group: name, config: this.#groupOf(seat).config, body: effect.body })
@@ -147,8 +147,8 @@ export class Turn {
     return { state: this.#isSame(next) ? this.#before : state, effects }
   }
 
-  /** Copied once, like the seats. */
-  #keep(name: string, stable: Plain): void {
+  /** This must survive of a group. Copied once, like the seats. */
+  keep(name: string, stable: Plain): void {
     this.#changes ??= { ...this.#before.kept }
     this.#changes[name] = stable
   }

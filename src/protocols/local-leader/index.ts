@@ -62,7 +62,7 @@ export const localLeaderDefinition = define({
     const { protocol, timing } = madeOf(identity, chosen)
     if (chosen.requests !== null) return forSearch(protocol, identity.self, chosen.requests)
     if (chosen.link === 'none') return protocol
-    if (chosen.link === 'hosted') return hosted(identity.self)
+    if (chosen.link === 'hosted') return hosted(identity.self, chosen.hostedGroup)
     const { leastDelay, fast, rho, stampAge } = timing
     const echo = chosen.misreading !== 'no-echo'
     return stack(

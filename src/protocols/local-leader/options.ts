@@ -98,6 +98,11 @@ export function localLeaderOptions(nodes: readonly NodeId[]) {
       .describe(
         'none: takes every message for fast, for searches without time; hosted: as real processes run it, among other groups',
       ),
+    hostedGroup: z
+      .string()
+      .nullable()
+      .default(null)
+      .describe('with link hosted: by which name this group is known among the others'),
   })
   return fields.superRefine((chosen, context) => {
     const issue = (path: PropertyKey[], message: string): void =>
