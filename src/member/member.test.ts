@@ -342,8 +342,11 @@ describe.each(ISOLATIONS)('orders, with the election in a %s', (isolation) => {
     await until(() => leaderOf('c') === 'a')
     void byId('b').lead(untilItEnds)
     // oxlint-disable-next-line no-await-in-loop -- one after the other
-    for (const nonsense of [1.5, Number.NaN, 1e7, 'x' as unknown as number])
-      await expect(byId('b').setPriority(nonsense)).rejects.toThrow('setPriority was refused: ')
+    await Promise.all(
+      [1.5, Number.NaN, 1e7, 'x' as unknown as number].map((nonsense) =>
+        expect(byId('b').setPriority(nonsense)).rejects.toThrow('setPriority was refused: '),
+      ),
+    )
     await byId('b').setPriority(3)
     await until(() => leaderOf('c') === 'b')
     await expect(byId('a').removeVoter('c')).rejects.toThrow(CommandRefused)
