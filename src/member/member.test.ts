@@ -341,7 +341,6 @@ describe.each(ISOLATIONS)('orders, with the election in a %s', (isolation) => {
     void byId('a').lead(untilItEnds)
     await until(() => leaderOf('c') === 'a')
     void byId('b').lead(untilItEnds)
-    // oxlint-disable-next-line no-await-in-loop -- one after the other
     await Promise.all(
       [1.5, Number.NaN, 1e7, 'x' as unknown as number].map((nonsense) =>
         expect(byId('b').setPriority(nonsense)).rejects.toThrow('setPriority was refused: '),
