@@ -44,7 +44,7 @@ export function upCommand(): Command {
     .option('--profile <profile>', 'lan, region or wan', 'lan')
     .option(
       '--option <name=value>',
-      "set one of the protocol's options (repeat for more); with the profile lan, sigmaMs=60 unless it is set",
+      "set one of the protocol's options (repeat for more); local-leader with the profile lan: sigmaMs=60 unless it is set",
       collect,
       [],
     )
@@ -176,7 +176,8 @@ function agentsIn(
  * All of them and the terminal share the processors of one machine: each may have to wait longer for its turn than a
  * process with a machine of its own.
  */
-function patience({ profile, option }: UpFlags): readonly string[] {
+function patience({ protocol, profile, option }: UpFlags): readonly string[] {
+  if (protocol !== 'local-leader') return []
   const isSet = option.some((each) => each.startsWith('sigmaMs='))
   return profile === 'lan' && !isSet ? ['sigmaMs=60'] : []
 }
