@@ -53,6 +53,22 @@ it('agents elect in a folder, follow, hand over, and remove who is gone', async 
   expect([again.code, again.said]).toEqual([5, expect.stringContaining('give this process a new id')])
 }, 60_000)
 
+it('up starts agents that meet in a folder, and one of them leads', async () => {
+  const { code, out } = await conclave([
+    'up',
+    '--protocol',
+    'epochs',
+    '--nodes',
+    '3',
+    '--http-port',
+    '0',
+    '--plain',
+    '--seconds',
+    '8',
+  ])
+  expect([code, out]).toEqual([0, expect.stringMatching(/n\d \(token \d+\) leads/)])
+}, 60_000)
+
 it('of two agents with one id the younger refuses to start', async () => {
   const a = agent('a')
   await a.logged('elected')

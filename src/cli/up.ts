@@ -45,7 +45,7 @@ export function upCommand(): Command {
     .option('--profile <profile>', 'lan, region or wan', 'lan')
     .option(
       '--option <name=value>',
-      "set one of the protocol's options (repeat for more); local-leader with the profile lan has sigmaMs=60 unless it is set",
+      "set one of the protocol's options (repeat for more); local-leader with the profile lan: sigmaMs=60 unless it is set",
       collect,
       [],
     )
