@@ -64,7 +64,7 @@ async function until(isSo) {
 }
 
 /** Times of failures and of hand-overs, in milliseconds. */
-async function measure(wordsOf, times) {
+export async function measure(wordsOf, times) {
   const contenders = Array.from({ length: CONTENDERS }, (_, index) => new Contender(wordsOf(index)))
   const latest = () => contenders.reduce((a, b) => ((b.ledAt.at(-1) ?? 0) > (a.ledAt.at(-1) ?? 0) ? b : a))
   const next = async (at, holder) => {
@@ -141,7 +141,7 @@ async function withServer(name, more, times, wordsOf) {
   }
 }
 
-const etcd = (times, ttl, more) =>
+export const etcd = (times, ttl, more) =>
   withServer('etcd', more, times, (host, port) => ['etcd', `http://${host}:${port}`, ttl])
 
 export async function printFailover(times) {
@@ -179,7 +179,7 @@ export async function printFailover(times) {
 }
 
 /** The medians; null when there is nothing. */
-function print(name, { failOver, handOver, missing }) {
+export function print(name, { failOver, handOver, missing }) {
   if (missing !== undefined) {
     console.log(`${name.padEnd(44)}not measured: ${missing}`)
     return null
@@ -192,6 +192,6 @@ function print(name, { failOver, handOver, missing }) {
   return { failOver: columns[0].medianMs, handOver: columns[1].medianMs }
 }
 
-function hold(what, value, most) {
+export function hold(what, value, most) {
   console.log(`${value <= most ? 'kept  ' : 'MISSED'}  ${what}: ${value.toFixed(value < 1 ? 3 : 1)}`)
 }

@@ -1,4 +1,4 @@
-// npm run bench [-- sim|explore|elections|epochs|held|agent|groups|flood|failover [TIMES]|idle [SECONDS]|views [TIMES]]: prints what this machine reaches, and what part of bully's rate each protocol does.
+// npm run bench [-- sim|explore|elections|epochs|held|agent|groups|flood|failover [TIMES]|stores [TIMES]|idle [SECONDS]|views [TIMES]]: prints what this machine reaches, and what part of bully's rate each protocol does.
 //
 // A figure is the best of three runs, each in a process of its own: what one makes of the compiler's optimisations does
 // not weigh on the other. What is compared is run in turns, so that a moment in which the machine is busy falls on all
@@ -16,6 +16,7 @@ import { printGroups } from './groups.mjs'
 import { printHeld } from './held.mjs'
 import { printIdle } from './idle.mjs'
 import { measureSim, simGroups } from './sim.mjs'
+import { printStores } from './stores.mjs'
 import { printViews } from './views.mjs'
 
 const ROUNDS = 3
@@ -60,6 +61,7 @@ else {
   if (room === undefined || room === 'held') await printHeld()
   if (room === undefined || room === 'agent') await printAgent()
   if (room === undefined || room === 'failover') await printFailover(Number(words[0] ?? 20))
+  if (room === undefined || room === 'stores') await printStores(Number(words[0] ?? 10))
   if (room === undefined || room === 'idle') await printIdle(Number(words[0] ?? 20))
   if (room === undefined || room === 'views') await printViews(Number(words[0] ?? 10))
   printBaseline()

@@ -3,9 +3,9 @@ import { afterEach, beforeEach, expect, it, vi } from 'vitest'
 import { leaderOf } from '../src/client/index.ts'
 import { type AgentProcess, conclave, Workplace } from './support/agents.ts'
 import { freePorts } from './support/ports.ts'
-import { until } from './support/wait.ts'
 
 const IDS = ['a', 'b', 'c'] as const
+const NOBODY = 'nobody'
 const GROUPS = ['billing', 'reports', 'mail'] as const
 
 let place: Workplace
@@ -33,34 +33,31 @@ async function started(): Promise<readonly AgentProcess[]> {
   })
 }
 
-const leader = async (agent: string, group: string) =>
-  (await leaderOf({ agent, group }).catch(() => ({ leader: null }))).leader
+const leader = async (agent: string, group: string) => (await leaderOf({ agent, group })).leader
+
+/** Asks again until it is so, and never before the last question was answered: agents have other things to do. */
+const PATIENCE = { timeout: 40_000, interval: 100 }
 
 /** All groups are led, by these, as all these agents see it. */
-async function untilLed(agents: readonly string[], by: (group: string) => readonly string[]): Promise<void> {
-  let isSo = false
-  await until(() => {
-    void Promise.all(
+function untilLed(agents: readonly string[], by: (group: string) => readonly string[]): Promise<void> {
+  return vi.waitFor(async () => {
+    const all = await Promise.all(
       agents.flatMap((agent) =>
-        GROUPS.map(async (group) => by(group).includes(String((await leader(agent, group))?.id))),
+        GROUPS.map(async (group) => ({ group, led: String((await leader(agent, group))?.id ?? NOBODY) })),
       ),
-    ).then((all) => {
-      isSo = all.every(Boolean)
-    })
-    return isSo
-  })
+    )
+    const wrong = all.filter(({ group, led }) => !by(group).includes(led))
+    if (wrong.length > 0) throw new Error(`not yet: ${JSON.stringify(wrong)}`)
+  }, PATIENCE)
 }
 
 /** Of whoever leads; on a busy machine nobody may for a moment. */
 function tokenOf(agent: string, group: string): Promise<number> {
-  return vi.waitFor(
-    async () => {
-      const token = (await leader(agent, group))?.token ?? null
-      if (token === null) throw new Error(`nobody leads ${group}`)
-      return token
-    },
-    { timeout: 25_000, interval: 20 },
-  )
+  return vi.waitFor(async () => {
+    const token = (await leader(agent, group))?.token ?? null
+    if (token === null) throw new Error(`nobody leads ${group}`)
+    return token
+  }, PATIENCE)
 }
 
 it('agents with several groups at one address lead each of them, and a killed one is replaced in all', async () => {
@@ -97,11 +94,5 @@ it('agents with several groups at one address lead each of them, and a killed on
   const log = agents[1]?.log.filter(({ event }) => event === 'revoked').map((line) => line['group'])
   expect(log).toContain('reports')
   // One of three is no majority.
-  let isLed = true
-  await until(() => {
-    void Promise.all(GROUPS.map((group) => leader(others[1] as string, group))).then((all) => {
-      isLed = all.some((each) => each !== null)
-    })
-    return !isLed
-  })
+  await untilLed([others[1] as string], () => [NOBODY])
 }, 120_000)

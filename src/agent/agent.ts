@@ -4,7 +4,7 @@
  */
 import { randomBytes } from 'node:crypto'
 import type { AgentEvent } from '../client/index.ts'
-import { type JoinOptions, join, type Member } from '../member/index.ts'
+import { type JoinOptions, join, type Member, type StoreJoinOptions } from '../member/index.ts'
 import type { Address } from '../runtime/index.ts'
 import { agentApp, type Served } from './app.ts'
 import { Claims } from './claims.ts'
@@ -15,7 +15,7 @@ import { saveTrace } from './trace-file.ts'
 
 export type AgentOptions = {
   /** At least one; each with a name of its own. */
-  readonly groups: readonly JoinOptions[]
+  readonly groups: readonly (JoinOptions | StoreJoinOptions)[]
   readonly http: Address
   readonly adminToken: string | null
   readonly version: string
@@ -78,7 +78,7 @@ export async function startAgent(options: AgentOptions): Promise<Agent> {
       nodes,
       failed,
       saveTraces: (folder) =>
-        Promise.all(nodes.map((node, index) => saveTrace(node, options.groups[index]?.data ?? folder))),
+        Promise.all(nodes.map((node, index) => saveTrace(node, dataOf(options.groups[index]) ?? folder))),
       close() {
         ended ??= end()
         return ended
@@ -88,6 +88,10 @@ export async function startAgent(options: AgentOptions): Promise<Agent> {
     await Promise.all(nodes.map((node) => node.close()))
     throw error
   }
+}
+
+function dataOf(group: JoinOptions | StoreJoinOptions | undefined): string | undefined {
+  return group !== undefined && 'data' in group ? group.data : undefined
 }
 
 /** A node with its history, its observer, and whoever keeps the log. */

@@ -8,7 +8,7 @@ import type { Observer } from './observer.ts'
 
 /** A group that an agent belongs to. */
 export type Served = {
-  readonly node: Pick<Member, 'group' | 'id' | 'status' | 'stepDown' | 'trace'>
+  readonly node: Pick<Member, 'group' | 'id' | 'status' | 'stepDown' | 'removeVoter' | 'trace'>
   readonly history: History
   readonly observer: Observer
   readonly claims: Claims

@@ -1,7 +1,7 @@
 import { describe, expect, it, vi } from 'vitest'
 import type { ErrorAnswer, MembersAnswer, StatusAnswer } from '../client/index.ts'
-import { present } from '../core/index.ts'
-import type { MemberStatus } from '../member/index.ts'
+import { type NodeId, present } from '../core/index.ts'
+import { CommandRefused, type MemberStatus } from '../member/index.ts'
 import { agentApp } from './app.ts'
 import { Claims } from './claims.ts'
 import { History } from './history.ts'
@@ -47,6 +47,8 @@ function agent(
       stepped.push('n2')
       return Promise.resolve(true)
     },
+    removeVoter: (id: NodeId) =>
+      id === 'n3' ? Promise.resolve() : Promise.reject(new CommandRefused('removeVoter', `no ${id}`)),
     trace: async function* () {
       yield '{"trace":1}\n'
       yield '{"type":"start"}\n'
@@ -168,6 +170,20 @@ describe('an agent over HTTP', () => {
     happens(history, 'revoked')
     await asking
     expect(answered).toBe(200)
+  })
+
+  it.each<[string, string, number, string | null]>([
+    ['a node', '{"id":"n3"}', 200, null],
+    ['one that the protocol keeps', '{"id":"n9"}', 409, 'CommandRefused'],
+    ['nobody', '{}', 400, 'BadBody'],
+    ['without the token', '{"id":"n3"}', 401, 'BadAdminToken'],
+  ])('removes %s', async (about, body, code, name) => {
+    const { app } = agent()
+    const headers = about === 'without the token' ? {} : { authorization: `Bearer ${TOKEN}` }
+    const response = await app.request('/v1/remove', { method: 'POST', body, headers })
+    const answer = (await response.json()) as Partial<ErrorAnswer>
+    expect([response.status, answer.error?.name ?? null]).toEqual([code, name])
+    if (name === null) expect(answer).toEqual({ group: 'g', removing: 'n3' })
   })
 
   it('refuses large bodies, whether they say so or not, unknown paths and other groups, in one form', async () => {

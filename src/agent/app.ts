@@ -6,7 +6,7 @@ import { type Context, Hono } from 'hono'
 import { stream, streamSSE } from 'hono/streaming'
 import type { Claimed } from '../client/index.ts'
 import type { NodeId } from '../core/index.ts'
-import type { MemberStatus } from '../member/index.ts'
+import { CommandRefused, type MemberStatus } from '../member/index.ts'
 import { failure, refusal } from './admin.ts'
 import { leaderAnswer, membersAnswer, type Served, statusAnswer } from './answers.ts'
 import { readBody, type WithBody } from './body.ts'
@@ -14,7 +14,7 @@ import { tellEvents } from './events.ts'
 import { metricsText } from './metrics.ts'
 import { openApi } from './openapi.ts'
 import { PAGE_POLICY, page } from './page.ts'
-import { claimBody } from './schemas.ts'
+import { claimBody, removeBody } from './schemas.ts'
 
 export type { Served } from './answers.ts'
 
@@ -97,6 +97,23 @@ export function agentApp(asked: Asked): Hono<WithBody> {
         return failure(c, 503, 'StillLeading', message)
       }
       return c.json({ group: node.group, steppedDown: { id: node.id, token: leader?.token ?? null } })
+    }),
+  )
+
+  app.post(
+    '/v1/remove',
+    about(async (c, { node }) => {
+      const refused = refusal(c, adminToken)
+      if (refused !== null) return refused
+      const body = removeBody.safeParse(parsed(c.get('body')))
+      if (!body.success) return failure(c, 400, 'BadBody', 'write {"id": "..."}, the node to remove', 'id')
+      try {
+        await node.removeVoter(body.data.id)
+      } catch (error) {
+        if (!(error instanceof CommandRefused)) throw error
+        return failure(c, 409, 'CommandRefused', error.message)
+      }
+      return c.json({ group: node.group, removing: body.data.id })
     }),
   )
 

@@ -5,7 +5,7 @@ import type { Membership } from '../protocols/index.ts'
 export type Situation = {
   readonly group: string
   readonly leader: { readonly id: Id; readonly token: number | null } | null
-  readonly mode: 'local' | 'majority'
+  readonly mode: 'local' | 'majority' | 'store'
   /** Sets of voters, each of which must give a majority; two while one replaces the other. */
   readonly voters: readonly (readonly Id[])[]
   readonly there: readonly Id[]
@@ -26,7 +26,24 @@ function spareOf({ mode, voters, there }: Situation): number {
   return Math.min(...voters.map((set) => present(set) - needed(set.length)))
 }
 
+/** In a store nobody votes: one that lives is enough, and whether those that follow live does not show there. */
+function storeBanner({ group, leader, there, leaderlessMs, alarm }: Situation): Banner {
+  const spareFailures = Math.max(0, there.length - 1)
+  if (alarm !== null) return { level: 'alarm', sentence: `SAFETY ALARM in ${group}: ${alarm}`, spareFailures }
+  const nodes = `${there.length} ${there.length === 1 ? 'node has' : 'nodes have'} a register`
+  if (leader === null) {
+    const forS = ((leaderlessMs ?? 0) / 1000).toFixed(1)
+    return { level: 'no-leader', sentence: `no leader in ${group} for ${forS} s: ${nodes}`, spareFailures }
+  }
+  const token = leader.token === null ? '' : ` with token ${leader.token}`
+  const leads = `${leader.id} leads ${group}${token}`
+  return spareFailures === 0
+    ? { level: 'at-risk', sentence: `at risk: ${leads}; ${nodes}, nobody could take over`, spareFailures }
+    : { level: 'healthy', sentence: `healthy: ${leads}; ${nodes}`, spareFailures }
+}
+
 export function bannerOf(situation: Situation): Banner {
+  if (situation.mode === 'store') return storeBanner(situation)
   const { group, leader, voters, there, leaderlessMs, alarm, mode } = situation
   const all = [...new Set(voters.flat())]
   const missing = all.filter((id) => !there.includes(id))

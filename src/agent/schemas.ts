@@ -51,7 +51,7 @@ export const statusAnswer = z.strictObject({
   ...leaderFields,
   banner: z.string().describe('one sentence that says how the group is'),
   level: z.enum(['healthy', 'degraded', 'at-risk', 'no-leader', 'alarm']),
-  mode: z.enum(['local', 'majority']),
+  mode: z.enum(['local', 'majority', 'store']),
   voters: z.array(id).describe('whose votes count'),
   spareFailures: z.number().describe('how many more voters may fail, whichever they are'),
   leaderlessMs: z.number().nullable().describe('for how long no leader is known; null while one is'),
@@ -78,6 +78,8 @@ export const claimed = z.strictObject({
   expiresInMs: z.number().describe('how long it may be acted on, counted from before it was asked for'),
   ending: z.boolean().describe('whether the agent waits for it to be given back, to hand the lead over'),
 })
+export const removeBody = z.strictObject({ id: z.string().min(1).max(200) })
+export const removing = z.strictObject({ group, removing: id })
 export const released = z.strictObject({ group })
 export const agentEvent = z.strictObject({
   at: z.string(),

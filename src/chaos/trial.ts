@@ -40,6 +40,8 @@ export type TrialOptions = {
   readonly namespaces?: Namespaces
   /** Everything that the nodes send goes through these. */
   readonly relays?: Relays
+  /** The nodes meet in this store (protocol epochs), and do not listen. */
+  readonly store?: string
   /** Called with the data folder of each node before it starts. */
   readonly prepare?: (folder: string) => void
 }
@@ -72,7 +74,7 @@ export class Trial {
   /** Started, and somebody leads. */
   static async begin(settings: Settings, options: TrialOptions = {}): Promise<Trial> {
     const { nodes: count, words, killBeforeMs } = settings
-    const { namespaces, relays, prepare, stubborn = false } = options
+    const { namespaces, relays, prepare, store, stubborn = false } = options
     const folder = mkdtempSync(join(tmpdir(), 'conclave-chaos-'))
     const warden = new Warden(folder)
     writeFileSync(join(folder, 'key'), randomBytes(32), { mode: 0o600 })
@@ -86,16 +88,12 @@ export class Trial {
       const peers = ids.flatMap((peer, place) =>
         place === index ? [] : ['--peer', `${peer}=${host(place)}:${reached[place]}`],
       )
-      const described = [
-        '--group',
-        'chaos',
-        '--id',
-        id,
-        '--listen',
-        `${host(index)}:${ports[index]}`,
-        ...peers,
-      ]
-      const kept = ['--key-file', join(folder, 'key'), '--data', join(folder, id)]
+      const named = ['--group', 'chaos', '--id', id]
+      const described =
+        store === undefined
+          ? [...named, '--listen', `${host(index)}:${ports[index]}`, ...peers]
+          : [...named, '--protocol', 'epochs', '--store', store]
+      const kept = store === undefined ? ['--key-file', join(folder, 'key'), '--data', join(folder, id)] : []
       const command = ['sh', '-c', COMMAND, 'witness', join(folder, 'log'), stubborn ? 'stubborn' : 'kind']
       return new RunNode({
         id,

@@ -1,4 +1,4 @@
-/** `status`, `leader`, `members`, `watch`, `step-down`: questions to an agent, and one order. */
+/** `status`, `leader`, `members`, `watch`, `step-down`, `remove`: questions to an agent, and two orders. */
 import { Command, Option } from 'commander'
 import { readAdminToken } from '../agent/config/keys.ts'
 import {
@@ -6,6 +6,7 @@ import {
   leaderOf,
   type MemberAnswer,
   membersOf,
+  removeNode,
   statusOf,
   stepDown,
   watch,
@@ -102,14 +103,31 @@ export function watchCommand(): Command {
     })
 }
 
+const adminTokenFlag = (): Option =>
+  new Option('--admin-token-file <file>', "the agent's admin token").env('CONCLAVE_ADMIN_TOKEN_FILE')
+
+function adminTokenIn({ adminTokenFile }: { readonly adminTokenFile?: string }): string | null {
+  const { token, problem } = readAdminToken(adminTokenFile)
+  if (problem !== null) throw new UsageError(`--admin-token-file: ${problem}`, '--admin-token-file')
+  return token
+}
+
+export function removeCommand(): Command {
+  return ask('remove', 'take a node out of the group, once its process is gone for good; its id is spent')
+    .argument('<id>', 'the node')
+    .addOption(adminTokenFlag())
+    .action(async (id: string, flags: AskFlags & { readonly adminTokenFile?: string }) => {
+      const answer = await removeNode({ ...asking(flags), id, adminToken: adminTokenIn(flags) })
+      if (flags.json === true) printJson(answer)
+      else print(`${answer.removing} is being removed from ${answer.group}`)
+    })
+}
+
 export function stepDownCommand(): Command {
   return ask('step-down', 'ask the agent that leads to hand over; exit code 3 when it does not lead')
-    .addOption(
-      new Option('--admin-token-file <file>', "the agent's admin token").env('CONCLAVE_ADMIN_TOKEN_FILE'),
-    )
+    .addOption(adminTokenFlag())
     .action(async (flags: AskFlags & { readonly adminTokenFile?: string }) => {
-      const { token: adminToken, problem } = readAdminToken(flags.adminTokenFile)
-      if (problem !== null) throw new UsageError(`--admin-token-file: ${problem}`, '--admin-token-file')
+      const adminToken = adminTokenIn(flags)
       const answer = await stepDown({ ...asking(flags, LONGEST_STEP_DOWN_MS), adminToken })
       if (flags.json === true) printJson(answer)
       else print(`${answer.steppedDown.id} stepped down${withToken(answer.steppedDown)}`)

@@ -14,6 +14,7 @@ const COMMANDS: { readonly [name: string]: Loader } = {
   members: async () => (await import('./ask.ts')).membersCommand(),
   watch: async () => (await import('./ask.ts')).watchCommand(),
   'step-down': async () => (await import('./ask.ts')).stepDownCommand(),
+  remove: async () => (await import('./ask.ts')).removeCommand(),
   chaos: async () => (await import('./chaos.ts')).chaosCommand(),
   plan: async () => (await import('./plan.ts')).planCommand(),
   doctor: async () => (await import('./doctor.ts')).doctorCommand(),

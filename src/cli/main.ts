@@ -31,6 +31,8 @@ const CODES: { readonly [name: string]: number } = {
   StoreUnreachable: EXIT.unreachable,
   StoreDenied: EXIT.refused,
   StoreUnfit: EXIT.refused,
+  IdInUse: EXIT.refused,
+  RemovedForGood: EXIT.refused,
   Refused: EXIT.refused,
 }
 
@@ -51,7 +53,7 @@ function explained(error: unknown): Explained | null {
     error instanceof Error ? error : new Error(String(error))
   ) as Error & { readonly field?: string | null; readonly code?: number; readonly kind?: string }
   // An agent that refuses because it does not lead says what was asked, in a way; or it was asked wrongly.
-  const refused = name === 'Refused' ? REFUSALS[code ?? 0] : undefined
+  const refused = name === 'Refused' && kind !== 'CommandRefused' ? REFUSALS[code ?? 0] : undefined
   return {
     code: refused ?? CODES[name] ?? EXIT.failure,
     name: name === 'Refused' ? (kind ?? name) : name,

@@ -4,7 +4,7 @@
  */
 import { type Command, Option } from 'commander'
 import { type Config, configFrom, flagOf, type Said, variableOf } from '../agent/config/index.ts'
-import type { JoinOptions } from '../member/index.ts'
+import type { JoinOptions, StoreJoinOptions } from '../member/index.ts'
 import { UsageError } from './errors.ts'
 import { narrate } from './output.ts'
 import { options } from './values.ts'
@@ -17,6 +17,7 @@ export type NodeFlags = {
   readonly keyFile: readonly string[]
   readonly data?: string
   readonly protocol?: string
+  readonly store?: string
   readonly mode?: string
   readonly profile?: string
   readonly priority?: string
@@ -51,7 +52,15 @@ export function withNodeFlags(command: Command): Command {
       repeated('--key-file <file>', "the cluster's key, at least 16 bytes; of several the first seals"),
     )
     .addOption(shownWith('--data <folder>', 'what must survive a crash is kept here'))
-    .addOption(shownWith('--protocol <name>', 'local-leader, or omega: views of the living'))
+    .addOption(
+      shownWith('--protocol <name>', 'local-leader; omega: views of the living; epochs: election in a store'),
+    )
+    .addOption(
+      shownWith(
+        '--store <url>',
+        'with epochs: file:/folder, postgres://…, redis://…, etcd://…, nats://…, s3://…',
+      ),
+    )
     .addOption(shownWith('--mode <mode>', 'majority: one leader in all; local: one in each partition'))
     .addOption(shownWith('--profile <profile>', 'lan, region or wan'))
     .addOption(shownWith('--priority <n>', 'higher is preferred'))
@@ -79,6 +88,7 @@ const READERS: { readonly [field: string]: Reader } = {
   keyFile: (text) => text.split(',').filter(Boolean),
   data: asText,
   protocol: asText,
+  store: asText,
   mode: asText,
   profile: asText,
   priority: (text) => (/^-?\d+$/.test(text) ? Number(text) : text),
@@ -111,7 +121,8 @@ export function configOf(flags: NodeFlags & ServiceFlags): Config {
 }
 
 function fromFlags(flags: NodeFlags & ServiceFlags): { readonly [field: string]: unknown } {
-  const { group, id, listen, data, protocol, mode, profile, observer, witness, http, adminTokenFile } = flags
+  const { group, id, listen, data, protocol, store, mode, profile, observer, witness, http, adminTokenFile } =
+    flags
   const some = (list: readonly string[]): readonly string[] | undefined =>
     list.length > 0 ? list : undefined
   return {
@@ -122,6 +133,7 @@ function fromFlags(flags: NodeFlags & ServiceFlags): { readonly [field: string]:
     keyFile: some(flags.keyFile),
     data,
     protocol,
+    store,
     mode,
     profile,
     priority: flags.priority === undefined ? undefined : READERS['priority']?.(flags.priority, '--priority'),
@@ -134,7 +146,7 @@ function fromFlags(flags: NodeFlags & ServiceFlags): { readonly [field: string]:
 }
 
 /** For a command that runs one node. */
-export function joinOptions(flags: NodeFlags): JoinOptions {
+export function joinOptions(flags: NodeFlags): JoinOptions | StoreJoinOptions {
   const { groups, warnings } = configOf(flags)
   const [first, second] = groups
   if (first === undefined || second !== undefined)

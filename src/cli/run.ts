@@ -1,7 +1,14 @@
 /** conclave run: a command that runs while this node leads, and at no other time. */
 import { Command, Option } from 'commander'
 import { readAdminToken } from '../agent/config/keys.ts'
-import { type JoinOptions, join, LeadershipLost, type Member, type Term } from '../member/index.ts'
+import {
+  type JoinOptions,
+  join,
+  LeadershipLost,
+  type Member,
+  type StoreJoinOptions,
+  type Term,
+} from '../member/index.ts'
 import { EXIT, UsageError } from './errors.ts'
 import { CommandFailed, Guarded } from './guarded.ts'
 import { joinOptions, type NodeFlags, withNodeFlags } from './node-flags.ts'
@@ -110,7 +117,7 @@ const NO_LEASE =
   'omega gives no lease: the command is killed when no majority of its view has answered for a while, but another may lead before; let what it acts on check CONCLAVE_TOKEN'
 
 async function runWithNode(
-  options: JoinOptions,
+  options: JoinOptions | StoreJoinOptions,
   supervisor: Supervisor | null,
   guarded: Guarded,
   running: Running,

@@ -4,9 +4,9 @@ import { mkdtempSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { Command } from 'commander'
+import { PROTOCOLS } from '../agent/config/schema.ts'
 import { freePorts } from '../chaos/free-ports.ts'
 import { Warden } from '../chaos/warden.ts'
-import { RUNNABLE } from '../protocols/index.ts'
 import { UsageError } from './errors.ts'
 import { LocalAgent } from './local-agent.ts'
 import { LocalGroup } from './local-group.ts'
@@ -36,12 +36,16 @@ export function upCommand(): Command {
   return new Command('up')
     .description('start a group of real processes on this machine, and watch them elect')
     .option('--nodes <n>', 'how many', '5')
-    .option('--protocol <name>', 'local-leader, or omega: views of the living', 'local-leader')
+    .option(
+      '--protocol <name>',
+      'local-leader; omega: views of the living; epochs: election in a folder that all share',
+      'local-leader',
+    )
     .option('--mode <mode>', 'majority: one leader in all; local: one in each partition', 'majority')
     .option('--profile <profile>', 'lan, region or wan', 'lan')
     .option(
       '--option <name=value>',
-      "set one of the protocol's options (repeat for more); local-leader with the profile lan has sigmaMs=60 unless it is set",
+      "set one of the protocol's options (repeat for more); local-leader with the profile lan: sigmaMs=60 unless it is set",
       collect,
       [],
     )
@@ -79,7 +83,7 @@ async function up(flags: UpFlags): Promise<void> {
   const count = wholeNumber('--nodes', flags.nodes, 1)
   if (count > MOST_NODES)
     throw new UsageError(`--nodes ${count}: at most ${MOST_NODES} on one machine`, '--nodes')
-  oneOf('--protocol', flags.protocol, RUNNABLE)
+  oneOf('--protocol', flags.protocol, PROTOCOLS)
   oneOf('--mode', flags.mode, ['local', 'majority'])
   oneOf('--profile', flags.profile, ['lan', 'region', 'wan'])
   options(flags.option)
@@ -132,21 +136,25 @@ function agentsIn(
   writeFileSync(tokenFile, adminToken, { mode: 0o600 })
   const ids = Array.from({ length: count }, (_, index) => `n${index + 1}`)
   return ids.map((id, index) => {
-    const peers = ids.flatMap((peer, place) =>
-      peer === id ? [] : ['--peer', `${peer}=127.0.0.1:${udp[place]}`],
-    )
     const named = {
       group: 'up',
       id,
-      listen: `127.0.0.1:${udp[index]}`,
       http: `127.0.0.1:${http[index]}`,
-      'key-file': keyFile,
       'admin-token-file': tokenFile,
-      data: join(folder, id),
       protocol: flags.protocol,
-      mode: flags.mode,
       profile: flags.profile,
+      ...(flags.protocol === 'epochs'
+        ? { store: join(folder, 'registers') }
+        : {
+            listen: `127.0.0.1:${udp[index]}`,
+            'key-file': keyFile,
+            data: join(folder, id),
+            mode: flags.mode,
+          }),
     }
+    const peers = ids.flatMap((peer, place) =>
+      peer === id || flags.protocol === 'epochs' ? [] : ['--peer', `${peer}=127.0.0.1:${udp[place]}`],
+    )
     const words = [
       ...Object.entries(named).flatMap(([flag, value]) => [`--${flag}`, value]),
       ...peers,

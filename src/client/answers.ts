@@ -47,7 +47,7 @@ export type StatusAnswer = LeaderAnswer & {
   /** One sentence, the same wherever it is shown. */
   readonly banner: string
   readonly level: Level
-  readonly mode: 'local' | 'majority'
+  readonly mode: 'local' | 'majority' | 'store'
   readonly voters: readonly Id[]
   /** How many more of the voters may fail, whichever they are, before nobody can lead; 0 also when it is too late. */
   readonly spareFailures: number

@@ -62,6 +62,17 @@ export async function stepDown(ask: Ask & { readonly adminToken: string | null }
   return (await response.json()) as SteppedDown
 }
 
+export type Removing = { readonly group: string; readonly removing: Id }
+
+/** Asks the agent to take a node out of the group for good; fails with Refused, code 409, when the protocol does not. */
+export async function removeNode(
+  ask: Ask & { readonly adminToken: string | null; readonly id: string },
+): Promise<Removing> {
+  const body = JSON.stringify({ id: ask.id })
+  const response = await request(ask, '/v1/remove', { method: 'POST', headers: ordering(ask), body })
+  return (await response.json()) as Removing
+}
+
 /** The lead of an agent, for whoever acts on it. */
 export type Claimed = {
   readonly group: string

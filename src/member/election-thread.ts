@@ -39,9 +39,9 @@ export class ElectionThread {
     this.#worker.on('error', (error) => this.#tell(new WorkerLost(error.message, { cause: error })))
   }
 
-  /** The thread for an address; an election that is to begin in it says so before anything else happens. */
-  static at(listen: Address, lost: (error: Error) => void): ElectionThread {
-    const place = placeOf(listen)
+  /** The thread for an address, or one of its own (null); an election that is to begin in it says so before anything else happens. */
+  static at(listen: Address | null, lost: (error: Error) => void): ElectionThread {
+    const place = listen === null ? null : placeOf(listen)
     const there = place === null ? undefined : running.get(place)
     const thread = there ?? new ElectionThread(place)
     thread.#users.add(lost)

@@ -4,11 +4,12 @@ import type { Command, NodeId, Output } from '../core/index.ts'
 import type { Membership } from '../protocols/index.ts'
 import type { NetworkFaults } from '../runtime/index.ts'
 import { BadJoin } from './errors.ts'
+import type { RegisterSettings } from './register-seat.ts'
 import type { NodeView, SeatSettings } from './seat.ts'
 
 /** What an election begins with, and over which port it is spoken to. */
 export type WorkerBegin = {
-  readonly settings: SeatSettings
+  readonly settings: SeatSettings | RegisterSettings
   readonly shared: SharedArrayBuffer
   readonly maxStallMs: number
   readonly port: MessagePort

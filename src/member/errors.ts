@@ -47,3 +47,8 @@ export class WorkerLost extends Error {
     super(`the thread of the election is gone: ${why}`, options)
   }
 }
+
+/** The store is not what it must be, or this node is no longer one of the group: it must not go on. */
+export class StoreFailed extends Error {
+  override readonly name = 'StoreFailed'
+}

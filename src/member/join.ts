@@ -4,7 +4,9 @@ import { withEveryId } from './introduce.ts'
 import { Member } from './member.ts'
 import { isolationOf, type JoinOptions, listenOf, maxStallOf, modeOf, settingsOf, workOf } from './options.ts'
 import { inTurn, occupy } from './places.ts'
+import { openRegisterSeat } from './register-seat.ts'
 import type { Seat, SeatHooks } from './seat.ts'
+import { isStoreJoin, type StoreJoinOptions, storeSettingsOf } from './store-options.ts'
 import { openThreadSeat } from './thread-seat.ts'
 import { REAL_TIMERS } from './timers.ts'
 import { openWorkerSeat } from './worker-seat.ts'
@@ -13,7 +15,8 @@ import { openWorkerSeat } from './worker-seat.ts'
  * Joins a group. The promise is kept once this process listens and takes part; who leads shows later. Groups that are
  * joined at one address share its socket, its sessions and its thread.
  */
-export async function join(asked: JoinOptions): Promise<Member> {
+export async function join(asked: JoinOptions | StoreJoinOptions): Promise<Member> {
+  if (isStoreJoin(asked)) return joinInStore(asked)
   const { signal } = asked
   let hasBegun = false
   const joined = inTurn(listenOf(asked), () => {
@@ -53,6 +56,20 @@ async function seated(asked: JoinOptions): Promise<Member> {
   const opening = Member.seated({ group, id, mode, work, part, timers: REAL_TIMERS }, open)
   opening.catch(vacate)
   return asked.signal === undefined ? opening : unlessAborted(opening, asked.signal)
+}
+
+function joinInStore(options: StoreJoinOptions): Promise<Member> {
+  const { signal } = options
+  const settings = storeSettingsOf(options)
+  const work = workOf(options)
+  const isolation = isolationOf(options)
+  const maxStallMs = maxStallOf(options)
+  if (signal?.aborted === true) throw new NodeClosed('joining was given up before it began')
+  const open = (hooks: SeatHooks): Promise<Seat> =>
+    isolation === 'worker' ? openWorkerSeat(settings, maxStallMs, hooks) : openRegisterSeat(settings, hooks)
+  const { group, id } = settings
+  const opening = Member.seated({ group, id, mode: 'store', work, part: null, timers: REAL_TIMERS }, open)
+  return signal === undefined ? opening : unlessAborted(opening, signal)
 }
 
 /** Whoever gives up need not wait; what opens all the same is closed. */

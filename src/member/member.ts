@@ -27,9 +27,12 @@ import {
 import type { HeldTerm, Term } from './term.ts'
 import type { Timers } from './timers.ts'
 
+/** `majority`: one leader in all; `local`: one in each partition; `store`: one among all who share a store. */
+export type Mode = 'local' | 'majority' | 'store'
+
 /** What an operator wants to know, as this process sees it at one moment. */
 export type MemberStatus = NodeView & {
-  readonly mode: 'local' | 'majority'
+  readonly mode: Mode
   /**
    * How long whoever leads goes on leading unless it renews; null when nobody is known to lead. Sure on the leader
    * itself; elsewhere counted from when this process was told, which is up to Δ too long. Under omega, which has no
@@ -89,7 +92,7 @@ export type Aside =
 export type About = {
   readonly group: string
   readonly id: NodeId
-  readonly mode: 'local' | 'majority'
+  readonly mode: Mode
   readonly work: Work
   readonly timers: Timers
   /** Null for those that may lead. */
@@ -105,7 +108,7 @@ const MOST_PRIORITY = 1_000_000
 export class Member extends EventEmitter<MemberEvents> implements AsyncDisposable {
   readonly group: string
   readonly id: NodeId
-  readonly mode: 'local' | 'majority'
+  readonly mode: Mode
   readonly #part: About['part']
   readonly #health: HealthGate | null
   readonly #reign: Reign

@@ -83,12 +83,12 @@ export function workOf(options: WorkOptions): Work {
   }
 }
 
-export function maxStallOf({ maxStallMs }: JoinOptions): number {
+export function maxStallOf({ maxStallMs }: Pick<JoinOptions, 'maxStallMs'>): number {
   // Less would take the ordinary lateness of timers for a stall.
   return durationOf('maxStallMs', maxStallMs, MAX_STALL_MS, 50)
 }
 
-export function isolationOf({ isolation = 'worker' }: JoinOptions): 'worker' | 'thread' {
+export function isolationOf({ isolation = 'worker' }: Pick<JoinOptions, 'isolation'>): 'worker' | 'thread' {
   if (isolation === 'worker' || isolation === 'thread') return isolation
   throw new BadJoin('isolation', `${JSON.stringify(isolation)} is neither "worker" nor "thread"`)
 }
@@ -147,7 +147,10 @@ export function settingsOf(options: JoinOptions): SeatSettings {
 function protocolOf({ protocol = 'local-leader' }: JoinOptions): RunnableProtocol {
   if (RUNNABLE.includes(protocol)) return protocol
   const why = protocolNamed(protocol) === null ? 'is not known' : 'runs in the workbench only'
-  throw new BadJoin('protocol', `${protocol} ${why}; ${RUNNABLE.join(' and ')} run here`)
+  throw new BadJoin(
+    'protocol',
+    `${protocol} ${why}; ${RUNNABLE.join(' and ')} run here, and epochs with a store`,
+  )
 }
 
 /** What is promised: one leader in all, or one in each partition. */

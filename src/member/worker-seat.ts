@@ -10,6 +10,7 @@ import type { Command, Micros, Output } from '../core/index.ts'
 import { type HostClock, monotonicNow, type NetworkFaults, openHostClock } from '../runtime/index.ts'
 import { ElectionThread } from './election-thread.ts'
 import { type Errand, type News, revivedError, type Shown } from './errands.ts'
+import type { RegisterSettings } from './register-seat.ts'
 import {
   type Lease,
   NO_VIEW,
@@ -33,7 +34,7 @@ const LEAST_ROOM = 64
 type Asked = Errand extends infer E ? (E extends Errand ? Omit<E, 'number'> : never) : never
 
 export async function openWorkerSeat(
-  settings: SeatSettings,
+  settings: SeatSettings | RegisterSettings,
   maxStallMs: number,
   hooks: SeatHooks,
 ): Promise<Seat> {
@@ -45,7 +46,7 @@ export async function openWorkerSeat(
 class WorkerSeat implements Seat {
   /** Kept when the election runs, broken by what kept it from running. */
   readonly begun: Promise<void>
-  readonly #settings: SeatSettings
+  readonly #settings: SeatSettings | RegisterSettings
   readonly #hooks: SeatHooks
   readonly #shared: SharedState
   readonly #thread: ElectionThread
@@ -69,7 +70,7 @@ class WorkerSeat implements Seat {
   #left: Promise<void> | null = null
   #state: 'running' | 'closing' | 'ended' = 'running'
 
-  constructor(settings: SeatSettings, maxStallMs: number, hooks: SeatHooks) {
+  constructor(settings: SeatSettings | RegisterSettings, maxStallMs: number, hooks: SeatHooks) {
     this.#settings = settings
     this.#hooks = hooks
     this.#shown = {
@@ -91,7 +92,7 @@ class WorkerSeat implements Seat {
     })
     const { port1, port2 } = new MessageChannel()
     this.#port = port1
-    this.#thread = ElectionThread.at(settings.listen, this.#onLost)
+    this.#thread = ElectionThread.at('listen' in settings ? settings.listen : null, this.#onLost)
     this.#thread.open({ settings, shared: this.#shared.buffer, maxStallMs, port: port2 })
     this.#port.on('message', (news: News) => this.#heed(news))
     // The thread keeps the process running; this port need not.

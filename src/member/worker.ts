@@ -16,6 +16,7 @@ import {
   type WorkerBegin,
   type WorkerOrder,
 } from './errands.ts'
+import { openRegisterSeat } from './register-seat.ts'
 import { SharedState } from './shared.ts'
 import { wallAheadAtLeast } from './sleep.ts'
 import { StallWatch } from './stall.ts'
@@ -182,7 +183,9 @@ async function open({ settings, shared: buffer, maxStallMs, port }: WorkerBegin)
         say({ news: 'failed', error: plainError(error) })
       },
     }
-    seat = await openThreadSeat(settings, hooks, openClock)
+    seat = await ('store' in settings
+      ? openRegisterSeat(settings, hooks, openClock())
+      : openThreadSeat(settings, hooks, openClock))
     stall.start()
     say({ news: 'begun' })
     stepped()

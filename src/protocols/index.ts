@@ -13,6 +13,15 @@ import { psiDefinition } from './psi/index.ts'
 import { ringDefinition } from './ring/index.ts'
 
 export {
+  type MembersCommand,
+  type OpenInsight,
+  type OpenState,
+  openEpochs,
+  openInsight,
+} from './epochs/open-group.ts'
+export { type EpochsOptions, givenBy as epochsGiven } from './epochs/options.ts'
+export { timingOf as epochsTiming } from './epochs/timing.ts'
+export {
   type GroupSpec,
   groupFor,
   type HostSettings,

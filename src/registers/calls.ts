@@ -5,6 +5,7 @@
  * each of them sees what was written before it. A register that was never written reads as null.
  */
 import type { Input, NodeId, Plain, RegisterCall } from '../core/index.ts'
+import type { Block } from './block.ts'
 import type { RegisterFault } from './errors.ts'
 import type { NotDone, Registers } from './registers.ts'
 
@@ -12,6 +13,13 @@ export type CallHooks = {
   deliver(input: Input): void
   /** The node must stop: nothing it could do on this store is safe, or its id is another's. */
   fail(error: RegisterFault): void
+  /**
+   * Told who has a register, in every round and before it is answered. True: that has changed, and the round is not
+   * answered, nor any that was asked for before.
+   */
+  members?(ids: readonly NodeId[]): boolean
+  /** Every block of a round. */
+  seen?(blocks: ReadonlyMap<NodeId, Block>): void
   /** Why an outcome is not known, for the log. */
   trouble?(why: string): void
 }
@@ -20,6 +28,8 @@ type Read = RegisterCall & { readonly op: 'read' }
 
 export function registerCalls(registers: Registers, hooks: CallHooks): (call: RegisterCall) => void {
   let gathered: Read[] = []
+  /** How often the members have changed. */
+  let changes = 0
 
   function answer(call: RegisterCall, value: Plain): void {
     hooks.deliver({ type: 'register', call, outcome: 'ok', value })
@@ -37,9 +47,16 @@ export function registerCalls(registers: Registers, hooks: CallHooks): (call: Re
   async function round(): Promise<void> {
     const calls = gathered
     gathered = []
+    const before = changes
     const read = await registers.readAll()
+    if (changes !== before) return
     if (read.outcome !== 'ok') {
       notDone(calls, read)
+      return
+    }
+    hooks.seen?.(read.blocks)
+    if (hooks.members?.(membersIn(read.blocks)) === true) {
+      changes += 1
       return
     }
     for (const call of calls) answer(call, read.blocks.get(call.of)?.value ?? null)
@@ -51,14 +68,19 @@ export function registerCalls(registers: Registers, hooks: CallHooks): (call: Re
     else notDone([call], written)
   }
 
+  async function bury(call: RegisterCall, of: NodeId, value: Plain): Promise<void> {
+    const written = await registers.bury(of, value)
+    if (written.outcome === 'ok') answer(call, null)
+    else notDone([call], written)
+  }
+
   return (call) => {
     if (call.op === 'write') {
       void write(call, call.value)
       return
     }
     if (call.op === 'bury') {
-      // No store offers this yet: whoever asked for it learns that it does not know.
-      notDone([call], { outcome: 'unknown', why: `the register of ${call.of} cannot be written in its name` })
+      void bury(call, call.of, call.value)
       return
     }
     gathered.push(call)

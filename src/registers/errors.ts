@@ -71,6 +71,15 @@ export class Superseded extends Error {
   }
 }
 
+/** The id was removed from the group. */
+export class RemovedForGood extends Error {
+  override readonly name = 'RemovedForGood'
+
+  constructor(id: NodeId, place: string) {
+    super(`${id} was removed from this group for good (in ${place}): give this process a new id`)
+  }
+}
+
 /** A block is not what anybody wrote. */
 export class CorruptBlock extends Error {
   override readonly name = 'CorruptBlock'
@@ -105,7 +114,7 @@ export class WentBack extends Error {
 }
 
 /** What no repetition helps against. */
-export type RegisterFault = IdInUse | Superseded | CorruptBlock | OtherFormat | WentBack
+export type RegisterFault = IdInUse | Superseded | RemovedForGood | CorruptBlock | OtherFormat | WentBack
 
 export function reasonOf(error: unknown): string {
   if (!(error instanceof Error)) return String(error)

@@ -1,4 +1,4 @@
-export { type Block, BlockTooLarge, LARGEST_BLOCK } from './block.ts'
+export { type Block, type Block as RegisterBlock, BlockTooLarge, LARGEST_BLOCK } from './block.ts'
 export * from './calls.ts'
 export * from './config.ts'
 export * from './errors.ts'

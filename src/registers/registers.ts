@@ -19,6 +19,7 @@ import {
   IdInUse,
   OtherFormat,
   type RegisterFault,
+  RemovedForGood,
   reasonOf,
   Superseded,
   WentBack,
@@ -51,6 +52,11 @@ export type Registers = {
   write(value: Plain): Promise<WriteOutcome>
   /** The last write: the node has left the group for good. The block stays, so that nobody takes its loss for a fault. */
   remove(value: Plain): Promise<WriteOutcome>
+  /**
+   * Writes in the name of a process that is gone for good. Should it live after all, it finds that its block is no
+   * longer its own, and stops. A null value: the node has left, and nobody may use its id again.
+   */
+  bury(of: NodeId, value: Plain): Promise<WriteOutcome>
   /** Gives the id back, so that the next process need not knock; then closes the store. */
   close(): Promise<void>
 }
@@ -65,7 +71,12 @@ export function openRegisters(store: CellStore, options: RegistersOptions): Regi
 /** What this process last knew of its own block. */
 type Own = { readonly block: Block; readonly version: Version }
 
-type Round = { readonly blocks: Map<NodeId, Block>; readonly own: Own | null; readonly knock: Cell | null }
+type Round = {
+  readonly blocks: Map<NodeId, Block>
+  readonly versions: Map<NodeId, Version>
+  readonly own: Own | null
+  readonly knock: Cell | null
+}
 
 /** Carries a fault out of the middle of an operation. */
 class Stop extends Error {
@@ -102,6 +113,7 @@ class OpenRegisters implements Registers {
         // oxlint-disable-next-line no-await-in-loop -- one try after the other
         const round = await this.#round()
         const before = round.own?.block ?? null
+        if (before?.removed === true) throw new Stop(new RemovedForGood(this.#options.self, this.facts.place))
         // oxlint-disable-next-line no-await-in-loop -- one try after the other
         if (mayLive && this.#isAnothers(before)) await this.#knock(round)
         mayLive = false
@@ -144,6 +156,27 @@ class OpenRegisters implements Registers {
     const answer = await this.#replace((block) => ({ ...block, value, holder: null, removed: true }))
     this.#own = null
     return answer
+  }
+
+  bury(of: NodeId, value: Plain): Promise<WriteOutcome> {
+    return this.#carefully(async (): Promise<WriteOutcome> => {
+      const { blocks, versions } = await this.#round()
+      const block = blocks.get(of)
+      const version = versions.get(of)
+      if (block === undefined || version === undefined)
+        return { outcome: 'unknown', why: `${of} has no register` }
+      const next: Block = {
+        ...block,
+        incarnation: block.incarnation + 1,
+        sequence: block.sequence + 1,
+        holder: null,
+        removed: value === null,
+        value: value ?? block.value,
+      }
+      if ((await this.#put(next, version)) === null)
+        return { outcome: 'unknown', why: `the register of ${of} was written at the same time` }
+      return { outcome: 'ok' }
+    })
   }
 
   async close(): Promise<void> {
@@ -189,17 +222,19 @@ class OpenRegisters implements Registers {
     const before = new Map(this.#seen)
     const cells = await this.#timed((signal) => this.#store.read(signal))
     const blocks = new Map<NodeId, Block>()
+    const versions = new Map<NodeId, Version>()
     let own: Own | null = null
     for (const { name, version, body } of cells) {
       if (!isBlockName(name)) continue
       const block = this.#decode(name, body)
       this.#compare(name, before.get(name), block)
       blocks.set(block.id, block)
+      versions.set(block.id, version)
       if (name === blockName(self)) own = { block, version }
     }
     for (const [name, { id, sequence }] of before)
       if (!blocks.has(id)) throw new Stop(new WentBack(id, this.facts.place, `${name} ${sequence} is gone`))
-    return { blocks, own, knock: cells.find(({ name }) => name === knockName(self)) ?? null }
+    return { blocks, versions, own, knock: cells.find(({ name }) => name === knockName(self)) ?? null }
   }
 
   #decode(name: string, body: string): Block {

@@ -18,6 +18,7 @@ import type {
   Output,
   Plain,
   Protocol,
+  RegisterCall,
   Step,
   View,
 } from '../core/index.ts'
@@ -41,6 +42,8 @@ export type LoopRecord = {
 export type LoopHooks = {
   send(to: NodeId, body: Message): void
   output(event: Output): void
+  /** Where the process shares registers with others: carries the call out, and answers it (`answer`) later. */
+  register?(call: RegisterCall): void
   /** Stable data could not be made safe: the step that needed it did not happen. */
   trouble(error: Error): void
   /**
@@ -111,6 +114,11 @@ export class Loop {
 
   command(command: Command): void {
     this.#take({ type: 'command', command })
+  }
+
+  /** What became of a call on a register. */
+  answer(input: Input & { readonly type: 'register' }): void {
+    this.#take(input)
   }
 
   /** What anyone may ask, at this moment. */
@@ -235,8 +243,12 @@ export class Loop {
           this.#hooks.output(effect.event)
           break
         case 'register':
-          this.#fail(new Error('this process has no shared registers'))
-          return
+          if (this.#hooks.register === undefined) {
+            this.#fail(new Error('this process has no shared registers'))
+            return
+          }
+          this.#hooks.register(effect.call)
+          break
         default:
           effect satisfies never
       }

@@ -2,8 +2,10 @@ import { chmodSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { type Config, configFrom, flagOf, variableOf } from './config.ts'
-import { effectiveText } from './effective.ts'
+import type { JoinOptions } from '../../member/index.ts'
+import { flagOf, variableOf } from './checked.ts'
+import { type Config, configFrom } from './config.ts'
+import { effectiveJson, effectiveText } from './effective.ts'
 import { parseConfig } from './file.ts'
 import type { Said } from './layers.ts'
 import { BadConfig } from './problems.ts'
@@ -81,14 +83,14 @@ describe('a configuration', () => {
       'default',
     ])
     expect(from['mode']).toMatch(/conclave\.yaml:9:7$/)
-    expect(options.peers).toEqual(['b=127.0.0.1:7401', 'c=127.0.0.1:7402'])
+    expect(options).toMatchObject({ peers: ['b=127.0.0.1:7401', 'c=127.0.0.1:7402'] })
     expect(options.options).toMatchObject({ witnesses: ['c'] })
     expect(process.http).toBe('127.0.0.1:7480')
   })
 
   it('has several keys, for a rotation without downtime', () => {
     const [group] = read(GOOD, { keyFile: [join(folder, 'other'), join(folder, 'key')] }).groups
-    const keys = group?.join.key as readonly Uint8Array[]
+    const keys = (group?.join as JoinOptions | undefined)?.key as readonly Uint8Array[]
     expect(keys.map((key) => Buffer.from(key).toString())).toEqual([
       'another key, for its rotation',
       'a key of at least sixteen bytes',
@@ -104,7 +106,7 @@ groups:
   - { group: x, listen: "127.0.0.1:1", mode: local }
   - { group: y, listen: "127.0.0.1:2", data: /elsewhere }
 `
-    const nodes = read(text).groups.map(({ node }) => [node.group, node.mode, node.data])
+    const nodes = read(text).groups.map(({ node }) => 'data' in node && [node.group, node.mode, node.data])
     expect(nodes).toEqual([
       ['x', 'local', '/var/lib/conclave/x'],
       ['y', 'majority', '/elsewhere'],
@@ -116,15 +118,15 @@ groups:
   it('may have all its groups at one address', () => {
     const text =
       'id: a\nkeyFile: "%key"\nlisten: 127.0.0.1:1\npeers: [b=h:2]\ngroups: [{ group: x }, { group: y, peers: [b=h:2, c=h:3] }]'
-    expect(read(text).groups.map(({ join: { listen, peers } }) => [listen, peers])).toEqual([
-      ['127.0.0.1:1', ['b=h:2']],
-      ['127.0.0.1:1', ['b=h:2', 'c=h:3']],
+    expect(read(text).groups.map((group) => group.join)).toMatchObject([
+      { listen: '127.0.0.1:1', peers: ['b=h:2'] },
+      { listen: '127.0.0.1:1', peers: ['b=h:2', 'c=h:3'] },
     ])
   })
 
   it('may be given the same list of peers on all nodes', () => {
     const [group] = read(GOOD, { peers: ['a=h1:7400', 'b=h2:7400', 'c=h3:7400'] }).groups
-    expect(group?.join.peers).toEqual(['b=h2:7400', 'c=h3:7400'])
+    expect(group?.join).toMatchObject({ peers: ['b=h2:7400', 'c=h3:7400'] })
   })
 
   it('shows what takes effect as a file that says the same', () => {
@@ -260,5 +262,49 @@ groups:
     const found = read(text, flags).warnings.find((warning) => warning.field === field)
     expect(found?.message).toMatch(message)
     expect(read(GOOD).warnings).toEqual([])
+  })
+})
+
+describe('a group that meets in a store', () => {
+  const STORE = 'group: g\nid: a\nprotocol: epochs\n'
+
+  it('needs a store and nothing else; a URL is taken apart', () => {
+    const [group] = read(`${STORE}store: "redis://h:6379/0?acceptWeak=true"\n`).groups
+    expect(group?.join).toMatchObject({
+      protocol: 'epochs',
+      store: { kind: 'redis', prefix: 'conclave', acceptWeak: true },
+    })
+  })
+
+  it('may stand beside one that does not; what holds for all is not held against it', () => {
+    const { groups } = read(`
+id: a
+keyFile: "%key"
+groups:
+  - { group: x, listen: "127.0.0.1:1" }
+  - { group: y, protocol: epochs, store: { kind: file, path: /shared } }
+`)
+    expect(groups.map(({ node }) => [node.group, node.protocol])).toEqual([
+      ['x', 'local-leader'],
+      ['y', 'epochs'],
+    ])
+  })
+
+  it.each<[string, string]>([
+    [STORE, 'store is missing: give --store'],
+    [`${STORE}store: /s\nlisten: "h:1"\n`, 'listen: has no meaning with the protocol epochs'],
+    [`${STORE}store: /s\npeers: ["b=h:1"]\n`, 'peers: has no meaning with the protocol epochs'],
+    [`${STORE}store: "ftp://h"\n`, 'store: ftp: is not a kind of store'],
+    [`${STORE}store: { kind: postgres, url: "http://h" }\n`, 'store.url: write a URL such as postgres://'],
+    [`${STORE}store: /s\noptions: { periodMs: 10 }\n`, 'options.periodMs: is below'],
+    ['group: g\nid: a\nlisten: "h:1"\nkeyFile: "%key"\nstore: /s\n', 'store: has no meaning without'],
+  ])('%j is refused', (text, message) => {
+    expect(problems(text).join('\n')).toContain(message)
+  })
+
+  it('does not show the password of its store', () => {
+    const config = read(`${STORE}store: "postgres://me:secret@h/db"\n`)
+    expect(effectiveText(config)).toContain('postgres://me:***@h/db')
+    expect(JSON.stringify(effectiveJson(config))).not.toContain('secret')
   })
 })

@@ -2,16 +2,16 @@
  * The configuration of a process: what flags say, then the environment, then the file, then the defaults; checked as a
  * whole. Everything that is wrong is said at once, each with the place where it was said.
  */
-import { equalPlain, explain, type NodeId, sortIds } from '../../core/index.ts'
-import { BadJoin, type JoinOptions } from '../../member/index.ts'
+import { equalPlain, type NodeId, sortIds } from '../../core/index.ts'
+import { BadJoin, type JoinOptions, type StoreJoinOptions } from '../../member/index.ts'
 import { protocolOptions } from '../../member/options.ts'
 import { protocolNamed } from '../../protocols/index.ts'
+import { checked } from './checked.ts'
 import { type FileConfig, readConfigFile } from './file.ts'
 import { type KeyFile, readAdminToken, readKeyFile } from './keys.ts'
 import { chosenGroups, type Layered, layered, placeIn, type Sources } from './layers.ts'
-import { BadConfig, type Problem, pathText, told } from './problems.ts'
+import { BadConfig, type Problem, pathText } from './problems.ts'
 import {
-  KNOWN_FIELDS,
   NODE_FIELDS,
   type NodeConfig,
   nodeSchema,
@@ -20,12 +20,14 @@ import {
   type ProcessConfig,
   peerParts,
   processSchema,
+  type StoreNodeConfig,
 } from './schema.ts'
+import { type StoreGroup, storeGroup } from './store-group.ts'
 import { type Warning, warningsAbout } from './warnings.ts'
 
 export type GroupConfig = {
-  readonly node: NodeConfig
-  readonly join: JoinOptions
+  readonly node: NodeConfig | StoreNodeConfig
+  readonly join: JoinOptions | StoreJoinOptions
   /** Who said each field: a flag, a variable, a place in the file, or `default`. */
   readonly from: { readonly [field: string]: string }
 }
@@ -44,15 +46,26 @@ export function configFrom(sources: Sources): Config {
   const problems: Problem[] = []
   const whole = layered(sources, file, PROCESS_FIELDS, null)
   const process = checked(processSchema, whole, problems, []) as ProcessConfig | null
-  const groups = chosenGroups(sources, listed).flatMap((place) => {
+  type Over = { readonly node: NodeConfig; readonly said: Layered; readonly path: readonly PropertyKey[] }
+  const groups = chosenGroups(sources, listed).flatMap((place): readonly (Over | StoreGroup)[] => {
     const path = place === null ? [] : ['groups', place]
     const said = layered(sources, file, NODE_FIELDS, place)
-    const node = checked(nodeSchema, said, problems, path) as NodeConfig | null
+    const isOwn = (field: string): boolean =>
+      place === null || said.from[field] !== file?.placeOf([field]) || said.from[field] === 'default'
+    if (said.values['protocol'] === 'epochs') return storeGroup(said, path, isOwn, problems)
+    const { store, ...values } = said.values
+    if (store !== undefined && isOwn('store')) {
+      const message = 'has no meaning without the protocol epochs: take it out, or give --protocol epochs'
+      problems.push({ field: pathText([...path, 'store']), place: placeIn(said.from, 'store'), message })
+    }
+    const node = checked(nodeSchema, { ...said, values }, problems, path) as NodeConfig | null
     return node === null ? [] : [{ node, said, path }]
   })
   refuse(problems)
   const keys = new Map<string, KeyFile>()
-  const ready = groups.map(({ node, said, path }): GroupConfig => {
+  const ready = groups.map((group): GroupConfig => {
+    if ('join' in group) return group
+    const { node, said, path } = group
     const problem = (field: keyof NodeConfig, more: readonly PropertyKey[], message: string): void => {
       const place = placeIn(said.from, field)
       problems.push({ field: pathText([...path, field, ...more]), place, message })
@@ -86,7 +99,7 @@ export function configFrom(sources: Sources): Config {
     groups: ready,
     adminToken: admin.token,
     warnings: warningsAbout(
-      ready.map(({ node }) => node),
+      ready.flatMap(({ node }) => ('store' in node ? [] : [node])),
       checkedProcess,
       [...keys.values(), admin],
     ),
@@ -95,42 +108,6 @@ export function configFrom(sources: Sources): Config {
 
 function refuse(problems: readonly Problem[]): void {
   if (problems.length > 0) throw new BadConfig(problems)
-}
-
-function checked(
-  schema: typeof nodeSchema | typeof processSchema,
-  { values, from }: Layered,
-  problems: Problem[],
-  path: readonly PropertyKey[],
-): NodeConfig | ProcessConfig | null {
-  const result = schema.safeParse(values, { error: explain })
-  if (result.success) return result.data
-  for (const issue of result.error.issues) {
-    for (const { path: inside, message } of told(issue, KNOWN_FIELDS)) {
-      const field = String(inside[0])
-      const isMissing = values[field] === undefined
-      problems.push({
-        field: pathText([...path, ...inside]),
-        place: placeIn(from, field),
-        message: isMissing ? howToGive(field) : message,
-      })
-    }
-  }
-  return null
-}
-
-/** As the flag is called, and the variable. */
-export function flagOf(field: string): string {
-  const words = field === 'peers' ? 'peer' : field === 'options' ? 'option' : field
-  return `--${words.replaceAll(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}`
-}
-
-export function variableOf(field: string): string {
-  return `CONCLAVE_${flagOf(field).slice(2).toUpperCase().replaceAll('-', '_')}`
-}
-
-function howToGive(field: string): string {
-  return `is missing: give ${flagOf(field)}, set ${variableOf(field)}, or write it in the file (--config)`
 }
 
 /** What the library is told. */
@@ -212,14 +189,16 @@ function whyImpossible(node: NodeConfig, join: JoinOptions): Impossible | null {
 /** Groups of one process: names and folders are theirs alone; those at one address share what is there. */
 function clashes(groups: readonly GroupConfig[]): readonly Problem[] {
   const problems: Problem[] = groups.flatMap((group, index) => {
-    const { listen } = group.node
-    const first = listen.endsWith(':0') ? index : groups.findIndex(({ node }) => node.listen === listen)
-    return first === index ? [] : disagreements(groups[first] as GroupConfig, first, group, index)
+    const { node, from } = group
+    if ('store' in node || node.listen.endsWith(':0')) return []
+    const first = groups.findIndex((other) => 'listen' in other.node && other.node.listen === node.listen)
+    if (first === index) return []
+    return disagreements(groups[first]?.node as NodeConfig, first, { node, from }, index)
   })
   for (const field of ['group', 'data'] as const) {
     const first = new Map<string, number>()
     for (const [index, { node, from }] of groups.entries()) {
-      const value = node[field]
+      const value = (node as Partial<NodeConfig>)[field]
       if (value === undefined) continue
       const before = first.get(value)
       if (before === undefined) first.set(value, index)
@@ -236,9 +215,9 @@ function clashes(groups: readonly GroupConfig[]): readonly Problem[] {
 
 /** What two groups that listen at one address must have in common. */
 function disagreements(
-  { node: one }: GroupConfig,
+  one: NodeConfig,
   place: number,
-  { node: other, from }: GroupConfig,
+  { node: other, from }: { readonly node: NodeConfig; readonly from: GroupConfig['from'] },
   index: number,
 ): readonly Problem[] {
   const problem = (field: string, ours: string, theirs: string): Problem => ({

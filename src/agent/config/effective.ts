@@ -7,7 +7,7 @@ type Fields = { readonly [field: string]: unknown }
 export function effectiveJson({ process, groups, from, warnings }: Config): object {
   return {
     ...process,
-    groups: groups.map(({ node }) => node),
+    groups: groups.map(({ node }) => shown(node)),
     from: { ...from, groups: groups.map((group) => group.from) },
     warnings,
   }
@@ -17,12 +17,23 @@ export function effectiveText({ process, groups, from }: Config): string {
   const [only] = groups
   const lines = block(process, from, '')
   if (groups.length === 1 && only !== undefined)
-    return [...block(only.node, only.from, ''), ...lines].join('\n')
+    return [...block(shown(only.node), only.from, ''), ...lines].join('\n')
   const listed = groups.flatMap((group) => {
-    const [first = '', ...rest] = block(group.node, group.from, '    ')
+    const [first = '', ...rest] = block(shown(group.node), group.from, '    ')
     return [`  - ${first.trimStart()}`, ...rest]
   })
   return [...lines, 'groups:', ...listed].join('\n')
+}
+
+/** Secrets stay out: whoever uses this as a file puts them in again. */
+function shown(node: Fields): Fields {
+  const { store } = node
+  if (store === null || typeof store !== 'object') return node
+  const hidden = Object.entries(store).map(([field, value]) => {
+    if (['password', 'secretAccessKey', 'sessionToken'].includes(field)) return [field, '***']
+    return [field, field === 'url' ? String(value).replace(/(:\/\/[^:@/]*):[^@/]*@/, '$1:***@') : value]
+  })
+  return { ...node, store: Object.fromEntries(hidden) as object }
 }
 
 function block(

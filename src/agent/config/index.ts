@@ -1,3 +1,4 @@
+export { flagOf, variableOf } from './checked.ts'
 export * from './config.ts'
 export { effectiveJson, effectiveText } from './effective.ts'
 export type { Said } from './layers.ts'

@@ -1,6 +1,6 @@
 /** The reference of all fields, in Markdown, out of the published schema. */
 import { markdownTable } from '../markdown.ts'
-import { flagOf, variableOf } from './config.ts'
+import { flagOf, variableOf } from './checked.ts'
 import { NODE_FIELDS, publishedSchema } from './schema.ts'
 
 type Schema = {

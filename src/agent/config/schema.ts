@@ -7,6 +7,7 @@
  */
 import { z } from 'zod'
 import { RUNNABLE } from '../../protocols/index.ts'
+import { storeSchema } from '../../registers/index.ts'
 
 const PORTS = 65_535
 const ADDRESS = /^(?:\[[^\]\s]+\]|[^:[\]\s]+):\d{1,5}$/
@@ -38,6 +39,9 @@ const peer = z.union([
   }),
 ])
 
+/** The protocols that real processes run: over the network, or in a store. */
+export const PROTOCOLS = [...RUNNABLE, 'epochs'] as const
+
 const node = {
   group: name.describe('the group that this node belongs to'),
   id: name.describe('the name of this node in the group; never given to two processes'),
@@ -55,8 +59,15 @@ const node = {
     'the folder of what must survive a crash; given for several groups, each has a folder in it',
   ),
   protocol: z
-    .enum(RUNNABLE)
-    .describe('local-leader: leases; omega: numbered views of the living, no leases, needs `data`'),
+    .enum(PROTOCOLS)
+    .describe(
+      'local-leader: leases; omega: numbered views of the living, no leases, needs `data`; epochs: election in a store',
+    ),
+  store: z
+    .union([z.string().min(1), storeSchema])
+    .describe(
+      'where the registers of `epochs` are: a URL, or an object as docs/stores.md shows it; without it `epochs` cannot run',
+    ),
   mode: z
     .enum(['local', 'majority'])
     .describe(
@@ -126,14 +137,27 @@ export const fileSchema = z.strictObject({
 })
 
 /** One node of one group, when everything has been said. */
+const { store, ...overNetwork } = node
 export const nodeSchema = z.strictObject({
-  ...node,
+  ...overNetwork,
+  protocol: z.enum(RUNNABLE),
   data: node.data.optional(),
+})
+
+/** One node of a group that meets in a store. */
+export const storeNodeSchema = z.strictObject({
+  group: node.group,
+  id: node.id,
+  protocol: z.literal('epochs'),
+  store,
+  profile: node.profile,
+  options: node.options,
 })
 
 export const processSchema = z.strictObject({ ...process, adminTokenFile: process.adminTokenFile.optional() })
 
 export type NodeConfig = z.infer<typeof nodeSchema>
+export type StoreNodeConfig = z.infer<typeof storeNodeSchema>
 export type ProcessConfig = z.infer<typeof processSchema>
 export type PeerConfig = NodeConfig['peers'][number]
 
@@ -156,7 +180,7 @@ export function othersIn({ id, peers }: NodeConfig): readonly ReturnType<typeof 
 
 /** Every name that may stand in a file. */
 export const KNOWN_FIELDS: readonly string[] = [...Object.keys(fileSchema.shape), 'address']
-export const NODE_FIELDS = Object.keys(node) as readonly (keyof NodeConfig)[]
+export const NODE_FIELDS = Object.keys(node) as readonly (keyof typeof node)[]
 export const PROCESS_FIELDS = Object.keys(process) as readonly (keyof ProcessConfig)[]
 
 /** The schema that is published as docs/conclave.schema.json. */

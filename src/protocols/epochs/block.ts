@@ -19,11 +19,13 @@ export type More = {
   readonly lbal: number
   /** The last epoch that it knows it led. */
   readonly led: number
+  /** The first epoch of that leadership: its token. */
+  readonly term: number
   /** Whether its process is gone for good: a tombstone. */
   readonly gone: boolean
 }
 
-export const NO_MORE: More = { inc: 0, lctr: 0, lbal: 0, led: 0, gone: false }
+export const NO_MORE: More = { inc: 0, lctr: 0, lbal: 0, led: 0, term: 0, gone: false }
 
 /** A register that was never written: as of a node that never ticked. */
 export const ZERO: Block = { ctr: 0, pbal: 0, bal: 0, val: null, more: null }
@@ -40,11 +42,10 @@ export function blockOf(value: Plain): Block | null {
   if (val !== null && typeof val !== 'number' && typeof val !== 'string') return null
   if (more === null) return { ctr, pbal, bal, val, more }
   if (typeof more !== 'object') return null
-  const { inc, lctr, lbal, led, gone } = more as Partial<More>
-  if (!isCount(inc) || !isCount(lctr) || !isCount(lbal) || !isCount(led) || typeof gone !== 'boolean') {
-    return null
-  }
-  return { ctr, pbal, bal, val, more: { inc, lctr, lbal, led, gone } }
+  const { inc, lctr, lbal, led, term, gone } = more as Partial<More>
+  if (!isCount(inc) || !isCount(lctr) || !isCount(lbal) || !isCount(led) || !isCount(term)) return null
+  if (typeof gone !== 'boolean') return null
+  return { ctr, pbal, bal, val, more: { inc, lctr, lbal, led, term, gone } }
 }
 
 function isCount(value: unknown): value is number {

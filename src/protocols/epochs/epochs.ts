@@ -32,7 +32,7 @@ import { type Block, blockOf, LARGEST, moreOf, ZERO } from './block.ts'
 import { calls } from './calls.ts'
 import { election, type Rules } from './election.ts'
 import { begun, isActing, RENEW_TIMER, START_TIMER, STOP_TIMER, slept, stopped, won } from './lease.ts'
-import { nextOfRemoval, raisedTo, type Task } from './membership.ts'
+import { begunAgain, nextOfRemoval, raisedTo, type Task } from './membership.ts'
 import type { EpochsCommand } from './options.ts'
 import { confirmed, fence, isPrimary, NO_PARTITION } from './partition.ts'
 import type { EpochsState, Timed } from './state.ts'
@@ -109,7 +109,14 @@ export function epochs(
         phase: 0,
         diskWritten: false,
         read: [],
-        time: { ...ended.time, looking: null, isDue: false, hint: null },
+        time: {
+          ...ended.time,
+          looking: null,
+          isDue: false,
+          isLeaving: false,
+          hint: null,
+          removal: begunAgain(ended.time.removal),
+        },
       },
       effects: [...quiet(state), ...ended.effects, setTimer(AGAIN_TIMER, now + constants().access)],
     }
@@ -175,7 +182,9 @@ export function epochs(
             ...ticking,
             own: {
               ...own,
-              more: renews ? { ...own.more, lctr: to, lbal: own.bal, led: state.ctr } : own.more,
+              more: renews
+                ? { ...own.more, lctr: to, lbal: own.bal, led: state.ctr, term: termOf(state) }
+                : own.more,
             },
           }
     if (stamped.time === null) {
@@ -208,6 +217,7 @@ export function epochs(
   }
 
   function acknowledged(state: EpochsState, now: Micros): EpochsStep {
+    if (state.time?.isLeaving === true) return left(state, now)
     switch (state.writing) {
       case 'tick':
       case 'renewal': {
@@ -234,9 +244,7 @@ export function epochs(
         return rest({ ...state, ctr: state.own.ctr, learned: null, writing: null }, now)
       case 'led': {
         const idle: EpochsState = { ...state, writing: null }
-        return timed(state).isDue
-          ? tick(withTime(idle, { isDue: false }), state.ctr + 1, now)
-          : { state: idle, effects: NOTHING }
+        return goesOn(idle, now)
       }
       case 'bury':
         return buried(state, now)
@@ -303,6 +311,7 @@ export function epochs(
     const told = output({ type: 'learned', epoch: state.ctr, leader: self })
     if (state.time === null) return { state, effects: [told] }
     const isFirst = state.time.lead === null
+    if (isFirst && state.time.campaign !== 'stands') return resigned(state, 'it does not stand', now)
     const toFence = isFirst
       ? fence(state.time, state.ctr, nodes)
       : { partition: state.time.partition, effects: [] }
@@ -315,14 +324,79 @@ export function epochs(
     const leading: EpochsState = { ...state, time: change.time }
     const effects = [told, ...toFence.effects, ...change.effects]
     const { own } = leading
-    if (own.more === null || moreOf(own).led >= state.ctr - 1) return { state: leading, effects }
+    if (own.more === null || moreOf(own).led >= state.ctr - 1) {
+      const next = goesOn(leading, now)
+      return { state: next.state, effects: [...effects, ...next.effects] }
+    }
     // Only after a first election: from then on each renewal says it.
     const next: EpochsState = {
       ...leading,
-      own: { ...own, more: { ...own.more, led: state.ctr } },
+      own: { ...own, more: { ...own.more, led: state.ctr, term: termOf(leading) } },
       writing: 'led',
     }
     return { state: next, effects: [...effects, call.write(roundOf(next), next.own)] }
+  }
+
+  /** What a leader does between two renewals: the one that fell due meanwhile, or a step of a removal. */
+  function goesOn(state: EpochsState, now: Micros): EpochsStep {
+    const time = timed(state)
+    if (time.isDue) return tick(withTime(state, { isDue: false }), state.ctr + 1, now)
+    const task = nextOfRemoval(time, state.ctr, constants().wait, now)
+    return task === null ? { state, effects: NOTHING } : removing(state, task)
+  }
+
+  function termOf({ time }: EpochsState): number {
+    return time?.lead?.token ?? 0
+  }
+
+  // Whether it stands
+
+  /** Gives up its lead, or what it does to get one; at once, though what it writes may still be under way. */
+  function resigned(state: EpochsState, cause: string, now: Micros): EpochsStep {
+    const ended = stopped(timed(state), cause)
+    if (state.writing !== null) {
+      return { state: { ...state, time: { ...ended.time, isLeaving: true } }, effects: ended.effects }
+    }
+    const time = { ...ended.time, isLeaving: false, isDue: false, looking: null, advancedAt: now }
+    const resting = rest({ ...core.suspended(state, null), time }, now)
+    return { state: resting.state, effects: [...quiet(state), ...ended.effects, ...resting.effects] }
+  }
+
+  /** What it wrote when it gave up is written. */
+  function left(state: EpochsState, now: Micros): EpochsStep {
+    const ticks = state.writing === 'tick' || state.writing === 'renewal'
+    const done = ticks ? core.ticked(state) : { ...state, writing: null }
+    const greatest = Math.max(timed(state).greatest, done.ctr)
+    const removal = begunAgain(timed(state).removal)
+    return resigned(withTime(done, { greatest, removal }), 'it stepped down', now)
+  }
+
+  function campaigns(state: EpochsState, campaign: Timed['campaign'], now: Micros): EpochsStep {
+    const before = timed(state).campaign
+    if (before === campaign) return unchanged(state)
+    const next = withTime(state, { campaign })
+    const { status } = state
+    const isElecting = status === 'Leader' || status === 'PreviousLeader' || status === 'Participant'
+    if (campaign === 'aside' && isElecting) return resigned(next, 'it stepped down', now)
+    // What was not renewed may be renewed again.
+    const renew = campaign === 'stands' && status === 'Leader' ? [setTimer(RENEW_TIMER, now)] : NOTHING
+    return { state: next, effects: renew }
+  }
+
+  /** Others belong to the group than before: whatever was being read is read again, of all of them. */
+  function regrouped(state: EpochsState, now: Micros): EpochsStep {
+    const { seen, hint, last, removal, looking } = timed(state)
+    const among = (id: NodeId | null): NodeId | null => (id !== null && nodes.includes(id) ? id : null)
+    const next = withTime(state, {
+      seen: seen.filter(({ of }) => nodes.includes(of)),
+      hint: among(hint),
+      last: among(last),
+      removal: removal !== null && nodes.includes(removal.of) ? removal : null,
+      looking: null,
+    })
+    if (state.status === 'Starting') return { state: next, effects: [setTimer(AGAIN_TIMER, now)] }
+    if (looking !== null) return state.status === 'Leader' ? goesOn(next, now) : look(next, now)
+    return core.missing(next).length === 0 ? { state: next, effects: NOTHING } : newRound(next, now)
   }
 
   // Looking around
@@ -344,7 +418,7 @@ export function epochs(
   function looked(state: EpochsState, now: Micros): EpochsStep {
     const time = timed(state)
     const idle = withTime(state, { looking: null })
-    const task = nextOfRemoval(time, state.ctr)
+    const task = nextOfRemoval(time, state.ctr, constants().wait, now)
     if (task !== null) return removing(idle, task)
     const raise = raisedTo(time, state.ctr)
     if (raise !== null) return raised(idle, raise)
@@ -352,8 +426,11 @@ export function epochs(
     // Where nobody has ever ticked there is no lease to wait for.
     const wait = time.greatest === 0 ? poll : patience
     const due = time.advancedAt + wait + rankOf(self, time.last, nodes) * full
-    if (now >= due) return tick(idle, time.greatest + 1, now)
-    return { state: idle, effects: [setTimer(LOOK_TIMER, Math.min(due, now + poll))] }
+    if (now >= due && time.campaign === 'stands') return tick(idle, time.greatest + 1, now)
+    return {
+      state: idle,
+      effects: [setTimer(LOOK_TIMER, due > now ? Math.min(due, now + poll) : now + poll)],
+    }
   }
 
   function readBack(
@@ -447,7 +524,7 @@ export function epochs(
     const { of, stage, to } = present(removal, 'removal')
     const isDone = stage === 'delete'
     const next = withTime({ ...state, writing: null }, { removal: isDone ? null : { of, stage: 'wait', to } })
-    const resting = rest(next, now)
+    const resting = state.status === 'Leader' ? goesOn(next, now) : rest(next, now)
     return isDone
       ? { state: resting.state, effects: [...resting.effects, output({ type: 'removed', node: of })] }
       : resting
@@ -474,7 +551,7 @@ export function epochs(
         return { state: next, effects: call.reads(roundOf(next), [self]) }
       }
       case RENEW_TIMER:
-        if (state.status !== 'Leader') return unchanged(state)
+        if (state.status !== 'Leader' || state.time.campaign === 'lapses') return unchanged(state)
         return state.writing === null
           ? tick(state, state.ctr + 1, now)
           : { state: withTime(state, { isDue: true }), effects: NOTHING }
@@ -484,7 +561,9 @@ export function epochs(
         const { lead } = state.time
         if (lead === null) return unchanged(state)
         if (lead.until > now) return { state, effects: [setTimer(STOP_TIMER, lead.until)] }
-        return changed(state, stopped(state.time, 'its lease ran out'))
+        return state.time.campaign === 'stands'
+          ? changed(state, stopped(state.time, 'its lease ran out'))
+          : resigned(state, 'its lease ran out', now)
       }
       default:
         return unchanged(state)
@@ -503,14 +582,15 @@ export function epochs(
     if (state.time === null || state.status === 'Stopped') return unchanged(state)
     switch (command.do) {
       case 'stepDown': {
-        if (state.status !== 'Leader' || state.writing !== null) return unchanged(state)
-        const ended = stopped(state.time, 'it stepped down')
-        const resting = rest(
-          { ...core.suspended(state, null), time: { ...ended.time, advancedAt: now } },
-          now,
-        )
-        return { state: resting.state, effects: [...quiet(state), ...ended.effects, ...resting.effects] }
+        const isLeader = state.status === 'Leader' || state.status === 'PreviousLeader'
+        return isLeader || state.time.lead !== null
+          ? resigned(state, 'it stepped down', now)
+          : unchanged(state)
       }
+      case 'campaign':
+        return campaigns(state, command.willing ? 'stands' : command.lapse ? 'lapses' : 'aside', now)
+      case 'regrouped':
+        return regrouped(state, now)
       case 'remove': {
         if (command.of === self || state.time.removal !== null) return unchanged(state)
         return {
@@ -644,9 +724,12 @@ function newTime(now: Micros): Timed {
     advancedAt: now,
     hint: null,
     led: 0,
+    term: 0,
     last: null,
     restarts: 0,
     isDue: false,
+    campaign: 'stands',
+    isLeaving: false,
     alarm: null,
     removal: null,
     partition: NO_PARTITION,

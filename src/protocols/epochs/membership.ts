@@ -5,22 +5,24 @@
  * A register that is deleted too early lets an epoch be won again that its owner had led. So, once the process is fenced
  * or dead for good: its counter is written, in its name, one beyond every epoch that anybody has seen, without a vote (a
  * tombstone; a legal step of that process, had it come back); and only when every other register shows that counter or
- * a greater one is the register deleted. Followers write their counter for that, and for nothing else.
+ * a greater one, and every lease that its stamp tells of is over, is the register deleted. Followers write their counter for that, and for nothing else.
  */
-import type { NodeId } from '../../core/index.ts'
-import type { Timed } from './state.ts'
+import type { Micros, NodeId } from '../../core/index.ts'
+import type { Removal, Timed } from './state.ts'
 
 /** What the one who removes has to do next. */
 export type Task = { readonly do: 'read' | 'delete'; readonly of: NodeId }
 
-/** `ctr`: that of the one who removes. */
-export function nextOfRemoval({ removal, seen }: Timed, ctr: number): Task | null {
+/** `ctr`: that of the one who removes; `wait`: how long others wait for the end of a lease. */
+export function nextOfRemoval({ removal, seen }: Timed, ctr: number, wait: Micros, now: Micros): Task | null {
   if (removal === null) return null
   const { of, stage, to } = removal
   if (stage === 'read') return { do: 'read', of }
   if (stage !== 'wait') return null
   const isReached = ctr >= to && seen.every((other) => other.of === of || other.ctr >= to || other.gone)
-  return isReached ? { do: 'delete', of } : null
+  // Once the stamp is gone nobody else would wait for the lease that it tells of.
+  const isOver = seen.every((other) => other.of !== of || other.lctr === 0 || other.at + wait <= now)
+  return isReached && isOver ? { do: 'delete', of } : null
 }
 
 /** The counter of a tombstone that this node has not reached yet; null where there is none. */
@@ -28,4 +30,9 @@ export function raisedTo({ seen }: Timed, ctr: number): number | null {
   let most = ctr
   for (const other of seen) if (other.gone && other.ctr > most) most = other.ctr
   return most > ctr ? most : null
+}
+
+/** Nobody knows how far a removal got: whoever removes looks, and goes on from there. */
+export function begunAgain(removal: Removal | null): Removal | null {
+  return removal === null || removal.stage === 'read' ? removal : { of: removal.of, stage: 'read', to: 0 }
 }

@@ -96,6 +96,7 @@ export function epochsCommands(nodes: readonly NodeId[]): z.ZodType<EpochsComman
   return z.discriminatedUnion('do', [
     z.strictObject({ do: z.literal('tick'), to: z.int().min(1).optional() }),
     z.strictObject({ do: z.literal('stepDown') }),
+    z.strictObject({ do: z.literal('campaign'), willing: z.boolean(), lapse: z.boolean() }),
     z.strictObject({ do: z.literal('remove'), of: node }),
     z.strictObject({ do: z.literal('view'), members: z.array(node) }),
     z.strictObject({ do: z.literal('fenced'), of: node, token: z.int().min(1) }),
@@ -107,7 +108,10 @@ export type EpochsCommand = Command &
   (
     | { readonly do: 'tick'; readonly to?: number }
     | { readonly do: 'stepDown' }
+    | { readonly do: 'campaign'; readonly willing: boolean; readonly lapse: boolean }
     | { readonly do: 'remove'; readonly of: NodeId }
+    /** The same state goes on among other nodes: see open-group.ts. */
+    | { readonly do: 'regrouped' }
     | { readonly do: 'view'; readonly members: readonly NodeId[] }
     | { readonly do: 'fenced'; readonly of: NodeId; readonly token: number }
   )

@@ -68,12 +68,18 @@ export type Timed = {
   /** Who published the greatest `led` so far; null when it is taken to be gone. */
   readonly hint: NodeId | null
   readonly led: number
+  /** The token that stood beside it; 0 where none did. */
+  readonly term: number
   /** Whom the order of succession counts from. */
   readonly last: NodeId | null
   /** How often phase 1 was begun anew in this epoch. */
   readonly restarts: number
   /** A renewal fell due while a write was under way. */
   readonly isDue: boolean
+  /** Whether it would lead. `lapses`: it no longer renews; `aside`: it gives up at once, and does not stand. */
+  readonly campaign: 'stands' | 'lapses' | 'aside'
+  /** It has given up its lead; what it was writing is not known to be written yet. */
+  readonly isLeaving: boolean
   /** Why it stopped for good. */
   readonly alarm: string | null
   readonly removal: Removal | null

@@ -103,7 +103,7 @@ describe('a store that is no register', () => {
     }
     return { protocol, take, answer, called, state: (): EpochsState => state, effects: () => effects }
   }
-  const more = { inc: 1, lctr: 0, lbal: 0, led: 0, gone: false }
+  const more = { inc: 1, lctr: 0, lbal: 0, led: 0, term: 0, gone: false }
   const block = (ctr: number, pbal: number): Plain => ({ ctr, pbal, bal: 0, val: null, more })
 
   it('a register that goes back raises the alarm, and nothing is done any more', () => {

@@ -9,7 +9,7 @@ import type { Seen, Timed } from './state.ts'
 /** What a block tells; or in words why no register could have shown it. */
 export function noted(time: Timed, of: NodeId, block: Block, now: Micros): Timed | string {
   const { ctr, pbal } = block
-  const { lctr, lbal, led, gone } = moreOf(block)
+  const { lctr, lbal, led, term, gone } = moreOf(block)
   const was = time.seen.find((seen) => seen.of === of)
   if (was !== undefined && isBelow(block, was)) {
     // Whoever was removed for good may have had its register deleted.
@@ -35,6 +35,7 @@ export function noted(time: Timed, of: NodeId, block: Block, now: Micros): Timed
     advancedAt: advances ? now : time.advancedAt,
     hint: isHint ? of : time.hint,
     led: isHint ? led : time.led,
+    term: isHint ? term : time.term,
     last: isHint ? of : time.last,
   }
 }

@@ -1,0 +1,43 @@
+/** Holds what was said against a schema; and says how a field could have been given. */
+import type { z } from 'zod'
+import { explain } from '../../core/index.ts'
+import { type Layered, placeIn } from './layers.ts'
+import { type Problem, pathText, told } from './problems.ts'
+import { KNOWN_FIELDS } from './schema.ts'
+
+/** What the schema makes of it; null when something is wrong, which is then among the problems. */
+export function checked(
+  schema: z.ZodType,
+  { values, from }: Layered,
+  problems: Problem[],
+  path: readonly PropertyKey[],
+): unknown {
+  const result = schema.safeParse(values, { error: explain })
+  if (result.success) return result.data
+  for (const issue of result.error.issues) {
+    for (const { path: inside, message } of told(issue, KNOWN_FIELDS)) {
+      const field = String(inside[0])
+      const isMissing = values[field] === undefined
+      problems.push({
+        field: pathText([...path, ...inside]),
+        place: placeIn(from, field),
+        message: isMissing ? howToGive(field) : message,
+      })
+    }
+  }
+  return null
+}
+
+/** As the flag is called, and the variable. */
+export function flagOf(field: string): string {
+  const words = field === 'peers' ? 'peer' : field === 'options' ? 'option' : field
+  return `--${words.replaceAll(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}`
+}
+
+export function variableOf(field: string): string {
+  return `CONCLAVE_${flagOf(field).slice(2).toUpperCase().replaceAll('-', '_')}`
+}
+
+function howToGive(field: string): string {
+  return `is missing: give ${flagOf(field)}, set ${variableOf(field)}, or write it in the file (--config)`
+}

@@ -1,0 +1,167 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join as path } from 'node:path'
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { pending, until } from '../../test/support/wait.ts'
+import { join, type Member, type StoreJoinOptions, type Term } from './index.ts'
+
+let folder: string
+let nodes: Member[]
+
+beforeEach(() => {
+  folder = mkdtempSync(path(tmpdir(), 'conclave-epochs-'))
+  nodes = []
+})
+
+afterEach(async () => {
+  await Promise.all(nodes.map((each) => each.close()))
+  rmSync(folder, { recursive: true, force: true })
+})
+
+/** The machine that runs tests is busy. */
+const SLACK = { periodMs: 300, accessMs: 30 }
+
+async function node(id: string, more: Partial<StoreJoinOptions> = {}): Promise<Member> {
+  const joined = await join({
+    group: 'g',
+    id,
+    protocol: 'epochs',
+    store: `file:${folder}`,
+    isolation: 'thread',
+    options: SLACK,
+    ...more,
+  })
+  nodes.push(joined)
+  return joined
+}
+
+/** Leads in every term, and keeps the last. */
+function leading(member: Member): { term: Term | null; done: Promise<void> } {
+  const kept: { term: Term | null; done: Promise<void> } = { term: null, done: Promise.resolve() }
+  kept.done = member.lead(
+    (term) =>
+      new Promise((resolve) => {
+        kept.term = term
+        term.signal.addEventListener('abort', () => resolve())
+      }),
+  )
+  kept.done.catch(() => {})
+  return kept
+}
+
+describe('a group that meets in a folder', () => {
+  it.each(['thread', 'worker'] as const)('one leads, alone at first, in a %s', async (isolation) => {
+    const a = await node('a', { isolation })
+    const kept = leading(a)
+    await until(() => kept.term !== null)
+    expect(kept.term?.token).toBe(1)
+    kept.term?.assertHeld()
+    expect(kept.term?.remaining()).toBeGreaterThan(0)
+    expect(a.status()).toMatchObject({ mode: 'store', leader: { id: 'a', token: 1 }, voters: [['a']] })
+  })
+
+  it('whoever joins is seen without losing the lead, follows with the token, and takes over with a larger one', async () => {
+    const a = await node('a')
+    const first = leading(a)
+    await until(() => first.term !== null)
+    const b = await node('b')
+    const second = leading(b)
+    await until(() => a.members().length === 2 && b.view().leader?.token === first.term?.token)
+    expect(b.view()).toMatchObject({ role: 'follower', leader: { id: 'a' } })
+    expect(first.term?.signal.aborted).toBe(false)
+    expect(await a.stepDown()).toBe(true)
+    expect(() => first.term?.assertHeld()).toThrow('no longer leads: stepped down')
+    await until(() => second.term !== null)
+    expect(second.term?.token).toBeGreaterThan(first.term?.token ?? Number.NaN)
+  })
+
+  it('nobody leads who did not ask for it', async () => {
+    const [a, b] = [await node('a'), await node('b')]
+    const kept = leading(b)
+    await until(() => kept.term !== null && a.view().leader?.id === 'b')
+    expect(a.aside).toBe('nobody leads here')
+  })
+
+  it('work that has not ended keeps its lease until it lapses; only then does another lead', async () => {
+    const a = await node('a', { drainMs: 0 })
+    const b = await node('b')
+    const gate = pending()
+    const terms: Term[] = []
+    const working = a.lead(
+      (term) => {
+        terms.push(term)
+        return gate.promise
+      },
+      { once: true },
+    )
+    await until(() => terms.length === 1)
+    const other = leading(b)
+    expect(await a.stepDown()).toBe(false)
+    await until(() => other.term !== null)
+    expect(terms[0]?.remaining()).toBe(0)
+    gate.resolve()
+    await working
+  })
+
+  it('a node that is gone for good is removed by the leader, and its id is not used again', async () => {
+    const a = await node('a')
+    const b = await node('b')
+    const kept = leading(a)
+    await until(() => kept.term !== null && a.members().length === 2)
+    await expect(a.removeVoter('z')).rejects.toThrow(
+      'removeVoter was refused: z has no register: there are a, b',
+    )
+    await expect(a.removeVoter('a')).rejects.toThrow('a node cannot remove itself')
+    await expect(a.addVoter('c')).rejects.toThrow('a node is added by starting it')
+    const removed = pending<string>()
+    a.on('warning', ({ what, detail }) => what === 'removed' && removed.resolve(detail))
+    await b.close()
+    await a.removeVoter('b')
+    expect(await removed.promise).toBe('b was removed from the group for good')
+    await until(() => a.members().length === 1)
+    await expect(node('b')).rejects.toThrow('b was removed from this group for good')
+    expect(kept.term?.signal.aborted).toBe(false)
+  })
+
+  it('a node that is removed though it lives stops by itself', async () => {
+    const [a, b] = [await node('a'), await node('b')]
+    const kept = leading(a)
+    await until(() => kept.term !== null && a.members().length === 2)
+    await a.removeVoter('b')
+    await until(() => b.isClosed)
+    await expect(b.lead(() => {})).rejects.toThrow(/no longer this process's|was removed/)
+  })
+
+  it('of two with one id the younger refuses to start, and the older leads on', async () => {
+    const a = await node('a')
+    const kept = leading(a)
+    await until(() => kept.term !== null)
+    await expect(node('a')).rejects.toThrow('the id a is used by another process that is alive')
+    kept.term?.assertHeld()
+  })
+
+  it('a corrupt block of another: nobody is elected, and it is said', async () => {
+    const a = await node('a')
+    const told = pending<string>()
+    a.on('warning', ({ what, detail }) => what === 'store' && told.resolve(detail))
+    const kept = leading(a)
+    await until(() => kept.term !== null)
+    writeFileSync(path(folder, 'g', 'b-b.1'), 'nothing that anybody wrote')
+    expect(await told.promise).toContain('the block of b')
+    await until(() => kept.term?.signal.aborted === true)
+  })
+})
+
+describe('what cannot work is refused with what to change', () => {
+  it.each<[Partial<StoreJoinOptions> & { readonly [field: string]: unknown }, string]>([
+    [{ store: 'ftp://somewhere' }, 'store: ftp: is not a kind of store'],
+    [{ store: 'postgres', listen: '127.0.0.1:1' }, 'listen: has no meaning with the protocol epochs'],
+    [{ id: 'x'.repeat(65) }, 'id: is longer than 64 bytes'],
+    [{ options: { periodMs: 20, accessMs: 5 } }, 'options.periodMs: is below 30'],
+    [{ options: { clock: 'none' } }, 'options.clock: is for searches'],
+    [{ options: { epochs: 3 } }, 'options.epochs: and ballots bound searches'],
+    [{ profile: 'moon' as 'lan' }, 'profile: moon is none of lan, region, wan'],
+  ])('%j', async (more, message) => {
+    await expect(node('a', more)).rejects.toThrow(message)
+  })
+})

@@ -1,0 +1,390 @@
+/**
+ * An election in shared memory, in the thread that asks for it: no datagrams, only registers in a store.
+ *
+ * The block is claimed before the protocol starts, and again after every write whose outcome is not known; until it is,
+ * nothing else is asked of the store. A member is whoever has a register: each round lists them anew, before it is
+ * answered (see open-group.ts of the protocol).
+ */
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { Command, Input, NodeId, Output, PlainObject, Protocol, RegisterCall } from '../core/index.ts'
+import {
+  type EpochsOptions,
+  epochsGiven,
+  epochsTiming,
+  type OpenState,
+  openEpochs,
+  openInsight,
+} from '../protocols/index.ts'
+import {
+  type CellStore,
+  membersIn,
+  openRegisters,
+  openStore,
+  type ReadOutcome,
+  type RegisterBlock,
+  type Registers,
+  registerCalls,
+  type StoreConfig,
+  StoreUnreachable,
+} from '../registers/index.ts'
+import { type HostClock, Loop, memoryStorage, openHostClock } from '../runtime/index.ts'
+import { StoreFailed } from './errors.ts'
+import type { NodeView, Standing } from './seat.ts'
+import type { ThreadHooks, ThreadSeat } from './thread-seat.ts'
+
+/** What such an election is told when it begins. Plain, so that it can go to another thread. */
+export type RegisterSettings = {
+  readonly group: string
+  readonly id: string
+  /** Of those who are known beforehand: this node alone. */
+  readonly nodes: readonly NodeId[]
+  readonly store: StoreConfig
+  /** The protocol's options, as resolved. */
+  readonly options: PlainObject
+}
+
+/** How long a store that does not answer is tried when a node starts. */
+const REACH_MS = 5000
+const AGAIN_MS = 200
+/** An access that takes longer has an unknown outcome; at least this long, and at least two leases. */
+const LEAST_TIMEOUT_MS = 1000
+const NO_DATAGRAMS = { sent: 0, received: 0, dropped: 0 }
+
+/** `clock` is closed with the seat. */
+export async function openRegisterSeat(
+  settings: RegisterSettings,
+  hooks: ThreadHooks,
+  clock: HostClock = openHostClock(),
+): Promise<ThreadSeat> {
+  try {
+    const options = settings.options as unknown as EpochsOptions
+    const store = await reached(settings, hooks)
+    const { period, lease } = epochsTiming(epochsGiven(options))
+    const timeoutMs = Math.max(LEAST_TIMEOUT_MS, (2 * lease) / 1000)
+    // Whoever lives under the same id reads at least once a period.
+    const knockMs = (2 * period + lease) / 1000
+    const registers = openRegisters(store, { self: settings.id, timeoutMs, knockMs })
+    try {
+      const first = await claimed(registers)
+      const seat = new RegisterSeat(settings, options, registers, first, hooks, clock)
+      for (const weak of store.facts.weak) hooks.warn('store', `${store.facts.place}: ${weak}`)
+      return seat
+    } catch (error) {
+      await registers.close()
+      throw error
+    }
+  } catch (error) {
+    clock.close()
+    throw error
+  }
+}
+
+/** A store that cannot be reached at this moment may be in a while; what else is wrong with it stays so. */
+async function reached({ store, group }: RegisterSettings, hooks: ThreadHooks): Promise<CellStore> {
+  const until = performance.now() + REACH_MS
+  for (let tries = 0; ; tries++) {
+    try {
+      // oxlint-disable-next-line no-await-in-loop -- one try after the other
+      return await openStore(store, group)
+    } catch (error) {
+      if (!(error instanceof StoreUnreachable) || performance.now() >= until) throw error
+      if (tries === 0) hooks.warn('store', `${error.message}; trying again`)
+      // oxlint-disable-next-line no-await-in-loop -- one try after the other
+      await sleep(AGAIN_MS)
+    }
+  }
+}
+
+type Blocks = (ReadOutcome & { readonly outcome: 'ok' })['blocks']
+
+/** Makes the block this process's, and reads who else has one. */
+async function claimed(registers: Registers): Promise<Blocks> {
+  const until = performance.now() + REACH_MS
+  for (;;) {
+    // oxlint-disable-next-line no-await-in-loop -- one try after the other
+    const claim = await registers.claim()
+    // oxlint-disable-next-line no-await-in-loop -- one try after the other
+    const read = claim.outcome === 'ok' ? await registers.readAll() : claim
+    if (read.outcome === 'ok') return read.blocks
+    if (read.outcome === 'failed') throw read.error
+    if (performance.now() >= until) throw new StoreUnreachable(registers.facts.place, new Error(read.why))
+    // oxlint-disable-next-line no-await-in-loop -- one try after the other
+    await sleep(AGAIN_MS)
+  }
+}
+
+class RegisterSeat implements ThreadSeat {
+  /** When each block was last seen to change, on this process's clock. */
+  readonly heard = new Map<NodeId, number>()
+  readonly #self: NodeId
+  readonly #options: EpochsOptions
+  readonly #registers: Registers
+  readonly #hooks: ThreadHooks
+  readonly #clock: HostClock
+  readonly #loop: Loop
+  readonly #carryOut: (call: RegisterCall) => void
+  #blocks: Blocks
+  #members: readonly NodeId[]
+  #isClaimed = true
+  #state: 'running' | 'failed' | 'closed' = 'running'
+  /** The trouble that was told last; null when all is well. */
+  #trouble: string | null = null
+  /** The term of which was told last. */
+  #token: number | null = null
+  #isLookDue = false
+
+  constructor(
+    { id, group }: RegisterSettings,
+    options: EpochsOptions,
+    registers: Registers,
+    blocks: Blocks,
+    hooks: ThreadHooks,
+    clock: HostClock,
+  ) {
+    this.#self = id
+    this.#options = options
+    this.#registers = registers
+    this.#hooks = hooks
+    this.#clock = clock
+    this.#blocks = blocks
+    this.#members = membersIn(blocks)
+    const protocol = openEpochs(id, this.#members, options) as unknown as Protocol
+    this.#loop = new Loop(protocol, clock, memoryStorage(), {
+      send: () => {},
+      output: (event) => this.#heed(event),
+      register: (call) => this.#call(call),
+      trouble: (error) => hooks.warn('storage', error.message),
+      failed: (error) => this.#fail(error),
+      record: () => {
+        hooks.stepped?.()
+        this.#look()
+      },
+    })
+    this.#carryOut = registerCalls(registers, {
+      deliver: (input) => this.#answer(input),
+      fail: (error) => this.#fail(error),
+      trouble: (why) => this.#troubled(why),
+      members: (ids) => this.#regroup(ids),
+      seen: (all) => this.#note(all, group),
+    })
+    this.#loop.start()
+    // Nobody leads who would not do anything with it: that begins with `lead`.
+    this.#loop.command({ do: 'campaign', willing: false, lapse: false })
+  }
+
+  view(): NodeView {
+    return this.standing().view
+  }
+
+  lease() {
+    const { role, until, token } = this.#loop.view()
+    const holds = role === 'leader' && this.#state === 'running'
+    return { until: holds ? until : null, now: this.#loop.now(), token }
+  }
+
+  standing(): Standing {
+    const { role, leader, token } = this.#loop.view()
+    const now = this.#loop.now()
+    const insight = this.#inspect((state) => openInsight(state, this.#options))
+    const isLed = leader !== null && insight.leadUntil !== null && now < insight.leadUntil
+    const isRunning = this.#state === 'running'
+    return {
+      view: {
+        // What the paper calls suspended follows whoever leads the epoch.
+        role: role === 'suspended' ? 'follower' : role,
+        leader: isLed && isRunning ? { id: leader, token: token ?? insight.token } : null,
+        members: isRunning ? this.#members : null,
+      },
+      leadUntil: isLed && isRunning ? insight.leadUntil : null,
+      membersUntil: insight.leadUntil,
+      now,
+      voters: [this.#members],
+      nodes: this.#members.map((id) => {
+        if (id === this.#self) return { id, there: isRunning, heardMsAgo: 0 }
+        const at = this.heard.get(id)
+        const there = (this.#blocks.get(id)?.holder ?? null) !== null
+        return { id, there, heardMsAgo: at === undefined ? null : Math.max(0, (now - at) / 1000) }
+      }),
+      isSilent: insight.isStarting || !this.#isClaimed,
+      membership: null,
+      datagrams: NO_DATAGRAMS,
+    }
+  }
+
+  async command(command: Command): Promise<string | null> {
+    if (this.#state !== 'running') return 'this node has ended'
+    switch (command.do) {
+      case 'campaign':
+        this.#loop.command(command)
+        return null
+      case 'removeVoter':
+        return this.#remove(command['voter'] as NodeId)
+      case 'addVoter':
+      case 'addPeer':
+        return 'with the protocol epochs a node is added by starting it on the same store'
+      case 'removePeer':
+        return 'with the protocol epochs a node is removed with removeVoter, once its process is gone for good'
+      default:
+        return 'the protocol epochs has no such order'
+    }
+  }
+
+  async stepDown(token: number | null): Promise<void> {
+    const view = this.#loop.view()
+    if (view.role === 'leader' && view.token === token) this.#loop.command({ do: 'stepDown' })
+  }
+
+  /** There are no links to spoil. */
+  spoil(): void {}
+
+  /** Nothing is recorded: a recorded step would need the members of that moment to be replayed. */
+  async *trace(): AsyncGenerator<string, void, void> {}
+
+  async close(): Promise<void> {
+    if (this.#state === 'closed') return
+    const wasRunning = this.#state === 'running'
+    this.#state = 'closed'
+    if (wasRunning) await this.#end()
+  }
+
+  #remove(of: NodeId): string | null {
+    if (of === this.#self) return 'a node cannot remove itself: end it, and ask another'
+    if (!this.#members.includes(of)) return `${of} has no register: there are ${this.#members.join(', ')}`
+    if (of === this.#loop.view().leader && this.standing().view.leader !== null)
+      return `${of} leads: remove it when its process is gone for good`
+    const removal = this.#inspect(({ inner }) => inner.time?.removal ?? null)
+    if (removal !== null && removal.of !== of) return `${removal.of} is being removed: try again when it is`
+    this.#loop.command({ do: 'remove', of })
+    return null
+  }
+
+  #inspect<T>(read: (state: OpenState) => T): T {
+    return this.#loop.inspect((state) => read(state as unknown as OpenState))
+  }
+
+  // ---- What the protocol says ----
+
+  #heed(event: Output): void {
+    switch (event.type) {
+      case 'elected':
+        this.#token = event['token'] as number
+        this.#hooks.output(event)
+        break
+      case 'demoted':
+        this.#hooks.output({ ...event, token: this.#token, cause: wordFor(event['cause'] as string) })
+        break
+      case 'alarm': {
+        const error = new StoreFailed(event['why'] as string)
+        queueMicrotask(() => this.#fail(error))
+        break
+      }
+      case 'removed':
+        this.#hooks.warn('removed', `${event['node'] as NodeId} was removed from the group for good`)
+        break
+      default:
+        this.#hooks.output(event)
+    }
+  }
+
+  /** Once for all steps of a turn. */
+  #look(): void {
+    if (this.#isLookDue) return
+    this.#isLookDue = true
+    queueMicrotask(() => {
+      this.#isLookDue = false
+      if (this.#state === 'running') this.#hooks.changed(this.view())
+    })
+  }
+
+  // ---- The store ----
+
+  #call(call: RegisterCall): void {
+    if (this.#isClaimed) {
+      this.#carryOut(call)
+      return
+    }
+    const unknown: Input = { type: 'register', call, outcome: 'unknown', value: null }
+    setImmediate(() => this.#answer(unknown))
+  }
+
+  #answer(input: Input): void {
+    if (input.type !== 'register' || this.#state !== 'running') return
+    if (input.call.op === 'write' && input.outcome === 'unknown' && this.#isClaimed) {
+      this.#isClaimed = false
+      void this.#claimAgain()
+    }
+    this.#loop.answer(input)
+  }
+
+  /** What became of the last write is known when the block is this process's again. */
+  async #claimAgain(): Promise<void> {
+    while (this.#state === 'running') {
+      // oxlint-disable-next-line no-await-in-loop -- until the store answers
+      const claim = await this.#registers.claim()
+      if (claim.outcome === 'ok') {
+        this.#isClaimed = true
+        return
+      }
+      if (claim.outcome === 'failed') {
+        this.#fail(claim.error)
+        return
+      }
+      this.#troubled(claim.why)
+      // oxlint-disable-next-line no-await-in-loop -- until the store answers
+      await sleep(this.#options.accessMs)
+    }
+  }
+
+  #regroup(ids: readonly NodeId[]): boolean {
+    const isSame = ids.length === this.#members.length && ids.every((id) => this.#members.includes(id))
+    if (isSame || this.#state !== 'running') return false
+    this.#members = ids
+    this.#loop.command({ do: 'members', nodes: ids })
+    return true
+  }
+
+  #note(blocks: Blocks, group: string): void {
+    if (this.#trouble !== null) this.#hooks.warn('store', `the store of ${group} answers again`)
+    this.#trouble = null
+    const now = this.#clock.now()
+    for (const [id, block] of blocks) {
+      if (isNewer(block, this.#blocks.get(id))) this.heard.set(id, now)
+    }
+    this.#blocks = blocks
+  }
+
+  /** Said once, until all is well again. */
+  #troubled(why: string): void {
+    if (this.#trouble === null)
+      this.#hooks.warn('store', `${why}: nothing is decided until the store answers`)
+    this.#trouble = why
+  }
+
+  #fail(error: Error): void {
+    if (this.#state !== 'running') return
+    this.#state = 'failed'
+    this.#hooks.failed(error)
+    void this.#end()
+  }
+
+  async #end(): Promise<void> {
+    this.#loop.stop()
+    await this.#registers.close()
+    this.#clock.close()
+  }
+}
+
+/** The causes that applications know, in the words that they know. */
+const WORDS: { readonly [cause: string]: string } = {
+  'its lease ran out': 'expired',
+  'it stepped down': 'stepped down',
+  'its clock stood still for too long': 'suspended',
+}
+
+function wordFor(cause: string): string {
+  return WORDS[cause] ?? cause
+}
+
+function isNewer({ sequence }: RegisterBlock, before: RegisterBlock | undefined): boolean {
+  return before === undefined || sequence > before.sequence
+}

@@ -1,0 +1,136 @@
+/** Agents that meet in a folder, as their users run them; and what is wrong with a store, as it is said. */
+import { chmodSync, mkdirSync, writeFileSync } from 'node:fs'
+import { afterEach, beforeEach, expect, it } from 'vitest'
+import { leaderOf, statusOf } from '../src/client/index.ts'
+import { type AgentProcess, conclave, Workplace } from './support/agents.ts'
+import { describeWith } from './support/servers.ts'
+import { until } from './support/wait.ts'
+
+let place: Workplace
+
+beforeEach(() => {
+  place = new Workplace()
+})
+
+afterEach(() => place.close())
+
+const SLACK = ['--option', 'periodMs=500', '--option', 'accessMs=50']
+
+function words(id: string, store: string): readonly string[] {
+  return ['--group', 'g', '--id', id, '--protocol', 'epochs', '--store', store, ...SLACK]
+}
+
+function agent(id: string): AgentProcess {
+  const more = ['--http', '127.0.0.1:0', '--admin-token-file', place.path('admin')]
+  return place.start([...words(id, place.path('registers')), ...more])
+}
+
+it('agents elect in a folder, follow, hand over, and remove who is gone', async () => {
+  const a = agent('a')
+  const first = await a.logged('elected')
+  const b = agent('b')
+  const url = await b.url()
+  let token: number | null = null
+  await until(() => {
+    void leaderOf({ agent: url }).then(({ leader }) => (token = leader?.id === 'a' ? leader.token : null))
+    return token === first.token
+  })
+  const status = await statusOf({ agent: url })
+  expect(status).toMatchObject({ mode: 'store', level: 'healthy', voters: ['a', 'b'] })
+  expect(status.banner).toBe(`healthy: a leads g with token ${first.token}; 2 nodes have a register`)
+  const admin = ['--admin-token-file', place.path('admin')]
+  const down = await conclave(['step-down', '--agent', await a.url(), ...admin])
+  expect([down.code, down.out]).toEqual([0, `a stepped down with token ${first.token}\n`])
+  const second = await b.logged('elected')
+  expect(second.token).toBeGreaterThan(first.token ?? Number.NaN)
+  await a.kill('SIGKILL')
+  const refused = await conclave(['remove', 'z', '--agent', url, ...admin])
+  expect([refused.code, refused.said]).toEqual([5, expect.stringContaining('z has no register')])
+  const removed = await conclave(['remove', 'a', '--agent', url, ...admin])
+  expect([removed.code, removed.out]).toEqual([0, 'a is being removed from g\n'])
+  await b.logged('warning', ({ reason }) => reason === 'removed: a was removed from the group for good')
+  const again = await conclave(['agent', ...words('a', place.path('registers'))])
+  expect([again.code, again.said]).toEqual([5, expect.stringContaining('give this process a new id')])
+}, 60_000)
+
+it('up starts agents that meet in a folder, and one of them leads', async () => {
+  const { code, out } = await conclave([
+    'up',
+    '--protocol',
+    'epochs',
+    '--nodes',
+    '3',
+    '--http-port',
+    '0',
+    '--plain',
+    '--seconds',
+    '8',
+  ])
+  expect([code, out]).toEqual([0, expect.stringMatching(/n\d \(token \d+\) leads/)])
+}, 60_000)
+
+it('of two agents with one id the younger refuses to start', async () => {
+  const a = agent('a')
+  await a.logged('elected')
+  const { code, said } = await conclave(['agent', ...words('a', place.path('registers'))])
+  expect([code, said]).toEqual([
+    5,
+    expect.stringContaining('the id a is used by another process that is alive'),
+  ])
+})
+
+it.each<[string, (folder: string) => void, string]>([
+  [
+    'a block of another version',
+    (folder) => {
+      mkdirSync(`${folder}/g`, { recursive: true })
+      writeFileSync(`${folder}/g/b-b.1`, 'conclave-register 2 whatever {}')
+    },
+    'run the same version on every node',
+  ],
+  [
+    'its own block corrupt',
+    (folder) => {
+      mkdirSync(`${folder}/g`, { recursive: true })
+      writeFileSync(`${folder}/g/b-a.1`, 'rubbish')
+    },
+    'the block of a',
+  ],
+  ['a file where the folder should be', (folder) => writeFileSync(folder, ''), folderText()],
+])('%s: says so and ends', async (_what, spoil, message) => {
+  spoil(place.path('registers'))
+  const { code, said } = await conclave([
+    'agent',
+    ...words('a', place.path('registers')),
+    '--http',
+    '127.0.0.1:0',
+  ])
+  expect([code === 0, said]).toEqual([false, expect.stringContaining(message)])
+})
+
+function folderText(): string {
+  return 'registers'
+}
+
+it.skipIf(process.getuid?.() === 0)('a folder that is read only: says so and ends', async () => {
+  mkdirSync(place.path('registers'))
+  chmodSync(place.path('registers'), 0o500)
+  const { code, said } = await conclave(['agent', ...words('a', place.path('registers'))])
+  expect([code, said]).toEqual([5, expect.stringContaining('registers')])
+})
+
+await describeWith('postgres', 'PostgreSQL that does not let us in', (url) => {
+  it('wrong credentials: says so, and does not try again', async () => {
+    const wrong = new URL(url)
+    wrong.username = 'nobody'
+    wrong.password = 'wrong'
+    const { code, said } = await conclave(['agent', ...words('a', wrong.href)])
+    expect([code, said]).toEqual([5, expect.stringMatching(/nobody/)])
+    expect(said).not.toContain('trying again')
+  })
+
+  it('no server at all: it is tried for a while, and then said', async () => {
+    const { code, said } = await conclave(['agent', ...words('a', 'postgres://u:p@127.0.0.1:1/db')])
+    expect([code, said]).toEqual([4, expect.stringContaining('is it running, and is that its address?')])
+  }, 60_000)
+})
