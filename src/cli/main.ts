@@ -20,6 +20,7 @@ type Explained = {
 const CODES: { readonly [name: string]: number } = {
   UsageError: EXIT.usage,
   BadConfig: EXIT.usage,
+  FolderUnusable: EXIT.usage,
   BadScenario: EXIT.usage,
   BadJoin: EXIT.usage,
   BadTrace: EXIT.usage,

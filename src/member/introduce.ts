@@ -3,10 +3,10 @@
  * be known before the first is given. What they answered is kept beside the stable data, so that a restarted process
  * need not wait for all the others.
  */
-import { mkdirSync } from 'node:fs'
 import type { NodeId } from '../core/index.ts'
 import {
   Endpoint,
+  makeFolder,
   type Peer,
   passingStorage,
   readNote,
@@ -40,7 +40,7 @@ export async function withEveryId(options: JoinOptions): Promise<JoinOptions> {
   }
   const learnt = await introduced(options, peers)
   if (options.data !== undefined) {
-    mkdirSync(options.data, { recursive: true, mode: 0o700 })
+    makeFolder(options.data)
     writeNote(options.data, NOTE, Object.fromEntries(learnt))
   }
   return withPeers(

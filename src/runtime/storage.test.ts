@@ -1,6 +1,6 @@
 import { chmodSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { join, resolve } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { StorageInUse } from './lock.ts'
 import { DamagedStorage, openStorage, StorageFailed } from './storage.ts'
@@ -19,6 +19,14 @@ afterEach(() => {
 const DATA = { promised: { number: 7, owner: 'b' }, config: [1, 2] }
 
 describe('stable data', () => {
+  it.each(['file', 'file/below', '/proc/nope'])(
+    'needs a folder: %s is none, and none can be made',
+    async (name) => {
+      writeFileSync(join(folder, 'file'), '')
+      await expect(openStorage(resolve(folder, name))).rejects.toThrow(/^data: .* cannot be a folder/)
+    },
+  )
+
   it('is null at first, and then what was saved last, also for the next process', async () => {
     const first = await openStorage(join(folder, 'made', 'here'))
     expect(first.load()).toBeNull()

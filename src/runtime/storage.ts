@@ -14,9 +14,10 @@ import {
   readFileSync,
   renameSync,
   rmSync,
+  statSync,
   writeFileSync,
 } from 'node:fs'
-import { join } from 'node:path'
+import { dirname, join, resolve } from 'node:path'
 import { canonical, type Plain, whyNotPlain } from '../core/index.ts'
 import { type FolderLock, lockFolder } from './lock.ts'
 
@@ -42,6 +43,20 @@ export class StorageFailed extends Error {
   }
 }
 
+/** There is no such folder, and none can be made. */
+export class FolderUnusable extends Error {
+  override readonly name = 'FolderUnusable'
+  readonly field = 'data'
+
+  constructor(folder: string, cause: unknown) {
+    const { code, message } = cause as NodeJS.ErrnoException
+    const why = code === 'EEXIST' || code === 'ENOTDIR' ? 'a file is in its place' : message
+    super(`data: ${folder} cannot be a folder (${why}): name one that this process may make or write to`, {
+      cause,
+    })
+  }
+}
+
 export type Storage = {
   load(): Plain
   save(data: Plain): void
@@ -51,8 +66,22 @@ export type Storage = {
 const FILE = 'stable.json'
 const VERSION = 1
 
+/** Makes the folder and those above it. (Node's own way of doing so never ends where the kernel lets nobody.) */
+export function makeFolder(folder: string): void {
+  const path = resolve(folder)
+  try {
+    if (statSync(path, { throwIfNoEntry: false })?.isDirectory() === true) return
+    if (dirname(path) !== path) makeFolder(dirname(path))
+    mkdirSync(path, { mode: 0o700 })
+  } catch (error) {
+    if (error instanceof FolderUnusable) throw error
+    if ((error as NodeJS.ErrnoException).code === 'EEXIST' && statSync(path).isDirectory()) return
+    throw new FolderUnusable(path, error)
+  }
+}
+
 export async function openStorage(folder: string): Promise<Storage> {
-  mkdirSync(folder, { recursive: true, mode: 0o700 })
+  makeFolder(folder)
   const lock = await lockFolder(folder)
   const file = join(folder, FILE)
   return {

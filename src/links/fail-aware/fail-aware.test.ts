@@ -284,7 +284,12 @@ describe('a session', () => {
 
 describe('processes that are configured differently', () => {
   it('never hear each other, and each is told which setting differs, once', () => {
-    const agreedBy = (self: number): PlainObject => ({ mode: 'majority', lockTime: self === 1 ? 100 : 200 })
+    // What follows from a setting is listed after it.
+    const agreedBy = (self: number): PlainObject => ({
+      mode: 'majority',
+      lockTime: self === 1 ? 100 : 200,
+      expires: self === 1 ? 110 : 210,
+    })
     const outputs: PlainObject[] = []
     const definition: Definition = {
       ...chatting(0.0001),

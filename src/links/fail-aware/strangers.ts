@@ -65,9 +65,12 @@ export function isSettings(body: { readonly kind: string; readonly agreed?: Plai
   return agreed !== null && typeof agreed === 'object' && !isList(agreed)
 }
 
-/** The first setting in which two differ; whoever runs another protocol differs in that. */
+/**
+ * The first setting in which two differ, in the order in which they are listed: what was set comes before what follows
+ * from it. Whoever runs another protocol differs in that.
+ */
 function differing(ours: PlainObject, theirs: PlainObject): string | null {
-  const all = [...new Set([...Object.keys(ours), ...Object.keys(theirs)])].sort()
+  const all = [...new Set([...Object.keys(ours), ...Object.keys(theirs)])]
   const fields = all.includes('protocol') ? ['protocol', ...all] : all
   return fields.find((field) => !equalPlain(ours[field] ?? null, theirs[field] ?? null)) ?? null
 }
