@@ -85,7 +85,7 @@ describe.each(BOTH)('partitions, links: %s', (links) => {
   it('a leadership lasts while its leader is in quorum, and is told as the application hears of it', () => {
     const { leaderships } = run(5, halves, {}, { links, quorum: 'dynamic' })
     expect(leaderships.map(({ node, cause, ended }) => [node, cause, ended])).toEqual([
-      [1, 'elected', 'demoted'],
+      [1, 'elected', 'out of quorum'],
       [3, 'elected', null],
     ])
   })
