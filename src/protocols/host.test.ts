@@ -237,10 +237,10 @@ describe('several groups in each process', () => {
       ({ node, peer, field }) => `${node as number} of ${peer as number}: ${field as string}`,
     )
     expect(pairs.toSorted()).toEqual([
-      '1 of 2: electionPeriod',
-      '1 of 3: electionPeriod',
-      '2 of 1: electionPeriod',
-      '3 of 1: electionPeriod',
+      '1 of 2: sigma',
+      '1 of 3: sigma',
+      '2 of 1: sigma',
+      '3 of 1: sigma',
     ])
   })
 })
