@@ -15,10 +15,8 @@ type Report = {
 }
 
 const SHORT = ['--nodes', '3', '--times', '3', '--datagrams', '50000', '--json']
-const slackOf = (sigmaMs: number): readonly string[] => [
-  ...['--option', `sigmaMs=${sigmaMs}`],
-  ...['--option', 'renewalIntervalMs=100', '--kill-before-ms', '100'],
-]
+const slackOf = (sigmaMs: number): readonly string[] =>
+  `--option sigmaMs=${sigmaMs} --option renewalIntervalMs=100 --kill-before-ms 100`.split(' ')
 const SLACK = slackOf(150)
 /** Whoever floods takes a processor for itself: others wait longer for their turns. */
 const FLOODED = slackOf(800)
