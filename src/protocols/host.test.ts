@@ -236,11 +236,6 @@ describe('several groups in each process', () => {
     const pairs = told.map(
       ({ node, peer, field }) => `${node as number} of ${peer as number}: ${field as string}`,
     )
-    expect(pairs.toSorted()).toEqual([
-      '1 of 2: sigma',
-      '1 of 3: sigma',
-      '2 of 1: sigma',
-      '3 of 1: sigma',
-    ])
+    expect(pairs.toSorted()).toEqual(['1 of 2: sigma', '1 of 3: sigma', '2 of 1: sigma', '3 of 1: sigma'])
   })
 })
