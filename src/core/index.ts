@@ -1,4 +1,5 @@
 export * from './assert.ts'
+export * from './components.ts'
 export * from './contract.ts'
 export * from './definition.ts'
 export * from './effects.ts'

@@ -1,4 +1,5 @@
 /** What a caller may have to handle. */
+import { BadField } from '../runtime/index.ts'
 
 /** The term is over, or so close to its end that nothing safe can be begun. */
 export class LeadershipLost extends Error {
@@ -13,16 +14,8 @@ export class LeadershipLost extends Error {
 }
 
 /** Options that cannot work; the message names the one that is wrong. */
-export class BadJoin extends Error {
+export class BadJoin extends BadField {
   override readonly name = 'BadJoin'
-  readonly field: string
-  readonly problem: string
-
-  constructor(field: string, problem: string) {
-    super(`${field}: ${problem}`)
-    this.field = field
-    this.problem = problem
-  }
 }
 
 /** The node was closed, by its owner or because it could not go on. */

@@ -1,6 +1,5 @@
-/** A group or a peer that cannot be as it is described; the message names what is wrong. */
-export class BadGroup extends Error {
-  override readonly name = 'BadGroup'
+/** Something that was said cannot be; the message names the field in which it was said. */
+export class BadField extends Error {
   readonly field: string
   readonly problem: string
 
@@ -9,4 +8,9 @@ export class BadGroup extends Error {
     this.field = field
     this.problem = problem
   }
+}
+
+/** A group or a peer that cannot be as it is described. */
+export class BadGroup extends BadField {
+  override readonly name = 'BadGroup'
 }

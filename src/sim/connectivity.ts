@@ -1,5 +1,5 @@
 /** Who is connected with whom in the sense of timed asynchronous systems, as things stand in a network. */
-import type { Micros, NodeId, Timeliness } from '../core/index.ts'
+import { components, type Micros, type NodeId, type Timeliness } from '../core/index.ts'
 import type { Connected } from '../trace/index.ts'
 import type { Network } from './network.ts'
 
@@ -37,26 +37,4 @@ export function connectivity(
     connected: isFull ? 'full' : pairs.map(([a, b]) => [nodes[a] as NodeId, nodes[b] as NodeId] as const),
     stable: stable.map((part) => part.map((index) => nodes[index] as NodeId)),
   }
-}
-
-/** The connected components of an undirected graph, each in the order of `all`. */
-function components(
-  all: readonly number[],
-  linked: (a: number, b: number) => boolean,
-): readonly (readonly number[])[] {
-  const left = new Set(all)
-  const parts: number[][] = []
-  for (const first of all) {
-    if (!left.delete(first)) continue
-    const part = [first]
-    for (const a of part) {
-      for (const b of left) {
-        if (!linked(a, b)) continue
-        left.delete(b)
-        part.push(b)
-      }
-    }
-    parts.push(part.sort((a, b) => a - b))
-  }
-  return parts
 }

@@ -60,25 +60,6 @@ export function maximalCliques(graph: Graph): readonly (readonly NodeId[])[] {
   return cliques
 }
 
-/** The connected components, each in the order of the nodes. */
-export function components({ nodes, linked }: Graph): readonly (readonly NodeId[])[] {
-  const left = new Set(nodes)
-  const parts: (readonly NodeId[])[] = []
-  for (const first of nodes) {
-    if (!left.delete(first)) continue
-    const part = [first]
-    for (const a of part) {
-      for (const b of left) {
-        if (!linked(a, b)) continue
-        left.delete(b)
-        part.push(b)
-      }
-    }
-    parts.push(nodes.filter((id) => part.includes(id)))
-  }
-  return parts
-}
-
 export function areAllLinked({ linked }: Graph, part: readonly NodeId[]): boolean {
   return part.every((a, place) => part.slice(place + 1).every((b) => linked(a, b)))
 }

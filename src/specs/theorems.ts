@@ -1,7 +1,7 @@
 /** The theorems of Franceschetti & Bruck on Phi, Psi and Omega as printed. */
-import { compareIds, type NodeId, withIds } from '../core/index.ts'
+import { compareIds, components, type NodeId, withIds } from '../core/index.ts'
 import type { Connected } from '../trace/index.ts'
-import { areAllLinked, components, graphOf } from './graphs.ts'
+import { areAllLinked, graphOf } from './graphs.ts'
 import { type Linked, linkedNodes } from './linked.ts'
 import type { Judgement, Spec } from './spec.ts'
 
@@ -12,7 +12,7 @@ function cliques(memory: readonly Linked[], connected: Connected) {
     up.map(({ node }) => node),
     connected,
   )
-  return components(graph)
+  return components(graph.nodes, graph.linked)
     .filter((part) => part.length > 1 && areAllLinked(graph, part))
     .map((part) => {
       const inside = up.filter(({ node }) => part.includes(node))

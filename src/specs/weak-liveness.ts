@@ -1,6 +1,6 @@
-import type { NodeId } from '../core/index.ts'
+import { components, type NodeId } from '../core/index.ts'
 import { sameSet } from './connections.ts'
-import { areAllLinked, components, type Graph, graphOf } from './graphs.ts'
+import { areAllLinked, type Graph, graphOf } from './graphs.ts'
 import type { RunFacts, Spec } from './spec.ts'
 import { compareSeen, holdsMajority, isAlive, type Standing, standings, viewText } from './standing.ts'
 
@@ -44,7 +44,7 @@ function judged(
     connected,
   )
   let concerned = false
-  for (const part of components(graph)) {
+  for (const part of components(graph.nodes, graph.linked)) {
     const inside = up.filter(({ node }) => part.includes(node))
     const alive = inside.filter(isAlive)
     const [lone] = alive
