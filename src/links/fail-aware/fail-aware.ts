@@ -135,6 +135,9 @@ export const NEW_TERMS = 'session terms'
 
 type FailAwareStep = LayerStep<FailAwareState>
 
+/** Among so few a peer is found sooner by looking at each. */
+const FEW = 16
+
 export function failAware({ self, nodes }: Identity, settings: FailAwareSettings): Layer<FailAwareState> {
   const { agreed } = settings
   const config = agreed === null ? 0 : hashPlain(agreed)
@@ -144,6 +147,10 @@ export function failAware({ self, nodes }: Identity, settings: FailAwareSettings
   const unchanged = (state: FailAwareState): FailAwareStep => ({ state, effects: NOTHING, inputs: NOTHING })
 
   function placeIn(peers: readonly NodeId[], peer: NodeId): number | undefined {
+    if (peers.length <= FEW) {
+      const place = peers.indexOf(peer)
+      return place < 0 ? undefined : place
+    }
     let known = places.get(peers)
     if (known === undefined) {
       known = new Map(peers.map((id, index) => [id, index]))
@@ -217,7 +224,7 @@ export function failAware({ self, nodes }: Identity, settings: FailAwareSettings
     const echoedAt = isNew ? null : (state.echoed[place] ?? null)
     const answers =
       settings.echo && !receipt.fast && body !== null && (echoedAt === null || now - echoedAt >= terms.fast)
-    const heard = changed(state, { sessions: replaced(state.sessions, place, session) })
+    const heard = withSessions(state, replaced(state.sessions, place, session))
     return {
       state: answers
         ? changed(heard, { count: state.count + 1, echoed: replaced(state.echoed, place, now) })
@@ -352,6 +359,12 @@ export function failAware({ self, nodes }: Identity, settings: FailAwareSettings
     shift: (state, by) => ({ ...state, startedAt: state.startedAt + by }),
   }
   return agreed === null ? { ...layer, notice: onTerms } : layer
+}
+
+/** What every datagram does. */
+function withSessions(state: FailAwareState, sessions: FailAwareState['sessions']): FailAwareState {
+  const { incarnation, startedAt, count, awakeSince, peers, echoed, own, strangers, terms } = state
+  return { incarnation, startedAt, count, awakeSince, peers, sessions, echoed, own, strangers, terms }
 }
 
 /** Spelled out, so that all states have one shape. */
