@@ -1,7 +1,7 @@
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join as pathJoin } from 'node:path'
-import { afterEach, describe, expect, it } from 'vitest'
+import { afterEach, describe, expect, it, vi } from 'vitest'
 import { freePorts } from '../../test/support/ports.ts'
 import { until } from '../../test/support/wait.ts'
 import type { Effect } from '../core/index.ts'
@@ -80,8 +80,13 @@ describe.each(ISOLATIONS)('several groups at one address, in a %s', (isolation) 
     expect(third.map(leads)).toEqual(['c', 'c', 'c'])
 
     // All that went from a to b, whatever the group, was one numbered sequence of one incarnation.
-    const sent = await datagramsTo('b', two[0] as Member)
-    expect(sent.length).toBeGreaterThan(10)
+    const sent = await vi.waitUntil(
+      async () => {
+        const so = await datagramsTo('b', two[0] as Member)
+        return so.length > 10 && so
+      },
+      { timeout: 25_000, interval: 50 },
+    )
     expect(new Set(sent.map(({ by }) => by)).size).toBe(1)
     expect(sent.every(({ number }, index) => index === 0 || number > (sent[index - 1]?.number ?? 0))).toBe(
       true,
