@@ -47,7 +47,7 @@ import {
   type What,
 } from './batch.ts'
 import { Environments, type Flip, type Move, type Outlook } from './environments.ts'
-import { Fans, type Places } from './fans.ts'
+import { type FanRules, Fans, type Places } from './fans.ts'
 import { risen, sumOf } from './hash.ts'
 import { EMPTY_INBOX, Inboxes } from './inboxes.ts'
 import { Interner } from './intern.ts'
@@ -74,6 +74,7 @@ import {
   WRITES,
 } from './reactions.ts'
 import { Registers } from './registers.ts'
+import { ANY_WAY } from './ways.ts'
 
 /** Of a read: which of the calls, and which of the values that it may return. */
 const READING_BITS = 6
@@ -145,8 +146,6 @@ export class Model {
     this.#canBeDeleted = this.#rules.deletes
     this.#registers = new Registers(this.#rules)
     this.#places = { memoryAt: this.#memoryAt, environmentAt: this.#environmentAt, cellAt: this.#cellAt }
-    this.#fans =
-      hasRegisters && !hasMessages ? new Fans(n, this.columns, this.#places, new Batch(this.columns)) : null
     this.#between = new Int32Array(this.columns)
     assert(
       !(settings.budget.ticks > 0) || this.#rules.tick > 0,
@@ -164,6 +163,10 @@ export class Model {
       settings.budget.crashes > 0,
     )
     this.#environments = new Environments(nodes.length, history)
+    this.#fans =
+      hasRegisters && !hasMessages
+        ? new Fans(n, this.columns, this.#places, this.#fanRules(), this.judge)
+        : null
   }
 
   /** How often protocol code was run. */
@@ -218,11 +221,14 @@ export class Model {
   }
 
   /** Puts every successor of a world into the batch. */
-  expand(row: Int32Array, into: Batch): void {
+  expand(row: Int32Array, into: Batch, way = ANY_WAY): void {
     const outlook = this.#environments.outlook(row[this.#environmentAt] as number)
     this.#sum = sumOf(row, 0, this.columns)
     if (this.#fans === null) this.#expandPlainly(row, into, outlook)
-    else this.#expandByFans(row, into, this.#fans)
+    else {
+      this.#fans.spread(row, this.#sum, way, into)
+      if (this.#canBeDeleted) this.#deletions(row, into)
+    }
     for (let each = 0; each < outlook.moves.length; each++) {
       this.#move(row, into, outlook.moves[each] as Move, each)
     }
@@ -245,42 +251,19 @@ export class Model {
     }
   }
 
-  #expandByFans(row: Int32Array, into: Batch, fans: Fans): void {
-    const cellAt = this.#cellAt
-    const sum = this.#sum
-    const { judge } = this
-    const places = this.#places
-    const environment = row[this.#environmentAt] as number
-    for (let node = 0; node < this.#count; node++) {
-      const stance = fans.stance(node, row[node] as number, environment)
-      const slot = this.#reactions.place(node, row[node] as number)
-      let fan = fans.known(node, node, stance, row[cellAt + node] as number)
-      if (fan < 0) fan = this.#ownFan(row, fans, node, stance)
-      into.tookFan(row, sum, fans.pool.data, fan, node, places, judge)
-      const { data } = this.#reactions.pool
-      const reads = data[slot + READS] as number
-      const firstRead =
-        slot + SLOT + (data[slot + TIMERS] as number) + (data[slot + STIMULI] as number) * STIMULUS
-      for (let each = 0; each < reads; each++) {
-        const of = data[firstRead + each] as number
-        let read = fans.known(node, of, stance, row[cellAt + of] as number)
-        if (read < 0) read = this.#readFan(row, fans, node, stance, of)
-        into.tookFan(row, sum, fans.pool.data, read, node, places, judge)
-      }
-      if (this.#canBeDeleted) this.#delete(row, into, node)
+  #deletions(row: Int32Array, into: Batch): void {
+    for (let node = 0; node < this.#count; node++) this.#delete(row, into, node)
+  }
+
+  #fanRules(): FanRules {
+    return {
+      readsOf: (node, slot) => this.#reactions.readsOf(node, slot),
+      isForgotten: (node, before, after) => this.#reactions.isForgotten(node, before, after),
+      ownMoves: (row, into, node) =>
+        this.#alone(row, (outlook) => this.#ownMoves(row, into, outlook, node, true)),
+      reads: (row, into, node, of) =>
+        this.#alone(row, (outlook) => this.#reads(row, into, outlook, node, of)),
     }
-  }
-
-  #ownFan(row: Int32Array, fans: Fans, node: number, stance: number): number {
-    return fans.make(node, node, stance, row, (small, into) =>
-      this.#alone(small, (outlook) => this.#ownMoves(small, into, outlook, node, true)),
-    )
-  }
-
-  #readFan(row: Int32Array, fans: Fans, node: number, stance: number, of: number): number {
-    return fans.make(node, of, stance, row, (small, into) =>
-      this.#alone(small, (outlook) => this.#reads(small, into, outlook, node, of)),
-    )
   }
 
   /** Expands another row than the one that is being expanded, for a fan. */
@@ -311,6 +294,7 @@ export class Model {
     for (let each = 0; each < stimuli; each++) {
       const at = slot + SLOT + timers + each * STIMULUS
       const whenDown = data[at] as number
+      assert(!this.#forFan || whenDown < 0, 'where nodes share registers, no stimulus depends on who is up')
       if (whenDown >= 0 && this.#isUp(row, whenDown)) continue
       this.#react(row, into, outlook, data[at + 2] as number, COMMAND, node, each, -1, UNCHANGED)
     }

@@ -95,6 +95,22 @@ export class Reactions {
     return place >= 0 ? place : this.#compile(node, slot)
   }
 
+  /** Whose registers a node waits to read. */
+  readsOf(node: number, slot: number): readonly number[] {
+    const place = this.place(node, slot)
+    const { data } = this.pool
+    const first = place + SLOT + (data[place + TIMERS] as number) + (data[place + STIMULI] as number) * STIMULUS
+    return [...data.subarray(first, first + (data[place + READS] as number))]
+  }
+
+  /** Whether a crash leads to the same, be the node in the one slot or the other. */
+  isForgotten(node: number, one: number, other: number): boolean {
+    const places = [this.place(node, one), this.place(node, other)]
+    const { data } = this.pool
+    const [a = -1, b = -1] = places.map((place) => data[place + CRASH])
+    return a >= 0 && b >= 0 && data[a + NEXT] === data[b + NEXT] && data[a + EVENTS] === data[b + EVENTS]
+  }
+
   /** What a node does on a message: a place in the pool. */
   delivery(node: number, slot: number, message: number): number {
     const known = (this.#deliveries[node] as PairTable).get(slot, message)

@@ -98,7 +98,7 @@ export function search(
       }
       if (depth < bounds.depth) {
         batch.parent = state
-        model.expand(row, batch)
+        model.expand(row, batch, visited.wayTo(state))
         if (batch.found !== null) steppedBadly ??= { ...batch.found, state }
         batch.found = null
         if (batch.count >= batchSize) flush()

@@ -11,8 +11,8 @@ import { hashRow } from './hash.ts'
 const CHUNK_BITS = 16
 const CHUNK = 1 << CHUNK_BITS
 const IN_CHUNK = CHUNK - 1
-/** 16 MB: the system hands out what is used of it, and a search of three million states never has to grow it. */
-const FIRST_BITS = 22
+/** 32 MB: the system hands out what is used of it, and a search of six million states never has to grow it. */
+const FIRST_BITS = 23
 /** How many rows are entered at a time when the table grows. */
 const REHASHED = 512
 
@@ -22,6 +22,7 @@ export class Visited {
   readonly #columns: number
   #rows: Rows[] = []
   readonly #parents: Int32Array[] = []
+  readonly #ways: Uint16Array[] = []
   #wide = false
   #size = 0
   /** The table has 2^bits slots: index + 1 in the low bits, the top of the hash above them; 0 is free. */
@@ -44,12 +45,17 @@ export class Visited {
 
   /** What is allocated, whether used or not. */
   get bytes(): number {
-    const row = this.#columns * (this.#wide ? 4 : 2) + 4
+    const row = this.#columns * (this.#wide ? 4 : 2) + 6
     return this.#rows.length * CHUNK * row + this.#slots.byteLength
   }
 
   parentOf(index: number): number {
     return (this.#parents[index >> CHUNK_BITS] as Int32Array)[index & IN_CHUNK] as number
+  }
+
+  /** How it was come to, see ways.ts. */
+  wayTo(index: number): number {
+    return (this.#ways[index >> CHUNK_BITS] as Uint16Array)[index & IN_CHUNK] as number
   }
 
   read(index: number, into: Int32Array): void {
@@ -80,12 +86,12 @@ export class Visited {
   }
 
   /** Adds the row that stands at `from`, unless it is known. */
-  add(row: Int32Array, from: number, hash: number, parent: number): void {
+  add(row: Int32Array, from: number, hash: number, parent: number, way = 0): void {
     const at = this.#probe(row, from, hash)
     if (this.#slots[at] !== 0) return
     const index = this.#size++
     this.#slots[at] = (hash & ~this.#mask) | (index + 1)
-    this.#store(index, row, from, parent)
+    this.#store(index, row, from, parent, way)
     if (this.#size * 4 > this.#mask * 3) this.#grow()
   }
 
@@ -118,17 +124,19 @@ export class Visited {
     return true
   }
 
-  #store(index: number, row: Int32Array, from: number, parent: number): void {
+  #store(index: number, row: Int32Array, from: number, parent: number, way: number): void {
     const columns = this.#columns
     const chunk = index >> CHUNK_BITS
     if (chunk === this.#rows.length) {
       this.#rows.push(this.#wide ? new Uint32Array(CHUNK * columns) : new Uint16Array(CHUNK * columns))
       this.#parents.push(new Int32Array(CHUNK))
+      this.#ways.push(new Uint16Array(CHUNK))
     }
     const rows = this.#rows[chunk] as Rows
     const at = (index & IN_CHUNK) * columns
     for (let column = 0; column < columns; column++) rows[at + column] = row[from + column] as number
     ;(this.#parents[chunk] as Int32Array)[index & IN_CHUNK] = parent
+    ;(this.#ways[chunk] as Uint16Array)[index & IN_CHUNK] = way
   }
 
   #grow(): void {
