@@ -5,46 +5,52 @@
  * row's hash: the inner loop of the search then only copies rows. What the monitor makes of it is left to that loop.
  */
 import { assert } from '../core/index.ts'
-import { Batch, CRASHING, KEPT, unpacked } from './batch.ts'
+import { Batch, CRASHING, KEPT, RECOVERY, unpacked } from './batch.ts'
 import { mixed, risen, sumOf } from './hash.ts'
-import { PairTable } from './intern.ts'
+import { hashPair, PairTable } from './intern.ts'
 import { type Judge, NO_EVENTS } from './judge.ts'
 import { Pool } from './pool.ts'
 import {
   ANY_WAY,
-  CHANGED,
+  BORN,
   crashesBeside,
   crashOf,
   EVENTS,
+  eventsOf,
   FORGETS,
-  FORGOTTEN,
-  lastStep,
   moverOf,
   readOf,
-  SEEN,
   SPENDS,
   STEP,
   WRITES,
   WROTE,
+  wayOf,
 } from './ways.ts'
 
-/** A fan in the pool: how many transitions, how many successors, and for each of those these fields. */
-export const FAN = 2
-export const FAN_SLOT = 0
+/** A fan in the pool: of which stance and register, that register's cell; how many transitions, how many successors. */
+const FAN_OF = 0
+const FAN_READ = 1
+const FAN_TRANSITIONS = 2
+const FAN_COUNT = 3
+const FAN = 4
+/** Then, for each of those, these fields. */
+const FAN_SLOT = 0
 /** -1: the own register stays as it is, whatever that is. */
-export const FAN_CELL = 1
+const FAN_CELL = 1
 /** The number that the judge gave to the list of events. */
-export const FAN_EVENTS = 2
-export const FAN_ENVIRONMENT = 3
-export const FAN_SUM = 4
-export const FAN_DEED = 5
+const FAN_EVENTS = 2
+const FAN_ENVIRONMENT = 3
+const FAN_SUM = 4
+const FAN_DEED = 5
 /** See ways.ts: what is to be known of the step, and the way that it makes. */
-export const FAN_MARK = 6
-export const FAN_WAY = 7
-export const FAN_FIELDS = 8
+const FAN_MARK = 6
+const FAN_WAY = 7
+const FAN_FIELDS = 8
 
-/** A stance in the pool: its number, how many registers the node waits to read, and which. */
-const STANCE = 2
+/** A stance in the pool: its first number (one a register), the number of what is seen of a crash, how many registers it waits to read; which. */
+const STANCE_CRASH = 1
+const STANCE_READS = 2
+const STANCE = 3
 
 /** Where columns stand in a row. */
 export type Places = { readonly memoryAt: number; readonly environmentAt: number; readonly cellAt: number }
@@ -53,19 +59,14 @@ export type Places = { readonly memoryAt: number; readonly environmentAt: number
 export type FanRules = {
   /** The registers that a node waits to read. */
   readsOf(node: number, slot: number): readonly number[]
-  /** Whether a crash leads to the same, be the node in the one slot or the other. */
+  /** The number of what is seen when it crashes; -1 for a node that is down. */
+  crashEvents(node: number, slot: number): number
+  /** Whether a crash after a step from the one slot to the other forgets all of the step. */
   isForgotten(node: number, before: number, after: number): boolean
   /** All that a node may do by itself, into a batch, with the number of its events instead of a memory. */
   ownMoves(row: Int32Array, into: Batch, node: number): void
   /** All that its read of a register may lead to. */
   reads(row: Int32Array, into: Batch, node: number, of: number): void
-}
-
-/** The whole way to a successor, when it is known whether the monitor's memory has changed. */
-function known(way: number, mark: number, node: number, beside: number): number {
-  if (way === ANY_WAY || (mark & SPENDS) !== 0) return ANY_WAY
-  if ((way & CHANGED) !== 0) return way
-  return way | beside | ((mark & FORGOTTEN) === 0 ? 0 : crashOf(node))
 }
 
 export class Fans {
@@ -76,9 +77,10 @@ export class Fans {
   readonly #judge: Judge
   /** By node: its slot under a budget. */
   readonly #stances: readonly PairTable[]
-  readonly #stanceCounts: number[]
-  /** By node and register: what a read of it leads to, and (the own) what the node may do by itself. */
-  readonly #fans: readonly PairTable[]
+  #stanceCount = 0
+  /** Where fans stand in the pool, by a hash of what they are of; -1 where none does. Small, to stay near the processor. */
+  #fans = new Int32Array(1 << 10).fill(-1)
+  #fanCount = 0
   readonly #scratch: Batch
   readonly #row: Int32Array
 
@@ -88,25 +90,28 @@ export class Fans {
     this.#rules = rules
     this.#judge = judge
     this.#stances = Array.from({ length: nodes }, () => new PairTable())
-    this.#stanceCounts = Array.from({ length: nodes }, () => 0)
-    this.#fans = Array.from({ length: nodes * nodes }, () => new PairTable())
     this.#scratch = new Batch(columns)
     this.#row = new Int32Array(columns)
   }
 
-  /** Puts into the batch what all nodes may do in this world, `sum` being that of its columns, come to in this way. */
-  spread(row: Int32Array, sum: number, way: number, into: Batch): void {
+  /**
+   * Puts into the batch what all nodes may do in this world, `sum` being that of its columns. It was come to in this way,
+   * from one in which the monitor remembered `earlier`.
+   */
+  spread(row: Int32Array, sum: number, way: number, earlier: number, into: Batch): void {
     const nodes = this.#nodes
     const judge = this.#judge
     const { memoryAt, environmentAt, cellAt } = this.#places
     const { columns, parent, last } = into
     let { rows, hashes, parents, deeds, ways, next } = into
     let { data } = this.#pool
+    let fans = this.#fans
     let at = next * columns
     let transitions = 0
     const mover = moverOf(nodes, way)
     const moverRead = readOf(nodes, way)
-    const touchesEvents = (way & CHANGED) === 0 ? 0 : EVENTS
+    const moverSeen = eventsOf(way)
+    const known = moverSeen === NO_EVENTS && (way & BORN) === 0 ? way : this.#knownStill(row, way, earlier)
     const memoryBefore = row[memoryAt] as number
     const environmentBefore = row[environmentAt] as number
     for (let node = 0; node < nodes; node++) {
@@ -118,54 +123,56 @@ export class Fans {
         stance = this.#stand(node, slotBefore, environmentBefore)
         ;({ data } = this.#pool)
       }
-      const beside = crashesBeside(node, way) | (way & SEEN)
-      const steps = node < mover ? 0 : STEP
-      const crashes = (way & crashOf(node)) === 0 ? FORGETS : 0
+      const beside = crashesBeside(node, known)
       const number = data[stance] as number
-      const reads = data[stance + 1] as number
+      const reads = data[stance + STANCE_READS] as number
       for (let each = -1; each < reads; each++) {
         const register = each < 0 ? node : (data[stance + STANCE + each] as number)
         const cell = row[cellAt + register] as number
-        let fan = (this.#fans[node * nodes + register] as PairTable).get(number, cell)
+        const of = number + register
+        let place = hashPair(of, cell) & (fans.length - 1)
+        let fan = fans[place] as number
+        while (fan >= 0 && (data[fan + FAN_OF] !== of || data[fan + FAN_READ] !== cell)) {
+          place = (place + 1) & (fans.length - 1)
+          fan = fans[place] as number
+        }
         if (fan < 0) {
           row[node] = slotBefore
           row[cellColumn] = cellBefore
           row[environmentAt] = environmentBefore
-          fan = this.#make(node, register, number, row)
+          fan = this.#make(node, register, of, row)
           ;({ data } = this.#pool)
+          fans = this.#fans
         }
-        transitions += data[fan] as number
-        const count = data[fan + 1] as number
+        transitions += data[fan + FAN_TRANSITIONS] as number
+        const count = data[fan + FAN_COUNT] as number
         if (next + count >= parents.length) {
           into.next = next
           into.grow(count)
           ;({ rows, hashes, parents, deeds, ways } = into)
         }
         // A step is left out unless it has one of these marks.
-        let touches = SPENDS | touchesEvents | crashes | steps
+        let touches = SPENDS
+        if ((known & crashOf(node)) === 0) touches |= FORGETS
+        if (node >= mover || (register === mover && (way & WROTE) !== 0)) touches |= STEP
         if (moverRead === node) touches |= WRITES
-        if (register === mover && (way & WROTE) !== 0) touches |= STEP
         const end = fan + FAN + count * FAN_FIELDS
         for (let from = fan + FAN; from < end; from += FAN_FIELDS) {
           const mark = data[from + FAN_MARK] as number
           const isKnown = (mark & touches) === 0
-          if (isKnown && ((mark & EVENTS) === 0 || (way & SEEN) === 0)) continue
+          if (isKnown && (moverSeen === NO_EVENTS || (mark & (EVENTS | FORGETS)) !== EVENTS)) continue
           let after = (sum + (data[from + FAN_SUM] as number)) | 0
           let memory = memoryBefore
-          let wayThere = data[from + FAN_WAY] as number
           if ((mark & EVENTS) !== 0) {
-            memory = judge.nextAll(memoryBefore, data[from + FAN_EVENTS] as number)
-            if (memory === memoryBefore) {
-              if (isKnown) continue
-              wayThere |= SEEN
-            } else if (memory < 0) {
+            const events = data[from + FAN_EVENTS] as number
+            memory = judge.nextAll(memoryBefore, events)
+            if (isKnown && judge.nextBoth(earlier, events, moverSeen) === memory) continue
+            if (memory < 0) {
               transitions -= 1
               into.found ??= { violation: judge.violation(memory), deed: unpacked(data[from + FAN_DEED] as number) }
               continue
-            } else {
-              wayThere |= CHANGED
-              after = risen(after, memoryAt, memory - memoryBefore)
             }
+            after = risen(after, memoryAt, memory - memoryBefore)
           }
           // The successor is made in place of its parent, and copied only if it was not seen a short while ago.
           row[node] = data[from + FAN_SLOT] as number
@@ -174,8 +181,8 @@ export class Fans {
           row[memoryAt] = memory
           row[environmentAt] = data[from + FAN_ENVIRONMENT] as number
           const hash = mixed(after)
-          const place = hash & (KEPT - 1)
-          const kept = last[place] as number
+          const recent = hash & (KEPT - 1)
+          const kept = last[recent] as number
           if (kept >= 0 && hashes[kept] === hash) {
             let other = kept * columns
             let column = 0
@@ -189,8 +196,9 @@ export class Fans {
           hashes[next] = hash
           parents[next] = parent
           deeds[next] = data[from + FAN_DEED] as number
-          ways[next] = known(wayThere, mark, node, beside)
-          if (next < KEPT) last[place] = next
+          const wayThere = data[from + FAN_WAY] as number
+          ways[next] = wayThere === ANY_WAY ? ANY_WAY : wayThere | beside
+          if (next < KEPT) last[recent] = next
           next += 1
           at += columns
         }
@@ -204,16 +212,37 @@ export class Fans {
     into.transitions += transitions
   }
 
+  /** Of the crashes that would be known if the monitor had seen nothing of the last step, those that are. */
+  #knownStill(row: Int32Array, way: number, earlier: number): number {
+    const judge = this.#judge
+    const { memoryAt, environmentAt } = this.#places
+    const memory = row[memoryAt] as number
+    const mover = moverOf(this.#nodes, way)
+    let known = way
+    for (let node = 0; node < this.#nodes; node++) {
+      if ((way & crashOf(node)) === 0) continue
+      let stance = (this.#stances[node] as PairTable).get(row[node] as number, row[environmentAt] as number)
+      if (stance < 0) stance = this.#stand(node, row[node] as number, row[environmentAt] as number)
+      const crash = this.#pool.data[stance + STANCE_CRASH] as number
+      if (crash < 0) continue
+      let otherwise = earlier
+      if (node !== mover) otherwise = judge.nextBoth(earlier, crash, eventsOf(way))
+      else if ((way & BORN) === 0) otherwise = judge.nextAll(earlier, crash)
+      if (judge.nextAll(memory, crash) !== otherwise) known &= ~crashOf(node)
+    }
+    return known
+  }
+
   #stand(node: number, slot: number, environment: number): number {
-    const count = this.#stanceCounts[node] as number
-    this.#stanceCounts[node] = count + 1
+    const count = this.#stanceCount
+    this.#stanceCount += this.#nodes
     const reads = this.#rules.readsOf(node, slot)
-    const place = this.#pool.add([count, reads.length, ...reads])
+    const place = this.#pool.add([count, this.#rules.crashEvents(node, slot), reads.length, ...reads])
     ;(this.#stances[node] as PairTable).set(slot, environment, place)
     return place
   }
 
-  #make(node: number, register: number, stance: number, row: Int32Array): number {
+  #make(node: number, register: number, of: number, row: Int32Array): number {
     const { memoryAt, environmentAt, cellAt } = this.#places
     const isRead = register !== node
     const small = this.#row
@@ -227,7 +256,8 @@ export class Fans {
     const taken = scratch.transitions
     if (isRead) this.#rules.reads(small, scratch, node, register)
     else this.#rules.ownMoves(small, scratch, node)
-    const fan: number[] = [scratch.transitions - taken, scratch.count]
+    const cell = row[cellAt + register] as number
+    const fan: number[] = [of, cell, scratch.transitions - taken, scratch.count]
     for (let each = 0; each < scratch.count; each++) {
       const at = each * small.length
       const value = (column: number): number => scratch.rows[at + column] as number
@@ -237,17 +267,37 @@ export class Fans {
       assert(!isRead || !writes, 'a read does not write')
       fan.push(value(node), isRead ? -1 : value(cellAt + node), events, value(environmentAt))
       const after = risen(sumOf(scratch.rows, at, small.length), memoryAt, -events)
-      let mark = scratch.deed(each).what === CRASHING && !writes ? FORGETS : STEP
+      const { what } = scratch.deed(each)
+      let mark = what === CRASHING && !writes ? FORGETS : STEP
       if (events !== NO_EVENTS) mark |= EVENTS
       if (writes) mark |= WRITES
-      else if (this.#rules.isForgotten(node, small[node] as number, value(node))) mark |= FORGOTTEN
       if (spends) mark |= SPENDS
-      const way = lastStep(this.#nodes, node, register) | (writes ? WROTE : 0)
+      let flags = (writes ? WROTE : 0) | (what === RECOVERY ? BORN : 0)
+      if (!writes && this.#rules.isForgotten(node, small[node] as number, value(node))) flags |= crashOf(node)
+      const way = spends ? ANY_WAY : wayOf(this.#nodes, node, register, events, flags)
       fan.push((after - before) | 0, scratch.packedDeed(each), mark, way)
     }
     const place = this.#pool.add(fan)
-    const table = this.#fans[node * this.#nodes + register] as PairTable
-    table.set(stance, row[cellAt + register] as number, place)
+    this.#enter(place, of, cell)
     return place
+  }
+
+  #enter(fan: number, of: number, cell: number): void {
+    if (this.#fanCount * 2 >= this.#fans.length) this.#widen()
+    this.#fanCount += 1
+    const fans = this.#fans
+    let place = hashPair(of, cell) & (fans.length - 1)
+    while ((fans[place] as number) >= 0) place = (place + 1) & (fans.length - 1)
+    fans[place] = fan
+  }
+
+  #widen(): void {
+    const old = this.#fans
+    this.#fans = new Int32Array(old.length * 2).fill(-1)
+    this.#fanCount = 0
+    const { data } = this.#pool
+    for (const fan of old) {
+      if (fan >= 0) this.#enter(fan, data[fan + FAN_OF] as number, data[fan + FAN_READ] as number)
+    }
   }
 }

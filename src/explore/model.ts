@@ -220,13 +220,21 @@ export class Model {
     return false
   }
 
-  /** Puts every successor of a world into the batch. */
-  expand(row: Int32Array, into: Batch, way = ANY_WAY): void {
+  /** Where in a row stands what the monitor remembers. */
+  get memoryAt(): number {
+    return this.#memoryAt
+  }
+
+  /**
+   * Puts every successor of a world into the batch; but for such that are known, if it is said in which way the world was
+   * come to, and what the monitor remembered in the one before.
+   */
+  expand(row: Int32Array, into: Batch, way = ANY_WAY, earlier = 0): void {
     const outlook = this.#environments.outlook(row[this.#environmentAt] as number)
     this.#sum = sumOf(row, 0, this.columns)
     if (this.#fans === null) this.#expandPlainly(row, into, outlook)
     else {
-      this.#fans.spread(row, this.#sum, way, into)
+      this.#fans.spread(row, this.#sum, way, earlier, into)
       if (this.#canBeDeleted) this.#deletions(row, into)
     }
     for (let each = 0; each < outlook.moves.length; each++) {
@@ -258,6 +266,7 @@ export class Model {
   #fanRules(): FanRules {
     return {
       readsOf: (node, slot) => this.#reactions.readsOf(node, slot),
+      crashEvents: (node, slot) => this.#reactions.crashEvents(node, slot),
       isForgotten: (node, before, after) => this.#reactions.isForgotten(node, before, after),
       ownMoves: (row, into, node) =>
         this.#alone(row, (outlook) => this.#ownMoves(row, into, outlook, node, true)),

@@ -103,12 +103,21 @@ export class Reactions {
     return [...data.subarray(first, first + (data[place + READS] as number))]
   }
 
-  /** Whether a crash leads to the same, be the node in the one slot or the other. */
-  isForgotten(node: number, one: number, other: number): boolean {
-    const places = [this.place(node, one), this.place(node, other)]
+  /** The number of what is seen when a node crashes; -1 if it is down. */
+  crashEvents(node: number, slot: number): number {
+    const place = this.place(node, slot)
+    const crash = this.pool.data[place + CRASH] as number
+    return crash < 0 ? -1 : (this.pool.data[crash + EVENTS] as number)
+  }
+
+  /** Whether a crash after a step from the one slot to the other leads where one before it does, or back to it. */
+  isForgotten(node: number, before: number, after: number): boolean {
+    const places = [this.place(node, before), this.place(node, after)]
     const { data } = this.pool
-    const [a = -1, b = -1] = places.map((place) => data[place + CRASH])
-    return a >= 0 && b >= 0 && data[a + NEXT] === data[b + NEXT] && data[a + EVENTS] === data[b + EVENTS]
+    const [first = -1, second = -1] = places.map((place) => data[place + CRASH])
+    if (second < 0) return false
+    if (first < 0) return data[second + NEXT] === before
+    return data[first + NEXT] === data[second + NEXT] && data[first + EVENTS] === data[second + EVENTS]
   }
 
   /** What a node does on a message: a place in the pool. */

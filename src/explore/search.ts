@@ -98,7 +98,9 @@ export function search(
       }
       if (depth < bounds.depth) {
         batch.parent = state
-        model.expand(row, batch, visited.wayTo(state))
+        const before = visited.parentOf(state)
+        const earlier = before < 0 ? 0 : visited.column(before, model.memoryAt)
+        model.expand(row, batch, visited.wayTo(state), earlier)
         if (batch.found !== null) steppedBadly ??= { ...batch.found, state }
         batch.found = null
         if (batch.count >= batchSize) flush()

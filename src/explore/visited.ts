@@ -22,7 +22,7 @@ export class Visited {
   readonly #columns: number
   #rows: Rows[] = []
   readonly #parents: Int32Array[] = []
-  readonly #ways: Uint16Array[] = []
+  readonly #ways: Int32Array[] = []
   #wide = false
   #size = 0
   /** The table has 2^bits slots: index + 1 in the low bits, the top of the hash above them; 0 is free. */
@@ -45,7 +45,7 @@ export class Visited {
 
   /** What is allocated, whether used or not. */
   get bytes(): number {
-    const row = this.#columns * (this.#wide ? 4 : 2) + 6
+    const row = this.#columns * (this.#wide ? 4 : 2) + 8
     return this.#rows.length * CHUNK * row + this.#slots.byteLength
   }
 
@@ -55,7 +55,11 @@ export class Visited {
 
   /** How it was come to, see ways.ts. */
   wayTo(index: number): number {
-    return (this.#ways[index >> CHUNK_BITS] as Uint16Array)[index & IN_CHUNK] as number
+    return (this.#ways[index >> CHUNK_BITS] as Int32Array)[index & IN_CHUNK] as number
+  }
+
+  column(index: number, column: number): number {
+    return (this.#rows[index >> CHUNK_BITS] as Rows)[(index & IN_CHUNK) * this.#columns + column] as number
   }
 
   read(index: number, into: Int32Array): void {
@@ -130,13 +134,13 @@ export class Visited {
     if (chunk === this.#rows.length) {
       this.#rows.push(this.#wide ? new Uint32Array(CHUNK * columns) : new Uint16Array(CHUNK * columns))
       this.#parents.push(new Int32Array(CHUNK))
-      this.#ways.push(new Uint16Array(CHUNK))
+      this.#ways.push(new Int32Array(CHUNK))
     }
     const rows = this.#rows[chunk] as Rows
     const at = (index & IN_CHUNK) * columns
     for (let column = 0; column < columns; column++) rows[at + column] = row[from + column] as number
     ;(this.#parents[chunk] as Int32Array)[index & IN_CHUNK] = parent
-    ;(this.#ways[chunk] as Uint16Array)[index & IN_CHUNK] = way
+    ;(this.#ways[chunk] as Int32Array)[index & IN_CHUNK] = way
   }
 
   #grow(): void {
