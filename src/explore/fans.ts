@@ -9,6 +9,7 @@ import { Batch, CRASHING, KEPT, RECOVERY, unpacked } from './batch.ts'
 import { mixed, risen, sumOf } from './hash.ts'
 import { hashPair, PairTable } from './intern.ts'
 import { type Judge, NO_EVENTS } from './judge.ts'
+import type { Places } from './parts.ts'
 import { Pool } from './pool.ts'
 import {
   ANY_WAY,
@@ -52,9 +53,6 @@ const STANCE_CRASH = 1
 const STANCE_READS = 2
 const STANCE = 3
 
-/** Where columns stand in a row. */
-export type Places = { readonly memoryAt: number; readonly environmentAt: number; readonly cellAt: number }
-
 /** The model's own rules, by which a fan is worked out. */
 export type FanRules = {
   /** The registers that a node waits to read. */
@@ -84,14 +82,14 @@ export class Fans {
   readonly #scratch: Batch
   readonly #row: Int32Array
 
-  constructor(nodes: number, columns: number, places: Places, rules: FanRules, judge: Judge) {
-    this.#nodes = nodes
+  constructor(places: Places, rules: FanRules, judge: Judge) {
+    this.#nodes = places.nodes
     this.#places = places
     this.#rules = rules
     this.#judge = judge
-    this.#stances = Array.from({ length: nodes }, () => new PairTable())
-    this.#scratch = new Batch(columns)
-    this.#row = new Int32Array(columns)
+    this.#stances = Array.from({ length: places.nodes }, () => new PairTable())
+    this.#scratch = new Batch(places.columns)
+    this.#row = new Int32Array(places.columns)
   }
 
   /**
@@ -169,7 +167,10 @@ export class Fans {
             if (isKnown && judge.nextBoth(earlier, events, moverSeen) === memory) continue
             if (memory < 0) {
               transitions -= 1
-              into.found ??= { violation: judge.violation(memory), deed: unpacked(data[from + FAN_DEED] as number) }
+              into.found ??= {
+                violation: judge.violation(memory),
+                deed: unpacked(data[from + FAN_DEED] as number),
+              }
               continue
             }
             after = risen(after, memoryAt, memory - memoryBefore)

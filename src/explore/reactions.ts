@@ -99,7 +99,8 @@ export class Reactions {
   readsOf(node: number, slot: number): readonly number[] {
     const place = this.place(node, slot)
     const { data } = this.pool
-    const first = place + SLOT + (data[place + TIMERS] as number) + (data[place + STIMULI] as number) * STIMULUS
+    const first =
+      place + SLOT + (data[place + TIMERS] as number) + (data[place + STIMULI] as number) * STIMULUS
     return [...data.subarray(first, first + (data[place + READS] as number))]
   }
 
