@@ -15,19 +15,19 @@ import {
   type ScheduleStep,
   USUAL_HISTORY,
 } from '../src/sim/index.ts'
-import { monitor } from '../src/specs/index.ts'
+import { monitor, type Spec } from '../src/specs/index.ts'
 import { ids } from './support/run.ts'
 
 const FOR_EVER = { crashes: Infinity, recoveries: Infinity, flips: 0, ticks: 0 }
 const MOST = 100_000
 const BOUNDS = { depth: Number.MAX_SAFE_INTEGER, maxStates: Number.MAX_SAFE_INTEGER, memoryBytes: 1e9 }
 
-function modelOf(count: number, given: PlainObject, budget: Budget): Model {
+function modelOf(count: number, given: PlainObject, budget: Budget, specs?: readonly Spec[]): Model {
   const definition = epochsDefinition
   const nodes = ids(count)
   const options = checkedOptions(definition, nodes, { clock: 'none', ...given })
   const watched = monitor(
-    promisedSpecs(definition, options),
+    specs ?? promisedSpecs(definition, options),
     promisedGoals(definition, options),
     factsOf(definition, nodes, options),
   )
@@ -97,8 +97,21 @@ function firstDifference(columns: number, one: Visited, other: Visited): number 
   return -1
 }
 
+/** Remembers in which order the last two things happened, of whatever kind: no two steps that it sees can be exchanged. */
+const inTurn: Spec<readonly string[]> = {
+  name: 'in-turn',
+  title: 'never violated',
+  source: 'this test',
+  when: 'always',
+  fold: {
+    begin: () => [],
+    next: (memory, seen) => ('node' in seen ? [...memory.slice(-1), `${seen.node} ${seen.type}`] : memory),
+  },
+  judge: () => 'held',
+}
+
 describe('steps that lead to what is known are left out, and nothing changes: states, their order, their parents', () => {
-  it.each<[string, number, PlainObject, Budget?]>([
+  it.each<[string, number, PlainObject, Budget?, Spec?]>([
     ['atomic', 2, { epochs: 2, ballots: 2 }],
     ['three nodes', 3, { epochs: 1, ballots: 1 }, { ...FOR_EVER, crashes: 1, recoveries: 1 }],
     ['three nodes that never crash', 3, { epochs: 1, ballots: 1 }, { ...FOR_EVER, crashes: 0 }],
@@ -108,8 +121,9 @@ describe('steps that lead to what is known are left out, and nothing changes: st
     ['late, compared', 2, { epochs: 1, ballots: 3, registers: 'late' }],
     ['invariants', 2, { epochs: 1, ballots: 2, keepsRead: true }],
     ['deleted', 2, { epochs: 2, ballots: 2, removals: true }],
-  ])('%s', { timeout: 120_000 }, (_name, count, given, budget = FOR_EVER) => {
-    const model = modelOf(count, given, budget)
+    ['a monitor that remembers the order', 2, { epochs: 1, ballots: 2 }, FOR_EVER, inTurn],
+  ])('%s', { timeout: 120_000 }, (_name, count, given, budget = FOR_EVER, spec?: Spec) => {
+    const model = modelOf(count, given, budget, spec === undefined ? undefined : [spec])
     const plain = plainly(model)
     const { visited, transitions, counterexample } = search(model, BOUNDS, () => true)
     expect(counterexample).toBeNull()

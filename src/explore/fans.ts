@@ -21,7 +21,6 @@ import {
   FORGETS,
   moverOf,
   readOf,
-  SPENDS,
   STEP,
   WRITES,
   WROTE,
@@ -150,7 +149,7 @@ export class Fans {
           ;({ rows, hashes, parents, deeds, ways } = into)
         }
         // A step is left out unless it has one of these marks.
-        let touches = SPENDS
+        let touches = 0
         if ((known & crashOf(node)) === 0) touches |= FORGETS
         if (node >= mover || (register === mover && (way & WROTE) !== 0)) touches |= STEP
         if (moverRead === node) touches |= WRITES
@@ -264,7 +263,6 @@ export class Fans {
       const value = (column: number): number => scratch.rows[at + column] as number
       const events = value(memoryAt)
       const writes = value(cellAt + node) !== small[cellAt + node]
-      const spends = value(environmentAt) !== small[environmentAt]
       assert(!isRead || !writes, 'a read does not write')
       fan.push(value(node), isRead ? -1 : value(cellAt + node), events, value(environmentAt))
       const after = risen(sumOf(scratch.rows, at, small.length), memoryAt, -events)
@@ -272,10 +270,12 @@ export class Fans {
       let mark = what === CRASHING && !writes ? FORGETS : STEP
       if (events !== NO_EVENTS) mark |= EVENTS
       if (writes) mark |= WRITES
-      if (spends) mark |= SPENDS
       let flags = (writes ? WROTE : 0) | (what === RECOVERY ? BORN : 0)
-      if (!writes && this.#rules.isForgotten(node, small[node] as number, value(node))) flags |= crashOf(node)
-      const way = spends ? ANY_WAY : wayOf(this.#nodes, node, register, events, flags)
+      const leavesNoTrace = !writes && value(environmentAt) === small[environmentAt]
+      if (leavesNoTrace && this.#rules.isForgotten(node, small[node] as number, value(node))) {
+        flags |= crashOf(node)
+      }
+      const way = wayOf(this.#nodes, node, register, events, flags)
       fan.push((after - before) | 0, scratch.packedDeed(each), mark, way)
     }
     const place = this.#pool.add(fan)

@@ -11,17 +11,17 @@
  * So a step is left out only if a search that leaves none out would come upon a known state by it. All states are found
  * in the same order and from the same parents; and no violation is missed, for it was found on the other way before.
  *
- * Two steps of different nodes touch each other if one writes the register that the other reads, if one spends of the
- * budget, or if the monitor, shown what is seen of the two, remembers another thing when it is shown them in turn.
+ * Two steps of different nodes touch each other if one writes the register that the other reads, or if the monitor, shown
+ * what is seen of the two, remembers another thing when it is shown them in turn. (Of a budget they spend as much in either
+ * order; but a crash forgets nothing that a step has spent.)
  */
 
-/** Marks of a step: the monitor sees something of it, the own register changes, the budget does. */
+/** Marks of a step: the monitor sees something of it, the own register changes. */
 export const EVENTS = 1
 export const WRITES = 2
-export const SPENDS = 4
 /** What it is: a crash, which only forgets, or any other step. */
-export const FORGETS = 8
-export const STEP = 16
+export const FORGETS = 4
+export const STEP = 8
 
 /** Nothing is known of the way: all steps are taken. */
 export const ANY_WAY = 0
