@@ -2,6 +2,7 @@
 import { mixed } from './hash.ts'
 import type { Violation } from './judge.ts'
 import type { Visited } from './visited.ts'
+import { ANY_WAY } from './ways.ts'
 
 /** What was done, in numbers; `Model.describe` puts it into words. */
 export type Deed = {
@@ -87,7 +88,7 @@ export class Batch {
     const next = this.next
     this.hashes[next] = hash
     this.parents[next] = this.parent
-    this.ways[next] = 0
+    this.ways[next] = ANY_WAY
     this.deeds[next] = packed(what, node, choice, crashAfter)
     if (next < KEPT) this.last[slot] = next
     this.next = next + 1

@@ -53,6 +53,11 @@ export class Model {
     this.#fans = places.cellAt >= 0 && places.inboxAt < 0 ? new Fans(places, this.#fanRules(), judge) : null
   }
 
+  /** Whether `expand` makes use of how a world was come to. */
+  get usesWays(): boolean {
+    return this.#fans !== null
+  }
+
   /** How often protocol code was run. */
   get runs(): number {
     return this.#parts.reactions.runs

@@ -7,12 +7,13 @@
  * agrees is the row itself looked at.
  */
 import { hashRow } from './hash.ts'
+import { ANY_WAY } from './ways.ts'
 
 const CHUNK_BITS = 16
 const CHUNK = 1 << CHUNK_BITS
 const IN_CHUNK = CHUNK - 1
-/** 32 MB: the system hands out what is used of it, and a search of six million states never has to grow it. */
-const FIRST_BITS = 23
+/** 16 MB: the system hands out what is used of it, and a search of three million states never has to grow it. */
+const FIRST_BITS = 22
 /** How many rows are entered at a time when the table grows. */
 const REHASHED = 512
 
@@ -22,7 +23,8 @@ export class Visited {
   readonly #columns: number
   #rows: Rows[] = []
   readonly #parents: Int32Array[] = []
-  readonly #ways: Int32Array[] = []
+  /** How each was come to, see ways.ts; null where nobody asks. */
+  readonly #ways: Int32Array[] | null
   #wide = false
   #size = 0
   /** The table has 2^bits slots: index + 1 in the low bits, the top of the hash above them; 0 is free. */
@@ -32,8 +34,9 @@ export class Visited {
   /** Kept so that touching is not optimised away. */
   touched = 0
 
-  constructor(columns: number, firstBits = FIRST_BITS) {
+  constructor(columns: number, keepsWays = false, firstBits = FIRST_BITS) {
     this.#columns = columns
+    this.#ways = keepsWays ? [] : null
     this.#bits = firstBits
     this.#mask = (1 << firstBits) - 1
     this.#slots = new Int32Array(1 << firstBits)
@@ -45,7 +48,7 @@ export class Visited {
 
   /** What is allocated, whether used or not. */
   get bytes(): number {
-    const row = this.#columns * (this.#wide ? 4 : 2) + 8
+    const row = this.#columns * (this.#wide ? 4 : 2) + (this.#ways === null ? 4 : 8)
     return this.#rows.length * CHUNK * row + this.#slots.byteLength
   }
 
@@ -53,9 +56,10 @@ export class Visited {
     return (this.#parents[index >> CHUNK_BITS] as Int32Array)[index & IN_CHUNK] as number
   }
 
-  /** How it was come to, see ways.ts. */
+  /** How it was come to; ANY_WAY where that is not kept. */
   wayTo(index: number): number {
-    return (this.#ways[index >> CHUNK_BITS] as Int32Array)[index & IN_CHUNK] as number
+    const ways = this.#ways
+    return ways === null ? ANY_WAY : ((ways[index >> CHUNK_BITS] as Int32Array)[index & IN_CHUNK] as number)
   }
 
   column(index: number, column: number): number {
@@ -90,13 +94,13 @@ export class Visited {
   }
 
   /** Adds the row that stands at `from`, unless it is known. */
-  add(row: Int32Array, from: number, hash: number, parent: number, way = 0): void {
+  add(row: Int32Array, from: number, hash: number, parent: number, way = ANY_WAY): void {
     const at = this.#probe(row, from, hash)
     if (this.#slots[at] !== 0) return
     const index = this.#size++
     this.#slots[at] = (hash & ~this.#mask) | (index + 1)
     this.#store(index, row, from, parent, way)
-    if (this.#size * 4 > this.#mask * 3) this.#grow()
+    if (this.#size * 8 > this.#mask * 7) this.#grow()
   }
 
   /** The index of a row, or -1. */
@@ -134,13 +138,14 @@ export class Visited {
     if (chunk === this.#rows.length) {
       this.#rows.push(this.#wide ? new Uint32Array(CHUNK * columns) : new Uint16Array(CHUNK * columns))
       this.#parents.push(new Int32Array(CHUNK))
-      this.#ways.push(new Int32Array(CHUNK))
+      this.#ways?.push(new Int32Array(CHUNK))
     }
     const rows = this.#rows[chunk] as Rows
     const at = (index & IN_CHUNK) * columns
     for (let column = 0; column < columns; column++) rows[at + column] = row[from + column] as number
     ;(this.#parents[chunk] as Int32Array)[index & IN_CHUNK] = parent
-    ;(this.#ways[chunk] as Int32Array)[index & IN_CHUNK] = way
+    const ways = this.#ways
+    if (ways !== null) (ways[chunk] as Int32Array)[index & IN_CHUNK] = way
   }
 
   #grow(): void {
