@@ -272,7 +272,7 @@ export class SharedEndpoint {
   }
 }
 
-function cannotListen({ host, port }: Address, { code, message }: NodeJS.ErrnoException): BadJoin {
+function cannotListen({ host: name, port }: Address, { code, message }: NodeJS.ErrnoException): BadJoin {
   const why = code === 'EADDRINUSE' ? 'another process listens there' : message
-  return new BadJoin('listen', `cannot listen at ${host}:${port}: ${why}; choose another`)
+  return new BadJoin('listen', `cannot listen at ${name}:${port}: ${why}; choose another`)
 }
