@@ -43,6 +43,7 @@ function agent(
     group,
     id: 'n2',
     status: (): MemberStatus => ({ ...LED, ...status }),
+    lease: { lengthMs: 100, marginMs: 40 },
     stepDown: () => {
       stepped.push('n2')
       return Promise.resolve(true)

@@ -1,6 +1,7 @@
 export * from './errors.ts'
 export type { HealthCheck } from './health.ts'
 export * from './join.ts'
+export type { LeaseTerms } from './lease-terms.ts'
 export * from './member.ts'
 export type { JoinOptions, WorkOptions } from './options.ts'
 export type { NodeStatus, NodeView } from './seat.ts'

@@ -13,6 +13,7 @@ import type { NetworkFaults } from '../runtime/index.ts'
 import { peerOf } from './address.ts'
 import { BadJoin, CommandRefused, NodeClosed } from './errors.ts'
 import { HealthGate } from './health.ts'
+import type { LeaseTerms } from './lease-terms.ts'
 import type { Work } from './options.ts'
 import { Reign } from './reign.ts'
 import {
@@ -93,6 +94,7 @@ export type About = {
   readonly group: string
   readonly id: NodeId
   readonly mode: Mode
+  readonly lease: LeaseTerms
   readonly work: Work
   readonly timers: Timers
   /** Null for those that may lead. */
@@ -109,6 +111,8 @@ export class Member extends EventEmitter<MemberEvents> implements AsyncDisposabl
   readonly group: string
   readonly id: NodeId
   readonly mode: Mode
+  /** How long a lease lasts by its constants, and how soon it is renewed. */
+  readonly lease: LeaseTerms
   readonly #part: About['part']
   readonly #health: HealthGate | null
   readonly #reign: Reign
@@ -118,11 +122,12 @@ export class Member extends EventEmitter<MemberEvents> implements AsyncDisposabl
   #failure: Error | null = null
   readonly #said = new Set<string>()
 
-  private constructor({ group, id, mode, work, timers, part }: About) {
+  private constructor({ group, id, mode, lease, work, timers, part }: About) {
     super()
     this.group = group
     this.id = id
     this.mode = mode
+    this.lease = lease
     this.#part = part
     this.#reign = new Reign({
       timers,
