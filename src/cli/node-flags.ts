@@ -105,18 +105,18 @@ function yesOrNo(text: string, by: string): boolean {
   throw new UsageError(`${by} ${text}: write true or false`, by)
 }
 
-export function configOf(flags: NodeFlags & ServiceFlags): Config {
+export function configOf(flags: NodeFlags & ServiceFlags, env: NodeJS.ProcessEnv = process.env): Config {
   const environment: { [field: string]: Said } = {}
   for (const [field, read] of Object.entries(READERS)) {
     const by = variableOf(field)
-    const text = process.env[by]
+    const text = env[by]
     if (text !== undefined && text !== '') environment[field] = { value: read(text, by), by }
   }
   const given: { [field: string]: Said } = {}
   for (const [field, value] of Object.entries(fromFlags(flags))) {
     if (value !== undefined) given[field] = { value, by: flagOf(field) }
   }
-  const file = flags.config ?? process.env['CONCLAVE_CONFIG'] ?? ''
+  const file = flags.config ?? env['CONCLAVE_CONFIG'] ?? ''
   return configFrom({ file: file === '' ? null : file, flags: given, environment })
 }
 
@@ -143,6 +143,16 @@ function fromFlags(flags: NodeFlags & ServiceFlags): { readonly [field: string]:
     http,
     adminTokenFile,
   }
+}
+
+/** The words of a command line that says the same. */
+export function wordsOf(flags: NodeFlags & ServiceFlags): readonly string[] {
+  return Object.entries(flags).flatMap(([field, value]: [string, unknown]) => {
+    const flag = flagOf(field)
+    if (Array.isArray(value)) return value.flatMap((each: string) => [flag, each])
+    if (value === undefined || value === false) return []
+    return value === true ? [flag] : [flag, String(value)]
+  })
 }
 
 /** For a command that runs one node. */

@@ -230,7 +230,7 @@ describe('joining', () => {
     [{ protocol: 'bully' as 'local-leader' }, 'protocol: bully runs in the workbench only'],
     [{ protocol: 'raft' as 'local-leader' }, 'protocol: raft is not known'],
     [{ protocol: 'omega' }, 'data: is needed with omega'],
-    [{ protocol: 'omega', data: '/nowhere', peers: [] }, 'peers: omega needs two nodes at least'],
+    [{ protocol: 'omega', data: '/nowhere', peers: [] }, 'peers: is empty: omega needs two nodes at least'],
     [{ protocol: 'omega', data: '/nowhere', priority: 3 }, 'priority: omega compares weights'],
     [{ protocol: 'omega', data: '/nowhere', observer: true }, 'observer: omega has none'],
     [{ protocol: 'omega', data: '/nowhere', options: { timeoutMs: 1 } }, 'options.timeoutMs: 1 is too small'],

@@ -196,7 +196,7 @@ function omegaOptions(options: JoinOptions, nodes: number): object {
   const { mode = 'majority', profile = 'lan', priority = 0, data } = options
   if (data === undefined)
     throw new BadJoin('data', 'is needed with omega: what it has promised must survive a crash')
-  if (nodes < 2) throw new BadJoin('peers', 'omega needs two nodes at least: nobody is in a view alone')
+  if (nodes < 2) throw new BadJoin('peers', 'is empty: omega needs two nodes at least, for nobody is in a view alone')
   if (priority !== 0)
     throw new BadJoin('priority', 'omega compares weights that all nodes know: set options.weights on all')
   for (const part of ['observer', 'witness'] as const) {
