@@ -96,7 +96,8 @@ async function start(
     log(event, { group, leader, token, term, reason, ...(view === undefined ? {} : { view }) })
   try {
     return await startAgent({
-      groups: groups.map(({ join }) => ({ ...join, traceSteps })),
+      // What meets in a store keeps no steps.
+      groups: groups.map(({ join }) => (join.protocol === 'epochs' ? join : { ...join, traceSteps })),
       http: addressOf(http, 'http'),
       adminToken,
       version: version(),

@@ -14,6 +14,7 @@ export function addressOf(text: string, field: string): Address {
 
 /** Reads ID=HOST:PORT, or HOST:PORT alone: then the process there is asked for its id. */
 export function peerOf(text: string, field: string): Peer & { readonly id: string | null } {
+  if (typeof text !== 'string') throw new BadJoin(field, `${JSON.stringify(text)} is no text: give ID=HOST:PORT`)
   const at = text.indexOf('=')
   if (at === 0)
     throw new BadJoin(field, `${JSON.stringify(text)} has no id before the =, as in b=10.0.0.2:7400`)
@@ -23,6 +24,8 @@ export function peerOf(text: string, field: string): Peer & { readonly id: strin
       `${JSON.stringify(text)} is not ID=HOST:PORT, as in b=10.0.0.2:7400, nor HOST:PORT`,
     )
   }
-  if (at < 0) return { id: null, address: addressOf(text, field) }
-  return { id: text.slice(0, at), address: addressOf(text.slice(at + 1), field) }
+  const address = addressOf(text.slice(at + 1), field)
+  if (address.port === 0)
+    throw new BadJoin(field, `${JSON.stringify(text)} has port 0, at which nobody can be reached`)
+  return { id: at < 0 ? null : text.slice(0, at), address }
 }

@@ -1,5 +1,6 @@
 /** Joining a group for real: what was asked for is checked, the election begins, and a member stands for it. */
 import { NodeClosed } from './errors.ts'
+import { checkFields } from './fields.ts'
 import { withEveryId } from './introduce.ts'
 import { leaseTerms } from './lease-terms.ts'
 import { type About, Member } from './member.ts'
@@ -17,6 +18,7 @@ import { openWorkerSeat } from './worker-seat.ts'
  * joined at one address share its socket, its sessions and its thread.
  */
 export async function join(asked: JoinOptions | StoreJoinOptions): Promise<Member> {
+  checkFields(asked)
   if (isStoreJoin(asked)) return joinInStore(asked)
   const { signal } = asked
   let hasBegun = false

@@ -11,7 +11,7 @@ import type { Command, NodeId, Output } from '../core/index.ts'
 import type { Membership, SeenView } from '../protocols/index.ts'
 import type { NetworkFaults } from '../runtime/index.ts'
 import { peerOf } from './address.ts'
-import { BadJoin, CommandRefused, NodeClosed } from './errors.ts'
+import { BadJoin, CommandRefused, LeadUnderWay, NodeClosed } from './errors.ts'
 import { HealthGate } from './health.ts'
 import type { LeaseTerms } from './lease-terms.ts'
 import type { Work } from './options.ts'
@@ -218,7 +218,7 @@ export class Member extends EventEmitter<MemberEvents> implements AsyncDisposabl
     work: (term: Term) => void | Promise<void>,
     { signal, once = false }: LeadOptions = {},
   ): Promise<void> {
-    if (this.#reign.isWanted) throw new Error('this node leads already: one `lead` at a time')
+    if (this.#reign.isWanted) throw new LeadUnderWay()
     if (this.#failure !== null) throw this.#failure
     if (this.isClosed || signal?.aborted === true) return
     const onAbort = (): void => {

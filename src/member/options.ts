@@ -177,7 +177,19 @@ export function protocolOptions(
   throw new BadJoin(`options.${issue?.path.join('.') ?? ''}`, issue?.message ?? 'cannot work')
 }
 
+/** What has a field of its own in what a process says; as an option it would go unheard. */
+const OWN_FIELDS: { readonly [option: string]: string } = {
+  mode: 'give `mode` instead',
+  profile: 'give `profile` instead',
+  sticky: 'give `sticky` instead',
+  priorities: 'give `priority` instead, on each node its own',
+  yieldWhenTold: 'real processes always do: take it out',
+}
+
 function localLeaderOptions(options: JoinOptions): object {
+  for (const [option, instead] of Object.entries(OWN_FIELDS)) {
+    if (options.options?.[option] !== undefined) throw new BadJoin(`options.${option}`, instead)
+  }
   const { id, mode = 'majority', profile = 'lan', sticky = true, priority = 0 } = options
   return {
     ...options.options,
