@@ -36,6 +36,7 @@ export type DropReason =
   | 'another receiver'
   | 'another group'
   | 'unknown sender'
+  | 'heard before'
   | 'too large'
 
 export type UdpHooks = {
