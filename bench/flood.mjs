@@ -53,7 +53,9 @@ async function flood(datagrams, socket, port) {
 export async function printFlood() {
   const script = fileURLToPath(new URL('groups-process.mjs', import.meta.url))
   const children = ['a', 'b', 'c'].map((id) =>
-    fork(script, [id, '1', JSON.stringify(CONSTANTS), 'record'], { stdio: ['ignore', 'ignore', 'ignore', 'ipc'] }),
+    fork(script, [id, '1', JSON.stringify(CONSTANTS), 'record'], {
+      stdio: ['ignore', 'ignore', 'ignore', 'ipc'],
+    }),
   )
   try {
     const peers = await Promise.all(
@@ -69,7 +71,9 @@ export async function printFlood() {
     const { sent } = await ask(children[1], { ask: 'sent to', to: 'a' })
     const recorded = sent.map((hex) => Buffer.from(hex, 'hex'))
     const [stranger, peer] = [createSocket('udp4'), createSocket('udp4')]
-    await Promise.all([stranger, peer].map((socket) => new Promise((done) => socket.bind(0, '127.0.0.1', done))))
+    await Promise.all(
+      [stranger, peer].map((socket) => new Promise((done) => socket.bind(0, '127.0.0.1', done))),
+    )
     const address = { host: '127.0.0.1', port: peer.address().port }
     await ask(leader, { peer: { id: 'd', address } })
     console.log(`a flood at the leader for ${SECONDS} s, ${RATE} datagrams/s wanted; idle cost is taken off`)

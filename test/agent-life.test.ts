@@ -49,9 +49,10 @@ describe('an agent', () => {
     const elected = await agent.logged('elected')
     expect(elected).toMatchObject({ group: 'g', id: 'a', term: 1, reason: 'elected' })
     expect(elected.token).toBeGreaterThan(0)
-    expect(await agent.kill('SIGINT')).toBe(0)
+    // As a terminal does that is closed.
+    expect(await agent.kill('SIGHUP')).toBe(0)
     expect((await agent.logged('revoked')).reason).toBe('stopped')
-    expect((await agent.logged('ending')).reason).toBe('SIGINT')
+    expect((await agent.logged('ending')).reason).toBe('SIGHUP')
   }, 60_000)
 
   it.each<[string, (place: Workplace) => readonly string[], number, RegExp]>([
@@ -68,6 +69,12 @@ describe('an agent', () => {
       2,
       /has 5 bytes, a key needs at least 16/,
     ],
+    [
+      'a host that there is not',
+      (at) => at.alone('--listen', 'no-such-host.invalid:7400'),
+      2,
+      /listen: cannot listen at no-such-host.invalid:7400: no address is known for that name/,
+    ],
   ])('says what is wrong with %s', async (_what, words, code, message) => {
     writeFileSync(place.path('short'), 'short')
     const { code: ended, said } = await conclave(['agent', ...words(place)])
@@ -80,7 +87,10 @@ describe('an agent', () => {
     const agent = place.start(place.alone(...files, '--option', 'electionPeriodMs=4000'))
     await agent.logged('elected')
     const about = { agent: await agent.url(), adminToken: 'an admin token of some length' }
-    const { claim: name } = await vi.waitUntil(() => claim({ ...about, claim: null }).catch(() => null), 20_000)
+    const { claim: name } = await vi.waitUntil(
+      () => claim({ ...about, claim: null }).catch(() => null),
+      20_000,
+    )
     agent.signal('SIGTERM')
     await agent.logged('ending')
     // It waits for whoever has claimed the lead.

@@ -197,7 +197,9 @@ describe('asking an agent', () => {
     expect([ended, said]).toEqual([code, expect.stringContaining(message)])
   })
 
-  type Failed = { readonly error: { readonly name: string; readonly message: string; readonly field: unknown } }
+  type Failed = {
+    readonly error: { readonly name: string; readonly message: string; readonly field: unknown }
+  }
 
   it('with --json every failure is one object that names the field, where one is concerned', async () => {
     const place = new Workplace()
@@ -207,7 +209,12 @@ describe('asking an agent', () => {
     await once(stranger, 'listening')
     const elsewhere = `http://127.0.0.1:${(stranger.address() as AddressInfo).port}`
     const token = ['--admin-token-file', place.path('admin')]
-    const tries: readonly (readonly [words: readonly string[], code: number, name: string, field: unknown])[] = [
+    const tries: readonly (readonly [
+      words: readonly string[],
+      code: number,
+      name: string,
+      field: unknown,
+    ])[] = [
       [['status', '--agent', 'http://127.0.0.1:2'], 4, 'Unreachable', null],
       [['watch', '--agent', 'http://127.0.0.1:2'], 4, 'Unreachable', null],
       [['leader', '--agent', elsewhere], 4, 'Unreachable', null],

@@ -212,7 +212,9 @@ describe('a run out of the traces of its processes', () => {
       verdict: 'violated',
       why: 'a and b lead at the same time',
     })
-    expect(verdictOf(two)).toMatch(/one-leader were broken, and no broken assumption explains it: that is a bug/)
+    expect(verdictOf(two)).toMatch(
+      /one-leader were broken, and no broken assumption explains it: that is a bug/,
+    )
     // The same, where one of them was configured differently.
     const odd = deaf.map(({ file, trace }, place) => {
       const options = { ...trace.header.options, ...(place === 0 ? { treeFanout: 17 } : {}) }

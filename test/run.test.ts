@@ -3,8 +3,8 @@ import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'no
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { freePorts } from './support/ports.ts'
 import { conclave } from './support/agents.ts'
+import { freePorts } from './support/ports.ts'
 import { until } from './support/wait.ts'
 
 const CONCLAVE = new URL('../bin/conclave', import.meta.url).pathname
@@ -177,7 +177,9 @@ describe('conclave run, alone', () => {
   }, 20_000)
 
   it.each<[readonly string[], string]>([
-    [['--', '/no/such/program'], 'cannot run /no/such/program'],
+    [['--', '/no/such/program'], 'cannot run "/no/such/program": there is no such program'],
+    [['--', 'no-such-program'], 'cannot run "no-such-program": there is no such program in the PATH'],
+    [['--', '/tmp'], 'cannot run "/tmp": /tmp is no program'],
     [['--peer', 'nonsense', '--', 'true'], 'peers[0]: "nonsense" is not ID=HOST:PORT'],
     [['--mode', 'sideways', '--', 'true'], '--mode: "sideways" is not one of "local", "majority"'],
     [['--option', 'deltaMs=50', '--', 'true'], 'options.fastMs: breaks the bound'],

@@ -111,7 +111,13 @@ export function agentApp(asked: Asked): Hono<WithBody> {
       // Who has a register is only known by asking the store, which removing does.
       if (mode !== 'store' && !nodes.some(({ id }) => id === body.data.id)) {
         const named = nodes.map(({ id }) => id).join(', ')
-        return failure(c, 404, 'UnknownNode', `${body.data.id} is no node of ${node.group}: ${named} are`, 'id')
+        return failure(
+          c,
+          404,
+          'UnknownNode',
+          `${body.data.id} is no node of ${node.group}: ${named} are`,
+          'id',
+        )
       }
       try {
         await node.removeVoter(body.data.id)

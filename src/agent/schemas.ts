@@ -60,7 +60,9 @@ export const statusAnswer = z.strictObject({
       lengthMs: z.number().describe('how long it lasts unless it is renewed'),
       marginMs: z
         .number()
-        .describe('what is left of it when it has been renewed by the first try, which took as long as it may'),
+        .describe(
+          'what is left of it when it has been renewed by the first try, which took as long as it may',
+        ),
     })
     .describe(
       'of every leader of the group, by the constants; under omega, which has no leases: of the answers of a peer',

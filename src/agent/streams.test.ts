@@ -59,7 +59,7 @@ afterEach(async () => {
 describe('events', () => {
   it('are told to 256 watchers at once; one more is refused until another has gone', async () => {
     const { app } = agent()
-    const watching = await Promise.all(Array.from({ length: 256 }, () => app.request('/v1/events')))
+    const watching = await Promise.all(Array.from({ length: 256 }, async () => app.request('/v1/events')))
     expect(watching.map(({ status }) => status)).toEqual(watching.map(() => 200))
     const refused = await app.request('/v1/events')
     expect(refused.status).toBe(503)
@@ -69,7 +69,7 @@ describe('events', () => {
     })
     await watching[0]?.body?.cancel()
     await vi.waitUntil(async () => (await app.request('/v1/events')).status === 200, 20_000)
-    await Promise.all(watching.slice(1).map(({ body }) => body?.cancel()))
+    await Promise.all(watching.slice(1).map(async ({ body }) => body?.cancel()))
   }, 30_000)
 
   it('that a watcher does not read are not kept for it: it learns that it missed some', async () => {

@@ -147,11 +147,12 @@ function fromFlags(flags: NodeFlags & ServiceFlags): { readonly [field: string]:
 
 /** The words of a command line that says the same. */
 export function wordsOf(flags: NodeFlags & ServiceFlags): readonly string[] {
-  return Object.entries(flags).flatMap(([field, value]: [string, unknown]) => {
+  type Value = string | boolean | readonly string[] | undefined
+  return Object.entries<Value>(flags).flatMap(([field, value]) => {
     const flag = flagOf(field)
-    if (Array.isArray(value)) return value.flatMap((each: string) => [flag, each])
+    if (value === true) return [flag]
     if (value === undefined || value === false) return []
-    return value === true ? [flag] : [flag, String(value)]
+    return typeof value === 'string' ? [flag, value] : value.flatMap((each) => [flag, each])
   })
 }
 

@@ -14,6 +14,7 @@ import { EXIT, UsageError } from './errors.ts'
 import { CommandFailed, Guarded } from './guarded.ts'
 import { joinOptions, type NodeFlags, withNodeFlags } from './node-flags.ts'
 import { narrate } from './output.ts'
+import { refuseUnlessProgram } from './program.ts'
 import { type AgentOf, runWithAgent } from './run-agent.ts'
 import { type HeldLead, killBeforeIn, type Running, runUnder } from './run-term.ts'
 import { Supervisor } from './supervised.ts'
@@ -88,12 +89,13 @@ async function run(command: readonly string[], flags: RunFlags): Promise<number>
   const say = flags.quiet === true ? () => {} : narrate
   const told = new AbortController()
   const running = { command, told: told.signal, graceMs, killBeforeMs, once: flags.once === true, say }
+  refuseUnlessProgram(command[0] ?? '')
   const options = flags.agent === undefined ? joinOptions(flags) : null
   const ownKillBeforeMs = options === null ? null : killBeforeIn(leaseTermsOf(options), killBeforeMs)
   const supervisor = Supervisor.ofThisProcess()
   const guarded = await Guarded.start()
   const onSignal = (): void => told.abort()
-  for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, onSignal)
+  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, onSignal)
   guarded.once('lost', (error) => {
     narrate(error.message)
     told.abort()
@@ -108,7 +110,7 @@ async function run(command: readonly string[], flags: RunFlags): Promise<number>
     throw error
   } finally {
     guarded.close()
-    for (const signal of ['SIGINT', 'SIGTERM'] as const) process.off(signal, onSignal)
+    for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.off(signal, onSignal)
   }
 }
 
@@ -144,12 +146,7 @@ async function runWithNode(
 }
 
 /** Term after term, until the command has ended by itself or nobody wants it any more. */
-async function lead(
-  node: Member,
-  killBeforeMs: number,
-  guarded: Guarded,
-  running: Running,
-): Promise<number> {
+async function lead(node: Member, killBeforeMs: number, guarded: Guarded, running: Running): Promise<number> {
   const { told, once } = running
   let code: number | null = null
   const ended = new AbortController()

@@ -208,7 +208,14 @@ describe.each(ISOLATIONS)('observe, with its election in a %s', (isolation) => {
 })
 
 it('leads once at a time: a second `lead` is refused with what to do, and the first goes on', async () => {
-  const node = await join({ group: 'g', id: 'a', listen: '127.0.0.1:0', peers: [], key: KEY, options: PATIENT })
+  const node = await join({
+    group: 'g',
+    id: 'a',
+    listen: '127.0.0.1:0',
+    peers: [],
+    key: KEY,
+    options: PATIENT,
+  })
   members = [node]
   const begun = pending()
   const leading = node.lead(async ({ signal }) => {
@@ -270,6 +277,8 @@ describe('joining', () => {
     [{ options: { mode: 'local' } }, 'options.mode: give `mode` instead'],
     [{ options: { priorities: { a: 3 } } }, 'options.priorities: give `priority` instead'],
     [{ peers: [7 as unknown as string] }, 'peers[0]: 7 is no text'],
+    [{ id: 'a b' }, 'id: "a b" has a space, a comma or an ='],
+    [{ peers: ['b=[::1]:9'] }, 'peers[0]: ::1 is an address of IPv6, and this node listens at one of IPv4'],
     [{ peers: ['b=127.0.0.1:0'] }, 'peers[0]: "b=127.0.0.1:0" has port 0'],
     [{ keyFile: '/k' } as object, 'keyFile: there is no such option: take it out'],
     [{ maxStalMs: 100 } as object, 'maxStalMs: there is no such option: did you mean maxStallMs?'],

@@ -313,7 +313,8 @@ export class Endpoint {
     if (to !== this.self || this.#directory.entryOf(from) === null) return 'unknown sender'
     // The session would pass it over; but a step for each of a flood would cost, and push all else out of the black box.
     const isDatagram = body.kind === 'datagram'
-    if (isDatagram && isStale(sessionsIn(this.#loop.state), from, body as unknown as Datagram)) return 'heard before'
+    if (isDatagram && isStale(sessionsIn(this.#loop.state), from, body as unknown as Datagram))
+      return 'heard before'
     this.#heard.set(from, this.#clock.now())
     this.#directory.heard(from)
     this.#loop.message(from, body)

@@ -111,8 +111,8 @@ async function send(
 }
 
 function receiverOf(sealed: Buffer): NodeId | null {
-  const opened = sealer([KEY], false).open(sealed)
-  const envelope = typeof opened === 'string' ? null : new Codec().decode(opened)
+  const bytes = sealer([KEY], false).open(sealed)
+  const envelope = typeof bytes === 'string' ? null : new Codec().decode(bytes)
   return envelope === null || envelope instanceof BadBytes ? null : envelope.to
 }
 
@@ -197,29 +197,34 @@ describe('50,000 datagrams of strangers', () => {
     [
       'of the right key with a wrong seal',
       'not authentic',
-      (good) => good.map((bytes) => Buffer.concat([bytes.subarray(0, -1), Buffer.of((bytes.at(-1) ?? 0) ^ 1)])),
+      (good) =>
+        good.map((bytes) => Buffer.concat([bytes.subarray(0, -1), Buffer.of((bytes.at(-1) ?? 0) ^ 1)])),
     ],
     ['of another group', 'another group', () => [strange('b', 'a', 'another group')]],
-  ])('%s, and from the address of a peer, cost the leader nothing but time, and are said once', async (_, why, made) => {
-    const all = await gathered()
-    const [a] = all as [Running]
-    await new Promise<void>((resolve) => stranger.bind(0, HERE, () => resolve()))
-    await a.endpoint.addPeer({ id: 'd', address: { host: HERE, port: stranger.address().port } })
-    const { token } = a.endpoint.view('g')
-    const flood = made(recorded.filter((bytes) => receiverOf(bytes) === 'a').slice(-50))
-    const began = performance.now()
-    const before = a.endpoint.counts.dropped
-    while (a.endpoint.counts.dropped - before < 5000) {
-      // oxlint-disable-next-line no-await-in-loop -- one part after the other
-      await send([a], 1000, (index) => flood[index % flood.length] as Uint8Array)
-    }
-    await renewedByAll(all)
-    expect(a.outputs.filter(({ type }) => type === 'demoted')).toEqual([])
-    expect(a.endpoint.view('g').token).toBe(token)
-    const intervals = Math.ceil((performance.now() - began) / 10_000)
-    expect(new Set(a.refused)).toEqual(new Set([why]))
-    expect(a.refused.length).toBeLessThanOrEqual(1 + intervals)
-  }, 60_000)
+  ])(
+    '%s, and from the address of a peer, cost the leader nothing but time, and are said once',
+    async (_, why, made) => {
+      const all = await gathered()
+      const [a] = all as [Running]
+      await new Promise<void>((resolve) => stranger.bind(0, HERE, () => resolve()))
+      await a.endpoint.addPeer({ id: 'd', address: { host: HERE, port: stranger.address().port } })
+      const { token } = a.endpoint.view('g')
+      const flood = made(recorded.filter((bytes) => receiverOf(bytes) === 'a').slice(-50))
+      const began = performance.now()
+      const before = a.endpoint.counts.dropped
+      while (a.endpoint.counts.dropped - before < 5000) {
+        // oxlint-disable-next-line no-await-in-loop -- one part after the other
+        await send([a], 1000, (index) => flood[index % flood.length] as Uint8Array)
+      }
+      await renewedByAll(all)
+      expect(a.outputs.filter(({ type }) => type === 'demoted')).toEqual([])
+      expect(a.endpoint.view('g').token).toBe(token)
+      const intervals = Math.ceil((performance.now() - began) / 10_000)
+      expect(new Set(a.refused)).toEqual(new Set([why]))
+      expect(a.refused.length).toBeLessThanOrEqual(1 + intervals)
+    },
+    60_000,
+  )
 
   it('of another group, whose sender has the key and the id of a peer, do not take its place', async () => {
     const all = await gathered()

@@ -186,9 +186,7 @@ export function localLeader(
     const step = body === null ? unchanged(state) : onVetted(state, from, body, receipt, now)
     if (stranger === null) return step
     const told = reporting(step.state, { peer: from, field: 'peers', ours: nodes, theirs: stranger })
-    return told.event === null
-      ? step
-      : { state: told.state, effects: [...step.effects, output(told.event)] }
+    return told.event === null ? step : { state: told.state, effects: [...step.effects, output(told.event)] }
   }
 
   function onVetted(

@@ -228,13 +228,13 @@ export function voting(context: Context, heralds: Heralding, others: Hearing, ow
     const seen = refusalSeen(heard.known.seen, reply.promised)
     const informed = seen === heard.known.seen ? heard : withKnown(heard, { seen })
     const isOdd = isMajority && contradicts(reply.config, informed.vote.config)
-    const step = counted(isOdd ? informed : agreeing(informed, from), from, reply, receipt, now)
+    const step = votesCounted(isOdd ? informed : agreeing(informed, from), from, reply, receipt, now)
     if (!isOdd) return step
     const odd = differing(step.state, from, reply)
     return { state: odd.state, effects: [...step.effects, ...odd.effects] }
   }
 
-  function counted(
+  function votesCounted(
     state: LocalLeaderState,
     from: NodeId,
     reply: Reply,
