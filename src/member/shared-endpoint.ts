@@ -130,7 +130,9 @@ export class SharedEndpoint {
     } catch (error) {
       await this.leave(group)
       const { syscall } = error as NodeJS.ErrnoException
-      throw syscall === 'bind' ? cannotListen(listen, error as NodeJS.ErrnoException) : error
+      throw syscall === 'bind' || syscall === 'getaddrinfo'
+        ? cannotListen(listen, error as NodeJS.ErrnoException)
+        : error
     }
   }
 
@@ -273,6 +275,11 @@ export class SharedEndpoint {
 }
 
 function cannotListen({ host: name, port }: Address, { code, message }: NodeJS.ErrnoException): BadJoin {
-  const why = code === 'EADDRINUSE' ? 'another process listens there' : message
+  const why =
+    code === 'EADDRINUSE'
+      ? 'another process listens there'
+      : code === 'ENOTFOUND' || code === 'EAI_AGAIN'
+        ? 'no address is known for that name'
+        : message
   return new BadJoin('listen', `cannot listen at ${name}:${port}: ${why}; choose another`)
 }
