@@ -33,7 +33,7 @@ export {
 export type { Insight, Membership, SeenView } from './insight.ts'
 export { insightOf } from './local-leader/insight.ts'
 export { forgetfulStable } from './local-leader/stable.ts'
-export { profileOptions } from './omega/profiles.ts'
+export { brokenBound, profileOptions } from './omega/profiles.ts'
 export { omegaFault } from './omega/wire.ts'
 
 export const protocols: readonly Definition[] = [
