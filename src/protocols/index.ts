@@ -32,6 +32,7 @@ export {
 } from './host.ts'
 export type { Insight, Membership, SeenView } from './insight.ts'
 export { insightOf } from './local-leader/insight.ts'
+export { PROFILES } from './local-leader/options.ts'
 export { forgetfulStable } from './local-leader/stable.ts'
 export { brokenBound, profileOptions } from './omega/profiles.ts'
 export { omegaFault } from './omega/wire.ts'
