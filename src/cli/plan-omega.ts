@@ -54,7 +54,7 @@ export function omegaPlanOf(flags: PlanFlags): OmegaPlan | null {
   const mode = flags.mode === undefined ? 'majority' : oneOf('--mode', flags.mode, ['local', 'majority'])
   const given: PlainObject = { ...file.options, ...options(flags.option) }
   const quorum = mode === 'local' ? 'none' : 'dynamic'
-  const chosen = { quorum, ...given, ...profileOptions(profile, given as Partial<HistoryOptions>) }
+  const chosen = { quorum, ...given, ...profileOptions(profile, given) }
   const checked = checkedFor(nodes, chosen)
   const broken = brokenBound(profile, checked)
   if (broken !== null)
@@ -137,10 +137,13 @@ export function rowOf(
 function idleRate({ nodes, options: { pingMs }, options: settings }: OmegaPlan): number {
   const sent = (untilMs: number): number => {
     const scenario = { protocol: 'omega', nodes: idsOf(nodes), initial: { leader: 1 }, options: settings }
-    const parsed = parseScenario({ ...scenario, events: [], untilMs } as PlainObject, {
-      names: ['omega'],
-      find: () => omegaDefinition,
-    })
+    const parsed = parseScenario(
+      { ...scenario, events: [], untilMs },
+      {
+        names: ['omega'],
+        find: () => omegaDefinition,
+      },
+    )
     return runScenario(omegaDefinition, parsed, {}).linkMessages.total
   }
   const periods = 20

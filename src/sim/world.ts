@@ -26,9 +26,11 @@ import type { LossReason, Observation, TraceRecord } from '../trace/index.ts'
 import { Clock } from './clock.ts'
 import { connectivity } from './connectivity.ts'
 import type { LinkNews } from './link-news.ts'
+import { LinkWatch } from './link-watch.ts'
 import { type Delay, delayOf, Network } from './network.ts'
 import { EventQueue } from './queue.ts'
 import { Random } from './random.ts'
+import { RegisterCalls } from './register-calls.ts'
 import type { Scenario, ScenarioEvent } from './scenario.ts'
 import { Store } from './store.ts'
 import { linkNewsOf, NEVER, type Pending, type SimNode, sameView, type Timer } from './world-node.ts'
@@ -71,6 +73,8 @@ export class World {
   readonly #lateness: Delay
   /** Null where nodes are told nothing of their links. */
   readonly #links: LinkNews | null
+  readonly #watch: LinkWatch | null
+  readonly #calls: RegisterCalls
 
   constructor(definition: Definition, scenario: Scenario, hooks: WorldHooks, strictly: boolean) {
     this.#definition = definition
@@ -106,7 +110,17 @@ export class World {
     this.#byId = new Map(this.#nodes.map((node) => [node.id, node]))
     for (const event of scenario.events) this.#push(microsOf(event.atMs), { type: 'event', event })
     const { initial } = scenario
+    const push = (time: Micros, pending: Pending): void => this.#push(time, pending)
+    this.#calls = new RegisterCalls(this.#store, push)
     this.#links = linkNewsOf(definition, scenario)
+    this.#watch =
+      this.#links === null
+        ? null
+        : new LinkWatch(this.#links, this.#network, this.#nodes, {
+            now: () => this.#now,
+            push,
+            advance: (node, input) => this.#advance(node, input, null),
+          })
     for (const node of this.#nodes) {
       const settledOn = initial?.members.includes(node.id) === true ? initial : null
       this.#boot(node, settledOn)
@@ -206,7 +220,7 @@ export class World {
         this.#command(pending)
         break
       case 'operation':
-        this.#operate(pending)
+        this.#calls.operate(pending)
         break
       case 'reply':
         this.#reply(pending)
@@ -218,7 +232,7 @@ export class World {
         this.#resume(pending.node, pending.isLast)
         break
       case 'look':
-        this.#look(pending.node, pending.peer)
+        this.#watch?.look(pending.node, pending.peer)
         break
       case 'settle':
         if (pending.disturbance === this.#disturbances) this.#settled()
@@ -238,64 +252,17 @@ export class World {
       this.#lose(id, 'down')
       return
     }
-    if (this.#links !== null) {
-      // A frame of an incarnation that its receiver has yet to see says that it has begun.
-      while (to.up && this.#links.count(to.index, from.index) < label) this.#look(to, from)
-      if (!to.up || this.#links.count(to.index, from.index) !== label) {
-        this.#lose(id, 'cut')
-        return
-      }
-    }
-    this.#advance(to, { type: 'message', from: from.id, body, receipt: null }, id)
-  }
-
-  /** A node looks at its end of a link, and is told when that is no longer as it was. */
-  #look(node: SimNode, peer: SimNode): void {
-    if (this.#links === null || !node.up) return
-    if (node.stalledUntil !== 0) {
-      this.#push(node.stalledUntil, { type: 'look', node, peer })
+    if (this.#watch?.arrives(from, to, label) === false) {
+      this.#lose(id, 'cut')
       return
     }
-    const open = node.up && peer.up && this.#network.isOpen(node.index, peer.index)
-    const news = this.#links.look(node.index, peer.index, open)
-    if (news === null) return
-    this.#lookSoon(peer, node)
-    this.#lookSoon(node, peer)
-    this.#advance(node, { type: 'link', peer: peer.id, up: news.up }, null)
-  }
-
-  #lookSoon(node: SimNode, peer: SimNode): void {
-    const after = this.#network.delay(node.index, peer.index)
-    this.#push(this.#now + after, { type: 'look', node, peer })
-  }
-
-  /** The network has changed: every end takes a look before long. */
-  #lookEverywhere(): void {
-    const links = this.#links
-    if (links === null) return
-    for (const node of this.#nodes) {
-      for (const peer of this.#nodes) {
-        if (node === peer) continue
-        const open = node.up && peer.up && this.#network.isOpen(node.index, peer.index)
-        if (!open) links.break(node.index, peer.index)
-        if (open !== links.isUp(node.index, peer.index)) this.#lookSoon(node, peer)
-      }
-    }
+    this.#advance(to, { type: 'message', from: from.id, body, receipt: null }, id)
   }
 
   #command(pending: Pending & { type: 'command' }): void {
     const { node, command } = pending
     if (node.stalledUntil !== 0) node.backlog.push(pending)
     else if (node.up) this.#advance(node, { type: 'command', command }, null)
-  }
-
-  /** The operation takes place, whether or not its caller still waits for it. */
-  #operate({ node, life, call, of, expected, course }: Pending & { type: 'operation' }): void {
-    const isHeard = node.up && node.life === life
-    const { outcome, value } = this.#store.carryOut(call, node.index, of, expected, isHeard && course.inTime)
-    if (!isHeard || !course.inTime) return
-    const input = { type: 'register', call, outcome, value } as const
-    this.#push(course.repliesAt, { type: 'reply', node, life, input })
   }
 
   #reply(pending: Pending & { type: 'reply' }): void {
@@ -305,17 +272,10 @@ export class World {
     else this.#advance(node, input, null)
   }
 
-  /** Each operation has a course of its own: those that a step asks for take place in any order. */
   #call(node: SimNode, call: RegisterCall): void {
     if (this.#definition.registers === null) fail('this protocol does not say that it uses registers')
     const of = call.op === 'write' ? node.index : this.#node(call.of).index
-    const expected = call.op === 'read' ? 0 : this.#store.expected(node.index, of)
-    const { life } = node
-    const course = this.#store.courseOf(this.#now)
-    this.#push(course.at, { type: 'operation', node, life, call, of, expected, course })
-    if (course.inTime) return
-    const input = { type: 'register', call, outcome: 'unknown', value: null } as const
-    this.#push(course.repliesAt, { type: 'reply', node, life, input })
+    this.#calls.call(node, call, of, this.#now)
   }
 
   #expire(pending: Pending & { type: 'timer' }): void {
@@ -486,10 +446,7 @@ export class World {
     const why = this.#network.lossOf(from.index, target.index, name)
     if (why !== null) {
       this.#lose(id, why)
-      if (links === null) return
-      // Nothing is lost on such a link without both ends seeing it down.
-      links.break(from.index, target.index)
-      this.#lookSoon(from, target)
+      this.#watch?.lost(from, target)
       return
     }
     const label = links === null ? 0 : links.count(from.index, target.index)
@@ -604,7 +561,7 @@ export class World {
 
   #disturbed(): void {
     this.#hooks.observe({ type: 'disturbed', at: this.#now })
-    this.#lookEverywhere()
+    this.#watch?.lookEverywhere()
     this.#disturbances += 1
     const { options, nodes } = this.#scenario
     const settling = this.#definition.settlesWithin(options, this.#network.longestDelay, nodes.length)

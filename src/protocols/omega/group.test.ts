@@ -2,6 +2,7 @@
 import { describe, expect, it } from 'vitest'
 import {
   type Command,
+  compareIds,
   type Definition,
   type Message,
   type NodeId,
@@ -104,7 +105,7 @@ describe('a group of omega in a process', () => {
       expect(
         of('view')
           .map(({ node }) => node)
-          .toSorted(),
+          .toSorted(compareIds),
       ).toEqual(others)
       const last = (type: string): number => Math.max(...of(type).map(({ atMs }) => atMs))
       expect(last('link') - failedAt).toBeLessThanOrEqual(500 + 20)
