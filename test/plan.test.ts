@@ -75,7 +75,7 @@ describe('a configuration that cannot be', () => {
     [
       'a protocol without a card',
       { protocol: 'bully', nodes: [1] },
-      'protocol: bully has no guarantee card; only local-leader has one',
+      'protocol: bully has no guarantee card; local-leader and omega have one',
     ],
     [
       'a protocol made for searches',

@@ -76,7 +76,10 @@ export function planOf(flags: PlanFlags): Plan {
   const protocol = flags.protocol ?? file.protocol ?? localLeaderDefinition.name
   if (protocol !== localLeaderDefinition.name) {
     const place = flags.protocol === undefined ? 'protocol' : '--protocol'
-    throw new UsageError(`${place}: ${protocol} has no guarantee card; only local-leader has one`, place)
+    throw new UsageError(
+      `${place}: ${protocol} has no guarantee card; local-leader and omega have one`,
+      place,
+    )
   }
   const nodes = nodesOf(flags, file)
   return {

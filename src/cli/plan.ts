@@ -10,6 +10,7 @@ import { print, printJson } from './output.ts'
 import { cardOf } from './plan-card.ts'
 import { type Plan, type PlanFlags, planOf } from './plan-config.ts'
 import { measure } from './plan-measure.ts'
+import { omegaPlanOf, runOmegaPlan } from './plan-omega.ts'
 import { cardText } from './plan-text.ts'
 import { brokenAssumptions, steadySettings, trialsOf } from './plan-trials.ts'
 import { collect } from './sim.ts'
@@ -20,7 +21,7 @@ export function planCommand(): Command {
     .description('the guarantee card of a configuration: computed, then checked by simulating it')
     .option('--config <file>', 'configuration file (JSON)')
     .option('--json', 'print one JSON object')
-    .option('--protocol <name>', 'which protocol (only local-leader has a card)')
+    .option('--protocol <name>', 'which protocol: local-leader (default) or omega')
     .option('--profile <name>', 'where the constants come from: lan, region or wan')
     .option('--mode <name>', 'local: a leader in each partition; majority: one in all')
     .option('--nodes <n>', 'how many processes, instead of a list in the file')
@@ -35,6 +36,7 @@ Examples:
   conclave plan --nodes 3 --profile wan --mode local --seeds 500
   conclave plan --nodes 5 --option sigmaMs=50 --option renewalTries=3
   conclave plan --config group.json --json
+  conclave plan --protocol omega --nodes 5 --profile region
 
 A configuration file, all of it optional but the processes:
   { "voters": ["a", "b"], "witnesses": ["c"], "observers": ["d"],
@@ -58,6 +60,8 @@ function guaranteesFor(plan: Plan): Guarantees {
 }
 
 async function run(flags: PlanFlags): Promise<number> {
+  const views = omegaPlanOf(flags)
+  if (views !== null) return runOmegaPlan(views, flags.json === true)
   const plan = planOf(flags)
   const threads =
     flags.workers === undefined ? availableParallelism() : wholeNumber('--workers', flags.workers, 1)
