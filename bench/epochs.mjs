@@ -91,14 +91,17 @@ function childSeconds(output) {
   return [...line.matchAll(/(\d+)m([\d.]+)s/g)].reduce((sum, [, m, s]) => sum + Number(m) * 60 + Number(s), 0)
 }
 
+/** Some more than elsewhere: both wait for memory most of the time, which a busy neighbour takes away first. */
+const ROUNDS = 5
+
 /** In turns, so that a busy moment falls on both alike; the best of each counts. */
-export function printEpochs(rounds, runApart) {
+export function printEpochs(runApart) {
   const folder = mkdtempSync(join(tmpdir(), 'conclave-spin-'))
   try {
     const missing = spinVerifier(folder)
     let ours = { rate: 0 }
     let spin = { rate: 0 }
-    for (let round = 0; round < rounds; round++) {
+    for (let round = 0; round < ROUNDS; round++) {
       const mine = runApart(['epochs', 'search', '0'])
       if (mine.rate > ours.rate) ours = mine
       if (missing !== null) continue

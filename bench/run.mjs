@@ -57,7 +57,7 @@ else {
   if (room === undefined || room === 'elections') printElections()
   if (room === undefined || room === 'groups') await printGroups()
   if (room === undefined || room === 'flood') await printFlood()
-  if (room === undefined || room === 'epochs') printEpochs(ROUNDS, runApart)
+  if (room === undefined || room === 'epochs') printEpochs(runApart)
   if (room === undefined || room === 'held') await printHeld()
   if (room === undefined || room === 'agent') await printAgent()
   if (room === undefined || room === 'failover') await printFailover(Number(words[0] ?? 20))
