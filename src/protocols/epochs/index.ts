@@ -1,6 +1,7 @@
 import { define, type Plain, type RegisterModel, type Stimulus } from '../../core/index.ts'
 import { blockOf, shownBlock } from './block.ts'
 import { epochs } from './epochs.ts'
+import { settling } from './guarantees.ts'
 import { type EpochsCommand, type EpochsOptions, epochsCommands, epochsOptions, givenBy } from './options.ts'
 import type { EpochsState } from './state.ts'
 import { timingOf } from './timing.ts'
@@ -80,12 +81,7 @@ export const epochsDefinition = define({
   bounds: ({ accessMs }, maxDelayMs) => [
     { option: 'accessMs', value: accessMs, least: maxDelayMs, because: 'one access to a register' },
   ],
-  settlesWithin(chosen, _maxDelay, nodes) {
-    const { patience, full, poll, lease, deference } = timingOf(givenBy(chosen))
-    // The last leader is missed, everybody before the one that is left has its turn, elections collide a few times.
-    const turns = chosen.turns === 'oracle' ? 3 * deference : nodes * full
-    return Math.ceil((patience + turns + 8 * full + 4 * poll + lease) * 1.2)
-  },
+  settlesWithin: (chosen, _maxDelay, nodes) => settling(chosen, nodes),
   exploration: {
     from: 'boot',
     options: { clock: 'none', epochs: 2, ballots: 3 },

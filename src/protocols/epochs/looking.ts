@@ -76,12 +76,12 @@ function looked(kit: Kit, state: EpochsState, now: Micros): EpochsStep {
 function dueAt(kit: Kit, state: EpochsState): Micros {
   const { self, nodes, settings } = kit
   const { greatest, advancedAt, isVacant, last, contends } = timed(state)
-  const { poll, patience, full } = constants(kit)
+  const { poll, patience, stagger } = constants(kit)
   // Where nobody has ever ticked, and where the last leader has given its lease up, there is none to wait for.
   const wait = isVacant ? 0 : greatest === 0 ? poll : patience
   switch (settings.turns) {
     case 'succession':
-      return advancedAt + wait + rankOf(self, last, nodes) * full
+      return advancedAt + wait + rankOf(self, last, nodes) * stagger
     case 'oracle': {
       const from = contends ? null : mayContendAt(kit, state)
       return Math.max(advancedAt + wait, from ?? Number.NEGATIVE_INFINITY)
