@@ -13,8 +13,8 @@ import type { Replayed } from './recorded-replay.ts'
 
 export type Judged = { readonly specs: readonly SpecVerdict[]; readonly leaderships: readonly Leadership[] }
 
-/** What can be said of each node alone, whatever the clocks. */
-const OF_ONE_NODE: readonly string[] = ['told-in-pairs', 'LS']
+/** What can be said of each node alone, or of epochs, whatever the clocks. */
+const WITHOUT_CLOCKS: readonly string[] = ['told-in-pairs', 'LS', 'one-leader-an-epoch', 'epoch-agreement']
 
 export function judge(
   definition: Definition,
@@ -26,7 +26,7 @@ export function judge(
 ): Judged {
   const nodes = runs[0]?.header.nodes ?? []
   const promised = promisedSpecs(definition, options)
-  const judgeable = promised.filter(({ name }) => scale.error !== null || OF_ONE_NODE.includes(name))
+  const judgeable = promised.filter(({ name }) => scale.error !== null || WITHOUT_CLOCKS.includes(name))
   const watch = new Watch(monitor(judgeable, [], factsOf(definition, nodes, options)))
   const leaderships = new Leaderships()
   for (const seen of observed(runs, events, scale, views)) {

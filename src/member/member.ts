@@ -47,6 +47,8 @@ export type MemberStatus = NodeView & {
   readonly idle: 'closed' | 'silent after a restart' | null
   /** Under omega: the view of the living, and whether anybody may act on it; null under other protocols. */
   readonly membership: Membership | null
+  /** epochs with fencing: whether it knows that it leads, and that all others are cut off; null where unknown. */
+  readonly primary: boolean | null
   readonly datagrams: Datagrams
 }
 
@@ -184,7 +186,7 @@ export class Member extends EventEmitter<MemberEvents> implements AsyncDisposabl
 
   /** All that an operator wants to know. */
   status(): MemberStatus {
-    const { view, leadUntil, now, voters, nodes, isSilent, membership, datagrams } = this.#standing()
+    const { view, leadUntil, now, voters, nodes, isSilent, membership, primary, datagrams } = this.#standing()
     return {
       ...view,
       mode: this.mode,
@@ -195,6 +197,7 @@ export class Member extends EventEmitter<MemberEvents> implements AsyncDisposabl
         : nodes,
       idle: this.isClosed ? 'closed' : isSilent ? 'silent after a restart' : null,
       membership: this.isClosed ? null : membership,
+      primary: this.isClosed ? null : primary,
       datagrams,
     }
   }

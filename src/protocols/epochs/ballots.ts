@@ -23,7 +23,7 @@ import { stopped, won } from './lease.ts'
 import { left, resigned } from './leaving.ts'
 import { nextOfRemoval } from './membership.ts'
 import { contended } from './oracle.ts'
-import { fence } from './partition.ts'
+import { toFence } from './partition.ts'
 import { removing } from './removing.ts'
 import type { EpochsState } from './state.ts'
 import { startAfter } from './watching.ts'
@@ -192,17 +192,11 @@ function leads(kit: Kit, state: EpochsState, now: Micros): EpochsStep {
   if (state.time === null) return { state, effects: [told] }
   const isFirst = state.time.lead === null
   if (isFirst && state.time.campaign !== 'stands') return resigned(kit, state, 'it does not stand', now)
-  const toFence = isFirst
-    ? fence(state.time, state.ctr, kit.nodes)
-    : { partition: state.time.partition, effects: [] }
-  const change = won(
-    { ...state.time, partition: toFence.partition, hint: null, last: kit.self },
-    state.ctr,
-    constants(kit),
-    now,
-  )
+  const { partition: before } = state.time
+  const partition = isFirst ? toFence(before, state.ctr, kit.nodes) : before
+  const change = won({ ...state.time, partition, hint: null, last: kit.self }, state.ctr, constants(kit), now)
   const leading: EpochsState = { ...state, time: change.time }
-  const effects = [told, ...toFence.effects, ...change.effects]
+  const effects = [told, ...change.effects]
   const { own } = leading
   if (own.more === null || moreOf(own).led >= state.ctr - 1) {
     const next = goesOn(kit, leading, now)

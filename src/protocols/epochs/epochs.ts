@@ -47,7 +47,7 @@ import { campaigns, resigned } from './leaving.ts'
 import { look, onReply, regrouped } from './looking.ts'
 import type { EpochsCommand } from './options.ts'
 import { contend } from './oracle.ts'
-import { confirmed, fence, isPrimary } from './partition.ts'
+import { confirmed, isPrimary, toFence } from './partition.ts'
 import { begin } from './starting.ts'
 import type { EpochsState } from './state.ts'
 import { shiftedTime } from './watching.ts'
@@ -72,7 +72,7 @@ function onTimer(kit: Kit, state: EpochsState, name: string, now: Micros): Epoch
     case LOOK_TIMER:
       return look(kit, state, now)
     case AGAIN_TIMER: {
-      if (state.status !== 'Starting') return unchanged(state)
+      if (state.status !== 'Starting' || state.writing !== null) return unchanged(state)
       const next = withTime(state, { round: state.time.round + 1 })
       return { state: next, effects: kit.call.reads(roundOf(next), [kit.self]) }
     }
@@ -145,15 +145,15 @@ function viewed(kit: Kit, state: EpochsState, members: readonly NodeId[], now: M
     return unchanged(state)
   const partition = { ...time.partition, view }
   if (time.lead === null) return { state: withTime(state, { partition }), effects: NOTHING }
-  const toFence = fence({ ...time, partition }, state.ctr, nodes)
-  const next = { ...time, partition: toFence.partition }
-  if (toFence.effects.length === 0) return changed(state, begun(next, now))
+  const next = { ...time, partition: toFence(partition, state.ctr, nodes) }
+  if (next.partition.fencing === null) return changed(state, begun(next, now))
   // It serves nobody until all of them are fenced; the lease itself goes on.
   const told = time.lead.acting
     ? [output({ type: 'demoted', cause: 'its view has changed: it fences first' })]
     : []
   const lead = { ...time.lead, acting: false, token: state.ctr }
-  return { state: { ...state, time: { ...next, lead } }, effects: [...told, ...toFence.effects] }
+  const asking = begun({ ...next, lead }, now)
+  return { state: { ...state, time: asking.time }, effects: [...told, ...asking.effects] }
 }
 
 function react(kit: Kit, state: EpochsState, input: Input<never, EpochsCommand>, now: Micros): EpochsStep {

@@ -1,7 +1,8 @@
-import { define, type Plain, type RegisterModel, type Stimulus } from '../../core/index.ts'
+import { define, type Plain, type Protocol, type RegisterModel, type Stimulus } from '../../core/index.ts'
 import { blockOf, shownBlock } from './block.ts'
 import { epochs } from './epochs.ts'
 import { settling } from './guarantees.ts'
+import { openEpochs } from './open-group.ts'
 import { type EpochsCommand, type EpochsOptions, epochsCommands, epochsOptions, givenBy } from './options.ts'
 import type { EpochsState } from './state.ts'
 import { timingOf } from './timing.ts'
@@ -65,15 +66,20 @@ export const epochsDefinition = define({
     clock === 'none'
       ? { promises: UNTIMED, goals: ['elected', 'leader-changed'] }
       : { promises: TIMED, goals: ['elected', 'renewed', 'lost'] },
-  create: (identity, chosen) =>
-    epochs(identity, {
+  constants: ({ driftPpm }) => ({ rhoPpm: driftPpm }),
+  create: (identity, chosen): Protocol => {
+    // As in the seat of a real process: it begins alone, and is told of the others.
+    if (chosen.members === 'registered')
+      return openEpochs(identity.self, [identity.self], chosen) as unknown as Protocol
+    return epochs(identity, {
       timing: chosen.clock === 'none' ? null : timingOf(givenBy(chosen)),
       start: chosen.start,
       turns: chosen.turns,
       misreading: chosen.misreading,
       ballots: chosen.ballots,
       keepsRead: chosen.keepsRead,
-    }),
+    }) as unknown as Protocol
+  },
   untimed: (chosen) => ({ ...chosen, clock: 'none' as const }),
   registers: { show: shownBlock, model: registerModel, deletable },
   variables: ({ ctr, phase, diskWritten, read }: EpochsState) => ({ ctr, phase, diskWritten, read }),

@@ -43,7 +43,8 @@ export function regrouped(kit: Kit, state: EpochsState, now: Micros): EpochsStep
     removal: removal !== null && nodes.includes(removal.of) ? removal : null,
     looking: null,
   })
-  if (state.status === 'Starting') return { state: next, effects: [setTimer(AGAIN_TIMER, now)] }
+  if (state.status === 'Starting')
+    return { state: next, effects: state.writing === null ? [setTimer(AGAIN_TIMER, now)] : NOTHING }
   if (looking !== null) return state.status === 'Leader' ? goesOn(kit, next, now) : look(kit, next, now)
   return kit.core.missing(next).length === 0 ? { state: next, effects: NOTHING } : newRound(kit, next, now)
 }
@@ -109,7 +110,11 @@ function readBack(
   now: Micros,
 ): EpochsStep {
   const { of } = from
-  if (state.status === 'Starting') return of === kit.self ? adopt(kit, state, value, now) : unchanged(state)
+  if (state.status === 'Starting') {
+    // A reply to a read that was given up says nothing, and the register is taken over once.
+    const isCurrent = kit.call.roundOf(from) === roundOf(state) && state.writing === null
+    return of === kit.self && isCurrent ? adopt(kit, state, value, now) : unchanged(state)
+  }
   const block = blockOf(value)
   if (block === null) return alarmed(kit, state, `the register of ${of} holds no block that can be read`)
   if (state.time === null) {

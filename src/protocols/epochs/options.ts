@@ -61,6 +61,10 @@ export function epochsOptions() {
     epochs: bound.describe('for searches: no epoch above this; null: no bound'),
     ballots: bound.describe('for searches: no ballot above this; null: no bound'),
     jumps: z.boolean().default(true).describe('for searches: whether ticks may leave epochs out'),
+    members: z
+      .enum(['listed', 'registered'])
+      .default('listed')
+      .describe('registered: whoever has a register, as in what real processes have recorded'),
     registers: z
       .enum(['atomic', 'regular', 'late'])
       .default('atomic')

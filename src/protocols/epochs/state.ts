@@ -121,5 +121,12 @@ export type Partition = {
   /** Who can be talked to, itself included; null where nobody said. */
   readonly view: readonly NodeId[] | null
   /** Whom the leader still has to fence, and with which token; null when nothing is to be fenced. */
-  readonly fencing: { readonly token: number; readonly targets: readonly NodeId[] } | null
+  readonly fencing: Fencing | null
+}
+
+export type Fencing = {
+  readonly token: number
+  readonly targets: readonly NodeId[]
+  /** Whether that was asked for: only once the leader may act, inside its lease. */
+  readonly asked: boolean
 }
