@@ -96,7 +96,7 @@ export function protocolIn(flags: PlanFlags, file: PlainObject): 'local-leader' 
   if (protocol === 'local-leader' || protocol === 'epochs') return protocol
   const place = flags.protocol === undefined ? 'protocol' : '--protocol'
   throw new UsageError(
-    `${place}: ${String(protocol)} has no guarantee card; local-leader and epochs have one`,
+    `${place}: ${typeof protocol === 'string' ? protocol : JSON.stringify(protocol)} has no guarantee card; local-leader and epochs have one`,
     place,
   )
 }

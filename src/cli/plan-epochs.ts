@@ -46,7 +46,7 @@ export function epochsPlanOf(flags: PlanFlags, said: PlainObject): EpochsPlan {
     flags.profile === undefined ? 'profile' : '--profile',
     flags.profile ?? file.profile ?? 'lan',
     ['lan', 'region', 'wan'],
-  ) as EpochsPlan['profile']
+  )
   return {
     protocol: 'epochs',
     profile,

@@ -1,4 +1,4 @@
-import { define, type Plain, type Protocol, type RegisterModel, type Stimulus } from '../../core/index.ts'
+import { define, type Plain, type RegisterModel, type Stimulus } from '../../core/index.ts'
 import { blockOf, shownBlock } from './block.ts'
 import { epochs } from './epochs.ts'
 import { settling } from './guarantees.ts'
@@ -67,10 +67,9 @@ export const epochsDefinition = define({
       ? { promises: UNTIMED, goals: ['elected', 'leader-changed'] }
       : { promises: TIMED, goals: ['elected', 'renewed', 'lost'] },
   constants: ({ driftPpm }) => ({ rhoPpm: driftPpm }),
-  create: (identity, chosen): Protocol => {
+  create: (identity, chosen) => {
     // As in the seat of a real process: it begins alone, and is told of the others.
-    if (chosen.members === 'registered')
-      return openEpochs(identity.self, [identity.self], chosen) as unknown as Protocol
+    if (chosen.members === 'registered') return openEpochs(identity.self, [identity.self], chosen)
     return epochs(identity, {
       timing: chosen.clock === 'none' ? null : timingOf(givenBy(chosen)),
       start: chosen.start,
@@ -78,7 +77,7 @@ export const epochsDefinition = define({
       misreading: chosen.misreading,
       ballots: chosen.ballots,
       keepsRead: chosen.keepsRead,
-    }) as unknown as Protocol
+    })
   },
   untimed: (chosen) => ({ ...chosen, clock: 'none' as const }),
   registers: { show: shownBlock, model: registerModel, deletable },
