@@ -5,7 +5,7 @@
  */
 import { randomBytes } from 'node:crypto'
 import type { NodeId, Plain } from '../core/index.ts'
-import type { GroupSpec } from '../protocols/index.ts'
+import { type GroupSpec, host } from '../protocols/index.ts'
 import {
   type Address,
   BadGroup,
@@ -233,7 +233,8 @@ export class SharedEndpoint {
   /** As many as the most demanding group asks for. */
   #keepSteps(steps: number): void {
     if (steps === 0) return
-    if (this.#box === null) this.#box = new BlackBox(this.#id, steps, this.#steps)
+    if (this.#box === null)
+      this.#box = new BlackBox(this.#id, host({ self: this.#id, groups: {} }), steps, this.#steps)
     else this.#box.keepAtLeast(steps)
   }
 

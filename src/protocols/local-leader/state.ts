@@ -6,7 +6,10 @@ import { type Configuration, initialConfiguration } from './voters.ts'
 
 /** What is known of another process, from its last fast message. */
 export type Peer = Rank & {
+  /** When it was last there: it said something, or the leader vouched for it. */
   readonly heardAt: Micros
+  /** When it last said something itself. */
+  readonly saidAt: Micros
   readonly candidate: boolean
   /** Since when it says that it does not hear this process; null when it does. */
   readonly deafSince: Micros | null
@@ -74,6 +77,8 @@ export type Standing = {
   readonly deferringSince: Micros | null
   /** When it last asked for support. */
   readonly stoodAt: Micros | null
+  /** What it last told everybody of its rank, and when. */
+  readonly told: { readonly low: number; readonly priority: number; readonly at: Micros } | null
 }
 
 /** What it has promised to others. */
@@ -181,7 +186,7 @@ export function knowing(state: LocalLeaderState, known: Known): LocalLeaderState
 
 /** The same state when nothing changes. */
 export function withStanding(state: LocalLeaderState, change: Partial<Standing>): LocalLeaderState {
-  const { willing, priority, lowUntil, candidate, deferringSince, stoodAt } = change
+  const { willing, priority, lowUntil, candidate, deferringSince, stoodAt, told } = change
   const { standing } = state
   const next: Standing = {
     willing: willing ?? standing.willing,
@@ -190,6 +195,7 @@ export function withStanding(state: LocalLeaderState, change: Partial<Standing>)
     candidate: candidate ?? standing.candidate,
     deferringSince: deferringSince === undefined ? standing.deferringSince : deferringSince,
     stoodAt: stoodAt === undefined ? standing.stoodAt : stoodAt,
+    told: told === undefined ? standing.told : told,
   }
   return equalPlain(standing, next) ? state : changed(state, { standing: next })
 }
@@ -237,7 +243,13 @@ export function shifted(state: LocalLeaderState, by: Micros): LocalLeaderState {
       seen: known.seen,
       holdUntil: later(known.holdUntil),
       peers: known.peers.map(
-        (peer) => peer && { ...peer, heardAt: peer.heardAt + by, deafSince: later(peer.deafSince) },
+        (peer) =>
+          peer && {
+            ...peer,
+            heardAt: peer.heardAt + by,
+            saidAt: peer.saidAt + by,
+            deafSince: later(peer.deafSince),
+          },
       ),
       following: following && {
         ...following,
@@ -251,6 +263,7 @@ export function shifted(state: LocalLeaderState, by: Micros): LocalLeaderState {
       lowUntil: later(standing.lowUntil),
       deferringSince: later(standing.deferringSince),
       stoodAt: later(standing.stoodAt),
+      told: standing.told && { ...standing.told, at: standing.told.at + by },
     },
     vote: { ...vote, lock: lock && { ...lock, until: lock.until + by } },
     campaign: campaign && { ...campaign, at: campaign.at + by, previousAt: later(campaign.previousAt) },
