@@ -1,6 +1,12 @@
 /** What a process says when it joins, checked before anything begins. */
 import { type Definition, explain, type NodeId, type PlainObject, present } from '../core/index.ts'
-import { profileOptions, protocolNamed, RUNNABLE, type RunnableProtocol } from '../protocols/index.ts'
+import {
+  brokenBound,
+  profileOptions,
+  protocolNamed,
+  RUNNABLE,
+  type RunnableProtocol,
+} from '../protocols/index.ts'
 import { type Address, sealer } from '../runtime/index.ts'
 import { addressOf, peerOf, whyApart } from './address.ts'
 import { BadJoin } from './errors.ts'
@@ -174,7 +180,10 @@ export function protocolOptions(
 ): PlainObject {
   const given = definition.name === 'omega' ? omegaOptions(options, ids.length) : localLeaderOptions(options)
   const result = definition.options(ids).safeParse(given, { error: explain })
-  if (result.success) return result.data
+  if (result.success) {
+    if (definition.name === 'omega') checkLinkTimes(options, result.data)
+    return result.data
+  }
   const issue = result.error.issues[0]
   if (issue?.code === 'unrecognized_keys')
     throw new BadJoin(
@@ -223,7 +232,13 @@ function omegaOptions(options: JoinOptions, nodes: number): object {
     if (options[part] === true) throw new BadJoin(part, `omega has none: leave it out`)
   }
   const quorum = mode === 'local' ? 'none' : 'dynamic'
-  return { quorum, ...profileOptions(profile), ...options.options, links: 'datagrams' }
+  return { quorum, ...options.options, ...profileOptions(profile, options.options), links: 'datagrams' }
+}
+
+/** Single times may be given, but not such as the network of the profile does not bear. */
+function checkLinkTimes({ profile = 'lan' }: JoinOptions, checked: PlainObject): void {
+  const broken = brokenBound(profile, checked as unknown as Parameters<typeof brokenBound>[1])
+  if (broken !== null) throw new BadJoin(`options.${broken.field}`, broken.problem)
 }
 
 function withName(list: unknown, id: string): unknown {

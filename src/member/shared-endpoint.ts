@@ -274,12 +274,12 @@ export class SharedEndpoint {
   }
 }
 
-function cannotListen(at: Address, { code, message }: NodeJS.ErrnoException): BadJoin {
+function cannotListen({ host: name, port }: Address, { code, message }: NodeJS.ErrnoException): BadJoin {
   const why =
     code === 'EADDRINUSE'
       ? 'another process listens there'
       : code === 'ENOTFOUND' || code === 'EAI_AGAIN'
         ? 'no address is known for that name'
         : message
-  return new BadJoin('listen', `cannot listen at ${at.host}:${at.port}: ${why}; choose another`)
+  return new BadJoin('listen', `cannot listen at ${name}:${port}: ${why}; choose another`)
 }
