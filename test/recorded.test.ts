@@ -110,9 +110,63 @@ describe('a run out of the traces of its processes', () => {
 
   it('finds the clock that stood still while nobody noticed', async () => {
     // A clock of its own that stands still is one that the messages contradict.
-    const run = await understood({ ...example('local-leader-suspend'), untilMs: 2000 })
+    const { files } = await recordings({ ...example('local-leader-suspend'), untilMs: 2000 }, definition)
+    const unnoticed = files.map(({ file, trace }) => {
+      const records = trace.records.filter((each) => each.type !== 'step' || each.input.type !== 'suspended')
+      return { file, trace: { ...trace, records } }
+    }, definition)
+    const run = understand(unnoticed, definition, null)
     expect(run.broken[0]).toMatchObject({ touches: 'safety' })
     expect(run.broken[0]?.text).toMatch(/^the clocks of 1 and 2 ran apart by at least \d+ millionths/)
+  })
+
+  it('names a host that slept and noticed it, not the clock that stood still meanwhile', async () => {
+    const run = await understood({ ...QUIET, events: [{ atMs: 2000, suspend: 'a', forMs: 300 }] })
+    expect(run.replayed.difference).toBeNull()
+    const slept = { touches: 'progress', text: 'the host of a slept for 300.0 ms, noticed at 2300.0 ms' }
+    expect(run.broken).toContainEqual(slept)
+    expect(run.broken.filter(({ touches }) => touches === 'safety')).toEqual([])
+    expect(verdictOf(run)).toMatch(/can only cost a leader, never make two$/)
+  })
+
+  it('names a slow message that counted as fast, because others came sooner than any can', async () => {
+    const run = await understood({
+      ...QUIET,
+      events: [],
+      options: { deltaMinMs: 4, fastMs: 10.1 },
+      network: { delayMs: [0.1, 0.2], rules: [{ from: 'a', to: 'b', kind: 'Heartbeat', delayMs: 12 }] },
+    })
+    expect(run.replayed.difference).toBeNull()
+    expect(run.broken[0]).toMatchObject({ touches: 'safety' })
+    expect(run.broken[0]?.text).toMatch(
+      /^a message from a to b took 1[12]\.\d ms and counted as fast \(Δ = 10\.1 ms\), at \d+\.\d ms: a clock ran wrong, or it came sooner than δmin$/,
+    )
+    expect(verdictOf(run)).toMatch(/although what it rests on was broken: a message from a to b took/)
+  })
+
+  it('says that two led, and which assumption was broken; or that none was', async () => {
+    const { files } = await recordings(QUIET, definition)
+    // As if the leader had never heard the command to step down: its lease goes on beside the next one's.
+    const deaf = files.map(({ file, trace }) => {
+      const end = trace.records.findIndex((each) => each.type === 'step' && each.input.type === 'command')
+      return { file, trace: { ...trace, records: end < 0 ? trace.records : trace.records.slice(0, end) } }
+    })
+    const two = understand(deaf, definition, null)
+    expect(two.specs.find(({ name }) => name === 'one-leader')).toMatchObject({
+      verdict: 'violated',
+      why: 'a and b lead at the same time',
+    })
+    expect(verdictOf(two)).toMatch(
+      /one-leader were broken, and no broken assumption explains it: that is a bug/,
+    )
+    // The same, where one of them was configured differently.
+    const odd = deaf.map(({ file, trace }, place) => {
+      const options = { ...trace.header.options, ...(place === 0 ? { treeFanout: 17 } : {}) }
+      return { file, trace: { ...trace, header: { ...trace.header, options } } }
+    })
+    expect(verdictOf(understand(odd, definition, null))).toMatch(
+      /one-leader were broken.*configured differently: treeFanout is/,
+    )
   })
 
   it('calls it a bug when a promise is broken and nothing explains it', async () => {

@@ -8,7 +8,7 @@ import type { Observer } from './observer.ts'
 
 /** A group that an agent belongs to. */
 export type Served = {
-  readonly node: Pick<Member, 'group' | 'id' | 'status' | 'stepDown' | 'removeVoter' | 'trace'>
+  readonly node: Pick<Member, 'group' | 'id' | 'lease' | 'status' | 'stepDown' | 'removeVoter' | 'trace'>
   readonly history: History
   readonly observer: Observer
   readonly claims: Claims
@@ -45,7 +45,7 @@ export function membersAnswer(
 
 export function statusAnswer({ node, observer }: Served): StatusAnswer {
   const status = node.status()
-  const { leader, mode, voters, nodes, membership } = status
+  const { leader, mode, voters, nodes, membership, primary } = status
   observer.see(leader)
   const leaderlessMs = observer.leaderlessMs()
   const there = nodes.flatMap((each) => (each.there ? [each.id] : []))
@@ -67,10 +67,12 @@ export function statusAnswer({ node, observer }: Served): StatusAnswer {
     voters: [...new Set(voters.flat())],
     spareFailures,
     leaderlessMs,
+    lease: node.lease,
     members: membersAnswer(node, status).members,
     ...(membership === null
       ? {}
       : { view: membership.view, life: membership.life, inQuorum: membership.inQuorum }),
+    ...(primary === null ? {} : { primary }),
     at: new Date().toISOString(),
   }
 }

@@ -55,6 +55,18 @@ export const statusAnswer = z.strictObject({
   voters: z.array(id).describe('whose votes count'),
   spareFailures: z.number().describe('how many more voters may fail, whichever they are'),
   leaderlessMs: z.number().nullable().describe('for how long no leader is known; null while one is'),
+  lease: z
+    .strictObject({
+      lengthMs: z.number().describe('how long it lasts unless it is renewed'),
+      marginMs: z
+        .number()
+        .describe(
+          'what is left of it when it has been renewed by the first try, which took as long as it may',
+        ),
+    })
+    .describe(
+      'of every leader of the group, by the constants; under omega, which has no leases: of the answers of a peer',
+    ),
   members: z.array(member),
   view: z
     .strictObject(viewFields)
@@ -66,6 +78,12 @@ export const statusAnswer = z.strictObject({
     .boolean()
     .optional()
     .describe('only under omega: whether more than half of the view answer from it'),
+  primary: z
+    .boolean()
+    .optional()
+    .describe(
+      'only under epochs with fencing: whether the asked agent knows that it leads its epoch, all others cut off',
+    ),
   at: z.string().describe('when this was said, on the wall clock of the asked agent'),
 })
 export const steppedDown = z.strictObject({ group, steppedDown: z.strictObject({ id, token }) })

@@ -48,12 +48,12 @@ export async function recordings(
 }
 
 function boxed(protocol: Protocol, self: NodeId, run: readonly Turn[], most: number): BlackBox {
-  const box = new BlackBox(self, most)
+  const box = new BlackBox(self, protocol, most)
   let state: Plain = null
   for (const turn of run) {
-    const { now, effects, cutAfter } = turn
+    const { now, cutAfter } = turn
     const [input, stable] = turn.type === 'start' ? [null, turn.stable] : [turn.input, null]
-    const record: LoopRecord = { now, input, stable, effects, outcome: cutAfter ?? 'done' }
+    const record: LoopRecord = { now, input, stable, outcome: cutAfter ?? 'done' }
     box.record(record, state)
     state = (input === null ? protocol.start(stable, now) : protocol.step(state, input, now)).state
   }

@@ -3,6 +3,7 @@
  * whole. Everything that is wrong is said at once, each with the place where it was said.
  */
 import { equalPlain, type NodeId, sortIds } from '../../core/index.ts'
+import { addressOf, whyApart } from '../../member/address.ts'
 import { BadJoin, type JoinOptions, type StoreJoinOptions } from '../../member/index.ts'
 import { protocolOptions } from '../../member/options.ts'
 import { protocolNamed } from '../../protocols/index.ts'
@@ -53,10 +54,11 @@ export function configFrom(sources: Sources): Config {
     const isOwn = (field: string): boolean =>
       place === null || said.from[field] !== file?.placeOf([field]) || said.from[field] === 'default'
     if (said.values['protocol'] === 'epochs') return storeGroup(said, path, isOwn, problems)
-    const { store, ...values } = said.values
-    if (store !== undefined && isOwn('store')) {
+    const { store, fencing, ...values } = said.values
+    for (const [field, value] of Object.entries({ store, fencing })) {
+      if (value === undefined || !isOwn(field)) continue
       const message = 'has no meaning without the protocol epochs: take it out, or give --protocol epochs'
-      problems.push({ field: pathText([...path, 'store']), place: placeIn(said.from, 'store'), message })
+      problems.push({ field: pathText([...path, field]), place: placeIn(said.from, field), message })
     }
     const node = checked(nodeSchema, { ...said, values }, problems, path) as NodeConfig | null
     return node === null ? [] : [{ node, said, path }]
@@ -164,6 +166,12 @@ function whyImpossible(node: NodeConfig, join: JoinOptions): Impossible | null {
     const message = `${node.id} is this node itself, but it listens at ${node.listen}: is its id right?`
     return { field: 'peers', path: [self], message }
   }
+  const listen = addressOf(node.listen, 'listen')
+  const aparts = listed.map(({ id, address }) =>
+    id === node.id ? null : whyApart(listen, addressOf(address, 'peers')),
+  )
+  const apart = aparts.findIndex((why) => why !== null)
+  if (apart >= 0) return { field: 'peers', path: [apart], message: aparts[apart] as string }
   const places = listed.map(({ address }) => address)
   const shared = places.findIndex((address, index) => places.indexOf(address) !== index)
   if (shared >= 0) {

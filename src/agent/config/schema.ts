@@ -6,6 +6,7 @@
  * them. Nothing is required in a file, because flags and the environment may say the rest.
  */
 import { z } from 'zod'
+import { fencingSchema } from '../../fencing/config.ts'
 import { RUNNABLE } from '../../protocols/index.ts'
 import { storeSchema } from '../../registers/index.ts'
 
@@ -26,14 +27,25 @@ const written = (pattern: RegExp, form: string) =>
 
 const address = written(ADDRESS, 'HOST:PORT, as in 10.0.0.1:7400 or [::1]:7400')
 const name = z.string().min(1).max(200)
+/** As it can be named in a list of peers. */
+const nodeId = name.regex(/^[^=,\s]+$/, {
+  error: ({ input }) =>
+    `${JSON.stringify(input)} has a space, a comma or an =, which no list of peers can hold`,
+})
 const file = z.string().min(1)
 const priority = z.int().min(-1_000_000).max(1_000_000)
 
+/** At which somebody can be reached. */
+const reachable = <T extends z.ZodType<string>>(schema: T) =>
+  schema.refine((text) => !/:0+$/.test(text), {
+    error: ({ input }) => `${JSON.stringify(input)} has port 0, at which nobody can be reached`,
+  })
+
 const peer = z.union([
-  written(PEER, 'ID=HOST:PORT, as in b=10.0.0.2:7400'),
+  reachable(written(PEER, 'ID=HOST:PORT, as in b=10.0.0.2:7400')),
   z.strictObject({
-    id: name.describe('its id'),
-    address: address.describe('where it listens, HOST:PORT'),
+    id: nodeId.describe('its id'),
+    address: reachable(address).describe('where it listens, HOST:PORT'),
     observer: z.boolean().default(false).describe('it learns but never votes'),
     witness: z.boolean().default(false).describe('it votes but never leads'),
   }),
@@ -44,7 +56,7 @@ export const PROTOCOLS = [...RUNNABLE, 'epochs'] as const
 
 const node = {
   group: name.describe('the group that this node belongs to'),
-  id: name.describe('the name of this node in the group; never given to two processes'),
+  id: nodeId.describe('the name of this node in the group; never given to two processes'),
   listen: address.describe('where it listens, UDP'),
   peers: z
     .array(peer)
@@ -67,6 +79,11 @@ const node = {
     .union([z.string().min(1), storeSchema])
     .describe(
       'where the registers of `epochs` are: a URL, or an object as docs/stores.md shows it; without it `epochs` cannot run',
+    ),
+  fencing: z
+    .array(fencingSchema)
+    .describe(
+      'devices that cut all others off, and confirm it, before a node of `epochs` says that it leads: docs/fencing.md',
     ),
   mode: z
     .enum(['local', 'majority'])
@@ -137,7 +154,7 @@ export const fileSchema = z.strictObject({
 })
 
 /** One node of one group, when everything has been said. */
-const { store, ...overNetwork } = node
+const { store, fencing, ...overNetwork } = node
 export const nodeSchema = z.strictObject({
   ...overNetwork,
   protocol: z.enum(RUNNABLE),
@@ -150,6 +167,7 @@ export const storeNodeSchema = z.strictObject({
   id: node.id,
   protocol: z.literal('epochs'),
   store,
+  fencing: fencing.optional(),
   profile: node.profile,
   options: node.options,
 })

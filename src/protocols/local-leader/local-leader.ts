@@ -38,6 +38,7 @@ import { type Change, contextOf, TIMER, unchanged } from './context.ts'
 import { HERALDS, hearing } from './hearing.ts'
 import { heralding } from './herald.ts'
 import { type LocalLeaderCommand, type LocalLeaderMessage, NO_EPOCH } from './messages.ts'
+import { reporting } from './mismatches.ts'
 import { quietness } from './quiet.ts'
 import type { LocalLeaderSettings } from './settings.ts'
 import { checkedStable, type LocalLeaderStable } from './stable.ts'
@@ -193,8 +194,8 @@ export function localLeader(
     const { body, stranger } = vetted(message)
     const step = body === null ? unchanged(state) : onVetted(state, from, body, receipt, now)
     if (stranger === null) return step
-    const event = { type: 'mismatch', peer: from, field: 'peers', ours: nodes, theirs: stranger }
-    return { state: step.state, effects: [...step.effects, output(event)] }
+    const told = reporting(step.state, { peer: from, field: 'peers', ours: nodes, theirs: stranger })
+    return told.event === null ? step : { state: told.state, effects: [...step.effects, output(told.event)] }
   }
 
   function onVetted(
@@ -307,6 +308,7 @@ export function localLeader(
         spent: remembered.number,
         wanted: null,
         gathering: null,
+        mismatches: [],
       }
       return {
         state,

@@ -1,5 +1,6 @@
 import { compareIds, equalPlain, type Micros, type NodeId } from '../../core/index.ts'
 import type { Ballot, Certificate, Epoch, MembershipView, Request } from './messages.ts'
+import type { Mismatch } from './mismatches.ts'
 import type { Rank } from './rank.ts'
 import { type Configuration, initialConfiguration } from './voters.ts'
 
@@ -117,6 +118,8 @@ export type LocalLeaderState = {
   readonly wanted: readonly NodeId[] | null
   /** Votes on their way to a candidate, while children are awaited. */
   readonly gathering: Gathering | null
+  /** What was said of peers that were told otherwise. */
+  readonly mismatches: readonly Mismatch[]
 }
 
 export type Following = {
@@ -133,6 +136,7 @@ export type Following = {
 /** All states are made here, in one shape: copies that differ in shape are several times slower to make and to read. */
 export function changed(state: LocalLeaderState, change: Partial<LocalLeaderState>): LocalLeaderState {
   const { silentUntil, known, standing, vote, requests, campaign, lead, spent, wanted, gathering } = change
+  const { mismatches } = change
   return {
     incarnation: state.incarnation,
     longestLock: state.longestLock,
@@ -146,6 +150,7 @@ export function changed(state: LocalLeaderState, change: Partial<LocalLeaderStat
     spent: spent ?? state.spent,
     wanted: wanted === undefined ? state.wanted : wanted,
     gathering: gathering === undefined ? state.gathering : gathering,
+    mismatches: mismatches ?? state.mismatches,
   }
 }
 
@@ -175,6 +180,7 @@ export function knowing(state: LocalLeaderState, known: Known): LocalLeaderState
     spent: state.spent,
     wanted: state.wanted,
     gathering: state.gathering,
+    mismatches: state.mismatches,
   }
 }
 
