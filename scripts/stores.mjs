@@ -15,6 +15,22 @@ if (!/^[1-9]\d*$/.test(times) || unknown.length > 0) {
   process.exit(2)
 }
 
+/** What is to be ended or taken away when this process is told to end in the middle; the nodes end with it by themselves. */
+const undo = new Set()
+let isEnding = false
+for (const [signal, code] of [
+  ['SIGINT', 130],
+  ['SIGTERM', 143],
+  ['SIGHUP', 129],
+])
+  process.on(signal, async () => {
+    if (isEnding) return
+    isEnding = true
+    console.error(`told to end by ${signal}: ending what was started`)
+    await Promise.allSettled([...undo].map((each) => each()))
+    process.exit(code)
+  })
+
 let failed = 0
 for (const kind of asked.length > 0 ? asked : KINDS) {
   const missing = kind === 'file' ? null : whyMissing(kind)
@@ -31,7 +47,15 @@ for (const kind of asked.length > 0 ? asked : KINDS) {
     say: (text) => console.error(`${kind}: ${text}`),
   })
   const folder = mkdtempSync(join(tmpdir(), 'conclave-stores-'))
-  const server = kind === 'file' ? null : await startServer(kind)
+  const starting = kind === 'file' ? Promise.resolve(null) : startServer(kind)
+  // A server that is just being started is waited for.
+  const clean = async () => {
+    const started = await starting.catch(() => null)
+    await started?.end()
+    rmSync(folder, { recursive: true, force: true })
+  }
+  undo.add(clean)
+  const server = await starting
   try {
     const { done, problems, measures } = await tryStore(settings, server?.url ?? `file:${folder}`, server)
     console.log(`${kind.padEnd(9)} ${problems.length === 0 ? 'ok' : 'VIOLATED'}  ${done}`)
@@ -39,11 +63,12 @@ for (const kind of asked.length > 0 ? asked : KINDS) {
     for (const problem of problems) console.log(`  VIOLATED: ${problem}`)
     if (problems.length > 0) failed += 1
   } catch (error) {
+    // What fails because it is being ended is no failure.
+    if (!isEnding) console.log(`${kind.padEnd(9)} FAILED  ${error.message}`)
     failed += 1
-    console.log(`${kind.padEnd(9)} FAILED  ${error.message}`)
   } finally {
-    await server?.end()
-    rmSync(folder, { recursive: true, force: true })
+    undo.delete(clean)
+    await clean()
   }
 }
 process.exitCode = failed > 0 ? 6 : 0

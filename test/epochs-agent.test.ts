@@ -1,5 +1,5 @@
 /** Agents that meet in a folder, as their users run them; and what is wrong with a store, as it is said. */
-import { mkdirSync, writeFileSync } from 'node:fs'
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { afterEach, beforeEach, expect, it } from 'vitest'
 import { leaderOf, statusOf } from '../src/client/index.ts'
 import { type AgentProcess, conclave, Workplace } from './support/agents.ts'
@@ -20,9 +20,9 @@ function words(id: string, store: string): readonly string[] {
   return ['--group', 'g', '--id', id, '--protocol', 'epochs', '--store', store, ...SLACK]
 }
 
-function agent(id: string): AgentProcess {
+function agent(id: string, ...also: readonly string[]): AgentProcess {
   const more = ['--http', '127.0.0.1:0', '--admin-token-file', place.path('admin')]
-  return place.start([...words(id, place.path('registers')), ...more])
+  return place.start([...words(id, place.path('registers')), ...more, ...also])
 }
 
 it('agents elect in a folder, follow, hand over, and remove who is gone', async () => {
@@ -51,6 +51,42 @@ it('agents elect in a folder, follow, hand over, and remove who is gone', async 
   await b.logged('warning', ({ reason }) => reason === 'removed: a was removed from the group for good')
   const again = await conclave(['agent', ...words('a', place.path('registers'))])
   expect([again.code, again.said]).toEqual([5, expect.stringContaining('give this process a new id')])
+}, 60_000)
+
+it('their black boxes are replayed together and judged', async () => {
+  const a = agent('a', '--option', 'leaseMs=20000')
+  await a.logged('elected')
+  const b = agent('b', '--option', 'leaseMs=20000')
+  await b.url()
+  const admin = ['--admin-token-file', place.path('admin')]
+  await conclave(['step-down', '--agent', await a.url(), ...admin])
+  await b.logged('elected')
+  const files = await Promise.all(
+    [a, b].map(async (each, index) => {
+      const file = place.path(`trace-${index}.ndjson`)
+      writeFileSync(file, await (await fetch(`${await each.url()}/v1/trace`)).text())
+      return file
+    }),
+  )
+  const { code, out } = await conclave(['replay', ...files, '--json'])
+  const told = JSON.parse(out) as {
+    identical: boolean
+    steps: number
+    clocks: { by: string }
+    leaderships: readonly { node: string; token: number }[]
+    specs: readonly { name: string; verdict: string }[]
+  }
+  expect([code, told.identical, told.clocks.by]).toEqual([0, true, 'one clock'])
+  expect(told.steps).toBeGreaterThan(20)
+  expect([...new Set(told.leaderships.map(({ node }) => node))]).toEqual(['a', 'b'])
+  const held = told.specs.flatMap(({ name, verdict }) => (verdict === 'held' ? [name] : []))
+  expect(held).toEqual(expect.arrayContaining(['one-leader-an-epoch', 'one-leader', 'tokens']))
+  // A box in which somebody has led twice is told apart from one that is as it was.
+  const [first = ''] = files
+  const lines = readFileSync(first, 'utf8').split('\n')
+  const forged = place.path('forged.ndjson')
+  writeFileSync(forged, lines.map((line) => line.replace('"type":"elected"', '"type":"elected2"')).join('\n'))
+  expect((await conclave(['replay', forged])).code).toBe(1)
 }, 60_000)
 
 it('up starts agents that meet in a folder, and one of them leads', async () => {

@@ -18,3 +18,20 @@ it.each(['stamps', 'simple'])('with START by %s nobody does', { timeout: LONG },
   expect(violated).toEqual([])
   expect(elections).toBeGreaterThan(runs * 200)
 })
+
+it('a leader that gives its lease up and acts on is found out', { timeout: LONG }, () => {
+  const { violated } = leaseRuns(1, { misreading: 'early-release' }, true)
+  expect(new Set(violated)).toContain('one-leader')
+  expect(violated).not.toContain('one-leader-an-epoch')
+})
+
+it.each(['succession', 'oracle', 'none'])(
+  'leaders that give it up all the time, turns by %s: nobody leads beside another',
+  { timeout: LONG },
+  (turns) => {
+    const few = Math.max(1, Math.floor(runs / 4))
+    const { elections, violated } = leaseRuns(few, { turns }, true)
+    expect(violated).toEqual([])
+    expect(elections).toBeGreaterThan(few * 200)
+  },
+)

@@ -5,6 +5,10 @@ import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { afterAll, describe, expect, it } from 'vitest'
 import type { Card } from '../src/cli/plan-card.ts'
+import { protocolIn } from '../src/cli/plan-config.ts'
+import { epochsPlanOf } from '../src/cli/plan-epochs.ts'
+import type { EpochsCard } from '../src/cli/plan-epochs-card.ts'
+import type { PlainObject } from '../src/core/index.ts'
 
 const ROOT = resolve(import.meta.dirname, '..')
 const folder = mkdtempSync(join(tmpdir(), 'conclave-plan-'))
@@ -75,7 +79,7 @@ describe('a configuration that cannot be', () => {
     [
       'a protocol without a card',
       { protocol: 'bully', nodes: [1] },
-      'protocol: bully has no guarantee card; local-leader and omega have one',
+      'protocol: bully has no guarantee card; local-leader, epochs and omega have one',
     ],
     [
       'a protocol made for searches',
@@ -98,7 +102,7 @@ describe('a configuration that cannot be', () => {
   })
 
   it.each([
-    [['--config', 'group.yaml'], 'group.yaml: YAML is not read yet; write the configuration as JSON'],
+    [['--config', 'group.yaml'], 'group.yaml: there is no such file'],
     [['--config', 'nowhere.json'], 'nowhere.json: there is no such file'],
     [[], 'plan needs a configuration: --config FILE, or --nodes N with --profile and --mode'],
     [['--nodes', '0'], '--nodes 0: must be at least 1'],
@@ -107,6 +111,91 @@ describe('a configuration that cannot be', () => {
   ])('%j', (words, message) => {
     const { code, stderr } = conclave('plan', ...words)
     expect({ code, stderr }).toEqual({ code: 2, stderr: `conclave: ${message}\n` })
+  })
+})
+
+describe('the card of epochs', () => {
+  const redis = { kind: 'redis', url: 'redis://db', acceptWeak: true }
+  const base = { protocol: 'epochs', nodes: ['a', 'b', 'c'], seeds: 15 }
+  type Told = Omit<Card, 'mode'> & EpochsCard
+
+  it.each([
+    ['as it is', {}],
+    ['with the oracle and a long lease', { turns: 'oracle', leaseMs: 1000 }],
+    ['with clocks that drift by 5 %, waiting from its tick', { driftPpm: 50_000, start: 'simple' }],
+  ])('%s: everything measured is within what is computed', (_what, options) => {
+    const { code, card: told } = card('--config', config('epochs.json', { ...base, options }))
+    const { figures, shapes, operations, exceeded, specs } = told as unknown as Told
+    expect(exceeded).toEqual([])
+    expect(code).toBe(0)
+    expect(figures.map(({ name }) => name)).toEqual([
+      'detection',
+      'fail-over',
+      'hand-over',
+      'leader stops',
+      'longest gap',
+    ])
+    // What is typical is near the mean of what was measured: no bound that is merely generous.
+    for (const { computed, punctual } of figures.slice(0, 3)) {
+      const typical = computed.typicalMs ?? Number.NaN
+      expect(Math.abs((punctual?.meanMs ?? Number.NaN) - typical)).toBeLessThan(0.2 * typical)
+      expect(punctual?.maxMs ?? 0).toBeGreaterThan(0.5 * computed.worstMs)
+    }
+    expect(shapes.every(({ leader }) => leader.runs > 0)).toBe(true)
+    expect(operations.map(({ computedPerSecond }) => computedPerSecond > 0)).toEqual([
+      true,
+      true,
+      false,
+      true,
+    ])
+    expect(specs.map(({ name }) => name)).toContain('one-leader-an-epoch')
+  })
+
+  it('the cost of a renewal is the same with three nodes and with fifteen', () => {
+    const leader = (nodes: number) =>
+      (
+        card('--protocol', 'epochs', '--nodes', String(nodes), '--seeds', '1').card as unknown as Told
+      ).operations
+        .slice(0, 2)
+        .map(({ measuredPerSecond }) => measuredPerSecond)
+    expect(leader(15)).toEqual(leader(3))
+  })
+
+  it('says what a store cannot show, and that a weak one was accepted', () => {
+    const weak = conclave('plan', '--config', config('weak.json', { ...base, store: redis, seeds: 2 })).stdout
+    expect(weak).toContain('of redis, which cannot be found out: nobody makes it a replica')
+    expect(weak).toContain('acceptWeak: a store that loses an acknowledged write is accepted')
+    expect(weak).toContain('as long as the store loses no write: it was accepted as weak')
+    const path = join(folder, 'agent.yaml')
+    writeFileSync(path, 'group: g\nid: a\nprotocol: epochs\nstore: { kind: file, path: /srv/x }\n')
+    const file = conclave('plan', '--config', path, '--nodes', '2', '--seeds', '2').stdout
+    expect(file).toContain('all nodes run on this host')
+    expect(file).not.toContain('acceptWeak')
+  })
+
+  it('a store slower than is assumed is said, and breaks the times but no promise', () => {
+    const slow = { ...base, registers: { delayMs: [20, 60] } }
+    const { code, card: told } = card('--config', config('slow.json', slow))
+    expect(code).toBe(6)
+    expect(told.brokenAssumptions).toEqual([
+      'accesses take up to 60 ms, and the configuration assumes at most 25 (r)',
+    ])
+    expect(told.specs.every(({ violations }) => violations === 0)).toBe(true)
+  })
+
+  it.each([
+    [{ ...base, mode: 'local' }, 'mode'],
+    [{ ...base, options: { turns: 'none' } }, 'options.turns: none promises no time'],
+    [{ ...base, options: { periodMs: 10 } }, 'options.periodMs: is below'],
+    [{ ...base, store: 'ftp://x' }, 'store: ftp: is not a kind of store'],
+    [{ ...base, profile: 'moon' }, 'moon'],
+    [{ protocol: 'epochs' }, 'nodes: is missing'],
+    [{ protocol: 'ring', nodes: [1, 2] }, 'protocol: ring has no guarantee card'],
+  ])('refuses %j', (contents, problem) => {
+    const said = contents as unknown as PlainObject
+    const plan = (): unknown =>
+      protocolIn({ option: [] }, said) === 'epochs' ? epochsPlanOf({ option: [] }, said) : null
+    expect(plan).toThrow(problem)
   })
 })
 

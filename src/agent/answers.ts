@@ -45,7 +45,7 @@ export function membersAnswer(
 
 export function statusAnswer({ node, observer }: Served): StatusAnswer {
   const status = node.status()
-  const { leader, mode, voters, nodes, membership } = status
+  const { leader, mode, voters, nodes, membership, primary } = status
   observer.see(leader)
   const leaderlessMs = observer.leaderlessMs()
   const there = nodes.flatMap((each) => (each.there ? [each.id] : []))
@@ -72,6 +72,7 @@ export function statusAnswer({ node, observer }: Served): StatusAnswer {
     ...(membership === null
       ? {}
       : { view: membership.view, life: membership.life, inQuorum: membership.inQuorum }),
+    ...(primary === null ? {} : { primary }),
     at: new Date().toISOString(),
   }
 }

@@ -26,6 +26,7 @@ const LED: MemberStatus = {
   ],
   idle: null,
   membership: null,
+  primary: null,
   datagrams: { sent: 5, received: 4, dropped: 1 },
 }
 

@@ -78,6 +78,12 @@ export const statusAnswer = z.strictObject({
     .boolean()
     .optional()
     .describe('only under omega: whether more than half of the view answer from it'),
+  primary: z
+    .boolean()
+    .optional()
+    .describe(
+      'only under epochs with fencing: whether the asked agent knows that it leads its epoch, all others cut off',
+    ),
   at: z.string().describe('when this was said, on the wall clock of the asked agent'),
 })
 export const steppedDown = z.strictObject({ group, steppedDown: z.strictObject({ id, token }) })

@@ -20,6 +20,7 @@ const STATUS: MemberStatus = {
   nodes: [{ id: 'a', there: true, heardMsAgo: 0 }],
   idle: null,
   membership: null,
+  primary: null,
   datagrams: { sent: 0, received: 0, dropped: 0 },
 }
 /** As many events as a real agent keeps. */

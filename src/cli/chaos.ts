@@ -83,7 +83,7 @@ async function chaos(names: readonly string[], flags: ChaosFlags): Promise<numbe
 function settingsOf(flags: ChaosFlags): Settings {
   const nodes = wholeNumber('--nodes', flags.nodes, 3)
   const { profile, option } = flags
-  const plan = planOf({ nodes: String(nodes), profile, option })
+  const plan = planOf({ nodes: String(nodes), profile, option }, {})
   const { failOver, leaseEnd, timing } = guaranteesOf(plan.options, plan.nodes)
   return {
     nodes,

@@ -2,45 +2,24 @@
  * The guarantee card: what was computed from the constants beside what was measured in simulated worlds, with a mark
  * wherever a measurement exceeds its bound. This is what `conclave plan --json` prints.
  */
-import { type Micros, msOf, type NodeId } from '../core/index.ts'
-import { type Expected, type Guarantees, shownMs } from '../protocols/local-leader/guarantees.ts'
+import { msOf, type NodeId } from '../core/index.ts'
+import { type Guarantees, shownMs } from '../protocols/local-leader/guarantees.ts'
 import { localLeaderDefinition } from '../protocols/local-leader/index.ts'
-import { type LocalLeaderOptions, votersIn } from '../protocols/local-leader/options.ts'
-import { EMPTY_TRIALS, promisedSpecs, type Span, type SteadyState, type TrialTally } from '../sim/index.ts'
-import { addDistributions, type Distribution, EMPTY_DISTRIBUTION, quantile } from '../trace/index.ts'
+import { votersIn } from '../protocols/local-leader/options.ts'
+import { EMPTY_TRIALS, type Span, type SteadyState, type TrialTally } from '../sim/index.ts'
+import { EMPTY_DISTRIBUTION } from '../trace/index.ts'
 import type { Plan } from './plan-config.ts'
+import {
+  type Figure,
+  figure,
+  hundredth,
+  type Shape,
+  type SpecLine,
+  shapeOf,
+  specsOf,
+  together,
+} from './plan-figures.ts'
 import { brokenAssumptions, type PlanTrial } from './plan-trials.ts'
-
-/** A distribution as it is reported. `none`: how often it never came to pass while it was watched. */
-export type Stats = {
-  readonly runs: number
-  readonly none: number
-  readonly meanMs: number | null
-  readonly p50Ms: number | null
-  readonly p99Ms: number | null
-  readonly maxMs: number | null
-}
-
-export type Figure = {
-  readonly name: string
-  readonly computed: { readonly typicalMs: number | null; readonly worstMs: number }
-  /** In worlds whose timers are punctual, and in worlds where they are as late as they may be. */
-  readonly punctual: Stats | null
-  readonly late: Stats | null
-  readonly exceeded: boolean
-}
-
-export type Shape = {
-  readonly name: string
-  readonly what: string
-  /** A leader within this time; 0: the leader stays; "never": none while it lasts; null: nothing is promised. */
-  readonly leaderWithinMs: number | 'never' | null
-  /** Whoever led on the side that cannot have a leader has stopped within this time. */
-  readonly stoppedWithinMs: number | null
-  readonly leader: Stats
-  readonly stopped: Stats
-  readonly exceeded: boolean
-}
 
 export type TrafficCard = {
   readonly computed: { readonly datagramsPerSecond: number; readonly bytesPerSecond: number }
@@ -77,11 +56,7 @@ export type Card = {
   readonly shapes: readonly Shape[]
   readonly traffic: TrafficCard
   readonly tolerance: { readonly spare: number; readonly quorum: number; readonly eligible: number }
-  readonly specs: readonly {
-    readonly name: string
-    readonly violations: number
-    readonly why: string | null
-  }[]
+  readonly specs: readonly SpecLine[]
   /** Everything that did not keep to what was computed; empty when all is well. */
   readonly exceeded: readonly string[]
 }
@@ -101,7 +76,7 @@ export function cardOf(
     trial.share === 1 ? [] : [shapeOf(trial, tallies[index] ?? EMPTY_TRIALS)],
   )
   const traffic = trafficOf(guarantees, steady, plan.options.termMs !== null)
-  const specs = specsOf(plan.options, tallies)
+  const specs = specsOf(localLeaderDefinition, plan.options, tallies)
   const idle = tallies.reduce((sum, tally) => sum + tally.idle, 0)
   const isIdle = idle > 0 && plan.options.termMs === null
   return {
@@ -181,68 +156,6 @@ function figuresOf(
   ]
 }
 
-function together(all: readonly Distribution[]): Distribution {
-  return all.reduce(addDistributions, EMPTY_DISTRIBUTION)
-}
-
-function figure(
-  name: string,
-  expected: Expected | { readonly typical: null; readonly worst: Micros } | null,
-  punctual: Distribution | undefined,
-  late: Distribution | undefined,
-): readonly Figure[] {
-  if (expected === null) return []
-  const samples = [punctual, late].filter((each) => each !== undefined && each.count + each.censored > 0)
-  if (samples.length === 0) return []
-  const { typical, worst } = expected
-  return [
-    {
-      name,
-      computed: { typicalMs: typical === null ? null : rounded(typical), worstMs: shownMs(worst) },
-      punctual: punctual === undefined ? null : statsOf(punctual),
-      late: late === undefined ? null : statsOf(late),
-      exceeded: samples.some((each) => each !== undefined && isBeyond(each, worst)),
-    },
-  ]
-}
-
-function isBeyond({ max, censored }: Distribution, worst: Micros): boolean {
-  return max > worst || censored > 0
-}
-
-function shapeOf({ name, what, restoredWithin, stoppedWithin }: PlanTrial, tally: TrialTally): Shape {
-  const isLate =
-    restoredWithin === 'never'
-      ? tally.restored.count > 0
-      : restoredWithin !== null && isBeyond(tally.restored, restoredWithin)
-  return {
-    name,
-    what,
-    leaderWithinMs: typeof restoredWithin === 'number' ? shownMs(restoredWithin) : restoredWithin,
-    stoppedWithinMs: stoppedWithin === null ? null : shownMs(stoppedWithin),
-    leader: statsOf(tally.restored),
-    stopped: statsOf(tally.stopped),
-    exceeded: isLate || (stoppedWithin !== null && isBeyond(tally.stopped, stoppedWithin)),
-  }
-}
-
-function statsOf(of: Distribution): Stats {
-  const ms = (micros: Micros | null): number | null => (micros === null ? null : rounded(micros))
-  return {
-    runs: of.count + of.censored,
-    none: of.censored,
-    meanMs: of.count === 0 ? null : rounded(of.sum / of.count),
-    p50Ms: ms(quantile(of, 0.5)),
-    p99Ms: ms(quantile(of, 0.99)),
-    maxMs: of.count === 0 ? null : msOf(of.max),
-  }
-}
-
-/** Milliseconds to a hundredth. */
-function rounded(micros: Micros): number {
-  return Math.round(micros / 10) / 100
-}
-
 /** Sizes are those of the canonical texts; kinds that are not computed are those of the layer below. */
 function trafficOf(
   { traffic, timing }: Guarantees,
@@ -286,16 +199,4 @@ function trafficOf(
     kinds: rows,
     exceeded: sum((row) => row.measuredPerSecond) > perSecond * (1 + timing.rho) + once + beside,
   }
-}
-
-function hundredth(value: number): number {
-  return Math.round(value * 100) / 100
-}
-
-function specsOf(options: LocalLeaderOptions, tallies: readonly TrialTally[]): Card['specs'] {
-  const violations = tallies.flatMap((tally) => tally.violations)
-  return promisedSpecs(localLeaderDefinition, options).map(({ name }) => {
-    const own = violations.filter(({ spec }) => spec === name)
-    return { name, violations: own.length, why: own[0] === undefined ? null : own[0].why }
-  })
 }

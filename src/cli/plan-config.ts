@@ -1,4 +1,6 @@
 /** The configuration that a guarantee card is made for: a file, flags, or both (flags win). */
+import { readFileSync } from 'node:fs'
+import { parse } from 'yaml'
 import { z } from 'zod'
 import { explain, type NodeId, type PlainObject, sortIds } from '../core/index.ts'
 import { localLeaderDefinition } from '../protocols/local-leader/index.ts'
@@ -23,6 +25,7 @@ export type PlanFlags = {
 
 /** Everything that the card and its simulations depend on; plain, so that threads can be given it. */
 export type Plan = {
+  readonly protocol: 'local-leader'
   readonly nodes: readonly NodeId[]
   readonly options: LocalLeaderOptions
   /** What is simulated; null: delays as the configuration assumes them. */
@@ -35,6 +38,16 @@ const SEEDS = 2000
 const MOST_NODES = 1000
 
 const ms = z.number().min(0).max(3_600_000)
+/** A duration, or a range of them. */
+export const span = z.union(
+  [
+    ms,
+    z
+      .tuple([ms, ms])
+      .refine(([least, most]) => least <= most, { error: 'runs backwards: write [least, most]' }),
+  ],
+  { error: 'is neither a number of milliseconds nor [least, most]' },
+)
 const configFile = z.strictObject({
   protocol: z.string().optional(),
   nodes: nodeList().optional(),
@@ -44,19 +57,7 @@ const configFile = z.strictObject({
   options: z.record(z.string(), z.json()).optional(),
   network: z
     .strictObject({
-      delayMs: z
-        .union(
-          [
-            ms,
-            z
-              .tuple([ms, ms])
-              .refine(([least, most]) => least <= most, { error: 'runs backwards: write [least, most]' }),
-          ],
-          {
-            error: 'is neither a number of milliseconds nor [least, most]',
-          },
-        )
-        .optional(),
+      delayMs: span.optional(),
       loss: z.number().min(0).max(1).optional(),
     })
     .optional(),
@@ -68,40 +69,68 @@ type ConfigFile = z.infer<typeof configFile>
 /** Lists of processes that may stand beside `options` as well as in it. */
 const LISTS = ['voters', 'observers', 'witnesses'] as const
 
-export function planOf(flags: PlanFlags): Plan {
+/** What the file says, whichever protocol it is for; an empty object where there is none. */
+export function readConfig(flags: PlanFlags): PlainObject {
   if (flags.config === undefined && flags.nodes === undefined) {
     throw new UsageError('plan needs a configuration: --config FILE, or --nodes N with --profile and --mode')
   }
-  const file: ConfigFile = flags.config === undefined ? {} : readConfig(flags.config)
-  const protocol = flags.protocol ?? file.protocol ?? localLeaderDefinition.name
-  if (protocol !== localLeaderDefinition.name) {
-    const place = flags.protocol === undefined ? 'protocol' : '--protocol'
-    throw new UsageError(
-      `${place}: ${protocol} has no guarantee card; local-leader and omega have one`,
-      place,
-    )
+  if (flags.config === undefined) return {}
+  const said = /\.ya?ml$/i.test(flags.config) ? readYaml(flags.config) : readJson(flags.config)
+  if (typeof said !== 'object' || said === null || Array.isArray(said))
+    throw new UsageError(`${flags.config}: is no object`)
+  return said as PlainObject
+}
+
+function readYaml(file: string): unknown {
+  try {
+    return parse(readFileSync(file, 'utf8'))
+  } catch (error) {
+    const { code, message } = error as NodeJS.ErrnoException
+    throw new UsageError(`${file}: ${code === 'ENOENT' ? 'there is no such file' : message.split('\n')[0]}`)
   }
+}
+
+export type Planned = 'local-leader' | 'epochs' | 'omega'
+
+/** For which protocol a card is asked. */
+export function protocolIn(flags: PlanFlags, file: PlainObject): Planned {
+  const protocol = flags.protocol ?? file['protocol'] ?? localLeaderDefinition.name
+  if (protocol === 'local-leader' || protocol === 'epochs' || protocol === 'omega') return protocol
+  const place = flags.protocol === undefined ? 'protocol' : '--protocol'
+  throw new UsageError(
+    `${place}: ${typeof protocol === 'string' ? protocol : JSON.stringify(protocol)} has no guarantee card; local-leader, epochs and omega have one`,
+    place,
+  )
+}
+
+export function seedsOf(flags: PlanFlags, file: { readonly seeds?: number | undefined }): number {
+  return flags.seeds === undefined ? (file.seeds ?? SEEDS) : wholeNumber('--seeds', flags.seeds, 1)
+}
+
+export function planOf(flags: PlanFlags, said: PlainObject): Plan {
+  const file = checked(configFile, said, flags.config ?? '')
   const nodes = nodesOf(flags, file)
   return {
+    protocol: 'local-leader',
     nodes,
     options: optionsOf(flags, file, nodes),
     delayMs: file.network?.delayMs ?? null,
     loss: file.network?.loss ?? 0,
-    seeds: flags.seeds === undefined ? (file.seeds ?? SEEDS) : wholeNumber('--seeds', flags.seeds, 1),
+    seeds: seedsOf(flags, file),
   }
 }
 
-function readConfig(file: string): ConfigFile {
-  if (/\.ya?ml$/i.test(file)) {
-    throw new UsageError(`${file}: YAML is not read yet; write the configuration as JSON`, '--config')
-  }
-  const result = configFile.safeParse(readJson(file), { error: explain })
+export function checked<T>(schema: z.ZodType<T>, said: PlainObject, file: string): T {
+  const result = schema.safeParse(said, { error: explain })
   if (result.success) return result.data
   const { field, problem } = firstProblem(result.error, '')
   throw new UsageError(field === '' ? `${file}: ${problem}` : `${field}: ${problem}`, field)
 }
 
-function nodesOf(flags: PlanFlags, file: ConfigFile): readonly NodeId[] {
+export function nodesOf(
+  flags: PlanFlags,
+  file: Pick<ConfigFile, 'nodes' | 'voters' | 'observers' | 'witnesses'>,
+): readonly NodeId[] {
   const count = flags.nodes === undefined ? null : wholeNumber('--nodes', flags.nodes, 1)
   if (count !== null && count > MOST_NODES) {
     throw new UsageError(`--nodes ${count}: at most ${MOST_NODES} are simulated`, '--nodes')

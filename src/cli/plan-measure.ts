@@ -2,6 +2,7 @@
 import { Worker } from 'node:worker_threads'
 import { addTrials, EMPTY_TRIALS, type TrialTally } from '../sim/index.ts'
 import type { Plan } from './plan-config.ts'
+import type { EpochsPlan } from './plan-epochs.ts'
 import { type PlanTrial, runsOf } from './plan-trials.ts'
 import { progressOf } from './progress.ts'
 
@@ -15,7 +16,7 @@ const CHUNK = 25
 
 /** The tallies of all trials, in their order. */
 export function measure(
-  plan: Plan,
+  plan: Plan | EpochsPlan,
   trials: readonly PlanTrial[],
   threads: number,
 ): Promise<readonly TrialTally[]> {

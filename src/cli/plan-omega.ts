@@ -10,7 +10,6 @@ import { BadScenario, checkedOptions, parseScenario, runScenario } from '../sim/
 import { EXIT, UsageError } from './errors.ts'
 import { paint, plural, print, printJson, table } from './output.ts'
 import type { PlanFlags } from './plan-config.ts'
-import { readJson } from './sim.ts'
 import { oneOf, options, wholeNumber } from './values.ts'
 
 const SEEDS = 200
@@ -33,19 +32,15 @@ type OmegaPlan = {
   readonly seeds: number
 }
 
-function fileOf({ config }: PlanFlags): ConfigFile {
-  if (config === undefined || /\.ya?ml$/i.test(config)) return {}
-  const result = configFile.safeParse(readJson(config), { error: explain })
+function fileOf(said: PlainObject): ConfigFile {
+  const result = configFile.safeParse(said, { error: explain })
   if (result.success) return result.data
   const [issue] = result.error.issues
   throw new UsageError(`${issue?.path.join('.')}: ${issue?.message}`, issue?.path.join('.') ?? '')
 }
 
-/** Null when the plan is for another protocol. */
-export function omegaPlanOf(flags: PlanFlags): OmegaPlan | null {
-  if ((flags.protocol ?? 'omega') !== 'omega') return null
-  const file = fileOf(flags)
-  if ((flags.protocol ?? file.protocol) !== 'omega') return null
+export function omegaPlanOf(flags: PlanFlags, said: PlainObject): OmegaPlan {
+  const file = fileOf(said)
   const nodes = flags.nodes === undefined ? (file.nodes?.length ?? 0) : wholeNumber('--nodes', flags.nodes, 2)
   if (nodes < 2 || nodes > MOST_NODES)
     throw new UsageError(`nodes: omega needs two at least, and ${MOST_NODES} at most are simulated`, 'nodes')

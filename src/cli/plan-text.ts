@@ -1,6 +1,7 @@
 /** The guarantee card, for a person to read. */
 import { count, paint, plural, table } from './output.ts'
-import type { Card, Figure, Shape, Stats } from './plan-card.ts'
+import type { Card } from './plan-card.ts'
+import type { Figure, Shape, Stats } from './plan-figures.ts'
 
 export function cardText(card: Card): string {
   return [
@@ -12,7 +13,7 @@ export function cardText(card: Card): string {
     ...card.advice.map((line) => paint('yellow', `  advice: ${line}`)),
     '',
     heading('Times in ms: computed, and measured in simulated worlds of this very configuration'),
-    indented(figureTable(card.figures)),
+    indented(figureTable(card.figures, TITLES)),
     ...(card.figures.some(({ name }) => name === 'fail-over')
       ? []
       : ['  fail-over: none. When the leader fails, nobody else can lead until it is back.']),
@@ -22,7 +23,7 @@ export function cardText(card: Card): string {
     ...overlap(card).map((line) => `  ${line}`),
     '',
     heading('What happens when (ms, in the late worlds)'),
-    indented(shapeTable(card)),
+    indented(shapeTable(card.shapes, card.mode)),
     '',
     heading('Fault tolerance'),
     ...tolerance(card).map((line) => `  ${line}`),
@@ -35,11 +36,11 @@ export function cardText(card: Card): string {
   ].join('\n')
 }
 
-function heading(text: string): string {
+export function heading(text: string): string {
   return paint('bold', text)
 }
 
-function indented(text: string): string {
+export function indented(text: string): string {
   return text.replace(/^/gm, '  ')
 }
 
@@ -57,7 +58,7 @@ function headline({ protocol, mode, rule, profile, voters, observers, witnesses 
 
 const LISTED = 9
 
-function listed(ids: readonly (string | number)[]): string {
+export function listed(ids: readonly (string | number)[]): string {
   return ids.length <= LISTED ? ids.join(', ') : `${ids.slice(0, 3).join(', ')} ... ${ids.at(-1)}`
 }
 
@@ -81,14 +82,18 @@ const TITLES: { readonly [name: string]: string } = {
   'longest gap': 'stable partition without leader (κ)',
 }
 
-function figureTable(figures: readonly Figure[]): string {
+export function figureTable(
+  figures: readonly Figure[],
+  titles: { readonly [name: string]: string },
+  worlds: readonly [string, string] = ['punctual', 'late'],
+): string {
   const cells = (stats: Stats | null): readonly string[] =>
     stats === null ? ['', '', '', ''] : [stats.meanMs, stats.p50Ms, stats.p99Ms, stats.maxMs].map(ms)
   return table([
-    ['', 'computed', '', 'punctual', '', '', '', 'late', '', '', ''],
+    ['', 'computed', '', worlds[0], '', '', '', worlds[1], '', '', ''],
     ['', 'typical', 'worst', 'mean', 'p50', 'p99', 'max', 'mean', 'p50', 'p99', 'max'],
     ...figures.map((figure) => [
-      TITLES[figure.name] ?? figure.name,
+      titles[figure.name] ?? figure.name,
       ms(figure.computed.typicalMs),
       ms(figure.computed.worstMs),
       ...cells(figure.punctual),
@@ -98,7 +103,7 @@ function figureTable(figures: readonly Figure[]): string {
   ])
 }
 
-function shapeTable({ shapes, mode }: Card): string {
+export function shapeTable(shapes: readonly Shape[], mode: Card['mode'] | 'store'): string {
   return table([
     ['', '', 'computed', 'mean', 'max', 'runs'],
     ...shapes.flatMap((shape) => {
@@ -116,7 +121,7 @@ function shapeTable({ shapes, mode }: Card): string {
       if (stoppedWithinMs === null) return [row]
       const other = [
         '',
-        'and none on the other side after',
+        mode === 'store' ? 'and the one before has stopped after' : 'and none on the other side after',
         ms(stoppedWithinMs),
         ms(stopped.meanMs),
         ms(stopped.maxMs),
@@ -126,18 +131,18 @@ function shapeTable({ shapes, mode }: Card): string {
   ])
 }
 
-function outcome({ leaderWithinMs }: Shape, mode: Card['mode']): string {
+function outcome({ leaderWithinMs }: Shape, mode: Card['mode'] | 'store'): string {
   if (leaderWithinMs === 'never') return 'no leader while it lasts'
   if (leaderWithinMs === null) return 'nothing promised; a leader within'
   if (leaderWithinMs === 0) return 'the leader stays'
   return mode === 'local' ? 'a leader of its own within' : 'a leader within'
 }
 
-function mark({ exceeded }: { readonly exceeded: boolean }): string {
+export function mark({ exceeded }: { readonly exceeded: boolean }): string {
   return exceeded ? paint('red', '<- EXCEEDS what was computed') : ''
 }
 
-function ms(value: number | null): string {
+export function ms(value: number | null): string {
   return value === null ? '-' : value.toFixed(1)
 }
 
@@ -205,7 +210,12 @@ function trafficTable({ traffic }: Card): string {
   ])
 }
 
-function verdict({ exceeded, runs, specs, idle }: Card): string {
+export function verdict({
+  exceeded,
+  runs,
+  specs,
+  idle,
+}: Pick<Card, 'exceeded' | 'runs' | 'specs' | 'idle'>): string {
   const names = specs.map(({ name }) => name).join(', ')
   const violated = specs.filter(({ violations }) => violations > 0)
   const lines = [

@@ -2,9 +2,8 @@
  * What is tried with a configuration: each trial simulates that very configuration many times, with one thing that
  * befalls it at a random moment, and says what the computed guarantees promise for it.
  */
-import { type Micros, microsOf, msOf, type NodeId, sortIds } from '../core/index.ts'
+import { type Definition, type Micros, microsOf, msOf, type NodeId, sortIds } from '../core/index.ts'
 import type { Guarantees } from '../protocols/local-leader/guarantees.ts'
-import { localLeaderDefinition } from '../protocols/local-leader/index.ts'
 import { votersIn } from '../protocols/local-leader/options.ts'
 import {
   addTrials,
@@ -175,10 +174,15 @@ export function trialsOf(plan: Plan, guarantees: Guarantees): readonly PlanTrial
   return trials
 }
 
-export function runPlanTrial({ settings, blow }: PlanTrial, first: number, last: number): TrialTally {
+export function runPlanTrial(
+  definition: Definition,
+  { settings, blow }: PlanTrial,
+  first: number,
+  last: number,
+): TrialTally {
   let tally = EMPTY_TRIALS
   for (let seed = first; seed <= last; seed++) {
-    tally = addTrials(tally, runTrial(localLeaderDefinition, settings, blow, seed))
+    tally = addTrials(tally, runTrial(definition, settings, blow, seed))
   }
   return tally
 }

@@ -1,6 +1,7 @@
 /** `conclave plan`: what a configuration guarantees, computed and then checked by simulating that very configuration. */
 import { availableParallelism } from 'node:os'
 import { Command } from 'commander'
+import { epochsDefinition } from '../protocols/epochs/index.ts'
 import { type Guarantees, guaranteesOf } from '../protocols/local-leader/guarantees.ts'
 import { localLeaderDefinition } from '../protocols/local-leader/index.ts'
 import { steadyState } from '../sim/index.ts'
@@ -8,7 +9,16 @@ import { delayOf } from '../sim/network.ts'
 import { EXIT } from './errors.ts'
 import { print, printJson } from './output.ts'
 import { cardOf } from './plan-card.ts'
-import { type Plan, type PlanFlags, planOf } from './plan-config.ts'
+import { type Plan, type PlanFlags, planOf, protocolIn, readConfig } from './plan-config.ts'
+import {
+  type EpochsPlan,
+  guaranteesFor as epochsGuaranteesFor,
+  epochsPlanOf,
+  steadySettings as epochsSteady,
+  epochsTrials,
+} from './plan-epochs.ts'
+import { epochsCard } from './plan-epochs-card.ts'
+import { epochsText } from './plan-epochs-text.ts'
 import { measure } from './plan-measure.ts'
 import { omegaPlanOf, runOmegaPlan } from './plan-omega.ts'
 import { cardText } from './plan-text.ts'
@@ -21,7 +31,7 @@ export function planCommand(): Command {
     .description('the guarantee card of a configuration: computed, then checked by simulating it')
     .option('--config <file>', 'configuration file (JSON)')
     .option('--json', 'print one JSON object')
-    .option('--protocol <name>', 'which protocol: local-leader (default) or omega')
+    .option('--protocol <name>', 'which protocol: local-leader (default), epochs or omega')
     .option('--profile <name>', 'where the constants come from: lan, region or wan')
     .option('--mode <name>', 'local: a leader in each partition; majority: one in all')
     .option('--nodes <n>', 'how many processes, instead of a list in the file')
@@ -37,11 +47,15 @@ Examples:
   conclave plan --nodes 5 --option sigmaMs=50 --option renewalTries=3
   conclave plan --config group.json --json
   conclave plan --protocol omega --nodes 5 --profile region
+  conclave plan --protocol epochs --nodes 3
 
 A configuration file, all of it optional but the processes:
   { "voters": ["a", "b"], "witnesses": ["c"], "observers": ["d"],
     "options": { "mode": "majority", "profile": "region" },
     "network": { "delayMs": [1, 12], "loss": 0 }, "seeds": 2000 }
+  { "protocol": "epochs", "nodes": ["a", "b", "c"], "profile": "lan",
+    "store": { "kind": "redis", "url": "redis://host", "acceptWeak": true },
+    "registers": { "delayMs": [1, 8] } }
 Flags win over the file. Without "network", delays are anything from δmin to δ.
 
 Exit code 0 when all measurements keep to what was computed, 6 when one exceeds it or a specification is violated,
@@ -60,11 +74,20 @@ function guaranteesFor(plan: Plan): Guarantees {
 }
 
 async function run(flags: PlanFlags): Promise<number> {
-  const views = omegaPlanOf(flags)
-  if (views !== null) return runOmegaPlan(views, flags.json === true)
-  const plan = planOf(flags)
+  const said = readConfig(flags)
   const threads =
     flags.workers === undefined ? availableParallelism() : wholeNumber('--workers', flags.workers, 1)
+  switch (protocolIn(flags, said)) {
+    case 'epochs':
+      return runEpochs(epochsPlanOf(flags, said), threads, flags)
+    case 'omega':
+      return runOmegaPlan(omegaPlanOf(flags, said), flags.json === true)
+    default:
+      return runLocalLeader(planOf(flags, said), threads, flags)
+  }
+}
+
+async function runLocalLeader(plan: Plan, threads: number, flags: PlanFlags): Promise<number> {
   const guarantees = guaranteesFor(plan)
   const trials = trialsOf(plan, guarantees)
   const tallies = await measure(plan, trials, threads)
@@ -72,5 +95,16 @@ async function run(flags: PlanFlags): Promise<number> {
   const card = cardOf(plan, guarantees, trials, tallies, steady)
   if (flags.json === true) printJson(card)
   else print(cardText(card))
+  return card.exceeded.length > 0 ? EXIT.violated : EXIT.ok
+}
+
+async function runEpochs(plan: EpochsPlan, threads: number, flags: PlanFlags): Promise<number> {
+  const guarantees = epochsGuaranteesFor(plan)
+  const trials = epochsTrials(plan, guarantees)
+  const tallies = await measure(plan, trials, threads)
+  const steady = steadyState(epochsDefinition, epochsSteady(plan, guarantees), 1)
+  const card = epochsCard(plan, guarantees, trials, tallies, steady)
+  if (flags.json === true) printJson(card)
+  else print(epochsText(card))
   return card.exceeded.length > 0 ? EXIT.violated : EXIT.ok
 }

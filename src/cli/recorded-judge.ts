@@ -14,8 +14,8 @@ import { asFarAsKnown, isChainKnown } from './recorded-views.ts'
 
 export type Judged = { readonly specs: readonly SpecVerdict[]; readonly leaderships: readonly Leadership[] }
 
-/** What can be said of each node alone, whatever the clocks. */
-const OF_ONE_NODE: readonly string[] = ['told-in-pairs', 'LS']
+/** What can be said of each node alone, or of epochs, whatever the clocks. */
+const WITHOUT_CLOCKS: readonly string[] = ['told-in-pairs', 'LS', 'one-leader-an-epoch', 'epoch-agreement']
 
 const CHAIN = 'primary-chain'
 const NO_SCALE = 'not judged: nothing tells how the clocks of these hosts stand to each other'
@@ -34,7 +34,7 @@ export function judge(
   const promised = promisedSpecs(definition, options)
   const judgeable = promised.filter(
     ({ name }) =>
-      (scale.error !== null || OF_ONE_NODE.includes(name)) && (name !== CHAIN || isChainKnown(runs)),
+      (scale.error !== null || WITHOUT_CLOCKS.includes(name)) && (name !== CHAIN || isChainKnown(runs)),
   )
   const watch = new Watch(monitor(judgeable, [], factsOf(definition, nodes, options)))
   const leaderships = new Leaderships()

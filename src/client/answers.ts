@@ -63,6 +63,8 @@ export type StatusAnswer = LeaderAnswer & {
   readonly view?: ViewAnswer | null | undefined
   readonly life?: number | undefined
   readonly inQuorum?: boolean | undefined
+  /** epochs with fencing: whether this node knows that it leads and has cut all others off. */
+  readonly primary?: boolean | undefined
   /** When the asked agent said so, on its wall clock. */
   readonly at: string
 }

@@ -37,6 +37,7 @@ export type Shown = {
   readonly there: readonly NodeId[]
   readonly isSilent: boolean
   readonly membership: Membership | null
+  readonly primary: boolean | null
 }
 
 export type News =

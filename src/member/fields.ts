@@ -31,6 +31,7 @@ const FIELDS: { readonly [field in keyof JoinOptions | keyof StoreJoinOptions]-?
   data: text,
   protocol: elsewhere,
   store: elsewhere,
+  fencing: elsewhere,
   mode: (value) => (value === 'local' || value === 'majority' ? null : 'is neither "local" nor "majority"'),
   profile: (value) =>
     ['lan', 'region', 'wan'].includes(value as string) ? null : 'is none of "lan", "region", "wan"',

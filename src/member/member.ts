@@ -127,7 +127,7 @@ export class Member extends EventEmitter<MemberEvents> implements AsyncDisposabl
 
   /** All that an operator wants to know. */
   status(): MemberStatus {
-    const { view, leadUntil, now, voters, nodes, isSilent, membership, datagrams } = this.#standing()
+    const { view, leadUntil, now, voters, nodes, isSilent, membership, primary, datagrams } = this.#standing()
     return {
       ...view,
       mode: this.mode,
@@ -138,6 +138,7 @@ export class Member extends EventEmitter<MemberEvents> implements AsyncDisposabl
         : nodes,
       idle: this.isClosed ? 'closed' : isSilent ? 'silent after a restart' : null,
       membership: this.isClosed ? null : membership,
+      primary: this.isClosed ? null : primary,
       datagrams,
     }
   }

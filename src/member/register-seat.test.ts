@@ -75,6 +75,27 @@ describe('a group that meets in a folder', () => {
     expect(second.term?.token).toBeGreaterThan(first.term?.token ?? Number.NaN)
   })
 
+  it.each(['thread', 'worker'] as const)(
+    'whoever steps down or leaves gives its lease up: nobody waits two minutes for it, in a %s',
+    async (isolation) => {
+      const more = { isolation, options: { ...SLACK, leaseMs: 120_000 } }
+      const [a, b, c] = [await node('a', more), await node('b', more), await node('c', more)]
+      const first = leading(a)
+      await until(() => first.term !== null)
+      const second = leading(b)
+      await until(() => b.view().leader?.id === 'a')
+      await a.stepDown()
+      await until(() => second.term !== null)
+      const third = leading(c)
+      await until(() => c.view().leader?.id === 'b')
+      await a.close()
+      await b.close()
+      await until(() => third.term !== null)
+      expect(third.term?.token).toBeGreaterThan(second.term?.token ?? Number.NaN)
+    },
+    60_000,
+  )
+
   it('nobody leads who did not ask for it', async () => {
     const [a, b] = [await node('a'), await node('b')]
     const kept = leading(b)

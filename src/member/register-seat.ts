@@ -5,8 +5,10 @@
  * nothing else is asked of the store. A member is whoever has a register: each round lists them anew, before it is
  * answered (see open-group.ts of the protocol).
  */
+import { randomBytes } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Command, Input, NodeId, Output, PlainObject, Protocol, RegisterCall } from '../core/index.ts'
+import type { FencingConfig } from '../fencing/config.ts'
 import {
   type EpochsOptions,
   epochsGiven,
@@ -27,8 +29,10 @@ import {
   type StoreConfig,
   StoreUnreachable,
 } from '../registers/index.ts'
-import { type HostClock, Loop, memoryStorage, openHostClock } from '../runtime/index.ts'
+import { BlackBox, clockName, type HostClock, Loop, memoryStorage, openHostClock } from '../runtime/index.ts'
+import type { TraceHeader } from '../trace/index.ts'
 import { StoreFailed } from './errors.ts'
+import { Fencer } from './fencer.ts'
 import type { NodeView, Standing } from './seat.ts'
 import type { ThreadHooks, ThreadSeat } from './thread-seat.ts'
 
@@ -39,6 +43,10 @@ export type RegisterSettings = {
   /** Of those who are known beforehand: this node alone. */
   readonly nodes: readonly NodeId[]
   readonly store: StoreConfig
+  /** What cuts the others off before this node says that it leads; none where nobody is to be fenced. */
+  readonly fencing: readonly FencingConfig[]
+  /** How many of the last steps are kept. */
+  readonly traceSteps: number
   /** The protocol's options, as resolved. */
   readonly options: PlainObject
 }
@@ -117,12 +125,17 @@ class RegisterSeat implements ThreadSeat {
   /** When each block was last seen to change, on this process's clock. */
   readonly heard = new Map<NodeId, number>()
   readonly #self: NodeId
+  readonly #group: string
+  /** Names this run of the process. */
+  readonly #run = randomBytes(6).toString('hex')
+  readonly #box: BlackBox | null
   readonly #options: EpochsOptions
   readonly #registers: Registers
   readonly #hooks: ThreadHooks
   readonly #clock: HostClock
   readonly #loop: Loop
   readonly #carryOut: (call: RegisterCall) => void
+  readonly #fencer: Fencer
   #blocks: Blocks
   #members: readonly NodeId[]
   #isClaimed = true
@@ -134,7 +147,7 @@ class RegisterSeat implements ThreadSeat {
   #isLookDue = false
 
   constructor(
-    { id, group }: RegisterSettings,
+    { id, group, fencing, traceSteps }: RegisterSettings,
     options: EpochsOptions,
     registers: Registers,
     blocks: Blocks,
@@ -142,20 +155,33 @@ class RegisterSeat implements ThreadSeat {
     clock: HostClock,
   ) {
     this.#self = id
+    this.#group = group
     this.#options = options
     this.#registers = registers
     this.#hooks = hooks
     this.#clock = clock
     this.#blocks = blocks
     this.#members = membersIn(blocks)
-    const protocol = openEpochs(id, this.#members, options) as unknown as Protocol
+    this.#fencer = new Fencer(id, fencing, {
+      confirmed: (token, targets) => {
+        for (const of of targets) this.#loop.command({ do: 'fenced', of, token })
+      },
+      failed: (why) => {
+        hooks.warn('fencing', `${why}: not all others are cut off, so this node does not lead`)
+        this.#loop.command({ do: 'stepDown' })
+      },
+    })
+    // The others are told as any change of the group is: so what is recorded begins alike everywhere.
+    const protocol = openEpochs(id, [id], options) as unknown as Protocol
+    this.#box = traceSteps === 0 ? null : new BlackBox(id, protocol, traceSteps)
     this.#loop = new Loop(protocol, clock, memoryStorage(), {
       send: () => {},
       output: (event) => this.#heed(event),
       register: (call) => this.#call(call),
       trouble: (error) => hooks.warn('storage', error.message),
       failed: (error) => this.#fail(error),
-      record: () => {
+      record: (record, before) => {
+        this.#box?.record(record, before)
         hooks.stepped?.()
         this.#look()
       },
@@ -168,8 +194,11 @@ class RegisterSeat implements ThreadSeat {
       seen: (all) => this.#note(all, group),
     })
     this.#loop.start()
+    this.#loop.command({ do: 'members', nodes: this.#members })
     // Nobody leads who would not do anything with it: that begins with `lead`.
     this.#loop.command({ do: 'campaign', willing: false, lapse: false })
+    // Nodes that meet in a store do not talk: whoever fences cuts all others off.
+    if (this.#fencer.isNeeded) this.#loop.command({ do: 'view', members: [id] })
   }
 
   view(): NodeView {
@@ -207,6 +236,7 @@ class RegisterSeat implements ThreadSeat {
       }),
       isSilent: insight.isStarting || !this.#isClaimed,
       membership: null,
+      primary: (this.#loop.view().detail?.['primary'] as boolean | undefined) ?? null,
       datagrams: NO_DATAGRAMS,
     }
   }
@@ -237,8 +267,23 @@ class RegisterSeat implements ThreadSeat {
   /** There are no links to spoil. */
   spoil(): void {}
 
-  /** Nothing is recorded: a recorded step would need the members of that moment to be replayed. */
-  async *trace(): AsyncGenerator<string, void, void> {}
+  async *trace(): AsyncGenerator<string, void, void> {
+    if (this.#box === null) return
+    yield* this.#box.text((skipped): TraceHeader => {
+      const takenAt = this.#clock.now()
+      const recording = {
+        group: this.#group,
+        node: this.#self,
+        run: this.#run,
+        skipped,
+        clock: clockName(),
+        takenAt,
+        wallAhead: Date.now() * 1000 - takenAt,
+      }
+      const options: PlainObject = { ...this.#options, members: 'registered' }
+      return { trace: 1, protocol: 'epochs', nodes: this.#members, options, seed: 0, recording }
+    })
+  }
 
   async close(): Promise<void> {
     if (this.#state === 'closed') return
@@ -273,6 +318,11 @@ class RegisterSeat implements ThreadSeat {
       case 'demoted':
         this.#hooks.output({ ...event, token: this.#token, cause: wordFor(event['cause'] as string) })
         break
+      case 'fence': {
+        const { token, targets } = event as Output & { token: number; targets: readonly NodeId[] }
+        queueMicrotask(() => void this.#fencer.fence(token, targets))
+        break
+      }
       case 'alarm': {
         const error = new StoreFailed(event['why'] as string)
         queueMicrotask(() => this.#fail(error))
@@ -292,7 +342,10 @@ class RegisterSeat implements ThreadSeat {
     this.#isLookDue = true
     queueMicrotask(() => {
       this.#isLookDue = false
-      if (this.#state === 'running') this.#hooks.changed(this.view())
+      if (this.#state !== 'running') return
+      if (this.#fencer.isNeeded)
+        this.#fencer.stop(this.#inspect(({ inner }) => inner.time?.partition.fencing?.token ?? null))
+      this.#hooks.changed(this.view())
     })
   }
 
@@ -368,6 +421,7 @@ class RegisterSeat implements ThreadSeat {
   }
 
   async #end(): Promise<void> {
+    this.#fencer.stop(null)
     this.#loop.stop()
     await this.#registers.close()
     this.#clock.close()

@@ -57,6 +57,8 @@ export type Standing = {
   readonly isSilent: boolean
   /** Null where the protocol has no views. */
   readonly membership: Membership | null
+  /** Whether this process is in the primary partition of its epoch; null where nothing can be said (epochs). */
+  readonly primary: boolean | null
   readonly datagrams: Datagrams
 }
 

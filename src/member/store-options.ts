@@ -1,5 +1,7 @@
 /** What a process says when it joins a group that meets in a store, checked before anything begins. */
+import { z } from 'zod'
 import { explain, type PlainObject, present } from '../core/index.ts'
+import { type FencingConfig, type FencingInput, fencingSchema } from '../fencing/config.ts'
 import { protocolNamed } from '../protocols/index.ts'
 import { BadStore, parseStore, type StoreConfig } from '../registers/index.ts'
 import { BadJoin } from './errors.ts'
@@ -7,10 +9,15 @@ import type { JoinOptions, WorkOptions } from './options.ts'
 import type { RegisterSettings } from './register-seat.ts'
 
 export type StoreJoinOptions = WorkOptions &
-  Pick<JoinOptions, 'group' | 'id' | 'isolation' | 'maxStallMs' | 'signal' | 'options' | 'profile'> & {
+  Pick<
+    JoinOptions,
+    'group' | 'id' | 'isolation' | 'maxStallMs' | 'signal' | 'options' | 'profile' | 'traceSteps'
+  > & {
     readonly protocol: 'epochs'
     /** Where the registers are: a URL, or its parts as in docs/stores.md. */
     readonly store: string | StoreConfig
+    /** What cuts all others off before this process says that it leads: docs/fencing.md. */
+    readonly fencing?: readonly FencingInput[]
   }
 
 /** The id stands twice in a block of 480 bytes. */
@@ -49,7 +56,22 @@ export function storeSettingsOf(options: StoreJoinOptions): RegisterSettings {
         'has no meaning with the protocol epochs, whose nodes meet in a store: take it out',
       )
   }
-  return { group, id, nodes: [id], store: storeOf(store), options: storeProtocolOptions(options) }
+  return {
+    group,
+    id,
+    nodes: [id],
+    store: storeOf(store),
+    fencing: fencingOf(options.fencing ?? []),
+    traceSteps: options.traceSteps ?? 0,
+    options: storeProtocolOptions(options),
+  }
+}
+
+function fencingOf(given: readonly unknown[]): readonly FencingConfig[] {
+  const parsed = z.array(fencingSchema).safeParse(given, { error: explain })
+  if (parsed.success) return parsed.data
+  const [issue] = parsed.error.issues
+  throw new BadJoin(['fencing', ...(issue?.path ?? [])].join('.'), issue?.message ?? 'is wrong')
 }
 
 function storeOf(given: unknown): StoreConfig {

@@ -115,6 +115,7 @@ export async function openThreadSeat(
         }),
         isSilent: insight.silentUntil !== null,
         membership: insight.membership,
+        primary: null,
         datagrams: { sent, received, dropped },
       }
     },

@@ -23,6 +23,8 @@ export type MemberStatus = NodeView & {
   readonly idle: 'closed' | 'silent after a restart' | null
   /** Under omega: the view of the living, and whether anybody may act on it; null under other protocols. */
   readonly membership: Membership | null
+  /** epochs with fencing: whether it knows that it leads, and that all others are cut off; null where unknown. */
+  readonly primary: boolean | null
   readonly datagrams: Datagrams
 }
 

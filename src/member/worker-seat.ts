@@ -74,6 +74,7 @@ class WorkerSeat implements Seat {
       there: [],
       isSilent: false,
       membership: null,
+      primary: null,
     }
     this.#shared = SharedState.for(Math.max(LEAST_ROOM, 2 * settings.nodes.length))
     this.#shared.progress = monotonicNow()
@@ -100,7 +101,7 @@ class WorkerSeat implements Seat {
     const now = monotonicNow()
     const { id: self } = this.#settings
     const { leadUntil, membersUntil, datagrams } = this.#shared
-    const { voters, nodes, there, isSilent, membership } = this.#shown
+    const { voters, nodes, there, isSilent, membership, primary } = this.#shown
     const view = this.#viewAt(now)
     return {
       view,
@@ -122,6 +123,7 @@ class WorkerSeat implements Seat {
         membership === null
           ? null
           : { ...membership, inQuorum: membership.inQuorum && (leadUntil === null || now < leadUntil) },
+      primary: view.leader === null ? null : primary,
       datagrams,
     }
   }

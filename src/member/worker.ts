@@ -107,14 +107,15 @@ async function open({ settings, shared: buffer, maxStallMs, port }: WorkerBegin)
 
   /** Writes down what changes all the time; gives the rest when it has changed. */
   function show(from: ThreadSeat): Shown | null {
-    const { view, membersUntil, leadUntil, voters, nodes, isSilent, membership, datagrams } = from.standing()
+    const { view, membersUntil, leadUntil, voters, nodes, isSilent, membership, primary, datagrams } =
+      from.standing()
     shared.datagrams = datagrams
     const ids = nodes.map(({ id }) => id)
     shared.noteHeard(ids, from.heard)
     shared.leadUntil = leadUntil
     shared.membersUntil = membersUntil
     const there = nodes.filter((node) => node.there).map(({ id }) => id)
-    const shown: Shown = { view, voters, nodes: ids, there, isSilent, membership }
+    const shown: Shown = { view, voters, nodes: ids, there, isSilent, membership, primary }
     const text = JSON.stringify(shown)
     if (text === lastShown) return null
     lastShown = text

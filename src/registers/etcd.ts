@@ -2,6 +2,7 @@
  * Registers in etcd, through the JSON gateway of its v3 API: a key a cell, compared by its revision. Reads are
  * linearizable, which is etcd's default (`serializable` is never set), and one range is a whole round.
  */
+import { ASSUMED } from './caveats.ts'
 import { BadStore, reasonOf, StoreDenied, StoreUnfit, StoreUnreachable } from './errors.ts'
 import { type CellStore, safeName } from './store.ts'
 
@@ -50,10 +51,7 @@ export async function openEtcd(options: EtcdOptions, group: string): Promise<Cel
         'a transaction compares the revision of the key',
       ],
       weak: [],
-      assumed: [
-        'it runs without --unsafe-no-fsync and is not restored from an old snapshot',
-        'the disks do not lose what they said they have flushed',
-      ],
+      assumed: ASSUMED.etcd,
     },
     async read(signal) {
       const { kvs = [] } = await read(signal)

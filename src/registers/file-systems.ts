@@ -4,7 +4,9 @@
  * Caches of a network file system return what a file was seconds ago, and say nothing. So such a folder is refused
  * unless the options that turn the caches off are named; on Linux they are also looked up.
  */
+
 import { readFile, statfs } from 'node:fs/promises'
+import { LOCAL_MOUNT, NETWORK_MOUNT } from './caveats.ts'
 
 /** By the number that statfs(2) gives. `needs`: mount options without which a read may be stale or a write may be late. */
 const NETWORK: { readonly [type: number]: { readonly name: string; readonly needs: readonly string[] } } = {
@@ -61,7 +63,7 @@ export function judgeMount({ type, options }: Mount, named: readonly string[] | 
     return {
       fit: true,
       sound: ['a local file system: all processes of this host see each write at once'],
-      assumed: ['all nodes run on this host (a disk mounted on two hosts is not a register)'],
+      assumed: [LOCAL_MOUNT],
     }
   }
   const { name, needs } = network
@@ -79,6 +81,6 @@ export function judgeMount({ type, options }: Mount, named: readonly string[] | 
   return {
     fit: true,
     sound: [`${name} with the options ${named.join(', ')}`],
-    assumed: ['the server writes before it answers (export option sync), and every host mounts it alike'],
+    assumed: [NETWORK_MOUNT],
   }
 }

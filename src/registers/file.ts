@@ -10,8 +10,10 @@
  * locks the cells that it writes, and reads before it writes. The lock lasts as long as the process: nobody else writes
  * until it and its writes are gone.
  */
+
 import { mkdir, readdir, realpath, rm, stat, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
+import { ASSUMED, SECTOR_LOCK } from './caveats.ts'
 import { reasonOf, StoreDenied, StoreUnfit } from './errors.ts'
 import { renameCells } from './file-rename.ts'
 import { sectorCells } from './file-sector.ts'
@@ -37,17 +39,12 @@ export async function openFile(
   if (!judged.fit) throw new StoreUnfit(`${folder} cannot hold registers: ${judged.why}`)
   await sweep(folder)
   const place = `${folder} (${mode})`
-  const locked = 'each id runs on one host and in one network namespace: the lock reaches no further'
   const facts = {
     kind: 'file' as const,
     place,
     sound: [...judged.sound, 'every write is flushed to the disk before it counts'],
     weak: [],
-    assumed: [
-      ...judged.assumed,
-      'the disk does not lose what it said it has flushed',
-      ...(mode === 'sector' ? [locked] : []),
-    ],
+    assumed: [...judged.assumed, ...ASSUMED.file, ...(mode === 'sector' ? [SECTOR_LOCK] : [])],
   }
   return mode === 'rename' ? renameCells(folder, facts) : sectorCells(folder, facts)
 }

@@ -1,5 +1,6 @@
 export { type Block, type Block as RegisterBlock, BlockTooLarge, LARGEST_BLOCK } from './block.ts'
 export * from './calls.ts'
+export { assumedOf } from './caveats.ts'
 export * from './config.ts'
 export * from './errors.ts'
 export * from './experiment.ts'

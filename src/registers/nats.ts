@@ -5,7 +5,9 @@
  * called direct access may be answered by a replica that lags, so a bucket that allows it is refused. With replicas a
  * leader that has just been deposed may still answer an old value: refused, too, unless `acceptWeak` is given.
  */
+
 import type { MsgHdrs, NatsConnection } from '@nats-io/transport-node'
+import { ASSUMED } from './caveats.ts'
 import { needed, shown } from './client.ts'
 import { reasonOf, StoreDenied, StoreUnfit, StoreUnreachable } from './errors.ts'
 import { type Cell, type CellStore, type StoreFacts, safeName } from './store.ts'
@@ -212,9 +214,7 @@ async function inspect(
       'reads are answered by the leader of the stream, never directly',
     ],
     weak: replicas > 1 ? [problem] : [],
-    assumed: [
-      'the server flushes before it answers (sync_interval: always, from NATS 2.10 on): by default a crash of its machine, though not of the server alone, loses up to two minutes of writes, and no client can see the setting',
-    ],
+    assumed: ASSUMED.nats,
   }
 }
 

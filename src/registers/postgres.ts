@@ -5,7 +5,9 @@
  * Every read says in the same statement whether the server is a standby: a connection that was made again after a
  * failover may have come to one, and what a standby answers is old.
  */
+
 import type { Options, Sql } from 'postgres'
+import { ASSUMED } from './caveats.ts'
 import { needed, shown } from './client.ts'
 import { BadStore, reasonOf, StoreDenied, StoreUnfit, StoreUnreachable } from './errors.ts'
 import type { Cell, CellStore, StoreFacts } from './store.ts'
@@ -150,10 +152,7 @@ async function inspect(sql: Sql, place: string, table: string): Promise<StoreFac
       ...(found.pages === 'off' ? [off('full_page_writes')] : []),
       ...(found.senders > 0 && found.standbys === '' ? [replicated] : []),
     ],
-    assumed: [
-      'after a failover the old primary is fenced, and the new one was replicated to synchronously',
-      'the disk does not lose what it said it has flushed',
-    ],
+    assumed: ASSUMED.postgres,
   }
 }
 

@@ -5,7 +5,9 @@
  * cure that: a server with replicas, Sentinel or Cluster is no register. Nor is one that flushes its log once a second.
  * The first is refused always, where it is certain; the rest unless `acceptWeak` is given, and then every card says so.
  */
+
 import type { Redis as Client } from 'ioredis'
+import { ASSUMED } from './caveats.ts'
 import { needed, shown } from './client.ts'
 import { reasonOf, StoreDenied, StoreUnfit, StoreUnreachable } from './errors.ts'
 import type { Cell, CellStore, StoreFacts } from './store.ts'
@@ -143,10 +145,7 @@ async function inspect(redis: Client, place: string, acceptWeak: boolean): Promi
       ...(problems.length === 0 ? ['every write is in its log on the disk before it is answered'] : []),
     ],
     weak: problems,
-    assumed: [
-      'nobody makes it a replica, deletes its keys or restores an old copy',
-      'the disk does not lose what it said it has flushed',
-    ],
+    assumed: ASSUMED.redis,
   }
 }
 

@@ -97,7 +97,8 @@ class OpenRegisters implements Registers {
   readonly #seen = new Map<string, Block>()
   /** Null until claimed, and after a write of unknown outcome. */
   #own: Own | null = null
-  #isWriting = false
+  /** The write under way; kept when its outcome is known, or known to be unknown. */
+  #writing: Promise<unknown> | null = null
 
   constructor(store: CellStore, options: RegistersOptions) {
     this.#store = store
@@ -180,7 +181,9 @@ class OpenRegisters implements Registers {
   }
 
   async close(): Promise<void> {
-    if (this.#own !== null && !this.#isWriting) await this.#replace((block) => ({ ...block, holder: null }))
+    // The last thing that a node wrote may be what the others wait for.
+    await this.#writing
+    if (this.#own !== null) await this.#replace((block) => ({ ...block, holder: null }))
     this.#own = null
     await this.#store.close()
   }
@@ -188,21 +191,22 @@ class OpenRegisters implements Registers {
   #replace(change: (block: Block) => Block): Promise<WriteOutcome> {
     const before = this.#own
     if (before === null) throw new Error('the block must be claimed before it is written')
-    if (this.#isWriting) throw new Error('one write at a time: the last has not been answered')
+    if (this.#writing !== null) throw new Error('one write at a time: the last has not been answered')
     const next = change({ ...before.block, sequence: before.block.sequence + 1 })
     // What does not fit is a mistake of the caller, not an unknown outcome.
     encodeBlock(next)
-    this.#isWriting = true
     // Until the answer is there the outcome is unknown.
     this.#own = null
-    return this.#carefully(async (): Promise<WriteOutcome> => {
+    const written = this.#carefully(async (): Promise<WriteOutcome> => {
       const own = await this.#put(next, before.version)
       if (own === null) throw new Stop(this.#superseded())
       this.#own = own
       return { outcome: 'ok' }
     }).finally(() => {
-      this.#isWriting = false
+      this.#writing = null
     })
+    this.#writing = written
+    return written
   }
 
   async #put(block: Block, expected: Version | null): Promise<Own | null> {

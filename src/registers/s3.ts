@@ -5,7 +5,9 @@
  * A store that does not know conditional writes ignores the condition and overwrites. So the condition is tried when
  * the store is opened. Two trips make a round: a listing, then all objects at once.
  */
+
 import type { AwsClient } from 'aws4fetch'
+import { ASSUMED } from './caveats.ts'
 import { needed } from './client.ts'
 import { StoreDenied, StoreUnfit, StoreUnreachable } from './errors.ts'
 import { type Cell, type CellStore, safeName } from './store.ts'
@@ -134,9 +136,7 @@ export async function openS3(options: S3Options, group: string): Promise<CellSto
       place,
       sound: ['a write compares the ETag (tried when it was opened)', 'each request is made once'],
       weak: [],
-      assumed: [
-        'reads are strongly consistent: no cache or content network before it, no bucket that is replicated from another',
-      ],
+      assumed: ASSUMED.s3,
     },
     async read(signal) {
       const names = await list(signal)

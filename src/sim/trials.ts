@@ -37,6 +37,8 @@ export type TrialSettings = {
   readonly delaysMs: readonly [Span, ...Span[]]
   readonly latenessMs: readonly [Span, ...Span[]]
   readonly loss: number
+  /** Of shared registers, where the protocol has such: how long accesses take, and when a caller gives up. */
+  readonly store?: { readonly delaysMs: readonly [Span, ...Span[]]; readonly timeoutMs: number }
   readonly driftPpm: number
   /** How long the world is left alone: at least, and at most. */
   readonly calm: readonly [Micros, Micros]
@@ -151,6 +153,7 @@ function isDelayedCrash(event: Blow['events'][number]): boolean {
 }
 
 function scenarioOf(definition: Definition, settings: TrialSettings, random: Random, seed: number): Scenario {
+  const { store } = settings
   return {
     protocol: definition.name,
     nodes: settings.nodes,
@@ -164,8 +167,11 @@ function scenarioOf(definition: Definition, settings: TrialSettings, random: Ran
       fifo: definition.order === 'fifo',
       rules: [],
     },
-    registers: null,
     clocks: { driftPpm: settings.driftPpm, lateMs: random.pick(settings.latenessMs) },
+    registers:
+      store === undefined
+        ? null
+        : { delayMs: random.pick(store.delaysMs), late: 0, lateMs: 0, timeoutMs: store.timeoutMs },
     initial: null,
     events: [],
     untilMs: 0,
@@ -174,21 +180,33 @@ function scenarioOf(definition: Definition, settings: TrialSettings, random: Ran
   }
 }
 
-/** What a group sends while nothing befalls it: datagrams of each kind, and how long their texts are together. */
+/**
+ * What a group does while nothing befalls it: datagrams of each kind, and how long their texts are together; and for
+ * each node, the writes and the rounds of reads that it asks of shared registers.
+ */
 export type SteadyState = {
   readonly micros: Micros
   readonly kinds: { readonly [kind: string]: { readonly count: number; readonly bytes: number } }
+  readonly accesses: ReadonlyMap<NodeId, { readonly writes: number; readonly rounds: number }>
 }
 
 /** Watches a quiet world for a while, after it has come to rest. */
 export function steadyState(definition: Definition, settings: TrialSettings, seed: number): SteadyState {
   const random = new Random((seed ^ OWN_SEEDS) >>> 0)
   const kinds: { [kind: string]: { count: number; bytes: number } } = {}
+  const accesses = new Map<NodeId, { writes: number; rounds: number }>()
   const [, begin] = settings.calm
   const hooks = {
     observe: () => {},
     record(record: TraceRecord) {
       if (record.at < begin || (record.type !== 'step' && record.type !== 'start')) return
+      const calls = record.effects.flatMap((effect) => (effect.type === 'register' ? [effect.call] : []))
+      const before = accesses.get(record.node) ?? { writes: 0, rounds: 0 }
+      // Reads that a step asks for together are one round.
+      accesses.set(record.node, {
+        writes: before.writes + calls.filter(({ op }) => op !== 'read').length,
+        rounds: before.rounds + (calls.some(({ op }) => op === 'read') ? 1 : 0),
+      })
       for (const effect of record.effects) {
         if (effect.type !== 'send') continue
         const kind = definition.kindOf(effect.body)
@@ -199,7 +217,7 @@ export function steadyState(definition: Definition, settings: TrialSettings, see
   }
   const world = new World(definition, scenarioOf(definition, settings, random, seed), hooks, false)
   world.run(begin + settings.watched)
-  return { micros: settings.watched, kinds }
+  return { micros: settings.watched, kinds, accesses }
 }
 
 /** Follows who leads, and until when, and times it from the blow on. */

@@ -85,6 +85,8 @@ export type Pending =
   | { readonly type: 'resume'; readonly node: SimNode; readonly isLast: boolean }
   | { readonly type: 'look'; readonly node: SimNode; readonly peer: SimNode }
   | { readonly type: 'settle'; readonly disturbance: number }
+  /** The store answers again. */
+  | { readonly type: 'answers' }
 
 export function linkNewsOf(definition: Definition, scenario: Scenario): LinkNews | null {
   const { nodes, initial, network } = scenario

@@ -234,6 +234,9 @@ export class World {
       case 'look':
         this.#watch?.look(pending.node, pending.peer)
         break
+      case 'answers':
+        this.#disturbed()
+        break
       case 'settle':
         if (pending.disturbance === this.#disturbances) this.#settled()
         break
@@ -505,7 +508,7 @@ export class World {
     else if ('loss' in event) this.#network.loss = event.loss
     else if ('duplicate' in event) this.#network.duplicate = event.duplicate
     else if ('late' in event) this.#store.late = event.late
-    else if ('hang' in event) this.#store.hang(this.#now + microsOf(event.forMs))
+    else if ('hang' in event) this.#hang(microsOf(event.forMs))
     else if ('slow' in event) this.#network.slow(event.slow, event.delayMs)
     else if ('pause' in event) this.#stall(this.#node(event.pause), microsOf(event.forMs), false)
     else if ('suspend' in event) this.#stall(this.#node(event.suspend), microsOf(event.forMs), true)
@@ -557,6 +560,12 @@ export class World {
     for (const waiting of node.backlog) this.#push(this.#now, waiting)
     node.backlog = []
     this.#disturbed()
+  }
+
+  /** Whoever waited for the store goes on from its end: that is when settling begins. */
+  #hang(by: Micros): void {
+    this.#store.hang(this.#now + by)
+    this.#push(this.#now + by, { type: 'answers' })
   }
 
   #disturbed(): void {

@@ -78,6 +78,7 @@ export class VirtualSeat implements Seat {
       }),
       isSilent: insight !== null && insight.silentUntil !== null,
       membership: null,
+      primary: null,
       datagrams: { sent, received, dropped: 0 },
     }
   }

@@ -27,10 +27,19 @@ function crashes(seed: number): readonly PlainObject[] {
   return events.sort((a, b) => a.atMs - b.atMs)
 }
 
+/** Whoever is told to, and leads, gives its lease up; the others begin at once. */
+function resignations(seed: number): readonly PlainObject[] {
+  const draw = chance(seed + 104_729)
+  const events: PlainObject[] = []
+  for (let atMs = 300; atMs < UNTIL_MS - 2000; atMs += 100 + draw() * 400)
+    events.push({ atMs, command: { node: 1 + Math.floor(draw() * 3), do: 'stepDown' } })
+  return events
+}
+
 export type LeaseTally = { readonly elections: number; readonly violated: readonly string[] }
 
 /** A minute with three nodes: how many epochs were won, and what was violated. */
-export function leaseRun(seed: number, options: PlainObject): LeaseTally {
+export function leaseRun(seed: number, options: PlainObject, resigning = false): LeaseTally {
   let elections = 0
   const report = simulate(
     {
@@ -40,7 +49,7 @@ export function leaseRun(seed: number, options: PlainObject): LeaseTally {
       options: { driftPpm: 50_000, ...options },
       clocks: { driftPpm: 50_000 },
       registers: { delayMs: [0.5, 5], late: 0.03, lateMs: [5, 400], timeoutMs: 1000 },
-      events: crashes(seed),
+      events: [...crashes(seed), ...(resigning ? resignations(seed) : [])],
       untilMs: UNTIL_MS,
     },
     {
@@ -54,11 +63,11 @@ export function leaseRun(seed: number, options: PlainObject): LeaseTally {
   return { elections, violated }
 }
 
-export function leaseRuns(count: number, options: PlainObject): LeaseTally {
+export function leaseRuns(count: number, options: PlainObject, resigning = false): LeaseTally {
   let elections = 0
   const violated: string[] = []
   for (let seed = 1; seed <= count; seed++) {
-    const run = leaseRun(seed, options)
+    const run = leaseRun(seed, options, resigning)
     elections += run.elections
     violated.push(...run.violated)
   }

@@ -54,10 +54,11 @@ export function configFrom(sources: Sources): Config {
     const isOwn = (field: string): boolean =>
       place === null || said.from[field] !== file?.placeOf([field]) || said.from[field] === 'default'
     if (said.values['protocol'] === 'epochs') return storeGroup(said, path, isOwn, problems)
-    const { store, ...values } = said.values
-    if (store !== undefined && isOwn('store')) {
+    const { store, fencing, ...values } = said.values
+    for (const [field, value] of Object.entries({ store, fencing })) {
+      if (value === undefined || !isOwn(field)) continue
       const message = 'has no meaning without the protocol epochs: take it out, or give --protocol epochs'
-      problems.push({ field: pathText([...path, 'store']), place: placeIn(said.from, 'store'), message })
+      problems.push({ field: pathText([...path, field]), place: placeIn(said.from, field), message })
     }
     const node = checked(nodeSchema, { ...said, values }, problems, path) as NodeConfig | null
     return node === null ? [] : [{ node, said, path }]

@@ -26,14 +26,37 @@ export function effectiveText({ process, groups, from }: Config): string {
 }
 
 /** Secrets stay out: whoever uses this as a file puts them in again. */
-function shown(node: Fields): Fields {
-  const { store } = node
-  if (store === null || typeof store !== 'object') return node
+function shown({ store, fencing, ...node }: Fields): Fields {
+  return {
+    ...node,
+    ...(store === undefined ? {} : { store: shownStore(store) }),
+    ...(Array.isArray(fencing) ? { fencing: fencing.map((device: Fields) => shownDevice(device)) } : {}),
+  }
+}
+
+function shownStore(store: unknown): unknown {
+  if (store === null || typeof store !== 'object') return store
   const hidden = Object.entries(store).map(([field, value]) => {
     if (['password', 'secretAccessKey', 'sessionToken'].includes(field)) return [field, '***']
-    return [field, field === 'url' ? String(value).replace(/(:\/\/[^:@/]*):[^@/]*@/, '$1:***@') : value]
+    return [field, field === 'url' ? withoutPassword(value) : value]
   })
-  return { ...node, store: Object.fromEntries(hidden) as object }
+  return Object.fromEntries(hidden) as object
+}
+
+/** Which of a device's options and headers are secret nobody knows here. */
+function shownDevice(device: Fields): Fields {
+  const hide = (named: unknown): Fields =>
+    Object.fromEntries(Object.keys((named ?? {}) as Fields).map((name) => [name, '***']))
+  return {
+    ...device,
+    ...('options' in device ? { options: hide(device['options']) } : {}),
+    ...('headers' in device ? { headers: hide(device['headers']) } : {}),
+    ...('url' in device ? { url: withoutPassword(device['url']) } : {}),
+  }
+}
+
+function withoutPassword(url: unknown): string {
+  return String(url).replace(/(:\/\/[^:@/]*):[^@/]*@/, '$1:***@')
 }
 
 function block(

@@ -6,6 +6,7 @@
  * them. Nothing is required in a file, because flags and the environment may say the rest.
  */
 import { z } from 'zod'
+import { fencingSchema } from '../../fencing/config.ts'
 import { RUNNABLE } from '../../protocols/index.ts'
 import { storeSchema } from '../../registers/index.ts'
 
@@ -79,6 +80,11 @@ const node = {
     .describe(
       'where the registers of `epochs` are: a URL, or an object as docs/stores.md shows it; without it `epochs` cannot run',
     ),
+  fencing: z
+    .array(fencingSchema)
+    .describe(
+      'devices that cut all others off, and confirm it, before a node of `epochs` says that it leads: docs/fencing.md',
+    ),
   mode: z
     .enum(['local', 'majority'])
     .describe(
@@ -148,7 +154,7 @@ export const fileSchema = z.strictObject({
 })
 
 /** One node of one group, when everything has been said. */
-const { store, ...overNetwork } = node
+const { store, fencing, ...overNetwork } = node
 export const nodeSchema = z.strictObject({
   ...overNetwork,
   protocol: z.enum(RUNNABLE),
@@ -161,6 +167,7 @@ export const storeNodeSchema = z.strictObject({
   id: node.id,
   protocol: z.literal('epochs'),
   store,
+  fencing: fencing.optional(),
   profile: node.profile,
   options: node.options,
 })

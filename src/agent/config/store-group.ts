@@ -33,8 +33,8 @@ export function storeGroup(
   }
   const node = checked(storeNodeSchema, { values, from }, problems, path) as StoreNodeConfig | null
   if (node === null) return []
-  const { group, id, protocol, profile, options } = node
-  const join: StoreJoinOptions = { group, id, protocol, profile, options, store: node.store }
+  const { group, id, protocol, profile, options, fencing = [] } = node
+  const join: StoreJoinOptions = { group, id, protocol, profile, options, store: node.store, fencing }
   try {
     const { store } = storeSettingsOf(join)
     return [{ node: { ...node, store }, join: { ...join, store }, from }]

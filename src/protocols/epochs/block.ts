@@ -23,9 +23,11 @@ export type More = {
   readonly term: number
   /** Whether its process is gone for good: a tombstone. */
   readonly gone: boolean
+  /** Its cell of the oracle: the generation in which it contended last (oracle.ts). */
+  readonly gen: number
 }
 
-export const NO_MORE: More = { inc: 0, lctr: 0, lbal: 0, led: 0, term: 0, gone: false }
+export const NO_MORE: More = { inc: 0, lctr: 0, lbal: 0, led: 0, term: 0, gone: false, gen: 0 }
 
 /** A register that was never written: as of a node that never ticked. */
 export const ZERO: Block = { ctr: 0, pbal: 0, bal: 0, val: null, more: null }
@@ -42,10 +44,11 @@ export function blockOf(value: Plain): Block | null {
   if (val !== null && typeof val !== 'number' && typeof val !== 'string') return null
   if (more === null) return { ctr, pbal, bal, val, more }
   if (typeof more !== 'object') return null
-  const { inc, lctr, lbal, led, term, gone } = more as Partial<More>
+  // Blocks that were written before there was an oracle have no generation.
+  const { inc, lctr, lbal, led, term, gone, gen = 0 } = more as Partial<More>
   if (!isCount(inc) || !isCount(lctr) || !isCount(lbal) || !isCount(led) || !isCount(term)) return null
-  if (typeof gone !== 'boolean') return null
-  return { ctr, pbal, bal, val, more: { inc, lctr, lbal, led, term, gone } }
+  if (typeof gone !== 'boolean' || !isCount(gen)) return null
+  return { ctr, pbal, bal, val, more: { inc, lctr, lbal, led, term, gone, gen } }
 }
 
 function isCount(value: unknown): value is number {
@@ -65,4 +68,10 @@ export function moreOf({ more }: Block): More {
 /** Whether (a, i) comes after (b, j): numbers first, ids where they are equal. */
 export function isAfter(a: number, i: NodeId, b: number, j: NodeId): boolean {
   return a > b || (a === b && compareIds(i, j) > 0)
+}
+
+/** Whether its owner has led, and given up every lease that it may have had: see leaving.ts. */
+export function isReleased(of: NodeId, block: Block): boolean {
+  const { led, lctr } = moreOf(block)
+  return led > 0 && lctr === 0 && block.val === of
 }

@@ -97,6 +97,17 @@ describe('the corrected protocol elects at most one leader an epoch', () => {
     ['with the counter in register and memory at once', 2, 2, 3, { tick: 'atomic' }, 18_508],
     ['registers that are only regular', 2, 2, 2, { registers: 'regular' }, 28_792],
     ['late writes, compared', 2, 2, 2, { registers: 'late' }, 15_907],
+    ['leaders that step down', 2, 2, 3, { releases: true }, 27_236],
+    ['nodes that contend for the oracle', 2, 2, 3, { turns: 'oracle' }, 37_043],
+    [
+      'both, on registers that are only regular',
+      2,
+      2,
+      2,
+      { turns: 'oracle', releases: true, registers: 'regular' },
+      51_084,
+    ],
+    ['three nodes that contend', 3, 1, 1, { turns: 'oracle' }, 118_752],
     ['removals by the rule', 3, 2, 1, { removals: true, tick: 'atomic' }, 1_011_955],
   ] as const)('%s', { timeout: LONG }, (_what, nodes, epochs, ballots, options, states) => {
     const report = search(nodes, epochs, ballots, options)

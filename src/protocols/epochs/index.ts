@@ -1,22 +1,28 @@
 import { define, type Plain, type RegisterModel, type Stimulus } from '../../core/index.ts'
 import { blockOf, shownBlock } from './block.ts'
 import { epochs } from './epochs.ts'
-import { type EpochsOptions, epochsCommands, epochsOptions, givenBy } from './options.ts'
+import { settling } from './guarantees.ts'
+import { openEpochs } from './open-group.ts'
+import { type EpochsCommand, type EpochsOptions, epochsCommands, epochsOptions, givenBy } from './options.ts'
 import type { EpochsState } from './state.ts'
 import { timingOf } from './timing.ts'
 
-/** Every tick that the bounds leave: a search tries them all. */
+/** Every tick that the bounds leave, and what else a node may do at any moment: a search tries all. */
 function stimuli(
   { status, ctr, writing }: EpochsState,
-  { epochs: most, jumps }: EpochsOptions,
+  { epochs: most, jumps, releases, turns }: EpochsOptions,
 ): readonly Stimulus[] {
   if (most === null || writing !== null || status === 'Starting' || status === 'Stopped') return []
   const last = jumps ? most : Math.min(most, ctr + 1)
-  return Array.from({ length: Math.max(0, last - ctr) }, (_, index) => ({
-    command: { do: 'tick', to: ctr + 1 + index },
-    whenDown: null,
-    owed: false,
-  }))
+  const ticks = Array.from({ length: Math.max(0, last - ctr) }, (_, index) =>
+    stimulus({ do: 'tick', to: ctr + 1 + index }),
+  )
+  if (releases && status === 'Leader') return [...ticks, stimulus({ do: 'stepDown' })]
+  return turns === 'oracle' && status === 'Suspended' ? [...ticks, stimulus({ do: 'contend' })] : ticks
+}
+
+function stimulus(command: EpochsCommand): Stimulus {
+  return { command, whenDown: null, owed: false }
 }
 
 function registerModel({ misreading, registers, tick }: EpochsOptions): RegisterModel {
@@ -60,14 +66,19 @@ export const epochsDefinition = define({
     clock === 'none'
       ? { promises: UNTIMED, goals: ['elected', 'leader-changed'] }
       : { promises: TIMED, goals: ['elected', 'renewed', 'lost'] },
-  create: (identity, chosen) =>
-    epochs(identity, {
+  constants: ({ driftPpm }) => ({ rhoPpm: driftPpm }),
+  create: (identity, chosen) => {
+    // As in the seat of a real process: it begins alone, and is told of the others.
+    if (chosen.members === 'registered') return openEpochs(identity.self, [identity.self], chosen)
+    return epochs(identity, {
       timing: chosen.clock === 'none' ? null : timingOf(givenBy(chosen)),
       start: chosen.start,
+      turns: chosen.turns,
       misreading: chosen.misreading,
       ballots: chosen.ballots,
       keepsRead: chosen.keepsRead,
-    }),
+    })
+  },
   untimed: (chosen) => ({ ...chosen, clock: 'none' as const }),
   registers: { show: shownBlock, model: registerModel, deletable },
   variables: ({ ctr, phase, diskWritten, read }: EpochsState) => ({ ctr, phase, diskWritten, read }),
@@ -75,11 +86,7 @@ export const epochsDefinition = define({
   bounds: ({ accessMs }, maxDelayMs) => [
     { option: 'accessMs', value: accessMs, least: maxDelayMs, because: 'one access to a register' },
   ],
-  settlesWithin(chosen, _maxDelay, nodes) {
-    const { patience, full, poll, lease } = timingOf(givenBy(chosen))
-    // The last leader is missed, everybody before the one that is left has its turn, elections collide a few times.
-    return Math.ceil((patience + nodes * full + 8 * full + 4 * poll + lease) * 1.2)
-  },
+  settlesWithin: (chosen, _maxDelay, nodes) => settling(chosen, nodes),
   exploration: {
     from: 'boot',
     options: { clock: 'none', epochs: 2, ballots: 3 },
@@ -91,6 +98,7 @@ export const epochsDefinition = define({
     faults: ['crash', 'pause', 'suspend', 'late', 'hang'],
     delayMs: [0.2, 5],
     driftPpm: 1000,
-    options: { start: ['stamps', 'simple'] },
+    commands: [{ do: 'stepDown' }],
+    options: { start: ['stamps', 'simple'], turns: ['succession', 'oracle', 'none'] },
   },
 })

@@ -45,8 +45,14 @@ export function begun(time: Timed, now: Micros): Change {
   const { lead } = time
   if (lead === null || lead.acting) return { time, effects: [] }
   if (lead.startAt > now) return { time, effects: [setTimer(START_TIMER, lead.startAt)] }
-  // What is outside of the view is fenced first: see partition.ts.
-  if (time.partition.fencing !== null) return { time, effects: [] }
+  const { fencing } = time.partition
+  if (fencing !== null) {
+    // What is outside of the view is fenced first: see partition.ts.
+    if (fencing.asked) return { time, effects: [] }
+    const { targets, token } = fencing
+    const partition = { ...time.partition, fencing: { ...fencing, asked: true } }
+    return { time: { ...time, partition }, effects: [output({ type: 'fence', targets, token })] }
+  }
   const elected = output({ type: 'elected', cause: 'elected', token: lead.token })
   return { time: { ...time, lead: { ...lead, acting: true } }, effects: [elected] }
 }
@@ -56,7 +62,11 @@ export function stopped(time: Timed, cause: string): Change {
   const { lead } = time
   if (lead === null) return { time, effects: [] }
   const told = lead.acting ? [output({ type: 'demoted', cause })] : []
-  return { time: { ...time, lead: null }, effects: [stopTimer(START_TIMER), stopTimer(STOP_TIMER), ...told] }
+  const partition = time.partition.fencing === null ? time.partition : { ...time.partition, fencing: null }
+  return {
+    time: { ...time, lead: null, partition },
+    effects: [stopTimer(START_TIMER), stopTimer(STOP_TIMER), ...told],
+  }
 }
 
 /** Whether it acts as the leader at this moment. */

@@ -21,6 +21,8 @@ export const MISREADINGS = {
   'torn-blocks': '4(e): a read during a write may return a mixture',
   'late-writes': '4(e): a write of a dead incarnation takes place after it has come back',
   'no-start': '4(c): a new leader acts at once, without waiting for the lease before its own',
+  'early-release':
+    '4(c): a leader that steps down gives its lease up in its register, and acts on until it ends',
   'no-rounds': '3: replies to reads of an earlier round are counted',
 } as const
 

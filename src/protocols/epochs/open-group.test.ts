@@ -132,13 +132,25 @@ describe('a group whose members are whoever has a register', () => {
     expect(node.state.inner.ctr).toBe(ctr)
   })
 
-  it('stepping down in the middle of a renewal ends the lead at once, and nothing is written after it', () => {
+  it('stepping down in the middle of a renewal ends the lead at once; then the lease is given up in the register', () => {
     const node = new Hand(['a', 'b'])
     node.until(() => node.state.inner.writing === 'renewal')
     node.take({ type: 'command', command: { do: 'stepDown' } })
     expect(node.outputs.at(-1)).toBe('demoted')
     expect(node.state.inner.writing).toBe('renewal')
     node.answer()
-    expect([node.state.inner.status, node.calls, node.state.inner.ctr]).toEqual(['Suspended', [], 2])
+    expect([node.state.inner.status, node.state.inner.ctr]).toEqual(['Suspended', 2])
+    expect(node.calls).toEqual([
+      expect.objectContaining({
+        op: 'write',
+        value: expect.objectContaining({
+          ctr: 2,
+          val: 'b',
+          more: expect.objectContaining({ led: 1, term: 1, lctr: 0, lbal: 0 }) as object,
+        }) as object,
+      }),
+    ])
+    node.answer()
+    expect([node.calls, node.state.inner.writing]).toEqual([[], null])
   })
 })

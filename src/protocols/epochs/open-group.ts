@@ -27,6 +27,7 @@ export function openEpochs(
   const settings = {
     timing: timingOf(givenBy(options)),
     start: options.start,
+    turns: options.turns,
     misreading: options.misreading,
     ballots: options.ballots,
     keepsRead: options.keepsRead,

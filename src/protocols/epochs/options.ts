@@ -17,6 +17,9 @@ const DEFAULT_ACCESS_MS = 5
 const MOST_DRIFT_PPM = 100_000
 const PPM = 1_000_000
 
+const TURNS = ['succession', 'oracle', 'none'] as const
+export type Turns = (typeof TURNS)[number]
+
 export function epochsOptions() {
   const bound = z.int().min(1).max(1000).nullable().default(null)
   const fields = z.strictObject({
@@ -41,6 +44,12 @@ export function epochsOptions() {
       .describe(
         'how a new leader knows that leases before its own are over: by stamps, or by waiting from its tick',
       ),
+    turns: z
+      .enum(TURNS)
+      .default('succession')
+      .describe(
+        'who begins an election: whoever comes after the last leader, then the next; whom the oracle of Chockler and Malkhi chooses; or anybody',
+      ),
     clock: z
       .enum(['own', 'none'])
       .default('own')
@@ -52,10 +61,15 @@ export function epochsOptions() {
     epochs: bound.describe('for searches: no epoch above this; null: no bound'),
     ballots: bound.describe('for searches: no ballot above this; null: no bound'),
     jumps: z.boolean().default(true).describe('for searches: whether ticks may leave epochs out'),
+    members: z
+      .enum(['listed', 'registered'])
+      .default('listed')
+      .describe('registered: whoever has a register, as in what real processes have recorded'),
     registers: z
       .enum(['atomic', 'regular', 'late'])
       .default('atomic')
       .describe('for searches: what registers may do; late: writes of a dead process, compared'),
+    releases: z.boolean().default(false).describe('for searches: whether leaders step down'),
     removals: z.boolean().default(false).describe('for searches: whether dead processes are removed'),
     keepsRead: z
       .boolean()
@@ -96,6 +110,7 @@ export function epochsCommands(nodes: readonly NodeId[]): z.ZodType<EpochsComman
   return z.discriminatedUnion('do', [
     z.strictObject({ do: z.literal('tick'), to: z.int().min(1).optional() }),
     z.strictObject({ do: z.literal('stepDown') }),
+    z.strictObject({ do: z.literal('contend') }),
     z.strictObject({ do: z.literal('campaign'), willing: z.boolean(), lapse: z.boolean() }),
     z.strictObject({ do: z.literal('remove'), of: node }),
     z.strictObject({ do: z.literal('view'), members: z.array(node) }),
@@ -108,6 +123,8 @@ export type EpochsCommand = Command &
   (
     | { readonly do: 'tick'; readonly to?: number }
     | { readonly do: 'stepDown' }
+    /** Writes itself into the oracle. */
+    | { readonly do: 'contend' }
     | { readonly do: 'campaign'; readonly willing: boolean; readonly lapse: boolean }
     | { readonly do: 'remove'; readonly of: NodeId }
     /** The same state goes on among other nodes: see open-group.ts. */

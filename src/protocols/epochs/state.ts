@@ -8,8 +8,21 @@ import type { Block } from './block.ts'
  */
 export type Status = 'Starting' | 'Suspended' | 'Participant' | 'PreviousLeader' | 'Leader' | 'Stopped'
 
-/** Which write is under way. `renewal`: the tick of a leader, which is its vote. `led`: only news for the others. */
-export type Writing = 'claim' | 'tick' | 'renewal' | 'ballot' | 'vote' | 'led' | 'raise' | 'bury'
+/**
+ * Which write is under way. `renewal`: the tick of a leader, which is its vote. `led`: only news for the others.
+ * `release`: it has given up its leases (leaving.ts). `contend`: it stands in the oracle (oracle.ts).
+ */
+export type Writing =
+  | 'claim'
+  | 'tick'
+  | 'renewal'
+  | 'ballot'
+  | 'vote'
+  | 'led'
+  | 'release'
+  | 'contend'
+  | 'raise'
+  | 'bury'
 
 export type Reading = readonly [of: NodeId, block: Block]
 
@@ -72,6 +85,12 @@ export type Timed = {
   readonly term: number
   /** Whom the order of succession counts from. */
   readonly last: NodeId | null
+  /** Whoever led last has given its lease up, and nobody has gone further since. */
+  readonly isVacant: boolean
+  /** x of the oracle; null while nobody has written it. */
+  readonly oracle: Oracle | null
+  /** It stands in x, and waits for whoever else may. */
+  readonly contends: boolean
   /** How often phase 1 was begun anew in this epoch. */
   readonly restarts: number
   /** A renewal fell due while a write was under way. */
@@ -86,6 +105,9 @@ export type Timed = {
   readonly partition: Partition
 }
 
+/** Who stands in x, in which generation, and since when that is known: see oracle.ts. */
+export type Oracle = { readonly gen: number; readonly of: NodeId; readonly at: Micros }
+
 /** The removal of a process that is gone for good: see membership.ts. */
 export type Removal = {
   readonly of: NodeId
@@ -99,5 +121,12 @@ export type Partition = {
   /** Who can be talked to, itself included; null where nobody said. */
   readonly view: readonly NodeId[] | null
   /** Whom the leader still has to fence, and with which token; null when nothing is to be fenced. */
-  readonly fencing: { readonly token: number; readonly targets: readonly NodeId[] } | null
+  readonly fencing: Fencing | null
+}
+
+export type Fencing = {
+  readonly token: number
+  readonly targets: readonly NodeId[]
+  /** Whether that was asked for: only once the leader may act, inside its lease. */
+  readonly asked: boolean
 }

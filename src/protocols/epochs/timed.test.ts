@@ -82,6 +82,7 @@ describe('a store that is no register', () => {
       {
         timing: timingOf({ period: 200_000, access: 5000, drift: 0.001, lease: null }),
         start: 'stamps',
+        turns: 'succession',
         misreading: null,
         ballots: null,
         keepsRead: false,

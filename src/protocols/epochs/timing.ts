@@ -24,6 +24,15 @@ export type Timing = {
   readonly patience: Micros
   /** A whole election: three writes, and three rounds of reads in parallel, on the slowest clock. */
   readonly full: Micros
+  /**
+   * How long after one in the order of succession the next has its turn: whoever is before it has seen the last advance
+   * up to a look and a round later, on another clock, and its tick must be there when this one looks.
+   */
+  readonly stagger: Micros
+  /** The oracle: how long until everybody who read x before it was written has written too: 2 r, on the slowest clock. */
+  readonly settle: Micros
+  /** And how long whoever stands in x is given to win: that, one more round, an election, and a look around. */
+  readonly deference: Micros
 }
 
 /** Renewals wanted within a lease, should the first ones fail. */
@@ -36,7 +45,11 @@ export function timingOf({ period, access, drift, lease }: Given): Timing {
   const wait = Math.ceil(length * (1 + drift) ** 2)
   const poll = Math.ceil(period / POLLS)
   const full = Math.ceil(3 * one * (1 + drift) ** 2)
-  return { period, access, lease: length, wait, poll, patience: wait + poll, full }
+  const patience = wait + poll
+  const stagger = Math.ceil((poll + 2 * one) * (1 + drift) ** 2 + 2 * drift * patience)
+  const settle = Math.ceil(one * (1 + drift))
+  const deference = settle + Math.ceil(one * (1 + drift) ** 2) + full + poll
+  return { period, access, lease: length, wait, poll, patience, full, stagger, settle, deference }
 }
 
 /** What T and D must not be below, given r and d. */

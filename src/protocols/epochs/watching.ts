@@ -3,7 +3,8 @@
  * whether any counter advances (for liveness), who says that it leads (for whoever asks).
  */
 import type { Micros, NodeId } from '../../core/index.ts'
-import { type Block, moreOf } from './block.ts'
+import { type Block, isReleased, moreOf } from './block.ts'
+import { oracleAfter } from './oracle.ts'
 import type { Seen, Timed } from './state.ts'
 
 /** What a block tells; or in words why no register could have shown it. */
@@ -18,6 +19,8 @@ export function noted(time: Timed, of: NodeId, block: Block, now: Micros): Timed
   }
   const advances = ctr > time.greatest
   const isHint = led > time.led
+  const isFree = isReleased(of, block) && led >= time.led && ctr >= time.greatest
+  const oracle = oracleAfter(time.oracle, of, block, now)
   const isSame =
     was !== undefined &&
     was.ctr === ctr &&
@@ -25,18 +28,20 @@ export function noted(time: Timed, of: NodeId, block: Block, now: Micros): Timed
     was.lctr === lctr &&
     was.lbal === lbal &&
     was.gone === gone
-  if (isSame && !advances && !isHint) return time
+  if (isSame && !advances && !isHint) return oracle === time.oracle ? time : { ...time, oracle }
   const at = was !== undefined && was.lctr === lctr && was.lbal === lbal ? was.at : now
   const seen: Seen = { of, ctr, pbal, lctr, lbal, gone, at }
   return {
     ...time,
     seen: isSame ? time.seen : withSeen(time.seen, seen),
     greatest: advances ? ctr : time.greatest,
-    advancedAt: advances ? now : time.advancedAt,
-    hint: isHint ? of : time.hint,
+    advancedAt: advances || (isFree && !time.isVacant) ? now : time.advancedAt,
+    hint: isFree ? null : isHint ? of : time.hint,
     led: isHint ? led : time.led,
     term: isHint ? term : time.term,
-    last: isHint ? of : time.last,
+    last: isHint || isFree ? of : time.last,
+    isVacant: isFree || (time.isVacant && !advances),
+    oracle,
   }
 }
 
@@ -63,9 +68,10 @@ export function rankOf(self: NodeId, last: NodeId | null, nodes: readonly NodeId
 }
 
 export function shiftedTime(time: Timed, by: Micros): Timed {
-  const { lead } = time
+  const { lead, oracle } = time
   return {
     ...time,
+    oracle: oracle === null ? null : { ...oracle, at: oracle.at + by },
     w: time.w + by,
     startAt: time.startAt + by,
     advancedAt: time.advancedAt + by,

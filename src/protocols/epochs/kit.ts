@@ -1,0 +1,108 @@
+/** What every part of the protocol has at hand, and the steps that all of them take. */
+import {
+  type Effect,
+  type Identity,
+  type Micros,
+  NOTHING,
+  type NodeId,
+  output,
+  present,
+  type Step,
+  setTimer,
+  stopTimer,
+} from '../../core/index.ts'
+import { calls } from './calls.ts'
+import { election, type Rules } from './election.ts'
+import { RENEW_TIMER, stopped } from './lease.ts'
+import type { Turns } from './options.ts'
+import type { EpochsState, Timed } from './state.ts'
+import type { Timing } from './timing.ts'
+
+export type EpochsSettings = Rules & {
+  readonly timing: Timing | null
+  readonly start: 'stamps' | 'simple'
+  readonly turns: Turns
+}
+
+export type EpochsStep = Step<EpochsState, never>
+export type Effects = readonly Effect<never>[]
+
+/** The next write of phase 1 or 2 is due. */
+export const WRITE_TIMER = 'write'
+export const LOOK_TIMER = 'look'
+export const AGAIN_TIMER = 'again'
+
+export type Kit = Identity & {
+  readonly settings: EpochsSettings
+  readonly core: ReturnType<typeof election>
+  readonly call: ReturnType<typeof calls>
+}
+
+export function kitOf(identity: Identity, settings: EpochsSettings): Kit {
+  return { ...identity, settings, core: election(identity, settings), call: calls(identity) }
+}
+
+/** For what happens only where there is time. */
+export function timed({ time }: EpochsState): Timed {
+  return present(time, 'time')
+}
+
+export function constants({ settings }: Kit): Timing {
+  return present(settings.timing, 'timing')
+}
+
+export function withTime(state: EpochsState, change: Partial<Timed>): EpochsState {
+  return state.time === null ? state : { ...state, time: { ...state.time, ...change } }
+}
+
+export function roundOf({ time }: EpochsState): number {
+  return time?.round ?? 0
+}
+
+export function termOf({ time }: EpochsState): number {
+  return time?.lead?.token ?? 0
+}
+
+export function unchanged(state: EpochsState): EpochsStep {
+  return { state, effects: NOTHING }
+}
+
+export function changed(
+  state: EpochsState,
+  { time, effects }: { readonly time: Timed; readonly effects: Effects },
+): EpochsStep {
+  return { state: time === state.time ? state : { ...state, time }, effects }
+}
+
+/** Nothing to do in this epoch any more: watch the others. */
+export function rest(kit: Kit, state: EpochsState, now: Micros): EpochsStep {
+  if (state.time === null) return { state, effects: NOTHING }
+  return { state, effects: [setTimer(LOOK_TIMER, now + constants(kit).poll)] }
+}
+
+/** Timers of what the node was about to do. */
+export function quiet({ core }: Kit, state: EpochsState): Effects {
+  const due = core.mayWrite(state) ? [stopTimer(WRITE_TIMER)] : []
+  return state.time === null ? due : [...due, stopTimer(LOOK_TIMER), stopTimer(RENEW_TIMER)]
+}
+
+/** The store is not what it must be: nothing is done any more. */
+export function alarmed(kit: Kit, state: EpochsState, alarm: string): EpochsStep {
+  const ended = state.time === null ? { time: null, effects: [] } : stopped(state.time, alarm)
+  return {
+    state: {
+      ...kit.core.suspended(state, null),
+      status: 'Stopped',
+      phase: 0,
+      diskWritten: false,
+      read: [],
+      time: ended.time === null ? null : { ...ended.time, looking: null, alarm, hint: null },
+    },
+    effects: [...quiet(kit, state), ...ended.effects, output({ type: 'alarm', why: alarm })],
+  }
+}
+
+/** Whether this id is among the nodes; null where it is not. */
+export function among({ nodes }: Identity, id: NodeId | null): NodeId | null {
+  return id !== null && nodes.includes(id) ? id : null
+}
