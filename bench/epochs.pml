@@ -1,7 +1,7 @@
 /*
  * The same world that `conclave explore --protocol epochs` searches, written for Spin, so that their states can be
  * counted against each other: N nodes, E epochs, B ballots, crashes anywhere, reads in any order, the counter on disk
- * before it is in memory, jumps over epochs. Ids are 1 to N, 0 is none. bench/spin.mjs runs it.
+ * before it is in memory, jumps over epochs. Ids are 1 to N, 0 is none. bench/epochs.mjs runs it.
  */
 #define NEED (N - 1)
 #define R(i, j) (i) * N + (j)

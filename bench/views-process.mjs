@@ -1,11 +1,13 @@
-// One process of bench/views.mjs: says when its links change and views are installed, on the clock that all processes
-// of a machine share, and counts what it has sent when it is asked to.
+// One process of bench/views.mjs: notes when its links change and views are installed, on the clock that all processes
+// of a machine share, and tells that, and what it has sent, when it is asked to.
 import { createInterface } from 'node:readline'
 import { join } from '../dist/member/index.js'
 
-const settings = JSON.parse(process.argv[2])
-const say = (what) =>
-  process.stdout.write(`${JSON.stringify({ atMs: Number(process.hrtime.bigint()) / 1e6, ...what })}\n`)
+const { delayMs, ...settings } = JSON.parse(process.argv[2])
+/** Kept until asked for: whoever writes a line while it is measured measures the pipe and who reads it, too. */
+const noted = []
+const note = (what) => noted.push({ atMs: Number(process.hrtime.bigint()) / 1e6, ...what })
+const say = (what) => process.stdout.write(`${JSON.stringify(what)}\n`)
 
 const node = await join({
   ...settings,
@@ -13,9 +15,12 @@ const node = await join({
   traceSteps: 200_000,
   isolation: 'thread',
 })
-node.on('link', ({ peer, up }) => say({ link: peer, up }))
-node.on('view', ({ id, members }) => say({ view: id, members }))
-node.on('elected', ({ token }) => say({ elected: token }))
+if (delayMs > 0) {
+  const slow = { cut: false, delayMs: [delayMs, delayMs], loss: 0 }
+  node.spoil(Object.fromEntries(settings.peers.map((peer) => [peer.split('=')[0], slow])))
+}
+node.on('link', ({ peer, up }) => note({ link: peer, up }))
+node.on('view', ({ id, members }) => note({ view: id, members }))
 void node.lead((term) => new Promise((resolve) => term.signal.addEventListener('abort', resolve)))
 
 /** What one datagram holds for the group. */
@@ -57,5 +62,6 @@ async function told(fromMs) {
 for await (const line of createInterface({ input: process.stdin })) {
   const [what, fromMs] = line.split(' ')
   if (what === 'datagrams') say({ datagrams: node.status().datagrams.sent })
+  if (what === 'noted') say({ noted })
   if (what === 'told') say({ told: await told(Number(fromMs)) })
 }

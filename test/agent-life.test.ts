@@ -2,7 +2,8 @@
 import { spawn, spawnSync } from 'node:child_process'
 import { readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { delimiter } from 'node:path'
-import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
+import { claim } from '../src/client/index.ts'
 import { conclave, Workplace } from './support/agents.ts'
 import { until } from './support/wait.ts'
 
@@ -48,9 +49,10 @@ describe('an agent', () => {
     const elected = await agent.logged('elected')
     expect(elected).toMatchObject({ group: 'g', id: 'a', term: 1, reason: 'elected' })
     expect(elected.token).toBeGreaterThan(0)
-    expect(await agent.kill('SIGINT')).toBe(0)
+    // As a terminal does that is closed.
+    expect(await agent.kill('SIGHUP')).toBe(0)
     expect((await agent.logged('revoked')).reason).toBe('stopped')
-    expect((await agent.logged('ending')).reason).toBe('SIGINT')
+    expect((await agent.logged('ending')).reason).toBe('SIGHUP')
   }, 60_000)
 
   it.each<[string, (place: Workplace) => readonly string[], number, RegExp]>([
@@ -67,11 +69,35 @@ describe('an agent', () => {
       2,
       /has 5 bytes, a key needs at least 16/,
     ],
+    [
+      'a host that there is not',
+      (at) => at.alone('--listen', 'no-such-host.invalid:7400'),
+      2,
+      /listen: cannot listen at no-such-host.invalid:7400: no address is known for that name/,
+    ],
   ])('says what is wrong with %s', async (_what, words, code, message) => {
     writeFileSync(place.path('short'), 'short')
     const { code: ended, said } = await conclave(['agent', ...words(place)])
     expect([ended, said]).toEqual([code, expect.stringMatching(message)])
   })
+
+  it('ends at once when it is told a second time, whoever still acts on its lead', async () => {
+    const files = ['--admin-token-file', place.path('admin'), '--data', place.path('data')]
+    // A long lease: whoever claims it need not hurry to renew.
+    const agent = place.start(place.alone(...files, '--option', 'electionPeriodMs=4000'))
+    await agent.logged('elected')
+    const about = { agent: await agent.url(), adminToken: 'an admin token of some length' }
+    const { claim: name } = await vi.waitUntil(
+      () => claim({ ...about, claim: null }).catch(() => null),
+      20_000,
+    )
+    agent.signal('SIGTERM')
+    await agent.logged('ending')
+    // It waits for whoever has claimed the lead.
+    await vi.waitUntil(async () => (await claim({ ...about, claim: name })).ending, 20_000)
+    expect(await agent.kill('SIGTERM')).toBe(1)
+    expect(agent.log.some(({ event }) => event === 'revoked')).toBe(false)
+  }, 60_000)
 
   it('says so when its ports or its folder are taken', async () => {
     const first = place.start(place.alone('--data', place.path('data')))

@@ -1,9 +1,13 @@
 import { type ChildProcess, spawn } from 'node:child_process'
+import { once } from 'node:events'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { leaderOf, type StatusAnswer, type Watched, watch } from '../src/client/index.ts'
+import { Workplace } from './support/agents.ts'
 import { freePorts } from './support/ports.ts'
 import { until } from './support/wait.ts'
 
@@ -192,4 +196,50 @@ describe('asking an agent', () => {
     const { code: ended, said } = await conclave(...words)
     expect([ended, said]).toEqual([code, expect.stringContaining(message)])
   })
+
+  type Failed = {
+    readonly error: { readonly name: string; readonly message: string; readonly field: unknown }
+  }
+
+  it('with --json every failure is one object that names the field, where one is concerned', async () => {
+    const place = new Workplace()
+    const agent = place.start(place.alone('--admin-token-file', place.path('admin')))
+    const url = await agent.url()
+    const stranger = createServer((_, answer) => answer.end('<p>not an agent</p>')).listen(0, '127.0.0.1')
+    await once(stranger, 'listening')
+    const elsewhere = `http://127.0.0.1:${(stranger.address() as AddressInfo).port}`
+    const token = ['--admin-token-file', place.path('admin')]
+    const tries: readonly (readonly [
+      words: readonly string[],
+      code: number,
+      name: string,
+      field: unknown,
+    ])[] = [
+      [['status', '--agent', 'http://127.0.0.1:2'], 4, 'Unreachable', null],
+      [['watch', '--agent', 'http://127.0.0.1:2'], 4, 'Unreachable', null],
+      [['leader', '--agent', elsewhere], 4, 'Unreachable', null],
+      [['leader', '--agent', 'nonsense'], 2, 'UsageError', '--agent'],
+      [['members', '--agent', url, '--group', 'x'], 5, 'UnknownGroup', 'group'],
+      [['watch', '--agent', url, '--group', 'x'], 5, 'UnknownGroup', 'group'],
+      [['step-down', '--agent', url], 5, 'BadAdminToken', 'Authorization'],
+      [['remove', 'z', '--agent', url, ...token], 5, 'UnknownNode', 'id'],
+      [['remove', '--agent', url], 2, 'UsageError', 'id'],
+      [['status', '--colour'], 2, 'UsageError', '--colour'],
+      [['status', 'twice'], 2, 'UsageError', null],
+    ]
+    try {
+      const told = await Promise.all(tries.map(([words]) => conclave(...words, '--json')))
+      for (const [index, [words, code, name, field]] of tries.entries()) {
+        const { out, code: ended } = told[index] as (typeof told)[number]
+        const { error } = JSON.parse(out) as Failed
+        expect([words[0], ended, error.name, error.field]).toEqual([words[0], code, name, field])
+        expect(error.message).not.toContain('\n')
+        if (name === 'UsageError' && !error.message.includes('nonsense'))
+          expect(error.message).toContain(`(see conclave ${words[0]} --help)`)
+      }
+    } finally {
+      stranger.close()
+      await place.close()
+    }
+  }, 60_000)
 })

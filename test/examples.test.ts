@@ -8,8 +8,8 @@ import { parseAllDocuments } from 'yaml'
 import { parseConfig } from '../src/agent/config/file.ts'
 import { variableOf } from '../src/agent/config/index.ts'
 import { KNOWN_FIELDS } from '../src/agent/config/schema.ts'
+import { openApi } from '../src/agent/openapi.ts'
 import { agentCommand } from '../src/cli/agent.ts'
-import { membersCommand } from '../src/cli/ask.ts'
 import { runCommand } from '../src/cli/run.ts'
 import { stepDown } from '../src/client/index.ts'
 import { CONCLAVE, Workplace } from './support/agents.ts'
@@ -84,7 +84,6 @@ function unknownFlags(words: readonly string[]): readonly string[] {
   const commands: { readonly [name: string]: () => Command } = {
     agent: agentCommand,
     run: runCommand,
-    members: membersCommand,
   }
   const known = commands[name]?.().options.map(({ long }) => long) ?? []
   const end = rest.indexOf('--')
@@ -112,9 +111,11 @@ type Container = {
   readonly command?: readonly string[]
   readonly env?: readonly { readonly name: string }[]
   readonly volumeMounts?: readonly { readonly name: string; readonly mountPath: string }[]
-  readonly readinessProbe?: { readonly exec: { readonly command: readonly string[] } }
-  readonly livenessProbe?: { readonly exec: { readonly command: readonly string[] } }
+  readonly ports?: readonly { readonly name: string; readonly containerPort: number }[]
+  readonly readinessProbe?: Probe
+  readonly livenessProbe?: Probe
 }
+type Probe = { readonly httpGet: { readonly path: string; readonly port: string } }
 type Manifest = {
   readonly kind: string
   readonly metadata: { readonly name: string }
@@ -145,10 +146,17 @@ describe.each(readdirSync(join(EXAMPLES, 'kubernetes')))('examples/kubernetes/%s
   it('starts conclave with flags and variables that there are, and asks it nothing about leadership', () => {
     expect(unknownFlags(ours?.command ?? [])).toEqual([])
     expect(ours?.env?.map((each) => each.name).filter((each) => !isVariable(each))).toEqual([])
-    for (const probe of [ours?.readinessProbe, ours?.livenessProbe]) {
-      if (probe === undefined) continue
-      expect(probe.exec.command.slice(0, 2)).toEqual(['conclave', 'members'])
-      expect(unknownFlags(probe.exec.command)).toEqual([])
+  })
+
+  it('is probed over HTTP at the address of the pod, about itself and never about leadership', () => {
+    // Only an agent answers HTTP.
+    const isAgent = ours?.command?.[1] === 'agent'
+    const probes = [ours?.readinessProbe, ours?.livenessProbe].flatMap((probe) => probe ?? [])
+    expect(probes.map(({ httpGet }) => httpGet.path)).toEqual(isAgent ? ['/readyz', '/healthz'] : [])
+    for (const { httpGet } of probes) {
+      const port = ours?.ports?.find((each) => each.name === httpGet.port)?.containerPort
+      expect(config['http']).toBe(`0.0.0.0:${port}`)
+      expect(Object.keys((openApi('') as { readonly paths: object }).paths)).toContain(httpGet.path)
     }
   })
 

@@ -102,6 +102,7 @@ const threads = []
 process.on('worker', (worker) => threads.push(worker))
 const node = await join({ group: 'g', id: 'a', key: new Uint8Array(32).fill(7), listen: '127.0.0.1:0', peers: [] })
 const say = (...words) => console.log(words.join(' '))
+node.on('elected', ({ token }) => say('elected', token))
 node.on('revoked', ({ reason }) => say('revoked', reason))
 node.on('warning', ({ what, detail }) => say('warning', what, detail))
 const what = JSON.parse(process.argv[2])
@@ -122,7 +123,9 @@ describe('a process', () => {
     const program = started(ALONE, 'close')
     expect(await program.ended).toBe(0)
     expect(program.said('led')).toEqual(['until closed'])
-    expect(program.said('revoked')).toHaveLength(1)
+    // On a busy machine it may have led once more before it was closed.
+    expect(program.said('elected').length).toBeGreaterThan(0)
+    expect(program.said('revoked')).toHaveLength(program.said('elected').length)
   }, 30_000)
 
   it('ends at once when it is told to, though its node is not closed', async () => {

@@ -79,7 +79,7 @@ describe('a configuration that cannot be', () => {
     [
       'a protocol without a card',
       { protocol: 'bully', nodes: [1] },
-      'protocol: bully has no guarantee card; local-leader and epochs have one',
+      'protocol: bully has no guarantee card; local-leader, epochs and omega have one',
     ],
     [
       'a protocol made for searches',

@@ -1,72 +1,16 @@
-/**
- * Traces of "real" processes out of simulated runs: each node's steps alone, on its own clock, which begins anywhere and
- * drifts. The world knows the true times, so what is found out from the messages can be checked.
- */
+/** What is made of the traces of real processes: one run on one time scale, replayed, judged, and told in words. */
 import { readFileSync } from 'node:fs'
 import { describe, expect, it } from 'vitest'
 import { type Recorded, understand, verdictOf } from '../src/cli/recorded.ts'
-import { type Micros, type NodeId, type Plain, type PlainObject, present } from '../src/core/index.ts'
+import { type Micros, type PlainObject, present } from '../src/core/index.ts'
 import { catalogue } from '../src/protocols/index.ts'
-import { BlackBox, type LoopRecord } from '../src/runtime/index.ts'
-import { parseScenario, runScenario } from '../src/sim/index.ts'
-import { postOf, readTrace, runsOf, scaleOf, type TraceFile, type TraceRecord } from '../src/trace/index.ts'
+import { postOf, runsOf, scaleOf, type TraceFile } from '../src/trace/index.ts'
+import { recordings } from './support/recordings.ts'
 
 const definition = present(catalogue.find('local-leader'), 'local-leader')
 
-type Turn = TraceRecord & { readonly type: 'start' | 'step' }
-type Made = { readonly files: readonly TraceFile[]; readonly truth: ReadonlyMap<NodeId, readonly Turn[]> }
-
-/** The black box of every run of every node, as it would be told; `most` steps of each are kept. */
-async function recordings(scenario: PlainObject, most = 1_000_000): Promise<Made> {
-  const parsed = parseScenario(scenario, catalogue)
-  const records: TraceRecord[] = []
-  runScenario(definition, parsed, { record: (record) => records.push(record) })
-  const turns = records.filter((record): record is Turn => record.type === 'start' || record.type === 'step')
-  const truth = new Map(parsed.nodes.map((node) => [node, turns.filter((turn) => turn.node === node)]))
-  const files: TraceFile[] = []
-  for (const [node, steps] of truth) {
-    const starts = steps.flatMap(({ type }, index) => (type === 'start' ? [index] : []))
-    for (const [place, first] of starts.entries()) {
-      const run = steps.slice(first, starts[place + 1] ?? steps.length)
-      const { protocol, nodes, options } = parsed
-      const box = boxed(node, run, { nodes, options }, most)
-      const takenAt = run.at(-1)?.now ?? 0
-      const wallAhead = (run.at(-1)?.at ?? 0) - takenAt
-      const recording = { group: 'g', node, run: `${node}-${place}`, clock: `of ${node}`, takenAt, wallAhead }
-      let text = ''
-      // oxlint-disable-next-line no-await-in-loop -- pieces of one text
-      for await (const piece of box.text((skipped) => {
-        const header = { protocol, nodes, options, seed: 0, recording: { ...recording, skipped } }
-        return { trace: 1, ...header }
-      }))
-        text += piece
-      files.push({ file: `${node}-${place}.ndjson`, trace: readTrace(text) })
-    }
-  }
-  return { files, truth }
-}
-
-function boxed(
-  self: NodeId,
-  run: readonly Turn[],
-  { nodes, options }: { readonly nodes: readonly NodeId[]; readonly options: PlainObject },
-  most: number,
-): BlackBox {
-  const protocol = definition.create({ self, nodes }, options)
-  const box = new BlackBox(self, most)
-  let state: Plain = null
-  for (const turn of run) {
-    const { now, effects, cutAfter } = turn
-    const [input, stable] = turn.type === 'start' ? [null, turn.stable] : [turn.input, null]
-    const record: LoopRecord = { now, input, stable, effects, outcome: cutAfter ?? 'done' }
-    box.record(record, state)
-    state = (input === null ? protocol.start(stable, now) : protocol.step(state, input, now)).state
-  }
-  return box
-}
-
 async function understood(scenario: PlainObject, most?: number): Promise<Recorded> {
-  const { files } = await recordings(scenario, most)
+  const { files } = await recordings(scenario, definition, most)
   return understand(files, definition, null)
 }
 
@@ -90,7 +34,7 @@ const example = (name: string): PlainObject =>
 
 describe('a run out of the traces of its processes', () => {
   it('is put on one time scale by its messages alone, as exact as it says', async () => {
-    const { files, truth } = await recordings(QUIET)
+    const { files, truth } = await recordings(QUIET, definition)
     const runs = runsOf(files)
     const scale = scaleOf(runs, postOf(runs).letters, { rho: 1e-4, wallError: null })
     expect(scale.by).toBe('messages')
@@ -121,8 +65,8 @@ describe('a run out of the traces of its processes', () => {
   })
 
   it('may begin in the middle: then a state stands first, and traces of one run are put together', async () => {
-    const cut = await recordings(QUIET, 320)
-    const whole = await recordings(QUIET)
+    const cut = await recordings(QUIET, definition, 320)
+    const whole = await recordings(QUIET, definition)
     expect(cut.files.some(({ trace }) => trace.records[0]?.type === 'resume')).toBe(true)
     const run = understand(cut.files, definition, null)
     expect(run.replayed.difference).toBeNull()
@@ -132,7 +76,7 @@ describe('a run out of the traces of its processes', () => {
   })
 
   it('names the first step that the code takes differently', async () => {
-    const { files } = await recordings(QUIET)
+    const { files } = await recordings(QUIET, definition)
     const [first, ...rest] = files as [TraceFile, ...TraceFile[]]
     const at = first.trace.records.findIndex(
       (record) => record.type === 'step' && record.effects.some(({ type }) => type === 'send'),
@@ -166,9 +110,63 @@ describe('a run out of the traces of its processes', () => {
 
   it('finds the clock that stood still while nobody noticed', async () => {
     // A clock of its own that stands still is one that the messages contradict.
-    const run = await understood({ ...example('local-leader-suspend'), untilMs: 2000 })
+    const { files } = await recordings({ ...example('local-leader-suspend'), untilMs: 2000 }, definition)
+    const unnoticed = files.map(({ file, trace }) => {
+      const records = trace.records.filter((each) => each.type !== 'step' || each.input.type !== 'suspended')
+      return { file, trace: { ...trace, records } }
+    }, definition)
+    const run = understand(unnoticed, definition, null)
     expect(run.broken[0]).toMatchObject({ touches: 'safety' })
     expect(run.broken[0]?.text).toMatch(/^the clocks of 1 and 2 ran apart by at least \d+ millionths/)
+  })
+
+  it('names a host that slept and noticed it, not the clock that stood still meanwhile', async () => {
+    const run = await understood({ ...QUIET, events: [{ atMs: 2000, suspend: 'a', forMs: 300 }] })
+    expect(run.replayed.difference).toBeNull()
+    const slept = { touches: 'progress', text: 'the host of a slept for 300.0 ms, noticed at 2300.0 ms' }
+    expect(run.broken).toContainEqual(slept)
+    expect(run.broken.filter(({ touches }) => touches === 'safety')).toEqual([])
+    expect(verdictOf(run)).toMatch(/can only cost a leader, never make two$/)
+  })
+
+  it('names a slow message that counted as fast, because others came sooner than any can', async () => {
+    const run = await understood({
+      ...QUIET,
+      events: [],
+      options: { deltaMinMs: 4, fastMs: 10.1 },
+      network: { delayMs: [0.1, 0.2], rules: [{ from: 'a', to: 'b', kind: 'Heartbeat', delayMs: 12 }] },
+    })
+    expect(run.replayed.difference).toBeNull()
+    expect(run.broken[0]).toMatchObject({ touches: 'safety' })
+    expect(run.broken[0]?.text).toMatch(
+      /^a message from a to b took 1[12]\.\d ms and counted as fast \(Δ = 10\.1 ms\), at \d+\.\d ms: a clock ran wrong, or it came sooner than δmin$/,
+    )
+    expect(verdictOf(run)).toMatch(/although what it rests on was broken: a message from a to b took/)
+  })
+
+  it('says that two led, and which assumption was broken; or that none was', async () => {
+    const { files } = await recordings(QUIET, definition)
+    // As if the leader had never heard the command to step down: its lease goes on beside the next one's.
+    const deaf = files.map(({ file, trace }) => {
+      const end = trace.records.findIndex((each) => each.type === 'step' && each.input.type === 'command')
+      return { file, trace: { ...trace, records: end < 0 ? trace.records : trace.records.slice(0, end) } }
+    })
+    const two = understand(deaf, definition, null)
+    expect(two.specs.find(({ name }) => name === 'one-leader')).toMatchObject({
+      verdict: 'violated',
+      why: 'a and b lead at the same time',
+    })
+    expect(verdictOf(two)).toMatch(
+      /one-leader were broken, and no broken assumption explains it: that is a bug/,
+    )
+    // The same, where one of them was configured differently.
+    const odd = deaf.map(({ file, trace }, place) => {
+      const options = { ...trace.header.options, ...(place === 0 ? { treeFanout: 17 } : {}) }
+      return { file, trace: { ...trace, header: { ...trace.header, options } } }
+    })
+    expect(verdictOf(understand(odd, definition, null))).toMatch(
+      /one-leader were broken.*configured differently: treeFanout is/,
+    )
   })
 
   it('calls it a bug when a promise is broken and nothing explains it', async () => {
@@ -178,7 +176,10 @@ describe('a run out of the traces of its processes', () => {
   })
 
   it('compares no leases when nothing tells how clocks stand to each other, unless somebody vouches for them', async () => {
-    const alone = await recordings({ ...QUIET, links: [], events: [], options: { mode: 'local' } })
+    const alone = await recordings(
+      { ...QUIET, links: [], events: [], options: { mode: 'local' } },
+      definition,
+    )
     const run = understand(alone.files, definition, null)
     expect(run.scale).toMatchObject({ by: 'nothing', error: null })
     expect(named(run, 'held')).toEqual(['LS', 'told-in-pairs'])
@@ -188,7 +189,7 @@ describe('a run out of the traces of its processes', () => {
   })
 
   it('refuses what does not belong together', async () => {
-    const { files } = await recordings(QUIET)
+    const { files } = await recordings(QUIET, definition)
     const [first] = files as [TraceFile]
     const { header } = first.trace
     const recording = { ...present(header.recording, 'recording'), group: 'other', run: 'x' }

@@ -9,6 +9,7 @@ import { judge } from '../src/chaos/judge.ts'
 import { isAlive } from '../src/chaos/processes.ts'
 import { COMMAND, type Line, Witness } from '../src/chaos/witness.ts'
 import { stepDown } from '../src/client/index.ts'
+import { conclave } from './support/agents.ts'
 import { until } from './support/wait.ts'
 
 const CONCLAVE = new URL('../bin/conclave', import.meta.url).pathname
@@ -112,6 +113,14 @@ describe('conclave run --agent', () => {
     const ended = await new Promise<number | null>((resolve) => child.once('close', resolve))
     expect([ended, said]).toEqual([code, expect.stringContaining(message)])
   })
+
+  it("what the agent's lease has no room for is refused, though it does not lead: exit code 2", async () => {
+    const follower = IDS.find((id) => id !== witness.last?.id) as Id
+    const words = ['--agent', urls.get(follower) ?? '', ...adminFlags(), '--kill-before-ms', '500']
+    const { code, said } = await conclave(['run', ...words, '--', 'true'])
+    expect(said).toMatch(/--kill-before-ms 500: a lease lasts [\d.]+ ms here, .*; at most 361 works/)
+    expect(code).toBe(2)
+  }, 60_000)
 
   it('an agent that does not know the token refuses: exit code 5', async () => {
     const { id } = witness.last as Line

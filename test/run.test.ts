@@ -3,6 +3,7 @@ import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'no
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { conclave } from './support/agents.ts'
 import { freePorts } from './support/ports.ts'
 import { until } from './support/wait.ts'
 
@@ -161,13 +162,35 @@ describe('conclave run, alone', () => {
     expect([code, out]).toEqual([3, 'g a 1 1\n'])
   }, 20_000)
 
+  it('of a lease in a store, too, it must leave enough: the largest that it names is accepted', async () => {
+    const node = ['--group', 'g', '--id', 'a', '--protocol', 'epochs', '--store', `file:${folder}/registers`]
+    const refused = await conclave(['run', ...node, '--kill-before-ms', '650.15', '--', 'true'])
+    expect(refused.said).toContain('--kill-before-ms 650.15: a lease lasts 650.15 ms here')
+    const most = /at most (\d+) works/.exec(refused.said)?.[1] ?? ''
+    const accepted = await conclave(['run', ...node, '--kill-before-ms', most, '--', 'sh', '-c', 'exit 3'])
+    expect([refused.code, most, accepted.code]).toEqual([2, '66', 3])
+  }, 20_000)
+
+  it('without being told, it leaves no more than a short lease bears', async () => {
+    const { code, said } = await alone('--option', 'renewalTries=1', '--', 'sh', '-c', 'exit 3')
+    expect([code, said.includes('kill-before')]).toEqual([3, false])
+  }, 20_000)
+
   it.each<[readonly string[], string]>([
-    [['--', '/no/such/program'], 'cannot run /no/such/program'],
+    [['--', '/no/such/program'], 'cannot run "/no/such/program": there is no such program'],
+    [['--', 'no-such-program'], 'cannot run "no-such-program": there is no such program in the PATH'],
+    [['--', '/tmp'], 'cannot run "/tmp": /tmp is no program'],
     [['--peer', 'nonsense', '--', 'true'], 'peers[0]: "nonsense" is not ID=HOST:PORT'],
     [['--mode', 'sideways', '--', 'true'], '--mode: "sideways" is not one of "local", "majority"'],
     [['--option', 'deltaMs=50', '--', 'true'], 'options.fastMs: breaks the bound'],
     [['--key-file', '/no/such/key', '--', 'true'], 'head -c 32 /dev/urandom'],
     [['--kill-before-ms', '0', '--', 'true'], '--kill-before-ms must be at least 1'],
+    [
+      ['--kill-before-ms', '27', '--', 'true'],
+      '--kill-before-ms 27: a lease lasts 100.408 ms here, and only 40 ms of it may be left when it is renewed',
+    ],
+    [['--kill-before-ms', '100.5', '--', 'true'], 'at most 26 works'],
+    [['--option', 'sigmaMs=300', '--kill-before-ms', '414', '--', 'true'], 'at most 413 works'],
   ])(
     '%j is refused with what to change, exit code 2',
     async (words, message) => {

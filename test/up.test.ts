@@ -2,6 +2,7 @@ import { type ChildProcess, spawn } from 'node:child_process'
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { afterEach, expect, it } from 'vitest'
+import { conclave, Workplace } from './support/agents.ts'
 import { until } from './support/wait.ts'
 
 const CONCLAVE = new URL('../bin/conclave', import.meta.url).pathname
@@ -99,4 +100,31 @@ it('ends by itself when told for how long, cleanly, and tells programs in JSON',
   expect(lines[0]?.nodes.map(({ id }) => id)).toEqual(['n1', 'n2', 'n3'])
   expect(agents()).toEqual([])
   expect(existsSync(folder as string)).toBe(false)
+}, 60_000)
+
+it.each(['bogus=1', 'sigmaMs=fast', 'fastMs=1', 'nonsense'])(
+  '--option %s is refused before anything is started, in the words of an agent',
+  async (option) => {
+    const workplace = new Workplace()
+    const agent = await conclave(['agent', ...workplace.alone('--option', option)])
+    const refused = await conclave(['up', '--option', option], { TMPDIR: workplace.path('.') })
+    const left = readdirSync(workplace.folder).filter((name) => name.startsWith('conclave-up-'))
+    await workplace.close()
+    expect([refused.code, refused.out, refused.said]).toEqual([2, '', agent.said])
+    expect(agent.said).toContain(option.split('=')[0])
+    expect(left).toEqual([])
+  },
+  20_000,
+)
+
+it('is not led astray by the variables of an agent', async () => {
+  const env = { CONCLAVE_OBSERVER: 'true', CONCLAVE_OPTION: 'bogus=1', CONCLAVE_CONFIG: '/no/such/file' }
+  up = spawn(CONCLAVE, ['up', '--nodes', '1', '--option', 'sigmaMs=300', '--http-port', '0'], {
+    stdio: 'pipe',
+    env: { ...process.env, ...env },
+  })
+  let out = ''
+  up.stdout?.on('data', (data: Buffer) => (out += data.toString()))
+  await until(() => leaderIn(out) !== null)
+  expect(leaderIn(out)).toBe('n1')
 }, 60_000)

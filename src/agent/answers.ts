@@ -8,7 +8,7 @@ import type { Observer } from './observer.ts'
 
 /** A group that an agent belongs to. */
 export type Served = {
-  readonly node: Pick<Member, 'group' | 'id' | 'status' | 'stepDown' | 'removeVoter' | 'trace'>
+  readonly node: Pick<Member, 'group' | 'id' | 'lease' | 'status' | 'stepDown' | 'removeVoter' | 'trace'>
   readonly history: History
   readonly observer: Observer
   readonly claims: Claims
@@ -67,6 +67,7 @@ export function statusAnswer({ node, observer }: Served): StatusAnswer {
     voters: [...new Set(voters.flat())],
     spareFailures,
     leaderlessMs,
+    lease: node.lease,
     members: membersAnswer(node, status).members,
     ...(membership === null
       ? {}

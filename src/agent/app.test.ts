@@ -44,12 +44,13 @@ function agent(
     group,
     id: 'n2',
     status: (): MemberStatus => ({ ...LED, ...status }),
+    lease: { lengthMs: 100, marginMs: 40 },
     stepDown: () => {
       stepped.push('n2')
       return Promise.resolve(true)
     },
     removeVoter: (id: NodeId) =>
-      id === 'n3' ? Promise.resolve() : Promise.reject(new CommandRefused('removeVoter', `no ${id}`)),
+      id === 'n3' ? Promise.resolve() : Promise.reject(new CommandRefused('removeVoter', `not ${id}`)),
     trace: async function* () {
       yield '{"trace":1}\n'
       yield '{"type":"start"}\n'
@@ -175,7 +176,8 @@ describe('an agent over HTTP', () => {
 
   it.each<[string, string, number, string | null]>([
     ['a node', '{"id":"n3"}', 200, null],
-    ['one that the protocol keeps', '{"id":"n9"}', 409, 'CommandRefused'],
+    ['one that the protocol keeps', '{"id":"n1"}', 409, 'CommandRefused'],
+    ['a stranger', '{"id":"n9"}', 404, 'UnknownNode'],
     ['nobody', '{}', 400, 'BadBody'],
     ['without the token', '{"id":"n3"}', 401, 'BadAdminToken'],
   ])('removes %s', async (about, body, code, name) => {

@@ -107,6 +107,18 @@ export function agentApp(asked: Asked): Hono<WithBody> {
       if (refused !== null) return refused
       const body = removeBody.safeParse(parsed(c.get('body')))
       if (!body.success) return failure(c, 400, 'BadBody', 'write {"id": "..."}, the node to remove', 'id')
+      const { mode, nodes } = node.status()
+      // Who has a register is only known by asking the store, which removing does.
+      if (mode !== 'store' && !nodes.some(({ id }) => id === body.data.id)) {
+        const named = nodes.map(({ id }) => id).join(', ')
+        return failure(
+          c,
+          404,
+          'UnknownNode',
+          `${body.data.id} is no node of ${node.group}: ${named} are`,
+          'id',
+        )
+      }
       try {
         await node.removeVoter(body.data.id)
       } catch (error) {

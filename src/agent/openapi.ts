@@ -139,6 +139,7 @@ export const ROUTES: readonly Route[] = [
       409: error('the protocol refuses, and says why'),
       413: error('the body is too large'),
       ...OF_GROUP,
+      404: error('there is no such group, or no such node in it'),
       ...ADMIN,
     },
   },

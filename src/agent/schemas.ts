@@ -55,6 +55,18 @@ export const statusAnswer = z.strictObject({
   voters: z.array(id).describe('whose votes count'),
   spareFailures: z.number().describe('how many more voters may fail, whichever they are'),
   leaderlessMs: z.number().nullable().describe('for how long no leader is known; null while one is'),
+  lease: z
+    .strictObject({
+      lengthMs: z.number().describe('how long it lasts unless it is renewed'),
+      marginMs: z
+        .number()
+        .describe(
+          'what is left of it when it has been renewed by the first try, which took as long as it may',
+        ),
+    })
+    .describe(
+      'of every leader of the group, by the constants; under omega, which has no leases: of the answers of a peer',
+    ),
   members: z.array(member),
   view: z
     .strictObject(viewFields)

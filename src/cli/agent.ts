@@ -30,8 +30,8 @@ Examples:
   conclave agent --config /etc/conclave/billing.yaml --check
 
 Flags win over the environment, that over the file; docs/configuration.md lists all fields. What happens is written to
-standard error, one JSON object a line. SIGTERM and SIGINT: the lead is handed over, then it ends with 0; a second one
-ends it at once. SIGUSR2: its last steps are written to a file in the data folder. Whoever can reach the HTTP address
+standard error, one JSON object a line. SIGTERM, SIGINT and SIGHUP: the lead is handed over, then it ends with 0; a
+second one ends it at once. SIGUSR2: its last steps are written to a file in the data folder. Whoever can reach the HTTP address
 may ask; see docs/http.md.
 
 Exit code 2 for a configuration that cannot work, 1 when the node cannot go on.`,
@@ -96,7 +96,8 @@ async function start(
     log(event, { group, leader, token, term, reason, ...(view === undefined ? {} : { view }) })
   try {
     return await startAgent({
-      groups: groups.map(({ join }) => ({ ...join, traceSteps })),
+      // What meets in a store keeps no steps.
+      groups: groups.map(({ join }) => (join.protocol === 'epochs' ? join : { ...join, traceSteps })),
       http: addressOf(http, 'http'),
       adminToken,
       version: version(),
@@ -112,7 +113,7 @@ async function start(
 function firstSignal(): Promise<string> {
   return new Promise((resolve) => {
     let heard = 0
-    for (const signal of ['SIGINT', 'SIGTERM'] as const) {
+    for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
       process.on(signal, () => {
         heard += 1
         if (heard > 1) process.exit(EXIT.failure)

@@ -9,6 +9,7 @@ import {
   removeNode,
   statusOf,
   stepDown,
+  Unreachable,
   watch,
 } from '../client/index.ts'
 import { EXIT, UsageError } from './errors.ts'
@@ -96,10 +97,7 @@ export function watchCommand(): Command {
         } else if (seen.type === 'missed') print('some events were missed')
         else print(`${seen.event.at}  ${eventText(seen.event)}`)
       }
-      if (!stop.signal.aborted) {
-        narrate(`the agent at ${agent} ended`)
-        process.exitCode = EXIT.unreachable
-      }
+      if (!stop.signal.aborted) throw new Unreachable(`the agent at ${agent} ended`)
     })
 }
 

@@ -27,9 +27,13 @@ const COMMANDS: { readonly [name: string]: Loader } = {
   protocols: async () => (await import('./lists.ts')).protocolsCommand(),
 }
 
+export function isCommand(name: string): boolean {
+  return Object.hasOwn(COMMANDS, name)
+}
+
 /** All commands, or only the one that is asked for: enough to run it, not to tell what else there is. */
 export async function program(asked: string): Promise<Command> {
-  const isOne = Object.hasOwn(COMMANDS, asked)
+  const isOne = isCommand(asked)
   const names = isOne ? [asked] : Object.keys(COMMANDS)
   const root = new Command('conclave')
     .description('Leader election, failure detection and membership: run it, simulate it, explore it.')

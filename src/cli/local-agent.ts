@@ -60,7 +60,7 @@ export class LocalAgent {
     // It ends when this process does, however that ends: the descriptor is closed then.
     const child = spawn(process.execPath, [conclave, 'agent', ...this.#options.words], {
       stdio: ['ignore', 'ignore', 'pipe', 'pipe'],
-      env: { ...process.env, CONCLAVE_SUPERVISOR_FD: '3' },
+      env: { ...withoutOurs(process.env), CONCLAVE_SUPERVISOR_FD: '3' },
     })
     this.#process = child
     this.#isPaused = false
@@ -135,4 +135,9 @@ export class LocalAgent {
   get #line(): Duplex | null {
     return (this.#process?.stdio[3] as Duplex | undefined) ?? null
   }
+}
+
+/** What it is told it is told by flags: variables are for an agent that somebody runs by hand. */
+function withoutOurs(env: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
+  return Object.fromEntries(Object.entries(env).filter(([name]) => !name.startsWith('CONCLAVE_')))
 }

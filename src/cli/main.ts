@@ -5,7 +5,7 @@
  * takes longer to load than the answer.
  */
 import { CommanderError } from 'commander'
-import { program } from './commands.ts'
+import { isCommand, program } from './commands.ts'
 import { EXIT } from './errors.ts'
 import { narrate, printJson } from './output.ts'
 
@@ -41,14 +41,17 @@ const CODES: { readonly [name: string]: number } = {
 const REFUSALS: { readonly [status: number]: number } = { 400: EXIT.usage, 409: EXIT.noLeader }
 
 /** What is wrong, and what kind of thing it is; null where commander has said all there is to say. */
-function explained(error: unknown): Explained | null {
+function explained(error: unknown, asked: string): Explained | null {
   if (error instanceof CommanderError) {
     if (error.exitCode === 0) return null
     // No command at all: the help has been printed, but nothing was done.
     if (error.code === 'commander.help')
       return { code: EXIT.usage, name: 'UsageError', message: '', field: null }
-    const message = error.message.replace(/^error: /, '')
-    return { code: EXIT.usage, name: 'UsageError', message: `${message} (see conclave --help)`, field: null }
+    // Commander names what it is about in quotes: '--agent <url>', 'id'.
+    const field = /(?:option|required argument) '([\w-]+)/.exec(error.message)?.[1] ?? null
+    const told = error.message.replace(/^error: /, '').replaceAll('\n', ' ')
+    const message = `${told} (see ${helpFor(asked)})`
+    return { code: EXIT.usage, name: 'UsageError', message, field }
   }
   const { name, message, field, code, kind } = (
     error instanceof Error ? error : new Error(String(error))
@@ -63,20 +66,32 @@ function explained(error: unknown): Explained | null {
   }
 }
 
+/** Where to read on. */
+function helpFor(asked: string): string {
+  return isCommand(asked) ? `conclave ${asked} --help` : 'conclave --help'
+}
+
+/** Whether JSON was asked for, by a word that is not of the command after `--`. */
+function wantsJson(words: readonly string[]): boolean {
+  const end = words.indexOf('--')
+  return (end < 0 ? words : words.slice(0, end)).includes('--json')
+}
+
 // A reader that has seen enough, such as `head`, is no error.
 process.stdout.on('error', (error: NodeJS.ErrnoException) => {
   process.exit(error.code === 'EPIPE' ? EXIT.ok : EXIT.failure)
 })
 
+const asked = process.argv[2] ?? ''
 try {
-  const root = await program(process.argv[2] ?? '')
+  const root = await program(asked)
   await root.parseAsync(process.argv)
 } catch (error) {
-  const problem = explained(error)
+  const problem = explained(error, asked)
   if (problem !== null) {
     const { code, name, message, field } = problem
     process.exitCode = code
-    if (message !== '' && process.argv.includes('--json')) printJson({ error: { name, message, field } })
+    if (message !== '' && wantsJson(process.argv)) printJson({ error: { name, message, field } })
     else for (const line of message.split('\n').filter(Boolean)) narrate(`conclave: ${line}`)
     if (process.env['CONCLAVE_DEBUG'] !== undefined && error instanceof Error) narrate(error.stack ?? '')
   }

@@ -105,18 +105,18 @@ function yesOrNo(text: string, by: string): boolean {
   throw new UsageError(`${by} ${text}: write true or false`, by)
 }
 
-export function configOf(flags: NodeFlags & ServiceFlags): Config {
+export function configOf(flags: NodeFlags & ServiceFlags, env: NodeJS.ProcessEnv = process.env): Config {
   const environment: { [field: string]: Said } = {}
   for (const [field, read] of Object.entries(READERS)) {
     const by = variableOf(field)
-    const text = process.env[by]
+    const text = env[by]
     if (text !== undefined && text !== '') environment[field] = { value: read(text, by), by }
   }
   const given: { [field: string]: Said } = {}
   for (const [field, value] of Object.entries(fromFlags(flags))) {
     if (value !== undefined) given[field] = { value, by: flagOf(field) }
   }
-  const file = flags.config ?? process.env['CONCLAVE_CONFIG'] ?? ''
+  const file = flags.config ?? env['CONCLAVE_CONFIG'] ?? ''
   return configFrom({ file: file === '' ? null : file, flags: given, environment })
 }
 
@@ -143,6 +143,17 @@ function fromFlags(flags: NodeFlags & ServiceFlags): { readonly [field: string]:
     http,
     adminTokenFile,
   }
+}
+
+/** The words of a command line that says the same. */
+export function wordsOf(flags: NodeFlags & ServiceFlags): readonly string[] {
+  type Value = string | boolean | readonly string[] | undefined
+  return Object.entries<Value>(flags).flatMap(([field, value]) => {
+    const flag = flagOf(field)
+    if (value === true) return [flag]
+    if (value === undefined || value === false) return []
+    return typeof value === 'string' ? [flag, value] : value.flatMap((each) => [flag, each])
+  })
 }
 
 /** For a command that runs one node. */

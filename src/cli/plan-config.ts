@@ -90,13 +90,15 @@ function readYaml(file: string): unknown {
   }
 }
 
+export type Planned = 'local-leader' | 'epochs' | 'omega'
+
 /** For which protocol a card is asked. */
-export function protocolIn(flags: PlanFlags, file: PlainObject): 'local-leader' | 'epochs' {
+export function protocolIn(flags: PlanFlags, file: PlainObject): Planned {
   const protocol = flags.protocol ?? file['protocol'] ?? localLeaderDefinition.name
-  if (protocol === 'local-leader' || protocol === 'epochs') return protocol
+  if (protocol === 'local-leader' || protocol === 'epochs' || protocol === 'omega') return protocol
   const place = flags.protocol === undefined ? 'protocol' : '--protocol'
   throw new UsageError(
-    `${place}: ${typeof protocol === 'string' ? protocol : JSON.stringify(protocol)} has no guarantee card; local-leader and epochs have one`,
+    `${place}: ${typeof protocol === 'string' ? protocol : JSON.stringify(protocol)} has no guarantee card; local-leader, epochs and omega have one`,
     place,
   )
 }

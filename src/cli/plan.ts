@@ -20,6 +20,7 @@ import {
 import { epochsCard } from './plan-epochs-card.ts'
 import { epochsText } from './plan-epochs-text.ts'
 import { measure } from './plan-measure.ts'
+import { omegaPlanOf, runOmegaPlan } from './plan-omega.ts'
 import { cardText } from './plan-text.ts'
 import { brokenAssumptions, steadySettings, trialsOf } from './plan-trials.ts'
 import { collect } from './sim.ts'
@@ -30,7 +31,7 @@ export function planCommand(): Command {
     .description('the guarantee card of a configuration: computed, then checked by simulating it')
     .option('--config <file>', 'configuration file (JSON)')
     .option('--json', 'print one JSON object')
-    .option('--protocol <name>', 'which protocol (local-leader or epochs)')
+    .option('--protocol <name>', 'which protocol: local-leader (default), epochs or omega')
     .option('--profile <name>', 'where the constants come from: lan, region or wan')
     .option('--mode <name>', 'local: a leader in each partition; majority: one in all')
     .option('--nodes <n>', 'how many processes, instead of a list in the file')
@@ -45,6 +46,7 @@ Examples:
   conclave plan --nodes 3 --profile wan --mode local --seeds 500
   conclave plan --nodes 5 --option sigmaMs=50 --option renewalTries=3
   conclave plan --config group.json --json
+  conclave plan --protocol omega --nodes 5 --profile region
   conclave plan --protocol epochs --nodes 3
 
 A configuration file, all of it optional but the processes:
@@ -75,9 +77,14 @@ async function run(flags: PlanFlags): Promise<number> {
   const said = readConfig(flags)
   const threads =
     flags.workers === undefined ? availableParallelism() : wholeNumber('--workers', flags.workers, 1)
-  return protocolIn(flags, said) === 'epochs'
-    ? runEpochs(epochsPlanOf(flags, said), threads, flags)
-    : runLocalLeader(planOf(flags, said), threads, flags)
+  switch (protocolIn(flags, said)) {
+    case 'epochs':
+      return runEpochs(epochsPlanOf(flags, said), threads, flags)
+    case 'omega':
+      return runOmegaPlan(omegaPlanOf(flags, said), flags.json === true)
+    default:
+      return runLocalLeader(planOf(flags, said), threads, flags)
+  }
 }
 
 async function runLocalLeader(plan: Plan, threads: number, flags: PlanFlags): Promise<number> {

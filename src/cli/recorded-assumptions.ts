@@ -139,8 +139,11 @@ function partOf(stable: Plain, group: string): Plain | undefined {
   return upper?.[group]
 }
 
+/** The clock of a host that slept stood still meanwhile: that was noticed, and is told of by itself. */
 function wildClocks({ runs, scale, options }: Known): readonly Broken[] {
-  return scale.drift.map(({ a, b, ppm }): Broken => {
+  const slept = runs.map(({ steps }) => steps.some((step) => sleptIn(step) !== null))
+  const unexplained = scale.drift.filter(({ a, b }) => slept[a] !== true && slept[b] !== true)
+  return unexplained.map(({ a, b, ppm }): Broken => {
     const names = `${runs[a]?.node} and ${runs[b]?.node}`
     const allowed = JSON.stringify(options['rhoPpm'] ?? null)
     return {
@@ -204,12 +207,18 @@ function delayOf({ from, sent }: Letter, by: number, arrived: Micros, { ahead }:
 
 function sleeps(known: Known): readonly Broken[] {
   return known.runs.flatMap(({ node, steps }, run) =>
-    steps.flatMap(({ record }): readonly Broken[] => {
-      if (record.type !== 'step' || record.input.type !== 'suspended') return []
-      const text = `the host of ${node} slept for ${ms(record.input.by)}, noticed ${at(known, run, record.now)}`
+    steps.flatMap((step): readonly Broken[] => {
+      const by = sleptIn(step)
+      if (by === null) return []
+      const text = `the host of ${node} slept for ${ms(by)}, noticed ${at(known, run, step.record.now)}`
       return [{ touches: 'progress', text }]
     }),
   )
+}
+
+/** For how long, as this step was told. */
+function sleptIn({ record }: Run['steps'][number]): Micros | null {
+  return record.type === 'step' && record.input.type === 'suspended' ? record.input.by : null
 }
 
 /** Timers that were taken too late: the process was stopped, or had no processor. */

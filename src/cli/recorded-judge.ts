@@ -10,11 +10,17 @@ import { factsOf, type Leadership, Leaderships, promisedSpecs } from '../sim/ind
 import { monitor, type SpecVerdict, Watch } from '../specs/index.ts'
 import { type Event, type Observation, observationsOf, type Run, type Scale } from '../trace/index.ts'
 import type { Replayed } from './recorded-replay.ts'
+import { asFarAsKnown, isChainKnown } from './recorded-views.ts'
 
 export type Judged = { readonly specs: readonly SpecVerdict[]; readonly leaderships: readonly Leadership[] }
 
 /** What can be said of each node alone, or of epochs, whatever the clocks. */
 const WITHOUT_CLOCKS: readonly string[] = ['told-in-pairs', 'LS', 'one-leader-an-epoch', 'epoch-agreement']
+
+const CHAIN = 'primary-chain'
+const NO_SCALE = 'not judged: nothing tells how the clocks of these hosts stand to each other'
+const NO_CHAIN =
+  'not judged: there is no trace of two nodes or more, and views that only they were in may be missing'
 
 export function judge(
   definition: Definition,
@@ -26,17 +32,18 @@ export function judge(
 ): Judged {
   const nodes = runs[0]?.header.nodes ?? []
   const promised = promisedSpecs(definition, options)
-  const judgeable = promised.filter(({ name }) => scale.error !== null || WITHOUT_CLOCKS.includes(name))
+  const judgeable = promised.filter(
+    ({ name }) =>
+      (scale.error !== null || WITHOUT_CLOCKS.includes(name)) && (name !== CHAIN || isChainKnown(runs)),
+  )
   const watch = new Watch(monitor(judgeable, [], factsOf(definition, nodes, options)))
   const leaderships = new Leaderships()
-  for (const seen of observed(runs, events, scale, views)) {
-    watch.observe(seen)
-    leaderships.observe(seen)
-  }
+  const all = observed(runs, events, scale, views)
+  for (const seen of all) leaderships.observe(seen)
+  for (const seen of definition.name === 'omega' ? asFarAsKnown(all, runs) : all) watch.observe(seen)
   const verdicts = new Map(watch.verdicts().map((verdict) => [verdict.name, verdict]))
   const specs = promised.map(({ name }): SpecVerdict => {
-    const why = 'not judged: nothing tells how the clocks of these hosts stand to each other'
-    return verdicts.get(name) ?? { name, verdict: 'vacuous', why }
+    return verdicts.get(name) ?? { name, verdict: 'vacuous', why: scale.error === null ? NO_SCALE : NO_CHAIN }
   })
   return { specs, leaderships: leaderships.list() }
 }

@@ -4,13 +4,19 @@
  * the claim was given back or has run out; when the agent is gone, the claim runs out before anybody else leads.
  */
 import { setTimeout } from 'node:timers/promises'
-import { type Claimed, claim, Refused, release, Unreachable, watch } from '../client/index.ts'
+import { type Claimed, claim, Refused, release, statusOf, Unreachable, watch } from '../client/index.ts'
+import type { LeaseTerms } from '../member/index.ts'
 import { monotonicNow } from '../runtime/index.ts'
 import { EXIT } from './errors.ts'
 import type { Guarded } from './guarded.ts'
-import { type HeldLead, type Running, runUnder } from './run-term.ts'
+import { type HeldLead, killBeforeIn, type Running, runUnder } from './run-term.ts'
 
-export type AgentOf = { readonly agent: string; readonly adminToken: string | null }
+export type AgentOf = {
+  readonly agent: string
+  /** Which, where the agent is in several. */
+  readonly group: string | null
+  readonly adminToken: string | null
+}
 
 /** How long until an agent that does not answer, or lost its lead, is asked again. */
 const AGAIN_MS = 200
@@ -19,14 +25,15 @@ const RENEWALS = 8
 const LEAST_RENEWAL_MS = 5
 
 export async function runWithAgent(of: AgentOf, guarded: Guarded, running: Running): Promise<number> {
-  const { told, once, say } = running
+  const { told, once } = running
   while (!told.aborted) {
     // oxlint-disable-next-line no-await-in-loop -- one leadership after the other
-    const held = await nextLead(of, told, say)
-    if (held === null) break
+    const next = await nextLead(of, running)
+    if (next === null) break
+    const { held, killBeforeMs } = next
     try {
       // oxlint-disable-next-line no-await-in-loop -- one leadership after the other
-      const code = await runUnder(held, guarded, running)
+      const code = await runUnder(held, killBeforeMs, guarded, running)
       if (code !== null) return code
       if (once) return EXIT.lost
     } finally {
@@ -37,19 +44,24 @@ export async function runWithAgent(of: AgentOf, guarded: Guarded, running: Runni
   return EXIT.ok
 }
 
+type Next = { readonly held: ClaimedLead; readonly killBeforeMs: number }
+
 /** Waits until the agent leads; null when this process was told to end first. */
-async function nextLead(of: AgentOf, told: AbortSignal, say: Running['say']): Promise<ClaimedLead | null> {
+async function nextLead(of: AgentOf, { told, say, killBeforeMs: asked }: Running): Promise<Next | null> {
   let said = ''
   while (!told.aborted) {
     try {
       // oxlint-disable-next-line no-await-in-loop -- until it leads
-      for await (const seen of watch({ agent: of.agent, signal: told })) {
+      const { lease } = await statusOf({ ...of, signal: told })
+      const killBeforeMs = killBeforeIn(claimTerms(lease), asked)
+      // oxlint-disable-next-line no-await-in-loop -- until it leads
+      for await (const seen of watch({ ...of, signal: told })) {
         const mayLead =
           seen.type === 'now'
             ? seen.now.self.role === 'leader'
             : seen.type === 'event' && seen.event.event === 'elected'
         const held = mayLead ? await ClaimedLead.take(of) : null
-        if (held !== null) return held
+        if (held !== null) return { held, killBeforeMs }
         said = ''
       }
     } catch (error) {
@@ -63,6 +75,12 @@ async function nextLead(of: AgentOf, told: AbortSignal, say: Running['say']): Pr
     await setTimeout(AGAIN_MS, undefined, { signal: told }).catch(() => {})
   }
   return null
+}
+
+/** Of a renewed lease this process hears when it renews its claim. */
+function claimTerms({ lengthMs, marginMs }: LeaseTerms): LeaseTerms {
+  const late = Math.max(LEAST_RENEWAL_MS, marginMs / RENEWALS)
+  return { lengthMs, marginMs: Math.max(0, marginMs - late) }
 }
 
 class ClaimedLead implements HeldLead {

@@ -1,7 +1,8 @@
 /** A command under one leadership, wherever that comes from: started, given its deadlines, and ended in time. */
 import { constants } from 'node:os'
+import type { LeaseTerms } from '../member/index.ts'
 import { monotonicNow } from '../runtime/index.ts'
-import { EXIT } from './errors.ts'
+import { EXIT, UsageError } from './errors.ts'
 import type { Ending, Guarded } from './guarded.ts'
 
 export type Running = {
@@ -9,8 +10,8 @@ export type Running = {
   /** This process was told to end. */
   readonly told: AbortSignal
   readonly graceMs: number
-  /** In microseconds. */
-  readonly killBefore: number
+  /** --kill-before-ms, as given. */
+  readonly killBeforeMs: number | null
   readonly once: boolean
   readonly say: (text: string) => void
 }
@@ -31,14 +32,43 @@ export type HeldLead = {
 /** How often the guardian is told of a renewed lease, at least. */
 const LOOK_MS = 5
 
+const KILL_BEFORE_MS = 15
+/** Of what is left of the lease, so much is for ending by itself at most. */
+const FOR_ENDING = 1 / 3
+
+/**
+ * How long before the end of its lease a command is dead. Were it asked to end before the lease is renewed, it would be
+ * in every lease: so there is a largest value, and where none was asked for it is never exceeded.
+ */
+export function killBeforeIn({ lengthMs, marginMs }: LeaseTerms, askedMs: number | null): number {
+  const most = Math.floor(marginMs * (1 - FOR_ENDING))
+  const ms = askedMs ?? Math.min(KILL_BEFORE_MS, most)
+  if (most < 1)
+    throw new UsageError(
+      `--kill-before-ms: a lease lasts ${lengthMs} ms here, and when it is renewed too little of it is left to kill a command in: give it more time, such as --option sigmaMs=10 or a larger --profile`,
+      '--kill-before-ms',
+    )
+  if (ms <= most) return ms
+  throw new UsageError(
+    `--kill-before-ms ${ms}: a lease lasts ${lengthMs} ms here, and only ${Math.floor(marginMs)} ms of it may be left when it is renewed: the command would be ended before that, every time; at most ${most} works`,
+    '--kill-before-ms',
+  )
+}
+
 /** With which code this process should end; null when it should wait for the next leadership. */
-export async function runUnder(lead: HeldLead, guarded: Guarded, running: Running): Promise<number | null> {
-  const { command, told, graceMs, killBefore, say } = running
+export async function runUnder(
+  lead: HeldLead,
+  killBeforeMs: number,
+  guarded: Guarded,
+  running: Running,
+): Promise<number | null> {
+  const { command, told, graceMs, say } = running
+  const killBefore = killBeforeMs * 1000
   const deadlines = (): readonly [number, number] => {
     const left = lead.remaining() * 1000
     const kill = monotonicNow() + left - killBefore
-    // A third of what is left is for ending by itself, but no more than as long again as for being killed.
-    return [kill - Math.min(killBefore, left / 3), kill]
+    // Ending by itself is given no more than as long again as being killed.
+    return [kill - Math.min(killBefore, left * FOR_ENDING), kill]
   }
   const env = {
     CONCLAVE_GROUP: lead.group,

@@ -9,19 +9,21 @@ import {
   type StoreJoinOptions,
   type Term,
 } from '../member/index.ts'
+import { leaseTermsOf } from '../member/lease-terms.ts'
 import { EXIT, UsageError } from './errors.ts'
 import { CommandFailed, Guarded } from './guarded.ts'
 import { joinOptions, type NodeFlags, withNodeFlags } from './node-flags.ts'
 import { narrate } from './output.ts'
+import { refuseUnlessProgram } from './program.ts'
 import { type AgentOf, runWithAgent } from './run-agent.ts'
-import { type HeldLead, type Running, runUnder } from './run-term.ts'
+import { type HeldLead, killBeforeIn, type Running, runUnder } from './run-term.ts'
 import { Supervisor } from './supervised.ts'
 import { milliseconds } from './values.ts'
 
 type RunFlags = NodeFlags & {
   readonly once?: boolean
   readonly graceMs: string
-  readonly killBeforeMs: string
+  readonly killBeforeMs?: string
   readonly quiet?: boolean
   readonly agent?: string
   readonly adminTokenFile?: string
@@ -45,7 +47,10 @@ export function runCommand(): Command {
       'when this process is told to end: how long the command may take to end',
       '10000',
     )
-    .option('--kill-before-ms <ms>', 'how long before the lease ends the command is dead at the latest', '15')
+    .option(
+      '--kill-before-ms <ms>',
+      'how long before the lease ends the command is dead at the latest (default: 15, or less where a lease has no room for that)',
+    )
     .option('--quiet', 'say nothing of what happens')
     .argument('<command...>', 'the command and its words, after --; there is no shell')
     .addHelpText(
@@ -77,40 +82,44 @@ told to end; 2 for bad input.`,
 
 async function run(command: readonly string[], flags: RunFlags): Promise<number> {
   const graceMs = milliseconds('--grace-ms', flags.graceMs)
-  const killBefore = milliseconds('--kill-before-ms', flags.killBeforeMs) * 1000
-  if (killBefore < 1000)
+  const killBeforeMs =
+    flags.killBeforeMs === undefined ? null : milliseconds('--kill-before-ms', flags.killBeforeMs)
+  if (killBeforeMs !== null && killBeforeMs < 1)
     throw new UsageError('--kill-before-ms must be at least 1: killing takes time', '--kill-before-ms')
   const say = flags.quiet === true ? () => {} : narrate
   const told = new AbortController()
-  const running = { command, told: told.signal, graceMs, killBefore, once: flags.once === true, say }
+  const running = { command, told: told.signal, graceMs, killBeforeMs, once: flags.once === true, say }
+  refuseUnlessProgram(command[0] ?? '')
   const options = flags.agent === undefined ? joinOptions(flags) : null
+  const ownKillBeforeMs = options === null ? null : killBeforeIn(leaseTermsOf(options), killBeforeMs)
   const supervisor = Supervisor.ofThisProcess()
   const guarded = await Guarded.start()
   const onSignal = (): void => told.abort()
-  for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, onSignal)
+  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, onSignal)
   guarded.once('lost', (error) => {
     narrate(error.message)
     told.abort()
   })
   try {
-    if (options === null) return await runWithAgent(agentOf(flags), guarded, running)
-    return await runWithNode(options, supervisor, guarded, running)
+    if (options === null || ownKillBeforeMs === null)
+      return await runWithAgent(agentOf(flags), guarded, running)
+    return await runWithNode(options, ownKillBeforeMs, supervisor, guarded, running)
   } catch (error) {
     if (error instanceof CommandFailed)
       throw new UsageError(`cannot run ${command[0]}: ${error.message}`, null)
     throw error
   } finally {
     guarded.close()
-    for (const signal of ['SIGINT', 'SIGTERM'] as const) process.off(signal, onSignal)
+    for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.off(signal, onSignal)
   }
 }
 
-function agentOf({ agent = '', adminTokenFile }: RunFlags): AgentOf {
+function agentOf({ agent = '', group, adminTokenFile }: RunFlags): AgentOf {
   if (!URL.canParse(agent))
     throw new UsageError(`--agent ${agent}: write a URL, such as http://127.0.0.1:7480`, '--agent')
   const { token: adminToken, problem } = readAdminToken(adminTokenFile)
   if (problem !== null) throw new UsageError(`--admin-token-file: ${problem}`, '--admin-token-file')
-  return { agent, adminToken }
+  return { agent, group: group ?? process.env['CONCLAVE_GROUP'] ?? null, adminToken }
 }
 
 const NO_LEASE =
@@ -118,6 +127,7 @@ const NO_LEASE =
 
 async function runWithNode(
   options: JoinOptions | StoreJoinOptions,
+  killBeforeMs: number,
   supervisor: Supervisor | null,
   guarded: Guarded,
   running: Running,
@@ -129,14 +139,14 @@ async function runWithNode(
   if (options.protocol === 'omega') running.say(NO_LEASE)
   node.on('warning', ({ what, detail }) => running.say(`${what}: ${detail}`))
   try {
-    return await lead(node, guarded, running)
+    return await lead(node, killBeforeMs, guarded, running)
   } finally {
     await node.close()
   }
 }
 
 /** Term after term, until the command has ended by itself or nobody wants it any more. */
-async function lead(node: Member, guarded: Guarded, running: Running): Promise<number> {
+async function lead(node: Member, killBeforeMs: number, guarded: Guarded, running: Running): Promise<number> {
   const { told, once } = running
   let code: number | null = null
   const ended = new AbortController()
@@ -159,7 +169,7 @@ async function lead(node: Member, guarded: Guarded, running: Running): Promise<n
     }
     isRunning = true
     try {
-      code = await runUnder(held, guarded, running)
+      code = await runUnder(held, killBeforeMs, guarded, running)
     } finally {
       isRunning = false
       if (code !== null || once || told.aborted) ended.abort()

@@ -1,6 +1,5 @@
 /** conclave up: a group of real agents on this machine, watched and teased. */
-import { randomBytes } from 'node:crypto'
-import { mkdtempSync, writeFileSync } from 'node:fs'
+import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { Command } from 'commander'
@@ -8,15 +7,15 @@ import { PROTOCOLS } from '../agent/config/schema.ts'
 import { freePorts } from '../chaos/free-ports.ts'
 import { Warden } from '../chaos/warden.ts'
 import { UsageError } from './errors.ts'
-import { LocalAgent } from './local-agent.ts'
 import { LocalGroup } from './local-group.ts'
 import { narrate, print, printJson } from './output.ts'
+import { agentsOf, type Described, describedIn, type Plan } from './up-agents.ts'
 import { UP_COMMANDS } from './up-commands.ts'
-import { happeningText, toldBy } from './up-text.ts'
+import { happeningText } from './up-text.ts'
 import { watchInTerminal, watchPlainly } from './up-watch.ts'
-import { oneOf, options, wholeNumber } from './values.ts'
+import { oneOf, wholeNumber } from './values.ts'
 
-type UpFlags = {
+export type UpFlags = {
   readonly nodes: string
   readonly protocol: string
   readonly mode: string
@@ -86,18 +85,18 @@ async function up(flags: UpFlags): Promise<void> {
   oneOf('--protocol', flags.protocol, PROTOCOLS)
   oneOf('--mode', flags.mode, ['local', 'majority'])
   oneOf('--profile', flags.profile, ['lan', 'region', 'wan'])
-  options(flags.option)
   const seconds = flags.seconds === undefined ? null : wholeNumber('--seconds', flags.seconds, 1)
   const firstPort = wholeNumber('--http-port', flags.httpPort, 0)
   if (firstPort + count > 65_536)
     throw new UsageError(`--http-port ${firstPort}: there is no port above 65535`, '--http-port')
   const [udp, http] = await Promise.all([freePorts(count, 'udp'), freePorts(count, 'tcp', firstPort)])
   const folder = mkdtempSync(join(tmpdir(), 'conclave-up-'))
+  const described = describedOrNothing(folder, { flags, count, udp, http })
   const warden = new Warden(folder)
   const isJson = flags.json === true
   const isTerminal = process.stdout.isTTY && process.stdin.isTTY && flags.plain !== true && !isJson
   const group = new LocalGroup(
-    (say) => agentsIn(folder, { flags, count, udp, http }, warden, say),
+    (say) => agentsOf(described, warden, say),
     isTerminal ? undefined : (happening) => narrate(happeningText(happening)),
   )
   const { agents } = group
@@ -116,70 +115,12 @@ async function up(flags: UpFlags): Promise<void> {
   }
 }
 
-type Plan = {
-  readonly flags: UpFlags
-  readonly count: number
-  readonly udp: readonly number[]
-  readonly http: readonly number[]
-}
-
-function agentsIn(
-  folder: string,
-  { flags, count, udp, http }: Plan,
-  warden: Warden,
-  say: (text: string) => void,
-): readonly LocalAgent[] {
-  const keyFile = join(folder, 'key')
-  writeFileSync(keyFile, randomBytes(32), { mode: 0o600 })
-  const adminToken = randomBytes(16).toString('hex')
-  const tokenFile = join(folder, 'admin-token')
-  writeFileSync(tokenFile, adminToken, { mode: 0o600 })
-  const ids = Array.from({ length: count }, (_, index) => `n${index + 1}`)
-  return ids.map((id, index) => {
-    const named = {
-      group: 'up',
-      id,
-      http: `127.0.0.1:${http[index]}`,
-      'admin-token-file': tokenFile,
-      protocol: flags.protocol,
-      profile: flags.profile,
-      ...(flags.protocol === 'epochs'
-        ? { store: join(folder, 'registers') }
-        : {
-            listen: `127.0.0.1:${udp[index]}`,
-            'key-file': keyFile,
-            data: join(folder, id),
-            mode: flags.mode,
-          }),
-    }
-    const peers = ids.flatMap((peer, place) =>
-      peer === id || flags.protocol === 'epochs' ? [] : ['--peer', `${peer}=127.0.0.1:${udp[place]}`],
-    )
-    const words = [
-      ...Object.entries(named).flatMap(([flag, value]) => [`--${flag}`, value]),
-      ...peers,
-      ...[...patience(flags), ...flags.option].flatMap((option) => ['--option', option]),
-    ]
-    return new LocalAgent({
-      id,
-      url: `http://${named.http}`,
-      adminToken,
-      words,
-      onStart: (child) => warden.watch(child),
-      onSaid: (line) => {
-        const text = toldBy(id, line)
-        if (text !== null) say(text)
-      },
-    })
-  })
-}
-
-/**
- * All of them and the terminal share the processors of one machine: each may have to wait longer for its turn than a
- * process with a machine of its own.
- */
-function patience({ protocol, profile, option }: UpFlags): readonly string[] {
-  if (protocol !== 'local-leader') return []
-  const isSet = option.some((each) => each.startsWith('sigmaMs='))
-  return profile === 'lan' && !isSet ? ['sigmaMs=60'] : []
+/** Refused as an agent would refuse it, before any is started. */
+function describedOrNothing(folder: string, plan: Plan): readonly Described[] {
+  try {
+    return describedIn(folder, plan)
+  } catch (error) {
+    rmSync(folder, { recursive: true, force: true })
+    throw error
+  }
 }

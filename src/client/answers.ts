@@ -53,6 +53,11 @@ export type StatusAnswer = LeaderAnswer & {
   readonly spareFailures: number
   /** For how long the asked agent has known of no leader; null while it knows of one. */
   readonly leaderlessMs: number | null
+  /**
+   * By the constants: how long a lease lasts, and what is left of it when it has been renewed by the first try, which
+   * took as long as it may. Under omega, which has no leases: the same of the answers of a peer.
+   */
+  readonly lease: { readonly lengthMs: number; readonly marginMs: number }
   readonly members: readonly MemberAnswer[]
   /** Only under omega: the view that the asked agent is in, null while in none; its own life; whether more than half answer. */
   readonly view?: ViewAnswer | null | undefined

@@ -6,16 +6,21 @@ export class Unreachable extends Error {
   override readonly name = 'Unreachable'
 }
 
-/** The agent answered, but not as it was asked: `code` is the HTTP status, `kind` the name of the agent's error. */
+/**
+ * The agent answered, but not as it was asked: `code` is the HTTP status, `kind` the name of the agent's error, `field`
+ * what was wrong in the question, where it was that.
+ */
 export class Refused extends Error {
   override readonly name = 'Refused'
   readonly code: number
   readonly kind: string
+  readonly field: string | null
 
-  constructor(code: number, kind: string, message: string) {
+  constructor(code: number, kind: string, message: string, field: string | null = null) {
     super(message)
     this.code = code
     this.kind = kind
+    this.field = field
   }
 }
 
@@ -59,7 +64,7 @@ export type SteppedDown = {
 /** Asks the agent to hand the lead over; fails with Refused, code 409, when it does not lead. */
 export async function stepDown(ask: Ask & { readonly adminToken: string | null }): Promise<SteppedDown> {
   const response = await request(ask, '/v1/step-down', { method: 'POST', headers: ordering(ask) })
-  return (await response.json()) as SteppedDown
+  return told(ask, response)
 }
 
 export type Removing = { readonly group: string; readonly removing: Id }
@@ -70,7 +75,7 @@ export async function removeNode(
 ): Promise<Removing> {
   const body = JSON.stringify({ id: ask.id })
   const response = await request(ask, '/v1/remove', { method: 'POST', headers: ordering(ask), body })
-  return (await response.json()) as Removing
+  return told(ask, response)
 }
 
 /** The lead of an agent, for whoever acts on it. */
@@ -93,7 +98,7 @@ type Claiming = Ask & { readonly adminToken: string | null }
 export async function claim(ask: Claiming & { readonly claim: string | null }): Promise<Claimed> {
   const body = JSON.stringify({ claim: ask.claim })
   const response = await request(ask, '/v1/claim', { method: 'POST', headers: ordering(ask), body })
-  return (await response.json()) as Claimed
+  return told(ask, response)
 }
 
 /** Gives a claim back: nobody acts on the lead any more. */
@@ -159,8 +164,17 @@ function read(block: string): Sent | null {
 }
 
 async function get<T>(ask: Ask, path: string): Promise<T> {
-  const response = await request(ask, path, {})
-  return (await response.json()) as T
+  return told(ask, await request(ask, path, {}))
+}
+
+/** What it answered; something that answers otherwise than in JSON is no agent. */
+async function told<T>(ask: Ask, response: Fetched): Promise<T> {
+  try {
+    return (await response.json()) as T
+  } catch (error) {
+    if (!(error instanceof SyntaxError)) throw lost(ask, error)
+    throw new Unreachable(`what answers at ${ask.agent} is no agent: is that its address?`, { cause: error })
+  }
 }
 
 async function request(ask: Ask, path: string, init: Parameters<Fetch>[1]): Promise<Fetched> {
@@ -178,8 +192,8 @@ async function request(ask: Ask, path: string, init: Parameters<Fetch>[1]): Prom
   }
   if (response.ok) return response
   const said = (await response.json().catch(() => null)) as ErrorAnswer | null
-  const { name = 'Refused', message = `it answered ${response.status}` } = said?.error ?? {}
-  throw new Refused(response.status, name, `the agent at ${ask.agent} refused: ${message}`)
+  const { name = 'Refused', message = `it answered ${response.status}`, field = null } = said?.error ?? {}
+  throw new Refused(response.status, name, `the agent at ${ask.agent} refused: ${message}`, field)
 }
 
 /** What is to be thrown: whoever gave up by their own signal hears their own reason. */

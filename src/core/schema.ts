@@ -47,7 +47,8 @@ export function explain(issue: z.core.$ZodRawIssue): string | undefined {
         issue.code === 'too_small' ? ['at least', issue.minimum] : ['at most', issue.maximum]
       if (issue.origin === 'array')
         return `has ${(input as unknown[]).length} entries: it needs ${bound} ${limit}`
-      if (issue.origin === 'string') return 'is empty'
+      if (issue.origin === 'string')
+        return issue.code === 'too_small' ? 'is empty' : `is longer than ${String(limit)} characters`
       return `${got} is out of bounds: it must be ${bound} ${limit}`
     }
     default:

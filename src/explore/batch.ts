@@ -1,18 +1,8 @@
 /** Successors, gathered before they are looked up; and what was done to get to each. */
-import {
-  FAN,
-  FAN_CELL,
-  FAN_DEED,
-  FAN_ENVIRONMENT,
-  FAN_EVENTS,
-  FAN_FIELDS,
-  FAN_SLOT,
-  FAN_SUM,
-  type Places,
-} from './fans.ts'
-import { mixed, risen } from './hash.ts'
-import { type Judge, NO_EVENTS, type Violation } from './judge.ts'
+import { mixed } from './hash.ts'
+import type { Violation } from './judge.ts'
 import type { Visited } from './visited.ts'
+import { ANY_WAY } from './ways.ts'
 
 /** What was done, in numbers; `Model.describe` puts it into words. */
 export type Deed = {
@@ -43,7 +33,7 @@ export const LAND = 12
 export const DELETE = 13
 
 /** How many rows are kept to be recognised; few enough that they stay in the processor's cache. */
-const KEPT = 1 << 12
+export const KEPT = 1 << 12
 const ROOM = KEPT * 2
 const WHAT_BITS = 4
 const NODE_BITS = 8
@@ -64,14 +54,13 @@ export class Batch {
   touched = 0
   /** The first row of the batch, and the row that is being made; all others were flushed, or never used. */
   #first = 0
-  #next = 0
-  /** Where the row that is being made begins in `rows`. */
-  #at = 0
+  next = 0
   /** By hash, the row that had it last; -1 for none. */
-  readonly #last = new Int32Array(KEPT).fill(-1)
-  #parents: Int32Array = new Int32Array(ROOM)
-  #deeds: Int32Array = new Int32Array(ROOM)
-  #hashes: Int32Array = new Int32Array(ROOM)
+  readonly last = new Int32Array(KEPT).fill(-1)
+  parents: Int32Array = new Int32Array(ROOM)
+  deeds: Int32Array = new Int32Array(ROOM)
+  hashes: Int32Array = new Int32Array(ROOM)
+  ways: Int32Array = new Int32Array(ROOM)
 
   constructor(columns: number) {
     this.columns = columns
@@ -79,13 +68,13 @@ export class Batch {
   }
 
   get count(): number {
-    return this.#next - this.#first
+    return this.next - this.#first
   }
 
   /** Copies the row that is expanded to where its next successor is to be made, which it returns. */
   begin(row: Int32Array): number {
     const { rows, columns } = this
-    const at = this.#at
+    const at = this.next * columns
     for (let column = 0; column < columns; column++) rows[at + column] = row[column] as number
     return at
   }
@@ -95,91 +84,15 @@ export class Batch {
     this.transitions += 1
     const hash = mixed(sum)
     const slot = hash & (KEPT - 1)
-    if (this.#isKept(this.#last[slot] as number, hash)) return
-    const next = this.#next
-    this.#hashes[next] = hash
-    this.#parents[next] = this.parent
-    this.#deeds[next] = packed(what, node, choice, crashAfter)
-    if (next < KEPT) this.#last[slot] = next
-    this.#next = next + 1
-    this.#at += this.columns
-    if (this.#next === this.#parents.length) this.#grow()
-  }
-
-  /** All successors of a fan at once: see fans.ts. */
-  tookFan(
-    row: Int32Array,
-    sum: number,
-    fans: Int32Array,
-    fan: number,
-    node: number,
-    places: Places,
-    judge: Judge,
-  ): void {
-    this.transitions += fans[fan] as number
-    const count = fans[fan + 1] as number
-    while (this.#next + count >= this.#parents.length) this.#grow()
-    const { rows, columns } = this
-    const hashes = this.#hashes
-    const last = this.#last
-    const parents = this.#parents
-    const deeds = this.#deeds
-    const { parent } = this
-    const { memoryAt, environmentAt, cellAt } = places
-    const cellColumn = cellAt + node
-    const slotBefore = row[node] as number
-    const cellBefore = row[cellColumn] as number
-    const memoryBefore = row[memoryAt] as number
-    const environmentBefore = row[environmentAt] as number
-    let next = this.#next
-    let at = this.#at
-    const end = fan + FAN + count * FAN_FIELDS
-    for (let from = fan + FAN; from < end; from += FAN_FIELDS) {
-      let after = (sum + (fans[from + FAN_SUM] as number)) | 0
-      let memory = memoryBefore
-      const events = fans[from + FAN_EVENTS] as number
-      if (events !== NO_EVENTS) {
-        memory = judge.nextAll(memoryBefore, events)
-        if (memory < 0) {
-          this.transitions -= 1
-          const deed = unpacked(fans[from + FAN_DEED] as number)
-          this.found ??= { violation: judge.violation(memory), deed }
-          continue
-        }
-        after = risen(after, memoryAt, memory - memoryBefore)
-      }
-      // The successor is made in place of its parent, and copied only if it was not seen a short while ago.
-      row[node] = fans[from + FAN_SLOT] as number
-      const cell = fans[from + FAN_CELL] as number
-      row[cellColumn] = cell < 0 ? cellBefore : cell
-      row[memoryAt] = memory
-      row[environmentAt] = fans[from + FAN_ENVIRONMENT] as number
-      const hash = mixed(after)
-      const slot = hash & (KEPT - 1)
-      const kept = last[slot] as number
-      if (kept >= 0 && hashes[kept] === hash) {
-        let other = kept * columns
-        let column = 0
-        while (column < columns && rows[other] === row[column]) {
-          other += 1
-          column += 1
-        }
-        if (column === columns) continue
-      }
-      for (let column = 0; column < columns; column++) rows[at + column] = row[column] as number
-      hashes[next] = hash
-      parents[next] = parent
-      deeds[next] = fans[from + FAN_DEED] as number
-      if (next < KEPT) last[slot] = next
-      next += 1
-      at += columns
-    }
-    row[node] = slotBefore
-    row[cellColumn] = cellBefore
-    row[memoryAt] = memoryBefore
-    row[environmentAt] = environmentBefore
-    this.#next = next
-    this.#at = at
+    if (this.#isKept(this.last[slot] as number, hash)) return
+    const next = this.next
+    this.hashes[next] = hash
+    this.parents[next] = this.parent
+    this.ways[next] = ANY_WAY
+    this.deeds[next] = packed(what, node, choice, crashAfter)
+    if (next < KEPT) this.last[slot] = next
+    this.next = next + 1
+    if (this.next === this.parents.length) this.grow()
   }
 
   violated(violation: Violation, what: What, node: number, choice: number, crashAfter: number): void {
@@ -191,17 +104,17 @@ export class Batch {
   }
 
   packedDeed(index: number): number {
-    return this.#deeds[this.#first + index] as number
+    return this.deeds[this.#first + index] as number
   }
 
   isFault(index: number): boolean {
-    return ((this.#deeds[this.#first + index] as number) & ((1 << WHAT_BITS) - 1)) >= CRASHING
+    return ((this.deeds[this.#first + index] as number) & ((1 << WHAT_BITS) - 1)) >= CRASHING
   }
 
   /** Drops the batch, and forgets every row. */
   clear(): void {
     this.#startAt(0)
-    this.#last.fill(-1)
+    this.last.fill(-1)
   }
 
   /**
@@ -210,24 +123,24 @@ export class Batch {
    */
   flush(visited: Visited): void {
     const { rows, columns } = this
-    const hashes = this.#hashes
-    const parents = this.#parents
+    const hashes = this.hashes
+    const parents = this.parents
+    const ways = this.ways
     const first = this.#first
-    const next = this.#next
+    const next = this.next
     let touched = 0
     for (let each = first; each < next; each++) touched ^= visited.touchSlot(hashes[each] as number)
     for (let each = first; each < next; each++) touched ^= visited.touchRow(hashes[each] as number)
     this.touched = touched
     for (let each = first; each < next; each++) {
-      visited.add(rows, each * columns, hashes[each] as number, parents[each] as number)
+      visited.add(rows, each * columns, hashes[each] as number, parents[each] as number, ways[each] as number)
     }
     this.#startAt(next < KEPT ? next : 0)
   }
 
   #startAt(row: number): void {
     this.#first = row
-    this.#next = row
-    this.#at = row * this.columns
+    this.next = row
   }
 
   /**
@@ -235,9 +148,9 @@ export class Batch {
    * several ways that lie close together, and need not be looked up in the large table each time.
    */
   #isKept(row: number, hash: number): boolean {
-    if (row < 0 || this.#hashes[row] !== hash || row === this.#next) return false
+    if (row < 0 || this.hashes[row] !== hash || row === this.next) return false
     const { rows, columns } = this
-    const at = this.#at
+    const at = this.next * columns
     const from = row * columns
     for (let column = 0; column < columns; column++) {
       if (rows[from + column] !== rows[at + column]) return false
@@ -245,16 +158,19 @@ export class Batch {
     return true
   }
 
-  #grow(): void {
+  grow(by = 1): void {
+    let times = 2
+    while (this.parents.length * times <= this.next + by) times *= 2
     const larger = (old: Int32Array): Int32Array => {
-      const next = new Int32Array(old.length * 2)
+      const next = new Int32Array(old.length * times)
       next.set(old)
       return next
     }
     this.rows = larger(this.rows)
-    this.#parents = larger(this.#parents)
-    this.#deeds = larger(this.#deeds)
-    this.#hashes = larger(this.#hashes)
+    this.parents = larger(this.parents)
+    this.deeds = larger(this.deeds)
+    this.hashes = larger(this.hashes)
+    this.ways = larger(this.ways)
   }
 }
 
@@ -267,7 +183,7 @@ function packed(what: What, node: number, choice: number, crashAfter: number): n
   )
 }
 
-function unpacked(deed: number): Deed {
+export function unpacked(deed: number): Deed {
   return {
     what: (deed & ((1 << WHAT_BITS) - 1)) as What,
     node: (deed >>> WHAT_BITS) & ((1 << NODE_BITS) - 1),

@@ -77,9 +77,9 @@ const MOST_DENSE = 1 << 22
  * becomes a hash table.
  */
 export class PairTable {
-  #dense: Int32Array | null = new Int32Array(1 << 14).fill(EMPTY)
+  #dense: Int32Array | null = new Int32Array(1 << 10).fill(EMPTY)
   /** A row of the rectangle has 2^bits places. */
-  #bits = 4
+  #bits = 0
   #size = 0
   #mask = 0
   #entries = new Int32Array(0)
@@ -172,7 +172,7 @@ function eachPair(
   }
 }
 
-function hashPair(a: number, b: number): number {
+export function hashPair(a: number, b: number): number {
   let hash = Math.imul(a, 0x9e3779b1) ^ Math.imul(b + 0x7f4a7c15, 0x85ebca6b)
   hash ^= hash >>> 15
   hash = Math.imul(hash, 0x2c1b3c6d)

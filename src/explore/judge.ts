@@ -76,6 +76,12 @@ export class Judge {
     return known === -1 ? this.#judgeAll(memory, list) : known
   }
 
+  /** The same for two steps, one after the other. */
+  nextBoth(memory: number, first: number, second: number): number {
+    const between = this.nextAll(memory, first)
+    return between < 0 ? between : this.nextAll(between, second)
+  }
+
   /** Whether a settled state concerns any specification; one that is watched always may ask for settled moments, too. */
   get judgesSettled(): boolean {
     return this.#monitor.specs.some(({ when }) => when === 'settled')

@@ -95,6 +95,32 @@ export class Reactions {
     return place >= 0 ? place : this.#compile(node, slot)
   }
 
+  /** Whose registers a node waits to read. */
+  readsOf(node: number, slot: number): readonly number[] {
+    const place = this.place(node, slot)
+    const { data } = this.pool
+    const first =
+      place + SLOT + (data[place + TIMERS] as number) + (data[place + STIMULI] as number) * STIMULUS
+    return [...data.subarray(first, first + (data[place + READS] as number))]
+  }
+
+  /** The number of what is seen when a node crashes; -1 if it is down. */
+  crashEvents(node: number, slot: number): number {
+    const place = this.place(node, slot)
+    const crash = this.pool.data[place + CRASH] as number
+    return crash < 0 ? -1 : (this.pool.data[crash + EVENTS] as number)
+  }
+
+  /** Whether a crash after a step from the one slot to the other leads where one before it does, or back to it. */
+  isForgotten(node: number, before: number, after: number): boolean {
+    const places = [this.place(node, before), this.place(node, after)]
+    const { data } = this.pool
+    const [first = -1, second = -1] = places.map((place) => data[place + CRASH])
+    if (second < 0) return false
+    if (first < 0) return data[second + NEXT] === before
+    return data[first + NEXT] === data[second + NEXT] && data[first + EVENTS] === data[second + EVENTS]
+  }
+
   /** What a node does on a message: a place in the pool. */
   delivery(node: number, slot: number, message: number): number {
     const known = (this.#deliveries[node] as PairTable).get(slot, message)

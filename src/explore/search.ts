@@ -11,6 +11,7 @@ import { hashRow } from './hash.ts'
 import type { Violation } from './judge.ts'
 import type { Model } from './model.ts'
 import { Visited } from './visited.ts'
+import { ANY_WAY } from './ways.ts'
 
 export type SearchBounds = {
   /** Levels to search: states at this depth are judged but not expanded. */
@@ -56,7 +57,7 @@ export function search(
   bounds: SearchBounds,
   goOn: (progress: SearchProgress) => boolean,
 ): SearchResult {
-  const visited = new Visited(model.columns)
+  const visited = new Visited(model.columns, model.usesWays)
   const batch = new Batch(model.columns)
   const row = new Int32Array(model.columns)
   // A small bound on the states is kept closely, at the price of small batches.
@@ -98,7 +99,9 @@ export function search(
       }
       if (depth < bounds.depth) {
         batch.parent = state
-        model.expand(row, batch)
+        const way = visited.wayTo(state)
+        const earlier = way === ANY_WAY ? 0 : visited.column(visited.parentOf(state), model.memoryAt)
+        model.expand(row, batch, way, earlier)
         if (batch.found !== null) steppedBadly ??= { ...batch.found, state }
         batch.found = null
         if (batch.count >= batchSize) flush()

@@ -45,7 +45,7 @@ describe('the visited states', () => {
   })
 
   it('lose nothing when their table grows, again and again', () => {
-    const visited = new Visited(2, 4)
+    const visited = new Visited(2, false, 4)
     const add = (value: number): void => {
       const each = row(value, value % 13)
       visited.add(each, 0, hashRow(each, 0, 2), -1)
@@ -85,7 +85,7 @@ describe('the visited states', () => {
 
 describe('a batch', () => {
   it('takes rows of one hash for different rows, and leaves out only those that are the same', () => {
-    const visited = new Visited(2, 4)
+    const visited = new Visited(2, false, 4)
     const batch = new Batch(2)
     const take = (a: number, b: number): void => {
       const at = batch.begin(Int32Array.from([a, b]))

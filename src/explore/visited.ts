@@ -7,6 +7,7 @@
  * agrees is the row itself looked at.
  */
 import { hashRow } from './hash.ts'
+import { ANY_WAY } from './ways.ts'
 
 const CHUNK_BITS = 16
 const CHUNK = 1 << CHUNK_BITS
@@ -22,6 +23,8 @@ export class Visited {
   readonly #columns: number
   #rows: Rows[] = []
   readonly #parents: Int32Array[] = []
+  /** How each was come to, see ways.ts; null where nobody asks. */
+  readonly #ways: Int32Array[] | null
   #wide = false
   #size = 0
   /** The table has 2^bits slots: index + 1 in the low bits, the top of the hash above them; 0 is free. */
@@ -31,8 +34,9 @@ export class Visited {
   /** Kept so that touching is not optimised away. */
   touched = 0
 
-  constructor(columns: number, firstBits = FIRST_BITS) {
+  constructor(columns: number, keepsWays = false, firstBits = FIRST_BITS) {
     this.#columns = columns
+    this.#ways = keepsWays ? [] : null
     this.#bits = firstBits
     this.#mask = (1 << firstBits) - 1
     this.#slots = new Int32Array(1 << firstBits)
@@ -44,12 +48,22 @@ export class Visited {
 
   /** What is allocated, whether used or not. */
   get bytes(): number {
-    const row = this.#columns * (this.#wide ? 4 : 2) + 4
+    const row = this.#columns * (this.#wide ? 4 : 2) + (this.#ways === null ? 4 : 8)
     return this.#rows.length * CHUNK * row + this.#slots.byteLength
   }
 
   parentOf(index: number): number {
     return (this.#parents[index >> CHUNK_BITS] as Int32Array)[index & IN_CHUNK] as number
+  }
+
+  /** How it was come to; ANY_WAY where that is not kept. */
+  wayTo(index: number): number {
+    const ways = this.#ways
+    return ways === null ? ANY_WAY : ((ways[index >> CHUNK_BITS] as Int32Array)[index & IN_CHUNK] as number)
+  }
+
+  column(index: number, column: number): number {
+    return (this.#rows[index >> CHUNK_BITS] as Rows)[(index & IN_CHUNK) * this.#columns + column] as number
   }
 
   read(index: number, into: Int32Array): void {
@@ -80,13 +94,13 @@ export class Visited {
   }
 
   /** Adds the row that stands at `from`, unless it is known. */
-  add(row: Int32Array, from: number, hash: number, parent: number): void {
+  add(row: Int32Array, from: number, hash: number, parent: number, way = ANY_WAY): void {
     const at = this.#probe(row, from, hash)
     if (this.#slots[at] !== 0) return
     const index = this.#size++
     this.#slots[at] = (hash & ~this.#mask) | (index + 1)
-    this.#store(index, row, from, parent)
-    if (this.#size * 4 > this.#mask * 3) this.#grow()
+    this.#store(index, row, from, parent, way)
+    if (this.#size * 8 > this.#mask * 7) this.#grow()
   }
 
   /** The index of a row, or -1. */
@@ -118,17 +132,20 @@ export class Visited {
     return true
   }
 
-  #store(index: number, row: Int32Array, from: number, parent: number): void {
+  #store(index: number, row: Int32Array, from: number, parent: number, way: number): void {
     const columns = this.#columns
     const chunk = index >> CHUNK_BITS
     if (chunk === this.#rows.length) {
       this.#rows.push(this.#wide ? new Uint32Array(CHUNK * columns) : new Uint16Array(CHUNK * columns))
       this.#parents.push(new Int32Array(CHUNK))
+      this.#ways?.push(new Int32Array(CHUNK))
     }
     const rows = this.#rows[chunk] as Rows
     const at = (index & IN_CHUNK) * columns
     for (let column = 0; column < columns; column++) rows[at + column] = row[from + column] as number
     ;(this.#parents[chunk] as Int32Array)[index & IN_CHUNK] = parent
+    const ways = this.#ways
+    if (ways !== null) (ways[chunk] as Int32Array)[index & IN_CHUNK] = way
   }
 
   #grow(): void {

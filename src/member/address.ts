@@ -1,3 +1,4 @@
+import { isIP } from 'node:net'
 import type { Address, Peer } from '../runtime/index.ts'
 import { BadJoin } from './errors.ts'
 
@@ -14,6 +15,8 @@ export function addressOf(text: string, field: string): Address {
 
 /** Reads ID=HOST:PORT, or HOST:PORT alone: then the process there is asked for its id. */
 export function peerOf(text: string, field: string): Peer & { readonly id: string | null } {
+  if (typeof text !== 'string')
+    throw new BadJoin(field, `${JSON.stringify(text)} is no text: give ID=HOST:PORT`)
   const at = text.indexOf('=')
   if (at === 0)
     throw new BadJoin(field, `${JSON.stringify(text)} has no id before the =, as in b=10.0.0.2:7400`)
@@ -23,6 +26,15 @@ export function peerOf(text: string, field: string): Peer & { readonly id: strin
       `${JSON.stringify(text)} is not ID=HOST:PORT, as in b=10.0.0.2:7400, nor HOST:PORT`,
     )
   }
-  if (at < 0) return { id: null, address: addressOf(text, field) }
-  return { id: text.slice(0, at), address: addressOf(text.slice(at + 1), field) }
+  const address = addressOf(text.slice(at + 1), field)
+  if (address.port === 0)
+    throw new BadJoin(field, `${JSON.stringify(text)} has port 0, at which nobody can be reached`)
+  return { id: at < 0 ? null : text.slice(0, at), address }
+}
+
+/** Why whoever listens there cannot send to a peer, as far as numbers tell; null when it can. */
+export function whyApart(listen: Address, peer: Address): string | null {
+  const [ours, theirs] = [isIP(listen.host), isIP(peer.host)]
+  if (ours === 0 || theirs === 0 || ours === theirs || listen.host === '::') return null
+  return `${peer.host} is an address of IPv${theirs}, and this node listens at one of IPv${ours}, ${listen.host}: use one kind, or listen at [::], which is both`
 }

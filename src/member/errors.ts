@@ -18,6 +18,17 @@ export class BadJoin extends BadField {
   override readonly name = 'BadJoin'
 }
 
+/** A node does the work of one `lead` at a time. */
+export class LeadUnderWay extends Error {
+  override readonly name = 'LeadUnderWay'
+
+  constructor() {
+    super(
+      'a `lead` of this node is under way already: do all the work in that one, or end it first, by its signal, and wait until it has returned',
+    )
+  }
+}
+
 /** The node was closed, by its owner or because it could not go on. */
 export class NodeClosed extends Error {
   override readonly name = 'NodeClosed'

@@ -1,7 +1,9 @@
 /** Joining a group for real: what was asked for is checked, the election begins, and a member stands for it. */
 import { NodeClosed } from './errors.ts'
+import { checkFields } from './fields.ts'
 import { withEveryId } from './introduce.ts'
-import { Member } from './member.ts'
+import { leaseTerms } from './lease-terms.ts'
+import { type About, Member } from './member.ts'
 import { isolationOf, type JoinOptions, listenOf, maxStallOf, modeOf, settingsOf, workOf } from './options.ts'
 import { inTurn, occupy } from './places.ts'
 import { openRegisterSeat } from './register-seat.ts'
@@ -16,6 +18,7 @@ import { openWorkerSeat } from './worker-seat.ts'
  * joined at one address share its socket, its sessions and its thread.
  */
 export async function join(asked: JoinOptions | StoreJoinOptions): Promise<Member> {
+  checkFields(asked)
   if (isStoreJoin(asked)) return joinInStore(asked)
   const { signal } = asked
   let hasBegun = false
@@ -53,7 +56,8 @@ async function seated(asked: JoinOptions): Promise<Member> {
   const { group, id } = settings
   const mode = modeOf(settings)
   const part = options.observer === true ? 'observer' : options.witness === true ? 'witness' : null
-  const opening = Member.seated({ group, id, mode, work, part, timers: REAL_TIMERS }, open)
+  const about: About = { group, id, mode, lease: leaseTerms(settings), work, part, timers: REAL_TIMERS }
+  const opening = Member.seated(about, open)
   opening.catch(vacate)
   return asked.signal === undefined ? opening : unlessAborted(opening, asked.signal)
 }
@@ -68,7 +72,9 @@ function joinInStore(options: StoreJoinOptions): Promise<Member> {
   const open = (hooks: SeatHooks): Promise<Seat> =>
     isolation === 'worker' ? openWorkerSeat(settings, maxStallMs, hooks) : openRegisterSeat(settings, hooks)
   const { group, id } = settings
-  const opening = Member.seated({ group, id, mode: 'store', work, part: null, timers: REAL_TIMERS }, open)
+  const lease = leaseTerms(settings)
+  const about: About = { group, id, mode: 'store', lease, work, part: null, timers: REAL_TIMERS }
+  const opening = Member.seated(about, open)
   return signal === undefined ? opening : unlessAborted(opening, signal)
 }
 

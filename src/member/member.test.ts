@@ -6,7 +6,7 @@ import { join as pathJoin } from 'node:path'
 import { setTimeout } from 'node:timers/promises'
 import { afterEach, describe, expect, it } from 'vitest'
 import { freePorts } from '../../test/support/ports.ts'
-import { until } from '../../test/support/wait.ts'
+import { pending, until } from '../../test/support/wait.ts'
 
 import {
   BadJoin,
@@ -14,6 +14,7 @@ import {
   type JoinOptions,
   join,
   LeadershipLost,
+  LeadUnderWay,
   type Member,
   NodeClosed,
   type NodeView,
@@ -206,6 +207,29 @@ describe.each(ISOLATIONS)('observe, with its election in a %s', (isolation) => {
   }, 30_000)
 })
 
+it('leads once at a time: a second `lead` is refused with what to do, and the first goes on', async () => {
+  const node = await join({
+    group: 'g',
+    id: 'a',
+    listen: '127.0.0.1:0',
+    peers: [],
+    key: KEY,
+    options: PATIENT,
+  })
+  members = [node]
+  const begun = pending()
+  const leading = node.lead(async ({ signal }) => {
+    begun.resolve()
+    await new Promise((resolve) => signal.addEventListener('abort', resolve))
+  })
+  await begun.promise
+  await expect(node.lead(() => {})).rejects.toThrow(LeadUnderWay)
+  await expect(node.lead(() => {})).rejects.toThrow(/under way already: .* end it first, by its signal/)
+  expect(node.view().role).toBe('leader')
+  await node.close()
+  await leading
+}, 30_000)
+
 describe('joining', () => {
   const good: JoinOptions = { group: 'g', id: 'a', listen: '127.0.0.1:0', peers: ['b=127.0.0.1:9'], key: KEY }
 
@@ -230,18 +254,45 @@ describe('joining', () => {
     [{ protocol: 'bully' as 'local-leader' }, 'protocol: bully runs in the workbench only'],
     [{ protocol: 'raft' as 'local-leader' }, 'protocol: raft is not known'],
     [{ protocol: 'omega' }, 'data: is needed with omega'],
-    [{ protocol: 'omega', data: '/nowhere', peers: [] }, 'peers: omega needs two nodes at least'],
+    [{ protocol: 'omega', data: '/nowhere', peers: [] }, 'peers: is empty: omega needs two nodes at least'],
     [{ protocol: 'omega', data: '/nowhere', priority: 3 }, 'priority: omega compares weights'],
     [{ protocol: 'omega', data: '/nowhere', observer: true }, 'observer: omega has none'],
     [{ protocol: 'omega', data: '/nowhere', options: { timeoutMs: 1 } }, 'options.timeoutMs: 1 is too small'],
     [{ isolation: 'fork' as 'thread' }, 'isolation: "fork" is neither "worker" nor "thread"'],
+    [{ maxStallMs: -1 }, 'maxStallMs: -1 is not a number of milliseconds from 50'],
+    [{ maxStallMs: Number.NaN }, 'maxStallMs: NaN is not'],
+    [{ traceSteps: -1 }, 'traceSteps: -1 is not a whole number from 0'],
+    [{ traceSteps: Number.NaN }, 'traceSteps: NaN is not'],
+    [{ traceSteps: 1.5 }, 'traceSteps: 1.5 is not'],
+    [{ drainMs: Number.POSITIVE_INFINITY }, 'drainMs: Infinity is not'],
+    [{ healthTimeoutMs: -1 }, 'healthTimeoutMs: -1 is not'],
+    [{ priority: 1.5 }, 'priority: 1.5 is not a whole number'],
+    [{ mode: 'sideways' as 'local' }, 'mode: "sideways" is neither'],
+    [{ profile: 'moon' as 'lan' }, 'profile: "moon" is none of'],
+    [{ observer: 'yes' as unknown as boolean }, 'observer: "yes" is neither true nor false'],
+    [{ data: '' }, 'data: "" is no text, or empty'],
+    [{ data: 7 as unknown as string }, 'data: 7 is no text'],
+    [{ signal: {} as AbortSignal }, 'signal: {} is no AbortSignal'],
+    [{ options: [] as unknown as object }, 'options: [] is no object'],
+    [{ options: { mode: 'local' } }, 'options.mode: give `mode` instead'],
+    [{ options: { priorities: { a: 3 } } }, 'options.priorities: give `priority` instead'],
+    [{ peers: [7 as unknown as string] }, 'peers[0]: 7 is no text'],
+    [{ id: 'a b' }, 'id: "a b" has a space, a comma or an ='],
+    [{ peers: ['b=[::1]:9'] }, 'peers[0]: ::1 is an address of IPv6, and this node listens at one of IPv4'],
+    [{ peers: ['b=127.0.0.1:0'] }, 'peers[0]: "b=127.0.0.1:0" has port 0'],
+    [{ keyFile: '/k' } as object, 'keyFile: there is no such option: take it out'],
+    [{ maxStalMs: 100 } as object, 'maxStalMs: there is no such option: did you mean maxStallMs?'],
+    [{ colour: 'red' } as object, 'colour: there is no such option: take it out'],
+    [{ protocol: 'epochs', store: '/s', stor: 1 } as object, 'stor: there is no such option: did you mean'],
     [{ maxStallMs: 10 }, 'maxStallMs: 10 is not a number of milliseconds from 50'],
     [{ drainMs: Number.NaN }, 'drainMs: NaN is not'],
     [{ healthEveryMs: 0 }, 'healthEveryMs: 0 is not'],
     [{ healthy: true as unknown as () => boolean }, 'healthy: is no function'],
     [{ observer: true, witness: true }, 'options.witnesses: a is not a voter'],
   ])('with %j is refused', async (more, message) => {
-    await expect(join({ ...good, ...more })).rejects.toThrow(message)
+    const refused = join({ ...good, ...more })
+    await expect(refused).rejects.toThrow(message)
+    await expect(refused).rejects.toMatchObject({ name: message.includes(':') ? 'BadJoin' : 'BadKey' })
   })
 
   it('keeps what was promised in the data folder, which one process at a time may use', async () => {

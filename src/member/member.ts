@@ -8,72 +8,18 @@
  */
 import { EventEmitter } from 'node:events'
 import type { Command, NodeId, Output } from '../core/index.ts'
-import type { Membership, SeenView } from '../protocols/index.ts'
 import type { NetworkFaults } from '../runtime/index.ts'
 import { peerOf } from './address.ts'
-import { BadJoin, CommandRefused, NodeClosed } from './errors.ts'
+import { BadJoin, CommandRefused, LeadUnderWay, NodeClosed } from './errors.ts'
 import { HealthGate } from './health.ts'
+import type { LeaseTerms } from './lease-terms.ts'
 import type { Work } from './options.ts'
 import { Reign } from './reign.ts'
-import {
-  type Datagrams,
-  NO_VIEW,
-  type NodeStatus,
-  type NodeView,
-  type Seat,
-  type SeatHooks,
-  type Standing,
-} from './seat.ts'
+import { NO_VIEW, type NodeStatus, type NodeView, type Seat, type SeatHooks, type Standing } from './seat.ts'
 import type { HeldTerm, Term } from './term.ts'
 import type { Timers } from './timers.ts'
-
-/** `majority`: one leader in all; `local`: one in each partition; `store`: one among all who share a store. */
-export type Mode = 'local' | 'majority' | 'store'
-
-/** What an operator wants to know, as this process sees it at one moment. */
-export type MemberStatus = NodeView & {
-  readonly mode: Mode
-  /**
-   * How long whoever leads goes on leading unless it renews; null when nobody is known to lead. Sure on the leader
-   * itself; elsewhere counted from when this process was told, which is up to Δ too long. Under omega, which has no
-   * leases: how long this process counts itself in quorum if it hears nothing more.
-   */
-  readonly leaseMs: number | null
-  /** Sets of voters, each of which must give a majority; two while one replaces the other. */
-  readonly voters: readonly (readonly NodeId[])[]
-  /** All of the group, in order, this process too. */
-  readonly nodes: readonly NodeStatus[]
-  /** Null when it takes part; otherwise why not. */
-  readonly idle: 'closed' | 'silent after a restart' | null
-  /** Under omega: the view of the living, and whether anybody may act on it; null under other protocols. */
-  readonly membership: Membership | null
-  /** epochs with fencing: whether it knows that it leads, and that all others are cut off; null where unknown. */
-  readonly primary: boolean | null
-  readonly datagrams: Datagrams
-}
-
-export type MemberEvents = {
-  /** A term of this process begins. */
-  elected: [{ readonly token: number | null; readonly cause: string }]
-  /** It is over: exactly once for each that began. */
-  revoked: [{ readonly token: number | null; readonly reason: string }]
-  /** Another leads, or nobody does. */
-  change: [NodeView]
-  /** This process, as leader, has brought other voters into force. */
-  voters: [readonly (readonly NodeId[])[]]
-  /** Under omega: another view of the living has been installed here. */
-  view: [InstalledView]
-  /** Under omega: a link to another process is up or down, as both ends see it, in the same order. */
-  link: [{ readonly peer: NodeId; readonly up: boolean }]
-  /** Something that the operator should know: another configuration, a full disk, datagrams of strangers. */
-  warning: [{ readonly what: string; readonly detail: string }]
-}
-
-/** A member that came back under a new life is in `left` and in `joined`: the one before is gone. */
-export type InstalledView = SeenView & {
-  readonly joined: readonly NodeId[]
-  readonly left: readonly NodeId[]
-}
+import { type Aside, installedView, type MemberEvents, type MemberStatus, type Mode } from './told.ts'
+import { termOf, viewsOf } from './waiting.ts'
 
 export type Signalled = { readonly signal?: AbortSignal | undefined }
 
@@ -82,19 +28,11 @@ export type LeadOptions = Signalled & {
   readonly once?: boolean
 }
 
-/** Why this process does not stand for election. */
-export type Aside =
-  | 'closed'
-  | 'observer'
-  | 'witness'
-  | 'nobody leads here'
-  | 'unhealthy'
-  | 'work has not ended'
-
 export type About = {
   readonly group: string
   readonly id: NodeId
   readonly mode: Mode
+  readonly lease: LeaseTerms
   readonly work: Work
   readonly timers: Timers
   /** Null for those that may lead. */
@@ -111,6 +49,8 @@ export class Member extends EventEmitter<MemberEvents> implements AsyncDisposabl
   readonly group: string
   readonly id: NodeId
   readonly mode: Mode
+  /** How long a lease lasts by its constants, and how soon it is renewed. */
+  readonly lease: LeaseTerms
   readonly #part: About['part']
   readonly #health: HealthGate | null
   readonly #reign: Reign
@@ -120,11 +60,12 @@ export class Member extends EventEmitter<MemberEvents> implements AsyncDisposabl
   #failure: Error | null = null
   readonly #said = new Set<string>()
 
-  private constructor({ group, id, mode, work, timers, part }: About) {
+  private constructor({ group, id, mode, lease, work, timers, part }: About) {
     super()
     this.group = group
     this.id = id
     this.mode = mode
+    this.lease = lease
     this.#part = part
     this.#reign = new Reign({
       timers,
@@ -216,7 +157,7 @@ export class Member extends EventEmitter<MemberEvents> implements AsyncDisposabl
     work: (term: Term) => void | Promise<void>,
     { signal, once = false }: LeadOptions = {},
   ): Promise<void> {
-    if (this.#reign.isWanted) throw new Error('this node leads already: one `lead` at a time')
+    if (this.#reign.isWanted) throw new LeadUnderWay()
     if (this.#failure !== null) throw this.#failure
     if (this.isClosed || signal?.aborted === true) return
     const onAbort = (): void => {
@@ -287,29 +228,8 @@ export class Member extends EventEmitter<MemberEvents> implements AsyncDisposabl
   }
 
   /** Every change of who leads, beginning with how it is. */
-  async *observe({ signal }: Signalled = {}): AsyncGenerator<NodeView, void, void> {
-    const waiting: NodeView[] = [this.view()]
-    let wake: () => void = () => {}
-    const onChange = (view: NodeView): void => {
-      waiting.push(view)
-      wake()
-    }
-    const onAbort = (): void => wake()
-    this.on('change', onChange)
-    signal?.addEventListener('abort', onAbort)
-    try {
-      for (;;) {
-        while (waiting.length > 0 && signal?.aborted !== true) yield waiting.shift() as NodeView
-        if (signal?.aborted === true || this.isClosed) return
-        // oxlint-disable-next-line no-await-in-loop -- until there is something to tell
-        await new Promise<void>((resolve) => {
-          wake = resolve
-        })
-      }
-    } finally {
-      this.off('change', onChange)
-      signal?.removeEventListener('abort', onAbort)
-    }
+  observe({ signal }: Signalled = {}): AsyncGenerator<NodeView, void, void> {
+    return viewsOf(this, signal)
   }
 
   /** Hands over if it leads, and leaves. Work that has not ended when `signal` is aborted is not waited for. */
@@ -393,31 +313,9 @@ export class Member extends EventEmitter<MemberEvents> implements AsyncDisposabl
 
   /** The term that is under way or comes next; null when there will be none. */
   #nextTerm(signal: AbortSignal | undefined): Promise<HeldTerm | null> {
-    const current = (): HeldTerm | null => {
+    return termOf(this, signal, () => {
       const { term } = this.#reign
       return term !== null && term.ended === null && term.remaining() > 0 ? term : null
-    }
-    if (signal?.aborted === true || this.isClosed) return Promise.resolve(null)
-    const held = current()
-    if (held !== null) return Promise.resolve(held)
-    return new Promise((resolve) => {
-      const done = (term: HeldTerm | null): void => {
-        this.off('elected', onElected)
-        this.off('change', onChange)
-        signal?.removeEventListener('abort', onAbort)
-        resolve(term)
-      }
-      const onElected = (): void => {
-        const term = current()
-        if (term !== null) done(term)
-      }
-      const onAbort = (): void => done(null)
-      const onChange = (): void => {
-        if (this.isClosed) done(null)
-      }
-      this.on('elected', onElected)
-      this.on('change', onChange)
-      signal?.addEventListener('abort', onAbort)
     })
   }
 
@@ -460,18 +358,5 @@ export class Member extends EventEmitter<MemberEvents> implements AsyncDisposabl
     if (this.#reign.term !== null) this.#demoted(this.#reign.term.token, 'closed')
     this.#seen = NO_VIEW
     this.#tell('change', NO_VIEW)
-  }
-}
-
-type Lives = readonly (readonly [id: NodeId, life: number])[]
-
-function installedView(event: Output): InstalledView {
-  const idsOf = (field: string): readonly NodeId[] => (event[field] as unknown as Lives).map(([id]) => id)
-  return {
-    id: event['id'] as unknown as SeenView['id'],
-    members: idsOf('members'),
-    lives: (event['members'] as unknown as Lives).map((member) => member[1]),
-    joined: idsOf('joined'),
-    left: idsOf('left'),
   }
 }

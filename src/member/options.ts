@@ -1,8 +1,14 @@
 /** What a process says when it joins, checked before anything begins. */
 import { type Definition, explain, type NodeId, type PlainObject, present } from '../core/index.ts'
-import { profileOptions, protocolNamed, RUNNABLE, type RunnableProtocol } from '../protocols/index.ts'
+import {
+  brokenBound,
+  profileOptions,
+  protocolNamed,
+  RUNNABLE,
+  type RunnableProtocol,
+} from '../protocols/index.ts'
 import { type Address, sealer } from '../runtime/index.ts'
-import { addressOf, peerOf } from './address.ts'
+import { addressOf, peerOf, whyApart } from './address.ts'
 import { BadJoin } from './errors.ts'
 import type { HealthCheck } from './health.ts'
 import type { SeatSettings } from './seat.ts'
@@ -111,11 +117,18 @@ export function settingsOf(options: JoinOptions): SeatSettings {
   const protocol = protocolOf(options)
   if (typeof group !== 'string' || group === '') throw new BadJoin('group', 'is empty: name the group')
   if (typeof id !== 'string' || id === '') throw new BadJoin('id', 'is empty: name this process')
+  if (/[=,\s]/.test(id))
+    throw new BadJoin(
+      'id',
+      `${JSON.stringify(id)} has a space, a comma or an =, which no list of peers can hold`,
+    )
   const listen = listenOf(options)
   const peers = options.peers.map((text, index) => {
     const { id: peer, address } = peerOf(text, `peers[${index}]`)
     if (peer === null)
       throw new BadJoin(`peers[${index}]`, `${JSON.stringify(text)} has no id: give ID=HOST:PORT`)
+    const apart = whyApart(listen, address)
+    if (apart !== null) throw new BadJoin(`peers[${index}]`, apart)
     return { id: peer, address }
   })
   const nodes = [id, ...peers.map((peer) => peer.id)].sort()
@@ -167,7 +180,10 @@ export function protocolOptions(
 ): PlainObject {
   const given = definition.name === 'omega' ? omegaOptions(options, ids.length) : localLeaderOptions(options)
   const result = definition.options(ids).safeParse(given, { error: explain })
-  if (result.success) return result.data
+  if (result.success) {
+    if (definition.name === 'omega') checkLinkTimes(options, result.data)
+    return result.data
+  }
   const issue = result.error.issues[0]
   if (issue?.code === 'unrecognized_keys')
     throw new BadJoin(
@@ -177,7 +193,19 @@ export function protocolOptions(
   throw new BadJoin(`options.${issue?.path.join('.') ?? ''}`, issue?.message ?? 'cannot work')
 }
 
+/** What has a field of its own in what a process says; as an option it would go unheard. */
+const OWN_FIELDS: { readonly [option: string]: string } = {
+  mode: 'give `mode` instead',
+  profile: 'give `profile` instead',
+  sticky: 'give `sticky` instead',
+  priorities: 'give `priority` instead, on each node its own',
+  yieldWhenTold: 'real processes always do: take it out',
+}
+
 function localLeaderOptions(options: JoinOptions): object {
+  for (const [option, instead] of Object.entries(OWN_FIELDS)) {
+    if (options.options?.[option] !== undefined) throw new BadJoin(`options.${option}`, instead)
+  }
   const { id, mode = 'majority', profile = 'lan', sticky = true, priority = 0 } = options
   return {
     ...options.options,
@@ -196,14 +224,21 @@ function omegaOptions(options: JoinOptions, nodes: number): object {
   const { mode = 'majority', profile = 'lan', priority = 0, data } = options
   if (data === undefined)
     throw new BadJoin('data', 'is needed with omega: what it has promised must survive a crash')
-  if (nodes < 2) throw new BadJoin('peers', 'omega needs two nodes at least: nobody is in a view alone')
+  if (nodes < 2)
+    throw new BadJoin('peers', 'is empty: omega needs two nodes at least, for nobody is in a view alone')
   if (priority !== 0)
     throw new BadJoin('priority', 'omega compares weights that all nodes know: set options.weights on all')
   for (const part of ['observer', 'witness'] as const) {
     if (options[part] === true) throw new BadJoin(part, `omega has none: leave it out`)
   }
   const quorum = mode === 'local' ? 'none' : 'dynamic'
-  return { quorum, ...profileOptions(profile), ...options.options, links: 'datagrams' }
+  return { quorum, ...options.options, ...profileOptions(profile, options.options), links: 'datagrams' }
+}
+
+/** Single times may be given, but not such as the network of the profile does not bear. */
+function checkLinkTimes({ profile = 'lan' }: JoinOptions, checked: PlainObject): void {
+  const broken = brokenBound(profile, checked as unknown as Parameters<typeof brokenBound>[1])
+  if (broken !== null) throw new BadJoin(`options.${broken.field}`, broken.problem)
 }
 
 function withName(list: unknown, id: string): unknown {

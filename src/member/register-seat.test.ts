@@ -181,7 +181,7 @@ describe('what cannot work is refused with what to change', () => {
     [{ options: { periodMs: 20, accessMs: 5 } }, 'options.periodMs: is below 30'],
     [{ options: { clock: 'none' } }, 'options.clock: is for searches'],
     [{ options: { epochs: 3 } }, 'options.epochs: and ballots bound searches'],
-    [{ profile: 'moon' as 'lan' }, 'profile: moon is none of lan, region, wan'],
+    [{ profile: 'moon' as 'lan' }, 'profile: "moon" is none of "lan", "region", "wan"'],
   ])('%j', async (more, message) => {
     await expect(node('a', more)).rejects.toThrow(message)
   })

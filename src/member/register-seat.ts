@@ -156,7 +156,6 @@ class RegisterSeat implements ThreadSeat {
   ) {
     this.#self = id
     this.#group = group
-    this.#box = traceSteps === 0 ? null : new BlackBox(id, traceSteps)
     this.#options = options
     this.#registers = registers
     this.#hooks = hooks
@@ -174,6 +173,7 @@ class RegisterSeat implements ThreadSeat {
     })
     // The others are told as any change of the group is: so what is recorded begins alike everywhere.
     const protocol = openEpochs(id, [id], options) as unknown as Protocol
+    this.#box = traceSteps === 0 ? null : new BlackBox(id, protocol, traceSteps)
     this.#loop = new Loop(protocol, clock, memoryStorage(), {
       send: () => {},
       output: (event) => this.#heed(event),

@@ -5,7 +5,7 @@
  */
 import { randomBytes } from 'node:crypto'
 import type { NodeId, Plain } from '../core/index.ts'
-import type { GroupSpec } from '../protocols/index.ts'
+import { type GroupSpec, host } from '../protocols/index.ts'
 import {
   type Address,
   BadGroup,
@@ -130,7 +130,9 @@ export class SharedEndpoint {
     } catch (error) {
       await this.leave(group)
       const { syscall } = error as NodeJS.ErrnoException
-      throw syscall === 'bind' ? cannotListen(listen, error as NodeJS.ErrnoException) : error
+      throw syscall === 'bind' || syscall === 'getaddrinfo'
+        ? cannotListen(listen, error as NodeJS.ErrnoException)
+        : error
     }
   }
 
@@ -231,7 +233,8 @@ export class SharedEndpoint {
   /** As many as the most demanding group asks for. */
   #keepSteps(steps: number): void {
     if (steps === 0) return
-    if (this.#box === null) this.#box = new BlackBox(this.#id, steps, this.#steps)
+    if (this.#box === null)
+      this.#box = new BlackBox(this.#id, host({ self: this.#id, groups: {} }), steps, this.#steps)
     else this.#box.keepAtLeast(steps)
   }
 
@@ -271,7 +274,12 @@ export class SharedEndpoint {
   }
 }
 
-function cannotListen({ host, port }: Address, { code, message }: NodeJS.ErrnoException): BadJoin {
-  const why = code === 'EADDRINUSE' ? 'another process listens there' : message
-  return new BadJoin('listen', `cannot listen at ${host}:${port}: ${why}; choose another`)
+function cannotListen({ host: name, port }: Address, { code, message }: NodeJS.ErrnoException): BadJoin {
+  const why =
+    code === 'EADDRINUSE'
+      ? 'another process listens there'
+      : code === 'ENOTFOUND' || code === 'EAI_AGAIN'
+        ? 'no address is known for that name'
+        : message
+  return new BadJoin('listen', `cannot listen at ${name}:${port}: ${why}; choose another`)
 }

@@ -5,11 +5,11 @@
  * What must be right at any moment is read from shared memory and the clock: the lease, and by whom it is held. What
  * only tells how things stand comes as messages; whoever asks is answered after those that have arrived were read.
  */
-import { MessageChannel, type MessagePort, receiveMessageOnPort } from 'node:worker_threads'
+import { MessageChannel } from 'node:worker_threads'
 import type { Command, Micros, Output } from '../core/index.ts'
 import { type HostClock, monotonicNow, type NetworkFaults, openHostClock } from '../runtime/index.ts'
 import { ElectionThread } from './election-thread.ts'
-import { type Errand, type News, revivedError, type Shown } from './errands.ts'
+import { revivedError, type Shown } from './errands.ts'
 import type { RegisterSettings } from './register-seat.ts'
 import {
   type Lease,
@@ -23,15 +23,13 @@ import {
 import { SharedState } from './shared.ts'
 import { SleepCheck, wallAheadAtMost } from './sleep.ts'
 import { progressEveryMs } from './stall.ts'
+import { ThreadLine, type Told } from './thread-line.ts'
 
 /** How long the election may take to end before its thread is no longer asked. */
 const LONGEST_FAREWELL_MS = 2000
 
 /** Room in shared memory for so many nodes at least: more of them may come. */
 const LEAST_ROOM = 64
-
-/** Without its number, which it gets on the way. */
-type Asked = Errand extends infer E ? (E extends Errand ? Omit<E, 'number'> : never) : never
 
 export async function openWorkerSeat(
   settings: SeatSettings | RegisterSettings,
@@ -51,15 +49,11 @@ class WorkerSeat implements Seat {
   readonly #shared: SharedState
   readonly #thread: ElectionThread
   readonly #onLost = (error: Error): void => this.#lost(error)
-  readonly #port: MessagePort
+  readonly #line: ThreadLine
   readonly #clock: HostClock = openHostClock()
   /** Only Linux has a clock that notices sleeps. */
   readonly #sleep = new SleepCheck(process.platform === 'linux' ? this.#clock : null)
   readonly #progress: NodeJS.Timeout
-  readonly #answers = new Map<number, (why: string | null) => void>()
-  /** Who waits for the pieces of a trace, by the number under which it was asked for. */
-  readonly #pieces = new Map<number, (piece: string) => void>()
-  #asked = 0
   #settle: { readonly resolve: () => void; readonly reject: (error: Error) => void } | null = null
   #shown: Shown
   /** The term of which the member was told last, while it lasts. */
@@ -92,21 +86,18 @@ class WorkerSeat implements Seat {
       this.#settle = { resolve, reject }
     })
     const { port1, port2 } = new MessageChannel()
-    this.#port = port1
     this.#thread = ElectionThread.at('listen' in settings ? settings.listen : null, this.#onLost)
     this.#thread.open({ settings, shared: this.#shared.buffer, maxStallMs, port: port2 })
-    this.#port.on('message', (news: News) => this.#heed(news))
-    // The thread keeps the process running; this port need not.
-    this.#port.unref()
+    this.#line = new ThreadLine(port1, (news) => this.#heed(news))
   }
 
   view(): NodeView {
-    this.#catchUp()
+    this.#line.catchUp()
     return this.#viewAt(monotonicNow())
   }
 
   standing(): Standing {
-    this.#catchUp()
+    this.#line.catchUp()
     const now = monotonicNow()
     const { id: self } = this.#settings
     const { leadUntil, membersUntil, datagrams } = this.#shared
@@ -146,42 +137,19 @@ class WorkerSeat implements Seat {
   }
 
   command(command: Command): Promise<string | null> {
-    return this.#ask({ ask: 'command', command })
+    return this.#line.ask({ ask: 'command', command })
   }
 
   async stepDown(token: number | null): Promise<void> {
-    await this.#ask({ ask: 'stepDown', token })
+    await this.#line.ask({ ask: 'stepDown', token })
   }
 
   spoil(faults: NetworkFaults): void {
-    void this.#ask({ ask: 'spoil', faults })
+    void this.#line.ask({ ask: 'spoil', faults })
   }
 
-  async *trace(): AsyncGenerator<string, void, void> {
-    const pieces: string[] = []
-    let wake: () => void = () => {}
-    let isTold = false
-    const number = this.#asked + 1
-    this.#pieces.set(number, (piece) => {
-      pieces.push(piece)
-      wake()
-    })
-    void this.#ask({ ask: 'trace' }).then(() => {
-      isTold = true
-      wake()
-    })
-    try {
-      for (;;) {
-        while (pieces.length > 0) yield pieces.shift() as string
-        if (isTold) return
-        // oxlint-disable-next-line no-await-in-loop -- until there is another piece
-        await new Promise<void>((resolve) => {
-          wake = resolve
-        })
-      }
-    } finally {
-      this.#pieces.delete(number)
-    }
+  trace(): AsyncGenerator<string, void, void> {
+    return this.#line.trace()
   }
 
   close(): Promise<void> {
@@ -191,7 +159,7 @@ class WorkerSeat implements Seat {
 
   async #leave(): Promise<void> {
     if (this.#state === 'running') {
-      const answered = this.#ask({ ask: 'close' })
+      const answered = this.#line.askLast({ ask: 'close' })
       this.#state = 'closing'
       let timer: NodeJS.Timeout | undefined
       const late = new Promise<string>((resolve) => {
@@ -224,25 +192,7 @@ class WorkerSeat implements Seat {
     return until !== null && now < until
   }
 
-  #ask(asked: Asked): Promise<string | null> {
-    if (this.#state !== 'running') return Promise.resolve('this node has ended')
-    this.#asked += 1
-    const number = this.#asked
-    return new Promise((resolve) => {
-      this.#answers.set(number, resolve)
-      this.#port.postMessage({ ...asked, number } satisfies Errand)
-    })
-  }
-
-  /** Reads what has arrived already, before its turn. */
-  #catchUp(): void {
-    for (let next = receiveMessageOnPort(this.#port); next !== undefined; ) {
-      this.#heed(next.message as News)
-      next = receiveMessageOnPort(this.#port)
-    }
-  }
-
-  #heed(news: News): void {
+  #heed(news: Told): void {
     switch (news.news) {
       case 'begun':
         this.#settle?.resolve()
@@ -250,13 +200,6 @@ class WorkerSeat implements Seat {
         break
       case 'refused':
         this.#refused(revivedError(news.error))
-        break
-      case 'answer':
-        this.#answers.get(news.number)?.(news.why)
-        this.#answers.delete(news.number)
-        break
-      case 'trace':
-        this.#pieces.get(news.number)?.(news.piece)
         break
       case 'turn':
         // Whoever hears of it finds it so.
@@ -301,7 +244,7 @@ class WorkerSeat implements Seat {
       this.#deadline.unref()
       return
     }
-    this.#catchUp()
+    this.#line.catchUp()
     if (this.#told !== null) {
       this.#demoted({ type: 'demoted', token: this.#told.token, cause: 'expired' })
     }
@@ -333,9 +276,7 @@ class WorkerSeat implements Seat {
     this.#state = 'ended'
     clearInterval(this.#progress)
     if (this.#deadline !== null) clearTimeout(this.#deadline)
-    this.#port.close()
+    this.#line.end()
     this.#clock.close()
-    for (const answer of this.#answers.values()) answer('this node has ended')
-    this.#answers.clear()
   }
 }

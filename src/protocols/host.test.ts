@@ -152,7 +152,7 @@ describe('several groups in each process', () => {
   })
 
   it('send what goes to one process together, as far as it has room', () => {
-    const { records } = run(several('accounts'), { untilMs: 900 })
+    const { records } = run(several('accounts'), { untilMs: 2400 })
     const loads = records.flatMap((record) =>
       'effects' in record
         ? record.effects.flatMap((effect) => {

@@ -31,9 +31,11 @@ export {
   type RunnableProtocol,
 } from './host.ts'
 export type { Insight, Membership, SeenView } from './insight.ts'
+export { type LeaseLength, leaseLength } from './lease-length.ts'
 export { insightOf } from './local-leader/insight.ts'
+export { PROFILES } from './local-leader/options.ts'
 export { forgetfulStable } from './local-leader/stable.ts'
-export { profileOptions } from './omega/profiles.ts'
+export { brokenBound, profileOptions } from './omega/profiles.ts'
 export { omegaFault } from './omega/wire.ts'
 
 export const protocols: readonly Definition[] = [

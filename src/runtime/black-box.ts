@@ -1,40 +1,50 @@
 /**
  * The black box: the last steps of a node, kept in memory, as a trace that can be replayed.
  *
- * Keeping a step costs an object and no copy: states, inputs and effects are never changed, so they are only referred
- * to. Steps are kept in segments, and each segment knows the state before its first step; when there are too many, the
- * oldest segment goes, and the trace begins in the middle with a state (`resume`). Writing it all out takes longer
- * than a node may stand still, so it is written in pieces, with room for other things in between.
+ * Kept is what came in, as text outside of the heap: objects that live for seconds and then die are what a garbage
+ * collector likes least. What the node did follows from it, and is worked out when the trace is asked for. Steps are
+ * kept in segments, and each segment knows the state before its first step; when there are too many, the oldest segment
+ * goes, and the trace begins in the middle with a state (`resume`). Writing it all out takes longer than a node may
+ * stand still, so it is written in pieces, with room for other things in between.
  */
 import { setImmediate } from 'node:timers/promises'
-import type { NodeId, Plain } from '../core/index.ts'
+import type { NodeId, Plain, Protocol, Step } from '../core/index.ts'
 import { type TraceHeader, type TraceRecord, traceLine } from '../trace/index.ts'
 import type { LoopRecord } from './loop.ts'
 
 type Segment = {
   /** Before its first step; null when that is the start. */
   readonly before: Plain
-  readonly records: LoopRecord[]
+  /** A line each. */
+  text: Buffer
+  length: number
+  count: number
 }
 
 /** How many segments a full box has. */
 const SEGMENTS = 16
 /** Records that are written at a time: about a millisecond's worth. */
-const PIECE = 64
+const PIECE = 32
+const FIRST_ROOM = 4096
+/** A character of text takes no more bytes. */
+const MOST_BYTES = 3
+const NEWLINE = 10
 
 export class BlackBox {
   readonly #node: NodeId
+  readonly #protocol: Pick<Protocol, 'start' | 'step'>
   #each: number
   #segments: Segment[] = []
   #current: Segment | null = null
   #skipped: number
 
   /**
-   * Keeps so many steps at most, and 15/16 of that at least once there have been as many. `skipped`: how many there
-   * were before it began.
+   * Of a node that runs this protocol. Keeps so many steps at most, and 15/16 of that at least once there have been as
+   * many. `skipped`: how many there were before it began.
    */
-  constructor(node: NodeId, most: number, skipped = 0) {
+  constructor(node: NodeId, protocol: Pick<Protocol, 'start' | 'step'>, most: number, skipped = 0) {
     this.#node = node
+    this.#protocol = protocol
     this.#each = eachOf(most)
     this.#skipped = skipped
   }
@@ -50,35 +60,68 @@ export class BlackBox {
   }
 
   record(record: LoopRecord, before: Plain): void {
-    if (this.#current === null || this.#current.records.length >= this.#each) {
-      this.#current = { before, records: [] }
-      this.#segments.push(this.#current)
-      if (this.#segments.length > SEGMENTS) this.#skipped += this.#segments.shift()?.records.length ?? 0
+    if (this.#current === null || this.#current.count >= this.#each) this.#begin(before)
+    const segment = this.#current as Segment
+    const line = JSON.stringify(record)
+    const room = segment.length + line.length * MOST_BYTES + 1
+    if (room > segment.text.length) {
+      const larger = Buffer.allocUnsafeSlow(Math.max(room, 2 * segment.text.length))
+      segment.text.copy(larger, 0, 0, segment.length)
+      segment.text = larger
     }
-    this.#current.records.push(record)
+    segment.length += segment.text.write(line, segment.length)
+    segment.text[segment.length] = NEWLINE
+    segment.length += 1
+    segment.count += 1
+  }
+
+  #begin(before: Plain): void {
+    const oldest = this.#segments.length >= SEGMENTS ? this.#segments.shift() : undefined
+    this.#skipped += oldest?.count ?? 0
+    // Written over, and not thrown away: after a while nothing more is allocated.
+    const text = oldest?.text ?? Buffer.allocUnsafeSlow(FIRST_ROOM)
+    this.#current = { before, text, length: 0, count: 0 }
+    this.#segments.push(this.#current)
   }
 
   /** The trace as it is now, in pieces of text. */
   async *text(header: (skipped: number) => TraceHeader): AsyncGenerator<string, void, void> {
-    const [first] = this.#segments
-    const records = this.#segments.flatMap((segment) => segment.records)
+    // What happens while it is written is not in it, nor does it overwrite what is.
+    const kept = this.#segments.map(({ before, text, length }) => ({
+      before,
+      lines: text.toString('utf8', 0, length),
+    }))
     yield `${traceLine(header(this.#skipped))}\n`
-    if (first !== undefined && first.before !== null) yield `${this.#resumeLine(first)}\n`
-    for (let from = 0; from < records.length; from += PIECE) {
-      const lines = records.slice(from, from + PIECE).map((record) => `${traceLine(this.#turn(record))}\n`)
-      yield lines.join('')
-      // oxlint-disable-next-line no-await-in-loop -- others have their turn between two pieces
-      await setImmediate()
+    for (const [place, { before, lines }] of kept.entries()) {
+      const records = lines.split('\n').slice(0, -1)
+      if (place === 0 && before !== null) yield `${this.#resumeLine(before, records[0])}\n`
+      let state = before
+      for (let from = 0; from < records.length; from += PIECE) {
+        let piece = ''
+        for (const line of records.slice(from, from + PIECE)) {
+          const record = JSON.parse(line) as LoopRecord
+          const step = this.#again(record, state)
+          if (record.outcome !== 'taken back') state = step.state
+          piece += `${traceLine(this.#turn(record, step))}\n`
+        }
+        yield piece
+        // oxlint-disable-next-line no-await-in-loop -- others have their turn between two pieces
+        await setImmediate()
+      }
     }
   }
 
-  #resumeLine({ before, records: [first] }: Segment): string {
-    const now = first?.now ?? 0
+  #again({ input, stable, now }: LoopRecord, state: Plain): Step<Plain> {
+    return input === null ? this.#protocol.start(stable, now) : this.#protocol.step(state, input, now)
+  }
+
+  #resumeLine(before: Plain, first = ''): string {
+    const { now } = JSON.parse(first) as LoopRecord
     return traceLine({ type: 'resume', at: now, node: this.#node, now, state: before })
   }
 
   /** A process knows no true time and no numbers of messages: whoever puts several traces together finds them. */
-  #turn({ now, input, stable, effects, outcome }: LoopRecord): TraceRecord {
+  #turn({ now, input, stable, outcome }: LoopRecord, { effects }: Step<Plain>): TraceRecord {
     const cutAfter = typeof outcome === 'number' ? outcome : null
     const turn = { at: now, node: this.#node, now, effects, sent: [], cutAfter, view: null }
     if (input === null) return { type: 'start', ...turn, stable, settledOn: null }

@@ -6,7 +6,7 @@
  * group is no business of another: not even a disk that is full, unless both need it.
  */
 import type { Command, Input, Micros, NodeId, Output, Plain, View } from '../core/index.ts'
-import { type FailAwareState, type Group, stateInBundle } from '../links/index.ts'
+import { type Datagram, type FailAwareState, type Group, isStale, stateInBundle } from '../links/index.ts'
 import { type GroupSpec, groupFor, host, type Insight, insightFor } from '../protocols/index.ts'
 import { type HostClock, openHostClock } from './clock.ts'
 import { Codec } from './codec.ts'
@@ -311,6 +311,10 @@ export class Endpoint {
   #receive(from: NodeId, to: NodeId, body: Parameters<Udp['send']>[2], at: Address): DropReason | null {
     if (this.#introductions.heed(from, to, body, at)) return null
     if (to !== this.self || this.#directory.entryOf(from) === null) return 'unknown sender'
+    // The session would pass it over; but a step for each of a flood would cost, and push all else out of the black box.
+    const isDatagram = body.kind === 'datagram'
+    if (isDatagram && isStale(sessionsIn(this.#loop.state), from, body as unknown as Datagram))
+      return 'heard before'
     this.#heard.set(from, this.#clock.now())
     this.#directory.heard(from)
     this.#loop.message(from, body)

@@ -10,7 +10,6 @@
  */
 import type {
   Command,
-  Effect,
   Input,
   Message,
   Micros,
@@ -31,7 +30,6 @@ export type LoopRecord = {
   /** Null at the start. */
   readonly input: Input | null
   readonly stable: Plain
-  readonly effects: readonly Effect[]
   /**
    * Whether all effects were carried out. If the data could not be made safe the step was taken back, for nobody had
    * seen anything of it; at the start nothing was carried out (0).
@@ -99,7 +97,7 @@ export class Loop {
     this.#state = step.state
     const failure = this.#makeSafe(step)
     const outcome = failure === null ? 'done' : 0
-    this.#hooks.record?.({ now, input: null, stable, effects: step.effects, outcome }, null)
+    this.#hooks.record?.({ now, input: null, stable, outcome }, null)
     if (failure !== null) {
       this.stop()
       throw failure.error
@@ -183,12 +181,12 @@ export class Loop {
     }
     const failure = this.#makeSafe(step)
     if (failure !== null) {
-      this.#hooks.record?.({ now, input, stable: null, effects: step.effects, outcome: 'taken back' }, before)
+      this.#hooks.record?.({ now, input, stable: null, outcome: 'taken back' }, before)
       this.#takeBack(input, isSpared, failure)
       return
     }
     this.#state = step.state
-    this.#hooks.record?.({ now, input, stable: null, effects: step.effects, outcome: 'done' }, before)
+    this.#hooks.record?.({ now, input, stable: null, outcome: 'done' }, before)
     this.#carryOut(step)
   }
 

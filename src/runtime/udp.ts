@@ -11,6 +11,7 @@ import { createSocket, type RemoteInfo, type Socket } from 'node:dgram'
 import { isIP } from 'node:net'
 import { setImmediate } from 'node:timers/promises'
 import type { Message, NodeId } from '../core/index.ts'
+import type { Bundle } from '../links/index.ts'
 import { BadBytes } from './bytes.ts'
 import type { Codec } from './codec.ts'
 import { type Address, type Lookup, lookupAll, showAddress } from './directory.ts'
@@ -35,6 +36,7 @@ export type DropReason =
   | 'another receiver'
   | 'another group'
   | 'unknown sender'
+  | 'heard before'
   | 'too large'
 
 export type UdpHooks = {
@@ -167,7 +169,12 @@ export class Udp {
       this.#drop('another receiver', remote, who)
       return
     }
-    if (foreign > 0) this.#drop('another group', remote, who)
+    if (foreign > 0) {
+      this.#drop('another group', remote, who)
+      // Nothing in it is for this process, so whoever sent it is not the peer that it has a session with, though it may
+      // have that peer's id: a group of the same names, or an address mixed up.
+      if (isEmpty(body)) return
+    }
     this.network.pass(from, () => {
       const reason = this.#hooks.message(from, to, body, { host: remote.address, port: remote.port })
       if (reason !== null) this.#drop(reason, remote, who)
@@ -186,4 +193,9 @@ export class Udp {
   #drop(reason: DropReason, { address, port }: RemoteInfo, detail: () => string): void {
     this.#refusals.add(reason, () => showAddress({ host: address, port }), detail)
   }
+}
+
+/** Whether no message is left of what came in a session. */
+function isEmpty({ body }: Message): boolean {
+  return (body as unknown as Bundle | null)?.parts.length === 0
 }

@@ -6,10 +6,8 @@
  * happened in full goes to `record`, when somebody wants it.
  */
 import {
-  type Command,
   type Definition,
   type Effect,
-  equalPlain,
   fail,
   type Input,
   type Message,
@@ -18,7 +16,6 @@ import {
   type NodeId,
   type Outcome,
   type Plain,
-  type Protocol,
   type RegisterCall,
   type Step,
   strict,
@@ -28,13 +25,15 @@ import {
 import type { LossReason, Observation, TraceRecord } from '../trace/index.ts'
 import { Clock } from './clock.ts'
 import { connectivity } from './connectivity.ts'
-import { USUAL_HISTORY } from './ends.ts'
-import { LinkNews } from './link-news.ts'
+import type { LinkNews } from './link-news.ts'
+import { LinkWatch } from './link-watch.ts'
 import { type Delay, delayOf, Network } from './network.ts'
 import { EventQueue } from './queue.ts'
 import { Random } from './random.ts'
+import { RegisterCalls } from './register-calls.ts'
 import type { Scenario, ScenarioEvent } from './scenario.ts'
-import { type Course, Store } from './store.ts'
+import { Store } from './store.ts'
+import { linkNewsOf, NEVER, type Pending, type SimNode, sameView, type Timer } from './world-node.ts'
 
 export type WorldHooks = {
   observe(seen: Observation): void
@@ -49,76 +48,6 @@ export class RunawayWorld extends Error {
 
 /** A protocol that keeps taking this many steps within one run is in a storm. */
 const MOST_STEPS = 500_000_000
-
-type Timer = {
-  readonly node: SimNode
-  readonly name: string
-  /** On the node's own clock; NEVER when the timer is not set. */
-  deadline: Micros
-  /** The queue entry that stands for it: for which deadline it was put there (or NEVER), and its number. */
-  queuedFor: Micros
-  entry: number
-}
-
-type SimNode = {
-  readonly index: number
-  readonly id: NodeId
-  readonly protocol: Protocol
-  readonly clock: Clock
-  up: boolean
-  state: Plain
-  stable: Plain
-  view: View | null
-  timers: Map<string, Timer>
-  /** True time until which the process does nothing; 0 when it runs. */
-  stalledUntil: Micros
-  /** For how long its clock has stood still without its knowing. */
-  sleptFor: Micros
-  /** What came while it did nothing. */
-  backlog: (Pending & { type: 'message' | 'command' | 'reply' })[]
-  /** How often it has booted: what its former lives asked for is no news to it. */
-  life: number
-  /** Carry out this many effects of the next step that has more, then crash; NEVER when no such crash is due. */
-  crashAfter: number
-}
-
-const NEVER = Number.POSITIVE_INFINITY
-
-/** What an entry in the queue stands for. */
-type Pending =
-  | {
-      readonly type: 'message'
-      readonly from: SimNode
-      readonly to: SimNode
-      readonly body: Message
-      readonly id: number
-      /** The incarnation of the link in which it was sent; 0 where nodes are told nothing of their links. */
-      readonly label: number
-    }
-  | { readonly type: 'timer'; readonly timer: Timer; readonly entry: number }
-  | { readonly type: 'command'; readonly node: SimNode; readonly command: Command }
-  /** An operation on a register takes place; and its caller hears of it, or gives up. */
-  | {
-      readonly type: 'operation'
-      readonly node: SimNode
-      readonly life: number
-      readonly call: RegisterCall
-      readonly of: number
-      readonly expected: number
-      readonly course: Course
-    }
-  | {
-      readonly type: 'reply'
-      readonly node: SimNode
-      readonly life: number
-      readonly input: Input & { type: 'register' }
-    }
-  | { readonly type: 'event'; readonly event: ScenarioEvent }
-  | { readonly type: 'resume'; readonly node: SimNode; readonly isLast: boolean }
-  | { readonly type: 'look'; readonly node: SimNode; readonly peer: SimNode }
-  | { readonly type: 'settle'; readonly disturbance: number }
-  /** The store answers again. */
-  | { readonly type: 'answers' }
 
 export class World {
   readonly #nodes: readonly SimNode[]
@@ -144,6 +73,8 @@ export class World {
   readonly #lateness: Delay
   /** Null where nodes are told nothing of their links. */
   readonly #links: LinkNews | null
+  readonly #watch: LinkWatch | null
+  readonly #calls: RegisterCalls
 
   constructor(definition: Definition, scenario: Scenario, hooks: WorldHooks, strictly: boolean) {
     this.#definition = definition
@@ -179,7 +110,17 @@ export class World {
     this.#byId = new Map(this.#nodes.map((node) => [node.id, node]))
     for (const event of scenario.events) this.#push(microsOf(event.atMs), { type: 'event', event })
     const { initial } = scenario
+    const push = (time: Micros, pending: Pending): void => this.#push(time, pending)
+    this.#calls = new RegisterCalls(this.#store, push)
     this.#links = linkNewsOf(definition, scenario)
+    this.#watch =
+      this.#links === null
+        ? null
+        : new LinkWatch(this.#links, this.#network, this.#nodes, {
+            now: () => this.#now,
+            push,
+            advance: (node, input) => this.#advance(node, input, null),
+          })
     for (const node of this.#nodes) {
       const settledOn = initial?.members.includes(node.id) === true ? initial : null
       this.#boot(node, settledOn)
@@ -279,7 +220,7 @@ export class World {
         this.#command(pending)
         break
       case 'operation':
-        this.#operate(pending)
+        this.#calls.operate(pending)
         break
       case 'reply':
         this.#reply(pending)
@@ -291,7 +232,7 @@ export class World {
         this.#resume(pending.node, pending.isLast)
         break
       case 'look':
-        this.#look(pending.node, pending.peer)
+        this.#watch?.look(pending.node, pending.peer)
         break
       case 'answers':
         this.#disturbed()
@@ -314,64 +255,17 @@ export class World {
       this.#lose(id, 'down')
       return
     }
-    if (this.#links !== null) {
-      // A frame of an incarnation that its receiver has yet to see says that it has begun.
-      while (to.up && this.#links.count(to.index, from.index) < label) this.#look(to, from)
-      if (!to.up || this.#links.count(to.index, from.index) !== label) {
-        this.#lose(id, 'cut')
-        return
-      }
-    }
-    this.#advance(to, { type: 'message', from: from.id, body, receipt: null }, id)
-  }
-
-  /** A node looks at its end of a link, and is told when that is no longer as it was. */
-  #look(node: SimNode, peer: SimNode): void {
-    if (this.#links === null || !node.up) return
-    if (node.stalledUntil !== 0) {
-      this.#push(node.stalledUntil, { type: 'look', node, peer })
+    if (this.#watch?.arrives(from, to, label) === false) {
+      this.#lose(id, 'cut')
       return
     }
-    const open = node.up && peer.up && this.#network.isOpen(node.index, peer.index)
-    const news = this.#links.look(node.index, peer.index, open)
-    if (news === null) return
-    this.#lookSoon(peer, node)
-    this.#lookSoon(node, peer)
-    this.#advance(node, { type: 'link', peer: peer.id, up: news.up }, null)
-  }
-
-  #lookSoon(node: SimNode, peer: SimNode): void {
-    const after = this.#network.delay(node.index, peer.index)
-    this.#push(this.#now + after, { type: 'look', node, peer })
-  }
-
-  /** The network has changed: every end takes a look before long. */
-  #lookEverywhere(): void {
-    const links = this.#links
-    if (links === null) return
-    for (const node of this.#nodes) {
-      for (const peer of this.#nodes) {
-        if (node === peer) continue
-        const open = node.up && peer.up && this.#network.isOpen(node.index, peer.index)
-        if (!open) links.break(node.index, peer.index)
-        if (open !== links.isUp(node.index, peer.index)) this.#lookSoon(node, peer)
-      }
-    }
+    this.#advance(to, { type: 'message', from: from.id, body, receipt: null }, id)
   }
 
   #command(pending: Pending & { type: 'command' }): void {
     const { node, command } = pending
     if (node.stalledUntil !== 0) node.backlog.push(pending)
     else if (node.up) this.#advance(node, { type: 'command', command }, null)
-  }
-
-  /** The operation takes place, whether or not its caller still waits for it. */
-  #operate({ node, life, call, of, expected, course }: Pending & { type: 'operation' }): void {
-    const isHeard = node.up && node.life === life
-    const { outcome, value } = this.#store.carryOut(call, node.index, of, expected, isHeard && course.inTime)
-    if (!isHeard || !course.inTime) return
-    const input = { type: 'register', call, outcome, value } as const
-    this.#push(course.repliesAt, { type: 'reply', node, life, input })
   }
 
   #reply(pending: Pending & { type: 'reply' }): void {
@@ -381,17 +275,10 @@ export class World {
     else this.#advance(node, input, null)
   }
 
-  /** Each operation has a course of its own: those that a step asks for take place in any order. */
   #call(node: SimNode, call: RegisterCall): void {
     if (this.#definition.registers === null) fail('this protocol does not say that it uses registers')
     const of = call.op === 'write' ? node.index : this.#node(call.of).index
-    const expected = call.op === 'read' ? 0 : this.#store.expected(node.index, of)
-    const { life } = node
-    const course = this.#store.courseOf(this.#now)
-    this.#push(course.at, { type: 'operation', node, life, call, of, expected, course })
-    if (course.inTime) return
-    const input = { type: 'register', call, outcome: 'unknown', value: null } as const
-    this.#push(course.repliesAt, { type: 'reply', node, life, input })
+    this.#calls.call(node, call, of, this.#now)
   }
 
   #expire(pending: Pending & { type: 'timer' }): void {
@@ -562,10 +449,7 @@ export class World {
     const why = this.#network.lossOf(from.index, target.index, name)
     if (why !== null) {
       this.#lose(id, why)
-      if (links === null) return
-      // Nothing is lost on such a link without both ends seeing it down.
-      links.break(from.index, target.index)
-      this.#lookSoon(from, target)
+      this.#watch?.lost(from, target)
       return
     }
     const label = links === null ? 0 : links.count(from.index, target.index)
@@ -686,7 +570,7 @@ export class World {
 
   #disturbed(): void {
     this.#hooks.observe({ type: 'disturbed', at: this.#now })
-    this.#lookEverywhere()
+    this.#watch?.lookEverywhere()
     this.#disturbances += 1
     const { options, nodes } = this.#scenario
     const settling = this.#definition.settlesWithin(options, this.#network.longestDelay, nodes.length)
@@ -726,23 +610,4 @@ export class World {
     const node = this.#byId.get(id)
     return node ?? fail(`there is no node ${id}`)
   }
-}
-
-function linkNewsOf(definition: Definition, scenario: Scenario): LinkNews | null {
-  const { nodes, initial, network } = scenario
-  if (definition.links(scenario.options) === 'silent') return null
-  const { slack = USUAL_HISTORY.slack, labelled = USUAL_HISTORY.labelled } = network
-  const isMember = (place: number): boolean => initial?.members.includes(nodes[place] as NodeId) === true
-  return new LinkNews(nodes.length, { slack, labelled }, (a, b) => isMember(a) && isMember(b))
-}
-
-function sameView(a: View, b: View): boolean {
-  return (
-    a.role === b.role &&
-    a.leader === b.leader &&
-    a.token === b.token &&
-    a.until === b.until &&
-    (a.members === b.members || equalPlain(a.members, b.members)) &&
-    (a.detail === b.detail || equalPlain(a.detail, b.detail))
-  )
 }

@@ -2,7 +2,16 @@ import { components, type NodeId } from '../core/index.ts'
 import { sameSet } from './connections.ts'
 import { areAllLinked, type Graph, graphOf } from './graphs.ts'
 import type { RunFacts, Spec } from './spec.ts'
-import { compareSeen, holdsMajority, isAlive, type Standing, standings, viewText } from './standing.ts'
+import {
+  compareSeen,
+  holdsMajority,
+  isAlive,
+  type SeenViewId,
+  type Standing,
+  sameSeen,
+  standings,
+  viewText,
+} from './standing.ts'
 
 /** Invariant I7 of Omega+. */
 export const weakLiveness: Spec<readonly Standing[]> = {
@@ -81,7 +90,7 @@ function mayForm(
   const last = views.sort((a, b) => compareSeen(a.id, b.id)).at(-1)
   const open = inside
     .flatMap(({ attempts }) => attempts)
-    .filter(({ id }) => last === undefined || compareSeen(id, last.id) > 0)
+    .filter(({ id }) => (last === undefined || compareSeen(id, last.id) > 0) && !isGivenUp(id, inside))
   const tie = constants['tie'] === 1
   return [last?.members ?? nodes, ...open.map(({ members }) => members)].every((whole) =>
     holdsMajority(part, whole, tie),
@@ -102,4 +111,10 @@ function whyNotTogether(inside: readonly Standing[], part: readonly NodeId[]): s
   return other === undefined
     ? null
     : `${first?.node} and ${other.node} are in different views of the same nodes`
+}
+
+/** Who proposed it is here and holds on to it no more: nobody can have installed it. */
+function isGivenUp(id: SeenViewId, inside: readonly Standing[]): boolean {
+  const proposer = inside.find(({ node }) => node === id[1])
+  return proposer !== undefined && !proposer.attempts.some((attempt) => sameSeen(attempt.id, id))
 }

@@ -5,10 +5,11 @@
  * until `advance`. Between any two moments at which something happens, everything that waits for a promise has its turn.
  */
 import type { Micros, NodeId, PlainObject } from '../core/index.ts'
+import type { LeaseTerms } from '../member/lease-terms.ts'
 import { Member } from '../member/member.ts'
 import { type WorkOptions, workOf } from '../member/options.ts'
 import type { Timers } from '../member/timers.ts'
-import { catalogue } from '../protocols/index.ts'
+import { catalogue, leaseLength } from '../protocols/index.ts'
 import { parseScenario, type ScenarioEvent, type Span, World } from '../sim/index.ts'
 import type { Observation, TraceRecord } from '../trace/index.ts'
 import { type Traffic, VirtualSeat } from './virtual-seat.ts'
@@ -62,6 +63,7 @@ export class Testkit {
   readonly #mode: 'local' | 'majority'
   readonly #nodes: readonly string[]
   readonly #options: PlainObject
+  readonly #lease: LeaseTerms
   readonly #world: World
   readonly #seats = new Map<NodeId, VirtualSeat>()
   readonly #traffic: ReadonlyMap<NodeId, Traffic>
@@ -91,6 +93,8 @@ export class Testkit {
       },
       catalogue,
     )
+    const { lease, margin } = leaseLength('local-leader', scenario.options, this.#nodes)
+    this.#lease = { lengthMs: lease / 1000, marginMs: margin / 1000 }
     const definition = catalogue.find('local-leader')
     if (definition === null) throw new Error('the catalogue has local-leader')
     this.#traffic = new Map(this.#nodes.map((id) => [id, { sent: 0, received: 0, heard: new Map() }]))
@@ -118,7 +122,15 @@ export class Testkit {
     this.#known(id)
     if (this.#seats.has(id)) throw new Error(`${id} has joined already: crash or close it first`)
     const timers: Timers = { after: (ms, run) => this.#after(ms, run, id) }
-    const about = { group: this.#group, id, mode: this.#mode, work, timers, part: this.#partOf(id) }
+    const about = {
+      group: this.#group,
+      id,
+      mode: this.#mode,
+      lease: this.#lease,
+      work,
+      timers,
+      part: this.#partOf(id),
+    }
     const member = await Member.seated(about, async (hooks) => {
       const traffic = this.#traffic.get(id) as Traffic
       const seat = new VirtualSeat(this.#world, id, this.#nodes, () => this.#now, traffic, hooks)

@@ -193,6 +193,15 @@ groups:
       { peers: ['b=h:1', 'c=h:1'] },
       [/--peer: peers\[1\]: c has the address of b, h:1/],
     ],
+    ['a peer that nobody can reach', GOOD, { peers: ['b=h:0'] }, [/peers\[0\]: "b=h:0" has port 0/]],
+    [
+      'addresses of two kinds',
+      GOOD,
+      { peers: ['b=[::1]:7401'] },
+      [/peers\[0\]: ::1 is an address of IPv6, and this node listens at one of IPv4/],
+    ],
+    ['an id that no list can hold', GOOD, { id: 'a=b' }, [/--id: "a=b" has a space, a comma or an =/]],
+    ['an id that is too long', GOOD, { id: 'x'.repeat(201) }, [/--id: is longer than 200 characters/]],
     ['both roles', GOOD, { observer: true, witness: true }, [/--witness: a witness votes, an observer does/]],
     ['a protocol that cannot run', GOOD, { protocol: 'ring' }, [/--protocol: "ring" is not/]],
     [

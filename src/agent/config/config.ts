@@ -3,6 +3,7 @@
  * whole. Everything that is wrong is said at once, each with the place where it was said.
  */
 import { equalPlain, type NodeId, sortIds } from '../../core/index.ts'
+import { addressOf, whyApart } from '../../member/address.ts'
 import { BadJoin, type JoinOptions, type StoreJoinOptions } from '../../member/index.ts'
 import { protocolOptions } from '../../member/options.ts'
 import { protocolNamed } from '../../protocols/index.ts'
@@ -165,6 +166,12 @@ function whyImpossible(node: NodeConfig, join: JoinOptions): Impossible | null {
     const message = `${node.id} is this node itself, but it listens at ${node.listen}: is its id right?`
     return { field: 'peers', path: [self], message }
   }
+  const listen = addressOf(node.listen, 'listen')
+  const aparts = listed.map(({ id, address }) =>
+    id === node.id ? null : whyApart(listen, addressOf(address, 'peers')),
+  )
+  const apart = aparts.findIndex((why) => why !== null)
+  if (apart >= 0) return { field: 'peers', path: [apart], message: aparts[apart] as string }
   const places = listed.map(({ address }) => address)
   const shared = places.findIndex((address, index) => places.indexOf(address) !== index)
   if (shared >= 0) {

@@ -1,5 +1,6 @@
 /** What is wrong with a configuration: all of it at once, each with its field, its place and what to do. */
 import type { z } from 'zod'
+import { nearest } from '../../core/index.ts'
 
 export type Problem = {
   /** As in `groups[1].listen`. */
@@ -63,28 +64,4 @@ function unknownField(key: string, known: readonly string[]): string {
   return near === null
     ? `there is no such field: take it out, or see docs/configuration.md for those that there are`
     : `there is no such field: did you mean ${near}?`
-}
-
-/** The known word that is written almost the same, whatever its case and dashes. */
-function nearest(word: string, known: readonly string[]): string | null {
-  const plain = (text: string): string => text.toLowerCase().replaceAll(/[-_]/g, '')
-  const target = plain(word)
-  const ranked = known
-    .map((each) => ({ each, by: distance(plain(each), target) }))
-    .sort((a, b) => a.by - b.by)
-  const [best] = ranked
-  return best !== undefined && best.by <= Math.max(1, Math.floor(target.length / 3)) ? best.each : null
-}
-
-function distance(a: string, b: string): number {
-  let row = Array.from({ length: b.length + 1 }, (_, index) => index)
-  for (let i = 1; i <= a.length; i++) {
-    const next = [i]
-    for (let j = 1; j <= b.length; j++) {
-      const change = (row[j - 1] as number) + (a[i - 1] === b[j - 1] ? 0 : 1)
-      next.push(Math.min(change, (row[j] as number) + 1, (next[j - 1] as number) + 1))
-    }
-    row = next
-  }
-  return row[b.length] as number
 }

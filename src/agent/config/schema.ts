@@ -27,14 +27,25 @@ const written = (pattern: RegExp, form: string) =>
 
 const address = written(ADDRESS, 'HOST:PORT, as in 10.0.0.1:7400 or [::1]:7400')
 const name = z.string().min(1).max(200)
+/** As it can be named in a list of peers. */
+const nodeId = name.regex(/^[^=,\s]+$/, {
+  error: ({ input }) =>
+    `${JSON.stringify(input)} has a space, a comma or an =, which no list of peers can hold`,
+})
 const file = z.string().min(1)
 const priority = z.int().min(-1_000_000).max(1_000_000)
 
+/** At which somebody can be reached. */
+const reachable = <T extends z.ZodType<string>>(schema: T) =>
+  schema.refine((text) => !/:0+$/.test(text), {
+    error: ({ input }) => `${JSON.stringify(input)} has port 0, at which nobody can be reached`,
+  })
+
 const peer = z.union([
-  written(PEER, 'ID=HOST:PORT, as in b=10.0.0.2:7400'),
+  reachable(written(PEER, 'ID=HOST:PORT, as in b=10.0.0.2:7400')),
   z.strictObject({
-    id: name.describe('its id'),
-    address: address.describe('where it listens, HOST:PORT'),
+    id: nodeId.describe('its id'),
+    address: reachable(address).describe('where it listens, HOST:PORT'),
     observer: z.boolean().default(false).describe('it learns but never votes'),
     witness: z.boolean().default(false).describe('it votes but never leads'),
   }),
@@ -45,7 +56,7 @@ export const PROTOCOLS = [...RUNNABLE, 'epochs'] as const
 
 const node = {
   group: name.describe('the group that this node belongs to'),
-  id: name.describe('the name of this node in the group; never given to two processes'),
+  id: nodeId.describe('the name of this node in the group; never given to two processes'),
   listen: address.describe('where it listens, UDP'),
   peers: z
     .array(peer)

@@ -43,7 +43,7 @@ import {
   setTimer,
 } from '../../core/index.ts'
 import { atMost, delayBound, type RoundTrip } from './bound.ts'
-import { better, type Session, type Stamps, withNumber } from './session.ts'
+import { better, hasSeen, type Session, type Stamps, withNumber } from './session.ts'
 import { heardSettings, isSettings, metStranger, type Settings, type Stranger } from './strangers.ts'
 
 /** By what a delivery is judged. */
@@ -126,6 +126,17 @@ export type FailAwareState = {
   readonly own: readonly { readonly body: Message; readonly sent: Micros }[]
   readonly strangers: readonly Stranger[]
   readonly terms: SessionTerms
+}
+
+/** Whether a session passes a datagram over: it came before, or is of a life of its sender before the present one. */
+export function isStale(
+  { incarnation, peers, sessions }: FailAwareState,
+  from: NodeId,
+  { by, for: meant, number }: Datagram,
+): boolean {
+  const known = sessions[peers.indexOf(from)] ?? null
+  if (known === null || by > known.incarnation) return false
+  return by < known.incarnation || (meant === incarnation && hasSeen(known.recent, number))
 }
 
 const NAME = 'fail-aware'

@@ -26,6 +26,13 @@ export function withNumber(recent: readonly number[], number: number): readonly 
   return recent.toSpliced(place, 0, number).slice(0, REMEMBERED)
 }
 
+/** Whether there would be nothing new in it. */
+export function hasSeen(recent: readonly number[], number: number): boolean {
+  const newest = recent[0]
+  if (newest === undefined || number > newest) return false
+  return recent.includes(number) || (recent.length >= REMEMBERED && number < (recent.at(-1) as number))
+}
+
 /** Done for almost every datagram: a literal is made at once, where a list that grows is copied on the way. */
 function newestFirst(recent: readonly number[], number: number): readonly number[] {
   if (recent.length < REMEMBERED) return [number, ...recent]

@@ -47,6 +47,8 @@ export type Timing = Omit<Given, 'electionPeriod' | 'expires'> & {
   /** A process from which nothing fast came for so long is taken for gone. */
   readonly expires: Micros
   readonly heartbeat: Micros
+  /** For how long one that is led need not tell its equals that it is there (quiet.ts). */
+  readonly quiet: Micros
   /** How long to leave it to one of better rank that could stand for election but does not. */
   readonly deference: Micros
   /** After a restart: until every lock that was given before has lapsed. */
@@ -84,6 +86,10 @@ export function timingOf(given: Given): Timing {
       ? Math.ceil(2 * leastExpires(electionPeriod, given))
       : Math.ceil((lockTime + fast) * (1 + rho)))
   const heartbeat = Math.floor(expires / HEARTBEATS_PER_EXPIRY)
+  // The bound of a delay errs by 4ρ of the stamps' age: two clocks drift, and may drift, in opposite directions.
+  // When they are used they are older than when they were kept, by as much as messages come apart.
+  const usable = Math.floor((fast - leastFast(given)) / (4 * rho)) - lateness - 2 * given.delay
+  const quiet = mode === 'majority' ? heartbeat * quietBeats(usable / heartbeat) : heartbeat
   return {
     mode,
     delay: given.delay,
@@ -102,16 +108,19 @@ export function timingOf(given: Given): Timing {
     electionPeriod,
     expires,
     heartbeat,
+    quiet,
     deference: heartbeat + roundTrip + 2 * lateness,
     silence: Math.ceil(lockTime * (1 + 2 * rho)),
     retirement: 20 * lockTime,
-    // The bound of a delay errs by 4ρ of the stamps' age: two clocks drift, and may drift, in opposite directions.
-    // When they are used they are older than when they were kept, by as much as messages come apart.
-    stampAge: Math.max(
-      0,
-      Math.floor((fast - leastFast(given)) / (4 * rho)) - heartbeat - lateness - 2 * given.delay,
-    ),
+    stampAge: Math.max(0, usable - quiet),
   }
+}
+
+/** Of so many beats only one is needed between equals; fewer where time stamps would not stay good for so long. */
+const MOST_QUIET_BEATS = 4
+
+function quietBeats(usable: number): number {
+  return Math.max(1, Math.min(MOST_QUIET_BEATS, Math.floor((3 / 4) * usable)))
 }
 
 /** The longest lock that has lapsed before the next try of the same candidate comes. */

@@ -30,6 +30,8 @@ export const TIMER = {
   /** The lease is over. */
   expire: 'expire',
   heartbeat: 'heartbeat',
+  /** The leader should have renewed. */
+  overdue: 'overdue',
   /** Children in the tree have been waited for long enough. */
   gather: 'gather',
   /** Whoever was not heard along the tree is asked directly. */

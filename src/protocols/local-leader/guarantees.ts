@@ -80,7 +80,7 @@ export function guaranteesOf(
     leaseEnd: lasting(timing.lease, timing),
     followerLoss: isMajority && chosen.rule === 'quorum' ? 0 : followerLoss(timing),
     longestGap: kappaOf(timing),
-    traffic: trafficOf(timing, voters.length, nodes.length),
+    traffic: trafficOf(timing, chosen.rule, voters.length, nodes.length),
     ampleFast: ampleFast(timing),
   }
 }
@@ -92,8 +92,8 @@ const READINGS = 4
  * A bound of a delay errs by what the clocks drift, and by as much again because they may, since the time stamps were
  * made that it is computed from: at best between two messages of a pair.
  */
-function ampleFast({ delay, leastDelay, rho, heartbeat, lateness }: Timing): Micros {
-  const age = heartbeat + lateness + 2 * delay
+function ampleFast({ delay, leastDelay, rho, quiet, lateness }: Timing): Micros {
+  const age = quiet + lateness + 2 * delay
   return Math.ceil((2 * delay - leastDelay) * (1 + rho) + 4 * rho * age) + READINGS
 }
 
@@ -223,18 +223,28 @@ function renewalPeriod({ lease, tries, tryTime }: Timing): Micros {
 /** In a large group only so many beat. */
 const HERALDS = 16
 
-/** Every renewal goes to all, voters answer, and every voter beats for all. */
-function trafficOf(timing: Timing, voters: number, nodes: number): Traffic {
+/** Every renewal goes to all, voters answer, and every voter beats for all, or keeps quiet (quiet.ts). */
+function trafficOf(timing: Timing, rule: 'quorum' | 'equality', voters: number, nodes: number): Traffic {
   const period = renewalPeriod(timing)
-  const a = (every: Micros): number => 1_000_000 / every
-  const beating = timing.isTree ? Math.min(voters, HERALDS) : voters
+  const { heartbeat, quiet, isTree } = timing
+  const isQuiet = rule === 'quorum' && !isTree && quiet > heartbeat
+  const beating = isTree ? Math.min(voters, HERALDS) : voters
+  // A beat for the leader is left out when an answer went there less than a heartbeat ago.
+  const unanswered = Math.max(0, 1 - heartbeat / period)
   return {
     renewalPeriod: period,
-    heartbeatPeriod: timing.heartbeat,
-    elections: (nodes - 1) * a(period),
-    replies: (voters - 1) * a(period),
-    heartbeats: beating * (nodes - 1) * a(timing.heartbeat),
+    heartbeatPeriod: heartbeat,
+    elections: (nodes - 1) * aSecond(period),
+    replies: (voters - 1) * aSecond(period),
+    heartbeats: isQuiet
+      ? (nodes - 1) * aSecond(heartbeat) +
+        (voters - 1) * (unanswered * aSecond(heartbeat) + (nodes - 2) * aSecond(quiet))
+      : beating * (nodes - 1) * aSecond(heartbeat),
   }
+}
+
+function aSecond(every: Micros): number {
+  return 1_000_000 / every
 }
 
 /** Milliseconds as they are shown: to a hundredth, rounded up, so that a bound stays one. */

@@ -4,6 +4,7 @@ import type { Receipt } from '../../links/index.ts'
 import { type Context, UNWILLING } from './context.ts'
 import { type Election, type Herald, isSame } from './messages.ts'
 import { isAlive, isDeaf, laterEpoch, outranks, peerOf } from './peers.ts'
+import type { Quietness } from './quiet.ts'
 import type { Rank } from './rank.ts'
 import { type Following, type Known, knowing, type LocalLeaderState, type Peer, withKnown } from './state.ts'
 import { holdsMajorities, isVoter } from './voters.ts'
@@ -13,7 +14,7 @@ export const HERALDS = 16
 
 export type Hearing = ReturnType<typeof hearing>
 
-export function hearing(context: Context) {
+export function hearing(context: Context, { vouched }: Quietness) {
   const { self, others, placeOf, rankOf, isEligible, isMajority, beats, settings, timing } = context
   const { witnesses, tree, mostRequests } = settings
   const { expires, fast: threshold, rho, lockTime } = timing
@@ -41,7 +42,10 @@ export function hearing(context: Context) {
     const before = known.peers[place] ?? null
     if (overtaken && before !== null) {
       // It is there; how it stands, a later message has said.
-      return withKnown(state, { peers: replaced(known.peers, place, { ...before, heardAt: now }), seen })
+      return withKnown(state, {
+        peers: replaced(known.peers, place, { ...before, heardAt: now, saidAt: now }),
+        seen,
+      })
     }
     // Whoever does not beat is not heard, and that says nothing of the link.
     const isMissed = !herald.heard && isHerald(state, now)
@@ -121,7 +125,8 @@ export function hearing(context: Context) {
       ? { round: view.round, members: view.members, until: following.roundAt + viewTrust }
       : null
     const { leader, token, until } = following
-    return withKnown(state, {
+    const next = isNext ? vouched(state, view.members, following.roundAt) : state
+    return withKnown(next, {
       following: { leader, token, until, round: request, roundAt: now, view: told },
     })
   }

@@ -45,19 +45,24 @@ export function heralding(context: Context) {
     state: LocalLeaderState,
     now: Micros,
     bodyWith: (herald: Herald) => LocalLeaderMessage,
+    isMeant: (to: NodeId) => boolean = () => true,
   ): Deed[] {
     let toHeard: LocalLeaderMessage | null = null
     let toUnheard: LocalLeaderMessage | null = null
     // Along a tree a leader hears most of its supporters through others.
     const supporters = tree !== null && state.lead !== null ? new Set(state.lead.members) : null
-    return others.map(({ id, index }) => {
+    const sent: Deed[] = []
+    for (const { id, index } of others) {
+      if (!isMeant(id)) continue
       if (isAlive(state.known.peers[index] ?? null, now, expires) || supporters?.has(id) === true) {
         toHeard ??= bodyWith(heraldOf(state, now, true))
-        return send(id, toHeard)
+        sent.push(send(id, toHeard))
+      } else {
+        toUnheard ??= bodyWith(heraldOf(state, now, false))
+        sent.push(send(id, toUnheard))
       }
-      toUnheard ??= bodyWith(heraldOf(state, now, false))
-      return send(id, toUnheard)
-    })
+    }
+    return sent
   }
 
   function releases(

@@ -38,6 +38,8 @@ import { type Change, contextOf, TIMER, unchanged } from './context.ts'
 import { HERALDS, hearing } from './hearing.ts'
 import { heralding } from './herald.ts'
 import { type LocalLeaderCommand, type LocalLeaderMessage, NO_EPOCH } from './messages.ts'
+import { reporting } from './mismatches.ts'
+import { quietness } from './quiet.ts'
 import type { LocalLeaderSettings } from './settings.ts'
 import { checkedStable, type LocalLeaderStable } from './stable.ts'
 import { changed, type LocalLeaderState, shifted, withKnown, withStanding } from './state.ts'
@@ -57,7 +59,8 @@ export function localLeader(
   const { timing, misreading, witnesses, tree, yieldWhenTold } = settings
   const { rho, lockTime, roundTrip } = timing
   const heralds = heralding(context)
-  const heard = hearing(context)
+  const quiet = quietness(context)
+  const heard = hearing(context, quiet)
   const standing = candidacy(context, heralds, heard)
   const votes = voting(context, heralds, heard, standing)
   const { broadcast, releases } = heralds
@@ -74,12 +77,19 @@ export function localLeader(
     const next = forgetful(awake, now)
     const first = awake === state ? NOTHING : [setTimer(TIMER.alive, now + roundTrip + timing.heartbeat)]
     if (!beats && next.silentUntil === null) return { state: next, effects: first }
-    const sent =
-      beats && takesPart(next) && isHerald(next, now)
-        ? broadcast(next, now, (herald) => ({ kind: 'Heartbeat', herald }))
-        : NOTHING
-    const again = next.silentUntil ?? now + timing.heartbeat
-    return { state: next, effects: [...sent, ...first, setTimer(TIMER.heartbeat, again)] }
+    const again = setTimer(TIMER.heartbeat, next.silentUntil ?? now + timing.heartbeat)
+    const beaten = beat(next, now)
+    return { state: beaten.state, effects: [...beaten.effects, ...first, again] }
+  }
+
+  /** Says how it stands, to those that need it. */
+  function beat(state: LocalLeaderState, now: Micros): Change {
+    if (!beats || !takesPart(state) || !isHerald(state, now)) return unchanged(state)
+    const [next, isMeant] = quiet.beat(state, now)
+    return {
+      state: next,
+      effects: broadcast(next, now, (herald) => ({ kind: 'Heartbeat', herald }), isMeant),
+    }
   }
 
   /** In a large group the others listen first, whether they need to. */
@@ -184,8 +194,8 @@ export function localLeader(
     const { body, stranger } = vetted(message)
     const step = body === null ? unchanged(state) : onVetted(state, from, body, receipt, now)
     if (stranger === null) return step
-    const event = { type: 'mismatch', peer: from, field: 'peers', ours: nodes, theirs: stranger }
-    return { state: step.state, effects: [...step.effects, output(event)] }
+    const told = reporting(step.state, { peer: from, field: 'peers', ours: nodes, theirs: stranger })
+    return told.event === null ? step : { state: told.state, effects: [...step.effects, output(told.event)] }
   }
 
   function onVetted(
@@ -199,7 +209,7 @@ export function localLeader(
       case 'Heartbeat':
         return unchanged(hear(state, from, body.herald, receipt, now))
       case 'Election':
-        return votes.onElection(state, from, body, receipt, now)
+        return quiet.awaiting(state, votes.onElection(state, from, body, receipt, now), now)
       case 'Reply':
         return votes.onReply(state, from, body, receipt, now)
       case 'Release':
@@ -217,6 +227,8 @@ export function localLeader(
         return standing.onRoundOver(state, now)
       case TIMER.heartbeat:
         return onHeartbeat(state, now)
+      case TIMER.overdue:
+        return beat(state, now)
       case TIMER.gather:
         return votes.onGatherOver(state, now)
       case TIMER.ask:
@@ -281,6 +293,7 @@ export function localLeader(
           candidate: false,
           deferringSince: null,
           stoodAt: null,
+          told: null,
         },
         vote: {
           lock: null,
@@ -295,6 +308,7 @@ export function localLeader(
         spent: remembered.number,
         wanted: null,
         gathering: null,
+        mismatches: [],
       }
       return {
         state,

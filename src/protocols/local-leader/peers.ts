@@ -8,6 +8,7 @@ import type { Peer } from './state.ts'
 export function peerOf(herald: Herald, isMissed: boolean, before: Peer | null, now: Micros): Peer {
   return {
     heardAt: now,
+    saidAt: now,
     candidate: herald.candidate,
     low: herald.low,
     priority: herald.priority,

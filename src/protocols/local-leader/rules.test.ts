@@ -220,8 +220,39 @@ describe('a voter', () => {
   it('reports voters that differ under one name, and does not vote', () => {
     const voter = new Bench(3)
     const config: Configuration = { id: [0, 0], sets: [[1, 3]] }
-    expect(voter.supports(1, election(request(1), 1, { config }))).toBeNull()
-    expect(voter.effects).toMatchObject([{ type: 'output', event: { type: 'mismatch', field: 'voters' } }])
+    expect(voter.supports(1, election(request(1), 1, { config }))).toBe(false)
+    expect(voter.effects).toMatchObject([
+      { type: 'output', event: { type: 'mismatch', field: 'voters' } },
+      { type: 'send', to: 1 },
+    ])
+  })
+
+  it('says so once, and again when it has changed or come back', () => {
+    const voter = new Bench(3)
+    const said = (counter: number, config: Configuration): number => {
+      voter.supports(1, election(request(counter), counter, { config }))
+      return voter.effects.filter(({ type }) => type === 'output').length
+    }
+    const one: Configuration = { id: [0, 0], sets: [[1, 3]] }
+    const other: Configuration = { id: [0, 0], sets: [[1, 2]] }
+    expect([said(1, one), said(2, one), said(3, one)]).toEqual([1, 0, 0])
+    expect([said(4, other), said(5, other)]).toEqual([1, 0])
+    expect([said(6, FIRST), said(7, other), said(8, other)]).toEqual([0, 1, 0])
+  })
+
+  it('tells whoever asked, who reports it too: the voters show on both sides', () => {
+    const voter = new Bench(3)
+    const config: Configuration = { id: [0, 0], sets: [[1, 3]] }
+    voter.gets(1, election(request(1), 1, { config }))
+    const answer = voter.effects.find((effect) => effect.type === 'send')
+    expect(answer).toMatchObject({ to: 1, body: { kind: 'Reply', votes: [{ node: 3, support: false }] } })
+    const odd = new Bench(1)
+    const reply = { ...(answer?.body as Reply), config }
+    const voters = { ours: FIRST.sets, theirs: config.sets }
+    expect(odd.gets(3, reply).effects).toEqual([
+      { type: 'output', event: { type: 'mismatch', peer: 3, field: 'voters', ...voters } },
+    ])
+    expect(odd.gets(3, reply).effects).toEqual([])
   })
 
   it('supports nobody while one that ranks before it stands', () => {

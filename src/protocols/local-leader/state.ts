@@ -1,11 +1,15 @@
 import { compareIds, equalPlain, type Micros, type NodeId } from '../../core/index.ts'
 import type { Ballot, Certificate, Epoch, MembershipView, Request } from './messages.ts'
+import type { Mismatch } from './mismatches.ts'
 import type { Rank } from './rank.ts'
 import { type Configuration, initialConfiguration } from './voters.ts'
 
 /** What is known of another process, from its last fast message. */
 export type Peer = Rank & {
+  /** When it was last there: it said something, or the leader vouched for it. */
   readonly heardAt: Micros
+  /** When it last said something itself. */
+  readonly saidAt: Micros
   readonly candidate: boolean
   /** Since when it says that it does not hear this process; null when it does. */
   readonly deafSince: Micros | null
@@ -73,6 +77,8 @@ export type Standing = {
   readonly deferringSince: Micros | null
   /** When it last asked for support. */
   readonly stoodAt: Micros | null
+  /** What it last told everybody of its rank, and when. */
+  readonly told: { readonly low: number; readonly priority: number; readonly at: Micros } | null
 }
 
 /** What it has promised to others. */
@@ -112,6 +118,8 @@ export type LocalLeaderState = {
   readonly wanted: readonly NodeId[] | null
   /** Votes on their way to a candidate, while children are awaited. */
   readonly gathering: Gathering | null
+  /** What was said of peers that were told otherwise. */
+  readonly mismatches: readonly Mismatch[]
 }
 
 export type Following = {
@@ -128,6 +136,7 @@ export type Following = {
 /** All states are made here, in one shape: copies that differ in shape are several times slower to make and to read. */
 export function changed(state: LocalLeaderState, change: Partial<LocalLeaderState>): LocalLeaderState {
   const { silentUntil, known, standing, vote, requests, campaign, lead, spent, wanted, gathering } = change
+  const { mismatches } = change
   return {
     incarnation: state.incarnation,
     longestLock: state.longestLock,
@@ -141,6 +150,7 @@ export function changed(state: LocalLeaderState, change: Partial<LocalLeaderStat
     spent: spent ?? state.spent,
     wanted: wanted === undefined ? state.wanted : wanted,
     gathering: gathering === undefined ? state.gathering : gathering,
+    mismatches: mismatches ?? state.mismatches,
   }
 }
 
@@ -170,12 +180,13 @@ export function knowing(state: LocalLeaderState, known: Known): LocalLeaderState
     spent: state.spent,
     wanted: state.wanted,
     gathering: state.gathering,
+    mismatches: state.mismatches,
   }
 }
 
 /** The same state when nothing changes. */
 export function withStanding(state: LocalLeaderState, change: Partial<Standing>): LocalLeaderState {
-  const { willing, priority, lowUntil, candidate, deferringSince, stoodAt } = change
+  const { willing, priority, lowUntil, candidate, deferringSince, stoodAt, told } = change
   const { standing } = state
   const next: Standing = {
     willing: willing ?? standing.willing,
@@ -184,6 +195,7 @@ export function withStanding(state: LocalLeaderState, change: Partial<Standing>)
     candidate: candidate ?? standing.candidate,
     deferringSince: deferringSince === undefined ? standing.deferringSince : deferringSince,
     stoodAt: stoodAt === undefined ? standing.stoodAt : stoodAt,
+    told: told === undefined ? standing.told : told,
   }
   return equalPlain(standing, next) ? state : changed(state, { standing: next })
 }
@@ -231,7 +243,13 @@ export function shifted(state: LocalLeaderState, by: Micros): LocalLeaderState {
       seen: known.seen,
       holdUntil: later(known.holdUntil),
       peers: known.peers.map(
-        (peer) => peer && { ...peer, heardAt: peer.heardAt + by, deafSince: later(peer.deafSince) },
+        (peer) =>
+          peer && {
+            ...peer,
+            heardAt: peer.heardAt + by,
+            saidAt: peer.saidAt + by,
+            deafSince: later(peer.deafSince),
+          },
       ),
       following: following && {
         ...following,
@@ -245,6 +263,7 @@ export function shifted(state: LocalLeaderState, by: Micros): LocalLeaderState {
       lowUntil: later(standing.lowUntil),
       deferringSince: later(standing.deferringSince),
       stoodAt: later(standing.stoodAt),
+      told: standing.told && { ...standing.told, at: standing.told.at + by },
     },
     vote: { ...vote, lock: lock && { ...lock, until: lock.until + by } },
     campaign: campaign && { ...campaign, at: campaign.at + by, previousAt: later(campaign.previousAt) },

@@ -15,6 +15,7 @@ import { type Change, type Context, type Deed, TIMER, unchanged } from './contex
 import type { Hearing } from './hearing.ts'
 import type { Heralding } from './herald.ts'
 import { type Election, type Epoch, isLater, isSame, type Reply } from './messages.ts'
+import { agreeing, reporting } from './mismatches.ts'
 import { changed, type Gathering, type LocalLeaderState, withKnown, withVote } from './state.ts'
 import { placeInTree } from './tree.ts'
 import { contradicts, isNewer, isVoter } from './voters.ts'
@@ -38,11 +39,16 @@ export function voting(context: Context, heralds: Heralding, others: Hearing, ow
     const heard = hear(before, from, election.herald, receipt, now)
     // Whoever is asked once more, past the tree, is asked later than the round began.
     const isRound = tree === null || election.tree !== null
-    const told = isFast && isRound ? toldOf(heard, from, election, now) : heard
-    if (isMajority && contradicts(election.config, told.vote.config)) {
-      const event = { field: 'voters', ours: told.vote.config.sets, theirs: election.config.sets }
-      return { state: told, effects: [output({ type: 'mismatch', peer: from, ...event })] }
+    const informed = isFast && isRound ? toldOf(heard, from, election, now) : heard
+    if (isMajority && contradicts(election.config, informed.vote.config)) {
+      const seen = differing(informed, from, election)
+      // It is told, too, by which voters this process goes.
+      const { request } = election
+      const refusal = { candidate: from, request, parent: from, votes: [{ node: self, support: false }] }
+      const isTold = seen.state.silentUntil === null && from !== self
+      return isTold ? { ...seen, effects: [...seen.effects, passedOn(seen.state, refusal, now)] } : seen
     }
+    const told = agreeing(informed, from)
     if (told.silentUntil !== null) return unchanged(told)
     if (!isVoter(told.vote.config, self)) return onElectionOfOthers(told, from, election, receipt, now)
     const state = election.certificate === null ? told : yielded(told, election.certificate)
@@ -70,6 +76,13 @@ export function voting(context: Context, heralds: Heralding, others: Hearing, ow
     const isNews = promised !== state.vote.promised || config !== state.vote.config
     const stored: readonly Deed[] = isNews ? [persist(stableOf(next))] : NOTHING
     return answered(next, from, election, true, stored, now)
+  }
+
+  /** Somebody goes by other voters under the same name: nobody can know whose votes count. */
+  function differing(state: LocalLeaderState, from: NodeId, { config }: Election | Reply): Change {
+    const voters = { ours: state.vote.config.sets, theirs: config.sets }
+    const seen = reporting(state, { peer: from, field: 'voters', ...voters })
+    return { state: seen.state, effects: seen.event === null ? NOTHING : [output(seen.event)] }
   }
 
   /** The leader says that this process has no vote any more. It may not be able to support it, but nobody needs that. */
@@ -157,7 +170,7 @@ export function voting(context: Context, heralds: Heralding, others: Hearing, ow
   /** The votes so far, as an answer to whoever waits for them. */
   function passedOn(
     state: LocalLeaderState,
-    { candidate, request, parent, votes }: Gathering,
+    { candidate, request, parent, votes }: Omit<Gathering, 'awaited'>,
     now: Micros,
   ): Deed {
     const { promised, config } = state.vote
@@ -182,7 +195,7 @@ export function voting(context: Context, heralds: Heralding, others: Hearing, ow
     ) {
       // Too late to be gathered: the candidate gets them as they are.
       const late = { candidate: reply.candidate, request: reply.request, votes: reply.votes }
-      return { state, effects: [passedOn(state, { ...late, parent: reply.candidate, awaited: [] }, now)] }
+      return { state, effects: [passedOn(state, { ...late, parent: reply.candidate }, now)] }
     }
     const more: Gathering = {
       ...gathering,
@@ -213,7 +226,21 @@ export function voting(context: Context, heralds: Heralding, others: Hearing, ow
   ): Change {
     const heard = hear(before, from, reply.herald, receipt, now)
     const seen = refusalSeen(heard.known.seen, reply.promised)
-    const state = seen === heard.known.seen ? heard : withKnown(heard, { seen })
+    const informed = seen === heard.known.seen ? heard : withKnown(heard, { seen })
+    const isOdd = isMajority && contradicts(reply.config, informed.vote.config)
+    const step = votesCounted(isOdd ? informed : agreeing(informed, from), from, reply, receipt, now)
+    if (!isOdd) return step
+    const odd = differing(step.state, from, reply)
+    return { state: odd.state, effects: [...step.effects, ...odd.effects] }
+  }
+
+  function votesCounted(
+    state: LocalLeaderState,
+    from: NodeId,
+    reply: Reply,
+    receipt: Receipt,
+    now: Micros,
+  ): Change {
     if (!receipt.fast && !isMajority) return unchanged(state)
     if (reply.candidate !== self) return gathered(state, from, reply, now)
     const supporters: NodeId[] = []

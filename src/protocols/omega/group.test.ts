@@ -2,6 +2,7 @@
 import { describe, expect, it } from 'vitest'
 import {
   type Command,
+  compareIds,
   type Definition,
   type Message,
   type NodeId,
@@ -49,7 +50,7 @@ const among = (others: { readonly [name: string]: GroupSpec }): Definition => ({
 
 const alone = among({})
 
-type Seen = { readonly node: NodeId; readonly event: Output }
+type Seen = { readonly atMs: number; readonly node: NodeId; readonly event: Output }
 
 function run(events: readonly PlainObject[], untilMs: number, more: PlainObject = {}, definition = alone) {
   const seen: Seen[] = []
@@ -61,7 +62,7 @@ function run(events: readonly PlainObject[], untilMs: number, more: PlainObject 
     strict: definition !== alone,
     observe(what) {
       if (what.type === 'output' && what.event['group'] === 'views')
-        seen.push({ node: what.node, event: what.event })
+        seen.push({ atMs: what.at / 1000, node: what.node, event: what.event })
     },
   })
   const tokensOf = (type: string, node: NodeId) =>
@@ -89,6 +90,28 @@ describe('a group of omega in a process', () => {
     expect(links).toHaveLength(20)
     expect(links.every(({ event }) => event['up'] === true)).toBe(true)
   })
+
+  it.each(NODES)(
+    '%i fails: one view at each of the others, two round trips after the last has seen it',
+    (victim) => {
+      const failedAt = 3000 + 37 * Number(victim)
+      const { seen } = run([{ atMs: failedAt, crash: victim }], 5000, { network: { delayMs: 10 } })
+      const after = seen.filter(({ atMs }) => atMs > failedAt)
+      const of = (type: string): readonly Seen[] => after.filter(({ event }) => event.type === type)
+      const others = NODES.filter((id) => id !== victim)
+      expect(of('link').map(({ event }) => [event['peer'], event['up']])).toEqual(
+        others.map(() => [victim, false]),
+      )
+      expect(
+        of('view')
+          .map(({ node }) => node)
+          .toSorted(compareIds),
+      ).toEqual(others)
+      const last = (type: string): number => Math.max(...of(type).map(({ atMs }) => atMs))
+      expect(last('link') - failedAt).toBeLessThanOrEqual(500 + 20)
+      expect(last('view') - last('link')).toBeLessThanOrEqual(2 * 20)
+    },
+  )
 
   it('whoever steps down is taken in again, and another leads with a larger token', () => {
     const { report, tokensOf } = run([command(3000, 1, { do: 'stepDown' })], 6000)

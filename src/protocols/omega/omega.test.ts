@@ -223,6 +223,63 @@ describe('quorums', () => {
     expect(other.state.view.id).toEqual([1, 1])
   })
 
+  it('dynamic: an attempt that its proposer has taken back counts no more', () => {
+    const attempt: OmegaView = { id: [3, 2], members: [[2, 1]] }
+    const accept = (attempts: readonly OmegaView[]): OmegaMessage => ({
+      kind: 'accept',
+      n: 2,
+      view: FIRST,
+      attempts,
+    })
+    const asked = (): Played => {
+      const one = new Played(1, { quorum: 'dynamic' }, [1, 2, 3, 4]).link(4, false)
+      one.state = { ...one.state, attempts: [...one.state.attempts, { id: [3, 4], members: [[4, 1]] }] }
+      return one
+    }
+    // 4, which proposed to be alone, is not here: it may have installed that.
+    expect(asked().hears(2, accept([])).hears(3, accept([])).state.view.id).toEqual([1, 1])
+    const heardOf = (told: readonly OmegaView[]): Played =>
+      new Played(1, { quorum: 'dynamic' }).link(3, false).hears(2, accept(told))
+    expect(heardOf([{ ...attempt, members: [[3, 1]] }]).state.view.id).toEqual([1, 1])
+    // 2 proposed something, and 3 promised it; 2 itself no longer says so.
+    const one = new Played(1, { quorum: 'dynamic' }, [1, 2, 3, 4]).link(4, false)
+    one
+      .hears(
+        3,
+        accept([
+          {
+            id: [3, 2],
+            members: [
+              [2, 1],
+              [4, 1],
+            ],
+          },
+        ]),
+      )
+      .hears(2, accept([]))
+    expect(one.state.view.id).toEqual([2, 1])
+  })
+
+  it('dynamic: who takes its proposal back, or starts again, has no attempt of its own left', () => {
+    const one = new Played(1, { quorum: 'dynamic' }).link(3, false)
+    expect(one.state.attempts.map(({ id }) => id)).toEqual([[2, 1]])
+    expect(one.link(3, true).state.attempts).toEqual([])
+    const kept = {
+      life: 1,
+      view: FIRST,
+      promised: [3, 2],
+      attempts: [
+        { id: [2, 1], members: PAIR },
+        { id: [3, 2], members: PAIR },
+      ],
+    } as const
+    expect(
+      node(1)
+        .start(kept, 0)
+        .state.attempts.map(({ id }) => id),
+    ).toEqual([[3, 2]])
+  })
+
   it('a leader is in quorum while more than half of its view answer from that very view', () => {
     const { view } = node(1)
     const one = new Played(1).link(3, false).hears(2, acceptOf(2))
@@ -256,30 +313,30 @@ const STATIC = { quorum: 'static', reinit: 'quorum' }
 
 /** For npm run soak: these take a minute or so each. */
 const LARGE: readonly [number, PlainObject, Bounds, number][] = [
-  [3, DYNAMIC, { flips: 5 }, 164_427],
+  [3, DYNAMIC, { flips: 5 }, 151_071],
   [3, {}, { flips: 4, crashes: 1 }, 845_354],
   [3, { reinit: 'all' }, { flips: 4, crashes: 1 }, 847_018],
   [3, STATIC, { flips: 4, crashes: 1 }, 1_115_412],
-  [3, DYNAMIC, { flips: 4, crashes: 1 }, 988_360],
-  [3, DYNAMIC, { flips: 3, crashes: 2 }, 1_473_261],
+  [3, DYNAMIC, { flips: 4, crashes: 1 }, 969_058],
+  [3, DYNAMIC, { flips: 3, crashes: 2 }, 1_467_664],
   [3, { filter: true }, { flips: 4 }, 322_639],
   [4, {}, { flips: 4 }, 487_188],
   [4, STATIC, { flips: 4 }, 484_996],
-  [4, DYNAMIC, { flips: 4 }, 565_616],
+  [4, DYNAMIC, { flips: 4 }, 485_817],
 ]
 
 describe('every schedule of a small world', () => {
   it.each<[number, PlainObject, Bounds, number]>([
     ...(process.env['OMEGA_SOAK'] === undefined ? [] : LARGE),
     [3, {}, { flips: 5 }, 153_044],
-    [3, DYNAMIC, { flips: 4 }, 22_298],
+    [3, DYNAMIC, { flips: 4 }, 20_232],
     [3, {}, { flips: 3, crashes: 1 }, 94_687],
-    [3, DYNAMIC, { flips: 2, crashes: 1 }, 10_727],
+    [3, DYNAMIC, { flips: 2, crashes: 1 }, 10_447],
     [3, { filter: true }, { flips: 3 }, 8854],
     [3, {}, { flips: 4, slack: 2 }, 22_606],
     [4, {}, { flips: 3 }, 27_036],
     [4, STATIC, { flips: 3 }, 27_036],
-    [4, DYNAMIC, { flips: 3 }, 28_798],
+    [4, DYNAMIC, { flips: 3 }, 27_036],
   ])(
     '%i nodes, %j, %j: nothing, and a settled state stays within reach',
     (n, options, bounds, states) => {
@@ -289,7 +346,7 @@ describe('every schedule of a small world', () => {
       expect(report.specs.filter(({ verdict }) => verdict !== 'held')).toEqual([])
       expect(report.goals.find(({ name }) => name === 'view-installed')?.reached).toBe(true)
     },
-    900_000,
+    process.env['OMEGA_SOAK'] === undefined ? 900_000 : 0,
   )
 })
 
@@ -322,8 +379,9 @@ describe('what each rule is there for', () => {
   })
 })
 
-/** So many in all; npm run soak asks for a million. */
+/** So many in all; npm run soak asks for a million, which take as long as they take. */
 const SCHEDULES = Number(process.env['OMEGA_SCHEDULES'] ?? 20_000)
+const PATIENCE_MS = SCHEDULES > 20_000 ? 0 : 600_000
 
 describe('random schedules with crashes, then all is healed and there is one view', () => {
   it.each<[number, PlainObject, number]>([
@@ -363,6 +421,6 @@ describe('random schedules with crashes, then all is healed and there is one vie
       expect(broken).toEqual([])
       expect(steps).toBeGreaterThan(seeds.length * wanderer.faults)
     },
-    600_000,
+    PATIENCE_MS,
   )
 })

@@ -192,7 +192,9 @@ export function omega(
     start(stable) {
       const kept = stable ?? BRAND_NEW
       const life = settings.flaws.includes('no life') && stable !== null ? kept.life : kept.life + 1
-      const born: OmegaStable = { ...kept, life }
+      // What it proposed before, it can no longer install.
+      const attempts = kept.attempts.filter(({ id: [, proposer] }) => proposer !== self)
+      const born: OmegaStable = { ...kept, life, attempts }
       const state: OmegaState = { ...born, ok: false, willing: true, aside: false, links: [], proposal: null }
       return { state, effects: [persist(born)] }
     },

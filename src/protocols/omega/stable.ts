@@ -1,7 +1,6 @@
 /** Stable data of a real process, checked before it takes part again. */
-import { z } from 'zod'
 import type { Plain } from '../../core/index.ts'
-import { stableSchema } from './wire.ts'
+import { fields, stable, whole } from './wire.ts'
 
 /** Stable data that cannot be what a process of Omega+ once wrote. It must not start: it may have promised anything. */
 export class CorruptOmega extends Error {
@@ -16,11 +15,11 @@ export class CorruptOmega extends Error {
   }
 }
 
-const schema = z.strictObject({ layer: z.int().min(1), upper: stableSchema }).nullable()
+const kept = fields({ layer: whole(1), upper: stable })
 
 export function checkedStable(data: Plain): Plain {
-  const result = schema.safeParse(data)
-  if (result.success) return data
-  const issue = result.error.issues[0] as z.core.$ZodIssue
-  throw new CorruptOmega(issue.path.join('.'), issue.message)
+  const wrong = data === null ? null : kept(data)
+  if (wrong === null) return data
+  const [field, problem] = wrong.split(': ', 2) as [string, string]
+  throw new CorruptOmega(field.slice(1), problem)
 }

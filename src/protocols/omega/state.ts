@@ -17,7 +17,7 @@ export type OmegaStable = {
   readonly view: OmegaView
   /** The highest view promised to anybody. */
   readonly promised: ViewId
-  /** Views promised and newer than the one installed: any of them may have been installed by somebody. */
+  /** Views promised and newer than the one installed, and not taken back: somebody may have installed any of them. */
   readonly attempts: readonly OmegaView[]
 }
 

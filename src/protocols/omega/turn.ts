@@ -29,6 +29,7 @@ import {
   sameMembers,
   sameViewId,
   withAttempt,
+  withoutAttempt,
 } from './views.ts'
 
 type OmegaEffect = Effect<OmegaMessage, OmegaStable>
@@ -261,9 +262,13 @@ export class Turn {
     for (const peer of idsOf(members)) if (peer !== self) this.#send(peer, { kind: 'cand', n, members, base })
   }
 
-  /** Takes a proposal back; those who are about to get another need not be told. */
+  /**
+   * Takes a proposal back; those who are about to get another need not be told. Only who proposes a view can install it
+   * first: from now on nobody ever will, so it is no attempt any more.
+   */
   #cancel({ n, members }: Proposal, renewed: readonly NodeId[]): void {
-    this.#set({ proposal: null })
+    const { self } = this.#identity
+    this.#set({ proposal: null, attempts: withoutAttempt(this.state.attempts, [n, self]) })
     for (const { peer } of this.state.links) {
       if (lifeIn(members, peer) !== 0 && !renewed.includes(peer)) this.#send(peer, { kind: 'cancel', n })
     }

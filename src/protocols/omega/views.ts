@@ -48,6 +48,11 @@ export function withAttempt(attempts: readonly OmegaView[], view: OmegaView): re
   return [...attempts, view].sort((a, b) => compareViewIds(a.id, b.id))
 }
 
+export function withoutAttempt(attempts: readonly OmegaView[], gone: ViewId): readonly OmegaView[] {
+  const left = attempts.filter(({ id }) => !sameViewId(id, gone))
+  return left.length === attempts.length ? attempts : left
+}
+
 /** More than half of `whole`; with `tie`, also exactly half of it when the least of it is among them. */
 export function isMajority(of: readonly NodeId[], whole: readonly NodeId[], tie: boolean): boolean {
   const there = whole.filter((id) => of.includes(id)).length

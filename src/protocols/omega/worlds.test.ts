@@ -117,6 +117,24 @@ describe.each(BOTH)('partitions, links: %s', (links) => {
     ])
   })
 
+  it('what a node proposed while it lost one link after another holds nobody up later', () => {
+    const report = run(
+      6,
+      [
+        { atMs: 5000, cut: away(1, 6) },
+        { atMs: 10_000, crash: 4 },
+        { atMs: 15_000, heal: 'all' },
+        { atMs: 20_000, crash: 6 },
+      ],
+      // Runs in which 1 proposed, at last, a view of itself and 4.
+      { seed: links === 'reported' ? 450 : 7, checkpointsMs: [19_900] },
+      { links },
+    )
+    expect(report.checkpoints['19900']?.groups).toEqual([[1, 2, 3, 5, 6]])
+    expect(report.groups).toEqual([[1, 2, 3, 5]])
+    expect(broken(report)).toEqual([])
+  })
+
   it('afterwards the lower view dies and joins the higher', () => {
     const report = run(5, [...halves, { atMs: 10_000, heal: 'all' }], {}, { links })
     expect(report.groups).toEqual([[1, 2, 3, 4, 5]])

@@ -1,0 +1,234 @@
+import { describe, expect, it } from 'vitest'
+import { at, every, LOCAL, MAJORITY, type Pairs, run, standing } from '../../../test/support/local-leader.ts'
+import { ids } from '../../../test/support/run.ts'
+import type { NodeId, Plain, PlainObject } from '../../core/index.ts'
+import type { Report } from '../../sim/index.ts'
+
+describe('local mode in graphs that stay as they are', () => {
+  const cases: readonly (readonly [string, number, Pairs | 'full', readonly NodeId[], readonly Plain[]])[] = [
+    ['one alone', 1, [], [1], [1]],
+    ['all connected: the lowest id leads all', 5, 'full', [1], [1, 1, 1, 1, 1]],
+    ['nobody connected: each leads itself', 3, [], [1, 2, 3], [1, 2, 3]],
+    [
+      // 3 is blocked by 2, which is bound to 1; but it stands, and so 4 does not support 5.
+      'a path: who stands blocks its neighbours even when it is blocked itself',
+      5,
+      [
+        [1, 2],
+        [2, 3],
+        [3, 4],
+        [4, 5],
+      ],
+      [1],
+      [1, 1, null, null, null],
+    ],
+    [
+      'a path 1-4-2-3: 4 supports 1, so 2 is blocked, and 3 hears that 2 stands',
+      4,
+      [
+        [1, 4],
+        [2, 4],
+        [2, 3],
+      ],
+      [1],
+      [1, null, null, 1],
+    ],
+    [
+      'a star around the lowest: all are led',
+      5,
+      [
+        [1, 2],
+        [1, 3],
+        [1, 4],
+        [1, 5],
+      ],
+      [1],
+      [1, 1, 1, 1, 1],
+    ],
+    [
+      'a star around the highest: one leaf leads the middle, the others have nobody',
+      5,
+      [
+        [5, 1],
+        [5, 2],
+        [5, 3],
+        [5, 4],
+      ],
+      [1],
+      [1, null, null, null, 1],
+    ],
+    [
+      'a cycle of five',
+      5,
+      [
+        [1, 2],
+        [2, 3],
+        [3, 4],
+        [4, 5],
+        [5, 1],
+      ],
+      [1],
+      [1, 1, null, null, 1],
+    ],
+    [
+      'a cycle of six in which the two lowest are opposite',
+      6,
+      [
+        [1, 3],
+        [3, 4],
+        [4, 2],
+        [2, 5],
+        [5, 6],
+        [6, 1],
+      ],
+      [1, 2],
+      [1, 2, 1, 2, 2, 1],
+    ],
+    [
+      'two cliques, bridged between their followers: two leaders',
+      6,
+      [
+        [1, 2],
+        [1, 3],
+        [2, 3],
+        [4, 5],
+        [4, 6],
+        [5, 6],
+        [3, 6],
+      ],
+      [1, 4],
+      [1, 1, 1, 4, 4, 4],
+    ],
+    [
+      'two cliques, bridged at the lowest of the second: that one lacks a vote, and nobody leads there',
+      6,
+      [
+        [1, 2],
+        [1, 3],
+        [2, 3],
+        [4, 5],
+        [4, 6],
+        [5, 6],
+        [3, 4],
+      ],
+      [1],
+      [1, 1, 1, null, null, null],
+    ],
+  ]
+
+  it.each(cases)('%s', (_name, count, links, leaders, leaderOf) => {
+    const moments = every(150, 1500, 3000)
+    const report = run({ nodes: ids(count), options: LOCAL, links, checkpointsMs: moments })
+    for (const moment of moments) expect(standing(at(report, moment))).toEqual([leaders, leaderOf])
+  })
+
+  it('ids may be any numbers or words, in any order', () => {
+    const numbers = run({ nodes: [40, 7, 19], options: LOCAL })
+    expect(standing(numbers)).toEqual([[7], [7, 7, 7]])
+    const words = run({ nodes: ['pear', 'apple', 'fig'], options: LOCAL })
+    expect(standing(words)).toEqual([['apple'], ['apple', 'apple', 'apple']])
+  })
+
+  it('splits with its network and merges again', () => {
+    const report = run({
+      nodes: ids(6),
+      options: LOCAL,
+      events: [
+        {
+          atMs: 1500,
+          partition: [
+            [1, 2, 3],
+            [4, 5, 6],
+          ],
+        },
+        { atMs: 3000, heal: 'all' },
+      ],
+      checkpointsMs: [1499, 2999],
+      untilMs: 4500,
+    })
+    expect(standing(at(report, 1499))).toEqual([[1], [1, 1, 1, 1, 1, 1]])
+    expect(standing(at(report, 2999))).toEqual([
+      [1, 4],
+      [1, 1, 1, 4, 4, 4],
+    ])
+    expect(standing(report)).toEqual([[1], [1, 1, 1, 1, 1, 1]])
+    expect(report.groups).toEqual([ids(6)])
+  })
+
+  it('links that are slower than Δ separate as much as links that are cut', () => {
+    const across: Pairs = [
+      [1, 3],
+      [1, 4],
+      [2, 3],
+      [2, 4],
+    ]
+    const report = run({
+      nodes: ids(4),
+      options: LOCAL,
+      events: [{ atMs: 1500, slow: across, delayMs: [15, 20] }],
+    })
+    expect(standing(report)).toEqual([
+      [1, 3],
+      [1, 1, 3, 3],
+    ])
+  })
+})
+
+describe('links that work one way', () => {
+  const withOneWay = (cut: Pairs, more: PlainObject = {}): Report =>
+    run({
+      options: LOCAL,
+      events: [
+        { atMs: 1000, cutOneWay: cut },
+        { atMs: 3000, heal: 'all' },
+      ],
+      checkpointsMs: [2999],
+      untilMs: 4500,
+      ...more,
+    })
+
+  it('two nodes, one of which hears the other: each leads itself, and one leads both when healed', () => {
+    for (const cut of [[[2, 1]], [[1, 2]]] as const) {
+      const report = withOneWay(cut, { nodes: [1, 2] })
+      expect(standing(at(report, 2999))).toEqual([
+        [1, 2],
+        [1, 2],
+      ])
+      expect(standing(report)).toEqual([[1], [1, 1]])
+    }
+  })
+
+  it('who hears a leader that does not hear it neither follows nor supports it', () => {
+    // 1 is heard by 3 and hears only 2; 2 is bound to 1, so 3 stands in vain.
+    const report = withOneWay([[3, 1]], { nodes: ids(3) })
+    expect(standing(at(report, 2999))).toEqual([[1], [1, 1, null]])
+    expect(standing(report)).toEqual([[1], [1, 1, 1]])
+  })
+
+  it('and may support another', () => {
+    const report = withOneWay(
+      [
+        [3, 1],
+        [2, 1],
+      ],
+      { nodes: ids(3) },
+    )
+    expect(standing(at(report, 2999))).toEqual([
+      [1, 2],
+      [1, 2, 2],
+    ])
+    expect(standing(report)).toEqual([[1], [1, 1, 1]])
+  })
+
+  it('majority mode: who is heard by all and hears nobody does not keep them from electing another', () => {
+    const report = withOneWay(
+      [
+        [2, 1],
+        [3, 1],
+      ],
+      { nodes: ids(3), options: MAJORITY },
+    )
+    expect(standing(at(report, 2999))).toEqual([[2], [null, 2, 2]])
+    expect(standing(report)).toEqual([[1], [1, 1, 1]])
+  })
+})

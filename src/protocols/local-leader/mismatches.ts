@@ -1,0 +1,38 @@
+/**
+ * Peers that were told of other voters, or of other peers, than this process. Their messages come all the time: each
+ * difference is put out once, and again when it has changed.
+ */
+import { equalPlain, type NodeId, type Output, type Plain } from '../../core/index.ts'
+import { changed, type LocalLeaderState } from './state.ts'
+
+export type Mismatch = {
+  readonly peer: NodeId
+  readonly field: 'voters' | 'peers'
+  readonly ours: Plain
+  readonly theirs: Plain
+}
+
+/** So many are remembered; the oldest is forgotten first. */
+const MOST = 64
+
+/** The state that remembers it, and what to put out: null when that was said already. */
+export function reporting(
+  state: LocalLeaderState,
+  mismatch: Mismatch,
+): { readonly state: LocalLeaderState; readonly event: Output | null } {
+  const { mismatches } = state
+  if (mismatches.some((each) => equalPlain(each, mismatch))) return { state, event: null }
+  // Of voters there is one difference at a time; unknown peers may be several.
+  const others = mismatches.filter(({ peer, field }) => field === 'peers' || peer !== mismatch.peer)
+  const kept = mismatch.field === 'peers' ? mismatches : others
+  return {
+    state: changed(state, { mismatches: [...kept.slice(1 - MOST), mismatch] }),
+    event: { type: 'mismatch', ...mismatch },
+  }
+}
+
+/** A peer goes by the same voters: should they differ again, that is news. */
+export function agreeing(state: LocalLeaderState, peer: NodeId): LocalLeaderState {
+  const left = state.mismatches.filter((each) => each.field !== 'voters' || each.peer !== peer)
+  return left.length === state.mismatches.length ? state : changed(state, { mismatches: left })
+}

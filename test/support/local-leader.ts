@@ -1,0 +1,51 @@
+/** Simulated groups of local-leader, held to all that it promises, and what is read off their reports. */
+import { expect } from 'vitest'
+import type { NodeId, Plain, PlainObject } from '../../src/core/index.ts'
+import type { Report, Snapshot } from '../../src/sim/index.ts'
+import { simulate } from './run.ts'
+
+export const LOCAL = { mode: 'local' }
+export const MAJORITY = { mode: 'majority' }
+
+export type Pairs = readonly (readonly [NodeId, NodeId])[]
+
+/** Runs it strictly, and holds it to all that it promises. */
+export function run(file: PlainObject, strict = true): Report {
+  const report = simulate(
+    {
+      protocol: 'local-leader',
+      network: { delayMs: [0.1, 2] },
+      clocks: { driftPpm: 50 },
+      untilMs: 3000,
+      ...file,
+    },
+    { strict },
+  )
+  expect(report.specs.filter(({ verdict }) => verdict === 'violated')).toEqual([])
+  return report
+}
+
+/** Who leads, and whom each takes for the leader, in the order of the nodes. */
+export function standing({ leaders, nodes }: Snapshot): readonly Plain[] {
+  return [leaders, Object.values(nodes).map(({ leader }) => leader)]
+}
+
+export function at(report: Report, ms: number): Snapshot {
+  const snapshot = report.checkpoints[String(ms)]
+  if (snapshot === undefined) throw new Error(`no checkpoint ${ms}`)
+  return snapshot
+}
+
+export const field = (snapshot: Snapshot, node: NodeId, name: string): Plain | undefined =>
+  snapshot.nodes[String(node)]?.[name]
+
+export const votersAt = (snapshot: Snapshot, node: NodeId): Plain | undefined =>
+  (field(snapshot, node, 'config') as { readonly sets?: Plain } | undefined)?.sets
+
+export const histories = ({ leaderships }: Report): readonly (readonly [NodeId, string, string | null])[] =>
+  leaderships.map(({ node, cause, ended }) => [node, cause, ended])
+
+export const leadersIn = ({ leaderships }: Report): readonly NodeId[] => leaderships.map(({ node }) => node)
+
+export const every = (stepMs: number, fromMs: number, toMs: number): readonly number[] =>
+  Array.from({ length: Math.floor((toMs - fromMs) / stepMs) + 1 }, (_, index) => fromMs + index * stepMs)
