@@ -1,11 +1,38 @@
 import { defineConfig } from 'vitest/config'
 
+/** Virtual time, or plain commands: nothing here depends on how busy the machine is. */
+const PURE = [
+  'src/{core,links,protocols,sim,specs,explore,trace,testkit}/**/*.test.ts',
+  'test/{campaign,canaries,cli,detectors,docs,draw,epochs-lease,explore,figure-24,house}.test.ts',
+  'test/{local-leader,plan,plan-omega,recorded,recorded-omega,reference,ways}.test.ts',
+]
+
 export default defineConfig({
   test: {
-    include: ['src/**/*.test.ts', 'test/**/*.test.ts'],
-    globalSetup: ['./test/support/servers-setup.ts'],
     reporters: ['default', './scripts/tally.mjs'],
-    testTimeout: 60_000,
     coverage: { include: ['src/**/*.ts'], exclude: ['src/**/*.test.ts'] },
+    projects: [
+      {
+        test: {
+          name: 'pure',
+          include: PURE,
+          testTimeout: 60_000,
+          maxWorkers: 2,
+          sequence: { groupOrder: 0 },
+        },
+      },
+      {
+        // Real processes, sockets and servers: one file at a time, when the others are done.
+        test: {
+          name: 'real',
+          include: ['src/**/*.test.ts', 'test/**/*.test.ts'],
+          exclude: [...PURE, '**/node_modules/**'],
+          globalSetup: ['./test/support/servers-setup.ts'],
+          testTimeout: 60_000,
+          maxWorkers: 1,
+          sequence: { groupOrder: 1 },
+        },
+      },
+    ],
   },
 })

@@ -24,7 +24,9 @@ async function started(): Promise<readonly AgentProcess[]> {
     const file = place.path(`${id}.json`)
     const groups = GROUPS.map((group, preferred) => ({ group, priority: preferred === index ? 5 : 0 }))
     const keyFile = place.path('key')
-    const common = { id, keyFile, listen: `127.0.0.1:${ports[index]}`, peers, http: '127.0.0.1:0' }
+    const adminTokenFile = place.path('admin')
+    const at = { listen: `127.0.0.1:${ports[index]}`, http: '127.0.0.1:0' }
+    const common = { id, keyFile, adminTokenFile, peers, ...at }
     writeFileSync(
       file,
       JSON.stringify({ ...common, data: place.path(id), options: { sigmaMs: 300 }, groups }),
@@ -71,6 +73,20 @@ it('agents with several groups at one address lead each of them, and a killed on
   expect([unnamed.status, await unnamed.json()]).toMatchObject([400, { error: { name: 'GroupNeeded' } }])
   const asked = await conclave(['leader', '--agent', first, '--group', 'mail', '--json'])
   expect(JSON.parse(asked.out)).toMatchObject({ group: 'mail', leader: { id: 'c' }, self: { id: 'a' } })
+
+  // A command runs by the lead of the group that is named, and of no other.
+  const running = ['run', '--agent', urls[2] as string, '--admin-token-file', place.path('admin'), '--quiet']
+  const ran = await conclave([
+    ...running,
+    '--group',
+    'mail',
+    '--',
+    'sh',
+    '-c',
+    'echo $CONCLAVE_GROUP; exit 4',
+  ])
+  expect([ran.code, ran.out]).toEqual([4, 'mail\n'])
+  expect((await conclave([...running, '--', 'true'])).said).toContain('add ?group=NAME (--group NAME)')
 
   // Each agent has one black box; the trace of a group is that, seen as the group.
   const files = await Promise.all(

@@ -97,7 +97,7 @@ async function start(
   try {
     return await startAgent({
       // What meets in a store keeps no steps.
-      groups: groups.map(({ join }) => (join.protocol === 'epochs' ? join : { ...join, traceSteps })),
+      groups: groups.map(({ join }) => ({ ...join, traceSteps })),
       http: addressOf(http, 'http'),
       adminToken,
       version: version(),

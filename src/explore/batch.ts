@@ -133,7 +133,7 @@ export class Batch {
     for (let each = first; each < next; each++) touched ^= visited.touchRow(hashes[each] as number)
     this.touched = touched
     for (let each = first; each < next; each++) {
-      visited.add(rows, each * columns, hashes[each] as number, parents[each] as number, ways[each] as number)
+      visited.add(rows, each * columns, hashes[each] as number, parents[each] as number, ways[each])
     }
     this.#startAt(next < KEPT ? next : 0)
   }
