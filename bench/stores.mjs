@@ -10,6 +10,7 @@ import { openRegisters, openStore, parseStore, registerCalls } from '../dist/reg
 import { Loop, memoryStorage, openHostClock } from '../dist/runtime/index.js'
 import { startServer, whyMissing } from '../scripts/servers/keeper.mjs'
 import { etcd, hold, measure, print } from './failover.mjs'
+import { printHundred } from './hundred.mjs'
 
 const LEASE_MS = 500 + 6 * 25 * 1.001
 const MOST_PART_OF_LEASE = 1.2
@@ -109,6 +110,7 @@ export async function printStores(times) {
     } finally {
       await server.end()
     }
+    await printHundred()
   } else console.log(`PostgreSQL: not measured: ${missing}`)
   print("etcd's own election, default, least TTL (1 s)", await etcd(Math.ceil(times / 2), '1', []))
 }

@@ -1,6 +1,10 @@
 /** Agents that meet in a folder, as their users run them; and what is wrong with a store, as it is said. */
-import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
-import { afterEach, beforeEach, expect, it } from 'vitest'
+import { spawnSync } from 'node:child_process'
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import postgres from 'postgres'
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { leaderOf, statusOf } from '../src/client/index.ts'
 import { type AgentProcess, conclave, Workplace } from './support/agents.ts'
 import { describeWith } from './support/servers.ts'
@@ -153,7 +157,65 @@ it('a folder in which nobody may write, not even root: says so and ends', async 
   expect([code, said]).toEqual([5, expect.stringContaining('cannot write to /sys/conclave')])
 })
 
+/** A file system of its own: root may make one, if the machine lets it. */
+function mounted(path: string, option: string): boolean {
+  mkdirSync(path)
+  return spawnSync('mount', ['-t', 'tmpfs', '-o', option, 'tmpfs', path]).status === 0
+}
+
+const probe = mkdtempSync(join(tmpdir(), 'conclave-mount-'))
+const mayMount = mounted(join(probe, 'x'), 'size=16k')
+if (mayMount) spawnSync('umount', [join(probe, 'x')])
+rmSync(probe, { recursive: true, force: true })
+
+describe.skipIf(!mayMount)('a disk (only root can mount one)', () => {
+  let disk: string
+
+  beforeEach(() => {
+    disk = place.path('disk')
+  })
+
+  afterEach(() => spawnSync('umount', [disk]))
+
+  it('that fills up under an agent ends its lead and is said; when there is room again it leads', async () => {
+    mounted(disk, 'size=64k')
+    const a = place.start([...words('a', disk), '--http', '127.0.0.1:0'])
+    const first = await a.logged('elected')
+    const ballast = join(disk, 'ballast')
+    expect(() => writeFileSync(ballast, 'x'.repeat(200_000))).toThrow('ENOSPC')
+    await a.logged('warning', ({ reason }) => /^store: .*ENOSPC.*nothing is decided/.test(reason ?? ''))
+    await a.logged('revoked')
+    rmSync(ballast)
+    const second = await a.logged('elected', ({ token }) => token !== first.token)
+    expect(second.token).toBeGreaterThan(first.token ?? Number.NaN)
+  }, 60_000)
+
+  it('that is read-only: says so and ends', async () => {
+    mounted(disk, 'ro')
+    const { code, said } = await conclave(['agent', ...words('a', disk)])
+    expect([code, said]).toEqual([5, expect.stringContaining('is read-only')])
+  })
+})
+
 await describeWith('postgres', 'PostgreSQL that does not let us in', (url) => {
+  it('rights that are missing: what is printed makes it work when it is pasted', async () => {
+    const admin = postgres(url, { onnotice: () => {} })
+    try {
+      await admin.unsafe(`CREATE ROLE pasted LOGIN PASSWORD 'secret'`)
+      const theirs = new URL(`${url}?table=pasted_registers`)
+      theirs.username = 'pasted'
+      theirs.password = 'secret'
+      const { code, said } = await conclave(['agent', ...words('a', theirs.href)])
+      const printed = [...said.matchAll(/(?:CREATE TABLE|GRANT) [^;]*;/g)].map(([statement]) => statement)
+      expect([code, printed.length]).toEqual([5, 2])
+      await admin.unsafe(printed.join('\n'))
+      const a = place.start([...words('a', theirs.href), '--http', '127.0.0.1:0'])
+      await a.logged('elected')
+    } finally {
+      await admin.end()
+    }
+  }, 60_000)
+
   it('wrong credentials: says so, and does not try again', async () => {
     const wrong = new URL(url)
     wrong.username = 'nobody'

@@ -56,6 +56,9 @@ const REACH_MS = 5000
 const AGAIN_MS = 200
 /** An access that takes longer has an unknown outcome; at least this long, and at least two leases. */
 const LEAST_TIMEOUT_MS = 1000
+const ASIDE: Command = { do: 'campaign', willing: false, lapse: false }
+/** Waiting longer than this many times twice a lease helps nobody. */
+const MOST_DOUBLINGS = 5
 const NO_DATAGRAMS = { sent: 0, received: 0, dropped: 0 }
 
 /** `clock` is closed with the seat. */
@@ -145,6 +148,10 @@ class RegisterSeat implements ThreadSeat {
   /** The term of which was told last. */
   #token: number | null = null
   #isLookDue = false
+  /** Whether the application would lead, as it said last; how often fencing has failed since it last did not. */
+  #wish: Command = ASIDE
+  #aside: NodeJS.Timeout | null = null
+  #unfenced = 0
 
   constructor(
     { id, group, fencing, traceSteps }: RegisterSettings,
@@ -164,11 +171,13 @@ class RegisterSeat implements ThreadSeat {
     this.#members = membersIn(blocks)
     this.#fencer = new Fencer(id, fencing, {
       confirmed: (token, targets) => {
+        this.#unfenced = 0
         for (const of of targets) this.#loop.command({ do: 'fenced', of, token })
       },
       failed: (why) => {
         hooks.warn('fencing', `${why}: not all others are cut off, so this node does not lead`)
         this.#loop.command({ do: 'stepDown' })
+        this.#standAside()
       },
     })
     // The others are told as any change of the group is: so what is recorded begins alike everywhere.
@@ -196,7 +205,7 @@ class RegisterSeat implements ThreadSeat {
     this.#loop.start()
     this.#loop.command({ do: 'members', nodes: this.#members })
     // Nobody leads who would not do anything with it: that begins with `lead`.
-    this.#loop.command({ do: 'campaign', willing: false, lapse: false })
+    this.#loop.command(ASIDE)
     // Nodes that meet in a store do not talk: whoever fences cuts all others off.
     if (this.#fencer.isNeeded) this.#loop.command({ do: 'view', members: [id] })
   }
@@ -245,7 +254,8 @@ class RegisterSeat implements ThreadSeat {
     if (this.#state !== 'running') return 'this node has ended'
     switch (command.do) {
       case 'campaign':
-        this.#loop.command(command)
+        this.#wish = command
+        if (this.#aside === null || command['willing'] !== true) this.#loop.command(command)
         return null
       case 'removeVoter':
         return this.#remove(command['voter'] as NodeId)
@@ -301,6 +311,20 @@ class RegisterSeat implements ThreadSeat {
     if (removal !== null && removal.of !== of) return `${removal.of} is being removed: try again when it is`
     this.#loop.command({ do: 'remove', of })
     return null
+  }
+
+  /** Its devices did not do as they were told: others have their turn, and it tries again later and later. */
+  #standAside(): void {
+    const { lease } = epochsTiming(epochsGiven(this.#options))
+    const pauseMs = (lease / 1000) * 2 ** Math.min(this.#unfenced, MOST_DOUBLINGS)
+    this.#unfenced += 1
+    this.#loop.command(ASIDE)
+    clearTimeout(this.#aside ?? undefined)
+    this.#aside = setTimeout(() => {
+      this.#aside = null
+      if (this.#state === 'running') this.#loop.command(this.#wish)
+    }, pauseMs)
+    this.#aside.unref()
   }
 
   #inspect<T>(read: (state: OpenState) => T): T {
@@ -422,6 +446,7 @@ class RegisterSeat implements ThreadSeat {
 
   async #end(): Promise<void> {
     this.#fencer.stop(null)
+    clearTimeout(this.#aside ?? undefined)
     this.#loop.stop()
     await this.#registers.close()
     this.#clock.close()
