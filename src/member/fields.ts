@@ -60,7 +60,10 @@ const FIELDS: { readonly [field in keyof JoinOptions | keyof StoreJoinOptions]-?
 /** Refuses a field that there is not, and one that cannot be what it is. */
 export function checkFields(asked: unknown): void {
   if (asked === null || typeof asked !== 'object' || Array.isArray(asked))
-    throw new BadJoin('join', `${shown(asked)} is no object: give { group, id, ... }; docs/library.md lists all`)
+    throw new BadJoin(
+      'join',
+      `${shown(asked)} is no object: give { group, id, ... }; docs/library.md lists all`,
+    )
   for (const [field, value] of Object.entries(asked)) {
     if (!Object.hasOwn(FIELDS, field)) {
       const near = nearest(field, Object.keys(FIELDS))
@@ -73,5 +76,7 @@ export function checkFields(asked: unknown): void {
 }
 
 function shown(value: unknown): string {
-  return typeof value === 'string' ? JSON.stringify(value) : inspect(value, { depth: 1, breakLength: Infinity })
+  return typeof value === 'string'
+    ? JSON.stringify(value)
+    : inspect(value, { depth: 1, breakLength: Infinity })
 }

@@ -117,7 +117,10 @@ export function settingsOf(options: JoinOptions): SeatSettings {
   const protocol = protocolOf(options)
   for (const field of ['store', 'fencing'] as const) {
     if ((options as { readonly [field: string]: unknown })[field] !== undefined)
-      throw new BadJoin(field, "has no meaning without the protocol epochs: take it out, or add protocol: 'epochs'")
+      throw new BadJoin(
+        field,
+        "has no meaning without the protocol epochs: take it out, or add protocol: 'epochs'",
+      )
   }
   if (typeof group !== 'string' || group === '') throw new BadJoin('group', 'is empty: name the group')
   if (typeof id !== 'string' || id === '') throw new BadJoin('id', 'is empty: name this process')
