@@ -55,6 +55,20 @@ describe('an agent', () => {
     expect((await agent.logged('ending')).reason).toBe('SIGHUP')
   }, 60_000)
 
+  it('leads on when whoever read its log has gone', async () => {
+    const agent = place.start(place.alone('--admin-token-file', place.path('admin')))
+    await agent.logged('elected')
+    const url = await agent.url()
+    agent.deafen()
+    const ask = (): Promise<string> => conclave(['leader', '--agent', url]).then(({ out }) => out)
+    // Each hand-over is several lines of its log.
+    const handOver = ['step-down', '--agent', url, '--admin-token-file', place.path('admin')]
+    expect(await conclave(handOver)).toMatchObject({ code: 0 })
+    await vi.waitUntil(async () => (await ask()) === 'a\n', { timeout: 25_000 })
+    expect(await conclave(handOver)).toMatchObject({ code: 0 })
+    expect(await agent.kill('SIGTERM')).toBe(0)
+  }, 60_000)
+
   it.each<[string, (place: Workplace) => readonly string[], number, RegExp]>([
     [
       'a wrong file',

@@ -1,6 +1,7 @@
 #!/bin/sh
 # Three agents on this machine, in a folder of their own: who leads, a kill -9, who leads next. Then everything ends.
 set -eu
+command -v conclave > /dev/null || { echo "conclave is not in PATH: put the bin folder of the checkout there" >&2; exit 1; }
 folder=$(mktemp -d)
 pids=""
 trap 'kill -9 $pids 2> /dev/null || true; rm -rf "$folder"' EXIT

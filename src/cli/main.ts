@@ -77,10 +77,25 @@ function wantsJson(words: readonly string[]): boolean {
   return (end < 0 ? words : words.slice(0, end)).includes('--json')
 }
 
+let isHungUp = false
+
 // A reader that has seen enough, such as `head`, is no error.
 process.stdout.on('error', (error: NodeJS.ErrnoException) => {
+  noteHangUp(error)
   process.exit(error.code === 'EPIPE' ? EXIT.ok : EXIT.failure)
 })
+// Whoever listened to what is said has gone, as a terminal or a log's reader does: no reason to stop, or to lose a lead.
+process.stderr.on('error', noteHangUp)
+
+/** The terminal was closed. Node would abort at its end, when it tries to leave that as it was. */
+function noteHangUp({ code }: NodeJS.ErrnoException): void {
+  if (code !== 'EIO' || isHungUp) return
+  isHungUp = true
+  process.on('exit', () => {
+    process.removeAllListeners('SIGHUP')
+    process.kill(process.pid, 'SIGHUP')
+  })
+}
 
 const asked = process.argv[2] ?? ''
 try {

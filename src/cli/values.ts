@@ -42,13 +42,12 @@ export function oneOf<T extends string>(flag: string, text: string, choices: rea
 
 /** `NAME=VALUE`, repeated; the value is JSON where it reads as JSON, and text otherwise. */
 export function options(texts: readonly string[]): PlainObject {
-  const values: { [name: string]: Plain } = {}
-  for (const text of texts) {
+  const values = texts.map((text): readonly [string, Plain] => {
     const at = text.indexOf('=')
     if (at <= 0) throw new UsageError(`--option ${text}: write NAME=VALUE`, '--option')
-    values[text.slice(0, at)] = valueOf(text.slice(at + 1))
-  }
-  return values
+    return [text.slice(0, at), valueOf(text.slice(at + 1))]
+  })
+  return Object.fromEntries(values)
 }
 
 function valueOf(text: string): Plain {

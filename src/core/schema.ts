@@ -93,8 +93,17 @@ const NAMES: { readonly [type: string]: string } = {
 /** A value as it stands in a file, if it is short enough to be read in one line. */
 function shown(value: unknown): string {
   if (typeof value === 'number') return String(value)
-  const text = JSON.stringify(value) ?? String(value)
+  const text = asJson(value) ?? String(value)
   return text.length <= 60 ? text : `${text.slice(0, 57)}...`
+}
+
+/** What a program hands over need not be what a file can hold. */
+function asJson(value: unknown): string | undefined {
+  try {
+    return JSON.stringify(value)
+  } catch {
+    return undefined
+  }
 }
 
 /** A value for some of the world's nodes, by name. */

@@ -1,10 +1,16 @@
 /** The fields of what a process says when it joins: which there are, and what each must look like. */
+import { inspect } from 'node:util'
 import { nearest } from '../core/index.ts'
 import { BadJoin } from './errors.ts'
 import type { JoinOptions } from './options.ts'
 import type { StoreJoinOptions } from './store-options.ts'
 
 type Check = (value: unknown) => string | null
+
+const named =
+  (what: string): Check =>
+  (value) =>
+    typeof value === 'string' ? null : `is no text: name ${what}`
 
 /** Its own place says what is wrong with it. */
 const elsewhere: Check = () => null
@@ -22,8 +28,8 @@ const MOST_STEPS = 1_000_000
 const MOST_PRIORITY = 1_000_000
 
 const FIELDS: { readonly [field in keyof JoinOptions | keyof StoreJoinOptions]-?: Check } = {
-  group: elsewhere,
-  id: elsewhere,
+  group: named('the group'),
+  id: named('this process'),
   listen: elsewhere,
   peers: elsewhere,
   key: elsewhere,
@@ -52,7 +58,12 @@ const FIELDS: { readonly [field in keyof JoinOptions | keyof StoreJoinOptions]-?
 }
 
 /** Refuses a field that there is not, and one that cannot be what it is. */
-export function checkFields(asked: { readonly [field: string]: unknown }): void {
+export function checkFields(asked: unknown): void {
+  if (asked === null || typeof asked !== 'object' || Array.isArray(asked))
+    throw new BadJoin(
+      'join',
+      `${shown(asked)} is no object: give { group, id, ... }; docs/library.md lists all`,
+    )
   for (const [field, value] of Object.entries(asked)) {
     if (!Object.hasOwn(FIELDS, field)) {
       const near = nearest(field, Object.keys(FIELDS))
@@ -65,5 +76,7 @@ export function checkFields(asked: { readonly [field: string]: unknown }): void 
 }
 
 function shown(value: unknown): string {
-  return typeof value === 'number' ? String(value) : (JSON.stringify(value) ?? String(value))
+  return typeof value === 'string'
+    ? JSON.stringify(value)
+    : inspect(value, { depth: 1, breakLength: Infinity })
 }

@@ -276,7 +276,14 @@ describe('joining', () => {
     [{ options: [] as unknown as object }, 'options: [] is no object'],
     [{ options: { mode: 'local' } }, 'options.mode: give `mode` instead'],
     [{ options: { priorities: { a: 3 } } }, 'options.priorities: give `priority` instead'],
+    [{ options: { requests: 3 } }, 'options.requests: is for searches'],
+    [{ options: { link: 'none' } }, 'options.link: real processes have'],
+    [{ options: { hostedGroup: 'g' } }, 'options.hostedGroup: is how a recording names'],
     [{ peers: [7 as unknown as string] }, 'peers[0]: 7 is no text'],
+    [{ id: 7 as unknown as string }, 'id: 7 is no text: name this process'],
+    [{ group: null as unknown as string }, 'group: null is no text: name the group'],
+    [{ store: 'file:/s' } as object, 'store: has no meaning without the protocol epochs'],
+    [{ fencing: [] } as object, 'fencing: has no meaning without the protocol epochs'],
     [{ id: 'a b' }, 'id: "a b" has a space, a comma or an ='],
     [{ peers: ['b=[::1]:9'] }, 'peers[0]: ::1 is an address of IPv6, and this node listens at one of IPv4'],
     [{ peers: ['b=127.0.0.1:0'] }, 'peers[0]: "b=127.0.0.1:0" has port 0'],
@@ -293,6 +300,28 @@ describe('joining', () => {
     const refused = join({ ...good, ...more })
     await expect(refused).rejects.toThrow(message)
     await expect(refused).rejects.toMatchObject({ name: message.includes(':') ? 'BadJoin' : 'BadKey' })
+  })
+
+  it('with what no file could hold is refused as anything else', async () => {
+    const circle: { self?: object } = {}
+    circle.self = circle
+    const why = (asked: unknown): Promise<unknown> =>
+      join(asked as typeof good).then(
+        () => null,
+        (error: unknown) => error,
+      )
+    for (const [more, message] of [
+      [{ traceSteps: 5n }, 'traceSteps: 5n is not a whole number'],
+      [{ secrecy: circle }, 'secrecy: <ref *1>'],
+      [{ options: { sigmaMs: 5n } }, 'options.sigmaMs: 5 is not a finite number'],
+    ] as const) {
+      // oxlint-disable-next-line no-await-in-loop -- one after the other
+      expect(String(await why({ ...good, ...more }))).toContain(`BadJoin: ${message}`)
+    }
+    for (const none of [undefined, null, 'a', [good]]) {
+      // oxlint-disable-next-line no-await-in-loop -- one after the other
+      expect(await why(none)).toMatchObject({ name: 'BadJoin', field: 'join' })
+    }
   })
 
   it('keeps what was promised in the data folder, which one process at a time may use', async () => {

@@ -115,6 +115,13 @@ export function listenOf({ listen }: JoinOptions): Address {
 export function settingsOf(options: JoinOptions): SeatSettings {
   const { group, id, secrecy = false } = options
   const protocol = protocolOf(options)
+  for (const field of ['store', 'fencing'] as const) {
+    if ((options as { readonly [field: string]: unknown })[field] !== undefined)
+      throw new BadJoin(
+        field,
+        "has no meaning without the protocol epochs: take it out, or add protocol: 'epochs'",
+      )
+  }
   if (typeof group !== 'string' || group === '') throw new BadJoin('group', 'is empty: name the group')
   if (typeof id !== 'string' || id === '') throw new BadJoin('id', 'is empty: name this process')
   if (/[=,\s]/.test(id))
@@ -193,13 +200,16 @@ export function protocolOptions(
   throw new BadJoin(`options.${issue?.path.join('.') ?? ''}`, issue?.message ?? 'cannot work')
 }
 
-/** What has a field of its own in what a process says; as an option it would go unheard. */
+/** What has a field of its own in what a process says, as an option would go unheard, or is for the workbench. */
 const OWN_FIELDS: { readonly [option: string]: string } = {
   mode: 'give `mode` instead',
   profile: 'give `profile` instead',
   sticky: 'give `sticky` instead',
   priorities: 'give `priority` instead, on each node its own',
   yieldWhenTold: 'real processes always do: take it out',
+  requests: 'is for searches of every interleaving: take it out',
+  link: 'real processes have fail-aware datagrams: take it out',
+  hostedGroup: 'is how a recording names its group: take it out',
 }
 
 function localLeaderOptions(options: JoinOptions): object {

@@ -21,6 +21,9 @@ type Segment = {
   count: number
 }
 
+/** A segment as it was when somebody asked: what comes later stands behind it, or in another buffer. */
+type Kept = Omit<Segment, 'count'>
+
 /** How many segments a full box has. */
 const SEGMENTS = 16
 /** Records that are written at a time: about a millisecond's worth. */
@@ -37,6 +40,8 @@ export class BlackBox {
   #segments: Segment[] = []
   #current: Segment | null = null
   #skipped: number
+  /** Traces that are being written. */
+  #readers = 0
 
   /**
    * Of a node that runs this protocol. Keeps so many steps at most, and 15/16 of that at least once there have been as
@@ -78,36 +83,43 @@ export class BlackBox {
   #begin(before: Plain): void {
     const oldest = this.#segments.length >= SEGMENTS ? this.#segments.shift() : undefined
     this.#skipped += oldest?.count ?? 0
-    // Written over, and not thrown away: after a while nothing more is allocated.
-    const text = oldest?.text ?? Buffer.allocUnsafeSlow(FIRST_ROOM)
+    // Written over, and not thrown away: after a while nothing more is allocated. But whoever reads still needs it.
+    const isFree = oldest !== undefined && this.#readers === 0
+    const text = isFree ? oldest.text : Buffer.allocUnsafeSlow(FIRST_ROOM)
     this.#current = { before, text, length: 0, count: 0 }
     this.#segments.push(this.#current)
   }
 
   /** The trace as it is now, in pieces of text. */
   async *text(header: (skipped: number) => TraceHeader): AsyncGenerator<string, void, void> {
-    // What happens while it is written is not in it, nor does it overwrite what is.
-    const kept = this.#segments.map(({ before, text, length }) => ({
-      before,
-      lines: text.toString('utf8', 0, length),
-    }))
-    yield `${traceLine(header(this.#skipped))}\n`
-    for (const [place, { before, lines }] of kept.entries()) {
-      const records = lines.split('\n').slice(0, -1)
-      if (place === 0 && before !== null) yield `${this.#resumeLine(before, records[0])}\n`
-      let state = before
-      for (let from = 0; from < records.length; from += PIECE) {
-        let piece = ''
-        for (const line of records.slice(from, from + PIECE)) {
-          const record = JSON.parse(line) as LoopRecord
-          const step = this.#again(record, state)
-          if (record.outcome !== 'taken back') state = step.state
-          piece += `${traceLine(this.#turn(record, step))}\n`
-        }
-        yield piece
-        // oxlint-disable-next-line no-await-in-loop -- others have their turn between two pieces
-        await setImmediate()
+    // What happens while it is written is not in it, nor is anything written over that is.
+    const kept = this.#segments.map(({ before, text, length }): Kept => ({ before, text, length }))
+    this.#readers += 1
+    try {
+      yield `${traceLine(header(this.#skipped))}\n`
+      const [first] = kept
+      if (first !== undefined && first.before !== null) yield `${this.#resumeLine(first)}\n`
+      for (const segment of kept) yield* this.#textOf(segment)
+    } finally {
+      this.#readers -= 1
+    }
+  }
+
+  async *#textOf({ before, text, length }: Kept): AsyncGenerator<string, void, void> {
+    let state = before
+    let from = 0
+    while (from < length) {
+      let piece = ''
+      for (let count = 0; count < PIECE && from < length; count++) {
+        const [record, next] = recordAt(text, from)
+        const step = this.#again(record, state)
+        if (record.outcome !== 'taken back') state = step.state
+        piece += `${traceLine(this.#turn(record, step))}\n`
+        from = next
       }
+      yield piece
+      // oxlint-disable-next-line no-await-in-loop -- others have their turn between two pieces
+      await setImmediate()
     }
   }
 
@@ -115,8 +127,8 @@ export class BlackBox {
     return input === null ? this.#protocol.start(stable, now) : this.#protocol.step(state, input, now)
   }
 
-  #resumeLine(before: Plain, first = ''): string {
-    const { now } = JSON.parse(first) as LoopRecord
+  #resumeLine({ before, text }: Kept): string {
+    const [{ now }] = recordAt(text, 0)
     return traceLine({ type: 'resume', at: now, node: this.#node, now, state: before })
   }
 
@@ -128,6 +140,12 @@ export class BlackBox {
     const step = { type: 'step', ...turn, input, message: null } as const
     return outcome === 'taken back' ? { ...step, takenBack: true } : step
   }
+}
+
+/** The record that begins there, and where the next begins. */
+function recordAt(text: Buffer, from: number): readonly [LoopRecord, number] {
+  const end = text.indexOf(NEWLINE, from)
+  return [JSON.parse(text.toString('utf8', from, end)) as LoopRecord, end + 1]
 }
 
 function eachOf(most: number): number {

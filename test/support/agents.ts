@@ -63,6 +63,11 @@ export class AgentProcess {
     return this.ended
   }
 
+  /** Nobody reads its log any more. */
+  deafen(): void {
+    this.#process.stderr?.destroy()
+  }
+
   signal(signal: NodeJS.Signals): void {
     this.#process.kill(signal)
   }
