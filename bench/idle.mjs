@@ -45,7 +45,9 @@ export async function printIdle(seconds) {
   try {
     const leader = await untilLed(`http://127.0.0.1:${http[0]}`)
     const urls = http.map((port) => `http://127.0.0.1:${port}`)
-    console.log(`one agent of ${AGENTS}: measured after ${WARM_MS / 1000} s, when the compiler's work is done`)
+    console.log(
+      `one agent of ${AGENTS}: measured after ${WARM_MS / 1000} s, when the compiler's work is done`,
+    )
     await sleep(WARM_MS)
     const before = await datagrams(urls)
     await sleep(2000)
