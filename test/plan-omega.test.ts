@@ -53,10 +53,23 @@ describe('the card of omega', () => {
     ],
     [['--nodes', '1'], /--nodes 1: must be at least 2/],
     [['--nodes', '5', '--option', 'nonsense=1'], /options\.nonsense/],
+    [['--nodes', '3', '--option', 'links=reported'], /options\.links: the card is that of real processes/],
+    [['--nodes', '3', '--mode', 'local', '--option', 'quorum=static'], /--mode local: options\.quorum says/],
   ])('%j is refused', async (words, why) => {
     const { code, said } = await plan(...words)
     expect(code).toBe(2)
     expect(said).toMatch(why)
+  })
+
+  it.each([
+    [{ nodes: ['a', 'a', 'b'] }, /nodes\[1\]: a is listed twice/],
+    [{ nodes: ['a', 'b'], option: {} }, /option/],
+  ])('a file that says %j is refused', async (said, why) => {
+    const file = join(folder, 'wrong.json')
+    writeFileSync(file, JSON.stringify(said))
+    const answer = await plan('--config', file, '--seeds', '3')
+    expect(answer.code).toBe(2)
+    expect(answer.said).toMatch(why)
   })
 
   it('a measurement beyond its bound, or one that never came, is called so', () => {

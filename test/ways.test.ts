@@ -117,6 +117,7 @@ describe('steps that lead to what is known are left out, and nothing changes: st
     ['three nodes that never crash', 3, { epochs: 1, ballots: 1 }, { ...FOR_EVER, crashes: 0 }],
     ['three nodes, the counter at once', 3, { epochs: 1, ballots: 1, tick: 'atomic' }],
     ['a few crashes', 2, { epochs: 2, ballots: 2 }, { ...FOR_EVER, crashes: 3, recoveries: 2 }],
+    ['a few crashes, any number of recoveries', 2, { epochs: 2, ballots: 2 }, { ...FOR_EVER, crashes: 3 }],
     ['regular', 2, { epochs: 2, ballots: 2, registers: 'regular' }],
     ['late, compared', 2, { epochs: 1, ballots: 3, registers: 'late' }],
     ['invariants', 2, { epochs: 1, ballots: 2, keepsRead: true }],

@@ -1,30 +1,32 @@
 /** `conclave plan --protocol omega`: its card, computed from the times of its links and checked by simulating them. */
 import { z } from 'zod'
-import { explain, type PlainObject } from '../core/index.ts'
+import type { PlainObject } from '../core/index.ts'
 import type { HistoryOptions } from '../links/index.ts'
 import { brokenBound, PROFILES, profileOptions } from '../protocols/index.ts'
 import { type Figure, type OmegaGuarantees, omegaGuarantees } from '../protocols/omega/guarantees.ts'
 import { omegaDefinition } from '../protocols/omega/index.ts'
 import type { OmegaSettings } from '../protocols/omega/settings.ts'
 import { BadScenario, checkedOptions, parseScenario, runScenario } from '../sim/index.ts'
+import { nodeList } from '../sim/schema.ts'
 import { EXIT, UsageError } from './errors.ts'
 import { paint, plural, print, printJson, table } from './output.ts'
-import type { PlanFlags } from './plan-config.ts'
+import { checked, type PlanFlags } from './plan-config.ts'
 import { oneOf, options, wholeNumber } from './values.ts'
 
 const SEEDS = 200
 const MOST_NODES = 50
 const NAMES = ['lan', 'region', 'wan'] as const
 
-const configFile = z.looseObject({
+/** `group` and `id` may stand there, as in the file of an agent; they mean nothing here. */
+const configFile = z.strictObject({
   protocol: z.string().optional(),
-  nodes: z.array(z.union([z.int(), z.string().min(1)])).optional(),
+  group: z.string().optional(),
+  id: z.string().optional(),
+  nodes: nodeList().optional(),
   options: z.record(z.string(), z.json()).optional(),
   profile: z.enum(NAMES).optional(),
   seeds: z.int().min(1).max(1_000_000).optional(),
 })
-type ConfigFile = z.infer<typeof configFile>
-
 type OmegaPlan = {
   readonly nodes: number
   readonly profile: (typeof NAMES)[number]
@@ -32,30 +34,38 @@ type OmegaPlan = {
   readonly seeds: number
 }
 
-function fileOf(said: PlainObject): ConfigFile {
-  const result = configFile.safeParse(said, { error: explain })
-  if (result.success) return result.data
-  const [issue] = result.error.issues
-  throw new UsageError(`${issue?.path.join('.')}: ${issue?.message}`, issue?.path.join('.') ?? '')
-}
-
 export function omegaPlanOf(flags: PlanFlags, said: PlainObject): OmegaPlan {
-  const file = fileOf(said)
+  const file = checked(configFile, said, flags.config ?? '')
   const nodes = flags.nodes === undefined ? (file.nodes?.length ?? 0) : wholeNumber('--nodes', flags.nodes, 2)
   if (nodes < 2 || nodes > MOST_NODES)
     throw new UsageError(`nodes: omega needs two at least, and ${MOST_NODES} at most are simulated`, 'nodes')
   const profile =
     flags.profile === undefined ? (file.profile ?? 'lan') : oneOf('--profile', flags.profile, NAMES)
-  const mode = flags.mode === undefined ? 'majority' : oneOf('--mode', flags.mode, ['local', 'majority'])
   const given: PlainObject = { ...file.options, ...options(flags.option) }
-  const quorum = mode === 'local' ? 'none' : 'dynamic'
-  const chosen = { quorum, ...given, ...profileOptions(profile, given) }
-  const checked = checkedFor(nodes, chosen)
-  const broken = brokenBound(profile, checked)
+  if (given['links'] !== undefined && given['links'] !== 'datagrams')
+    throw new UsageError(
+      'options.links: the card is that of real processes, whose links go over datagrams: take it out',
+      'options.links',
+    )
+  const chosen = { quorum: quorumOf(flags, given), ...given, ...profileOptions(profile, given) }
+  const settings = checkedFor(nodes, chosen)
+  const broken = brokenBound(profile, settings)
   if (broken !== null)
     throw new UsageError(`options.${broken.field}: ${broken.problem}`, `options.${broken.field}`)
   const seeds = flags.seeds === undefined ? (file.seeds ?? SEEDS) : wholeNumber('--seeds', flags.seeds, 1)
-  return { nodes, profile, options: checked, seeds }
+  return { nodes, profile, options: settings, seeds }
+}
+
+function quorumOf(flags: PlanFlags, given: PlainObject): OmegaSettings['quorum'] {
+  if (flags.mode === undefined) return 'dynamic'
+  const isLocal = oneOf('--mode', flags.mode, ['local', 'majority']) === 'local'
+  const { quorum } = given
+  if (quorum !== undefined && isLocal !== (quorum === 'none'))
+    throw new UsageError(
+      `--mode ${flags.mode}: options.quorum says otherwise: leave one of them out`,
+      '--mode',
+    )
+  return isLocal ? 'none' : 'dynamic'
 }
 
 function checkedFor(nodes: number, chosen: PlainObject): OmegaPlan['options'] {

@@ -145,6 +145,8 @@ export type Definition<O extends PlainObject = PlainObject, S extends Plain = Pl
   create(identity: Identity, options: O): Protocol
   /** The options as they are in a world without time. */
   untimed(options: O): O
+  /** The option by which these say how real processes ran: only what was recorded can be told so. Null: a world has it, too. */
+  onlyRecorded(options: O): string | null
   /** Null where nothing is shared but messages. */
   readonly registers: RegisterUse<O> | null
   /** What a node in this state holds beyond its view, in its paper's words: specifications of states speak of it. */
@@ -180,6 +182,7 @@ type Optional =
   | 'constants'
   | 'stimuli'
   | 'untimed'
+  | 'onlyRecorded'
   | 'registers'
   | 'variables'
   | 'exploration'
@@ -223,6 +226,7 @@ export function define<O extends PlainObject, S extends Plain>(written: Written<
     constants: () => ({}),
     stimuli: () => [],
     untimed: (options) => options,
+    onlyRecorded: () => null,
     registers: null,
     variables: () => ({}),
     ...(rest as Omit<Definition, Optional>),

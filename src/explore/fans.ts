@@ -60,6 +60,8 @@ export type FanRules = {
   crashEvents(node: number, slot: number): number
   /** Whether a crash after a step from the one slot to the other forgets all of the step. */
   isForgotten(node: number, before: number, after: number): boolean
+  /** Whether a crash of the node spends nothing of the budget. */
+  isFreeCrash(node: number, environment: number): boolean
   /** All that a node may do by itself, into a batch, with the number of its events instead of a memory. */
   ownMoves(row: Int32Array, into: Batch, node: number): void
   /** All that its read of a register may lead to. */
@@ -271,7 +273,12 @@ export class Fans {
       if (events !== NO_EVENTS) mark |= EVENTS
       if (writes) mark |= WRITES
       let flags = (writes ? WROTE : 0) | (what === RECOVERY ? BORN : 0)
-      const leavesNoTrace = !writes && value(environmentAt) === small[environmentAt]
+      const environment = value(environmentAt)
+      // A crash before and one after spend the same; but one after a recovery is one more.
+      const leavesNoTrace =
+        !writes &&
+        environment === small[environmentAt] &&
+        (what !== RECOVERY || this.#rules.isFreeCrash(node, environment))
       if (leavesNoTrace && this.#rules.isForgotten(node, small[node] as number, value(node))) {
         flags |= crashOf(node)
       }

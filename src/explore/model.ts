@@ -137,6 +137,8 @@ export class Model {
       readsOf: (node, slot) => reactions.readsOf(node, slot),
       crashEvents: (node, slot) => reactions.crashEvents(node, slot),
       isForgotten: (node, before, after) => reactions.isForgotten(node, before, after),
+      isFreeCrash: (node, environment) =>
+        this.#environments.outlook(environment).crashed[node] === environment,
       ownMoves: (row, into, node) =>
         this.#alone(row, (outlook) => this.#steps.ownMoves(row, into, outlook, node, true)),
       reads: (row, into, node, of) =>

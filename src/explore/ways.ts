@@ -6,7 +6,8 @@
  * before s in the queue. When it is s's turn, q has been expanded, with i's step; so what j's step makes of s is known.
  *
  * A crash is left out more often. If a crash forgets all that a node did at p, then its crash at s leads where its crash
- * at p did. And what is known of another node's crash at p is known of it at s, if i's step does not touch it.
+ * at p did; and if what it did was to come back, its crash leads back to p, where crashes are not counted. What is known of
+ * another node's crash at p is known of it at s, if i's step does not touch it.
  *
  * So a step is left out only if a search that leaves none out would come upon a known state by it. All states are found
  * in the same order and from the same parents; and no violation is missed, for it was found on the other way before.

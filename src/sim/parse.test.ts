@@ -186,6 +186,14 @@ describe('an error names the field and its place', () => {
     expect(() => parseScenario({ ...GOOD, protocol: 'ring', ...fields }, catalogue)).toThrow(message)
   })
 
+  it.each([
+    ['epochs', { members: 'registered' }, 'options.members: "registered"'],
+    ['omega', { links: 'hosted' }, 'options.links: "hosted"'],
+    ['local-leader', { link: 'hosted' }, 'options.link: "hosted"'],
+  ])('%s as only real processes record it: %j', (protocol, options, message) => {
+    expect(() => parseScenario({ ...GOOD, protocol, options }, catalogue)).toThrow(message)
+  })
+
   it('also where there is no scenario at all', () => {
     for (const file of [null, [], 7, 'bully'])
       expect(() => parseScenario(file, catalogue)).toThrow(BadScenario)

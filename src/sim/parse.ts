@@ -47,6 +47,7 @@ export function parseScenario(file: unknown, lookup: Lookup): Scenario {
   if (body.untilMs === undefined && schedule === null) {
     throw new BadScenario('untilMs', `is missing: say when the run ends (at most ${LONGEST_MS})`)
   }
+  checkWorldly(definition, body.options)
   if (body.initial !== null && !canBeginSettled(definition, head.nodes, body.options)) {
     throw new BadScenario('initial', `${definition.name} cannot begin settled`)
   }
@@ -141,7 +142,19 @@ export function checkedOptions(
   nodes: readonly NodeId[],
   options: PlainObject,
 ): PlainObject {
-  return checked(definition.options(nodes), options, 'options')
+  const chosen = checked(definition.options(nodes), options, 'options')
+  checkWorldly(definition, chosen)
+  return chosen
+}
+
+function checkWorldly(definition: Definition, options: PlainObject): void {
+  const option = definition.onlyRecorded(options)
+  if (option === null) return
+  const value = JSON.stringify(options[option])
+  throw new BadScenario(
+    `options.${option}`,
+    `${value} is how real processes say what they recorded: a world has none of that`,
+  )
 }
 
 /** The value as the schema makes it, or an error about the first thing that is wrong with it. */

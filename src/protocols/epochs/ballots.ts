@@ -215,7 +215,7 @@ function leads(kit: Kit, state: EpochsState, now: Micros): EpochsStep {
 export function goesOn(kit: Kit, state: EpochsState, now: Micros): EpochsStep {
   const time = timed(state)
   if (time.isDue) return tick(kit, withTime(state, { isDue: false }), state.ctr + 1, now)
-  const task = nextOfRemoval(time, state.ctr, constants(kit).wait, now)
+  const task = nextOfRemoval(kit.self, time, state.ctr, constants(kit).wait, now)
   return task === null ? { state, effects: NOTHING } : removing(kit, state, task)
 }
 
@@ -223,7 +223,10 @@ function buried(kit: Kit, state: EpochsState, now: Micros): EpochsStep {
   const { removal } = timed(state)
   const { of, stage, to } = present(removal, 'removal')
   const isDone = stage === 'delete'
-  const next = withTime({ ...state, writing: null }, { removal: isDone ? null : { of, stage: 'wait', to } })
+  const next = withTime(
+    { ...state, writing: null },
+    { removal: isDone ? null : { of, stage: 'wait', to, since: now } },
+  )
   const resting = state.status === 'Leader' ? goesOn(kit, next, now) : rest(kit, next, now)
   return isDone
     ? { state: resting.state, effects: [...resting.effects, output({ type: 'removed', node: of })] }

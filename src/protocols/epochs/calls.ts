@@ -4,14 +4,17 @@ import type { Block } from './block.ts'
 
 type Call = Effect<never, never>
 
+/** More than any group has members: a number of a call says its round, though the group has changed meanwhile. */
+const MOST_NODES = 2 ** 14
+
 export function calls({ self, nodes }: Identity) {
-  const idOf = (round: number, of: NodeId): number => round * nodes.length + nodes.indexOf(of)
+  const idOf = (round: number, of: NodeId): number => round * MOST_NODES + nodes.indexOf(of)
   return {
     reads: (round: number, of: readonly NodeId[]): readonly Call[] =>
       of.map((each) => callRegister({ id: idOf(round, each), op: 'read', of: each })),
     write: (round: number, value: Block): Call => callRegister({ id: idOf(round, self), op: 'write', value }),
     bury: (round: number, of: NodeId, value: Block | null): Call =>
       callRegister({ id: idOf(round, of), op: 'bury', of, value }),
-    roundOf: ({ id }: RegisterCall): number => Math.floor(id / nodes.length),
+    roundOf: ({ id }: RegisterCall): number => Math.floor(id / MOST_NODES),
   }
 }

@@ -119,7 +119,7 @@ function onCommand(kit: Kit, state: EpochsState, command: EpochsCommand, now: Mi
     case 'remove': {
       if (command.of === kit.self || state.time.removal !== null) return unchanged(state)
       return {
-        state: withTime(state, { removal: { of: command.of, stage: 'read', to: 0 } }),
+        state: withTime(state, { removal: { of: command.of, stage: 'read', to: 0, since: null } }),
         effects: NOTHING,
       }
     }

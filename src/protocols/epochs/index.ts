@@ -80,6 +80,7 @@ export const epochsDefinition = define({
     })
   },
   untimed: (chosen) => ({ ...chosen, clock: 'none' as const }),
+  onlyRecorded: ({ members }) => (members === 'registered' ? 'members' : null),
   registers: { show: shownBlock, model: registerModel, deletable },
   variables: ({ ctr, phase, diskWritten, read }: EpochsState) => ({ ctr, phase, diskWritten, read }),
   stimuli: (state: EpochsState, _identity, chosen) => stimuli(state, chosen),

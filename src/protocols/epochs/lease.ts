@@ -40,10 +40,10 @@ export function won(time: Timed, epoch: number, timing: Timing, now: Micros): Ch
   return { time: started.time, effects: [renew, setTimer(STOP_TIMER, until), ...started.effects] }
 }
 
-/** Begins to act, if it may already. */
+/** Begins to act, if it may already and still. */
 export function begun(time: Timed, now: Micros): Change {
   const { lead } = time
-  if (lead === null || lead.acting) return { time, effects: [] }
+  if (lead === null || lead.acting || lead.until <= now) return { time, effects: [] }
   if (lead.startAt > now) return { time, effects: [setTimer(START_TIMER, lead.startAt)] }
   const { fencing } = time.partition
   if (fencing !== null) {

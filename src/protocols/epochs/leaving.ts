@@ -7,11 +7,12 @@
  * had stopped before the write that took it away was issued, hence before that read ended; and a vote that it might
  * have cast since stands in the block that is read, or belongs to an epoch whose own START looks back (README.md).
  *
- * A lead that lapses is not released: work may still be under way, and only the clock ends what it was done under.
+ * A lead that lapses is not released: work may still be under way, and only the clock ends what it was done under. Nor is
+ * anything released while the lease of this node's former life may last: it has not stopped what that life did.
  */
 import { type Effect, type Micros, NOTHING, setTimer } from '../../core/index.ts'
 import { type Block, moreOf } from './block.ts'
-import { type EpochsStep, type Kit, quiet, rest, roundOf, termOf, timed, withTime } from './kit.ts'
+import { constants, type EpochsStep, type Kit, quiet, rest, roundOf, termOf, timed, withTime } from './kit.ts'
 import { RENEW_TIMER, stopped } from './lease.ts'
 import { begunAgain } from './membership.ts'
 import type { EpochsState, Timed } from './state.ts'
@@ -37,7 +38,9 @@ export function resigned(kit: Kit, state: EpochsState, cause: string, now: Micro
   const done: EpochsState = { ...core.suspended(state, null), time }
   const effects = [...quiet(kit, state), ...ended.effects]
   const { own } = state
-  if (moreOf(own).lctr === 0 || before.campaign === 'lapses') {
+  const { wait } = constants(kit)
+  const isFormerOver = before.seen.every(({ of, at }) => of !== kit.self || at + wait <= now)
+  if (moreOf(own).lctr === 0 || before.campaign === 'lapses' || !isFormerOver) {
     const resting = rest(kit, done, now)
     return { state: resting.state, effects: [...effects, ...resting.effects] }
   }

@@ -60,7 +60,7 @@ export function look(kit: Kit, state: EpochsState, now: Micros): EpochsStep {
 function looked(kit: Kit, state: EpochsState, now: Micros): EpochsStep {
   const time = timed(state)
   const idle = withTime(state, { looking: null })
-  const task = nextOfRemoval(time, state.ctr, constants(kit).wait, now)
+  const task = nextOfRemoval(kit.self, time, state.ctr, constants(kit).wait, now)
   if (task !== null) return removing(kit, idle, task)
   const raise = raisedTo(time, state.ctr)
   if (raise !== null) return raised(kit, idle, raise)

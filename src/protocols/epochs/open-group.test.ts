@@ -153,4 +153,16 @@ describe('a group whose members are whoever has a register', () => {
     node.answer()
     expect([node.calls, node.state.inner.writing]).toEqual([[], null])
   })
+
+  it('a reply to what was asked in a larger group is not taken for one of the present round', () => {
+    const node = new Hand(['a', 'b', 'c', 'd'])
+    node.until(() => node.calls.length === 3)
+    const asked = node.calls
+    node.calls = []
+    node.members('a', 'b', 'c')
+    expect(node.calls.map((call) => call.op === 'read' && call.of)).toEqual(['a', 'c'])
+    const before = node.state
+    for (const call of asked) node.take({ type: 'register', call, outcome: 'ok', value: null })
+    expect(node.state).toBe(before)
+  })
 })

@@ -33,7 +33,7 @@ export function burying({ call }: Kit, state: EpochsState, block: Block): Epochs
   }
   const next = withTime(
     { ...state, writing: 'bury' },
-    { looking: null, removal: { of, stage: 'tombstone', to } },
+    { looking: null, removal: { of, stage: 'tombstone', to, since: null } },
   )
   return { state: next, effects: [call.bury(roundOf(next), of, tombstone)] }
 }

@@ -71,8 +71,9 @@ export function adopt(kit: Kit, state: EpochsState, value: Plain, now: Micros): 
   if (more.gone) return alarmed(kit, state, `${self} was removed from this group`)
   const own: Block = { ...block, more: { ...more, inc: more.inc + 1 } }
   // The lease of this node's former life may still be used by somebody who does not know that it is over.
+  const isFirst = moreOf(state.own).inc === 0
   const former =
-    state.time.round === 0 && more.lctr > 0
+    isFirst && more.lctr > 0
       ? [{ of: self, ctr, pbal: block.pbal, lctr: more.lctr, lbal: more.lbal, gone: false, at: now }]
       : state.time.seen
   const greatest = Math.max(state.time.greatest, ctr)

@@ -114,6 +114,8 @@ export type Removal = {
   readonly stage: 'read' | 'tombstone' | 'wait' | 'delete'
   /** The tombstone's counter. */
   readonly to: number
+  /** When the tombstone was known to stand there; null before. */
+  readonly since: Micros | null
 }
 
 /** The primary partition: see partition.ts. */

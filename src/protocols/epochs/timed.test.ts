@@ -176,6 +176,50 @@ describe('a store that is no register', () => {
     expect(node.called()).toEqual(first)
   })
 
+  const former = { ctr: 3, pbal: 1, bal: 1, val: 1, more: { ...more, lctr: 3, lbal: 1, led: 2, term: 1 } }
+  const { wait, lease } = timingOf({ period: 200_000, access: 5000, drift: 0.001, lease: null })
+
+  it('the lease of its former life counts, however often the store had to be asked for it', () => {
+    const node = alone()
+    node.answer(null, 0, 'unknown')
+    node.take({ type: 'timer', name: 'again' }, 5000)
+    node.answer(former, 6000)
+    expect(node.state().time?.seen).toMatchObject([{ of: 1, lctr: 3, lbal: 1, at: 6000 }])
+  })
+
+  it.each([
+    ['the stamp of its former life stays while that lease may last', 20, 3],
+    ['and goes when it is over', wait + 1000, 0],
+  ])('who gives up after a restart: %s', (_name, at, lctr) => {
+    const node = alone()
+    node.answer(former, 0)
+    node.answer(null, 1)
+    node.take({ type: 'command', command: { do: 'tick' } }, 10)
+    node.answer(null, 11)
+    expect(node.state().status).toBe('Participant')
+    node.take({ type: 'command', command: { do: 'campaign', willing: false, lapse: false } }, at)
+    expect(node.state()).toMatchObject({ status: 'Suspended', own: { ctr: 4, more: { lctr } } })
+  })
+
+  it('whose turn to act comes when its lease is over does not begin', () => {
+    const node = alone()
+    node.answer(former, 0)
+    node.answer(null, 1)
+    node.take({ type: 'command', command: { do: 'tick' } }, 10)
+    node.answer(null, 11)
+    node.answer(null, 12)
+    for (const now of [13, 16]) {
+      node.take({ type: 'timer', name: 'write' }, now)
+      node.answer(null, now + 1)
+      node.answer(null, now + 2)
+    }
+    expect(node.state().status).toBe('Leader')
+    expect(wait).toBeGreaterThan(lease)
+    node.take({ type: 'timer', name: 'start' }, wait + 1000)
+    expect(node.effects()).toEqual([])
+    expect(node.state().time?.lead).toMatchObject({ acting: false })
+  })
+
   it('a node that was removed does not come back', () => {
     const node = alone()
     node.answer({ ctr: 9, pbal: 1, bal: 0, val: null, more: { ...more, gone: true } }, 0)
@@ -208,6 +252,21 @@ describe('membership', () => {
     // Followers raised their counters for it, and were not elected by that.
     const [ctr] = (report.registers?.['3'] ?? []) as readonly number[]
     expect(ctr).toBeGreaterThan(0)
+  })
+
+  it('who has led and was restarted removes others all the same', () => {
+    const report = run({
+      untilMs: 6000,
+      events: [
+        { atMs: 1000, crash: 1 },
+        { atMs: 2000, crash: 2 },
+        { atMs: 2010, recover: 2 },
+        { atMs: 3000, command: { node: 2, do: 'remove', of: 1 } },
+      ],
+    })
+    expect(report.leaderships.map(({ node }) => node)).toContain(2)
+    expect(held(report)).toBe(true)
+    expect(report.registers?.['1']).toEqual([0, 0, 0, 0])
   })
 })
 

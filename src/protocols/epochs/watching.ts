@@ -68,9 +68,10 @@ export function rankOf(self: NodeId, last: NodeId | null, nodes: readonly NodeId
 }
 
 export function shiftedTime(time: Timed, by: Micros): Timed {
-  const { lead, oracle } = time
+  const { lead, oracle, removal } = time
   return {
     ...time,
+    removal: removal === null || removal.since === null ? removal : { ...removal, since: removal.since + by },
     oracle: oracle === null ? null : { ...oracle, at: oracle.at + by },
     w: time.w + by,
     startAt: time.startAt + by,

@@ -58,6 +58,7 @@ export const localLeaderDefinition = define({
     const majority = chosen.mode === 'majority' ? 1 : 0
     return { kappaT: kappa, kappaBI: kappa, majority, nodes, leastDelay, rhoPpm: chosen.rhoPpm }
   },
+  onlyRecorded: ({ link }) => (link === 'hosted' ? 'link' : null),
   create(identity, chosen) {
     const { protocol, timing } = madeOf(identity, chosen)
     if (chosen.requests !== null) return forSearch(protocol, identity.self, chosen.requests)

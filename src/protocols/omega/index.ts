@@ -73,6 +73,7 @@ export const omegaDefinition = define({
   name: 'omega',
   title: 'Omega+: numbered views of the living, and a leader once all in the view have agreed on it',
   source: 'Franceschetti & Bruck 1999, corrected',
+  onlyRecorded: ({ links }) => (links === 'hosted' ? 'links' : null),
   kinds: ['status', 'cand', 'cancel', 'accept', 'withdraw'],
   prefers: 'lowest',
   order: 'fifo',
