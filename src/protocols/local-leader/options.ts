@@ -121,8 +121,6 @@ export function localLeaderOptions(nodes: readonly NodeId[]) {
     }
     const stranger = chosen.witnesses.find((id) => !voters.includes(id))
     if (stranger !== undefined) issue(['witnesses'], `${stranger} is not a voter: a witness votes`)
-    if (chosen.link === 'hosted' && chosen.hostedGroup === null)
-      issue(['link'], 'hosted is for recordings of real processes, whose hostedGroup says which group it is')
     const broken = brokenBounds(givenBy(chosen, voters.length))[0]
     if (broken !== undefined) {
       const { option, bound, left, right, nearest } = broken
