@@ -8,7 +8,7 @@ import { catalogue } from '../dist/protocols/index.js'
 import { BlackBox } from '../dist/runtime/index.js'
 import { parseScenario, runScenario } from '../dist/sim/index.js'
 
-const STEPS = 8192
+const STEPS = 4096
 const COLD_STARTS = 20
 
 /** A node of a real protocol, and its steps. */

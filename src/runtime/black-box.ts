@@ -70,7 +70,7 @@ export class BlackBox {
     const line = JSON.stringify(record)
     const room = segment.length + line.length * MOST_BYTES + 1
     if (room > segment.text.length) {
-      const larger = Buffer.allocUnsafeSlow(Math.max(room, 2 * segment.text.length))
+      const larger = Buffer.allocUnsafeSlow(Math.max(room, Math.ceil(1.25 * segment.text.length)))
       segment.text.copy(larger, 0, 0, segment.length)
       segment.text = larger
     }

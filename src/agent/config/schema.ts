@@ -127,7 +127,7 @@ export const DEFAULTS = {
   witness: false,
   options: {},
   http: '127.0.0.1:7480',
-  traceSteps: 8192,
+  traceSteps: 4096,
 } as const
 
 const withDefaults = <T extends z.ZodRawShape>(shape: T): { [K in keyof T]: z.ZodOptional<T[K]> } =>
