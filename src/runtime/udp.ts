@@ -5,13 +5,14 @@
  * What cannot be opened or read, or is for somebody else, is counted and dropped. The cheap questions come first: how
  * long it is, how it is sealed and with which key; only then is anything computed. A datagram from an address that is
  * no peer's may be a peer's all the same, behind a router; but only so many of those are looked into, so that a flood
- * does not take the time that heartbeats need. (Between two bunches of 32 datagrams Node lets timers have their turn.)
+ * does not take the time that heartbeats need, unless a peer was heard from there of late. (Between two bunches of 32 datagrams Node lets timers have their turn.)
  */
 import { createSocket, type RemoteInfo, type Socket } from 'node:dgram'
 import { isIP } from 'node:net'
 import { setImmediate } from 'node:timers/promises'
 import type { Message, NodeId } from '../core/index.ts'
 import type { Bundle } from '../links/index.ts'
+import { Acquaintances } from './acquaintances.ts'
 import { BadBytes } from './bytes.ts'
 import type { Codec } from './codec.ts'
 import { type Address, type Lookup, lookupAll, showAddress } from './directory.ts'
@@ -62,6 +63,7 @@ export class Udp {
   readonly #hooks: UdpHooks
   readonly #socket: Socket
   readonly #refusals: Refusals
+  readonly #known = new Acquaintances()
   #strangers = { since: 0, count: 0 }
   /** Faultless unless told otherwise. */
   readonly network = new FaultyNetwork()
@@ -149,7 +151,8 @@ export class Udp {
       this.#drop(flaw, remote, () => `${bytes.length} bytes`)
       return
     }
-    if (!this.#hooks.isPeer(remote.address, remote.port) && this.#isFlood()) {
+    const isPeer = this.#hooks.isPeer(remote.address, remote.port)
+    if (!isPeer && this.#isFlood() && !this.#isKnown(remote)) {
       this.#drop('too many', remote, () => 'from addresses that are no peer’s')
       return
     }
@@ -178,7 +181,12 @@ export class Udp {
     this.network.pass(from, () => {
       const reason = this.#hooks.message(from, to, body, { host: remote.address, port: remote.port })
       if (reason !== null) this.#drop(reason, remote, who)
+      else if (!isPeer && to === self) this.#known.add(remote.address, remote.port, performance.now())
     })
+  }
+
+  #isKnown({ address, port }: RemoteInfo): boolean {
+    return this.#known.has(address, port, performance.now())
   }
 
   /** Whether one more stranger is one too many. */
@@ -191,6 +199,7 @@ export class Udp {
   }
 
   #drop(reason: DropReason, { address, port }: RemoteInfo, detail: () => string): void {
+    this.#known.delete(address, port)
     this.#refusals.add(reason, () => showAddress({ host: address, port }), detail)
   }
 }
