@@ -70,6 +70,7 @@ it('whoever was heard from an address that is no peer’s is heard in a flood, t
     // oxlint-disable-next-line no-await-in-loop -- the same
     await until(() => heard.length === time)
   }
+  expect(new Set(heard)).toEqual(new Set(['b']))
 })
 
 it('whoever sends again what was heard is a stranger: no more is looked into than of others', async () => {
