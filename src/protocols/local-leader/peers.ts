@@ -17,6 +17,12 @@ export function peerOf(herald: Herald, isMissed: boolean, before: Peer | null, n
   }
 }
 
+/** Somebody vouches that it was there then. */
+export function thereAt(peer: Peer, heardAt: Micros): Peer {
+  const { saidAt, candidate, low, priority, incumbent, deafSince } = peer
+  return { heardAt, saidAt, candidate, low, priority, incumbent, deafSince }
+}
+
 export function isAlive(peer: Peer | null, now: Micros, expires: Micros): peer is Peer {
   return peer !== null && now - peer.heardAt < expires
 }

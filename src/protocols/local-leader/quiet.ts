@@ -10,11 +10,12 @@
  */
 import { type Micros, type NodeId, setTimer } from '../../core/index.ts'
 import { type Change, type Context, TIMER } from './context.ts'
-import { type LocalLeaderState, type Peer, withKnown, withStanding } from './state.ts'
+import { thereAt } from './peers.ts'
+import { changed, type LocalLeaderState, type Peer, withKnown } from './state.ts'
 
 export type Quietness = ReturnType<typeof quietness>
 
-export function quietness({ self, others, placeOf, lowOf, settings, timing, isMajority }: Context) {
+export function quietness({ self, others, lowOf, settings, timing, isMajority }: Context) {
   const { heartbeat, quiet, lockTime, renewalInterval, fast, lateness, expires } = timing
   /**
    * A renewal that has not come after so long is overdue. Whoever then speaks up σ late is heard, Δ after that, Δ before
@@ -55,8 +56,11 @@ export function quietness({ self, others, placeOf, lowOf, settings, timing, isMa
 
   function told(state: LocalLeaderState, now: Micros): LocalLeaderState {
     if (!isPossible) return state
-    const { priority } = state.standing
-    return withStanding(state, { told: { low: lowOf(state, now), priority, at: now } })
+    const { willing, priority, lowUntil, candidate, deferringSince, stoodAt } = state.standing
+    const last = { low: lowOf(state, now), priority, at: now }
+    return changed(state, {
+      standing: { willing, priority, lowUntil, candidate, deferringSince, stoodAt, told: last },
+    })
   }
 
   /** The leader says who answered the round that came here at `roundAt`: they were there, if they were of late. */
@@ -69,7 +73,7 @@ export function quietness({ self, others, placeOf, lowOf, settings, timing, isMa
       const heardAt = Math.min(roundAt, peer.saidAt + 2 * quiet)
       if (heardAt <= peer.heardAt) continue
       peers ??= state.known.peers.slice()
-      peers[placeOf(id)] = { ...peer, heardAt }
+      peers[index] = thereAt(peer, heardAt)
     }
     return peers === null ? state : withKnown(state, { peers })
   }
