@@ -8,7 +8,7 @@ import { steadyState } from '../sim/index.ts'
 import { delayOf } from '../sim/network.ts'
 import { EXIT } from './errors.ts'
 import { print, printJson } from './output.ts'
-import { cardOf } from './plan-card.ts'
+import { type Card, cardOf } from './plan-card.ts'
 import { type Plan, type PlanFlags, planOf, protocolIn, readConfig } from './plan-config.ts'
 import {
   type EpochsPlan,
@@ -17,7 +17,7 @@ import {
   steadySettings as epochsSteady,
   epochsTrials,
 } from './plan-epochs.ts'
-import { epochsCard } from './plan-epochs-card.ts'
+import { type EpochsCard, epochsCard } from './plan-epochs-card.ts'
 import { epochsText } from './plan-epochs-text.ts'
 import { measure } from './plan-measure.ts'
 import { omegaPlanOf, runOmegaPlan } from './plan-omega.ts'
@@ -93,9 +93,7 @@ async function runLocalLeader(plan: Plan, threads: number, flags: PlanFlags): Pr
   const tallies = await measure(plan, trials, threads)
   const steady = steadyState(localLeaderDefinition, steadySettings(plan, guarantees), 1)
   const card = cardOf(plan, guarantees, trials, tallies, steady)
-  if (flags.json === true) printJson(card)
-  else print(cardText(card))
-  return card.exceeded.length > 0 ? EXIT.violated : EXIT.ok
+  return told(card, cardText, flags)
 }
 
 async function runEpochs(plan: EpochsPlan, threads: number, flags: PlanFlags): Promise<number> {
@@ -104,7 +102,15 @@ async function runEpochs(plan: EpochsPlan, threads: number, flags: PlanFlags): P
   const tallies = await measure(plan, trials, threads)
   const steady = steadyState(epochsDefinition, epochsSteady(plan, guarantees), 1)
   const card = epochsCard(plan, guarantees, trials, tallies, steady)
-  if (flags.json === true) printJson(card)
-  else print(epochsText(card))
+  return told(card, epochsText, flags)
+}
+
+function told<C extends Card | EpochsCard>(
+  card: C,
+  textOf: (card: C) => string,
+  { json }: PlanFlags,
+): number {
+  if (json === true) printJson(card)
+  else print(textOf(card))
   return card.exceeded.length > 0 ? EXIT.violated : EXIT.ok
 }

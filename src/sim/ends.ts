@@ -8,7 +8,7 @@
  * says how many transitions its receiver has still to see before that incarnation begins there; once the receiver is
  * past it, the frame is lost. Counts would grow for ever; what matters of them is the lead, so only that is kept.
  */
-import type { Inbox } from './still.ts'
+import type { Inbox } from './inbox.ts'
 
 /** `slack`: by how many transitions an end may lead. `labelled`: frames bear the link's incarnation. */
 export type History = { readonly slack: number; readonly labelled: boolean }

@@ -5,7 +5,9 @@
 import { type Definition, type NodeId, present, type View } from '../core/index.ts'
 import { monitor, Watch } from '../specs/index.ts'
 import type { LossReason, Observation, TraceRecord } from '../trace/index.ts'
+import { type Cut, isCut } from './cuts.ts'
 import { afterMove, moved, USUAL_HISTORY } from './ends.ts'
+import type { Inbox } from './inbox.ts'
 import { Leaderships } from './leaderships.ts'
 import { Letters } from './letters.ts'
 import { factsOf, promisedGoals, promisedSpecs, type RunOptions } from './options.ts'
@@ -13,7 +15,7 @@ import { BadScenario } from './parse.ts'
 import { Reigns } from './reigns.ts'
 import { CRASHED, countOf, type NodeReport, type Report, sharedReport, snapshot } from './report.ts'
 import type { Scenario, ScheduleStep } from './scenario.ts'
-import { type Cut, type Inbox, isCut, StillRules, type StillWorld } from './still.ts'
+import { StillRules, type StillWorld } from './still.ts'
 import type { StillTurn } from './still-node.ts'
 
 const STEP_MICROS = 1000

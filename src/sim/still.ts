@@ -10,11 +10,8 @@
  */
 import {
   type Command,
-  canonical,
   type Definition,
-  equalPlain,
   type Input,
-  type Message,
   type Micros,
   type NodeId,
   type Outcome,
@@ -38,6 +35,7 @@ import {
   takenOver,
   writtenTo,
 } from './cells.ts'
+import { type Cut, closedPairs, connectedPairs, flipped, isCut } from './cuts.ts'
 import {
   afterCrash,
   afterMove,
@@ -52,48 +50,9 @@ import {
   mustFollow,
   USUAL_HISTORY,
 } from './ends.ts'
+import { append, type Inbox, type InFlight } from './inbox.ts'
 import type { ScheduleStep } from './scenario.ts'
 import { DOWN, NO_TIME, type Slot, type SlotStep, StillNode, type StillTurn } from './still-node.ts'
-
-/** A message in flight; `from` is a place in the list of nodes. `ahead`: see ends.ts; absent when it is 0. */
-export type InFlight = { readonly from: number; readonly body: Message; readonly ahead?: number }
-
-/** Messages in flight to one node, in the one order that means the same: see `append`. */
-export type Inbox = readonly InFlight[]
-
-/**
- * A link that keeps its order is a queue, so only the order of messages from the same sender matters; a link that
- * does not is a bag, and no order matters.
- */
-export function append(inbox: Inbox, message: InFlight, order: 'fifo' | 'any'): Inbox {
-  const rank = (other: InFlight): number => {
-    if (other.from !== message.from) return other.from - message.from
-    if (order === 'fifo') return -1
-    return canonical(other.body) <= canonical(message.body) ? -1 : 1
-  }
-  const place = inbox.findIndex((other) => rank(other) > 0)
-  return place < 0 ? [...inbox, message] : inbox.toSpliced(place, 0, message)
-}
-
-/** Which messages may be delivered next: each with its number among those from the same sender. */
-export function deliverable(
-  inbox: Inbox,
-  order: 'fifo' | 'any',
-  mayCome: (message: InFlight) => boolean = () => true,
-): readonly { readonly place: number; readonly nth: number }[] {
-  const choices: { place: number; nth: number }[] = []
-  let nth = 0
-  for (const [place, message] of inbox.entries()) {
-    const previous = inbox[place - 1]
-    nth = previous !== undefined && previous.from === message.from ? nth + 1 : 0
-    if (nth > 0 && order === 'fifo') continue
-    // Of two equal messages it does not matter which arrives.
-    if (nth > 0 && previous !== undefined && equalPlain(previous.body, message.body)) continue
-    if (!mayCome(message)) continue
-    choices.push({ place, nth })
-  }
-  return choices
-}
 
 /** How many faults may still happen, and how often time may pass. */
 export type Budget = {
@@ -102,9 +61,6 @@ export type Budget = {
   readonly flips: number
   readonly ticks: number
 }
-
-/** Pairs of places, the smaller first, sorted. */
-export type Cut = readonly (readonly [number, number])[]
 
 export type StillWorld = {
   readonly slots: readonly Slot[]
@@ -522,31 +478,4 @@ export class StillRules {
     if (isCut(world.cut, a, b) === cutting) return `the link is ${cutting ? 'cut' : 'there'} already`
     return { world: { ...world, cut: flipped(world.cut, a, b) }, turns: [], seen: [] }
   }
-}
-
-export function isCut(cut: Cut, a: number, b: number): boolean {
-  return cut.some(([x, y]) => (x === a && y === b) || (x === b && y === a))
-}
-
-export function flipped(cut: Cut, a: number, b: number): Cut {
-  if (isCut(cut, a, b)) return cut.filter((pair) => !isCut([pair], a, b))
-  return [...cut, [Math.min(a, b), Math.max(a, b)] as const].sort((p, q) => p[0] - q[0] || p[1] - q[1])
-}
-
-/** The links that are not up at both ends, in one incarnation. */
-export function closedPairs(nodes: number, ends: Ends): Cut {
-  const places = Array.from({ length: nodes }, (_, place) => place)
-  return places.flatMap((a) =>
-    places.slice(a + 1).flatMap((b) => {
-      const { up, lead } = endOf(ends, nodes, a, b)
-      return up && lead === 0 ? [] : [[a, b] as const]
-    }),
-  )
-}
-
-export function connectedPairs(nodes: readonly NodeId[], up: readonly number[], cut: Cut): Connected {
-  const pairs = up.flatMap((a) => up.filter((b) => b > a).map((b) => [a, b] as const))
-  const open = pairs.filter(([a, b]) => !isCut(cut, a, b))
-  if (open.length === pairs.length) return 'full'
-  return open.map(([a, b]) => [nodes[a] as NodeId, nodes[b] as NodeId] as const)
 }

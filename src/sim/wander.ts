@@ -8,10 +8,11 @@ import { type Definition, fail, type NodeId, type Outcome, type PlainObject, pre
 import { monitor, type Spec, Watch } from '../specs/index.ts'
 import type { Observation } from '../trace/index.ts'
 import { endOf, type History, mayFlip, mustFollow, USUAL_HISTORY } from './ends.ts'
+import { deliverable } from './inbox.ts'
 import { factsOf, promisedSpecs } from './options.ts'
 import { Random } from './random.ts'
 import type { ScheduleStep } from './scenario.ts'
-import { deliverable, StillRules, type StillWorld } from './still.ts'
+import { StillRules, type StillWorld } from './still.ts'
 
 export type WanderSettings = {
   readonly definition: Definition
