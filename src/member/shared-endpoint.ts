@@ -29,8 +29,8 @@ import type { SeatSettings } from './seat.ts'
 export type TenantHooks = GroupHooks & {
   warn(what: string, detail: string): void
   failed(error: Error): void
-  /** Something has changed in the group; after the step. */
-  stepped(): void
+  /** Something has changed in the group; said once for all steps of a turn. Null where nobody wants to know. */
+  readonly stepped: (() => void) | null
 }
 
 type Tenant = {
@@ -76,6 +76,8 @@ export class SharedEndpoint {
   #box: BlackBox | null = null
   #steps = 0
   #isDue = false
+  /** How many groups want to know when something has changed in them. */
+  #watchers = 0
   #clock: HostClock | null = null
   #opening: Promise<Endpoint> | null = null
   #endpoint: Endpoint | null = null
@@ -98,7 +100,7 @@ export class SharedEndpoint {
     hooks: TenantHooks,
   ): Promise<Plain> {
     const { group, listen, keys, secrecy } = settings
-    this.#tenants.set(group, { hooks, peers: new Set(), mark: null })
+    this.#take(group, hooks)
     try {
       this.#keepSteps(settings.traceSteps)
       const stable = this.#storage.add(group, storage)
@@ -143,7 +145,7 @@ export class SharedEndpoint {
       storage.close()
       throw new BadJoin('group', `this process is in ${JSON.stringify(group)} already`)
     }
-    this.#tenants.set(group, { hooks, peers: new Set(), mark: null })
+    this.#take(group, hooks)
     try {
       // What keeps it from opening is told to whoever came first, and to this one.
       await this.#opening?.catch((error: unknown) => {
@@ -195,10 +197,10 @@ export class SharedEndpoint {
       if (this.#endpoint?.has(group) === true) this.#endpoint.leave(group)
       for (const id of tenant.peers) this.release(group, id)
       this.#storage.remove(group)
-      this.#tenants.delete(group)
+      this.#drop(group)
       return
     }
-    this.#tenants.delete(group)
+    this.#drop(group)
     const place = this.#place
     if (place !== null && opened.get(place) === this) opened.delete(place)
     const closed = this.#close()
@@ -238,10 +240,22 @@ export class SharedEndpoint {
     else this.#box.keepAtLeast(steps)
   }
 
+  #take(group: string, hooks: TenantHooks): void {
+    this.#tenants.set(group, { hooks, peers: new Set(), mark: null })
+    if (hooks.stepped !== null) this.#watchers += 1
+  }
+
+  #drop(group: string): void {
+    const tenant = this.#tenants.get(group)
+    if (tenant === undefined) return
+    this.#tenants.delete(group)
+    if (tenant.hooks.stepped !== null) this.#watchers -= 1
+  }
+
   #record(record: LoopRecord, before: Plain): void {
     this.#steps += 1
     this.#box?.record(record, before)
-    if (this.#isDue) return
+    if (this.#isDue || this.#watchers === 0) return
     this.#isDue = true
     queueMicrotask(() => this.#tell())
   }
@@ -252,10 +266,11 @@ export class SharedEndpoint {
     const endpoint = this.#endpoint
     if (endpoint === null) return
     for (const [group, tenant] of this.#tenants) {
-      const mark = endpoint.mark(group)
-      if (mark === tenant.mark) continue
+      const { stepped } = tenant.hooks
+      const mark = stepped === null ? null : endpoint.mark(group)
+      if (stepped === null || mark === tenant.mark) continue
       tenant.mark = mark
-      tenant.hooks.stepped()
+      stepped()
     }
   }
 

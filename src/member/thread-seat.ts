@@ -167,7 +167,7 @@ async function startElection(
     trouble: (error: Error) => hooks.warn('storage', `${error.message}: no vote was given`),
     warn: (what, detail) => hooks.warn(what, detail),
     failed: (error) => hooks.failed(error),
-    stepped: () => hooks.stepped?.(),
+    stepped: hooks.stepped === undefined ? null : () => hooks.stepped?.(),
   }
   const { shared, stable } = await enter(settings, await storageFor(settings), openClock, tenant)
   try {

@@ -18,16 +18,19 @@ type Segment = {
   /** A line each. */
   text: Buffer
   length: number
+  /** How many steps, those too that are not yet in the text. */
   count: number
 }
 
 /** A segment as it was when somebody asked: what comes later stands behind it, or in another buffer. */
-type Kept = Omit<Segment, 'count'>
+type Kept = Pick<Segment, 'before' | 'text' | 'length'>
 
 /** How many segments a full box has. */
 const SEGMENTS = 16
 /** Records that are written at a time: about a millisecond's worth. */
 const PIECE = 32
+/** So many are made into text at once: one by one, in a process that wakes up for each, costs several times as much. */
+const BATCH = 32
 const FIRST_ROOM = 4096
 /** A character of text takes no more bytes. */
 const MOST_BYTES = 3
@@ -39,6 +42,8 @@ export class BlackBox {
   #each: number
   #segments: Segment[] = []
   #current: Segment | null = null
+  /** The last steps of the current segment, not yet in its text. */
+  readonly #fresh: LoopRecord[] = []
   #skipped: number
   /** Traces that are being written. */
   #readers = 0
@@ -67,20 +72,18 @@ export class BlackBox {
   record(record: LoopRecord, before: Plain): void {
     if (this.#current === null || this.#current.count >= this.#each) this.#begin(before)
     const segment = this.#current as Segment
-    const line = JSON.stringify(record)
-    const room = segment.length + line.length * MOST_BYTES + 1
-    if (room > segment.text.length) {
-      const larger = Buffer.allocUnsafeSlow(Math.max(room, Math.ceil(1.25 * segment.text.length)))
-      segment.text.copy(larger, 0, 0, segment.length)
-      segment.text = larger
-    }
-    segment.length += segment.text.write(line, segment.length)
-    segment.text[segment.length] = NEWLINE
-    segment.length += 1
     segment.count += 1
+    this.#fresh.push(record)
+    if (this.#fresh.length >= BATCH) this.#write()
+  }
+
+  #write(): void {
+    for (const record of this.#fresh) append(this.#current as Segment, JSON.stringify(record))
+    this.#fresh.length = 0
   }
 
   #begin(before: Plain): void {
+    this.#write()
     const oldest = this.#segments.length >= SEGMENTS ? this.#segments.shift() : undefined
     this.#skipped += oldest?.count ?? 0
     // Written over, and not thrown away: after a while nothing more is allocated. But whoever reads still needs it.
@@ -92,6 +95,7 @@ export class BlackBox {
 
   /** The trace as it is now, in pieces of text. */
   async *text(header: (skipped: number) => TraceHeader): AsyncGenerator<string, void, void> {
+    this.#write()
     // What happens while it is written is not in it, nor is anything written over that is.
     const kept = this.#segments.map(({ before, text, length }): Kept => ({ before, text, length }))
     this.#readers += 1
@@ -140,6 +144,18 @@ export class BlackBox {
     const step = { type: 'step', ...turn, input, message: null } as const
     return outcome === 'taken back' ? { ...step, takenBack: true } : step
   }
+}
+
+function append(segment: Segment, line: string): void {
+  const room = segment.length + line.length * MOST_BYTES + 1
+  if (room > segment.text.length) {
+    const larger = Buffer.allocUnsafeSlow(Math.max(room, Math.ceil(1.25 * segment.text.length)))
+    segment.text.copy(larger, 0, 0, segment.length)
+    segment.text = larger
+  }
+  segment.length += segment.text.write(line, segment.length)
+  segment.text[segment.length] = NEWLINE
+  segment.length += 1
 }
 
 /** The record that begins there, and where the next begins. */

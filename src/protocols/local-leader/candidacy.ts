@@ -25,6 +25,7 @@ import {
   type Release,
   type Request,
 } from './messages.ts'
+import type { Quietness } from './quiet.ts'
 import {
   type Campaign,
   changed,
@@ -47,7 +48,12 @@ import {
 
 export type Candidacy = ReturnType<typeof candidacy>
 
-export function candidacy(context: Context, heralds: Heralding, listening: Hearing) {
+export function candidacy(
+  context: Context,
+  heralds: Heralding,
+  listening: Hearing,
+  { afterRound, announced }: Quietness,
+) {
   const {
     self,
     others,
@@ -199,6 +205,7 @@ export function candidacy(context: Context, heralds: Heralding, listening: Heari
         ...broadcast(next, now, election),
         send(self, election(heraldOf(next, now, true))),
         setTimer(TIMER.release, now + timing.collection),
+        ...(renew ? afterRound(now) : NOTHING),
         ...(tree === null ? NOTHING : [setTimer(TIMER.ask, now + tree.patience * (tree.levels + 1))]),
       ],
     }
@@ -317,6 +324,7 @@ export function candidacy(context: Context, heralds: Heralding, listening: Heari
       stopTimer(TIMER.release),
       setTimer(TIMER.expire, until),
       setTimer(TIMER.alive, Math.max(now, until - tries * tryTime)),
+      ...(before === null ? announced(next, now) : NOTHING),
     ]
     const news = newsOf(state, campaign, before === null ? token : undefined)
     if (isVoter(campaign.config, self)) return { state: next, effects: [...timers, ...news] }

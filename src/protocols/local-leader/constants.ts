@@ -10,6 +10,8 @@ import type { Micros } from '../../core/index.ts'
 
 export type Given = {
   readonly mode: 'local' | 'majority'
+  /** Whether a majority is enough, or all that a leader hears must support it, too. */
+  readonly rule: 'quorum' | 'equality'
   /** δ: a message that takes no longer is timely. */
   readonly delay: Micros
   /** δmin: no message between two processes takes less. */
@@ -47,8 +49,10 @@ export type Timing = Omit<Given, 'electionPeriod' | 'expires'> & {
   /** A process from which nothing fast came for so long is taken for gone. */
   readonly expires: Micros
   readonly heartbeat: Micros
-  /** For how long one that is led need not tell its equals that it is there (quiet.ts). */
-  readonly quiet: Micros
+  /** From one renewal to the next: so long before the end of the lease that all tries have room. */
+  readonly renewalPeriod: Micros
+  /** Keeping quiet (quiet.ts); null where it is not possible. */
+  readonly quiet: Quiet | null
   /** How long to leave it to one of better rank that could stand for election but does not. */
   readonly deference: Micros
   /** After a restart: until every lock that was given before has lapsed. */
@@ -57,6 +61,16 @@ export type Timing = Omit<Given, 'electionPeriod' | 'expires'> & {
   readonly retirement: Micros
   /** Time stamps older than this would make timely messages look slow. */
   readonly stampAge: Micros
+}
+
+/** As long as a leader renews, those that it names say little, and it says nothing else itself. */
+export type Quiet = {
+  /** In one of so many rounds they tell each other that they are there. */
+  readonly rounds: number
+  /** They do so at the latest after this long. */
+  readonly longest: Micros
+  /** A renewal that has not come after so long is overdue, and all speak up. */
+  readonly patience: Micros
 }
 
 /** A bound that given constants break: what must be at least how much, and why. */
@@ -89,9 +103,15 @@ export function timingOf(given: Given): Timing {
   // The bound of a delay errs by 4ρ of the stamps' age: two clocks drift, and may drift, in opposite directions.
   // When they are used they are older than when they were kept, by as much as messages come apart.
   const usable = Math.floor((fast - leastFast(given)) / (4 * rho)) - lateness - 2 * given.delay
-  const quiet = mode === 'majority' ? heartbeat * quietBeats(usable / heartbeat) : heartbeat
+  const lease = Math.floor(lockTime * (1 - 2 * rho))
+  const renewalPeriod = lease - tries * tryTime
+  const quiet =
+    mode === 'majority' && given.rule === 'quorum' && !given.isTree
+      ? quietOf({ renewalPeriod, expires, usable, fast, lateness })
+      : null
   return {
     mode,
+    rule: given.rule,
     delay: given.delay,
     leastDelay,
     fast,
@@ -104,23 +124,37 @@ export function timingOf(given: Given): Timing {
     collection,
     tryTime,
     lockTime,
-    lease: Math.floor(lockTime * (1 - 2 * rho)),
+    lease,
     electionPeriod,
     expires,
     heartbeat,
+    renewalPeriod,
     quiet,
     deference: heartbeat + roundTrip + 2 * lateness,
     silence: Math.ceil(lockTime * (1 + 2 * rho)),
     retirement: 20 * lockTime,
-    stampAge: Math.max(0, usable - quiet),
+    stampAge: Math.max(0, usable - (quiet?.longest ?? heartbeat)),
   }
 }
 
-/** Of so many beats only one is needed between equals; fewer where time stamps would not stay good for so long. */
-const MOST_QUIET_BEATS = 4
+/** Less would be saved by more than was by these, and what is known of the others would be older. */
+const MOST_QUIET_ROUNDS = 4
 
-function quietBeats(usable: number): number {
-  return Math.max(1, Math.min(MOST_QUIET_BEATS, Math.floor((3 / 4) * usable)))
+type Pace = Pick<Timing, 'renewalPeriod' | 'expires' | 'fast' | 'lateness'> & {
+  /** For how long time stamps stay good. */
+  readonly usable: Micros
+}
+
+/**
+ * Whoever speaks up because a renewal is overdue, σ late, is heard Δ after that; and so is what the leader answers,
+ * before it is given up.
+ */
+function quietOf({ renewalPeriod, expires, usable, fast, lateness }: Pace): Quiet | null {
+  const patience = Math.min(renewalPeriod + Math.max(fast, lateness), expires - 2 * fast - lateness)
+  // Rounds do not come on time to the microsecond: half of one is left.
+  const rounds = Math.min(MOST_QUIET_ROUNDS, Math.floor(((3 / 4) * usable) / renewalPeriod - 1 / 2))
+  if (rounds < 1 || patience <= renewalPeriod) return null
+  return { rounds, longest: Math.floor((rounds + 1 / 2) * renewalPeriod), patience }
 }
 
 /** The longest lock that has lapsed before the next try of the same candidate comes. */

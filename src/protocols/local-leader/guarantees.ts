@@ -80,7 +80,7 @@ export function guaranteesOf(
     leaseEnd: lasting(timing.lease, timing),
     followerLoss: isMajority && chosen.rule === 'quorum' ? 0 : followerLoss(timing),
     longestGap: kappaOf(timing),
-    traffic: trafficOf(timing, chosen.rule, voters.length, nodes.length),
+    traffic: trafficOf(timing, voters.length, nodes.length),
     ampleFast: ampleFast(timing),
   }
 }
@@ -92,8 +92,8 @@ const READINGS = 4
  * A bound of a delay errs by what the clocks drift, and by as much again because they may, since the time stamps were
  * made that it is computed from: at best between two messages of a pair.
  */
-function ampleFast({ delay, leastDelay, rho, quiet, lateness }: Timing): Micros {
-  const age = quiet + lateness + 2 * delay
+function ampleFast({ delay, leastDelay, rho, heartbeat, quiet, lateness }: Timing): Micros {
+  const age = (quiet?.longest ?? heartbeat) + lateness + 2 * delay
   return Math.ceil((2 * delay - leastDelay) * (1 + rho) + 4 * rho * age) + READINGS
 }
 
@@ -176,11 +176,13 @@ function mean({ least, most }: Delays): Micros {
   return (least + most) / 2
 }
 
-/** The mean time since the leader last sent something, at a random moment: renewals and heartbeats interleave. */
-function sinceLastWord(timing: Timing): Micros {
-  const renewal = renewalPeriod(timing)
-  const [shorter, longer] =
-    timing.heartbeat < renewal ? [timing.heartbeat, renewal] : [renewal, timing.heartbeat]
+/**
+ * The mean time since the leader last sent something, at a random moment: where it does not keep quiet, renewals and
+ * heartbeats interleave.
+ */
+function sinceLastWord({ renewalPeriod: renewal, heartbeat, quiet }: Timing): Micros {
+  if (quiet !== null) return renewal / 2
+  const [shorter, longer] = heartbeat < renewal ? [heartbeat, renewal] : [renewal, heartbeat]
   return shorter / 2 - shorter ** 2 / (6 * longer)
 }
 
@@ -215,31 +217,22 @@ function atLeast(k: number, n: number, probability: number): number {
   return 1 - below
 }
 
-/** A leader renews so long before the end of its lease that all tries have room. */
-function renewalPeriod({ lease, tries, tryTime }: Timing): Micros {
-  return lease - tries * tryTime
-}
-
 /** In a large group only so many beat. */
 const HERALDS = 16
 
 /** Every renewal goes to all, voters answer, and every voter beats for all, or keeps quiet (quiet.ts). */
-function trafficOf(timing: Timing, rule: 'quorum' | 'equality', voters: number, nodes: number): Traffic {
-  const period = renewalPeriod(timing)
-  const { heartbeat, quiet, isTree } = timing
-  const isQuiet = rule === 'quorum' && !isTree && quiet > heartbeat
+function trafficOf(timing: Timing, voters: number, nodes: number): Traffic {
+  const { renewalPeriod, heartbeat, quiet, isTree } = timing
   const beating = isTree ? Math.min(voters, HERALDS) : voters
-  // A beat for the leader is left out when an answer went there less than a heartbeat ago.
-  const unanswered = Math.max(0, 1 - heartbeat / period)
   return {
-    renewalPeriod: period,
-    heartbeatPeriod: heartbeat,
-    elections: (nodes - 1) * aSecond(period),
-    replies: (voters - 1) * aSecond(period),
-    heartbeats: isQuiet
-      ? (nodes - 1) * aSecond(heartbeat) +
-        (voters - 1) * (unanswered * aSecond(heartbeat) + (nodes - 2) * aSecond(quiet))
-      : beating * (nodes - 1) * aSecond(heartbeat),
+    renewalPeriod,
+    heartbeatPeriod: quiet === null ? heartbeat : quiet.rounds * renewalPeriod,
+    elections: (nodes - 1) * aSecond(renewalPeriod),
+    replies: (voters - 1) * aSecond(renewalPeriod),
+    heartbeats:
+      quiet === null
+        ? beating * (nodes - 1) * aSecond(heartbeat)
+        : (voters - 1) * (nodes - 2) * aSecond(quiet.rounds * renewalPeriod),
   }
 }
 

@@ -37,7 +37,7 @@ import { candidacy } from './candidacy.ts'
 import { type Change, contextOf, TIMER, unchanged } from './context.ts'
 import { HERALDS, hearing } from './hearing.ts'
 import { heralding } from './herald.ts'
-import { type LocalLeaderCommand, type LocalLeaderMessage, NO_EPOCH } from './messages.ts'
+import { type Herald, type LocalLeaderCommand, type LocalLeaderMessage, NO_EPOCH } from './messages.ts'
 import { reporting } from './mismatches.ts'
 import { quietness } from './quiet.ts'
 import type { LocalLeaderSettings } from './settings.ts'
@@ -59,11 +59,11 @@ export function localLeader(
   const { timing, misreading, witnesses, tree, yieldWhenTold } = settings
   const { rho, lockTime, roundTrip } = timing
   const heralds = heralding(context)
-  const quiet = quietness(context)
+  const quiet = quietness(context, heralds)
   const heard = hearing(context, quiet)
-  const standing = candidacy(context, heralds, heard)
+  const standing = candidacy(context, heralds, heard, quiet)
   const votes = voting(context, heralds, heard, standing)
-  const { broadcast, releases } = heralds
+  const { releases } = heralds
   const { hear, forgetful, isHerald } = heard
   const { giveUp, stepDown } = standing
   const shownOf = showing(isMajority)
@@ -77,19 +77,13 @@ export function localLeader(
     const next = forgetful(awake, now)
     const first = awake === state ? NOTHING : [setTimer(TIMER.alive, now + roundTrip + timing.heartbeat)]
     if (!beats && next.silentUntil === null) return { state: next, effects: first }
-    const again = setTimer(TIMER.heartbeat, next.silentUntil ?? now + timing.heartbeat)
     const beaten = beat(next, now)
+    const again = setTimer(TIMER.heartbeat, next.silentUntil ?? quiet.nextBeat(beaten.state, now))
     return { state: beaten.state, effects: [...beaten.effects, ...first, again] }
   }
 
-  /** Says how it stands, to those that need it. */
   function beat(state: LocalLeaderState, now: Micros): Change {
-    if (!beats || !takesPart(state) || !isHerald(state, now)) return unchanged(state)
-    const [next, isMeant] = quiet.beat(state, now)
-    return {
-      state: next,
-      effects: broadcast(next, now, (herald) => ({ kind: 'Heartbeat', herald }), isMeant),
-    }
+    return beats && takesPart(state) && isHerald(state, now) ? quiet.beat(state, now) : unchanged(state)
   }
 
   /** In a large group the others listen first, whether they need to. */
@@ -138,7 +132,10 @@ export function localLeader(
       case 'campaign':
         return onCampaign(state, command.willing, command.lapse, now)
       case 'setPriority':
-        return unchanged(withStanding(state, { priority: command.priority }))
+        return {
+          state: withStanding(state, { priority: command.priority }),
+          effects: quiet.changedRank(now),
+        }
       case 'addVoter':
         return withVoters(state, command.do, now, (voters) => withId(voters, command.voter))
       case 'removeVoter':
@@ -207,9 +204,9 @@ export function localLeader(
   ): Change {
     switch (body.kind) {
       case 'Heartbeat':
-        return unchanged(hear(state, from, body.herald, receipt, now))
+        return onBeat(state, from, body.herald, receipt, now)
       case 'Election':
-        return quiet.awaiting(state, votes.onElection(state, from, body, receipt, now), now)
+        return quiet.answering(state, votes.onElection(state, from, body, receipt, now), now)
       case 'Reply':
         return votes.onReply(state, from, body, receipt, now)
       case 'Release':
@@ -217,6 +214,17 @@ export function localLeader(
       default:
         return unreachable(body)
     }
+  }
+
+  function onBeat(
+    state: LocalLeaderState,
+    from: NodeId,
+    herald: Herald,
+    receipt: Receipt,
+    now: Micros,
+  ): Change {
+    const next = hear(state, from, herald, receipt, now)
+    return { state: next, effects: quiet.assured(next, from, herald, now) }
   }
 
   function onTimer(state: LocalLeaderState, name: string, now: Micros): Change {
@@ -228,7 +236,7 @@ export function localLeader(
       case TIMER.heartbeat:
         return onHeartbeat(state, now)
       case TIMER.overdue:
-        return beat(state, now)
+        return quiet.onOverdue(state, now)
       case TIMER.gather:
         return votes.onGatherOver(state, now)
       case TIMER.ask:

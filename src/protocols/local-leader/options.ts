@@ -143,6 +143,7 @@ export function votersIn(chosen: Choices, nodes: readonly NodeId[]): readonly No
 type Constants = Pick<
   LocalLeaderOptions,
   | 'mode'
+  | 'rule'
   | 'profile'
   | 'deltaMs'
   | 'deltaMinMs'
@@ -160,6 +161,7 @@ export function givenBy(chosen: Constants, voters: number): Given {
   const profile = PROFILES[chosen.profile]
   return {
     mode: chosen.mode,
+    rule: chosen.rule,
     delay: microsOf(chosen.deltaMs ?? profile.deltaMs),
     leastDelay: microsOf(chosen.deltaMinMs ?? profile.deltaMinMs),
     fast: microsOf(chosen.fastMs ?? profile.fastMs),

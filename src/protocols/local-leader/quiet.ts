@@ -1,61 +1,71 @@
 /**
- * Keeping quiet. As long as a leader renews and names those who supported its last round, these need not tell each
- * other all the time that they are there: the leader vouches for them. So a process that is led beats for its equals
- * only now and then, and for its leader only when it has not just answered it. It speaks up at the next beat when the
- * leader did not name it, or its rank is another, and at once when a renewal is overdue: before anybody gives the
- * leader up, all have heard each other again.
+ * Keeping quiet. A leader that renews speaks to all in every round, so it says nothing besides; and it names those who
+ * supported the round before, so these need not tell each other all the time that they are there: the leader vouches
+ * for them. Whoever is led and named tells its equals only now and then, together with its answer to the leader.
+ *
+ * When a renewal is overdue, whoever misses it speaks up, to all. A leader that is there answers: so a request that got
+ * lost does no harm. If it is not there, all have heard each other again before anybody gives it up. One that is not
+ * named, or not led, beats as if nobody kept quiet; and one whose rank is another tells it at once.
  *
  * Only where a majority is enough (majority mode, quorum rule): who is there then decides which process stands for
  * election, and never whether a leadership is safe. Elsewhere a leader depends on all that it hears.
  */
-import { type Micros, type NodeId, setTimer } from '../../core/index.ts'
-import { type Change, type Context, TIMER } from './context.ts'
+import { type Micros, NOTHING, type NodeId, send, setTimer } from '../../core/index.ts'
+import { type Change, type Context, type Deed, TIMER } from './context.ts'
+import type { Heralding } from './herald.ts'
+import type { Herald, LocalLeaderMessage } from './messages.ts'
 import { thereAt } from './peers.ts'
 import { changed, type LocalLeaderState, type Peer, withKnown } from './state.ts'
 
 export type Quietness = ReturnType<typeof quietness>
 
-export function quietness({ self, others, lowOf, settings, timing, isMajority }: Context) {
-  const { heartbeat, quiet, lockTime, renewalInterval, fast, lateness, expires } = timing
-  /**
-   * A renewal that has not come after so long is overdue. Whoever then speaks up σ late is heard, Δ after that, Δ before
-   * the leader is given up.
-   */
-  const patience = Math.min(renewalInterval + fast + lateness, expires - 2 * fast - lateness)
-  const isPossible =
-    isMajority &&
-    settings.rule === 'quorum' &&
-    settings.tree === null &&
-    quiet > heartbeat &&
-    patience >= renewalInterval
+export function quietness(context: Context, { broadcast, heraldFor }: Heralding) {
+  const { self, others, lowOf, beats, leads, takesPart, timing } = context
+  const { heartbeat, renewalPeriod, roundTrip } = timing
+  const quiet = beats ? timing.quiet : null
 
-  /** A beat: to whom it goes, and the state after it. */
-  function beat(state: LocalLeaderState, now: Micros): [LocalLeaderState, (to: NodeId) => boolean] {
-    const { following } = state.known
-    if (!isPossible || following === null || !isVouchedFor(state, now)) return [told(state, now), () => true]
-    const { lock } = state.vote
-    const answeredAt = lock !== null && lock.owner === following.leader ? lock.until - lockTime : null
-    const isAnswered = answeredAt !== null && now - answeredAt < heartbeat
-    const speaks = isNews(state, now)
-    return [speaks ? told(state, now) : state, (to) => (to === following.leader ? !isAnswered : speaks)]
+  /** Says how it stands, to those that need it. */
+  function beat(state: LocalLeaderState, now: Micros): Change {
+    if (quiet === null || !isVouchedFor(state, now)) return spoken(state, now, () => true)
+    // The leader hears its answers.
+    const leader = state.known.following?.leader
+    return isNews(state, now) ? spoken(state, now, (to) => to !== leader) : { state, effects: NOTHING }
+  }
+
+  function spoken(state: LocalLeaderState, now: Micros, isMeant: (to: NodeId) => boolean): Change {
+    const next = told(state, now)
+    return { state: next, effects: broadcast(next, now, heartbeatWith, isMeant) }
+  }
+
+  /** When it beats next, if nothing happens. */
+  function nextBeat(state: LocalLeaderState, now: Micros): Micros {
+    const { told: last, lowUntil } = state.standing
+    const isQuiet = takesPart(state) && isVouchedFor(state, now)
+    if (quiet === null || last === null || !isQuiet) return now + heartbeat
+    let next = last.at + quiet.longest
+    for (const change of [lowUntil, state.known.holdUntil]) {
+      if (change !== null && change > now && change < next) next = change
+    }
+    return next
   }
 
   function isVouchedFor({ known, standing, campaign, lead }: LocalLeaderState, now: Micros): boolean {
-    if (standing.candidate || campaign !== null || lead !== null) return false
+    if (quiet === null || standing.candidate || campaign !== null || lead !== null) return false
     const { following } = known
-    if (following === null || following.view === null || now - following.roundAt >= patience) return false
+    if (following === null || following.view === null || now - following.roundAt >= quiet.patience)
+      return false
     return following.view.members.includes(self)
   }
 
-  /** It is long ago that it told all how it stands, or it stands differently. Beats come as late as σ. */
+  /** It is long ago that it told all how it stands, or it stands differently. */
   function isNews(state: LocalLeaderState, now: Micros): boolean {
     const { told: last, priority } = state.standing
-    if (last === null || last.priority !== priority || last.low !== lowOf(state, now)) return true
-    return now - last.at >= quiet - heartbeat / 2
+    if (quiet === null || last === null || last.priority !== priority) return true
+    return last.low !== lowOf(state, now) || now - last.at >= quiet.longest - renewalPeriod
   }
 
   function told(state: LocalLeaderState, now: Micros): LocalLeaderState {
-    if (!isPossible) return state
+    if (quiet === null) return state
     const { willing, priority, lowUntil, candidate, deferringSince, stoodAt } = state.standing
     const last = { low: lowOf(state, now), priority, at: now }
     return changed(state, {
@@ -65,12 +75,12 @@ export function quietness({ self, others, lowOf, settings, timing, isMajority }:
 
   /** The leader says who answered the round that came here at `roundAt`: they were there, if they were of late. */
   function vouched(state: LocalLeaderState, members: readonly NodeId[], roundAt: Micros): LocalLeaderState {
-    if (!isPossible) return state
+    if (quiet === null) return state
     let peers: (Peer | null)[] | null = null
     for (const { id, index } of others) {
       const peer = state.known.peers[index] ?? null
       if (peer === null || !members.includes(id)) continue
-      const heardAt = Math.min(roundAt, peer.saidAt + 2 * quiet)
+      const heardAt = Math.min(roundAt, peer.saidAt + 2 * quiet.longest)
       if (heardAt <= peer.heardAt) continue
       peers ??= state.known.peers.slice()
       peers[index] = thereAt(peer, heardAt)
@@ -78,13 +88,63 @@ export function quietness({ self, others, lowOf, settings, timing, isMajority }:
     return peers === null ? state : withKnown(state, { peers })
   }
 
-  /** After a step that brought a renewal: when the next would be overdue. */
-  function awaiting(before: LocalLeaderState, step: Change, now: Micros): Change {
+  // ---- What follows from a round ----
+
+  /** With the answer to a renewal: a beat, if it is time for one; and when the next renewal would be overdue. */
+  function answering(before: LocalLeaderState, step: Change, now: Micros): Change {
     const { following } = step.state.known
     const isNew = following !== null && following.view !== null && following !== before.known.following
-    if (!isPossible || !isNew || following.roundAt !== now) return step
-    return { state: step.state, effects: [...step.effects, setTimer(TIMER.overdue, now + patience)] }
+    if (quiet === null || !isNew || following.roundAt !== now) return step
+    const overdue = setTimer(TIMER.overdue, now + quiet.patience)
+    if (!takesPart(step.state) || !isVouchedFor(step.state, now) || !isNews(step.state, now)) {
+      return { state: step.state, effects: [...step.effects, overdue] }
+    }
+    const { state, effects } = beat(step.state, now)
+    const next = setTimer(TIMER.heartbeat, nextBeat(state, now))
+    return { state, effects: [...step.effects, ...effects, next, overdue] }
   }
 
-  return { beat, vouched, awaiting }
+  /** A renewal has not come: whoever votes speaks up to all; another asks its leader alone. */
+  function onOverdue(state: LocalLeaderState, now: Micros): Change {
+    const { following } = state.known
+    if (quiet === null || state.silentUntil !== null) return { state, effects: NOTHING }
+    if (!takesPart(state)) {
+      return { state, effects: following === null ? NOTHING : [heartbeatTo(state, following.leader, now)] }
+    }
+    const { state: next, effects } = beat(state, now)
+    return { state: next, effects: [...effects, setTimer(TIMER.heartbeat, now + roundTrip)] }
+  }
+
+  // ---- What a leader says ----
+
+  /** It has just spoken to all, or is about to. */
+  function afterRound(now: Micros): readonly Deed[] {
+    return quiet === null ? NOTHING : [setTimer(TIMER.heartbeat, now + quiet.patience)]
+  }
+
+  /** The first word of a new leader: all learn of it before its next round. */
+  function announced(state: LocalLeaderState, now: Micros): readonly Deed[] {
+    return quiet === null ? NOTHING : [...broadcast(state, now, heartbeatWith), ...afterRound(now)]
+  }
+
+  /** Whoever beats for a leader that keeps quiet has missed it. Another leader is not answered: it would answer, too. */
+  function assured(state: LocalLeaderState, from: NodeId, herald: Herald, now: Micros): readonly Deed[] {
+    if (quiet === null || from === self || herald.lease !== null || !leads(state, now)) return NOTHING
+    return [heartbeatTo(state, from, now)]
+  }
+
+  function heartbeatTo(state: LocalLeaderState, to: NodeId, now: Micros): Deed {
+    return send(to, heartbeatWith(heraldFor(state, to, now)))
+  }
+
+  /** How it stands is another matter now: all are told at once. */
+  function changedRank(now: Micros): readonly Deed[] {
+    return quiet === null ? NOTHING : [setTimer(TIMER.heartbeat, now)]
+  }
+
+  return { beat, nextBeat, vouched, answering, onOverdue, afterRound, announced, assured, changedRank }
+}
+
+function heartbeatWith(herald: Herald): LocalLeaderMessage {
+  return { kind: 'Heartbeat', herald }
 }

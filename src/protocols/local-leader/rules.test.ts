@@ -327,6 +327,16 @@ describe('a candidate', () => {
     expect(candidate.view.role).toBe('leader')
   })
 
+  it('that leads answers whoever beats for it, but nobody who says that it leads, too: that would never end', () => {
+    const { candidate } = leading()
+    const heartbeat = { kind: 'Heartbeat', herald: { ...herald(-1), candidate: false } }
+    const answered = (body: PlainObject): readonly NodeId[] =>
+      candidate.gets(3, body).effects.flatMap((effect) => (effect.type === 'send' ? [effect.to] : []))
+    expect(answered(heartbeat)).toEqual([3])
+    const rival = { ...heartbeat.herald, lease: { left: 50_000, token: 7 } }
+    expect(answered({ kind: 'Heartbeat', herald: rival })).toEqual([])
+  })
+
   it('stores its own promise before it tells anybody that it leads', () => {
     const { candidate, asked } = standing()
     const own = candidate.effects
