@@ -243,12 +243,11 @@ export function candidacy(
     }
   }
 
-  /** An epoch that was promised to this process and under which nobody led is as good as a new one. */
+  /** An epoch of its own under which nobody led is as good as a new one, if it is the largest. */
   function nextEpoch({ vote: { promised }, known: { seen }, spent }: LocalLeaderState): number {
-    const isUnused = promised.owner === self && promised.number > spent
-    const isLargest =
-      seen.number < promised.number || (seen.number === promised.number && seen.owner === self)
-    return isUnused && isLargest ? promised.number : Math.max(seen.number, promised.number) + 1
+    const largest = Math.max(seen.number, promised.number)
+    const isOwn = [seen, promised].every(({ number, owner }) => number < largest || owner === self)
+    return isOwn && largest > spent ? largest : largest + 1
   }
 
   /** Who supported the leader in its last round. */
@@ -416,7 +415,9 @@ export function candidacy(
   ): Change {
     const heard = hear(before, from, herald, receipt, now)
     const certificate = { owner: from, request }
-    const state = voided(heard, certificate, !yields)
+    const free = voided(heard, certificate, !yields)
+    const hasFailed = !yields || misreading === 'revoked-promises'
+    const state = hasFailed ? takenBack(free, certificate) : free
     if (!yields || from === self) return unchanged(state)
     const heir = withVote(state, { certificate })
     const isNext = isEligible(heir) && !leads(heir, now) && betterUntil(heir, now, () => true) === null
@@ -444,6 +445,13 @@ export function candidacy(
       lock: frees ? null : lock,
       released: isNews ? released.with(place, request) : released,
     })
+  }
+
+  /** A request has failed: nobody led by it, so the promise for it need not be kept, and would only hinder a leader. */
+  function takenBack(state: LocalLeaderState, { owner, request }: Certificate): LocalLeaderState {
+    const { promised, revocable } = state.vote
+    if (revocable === null || promised.owner !== owner || !isSame(revocable.request, request)) return state
+    return withVote(state, { promised: revocable.former, revocable: null })
   }
 
   /** The owner led and gave it up: it stands no more, even where this news overtook its own message. */

@@ -308,6 +308,7 @@ export function localLeader(
           released: nodes.map(() => null),
           certificate: null,
           promised: remembered,
+          revocable: null,
           config: stable?.config ?? initialConfiguration(settings.voters),
         },
         requests: 0,

@@ -180,12 +180,64 @@ describe('a voter', () => {
   it('promises an epoch to one, whatever happens to its locks', () => {
     const voter = new Bench(3)
     voter.supports(1, election(request(1), 5))
-    voter.gets(1, release(request(1)))
+    voter.now += 2 * lockTime
     expect(voter.supports(2, election(request(1), 5))).toBe(false)
     expect(voter.supports(2, election(request(2), 4))).toBe(false)
     expect(voter.supports(1, election(request(2), 5))).toBe(true)
-    voter.gets(1, release(request(2)))
+    voter.now += 2 * lockTime
     expect(voter.supports(2, election(request(3), 6))).toBe(true)
+  })
+
+  describe('takes a promise back', () => {
+    /** It has promised 5 to process 1, and then 6 to process 2. */
+    function promised(): Bench {
+      const voter = new Bench(3)
+      voter.supports(1, election(request(1), 5))
+      voter.now += 2 * lockTime
+      expect(voter.supports(2, election(request(1), 6))).toBe(true)
+      return voter
+    }
+
+    it('when the request has failed for which it was given: then it supports whom it promised before', () => {
+      const voter = promised().gets(2, release(request(1)))
+      expect(voter.supports(1, election(request(2), 5, { renew: true }))).toBe(true)
+    })
+
+    it('and keeps what it had promised before that', () => {
+      const voter = promised().gets(2, release(request(1)))
+      expect(voter.supports(2, election(request(2), 4))).toBe(false)
+      expect(voter.supports(2, election(request(3), 5))).toBe(false)
+      expect(voter.supports(2, election(request(4), 6))).toBe(true)
+    })
+
+    it('also after several requests for the same epoch, with the last of them, and not with an earlier one', () => {
+      const voter = promised()
+      voter.supports(2, election(request(2), 6))
+      voter.gets(2, release(request(1)))
+      voter.now += 2 * lockTime
+      expect(voter.supports(1, election(request(2), 5, { renew: true }))).toBe(false)
+      voter.gets(2, release(request(2)))
+      expect(voter.supports(1, election(request(3), 5, { renew: true }))).toBe(true)
+    })
+
+    it('but not from one that led by it: when it yields, or a renewal of it has failed', () => {
+      const yielded = promised().gets(2, release(request(1), true))
+      expect(yielded.supports(1, election(request(2), 5, { renew: true }))).toBe(false)
+      const renewed = promised()
+      renewed.supports(2, election(request(2), 6, { renew: true }))
+      renewed.gets(2, release(request(2)))
+      expect(renewed.supports(1, election(request(2), 5, { renew: true }))).toBe(false)
+    })
+
+    it('but not on the word of another, nor after a crash, when it no longer knows for what it was given', () => {
+      const other = promised().gets(1, release(request(1)))
+      other.now += 2 * lockTime
+      expect(other.supports(1, election(request(2), 5, { renew: true }))).toBe(false)
+      const crashed = new Bench(3, promised().stored, 1_000_000)
+      crashed.now += silence
+      crashed.timer('heartbeat').gets(2, release(request(1)))
+      expect(crashed.supports(1, election(request(2), 5, { renew: true }))).toBe(false)
+    })
   })
 
   it('remembers its promise and the voters through a crash, and is silent for a lock time', () => {

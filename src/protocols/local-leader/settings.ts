@@ -18,6 +18,8 @@ export const MISREADINGS = [
   'renewal-after-expiry',
   // Promises of epochs are forgotten in a crash.
   'volatile-promises',
+  // A promise is taken back although somebody led by it.
+  'revoked-promises',
   // A clock that stood still is trusted.
   'no-suspend-check',
 ] as const

@@ -88,6 +88,11 @@ export type Vote = {
   readonly released: readonly (Request | null)[]
   readonly certificate: Certificate | null
   readonly promised: Epoch
+  /**
+   * What was promised before, and the request for which that was given up: if that one fails nobody has led by it, and
+   * what was promised for it binds nobody. Null once somebody may have led by it.
+   */
+  readonly revocable: { readonly request: Request; readonly former: Epoch } | null
   readonly config: Configuration
 }
 
@@ -201,7 +206,7 @@ export function withStanding(state: LocalLeaderState, change: Partial<Standing>)
 }
 
 export function withVote(state: LocalLeaderState, change: Partial<Vote>): LocalLeaderState {
-  const { lock, released, certificate, promised, config } = change
+  const { lock, released, certificate, promised, revocable, config } = change
   const { vote } = state
   return changed(state, {
     vote: {
@@ -209,6 +214,7 @@ export function withVote(state: LocalLeaderState, change: Partial<Vote>): LocalL
       released: released ?? vote.released,
       certificate: certificate === undefined ? vote.certificate : certificate,
       promised: promised ?? vote.promised,
+      revocable: revocable === undefined ? vote.revocable : revocable,
       config: config ?? vote.config,
     },
   })

@@ -25,7 +25,7 @@ export function voting(context: Context, heralds: Heralding, others: Hearing, ow
   const { heraldFor, notice } = heralds
   const { hear, toldOf, isBest, isUnheardBy } = others
   const { withSupport, yielded } = own
-  const { tree } = settings
+  const { tree, misreading } = settings
   const { lockTime } = timing
 
   function onElection(
@@ -64,15 +64,16 @@ export function voting(context: Context, heralds: Heralding, others: Hearing, ow
       request: election.request,
       until: state.vote.lock?.owner === from ? Math.max(state.vote.lock.until, until) : until,
     }
-    const promised: Epoch =
-      isMajority && election.epoch > state.vote.promised.number
-        ? { number: election.epoch, owner: from }
-        : state.vote.promised
+    const isMore = isMajority && election.epoch > state.vote.promised.number
+    const promised: Epoch = isMore ? { number: election.epoch, owner: from } : state.vote.promised
+    const former = isMore ? state.vote.promised : (state.vote.revocable?.former ?? null)
+    const isFinal = election.renew && misreading !== 'revoked-promises'
+    const revocable = isFinal || former === null ? null : { request: election.request, former }
     // The voters without itself, which a leader writes to leave, it keeps when they are in force.
     const isKept = election.renew && (from !== self || isVoter(election.config, self))
     const config = isKept && isNewer(election.config, state.vote.config) ? election.config : state.vote.config
     const certificate = from === self ? state.vote.certificate : null
-    const next = withVote(state, { lock, promised, config, certificate })
+    const next = withVote(state, { lock, promised, revocable, config, certificate })
     const isNews = promised !== state.vote.promised || config !== state.vote.config
     const stored: readonly Deed[] = isNews ? [persist(stableOf(next))] : NOTHING
     return answered(next, from, election, true, stored, now)
