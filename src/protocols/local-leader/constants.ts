@@ -147,13 +147,15 @@ type Pace = Pick<Timing, 'renewalPeriod' | 'expires' | 'fast' | 'lateness'> & {
 
 /**
  * Whoever speaks up because a renewal is overdue, σ late, is heard Δ after that; and so is what the leader answers,
- * before it is given up.
+ * before it is given up. And whom the leader names as having answered a round is not given up before the round after
+ * the next: only where renewals come often enough for that can anybody keep quiet.
  */
 function quietOf({ renewalPeriod, expires, usable, fast, lateness }: Pace): Quiet | null {
   const patience = Math.min(renewalPeriod + Math.max(fast, lateness), expires - 2 * fast - lateness)
   // Rounds do not come on time to the microsecond: half of one is left.
   const rounds = Math.min(MOST_QUIET_ROUNDS, Math.floor(((3 / 4) * usable) / renewalPeriod - 1 / 2))
-  if (rounds < 1 || patience <= renewalPeriod) return null
+  const isOften = 2 * renewalPeriod + lateness + fast <= expires
+  if (rounds < 1 || patience <= renewalPeriod || !isOften) return null
   return { rounds, longest: Math.floor((rounds + 1 / 2) * renewalPeriod), patience }
 }
 

@@ -73,8 +73,9 @@ describe('the steady state', () => {
     expect(Math.abs(each(2, 3) - 2e6 / between)).toBeLessThan(1.5)
   })
 
-  it('of local mode, or where all must support a leader, is as loud as ever', () => {
-    for (const options of [{ mode: 'local' }, { mode: 'majority', rule: 'equality' }]) {
+  it('of local mode, where all must support a leader, or where it renews too seldom, is as loud as ever', () => {
+    const seldom = { mode: 'majority', renewalIntervalMs: 60 }
+    for (const options of [{ mode: 'local' }, { mode: 'majority', rule: 'equality' }, seldom]) {
       const sent = sentIn({ options, untilMs: 3000 })
       const pair = beats(sent, [2, 3], 1e6, 3e6).length / 2
       const period = timingOf(givenBy(localLeaderOptions(ids(5)).parse(options), 5)).heartbeat
@@ -106,6 +107,30 @@ describe('speaking up', () => {
     const sent = sentIn({ events: [{ atMs: 1000, cutOneWay: [[4, 1]] }], untilMs: 2000 })
     const own = beats(sent, [2, 3, 4, 5], 1.5e6, 2e6).filter(({ from }) => from === 4)
     expect(own.length / 3).toBeGreaterThan(0.5e6 / heartbeat - 2)
+  })
+})
+
+describe('handing over', () => {
+  it('takes three message delays, however seldom the leader renews: nobody that it named was given up', () => {
+    for (const renewalIntervalMs of [40, 50, 60, 200]) {
+      for (let seed = 1; seed <= 40; seed++) {
+        const { leaderships } = simulate(
+          {
+            protocol: 'local-leader',
+            nodes: ids(5),
+            seed,
+            options: { ...MAJORITY, renewalIntervalMs },
+            network: { delayMs: 5 },
+            clocks: { driftPpm: 100, lateMs: 10 },
+            events: [{ atMs: 1000 + 7 * seed, command: { node: 1, do: 'stepDown' } }],
+            untilMs: 1500,
+          },
+          { strict: false },
+        )
+        const next = leaderships[leaderships.findIndex(({ ended }) => ended === 'stepped down') + 1]
+        expect(next?.fromMs, `${renewalIntervalMs} ${seed}`).toBeLessThanOrEqual(1000 + 7 * seed + 15)
+      }
+    }
   })
 })
 
