@@ -19,7 +19,7 @@ const MODES = ['majority', 'local']
 const TRIALS = ['crash', 'crash-late', 'hand-over', 'hand-over-late']
 
 async function measured(profile, mode) {
-  const plan = planOf({ nodes: '5', profile, mode, option: [], seeds: String(SEEDS) })
+  const plan = planOf({ nodes: '5', profile, mode, option: [], seeds: String(SEEDS) }, {})
   const guarantees = guaranteesOf(plan.options, plan.nodes)
   const trials = trialsOf(plan, guarantees).slice(0, TRIALS.length)
   if (trials.map(({ name }) => name).join() !== TRIALS.join()) throw new Error('the trials have changed')
