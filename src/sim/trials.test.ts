@@ -104,7 +104,7 @@ describe('a steady state', () => {
     const { kinds, micros } = steadyState(localLeaderDefinition, settings(), 1)
     const perSecond = (kind: string): number => ((kinds[kind]?.count ?? 0) * 1_000_000) / micros
     expect(perSecond('Election')).toBeCloseTo(100, -1)
-    expect(perSecond('Heartbeat')).toBeCloseTo(218, -1)
+    expect(perSecond('Heartbeat')).toBeCloseTo(80, -1)
     expect((kinds['Heartbeat']?.bytes ?? 0) / (kinds['Heartbeat']?.count ?? 1)).toBeGreaterThan(100)
   })
 })

@@ -206,7 +206,7 @@ export function localLeader(
       case 'Heartbeat':
         return onBeat(state, from, body.herald, receipt, now)
       case 'Election':
-        return quiet.answering(state, votes.onElection(state, from, body, receipt, now), now)
+        return refreshed(quiet.answering(state, votes.onElection(state, from, body, receipt, now), now), now)
       case 'Reply':
         return votes.onReply(state, from, body, receipt, now)
       case 'Release':
@@ -214,6 +214,11 @@ export function localLeader(
       default:
         return unreachable(body)
     }
+  }
+
+  /** Where beats are rare, whoever is gone is forgotten as the rounds go by. */
+  function refreshed({ state, effects }: Change, now: Micros): Change {
+    return { state: timing.quiet === null ? state : forgetful(state, now), effects }
   }
 
   function onBeat(
@@ -230,7 +235,7 @@ export function localLeader(
   function onTimer(state: LocalLeaderState, name: string, now: Micros): Change {
     switch (name) {
       case TIMER.alive:
-        return standing.onAlive(state, now, true)
+        return refreshed(standing.onAlive(state, now, true), now)
       case TIMER.release:
         return standing.onRoundOver(state, now)
       case TIMER.heartbeat:

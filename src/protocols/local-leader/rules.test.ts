@@ -5,6 +5,7 @@ import { present } from '../../core/index.ts'
 import { checkedOptions } from '../../sim/index.ts'
 import { timingOf } from './constants.ts'
 import { localLeaderDefinition } from './index.ts'
+import { insightOf } from './insight.ts'
 import { type Election, type Herald, NO_EPOCH, type Release, type Reply, type Request } from './messages.ts'
 import { givenBy, localLeaderOptions } from './options.ts'
 import type { Configuration } from './voters.ts'
@@ -118,6 +119,11 @@ class Bench {
 
   timer(name: string): this {
     return this.input({ type: 'timer', name })
+  }
+
+  /** Whom an operator is shown as being there. */
+  get there(): readonly NodeId[] {
+    return insightOf(this.#state as never, NODES, this.now).heard
   }
 
   get view() {
@@ -387,6 +393,18 @@ describe('a candidate', () => {
     expect(answered(heartbeat)).toEqual([3])
     const rival = { ...heartbeat.herald, lease: { left: 50_000, token: 7 } }
     expect(answered({ kind: 'Heartbeat', herald: rival })).toEqual([])
+  })
+
+  it('that leads forgets whom it no longer hears, though it never beats', () => {
+    const { candidate } = leading()
+    expect(candidate.there).toEqual([2, 3])
+    for (let round = 0; round < 4; round++) {
+      candidate.now += 40_000
+      const asked = present(candidate.timer('alive').asked, 'a request')
+      candidate.hearsItself().gets(2, vote(2, asked))
+    }
+    expect(candidate.view.role).toBe('leader')
+    expect(candidate.there).toEqual([2])
   })
 
   it('stores its own promise before it tells anybody that it leads', () => {
