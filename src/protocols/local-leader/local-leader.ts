@@ -150,7 +150,8 @@ export function localLeader(
   /** From now on it would lead, or would not: then whoever is led by it gets another, at once or when its lease is over. */
   function onCampaign(state: LocalLeaderState, willing: boolean, lapse: boolean, now: Micros): Change {
     const next = withStanding(state, { willing })
-    if (!leads(state, now) || (willing && next === state)) return unchanged(next)
+    if (next === state && (willing || !leads(state, now))) return unchanged(state)
+    if (!leads(state, now)) return { state: next, effects: quiet.changedRank(now) }
     // It may have let the time pass at which it should have renewed.
     if (willing) return { state: next, effects: [setTimer(TIMER.alive, now)] }
     return lapse ? unchanged(next) : giveUp(next, 'withdrew', state.standing.lowUntil, now)

@@ -96,8 +96,11 @@ describe('speaking up', () => {
     }
   })
 
-  it('when its rank has changed: all know at once', () => {
-    const change = { atMs: 1000, command: { node: 4, do: 'setPriority', priority: -1 } }
+  it.each([
+    ['its priority is another', { do: 'setPriority', priority: -1 }],
+    ['it would not lead any more', { do: 'campaign', willing: false, lapse: false }],
+  ])('when %s: all know at once', (_, command) => {
+    const change = { atMs: 1000, command: { node: 4, ...command } }
     const sent = sentIn({ events: [change], untilMs: 1100 })
     const told = beats(sent, [2, 3, 4, 5], 1e6, 1e6 + 1000).filter(({ from }) => from === 4)
     expect(new Set(told.map(({ to }) => to))).toEqual(new Set([2, 3, 5]))
