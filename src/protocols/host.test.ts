@@ -151,10 +151,10 @@ describe('several groups in each process', () => {
     expect(leaders).toEqual([[1], [2], [3]])
   })
 
-  it('send what goes to one process together, as far as it has room', () => {
-    const { records } = run(several('accounts'), { untilMs: 2400 })
-    const loads = records.flatMap((record) =>
-      'effects' in record
+  /** How many parts the messages have that leave after so long. */
+  const loadsOf = (records: readonly TraceRecord[], from: number): readonly number[] =>
+    records.flatMap((record) =>
+      'effects' in record && record.at >= from
         ? record.effects.flatMap((effect) => {
             if (effect.type !== 'send') return []
             const { body } = effect.body as unknown as Datagram
@@ -162,8 +162,19 @@ describe('several groups in each process', () => {
           })
         : [],
     )
+
+  it('send what goes to one process together, as far as it has room', () => {
+    const loads = loadsOf(run(several('accounts'), { untilMs: 7200 }).records, 0)
     expect(Math.max(...loads)).toBe(3)
-    expect(loads.filter((count) => count > 1).length).toBeGreaterThan(8)
+    expect(loads.filter((count) => count > 1).length).toBeGreaterThan(20)
+  })
+
+  it('that are led by one process send almost everything together, as time goes by', () => {
+    const alike: Specs = (nodes) =>
+      Object.fromEntries(GROUPS.map((name) => [name, specOf(nodes, { mode: 'majority' })]))
+    const loads = loadsOf(run(alike, { untilMs: 4000 }).records, 1_000_000)
+    expect(loads.length).toBeGreaterThan(200)
+    expect(loads.filter((count) => count === GROUPS.length).length / loads.length).toBeGreaterThan(0.9)
   })
 
   it('are joined and left by command, and remember what they promised', () => {

@@ -137,7 +137,7 @@ export function timingOf(given: Given): Timing {
   }
 }
 
-/** Less would be saved by more than was by these, and what is known of the others would be older. */
+/** More would save little more, and what is known of the others would be older. */
 const MOST_QUIET_ROUNDS = 4
 
 type Pace = Pick<Timing, 'renewalPeriod' | 'expires' | 'fast' | 'lateness'> & {

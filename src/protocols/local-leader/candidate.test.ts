@@ -1,0 +1,218 @@
+/** What a candidate does with answers in any order, and a leader with what it is told. */
+import { describe, expect, it } from 'vitest'
+import { Bench, FIRST, herald, NODES, timing } from '../../../test/support/local-leader-alone.ts'
+import { type NodeId, type PlainObject, present } from '../../core/index.ts'
+import { type Election, NO_EPOCH, type Reply } from './messages.ts'
+import type { Configuration } from './voters.ts'
+
+const { lease, silence, collection } = timing
+
+describe('a candidate', () => {
+  const vote = (node: NodeId, { request: of }: Election, promised = NO_EPOCH): Reply => ({
+    kind: 'Reply',
+    herald: { ...herald(-1), candidate: false },
+    candidate: 1,
+    request: of,
+    votes: [{ node, support: true }],
+    promised,
+    config: FIRST,
+  })
+
+  /** It hears the others, and has asked for their support. */
+  function standing(now = 1_000_000): { candidate: Bench; asked: Election } {
+    const candidate = new Bench(1)
+    candidate.now = now
+    return { candidate, asked: stands(candidate) }
+  }
+
+  function stands(candidate: Bench): Election {
+    for (const peer of [2, 3]) {
+      candidate.gets(peer, { kind: 'Heartbeat', herald: { ...herald(-1), candidate: false } })
+    }
+    return present(candidate.timer('alive').asked, 'a request')
+  }
+
+  function leading(): { candidate: Bench; asked: Election } {
+    const { candidate, asked } = standing()
+    candidate.hearsItself().gets(2, vote(2, asked))
+    expect(candidate.view).toMatchObject({ role: 'leader', token: asked.epoch, until: 1_000_000 + lease })
+    return { candidate, asked }
+  }
+
+  it('leads with a majority, which must hold itself', () => {
+    leading()
+    const { candidate, asked } = standing()
+    const own = candidate.effects
+    candidate.gets(2, vote(2, asked)).gets(3, vote(3, asked))
+    expect(candidate.view.role).not.toBe('leader')
+    candidate.effects = own
+    candidate.hearsItself()
+    expect(candidate.view.role).toBe('leader')
+  })
+
+  it('that leads answers whoever beats for it, but nobody who says that it leads, too: that would never end', () => {
+    const { candidate } = leading()
+    const heartbeat = { kind: 'Heartbeat', herald: { ...herald(-1), candidate: false } }
+    const answered = (body: PlainObject): readonly NodeId[] =>
+      candidate.gets(3, body).effects.flatMap((effect) => (effect.type === 'send' ? [effect.to] : []))
+    expect(answered(heartbeat)).toEqual([3])
+    const rival = { ...heartbeat.herald, lease: { left: 50_000, token: 7 } }
+    expect(answered({ kind: 'Heartbeat', herald: rival })).toEqual([])
+  })
+
+  it('that leads forgets whom it no longer hears, though it never beats', () => {
+    const { candidate } = leading()
+    expect(candidate.there).toEqual([2, 3])
+    for (let round = 0; round < 4; round++) {
+      candidate.now += 40_000
+      const asked = present(candidate.timer('alive').asked, 'a request')
+      candidate.hearsItself().gets(2, vote(2, asked))
+    }
+    expect(candidate.view.role).toBe('leader')
+    expect(candidate.there).toEqual([2])
+  })
+
+  it('stores its own promise before it tells anybody that it leads', () => {
+    const { candidate, asked } = standing()
+    const own = candidate.effects
+    candidate.gets(2, vote(2, asked))
+    candidate.effects = own
+    candidate.hearsItself()
+    const types = candidate.effects.map(({ type }) => type)
+    expect(types.indexOf('persist')).toBeGreaterThanOrEqual(0)
+    expect(types.indexOf('persist')).toBeLessThan(types.indexOf('output'))
+    expect(candidate.stored?.['promised']).toEqual({ number: asked.epoch, owner: 1 })
+  })
+
+  it('does not lead by answers that come when the lease would be over', () => {
+    const { candidate, asked } = standing()
+    candidate.hearsItself()
+    candidate.now += lease
+    candidate.gets(2, vote(2, asked))
+    expect(candidate.view.role).not.toBe('leader')
+    expect(candidate.effects.filter(({ type }) => type === 'output')).toEqual([])
+  })
+
+  it('does not lead by answers to a request that it has given up', () => {
+    const { candidate, asked } = standing()
+    candidate.hearsItself()
+    candidate.now += collection
+    candidate.timer('release')
+    candidate.gets(2, vote(2, asked))
+    expect(candidate.view.role).not.toBe('leader')
+    candidate.now += 60_000
+    const again = stands(candidate)
+    candidate.hearsItself().gets(2, vote(2, asked))
+    expect(candidate.view.role).not.toBe('leader')
+    candidate.gets(2, vote(2, again))
+    expect(candidate.view.role).toBe('leader')
+  })
+
+  it('does not renew a lease that has ended, and never leads twice under one epoch', () => {
+    const { candidate, asked } = leading()
+    candidate.now += lease - 1000
+    const renewal = stands(candidate)
+    expect(renewal).toMatchObject({ renew: true, epoch: asked.epoch })
+    candidate.hearsItself()
+    candidate.now += 1000
+    candidate.gets(2, vote(2, renewal))
+    expect(candidate.view.role).not.toBe('leader')
+    candidate.now += 200_000
+    expect(stands(candidate).epoch).toBeGreaterThan(asked.epoch)
+  })
+
+  it('needs a new epoch after it stepped down, and after it crashed', () => {
+    const { candidate, asked } = leading()
+    candidate.input({ type: 'command', command: { do: 'stepDown' } }).hearsItself()
+    expect(candidate.view.role).not.toBe('leader')
+    candidate.now += 10_000_000
+    expect(stands(candidate).epoch).toBeGreaterThan(asked.epoch)
+    const restarted = new Bench(1, leading().candidate.stored, 5_000_000)
+    restarted.now += silence
+    restarted.timer('heartbeat')
+    expect(stands(restarted).epoch).toBeGreaterThan(asked.epoch)
+  })
+
+  it('may use an epoch again under which it never led, unless another holds it', () => {
+    const { candidate, asked } = standing()
+    candidate.hearsItself()
+    candidate.now += collection
+    candidate.timer('release').hearsItself()
+    candidate.now += 60_000
+    const again = stands(candidate)
+    expect(again.epoch).toBe(asked.epoch)
+    const refused: Reply = {
+      ...vote(2, again, { number: again.epoch, owner: 3 }),
+      votes: [{ node: 2, support: false }],
+    }
+    candidate.hearsItself().gets(2, refused)
+    candidate.now += collection
+    candidate.timer('release').hearsItself()
+    candidate.now += 60_000
+    expect(stands(candidate).epoch).toBe(again.epoch + 1)
+  })
+
+  it('forgets its request and its lease when its clock stood still', () => {
+    const { candidate, asked } = standing()
+    const own = candidate.effects
+    candidate.input({ type: 'suspended', by: 1 })
+    candidate.effects = own
+    candidate.hearsItself().gets(2, vote(2, asked)).gets(3, vote(3, asked))
+    expect(candidate.view.role).not.toBe('leader')
+    const leader = leading().candidate
+    leader.input({ type: 'suspended', by: 1 })
+    expect(leader.view.role).not.toBe('leader')
+  })
+
+  it('releases nothing while it leads, even when a renewal fails', () => {
+    const { candidate } = leading()
+    candidate.now += 40_000
+    stands(candidate)
+    candidate.now += collection
+    candidate.timer('release')
+    expect(candidate.view.role).toBe('leader')
+    expect(candidate.effects.filter(({ type }) => type === 'send')).toEqual([])
+  })
+
+  it('counts a late vote for the request by which it leads, and for no other', () => {
+    const { candidate, asked } = leading()
+    candidate.now += 40_000
+    const renewal = stands(candidate)
+    candidate.now += collection
+    candidate.timer('release')
+    candidate.gets(3, vote(3, renewal))
+    expect(candidate.view.members).toEqual([1, 2])
+    candidate.gets(3, vote(3, asked))
+    expect(candidate.view.members).toEqual([1, 2, 3])
+  })
+
+  it('changes its voters step by step, and takes no step before the last one is in force', () => {
+    const { candidate, asked } = leading()
+    const { epoch } = asked
+    candidate.input({ type: 'command', command: { do: 'removeVoter', voter: 3 } })
+    const steps: Configuration[] = [
+      { id: [epoch, 1], sets: [NODES] },
+      { id: [epoch, 2], sets: [NODES, [1, 2]] },
+      { id: [epoch, 3], sets: [[1, 2]] },
+    ]
+    for (const config of steps) {
+      candidate.now += 30_000
+      expect(stands(candidate)).toMatchObject({ renew: true, config })
+      // What it writes it has stored before anybody can hear of it.
+      const types = candidate.effects.map(({ type }) => type)
+      expect(types.indexOf('persist')).toBeLessThan(types.indexOf('send'))
+      expect(candidate.stored?.['config']).toEqual(config)
+      // That try fails, and what was wanted changes: the next one still carries the same.
+      candidate.now += collection
+      candidate.timer('release')
+      const wanted = config === steps[0] ? 'addVoter' : 'removeVoter'
+      candidate.input({ type: 'command', command: { do: wanted, voter: 3 } })
+      const again = stands(candidate)
+      expect(again.config).toEqual(config)
+      candidate.input({ type: 'command', command: { do: 'removeVoter', voter: 3 } })
+      candidate.effects = []
+      candidate.gets(1, again).gets(2, vote(2, again))
+      expect(candidate.view).toMatchObject({ role: 'leader', detail: { config } })
+    }
+  })
+})

@@ -1,0 +1,137 @@
+/** A process of local-leader alone with a test, and what others might say to it. */
+import type { Effect, NodeId, PlainObject } from '../../src/core/index.ts'
+import { timingOf } from '../../src/protocols/local-leader/constants.ts'
+import { localLeaderDefinition } from '../../src/protocols/local-leader/index.ts'
+import { insightOf } from '../../src/protocols/local-leader/insight.ts'
+import {
+  type Election,
+  type Herald,
+  NO_EPOCH,
+  type Release,
+  type Reply,
+  type Request,
+} from '../../src/protocols/local-leader/messages.ts'
+import { givenBy, localLeaderOptions } from '../../src/protocols/local-leader/options.ts'
+import type { Configuration } from '../../src/protocols/local-leader/voters.ts'
+import { checkedOptions } from '../../src/sim/index.ts'
+
+export const NODES = [1, 2, 3]
+export const timing = timingOf(givenBy(localLeaderOptions(NODES).parse({}), 3))
+export const FIRST: Configuration = { id: [0, 0], sets: [NODES] }
+
+export const herald = (priority: number): Herald => ({
+  candidate: true,
+  low: 0,
+  priority,
+  incumbent: false,
+  heard: true,
+  seen: NO_EPOCH,
+  lease: null,
+})
+
+export const request = (counter: number, incarnation = 1): Request => ({ incarnation, counter })
+
+/** Of a rank before all others, so that rank decides nothing. */
+export function election(
+  asked: Request,
+  epoch: number,
+  more: Partial<Election> & { priority?: number } = {},
+): Election {
+  const { priority = 9, ...rest } = more
+  return {
+    kind: 'Election',
+    herald: herald(priority),
+    request: asked,
+    epoch,
+    renew: false,
+    config: FIRST,
+    certificate: null,
+    view: null,
+    wanted: null,
+    tree: null,
+    ...rest,
+  }
+}
+
+export const release = (of: Request, yields = false): Release => ({
+  kind: 'Release',
+  herald: { ...herald(9), candidate: false },
+  request: of,
+  yields,
+})
+
+/** A process alone with a test, without a layer below: every message is what the test says, and fast. */
+export class Bench {
+  readonly self: NodeId
+  readonly #protocol: ReturnType<typeof localLeaderDefinition.create>
+  #state: unknown
+  now: number
+  stored: PlainObject | null = null
+  effects: readonly Effect[] = []
+
+  constructor(self: NodeId, stable: PlainObject | null = null, now = 0, more: PlainObject = {}) {
+    this.self = self
+    this.now = now
+    const options = checkedOptions(localLeaderDefinition, NODES, { link: 'none', ...more })
+    this.#protocol = localLeaderDefinition.create({ self, nodes: NODES }, options)
+    const { state, effects } = this.#protocol.start(stable, now)
+    this.#state = state
+    this.#keep(effects)
+  }
+
+  input(input: PlainObject): this {
+    const { state, effects } = this.#protocol.step(this.#state as never, input as never, this.now)
+    this.#state = state
+    this.#keep(effects)
+    return this
+  }
+
+  #keep(effects: readonly Effect[]): void {
+    this.effects = effects
+    for (const effect of effects) if (effect.type === 'persist') this.stored = effect.stable as PlainObject
+  }
+
+  gets(from: NodeId, body: Election | Release | Reply | PlainObject): this {
+    return this.input({ type: 'message', from, body, receipt: null })
+  }
+
+  /** Whether it supports this; null when it does not answer. What it must remember is stored before it answers. */
+  supports(from: NodeId, asked: Election): boolean | null {
+    this.gets(from, asked)
+    const place = this.effects.findIndex(({ type }) => type === 'send')
+    const answer = this.effects[place]
+    if (answer?.type !== 'send') return null
+    if (this.effects.slice(place).some(({ type }) => type === 'persist')) {
+      throw new Error('a vote was given before the promise was safe')
+    }
+    return (answer.body as unknown as Reply).votes[0]?.support ?? null
+  }
+
+  /** Delivers to itself what it has sent to itself. */
+  hearsItself(): this {
+    const own = this.effects.flatMap((effect) =>
+      effect.type === 'send' && effect.to === this.self ? [effect.body] : [],
+    )
+    for (const body of own) this.gets(this.self, body)
+    return this
+  }
+
+  /** The request that it has just made. */
+  get asked(): Election | null {
+    const sent = this.effects.find((effect) => effect.type === 'send' && effect.body.kind === 'Election')
+    return sent?.type === 'send' ? (sent.body as unknown as Election) : null
+  }
+
+  timer(name: string): this {
+    return this.input({ type: 'timer', name })
+  }
+
+  /** Whom an operator is shown as being there. */
+  get there(): readonly NodeId[] {
+    return insightOf(this.#state as never, NODES, this.now).heard
+  }
+
+  get view() {
+    return this.#protocol.view(this.#state as never, this.now)
+  }
+}
