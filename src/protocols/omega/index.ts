@@ -140,6 +140,7 @@ export const omegaDefinition = define({
   },
   swarm: {
     faults: [...SEEN_BY_LINKS, ...SEEN_BY_PINGS],
+    rests: true,
     delayMs: [0.1, 5],
     commands: [
       { do: 'stepDown' },
