@@ -89,7 +89,7 @@ export class Model {
       else memory = next
     }
     for (const { did } of begun.turns) for (const seen of did.seen) watch(seen)
-    for (const [place, step] of settings.after.entries()) {
+    for (const [place, step] of (settings.after ?? []).entries()) {
       const performed = rules.perform(world, step)
       if (typeof performed === 'string') fail(`after.${place}: ${performed}`)
       for (const seen of performed.seen) watch(seen)

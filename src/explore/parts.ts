@@ -19,7 +19,7 @@ export type ModelSettings = {
   readonly timers: 'any' | 'quiet'
   readonly initial: Outcome | null
   /** Steps that lead from there to the world in which the search begins. */
-  readonly after: readonly ScheduleStep[]
+  readonly after?: readonly ScheduleStep[]
   readonly budget: Budget
   readonly history: History
   readonly monitor: Monitor

@@ -4,8 +4,8 @@
  *
  * A process that dies just after a ping is missed when the next is alphaMs overdue: pingMs + alphaMs, by an estimate that
  * strays by up to δ + σ, and a timer up to σ late. The longest silence that is borne bounds that whatever was learnt.
- * Then three messages follow one another (cand, accept, status) until the last has the view, and a fourth (status back)
- * until its leader knows itself in quorum.
+ * Then three messages follow one another (cand, accept, status) until the last has the view, and another (status back)
+ * until its leader knows itself in quorum. With dynamic voting two more come before the view (attempt, attempted).
  */
 import type { HistoryOptions } from '../../links/index.ts'
 import type { OmegaSettings } from './settings.ts'
@@ -41,11 +41,12 @@ export function omegaGuarantees(
   // Whoever dies does so half a period after its last ping, in the mean.
   const typical = detector === 'nfd-e' ? pingMs / 2 + alphaMs + mean : timeoutMs - pingMs / 2 + mean
   const after = (hops: number): Figure => ({ typical: typical + hops * mean, worst: worst + hops * deltaMs })
+  const recording = quorum === 'dynamic' ? 2 : 0
   return {
     detectedMs: after(0),
     promisedMs: after(1),
-    installedMs: after(3),
-    actingMs: after(4),
+    installedMs: after(3 + recording),
+    actingMs: after(4 + recording),
     datagramsPerSecondPerPair: 2000 / pingMs,
     ...tolerated(nodes, quorum),
   }
