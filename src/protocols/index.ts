@@ -32,6 +32,7 @@ export {
 } from './host.ts'
 export type { Insight, Membership, SeenView } from './insight.ts'
 export { type LeaseLength, leaseLength } from './lease-length.ts'
+export { messageFault as localLeaderFault } from './local-leader/bounds.ts'
 export { insightOf } from './local-leader/insight.ts'
 export { PROFILES } from './local-leader/options.ts'
 export { forgetfulStable } from './local-leader/stable.ts'
