@@ -125,6 +125,15 @@ export type LocalLeaderState = {
   readonly gathering: Gathering | null
   /** What was said of peers that were told otherwise. */
   readonly mismatches: readonly Mismatch[]
+  /** Voters that others speak of, until that is borne out. */
+  readonly rumour: Rumour | null
+}
+
+/** A configuration that other nodes say they have stored: which one, who says so, and how often it was said. */
+export type Rumour = {
+  readonly config: Configuration
+  readonly by: readonly NodeId[]
+  readonly times: number
 }
 
 export type Following = {
@@ -141,7 +150,7 @@ export type Following = {
 /** All states are made here, in one shape: copies that differ in shape are several times slower to make and to read. */
 export function changed(state: LocalLeaderState, change: Partial<LocalLeaderState>): LocalLeaderState {
   const { silentUntil, known, standing, vote, requests, campaign, lead, spent, wanted, gathering } = change
-  const { mismatches } = change
+  const { mismatches, rumour } = change
   return {
     incarnation: state.incarnation,
     longestLock: state.longestLock,
@@ -156,6 +165,7 @@ export function changed(state: LocalLeaderState, change: Partial<LocalLeaderStat
     wanted: wanted === undefined ? state.wanted : wanted,
     gathering: gathering === undefined ? state.gathering : gathering,
     mismatches: mismatches ?? state.mismatches,
+    rumour: rumour === undefined ? state.rumour : rumour,
   }
 }
 
@@ -186,6 +196,7 @@ export function knowing(state: LocalLeaderState, known: Known): LocalLeaderState
     wanted: state.wanted,
     gathering: state.gathering,
     mismatches: state.mismatches,
+    rumour: state.rumour,
   }
 }
 
