@@ -5,8 +5,17 @@
  */
 import { describe, expect, it } from 'vitest'
 import { canonical, type Plain } from '../src/core/index.ts'
-import { type GroupSpec, groupFor } from '../src/protocols/index.ts'
-import { BadWorld, boundOf, chance, IDS, specOf, tampering, unsafeIn } from './support/bad-member.ts'
+import type { GroupSpec } from '../src/protocols/index.ts'
+import {
+  BadWorld,
+  boundOf,
+  chance,
+  IDS,
+  protocolFor,
+  specOf,
+  tampering,
+  unsafeIn,
+} from './support/bad-member.ts'
 
 const RUNS = Number(process.env['BAD_MEMBER_RUNS'] ?? 20_000)
 /** Runs that follow each other in one world: what bad messages leave behind must not add up. */
@@ -85,7 +94,7 @@ describe.each(SMALL)('a bad member of %s', (name, specs, share) => {
         if (unsafe !== null) expect.unreachable(`${why}: ${id}: ${unsafe}`)
       }
       for (const [id, group, kept] of stablesOf(world)) {
-        groupFor(id, specs[group] as GroupSpec).protocol.start(kept, world.now)
+        protocolFor(id, specs[group] as GroupSpec).start(kept, world.now)
       }
       if (seed % CHAIN === 0) {
         if (sizes(world) > size + 4000)

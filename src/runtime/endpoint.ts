@@ -100,6 +100,7 @@ export class Endpoint {
         this.#joining = error
       },
       failed: (error) => hooks.failed(error),
+      unusable: (from, error) => udp.refuse('unusable', from, error.message),
       spare: (input, stable) => this.#spare(input, stable),
       ...(hooks.record === undefined ? {} : { record: hooks.record }),
     })
@@ -322,7 +323,11 @@ export class Endpoint {
   }
 
   #heed({ group, ...event }: Output): void {
-    if (typeof group === 'string') this.#groups.get(group)?.hooks.output(event)
+    if (typeof group !== 'string') return
+    if (event.type === 'implausible') {
+      const { peer, field, problem } = event as { peer?: NodeId; field?: Plain; problem?: Plain }
+      this.#udp.refuse('implausible', peer ?? '', `${group}: ${String(field)} ${String(problem)}`)
+    } else this.#groups.get(group)?.hooks.output(event)
   }
 
   /** Remembers what is safe, and says when the disk is well again. */

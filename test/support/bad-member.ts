@@ -45,6 +45,17 @@ export function boundOf({ protocol, options }: GroupSpec): number {
   return present(definition.settlesWithin, 'bound')(options as never, DELAY, IDS.length)
 }
 
+/** Made once for each node and group: worlds are copied all the time. */
+const made = new WeakMap<GroupSpec, Map<NodeId, Protocol>>()
+
+export function protocolFor(id: NodeId, spec: GroupSpec): Protocol {
+  const known = made.get(spec) ?? new Map<NodeId, Protocol>()
+  made.set(spec, known)
+  const protocol = known.get(id) ?? groupFor(id, spec).protocol
+  known.set(id, protocol)
+  return protocol
+}
+
 type Node = {
   readonly id: NodeId
   readonly protocol: Protocol
@@ -317,7 +328,7 @@ const view = (random: Random): Plain => ({
 })
 
 /** One message of every kind with values from everywhere. */
-function made(random: Random, kind: string): Message {
+function messageOf(random: Random, kind: string): Message {
   const n = oneOf(random, NUMBERS)
   switch (kind) {
     case 'Heartbeat':
@@ -450,10 +461,11 @@ export function tampering(random: Random, world: BadWorld, from: NodeId): Tamper
       let next: Message
       if (isFrame)
         next = isMade
-          ? { ...inner, body: made(random, oneOf(random, OMEGA)) }
+          ? { ...inner, body: messageOf(random, oneOf(random, OMEGA)) }
           : (changed(random, inner) as Message)
       else if (inner.kind === 'ping' || inner.kind === 'ack') next = changed(random, inner) as Message
-      else next = isMade ? made(random, oneOf(random, LOCAL_LEADER)) : (changed(random, inner) as Message)
+      else
+        next = isMade ? messageOf(random, oneOf(random, LOCAL_LEADER)) : (changed(random, inner) as Message)
       parts[place] = { ...part, body: next }
       said = { ...whole, body: { kind: 'bundle', parts } } as unknown as Message
     }

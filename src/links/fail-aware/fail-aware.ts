@@ -108,6 +108,16 @@ export type Datagram = {
   readonly body: Message | null
 }
 
+/** Incarnations, numbers and stamps. Incarnations are below: the next must be one, too. */
+export const MOST_IN_SESSION = 2 ** 52
+
+/** What is wrong with the session of a datagram; null when nothing is. */
+export function datagramFault({ by, for: meant, number, sent, echo }: Omit<Datagram, 'body'>): string | null {
+  if (by < 1 || by >= MOST_IN_SESSION) return 'the incarnation of a sender must be from 1 to below 2^52'
+  const most = Math.max(meant, number, sent, echo?.sent ?? 0, echo?.received ?? 0)
+  return most <= MOST_IN_SESSION ? null : 'a number of a session must be at most 2^52'
+}
+
 export const FAIL_AWARE_KINDS = ['Echo', 'Settings'] as const
 
 /** What a message counts as: what it carries. */

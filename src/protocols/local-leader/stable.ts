@@ -30,21 +30,17 @@ const FIELDS = ['incarnation', 'lockTime', 'promised', 'config'] as const
 /** Checked by the bounds of the wire: what was accepted there is accepted here. */
 function stableFault(data: unknown): Fault {
   if (!isObject(data)) return ['', 'must be an object']
-  for (const field of FIELDS) if (!Object.hasOwn(data, field)) return [field, 'is missing']
+  const { incarnation, lockTime, promised, config } = data
+  const wrong = numberFault('incarnation', incarnation, 1) ?? numberFault('lockTime', lockTime, 1)
+  if (wrong !== null) return wrong
   const unknown = Object.keys(data).find((field) => !(FIELDS as readonly string[]).includes(field))
   if (unknown !== undefined) return [unknown, 'is unknown']
-  const { incarnation, lockTime, promised, config } = data
   if (!isObject(promised)) return ['promised', 'must be an object']
   if (!isObject(config) || !Array.isArray(config['id']) || !Array.isArray(config['sets'])) {
     return ['config', 'must have an id and sets of voters']
   }
   if (!config['sets'].every((voters) => Array.isArray(voters))) return ['config.sets', 'must be lists of ids']
-  return (
-    numberFault('incarnation', incarnation, 1) ??
-    numberFault('lockTime', lockTime, 1) ??
-    epochFault('promised', promised as Epoch) ??
-    configFault('config', config as Configuration)
-  )
+  return epochFault('promised', promised as Epoch) ?? configFault('config', config as Configuration)
 }
 
 function isObject(value: unknown): value is { readonly [field: string]: unknown } {
