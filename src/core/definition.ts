@@ -79,6 +79,8 @@ export type Swarm = {
   readonly driftPpm: number
   /** What nodes may be told, each drawn for some node at some time. */
   readonly commands: readonly Command[]
+  /** Whether the network is at times left broken until the protocol must have settled, and only then healed. */
+  readonly rests: boolean
   /** Values that an option may take, when the caller has not fixed it. */
   readonly options: { readonly [name: string]: readonly Plain[] }
 }
@@ -204,6 +206,7 @@ export function define<O extends PlainObject, S extends Plain>(written: Written<
     faults: ['crash'],
     delayMs: [0.2, 20],
     driftPpm: 100,
+    rests: false,
     commands: [],
     options: {},
     ...written.swarm,

@@ -15,6 +15,7 @@ import {
   type NodeId,
   type Plain,
   type PlainObject,
+  type Swarm,
   type Timeliness,
 } from '../core/index.ts'
 import { checkedOptions } from './parse.ts'
@@ -62,7 +63,7 @@ export function scenarioDrawer(definition: Definition, settings: SwarmSettings):
     const most = toMicros(shortest + random.fraction() * (longest - shortest))
     const least = random.chance(0.5) ? most : Math.min(most, shortest)
     const settling = msOf(definition.settlesWithin(options, microsOf(most), count))
-    const { events, endsAtMs } = new FaultDrawer(nodes, random, settling, most).draw(kinds, swarm.commands)
+    const { events, endsAtMs } = new FaultDrawer(nodes, random, settling, most).draw(kinds, swarm)
     return {
       protocol: definition.name,
       nodes,
@@ -121,18 +122,20 @@ function toMicros(ms: number): number {
 class FaultDrawer {
   readonly #nodes: readonly NodeId[]
   readonly #random: Random
+  readonly #settlingMs: number
   /** Gaps between faults are drawn up to one of these: an instant, a message or two, a part of settling, all of it. */
   readonly #gaps: readonly [number, ...number[]]
 
   constructor(nodes: readonly NodeId[], random: Random, settlingMs: number, delayMs: number) {
     this.#nodes = nodes
     this.#random = random
+    this.#settlingMs = settlingMs
     this.#gaps = [delayMs, delayMs * 3, settlingMs / 10, settlingMs / 3, settlingMs * 1.2]
   }
 
   draw(
     kinds: readonly FaultKind[],
-    commands: readonly Command[],
+    { commands, rests }: Pick<Swarm, 'commands' | 'rests'>,
   ): {
     readonly events: readonly ScenarioEvent[]
     readonly endsAtMs: number
@@ -156,6 +159,11 @@ class FaultDrawer {
       const command = commands[this.#random.integer(0, commands.length - 1)] as Command
       events.push({ atMs: at, command: { ...command, node: this.#node() } })
       endsAtMs = Math.max(endsAtMs, at)
+    }
+    if (rests && possible.includes('graph') && this.#random.chance(0.5)) {
+      const rest = this.#rest(toMicros(endsAtMs))
+      events.push(...rest.events)
+      endsAtMs = rest.until
     }
     return {
       events: [...sorted(events), ...this.#healing(events, toMicros(endsAtMs + 1))],
@@ -220,6 +228,30 @@ class FaultDrawer {
       default:
         return kind satisfies never
     }
+  }
+
+  /**
+   * The network falls apart, and soon in another way; then it is left so until the protocol must have settled. In between
+   * some nodes have heard what the others have not.
+   */
+  #rest(atMs: number): Drawn {
+    const again = toMicros(atMs + this.#gap())
+    const crashed = this.#random.chance(0.3) ? [{ atMs: again, crash: this.#node() }] : []
+    const [apart, other] = [this.#cliques(), this.#random.chance(0.5) ? this.#cliques() : this.#graph()]
+    return {
+      events: [{ atMs, links: apart }, { atMs: again, links: other }, ...crashed],
+      until: again + this.#settlingMs * 1.2,
+    }
+  }
+
+  /** Two sides, each all linked, at times with a node that is linked with both. */
+  #cliques(): readonly (readonly [NodeId, NodeId])[] {
+    const blocks = this.#blocks()
+    const between = this.#random.chance(0.3) ? this.#node() : null
+    return blocks.flatMap((block) => {
+      const all = between === null || block.includes(between) ? block : [...block, between]
+      return all.flatMap((a, place) => all.slice(place + 1).map((b) => [a, b] as const))
+    })
   }
 
   #undone(event: ScenarioEvent, until: number): Drawn {

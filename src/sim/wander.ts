@@ -1,12 +1,12 @@
 /**
  * A random walk through a world without time whose nodes are told of their links: for worlds too large to be searched.
  *
- * From a seed: so many faults (ends that move, crashes, recoveries) among whatever else can happen, in any order; then
- * everything is healed, and all that is left happens until nothing can. Judged all the way, and at rest.
+ * From a seed: so many faults (ends that move, crashes, recoveries) among whatever else can happen, in any order. Now and
+ * then, and after the last fault, the faults pause until nothing more can happen: what is promised of a settled system
+ * is judged there, with whatever is broken at that time. At last everything is healed, and it is judged once more.
  */
 import { type Definition, fail, type NodeId, type Outcome, type PlainObject, present } from '../core/index.ts'
 import { monitor, type Spec, Watch } from '../specs/index.ts'
-import type { Observation } from '../trace/index.ts'
 import { endOf, type History, mayFlip, mustFollow, USUAL_HISTORY } from './ends.ts'
 import { deliverable } from './inbox.ts'
 import { factsOf, promisedSpecs } from './options.ts'
@@ -32,6 +32,10 @@ export type Wandered = {
 
 /** A walk that does not come to rest within this many steps goes on for ever, for all we know. */
 const MOST_STEPS = 20_000
+/** How likely it is that a fault is the first of many: all links between two sides go down, one end after another. */
+const SPLIT_CHANCE = 0.15
+/** How likely it is, at each step, that the faults pause until the world is at rest. */
+const CALM_CHANCE = 0.02
 
 export class Wanderer {
   readonly #settings: WanderSettings
@@ -72,12 +76,34 @@ export class Wanderer {
       const found = watch.verdicts().find(({ verdict }) => verdict === 'violated')
       return found?.verdict === 'violated' ? { spec: found.name, why: found.why } : null
     }
+    const rest = (): void => {
+      watch.observe({ type: 'settled', at: 0, connected: this.#rules.connected(world) })
+    }
+    /** One side of a split that is under way, a bit for each place; 0 when there is none. */
+    let sides = 0
+    let isCalm = false
+    let isHealing = false
     while (schedule.length < MOST_STEPS) {
+      if (faults > 0 && !isCalm) isCalm = random.chance(CALM_CHANCE)
+      if (isCalm || (faults === 0 && !isHealing)) {
+        const owed = this.#owed(world)
+        if (owed.length > 0) {
+          take(owed[random.integer(0, owed.length - 1)] as ScheduleStep)
+        } else {
+          rest()
+          isCalm = false
+          isHealing = faults === 0
+        }
+        if (watch.violated) return { schedule, violation: violation() }
+        continue
+      }
       // Bursts of faults close together, and long calms: what breaks protocols lies between.
       const faultFirst = random.chance(faults > 0 ? 0.25 : 0.5)
       const choose = (isFault: boolean): readonly ScheduleStep[] => {
         if (!isFault) return this.#owed(world)
-        return faults > 0 ? this.#faults(world) : this.#healing(world)
+        if (faults === 0) return this.#healing(world)
+        const split = this.#split(world, sides)
+        return split.length > 0 ? split : this.#faults(world)
       }
       let isFault = faultFirst
       let steps = choose(isFault)
@@ -86,15 +112,17 @@ export class Wanderer {
         steps = choose(isFault)
       }
       if (steps.length === 0) break
-      if (isFault) faults -= 1
+      if (isFault && faults > 0 && this.#split(world, sides).length === 0) {
+        faults -= 1
+        sides = random.chance(SPLIT_CHANCE) ? random.integer(1, 2 ** nodes.length - 2) : 0
+      }
       take(steps[random.integer(0, steps.length - 1)] as ScheduleStep)
       if (watch.violated) return { schedule, violation: violation() }
     }
     if (schedule.length >= MOST_STEPS) {
       return { schedule, violation: { spec: 'ends', why: `not at rest after ${MOST_STEPS} steps` } }
     }
-    const settled: Observation = { type: 'settled', at: 0, connected: this.#rules.connected(world) }
-    watch.observe(settled)
+    rest()
     return { schedule, violation: violation() }
   }
 
@@ -130,6 +158,20 @@ export class Wanderer {
       if (isUp) steps.push(...this.#flips(world, at, () => true))
     }
     return steps
+  }
+
+  /** Ends of links between the two sides that are still up. */
+  #split(world: StillWorld, sides: number): readonly ScheduleStep[] {
+    if (sides === 0) return []
+    const isOn = (place: number): boolean => (sides & (1 << place)) !== 0
+    const { nodes } = this.#settings
+    return nodes.flatMap((_, at) =>
+      world.slots[at]?.up === true
+        ? this.#flips(world, at, (up) => up).filter(
+            (step) => 'peer' in step && isOn(at) !== isOn(nodes.indexOf(step.peer as NodeId)),
+          )
+        : [],
+    )
   }
 
   /** Whatever brings the world nearer to all nodes up and all links up. */

@@ -569,7 +569,9 @@ export class World {
   }
 
   #disturbed(): void {
-    this.#hooks.observe({ type: 'disturbed', at: this.#now })
+    const stalled = this.#nodes.filter((node) => node.up && node.stalledUntil !== 0).map(({ id }) => id)
+    const delay = Math.max(this.#network.longestDelay, this.#lateness.most)
+    this.#hooks.observe({ type: 'disturbed', at: this.#now, delay, stalled })
     this.#watch?.lookEverywhere()
     this.#disturbances += 1
     const { options, nodes } = this.#scenario

@@ -14,9 +14,11 @@ import { independentLeaders } from './independent-leaders.ts'
 import { leaderSelfSupport } from './leader-self-support.ts'
 import { handedOver, lost, merged, reconfigured, renewed, split } from './lease-goals.ts'
 import { liveLeader } from './live-leader.ts'
+import { majorityOfViewLeads } from './majority-of-view-leads.ts'
 import { maximality } from './maximality.ts'
 import { omegaLives } from './omega-lives.ts'
 import { omegaViews } from './omega-views.ts'
+import { oneActingLeader } from './one-acting-leader.ts'
 import { oneLeader } from './one-leader.ts'
 import { primaryChain } from './primary-chain.ts'
 import { promisedViews } from './promised-views.ts'
@@ -24,6 +26,7 @@ import { ringLiveness, ringSafety } from './ring.ts'
 import { settles } from './settles.ts'
 import type { Goal, Spec } from './spec.ts'
 import { stableInsideLogical } from './stable-inside-logical.ts'
+import { supersededLeader } from './superseded-leader.ts'
 import { supportAtMostOne } from './support-at-most-one.ts'
 import { theorem31, theorem32, theorem33, theorem33rest } from './theorems.ts'
 import { timeliness } from './timeliness.ts'
@@ -73,6 +76,9 @@ export const specs: readonly Spec[] = [
   weakLiveness,
   filteredLiveness,
   primaryChain,
+  oneActingLeader,
+  supersededLeader,
+  majorityOfViewLeads,
 ]
 export const goals: readonly Goal[] = [
   elected,

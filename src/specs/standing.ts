@@ -19,6 +19,8 @@ export type Standing = {
   /** The last view that it installed, also when it is dead; null when there was none, or it is down. */
   readonly view: SeenView | null
   readonly attempts: readonly Attempt[]
+  /** Whether its application would lead. */
+  readonly willing: boolean
 }
 
 type ViewSeen = Observation & { readonly type: 'view' }
@@ -32,6 +34,7 @@ export function standingOf({ node, view }: ViewSeen): Standing {
     life: (detail['life'] ?? 0) as number,
     view: (detail['view'] ?? null) as SeenView | null,
     attempts: (detail['attempts'] ?? []) as readonly Attempt[],
+    willing: detail['willing'] !== false,
   }
 }
 
@@ -42,6 +45,7 @@ const absent = (node: NodeId): Standing => ({
   life: 0,
   view: null,
   attempts: [],
+  willing: false,
 })
 
 export const standings: Fold<readonly Standing[]> = {

@@ -1,39 +1,31 @@
 import { components, type NodeId } from '../core/index.ts'
 import { sameSet } from './connections.ts'
+import { type FormedViews, formedViews, mayForm } from './formed-views.ts'
 import { areAllLinked, type Graph, graphOf } from './graphs.ts'
 import type { RunFacts, Spec } from './spec.ts'
-import {
-  compareSeen,
-  holdsMajority,
-  isAlive,
-  type SeenViewId,
-  type Standing,
-  sameSeen,
-  standings,
-  viewText,
-} from './standing.ts'
+import { isAlive, type Standing, viewText } from './standing.ts'
 
 /** Invariant I7 of Omega+. */
-export const weakLiveness: Spec<readonly Standing[]> = {
+export const weakLiveness: Spec<FormedViews> = {
   name: 'weak-liveness',
   title:
     'once settled, all of a fully linked component are in one view, which is the component; who is alone is dead',
   source:
     'Franceschetti & Bruck 1999, section 5 ("weak liveness"); if somebody in it is alive or it may begin again, and it has quorum',
   when: 'settled',
-  fold: standings,
+  fold: formedViews,
   judge: (memory, seen, run) =>
     seen.type === 'settled' ? judged(memory, seen.connected, run, (_graph, part) => part) : 'not concerned',
 }
 
 /** Invariant I10 of Omega+: with the filter, dead outsiders that are linked with only some do not stand in the way. */
-export const filteredLiveness: Spec<readonly Standing[]> = {
+export const filteredLiveness: Spec<FormedViews> = {
   name: 'filtered-liveness',
   title:
     'once settled, the living of a component, if all linked, are in one view without whoever is not linked with all',
   source: 'Franceschetti & Bruck 1999, section 5, strengthened: half-linked outsiders do not count',
   when: 'settled',
-  fold: standings,
+  fold: formedViews,
   judge: (memory, seen, run) =>
     seen.type === 'settled'
       ? judged(memory, seen.connected, run, (_graph, part, alive) => (alive.length > 0 ? alive : part))
@@ -42,12 +34,12 @@ export const filteredLiveness: Spec<readonly Standing[]> = {
 
 /** `expected`: who of a component should be in one view. */
 function judged(
-  memory: readonly Standing[],
+  memory: FormedViews,
   connected: Parameters<typeof graphOf>[1],
   run: RunFacts,
   expected: (graph: Graph, part: readonly NodeId[], alive: readonly NodeId[]) => readonly NodeId[],
 ): 'not concerned' | 'held' | { readonly violated: string } {
-  const up = memory.filter((standing) => standing.up)
+  const up = memory.standings.filter((standing) => standing.up)
   const graph = graphOf(
     up.map(({ node }) => node),
     connected,
@@ -68,33 +60,13 @@ function judged(
       alive.map(({ node }) => node),
     )
     const standing = inside.filter(({ node }) => together.includes(node))
-    if (together.length < 2 || !areAllLinked(graph, together) || !mayForm(standing, together, run)) continue
+    if (together.length < 2 || !areAllLinked(graph, together) || !mayForm(memory, standing, together, run))
+      continue
     concerned = true
     const why = whyNotTogether(standing, together)
     if (why !== null) return { violated: why }
   }
   return concerned ? 'held' : 'not concerned'
-}
-
-function mayForm(
-  inside: readonly Standing[],
-  part: readonly NodeId[],
-  { nodes, constants }: RunFacts,
-): boolean {
-  const mayReinit =
-    constants['reinitQuorum'] === 1 || (constants['reinitAll'] === 1 && part.length === nodes.length)
-  if (!inside.some(isAlive) && !mayReinit) return false
-  if (constants['staticQuorum'] === 1) return 2 * part.length > nodes.length
-  if (constants['dynamicQuorum'] !== 1) return true
-  const views = inside.flatMap(({ view }) => (view === null ? [] : [view]))
-  const last = views.sort((a, b) => compareSeen(a.id, b.id)).at(-1)
-  const open = inside
-    .flatMap(({ attempts }) => attempts)
-    .filter(({ id }) => (last === undefined || compareSeen(id, last.id) > 0) && !isGivenUp(id, inside))
-  const tie = constants['tie'] === 1
-  return [last?.members ?? nodes, ...open.map(({ members }) => members)].every((whole) =>
-    holdsMajority(part, whole, tie),
-  )
 }
 
 function whyNotTogether(inside: readonly Standing[], part: readonly NodeId[]): string | null {
@@ -111,10 +83,4 @@ function whyNotTogether(inside: readonly Standing[], part: readonly NodeId[]): s
   return other === undefined
     ? null
     : `${first?.node} and ${other.node} are in different views of the same nodes`
-}
-
-/** Who proposed it is here and holds on to it no more: nobody can have installed it. */
-function isGivenUp(id: SeenViewId, inside: readonly Standing[]): boolean {
-  const proposer = inside.find(({ node }) => node === id[1])
-  return proposer !== undefined && !proposer.attempts.some((attempt) => sameSeen(attempt.id, id))
 }

@@ -21,7 +21,14 @@ export type Observation =
   | { readonly type: 'up'; readonly at: Micros; readonly node: NodeId }
   | { readonly type: 'down'; readonly at: Micros; readonly node: NodeId }
   /** Something befell the world: what is promised of the settled system need not hold until it has settled again. */
-  | { readonly type: 'disturbed'; readonly at: Micros }
+  | {
+      readonly type: 'disturbed'
+      readonly at: Micros
+      /** From now on no message takes longer, and no timer is later than this; links that are slowed down included. */
+      readonly delay?: Micros
+      /** Who is paused or asleep now. */
+      readonly stalled?: readonly NodeId[]
+    }
   /**
    * Who can talk to whom from now on, where timeliness matters: pairs of running processes between which every message
    * is timely, both ways; and the sets that are all connected with each other and hear from nobody else in time.

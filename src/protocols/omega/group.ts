@@ -26,10 +26,11 @@ import {
 } from '../../links/index.ts'
 import type { Insight } from '../insight.ts'
 import { omega } from './omega.ts'
+import { electorate, isAnswering, isInQuorum } from './quorum.ts'
 import type { OmegaSettings } from './settings.ts'
 import { checkedStable } from './stable.ts'
 import type { OmegaState } from './state.ts'
-import { idsOf, isAnswering, isInQuorum } from './views.ts'
+import { idsOf } from './views.ts'
 
 export type OmegaOptions = Omit<OmegaSettings, 'flaws'> & HistoryOptions
 
@@ -67,9 +68,13 @@ export function omegaGroup(identity: Identity, options: OmegaOptions): Group {
   }
 }
 
+function settingsOf({ quorum, tie, reinit, filter, weights }: OmegaOptions): OmegaSettings {
+  return { quorum, tie, reinit, filter, weights, flaws: [] }
+}
+
 function hostedOmega(identity: Identity, options: OmegaOptions): Protocol {
-  const { quorum, tie, reinit, filter, weights } = options
-  const own = omega(identity, { quorum, tie, reinit, filter, weights, flaws: [] })
+  const settings = settingsOf(options)
+  const own = omega(identity, settings)
   const inner = stack(historyLayer(identity, options), own) as unknown as Protocol<Hosted>
   const hosted: Protocol<Hosted> = {
     start: (stable, now) => inner.start(checkedStable(stable), now),
@@ -83,16 +88,17 @@ function hostedOmega(identity: Identity, options: OmegaOptions): Protocol {
       const news = changed.map((peer) => output({ type: 'link', peer, up: isIn(after, peer) }))
       return { state: step.state, effects: [...step.effects, ...news] }
     },
-    view: (state, now) => viewOf(identity.self, state, now, own.view(state.upper, now)),
+    view: (state, now) => viewOf(identity, settings, state, now, own.view(state.upper, now)),
     shift: (state, by) => inner.shift(state, by),
   }
   return hosted
 }
 
 /** As it is shown to applications: somebody leads only who acts, and only as far as this process can tell by its clock. */
-function viewOf(self: NodeId, state: Hosted, now: Micros, seen: View): View {
+function viewOf(identity: Identity, settings: OmegaSettings, state: Hosted, now: Micros, seen: View): View {
+  const { self } = identity
   const { ok, view } = state.upper
-  const until = answeredUntil(state)
+  const until = answeredUntil(identity, settings, state)
   const isLed = until !== null && now < until && wouldLead(self, state.upper)
   const leads = isLed && view.id[1] === self
   return {
@@ -106,14 +112,14 @@ function viewOf(self: NodeId, state: Hosted, now: Micros, seen: View): View {
 }
 
 /** Until when more than half of the view is counted as answering if nothing more is heard; null when it is not so now. */
-function answeredUntil({ layer, upper }: Hosted): Micros | null {
-  if (!isInQuorum(upper)) return null
+function answeredUntil(identity: Identity, settings: OmegaSettings, { layer, upper }: Hosted): Micros | null {
+  if (!isInQuorum(upper, identity, settings)) return null
   const until = upper.links
     .filter((link) => isAnswering(upper, link))
     .map(({ peer }) => layer.ends.find((end) => end.peer === peer)?.trustedUntil ?? 0)
     .sort((a, b) => b - a)
   // Besides this process itself.
-  const needed = Math.floor(upper.view.members.length / 2)
+  const needed = Math.floor(electorate(upper, identity, settings) / 2)
   return until[needed - 1] ?? null
 }
 
@@ -124,16 +130,13 @@ function wouldLead(self: NodeId, { view, willing, links }: OmegaState): boolean 
 }
 
 /** `state` is that of the group's protocol. */
-export function omegaInsight(
-  state: Plain,
-  { self, nodes }: Identity,
-  { quorum }: OmegaOptions,
-  now: Micros,
-): Insight {
+export function omegaInsight(state: Plain, identity: Identity, options: OmegaOptions, now: Micros): Insight {
+  const { self, nodes } = identity
+  const settings = settingsOf(options)
   const hosted = state as unknown as Hosted
   const { upper } = hosted
   const { ok, life, view, links } = upper
-  const until = answeredUntil(hosted)
+  const until = answeredUntil(identity, settings, hosted)
   const inQuorum = until !== null && now < until
   const members = idsOf(view.members)
   return {
@@ -146,7 +149,7 @@ export function omegaInsight(
       view: ok ? { id: view.id, members, lives: view.members.map((member) => member[1]) } : null,
       life,
       inQuorum,
-      spare: inQuorum ? spareIn(upper, quorum, nodes.length) : 0,
+      spare: inQuorum ? spareIn(upper, settings.quorum, nodes.length) : 0,
     },
   }
 }

@@ -9,7 +9,7 @@ import {
   historySettlesWithin,
 } from '../../links/index.ts'
 import { hosted } from '../host.ts'
-import { omega } from './omega.ts'
+import { LONGEST_LAPSE, omega } from './omega.ts'
 import type { OmegaSettings } from './settings.ts'
 
 function options(nodes: readonly NodeId[]) {
@@ -74,7 +74,7 @@ export const omegaDefinition = define({
   title: 'Omega+: numbered views of the living, and a leader once all in the view have agreed on it',
   source: 'Franceschetti & Bruck 1999, corrected',
   onlyRecorded: ({ links }) => (links === 'hosted' ? 'links' : null),
-  kinds: ['status', 'cand', 'cancel', 'accept', 'withdraw'],
+  kinds: ['status', 'cand', 'cancel', 'accept', 'attempt', 'attempted', 'withdraw'],
   prefers: 'lowest',
   order: 'fifo',
   leastNodes: 2,
@@ -91,6 +91,9 @@ export const omegaDefinition = define({
     'filtered-liveness',
     'theorem-3-3-logical',
     'primary-chain',
+    'one-acting-leader',
+    'superseded-leader',
+    'majority-of-view-leads',
   ],
   goals: ['elected', 'leader-changed', 'view-installed', 'released'],
   keeps: ({ quorum, filter }: Options) => ({
@@ -101,11 +104,13 @@ export const omegaDefinition = define({
       'weak-liveness',
       ...(filter ? ['filtered-liveness'] : []),
       'theorem-3-3-logical',
-      ...(quorum === 'none' ? [] : ['primary-chain']),
+      ...(quorum === 'none' ? [] : ['primary-chain', 'one-acting-leader', 'superseded-leader']),
+      'majority-of-view-leads',
     ],
     goals: ['elected', 'leader-changed', 'view-installed', 'released'],
   }),
-  constants: ({ quorum, tie, reinit }) => ({
+  constants: ({ quorum, tie, reinit, links, timeoutMs }) => ({
+    linkTimeout: links === 'reported' ? 0 : microsOf(timeoutMs),
     staticQuorum: Number(quorum === 'static'),
     dynamicQuorum: Number(quorum === 'dynamic'),
     tie: Number(tie),
@@ -120,7 +125,7 @@ export const omegaDefinition = define({
     return settings.links === 'reported' ? protocol : stack(historyLayer(identity, settings), protocol)
   },
   settlesWithin(settings, maxDelay, nodes) {
-    const agreed = (20 + 10 * nodes) * maxDelay
+    const agreed = (20 + 10 * nodes) * maxDelay + LONGEST_LAPSE
     if (settings.links === 'reported') return agreed
     return historySettlesWithin(settings, maxDelay) + agreed + 10 * microsOf(settings.retransmitMs)
   },
@@ -135,6 +140,7 @@ export const omegaDefinition = define({
   },
   swarm: {
     faults: [...SEEN_BY_LINKS, ...SEEN_BY_PINGS],
+    rests: true,
     delayMs: [0.1, 5],
     commands: [
       { do: 'stepDown' },

@@ -8,7 +8,7 @@ import { type Spec, specNamed } from '../../specs/index.ts'
 import { omegaDefinition } from './index.ts'
 import { omega } from './omega.ts'
 import type { OmegaSettings } from './settings.ts'
-import type { OmegaMessage, OmegaState, OmegaView, Status } from './state.ts'
+import { NO_VIEW, type OmegaMessage, type OmegaState, type OmegaView, type Status } from './state.ts'
 
 const PLAIN: OmegaSettings = {
   quorum: 'none',
@@ -22,6 +22,8 @@ const PLAIN: OmegaSettings = {
 function node(self: NodeId, settings: Partial<OmegaSettings> = {}, nodes: readonly NodeId[] = [1, 2, 3]) {
   return omega({ self, nodes }, { ...PLAIN, ...settings })
 }
+
+const DYNAMIC_RULE: Partial<OmegaSettings> = { quorum: 'dynamic' }
 
 type Node = ReturnType<typeof node>
 
@@ -80,6 +82,8 @@ const status = (some: Partial<Status> = {}): OmegaMessage => ({
   ok: true,
   view: FIRST,
   promised: 1,
+  formed: NO_VIEW,
+  attempts: [],
   links: [],
   torn: false,
   aside: false,
@@ -90,7 +94,7 @@ const PAIR = [
   [2, 1],
 ] as const
 const CAND: OmegaMessage = { kind: 'cand', n: 2, members: PAIR, base: [1, 1] }
-const acceptOf = (n: number): OmegaMessage => ({ kind: 'accept', n, view: FIRST, attempts: [] })
+const acceptOf = (n: number): OmegaMessage => ({ kind: 'accept', n, formed: NO_VIEW, attempts: [] })
 
 describe('the rules', () => {
   it('rule 4: the least of the living proposes what it sees, and has promised that before it says so', () => {
@@ -161,11 +165,10 @@ describe('the rules', () => {
   })
 
   it('a restart is a new life, kept before anything is said', () => {
-    const { state, effects } = node(1).start({ life: 3, view: FIRST, promised: [1, 1], attempts: [] }, 0)
+    const kept = { life: 3, view: FIRST, promised: [1, 1], formed: NO_VIEW, attempts: [] } as const
+    const { state, effects } = node(1).start(kept, 0)
     expect(state).toMatchObject({ life: 4, ok: false })
-    expect(effects).toEqual([
-      { type: 'persist', stable: { life: 4, view: FIRST, promised: [1, 1], attempts: [] } },
-    ])
+    expect(effects).toEqual([{ type: 'persist', stable: { ...kept, life: 4 } }])
     expect(node(1).start(null, 0).state.life).toBe(1)
   })
 
@@ -184,16 +187,15 @@ describe('the rules', () => {
 
 describe('quorums', () => {
   const four = [1, 2, 3, 4]
-  const halves = (settings: Partial<OmegaSettings>): OmegaState =>
-    new Played(1, settings, four)
+  const halves = (settings: Partial<OmegaSettings>): OmegaState => {
+    const formed =
+      settings.quorum === 'dynamic' ? { ...FIRST, members: four.map((id) => [id, 1] as const) } : NO_VIEW
+    return new Played(1, settings, four)
       .link(3, false)
       .link(4, false)
-      .hears(2, {
-        kind: 'accept',
-        n: 3,
-        view: { ...FIRST, members: four.map((id) => [id, 1]) },
-        attempts: [],
-      }).state
+      .hears(2, { kind: 'accept', n: 3, formed, attempts: [] })
+      .hears(2, { kind: 'attempted', n: 3 }).state
+  }
 
   it('none: any half forms its own view', () => {
     expect(halves({ quorum: 'none' }).view.id).toEqual([3, 1])
@@ -207,77 +209,155 @@ describe('quorums', () => {
     expect(halves({ quorum: 'dynamic', tie: true }).view.id).toEqual([3, 1])
   })
 
-  it('dynamic: an attempt that somebody promised and that may have been installed counts like a view', () => {
-    const attempt: OmegaView = {
-      id: [2, 3],
-      members: [
-        [2, 1],
-        [3, 1],
-      ],
-    }
-    const one = new Played(1, { quorum: 'dynamic' }).link(3, false)
-    one.hears(2, { kind: 'accept', n: 2, view: FIRST, attempts: [{ id: [0, 3], members: [[3, 1]] }] })
-    expect(one.state.view.id).toEqual([2, 1])
-    const other = new Played(1, { quorum: 'dynamic' }).link(3, false)
-    other.hears(2, { kind: 'accept', n: 2, view: FIRST, attempts: [attempt] })
-    expect(other.state.view.id).toEqual([1, 1])
+  /** 1 has lost 4, and proposes 2.1 of the others. */
+  const asks = (): Played => new Played(1, DYNAMIC_RULE, four).link(4, false)
+  const ALL: OmegaView = { ...FIRST, members: four.map((id) => [id, 1]) }
+  const accept = (...attempts: readonly OmegaView[]): OmegaMessage => ({
+    kind: 'accept',
+    n: 2,
+    formed: ALL,
+    attempts,
+  })
+  const viewOf = (n: number, ...members: readonly number[]): OmegaView => ({
+    id: [n, members[0] as number],
+    members: members.toSorted((a, b) => a - b).map((id) => [id, 1]),
+  })
+  const isAsking = (played: Played): boolean => played.state.proposal?.isAttempt === true
+
+  it('dynamic: an attempt is recorded by all, once all have accepted and there is a quorum; then the view is installed', () => {
+    const one = asks().hears(2, accept())
+    expect(one.state.attempts).toEqual([])
+    one.hears(3, accept())
+    expect(one.sent('attempt').map(([to]) => to)).toEqual([2, 3])
+    expect(one.kinds[0]).toBe('persist')
+    expect(one.state.attempts.map(({ id }) => id)).toEqual([[2, 1]])
+    expect(one.hears(2, { kind: 'attempted', n: 2 }).state.view.id).toEqual([1, 1])
+    expect(one.hears(3, { kind: 'attempted', n: 2 }).state.view.id).toEqual([2, 1])
+    expect(one.state.attempts).toEqual([])
   })
 
-  it('dynamic: an attempt that its proposer has taken back counts no more', () => {
-    const attempt: OmegaView = { id: [3, 2], members: [[2, 1]] }
-    const accept = (attempts: readonly OmegaView[]): OmegaMessage => ({
-      kind: 'accept',
-      n: 2,
-      view: FIRST,
-      attempts,
-    })
-    const asked = (): Played => {
-      const one = new Played(1, { quorum: 'dynamic' }, [1, 2, 3, 4]).link(4, false)
-      one.state = { ...one.state, attempts: [...one.state.attempts, { id: [3, 4], members: [[4, 1]] }] }
-      return one
+  it('dynamic: a member records an attempt that it has accepted and not withdrawn, and says so afterwards', () => {
+    const members = viewOf(2, 1, 2, 3).members
+    const two = new Played(2, DYNAMIC_RULE, four).link(4, false)
+    two.hears(1, { kind: 'cand', n: 2, members, base: [1, 1] })
+    expect(two.sent('accept')).toHaveLength(1)
+    expect(two.state.attempts).toEqual([])
+    two.hears(1, { kind: 'attempt', n: 2 })
+    expect(two.kinds).toEqual(['persist', 'attempted'])
+    expect(two.state.attempts.map(({ id }) => id)).toEqual([[2, 1]])
+    const other = new Played(2, DYNAMIC_RULE, four).link(4, false)
+    other.hears(1, { kind: 'cand', n: 2, members, base: [1, 1] }).link(4, true)
+    expect(other.hears(1, { kind: 'attempt', n: 2 }).state.attempts).toEqual([])
+  })
+
+  it('dynamic: an open attempt counts like a view, unless one of its members knows better', () => {
+    // 2 and 4 may have formed a view of their own.
+    const open = viewOf(2, 4, 2)
+    expect(isAsking(asks().hears(2, accept(open)).hears(3, accept()))).toBe(false)
+    // 3 belongs to it, and has not recorded it.
+    const refused = viewOf(2, 4, 2, 3)
+    expect(isAsking(asks().hears(2, accept(refused)).hears(3, accept()))).toBe(true)
+    // 2 proposed it, and no longer says so.
+    const takenBack = viewOf(2, 2, 3, 4)
+    expect(isAsking(asks().hears(3, accept(takenBack)).hears(2, accept()))).toBe(true)
+    // It is older than a view that is known to be installed.
+    const formed = { ...accept(viewOf(1, 4, 2)), formed: { ...ALL, id: [1, 4] } } as OmegaMessage
+    expect(isAsking(asks().hears(2, formed).hears(3, accept()))).toBe(true)
+  })
+
+  it('dynamic: what a member has learnt since it accepted counts', () => {
+    const one = asks()
+      .hears(2, accept(viewOf(2, 4, 2)))
+      .hears(3, accept())
+    expect(isAsking(one)).toBe(false)
+    one.hears(2, status({ view: ALL, formed: ALL, promised: 2 }))
+    expect(isAsking(one)).toBe(true)
+  })
+
+  it('dynamic: an attempt is over when its proposer cancels it, proposes again, or does not name it any more', () => {
+    const recorded = (): Played => {
+      const two = new Played(2, DYNAMIC_RULE, four).link(4, false)
+      two.hears(1, { kind: 'cand', n: 2, members: viewOf(2, 1, 2, 3).members, base: [1, 1] })
+      return two.hears(1, { kind: 'attempt', n: 2 })
     }
-    // 4, which proposed to be alone, is not here: it may have installed that.
-    expect(asked().hears(2, accept([])).hears(3, accept([])).state.view.id).toEqual([1, 1])
-    const heardOf = (told: readonly OmegaView[]): Played =>
-      new Played(1, { quorum: 'dynamic' }).link(3, false).hears(2, accept(told))
-    expect(heardOf([{ ...attempt, members: [[3, 1]] }]).state.view.id).toEqual([1, 1])
-    // 2 proposed something, and 3 promised it; 2 itself no longer says so.
-    const one = new Played(1, { quorum: 'dynamic' }, [1, 2, 3, 4]).link(4, false)
-    one
-      .hears(
-        3,
-        accept([
-          {
-            id: [3, 2],
-            members: [
-              [2, 1],
-              [4, 1],
-            ],
-          },
-        ]),
-      )
-      .hears(2, accept([]))
-    expect(one.state.view.id).toEqual([2, 1])
+    const ids = (played: Played): readonly unknown[] => played.state.attempts.map(({ id }) => id)
+    expect(ids(recorded())).toEqual([[2, 1]])
+    expect(ids(recorded().hears(1, { kind: 'cancel', n: 2 }))).toEqual([])
+    expect(ids(recorded().hears(1, { kind: 'cand', n: 3, members: ALL.members, base: [1, 1] }))).toEqual([])
+    expect(ids(recorded().hears(1, status({ view: ALL, formed: ALL, promised: 2 })))).toEqual([])
+    // A member that may yet record it settles nothing; one that has promised more does.
+    expect(ids(recorded().hears(3, status({ view: ALL, formed: ALL, promised: 2 })))).toEqual([[2, 1]])
+    expect(ids(recorded().hears(3, status({ view: ALL, formed: ALL, promised: 3 })))).toEqual([])
+    // Somebody who is not in it knows nothing.
+    expect(
+      ids(
+        recorded()
+          .link(4, true)
+          .hears(4, status({ view: ALL, formed: ALL, promised: 9 })),
+      ),
+    ).toEqual([[2, 1]])
+  })
+
+  it('dynamic: the proposer takes an attempt back when one of its members no longer wants it, and asks again', () => {
+    const one = asks().hears(2, accept()).hears(3, accept())
+    one.hears(3, { kind: 'withdraw', n: 2 })
+    expect(one.sent('cand').map(([, body]) => body)).toMatchObject([{ n: 3 }, { n: 3 }])
+    expect(one.state.attempts).toEqual([])
   })
 
   it('dynamic: who takes its proposal back, or starts again, has no attempt of its own left', () => {
-    const one = new Played(1, { quorum: 'dynamic' }).link(3, false)
-    expect(one.state.attempts.map(({ id }) => id)).toEqual([[2, 1]])
-    expect(one.link(3, true).state.attempts).toEqual([])
+    const one = asks().hears(2, accept()).hears(3, accept())
+    expect(one.link(4, true).state.attempts).toEqual([])
     const kept = {
       life: 1,
       view: FIRST,
       promised: [3, 2],
-      attempts: [
-        { id: [2, 1], members: PAIR },
-        { id: [3, 2], members: PAIR },
-      ],
+      formed: FIRST,
+      attempts: [viewOf(2, 1, 2), viewOf(3, 2, 1)],
     } as const
-    expect(
-      node(1)
-        .start(kept, 0)
-        .state.attempts.map(({ id }) => id),
-    ).toEqual([[3, 2]])
+    const { state } = node(1, DYNAMIC_RULE).start(kept, 0)
+    expect(state.attempts.map(({ id }) => id)).toEqual([[3, 2]])
+  })
+
+  it('dynamic: an attempt whose proposer is gone is superseded by a new view, even of the same members', () => {
+    const one = new Played(1, DYNAMIC_RULE)
+    const formed = FIRST
+    one.hears(2, status({ formed, attempts: [viewOf(2, 4, 2)], promised: 2 }))
+    expect(one.sent('cand').map(([, body]) => body)).toMatchObject([
+      { n: 3, members: FIRST.members },
+      { n: 3, members: FIRST.members },
+    ])
+  })
+
+  it('dynamic: a peer with an attempt at another view supports this one no more, nor does the leader itself', () => {
+    const { view } = node(1, DYNAMIC_RULE)
+    const inQuorum = (played: Played): unknown => view(played.state, 0).detail?.['inQuorum']
+    const one = new Played(1, DYNAMIC_RULE)
+    const open = (attempt: OmegaView): OmegaMessage =>
+      status({ formed: FIRST, attempts: [attempt], promised: 2 })
+    expect(inQuorum(one.hears(2, open(viewOf(2, 3, 2))))).toBe(true)
+    expect(inQuorum(one.hears(3, open(viewOf(2, 3, 2))))).toBe(false)
+    expect(one.effects).toContainEqual(
+      expect.objectContaining({ event: { type: 'demoted', token: 10_001, cause: 'out of quorum' } }),
+    )
+    // Its own attempts it knows about.
+    const other = new Played(1, DYNAMIC_RULE).hears(2, open(viewOf(2, 1, 2))).hears(3, open(viewOf(2, 1, 3)))
+    expect(inQuorum(other)).toBe(true)
+    const self = new Played(1, DYNAMIC_RULE)
+    self.state = { ...self.state, attempts: [viewOf(2, 2, 1)] }
+    expect(inQuorum(self)).toBe(false)
+  })
+
+  it('static: a leader is in quorum while more than half of all nodes answer from its view', () => {
+    const five = [1, 2, 3, 4, 5]
+    const one = new Played(1, { quorum: 'static' }, five).link(4, false).link(5, false)
+    const three = viewOf(3, 1, 2, 3)
+    for (const peer of [2, 3]) one.hears(peer, acceptOf(3))
+    for (const peer of [2, 3]) one.hears(peer, status({ view: three, promised: 3 }))
+    const { view } = node(1, { quorum: 'static' }, five)
+    expect(view(one.state, 0)).toMatchObject({ role: 'leader', detail: { inQuorum: true } })
+    // 1 and 2 are more than half of the view, and less than half of the nodes.
+    expect(view(one.link(3, false).state, 0)).toMatchObject({ role: 'leader', detail: { inQuorum: false } })
   })
 
   it('a leader is in quorum while more than half of its view answer from that very view', () => {

@@ -30,10 +30,12 @@ import {
   unlessSame,
   type View,
 } from '../../core/index.ts'
+import { isInQuorum } from './quorum.ts'
 import { byWeight, type OmegaSettings } from './settings.ts'
 import {
   BRAND_NEW,
   MOST_LEADERS,
+  NO_VIEW,
   type OmegaCommand,
   type OmegaMessage,
   type OmegaStable,
@@ -41,13 +43,13 @@ import {
   type OmegaView,
 } from './state.ts'
 import { Turn } from './turn.ts'
-import { idsOf, isInQuorum, membersOf, sameViewId } from './views.ts'
+import { idsOf, membersOf, sameViewId } from './views.ts'
 
 type OmegaStep = Step<OmegaState, OmegaMessage, OmegaStable>
 
 /** Work that should have ended keeps the others waiting for so long at most. */
 const LAPSE = 'lapse'
-const LONGEST_LAPSE: Micros = 500_000
+export const LONGEST_LAPSE: Micros = 500_000
 
 export function omega(
   identity: Identity,
@@ -122,7 +124,13 @@ export function omega(
         turn.cancelled(from, body.n)
         break
       case 'accept':
-        turn.accepted(from, body.n, body.view, body.attempts)
+        turn.accepted(from, body.n, body)
+        break
+      case 'attempt':
+        turn.attempt(from, body.n)
+        break
+      case 'attempted':
+        turn.attempted(from, body.n)
         break
       case 'withdraw':
         turn.withdrawn(from, body.n)
@@ -136,7 +144,7 @@ export function omega(
   function acting(state: OmegaState): NodeId | null {
     if (!state.ok) return null
     const leader = state.view.id[1]
-    return leader === self && !(state.willing && isInQuorum(state)) ? null : leader
+    return leader === self && !(state.willing && isInQuorum(state, identity, settings)) ? null : leader
   }
 
   /** What a change means to the application: each view that this node leads is a leadership of its own. */
@@ -162,7 +170,7 @@ export function omega(
   let shown: { readonly state: OmegaState; readonly view: View } | null = null
 
   function viewOf(state: OmegaState): View {
-    const { ok, life, view, attempts } = state
+    const { ok, life, view, attempts, willing } = state
     const [n, leader] = view.id
     const seen = {
       id: view.id,
@@ -178,8 +186,9 @@ export function omega(
       detail: {
         life,
         view: n === 0 ? null : seen,
-        inQuorum: isInQuorum(state),
+        inQuorum: isInQuorum(state, identity, settings),
         attempts: attempts.map(({ id, members }) => ({ id, members: idsOf(members) })),
+        willing,
       },
     }
   }
@@ -211,7 +220,8 @@ export function omega(
     shift: (state) => state,
     settled({ leader, members }: Outcome) {
       const view: OmegaView = { id: [1, leader], members: membersOf(members.map((id) => [id, 1])) }
-      const stable: OmegaStable = { life: 1, view, promised: view.id, attempts: [] }
+      const formed = settings.quorum === 'dynamic' ? view : NO_VIEW
+      const stable: OmegaStable = { life: 1, view, promised: view.id, formed, attempts: [] }
       const peers = members.filter((id) => id !== self).sort(byWeight(settings.weights))
       const links = peers.map((peer) => ({
         peer,
@@ -220,6 +230,8 @@ export function omega(
           ok: true,
           view,
           promised: 1,
+          formed,
+          attempts: [],
           links: settings.filter ? members.filter((id) => id !== peer).sort(byWeight(settings.weights)) : [],
           torn: false,
           aside: false,

@@ -1,8 +1,25 @@
-/** When a proposal that everybody in it has accepted may become a view. */
+/**
+ * The quorum rules: when a proposal that everybody in it has accepted may become a view, and when the leader of a view
+ * may act.
+ *
+ * Dynamic voting after E. Yeger Lotem, I. Keidar and D. Dolev, Dynamic Voting for Consistent Primary Components (1997).
+ * A view needs a majority of the newest view that was installed anywhere before it, and of every open attempt: a view
+ * that may have been installed, as far as its members know. A node records an attempt only when the proposer has shown
+ * that everybody accepted and that there is a quorum. A proposal without a quorum therefore never binds anybody.
+ *
+ * An attempt is settled when a newer view is known to be installed, when its proposer takes it back, or when one of its
+ * members has not recorded it and has promised something newer: that member never will, and nothing is installed
+ * unless everybody in it has recorded it.
+ */
 import type { Identity, NodeId } from '../../core/index.ts'
 import type { OmegaSettings } from './settings.ts'
-import type { OmegaState, Proposal, ViewId } from './state.ts'
-import { idsOf, isMajority, isNewer, sameViewId } from './views.ts'
+import type { Link, OmegaState, OmegaView, Proposal, Status, ViewId } from './state.ts'
+import { hasAttempt, idsOf, isMajority, isNewer, lifeIn, newest, sameViewId } from './views.ts'
+
+/** What one node knows of the views of its group. */
+export type Knowledge = { readonly formed: OmegaView; readonly attempts: readonly OmegaView[] }
+
+type Report = Knowledge & { readonly peer: NodeId }
 
 export function hasQuorum(
   { n, members, accepts }: Proposal,
@@ -13,21 +30,80 @@ export function hasQuorum(
   if (quorum === 'none') return true
   const ids = idsOf(members)
   if (quorum === 'static') return 2 * ids.length > nodes.length
-  let last = state.view
-  for (const { view } of accepts) if (isNewer(view.id, last.id)) last = view
-  const attempts = [state, ...accepts]
-    .flatMap((each) => each.attempts)
-    .filter(({ id }) => isNewer(id, last.id) && !isGivenUp(id, accepts, self) && !sameViewId(id, [n, self]))
-  // Before the first view everybody counts.
-  const formed = last.id[0] === 0 ? nodes : idsOf(last.members)
-  return [formed, ...attempts.map((view) => idsOf(view.members))].every((whole) =>
-    isMajority(ids, whole, tie),
-  )
+  const reports = [{ peer: self, formed: state.formed, attempts: state.attempts }, ...accepts]
+  return binding(reports, nodes, [n, self]).every((whole) => isMajority(ids, idsOf(whole.members), tie))
 }
 
-/** Who proposed it has accepted this, has not installed it, and has taken it back: nobody ever will install it. */
-function isGivenUp(id: ViewId, accepts: Proposal['accepts'], self: NodeId): boolean {
-  const by = id[1] === self ? null : accepts.find(({ peer }) => peer === id[1])
-  if (by === undefined) return false
-  return by === null || !by.attempts.some((attempt) => sameViewId(attempt.id, id))
+/** The views of which a new one needs a majority: the newest that was installed, and all that may have been since. */
+export function binding(
+  reports: readonly Report[],
+  nodes: readonly NodeId[],
+  except: ViewId | null,
+): readonly OmegaView[] {
+  const formed = reports.reduce<OmegaView>((last, report) => newest(last, report.formed), NOBODY)
+  const open: OmegaView[] = []
+  for (const { attempts } of reports) {
+    for (const attempt of attempts) {
+      if (!isNewer(attempt.id, formed.id) || hasAttempt(open, attempt.id)) continue
+      if (except !== null && sameViewId(attempt.id, except)) continue
+      if (!isSettledBy(reports, attempt)) open.push(attempt)
+    }
+  }
+  // Before the first view everybody counts.
+  const last = formed.id[0] === 0 ? { id: formed.id, members: nodes.map((id) => [id, 1] as const) } : formed
+  return [last, ...open]
+}
+
+const NOBODY: OmegaView = { id: [0, null], members: [] }
+
+/** All who report have promised something newer: one of its members that has not recorded it never will. */
+function isSettledBy(reports: readonly Report[], { id, members }: OmegaView): boolean {
+  return reports.some(({ peer, attempts }) => lifeIn(members, peer) !== 0 && !hasAttempt(attempts, id))
+}
+
+/** What a node knows after a peer has said how it stands. The same object when that is nothing new. */
+export function learn(known: Knowledge, peer: NodeId, status: Status): Knowledge {
+  const formed = newest(newest(known.formed, status.formed), status.view)
+  const attempts = known.attempts.filter(
+    ({ id, members }) =>
+      isNewer(id, formed.id) &&
+      (hasAttempt(status.attempts, id) || !settles(peer, status.promised, id, lifeIn(members, peer) !== 0)),
+  )
+  if (attempts.length === known.attempts.length && formed === known.formed) return known
+  return { formed, attempts: attempts.length === known.attempts.length ? known.attempts : attempts }
+}
+
+/**
+ * Whether a peer that does not name this attempt as open settles it. A proposer records before it asks others to, so what
+ * it does not name any more it took back; anybody else may have yet to record it, unless it has promised more.
+ */
+function settles(peer: NodeId, promised: number, [n, proposer]: ViewId, isMember: boolean): boolean {
+  return peer === proposer || (isMember && promised > n)
+}
+
+/**
+ * Whether a peer supports this node's view: it is in that very view under the life that it names, and has recorded no
+ * attempt at another that may be installed by now. An attempt of the view's own leader does not count: the leader knows
+ * whether it has installed it.
+ */
+export function isAnswering({ view }: OmegaState, { peer, status }: Link): boolean {
+  if (status?.ok !== true || !sameViewId(status.view.id, view.id)) return false
+  return lifeIn(view.members, peer) === status.life && isLoyal(status.attempts, view)
+}
+
+function isLoyal(attempts: readonly OmegaView[], view: OmegaView): boolean {
+  return attempts.every(({ id }) => id[1] === view.id[1])
+}
+
+/** More than this many halves of it must answer: the members of the view, or with a static majority all nodes. */
+export function electorate({ view }: OmegaState, { nodes }: Identity, { quorum }: OmegaSettings): number {
+  return quorum === 'static' ? nodes.length : view.members.length
+}
+
+/** Alive, and more than half answer from this view: only then may its leader act. */
+export function isInQuorum(state: OmegaState, identity: Identity, settings: OmegaSettings): boolean {
+  if (!state.ok || !isLoyal(state.attempts, state.view)) return false
+  let answering = 1
+  for (const link of state.links) if (isAnswering(state, link)) answering += 1
+  return 2 * answering > electorate(state, identity, settings)
 }

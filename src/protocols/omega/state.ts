@@ -17,7 +17,12 @@ export type OmegaStable = {
   readonly view: OmegaView
   /** The highest view promised to anybody. */
   readonly promised: ViewId
-  /** Views promised and newer than the one installed, and not taken back: somebody may have installed any of them. */
+  /** With dynamic voting, the newest view that this node knows to be installed somewhere; otherwise no view. */
+  readonly formed: OmegaView
+  /**
+   * With dynamic voting, views newer than `formed` that their proposer may have installed: this node has told it that it
+   * may, and does not know that it did not. At most one per proposer, in the order of their ids.
+   */
   readonly attempts: readonly OmegaView[]
 }
 
@@ -27,6 +32,8 @@ export type Status = {
   readonly ok: boolean
   readonly view: OmegaView
   readonly promised: number
+  readonly formed: OmegaView
+  readonly attempts: readonly OmegaView[]
   /** With `filter` only, else empty and false: whom it is linked with; whether it is dead and sees two live views. */
   readonly links: readonly NodeId[]
   readonly torn: boolean
@@ -51,18 +58,21 @@ export type Link = {
   readonly accepted: number
 }
 
+/** `recorded`: it has recorded the proposal as an attempt. */
 export type Accept = {
   readonly peer: NodeId
-  readonly view: OmegaView
+  readonly formed: OmegaView
   readonly attempts: readonly OmegaView[]
+  readonly recorded: boolean
 }
 
-/** What this node proposes, and who has accepted it. */
+/** What this node proposes, and who has accepted it. `isAttempt`: all have, with a quorum, and are to record it. */
 export type Proposal = {
   readonly n: number
   readonly members: Members
   readonly base: ViewId
   readonly accepts: readonly Accept[]
+  readonly isAttempt: boolean
 }
 
 export type OmegaState = OmegaStable & {
@@ -83,9 +93,11 @@ export type OmegaMessage =
   | {
       readonly kind: 'accept'
       readonly n: number
-      readonly view: OmegaView
+      readonly formed: OmegaView
       readonly attempts: readonly OmegaView[]
     }
+  | { readonly kind: 'attempt'; readonly n: number }
+  | { readonly kind: 'attempted'; readonly n: number }
   | { readonly kind: 'withdraw'; readonly n: number }
 
 /**
@@ -99,4 +111,10 @@ export type OmegaCommand =
 export const NO_VIEW: OmegaView = { id: [0, null], members: [] }
 
 /** A process that has never run: it belongs to no view, and can only be taken into one. */
-export const BRAND_NEW: OmegaStable = { life: 0, view: NO_VIEW, promised: [0, null], attempts: [] }
+export const BRAND_NEW: OmegaStable = {
+  life: 0,
+  view: NO_VIEW,
+  promised: [0, null],
+  formed: NO_VIEW,
+  attempts: [],
+}

@@ -6,19 +6,20 @@
  */
 import type { Effect, Identity, NodeId } from '../../core/index.ts'
 import { output, persist, send } from '../../core/index.ts'
-import { hasQuorum } from './quorum.ts'
+import { hasQuorum, type Knowledge, learn } from './quorum.ts'
 import { byWeight, type OmegaSettings } from './settings.ts'
-import type {
-  Link,
-  Members,
-  OmegaMessage,
-  OmegaStable,
-  OmegaState,
-  OmegaView,
-  Pending,
-  Proposal,
-  Status,
-  ViewId,
+import {
+  type Link,
+  type Members,
+  NO_VIEW,
+  type OmegaMessage,
+  type OmegaStable,
+  type OmegaState,
+  type OmegaView,
+  type Pending,
+  type Proposal,
+  type Status,
+  type ViewId,
 } from './state.ts'
 import {
   compareViewIds,
@@ -26,6 +27,7 @@ import {
   isNewer,
   lifeIn,
   membersOf,
+  newest,
   sameMembers,
   sameViewId,
   withAttempt,
@@ -70,10 +72,11 @@ export class Turn {
       state.life === this.#before.life &&
       state.view === this.#before.view &&
       sameViewId(state.promised, this.#before.promised) &&
+      state.formed === this.#before.formed &&
       state.attempts === this.#before.attempts
     if (isKept) return { state, effects: this.#effects }
-    const { life, view, promised, attempts } = state
-    return { state, effects: [persist({ life, view, promised, attempts }), ...this.#effects] }
+    const { life, view, promised, formed, attempts } = state
+    return { state, effects: [persist({ life, view, promised, formed, attempts }), ...this.#effects] }
   }
 
   linkUp(peer: NodeId): void {
@@ -90,27 +93,59 @@ export class Turn {
       links: this.state.links.filter((link) => link.peer !== peer),
       proposal: proposal === null ? null : without(proposal, peer),
     })
-    if (this.#settings.filter) this.#tellAll()
+    // An attempt of that peer is nobody's to take back now: the one who should supersede it must know of it.
+    const isOrphan = this.state.attempts.some(({ id }) => id[1] === peer)
+    if (this.#settings.filter || isOrphan) this.#tellAll()
     if (this.state.ok && this.state.links.length === 0) this.#die()
   }
 
-  heardStatus(peer: NodeId, { life, ok, view, promised, links, torn, aside }: Status): void {
-    this.#onLink(peer, { status: { life, ok, view, promised, links, torn, aside } })
+  heardStatus(
+    peer: NodeId,
+    { life, ok, view, promised, formed, attempts, links, torn, aside }: Status,
+  ): void {
+    const status = { life, ok, view, promised, formed, attempts, links, torn, aside }
+    this.#onLink(peer, { status })
+    const { proposal } = this.state
+    if (proposal?.accepts.some((accept) => accept.peer === peer) === true) {
+      const accepts = proposal.accepts.map((each) =>
+        each.peer === peer ? { ...each, formed, attempts } : each,
+      )
+      this.#set({ proposal: { ...proposal, accepts } })
+    }
+    if (this.#isVoting) this.#know(learn(this.state, peer, status))
   }
 
   asked(peer: NodeId, { n, members, base }: Omit<Pending, 'told'>): void {
     this.#onLink(peer, { pending: { n, members, base, told: false }, accepted: 0 })
+    // What it proposed before, it has taken back: had it installed that, it would have said so first.
+    this.#forget(({ id }) => id[1] === peer)
   }
 
   cancelled(peer: NodeId, n: number): void {
     if (this.#link(peer)?.pending?.n === n) this.#onLink(peer, { pending: null, accepted: 0 })
+    this.#forget(({ id }) => sameViewId(id, [n, peer]))
   }
 
-  accepted(peer: NodeId, n: number, view: OmegaView, attempts: readonly OmegaView[]): void {
+  accepted(peer: NodeId, n: number, { formed, attempts }: Knowledge): void {
     const { proposal } = this.state
     if (proposal === null || proposal.n !== n || lifeIn(proposal.members, peer) === 0) return
-    const accepts = [...without(proposal, peer).accepts, { peer, view, attempts }]
+    const accepts = [...without(proposal, peer).accepts, { peer, formed, attempts, recorded: false }]
     accepts.sort((a, b) => this.#rank(a.peer, b.peer))
+    this.#set({ proposal: { ...proposal, accepts } })
+  }
+
+  /** Everybody in it has accepted this proposal, with a quorum: it counts from now on, until it is known to have failed. */
+  attempt(peer: NodeId, n: number): void {
+    const link = this.#link(peer)
+    if (link?.pending?.n !== n || link.accepted !== n || !sameViewId(this.state.promised, [n, peer])) return
+    this.#record({ id: [n, peer], members: link.pending.members })
+    this.#send(peer, { kind: 'attempted', n })
+  }
+
+  attempted(peer: NodeId, n: number): void {
+    const { proposal } = this.state
+    if (proposal === null || proposal.n !== n || !proposal.isAttempt) return
+    const accepts = proposal.accepts.map((each) => (each.peer === peer ? { ...each, recorded: true } : each))
     this.#set({ proposal: { ...proposal, accepts } })
   }
 
@@ -207,6 +242,17 @@ export class Turn {
     return this.#link(id)?.status?.aside === true
   }
 
+  /**
+   * Somebody here has recorded an attempt whose proposer is not here, so that it supports nobody: only a newer view ends
+   * that, even of the same members.
+   */
+  #isHeldUp(target: Members, { id: [, leader] }: OmegaView): boolean {
+    const isOrphan = ({ id: [, proposer] }: OmegaView): boolean =>
+      proposer !== null && proposer !== leader && lifeIn(target, proposer) === 0
+    const { attempts, links } = this.state
+    return attempts.some(isOrphan) || links.some(({ status }) => status?.attempts.some(isOrphan) === true)
+  }
+
   /** The view has a leader that would rather not lead, and this node would. */
   #shouldTakeOver({ id: [, leader] }: OmegaView): boolean {
     return !this.state.aside && leader !== null && leader !== this.#identity.self && this.#isAside(leader)
@@ -218,8 +264,8 @@ export class Turn {
   }
 
   /**
-   * Rule 4: the boss proposes its target, unless that is the view it is in, under a leader that would lead; anybody else
-   * takes back what it proposed.
+   * Rule 4: the boss proposes its target, unless that is the view it is in, under a leader that would lead and that
+   * nobody is kept from supporting; anybody else takes back what it proposed.
    */
   #stand(target: Members | null): void {
     const { ok, view, proposal } = this.state
@@ -227,7 +273,12 @@ export class Turn {
       target !== null &&
       target.length > 1 &&
       this.#boss(target) === this.#identity.self &&
-      !(ok && sameMembers(target, view.members) && !this.#shouldTakeOver(view))
+      !(
+        ok &&
+        sameMembers(target, view.members) &&
+        !this.#shouldTakeOver(view) &&
+        !this.#isHeldUp(target, view)
+      )
     if (!stands) {
       if (proposal !== null) this.#cancel(proposal, [])
       return
@@ -239,6 +290,8 @@ export class Turn {
 
   #isCurrent(proposal: Proposal, target: Members): boolean {
     if (!sameMembers(proposal.members, target) || !sameViewId(proposal.base, this.state.view.id)) return false
+    // Somebody has recorded it and does not want it any more: it is free again when this is taken back.
+    if (proposal.isAttempt && !isAccepted(proposal)) return false
     return this.state.links.every(
       ({ peer, status }) =>
         lifeIn(target, peer) === 0 ||
@@ -258,7 +311,7 @@ export class Turn {
     const n = highest + 1
     const base = view.id
     this.#promise({ id: [n, self], members })
-    this.#set({ proposal: { n, members, base, accepts: [] } })
+    this.#set({ proposal: { n, members, base, accepts: [], isAttempt: false } })
     for (const peer of idsOf(members)) if (peer !== self) this.#send(peer, { kind: 'cand', n, members, base })
   }
 
@@ -274,12 +327,20 @@ export class Turn {
     }
   }
 
-  /** Rule 5: all have accepted, and the quorum rule agrees. */
+  /** Rule 5: all have accepted, and the quorum rule agrees. With dynamic voting, all must record that first. */
   #converge(): void {
     const { proposal } = this.state
-    if (proposal === null || proposal.accepts.length < proposal.members.length - 1) return
-    if (!hasQuorum(proposal, this.state, this.#identity, this.#settings)) return
-    this.#install({ id: [proposal.n, this.#identity.self], members: proposal.members })
+    if (proposal === null || !isAccepted(proposal)) return
+    const { n, members, accepts, isAttempt } = proposal
+    const view: OmegaView = { id: [n, this.#identity.self], members }
+    if (!isAttempt && !hasQuorum(proposal, this.state, this.#identity, this.#settings)) return
+    if (!this.#isVoting || (isAttempt && accepts.every(({ recorded }) => recorded))) {
+      this.#install(view)
+    } else if (!isAttempt) {
+      this.#record(view)
+      this.#set({ proposal: { ...proposal, isAttempt: true } })
+      for (const { peer } of accepts) this.#send(peer, { kind: 'attempt', n })
+    }
   }
 
   /** Rule 6: a candidacy is accepted while this node would propose the same; an accept that no longer holds is withdrawn. */
@@ -303,16 +364,10 @@ export class Turn {
       this.tell(peer)
       return
     }
-    const { view, attempts } = this.state
-    const isVoting = this.#settings.quorum === 'dynamic'
+    const { formed, attempts } = this.state
     this.#promise({ id, members })
     this.#onLink(peer, { accepted: n })
-    this.#send(peer, {
-      kind: 'accept',
-      n,
-      view: isVoting ? view : { id: [0, null], members: [] },
-      attempts,
-    })
+    this.#send(peer, { kind: 'accept', n, formed, attempts })
   }
 
   #isGood(peer: NodeId, { members, base }: Pending, target: Members | null): boolean {
@@ -331,27 +386,61 @@ export class Turn {
     )
   }
 
-  #promise(view: OmegaView): void {
-    const { promised, attempts } = this.state
-    this.#effects.push(output({ type: 'promise', id: view.id }))
-    const remembers = this.#settings.quorum === 'dynamic' && !this.#settings.flaws.includes('no attempts')
-    this.#set({
-      promised: isNewer(view.id, promised) ? view.id : promised,
-      attempts: remembers ? withAttempt(attempts, view) : attempts,
-    })
+  get #isVoting(): boolean {
+    return this.#settings.quorum === 'dynamic'
+  }
+
+  #promise({ id, members }: OmegaView): void {
+    const { promised } = this.state
+    this.#effects.push(output({ type: 'promise', id, members: idsOf(members) }))
+    if (isNewer(id, promised)) this.#set({ promised: id })
+  }
+
+  /** From now on this may have been installed, until it is known that it was not. */
+  #record(view: OmegaView): void {
+    if (this.#settings.flaws.includes('no attempts')) return
+    this.#set({ attempts: withAttempt(this.state.attempts, view) })
+  }
+
+  /** These attempts have failed; who counted this node out because of them counts it in again. */
+  #forget(hasFailed: (attempt: OmegaView) => boolean): void {
+    const { formed, attempts } = this.state
+    if (attempts.some(hasFailed))
+      this.#know({ formed, attempts: attempts.filter((each) => !hasFailed(each)) })
+  }
+
+  #know({ formed, attempts }: Knowledge): void {
+    const { formed: was, attempts: open, links } = this.state
+    if (formed === was && attempts === open) return
+    this.#set({ formed, attempts })
+    if (attempts !== open) this.#tellAll()
+    for (const { peer, status } of links) {
+      if (status !== null && isNewer(formed.id, status.formed.id)) this.tell(peer)
+    }
   }
 
   #install(view: OmegaView): void {
     const { promised, attempts, links, proposal, view: old } = this.state
+    const formed = this.#isVoting ? newest(this.state.formed, view) : NO_VIEW
+    for (const { peer, pending, accepted } of links) {
+      // It was accepted on what this node knew before.
+      if (this.#isVoting && accepted !== 0 && pending !== null && isNewer([pending.n, peer], view.id)) {
+        this.#send(peer, { kind: 'withdraw', n: accepted })
+      }
+    }
     this.#set({
       view,
       ok: true,
       proposal: null,
       promised: isNewer(view.id, promised) ? view.id : promised,
-      attempts: attempts.length === 0 ? attempts : attempts.filter(({ id }) => isNewer(id, view.id)),
+      formed,
+      attempts: attempts.every(({ id }) => isNewer(id, formed.id))
+        ? attempts
+        : attempts.filter(({ id }) => isNewer(id, formed.id)),
       links: links.map((link) => {
         const isOld = link.pending !== null && !isNewer([link.pending.n, link.peer], view.id)
-        return isOld ? { ...link, pending: null, accepted: 0 } : link
+        if (isOld) return { ...link, pending: null, accepted: 0 }
+        return this.#isVoting && link.accepted !== 0 ? { ...link, accepted: 0 } : link
       }),
     })
     if (proposal !== null && !sameViewId([proposal.n, this.#identity.self], view.id))
@@ -371,7 +460,7 @@ export class Turn {
   }
 
   #status(): OmegaMessage {
-    const { life, ok, view, promised, links, aside } = this.state
+    const { life, ok, view, promised, formed, attempts, links, aside } = this.state
     const { filter } = this.#settings
     return {
       kind: 'status',
@@ -379,6 +468,8 @@ export class Turn {
       ok,
       view,
       promised: promised[0],
+      formed,
+      attempts,
       links: filter ? links.map(({ peer }) => peer) : [],
       torn: filter && isTorn(this.state),
       aside,
@@ -407,6 +498,10 @@ function isTorn({ ok, links }: OmegaState): boolean {
   if (ok) return false
   const alive = links.flatMap(({ status }) => (status?.ok === true ? [status.view.id] : []))
   return alive.some((id) => !sameViewId(id, alive[0] as ViewId))
+}
+
+function isAccepted({ members, accepts }: Proposal): boolean {
+  return accepts.length === members.length - 1
 }
 
 function without(proposal: Proposal, peer: NodeId): Proposal {

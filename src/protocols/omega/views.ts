@@ -1,6 +1,6 @@
 /** Small questions about views, members and quorums. */
 import { compareIds, type NodeId } from '../../core/index.ts'
-import type { Link, Members, OmegaState, OmegaView, ViewId } from './state.ts'
+import type { Members, OmegaView, ViewId } from './state.ts'
 
 export function compareViewIds(a: ViewId, b: ViewId): number {
   if (a[0] !== b[0]) return a[0] - b[0]
@@ -44,7 +44,7 @@ export function idsOf(members: Members): readonly NodeId[] {
 
 /** Attempts in the order of their ids, each once. */
 export function withAttempt(attempts: readonly OmegaView[], view: OmegaView): readonly OmegaView[] {
-  if (attempts.some(({ id }) => sameViewId(id, view.id))) return attempts
+  if (hasAttempt(attempts, view.id)) return attempts
   return [...attempts, view].sort((a, b) => compareViewIds(a.id, b.id))
 }
 
@@ -53,24 +53,18 @@ export function withoutAttempt(attempts: readonly OmegaView[], gone: ViewId): re
   return left.length === attempts.length ? attempts : left
 }
 
+export function newest(a: OmegaView, b: OmegaView): OmegaView {
+  return isNewer(b.id, a.id) ? b : a
+}
+
+export function hasAttempt(attempts: readonly OmegaView[], id: ViewId): boolean {
+  return attempts.some((attempt) => sameViewId(attempt.id, id))
+}
+
 /** More than half of `whole`; with `tie`, also exactly half of it when the least of it is among them. */
 export function isMajority(of: readonly NodeId[], whole: readonly NodeId[], tie: boolean): boolean {
   const there = whole.filter((id) => of.includes(id)).length
   if (2 * there > whole.length) return true
   if (!tie || 2 * there !== whole.length || there === 0) return false
   return of.includes(whole.reduce((least, id) => (compareIds(id, least) < 0 ? id : least)))
-}
-
-/** Whether a peer answers from this node's very view, under the life that it names. */
-export function isAnswering({ view }: OmegaState, { peer, status }: Link): boolean {
-  if (status?.ok !== true || !sameViewId(status.view.id, view.id)) return false
-  return lifeIn(view.members, peer) === status.life
-}
-
-/** Alive, and more than half of the view answer: only then may its leader act. */
-export function isInQuorum(state: OmegaState): boolean {
-  if (!state.ok) return false
-  let there = 1
-  for (const link of state.links) if (isAnswering(state, link)) there += 1
-  return 2 * there > state.view.members.length
 }

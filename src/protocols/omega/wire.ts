@@ -94,7 +94,7 @@ const view = fields({ id: viewId, members }, (value) => {
   return isIn ? null : ': a leader is in its view'
 })
 
-export const stable = fields({ life, view, promised: viewId, attempts: listOf(view) })
+export const stable = fields({ life, view, promised: viewId, formed: view, attempts: listOf(view) })
 
 /** By what it says itself to be. */
 const ofKind = (kinds: { readonly [kind: string]: Check }): Check => {
@@ -114,13 +114,17 @@ const message = ofKind({
     ok: flag,
     view,
     promised: number,
+    formed: view,
+    attempts: listOf(view),
     links: listOf(node),
     torn: flag,
     aside: flag,
   }),
   cand: fields({ kind, n: proposed, members, base: viewId }),
   cancel: fields({ kind, n: proposed }),
-  accept: fields({ kind, n: proposed, view, attempts: listOf(view) }),
+  accept: fields({ kind, n: proposed, formed: view, attempts: listOf(view) }),
+  attempt: fields({ kind, n: proposed }),
+  attempted: fields({ kind, n: proposed }),
   withdraw: fields({ kind, n: proposed }),
 })
 
