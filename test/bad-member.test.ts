@@ -89,6 +89,7 @@ describe.each(SMALL)('a bad member of %s', (name, specs, share) => {
       const isLed = world.run(bound, () => world.isLed())
       if (!isLed) expect.unreachable(`${why}: nobody leads within ${bound} µs`)
       if (ending === 'is gone') world.start(bad)
+      if (!world.run(2 * bound, () => world.isWhole())) expect.unreachable(`${why}: not all are back`)
       for (const { id, state } of world.nodes) {
         const unsafe = unsafeIn(state)
         if (unsafe !== null) expect.unreachable(`${why}: ${id}: ${unsafe}`)

@@ -188,6 +188,14 @@ export class BadWorld {
     return Object.keys(this.specs).every((group) => this.leaderOf(group) !== null)
   }
 
+  /** Everybody is led, and where there are views, in them: only then may another node be missed. */
+  isWhole(): boolean {
+    const isIn = (group: string): boolean =>
+      this.specs[group]?.protocol !== 'omega' ||
+      IDS.every((id) => this.viewOf(id, group).members?.length === IDS.length)
+    return this.isLed() && Object.keys(this.specs).every(isIn)
+  }
+
   /** What a receiver makes of these bytes; null when it refuses them. */
   decoded(bytes: Uint8Array): Message | null {
     const envelope = this.#codec.decode(bytes)
@@ -376,6 +384,8 @@ function messageOf(random: Random, kind: string): Message {
         ok: random(2) === 0,
         view: view(random),
         promised: oneOf(random, NUMBERS),
+        formed: view(random),
+        attempts: random(2) === 0 ? [] : [view(random)],
         links: ids(random),
         torn: random(2) === 0,
         aside: random(2) === 0,
@@ -388,7 +398,7 @@ function messageOf(random: Random, kind: string): Message {
         base: (view(random) as PlainObject)['id'] as Plain,
       }
     case 'accept':
-      return { kind, n, view: view(random), attempts: [view(random)] }
+      return { kind, n, formed: view(random), attempts: random(2) === 0 ? [] : [view(random)] }
     default:
       return { kind, n }
   }
@@ -401,7 +411,7 @@ export function nested(depth: number): Plain {
 }
 
 const LOCAL_LEADER = ['Heartbeat', 'Election', 'Reply', 'Release', 'Settings']
-const OMEGA = ['status', 'cand', 'accept', 'cancel', 'withdraw']
+const OMEGA = ['status', 'status', 'cand', 'accept', 'attempt', 'attempted', 'cancel', 'withdraw']
 
 /** The value with one place in it, at whatever depth, changed to something else. */
 function changed(random: Random, value: Plain): Plain {

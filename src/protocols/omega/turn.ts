@@ -11,6 +11,7 @@ import { byWeight, type OmegaSettings } from './settings.ts'
 import {
   type Link,
   type Members,
+  MOST_VIEWS,
   NO_VIEW,
   type OmegaMessage,
   type OmegaStable,
@@ -308,6 +309,8 @@ export class Turn {
     for (const { peer, status } of links) {
       if (status !== null && lifeIn(members, peer) !== 0) highest = Math.max(highest, status.promised)
     }
+    // Numbers that others would refuse are not asked with.
+    if (highest >= MOST_VIEWS) return
     const n = highest + 1
     const base = view.id
     this.#promise({ id: [n, self], members })
