@@ -18,9 +18,8 @@ export class CorruptStable extends Error {
 
   constructor(field: string, problem: string) {
     super(
-      `the stable data of this process is corrupt (${field === '' ? 'as a whole' : field}: ${problem}). ` +
-        'It no longer knows what it has promised, so it must not vote under this id again: ' +
-        'remove this voter, and add it as a new one with another id and an empty data folder',
+      `the stable data of this process is corrupt (${field === '' ? 'as a whole' : field}: ${problem}), so it does not ` +
+        'know what it has promised: run "conclave recover" on its data folder, which makes it promise everything so far',
     )
   }
 }
@@ -28,7 +27,7 @@ export class CorruptStable extends Error {
 const FIELDS = ['incarnation', 'lockTime', 'promised', 'config'] as const
 
 /** Checked by the bounds of the wire: what was accepted there is accepted here. */
-function stableFault(data: unknown): Fault {
+export function stableFault(data: unknown): Fault {
   if (!isObject(data)) return ['', 'must be an object']
   const { incarnation, lockTime, promised, config } = data
   const wrong = numberFault('incarnation', incarnation, 1) ?? numberFault('lockTime', lockTime, 1)
