@@ -4,6 +4,7 @@
  * through the real codec, so a message is believed here only if a real process would believe it.
  */
 import {
+  canonical,
   type Input,
   type Message,
   type NodeId,
@@ -21,7 +22,7 @@ import { checkedOptions } from '../../src/sim/index.ts'
 
 export const IDS: readonly string[] = ['a', 'b', 'c']
 const DELAY = 1000
-const LOOK_EVERY = 2000
+const LOOK_EVERY = 10_000
 
 /** Marsaglia's xorshift, 32 bits: runs must be the same everywhere. */
 export function chance(seed: number): (below: number) => number {
@@ -74,7 +75,7 @@ export type Tamper = (body: Message, to: NodeId) => Message | null
 export class BadWorld {
   readonly specs: { readonly [group: string]: GroupSpec }
   readonly #random: (below: number) => number
-  readonly #codec = new Codec()
+  readonly #codec: Codec
   now = 1_000_000
   nodes: Node[] = []
   #flights: Flight[] = []
@@ -82,10 +83,15 @@ export class BadWorld {
   bad: { readonly id: NodeId; readonly tamper: Tamper } | null = null
   readonly outputs: { readonly node: NodeId; readonly event: Output }[] = []
 
-  constructor(specs: { readonly [group: string]: GroupSpec }, random: (below: number) => number) {
+  constructor(
+    specs: { readonly [group: string]: GroupSpec },
+    random: (below: number) => number,
+    codec = new Codec(),
+  ) {
     this.specs = specs
     this.#random = random
-    for (const group of Object.keys(specs)) this.#codec.learn(group)
+    this.#codec = codec
+    for (const group of Object.keys(specs)) codec.learn(group)
   }
 
   static begun(specs: { readonly [group: string]: GroupSpec }): BadWorld {
@@ -100,7 +106,7 @@ export class BadWorld {
 
   /** The same world, to go another way. */
   copy(random: (below: number) => number): BadWorld {
-    const world = new BadWorld(this.specs, random)
+    const world = new BadWorld(this.specs, random, this.#codec)
     world.now = this.now
     world.nodes = this.nodes.map((node) => ({ ...node, timers: new Map(node.timers) }))
     world.#flights = [...this.#flights]
@@ -514,4 +520,121 @@ export function unsafeIn(value: Plain, place = 'state'): string | null {
     if (found !== null) return found
   }
   return null
+}
+
+// ---- Runs ----
+
+/** Runs that follow each other in one world: what bad messages leave behind must not add up. */
+const CHAIN = 20
+/** States are looked through after so many runs: what a bad message leaves in them stays. */
+const LOOK_INTO = 4
+/** What a state may grow by: names of strangers and what is waiting to be borne out, each bounded. */
+const ROOM = 4000
+
+/** Whether the bad member goes on as a good one, is started again, or is gone for a while. */
+type Ending = 'goes on' | 'restarts' | 'is gone'
+
+export type BadRuns = {
+  readonly runs: number
+  /** Messages that the codec refused, and those that a protocol found implausible. */
+  readonly refused: number
+  readonly implausible: number
+  /** What went wrong first, with the seed that shows it; null when nothing did. */
+  readonly failure: string | null
+}
+
+export function badRuns(
+  specs: { readonly [group: string]: GroupSpec },
+  first: number,
+  runs: number,
+): BadRuns {
+  const hasOmega = Object.values(specs).some(({ protocol }) => protocol === 'omega')
+  // What links of omega carry is delivered once: a node that was bad must tell everything again.
+  const endings: readonly Ending[] = hasOmega
+    ? ['restarts', 'is gone']
+    : ['goes on', 'goes on', 'goes on', 'goes on', 'goes on', 'restarts', 'is gone']
+  const bound = Math.max(...Object.values(specs).map(boundOf))
+  const rested = BadWorld.begun(specs)
+  if (!rested.run(2 * bound, () => rested.isWhole())) throw new Error('nobody leads at first')
+  rested.run(500_000)
+  const room = sizeOf(rested) + ROOM
+  const count = { refused: 0, implausible: 0 }
+  let world = rested
+  for (let run = 0; run < runs; run++) {
+    const seed = first + run
+    const random = chance(seed)
+    world = (run % CHAIN === 0 ? rested : world).copy(random)
+    const bad = oneOf(random, IDS)
+    const ending = oneOf(random, endings)
+    const fail = (why: string): BadRuns => ({
+      runs: run + 1,
+      ...count,
+      failure: `seed ${first + run - (run % CHAIN)} and on, run ${seed}, ${bad} ${ending}: ${why}`,
+    })
+    // Links of omega carry frames when something changes only.
+    if (hasOmega && random(4) > 0) {
+      world.stop(bad)
+      world.start(bad)
+    }
+    count.refused += misbehave(world, random, bad, hasOmega ? 200_000 : 60_000)
+    if (ending !== 'goes on') world.stop(bad)
+    if (ending === 'restarts') world.start(bad)
+    world.run(2 * DELAY)
+    if (!world.run(bound, () => world.isLed())) return fail(`nobody leads within ${bound} µs`)
+    if (ending === 'is gone') world.start(bad)
+    if (!world.run(2 * bound, () => world.isWhole())) return fail('not all are back')
+    count.implausible += world.outputs.filter(({ event }) => event.type === 'implausible').length
+    const wrong = run % LOOK_INTO === 0 ? problemIn(world) : null
+    if (wrong !== null) return fail(wrong)
+    if (run % CHAIN !== CHAIN - 1) continue
+    if (sizeOf(world) > room) return fail(`a state has grown to ${sizeOf(world)}`)
+    for (const id of IDS) world.stop(id)
+    for (const id of IDS) world.start(id)
+    if (!world.run(2 * bound, () => world.isLed())) return fail('nobody leads after all were started again')
+  }
+  return { runs, ...count, failure: null }
+}
+
+function hasFrame({ body }: Message): boolean {
+  const { parts = [] } = (body ?? {}) as { readonly parts?: readonly { readonly body: Message }[] }
+  return parts.some((part) => part.body.kind === 'frame')
+}
+
+/** One node says up to four things that the fuzzer makes of its messages; how many of them nobody could read. */
+function misbehave(world: BadWorld, random: Random, bad: string, micros: number): number {
+  const hasOmega = Object.values(world.specs).some(({ protocol }) => protocol === 'omega')
+  const tamper = tampering(random, world, bad)
+  let left = 1 + random(4)
+  let refused = 0
+  world.bad = {
+    id: bad,
+    tamper: (body, to) => {
+      const isRare = !hasOmega || hasFrame(body)
+      if (left === 0 || (isRare ? random(3) === 0 : random(8) > 0)) return body
+      left -= 1
+      const said = tamper(body, to)
+      if (said === null) refused += 1
+      return said
+    },
+  }
+  world.run(micros, () => left === 0)
+  world.bad = null
+  return refused
+}
+
+/** Whether every node could be started from its stable data, and every number in its state is exact. */
+function problemIn({ nodes, specs, now }: BadWorld): string | null {
+  for (const { id, state, stable } of nodes) {
+    const unsafe = unsafeIn(state)
+    if (unsafe !== null) return `${id}: ${unsafe}`
+    const { upper } = stable as { readonly upper: { readonly [group: string]: Plain } }
+    for (const [group, kept] of Object.entries(upper)) {
+      protocolFor(id, present(specs[group], group)).start(kept, now)
+    }
+  }
+  return null
+}
+
+function sizeOf(world: BadWorld): number {
+  return Math.max(...world.nodes.map(({ state }) => canonical(state).length))
 }
