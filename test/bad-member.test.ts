@@ -5,7 +5,7 @@
  */
 import { describe, expect, it } from 'vitest'
 import type { GroupSpec } from '../src/protocols/index.ts'
-import { badRuns, specOf } from './support/bad-member.ts'
+import { badDatagrams, badRuns, specOf } from './support/bad-member.ts'
 
 const RUNS = Number(process.env['BAD_MEMBER_RUNS'] ?? 20_000)
 const FIRST = Number(process.env['BAD_MEMBER_SEED'] ?? 1)
@@ -26,5 +26,18 @@ describe.each(GROUPS)('a bad member of %s', (_, share, specs) => {
     // The fuzzer has tried what is out of bounds, and what is only implausible.
     expect(refused).toBeGreaterThan(runs / 10)
     expect(implausible).toBeGreaterThan(runs / 100)
+  }, 3_600_000)
+})
+
+describe.each([
+  ['local-leader', { g: specOf('local-leader') }],
+  ['omega', { g: specOf('omega') }],
+] as const)('datagrams of %s with bytes changed, under the right key', (_, specs) => {
+  const runs = Math.ceil(RUNS / 2)
+
+  it(`cost a term at most, ${runs} of them`, () => {
+    const { read, unread, failure } = badDatagrams(specs, FIRST, runs)
+    expect(failure).toBeNull()
+    expect(Math.min(read, unread)).toBeGreaterThan(runs / 20)
   }, 3_600_000)
 })

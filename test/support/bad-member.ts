@@ -638,3 +638,52 @@ function problemIn({ nodes, specs, now }: BadWorld): string | null {
 function sizeOf(world: BadWorld): number {
   return Math.max(...world.nodes.map(({ state }) => canonical(state).length))
 }
+
+/**
+ * Real datagrams of a group with a few bytes changed, sealed with the right key: what a receiver can read of them it is
+ * given. Nothing is thrown, and the group elects afterwards. How many were read, and how many were not.
+ */
+export function badDatagrams(
+  specs: { readonly [group: string]: GroupSpec },
+  first: number,
+  runs: number,
+): { readonly read: number; readonly unread: number; readonly failure: string | null } {
+  const bound = Math.max(...Object.values(specs).map(boundOf))
+  const rested = BadWorld.begun(specs)
+  const recorded: { readonly from: NodeId; readonly to: NodeId; readonly bytes: Uint8Array }[] = []
+  const recording = rested.copy(chance(first))
+  for (const from of IDS) {
+    recording.bad = {
+      id: from,
+      tamper: (body, to) => {
+        recorded.push({ from, to, bytes: recording.encoded(from, to, body) })
+        return body
+      },
+    }
+    recording.run(bound)
+  }
+  if (!rested.run(2 * bound, () => rested.isWhole())) throw new Error('nobody leads at first')
+  let [read, unread] = [0, 0]
+  let world = rested
+  for (let run = 0; run < runs; run++) {
+    const random = chance(first + run)
+    if (run % SPOILED === 0) world = rested.copy(random)
+    const { from, to, bytes } = oneOf(random, recorded)
+    const body = world.decoded(spoiled(random, bytes))
+    if (body === null) unread += 1
+    else {
+      read += 1
+      world.deliver(from, to, body)
+    }
+    if (run % SPOILED !== SPOILED - 1) continue
+    world.run(2 * bound, () => world.isWhole())
+    const wrong = problemIn(world)
+    const seed = first + run - (SPOILED - 1)
+    if (wrong !== null) return { read, unread, failure: `seed ${seed} and on: ${wrong}` }
+    if (!world.isLed()) return { read, unread, failure: `seed ${seed} and on: nobody leads` }
+  }
+  return { read, unread, failure: null }
+}
+
+/** So many changed datagrams come to one world at a time. */
+const SPOILED = 100
