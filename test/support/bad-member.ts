@@ -416,6 +416,35 @@ function messageOf(random: Random, kind: string): Message {
   }
 }
 
+const VIEW_NUMBERS = [1, 2, 3, 4, 5, 9, 20, 2 ** 32, 2 ** 32 + 1, 2 ** 39]
+
+/** Within all bounds of the wire; whether it is true is another matter. */
+function soundView(random: Random): PlainObject {
+  const leader = oneOf(random, IDS)
+  const members = IDS.filter((id) => id === leader || random(2) === 0).map((id) => [id, 1 + random(6)])
+  return { id: [oneOf(random, VIEW_NUMBERS), leader], members }
+}
+
+/** A message of omega that the codec takes. */
+function soundMessage(random: Random, kind: string): Message {
+  const view = random(4) === 0 ? { id: [0, null], members: [] } : soundView(random)
+  const formed = random(4) === 0 ? view : soundView(random)
+  const attempts = random(2) === 0 ? [] : [soundView(random)]
+  const n = oneOf(random, VIEW_NUMBERS)
+  switch (kind) {
+    case 'status': {
+      const state = { life: 1 + random(6), ok: random(2) === 0, view, promised: n, formed, attempts }
+      return { kind, ...state, links: IDS, torn: false, aside: random(4) === 0 }
+    }
+    case 'cand':
+      return { kind, n, members: formed['members'] as Plain, base: view['id'] as Plain }
+    case 'accept':
+      return { kind, n, formed, attempts }
+    default:
+      return { kind, n }
+  }
+}
+
 export function nested(depth: number): Plain {
   let value: Plain = 1
   for (let level = 0; level < depth; level++) value = level % 2 === 0 ? [value] : { deeper: value }
@@ -483,7 +512,7 @@ export function tampering(random: Random, world: BadWorld, from: NodeId): Tamper
       let next: Message
       if (isFrame)
         next = isMade
-          ? { ...inner, body: messageOf(random, oneOf(random, OMEGA)) }
+          ? { ...inner, body: (random(4) === 0 ? messageOf : soundMessage)(random, oneOf(random, OMEGA)) }
           : (changed(random, inner) as Message)
       else if (inner.kind === 'ping' || inner.kind === 'ack') next = changed(random, inner) as Message
       else

@@ -93,10 +93,27 @@ describe('an epoch that runs ahead', () => {
     const node = new Bench(1)
     let messages = 0
     do {
+      node.now += timing.expires
       node.gets(2, beat({ seen }))
       messages += 1
     } while (fieldsOf(node).length > 0 && messages < 100)
     expect(messages).toBe(11)
+  })
+
+  it('moves by one step in `expires` only, however many messages come', () => {
+    const node = new Bench(1)
+    const flood = (): void => {
+      for (let left = 1000; left > 0; left--) node.gets(2, beat({ seen: { number: MOST_NUMBER, owner: 2 } }))
+    }
+    flood()
+    for (let round = 0; round < 3; round++) {
+      flood()
+      node.now += timing.expires
+    }
+    hearing(node)
+    const asked = node.timer('alive').asked?.epoch ?? 0
+    expect(asked).toBeGreaterThan(CLOCK_EPOCHS)
+    expect(asked).toBeLessThanOrEqual(CLOCK_EPOCHS + 1 + 4 * EPOCH_STEP)
   })
 })
 
@@ -167,7 +184,10 @@ describe('what the sender may not say', () => {
     const leader = hearing(new Bench(1))
     leader.timer('alive').hearsItself()
     const certificate = { owner: 1, request: request(MOST_NUMBER) }
-    leader.gets(2, election(request(1), 9, { certificate }))
+    const { effects } = leader.gets(2, election(request(1), 9, { certificate, priority: -9 }))
+    // It was told so itself, perhaps: the rest of it is heard.
+    expect(effects).toMatchObject([{ type: 'send', to: 2, body: { votes: [{ node: 1, support: false }] } }])
+    leader.gets(2, election(request(1), 9, { certificate: { owner: 2, request: request(9) } }))
     expect(fieldsOf(leader)).toEqual(['Election.certificate'])
   })
 })

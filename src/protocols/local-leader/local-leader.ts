@@ -71,7 +71,7 @@ export function localLeader(
   const { giveUp, stepDown } = standing
   const shownOf = showing(isMajority)
   const vetted = vetting(nodes)
-  const { implausible } = plausibility(context)
+  const { implausible, withoutForeign, strideAfter } = plausibility(context)
   const isAmongFirst = sortIds(nodes).indexOf(self) < HERALDS
 
   // ---- The passing of time ----
@@ -194,7 +194,7 @@ export function localLeader(
     receipt: Receipt,
     now: Micros,
   ): Change {
-    const wrong = implausible(state, from, message)
+    const wrong = implausible(state, from, message, now)
     if (wrong !== null) {
       const { field, problem, learnt } = wrong
       const seen = learnt === null ? state.known.seen : laterEpoch(state.known.seen, learnt)
@@ -203,7 +203,7 @@ export function localLeader(
         effects: [output({ type: 'implausible', peer: from, field: `${message.kind}.${field}`, problem })],
       }
     }
-    const { body, stranger } = vetted(message)
+    const { body, stranger } = vetted(withoutForeign(state, message))
     const step = body === null ? unchanged(state) : onVetted(state, from, body, receipt, now)
     if (stranger === null) return step
     const told = reporting(step.state, { peer: from, field: 'peers', ours: nodes, theirs: stranger })
@@ -275,7 +275,8 @@ export function localLeader(
     switch (input.type) {
       case 'message': {
         const receipt = (input.receipt as Receipt | null) ?? ASSUMED_FAST
-        return onMessage(state, input.from, input.body, receipt, now)
+        const step = onMessage(state, input.from, input.body, receipt, now)
+        return isMajority ? { state: strideAfter(state, step.state, now), effects: step.effects } : step
       }
       case 'timer':
         return onTimer(state, input.name, now)
@@ -339,6 +340,7 @@ export function localLeader(
         gathering: null,
         mismatches: [],
         rumour: null,
+        stride: null,
       }
       return {
         state,

@@ -2,15 +2,18 @@
  * What a message may say to a node that knows something already. A peer that holds the key may be buggy or old: what
  * cannot be true is refused as a whole, and its sender is named.
  *
- * Epochs run ahead of what a node knows by a bounded step for each message. That bounds what a bad member can cost: it
- * would have to be believed 2^40 times before the numbers are used up. Below CLOCK_EPOCHS every epoch is plausible,
- * because a node that keeps no data starts from the time of day in milliseconds (stable.ts). A node that hears of an
- * implausible epoch still moves up to the largest plausible one: so one that was away follows the others step by step.
+ * Epochs run ahead of what a node knows by a bounded step, one for each `expires` however many messages come. That bounds
+ * what a bad member can cost: it would have to be believed 2^40 times before the numbers are used up, and good nodes,
+ * which hear each other that often, never fall far behind. Below CLOCK_EPOCHS every epoch is plausible, because a node
+ * that keeps no data starts from the time of day in milliseconds (stable.ts). A node that hears of an implausible epoch
+ * still moves up to the largest plausible one: so one that was away follows the others step by step.
+ *
+ * A good node passes on what it was told. So what may come from a third is not held against the sender: it is left out.
  */
 import type { Micros, NodeId } from '../../core/index.ts'
 import type { Context } from './context.ts'
 import { type Epoch, isLater, type LocalLeaderMessage, type Reply } from './messages.ts'
-import type { LocalLeaderState } from './state.ts'
+import { changed, type LocalLeaderState } from './state.ts'
 import type { Configuration } from './voters.ts'
 
 /** Milliseconds until the year 2109. */
@@ -29,53 +32,65 @@ export function plausibility(context: Context) {
   const { self, nodes, isMajority, latest, settings, timing } = context
   const known = new Set(nodes)
 
-  function ceilingFor({ known: { seen }, vote: { promised } }: LocalLeaderState): number {
-    return Math.max(CLOCK_EPOCHS, Math.max(seen.number, promised.number) + EPOCH_STEP)
+  const largestOf = ({ known: { seen }, vote: { promised } }: LocalLeaderState): number =>
+    Math.max(seen.number, promised.number)
+
+  function ceilingFor(state: LocalLeaderState, now: Micros): number {
+    const { stride } = state
+    const base = stride !== null && now - stride.at < timing.expires ? stride.from : largestOf(state)
+    return Math.max(CLOCK_EPOCHS, base + EPOCH_STEP)
+  }
+
+  /** Beyond the time of day: from where the present step began, and when. */
+  function strideAfter(before: LocalLeaderState, after: LocalLeaderState, now: Micros): LocalLeaderState {
+    if (after.known === before.known && after.vote === before.vote) return after
+    if (largestOf(after) <= CLOCK_EPOCHS || largestOf(after) === largestOf(before)) return after
+    const { stride } = before
+    if (stride !== null && now - stride.at < timing.expires) return after
+    return changed(after, { stride: { from: largestOf(before), at: now } })
   }
 
   /** Null when it may be true. */
-  function implausible(state: LocalLeaderState, from: NodeId, body: LocalLeaderMessage): Implausible | null {
+  function implausible(
+    state: LocalLeaderState,
+    from: NodeId,
+    body: LocalLeaderMessage,
+    now: Micros,
+  ): Implausible | null {
     if (from === self) return null
-    const ceiling = ceilingFor(state)
+    const ceiling = ceilingFor(state, now)
     const { seen, lease } = body.herald
     return (
       ahead('herald.seen.number', seen, ceiling) ??
       (lease === null ? null : leaseProblem(lease, seen, ceiling)) ??
-      bodyProblem(state, from, body, ceiling)
+      bodyProblem(from, body, ceiling) ??
+      (body.kind === 'Reply' ? votesProblem(state, from, body) : null)
     )
   }
 
-  function bodyProblem(
-    state: LocalLeaderState,
-    from: NodeId,
-    body: LocalLeaderMessage,
-    ceiling: number,
-  ): Implausible | null {
+  function bodyProblem(from: NodeId, body: LocalLeaderMessage, ceiling: number): Implausible | null {
     switch (body.kind) {
       case 'Heartbeat':
       case 'Release':
         return null
       case 'Reply':
-        return (
-          ahead('promised.number', body.promised, ceiling) ??
-          configProblem(body.config, ceiling) ??
-          votesProblem(state, from, body)
-        )
+        return ahead('promised.number', body.promised, ceiling) ?? configProblem(body.config, ceiling)
       case 'Election': {
         const { epoch, config, certificate } = body
-        const asked: Epoch = { number: epoch, owner: from }
         if (isMajority !== epoch > 0) return because('epoch', 'does not belong to this mode')
-        const wrong = ahead('epoch', asked, ceiling) ?? configProblem(config, epoch)
-        if (wrong !== null || certificate === null) return wrong
-        const isOwn = certificate.owner === self && isLater(certificate.request, latest(state))
-        if (certificate.owner === from || isOwn) {
-          return because('certificate', 'names requests that were never given up')
-        }
-        return null
+        const wrong = ahead('epoch', { number: epoch, owner: from }, ceiling) ?? configProblem(config, epoch)
+        if (wrong !== null || certificate?.owner !== from) return wrong
+        return because('certificate', 'is of its sender, which asks for support')
       }
       default:
         return body satisfies never
     }
+  }
+
+  /** Without a certificate of requests that this node never made: its sender has it from a third. */
+  function withoutForeign(state: LocalLeaderState, body: LocalLeaderMessage): LocalLeaderMessage {
+    if (body.kind !== 'Election' || body.certificate?.owner !== self) return body
+    return isLater(body.certificate.request, latest(state)) ? { ...body, certificate: null } : body
   }
 
   /** A lease never lasts longer than one that begins now, and its leader has seen its own epoch. */
@@ -126,7 +141,7 @@ export function plausibility(context: Context) {
     return { field, problem, learnt: { number: ceiling, owner } }
   }
 
-  return { implausible }
+  return { implausible, withoutForeign, strideAfter }
 }
 
 function because(field: string, problem: string): Implausible {

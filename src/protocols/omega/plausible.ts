@@ -49,11 +49,9 @@ export function implausible(
       : { field: `${field}.members`, problem: 'a view has two members at least' }
   }
 
-  /** Everybody in a view has promised it before it was installed: this node, too. */
   const ofInstalled = (field: string, view: OmegaView): Implausible | null => {
     const wrong = ofView(field, view)
-    const named = lifeIn(view.members, self)
-    if (wrong !== null || named === 0 || named > state.life || !isNewer(view.id, state.promised)) return wrong
+    if (wrong !== null || !isForeign(self, state, view)) return wrong
     return { field, problem: 'is a view with this node in it that it has never promised' }
   }
 
@@ -72,7 +70,7 @@ export function implausible(
       const { view, formed, promised, attempts, life, ok } = body
       const wrong =
         ofInstalled('view', view) ??
-        ofInstalled('formed', formed) ??
+        ofView('formed', formed) ??
         ahead('promised', promised) ??
         ofAttempts(attempts)
       if (wrong !== null) return wrong
@@ -83,10 +81,15 @@ export function implausible(
     case 'cand':
       return ahead('n', body.n) ?? ahead('base', body.base[0]) ?? strangers('members', body.members)
     case 'accept':
-      return ahead('n', body.n) ?? ofInstalled('formed', body.formed) ?? ofAttempts(body.attempts)
+      return ahead('n', body.n) ?? ofView('formed', body.formed) ?? ofAttempts(body.attempts)
     default:
       return ahead('n', body.n)
   }
+}
+
+/** Everybody in a view has promised it before it was installed. Whether this node is in it and has not. */
+export function isForeign(self: NodeId, { promised }: OmegaState, { id, members }: OmegaView): boolean {
+  return lifeIn(members, self) !== 0 && isNewer(id, promised)
 }
 
 /**

@@ -19,8 +19,8 @@ import { hasAttempt, idsOf, isMajority, isNewer, lifeIn, newest, sameViewId } fr
 /** What one node knows of the views of its group. */
 export type Knowledge = { readonly formed: OmegaView; readonly attempts: readonly OmegaView[] }
 
-/** `life`: the present one of the node that reports. */
-type Report = Knowledge & { readonly peer: NodeId; readonly life: number }
+/** `view`: the last one that the node itself has installed. */
+type Report = Knowledge & { readonly peer: NodeId; readonly view: OmegaView }
 
 export function hasQuorum(
   { n, members, accepts }: Proposal,
@@ -31,9 +31,11 @@ export function hasQuorum(
   if (quorum === 'none') return true
   const ids = idsOf(members)
   if (quorum === 'static') return 2 * ids.length > nodes.length
+  const viewOf = (peer: NodeId): OmegaView =>
+    state.links.find((link) => link.peer === peer)?.status?.view ?? NOBODY
   const reports = [
-    { peer: self, life: state.life, formed: state.formed, attempts: state.attempts },
-    ...accepts.map((accept) => ({ ...accept, life: lifeIn(members, accept.peer) })),
+    { peer: self, view: state.view, formed: state.formed, attempts: state.attempts },
+    ...accepts.map((accept) => ({ ...accept, view: viewOf(accept.peer) })),
   ]
   return binding(reports, nodes, [n, self]).every((whole) => isMajority(ids, idsOf(whole.members), tie))
 }
@@ -44,10 +46,9 @@ export function binding(
   nodes: readonly NodeId[],
   except: ViewId | null,
 ): readonly OmegaView[] {
-  const formed = reports.reduce<OmegaView>(
-    (last, report) => (isRefuted(reports, report.formed) ? last : newest(last, report.formed)),
-    NOBODY,
-  )
+  const formed = reports
+    .flatMap((report) => [report.view, report.formed])
+    .reduce<OmegaView>((last, view) => (isRefuted(reports, view) ? last : newest(last, view)), NOBODY)
   const open: OmegaView[] = []
   for (const { attempts } of reports) {
     for (const attempt of attempts) {
@@ -66,18 +67,14 @@ const NOBODY: OmegaView = { id: [0, null], members: [] }
 /**
  * Whether a view that somebody takes for installed cannot be: everybody in it records it first, and forgets that only for
  * a newer view. So a member that has no record of it, and knows of no view as new, shows that it was never installed:
- * what a bad member says of a view of its own binds nobody who meets one of the others in it. (A member that lost its
- * data begins with an earlier life than the view names: it shows nothing.)
+ * what a bad member says of a view of its own binds nobody who meets one of the others in it. What a node has installed
+ * itself is looked at besides, so that no such claim makes it forget that.
  */
 function isRefuted(reports: readonly Report[], { id, members }: OmegaView): boolean {
   return reports.some(
-    ({ peer, life, formed, attempts }) =>
-      isWithin(lifeIn(members, peer), life) && isNewer(id, formed.id) && !hasAttempt(attempts, id),
+    ({ peer, view, formed, attempts }) =>
+      lifeIn(members, peer) !== 0 && isNewer(id, newest(view, formed).id) && !hasAttempt(attempts, id),
   )
-}
-
-function isWithin(named: number, life: number): boolean {
-  return named !== 0 && named <= life
 }
 
 /** All who report have promised something newer: one of its members that has not recorded it never will. */

@@ -6,6 +6,7 @@
  */
 import type { Effect, Identity, NodeId } from '../../core/index.ts'
 import { output, persist, send } from '../../core/index.ts'
+import { isForeign } from './plausible.ts'
 import { hasQuorum, type Knowledge, learn } from './quorum.ts'
 import { byWeight, type OmegaSettings } from './settings.ts'
 import {
@@ -113,7 +114,9 @@ export class Turn {
       )
       this.#set({ proposal: { ...proposal, accepts } })
     }
-    if (this.#isVoting) this.#know(learn(this.state, peer, status))
+    // What a peer takes for installed it may have from a third: a view of which this node knows better is not learnt.
+    const isTold = isForeign(this.#identity.self, this.state, formed)
+    if (this.#isVoting) this.#know(learn(this.state, peer, isTold ? { ...status, formed: NO_VIEW } : status))
   }
 
   asked(peer: NodeId, { n, members, base }: Omit<Pending, 'told'>): void {
