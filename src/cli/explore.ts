@@ -1,13 +1,20 @@
 /** `conclave explore`: every interleaving of a small world. */
 import { Command } from 'commander'
-import type { NodeId } from '../core/index.ts'
+import type { Definition, NodeId } from '../core/index.ts'
 import { type ExploreReport, explore } from '../explore/index.ts'
-import { checkedOptions, promisedSpecs, type ScheduleStep, USUAL_HISTORY } from '../sim/index.ts'
+import {
+  checkedOptions,
+  type Lookup,
+  parseScenario,
+  promisedSpecs,
+  type ScheduleStep,
+  USUAL_HISTORY,
+} from '../sim/index.ts'
 import { EXIT, UsageError } from './errors.ts'
 import { find, load } from './load.ts'
 import { count, paint, plural, print, printJson, table } from './output.ts'
 import { progressOf } from './progress.ts'
-import { collect, namedSpec, verdictText } from './sim.ts'
+import { collect, namedSpec, readJson, verdictText } from './sim.ts'
 import { oneOf, options, wholeNumber } from './values.ts'
 
 type ExploreFlags = {
@@ -26,6 +33,7 @@ type ExploreFlags = {
   readonly slack?: string
   readonly raw?: true
   readonly members?: string
+  readonly after?: string
   readonly only: readonly string[]
   readonly from?: string
   readonly progress: boolean
@@ -59,6 +67,10 @@ export function exploreCommand(): Command {
     .option('--raw', 'where nodes are told of their links: frames do not bear the incarnation of their link')
     .option('--members <ids>', 'with --from settled: who is in the component, the others begin alone (2,3)')
     .option('--from <start>', 'settled: as after an election; boot: all nodes start')
+    .option(
+      '--after <file>',
+      'begin where the schedule of this scenario ends, instead of before its first step',
+    )
     .option('--only <spec>', 'judge only this specification (repeat for more)', collect, [])
     .option('--no-progress', 'do not look for deadlocks and livelocks')
     .option(
@@ -131,6 +143,7 @@ async function run(flags: ExploreFlags): Promise<number> {
         slack: number('--slack', flags.slack, 0, USUAL_HISTORY.slack),
         labelled: flags.raw === undefined,
       },
+      ...(flags.after === undefined ? {} : { after: scheduleOf(flags.after, definition, nodes, lookup) }),
       ...(flags.members === undefined ? {} : { members: membersAmong(nodes, flags.members) }),
       depth: number('--depth', flags.depth, 1, Number.MAX_SAFE_INTEGER),
       maxStates,
@@ -159,6 +172,23 @@ async function run(flags: ExploreFlags): Promise<number> {
   if (flags.json === true) printJson(report)
   else print(exploreText(report))
   return report.counterexample === null ? EXIT.ok : EXIT.violated
+}
+
+/** The steps of a scenario of this very protocol and these nodes. */
+function scheduleOf(
+  file: string,
+  { name }: Definition,
+  nodes: readonly NodeId[],
+  lookup: Lookup,
+): readonly ScheduleStep[] {
+  const { protocol, nodes: theirs, schedule } = parseScenario(readJson(file), lookup)
+  if (protocol !== name)
+    throw new UsageError(`--after ${file}: protocol must be ${name}, not ${protocol}`, '--after')
+  if (theirs.join() !== nodes.join()) {
+    throw new UsageError(`--after ${file}: nodes must be ${nodes.join(', ')}, as --nodes says`, '--after')
+  }
+  if (schedule === null) throw new UsageError(`--after ${file}: it has no schedule`, '--after')
+  return schedule
 }
 
 function membersAmong(nodes: readonly NodeId[], text: string): readonly NodeId[] {

@@ -23,6 +23,8 @@ export type ExploreSettings = {
   readonly options: PlainObject
   readonly budget: Budget
   readonly from: 'boot' | 'settled'
+  /** Steps that are taken first: the search begins in the world to which they lead. They cost nothing of the budget. */
+  readonly after?: readonly ScheduleStep[]
   /** Who is in the settled component, where that is not everybody: the others begin alone. */
   readonly members?: readonly NodeId[]
   /** What holds for links of which nodes are told. */
@@ -87,7 +89,7 @@ export const PROGRESS = 'progress'
 
 export function explore(settings: ExploreSettings, hooks: ExploreHooks): ExploreReport {
   const { definition, nodes, options, budget, order, timers } = settings
-  const { history = USUAL_HISTORY, members = nodes } = settings
+  const { history = USUAL_HISTORY, members = nodes, after = [] } = settings
   const initial = settings.from === 'settled' ? settledOutcome(definition, members) : null
   const watched = monitor(
     settings.specs ?? promisedSpecs(definition, options),
@@ -101,6 +103,7 @@ export function explore(settings: ExploreSettings, hooks: ExploreHooks): Explore
     order,
     timers,
     initial,
+    after,
     budget,
     history,
     monitor: watched,
@@ -124,7 +127,7 @@ export function explore(settings: ExploreSettings, hooks: ExploreHooks): Explore
     seed: 1,
     ...(initial === null ? {} : { initial }),
     network: { fifo: order === 'fifo', ...(definition.links(options) === 'reported' ? history : {}) },
-    schedule,
+    schedule: [...after, ...schedule],
   })
   return {
     protocol: definition.name,

@@ -7,7 +7,9 @@
  * standing.ts what is to be said of it as it is. The rules are those of the world without time in sim/still.ts, against which the tests
  * compare.
  */
+import { fail } from '../core/index.ts'
 import type { Budget, ScheduleStep } from '../sim/index.ts'
+import type { Observation } from '../trace/index.ts'
 import type { Batch, Deed } from './batch.ts'
 import type { Environments, Outlook } from './environments.ts'
 import { type FanRules, Fans } from './fans.ts'
@@ -79,19 +81,30 @@ export class Model {
     const { settings, rules, places, events, inboxes, registers, reactions, environments } = this.#parts
     let memory = this.judge.begin()
     let violation: Violation | null = null
-    const { world, turns } = rules.begin(settings.initial)
-    for (const seen of turns.flatMap(({ did }) => did.seen)) {
+    const begun = rules.begin(settings.initial)
+    let { world } = begun
+    const watch = (seen: Observation): void => {
       const next = this.judge.next(memory, events.idOf(seen))
       if (next < 0) violation ??= this.judge.violation(next)
       else memory = next
     }
+    for (const { did } of begun.turns) for (const seen of did.seen) watch(seen)
+    for (const [place, step] of settings.after.entries()) {
+      const performed = rules.perform(world, step)
+      if (typeof performed === 'string') fail(`after.${place}: ${performed}`)
+      for (const seen of performed.seen) watch(seen)
+      world = performed.world
+    }
     const filled = world.inboxes.map((inbox) =>
-      inbox.reduce((id, { from, body }) => inboxes.append(id, inboxes.messageId(from, body)), EMPTY_INBOX),
+      inbox.reduce((id, { from, body, ahead }) => {
+        const message = inboxes.messageId(from, body)
+        return inboxes.append(id, ahead === undefined ? message : inboxes.ahead(message, ahead))
+      }, EMPTY_INBOX),
     )
     const row = Int32Array.from([
       ...world.slots.map((slot, node) => reactions.slotId(node, slot)),
       memory,
-      environments.idOf({ ...budgetOf(settings.budget), cut: [], ends: world.ends }),
+      environments.idOf({ ...budgetOf(settings.budget), cut: world.cut, ends: world.ends }),
       ...(places.inboxAt < 0 ? [] : filled),
       ...world.cells.map((cell) => registers.idOf(cell)),
     ])

@@ -1,6 +1,6 @@
 /** What a world is made of, each kind of thing with its numbers; and which column of a row holds which. */
 import { assert, type Definition, type NodeId, type Outcome, type PlainObject } from '../core/index.ts'
-import { type Budget, type History, StillRules } from '../sim/index.ts'
+import { type Budget, type History, type ScheduleStep, StillRules } from '../sim/index.ts'
 import type { Monitor } from '../specs/index.ts'
 import type { Observation } from '../trace/index.ts'
 import { Environments } from './environments.ts'
@@ -18,6 +18,8 @@ export type ModelSettings = {
   /** `quiet`: a timer fires only when no message is in flight. */
   readonly timers: 'any' | 'quiet'
   readonly initial: Outcome | null
+  /** Steps that lead from there to the world in which the search begins. */
+  readonly after: readonly ScheduleStep[]
   readonly budget: Budget
   readonly history: History
   readonly monitor: Monitor

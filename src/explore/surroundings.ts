@@ -69,7 +69,7 @@ export class Surroundings {
     const rest = this.#inboxes.afterMove(row[this.#inboxAt + at] as number, peer)
     const what = owed ? FOLLOW : FLIP
     const reaction = this.#reactions.link(at, row[at] as number, peer, up)
-    if (!this.#endsMoveTogether) {
+    if (!this.#endsMoveTogether || !this.#standing.isUp(row, peer)) {
       this.#turns.react(row, into, outlook, reaction, what, at, choice, rest, UNCHANGED, next)
       return
     }

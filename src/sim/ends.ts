@@ -59,7 +59,8 @@ export function moved(ends: Ends, nodes: number, at: number, peer: number, { sla
 
 /** Whether the end may move by itself: it then leads by no more than the slack. With slack 0 the first end stands for both. */
 export function mayFlip({ lead }: End, at: number, peer: number, { slack }: History): boolean {
-  return slack === 0 ? at < peer : lead >= 0 && lead < slack
+  // After a crash an end may lag behind even so.
+  return slack === 0 ? at < peer && lead === 0 : lead >= 0 && lead < slack
 }
 
 export function mustFollow({ lead }: End): boolean {

@@ -437,7 +437,7 @@ export class StillRules {
   /** The end at `at` sees one more transition, and its node hears of it; with slack 0 the other end does, too. */
   #move(world: StillWorld, at: number, peer: number, crashAfter?: number): Performed {
     const ends = moved(world.ends, this.nodes.length, at, peer, this.history)
-    const both = this.history.slack === 0
+    const both = this.history.slack === 0 && world.slots[peer]?.up === true
     let inboxes = world.inboxes.with(at, this.#afterMove(world, at, peer))
     if (both) inboxes = inboxes.with(peer, this.#afterMove(world, peer, at))
     const first = this.#told({ ...world, ends, inboxes }, at, peer, crashAfter)

@@ -115,7 +115,7 @@ function viewOf(identity: Identity, settings: OmegaSettings, state: Hosted, now:
 function answeredUntil(identity: Identity, settings: OmegaSettings, { layer, upper }: Hosted): Micros | null {
   if (!isInQuorum(upper, identity, settings)) return null
   const until = upper.links
-    .filter((link) => isAnswering(upper, link))
+    .filter((link) => isAnswering(upper, link, settings))
     .map(({ peer }) => layer.ends.find((end) => end.peer === peer)?.trustedUntil ?? 0)
     .sort((a, b) => b - a)
   // Besides this process itself.
@@ -149,14 +149,15 @@ export function omegaInsight(state: Plain, identity: Identity, options: OmegaOpt
       view: ok ? { id: view.id, members, lives: view.members.map((member) => member[1]) } : null,
       life,
       inQuorum,
-      spare: inQuorum ? spareIn(upper, settings.quorum, nodes.length) : 0,
+      spare: inQuorum ? spareIn(upper, settings, nodes.length) : 0,
     },
   }
 }
 
 /** A view has two members at least. */
-function spareIn(state: OmegaState, quorum: OmegaSettings['quorum'], nodes: number): number {
-  const there = 1 + state.links.filter((link) => isAnswering(state, link)).length
+function spareIn(state: OmegaState, settings: OmegaSettings, nodes: number): number {
+  const { quorum } = settings
+  const there = 1 + state.links.filter((link) => isAnswering(state, link, settings)).length
   const majorityOf = (whole: number): number => Math.floor(whole / 2) + 1
   const whole = quorum === 'static' ? nodes : state.view.members.length
   const needed = quorum === 'none' ? 2 : Math.max(2, majorityOf(whole))

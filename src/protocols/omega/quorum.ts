@@ -107,24 +107,29 @@ function settles(peer: NodeId, promised: number, [n, proposer]: ViewId, isMember
  * attempt at another that may be installed by now. An attempt of the view's own leader does not count: the leader knows
  * whether it has installed it.
  */
-export function isAnswering({ view }: OmegaState, { peer, status }: Link): boolean {
+export function isAnswering({ view }: OmegaState, { peer, status }: Link, settings: OmegaSettings): boolean {
   if (status?.ok !== true || !sameViewId(status.view.id, view.id)) return false
-  return lifeIn(view.members, peer) === status.life && isLoyal(status.attempts, view)
+  return lifeIn(view.members, peer) === status.life && isLoyal(status.attempts, view, settings)
 }
 
-function isLoyal(attempts: readonly OmegaView[], view: OmegaView): boolean {
+function isLoyal(attempts: readonly OmegaView[], view: OmegaView, { flaws }: OmegaSettings): boolean {
+  if (flaws.includes('double support')) return true
   return attempts.every(({ id }) => id[1] === view.id[1])
 }
 
 /** More than this many halves of it must answer: the members of the view, or with a static majority all nodes. */
-export function electorate({ view }: OmegaState, { nodes }: Identity, { quorum }: OmegaSettings): number {
-  return quorum === 'static' ? nodes.length : view.members.length
+export function electorate(
+  { view }: OmegaState,
+  { nodes }: Identity,
+  { quorum, flaws }: OmegaSettings,
+): number {
+  return quorum === 'static' && !flaws.includes('view majority') ? nodes.length : view.members.length
 }
 
 /** Alive, and more than half answer from this view: only then may its leader act. */
 export function isInQuorum(state: OmegaState, identity: Identity, settings: OmegaSettings): boolean {
-  if (!state.ok || !isLoyal(state.attempts, state.view)) return false
+  if (!state.ok || !isLoyal(state.attempts, state.view, settings)) return false
   let answering = 1
-  for (const link of state.links) if (isAnswering(state, link)) answering += 1
+  for (const link of state.links) if (isAnswering(state, link, settings)) answering += 1
   return 2 * answering > electorate(state, identity, settings)
 }

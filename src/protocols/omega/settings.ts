@@ -2,7 +2,16 @@
 import { compareIds, type NodeId } from '../../core/index.ts'
 
 /** Rules that can be left out, so that tests show what each is there for. No option of the protocol sets these. */
-export type Flaw = 'no attempts' | 'no life' | 'no yield'
+export type Flaw =
+  | 'no attempts'
+  | 'no life'
+  | 'no yield'
+  /** An attempt counts from the moment it is accepted, with or without a quorum. */
+  | 'early attempts'
+  /** A peer supports the view that it is in, whatever it has recorded. */
+  | 'double support'
+  /** With a static majority, too, the members of the view are counted and not all nodes. */
+  | 'view majority'
 
 export type OmegaSettings = {
   /** When a proposed view may be installed: always; with a majority of all nodes; by dynamic voting. */

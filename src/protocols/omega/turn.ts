@@ -372,6 +372,7 @@ export class Turn {
     }
     const { formed, attempts } = this.state
     this.#promise({ id, members })
+    if (this.#settings.flaws.includes('early attempts')) this.#record({ id, members })
     this.#onLink(peer, { accepted: n })
     this.#send(peer, { kind: 'accept', n, formed, attempts })
   }
