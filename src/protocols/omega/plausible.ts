@@ -51,7 +51,9 @@ export function implausible(
 
   const ofInstalled = (field: string, view: OmegaView): Implausible | null => {
     const wrong = ofView(field, view)
-    if (wrong !== null || !isForeign(self, state, view)) return wrong
+    // Under a later life than its own: this node has lost its data, and must be told.
+    const isPast = lifeIn(view.members, self) <= state.life
+    if (wrong !== null || !isPast || !isForeign(self, state, view)) return wrong
     return { field, problem: 'is a view with this node in it that it has never promised' }
   }
 
