@@ -84,7 +84,9 @@ function changed(
   const { layer = null, upper = null } = kept
   const isIncarnation =
     Number.isInteger(layer) && (layer as number) >= 0 && (layer as number) < MOST_IN_SESSION - 1
-  const changes: string[] = isIncarnation ? [] : [`the incarnation is ${now} instead of ${String(layer)}`]
+  const changes: string[] = isIncarnation
+    ? []
+    : [`the incarnation is ${now} instead of ${JSON.stringify(layer)}`]
   const isOmega = upper !== null && typeof upper === 'object' && 'upper' in upper
   if (upper === null && voters === null)
     return { data: { layer: isIncarnation ? layer : now, upper }, changes }

@@ -112,7 +112,7 @@ describe('a message', () => {
     ],
   ])('is unreadable when %s is out of bounds: %j', (field, body) => {
     expect(received(body)).toMatch(
-      new RegExp(`^${String(body['kind'])}\\.${field.replaceAll('.', '\\.')}[^a-z]`),
+      new RegExp(`^${canonical(body['kind'] as Plain).slice(1, -1)}\\.${field.replaceAll('.', '\\.')}[^a-z]`),
     )
   })
 

@@ -50,6 +50,9 @@ export type GroupHooks = {
 const HELD: Micros = 100_000
 const SAY_AGAIN_MS = 10_000
 
+/** A protocol was told what cannot be true. */
+type ImplausibleEvent = { readonly peer: NodeId; readonly field: string; readonly problem: string }
+
 type Joined = {
   readonly spec: GroupSpec
   readonly group: Group
@@ -325,8 +328,8 @@ export class Endpoint {
   #heed({ group, ...event }: Output): void {
     if (typeof group !== 'string') return
     if (event.type === 'implausible') {
-      const { peer, field, problem } = event as { peer?: NodeId; field?: Plain; problem?: Plain }
-      this.#udp.refuse('implausible', peer ?? '', `${group}: ${String(field)} ${String(problem)}`)
+      const { peer, field, problem } = event as unknown as ImplausibleEvent
+      this.#udp.refuse('implausible', peer, `${group}: ${field} ${problem}`)
     } else this.#groups.get(group)?.hooks.output(event)
   }
 

@@ -322,7 +322,7 @@ const herald = (random: Random): PlainObject => ({
       ? null
       : { left: oneOf(random, NUMBERS), token: random(5) === 0 ? null : oneOf(random, NUMBERS) },
 })
-const view = (random: Random): Plain => ({
+const anyView = (random: Random): Plain => ({
   id: [oneOf(random, NUMBERS), oneOf(random, [...IDS, null])],
   members: oneOf<Plain>(random, [
     [],
@@ -394,10 +394,10 @@ function messageOf(random: Random, kind: string): Message {
         kind,
         life: n,
         ok: random(2) === 0,
-        view: view(random),
+        view: anyView(random),
         promised: oneOf(random, NUMBERS),
-        formed: view(random),
-        attempts: random(2) === 0 ? [] : [view(random)],
+        formed: anyView(random),
+        attempts: random(2) === 0 ? [] : [anyView(random)],
         links: ids(random),
         torn: random(2) === 0,
         aside: random(2) === 0,
@@ -406,11 +406,11 @@ function messageOf(random: Random, kind: string): Message {
       return {
         kind,
         n,
-        members: (view(random) as PlainObject)['members'] as Plain,
-        base: (view(random) as PlainObject)['id'] as Plain,
+        members: (anyView(random) as PlainObject)['members'] as Plain,
+        base: (anyView(random) as PlainObject)['id'] as Plain,
       }
     case 'accept':
-      return { kind, n, formed: view(random), attempts: random(2) === 0 ? [] : [view(random)] }
+      return { kind, n, formed: anyView(random), attempts: random(2) === 0 ? [] : [anyView(random)] }
     default:
       return { kind, n }
   }

@@ -1,6 +1,6 @@
 /** A member of omega with the right key that says what cannot be true. */
 import { describe, expect, it } from 'vitest'
-import type { NodeId, Output } from '../../core/index.ts'
+import { type NodeId, type Output, sortIds } from '../../core/index.ts'
 import { omega } from './omega.ts'
 import { FREE_VIEWS, VIEW_STEP } from './plausible.ts'
 import { NO_VIEW, type OmegaMessage, type OmegaState, type OmegaView, type Status } from './state.ts'
@@ -49,7 +49,7 @@ class Played {
 
 const view = (n: number, leader: NodeId, ...others: readonly NodeId[]): OmegaView => ({
   id: [n, leader],
-  members: [leader, ...others].sort().map((id) => [id, 1]),
+  members: sortIds([leader, ...others]).map((id) => [id, 1]),
 })
 const FIRST = view(1, 1, 2, 3)
 const status = (some: Partial<Status> = {}): OmegaMessage => ({

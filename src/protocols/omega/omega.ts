@@ -90,8 +90,8 @@ export function omega(
     const step = turn.end()
     if (wrong === null) return step
     const { field, problem } = wrong
-    const news = output({ type: 'implausible', peer: from, field: `${body.kind}.${field}`, problem })
-    return { state: step.state, effects: [...step.effects, news] }
+    const refusal = output({ type: 'implausible', peer: from, field: `${body.kind}.${field}`, problem })
+    return { state: step.state, effects: [...step.effects, refusal] }
   }
 
   function obey(state: OmegaState, command: OmegaCommand, now: Micros): OmegaStep {
