@@ -71,7 +71,12 @@ export function statusAnswer({ node, observer }: Served): StatusAnswer {
     members: membersAnswer(node, status).members,
     ...(membership === null
       ? {}
-      : { view: membership.view, life: membership.life, inQuorum: membership.inQuorum }),
+      : {
+          view: membership.view,
+          life: membership.life,
+          inQuorum: membership.inQuorum,
+          waitsFor: membership.waitsFor,
+        }),
     ...(primary === null ? {} : { primary }),
     at: new Date().toISOString(),
   }

@@ -1,6 +1,6 @@
 /** One sentence that says how the group is, and how bad that is: the same text on the page, over HTTP and in a terminal. */
 import type { Id, Level } from '../client/index.ts'
-import type { Membership } from '../protocols/index.ts'
+import type { Membership, Waiting } from '../protocols/index.ts'
 
 export type Situation = {
   readonly group: string
@@ -82,13 +82,14 @@ export function bannerOf(situation: Situation): Banner {
 /** Where there are views: who is in this one, and how many of them may fail at once. */
 function bannerOfView(
   { group, leader, leaderlessMs }: Situation,
-  { view, inQuorum, spare }: Membership,
+  { view, inQuorum, spare, waitsFor }: Membership,
   all: readonly Id[],
 ): Banner {
   const name = view === null ? '' : `view ${view.id.join('.')}`
   if (leader === null || view === null) {
     const answers = inQuorum ? `the leader of ${name} would not act` : `no majority of ${name} answers`
-    const why = view === null ? 'this node is in no view' : answers
+    const why =
+      waitsFor === null ? (view === null ? 'this node is in no view' : answers) : waitingText(waitsFor)
     const sentence = `no leader in ${group} for ${((leaderlessMs ?? 0) / 1000).toFixed(1)} s: ${why}`
     return { level: 'no-leader', sentence, spareFailures: spare }
   }
@@ -104,4 +105,12 @@ function bannerOfView(
   const level = out.length === 0 ? 'healthy' : 'degraded'
   const sentence = `${level}: ${leads}; ${who}, ${spare}${out.length === 0 ? '' : ' more'} may fail at once`
   return { level, sentence, spareFailures: spare }
+}
+
+/** What a group without a quorum waits for, and whose return would end that. */
+function waitingText({ view, members, isAttempt, missing }: Waiting): string {
+  const gone = `${missing.join(', ')} ${missing.length === 1 ? 'is' : 'are'} unreachable`
+  const of = `${members.length} ${view === null ? 'nodes' : `members of view ${view.join('.')}`}`
+  if (!isAttempt) return `${needed(members.length)} of the ${of} are needed, and ${gone}`
+  return `view ${view?.join('.')} may have been formed by ${missing.join(', ')}; waiting for ${missing.length === 1 ? 'it' : 'any of them'} to return`
 }

@@ -77,7 +77,21 @@ export const statusAnswer = z.strictObject({
   inQuorum: z
     .boolean()
     .optional()
-    .describe('only under omega: whether more than half of the view answer from it'),
+    .describe(
+      'only under omega: whether more than half of the view (with a static quorum: of all nodes) answer from it',
+    ),
+  waitsFor: z
+    .strictObject({
+      view: viewFields.id.nullable().describe('of which view a majority is missing; null: of all nodes'),
+      members: z.array(id),
+      isAttempt: z
+        .boolean()
+        .describe('whether that view may have been formed by those who are missing: any of them can tell'),
+      missing: z.array(id).describe('who of them is unreachable'),
+    })
+    .nullable()
+    .optional()
+    .describe('only under omega: whose return a group without a quorum waits for; null while it has one'),
   primary: z
     .boolean()
     .optional()

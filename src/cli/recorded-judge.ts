@@ -18,6 +18,8 @@ export type Judged = { readonly specs: readonly SpecVerdict[]; readonly leadersh
 const WITHOUT_CLOCKS: readonly string[] = ['told-in-pairs', 'LS', 'one-leader-an-epoch', 'epoch-agreement']
 
 const CHAIN = 'primary-chain'
+const SUPERSEDED = 'superseded-leader'
+const NO_STOPS = 'not judged: a recording does not say when a process was stopped or killed'
 const NO_SCALE = 'not judged: nothing tells how the clocks of these hosts stand to each other'
 const NO_CHAIN =
   'not judged: there is no trace of two nodes or more, and views that only they were in may be missing'
@@ -34,7 +36,9 @@ export function judge(
   const promised = promisedSpecs(definition, options)
   const judgeable = promised.filter(
     ({ name }) =>
-      (scale.error !== null || WITHOUT_CLOCKS.includes(name)) && (name !== CHAIN || isChainKnown(runs)),
+      name !== SUPERSEDED &&
+      (scale.error !== null || WITHOUT_CLOCKS.includes(name)) &&
+      (name !== CHAIN || isChainKnown(runs)),
   )
   const watch = new Watch(monitor(judgeable, [], factsOf(definition, nodes, options)))
   const leaderships = new Leaderships()
@@ -43,7 +47,8 @@ export function judge(
   for (const seen of definition.name === 'omega' ? asFarAsKnown(all, runs) : all) watch.observe(seen)
   const verdicts = new Map(watch.verdicts().map((verdict) => [verdict.name, verdict]))
   const specs = promised.map(({ name }): SpecVerdict => {
-    return verdicts.get(name) ?? { name, verdict: 'vacuous', why: scale.error === null ? NO_SCALE : NO_CHAIN }
+    const why = name === SUPERSEDED ? NO_STOPS : scale.error === null ? NO_SCALE : NO_CHAIN
+    return verdicts.get(name) ?? { name, verdict: 'vacuous', why }
   })
   return { specs, leaderships: leaderships.list() }
 }

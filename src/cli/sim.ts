@@ -202,7 +202,9 @@ function transcriptSink(flags: SimFlags, kinds: readonly string[]): RecordSink |
 export function reportText(report: Report): string {
   const nodes = Object.entries(report.nodes).map(([id, node]) => [
     id,
-    node.role,
+    node.role === 'leader' && !report.leaders.some((leader) => String(leader) === id)
+      ? 'leader of a view, out of quorum'
+      : node.role,
     String(node.leader ?? '-'),
     node['token'] === null ? '-' : JSON.stringify(node['token']),
   ])

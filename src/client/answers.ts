@@ -43,6 +43,14 @@ export type MembersAnswer = {
 /** From good to bad. */
 export type Level = 'healthy' | 'degraded' | 'at-risk' | 'no-leader' | 'alarm'
 
+/** `isAttempt`: that view may have been formed by those who are missing, and any of them can tell. */
+export type WaitingAnswer = {
+  readonly view: ViewAnswer['id'] | null
+  readonly members: readonly Id[]
+  readonly isAttempt: boolean
+  readonly missing: readonly Id[]
+}
+
 export type StatusAnswer = LeaderAnswer & {
   /** One sentence, the same wherever it is shown. */
   readonly banner: string
@@ -63,6 +71,8 @@ export type StatusAnswer = LeaderAnswer & {
   readonly view?: ViewAnswer | null | undefined
   readonly life?: number | undefined
   readonly inQuorum?: boolean | undefined
+  /** Only under omega: whose return a group without a quorum waits for; null while it has one. */
+  readonly waitsFor?: WaitingAnswer | null | undefined
   /** epochs with fencing: whether this node knows that it leads and has cut all others off. */
   readonly primary?: boolean | undefined
   /** When the asked agent said so, on its wall clock. */

@@ -30,7 +30,7 @@ export {
   RUNNABLE,
   type RunnableProtocol,
 } from './host.ts'
-export type { Insight, Membership, SeenView } from './insight.ts'
+export type { Insight, Membership, SeenView, Waiting } from './insight.ts'
 export { type LeaseLength, leaseLength } from './lease-length.ts'
 export { messageFault as localLeaderFault } from './local-leader/bounds.ts'
 export { insightOf } from './local-leader/insight.ts'

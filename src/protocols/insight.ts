@@ -18,6 +18,19 @@ export type Membership = {
   readonly inQuorum: boolean
   /** How many members of the view may fail at once, whichever they are, so that those who are left form the next. */
   readonly spare: number
+  /** Whose return a group without a quorum waits for; null while it has one. */
+  readonly waitsFor: Waiting | null
+}
+
+/**
+ * A view of which no majority is linked with this process (null: no view yet, so of all nodes), and who of it is missing.
+ * `isAttempt`: it may have been installed by those who are missing, and any of them can tell.
+ */
+export type Waiting = {
+  readonly view: readonly [number: number, leader: NodeId | null] | null
+  readonly members: readonly NodeId[]
+  readonly isAttempt: boolean
+  readonly missing: readonly NodeId[]
 }
 
 export type Insight = {

@@ -23,6 +23,8 @@ const MESSAGES: readonly PlainObject[] = [
     ok: true,
     view: VIEW,
     promised: 4,
+    formed: VIEW,
+    attempts: [VIEW],
     links: ['a'],
     torn: false,
     aside: false,

@@ -1,6 +1,6 @@
 /** Who led, from when until when, and how it ended: told from what could be seen of a run. */
-import { type Micros, msOf, type NodeId, type View } from '../core/index.ts'
-import type { Observation } from '../trace/index.ts'
+import { type Micros, msOf, type NodeId } from '../core/index.ts'
+import { leads, type Observation } from '../trace/index.ts'
 
 export type Leadership = {
   readonly node: NodeId
@@ -44,7 +44,7 @@ export class Leaderships {
   #view(seen: Observation & { type: 'view' }): void {
     const { node, at, view, until } = seen
     const present = this.#present.get(node)
-    if (!acts(view)) {
+    if (!leads(view.role, view.detail)) {
       this.#end(node, at, 'demoted')
       return
     }
@@ -68,9 +68,4 @@ export class Leaderships {
     this.#present.delete(node)
     this.#past.push({ ...present, untilMs: msOf(at), ended })
   }
-}
-
-/** Where views have a quorum, a leader outside of it leads nobody: its application has been told to stop. */
-function acts({ role, detail }: View): boolean {
-  return role === 'leader' && detail?.['inQuorum'] !== false
 }

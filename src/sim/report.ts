@@ -8,6 +8,7 @@ import {
   sortIds,
 } from '../core/index.ts'
 import type { GoalCount, SpecVerdict } from '../specs/index.ts'
+import { leads } from '../trace/index.ts'
 import type { Leadership } from './leaderships.ts'
 import type { Reigns } from './reigns.ts'
 
@@ -22,6 +23,7 @@ export type MessageCount = { readonly total: number; readonly byKind: { readonly
 /** How the world stands at one moment. */
 export type Snapshot = {
   readonly nodes: { readonly [id: string]: NodeReport }
+  /** Who acts: the leader of a view that is out of quorum does not. */
   readonly leaders: readonly NodeId[]
   readonly groups: readonly (readonly NodeId[])[]
   readonly messages: MessageCount
@@ -75,7 +77,7 @@ export function snapshot(
 ): Snapshot {
   return {
     nodes: Object.fromEntries(nodes),
-    leaders: sortIds(nodes.filter(([, { role }]) => role === 'leader').map(([id]) => id)),
+    leaders: sortIds(nodes.filter(([, node]) => leads(node.role, node)).map(([id]) => id)),
     groups: groupsOf(nodes),
     messages,
     linkMessages,

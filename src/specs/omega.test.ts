@@ -40,11 +40,21 @@ function stands(
   }
 }
 const settled = (connected: Connected): Observation => ({ type: 'settled', at: 0, connected })
-const promised = (node: NodeId, id: readonly [number, NodeId]): Observation => ({
+const promised = (
+  node: NodeId,
+  id: readonly [number, NodeId],
+  members: readonly NodeId[] = [],
+): Observation => ({
   type: 'output',
   at: 0,
   node,
-  event: { type: 'promise', id },
+  event: { type: 'promise', id, members },
+})
+const told = (node: NodeId, type: string, token: number, at = 0): Observation => ({
+  type: 'output',
+  at,
+  node,
+  event: { type, token },
 })
 const PAIR: readonly Life[] = [
   [1, 1],
@@ -162,9 +172,16 @@ describe('weak-liveness', () => {
     expect(judge('weak-liveness', halves, { ...RUN, constants: { dynamicQuorum: 1, tie: 1 } })).not.toBe(
       'held',
     )
-    const attempt = { id: [3, 3], members: [2, 3, 4] }
-    const open = [view(1), stands(2, 'follower', 1, [2, 1], PAIR, [attempt]), dead(1, 2), settled(LINKED)]
-    expect(judge('weak-liveness', open, DYNAMIC)).toBe('not concerned')
+    const attempt = { id: [3, 3], members: [1, 2, 3, 4] }
+    const open = [
+      stands(1, 'dead', 2, [2, 1], PAIR, [attempt]),
+      stands(2, 'follower', 1, [2, 1], PAIR, [attempt]),
+      settled(LINKED),
+    ]
+    const all = [1, 2, 3, 4].map((node) => promised(node, [3, 3], [1, 2, 3, 4]))
+    expect(judge('weak-liveness', [...all, ...open], DYNAMIC)).toBe('not concerned')
+    // Nobody could have installed it: 4 never promised it.
+    expect(judge('weak-liveness', [...all.slice(0, 3), ...open], DYNAMIC)).not.toBe('not concerned')
   })
   it('with filter, a half-linked outsider is no excuse', () => {
     const chain: Connected = [
@@ -178,6 +195,97 @@ describe('weak-liveness', () => {
       violated: '1, 2 are all linked, but 1 has view 1.1 of 1, 2, 4',
     })
     expect(judge('filtered-liveness', [view(1), view(2), dead(3, 2), settled(chain)])).toBe('held')
+  })
+})
+
+describe('one-acting-leader', () => {
+  it('is broken by two applications that were told to lead, once settled', () => {
+    const both = [told(1, 'elected', 10_001), told(3, 'elected', 30_003)]
+    expect(judge('one-acting-leader', [...both, settled('full')], DYNAMIC)).toEqual({
+      violated: '1 (token 10001) and 3 (token 30003) both lead, and nothing more will happen',
+    })
+    expect(judge('one-acting-leader', both, DYNAMIC)).toBe('not concerned')
+  })
+  it('is kept by leaders of views that are out of quorum, and by one that was demoted or crashed', () => {
+    const roles = [alive(1, [1, 1], ...PAIR), alive(2, [2, 2], ...PAIR), told(2, 'elected', 20_002)]
+    expect(judge('one-acting-leader', [...roles, settled('full')], DYNAMIC)).toBe('held')
+    for (const end of [told(1, 'demoted', 10_001), { type: 'down', at: 0, node: 1 } as const]) {
+      const seen = [told(1, 'elected', 10_001), told(3, 'elected', 30_003), end, settled('full')]
+      expect(judge('one-acting-leader', seen, DYNAMIC)).toBe('held')
+    }
+  })
+})
+
+describe('superseded-leader', () => {
+  const run: RunFacts = { ...RUN, constants: { linkTimeout: 500_000 } }
+  const both = [told(1, 'elected', 10_001), told(3, 'elected', 30_003, 1_000_000)]
+  const disturbed = (at: number, stalled: readonly NodeId[]): Observation => ({
+    type: 'disturbed',
+    at,
+    delay: 2000,
+    stalled,
+  })
+  it('is broken by a leader that goes on for longer than the link timeout after another has begun', () => {
+    expect(judge('superseded-leader', [...both, told(2, 'following', 0, 1_550_000)], run)).toBe('held')
+    expect(judge('superseded-leader', [...both, told(2, 'following', 0, 1_560_000)], run)).toEqual({
+      violated: '1 still leads with token 10001, though 3 has led with token 30003 for 560 ms',
+    })
+  })
+  it('gives a paused leader the same time from when it goes on, and longer where messages take longer', () => {
+    const paused = [disturbed(900_000, [1]), ...both, told(2, 'following', 0, 3_000_000)]
+    expect(judge('superseded-leader', paused, run)).toBe('held')
+    const resumed = (at: number) => [...paused, disturbed(3_000_000, []), told(2, 'following', 0, at)]
+    expect(judge('superseded-leader', resumed(3_555_000), run)).toBe('held')
+    expect(judge('superseded-leader', resumed(3_570_000), run)).not.toBe('held')
+  })
+})
+
+describe('majority-of-view-leads', () => {
+  const view = (node: NodeId): Observation => alive(node, [2, 1], [1, 1], [2, 1], [3, 1])
+  const run: RunFacts = { ...DYNAMIC, constants: { dynamicQuorum: 1, reinitQuorum: 1 } }
+  it('is broken where a majority of the last view is linked, and no application was told to lead', () => {
+    const formed = [view(1), view(2), view(3)]
+    expect(judge('majority-of-view-leads', [...formed, settled(LINKED)], run)).toEqual({
+      violated: '1, 2 are all linked and hold a majority of view 2.1 of 1, 2, 3, but none leads',
+    })
+    expect(judge('majority-of-view-leads', [...formed, told(2, 'elected', 1), settled(LINKED)], run)).toBe(
+      'held',
+    )
+  })
+  it('counts a view whose members are down, and not what nodes believe of each other', () => {
+    const newer = alive(3, [5, 3], [3, 1], [4, 1])
+    const seen = [view(1), view(2), newer, { type: 'down', at: 0, node: 3 } as const, settled(LINKED)]
+    expect(judge('majority-of-view-leads', seen, run)).toBe('not concerned')
+  })
+  it('takes an open attempt for an excuse only if it has a quorum and was promised by all', () => {
+    const open = (members: readonly NodeId[]) =>
+      stands(
+        2,
+        'follower',
+        1,
+        [2, 1],
+        [
+          [1, 1],
+          [2, 1],
+          [3, 1],
+        ],
+        [{ id: [4, 3], members }],
+      )
+    const by = (members: readonly NodeId[]) => members.map((node) => promised(node, [4, 3], members))
+    const seen = (members: readonly NodeId[]) => [view(1), view(3), open(members), settled(LINKED)]
+    expect(judge('majority-of-view-leads', [...by([2, 3, 4]), ...seen([2, 3, 4])], run)).toBe('not concerned')
+    expect(judge('majority-of-view-leads', seen([2, 3, 4]), run)).not.toBe('not concerned')
+    // 2 and 4 alone never had a quorum of 1, 2 and 3.
+    expect(judge('majority-of-view-leads', [...by([2, 4]), ...seen([2, 4])], run)).not.toBe('not concerned')
+  })
+  it('asks nothing of applications that would not lead', () => {
+    const unwilling = (node: NodeId): Observation => {
+      const seen = view(node) as Observation & { type: 'view' }
+      return { ...seen, view: { ...seen.view, detail: { ...seen.view.detail, willing: false } } }
+    }
+    expect(judge('majority-of-view-leads', [unwilling(1), unwilling(2), settled(LINKED)], run)).toBe(
+      'not concerned',
+    )
   })
 })
 

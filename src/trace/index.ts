@@ -1,6 +1,7 @@
 export * from './diagram.ts'
 export * from './diff.ts'
 export * from './distribution.ts'
+export * from './leads.ts'
 export * from './ndjson.ts'
 export * from './observation.ts'
 export * from './observations.ts'

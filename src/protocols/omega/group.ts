@@ -26,7 +26,7 @@ import {
 } from '../../links/index.ts'
 import type { Insight } from '../insight.ts'
 import { omega } from './omega.ts'
-import { electorate, isAnswering, isInQuorum } from './quorum.ts'
+import { electorate, isAnswering, isInQuorum, waitsFor } from './quorum.ts'
 import type { OmegaSettings } from './settings.ts'
 import { checkedStable } from './stable.ts'
 import type { OmegaState } from './state.ts'
@@ -149,6 +149,7 @@ export function omegaInsight(state: Plain, identity: Identity, options: OmegaOpt
       view: ok ? { id: view.id, members, lives: view.members.map((member) => member[1]) } : null,
       life,
       inQuorum,
+      waitsFor: inQuorum ? null : waitsFor(upper, identity, settings),
       spare: inQuorum ? spareIn(upper, settings, nodes.length) : 0,
     },
   }

@@ -12,6 +12,7 @@
  * unless everybody in it has recorded it.
  */
 import type { Identity, NodeId } from '../../core/index.ts'
+import type { Waiting } from '../insight.ts'
 import type { OmegaSettings } from './settings.ts'
 import type { Link, OmegaState, OmegaView, Proposal, Status, ViewId } from './state.ts'
 import { hasAttempt, idsOf, isMajority, isNewer, lifeIn, newest, sameViewId } from './views.ts'
@@ -132,4 +133,26 @@ export function isInQuorum(state: OmegaState, identity: Identity, settings: Omeg
   let answering = 1
   for (const link of state.links) if (isAnswering(state, link, settings)) answering += 1
   return 2 * answering > electorate(state, identity, settings)
+}
+
+/** Whose return the group waits for: null while this node is in quorum, and where it is not a quorum that is missing. */
+export function waitsFor(state: OmegaState, identity: Identity, settings: OmegaSettings): Waiting | null {
+  const { quorum, tie } = settings
+  const { self, nodes } = identity
+  if (quorum === 'none' || isInQuorum(state, identity, settings)) return null
+  const here = [self, ...state.links.map(({ peer }) => peer)]
+  const lacking = (whole: readonly NodeId[]): readonly NodeId[] | null =>
+    isMajority(here, whole, tie && quorum === 'dynamic') ? null : whole.filter((id) => !here.includes(id))
+  if (quorum === 'static') {
+    const missing = lacking(nodes)
+    return missing === null ? null : { view: null, members: nodes, isAttempt: false, missing }
+  }
+  const reports = state.links.flatMap(({ peer, status }) => (status === null ? [] : [{ peer, ...status }]))
+  const known = [{ peer: self, formed: state.formed, attempts: state.attempts }, ...reports]
+  for (const [place, { id, members }] of binding(known, nodes, null).entries()) {
+    const missing = lacking(idsOf(members))
+    const view = id[0] === 0 ? null : id
+    if (missing !== null) return { view, members: idsOf(members), isAttempt: place > 0, missing }
+  }
+  return null
 }

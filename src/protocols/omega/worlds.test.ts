@@ -237,8 +237,134 @@ describe('a leader that was expelled while it was paused', () => {
 })
 
 describe('messages of a view', () => {
-  it('of s nodes: s-1 cand, s-1 accept, s(s-1) status, when one failure is seen by all', () => {
+  it('of s nodes: s-1 each of cand, accept, attempt, attempted, and s(s-1) status, when one failure is seen by all', () => {
     const report = run(5, [{ atMs: 5000, crash: 5 }], { network: { delayMs: 1 } }, { links: 'reported' })
-    expect(report.messages.byKind).toEqual({ cand: 3, accept: 3, status: 12 })
+    expect(report.messages.byKind).toEqual({
+      cand: 3,
+      accept: 3,
+      attempt: 3,
+      attempted: 3,
+      status: 12,
+    })
+  })
+})
+
+/** What outside attacks found, each with the verdict of the specification that was missing. */
+describe('what applications are told', () => {
+  const acting = ({ leaderships }: Report): readonly unknown[] =>
+    leaderships.filter(({ ended }) => ended === null).map(({ node }) => node)
+  const parted = (one: readonly number[], other: readonly number[], atMs = 2000): PlainObject => ({
+    atMs,
+    partition: [one, other],
+  })
+
+  it.each([{}, { tie: true }, { filter: true }, { reinit: 'all' }, { reinit: 'never' }])(
+    'dynamic, %j: a node whose attempt may have been installed elsewhere does not support the old view',
+    (options) => {
+      // 3 installs a view of 3, 4, 5; 5 never hears of it, and comes back to 1 and 2.
+      for (let atMs = 2231.25; atMs < 2236; atMs += 0.75) {
+        const report = simulate(
+          {
+            protocol: 'omega',
+            nodes: ids(5),
+            initial: { leader: 1 },
+            seed: 1,
+            network: { delayMs: [0.2, 2] },
+            options,
+            events: [
+              parted([1, 2], [3, 4, 5]),
+              {
+                atMs,
+                heal: [
+                  [1, 5],
+                  [2, 5],
+                ],
+              },
+              {
+                atMs,
+                cut: [
+                  [3, 5],
+                  [4, 5],
+                ],
+              },
+            ],
+            untilMs: 8000,
+          },
+          {},
+        )
+        expect(broken(report)).toEqual([])
+        expect(acting(report).length).toBeLessThanOrEqual(1)
+        expect(report.leaders).toEqual(acting(report))
+      }
+    },
+  )
+
+  it('static: more than half of all nodes must answer, not of the view', () => {
+    const links = [
+      [1, 2],
+      [3, 4],
+      [3, 5],
+      [4, 5],
+    ]
+    const report = run(
+      5,
+      [parted([1, 2, 3], [4, 5]), { atMs: 5000, links }],
+      { seed: 1 },
+      { quorum: 'static' },
+    )
+    expect(broken(report)).toEqual([])
+    expect(acting(report)).toEqual([3])
+    // 1 still leads its view, and says that this is nothing.
+    expect(report.nodes['1']).toMatchObject({ role: 'leader', inQuorum: false })
+    expect(report.leaders).toEqual([3])
+  })
+
+  it.each(BOTH)('kills only, links %s: a proposal without a quorum holds nobody up later', (links) => {
+    const events = [
+      { atMs: 2000, crash: 1 },
+      { atMs: 5000, crash: 3 },
+      { atMs: 8000, recover: 1 },
+      { atMs: 11_000, crash: 1 },
+      { atMs: 14_000, recover: 3 },
+    ]
+    const report = run(3, events, {}, { links })
+    expect(broken(report)).toEqual([])
+    expect(report.groups).toEqual([[2, 3]])
+    expect(acting(report)).toHaveLength(1)
+  })
+
+  it.each(BOTH)('halves that both proposed in vain, links %s: three of four lead', (links) => {
+    const report = run(
+      4,
+      [parted([1, 2], [3, 4]), { atMs: 5000, crash: 3 }, { atMs: 8000, heal: 'all' }],
+      {},
+      { links },
+    )
+    expect(broken(report)).toEqual([])
+    expect(report.groups).toEqual([[1, 2, 4]])
+    expect(acting(report)).toEqual([1])
+  })
+
+  it('attempts stay few, however often a peer of a minority restarts', () => {
+    const events = Array.from({ length: 60 }, (_, at) =>
+      at % 2 === 0 ? { atMs: 3000 + 400 * at, crash: 2 } : { atMs: 3000 + 400 * at, recover: 2 },
+    )
+    const most = { attempts: 0 }
+    const observe = (seen: Observation): void => {
+      if (seen.type !== 'view') return
+      const attempts = (seen.view.detail?.['attempts'] ?? []) as readonly unknown[]
+      most.attempts = Math.max(most.attempts, attempts.length)
+    }
+    const scenario = {
+      protocol: 'omega',
+      nodes: ids(5),
+      initial: { leader: 1 },
+      options: { links: 'reported' },
+      events: [parted([1, 2], [3, 4, 5]), ...events, { atMs: 30_000, heal: 'all' }],
+      untilMs: 40_000,
+    }
+    const report = simulate(scenario, { strict: true, observe })
+    expect(report.groups).toEqual([ids(5)])
+    expect(most.attempts).toBeLessThanOrEqual(5)
   })
 })
