@@ -148,7 +148,7 @@ export function waitsFor(state: OmegaState, identity: Identity, settings: OmegaS
     return missing === null ? null : { view: null, members: nodes, isAttempt: false, missing }
   }
   const reports = state.links.flatMap(({ peer, status }) => (status === null ? [] : [{ peer, ...status }]))
-  const known = [{ peer: self, formed: state.formed, attempts: state.attempts }, ...reports]
+  const known = [{ peer: self, view: state.view, formed: state.formed, attempts: state.attempts }, ...reports]
   for (const [place, { id, members }] of binding(known, nodes, null).entries()) {
     const missing = lacking(idsOf(members))
     const view = id[0] === 0 ? null : id
