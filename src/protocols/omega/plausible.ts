@@ -89,9 +89,12 @@ export function implausible(
   }
 }
 
-/** Everybody in a view has promised it before it was installed. Whether this node is in it and has not. */
+/**
+ * Everybody in a view has promised it before it was installed. Whether this node is in it and has not. (A node that never
+ * promised anything shows nothing: it may have lost its data, and must be told.)
+ */
 export function isForeign(self: NodeId, { promised }: OmegaState, { id, members }: OmegaView): boolean {
-  return lifeIn(members, self) !== 0 && isNewer(id, promised)
+  return promised[0] !== 0 && lifeIn(members, self) !== 0 && isNewer(id, promised)
 }
 
 /**

@@ -72,10 +72,12 @@ const NOBODY: OmegaView = { id: [0, null], members: [] }
  * itself is looked at besides, so that no such claim makes it forget that.
  */
 function isRefuted(reports: readonly Report[], { id, members }: OmegaView): boolean {
-  return reports.some(
-    ({ peer, view, formed, attempts }) =>
-      lifeIn(members, peer) !== 0 && isNewer(id, newest(view, formed).id) && !hasAttempt(attempts, id),
-  )
+  return reports.some(({ peer, view, formed, attempts }) => {
+    const last = newest(view, formed).id
+    // A node that remembers no view may have lost its data: it shows nothing.
+    if (last[0] === 0 || lifeIn(members, peer) === 0) return false
+    return isNewer(id, last) && !hasAttempt(attempts, id)
+  })
 }
 
 /** All who report have promised something newer: one of its members that has not recorded it never will. */
