@@ -31,7 +31,9 @@ const MESSAGES: readonly PlainObject[] = [
   }),
   framed({ kind: 'cand', n: 5, members: VIEW.members, base: VIEW.id }),
   framed({ kind: 'cancel', n: 5 }),
-  framed({ kind: 'accept', n: 5, view: { id: [0, null], members: [] }, attempts: [VIEW] }),
+  framed({ kind: 'accept', n: 5, formed: { id: [0, null], members: [] }, attempts: [VIEW] }),
+  framed({ kind: 'attempt', n: 5 }),
+  framed({ kind: 'attempted', n: 5 }),
   framed({ kind: 'withdraw', n: 5 }),
 ]
 
