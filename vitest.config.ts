@@ -3,7 +3,7 @@ import { defineConfig } from 'vitest/config'
 /** Virtual time, or plain commands: nothing here depends on how busy the machine is. */
 const PURE = [
   'src/{core,links,protocols,sim,specs,explore,trace,testkit}/**/*.test.ts',
-  'test/{campaign,canaries,cli,detectors,docs,draw,epochs-lease,explore,figure-24,house}.test.ts',
+  'test/{bad-member,campaign,canaries,cli,detectors,docs,draw,epochs-lease,explore,figure-24,house}.test.ts',
   'test/{local-leader,plan,plan-omega,recorded,recorded-omega,reference,ways}.test.ts',
 ]
 

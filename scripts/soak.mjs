@@ -84,4 +84,23 @@ const { status: omega } = spawnSync(
   },
 )
 if (omega !== 0) failed += 1
+const bad = seeds * 100
+console.log(`\n$ BAD_MEMBER_RUNS=${bad} vitest run test/bad-member.test.ts`)
+const { status: member } = spawnSync('npx', ['vitest', 'run', 'test/bad-member.test.ts'], {
+  cwd: fileURLToPath(new URL('..', import.meta.url)),
+  env: { ...process.env, BAD_MEMBER_RUNS: String(bad) },
+  stdio: 'inherit',
+})
+if (member !== 0) failed += 1
+console.log(`\n$ HTTP_FUZZ_RUNS=${bad / 10} vitest run src/agent/http-fuzz.test.ts`)
+const { status: http } = spawnSync(
+  'npx',
+  ['vitest', 'run', '--testTimeout=0', 'src/agent/http-fuzz.test.ts'],
+  {
+    cwd: fileURLToPath(new URL('..', import.meta.url)),
+    env: { ...process.env, HTTP_FUZZ_RUNS: String(Math.ceil(bad / 10)) },
+    stdio: 'inherit',
+  },
+)
+if (http !== 0) failed += 1
 process.exit(failed === 0 ? 0 : 1)

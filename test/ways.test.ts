@@ -31,7 +31,7 @@ function modelOf(count: number, given: PlainObject, budget: Budget, specs?: read
     promisedGoals(definition, options),
     factsOf(definition, nodes, options),
   )
-  const how = { order: 'any', timers: 'any', initial: null, history: USUAL_HISTORY } as const
+  const how = { order: 'any', timers: 'any', initial: null, after: [], history: USUAL_HISTORY } as const
   return new Model({ definition, nodes, options, budget, monitor: watched, ...how })
 }
 

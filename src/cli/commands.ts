@@ -17,6 +17,7 @@ const COMMANDS: { readonly [name: string]: Loader } = {
   remove: async () => (await import('./ask.ts')).removeCommand(),
   chaos: async () => (await import('./chaos.ts')).chaosCommand(),
   plan: async () => (await import('./plan.ts')).planCommand(),
+  recover: async () => (await import('./recover.ts')).recoverCommand(),
   doctor: async () => (await import('./doctor.ts')).doctorCommand(),
   sim: async () => (await import('./sim.ts')).simCommand(),
   explore: async () => (await import('./explore.ts')).exploreCommand(),

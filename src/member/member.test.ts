@@ -428,6 +428,13 @@ describe.each(ISOLATIONS)('orders, with the election in a %s', (isolation) => {
     )
     await byId('b').setPriority(3)
     await until(() => leaderOf('c') === 'b')
+    for (const nonsense of [undefined, null, '', 1.5, {}] as unknown as string[]) {
+      for (const order of ['addVoter', 'removeVoter', 'removePeer'] as const) {
+        // oxlint-disable-next-line no-await-in-loop -- one after the other, to the same node
+        await expect(byId('b')[order](nonsense)).rejects.toThrow(`${order} was refused: `)
+      }
+    }
+    await expect(byId('b').addPeer(undefined as unknown as string)).rejects.toThrow('peer: ')
     await expect(byId('a').removeVoter('c')).rejects.toThrow(CommandRefused)
     await expect(byId('a').removeVoter('c')).rejects.toThrow('this process does not lead')
     await expect(byId('a').setPriority(1, { signal: AbortSignal.abort() })).rejects.toThrow('abort')

@@ -203,12 +203,14 @@ export class Member extends EventEmitter<MemberEvents> implements AsyncDisposabl
   }
 
   /** To the leader: from now on this process votes, too. `status().voters` and the event `voters` show when it does. */
-  addVoter(voter: NodeId, options: Signalled = {}): Promise<void> {
+  async addVoter(voter: NodeId, options: Signalled = {}): Promise<void> {
+    assertId('addVoter', voter)
     return this.#order({ do: 'addVoter', voter }, options)
   }
 
   /** To the leader: this process no longer votes. */
-  removeVoter(voter: NodeId, options: Signalled = {}): Promise<void> {
+  async removeVoter(voter: NodeId, options: Signalled = {}): Promise<void> {
+    assertId('removeVoter', voter)
     return this.#order({ do: 'removeVoter', voter }, options)
   }
 
@@ -216,14 +218,16 @@ export class Member extends EventEmitter<MemberEvents> implements AsyncDisposabl
    * One more process may speak in the group, given as ID=HOST:PORT; every process of the group must be told so. In
    * majority mode it has no vote until the leader gives it one (addVoter).
    */
-  addPeer(peer: string, options: Signalled = {}): Promise<void> {
+  async addPeer(peer: string, options: Signalled = {}): Promise<void> {
+    if (typeof peer !== 'string') throw new BadJoin('peer', `${String(peer)} is no text: give ID=HOST:PORT`)
     const { id, address } = peerOf(peer, 'peer')
     if (id === null) throw new BadJoin('peer', `${JSON.stringify(peer)} has no id: give ID=HOST:PORT`)
     return this.#order({ do: 'addPeer', id, address }, options)
   }
 
   /** A process no longer speaks in the group. In majority mode its vote must have been taken away before. */
-  removePeer(id: NodeId, options: Signalled = {}): Promise<void> {
+  async removePeer(id: NodeId, options: Signalled = {}): Promise<void> {
+    assertId('removePeer', id)
     return this.#order({ do: 'removePeer', id }, options)
   }
 
@@ -359,4 +363,10 @@ export class Member extends EventEmitter<MemberEvents> implements AsyncDisposabl
     this.#seen = NO_VIEW
     this.#tell('change', NO_VIEW)
   }
+}
+
+/** An id that is none would travel as far as the protocol: it is refused where it is given. */
+function assertId(command: string, id: unknown): asserts id is NodeId {
+  if (typeof id === 'string' ? id !== '' : Number.isSafeInteger(id)) return
+  throw new CommandRefused(command, `${JSON.stringify(id) ?? String(id)} is not the id of a node`)
 }

@@ -3,7 +3,8 @@
  * they are most of the traffic; everything else, of whatever protocol, goes as canonical JSON.
  */
 import { canonical, type Message, type NodeId, type Plain, whyNotPlain } from '../core/index.ts'
-import { omegaFault } from '../protocols/index.ts'
+import { settingsFault } from '../links/index.ts'
+import { localLeaderFault, omegaFault } from '../protocols/index.ts'
 import type {
   Ballot,
   Certificate,
@@ -43,20 +44,55 @@ export function bodyBytes(body: Message): { readonly kind: number; readonly byte
 export function bodyOf(kind: number, bytes: Uint8Array): Message {
   if (kind >= KINDS) throw new BadBytes(`kind ${kind} is unknown`)
   const reader = new Reader(bytes)
-  const body = kind === PLAIN ? readPlain(reader) : (readBody(reader, kind) as unknown as Message)
+  if (kind === PLAIN) {
+    const body = readPlain(reader)
+    reader.end()
+    return body
+  }
+  const body = readBody(reader, kind)
   reader.end()
-  return body
+  const wrong = localLeaderFault(body)
+  if (wrong !== null) throw new BadBytes(`${body.kind}.${wrong[0]}: ${wrong[1]}`)
+  return body as unknown as Message
 }
+
+/** The deepest message, a view among the attempts of an accept in a frame, has seven levels. */
+const MOST_DEPTH = 12
+
+/**
+ * How deeply a JSON text is nested: looked at before it is parsed, because whoever is handed a value goes through it by
+ * recursion, the application's own `JSON.stringify` too.
+ */
+function depthOf(text: string): number {
+  let [depth, deepest, isQuoted] = [0, 0, false]
+  for (let at = 0; at < text.length; at++) {
+    const code = text.charCodeAt(at)
+    if (isQuoted) {
+      if (code === BACKSLASH) at += 1
+      else if (code === QUOTE) isQuoted = false
+    } else if (code === QUOTE) isQuoted = true
+    else if (code === BRACKET || code === BRACE) {
+      depth += 1
+      if (depth > deepest) deepest = depth
+    } else if (code === BRACKET + 2 || code === BRACE + 2) depth -= 1
+  }
+  return deepest
+}
+
+const QUOTE = 0x22
+const BRACKET = 0x5b
+const BACKSLASH = 0x5c
+const BRACE = 0x7b
 
 export function readPlain(reader: Reader): Message {
   const text = reader.text()
+  if (depthOf(text) > MOST_DEPTH) throw new BadBytes(`nested more than ${MOST_DEPTH} levels deep`)
   let value: unknown
   let fault: string | null
   try {
     value = JSON.parse(text)
     fault = whyNotPlain(value)
   } catch {
-    // Not JSON at all, or nested so deeply that nobody can have meant it.
     throw new BadBytes('text that is not JSON')
   }
   if (fault !== null) throw new BadBytes(fault)
@@ -73,7 +109,7 @@ export function readPlain(reader: Reader): Message {
   if (message.kind === 'datagram' || message.kind === 'bundle' || Object.hasOwn(LAID_OUT, message.kind)) {
     throw new BadBytes(`a ${message.kind} in a plain message`)
   }
-  const wrong = omegaFault(message as Message)
+  const wrong = omegaFault(message as Message) ?? settingsFault(message as Message)
   if (wrong !== null) throw new BadBytes(wrong)
   return message as Message
 }

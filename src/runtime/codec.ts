@@ -4,7 +4,7 @@
  */
 import { createHash } from 'node:crypto'
 import { canonical, type Message, type NodeId } from '../core/index.ts'
-import type { Bundle, Datagram, Part } from '../links/index.ts'
+import { type Bundle, type Datagram, datagramFault, type Part } from '../links/index.ts'
 import { bodyBytes, bodyOf, readFlag, readId, readPlain, writeId } from './bodies.ts'
 import { BadBytes, Reader, Writer } from './bytes.ts'
 
@@ -96,6 +96,8 @@ export class Codec {
         return { from, to, body, foreign: 0 }
       }
       const session = readSession(reader)
+      const wrong = datagramFault(session)
+      if (wrong !== null) return new BadBytes(wrong)
       const { parts, foreign } = kind === ECHO ? { parts: null, foreign: 0 } : this.#readParts(reader)
       reader.end()
       const bundle: Bundle | null = parts === null ? null : { kind: 'bundle', parts }

@@ -8,6 +8,7 @@
  * the later incarnation comes.
  */
 import type { Plain } from '../core/index.ts'
+import { MOST_IN_SESSION } from '../links/index.ts'
 import type { Storage } from './storage.ts'
 
 /** A group's folder has seen a later incarnation of this process than the present one. */
@@ -18,6 +19,17 @@ export class LaterIncarnation extends Error {
     super(
       `${group} was last joined by a later incarnation of this process than this one, for the host's clock was set ` +
         'back since: join this group before the others',
+    )
+  }
+}
+
+/** The incarnation in a group's folder is none that another process would accept. */
+export class UnusableIncarnation extends Error {
+  override readonly name = 'UnusableIncarnation'
+
+  constructor(group: string) {
+    super(
+      `the incarnation in the data folder of ${group} is out of range: run "conclave recover" on this folder`,
     )
   }
 }
@@ -39,7 +51,7 @@ export class DividedStorage implements Storage {
   /** What was kept of a group that is about to be joined. Whatever keeps it from being so, the folder is closed. */
   add(group: string, storage: Storage): Plain {
     try {
-      const kept = (storage.load() ?? { layer: 0, upper: null }) as Kept
+      const kept = checked(group, storage.load() ?? { layer: 0, upper: null })
       const part = { storage, kept }
       if (this.#incarnation !== null) {
         if (kept.layer > this.#incarnation) throw new LaterIncarnation(group)
@@ -81,6 +93,14 @@ export class DividedStorage implements Storage {
     for (const { storage } of this.#parts.values()) storage.close()
     this.#parts.clear()
   }
+}
+
+/** An incarnation that others would refuse must not be begun. */
+function checked(group: string, data: Plain): Kept {
+  const { layer } = (data ?? {}) as { readonly layer?: Plain }
+  if (Number.isInteger(layer) && (layer as number) >= 0 && (layer as number) < MOST_IN_SESSION - 1)
+    return data as Kept
+  throw new UnusableIncarnation(group)
 }
 
 function write(part: Part, kept: Kept): void {

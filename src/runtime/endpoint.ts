@@ -50,6 +50,9 @@ export type GroupHooks = {
 const HELD: Micros = 100_000
 const SAY_AGAIN_MS = 10_000
 
+/** A protocol was told what cannot be true. */
+type ImplausibleEvent = { readonly peer: NodeId; readonly field: string; readonly problem: string }
+
 type Joined = {
   readonly spec: GroupSpec
   readonly group: Group
@@ -100,6 +103,7 @@ export class Endpoint {
         this.#joining = error
       },
       failed: (error) => hooks.failed(error),
+      unusable: (from, error) => udp.refuse('unusable', from, error.message),
       spare: (input, stable) => this.#spare(input, stable),
       ...(hooks.record === undefined ? {} : { record: hooks.record }),
     })
@@ -322,7 +326,11 @@ export class Endpoint {
   }
 
   #heed({ group, ...event }: Output): void {
-    if (typeof group === 'string') this.#groups.get(group)?.hooks.output(event)
+    if (typeof group !== 'string') return
+    if (event.type === 'implausible') {
+      const { peer, field, problem } = event as unknown as ImplausibleEvent
+      this.#udp.refuse('implausible', peer, `${group}: ${field} ${problem}`)
+    } else this.#groups.get(group)?.hooks.output(event)
   }
 
   /** Remembers what is safe, and says when the disk is well again. */

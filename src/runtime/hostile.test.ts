@@ -4,7 +4,8 @@ import { createSocket, type Socket } from 'node:dgram'
 import { setImmediate } from 'node:timers/promises'
 import { afterEach, describe, expect, it } from 'vitest'
 import { until } from '../../test/support/wait.ts'
-import { type NodeId, type Output, present } from '../core/index.ts'
+import { type Message, type NodeId, type Output, type PlainObject, present } from '../core/index.ts'
+import type { Part } from '../links/index.ts'
 import { type GroupSpec, protocolNamed } from '../protocols/index.ts'
 import { checkedOptions } from '../sim/index.ts'
 import { BadBytes } from './bytes.ts'
@@ -30,6 +31,7 @@ type Running = {
   readonly storage: Storage
   readonly outputs: Output[]
   readonly refused: string[]
+  readonly details: string[]
 }
 
 let running: Running[] = []
@@ -56,6 +58,7 @@ const recording = (inner: Sealer): Sealer => ({
 async function opened(id: NodeId, storage: Storage, port = 0): Promise<Running> {
   const outputs: Output[] = []
   const refused: string[] = []
+  const details: string[] = []
   const endpoint = await Endpoint.open(
     {
       self: id,
@@ -65,12 +68,15 @@ async function opened(id: NodeId, storage: Storage, port = 0): Promise<Running> 
       storage,
     },
     {
-      dropped: ({ reason }) => refused.push(reason),
+      dropped({ reason, from, detail }) {
+        refused.push(reason)
+        details.push(`${from}: ${detail}`)
+      },
       warning: (_what, detail) => expect.unreachable(detail),
       failed: (error) => expect.unreachable(error.message),
     },
   )
-  const one = { id, endpoint, storage, outputs, refused }
+  const one = { id, endpoint, storage, outputs, refused, details }
   running.push(one)
   return one
 }
@@ -252,5 +258,57 @@ describe('50,000 datagrams of strangers', () => {
     expect(again.endpoint.counts.sessions).toBe(0)
     expect(again.endpoint.insight('g').heard).toEqual([])
     expect(again.endpoint.view('g').leader).toBeNull()
+  }, 60_000)
+})
+
+describe('a member with the right key that says what cannot be true', () => {
+  type Session = PlainObject & {
+    readonly number: number
+    readonly body: { readonly parts: readonly Part[] } | null
+  }
+
+  /** The last thing that b said to a, changed, as if b had said it next. */
+  function changed(change: (part: Part) => Part, number: (last: number) => number): Uint8Array {
+    const codec = new Codec()
+    codec.learn('g')
+    const right = sealer([KEY], false)
+    for (const sealed of recorded.toReversed()) {
+      const bytes = right.open(sealed)
+      const envelope = typeof bytes === 'string' ? null : codec.decode(bytes)
+      if (envelope === null || envelope instanceof BadBytes) continue
+      const { from, to, body } = envelope
+      const session = body as unknown as Session
+      if (from !== 'b' || to !== 'a' || session.body === null || session.body.parts.length === 0) continue
+      const parts = session.body.parts.map(change)
+      const next = { ...session, number: number(session.number), body: { kind: 'bundle', parts } }
+      return right.seal(codec.encode({ from, to, body: next as unknown as Message }))
+    }
+    throw new Error('b has said nothing to a')
+  }
+
+  const withSeen =
+    (seen: number) =>
+    (part: Part): Part => {
+      const herald = part.body['herald'] as PlainObject
+      return {
+        ...part,
+        body: { ...part.body, herald: { ...herald, seen: { number: seen, owner: 'b' } } } as Message,
+      }
+    }
+
+  it('is refused, counted and named, and the group goes on under the same token', async () => {
+    const all = await gathered()
+    const a = all[0] as Running
+    const { token } = a.endpoint.view('g')
+    await renewedByAll(all)
+    const { dropped: before } = a.endpoint.counts
+    await send([a], 3, () => changed(withSeen(2 ** 51), (last) => last + 2 ** 40))
+    await until(() => a.refused.includes('implausible'))
+    expect(a.endpoint.counts.dropped).toBeGreaterThan(before)
+    expect(a.details.find((detail) => detail.includes('herald.seen.number is 2251799813685248'))).toMatch(
+      /^node b: g: /,
+    )
+    await renewedByAll(all)
+    expect(a.endpoint.view('g').token).toBe(token)
   }, 60_000)
 })

@@ -3,6 +3,7 @@ import { until } from '../../test/support/wait.ts'
 import {
   type Effect,
   type Input,
+  type NodeId,
   type Output,
   output,
   type Plain,
@@ -118,6 +119,45 @@ describe('a sleep of the host', () => {
     loop.view()
     expect(got().map(({ type }) => type)).toEqual(['suspended'])
     loop.stop()
+  })
+})
+
+describe('a message that makes the protocol fail', () => {
+  const fragile: Protocol = {
+    ...obedient,
+    step(state, input) {
+      if (input.type !== 'command') throw new Error(`${input.type} is too much`)
+      return obedient.step(state, input, 0)
+    },
+  }
+  const started = (unusable?: (from: NodeId, error: Error) => void) => {
+    const failures: string[] = []
+    const loop = new Loop(fragile, hostClock(null), memoryStorage(), {
+      send: () => {},
+      output: () => {},
+      trouble: () => {},
+      failed: (error) => failures.push(error.message),
+      ...(unusable === undefined ? {} : { unusable }),
+    })
+    loop.start()
+    return { loop, failures }
+  }
+
+  it('counts as lost, and its sender is named', () => {
+    const told: string[] = []
+    const { loop, failures } = started((from, error) => told.push(`${from}: ${error.message}`))
+    loop.message('b', { kind: 'x' })
+    loop.command({ do: 'act', effects: [] })
+    expect(told).toEqual(['b: message is too much'])
+    expect(failures).toEqual([])
+    expect(loop.view().token).toBe(1)
+    loop.stop()
+  })
+
+  it('stops a loop that has nobody to tell', () => {
+    const { loop, failures } = started()
+    loop.message('b', { kind: 'x' })
+    expect(failures).toEqual(['message is too much'])
   })
 })
 

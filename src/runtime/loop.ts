@@ -49,6 +49,11 @@ export type LoopHooks = {
    * have the same input. Null: there is no such part.
    */
   spare?(input: Input, stable: Plain): Command | null
+  /**
+   * A message made the protocol fail: it counts as lost, for a step that has not ended has changed nothing. A peer that
+   * is buggy must not stop this process. Without this hook the loop stops, as it does when anything else fails.
+   */
+  unusable?(from: NodeId, error: Error): void
   /** The loop has stopped by itself: it can no longer keep the contract. */
   failed(error: Error): void
   /** `before`: the state in which the step was taken; null at the start. */
@@ -175,8 +180,11 @@ export class Loop {
     let step: Step<Plain>
     try {
       step = this.#protocol.step(before, input, now)
-    } catch (error) {
-      this.#fail(error instanceof Error ? error : new Error(String(error)))
+    } catch (thrown) {
+      const error = thrown instanceof Error ? thrown : new Error(String(thrown))
+      if (input.type === 'message' && this.#hooks.unusable !== undefined) {
+        this.#hooks.unusable(input.from, error)
+      } else this.#fail(error)
       return
     }
     const failure = this.#makeSafe(step)

@@ -27,15 +27,18 @@ export class Refusals {
     this.#intervalMs = intervalMs
   }
 
-  /** `from` and `detail` are only asked for when they are said: a flood must cost little. */
-  add(reason: string, from: () => string, detail: () => string): void {
+  /**
+   * `from` and `detail` are only asked for when they are said: a flood must cost little. With a `key`, what is refused
+   * for one reason is told apart by it: by the sender, where that is one of few.
+   */
+  add(reason: string, from: () => string, detail: () => string, key = reason): void {
     this.total += 1
-    const unsaid = this.#byReason.get(reason)
+    const unsaid = this.#byReason.get(key)
     if (unsaid === undefined) {
       const fresh: Unsaid = { count: 0, from: '', detail: '', timer: null }
-      this.#byReason.set(reason, fresh)
+      this.#byReason.set(key, fresh)
       this.#say({ reason, count: 1, from: from(), detail: detail() })
-      this.#wait(reason, fresh)
+      this.#wait(reason, key, fresh)
       return
     }
     if (unsaid.count === 0) {
@@ -50,17 +53,17 @@ export class Refusals {
     this.#byReason.clear()
   }
 
-  #wait(reason: string, unsaid: Unsaid): void {
+  #wait(reason: string, key: string, unsaid: Unsaid): void {
     unsaid.timer = setTimeout(() => {
       const { count, from, detail } = unsaid
       if (count === 0) {
         // Quiet again: the next is told at once.
-        this.#byReason.delete(reason)
+        this.#byReason.delete(key)
         return
       }
       unsaid.count = 0
       this.#say({ reason, count, from, detail })
-      this.#wait(reason, unsaid)
+      this.#wait(reason, key, unsaid)
     }, this.#intervalMs)
     unsaid.timer.unref()
   }

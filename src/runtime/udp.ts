@@ -39,6 +39,8 @@ export type DropReason =
   | 'unknown sender'
   | 'heard before'
   | 'too large'
+  | 'implausible'
+  | 'unusable'
 
 export type UdpHooks = {
   /** Whether a peer is known to be at that address. */
@@ -130,6 +132,16 @@ export class Udp {
     this.#counts.sent += 1
     this.#counts.bytesSent += sealed.length
     this.#socket.send(sealed, address.port, address.host)
+  }
+
+  /** Something that was read, and that its sender cannot mean: counted with the rest, and told with the sender's name. */
+  refuse(reason: DropReason, from: NodeId, detail: string): void {
+    this.#refusals.add(
+      reason,
+      () => `node ${from}`,
+      () => detail,
+      `${reason} ${from}`,
+    )
   }
 
   /** What was sent before still goes out: the last word of a leader is that it hands over. */

@@ -33,6 +33,7 @@ import {
   stopTimer,
 } from '../../core/index.ts'
 import type { Estimator, Judgement } from '../detectors/estimator.ts'
+import type { Receipt } from '../fail-aware/fail-aware.ts'
 import { BEGIN, type Counters, heard, isUp, mayMove, moved } from './counters.ts'
 import type { Frame, Header, HistoryDatagram, Ping } from './messages.ts'
 
@@ -75,6 +76,10 @@ const NAME = 'history'
 const PING = `${NAME}/ping`
 const WATCH = `${NAME}/watch/`
 const RESEND = `${NAME}/resend/`
+/** Frames that come this far before their turn are not kept: no end has that many under way. */
+const WINDOW = 1024
+/** 142 years: instants of a process stay exact. */
+const LONGEST: Micros = 2 ** 52
 const NO_FRAMES = { first: 0, waiting: [], next: 0, early: [] } as const
 
 type HistoryStep = LayerStep<HistoryLinks>
@@ -203,9 +208,9 @@ export function consistentHistory(
     }
 
     /** False when nothing else in the datagram is for this process, from that one. */
-    heardFrom({ by, for: whom, count }: Header): boolean {
-      if (by < this.end.by) return false
-      if (by > this.end.by) this.#meet(by)
+    heardFrom({ by, for: whom, count }: Header, isLatest: boolean): boolean {
+      if (by < this.end.by && !isLatest) return false
+      if (by !== this.end.by) this.#meet(by)
       if (whom !== this.#state.incarnation) return false
       // No end leads by more than the slack: what says so is not of this link.
       if (count > this.end.counters.count + slack) return false
@@ -236,9 +241,9 @@ export function consistentHistory(
       this.effects.push(setTimer(WATCH + this.end.peer, trustedUntil))
     }
 
-    pinged(body: Ping): void {
+    pinged(body: Ping, isLatest: boolean): void {
       const { no, echo } = body
-      if (no < this.end.period) return
+      if (no < this.end.period && !isLatest) return
       const judged = judge(this.#state, this.end, body, this.#now)
       if (judged === null) {
         if (no !== this.end.period) this.end = { ...this.end, period: no }
@@ -262,7 +267,8 @@ export function consistentHistory(
     framed({ count, seq, body }: Frame): void {
       const { peer, counters, next, early } = this.end
       if (count !== counters.count) return
-      if (seq >= next && !early.some((other) => other.seq === seq)) this.#take(seq, body)
+      const isNews = seq >= next && seq < next + WINDOW && !early.some((other) => other.seq === seq)
+      if (isNews) this.#take(seq, body)
       this.effects.push(send(peer, { kind: 'ack', ...header(this.#state, this.end) }))
     }
 
@@ -282,20 +288,38 @@ export function consistentHistory(
 
     acknowledged({ count, received }: Header): void {
       const { counters, first, waiting } = this.end
-      if (count !== counters.count || received <= first) return
+      // Nobody has received what was never sent.
+      if (count !== counters.count || received <= first || received > first + waiting.length) return
       this.end = { ...this.end, first: received, waiting: waiting.slice(received - first) }
     }
   }
 
-  function onDatagram(state: HistoryLinks, from: NodeId, body: HistoryDatagram, now: Micros): HistoryStep {
+  /** Nobody has heard of a period that is to come, or runs for a hundred years. */
+  function isPossible(state: HistoryLinks, { for: whom, no, echo }: Ping, now: Micros): boolean {
+    return no * pingEvery <= LONGEST && (whom !== state.incarnation || echo <= periodAt(state, now))
+  }
+
+  /**
+   * `isLatest`: a session below knows that nothing which its sender said later has come before. What a process says last
+   * of all holds, even where it once said more: incarnations and periods only grow, so that was a mistake.
+   */
+  function onDatagram(
+    state: HistoryLinks,
+    from: NodeId,
+    body: HistoryDatagram,
+    isLatest: boolean,
+    now: Micros,
+  ): HistoryStep {
+    if (body.kind === 'ping' && !isPossible(state, body, now))
+      return { state, effects: NOTHING, inputs: NOTHING }
     const plain = body.kind === 'ping' ? ordinary(state, from, body, now) : null
     if (plain !== null) return plain
     const change = new Change(state, from, now)
     const { by } = change.end
-    const isForMe = change.heardFrom(body)
+    const isForMe = change.heardFrom(body, isLatest)
     if (isForMe) {
       change.acknowledged(body)
-      if (body.kind === 'ping') change.pinged(body)
+      if (body.kind === 'ping') change.pinged(body, isLatest)
       else if (body.kind === 'frame') change.framed(body)
     } else if (body.by === by) {
       // It does not know this process yet: let it.
@@ -346,7 +370,9 @@ export function consistentHistory(
     },
     below(state, input, now) {
       if (input.type === 'message') {
-        return onDatagram(state, input.from, input.body as unknown as HistoryDatagram, now)
+        const receipt = input.receipt as Receipt | null
+        const isLatest = receipt !== null && !receipt.overtaken
+        return onDatagram(state, input.from, input.body as unknown as HistoryDatagram, isLatest, now)
       }
       if (input.type === 'timer') return onTimer(state, input.name, now)
       // What the world itself says of links is not the history that both ends share.

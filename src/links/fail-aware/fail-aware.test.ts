@@ -3,8 +3,10 @@ import { describe, expect, it } from 'vitest'
 import {
   type Definition,
   define,
+  hashPlain,
   type Input,
   type LayerStep,
+  type Message,
   NOTHING,
   output,
   type PlainObject,
@@ -279,6 +281,42 @@ describe('a session', () => {
     expect(receiver.below(echo.state, recorded, 10_100).effects).toHaveLength(1)
     // Nothing was learnt from it: what the sender says next is for an incarnation that it does not know.
     expect(echo.state.sessions).toEqual(again.sessions)
+  })
+})
+
+describe('a number that cannot have been its sender’s', () => {
+  const layer = failAware({ self: 2, nodes: NODES }, SETTINGS)
+  const begun = layer.start(null, 0).state
+  const datagram = (by: number, number: number, sent: number, echoed: number): PlainObject => ({
+    kind: 'datagram',
+    config: hashPlain(SETTINGS.agreed),
+    by,
+    for: 1,
+    number,
+    sent,
+    echo: { sent: echoed, received: echoed + 1 },
+    body: { kind: 'word' },
+  })
+  const gets = (state: FailAwareState, body: PlainObject, now: number): LayerStep<FailAwareState> =>
+    layer.below(state, { type: 'message', from: 1, body: body as Message, receipt: null }, now)
+
+  it.each([
+    ['incarnation', datagram(2 ** 51, 1, 10, 5), datagram(3, 8, 300, 250)],
+    ['number', datagram(3, 2 ** 51, 10, 5), datagram(3, 8, 300, 250)],
+  ])('an %s does not silence it: what answers something later holds', (_, mistake, right) => {
+    const spoiled = gets(gets(begun, datagram(3, 7, 9, 4), 90).state, mistake, 100)
+    // Recorded before, and sent again: it answers nothing that was sent since.
+    const replayed = gets(spoiled.state, datagram(3, 6, 9, 4), 200)
+    expect(receiptIn(replayed)?.overtaken ?? true).toBe(true)
+    const healed = gets(spoiled.state, right, 310)
+    expect(receiptIn(healed)?.overtaken).toBe(false)
+    expect(receiptIn(gets(healed.state, datagram(3, 9, 320, 300), 330))?.overtaken).toBe(false)
+  })
+
+  it('is never corrected by what was recorded, nor by stamps of the future', () => {
+    const restarted = gets(gets(begun, datagram(3, 7, 9, 4), 90).state, datagram(4, 1, 10, 5), 100)
+    expect(gets(restarted.state, datagram(3, 8, 20, 99), 400).inputs).toEqual([])
+    expect(gets(restarted.state, datagram(3, 8, 20, 401), 400).inputs).toEqual([])
   })
 })
 

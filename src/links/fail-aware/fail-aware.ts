@@ -43,7 +43,15 @@ import {
   setTimer,
 } from '../../core/index.ts'
 import { atMost, delayBound, type RoundTrip } from './bound.ts'
-import { better, hasSeen, type Session, type Stamps, withNumber } from './session.ts'
+import {
+  better,
+  hasSeen,
+  isOutlived,
+  type Session,
+  type Stamps,
+  withNumber,
+  withoutLarger,
+} from './session.ts'
 import { heardSettings, isSettings, metStranger, type Settings, type Stranger } from './strangers.ts'
 
 /** By what a delivery is judged. */
@@ -100,6 +108,16 @@ export type Datagram = {
   readonly body: Message | null
 }
 
+/** Incarnations, numbers and stamps. Incarnations are below: the next must be one, too. */
+export const MOST_IN_SESSION = 2 ** 52
+
+/** What is wrong with the session of a datagram; null when nothing is. */
+export function datagramFault({ by, for: meant, number, sent, echo }: Omit<Datagram, 'body'>): string | null {
+  if (by < 1 || by >= MOST_IN_SESSION) return 'the incarnation of a sender must be from 1 to below 2^52'
+  const most = Math.max(meant, number, sent, echo?.sent ?? 0, echo?.received ?? 0)
+  return most <= MOST_IN_SESSION ? null : 'a number of a session must be at most 2^52'
+}
+
 export const FAIL_AWARE_KINDS = ['Echo', 'Settings'] as const
 
 /** What a message counts as: what it carries. */
@@ -132,10 +150,12 @@ export type FailAwareState = {
 export function isStale(
   { incarnation, peers, sessions }: FailAwareState,
   from: NodeId,
-  { by, for: meant, number }: Datagram,
+  { by, for: meant, number, echo }: Datagram,
 ): boolean {
   const known = sessions[peers.indexOf(from)] ?? null
   if (known === null || by > known.incarnation) return false
+  if (meant === incarnation && isOutlived(known, echo))
+    return by === known.incarnation && known.recent.includes(number)
   return by < known.incarnation || (meant === incarnation && hasSeen(known.recent, number))
 }
 
@@ -214,21 +234,32 @@ export function failAware({ self, nodes }: Identity, settings: FailAwareSettings
     if (message.config !== config) return onStranger(before, from, message.config, now)
     const [state, place] = placeFor(before, from)
     const known = state.sessions[place] ?? null
-    const isNew = known === null || message.by > known.incarnation
+    const { echo } = message
+    // No stamp of this process is of the future.
+    if (echo !== null && message.for === state.incarnation && echo.sent > now) return unchanged(before)
+    const corrects = known !== null && message.for === state.incarnation && isOutlived(known, echo)
+    const isNew =
+      known === null || message.by > known.incarnation || (corrects && message.by < known.incarnation)
     if (!isNew && message.by < known.incarnation) return unchanged(before)
     if (settings.echo && message.for !== state.incarnation) return introduced(before, from, message, now)
-    const recent = withNumber(isNew ? [] : known.recent, message.number)
+    const isLower = !isNew && message.number < (known.recent[0] ?? 0)
+    const isMistake = isLower && corrects && !known.recent.includes(message.number)
+    const recent = isMistake
+      ? withoutLarger(known.recent, message.number)
+      : withNumber(isNew ? [] : known.recent, message.number)
     if (recent === null) return unchanged(before)
+    const overtaken = isLower && !isMistake
     const { terms } = state
     const passage: Passage = {
       trip: tripOf(state, message, now),
-      overtaken: !isNew && message.number < (known.recent[0] ?? 0),
+      overtaken,
     }
     const receipt = receiptOf(passage, false, terms)
     const stamps: Stamps = { sent: message.sent, received: now }
     const session: Session = {
       incarnation: message.by,
       recent,
+      newestAt: overtaken && known !== null ? known.newestAt : now,
       stamps: isNew ? stamps : better(known.stamps, stamps, terms.rho, terms.stampAge),
     }
     const { body } = message

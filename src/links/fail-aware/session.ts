@@ -7,7 +7,10 @@ export type Stamps = { readonly sent: Micros; readonly received: Micros }
 export type Session = {
   readonly incarnation: number
   /** Numbers of the latest messages, largest first: what is among them, or older than all, has been seen. */
+  /** Numbers of the last datagrams, the largest first. */
   readonly recent: readonly number[]
+  /** When the one with the largest number came. */
+  readonly newestAt: Micros
   /** Of the message that was quickest, as far as one can tell; sent back with every message to the peer. */
   readonly stamps: Stamps
 }
@@ -24,6 +27,21 @@ export function withNumber(recent: readonly number[], number: number): readonly 
   const place = recent.findIndex((other) => other < number)
   if (place < 0) return recent.length < REMEMBERED ? [...recent, number] : null
   return recent.toSpliced(place, 0, number).slice(0, REMEMBERED)
+}
+
+/**
+ * Whether a datagram shows that a larger incarnation, or a larger number, cannot have been its sender's. Both grow in the
+ * order in which datagrams are sent. So one that answers what was sent here after the largest had come was itself sent
+ * after it; if it says less, the largest was a mistake, and must not silence its sender for ever. (What was recorded
+ * before answers nothing that was sent later.)
+ */
+export function isOutlived({ newestAt }: Session, echo: Stamps | null): boolean {
+  return echo !== null && echo.sent > newestAt
+}
+
+/** The numbers without those that were mistakes, and with this one. */
+export function withoutLarger(recent: readonly number[], number: number): readonly number[] {
+  return [number, ...recent.filter((other) => other < number)]
 }
 
 /** Whether there would be nothing new in it. */

@@ -6,6 +6,7 @@ import {
   equalPlain,
   hashPlain,
   isList,
+  type Message,
   type Micros,
   type NodeId,
   type Output,
@@ -55,8 +56,45 @@ export function heardSettings(
   const told: Stranger = { peer, config, toldAt: known?.toldAt ?? now - TELL_AGAIN, isReported: true }
   return {
     strangers: [...strangers.filter((stranger) => stranger.peer !== peer), told],
-    mismatch: { type: 'mismatch', peer, field, ours: ours[field] ?? null, theirs: theirs[field] ?? null },
+    mismatch: {
+      type: 'mismatch',
+      peer,
+      field,
+      ours: settingIn(ours, field),
+      theirs: settingIn(theirs, field),
+    },
   }
+}
+
+/** More settings than any group agrees on, and a name or text longer than any of them. */
+const MOST_SETTINGS = 64
+const LONGEST_TEXT = 1024
+
+/**
+ * What is wrong with Settings: they are shown to people and handed to applications, so they are flat. A setting is a
+ * number, a text, a flag, or a list or table of those.
+ */
+export function settingsFault(body: Message): string | null {
+  if (body.kind !== 'Settings') return null
+  const fields = Object.keys(body)
+  const { agreed } = body as { readonly agreed?: Plain }
+  if (fields.length !== 2 || agreed === undefined || agreed === null)
+    return 'Settings: must have settings only'
+  if (typeof agreed !== 'object' || isList(agreed)) return 'Settings.agreed: must be an object'
+  const entries = Object.entries(agreed)
+  if (entries.length > MOST_SETTINGS) return `Settings.agreed: must have at most ${MOST_SETTINGS} entries`
+  for (const [name, value] of entries) {
+    const inner = value === null || typeof value !== 'object' ? [value] : Object.values(value)
+    const names =
+      value === null || typeof value !== 'object' || isList(value) ? [name] : [name, ...Object.keys(value)]
+    const isFlat = inner.every((each) => each === null || typeof each !== 'object')
+    if (!isFlat) return `Settings.agreed.${name.slice(0, LONGEST_TEXT)}: is nested too deeply`
+    const isShort = [...names, ...inner].every(
+      (each) => typeof each !== 'string' || each.length <= LONGEST_TEXT,
+    )
+    if (!isShort) return `Settings.agreed: has a text of more than ${LONGEST_TEXT} characters`
+  }
+  return null
 }
 
 export function isSettings(body: { readonly kind: string; readonly agreed?: Plain }): body is Settings {
@@ -72,5 +110,10 @@ export function isSettings(body: { readonly kind: string; readonly agreed?: Plai
 function differing(ours: PlainObject, theirs: PlainObject): string | null {
   const all = [...new Set([...Object.keys(ours), ...Object.keys(theirs)])]
   const fields = all.includes('protocol') ? ['protocol', ...all] : all
-  return fields.find((field) => !equalPlain(ours[field] ?? null, theirs[field] ?? null)) ?? null
+  return fields.find((field) => !equalPlain(settingIn(ours, field), settingIn(theirs, field))) ?? null
+}
+
+/** Null where there is no such setting, whatever every object has by that name (`constructor`). */
+function settingIn(settings: PlainObject, field: string): Plain {
+  return Object.hasOwn(settings, field) ? (settings[field] as Plain) : null
 }

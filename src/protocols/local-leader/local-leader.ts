@@ -33,12 +33,15 @@ import {
   withId,
 } from '../../core/index.ts'
 import type { Receipt } from '../../links/index.ts'
+import { isNodeId } from './bounds.ts'
 import { candidacy } from './candidacy.ts'
 import { type Change, contextOf, TIMER, unchanged } from './context.ts'
 import { HERALDS, hearing } from './hearing.ts'
 import { heralding } from './herald.ts'
 import { type Herald, type LocalLeaderCommand, type LocalLeaderMessage, NO_EPOCH } from './messages.ts'
 import { reporting } from './mismatches.ts'
+import { laterEpoch } from './peers.ts'
+import { plausibility } from './plausible.ts'
 import { quietness } from './quiet.ts'
 import type { LocalLeaderSettings } from './settings.ts'
 import { checkedStable, type LocalLeaderStable } from './stable.ts'
@@ -68,6 +71,7 @@ export function localLeader(
   const { giveUp, stepDown } = standing
   const shownOf = showing(isMajority)
   const vetted = vetting(nodes)
+  const { implausible, withoutForeign, strideAfter } = plausibility(context)
   const isAmongFirst = sortIds(nodes).indexOf(self) < HERALDS
 
   // ---- The passing of time ----
@@ -171,6 +175,7 @@ export function localLeader(
     if (!leads(state, now)) return refused(state, command, 'this process does not lead')
     const current = state.wanted ?? state.vote.config.sets.at(-1) ?? []
     const wanted = change(current)
+    if (!wanted.every(isNodeId)) return refused(state, command, 'the voter must be named by its id')
     const stranger = wanted.find((voter) => !nodes.includes(voter))
     if (stranger !== undefined) return refused(state, command, `${stranger} is not one of the nodes`)
     if (wanted.length === 0) return refused(state, command, 'at least one voter must be left')
@@ -189,7 +194,16 @@ export function localLeader(
     receipt: Receipt,
     now: Micros,
   ): Change {
-    const { body, stranger } = vetted(message)
+    const wrong = implausible(state, from, message, now)
+    if (wrong !== null) {
+      const { field, problem, learnt } = wrong
+      const seen = learnt === null ? state.known.seen : laterEpoch(state.known.seen, learnt)
+      return {
+        state: seen === state.known.seen ? state : withKnown(state, { seen }),
+        effects: [output({ type: 'implausible', peer: from, field: `${message.kind}.${field}`, problem })],
+      }
+    }
+    const { body, stranger } = vetted(withoutForeign(state, message))
     const step = body === null ? unchanged(state) : onVetted(state, from, body, receipt, now)
     if (stranger === null) return step
     const told = reporting(step.state, { peer: from, field: 'peers', ours: nodes, theirs: stranger })
@@ -261,7 +275,8 @@ export function localLeader(
     switch (input.type) {
       case 'message': {
         const receipt = (input.receipt as Receipt | null) ?? ASSUMED_FAST
-        return onMessage(state, input.from, input.body, receipt, now)
+        const step = onMessage(state, input.from, input.body, receipt, now)
+        return isMajority ? { state: strideAfter(state, step.state, now), effects: step.effects } : step
       }
       case 'timer':
         return onTimer(state, input.name, now)
@@ -324,6 +339,8 @@ export function localLeader(
         wanted: null,
         gathering: null,
         mismatches: [],
+        rumour: null,
+        stride: null,
       }
       return {
         state,

@@ -1,6 +1,6 @@
 /** What must survive a crash, and what to do when it has not. */
-import { z } from 'zod'
 import type { NodeId } from '../../core/index.ts'
+import { configFault, epochFault, type Fault, numberFault } from './bounds.ts'
 import type { Epoch } from './messages.ts'
 import { type Configuration, initialConfiguration } from './voters.ts'
 
@@ -18,36 +18,38 @@ export class CorruptStable extends Error {
 
   constructor(field: string, problem: string) {
     super(
-      `the stable data of this process is corrupt (${field === '' ? 'as a whole' : field}: ${problem}). ` +
-        'It no longer knows what it has promised, so it must not vote under this id again: ' +
-        'remove this voter, and add it as a new one with another id and an empty data folder',
+      `the stable data of this process is corrupt (${field === '' ? 'as a whole' : field}: ${problem}), so it does not ` +
+        'know what it has promised: run "conclave recover" on its data folder, which makes it promise everything so far',
     )
   }
 }
 
-const count = z.int().min(0)
-const node = z.union([z.int(), z.string().min(1)])
+const FIELDS = ['incarnation', 'lockTime', 'promised', 'config'] as const
 
-const schema: z.ZodType<LocalLeaderStable> = z.strictObject({
-  incarnation: z.int().min(1),
-  lockTime: z.int().min(1),
-  promised: z
-    .strictObject({ number: count, owner: node.nullable() })
-    .refine(({ number, owner }) => (number === 0) === (owner === null), {
-      error: 'an epoch and its owner go together',
-    }),
-  config: z.strictObject({
-    id: z.tuple([count, count]).readonly(),
-    sets: z.array(z.array(node).min(1).readonly()).min(1).max(2).readonly(),
-  }),
-})
+/** Checked by the bounds of the wire: what was accepted there is accepted here. */
+export function stableFault(data: unknown): Fault {
+  if (!isObject(data)) return ['', 'must be an object']
+  const { incarnation, lockTime, promised, config } = data
+  const wrong = numberFault('incarnation', incarnation, 1) ?? numberFault('lockTime', lockTime, 1)
+  if (wrong !== null) return wrong
+  const unknown = Object.keys(data).find((field) => !(FIELDS as readonly string[]).includes(field))
+  if (unknown !== undefined) return [unknown, 'is unknown']
+  if (!isObject(promised)) return ['promised', 'must be an object']
+  if (!isObject(config) || !Array.isArray(config['id']) || !Array.isArray(config['sets'])) {
+    return ['config', 'must have an id and sets of voters']
+  }
+  if (!config['sets'].every((voters) => Array.isArray(voters))) return ['config.sets', 'must be lists of ids']
+  return epochFault('promised', promised as Epoch) ?? configFault('config', config as Configuration)
+}
+
+function isObject(value: unknown): value is { readonly [field: string]: unknown } {
+  return value !== null && typeof value === 'object' && !Array.isArray(value)
+}
 
 export function checkedStable(data: unknown): LocalLeaderStable {
-  const result = schema.safeParse(data)
-  if (result.success) return result.data
-  const issue = result.error.issues[0] as z.core.$ZodIssue
-  const field = issue.code === 'unrecognized_keys' ? (issue.keys[0] as string) : issue.path.join('.')
-  throw new CorruptStable(field, issue.code === 'unrecognized_keys' ? 'is unknown' : issue.message)
+  const wrong = stableFault(data)
+  if (wrong === null) return data as LocalLeaderStable
+  throw new CorruptStable(...wrong)
 }
 
 /**

@@ -125,6 +125,17 @@ export type LocalLeaderState = {
   readonly gathering: Gathering | null
   /** What was said of peers that were told otherwise. */
   readonly mismatches: readonly Mismatch[]
+  /** Voters that others speak of, until that is borne out. */
+  readonly rumour: Rumour | null
+  /** Where epochs are beyond the time of day: from which one they went on last, and when. Null as a rule. */
+  readonly stride: { readonly from: number; readonly at: Micros } | null
+}
+
+/** A configuration that other nodes say they have stored: which one, who says so, and how often it was said. */
+export type Rumour = {
+  readonly config: Configuration
+  readonly by: readonly NodeId[]
+  readonly times: number
 }
 
 export type Following = {
@@ -141,7 +152,7 @@ export type Following = {
 /** All states are made here, in one shape: copies that differ in shape are several times slower to make and to read. */
 export function changed(state: LocalLeaderState, change: Partial<LocalLeaderState>): LocalLeaderState {
   const { silentUntil, known, standing, vote, requests, campaign, lead, spent, wanted, gathering } = change
-  const { mismatches } = change
+  const { mismatches, rumour, stride } = change
   return {
     incarnation: state.incarnation,
     longestLock: state.longestLock,
@@ -156,6 +167,8 @@ export function changed(state: LocalLeaderState, change: Partial<LocalLeaderStat
     wanted: wanted === undefined ? state.wanted : wanted,
     gathering: gathering === undefined ? state.gathering : gathering,
     mismatches: mismatches ?? state.mismatches,
+    rumour: rumour === undefined ? state.rumour : rumour,
+    stride: stride === undefined ? state.stride : stride,
   }
 }
 
@@ -186,6 +199,8 @@ export function knowing(state: LocalLeaderState, known: Known): LocalLeaderState
     wanted: state.wanted,
     gathering: state.gathering,
     mismatches: state.mismatches,
+    rumour: state.rumour,
+    stride: state.stride,
   }
 }
 
@@ -244,6 +259,7 @@ export function shifted(state: LocalLeaderState, by: Micros): LocalLeaderState {
   const { following } = known
   return {
     ...state,
+    stride: state.stride && { ...state.stride, at: state.stride.at + by },
     silentUntil: later(state.silentUntil),
     known: {
       seen: known.seen,

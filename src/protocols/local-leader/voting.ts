@@ -1,5 +1,6 @@
 /** Supporting others: whom, for how long, and how the answer gets there. */
 import {
+  equalPlain,
   type Micros,
   NOTHING,
   type NodeId,
@@ -8,6 +9,7 @@ import {
   send,
   setTimer,
   stopTimer,
+  withId,
 } from '../../core/index.ts'
 import type { Receipt } from '../../links/index.ts'
 import type { Candidacy } from './candidacy.ts'
@@ -16,9 +18,12 @@ import type { Hearing } from './hearing.ts'
 import type { Heralding } from './herald.ts'
 import { type Election, type Epoch, isLater, isSame, type Reply } from './messages.ts'
 import { agreeing, reporting } from './mismatches.ts'
-import { changed, type Gathering, type LocalLeaderState, withKnown, withVote } from './state.ts'
+import { changed, type Gathering, type LocalLeaderState, type Rumour, withKnown, withVote } from './state.ts'
 import { placeInTree } from './tree.ts'
-import { contradicts, isNewer, isVoter } from './voters.ts'
+import { type Configuration, contradicts, isNewer, isVoter } from './voters.ts'
+
+/** So often one that does not lead must say who the voters are before it is believed. */
+const REPORTS = 3
 
 export function voting(context: Context, heralds: Heralding, others: Hearing, own: Candidacy) {
   const { self, isMajority, placeOf, leads, stableOf, settings, timing } = context
@@ -50,10 +55,16 @@ export function voting(context: Context, heralds: Heralding, others: Hearing, ow
     }
     const told = agreeing(informed, from)
     if (told.silentUntil !== null) return unchanged(told)
-    if (!isVoter(told.vote.config, self)) return onElectionOfOthers(told, from, election, receipt, now)
+    const isKnownLeader = isLedBy(before, from, election.epoch)
+    if (!isVoter(told.vote.config, self)) {
+      return onElectionOfOthers(told, from, election, receipt, isKnownLeader, now)
+    }
     const state = election.certificate === null ? told : yielded(told, election.certificate)
-    const supports = (isFast || isMajority) && isSupportable(state, from, election, now)
-    if (!supports && isDismissal(state, from, election)) {
+    const supports =
+      (isFast || isMajority) &&
+      isSupportable(state, from, election, receipt, now) &&
+      (isKnownLeader || !bringsVoters(state, from, election))
+    if (!supports && isKnownLeader && isDismissal(state, election)) {
       const dismissed = withVote(state, { config: election.config })
       return { state: dismissed, effects: [persist(stableOf(dismissed))] }
     }
@@ -86,14 +97,24 @@ export function voting(context: Context, heralds: Heralding, others: Hearing, ow
     return { state: seen.state, effects: seen.event === null ? NOTHING : [output(seen.event)] }
   }
 
+  /**
+   * Who may say who the voters are: the leader of a term that this node supports, or follows since an earlier message.
+   * A single message of another that says it leads is not enough.
+   */
+  function isLedBy({ vote, known }: LocalLeaderState, from: NodeId, epoch: number): boolean {
+    if (from === self || (vote.promised.owner === from && vote.promised.number === epoch)) return true
+    const { following } = known
+    return following !== null && following.leader === from && following.token === epoch
+  }
+
+  /** A renewal with voters that this node would have to store. */
+  function bringsVoters({ vote }: LocalLeaderState, from: NodeId, { renew, config }: Election): boolean {
+    return isMajority && renew && from !== self && isNewer(config, vote.config)
+  }
+
   /** The leader says that this process has no vote any more. It may not be able to support it, but nobody needs that. */
-  function isDismissal(
-    { vote, known }: LocalLeaderState,
-    from: NodeId,
-    { renew, config }: Election,
-  ): boolean {
-    if (!isMajority || !renew || known.following?.leader !== from) return false
-    return isNewer(config, vote.config) && !isVoter(config, self)
+  function isDismissal({ vote }: LocalLeaderState, { renew, config }: Election): boolean {
+    return isMajority && renew && isNewer(config, vote.config) && !isVoter(config, self)
   }
 
   /**
@@ -105,11 +126,14 @@ export function voting(context: Context, heralds: Heralding, others: Hearing, ow
     from: NodeId,
     election: Election,
     receipt: Receipt,
+    isKnownLeader: boolean,
     now: Micros,
   ): Change {
     const { config, wanted } = election
     if (isMajority && isNewer(config, state.vote.config)) {
-      const next = withVote(state, { config })
+      const heard = isKnownLeader ? null : reported(state, from, config)
+      if (heard !== null && !isBorneOut(heard)) return unchanged(changed(state, { rumour: heard }))
+      const next = changed(withVote(state, { config }), { rumour: null })
       const stored = persist(stableOf(next))
       if (!isVoter(config, self)) return { state: next, effects: [stored] }
       const voted = onElection(next, from, election, receipt, now)
@@ -119,14 +143,24 @@ export function voting(context: Context, heralds: Heralding, others: Hearing, ow
     return receipt.fast && hasNews ? answered(state, from, election, false, NOTHING, now) : unchanged(state)
   }
 
-  function isSupportable(state: LocalLeaderState, from: NodeId, election: Election, now: Micros): boolean {
+  function isSupportable(
+    state: LocalLeaderState,
+    from: NodeId,
+    election: Election,
+    receipt: Receipt,
+    now: Micros,
+  ): boolean {
     const { lock, promised } = state.vote
     const { request, herald } = election
     const isFree = lock === null || lock.until < now || lock.owner === from
     if (!isFree || (!isMajority && isUnheardBy(state, from, now))) return false
-    if (lock !== null && lock.owner === from && isLater(lock.request, request)) return false
+    const isLocked = lock !== null && lock.until >= now && lock.owner === from
+    if (isLocked && isLater(lock.request, request)) return false
     const released = state.vote.released[placeOf(from)] ?? null
-    if (released !== null && !isLater(request, released)) return false
+    // A request that was given up may come after the news of it. But what a process says last of all is no such request,
+    // whatever was said of it before, by a bad member or by itself when it was one.
+    const isLatest = receipt.bound !== null && !receipt.overtaken
+    if (!isLatest && released !== null && !isLater(request, released)) return false
     if (isMajority) {
       const isPromisable =
         election.epoch > promised.number || (election.epoch === promised.number && promised.owner === from)
@@ -265,11 +299,24 @@ export function voting(context: Context, heralds: Heralding, others: Hearing, ow
     if (isNewer(config, state.vote.config)) {
       const isConcerned = state.known.following === null || !isVoter(state.vote.config, self)
       if (isNotice && !isConcerned) return unchanged(state)
-      const next = withVote(state, { config })
+      const heard = reported(state, from, config)
+      if (!isBorneOut(heard)) return unchanged(changed(state, { rumour: heard }))
+      const next = changed(withVote(state, { config }), { rumour: null })
       return { state: next, effects: [persist(stableOf(next))] }
     }
     const knowsBetter = isNotice && state.silentUntil === null && isNewer(state.vote.config, config)
     return knowsBetter ? { state, effects: [notice(state, from, now)] } : unchanged(state)
+  }
+
+  /** Somebody who does not lead says that the voters are others by now. */
+  function reported({ rumour }: LocalLeaderState, from: NodeId, config: Configuration): Rumour {
+    if (rumour === null || !equalPlain(rumour.config, config)) return { config, by: [from], times: 1 }
+    return { config, by: withId(rumour.by, from), times: rumour.times + 1 }
+  }
+
+  /** Two say it, or one that goes on saying it: one message must not change who votes. */
+  function isBorneOut({ by, times }: Rumour): boolean {
+    return by.length >= 2 || times >= REPORTS
   }
 
   return { onElection, onReply, onGatherOver }

@@ -155,8 +155,9 @@ describe('the rules', () => {
       { life: 2, ok: false },
       { life: 2, ok: false },
     ])
-    const three = new Played(3).hears(1, status({ view: without2 }))
-    expect(three.state).toMatchObject({ ok: true, view: without2 })
+    const three = new Played(3)
+    three.state = { ...three.state, promised: [2, 1] }
+    expect(three.hears(1, status({ view: without2 })).state).toMatchObject({ ok: true, view: without2 })
   })
 
   it('isolated: dead, in a new life', () => {
@@ -261,8 +262,16 @@ describe('quorums', () => {
     const takenBack = viewOf(2, 2, 3, 4)
     expect(isAsking(asks().hears(3, accept(takenBack)).hears(2, accept()))).toBe(true)
     // It is older than a view that is known to be installed.
-    const formed = { ...accept(viewOf(1, 4, 2)), formed: { ...ALL, id: [1, 4] } } as OmegaMessage
-    expect(isAsking(asks().hears(2, formed).hears(3, accept()))).toBe(true)
+    const formed: OmegaView = { ...ALL, id: [1, 4] }
+    const one = asks()
+    one.state = { ...one.state, formed }
+    one.hears(2, { ...accept(viewOf(1, 4, 2)), formed } as OmegaMessage)
+    expect(isAsking(one.hears(3, { ...accept(), formed } as OmegaMessage))).toBe(true)
+    // A view that 1 or 3 would have recorded, and has not, was never installed, whoever says so.
+    const claimed = { ...accept(), formed: viewOf(9, 4, 3) } as OmegaMessage
+    expect(isAsking(asks().hears(2, claimed).hears(3, accept()))).toBe(true)
+    const possible = { ...accept(), formed: viewOf(9, 4, 2) } as OmegaMessage
+    expect(isAsking(asks().hears(2, possible).hears(3, accept()))).toBe(false)
   })
 
   it('dynamic: what a member has learnt since it accepted counts', () => {
@@ -320,7 +329,7 @@ describe('quorums', () => {
   })
 
   it('dynamic: an attempt whose proposer is gone is superseded by a new view, even of the same members', () => {
-    const one = new Played(1, DYNAMIC_RULE)
+    const one = new Played(1, DYNAMIC_RULE, four).link(4, false)
     const formed = FIRST
     one.hears(2, status({ formed, attempts: [viewOf(2, 4, 2)], promised: 2 }))
     expect(one.sent('cand').map(([, body]) => body)).toMatchObject([

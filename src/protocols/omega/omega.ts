@@ -30,6 +30,7 @@ import {
   unlessSame,
   type View,
 } from '../../core/index.ts'
+import { harmless, implausible } from './plausible.ts'
 import { isInQuorum } from './quorum.ts'
 import { byWeight, type OmegaSettings } from './settings.ts'
 import {
@@ -83,8 +84,14 @@ export function omega(
     // What comes over a link that is not up belongs to none of its incarnations.
     if (!state.links.some(({ peer }) => peer === from)) return { state, effects: NOTHING }
     const turn = new Turn(identity, settings, state)
-    record(turn, from, body)
-    return turn.end()
+    const wrong = implausible(identity, state, from, body)
+    if (wrong === null) record(turn, from, body)
+    else if (body.kind === 'status') record(turn, from, { kind: 'status', ...harmless(body) })
+    const step = turn.end()
+    if (wrong === null) return step
+    const { field, problem } = wrong
+    const refusal = output({ type: 'implausible', peer: from, field: `${body.kind}.${field}`, problem })
+    return { state: step.state, effects: [...step.effects, refusal] }
   }
 
   function obey(state: OmegaState, command: OmegaCommand, now: Micros): OmegaStep {

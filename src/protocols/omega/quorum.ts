@@ -20,7 +20,8 @@ import { hasAttempt, idsOf, isMajority, isNewer, lifeIn, newest, sameViewId } fr
 /** What one node knows of the views of its group. */
 export type Knowledge = { readonly formed: OmegaView; readonly attempts: readonly OmegaView[] }
 
-type Report = Knowledge & { readonly peer: NodeId }
+/** `view`: the last one that the node itself has installed. */
+type Report = Knowledge & { readonly peer: NodeId; readonly view: OmegaView }
 
 export function hasQuorum(
   { n, members, accepts }: Proposal,
@@ -31,7 +32,12 @@ export function hasQuorum(
   if (quorum === 'none') return true
   const ids = idsOf(members)
   if (quorum === 'static') return 2 * ids.length > nodes.length
-  const reports = [{ peer: self, formed: state.formed, attempts: state.attempts }, ...accepts]
+  const viewOf = (peer: NodeId): OmegaView =>
+    state.links.find((link) => link.peer === peer)?.status?.view ?? NOBODY
+  const reports = [
+    { peer: self, view: state.view, formed: state.formed, attempts: state.attempts },
+    ...accepts.map((accept) => ({ ...accept, view: viewOf(accept.peer) })),
+  ]
   return binding(reports, nodes, [n, self]).every((whole) => isMajority(ids, idsOf(whole.members), tie))
 }
 
@@ -41,7 +47,9 @@ export function binding(
   nodes: readonly NodeId[],
   except: ViewId | null,
 ): readonly OmegaView[] {
-  const formed = reports.reduce<OmegaView>((last, report) => newest(last, report.formed), NOBODY)
+  const formed = reports
+    .flatMap((report) => [report.view, report.formed])
+    .reduce<OmegaView>((last, view) => (isRefuted(reports, view) ? last : newest(last, view)), NOBODY)
   const open: OmegaView[] = []
   for (const { attempts } of reports) {
     for (const attempt of attempts) {
@@ -56,6 +64,21 @@ export function binding(
 }
 
 const NOBODY: OmegaView = { id: [0, null], members: [] }
+
+/**
+ * Whether a view that somebody takes for installed cannot be: everybody in it records it first, and forgets that only for
+ * a newer view. So a member that has no record of it, and knows of no view as new, shows that it was never installed:
+ * what a bad member says of a view of its own binds nobody who meets one of the others in it. What a node has installed
+ * itself is looked at besides, so that no such claim makes it forget that.
+ */
+function isRefuted(reports: readonly Report[], { id, members }: OmegaView): boolean {
+  return reports.some(({ peer, view, formed, attempts }) => {
+    const last = newest(view, formed).id
+    // A node that remembers no view may have lost its data: it shows nothing.
+    if (last[0] === 0 || lifeIn(members, peer) === 0) return false
+    return isNewer(id, last) && !hasAttempt(attempts, id)
+  })
+}
 
 /** All who report have promised something newer: one of its members that has not recorded it never will. */
 function isSettledBy(reports: readonly Report[], { id, members }: OmegaView): boolean {
@@ -127,7 +150,7 @@ export function waitsFor(state: OmegaState, identity: Identity, settings: OmegaS
     return missing === null ? null : { view: null, members: nodes, isAttempt: false, missing }
   }
   const reports = state.links.flatMap(({ peer, status }) => (status === null ? [] : [{ peer, ...status }]))
-  const known = [{ peer: self, formed: state.formed, attempts: state.attempts }, ...reports]
+  const known = [{ peer: self, view: state.view, formed: state.formed, attempts: state.attempts }, ...reports]
   for (const [place, { id, members }] of binding(known, nodes, null).entries()) {
     const missing = lacking(idsOf(members))
     const view = id[0] === 0 ? null : id

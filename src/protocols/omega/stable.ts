@@ -9,8 +9,8 @@ export class CorruptOmega extends Error {
   constructor(field: string, problem: string) {
     super(
       `the stable data of this process is not that of omega, or corrupt (${field === '' ? 'as a whole' : field}: ${problem}). ` +
-        'It does not know what it has promised, so it must not take part under this id: ' +
-        'give it the data folder that it had, or replace it in the group by a node with another id and an empty folder',
+        'It does not know what it has promised, so it must not take part: give it the data folder that it had, ' +
+        'or stop all nodes of the group and run "conclave recover" on the data folder of each',
     )
   }
 }

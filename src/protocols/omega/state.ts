@@ -7,6 +7,9 @@ export type Members = readonly (readonly [id: NodeId, life: number])[]
 /** No group has more nodes than this; so a token is one number, and larger for every later view. */
 export const MOST_LEADERS = 10_000
 
+/** A token is a view's number times MOST_LEADERS, and must stay a whole number. */
+export const MOST_VIEWS = 2 ** 39
+
 /** Views are ordered by number, then by leader. The view before the first has number 0 and no leader. */
 export type ViewId = readonly [n: number, leader: NodeId | null]
 export type OmegaView = { readonly id: ViewId; readonly members: Members }

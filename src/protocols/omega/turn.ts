@@ -6,11 +6,13 @@
  */
 import type { Effect, Identity, NodeId } from '../../core/index.ts'
 import { output, persist, send } from '../../core/index.ts'
+import { isForeign } from './plausible.ts'
 import { hasQuorum, type Knowledge, learn } from './quorum.ts'
 import { byWeight, type OmegaSettings } from './settings.ts'
 import {
   type Link,
   type Members,
+  MOST_VIEWS,
   NO_VIEW,
   type OmegaMessage,
   type OmegaStable,
@@ -112,7 +114,9 @@ export class Turn {
       )
       this.#set({ proposal: { ...proposal, accepts } })
     }
-    if (this.#isVoting) this.#know(learn(this.state, peer, status))
+    // What a peer takes for installed it may have from a third: a view of which this node knows better is not learnt.
+    const isTold = isForeign(this.#identity.self, this.state, formed)
+    if (this.#isVoting) this.#know(learn(this.state, peer, isTold ? { ...status, formed: NO_VIEW } : status))
   }
 
   asked(peer: NodeId, { n, members, base }: Omit<Pending, 'told'>): void {
@@ -308,6 +312,8 @@ export class Turn {
     for (const { peer, status } of links) {
       if (status !== null && lifeIn(members, peer) !== 0) highest = Math.max(highest, status.promised)
     }
+    // Numbers that others would refuse are not asked with.
+    if (highest >= MOST_VIEWS) return
     const n = highest + 1
     const base = view.id
     this.#promise({ id: [n, self], members })

@@ -1,0 +1,118 @@
+/**
+ * `conclave recover`: makes stable data usable again that is undamaged but that a node cannot start from, under the same
+ * id. Why that is safe is said where it is done: protocols/local-leader/recover.ts and protocols/omega/recover.ts.
+ */
+import { existsSync } from 'node:fs'
+import { join } from 'node:path'
+import { Command } from 'commander'
+import type { Plain } from '../core/index.ts'
+import { MOST_IN_SESSION } from '../links/index.ts'
+import { recoverLocalLeader, recoverOmega } from '../protocols/index.ts'
+import { DamagedStorage, openStorage, StorageInUse } from '../runtime/index.ts'
+import { EXIT, UsageError } from './errors.ts'
+import { print, printJson } from './output.ts'
+import { wholeNumber } from './values.ts'
+
+type RecoverFlags = {
+  readonly id: string
+  readonly voters?: string
+  readonly above?: string
+  readonly allStopped?: boolean
+  readonly dryRun?: boolean
+  readonly json?: boolean
+}
+
+type Kept = { readonly layer?: Plain; readonly upper?: Plain }
+
+export function recoverCommand(): Command {
+  return new Command('recover')
+    .description('make stable data usable again that a node cannot start from, without a new id')
+    .argument('<folder>', 'the data folder of the node, which must be stopped')
+    .requiredOption('--id <id>', 'the id of the node')
+    .option(
+      '--voters <ids>',
+      'who votes from now on (a,b,c): the same on all nodes, and only with --all-stopped',
+    )
+    .option(
+      '--above <token>',
+      'the largest token that anybody has seen, if tokens are larger than the time of day',
+    )
+    .option('--all-stopped', 'every node of the group is stopped, and this command is run on each of them')
+    .option('--dry-run', 'say what would change, and change nothing')
+    .option('--json', 'print the outcome as one object')
+    .action(async (folder: string, flags: RecoverFlags) => {
+      process.exitCode = await recover(folder, flags)
+    })
+}
+
+async function recover(folder: string, flags: RecoverFlags): Promise<number> {
+  if (!existsSync(join(folder, 'stable.json'))) {
+    throw new UsageError(`${folder} has no stable data: name the data folder of a node`, 'folder')
+  }
+  if (flags.voters !== undefined && flags.allStopped !== true) {
+    throw new UsageError(
+      '--voters needs --all-stopped: a node that goes by other voters than the rest could elect a second leader',
+      '--voters',
+    )
+  }
+  const storage = await openStorage(folder).catch((error: unknown) => {
+    if (error instanceof StorageInUse) throw new UsageError(`${error.message}: stop the node first`, 'folder')
+    throw error
+  })
+  try {
+    const kept = storage.load() as Kept
+    const found = changed(kept, flags)
+    if (found.changes.length > 0 && flags.dryRun !== true) storage.save(found.data)
+    report(folder, flags, found.changes)
+    return EXIT.ok
+  } catch (error) {
+    if (error instanceof RangeError) throw new UsageError(`--${error.message}`)
+    if (error instanceof DamagedStorage) throw new UsageError(error.message, 'folder')
+    throw error
+  } finally {
+    storage.close()
+  }
+}
+
+function changed(
+  kept: Kept,
+  flags: RecoverFlags,
+): { readonly data: Plain; readonly changes: readonly string[] } {
+  const now = Date.now()
+  const above = flags.above === undefined ? 0 : wholeNumber('--above', flags.above, 0)
+  const voters = flags.voters?.split(',').map((id) => id.trim()) ?? null
+  const { layer = null, upper = null } = kept
+  const isIncarnation =
+    Number.isInteger(layer) && (layer as number) >= 0 && (layer as number) < MOST_IN_SESSION - 1
+  const changes: string[] = isIncarnation
+    ? []
+    : [`the incarnation is ${now} instead of ${JSON.stringify(layer)}`]
+  const isOmega = upper !== null && typeof upper === 'object' && 'upper' in upper
+  if (upper === null && voters === null)
+    return { data: { layer: isIncarnation ? layer : now, upper }, changes }
+  const mended = isOmega
+    ? ofOmega(upper, flags, above, now)
+    : recoverLocalLeader(upper, { self: flags.id, moment: now, above, voters })
+  return {
+    data: { layer: isIncarnation ? layer : now, upper: mended === null ? upper : mended.stable },
+    changes: [...changes, ...(mended?.changes ?? [])],
+  }
+}
+
+function ofOmega(upper: Plain, flags: RecoverFlags, above: number, now: number) {
+  if (flags.voters !== undefined)
+    throw new UsageError('under omega all nodes vote: leave --voters out', '--voters')
+  const isTogether = flags.allStopped === true
+  const mended = recoverOmega(upper, { self: flags.id, second: Math.floor(now / 1000), above }, isTogether)
+  if (mended === null || isTogether) return mended
+  throw new UsageError(
+    `${mended.changes[0] ?? 'the data is unusable'}. Under omega all nodes are recovered together: stop all of them, and run this with --all-stopped on each`,
+    '--all-stopped',
+  )
+}
+
+function report(folder: string, { json, dryRun }: RecoverFlags, changes: readonly string[]): void {
+  if (json === true) printJson({ folder, changed: changes.length > 0 && dryRun !== true, changes })
+  else if (changes.length === 0) print(`${folder} is usable as it is: nothing was changed`)
+  else for (const change of changes) print(`${dryRun === true ? 'would change' : 'changed'}: ${change}`)
+}

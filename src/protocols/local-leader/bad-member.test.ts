@@ -1,0 +1,257 @@
+/** A member with the right key that says what cannot be true, or what it may not say. */
+import { describe, expect, it } from 'vitest'
+import {
+  Bench,
+  election,
+  FIRST,
+  herald,
+  NODES,
+  release,
+  request,
+  timing,
+} from '../../../test/support/local-leader-alone.ts'
+import type { Output, PlainObject } from '../../core/index.ts'
+import { MOST_NUMBER } from './bounds.ts'
+import type { Election, Epoch, Herald, Reply } from './messages.ts'
+import { CLOCK_EPOCHS, EPOCH_STEP } from './plausible.ts'
+import type { Configuration } from './voters.ts'
+
+const implausible = ({ effects }: Bench): readonly Output[] =>
+  effects.flatMap((effect) =>
+    effect.type === 'output' && effect.event.type === 'implausible' ? [effect.event] : [],
+  )
+
+const fieldsOf = (bench: Bench): readonly unknown[] => implausible(bench).map(({ field }) => field)
+
+const beat = (change: Partial<Herald>): PlainObject => ({
+  kind: 'Heartbeat',
+  herald: { ...herald(0), ...change },
+})
+
+const reply = (change: Partial<Reply>): Reply => ({
+  kind: 'Reply',
+  herald: herald(0),
+  candidate: 1,
+  request: request(0),
+  votes: [],
+  promised: { number: 0, owner: null },
+  config: FIRST,
+  ...change,
+})
+
+/** It hears the others, so that it may stand. */
+function hearing(bench: Bench): Bench {
+  bench.now += 10 * timing.expires
+  for (const id of [2, 3]) bench.gets(id, beat({ candidate: false }))
+  return bench
+}
+
+describe('an epoch that runs ahead', () => {
+  it('is refused with its sender, and moves the next epoch by a bounded step', () => {
+    const node = new Bench(1)
+    node.gets(2, beat({ seen: { number: MOST_NUMBER, owner: 2 } }))
+    expect(implausible(node)).toEqual([
+      {
+        type: 'implausible',
+        peer: 2,
+        field: 'Heartbeat.herald.seen.number',
+        problem: `is ${MOST_NUMBER}, more than ${EPOCH_STEP} ahead of what is known`,
+      },
+    ])
+    // No more than the time of day could have made it; from there by a step for each message.
+    const largest = (): number => {
+      hearing(node)
+      return node.timer('alive').asked?.epoch ?? 0
+    }
+    expect(largest()).toBe(CLOCK_EPOCHS + 1)
+    node.gets(2, beat({ seen: { number: MOST_NUMBER, owner: 2 } }))
+    node.timer('release')
+    expect(largest()).toBeLessThanOrEqual(CLOCK_EPOCHS + 1 + EPOCH_STEP)
+  })
+
+  it('of the time of day is believed at once: a node without data begins there', () => {
+    const node = new Bench(1)
+    const number = 1_790_000_000_000
+    node.gets(2, beat({ seen: { number, owner: 2 } }))
+    expect(fieldsOf(node)).toEqual([])
+    hearing(node)
+    expect(node.timer('alive').asked?.epoch).toBe(number + 1)
+  })
+
+  it('gets no promise, in a request or a reply', () => {
+    const voter = new Bench(3)
+    expect(voter.supports(1, election(request(1), MOST_NUMBER))).toBeNull()
+    expect(fieldsOf(voter)).toEqual(['Election.epoch'])
+    expect(voter.stored).toMatchObject({ promised: { number: 0 } })
+    voter.gets(2, reply({ candidate: 3, promised: { number: MOST_NUMBER, owner: 2 } }))
+    expect(fieldsOf(voter)).toEqual(['Reply.promised.number'])
+  })
+
+  it('is followed step by step by a node that was away', () => {
+    const far = CLOCK_EPOCHS + 10 * EPOCH_STEP
+    const seen: Epoch = { number: far, owner: 2 }
+    const node = new Bench(1)
+    let messages = 0
+    do {
+      node.now += timing.expires
+      node.gets(2, beat({ seen }))
+      messages += 1
+    } while (fieldsOf(node).length > 0 && messages < 100)
+    expect(messages).toBe(11)
+  })
+
+  it('moves by one step in `expires` only, however many messages come', () => {
+    const node = new Bench(1)
+    const flood = (): void => {
+      for (let left = 1000; left > 0; left--) node.gets(2, beat({ seen: { number: MOST_NUMBER, owner: 2 } }))
+    }
+    flood()
+    for (let round = 0; round < 3; round++) {
+      flood()
+      node.now += timing.expires
+    }
+    hearing(node)
+    const asked = node.timer('alive').asked?.epoch ?? 0
+    expect(asked).toBeGreaterThan(CLOCK_EPOCHS)
+    expect(asked).toBeLessThanOrEqual(CLOCK_EPOCHS + 1 + 4 * EPOCH_STEP)
+  })
+})
+
+describe('what the sender may not say', () => {
+  it('a lease that is longer than any, or larger than what its leader has seen', () => {
+    const node = new Bench(1)
+    const seen = { number: 4, owner: 2 }
+    node.gets(2, beat({ seen, lease: { left: timing.lease + 1, token: 4 } }))
+    expect(fieldsOf(node)).toEqual(['Heartbeat.herald.lease.left'])
+    node.gets(2, beat({ seen, lease: { left: timing.lease, token: 5 } }))
+    expect(fieldsOf(node)).toEqual(['Heartbeat.herald.lease.token'])
+    expect(node.view.leader).toBeNull()
+    node.gets(2, beat({ seen, lease: { left: timing.lease, token: 4 } }))
+    expect(node.view.leader).toBe(2)
+  })
+
+  it('the vote of another, or one for a request that was never made', () => {
+    const node = hearing(new Bench(1))
+    const asked = node.timer('alive').asked as Election
+    node.hearsItself()
+    node.gets(2, reply({ request: asked.request, votes: [{ node: 3, support: true }] }))
+    expect(fieldsOf(node)).toEqual(['Reply.votes'])
+    node.gets(2, reply({ request: request(99), votes: [{ node: 2, support: true }] }))
+    expect(fieldsOf(node)).toEqual(['Reply.request'])
+    expect(node.view.role).toBe('candidate')
+    node.gets(2, reply({ request: asked.request, votes: [{ node: 2, support: true }] }))
+    expect(node.view.role).toBe('leader')
+  })
+
+  it('who votes, unless it leads a term that this node supports or follows', () => {
+    const own: Configuration = { id: [5, 1], sets: [[3]] }
+    const renewal = (counter: number): Election => election(request(counter), 5, { renew: true, config: own })
+    const voter = new Bench(1)
+    expect(voter.supports(3, renewal(1))).toBe(false)
+    expect(voter.stored).toMatchObject({ config: FIRST })
+    // One that has its support may: an operator may have told it to.
+    const led = new Bench(1)
+    expect(led.supports(3, election(request(1), 5))).toBe(true)
+    expect(led.supports(3, renewal(2))).toBe(true)
+    expect(led.stored).toMatchObject({ config: own })
+  })
+
+  it('voters under a later epoch than its own, or mostly voters that nobody knows', () => {
+    const voter = new Bench(1)
+    expect(voter.supports(3, election(request(1), 5, { config: { id: [6, 1], sets: [NODES] } }))).toBeNull()
+    expect(fieldsOf(voter)).toEqual(['Election.config.id'])
+    expect(
+      voter.supports(3, election(request(1), 5, { config: { id: [1, 1], sets: [[3, 8, 9]] } })),
+    ).toBeNull()
+    expect(fieldsOf(voter)).toEqual(['Election.config.sets'])
+  })
+
+  it('once only, without leading, that the voters are others', () => {
+    const config: Configuration = { id: [4, 1], sets: [[3]] }
+    const said = reply({ config, votes: [{ node: 3, support: false }] })
+    const one = new Bench(1)
+    one.gets(3, said).gets(3, said)
+    expect(one.stored).toMatchObject({ config: FIRST })
+    one.gets(3, said)
+    expect(one.stored).toMatchObject({ config })
+    const two = new Bench(1)
+    two.gets(3, said)
+    two.gets(2, reply({ config, votes: [{ node: 2, support: false }] }))
+    expect(two.stored).toMatchObject({ config })
+  })
+
+  it('what another has given up, beyond what that other asked for', () => {
+    const leader = hearing(new Bench(1))
+    leader.timer('alive').hearsItself()
+    const certificate = { owner: 1, request: request(MOST_NUMBER) }
+    const { effects } = leader.gets(2, election(request(1), 9, { certificate, priority: -9 }))
+    // It was told so itself, perhaps: the rest of it is heard.
+    expect(effects).toMatchObject([{ type: 'send', to: 2, body: { votes: [{ node: 1, support: false }] } }])
+    leader.gets(2, election(request(1), 9, { certificate: { owner: 2, request: request(9) } }))
+    expect(fieldsOf(leader)).toEqual(['Election.certificate'])
+  })
+})
+
+describe('a number of requests that is too large', () => {
+  const fast = { fast: true, bound: 10, overtaken: false }
+  const asks = (voter: Bench, body: PlainObject, overtaken = false): boolean => {
+    voter.input({ type: 'message', from: 2, body, receipt: { ...fast, overtaken } })
+    return voter.effects.some(
+      (effect) => effect.type === 'send' && (effect.body as unknown as Reply).votes[0]?.support === true,
+    )
+  }
+
+  it.each([
+    [
+      'by itself',
+      (voter: Bench) => asks(voter, release(request(MOST_NUMBER), true) as unknown as PlainObject),
+    ],
+    [
+      'in a certificate of another',
+      (voter: Bench) =>
+        voter.gets(1, election(request(1), 1, { certificate: { owner: 2, request: request(MOST_NUMBER) } })),
+    ],
+    ['in a request of its own', (voter: Bench) => asks(voter, election(request(MOST_NUMBER), 1))],
+  ])('does not silence a process for longer than a lock: %s', (_, spoil) => {
+    const voter = new Bench(3)
+    spoil(voter)
+    voter.now += 2 * timing.lockTime
+    expect(asks(voter, election(request(4), 7))).toBe(true)
+  })
+
+  it('still tells a request that was given up when that comes late', () => {
+    const voter = new Bench(3)
+    asks(voter, release(request(5), true) as unknown as PlainObject)
+    expect(asks(voter, election(request(5), 7), true)).toBe(false)
+    expect(asks(voter, election(request(6), 7), true)).toBe(true)
+  })
+})
+
+describe('commands', () => {
+  it.each([undefined, null, '', 1.5, {}])('refuse %j as a voter', (voter) => {
+    const leader = hearing(new Bench(1))
+    const asked = leader.timer('alive').asked as Election
+    leader.hearsItself().gets(2, reply({ request: asked.request, votes: [{ node: 2, support: true }] }))
+    expect(leader.view.role).toBe('leader')
+    leader.input({ type: 'command', command: { do: 'addVoter', voter } as unknown as PlainObject })
+    expect(leader.effects).toMatchObject([
+      { type: 'output', event: { type: 'refused', command: 'addVoter' } },
+    ])
+    leader.timer('alive')
+    expect(leader.asked?.wanted).toBeNull()
+  })
+})
+
+it('asks with a larger epoch than that of its voters', () => {
+  const stable = {
+    incarnation: 1,
+    lockTime: 1,
+    promised: { number: 2, owner: 2 },
+    config: { id: [9, 1], sets: [NODES] },
+  }
+  const node = new Bench(1, stable)
+  node.now += 10 * timing.expires
+  node.timer('heartbeat')
+  for (const id of [2, 3]) node.gets(id, beat({ candidate: false }))
+  expect(node.timer('alive').asked?.epoch).toBe(10)
+})

@@ -1,0 +1,138 @@
+/**
+ * What a value of local-leader may be at all: one bound for every field, the same for a message that is decoded and for
+ * stable data that is read at start-up. A node stores only what it was sent or made itself, so what the decoder accepts
+ * storage accepts, too.
+ *
+ * Whether a number is plausible for a node that knows something already is another question: see plausible.ts.
+ *
+ * Written out rather than as a schema: most of the traffic goes through here.
+ */
+import { compareIds, type NodeId } from '../../core/index.ts'
+import type { Epoch, Herald, LocalLeaderMessage, Request } from './messages.ts'
+import type { Configuration } from './voters.ts'
+
+/** Epochs, requests and incarnations. One more than this, and a few times that, are still exact. */
+export const MOST_NUMBER = 2 ** 52
+/** More nodes than anybody has; their ids would not fit into a datagram. */
+const MOST_NODES = 10_000
+const LONGEST_ID = 255
+const MOST_LOW = 3
+const MOST_PRIORITY = 1_000_000
+/** A voter change takes three renewals, and no term has that many changes. */
+const MOST_CHANGES = 2 ** 32
+
+/** The field, and what is wrong with it; null when nothing is. */
+export type Fault = readonly [field: string, problem: string] | null
+
+const isWhole = (value: unknown, least: number, most: number): boolean =>
+  Number.isInteger(value) && (value as number) >= least && (value as number) <= most
+
+export function numberFault(field: string, value: unknown, least: number, most = MOST_NUMBER): Fault {
+  return isWhole(value, least, most) ? null : [field, `must be a whole number from ${least} to ${most}`]
+}
+
+export function isNodeId(value: unknown): value is NodeId {
+  if (typeof value === 'string') return value !== '' && value.length <= LONGEST_ID
+  return Number.isSafeInteger(value) && !Object.is(value, -0)
+}
+
+const idFault = (field: string, value: unknown): Fault =>
+  isNodeId(value)
+    ? null
+    : [field, `must be a whole number or a non-empty string of at most ${LONGEST_ID} characters`]
+
+export function epochFault(field: string, { number, owner }: Epoch): Fault {
+  const wrong = numberFault(`${field}.number`, number, 0)
+  if (wrong !== null) return wrong
+  if ((number === 0) !== (owner === null)) return [field, 'an epoch and its owner go together']
+  return owner === null ? null : idFault(`${field}.owner`, owner)
+}
+
+function requestFault(field: string, { incarnation, counter }: Request): Fault {
+  return numberFault(`${field}.incarnation`, incarnation, 1) ?? numberFault(`${field}.counter`, counter, 0)
+}
+
+/** Each once, in any order. */
+function idsFault(field: string, ids: readonly NodeId[]): Fault {
+  if (ids.length > MOST_NODES) return [field, `must have at most ${MOST_NODES} entries`]
+  for (const id of ids) {
+    const wrong = idFault(field, id)
+    if (wrong !== null) return wrong
+  }
+  return new Set(ids).size === ids.length ? null : [field, 'names a node twice']
+}
+
+/** Sorted, each once, and not empty: a set of voters. */
+function votersFault(field: string, voters: readonly NodeId[]): Fault {
+  if (voters.length === 0) return [field, 'must name a voter']
+  const wrong = idsFault(field, voters)
+  if (wrong !== null) return wrong
+  for (let at = 1; at < voters.length; at++) {
+    if (compareIds(voters[at - 1] as NodeId, voters[at] as NodeId) > 0) return [field, 'is not in order']
+  }
+  return null
+}
+
+export function configFault(field: string, { id, sets }: Configuration): Fault {
+  const wrong = numberFault(`${field}.id.0`, id[0], 0) ?? numberFault(`${field}.id.1`, id[1], 0, MOST_CHANGES)
+  if (wrong !== null) return wrong
+  if (sets.length < 1 || sets.length > 2) return [`${field}.sets`, 'must be one set of voters, or two']
+  for (const [at, voters] of sets.entries()) {
+    const fault = votersFault(`${field}.sets.${at}`, voters)
+    if (fault !== null) return fault
+  }
+  return null
+}
+
+function heraldFault({ low, priority, seen, lease }: Herald): Fault {
+  const wrong =
+    numberFault('herald.low', low, 0, MOST_LOW) ??
+    numberFault('herald.priority', priority, -MOST_PRIORITY, MOST_PRIORITY) ??
+    epochFault('herald.seen', seen)
+  if (wrong !== null || lease === null) return wrong
+  const left = numberFault('herald.lease.left', lease.left, 0)
+  if (left !== null || lease.token === null) return left
+  return numberFault('herald.lease.token', lease.token, 1)
+}
+
+/** What is wrong with a message whose fields have the right types. */
+export function messageFault(body: LocalLeaderMessage): Fault {
+  const wrong = heraldFault(body.herald)
+  if (wrong !== null) return wrong
+  switch (body.kind) {
+    case 'Heartbeat':
+      return null
+    case 'Release':
+      return requestFault('request', body.request)
+    case 'Reply':
+      return (
+        idFault('candidate', body.candidate) ??
+        requestFault('request', body.request) ??
+        idsFault(
+          'votes',
+          body.votes.map(({ node }) => node),
+        ) ??
+        epochFault('promised', body.promised) ??
+        configFault('config', body.config)
+      )
+    case 'Election': {
+      const { certificate, view, wanted, tree } = body
+      return (
+        requestFault('request', body.request) ??
+        numberFault('epoch', body.epoch, 0) ??
+        configFault('config', body.config) ??
+        (certificate === null
+          ? null
+          : (idFault('certificate.owner', certificate.owner) ??
+            requestFault('certificate.request', certificate.request))) ??
+        (view === null
+          ? null
+          : (requestFault('view.round', view.round) ?? idsFault('view.members', view.members))) ??
+        (wanted === null ? null : votersFault('wanted', wanted)) ??
+        (tree === null ? null : idsFault('tree', tree))
+      )
+    }
+    default:
+      return body satisfies never
+  }
+}

@@ -1,0 +1,149 @@
+/**
+ * What a message may say to a node that knows something already. A peer that holds the key may be buggy or old: what
+ * cannot be true is refused as a whole, and its sender is named.
+ *
+ * Epochs run ahead of what a node knows by a bounded step, one for each `expires` however many messages come. That bounds
+ * what a bad member can cost: it would have to be believed 2^40 times before the numbers are used up, and good nodes,
+ * which hear each other that often, never fall far behind. Below CLOCK_EPOCHS every epoch is plausible, because a node
+ * that keeps no data starts from the time of day in milliseconds (stable.ts). A node that hears of an implausible epoch
+ * still moves up to the largest plausible one: so one that was away follows the others step by step.
+ *
+ * A good node passes on what it was told. So what may come from a third is not held against the sender: it is left out.
+ */
+import type { Micros, NodeId } from '../../core/index.ts'
+import type { Context } from './context.ts'
+import { type Epoch, isLater, type LocalLeaderMessage, type Reply } from './messages.ts'
+import { changed, type LocalLeaderState } from './state.ts'
+import type { Configuration } from './voters.ts'
+
+/** Milliseconds until the year 2109. */
+export const CLOCK_EPOCHS = 2 ** 42
+/** How far an epoch may be ahead of the largest known, beyond the time of day. */
+export const EPOCH_STEP = 4096
+
+export type Implausible = {
+  readonly field: string
+  readonly problem: string
+  /** The largest epoch that the message may teach; null when nothing in it can be used. */
+  readonly learnt: Epoch | null
+}
+
+export function plausibility(context: Context) {
+  const { self, nodes, isMajority, latest, settings, timing } = context
+  const known = new Set(nodes)
+
+  const largestOf = ({ known: { seen }, vote: { promised } }: LocalLeaderState): number =>
+    Math.max(seen.number, promised.number)
+
+  function ceilingFor(state: LocalLeaderState, now: Micros): number {
+    const { stride } = state
+    const base = stride !== null && now - stride.at < timing.expires ? stride.from : largestOf(state)
+    return Math.max(CLOCK_EPOCHS, base + EPOCH_STEP)
+  }
+
+  /** Beyond the time of day: from where the present step began, and when. */
+  function strideAfter(before: LocalLeaderState, after: LocalLeaderState, now: Micros): LocalLeaderState {
+    if (after.known === before.known && after.vote === before.vote) return after
+    if (largestOf(after) <= CLOCK_EPOCHS || largestOf(after) === largestOf(before)) return after
+    const { stride } = before
+    if (stride !== null && now - stride.at < timing.expires) return after
+    return changed(after, { stride: { from: largestOf(before), at: now } })
+  }
+
+  /** Null when it may be true. */
+  function implausible(
+    state: LocalLeaderState,
+    from: NodeId,
+    body: LocalLeaderMessage,
+    now: Micros,
+  ): Implausible | null {
+    if (from === self) return null
+    const ceiling = ceilingFor(state, now)
+    const { seen, lease } = body.herald
+    return (
+      ahead('herald.seen.number', seen, ceiling) ??
+      (lease === null ? null : leaseProblem(lease, seen, ceiling)) ??
+      bodyProblem(from, body, ceiling) ??
+      (body.kind === 'Reply' ? votesProblem(state, from, body) : null)
+    )
+  }
+
+  function bodyProblem(from: NodeId, body: LocalLeaderMessage, ceiling: number): Implausible | null {
+    switch (body.kind) {
+      case 'Heartbeat':
+      case 'Release':
+        return null
+      case 'Reply':
+        return ahead('promised.number', body.promised, ceiling) ?? configProblem(body.config, ceiling)
+      case 'Election': {
+        const { epoch, config, certificate } = body
+        if (isMajority !== epoch > 0) return because('epoch', 'does not belong to this mode')
+        const wrong = ahead('epoch', { number: epoch, owner: from }, ceiling) ?? configProblem(config, epoch)
+        if (wrong !== null || certificate?.owner !== from) return wrong
+        return because('certificate', 'is of its sender, which asks for support')
+      }
+      default:
+        return body satisfies never
+    }
+  }
+
+  /** Without a certificate of requests that this node never made: its sender has it from a third. */
+  function withoutForeign(state: LocalLeaderState, body: LocalLeaderMessage): LocalLeaderMessage {
+    if (body.kind !== 'Election' || body.certificate?.owner !== self) return body
+    return isLater(body.certificate.request, latest(state)) ? { ...body, certificate: null } : body
+  }
+
+  /** A lease never lasts longer than one that begins now, and its leader has seen its own epoch. */
+  function leaseProblem(
+    { left, token }: { readonly left: Micros; readonly token: number | null },
+    seen: Epoch,
+    ceiling: number,
+  ): Implausible | null {
+    if (left > timing.lease)
+      return because('herald.lease.left', `is ${left} µs; no lease is longer than ${timing.lease} µs`)
+    if ((token === null) === isMajority) return because('herald.lease.token', 'does not belong to this mode')
+    if (token === null || token <= Math.min(seen.number, ceiling)) return null
+    return because(
+      'herald.lease.token',
+      `is ${token}, larger than the largest epoch that its leader has seen`,
+    )
+  }
+
+  /** Without a tree nobody answers for another; and an answer is to a request that was made. */
+  function votesProblem(
+    state: LocalLeaderState,
+    from: NodeId,
+    { candidate, request, votes }: Reply,
+  ): Implausible | null {
+    const isDirect = settings.tree === null
+    if (isDirect && (votes.length > 1 || votes.some(({ node }) => node !== from))) {
+      return because('votes', 'are of others than the sender')
+    }
+    const isAnswer = candidate === self && votes.length > 0
+    if (isAnswer && isLater(request, latest(state))) return because('request', 'was never made')
+    return null
+  }
+
+  /** Whose epoch is larger than `most` nobody can have written; and most of the voters must be nodes of this group. */
+  function configProblem({ id, sets }: Configuration, most: number): Implausible | null {
+    if (id[0] > most) return because('config.id', `is of epoch ${id[0]}, which is ahead of ${most}`)
+    for (const voters of sets) {
+      let count = 0
+      for (const voter of voters) if (known.has(voter)) count += 1
+      if (count * 2 <= voters.length) return because('config.sets', 'has a majority of unknown voters')
+    }
+    return null
+  }
+
+  function ahead(field: string, { number, owner }: Epoch, ceiling: number): Implausible | null {
+    if (number <= ceiling) return null
+    const problem = `is ${number}, more than ${EPOCH_STEP} ahead of what is known`
+    return { field, problem, learnt: { number: ceiling, owner } }
+  }
+
+  return { implausible, withoutForeign, strideAfter }
+}
+
+function because(field: string, problem: string): Implausible {
+  return { field, problem, learnt: null }
+}

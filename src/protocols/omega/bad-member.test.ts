@@ -1,0 +1,112 @@
+/** A member of omega with the right key that says what cannot be true. */
+import { describe, expect, it } from 'vitest'
+import { type NodeId, type Output, sortIds } from '../../core/index.ts'
+import { omega } from './omega.ts'
+import { FREE_VIEWS, VIEW_STEP } from './plausible.ts'
+import { NO_VIEW, type OmegaMessage, type OmegaState, type OmegaView, type Status } from './state.ts'
+
+const NODES = [1, 2, 3]
+const RULES = {
+  quorum: 'dynamic',
+  tie: false,
+  reinit: 'quorum',
+  filter: false,
+  weights: {},
+  flaws: [],
+} as const
+
+class Played {
+  readonly #node = omega({ self: 1, nodes: NODES }, RULES)
+  state: OmegaState
+  implausible: readonly Output[] = []
+  asked: readonly number[] = []
+
+  constructor() {
+    const begun = this.#node.settled?.({ leader: 1, members: NODES }, 0)
+    if (begun === undefined) throw new Error('it can begin settled')
+    this.state = begun.state
+  }
+
+  hears(from: NodeId, body: OmegaMessage): this {
+    return this.#take(this.#node.step(this.state, { type: 'message', from, body, receipt: null }, 0))
+  }
+
+  link(peer: NodeId, up: boolean): this {
+    return this.#take(this.#node.step(this.state, { type: 'link', peer, up }, 0))
+  }
+
+  #take({ state, effects }: ReturnType<ReturnType<typeof omega>['step']>): this {
+    this.state = state
+    this.implausible = effects.flatMap((effect) =>
+      effect.type === 'output' && effect.event.type === 'implausible' ? [effect.event] : [],
+    )
+    this.asked = effects.flatMap((effect) =>
+      effect.type === 'send' && effect.body.kind === 'cand' ? [effect.body.n] : [],
+    )
+    return this
+  }
+}
+
+const view = (n: number, leader: NodeId, ...others: readonly NodeId[]): OmegaView => ({
+  id: [n, leader],
+  members: sortIds([leader, ...others]).map((id) => [id, 1]),
+})
+const FIRST = view(1, 1, 2, 3)
+const status = (some: Partial<Status> = {}): OmegaMessage => ({
+  kind: 'status',
+  life: 1,
+  ok: true,
+  view: FIRST,
+  promised: 1,
+  formed: FIRST,
+  attempts: [],
+  links: [],
+  torn: false,
+  aside: false,
+  ...some,
+})
+
+describe('a status that cannot be true', () => {
+  it.each<[string, Partial<Status>]>([
+    ['promised', { promised: FREE_VIEWS + 1 }],
+    ['view.id', { view: view(FREE_VIEWS + 1, 2, 3), formed: FIRST }],
+    ['formed.id', { formed: view(2 ** 39, 2, 3) }],
+    ['formed.members', { formed: view(2, 2, 9) }],
+    ['formed.members', { formed: view(2, 2) }],
+    ['attempts.members', { attempts: [view(2, 2, 8, 9)] }],
+    ['view', { view: view(2, 3, 1) }],
+    ['view', { view: view(1, 3, 1), life: 2 }],
+  ])('is refused with its sender and the field %s: %j', (field, some) => {
+    const node = new Played().hears(2, status(some))
+    expect(node.implausible).toMatchObject([{ peer: 2, field: `status.${field}` }])
+    const { view: kept, promised, formed } = node.state
+    expect([promised[0], formed.id]).toEqual([kept.id[0] === 1 ? promised[0] : 2, FIRST.id])
+    expect(promised[0]).toBeLessThan(5)
+  })
+
+  it('leaves its sender dead rather than unknown, so that nobody waits for another', () => {
+    const node = new Played().hears(2, status({ promised: 2 ** 39 }))
+    const { status: kept } = node.state.links.find(({ peer }) => peer === 2) ?? {}
+    expect(kept).toMatchObject({ life: 1, ok: false, view: NO_VIEW, promised: 0, attempts: [] })
+  })
+
+  it('does not teach a view with this node in it that it has never promised', () => {
+    const node = new Played().hears(2, status({ formed: view(7, 2, 1) }))
+    expect(node.implausible).toEqual([])
+    expect(node.state.formed.id).toEqual([1, 1])
+  })
+})
+
+describe('a view number', () => {
+  it('moves by a bounded step once it is beyond what groups reach by themselves', () => {
+    const node = new Played().hears(2, status({ promised: FREE_VIEWS }))
+    expect(node.implausible).toEqual([])
+    node.link(3, false)
+    expect(node.asked).toEqual([FREE_VIEWS + 1])
+    const far = FREE_VIEWS + 1 + VIEW_STEP
+    expect(node.hears(2, status({ promised: far + 1 })).implausible).toMatchObject([
+      { field: 'status.promised' },
+    ])
+    expect(node.hears(2, status({ promised: far })).implausible).toEqual([])
+  })
+})

@@ -1,0 +1,43 @@
+/**
+ * One bad member must not end the group. A member with the right key may be buggy or old: it may cost a term. When it
+ * has stopped, the others elect within the protocol's own bound, every node starts again from its stable data, no number
+ * has left the exact integers, nothing was thrown, and nobody's state has grown.
+ */
+import { describe, expect, it } from 'vitest'
+import type { GroupSpec } from '../src/protocols/index.ts'
+import { badDatagrams, badRuns, specOf } from './support/bad-member.ts'
+
+const RUNS = Number(process.env['BAD_MEMBER_RUNS'] ?? 20_000)
+const FIRST = Number(process.env['BAD_MEMBER_SEED'] ?? 1)
+
+const GROUPS: readonly (readonly [string, number, { readonly [group: string]: GroupSpec }])[] = [
+  ['local-leader', 0.8, { g: specOf('local-leader') }],
+  ['local-leader, one leader in each partition', 0.1, { g: specOf('local-leader', { mode: 'local' }) }],
+  ['omega', 0.05, { g: specOf('omega') }],
+  ['a bundle of both', 0.05, { g: specOf('local-leader', { sticky: true }), h: specOf('omega') }],
+]
+
+describe.each(GROUPS)('a bad member of %s', (_, share, specs) => {
+  const runs = Math.ceil(RUNS * share)
+
+  it(`costs a term at most, in ${runs} runs`, () => {
+    const { failure, refused, implausible } = badRuns(specs, FIRST, runs)
+    expect(failure).toBeNull()
+    // The fuzzer has tried what is out of bounds, and what is only implausible.
+    expect(refused).toBeGreaterThan(runs / 10)
+    expect(implausible).toBeGreaterThan(runs / 100)
+  }, 3_600_000)
+})
+
+describe.each([
+  ['local-leader', { g: specOf('local-leader') }],
+  ['omega', { g: specOf('omega') }],
+] as const)('datagrams of %s with bytes changed, under the right key', (_, specs) => {
+  const runs = Math.ceil(RUNS / 2)
+
+  it(`cost a term at most, ${runs} of them`, () => {
+    const { read, unread, failure } = badDatagrams(specs, FIRST, runs)
+    expect(failure).toBeNull()
+    expect(Math.min(read, unread)).toBeGreaterThan(runs / 20)
+  }, 3_600_000)
+})
