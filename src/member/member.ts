@@ -10,6 +10,7 @@ import { EventEmitter } from 'node:events'
 import type { Command, NodeId, Output } from '../core/index.ts'
 import type { NetworkFaults } from '../runtime/index.ts'
 import { peerOf } from './address.ts'
+import { flagIn, functionGiven, idGiven, type Signalled, signalIn } from './arguments.ts'
 import { BadJoin, CommandRefused, LeadUnderWay, NodeClosed } from './errors.ts'
 import { HealthGate } from './health.ts'
 import type { LeaseTerms } from './lease-terms.ts'
@@ -19,9 +20,9 @@ import { NO_VIEW, type NodeStatus, type NodeView, type Seat, type SeatHooks, typ
 import type { HeldTerm, Term } from './term.ts'
 import type { Timers } from './timers.ts'
 import { type Aside, installedView, type MemberEvents, type MemberStatus, type Mode } from './told.ts'
-import { termOf, viewsOf } from './waiting.ts'
+import { Notifier, termOf, viewsOf, type Watched } from './waiting.ts'
 
-export type Signalled = { readonly signal?: AbortSignal | undefined }
+export type { Signalled } from './arguments.ts'
 
 export type LeadOptions = Signalled & {
   /** One term is enough. */
@@ -59,6 +60,8 @@ export class Member extends EventEmitter<MemberEvents> implements AsyncDisposabl
   #closed: Promise<void> | null = null
   #failure: Error | null = null
   readonly #said = new Set<string>()
+  readonly #changes = new Notifier<NodeView>()
+  readonly #elections = new Notifier<void>()
 
   private constructor({ group, id, mode, lease, work, timers, part }: About) {
     super()
@@ -153,10 +156,10 @@ export class Member extends EventEmitter<MemberEvents> implements AsyncDisposabl
    * returns while the term lasts, the lead is handed over. When it throws, the lead is handed over and this throws too.
    * The signal ends a term that is under way: its own signal is aborted, and this returns when the work has ended.
    */
-  async lead(
-    work: (term: Term) => void | Promise<void>,
-    { signal, once = false }: LeadOptions = {},
-  ): Promise<void> {
+  async lead(work: (term: Term) => void | Promise<void>, options?: LeadOptions): Promise<void> {
+    functionGiven('work', work)
+    const signal = signalIn(options)
+    const once = flagIn(options, 'once')
     if (this.#reign.isWanted) throw new LeadUnderWay()
     if (this.#failure !== null) throw this.#failure
     if (this.isClosed || signal?.aborted === true) return
@@ -187,13 +190,14 @@ export class Member extends EventEmitter<MemberEvents> implements AsyncDisposabl
    * begin. The lease is renewed meanwhile, until `signal` is aborted or `drainMs` are over; then it lapses. Says whether
    * the lead was handed over, or there was none.
    */
-  async stepDown({ signal }: Signalled = {}): Promise<boolean> {
+  async stepDown(options?: Signalled): Promise<boolean> {
+    const signal = signalIn(options)
     const { term } = this.#reign
     return term === null ? true : this.#reign.drain(term, 'stepped down', signal)
   }
 
   /** Higher is preferred. */
-  async setPriority(priority: number, options: Signalled = {}): Promise<void> {
+  async setPriority(priority: number, options?: Signalled): Promise<void> {
     if (!Number.isInteger(priority) || Math.abs(priority) > MOST_PRIORITY)
       throw new CommandRefused(
         'setPriority',
@@ -203,37 +207,40 @@ export class Member extends EventEmitter<MemberEvents> implements AsyncDisposabl
   }
 
   /** To the leader: from now on this process votes, too. `status().voters` and the event `voters` show when it does. */
-  addVoter(voter: NodeId, options: Signalled = {}): Promise<void> {
-    return this.#order({ do: 'addVoter', voter }, options)
+  async addVoter(voter: NodeId, options?: Signalled): Promise<void> {
+    return this.#order({ do: 'addVoter', voter: idGiven('voter', voter) }, options)
   }
 
   /** To the leader: this process no longer votes. */
-  removeVoter(voter: NodeId, options: Signalled = {}): Promise<void> {
-    return this.#order({ do: 'removeVoter', voter }, options)
+  async removeVoter(voter: NodeId, options?: Signalled): Promise<void> {
+    return this.#order({ do: 'removeVoter', voter: idGiven('voter', voter) }, options)
   }
 
   /**
    * One more process may speak in the group, given as ID=HOST:PORT; every process of the group must be told so. In
    * majority mode it has no vote until the leader gives it one (addVoter).
    */
-  addPeer(peer: string, options: Signalled = {}): Promise<void> {
+  async addPeer(peer: string, options?: Signalled): Promise<void> {
     const { id, address } = peerOf(peer, 'peer')
     if (id === null) throw new BadJoin('peer', `${JSON.stringify(peer)} has no id: give ID=HOST:PORT`)
     return this.#order({ do: 'addPeer', id, address }, options)
   }
 
   /** A process no longer speaks in the group. In majority mode its vote must have been taken away before. */
-  removePeer(id: NodeId, options: Signalled = {}): Promise<void> {
+  async removePeer(id: NodeId, options?: Signalled): Promise<void> {
+    if (idGiven('id', id) === this.id)
+      throw new CommandRefused('removePeer', `${this.id} is this node itself: close it instead`)
     return this.#order({ do: 'removePeer', id }, options)
   }
 
   /** Every change of who leads, beginning with how it is. */
-  observe({ signal }: Signalled = {}): AsyncGenerator<NodeView, void, void> {
-    return viewsOf(this, signal)
+  observe(options?: Signalled): AsyncGenerator<NodeView, void, void> {
+    return viewsOf(this.#watched(), signalIn(options))
   }
 
   /** Hands over if it leads, and leaves. Work that has not ended when `signal` is aborted is not waited for. */
-  close({ signal }: Signalled = {}): Promise<void> {
+  async close(options?: Signalled): Promise<void> {
+    const signal = signalIn(options)
     this.#closed ??= this.#leave(signal)
     return this.#closed
   }
@@ -256,6 +263,7 @@ export class Member extends EventEmitter<MemberEvents> implements AsyncDisposabl
     switch (event.type) {
       case 'elected':
         this.#reign.elected(token)
+        queueMicrotask(() => this.#elections.notify())
         this.#tell('elected', { token, cause })
         break
       case 'demoted':
@@ -301,7 +309,8 @@ export class Member extends EventEmitter<MemberEvents> implements AsyncDisposabl
     this.#failure = error
     this.#warn('stopped', error.message)
     if (this.#reign.term !== null) this.#demoted(this.#reign.term.token, error.message)
-    void this.close()
+    // What keeps it from closing cleanly is no news any more.
+    this.close().catch(() => {})
   }
 
   #onHealth(isHealthy: boolean, why: string): void {
@@ -313,7 +322,7 @@ export class Member extends EventEmitter<MemberEvents> implements AsyncDisposabl
 
   /** The term that is under way or comes next; null when there will be none. */
   #nextTerm(signal: AbortSignal | undefined): Promise<HeldTerm | null> {
-    return termOf(this, signal, () => {
+    return termOf(this.#watched(), signal, () => {
       const { term } = this.#reign
       return term !== null && term.ended === null && term.remaining() > 0 ? term : null
     })
@@ -321,13 +330,26 @@ export class Member extends EventEmitter<MemberEvents> implements AsyncDisposabl
 
   // ---- The rest ----
 
+  /** For the library's own waiting. */
+  #watched(): Watched {
+    const member = this
+    return {
+      changes: this.#changes,
+      elections: this.#elections,
+      view: () => this.view(),
+      get isClosed() {
+        return member.isClosed
+      },
+    }
+  }
+
   #standing(): Standing {
     if (this.#seat === null) throw new NodeClosed('this node has not begun yet')
     return this.#seat.standing()
   }
 
-  async #order(command: Command, { signal }: Signalled): Promise<void> {
-    signal?.throwIfAborted()
+  async #order(command: Command, options: Signalled | undefined): Promise<void> {
+    signalIn(options)?.throwIfAborted()
     if (this.isClosed || this.#seat === null) throw new NodeClosed('this node has ended')
     const why = await this.#seat.command(command)
     if (why !== null) throw new CommandRefused(command.do, why)
@@ -346,8 +368,13 @@ export class Member extends EventEmitter<MemberEvents> implements AsyncDisposabl
     if (this.isClosed) return
     const { leader, role } = this.#seen
     if (next.role === role && next.leader?.id === leader?.id && next.leader?.token === leader?.token) return
-    this.#seen = next
-    this.#tell('change', next)
+    this.#show(next)
+  }
+
+  #show(view: NodeView): void {
+    this.#seen = view
+    queueMicrotask(() => this.#changes.notify(view))
+    this.#tell('change', view)
   }
 
   async #leave(signal: AbortSignal | undefined): Promise<void> {
@@ -356,7 +383,6 @@ export class Member extends EventEmitter<MemberEvents> implements AsyncDisposabl
     if (this.#reign.term !== null) await this.#reign.drain(this.#reign.term, 'closed', signal)
     await this.#seat?.close()
     if (this.#reign.term !== null) this.#demoted(this.#reign.term.token, 'closed')
-    this.#seen = NO_VIEW
-    this.#tell('change', NO_VIEW)
+    this.#show(NO_VIEW)
   }
 }

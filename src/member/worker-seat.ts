@@ -20,7 +20,7 @@ import {
   type SeatSettings,
   type Standing,
 } from './seat.ts'
-import { SharedState } from './shared.ts'
+import { type SharedStanding, SharedState } from './shared.ts'
 import { SleepCheck, wallAheadAtMost } from './sleep.ts'
 import { progressEveryMs } from './stall.ts'
 import { ThreadLine, type Told } from './thread-line.ts'
@@ -30,6 +30,8 @@ const LONGEST_FAREWELL_MS = 2000
 
 /** Room in shared memory for so many nodes at least: more of them may come. */
 const LEAST_ROOM = 64
+
+const NOTHING_HELD: SharedStanding = { lease: null, reason: null }
 
 export async function openWorkerSeat(
   settings: SeatSettings | RegisterSettings,
@@ -130,10 +132,15 @@ class WorkerSeat implements Seat {
 
   lease(): Lease {
     const now = monotonicNow()
-    const held = this.#state === 'running' ? this.#shared.lease() : null
-    if (held === null || this.#sleep.hasSlept(held.wallAhead, wallAheadAtMost(now)))
-      return { until: null, now, token: null }
-    return { until: held.until, now, token: held.token }
+    const { lease, reason } = this.#state === 'running' ? this.#shared.standing() : NOTHING_HELD
+    if (lease === null) {
+      // The news of its end may have arrived, and says more.
+      if (this.#told !== null) this.#line.catchUp()
+      return { until: null, now, token: null, reason }
+    }
+    if (this.#sleep.hasSlept(lease.wallAhead, wallAheadAtMost(now)))
+      return { until: null, now, token: null, reason: 'suspended' }
+    return { until: lease.until, now, token: lease.token, reason }
   }
 
   command(command: Command): Promise<string | null> {
@@ -246,7 +253,8 @@ class WorkerSeat implements Seat {
     }
     this.#line.catchUp()
     if (this.#told !== null) {
-      this.#demoted({ type: 'demoted', token: this.#told.token, cause: 'expired' })
+      const cause = this.lease().reason ?? 'expired'
+      this.#demoted({ type: 'demoted', token: this.#told.token, cause })
     }
   }
 
