@@ -10,6 +10,7 @@ import { type Command, type Micros, type Output, present } from '../core/index.t
 import { type HostClock, hostClock, openHostClock } from '../runtime/index.ts'
 import {
   type Errand,
+  GREETING,
   type News,
   plainError,
   type Shown,
@@ -206,6 +207,7 @@ async function open({ settings, shared: buffer, maxStallMs, port }: WorkerBegin)
 }
 
 const orders = present(parentPort, 'the port of the thread')
+orders.postMessage(GREETING)
 orders.on('message', (order: WorkerOrder) => {
   if (order.order === 'open') void open(order.begin)
   // Nothing is left that would keep this thread.
