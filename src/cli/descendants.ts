@@ -1,0 +1,183 @@
+/**
+ * A command and everything that it has started, so that all of it can be ended.
+ *
+ * With a control group the kernel knows them all. Without one they are looked for in /proc: those in the command's
+ * process group or session, those that carry its mark in their environment, those seen before, and all children of
+ * these. So a process that left its session and its parents is found by its mark. One that also began with an
+ * environment of its own is found only if it was seen while it still had its parents. Where there is no /proc, only the
+ * process group is known.
+ */
+import { readdirSync, readFileSync } from 'node:fs'
+import { setTimeout } from 'node:timers/promises'
+import { ControlGroup } from './control-group.ts'
+
+/** In the environment of the command: whose it is. */
+export const MARK = 'CONCLAVE_RUN'
+
+/** What must be known to end a command, from any process. Plain data. */
+export type CommandTrail = {
+  readonly pid: number
+  /** The value of the mark. */
+  readonly mark: string
+  /** The folder of the control group; null where there is none. */
+  readonly group: string | null
+}
+
+type Process = {
+  readonly pid: number
+  readonly parent: number
+  readonly group: number
+  readonly session: number
+  /** When it was started: a number may be given again. */
+  readonly startedAt: string
+  readonly isAlive: boolean
+}
+
+/** To die takes a turn of the processor: how long to see whether it came, and how often. */
+const LONGEST_DYING_MS = 5000
+const DYING_STEP_MS = 2
+const QUIET_LOOKS = 6
+
+export class Descendants {
+  readonly #trail: CommandTrail
+  readonly #group: ControlGroup | null
+  /** By number and start. */
+  readonly #seen = new Set<string>()
+  /** Whether any of them has left the command's session. */
+  #hasEscaped = false
+
+  constructor(trail: CommandTrail) {
+    this.#trail = trail
+    this.#group = trail.group === null ? null : new ControlGroup(trail.group)
+  }
+
+  /** Remembers who is there now. Not needed where the kernel does. */
+  note(): void {
+    if (this.#group === null) this.#find(false)
+  }
+
+  /** Kills all that can be found now. */
+  kill(): void {
+    send(-this.#trail.pid, 'SIGKILL')
+    if (this.#group !== null) {
+      this.#group.kill()
+      return
+    }
+    // What is stopped starts nothing more: so this ends, whatever they do.
+    const stopped = new Set<number>()
+    for (let found = this.#find(true); found.some((pid) => !stopped.has(pid)); found = this.#find(true)) {
+      for (const pid of found) {
+        if (!stopped.has(pid)) send(pid, 'SIGSTOP')
+        stopped.add(pid)
+      }
+      if (stopped.size > MOST_STOPPED) break
+    }
+    for (const pid of stopped) send(pid, 'SIGKILL')
+  }
+
+  /** Kills until nothing of it runs any more. */
+  async end(): Promise<void> {
+    const until = performance.now() + LONGEST_DYING_MS
+    let quiet = 0
+    for (;;) {
+      this.kill()
+      quiet = this.#isAnyAlive() ? 0 : quiet + 1
+      if (quiet >= this.#looksNeeded || performance.now() >= until) break
+      // oxlint-disable-next-line no-await-in-loop -- until it is gone
+      await setTimeout(DYING_STEP_MS)
+    }
+  }
+
+  /** A process that forks while /proc is read may be missed: where any got away, one look is not enough. */
+  get #looksNeeded(): number {
+    return this.#group === null && this.#hasEscaped ? QUIET_LOOKS : 1
+  }
+
+  #isAnyAlive(): boolean {
+    if (this.#group !== null) return this.#group.isPopulated
+    return process.platform === 'linux' ? this.#find(true).length > 0 : send(-this.#trail.pid, 0)
+  }
+
+  /** Everybody who runs and belongs to the command. `isMarkRead`: environments are read too, which costs more. */
+  #find(isMarkRead: boolean): readonly number[] {
+    const all = processes()
+    const { pid: command, mark } = this.#trail
+    const found = new Set<number>()
+    for (const each of all) {
+      const isIn =
+        each.pid === command ||
+        each.group === command ||
+        each.session === command ||
+        this.#seen.has(nameOf(each)) ||
+        (isMarkRead && isMarked(each.pid, mark))
+      if (isIn) found.add(each.pid)
+    }
+    withChildren(all, found)
+    const here = all.filter(({ pid }) => found.has(pid))
+    for (const each of here) {
+      this.#seen.add(nameOf(each))
+      this.#hasEscaped ||= each.session !== command
+    }
+    return here.filter(({ isAlive }) => isAlive).map(({ pid }) => pid)
+  }
+}
+
+/** A process that forks faster than others are stopped is killed in several rounds. */
+const MOST_STOPPED = 10_000
+
+function nameOf({ pid, startedAt }: Process): string {
+  return `${pid} ${startedAt}`
+}
+
+function withChildren(all: readonly Process[], found: Set<number>): void {
+  for (let before = -1; before !== found.size; ) {
+    before = found.size
+    for (const { pid, parent } of all) if (found.has(parent)) found.add(pid)
+  }
+}
+
+function isMarked(pid: number, mark: string): boolean {
+  try {
+    return readFileSync(`/proc/${pid}/environ`, 'latin1').split('\0').includes(`${MARK}=${mark}`)
+  } catch {
+    // It is gone, or somebody else's.
+    return false
+  }
+}
+
+/** All processes but this one. */
+function processes(): readonly Process[] {
+  if (process.platform !== 'linux') return []
+  return readdirSync('/proc').flatMap((name) => {
+    const pid = Number(name)
+    if (!Number.isInteger(pid) || pid === process.pid) return []
+    try {
+      // The name, in parentheses, may have anything in it.
+      const text = readFileSync(`/proc/${pid}/stat`, 'latin1')
+      const fields = text.slice(text.lastIndexOf(')') + 2).split(' ')
+      const [state = '', parent, group, session] = fields
+      return [
+        {
+          pid,
+          parent: Number(parent),
+          group: Number(group),
+          session: Number(session),
+          startedAt: fields[19] ?? '',
+          isAlive: state !== 'Z' && state !== 'X',
+        },
+      ]
+    } catch {
+      return []
+    }
+  })
+}
+
+/** Whether there was anybody to get it. */
+function send(pid: number, signal: NodeJS.Signals | 0): boolean {
+  try {
+    process.kill(pid, signal)
+    return true
+  } catch {
+    return false
+  }
+}
