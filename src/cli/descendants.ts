@@ -36,7 +36,6 @@ type Process = {
 /** To die takes a turn of the processor: how long to see whether it came, and how often. */
 const LONGEST_DYING_MS = 5000
 const DYING_STEP_MS = 2
-const QUIET_LOOKS = 6
 
 export class Descendants {
   readonly #trail: CommandTrail
@@ -45,6 +44,8 @@ export class Descendants {
   readonly #seen = new Set<string>()
   /** Whether any of them has left the command's session. */
   #hasEscaped = false
+  /** Whether the last look met a process of which nothing could be told. */
+  #isUnsure = false
 
   constructor(trail: CommandTrail) {
     this.#trail = trail
@@ -53,7 +54,7 @@ export class Descendants {
 
   /** Remembers who is there now. Not needed where the kernel does. */
   note(): void {
-    if (this.#group === null) this.#find(false)
+    if (this.#group === null) this.#find()
   }
 
   /** Kills all that can be found now. */
@@ -65,7 +66,7 @@ export class Descendants {
     }
     // What is stopped starts nothing more: so this ends, whatever they do.
     const stopped = new Set<number>()
-    for (let found = this.#find(true); found.some((pid) => !stopped.has(pid)); found = this.#find(true)) {
+    for (let found = this.#find(); found.some((pid) => !stopped.has(pid)); found = this.#find()) {
       for (const pid of found) {
         if (!stopped.has(pid)) send(pid, 'SIGSTOP')
         stopped.add(pid)
@@ -88,29 +89,31 @@ export class Descendants {
     }
   }
 
-  /** A process that forks while /proc is read may be missed: where any got away, one look is not enough. */
+  /**
+   * A process that forks while /proc is read may be missed, and one that is about to run another program shows no
+   * environment for a moment: so one look is not enough, and the less so if any got away or cannot be told.
+   */
   get #looksNeeded(): number {
-    return this.#group === null && this.#hasEscaped ? QUIET_LOOKS : 1
+    if (this.#group !== null || process.platform !== 'linux') return 1
+    return this.#hasEscaped || this.#isUnsure ? 16 : 3
   }
 
   #isAnyAlive(): boolean {
     if (this.#group !== null) return this.#group.isPopulated
-    return process.platform === 'linux' ? this.#find(true).length > 0 : send(-this.#trail.pid, 0)
+    return process.platform === 'linux' ? this.#find().length > 0 : send(-this.#trail.pid, 0)
   }
 
-  /** Everybody who runs and belongs to the command. `isMarkRead`: environments are read too, which costs more. */
-  #find(isMarkRead: boolean): readonly number[] {
+  /** Everybody who runs and belongs to the command. */
+  #find(): readonly number[] {
     const all = processes()
     const { pid: command, mark } = this.#trail
     const found = new Set<number>()
+    this.#isUnsure = false
     for (const each of all) {
-      const isIn =
-        each.pid === command ||
-        each.group === command ||
-        each.session === command ||
-        this.#seen.has(nameOf(each)) ||
-        (isMarkRead && isMarked(each.pid, mark))
-      if (isIn) found.add(each.pid)
+      const isNear = each.pid === command || each.group === command || each.session === command
+      const marked = isNear || this.#seen.has(nameOf(each)) || isMarked(each.pid, mark)
+      if (marked === true) found.add(each.pid)
+      else if (marked === null && each.isAlive && !isOfKernel(each)) this.#isUnsure = true
     }
     withChildren(all, found)
     const here = all.filter(({ pid }) => found.has(pid))
@@ -129,6 +132,11 @@ function nameOf({ pid, startedAt }: Process): string {
   return `${pid} ${startedAt}`
 }
 
+/** The kernel's own threads have no environment: they are children of one of them, or of nobody. */
+function isOfKernel({ pid, parent }: Process): boolean {
+  return pid === 2 || parent === 2 || parent === 0
+}
+
 function withChildren(all: readonly Process[], found: Set<number>): void {
   for (let before = -1; before !== found.size; ) {
     before = found.size
@@ -136,9 +144,11 @@ function withChildren(all: readonly Process[], found: Set<number>): void {
   }
 }
 
-function isMarked(pid: number, mark: string): boolean {
+/** Null when it shows no environment at all. */
+function isMarked(pid: number, mark: string): boolean | null {
   try {
-    return readFileSync(`/proc/${pid}/environ`, 'latin1').split('\0').includes(`${MARK}=${mark}`)
+    const environment = readFileSync(`/proc/${pid}/environ`, 'latin1')
+    return environment === '' ? null : environment.split('\0').includes(`${MARK}=${mark}`)
   } catch {
     // It is gone, or somebody else's.
     return false

@@ -14,7 +14,13 @@ export type Refused = {
 
 const INTERVAL_MS = 10_000
 
-type Unsaid = { count: number; from: string; detail: string; timer: NodeJS.Timeout | null }
+type Unsaid = {
+  count: number
+  from: string
+  detail: string
+  timer: NodeJS.Timeout | null
+  readonly tolerated: number
+}
 
 export class Refusals {
   readonly #say: (refused: Refused) => void
@@ -27,12 +33,21 @@ export class Refusals {
     this.#intervalMs = intervalMs
   }
 
-  /** `from` and `detail` are only asked for when they are said: a flood must cost little. */
-  add(reason: string, from: () => string, detail: () => string): void {
+  /**
+   * `from` and `detail` are only asked for when they are said: a flood must cost little. `tolerated`: so many in an
+   * interval are counted and not said.
+   */
+  add(reason: string, from: () => string, detail: () => string, tolerated = 0): void {
     this.total += 1
     const unsaid = this.#byReason.get(reason)
+    if (unsaid === undefined && tolerated > 0) {
+      const fresh: Unsaid = { count: 1, from: from(), detail: detail(), timer: null, tolerated }
+      this.#byReason.set(reason, fresh)
+      this.#wait(reason, fresh)
+      return
+    }
     if (unsaid === undefined) {
-      const fresh: Unsaid = { count: 0, from: '', detail: '', timer: null }
+      const fresh: Unsaid = { count: 0, from: '', detail: '', timer: null, tolerated }
       this.#byReason.set(reason, fresh)
       this.#say({ reason, count: 1, from: from(), detail: detail() })
       this.#wait(reason, fresh)
@@ -52,8 +67,8 @@ export class Refusals {
 
   #wait(reason: string, unsaid: Unsaid): void {
     unsaid.timer = setTimeout(() => {
-      const { count, from, detail } = unsaid
-      if (count === 0) {
+      const { count, from, detail, tolerated } = unsaid
+      if (count <= tolerated) {
         // Quiet again: the next is told at once.
         this.#byReason.delete(reason)
         return
