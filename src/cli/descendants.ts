@@ -57,23 +57,26 @@ export class Descendants {
     if (this.#group === null) this.#find()
   }
 
-  /** Kills all that can be found now. */
-  kill(): void {
-    send(-this.#trail.pid, 'SIGKILL')
+  /** Kills all that can be found now; false when there was nobody. */
+  kill(): boolean {
+    const isGroupThere = send(-this.#trail.pid, 'SIGKILL')
     if (this.#group !== null) {
       this.#group.kill()
-      return
+      return this.#group.isPopulated
     }
+    if (process.platform !== 'linux') return isGroupThere
     // What is stopped starts nothing more: so this ends, whatever they do.
     const stopped = new Set<number>()
-    for (let found = this.#find(); found.some((pid) => !stopped.has(pid)); found = this.#find()) {
-      for (const pid of found) {
-        if (!stopped.has(pid)) send(pid, 'SIGSTOP')
-        stopped.add(pid)
-      }
-      if (stopped.size > MOST_STOPPED) break
+    const stop = (pid: number): void => {
+      if (!stopped.has(pid)) send(pid, 'SIGSTOP')
+      stopped.add(pid)
+    }
+    for (let before = -1; before !== stopped.size && stopped.size < MOST_STOPPED; ) {
+      before = stopped.size
+      for (const pid of this.#find(stop)) stop(pid)
     }
     for (const pid of stopped) send(pid, 'SIGKILL')
+    return stopped.size > 0
   }
 
   /** Kills until nothing of it runs any more. */
@@ -81,8 +84,7 @@ export class Descendants {
     const until = performance.now() + LONGEST_DYING_MS
     let quiet = 0
     for (;;) {
-      this.kill()
-      quiet = this.#isAnyAlive() ? 0 : quiet + 1
+      quiet = this.kill() ? 0 : quiet + 1
       if (quiet >= this.#looksNeeded || performance.now() >= until) break
       // oxlint-disable-next-line no-await-in-loop -- until it is gone
       await setTimeout(DYING_STEP_MS)
@@ -95,25 +97,28 @@ export class Descendants {
    */
   get #looksNeeded(): number {
     if (this.#group !== null || process.platform !== 'linux') return 1
-    return this.#hasEscaped || this.#isUnsure ? 16 : 3
+    return this.#hasEscaped || this.#isUnsure ? 6 : 2
   }
 
-  #isAnyAlive(): boolean {
-    if (this.#group !== null) return this.#group.isPopulated
-    return process.platform === 'linux' ? this.#find().length > 0 : send(-this.#trail.pid, 0)
-  }
-
-  /** Everybody who runs and belongs to the command. */
-  #find(): readonly number[] {
-    const all = processes()
+  /**
+   * Everybody who runs and belongs to the command. To look at all takes longer than some processes last: so the newest
+   * are looked at first, and `met` is told of each at once.
+   */
+  #find(met: (pid: number) => void = () => {}): readonly number[] {
     const { pid: command, mark } = this.#trail
+    const all: Process[] = []
     const found = new Set<number>()
     this.#isUnsure = false
-    for (const each of all) {
-      const isNear = each.pid === command || each.group === command || each.session === command
-      const marked = isNear || this.#seen.has(nameOf(each)) || isMarked(each.pid, mark)
-      if (marked === true) found.add(each.pid)
-      else if (marked === null && each.isAlive && !isOfKernel(each)) this.#isUnsure = true
+    for (const pid of newestFirst()) {
+      const each = processOf(pid)
+      if (each === null) continue
+      all.push(each)
+      const isNear = pid === command || each.group === command || each.session === command
+      const marked = isNear || this.#seen.has(nameOf(each)) || isMarked(pid, mark)
+      if (marked === true) {
+        found.add(pid)
+        if (each.isAlive) met(pid)
+      } else if (marked === null && each.isAlive && !isOfKernel(each)) this.#isUnsure = true
     }
     withChildren(all, found)
     const here = all.filter(({ pid }) => found.has(pid))
@@ -155,31 +160,38 @@ function isMarked(pid: number, mark: string): boolean | null {
   }
 }
 
-/** All processes but this one. */
-function processes(): readonly Process[] {
+/** The numbers of all processes but this one. Numbers are given in turn, from the least again after the largest. */
+function newestFirst(): readonly number[] {
   if (process.platform !== 'linux') return []
-  return readdirSync('/proc').flatMap((name) => {
-    const pid = Number(name)
-    if (!Number.isInteger(pid) || pid === process.pid) return []
-    try {
-      // The name, in parentheses, may have anything in it.
-      const text = readFileSync(`/proc/${pid}/stat`, 'latin1')
-      const fields = text.slice(text.lastIndexOf(')') + 2).split(' ')
-      const [state = '', parent, group, session] = fields
-      return [
-        {
-          pid,
-          parent: Number(parent),
-          group: Number(group),
-          session: Number(session),
-          startedAt: fields[19] ?? '',
-          isAlive: state !== 'Z' && state !== 'X',
-        },
-      ]
-    } catch {
-      return []
+  const last = Number(readFileSync('/proc/loadavg', 'latin1').trim().split(' ').at(-1))
+  const age = (pid: number): number => (pid <= last ? last - pid : last - pid + MOST_PIDS)
+  return readdirSync('/proc')
+    .map(Number)
+    .filter((pid) => Number.isInteger(pid) && pid !== process.pid)
+    .sort((a, b) => age(a) - age(b))
+}
+
+/** As many as Linux has at most. */
+const MOST_PIDS = 2 ** 22
+
+/** Null when it is gone. */
+function processOf(pid: number): Process | null {
+  try {
+    // The name, in parentheses, may have anything in it.
+    const text = readFileSync(`/proc/${pid}/stat`, 'latin1')
+    const fields = text.slice(text.lastIndexOf(')') + 2).split(' ')
+    const [state = '', parent, group, session] = fields
+    return {
+      pid,
+      parent: Number(parent),
+      group: Number(group),
+      session: Number(session),
+      startedAt: fields[19] ?? '',
+      isAlive: state !== 'Z' && state !== 'X',
     }
-  })
+  } catch {
+    return null
+  }
 }
 
 /** Whether there was anybody to get it. */
