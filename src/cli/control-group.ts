@@ -5,7 +5,16 @@
  * Only Linux has them, and only who may write to its own one can make one below it: root, and services to which systemd
  * delegates theirs (`Delegate=yes`).
  */
-import { existsSync, mkdirSync, readdirSync, readFileSync, rmdirSync, writeFileSync } from 'node:fs'
+import {
+  accessSync,
+  constants,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  rmdirSync,
+  writeFile,
+} from 'node:fs'
 import { join } from 'node:path'
 
 export class ControlGroup {
@@ -19,11 +28,12 @@ export class ControlGroup {
   static make(name: string): ControlGroup | null {
     try {
       const parent = ownFolder()
-      if (parent === null) return null
+      if (parent === null || !existsSync(SHELL)) return null
       const group = new ControlGroup(join(parent, name))
       mkdirSync(group.folder)
-      // Without this file a process that forks faster than it is killed would win.
-      if (existsSync(join(group.folder, 'cgroup.kill')) && group.#canEnter(parent)) return group
+      // Who moves a process must be able to write to both. (This kills what forks faster than it is killed.)
+      if (canWrite(parent, 'cgroup.procs') && canWrite(group.folder, 'cgroup.procs', 'cgroup.kill'))
+        return group
       group.remove()
     } catch {
       // There are no such groups here, or not for this process.
@@ -31,24 +41,18 @@ export class ControlGroup {
     return null
   }
 
-  /** What `start` starts is in the group from its first instruction: this process goes in, starts it and comes out. */
-  around<T>(start: () => T): T {
-    const outside = ownFolder()
-    this.#enter()
-    try {
-      return start()
-    } finally {
-      if (outside !== null) move(outside)
-    }
+  /**
+   * The same command, in the group from its first instruction. A shell goes in and becomes the command: to be moved may
+   * take as long as a lease lasts on a busy machine, and whoever watches the lease must not wait for that.
+   */
+  entering(command: readonly string[]): readonly [program: string, ...words: string[]] {
+    return [SHELL, '-c', 'echo 0 > "$0" && exec "$@"', join(this.folder, 'cgroup.procs'), ...command]
   }
 
-  /** Kills everything in it. */
+  /** Kills everything in it. Nobody has to wait for that. */
   kill(): void {
-    try {
-      writeFileSync(join(this.folder, 'cgroup.kill'), '1')
-    } catch {
-      // It has been removed: then it was empty.
-    }
+    // What cannot be written to was removed: then it was empty.
+    writeFile(join(this.folder, 'cgroup.kill'), '1', () => {})
   }
 
   /** Whether anything in it runs. */
@@ -64,26 +68,17 @@ export class ControlGroup {
   remove(): void {
     removeFolders(this.folder)
   }
-
-  #canEnter(outside: string): boolean {
-    try {
-      this.#enter()
-      return true
-    } catch {
-      return false
-    } finally {
-      move(outside)
-    }
-  }
-
-  #enter(): void {
-    move(this.folder)
-  }
 }
 
-/** This process goes there. */
-function move(folder: string): void {
-  writeFileSync(join(folder, 'cgroup.procs'), String(process.pid))
+const SHELL = '/bin/sh'
+
+function canWrite(folder: string, ...files: readonly string[]): boolean {
+  try {
+    for (const file of files) accessSync(join(folder, file), constants.W_OK)
+    return true
+  } catch {
+    return false
+  }
 }
 
 function removeFolders(folder: string): void {

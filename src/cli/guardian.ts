@@ -100,18 +100,17 @@ class Guardian {
     if (this.#child === null) process.exit(0)
   }
 
-  #start([program, ...words]: readonly string[], env: { readonly [name: string]: string }): void {
+  #start(command: readonly string[], env: { readonly [name: string]: string }): void {
+    const [program, ...words] = this.#group?.entering(command) ?? command
     if (program === undefined || this.#child !== null) return
     this.#isAsked = false
     const mark = randomBytes(16).toString('hex')
     // A process group of its own, and a mark: whatever it starts ends with it.
-    const start = (): ChildProcess =>
-      spawn(program, words, {
-        detached: true,
-        stdio: 'inherit',
-        env: { ...process.env, ...env, [MARK]: mark },
-      })
-    const child = this.#group === null ? start() : this.#group.around(start)
+    const child = spawn(program, words, {
+      detached: true,
+      stdio: 'inherit',
+      env: { ...process.env, ...env, [MARK]: mark },
+    })
     const trail: CommandTrail = { pid: child.pid ?? 0, mark, group: this.#group?.folder ?? null }
     const descendants = child.pid === undefined ? null : new Descendants(trail)
     this.#descendants = descendants
