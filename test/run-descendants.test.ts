@@ -103,6 +103,7 @@ describe.skipIf(process.platform !== 'linux')('conclave run ends all that its co
     const node = await run(STAY)
     node.kill('SIGKILL')
     await until(() => living().length === 0)
+    expect(living()).toEqual([])
   }, 60_000)
 
   it('when the node is told to end: all of it is gone by then', async () => {

@@ -50,6 +50,34 @@ export function millisecondsGiven(field: string, ms: unknown): number {
   throw new BadArgument(field, `${show(ms)} must be a number of milliseconds, 0 or more`)
 }
 
+/** What is to befall the datagrams of each peer. */
+export function faultsGiven(faults: unknown): void {
+  if (faults === null || typeof faults !== 'object' || Array.isArray(faults))
+    throw new BadArgument('faults', `${show(faults)} must be an object of peers and their faults`)
+  for (const [peer, fault] of Object.entries(faults)) {
+    if (!isFault(fault))
+      throw new BadArgument(
+        `faults.${peer}`,
+        `${show(fault)} must be { cut: true } or { cut: false, delayMs: [least, most], loss: 0 to 1 }`,
+      )
+  }
+}
+
+function isFault(value: unknown): boolean {
+  const { cut, delayMs, loss } = (value ?? {}) as { readonly [field: string]: unknown }
+  if (cut === true) return true
+  const isTime = (ms: unknown): boolean => typeof ms === 'number' && ms >= 0 && ms <= 3_600_000
+  return (
+    cut === false &&
+    Array.isArray(delayMs) &&
+    delayMs.length === 2 &&
+    delayMs.every(isTime) &&
+    typeof loss === 'number' &&
+    loss >= 0 &&
+    loss <= 1
+  )
+}
+
 function show(value: unknown): string {
   return typeof value === 'string'
     ? JSON.stringify(value)

@@ -93,6 +93,6 @@ export class ElectionThread {
 
   #tell(error: Error): void {
     if (this.#place !== null && running.get(this.#place) === this) running.delete(this.#place)
-    for (const lost of [...this.#users]) lost(error)
+    for (const lost of this.#users) lost(error)
   }
 }

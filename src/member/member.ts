@@ -10,7 +10,7 @@ import { EventEmitter } from 'node:events'
 import type { Command, NodeId, Output } from '../core/index.ts'
 import type { NetworkFaults } from '../runtime/index.ts'
 import { peerOf } from './address.ts'
-import { flagIn, functionGiven, idGiven, type Signalled, signalIn } from './arguments.ts'
+import { faultsGiven, flagIn, functionGiven, idGiven, type Signalled, signalIn } from './arguments.ts'
 import { BadJoin, CommandRefused, LeadUnderWay, NodeClosed } from './errors.ts'
 import { HealthGate } from './health.ts'
 import type { LeaseTerms } from './lease-terms.ts'
@@ -148,7 +148,7 @@ export class Member extends EventEmitter<MemberEvents> implements AsyncDisposabl
 
   /** The last steps of this node as a trace for `conclave replay`, in pieces of text; none when it has ended. */
   async *trace(): AsyncGenerator<string, void, void> {
-    if (this.#seat !== null) yield* this.#seat.trace()
+    if (this.#seat !== null && !this.isClosed) yield* this.#seat.trace()
   }
 
   /**
@@ -251,6 +251,7 @@ export class Member extends EventEmitter<MemberEvents> implements AsyncDisposabl
 
   /** Spoils what this process hears of its peers, for trying a group out: only code in this process can ask for it. */
   spoil(faults: NetworkFaults): void {
+    faultsGiven(faults)
     this.#seat?.spoil(faults)
   }
 
@@ -332,14 +333,11 @@ export class Member extends EventEmitter<MemberEvents> implements AsyncDisposabl
 
   /** For the library's own waiting. */
   #watched(): Watched {
-    const member = this
     return {
       changes: this.#changes,
       elections: this.#elections,
       view: () => this.view(),
-      get isClosed() {
-        return member.isClosed
-      },
+      isClosed: () => this.isClosed,
     }
   }
 

@@ -47,7 +47,7 @@ export function abandon(used: readonly string[], attempt: Promise<unknown>): voi
 
 /** Kept when no attempt that was given up uses any of this. */
 export async function freed(used: readonly string[]): Promise<void> {
-  await Promise.all(used.map((what) => abandoned.get(what)))
+  await Promise.all(used.map((what) => abandoned.get(what) ?? Promise.resolve()))
 }
 
 /** By its address, every peer of which this process knows at this address who it is; null when it does not listen there. */

@@ -17,13 +17,13 @@ export class Notifier<T> {
   }
 
   notify(news: T): void {
-    for (const subscriber of [...this.#subscribers]) subscriber(news)
+    for (const subscriber of this.#subscribers) subscriber(news)
   }
 }
 
 /** What waiting needs of a node. */
 export type Watched = {
-  readonly isClosed: boolean
+  isClosed(): boolean
   /** Notified of every change of the view, the last time when the node has closed. */
   readonly changes: Notifier<NodeView>
   /** Notified when a term of this node begins. */
@@ -51,7 +51,7 @@ export async function* viewsOf(
   try {
     for (;;) {
       while (unread.length > 0 && signal?.aborted !== true) yield unread.shift() as NodeView
-      if (signal?.aborted === true || node.isClosed) return
+      if (signal?.aborted === true || node.isClosed()) return
       // oxlint-disable-next-line no-await-in-loop -- until there is something to tell
       await new Promise<void>((resolve) => {
         wake = resolve
@@ -69,7 +69,7 @@ export function termOf(
   signal: AbortSignal | undefined,
   current: () => HeldTerm | null,
 ): Promise<HeldTerm | null> {
-  if (signal?.aborted === true || node.isClosed) return Promise.resolve(null)
+  if (signal?.aborted === true || node.isClosed()) return Promise.resolve(null)
   const held = current()
   if (held !== null) return Promise.resolve(held)
   return new Promise((resolve) => {
@@ -85,7 +85,7 @@ export function termOf(
       if (term !== null) done(term)
     })
     const unsubscribeChanges = node.changes.subscribe(() => {
-      if (node.isClosed) done(null)
+      if (node.isClosed()) done(null)
     })
     signal?.addEventListener('abort', onAbort)
   })

@@ -74,7 +74,7 @@ async function open({ settings, shared: buffer, maxStallMs, port }: WorkerBegin)
       granted = 0
       const isStall = event['cause'] === 'expired' && stall.isStalled
       const told = isStall ? { ...event, cause: 'stalled' } : event
-      shared.revoke(String(told['cause']))
+      shared.revoke(told['cause'] as string)
       unsaid.push(told)
     } else unsaid.push(event)
     stepped()

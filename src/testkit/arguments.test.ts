@@ -82,9 +82,8 @@ describe('a signal that is none', () => {
 
 it('lead refuses work that is no function, and a once that is neither true nor false', async () => {
   const { node } = await alone()
-  // oxlint-disable-next-line no-await-in-loop -- one after the other
-  for (const work of WRONG.filter((each) => typeof each !== 'function'))
-    await expect(methodOf(node, 'lead')(work)).rejects.toThrow('work: ')
+  const all = WRONG.filter((each) => typeof each !== 'function')
+  await Promise.all(all.map((work) => expect(methodOf(node, 'lead')(work)).rejects.toThrow('work: ')))
   await expect(methodOf(node, 'lead')()).rejects.toThrow('work: undefined must be a function')
   await expect(methodOf(node, 'lead')(untilItEnds, { once: 'yes' })).rejects.toThrow(
     'once: "yes" must be true or false',
@@ -96,21 +95,43 @@ it.each(['addVoter', 'removeVoter', 'removePeer'])('%s refuses what is no id', a
   const { kit, node } = await alone()
   void node.lead(untilItEnds)
   await kit.until(() => kit.leaders.length > 0)
-  // oxlint-disable-next-line no-await-in-loop -- one after the other
-  for (const id of [undefined, ...WRONG.filter((each) => each !== 'x')])
-    await expect(methodOf(node, name)(id)).rejects.toBeInstanceOf(BadArgument)
+  await Promise.all(
+    [undefined, ...WRONG.filter((each) => each !== 'x')].map((id) =>
+      expect(methodOf(node, name)(id)).rejects.toBeInstanceOf(BadArgument),
+    ),
+  )
   await kit.advance(50)
   expect(kit.leaders).toEqual(['a'])
 })
 
+it('spoil refuses faults that cannot be, before a datagram meets them', async () => {
+  const { node } = await alone()
+  const wrong = [
+    { b: null },
+    { b: {} },
+    { b: { cut: false } },
+    { b: { cut: false, delayMs: [0], loss: 0 } },
+    { b: { cut: false, delayMs: [0, Number.NaN], loss: 0 } },
+    { b: { cut: false, delayMs: [0, 1], loss: 2 } },
+  ]
+  for (const faults of [undefined, null, 5, 'x', [], ...wrong])
+    expect(() => methodOf(node, 'spoil')(faults)).toThrow(BadArgument)
+  for (const faults of [{}, { b: { cut: true } }, { b: { cut: false, delayMs: [0, 5], loss: 0.5 } }])
+    expect(() => methodOf(node, 'spoil')(faults)).not.toThrow()
+})
+
 it('setPriority and addPeer say what they want instead', async () => {
   const { kit, node } = await alone()
-  // oxlint-disable-next-line no-await-in-loop -- one after the other
-  for (const priority of [undefined, ...WRONG.filter((each) => ![0, 1, -1].includes(each as number))])
-    await expect(methodOf(node, 'setPriority')(priority)).rejects.toBeInstanceOf(CommandRefused)
-  // oxlint-disable-next-line no-await-in-loop -- one after the other
-  for (const peer of [undefined, ...WRONG])
-    await expect(methodOf(node, 'addPeer')(peer)).rejects.toBeInstanceOf(BadJoin)
+  await Promise.all(
+    [undefined, ...WRONG.filter((each) => ![0, 1, -1].includes(each as number))].map((priority) =>
+      expect(methodOf(node, 'setPriority')(priority)).rejects.toBeInstanceOf(CommandRefused),
+    ),
+  )
+  await Promise.all(
+    [undefined, ...WRONG].map((peer) =>
+      expect(methodOf(node, 'addPeer')(peer)).rejects.toBeInstanceOf(BadJoin),
+    ),
+  )
   void node.lead(untilItEnds)
   await kit.until(() => kit.leaders.length > 0)
 })
@@ -140,7 +161,7 @@ it('no method leaves a listener on its signal', async () => {
   const { signal } = new AbortController()
   const stop = new AbortController()
   const observed = (async () => {
-    for await (const _view of node.observe({ signal: stop.signal })) if (stop.signal.aborted) break
+    for await (const view of node.observe({ signal: stop.signal })) if (view === undefined) break
   })()
   for (let round = 0; round < 3; round++) {
     const led = node.lead(async () => {}, { signal, once: true })
@@ -149,7 +170,7 @@ it('no method leaves a listener on its signal', async () => {
     // oxlint-disable-next-line no-await-in-loop -- one after the other
     await led
     // oxlint-disable-next-line no-await-in-loop -- one after the other
-    for await (const _view of node.observe({ signal })) break
+    for await (const view of node.observe({ signal })) if (view !== undefined) break
     // oxlint-disable-next-line no-await-in-loop -- one after the other
     await node.setPriority(round, { signal })
     // oxlint-disable-next-line no-await-in-loop -- one after the other
