@@ -3,6 +3,7 @@ import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'no
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { isAlive } from '../src/chaos/processes.ts'
 import { conclave } from './support/agents.ts'
 import { freePorts } from './support/ports.ts'
 import { until } from './support/wait.ts'
@@ -59,10 +60,10 @@ async function start(script: string): Promise<void> {
   for (const [index, id] of IDS.entries()) {
     const peers = IDS.flatMap((peer, place) => (peer === id ? [] : ['--peer', `${peer}=${at(place)}`]))
     const words = ['run', '--group', 'g', '--id', id, '--listen', at(index), ...peers]
-    const more = ['--key-file', join(folder, 'key'), '--data', join(folder, id), '--option', 'sigmaMs=60']
+    const more = ['--key-file', join(folder, 'key'), '--data', join(folder, id), '--option', 'sigmaMs=200']
     const node = spawn(
       CONCLAVE,
-      [...words, ...more, '--kill-before-ms', '40', '--', 'sh', '-c', script, join(folder, 'log')],
+      [...words, ...more, '--kill-before-ms', '120', '--', 'sh', '-c', script, join(folder, 'log')],
       {
         stdio: ['ignore', 'ignore', 'pipe'],
       },
@@ -99,7 +100,7 @@ describe('conclave run, three real processes', () => {
       nodes.get(id)?.kill('SIGKILL')
       const next = await nextAfter(token)
       expect(next.id).not.toBe(id)
-      expect(existsSync(`/proc/${pid}`)).toBe(false)
+      expect(isAlive(pid)).toBe(false)
       expectOneAtATime()
     },
     40_000,
@@ -111,7 +112,7 @@ describe('conclave run, three real processes', () => {
     nodes.get(id)?.kill('SIGSTOP')
     const next = await nextAfter(token)
     expect(next.id).not.toBe(id)
-    expect(existsSync(`/proc/${pid}`)).toBe(false)
+    expect(isAlive(pid)).toBe(false)
     nodes.get(id)?.kill('SIGCONT')
     await until(() => lines().filter((line) => line.token === next.token).length > 20)
     expectOneAtATime()
@@ -158,8 +159,10 @@ describe('conclave run, alone', () => {
   it('passes the code of the command on, and tells it what it needs to know', async () => {
     const script =
       'echo "$CONCLAVE_GROUP $CONCLAVE_ID $CONCLAVE_TOKEN $(( CONCLAVE_EXPIRES_MS > 0 ))"; exit 3'
-    const { code, out } = await alone('--', 'sh', '-c', script)
-    expect([code, out]).toEqual([3, 'g a 1 1\n'])
+    // On a busy machine a term may be over before the command has said a word.
+    const { code, out } = await alone('--option', 'sigmaMs=300', '--', 'sh', '-c', script)
+    expect(code).toBe(3)
+    expect(out).toMatch(/^(g a \d+ 1\n)+$/)
   }, 20_000)
 
   it('of a lease in a store, too, it must leave enough: the largest that it names is accepted', async () => {

@@ -16,7 +16,7 @@ export async function saveTrace(
   const stamp = new Date().toISOString().replaceAll(/[:.]/g, '-')
   const file = join(folder, `${start}${stamp}.ndjson`)
   const beside = `${file}.new`
-  const handle = await open(beside, 'w', 0o600)
+  const handle = await open(beside, 'wx', 0o600)
   try {
     // oxlint-disable-next-line no-await-in-loop -- pieces in order
     for await (const piece of node.trace()) await handle.write(piece)

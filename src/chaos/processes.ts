@@ -14,28 +14,14 @@ export function isAlive(pid: number): boolean {
   return stat !== null && stat.state !== 'Z' && stat.state !== 'X'
 }
 
-/** Whether anything of a process group still runs; who is dead and not yet counted as such does not. */
-export function groupRuns(group: number): boolean {
-  try {
-    process.kill(-group, 0)
-  } catch {
-    return false
-  }
-  // Where there is no /proc, that is all that can be known.
-  if (process.platform !== 'linux') return true
-  return readdirSync('/proc').some(
-    (name) => /^\d+$/.test(name) && statOf(Number(name))?.group === group && isAlive(Number(name)),
-  )
-}
-
-type Stat = { readonly state: string; readonly parent: number; readonly group: number }
+type Stat = { readonly state: string; readonly parent: number }
 
 function statOf(pid: number): Stat | null {
   try {
     // The name, in parentheses, may have anything in it.
     const text = readFileSync(`/proc/${pid}/stat`, 'utf8')
-    const [state = '', parent, group] = text.slice(text.lastIndexOf(')') + 2).split(' ')
-    return { state, parent: Number(parent), group: Number(group) }
+    const [state = '', parent] = text.slice(text.lastIndexOf(')') + 2).split(' ')
+    return { state, parent: Number(parent) }
   } catch {
     return null
   }

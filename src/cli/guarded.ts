@@ -5,7 +5,8 @@ import type { Duplex } from 'node:stream'
 import { fileURLToPath } from 'node:url'
 import { linesOf } from '../chaos/lines.ts'
 import type { Micros } from '../core/index.ts'
-import { endGroup } from './end-group.ts'
+import { ControlGroup } from './control-group.ts'
+import { type CommandTrail, Descendants } from './descendants.ts'
 import type { Order, Report } from './guardian.ts'
 
 /** How a command ended: by itself with a code, by a signal, or not begun at all. */
@@ -29,8 +30,8 @@ export class Guarded extends EventEmitter<{ lost: [GuardianLost] }> {
   readonly #process: ChildProcess
   readonly #line: Duplex
   #waiting: { resolve(ending: Ending): void; reject(error: Error): void } | null = null
-  /** The process group of the command while it runs. */
-  #command: number | null = null
+  /** How to find the command and what it started, while it runs. */
+  #command: CommandTrail | null = null
   #isClosed = false
 
   private constructor(child: ChildProcess) {
@@ -94,7 +95,10 @@ export class Guarded extends EventEmitter<{ lost: [GuardianLost] }> {
 
   /** Without its guardian the command is killed from here, before anybody hears of it: the lead is not given away first. */
   async #bereft(): Promise<void> {
-    if (this.#command !== null) await endGroup(this.#command)
+    if (this.#command !== null) {
+      await new Descendants(this.#command).end()
+      if (this.#command.group !== null) new ControlGroup(this.#command.group).remove()
+    }
     const error = new GuardianLost('the guardian of the command is gone: the command was killed')
     this.#waiting?.reject(error)
     this.#waiting = null
@@ -124,7 +128,7 @@ export class Guarded extends EventEmitter<{ lost: [GuardianLost] }> {
         this.#waiting = null
         break
       case 'started':
-        this.#command = report.pid
+        this.#command = report.trail
         break
       default:
         report satisfies never

@@ -3,19 +3,21 @@
  *
  * It is told by which instant the command must be gone unless it hears otherwise; the clock is the machine's monotonic
  * one, which all its processes share. Some time before, it asks the command's whole process group to end; then it kills
- * it. When whoever it works for is gone, it kills at once. So a node that stalls, is stopped or is killed never leaves
+ * it, with everything that it has started (descendants.ts). When whoever it works for is gone, it kills at once. So a node that stalls, is stopped or is killed never leaves
  * its command running beside the next leader's.
  *
  * Orders and reports are lines of JSON on descriptor 3; the command has this process's standard streams.
  */
 import { type ChildProcess, spawn } from 'node:child_process'
+import { randomBytes } from 'node:crypto'
 import { Socket } from 'node:net'
 import { constants, getPriority, setPriority } from 'node:os'
 import { linesOf } from '../chaos/lines.ts'
 import type { Micros } from '../core/index.ts'
 // Nothing else of that room: this process must be there fast and stay small.
 import { monotonicNow } from '../runtime/clock.ts'
-import { endGroup } from './end-group.ts'
+import { ControlGroup } from './control-group.ts'
+import { type CommandTrail, Descendants, MARK } from './descendants.ts'
 
 export type Order =
   | {
@@ -30,7 +32,8 @@ export type Order =
 
 export type Report =
   | { readonly told: 'ready' }
-  | { readonly told: 'started'; readonly pid: number }
+  /** Whoever hears this can end the command, should the guardian be gone. */
+  | { readonly told: 'started'; readonly trail: CommandTrail }
   | { readonly told: 'failed'; readonly why: string }
   | {
       readonly told: 'ended'
@@ -43,6 +46,9 @@ export type Report =
 /** Node's timers fire up to this much early, and count in whole milliseconds. */
 const TIMER_STEP_MS = 1
 
+/** How often the guardian remembers what the command has started, where the kernel does not. */
+const NOTE_MS = 500
+
 const NEVER = Number.POSITIVE_INFINITY
 
 /** How urgent the command is, which is how urgent this process was when it began. */
@@ -51,6 +57,8 @@ const usual = getPriority()
 class Guardian {
   readonly #report: (report: Report) => void
   #child: ChildProcess | null = null
+  #descendants: Descendants | null = null
+  readonly #group: ControlGroup | null
   /** By the lease: when the command is asked to end, and when it is killed. */
   #end: Micros = NEVER
   #kill: Micros = NEVER
@@ -61,8 +69,9 @@ class Guardian {
   #isAbandoned = false
   #alarm: NodeJS.Timeout | null = null
 
-  constructor(report: (report: Report) => void) {
+  constructor(report: (report: Report) => void, group: ControlGroup | null) {
     this.#report = report
+    this.#group = group
   }
 
   obey(order: Order): void {
@@ -91,25 +100,37 @@ class Guardian {
     if (this.#child === null) process.exit(0)
   }
 
-  #start([program, ...words]: readonly string[], env: { readonly [name: string]: string }): void {
+  #start(command: readonly string[], env: { readonly [name: string]: string }): void {
+    const [program, ...words] = this.#group?.entering(command) ?? command
     if (program === undefined || this.#child !== null) return
     this.#isAsked = false
-    // A group of its own: whatever it starts ends with it.
-    const child = spawn(program, words, { detached: true, stdio: 'inherit', env: { ...process.env, ...env } })
+    const mark = randomBytes(16).toString('hex')
+    // A process group of its own, and a mark: whatever it starts ends with it.
+    const child = spawn(program, words, {
+      detached: true,
+      stdio: 'inherit',
+      env: { ...process.env, ...env, [MARK]: mark },
+    })
+    const trail: CommandTrail = { pid: child.pid ?? 0, mark, group: this.#group?.folder ?? null }
+    const descendants = child.pid === undefined ? null : new Descendants(trail)
+    this.#descendants = descendants
+    const noting = setInterval(() => descendants?.note(), NOTE_MS)
     // What it starts does not share its precedence.
     if (child.pid !== undefined) urgency(child.pid, usual)
     this.#child = child
     child.once('spawn', () => {
-      if (child.pid !== undefined) this.#report({ told: 'started', pid: child.pid })
+      if (descendants !== null) this.#report({ told: 'started', trail })
     })
     child.once('error', (error) => {
+      clearInterval(noting)
       this.#gone()
       this.#report({ told: 'failed', why: error.message })
     })
     child.once('exit', (code, signal) => {
       const asked = this.#isAsked
+      clearInterval(noting)
       // What it started and left behind does not outlive it: the lead may be given away as soon as this is told.
-      void endGroup(child.pid).then(() => {
+      void descendants?.end().then(() => {
         this.#gone()
         if (this.#isAbandoned) process.exit(0)
         this.#report({ told: 'ended', code, signal, asked })
@@ -119,6 +140,7 @@ class Guardian {
 
   #gone(): void {
     this.#child = null
+    this.#descendants = null
     this.#end = NEVER
     this.#kill = NEVER
     this.#stopAt = NEVER
@@ -148,7 +170,11 @@ class Guardian {
     const group = this.#child?.pid
     if (group === undefined) return
     // To die takes a turn of the processor, and on a busy machine that is waited for.
-    if (signal === 'SIGKILL') urgency(group, constants.priority.PRIORITY_HIGHEST)
+    if (signal === 'SIGKILL') {
+      urgency(group, constants.priority.PRIORITY_HIGHEST)
+      this.#descendants?.kill()
+      return
+    }
     try {
       process.kill(-group, signal)
     } catch {
@@ -170,7 +196,9 @@ function main(): void {
   // It has little to do, and must not be late for it.
   urgency(process.pid, constants.priority.PRIORITY_HIGHEST)
   const line = new Socket({ fd: 3 })
-  const guardian = new Guardian((report) => line.write(`${JSON.stringify(report)}\n`))
+  const group = ControlGroup.make(`conclave-run-${process.pid}-${randomBytes(4).toString('hex')}`)
+  process.on('exit', () => group?.remove())
+  const guardian = new Guardian((report) => line.write(`${JSON.stringify(report)}\n`), group)
   line.on('error', () => guardian.abandon())
   line.on('close', () => guardian.abandon())
   line.on('end', () => guardian.abandon())

@@ -64,7 +64,8 @@ Example:
 The command finds CONCLAVE_GROUP, CONCLAVE_ID, CONCLAVE_TOKEN and CONCLAVE_EXPIRES_MS (what is left of the lease as it
 begins) in its environment. It is asked to end (SIGTERM to its process group) when the lease runs out without having
 been renewed, and killed before the lease ends. A guardian, a process of its own, sees to that even if this one is
-stopped or killed.
+stopped or killed. Everything that the command has started is killed with it: all of it where a cgroup can be made, and
+otherwise what can be found; docs/operations.md says what that is.
 
 With --protocol omega there is no lease: CONCLAVE_EXPIRES_MS is how long a majority of the view is counted as answering,
 and another node may lead before that is over. Only the token protects then.

@@ -4,12 +4,16 @@
  */
 import { Worker } from 'node:worker_threads'
 import type { Address } from '../runtime/index.ts'
-import type { WorkerBegin, WorkerOrder } from './errands.ts'
+import { GREETING, type WorkerBegin, type WorkerOrder } from './errands.ts'
 import { WorkerLost } from './errors.ts'
 import { placeOf } from './shared-endpoint.ts'
+import { threadScript } from './thread-script.ts'
 
 /** How long a thread may take to end before it is ended. */
 const LONGEST_FAREWELL_MS = 2000
+
+/** How long a thread may take to say that it is there: a third of a second as a rule, more on a busy machine. */
+const LONGEST_START_MS = 30_000
 
 /** By address. */
 const running = new Map<string, ElectionThread>()
@@ -21,17 +25,26 @@ export class ElectionThread {
   /** The elections in it: each is told when the thread is gone. */
   readonly #users = new Set<(error: Error) => void>()
 
-  private constructor(place: string | null) {
+  private constructor(place: string | null, file: URL, longestStartMs: number) {
     this.#place = place
-    this.#worker = new Worker(workerFile(), {
+    this.#worker = new Worker(file, {
       name: `conclave ${place ?? ''}`.trim(),
       // What Node itself was told is not for this thread: it may name a script or a loader.
       execArgv: [],
       // It makes little that lasts: there is no need to let garbage heap up.
       resourceLimits: { maxYoungGenerationSizeMb: 2 },
     })
+    const starting = setTimeout(
+      () => this.#giveUp(`it did not start within ${longestStartMs} ms`),
+      longestStartMs,
+    )
+    this.#worker.once('message', (greeting: unknown) => {
+      clearTimeout(starting)
+      if (greeting !== GREETING) this.#giveUp(`${file.href} is not its script`)
+    })
     this.#exited = new Promise((resolve) => {
       this.#worker.once('exit', (code) => {
+        clearTimeout(starting)
         this.#tell(new WorkerLost(`it ended with ${code}`))
         resolve()
       })
@@ -40,10 +53,14 @@ export class ElectionThread {
   }
 
   /** The thread for an address, or one of its own (null); an election that is to begin in it says so before anything else happens. */
-  static at(listen: Address | null, lost: (error: Error) => void): ElectionThread {
+  static at(
+    listen: Address | null,
+    lost: (error: Error) => void,
+    { file = threadScript(), longestStartMs = LONGEST_START_MS } = {},
+  ): ElectionThread {
     const place = listen === null ? null : placeOf(listen)
     const there = place === null ? undefined : running.get(place)
-    const thread = there ?? new ElectionThread(place)
+    const thread = there ?? new ElectionThread(place, file, longestStartMs)
     thread.#users.add(lost)
     if (place !== null) running.set(place, thread)
     return thread
@@ -69,15 +86,13 @@ export class ElectionThread {
     clearTimeout(timer)
   }
 
+  #giveUp(why: string): void {
+    this.#tell(new WorkerLost(why))
+    void this.#worker.terminate()
+  }
+
   #tell(error: Error): void {
     if (this.#place !== null && running.get(this.#place) === this) running.delete(this.#place)
     for (const lost of this.#users) lost(error)
   }
-}
-
-function workerFile(): URL {
-  // The sources are not run as they are: their tests use the compiled thread.
-  return import.meta.url.endsWith('.ts')
-    ? new URL('../../dist/member/worker.js', import.meta.url)
-    : new URL('./worker.js', import.meta.url)
 }

@@ -7,6 +7,9 @@ import { BadJoin } from './errors.ts'
 import type { RegisterSettings } from './register-seat.ts'
 import type { NodeView, SeatSettings } from './seat.ts'
 
+/** The first word of a thread: whoever says something else is not ours. */
+export const GREETING = 'conclave election thread 1'
+
 /** What an election begins with, and over which port it is spoken to. */
 export type WorkerBegin = {
   readonly settings: SeatSettings | RegisterSettings

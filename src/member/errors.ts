@@ -18,6 +18,11 @@ export class BadJoin extends BadField {
   override readonly name = 'BadJoin'
 }
 
+/** A method was called with something that cannot be; `field` names it. Nothing has happened. */
+export class BadArgument extends BadField {
+  override readonly name = 'BadArgument'
+}
+
 /** A node does the work of one `lead` at a time. */
 export class LeadUnderWay extends Error {
   override readonly name = 'LeadUnderWay'

@@ -1,6 +1,7 @@
 /** The fields of what a process says when it joins: which there are, and what each must look like. */
 import { inspect } from 'node:util'
 import { nearest } from '../core/index.ts'
+import { isAbortSignal } from './arguments.ts'
 import { BadJoin } from './errors.ts'
 import type { JoinOptions } from './options.ts'
 import type { StoreJoinOptions } from './store-options.ts'
@@ -50,7 +51,7 @@ const FIELDS: { readonly [field in keyof JoinOptions | keyof StoreJoinOptions]-?
   traceSteps: wholeFrom(0, MOST_STEPS),
   options: (value) =>
     value !== null && typeof value === 'object' && !Array.isArray(value) ? null : 'is no object of options',
-  signal: (value) => (value instanceof AbortSignal ? null : 'is no AbortSignal'),
+  signal: (value) => (isAbortSignal(value) ? null : 'is no AbortSignal'),
   healthy: elsewhere,
   healthEveryMs: elsewhere,
   healthTimeoutMs: elsewhere,

@@ -68,6 +68,8 @@ async function introduced(
   const keys = key instanceof Uint8Array ? [key] : key
   const problems: string[] = []
   const conflict = new AbortController()
+  const over = new AbortController()
+  const end = (): void => over.abort()
   const endpoint = await Endpoint.open(
     {
       self: id,
@@ -85,15 +87,19 @@ async function introduced(
       failed: (error) => conflict.abort(error),
     },
   )
+  // A signal may outlive many joins: nothing of this one is left at it.
+  conflict.signal.addEventListener('abort', end)
+  signal?.addEventListener('abort', end)
+  if (conflict.signal.aborted || signal?.aborted === true) end()
   try {
-    const given = signal === undefined ? conflict.signal : AbortSignal.any([conflict.signal, signal])
-    const ids = await endpoint.introduced(given)
+    const ids = await endpoint.introduced(over.signal)
     if (ids !== null) return ids
     if (conflict.signal.aborted) throw new BadJoin('peers', problems.at(-1) ?? 'cannot be told apart')
     const missing = endpoint.unknown().map(showAddress).join(', ')
     const why = problems.map((problem) => `; ${problem}`).join('')
     throw new NodeClosed(`joining was given up before ${missing} had said who is there${why}`)
   } finally {
+    signal?.removeEventListener('abort', end)
     await endpoint.close()
   }
 }

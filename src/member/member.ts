@@ -10,6 +10,7 @@ import { EventEmitter } from 'node:events'
 import type { Command, NodeId, Output } from '../core/index.ts'
 import type { NetworkFaults } from '../runtime/index.ts'
 import { peerOf } from './address.ts'
+import { faultsGiven, flagIn, functionGiven, idGiven, type Signalled, signalIn } from './arguments.ts'
 import { BadJoin, CommandRefused, LeadUnderWay, NodeClosed } from './errors.ts'
 import { HealthGate } from './health.ts'
 import type { LeaseTerms } from './lease-terms.ts'
@@ -19,9 +20,9 @@ import { NO_VIEW, type NodeStatus, type NodeView, type Seat, type SeatHooks, typ
 import type { HeldTerm, Term } from './term.ts'
 import type { Timers } from './timers.ts'
 import { type Aside, installedView, type MemberEvents, type MemberStatus, type Mode } from './told.ts'
-import { termOf, viewsOf } from './waiting.ts'
+import { Notifier, termOf, viewsOf, type Watched } from './waiting.ts'
 
-export type Signalled = { readonly signal?: AbortSignal | undefined }
+export type { Signalled } from './arguments.ts'
 
 export type LeadOptions = Signalled & {
   /** One term is enough. */
@@ -59,6 +60,8 @@ export class Member extends EventEmitter<MemberEvents> implements AsyncDisposabl
   #closed: Promise<void> | null = null
   #failure: Error | null = null
   readonly #said = new Set<string>()
+  readonly #changes = new Notifier<NodeView>()
+  readonly #elections = new Notifier<void>()
 
   private constructor({ group, id, mode, lease, work, timers, part }: About) {
     super()
@@ -145,7 +148,7 @@ export class Member extends EventEmitter<MemberEvents> implements AsyncDisposabl
 
   /** The last steps of this node as a trace for `conclave replay`, in pieces of text; none when it has ended. */
   async *trace(): AsyncGenerator<string, void, void> {
-    if (this.#seat !== null) yield* this.#seat.trace()
+    if (this.#seat !== null && !this.isClosed) yield* this.#seat.trace()
   }
 
   /**
@@ -153,10 +156,10 @@ export class Member extends EventEmitter<MemberEvents> implements AsyncDisposabl
    * returns while the term lasts, the lead is handed over. When it throws, the lead is handed over and this throws too.
    * The signal ends a term that is under way: its own signal is aborted, and this returns when the work has ended.
    */
-  async lead(
-    work: (term: Term) => void | Promise<void>,
-    { signal, once = false }: LeadOptions = {},
-  ): Promise<void> {
+  async lead(work: (term: Term) => void | Promise<void>, options?: LeadOptions): Promise<void> {
+    functionGiven('work', work)
+    const signal = signalIn(options)
+    const once = flagIn(options, 'once')
     if (this.#reign.isWanted) throw new LeadUnderWay()
     if (this.#failure !== null) throw this.#failure
     if (this.isClosed || signal?.aborted === true) return
@@ -187,13 +190,14 @@ export class Member extends EventEmitter<MemberEvents> implements AsyncDisposabl
    * begin. The lease is renewed meanwhile, until `signal` is aborted or `drainMs` are over; then it lapses. Says whether
    * the lead was handed over, or there was none.
    */
-  async stepDown({ signal }: Signalled = {}): Promise<boolean> {
+  async stepDown(options?: Signalled): Promise<boolean> {
+    const signal = signalIn(options)
     const { term } = this.#reign
     return term === null ? true : this.#reign.drain(term, 'stepped down', signal)
   }
 
   /** Higher is preferred. */
-  async setPriority(priority: number, options: Signalled = {}): Promise<void> {
+  async setPriority(priority: number, options?: Signalled): Promise<void> {
     if (!Number.isInteger(priority) || Math.abs(priority) > MOST_PRIORITY)
       throw new CommandRefused(
         'setPriority',
@@ -203,41 +207,40 @@ export class Member extends EventEmitter<MemberEvents> implements AsyncDisposabl
   }
 
   /** To the leader: from now on this process votes, too. `status().voters` and the event `voters` show when it does. */
-  async addVoter(voter: NodeId, options: Signalled = {}): Promise<void> {
-    assertId('addVoter', voter)
-    return this.#order({ do: 'addVoter', voter }, options)
+  async addVoter(voter: NodeId, options?: Signalled): Promise<void> {
+    return this.#order({ do: 'addVoter', voter: idGiven('voter', voter) }, options)
   }
 
   /** To the leader: this process no longer votes. */
-  async removeVoter(voter: NodeId, options: Signalled = {}): Promise<void> {
-    assertId('removeVoter', voter)
-    return this.#order({ do: 'removeVoter', voter }, options)
+  async removeVoter(voter: NodeId, options?: Signalled): Promise<void> {
+    return this.#order({ do: 'removeVoter', voter: idGiven('voter', voter) }, options)
   }
 
   /**
    * One more process may speak in the group, given as ID=HOST:PORT; every process of the group must be told so. In
    * majority mode it has no vote until the leader gives it one (addVoter).
    */
-  async addPeer(peer: string, options: Signalled = {}): Promise<void> {
-    if (typeof peer !== 'string') throw new BadJoin('peer', `${String(peer)} is no text: give ID=HOST:PORT`)
+  async addPeer(peer: string, options?: Signalled): Promise<void> {
     const { id, address } = peerOf(peer, 'peer')
     if (id === null) throw new BadJoin('peer', `${JSON.stringify(peer)} has no id: give ID=HOST:PORT`)
     return this.#order({ do: 'addPeer', id, address }, options)
   }
 
   /** A process no longer speaks in the group. In majority mode its vote must have been taken away before. */
-  async removePeer(id: NodeId, options: Signalled = {}): Promise<void> {
-    assertId('removePeer', id)
+  async removePeer(id: NodeId, options?: Signalled): Promise<void> {
+    if (idGiven('id', id) === this.id)
+      throw new CommandRefused('removePeer', `${this.id} is this node itself: close it instead`)
     return this.#order({ do: 'removePeer', id }, options)
   }
 
   /** Every change of who leads, beginning with how it is. */
-  observe({ signal }: Signalled = {}): AsyncGenerator<NodeView, void, void> {
-    return viewsOf(this, signal)
+  observe(options?: Signalled): AsyncGenerator<NodeView, void, void> {
+    return viewsOf(this.#watched(), signalIn(options))
   }
 
   /** Hands over if it leads, and leaves. Work that has not ended when `signal` is aborted is not waited for. */
-  close({ signal }: Signalled = {}): Promise<void> {
+  async close(options?: Signalled): Promise<void> {
+    const signal = signalIn(options)
     this.#closed ??= this.#leave(signal)
     return this.#closed
   }
@@ -248,6 +251,7 @@ export class Member extends EventEmitter<MemberEvents> implements AsyncDisposabl
 
   /** Spoils what this process hears of its peers, for trying a group out: only code in this process can ask for it. */
   spoil(faults: NetworkFaults): void {
+    faultsGiven(faults)
     this.#seat?.spoil(faults)
   }
 
@@ -260,6 +264,7 @@ export class Member extends EventEmitter<MemberEvents> implements AsyncDisposabl
     switch (event.type) {
       case 'elected':
         this.#reign.elected(token)
+        queueMicrotask(() => this.#elections.notify())
         this.#tell('elected', { token, cause })
         break
       case 'demoted':
@@ -305,7 +310,8 @@ export class Member extends EventEmitter<MemberEvents> implements AsyncDisposabl
     this.#failure = error
     this.#warn('stopped', error.message)
     if (this.#reign.term !== null) this.#demoted(this.#reign.term.token, error.message)
-    void this.close()
+    // What keeps it from closing cleanly is no news any more.
+    this.close().catch(() => {})
   }
 
   #onHealth(isHealthy: boolean, why: string): void {
@@ -317,7 +323,7 @@ export class Member extends EventEmitter<MemberEvents> implements AsyncDisposabl
 
   /** The term that is under way or comes next; null when there will be none. */
   #nextTerm(signal: AbortSignal | undefined): Promise<HeldTerm | null> {
-    return termOf(this, signal, () => {
+    return termOf(this.#watched(), signal, () => {
       const { term } = this.#reign
       return term !== null && term.ended === null && term.remaining() > 0 ? term : null
     })
@@ -325,13 +331,23 @@ export class Member extends EventEmitter<MemberEvents> implements AsyncDisposabl
 
   // ---- The rest ----
 
+  /** For the library's own waiting. */
+  #watched(): Watched {
+    return {
+      changes: this.#changes,
+      elections: this.#elections,
+      view: () => this.view(),
+      isClosed: () => this.isClosed,
+    }
+  }
+
   #standing(): Standing {
     if (this.#seat === null) throw new NodeClosed('this node has not begun yet')
     return this.#seat.standing()
   }
 
-  async #order(command: Command, { signal }: Signalled): Promise<void> {
-    signal?.throwIfAborted()
+  async #order(command: Command, options: Signalled | undefined): Promise<void> {
+    signalIn(options)?.throwIfAborted()
     if (this.isClosed || this.#seat === null) throw new NodeClosed('this node has ended')
     const why = await this.#seat.command(command)
     if (why !== null) throw new CommandRefused(command.do, why)
@@ -350,8 +366,13 @@ export class Member extends EventEmitter<MemberEvents> implements AsyncDisposabl
     if (this.isClosed) return
     const { leader, role } = this.#seen
     if (next.role === role && next.leader?.id === leader?.id && next.leader?.token === leader?.token) return
-    this.#seen = next
-    this.#tell('change', next)
+    this.#show(next)
+  }
+
+  #show(view: NodeView): void {
+    this.#seen = view
+    queueMicrotask(() => this.#changes.notify(view))
+    this.#tell('change', view)
   }
 
   async #leave(signal: AbortSignal | undefined): Promise<void> {
@@ -360,13 +381,6 @@ export class Member extends EventEmitter<MemberEvents> implements AsyncDisposabl
     if (this.#reign.term !== null) await this.#reign.drain(this.#reign.term, 'closed', signal)
     await this.#seat?.close()
     if (this.#reign.term !== null) this.#demoted(this.#reign.term.token, 'closed')
-    this.#seen = NO_VIEW
-    this.#tell('change', NO_VIEW)
+    this.#show(NO_VIEW)
   }
-}
-
-/** An id that is none would travel as far as the protocol: it is refused where it is given. */
-function assertId(command: string, id: unknown): asserts id is NodeId {
-  if (typeof id === 'string' ? id !== '' : Number.isSafeInteger(id)) return
-  throw new CommandRefused(command, `${JSON.stringify(id) ?? String(id)} is not the id of a node`)
 }

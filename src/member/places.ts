@@ -32,6 +32,24 @@ export async function inTurn<T>(listen: SeatSettings['listen'], act: () => Promi
   }
 }
 
+/** Attempts to join that were given up and have not ended yet, by what they use. */
+const abandoned = new Map<string, Promise<unknown>>()
+
+export function abandon(used: readonly string[], attempt: Promise<unknown>): void {
+  for (const what of used) {
+    const before = abandoned.get(what)
+    const over = Promise.allSettled([before, attempt]).then(() => {
+      if (abandoned.get(what) === over) abandoned.delete(what)
+    })
+    abandoned.set(what, over)
+  }
+}
+
+/** Kept when no attempt that was given up uses any of this. */
+export async function freed(used: readonly string[]): Promise<void> {
+  await Promise.all(used.map((what) => abandoned.get(what) ?? Promise.resolve()))
+}
+
 /** By its address, every peer of which this process knows at this address who it is; null when it does not listen there. */
 export function knownAt(listen: SeatSettings['listen']): ReadonlyMap<string, string> | null {
   const place = places.get(placeOf(listen) ?? '')

@@ -217,7 +217,7 @@ class RegisterSeat implements ThreadSeat {
   lease() {
     const { role, until, token } = this.#loop.view()
     const holds = role === 'leader' && this.#state === 'running'
-    return { until: holds ? until : null, now: this.#loop.now(), token }
+    return { until: holds ? until : null, now: this.#loop.now(), token, reason: null }
   }
 
   standing(): Standing {

@@ -67,7 +67,7 @@ export class Reign {
   elected(token: number | null): void {
     const term = new HeldTerm(
       token,
-      () => this.#hooks.seat()?.lease() ?? { until: null, now: 0, token: null },
+      () => this.#hooks.seat()?.lease() ?? { until: null, now: 0, token: null, reason: null },
     )
     this.#term = term
     queueMicrotask(() => {
@@ -80,7 +80,7 @@ export class Reign {
   demoted(token: number | null, cause: string): string {
     const term = this.#term
     this.#term = null
-    term?.end(cause)
+    term?.endedBy(cause)
     queueMicrotask(() => {
       // The clock of this thread may have ended it while the election goes on: then nobody should lead by it.
       if (this.#working === null) void this.#hooks.seat()?.stepDown(token)
@@ -159,7 +159,8 @@ export class Reign {
     }
     // What has arrived but was not heard yet may say why.
     this.#hooks.seat()?.view()
-    term.end('expired')
+    // The election may renew it all the same, when only this thread was late: then nobody must lead by it.
+    void this.drain(term, term.expiry)
   }
 
   /** Nobody works under it any more: whoever comes next may begin. */

@@ -63,7 +63,13 @@ export type Standing = {
 }
 
 /** By which this process leads, on its own clock; `until` is null when it does not. */
-export type Lease = { readonly until: Micros | null; readonly now: Micros; readonly token: number | null }
+export type Lease = {
+  readonly until: Micros | null
+  readonly now: Micros
+  readonly token: number | null
+  /** Why it has ended or is no longer renewed, where this is known before it was told; otherwise null. */
+  readonly reason: string | null
+}
 
 export type SeatHooks = {
   /** What the protocol puts out. In the seat's own thread this comes within the step: nothing may be done at once. */

@@ -23,8 +23,12 @@ describe('a lease in shared memory', () => {
     expect(shared.lease()).toEqual({ until: 7, token: null, wallAhead: 0 })
     shared.grant({ until: 7, token: 0, wallAhead: 0 })
     expect(shared.lease()?.token).toBe(0)
-    shared.revoke()
-    expect(shared.lease()).toBeNull()
+    shared.revoke('outranked')
+    expect(shared.standing()).toEqual({ lease: null, reason: 'outranked' })
+    shared.grant({ until: 9, token: 1, wallAhead: 0 })
+    expect(shared.standing().reason).toBeNull()
+    shared.grant({ until: 9, token: 1, wallAhead: 0 }, 'x'.repeat(200))
+    expect(shared.standing().reason).toBe('x'.repeat(64))
   })
 
   it('is read whole, while another thread writes', async () => {
@@ -106,6 +110,28 @@ describe('progress', () => {
     await until(() => said.length === 2)
     expect([said[1], watch.isStalled]).toEqual(['resumed', false])
     await setTimeout(0)
+  })
+
+  it('is not missed for as long as the thread that watches did not run either', () => {
+    const shared = { progress: 0 }
+    const said: string[] = []
+    let now = 0
+    watch = new StallWatch(
+      shared,
+      100,
+      { stalled: () => said.push('stalled'), resumed: () => said.push('resumed') },
+      () => now,
+    )
+    watch.look()
+    shared.progress = 50_000
+    // The process was stopped for three seconds: both threads were.
+    now = 3_050_000
+    watch.look()
+    expect(said).toEqual([])
+    // The application does not go on, although this thread does.
+    now = 3_100_000
+    watch.look()
+    expect(said).toEqual(['stalled'])
   })
 
   it('is shown several times within what is allowed', () => {

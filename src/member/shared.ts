@@ -24,8 +24,11 @@ const MEMBERS_UNTIL = 6
 const SENT = 7
 const RECEIVED = 8
 const DROPPED = 9
+/** Why the lease has ended or is not renewed: its length in bytes, then the text. */
+const REASON = 10
+const REASON_CELLS = 8
 /** From here on: when each of the group was last heard; 0 when it never was. */
-const HEARD = 10
+const HEARD = REASON + 1 + REASON_CELLS
 
 /** A writer that stopped in the middle is gone, and its lease with it. */
 const MOST_READS = 1000
@@ -35,6 +38,9 @@ export type SharedLease = {
   readonly token: number | null
   readonly wallAhead: Micros
 }
+
+/** `reason`: why there is no lease, or why it is not renewed; null when nothing is wrong with it. */
+export type SharedStanding = { readonly lease: SharedLease | null; readonly reason: string | null }
 
 export class SharedState {
   readonly buffer: SharedArrayBuffer
@@ -52,36 +58,64 @@ export class SharedState {
 
   // ---- The lease: written by the election ----
 
-  grant({ until, token, wallAhead }: SharedLease): void {
+  grant({ until, token, wallAhead }: SharedLease, reason: string | null = null): void {
     const cells = this.#cells
     Atomics.add(cells, VERSION, 1n)
     Atomics.store(cells, UNTIL, BigInt(until))
     Atomics.store(cells, TOKEN, BigInt(token === null ? 0 : token + 1))
     Atomics.store(cells, WALL_AHEAD, BigInt(Math.round(wallAhead)))
+    this.#writeReason(reason)
     Atomics.add(cells, VERSION, 1n)
   }
 
-  revoke(): void {
-    if (this.#read(UNTIL) !== 0) this.grant({ until: 0, token: null, wallAhead: 0 })
+  /** The lease is over. Whoever asks is told why, even before the news of it has arrived. */
+  revoke(reason: string): void {
+    if (this.#read(UNTIL) !== 0) this.grant({ until: 0, token: null, wallAhead: 0 }, reason)
   }
 
   /** Null when there is none. */
   lease(): SharedLease | null {
+    return this.standing().lease
+  }
+
+  standing(): SharedStanding {
     const cells = this.#cells
     for (let reads = 0; reads < MOST_READS; reads++) {
       const version = Atomics.load(cells, VERSION)
       const until = Atomics.load(cells, UNTIL)
       const token = Atomics.load(cells, TOKEN)
       const wallAhead = Atomics.load(cells, WALL_AHEAD)
+      const reason = this.#readReason()
       if (Atomics.load(cells, VERSION) !== version || (version & 1n) === 1n) continue
-      if (until === 0n) return null
+      if (until === 0n) return { lease: null, reason }
       return {
-        until: Number(until),
-        token: token === 0n ? null : Number(token) - 1,
-        wallAhead: Number(wallAhead),
+        lease: {
+          until: Number(until),
+          token: token === 0n ? null : Number(token) - 1,
+          wallAhead: Number(wallAhead),
+        },
+        reason,
       }
     }
-    return null
+    return { lease: null, reason: null }
+  }
+
+  #writeReason(reason: string | null): void {
+    const bytes = Buffer.alloc(8 * REASON_CELLS)
+    const length = reason === null ? 0 : bytes.write(reason, 'latin1')
+    this.#write(REASON, length)
+    if (length === 0) return
+    for (let cell = 0; cell < REASON_CELLS; cell++)
+      Atomics.store(this.#cells, REASON + 1 + cell, bytes.readBigInt64LE(8 * cell))
+  }
+
+  #readReason(): string | null {
+    const length = this.#read(REASON)
+    if (length === 0) return null
+    const bytes = Buffer.alloc(8 * REASON_CELLS)
+    for (let cell = 0; cell < REASON_CELLS; cell++)
+      bytes.writeBigInt64LE(Atomics.load(this.#cells, REASON + 1 + cell), 8 * cell)
+    return bytes.toString('latin1', 0, length)
   }
 
   // ---- Progress: written by the application ----

@@ -2,7 +2,8 @@
  * Watches, from the election's thread, whether the application's thread still has its turns.
  *
  * A lease that is renewed while nobody can act on it makes a zombie: so when the application has made no progress for
- * `maxStallMs`, its lease is no longer renewed until it has.
+ * `maxStallMs`, its lease is no longer renewed until it has. A process that was stopped as a whole is not blamed on the
+ * application: for as long as this thread did not run either, nothing is counted.
  */
 import { monotonicNow } from '../runtime/index.ts'
 import type { SharedState } from './shared.ts'
@@ -21,6 +22,11 @@ export class StallWatch {
   readonly #hooks: StallHooks
   readonly #now: () => number
   #timer: NodeJS.Timeout | null = null
+  /** When it meant to look again. */
+  #dueAt = Number.POSITIVE_INFINITY
+  /** By how much it was late itself since the application's last sign: then the whole process stood still. */
+  #excused = 0
+  #seen = 0
   isStalled = false
 
   constructor(
@@ -46,7 +52,12 @@ export class StallWatch {
 
   /** Compares, says what has changed, and looks again when it may change next. */
   look(): void {
-    const idle = this.#now() - this.#shared.progress
+    const now = this.#now()
+    const { progress } = this.#shared
+    const isSameSign = progress === this.#seen
+    this.#seen = progress
+    this.#excused = (isSameSign ? this.#excused : 0) + Math.max(0, now - Math.max(this.#dueAt, progress))
+    const idle = now - progress - this.#excused
     const isStalled = idle >= this.#most
     if (isStalled !== this.isStalled) {
       this.isStalled = isStalled
@@ -54,6 +65,7 @@ export class StallWatch {
       else this.#hooks.resumed()
     }
     const waitMs = isStalled ? LOOK_AGAIN_MS : Math.ceil((this.#most - idle) / 1000)
+    this.#dueAt = now + waitMs * 1000
     this.#timer = setTimeout(() => this.look(), waitMs)
   }
 }

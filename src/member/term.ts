@@ -1,4 +1,5 @@
 /** One leadership, as the application holds it. */
+import { millisecondsGiven } from './arguments.ts'
 import { LeadershipLost } from './errors.ts'
 import type { Lease } from './seat.ts'
 
@@ -19,6 +20,8 @@ export class HeldTerm implements Term {
   readonly #abort = new AbortController()
   readonly #lease: () => Lease
   #ended: string | null = null
+  /** Why nothing was left of it when somebody looked: from then on it does not come back. */
+  #over: string | null = null
 
   constructor(token: number | null, lease: () => Lease) {
     this.token = token
@@ -34,24 +37,47 @@ export class HeldTerm implements Term {
     return this.#ended
   }
 
+  /** What its end by the clock is called: the lease may have been left to lapse for a reason. */
+  get expiry(): string {
+    return this.#lease().reason ?? 'expired'
+  }
+
   remaining(): number {
-    if (this.#ended !== null) return 0
-    const { until, now, token } = this.#lease()
-    return until === null || token !== this.token ? 0 : Math.max(0, (until - now) / 1000)
+    return this.#ended === null && this.#over === null ? this.#look() : 0
   }
 
   assertHeld(leastMs = 0): void {
-    if (this.#ended !== null) throw new LeadershipLost(this.#ended)
+    millisecondsGiven('leastMs', leastMs)
     const left = this.remaining()
-    if (left <= 0) throw new LeadershipLost('expired')
+    const reason = this.#ended ?? this.#over
+    if (reason !== null) throw new LeadershipLost(reason)
     if (left < leastMs)
       throw new LeadershipLost(`only ${left.toFixed(1)} ms of the lease are left, ${leastMs} asked for`)
   }
 
-  /** Ends it, once. */
+  /**
+   * Ends it, once, because somebody asked for that. If its lease was over by then, that is the reason: a process that
+   * was stopped for a while often hears from its work first, and only then from the clock.
+   */
   end(reason: string): void {
     if (this.#ended !== null) return
-    this.#ended = reason
-    this.#abort.abort(new LeadershipLost(reason))
+    this.remaining()
+    this.endedBy(this.#over ?? reason)
+  }
+
+  /** Ends it, once, because the election says so. */
+  endedBy(cause: string): void {
+    if (this.#ended !== null) return
+    this.#ended = cause
+    this.#abort.abort(new LeadershipLost(cause))
+  }
+
+  /** Reads the clock: how many milliseconds are left. */
+  #look(): number {
+    const { until, now, token, reason } = this.#lease()
+    const left = until === null || token !== this.token ? 0 : Math.max(0, (until - now) / 1000)
+    // Asking may have brought the news of its end.
+    if (left === 0) this.#over ??= this.#ended ?? reason ?? 'expired'
+    return left
   }
 }

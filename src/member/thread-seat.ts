@@ -89,9 +89,9 @@ export async function openThreadSeat(
     heard: endpoint.heard,
     view: () => last?.view ?? viewOf(endpoint.view(group)),
     lease() {
-      if (isClosed) return { until: null, now: endpoint.now(), token: null }
+      if (isClosed) return { until: null, now: endpoint.now(), token: null, reason: null }
       const { role, until, token } = endpoint.view(group)
-      return { until: role === 'leader' ? until : null, now: endpoint.now(), token }
+      return { until: role === 'leader' ? until : null, now: endpoint.now(), token, reason: null }
     },
     standing() {
       if (last !== null) return last

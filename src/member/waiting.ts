@@ -1,70 +1,92 @@
-/** Waiting for what a member tells. */
-import type { EventEmitter } from 'node:events'
+/**
+ * How the library waits for its own news: the next term, the next view.
+ *
+ * It does not listen on the public emitter. Applications may remove every listener there, and a listener that throws
+ * keeps those after it from being called.
+ */
 import type { NodeView } from './seat.ts'
 import type { HeldTerm } from './term.ts'
-import type { MemberEvents } from './told.ts'
 
-/** What is needed of a member for that. */
-export type Telling = Pick<EventEmitter<MemberEvents>, 'on' | 'off'> & {
-  readonly isClosed: boolean
+/** Calls every subscriber, in the order in which they came. Subscribers belong to the library and do not throw. */
+export class Notifier<T> {
+  readonly #subscribers = new Set<(news: T) => void>()
+
+  subscribe(subscriber: (news: T) => void): () => void {
+    this.#subscribers.add(subscriber)
+    return () => this.#subscribers.delete(subscriber)
+  }
+
+  notify(news: T): void {
+    for (const subscriber of this.#subscribers) subscriber(news)
+  }
+}
+
+/** What waiting needs of a node. */
+export type Watched = {
+  isClosed(): boolean
+  /** Notified of every change of the view, the last time when the node has closed. */
+  readonly changes: Notifier<NodeView>
+  /** Notified when a term of this node begins. */
+  readonly elections: Notifier<void>
   view(): NodeView
 }
 
+/** An observer that does not read gets the latest changes: so many are kept for it. */
+const MOST_UNREAD = 1024
+
 /** Every change of who leads, beginning with how it is. */
 export async function* viewsOf(
-  member: Telling,
+  node: Watched,
   signal: AbortSignal | undefined,
 ): AsyncGenerator<NodeView, void, void> {
-  const waiting: NodeView[] = [member.view()]
+  const unread: NodeView[] = [node.view()]
   let wake: () => void = () => {}
-  const onChange = (view: NodeView): void => {
-    waiting.push(view)
+  const unsubscribe = node.changes.subscribe((view) => {
+    unread.push(view)
+    if (unread.length > MOST_UNREAD) unread.shift()
     wake()
-  }
+  })
   const onAbort = (): void => wake()
-  member.on('change', onChange)
   signal?.addEventListener('abort', onAbort)
   try {
     for (;;) {
-      while (waiting.length > 0 && signal?.aborted !== true) yield waiting.shift() as NodeView
-      if (signal?.aborted === true || member.isClosed) return
+      while (unread.length > 0 && signal?.aborted !== true) yield unread.shift() as NodeView
+      if (signal?.aborted === true || node.isClosed()) return
       // oxlint-disable-next-line no-await-in-loop -- until there is something to tell
       await new Promise<void>((resolve) => {
         wake = resolve
       })
     }
   } finally {
-    member.off('change', onChange)
+    unsubscribe()
     signal?.removeEventListener('abort', onAbort)
   }
 }
 
 /** The term that is under way, as `current` has it, or comes next; null when there will be none. */
 export function termOf(
-  member: Telling,
+  node: Watched,
   signal: AbortSignal | undefined,
   current: () => HeldTerm | null,
 ): Promise<HeldTerm | null> {
-  if (signal?.aborted === true || member.isClosed) return Promise.resolve(null)
+  if (signal?.aborted === true || node.isClosed()) return Promise.resolve(null)
   const held = current()
   if (held !== null) return Promise.resolve(held)
   return new Promise((resolve) => {
     const done = (term: HeldTerm | null): void => {
-      member.off('elected', onElected)
-      member.off('change', onChange)
+      unsubscribeElections()
+      unsubscribeChanges()
       signal?.removeEventListener('abort', onAbort)
       resolve(term)
     }
-    const onElected = (): void => {
+    const onAbort = (): void => done(null)
+    const unsubscribeElections = node.elections.subscribe(() => {
       const term = current()
       if (term !== null) done(term)
-    }
-    const onAbort = (): void => done(null)
-    const onChange = (): void => {
-      if (member.isClosed) done(null)
-    }
-    member.on('elected', onElected)
-    member.on('change', onChange)
+    })
+    const unsubscribeChanges = node.changes.subscribe(() => {
+      if (node.isClosed()) done(null)
+    })
     signal?.addEventListener('abort', onAbort)
   })
 }

@@ -10,6 +10,7 @@ import type { Command, Micros, Output } from '../core/index.ts'
 import { type HostClock, monotonicNow, type NetworkFaults, openHostClock } from '../runtime/index.ts'
 import { ElectionThread } from './election-thread.ts'
 import { revivedError, type Shown } from './errands.ts'
+import { WorkerLost } from './errors.ts'
 import type { RegisterSettings } from './register-seat.ts'
 import {
   type Lease,
@@ -20,22 +21,30 @@ import {
   type SeatSettings,
   type Standing,
 } from './seat.ts'
-import { SharedState } from './shared.ts'
+import { type SharedStanding, SharedState } from './shared.ts'
 import { SleepCheck, wallAheadAtMost } from './sleep.ts'
 import { progressEveryMs } from './stall.ts'
 import { ThreadLine, type Told } from './thread-line.ts'
+import { threadScript } from './thread-script.ts'
 
 /** How long the election may take to end before its thread is no longer asked. */
 const LONGEST_FAREWELL_MS = 2000
 
+/** How long it may take to begin: a store that cannot be reached is tried for ten seconds, a name may take as long. */
+const LONGEST_OPENING_MS = 60_000
+
 /** Room in shared memory for so many nodes at least: more of them may come. */
 const LEAST_ROOM = 64
+
+const NOTHING_HELD: SharedStanding = { lease: null, reason: null }
 
 export async function openWorkerSeat(
   settings: SeatSettings | RegisterSettings,
   maxStallMs: number,
   hooks: SeatHooks,
 ): Promise<Seat> {
+  // Where there is no thread to be had, nothing is begun.
+  threadScript()
   const seat = new WorkerSeat(settings, maxStallMs, hooks)
   await seat.begun
   return seat
@@ -82,9 +91,13 @@ class WorkerSeat implements Seat {
       this.#shared.progress = monotonicNow()
     }, progressEveryMs(maxStallMs))
     this.#progress.unref()
-    this.begun = new Promise((resolve, reject) => {
+    const late = setTimeout(
+      () => this.#lost(new WorkerLost(`the election did not begin within ${LONGEST_OPENING_MS} ms`), true),
+      LONGEST_OPENING_MS,
+    )
+    this.begun = new Promise<void>((resolve, reject) => {
       this.#settle = { resolve, reject }
-    })
+    }).finally(() => clearTimeout(late))
     const { port1, port2 } = new MessageChannel()
     this.#thread = ElectionThread.at('listen' in settings ? settings.listen : null, this.#onLost)
     this.#thread.open({ settings, shared: this.#shared.buffer, maxStallMs, port: port2 })
@@ -130,10 +143,15 @@ class WorkerSeat implements Seat {
 
   lease(): Lease {
     const now = monotonicNow()
-    const held = this.#state === 'running' ? this.#shared.lease() : null
-    if (held === null || this.#sleep.hasSlept(held.wallAhead, wallAheadAtMost(now)))
-      return { until: null, now, token: null }
-    return { until: held.until, now, token: held.token }
+    const { lease, reason } = this.#state === 'running' ? this.#shared.standing() : NOTHING_HELD
+    if (lease === null) {
+      // The news of its end may have arrived, and says more.
+      if (this.#told !== null) this.#line.catchUp()
+      return { until: null, now, token: null, reason }
+    }
+    if (this.#sleep.hasSlept(lease.wallAhead, wallAheadAtMost(now)))
+      return { until: null, now, token: null, reason: 'suspended' }
+    return { until: lease.until, now, token: lease.token, reason }
   }
 
   command(command: Command): Promise<string | null> {
@@ -246,7 +264,8 @@ class WorkerSeat implements Seat {
     }
     this.#line.catchUp()
     if (this.#told !== null) {
-      this.#demoted({ type: 'demoted', token: this.#told.token, cause: 'expired' })
+      const cause = this.lease().reason ?? 'expired'
+      this.#demoted({ type: 'demoted', token: this.#told.token, cause })
     }
   }
 
@@ -261,11 +280,11 @@ class WorkerSeat implements Seat {
   }
 
   /** It ran, and does not any more. */
-  #lost(error: Error): void {
+  #lost(error: Error, isHung = false): void {
     if (this.#state === 'ended') return
     const wasClosing = this.#state === 'closing'
     this.#end()
-    this.#left = this.#thread.leave(this.#onLost)
+    this.#left = this.#thread.leave(this.#onLost, isHung)
     if (this.#settle !== null) this.#settle.reject(error)
     else if (!wasClosing) this.#hooks.failed(error)
     this.#settle = null

@@ -10,6 +10,7 @@ import { type Command, type Micros, type Output, present } from '../core/index.t
 import { type HostClock, hostClock, openHostClock } from '../runtime/index.ts'
 import {
   type Errand,
+  GREETING,
   type News,
   plainError,
   type Shown,
@@ -71,9 +72,10 @@ async function open({ settings, shared: buffer, maxStallMs, port }: WorkerBegin)
     if (event.type === 'demoted') {
       isLeading = false
       granted = 0
-      shared.revoke()
       const isStall = event['cause'] === 'expired' && stall.isStalled
-      unsaid.push(isStall ? { ...event, cause: 'stalled' } : event)
+      const told = isStall ? { ...event, cause: 'stalled' } : event
+      shared.revoke(told['cause'] as string)
+      unsaid.push(told)
     } else unsaid.push(event)
     stepped()
   }
@@ -102,7 +104,7 @@ async function open({ settings, shared: buffer, maxStallMs, port }: WorkerBegin)
     const { until, token } = from.lease()
     if (until === null || until === granted) return
     granted = until
-    shared.grant({ until, token, wallAhead: clock.wallAhead })
+    shared.grant({ until, token, wallAhead: clock.wallAhead }, stall.isStalled ? 'stalled' : null)
   }
 
   /** Writes down what changes all the time; gives the rest when it has changed. */
@@ -124,6 +126,8 @@ async function open({ settings, shared: buffer, maxStallMs, port }: WorkerBegin)
 
   const stall = new StallWatch(shared, maxStallMs, {
     stalled(forMs) {
+      const { lease } = shared.standing()
+      if (lease !== null) shared.grant(lease, 'stalled')
       // What it leads by lapses: work may still be under way.
       if (wish.willing) void seat?.command({ do: 'campaign', willing: false, lapse: true })
       say({
@@ -132,7 +136,11 @@ async function open({ settings, shared: buffer, maxStallMs, port }: WorkerBegin)
         detail: `the application's thread has made no progress for ${Math.round(forMs)} ms: no lease is renewed`,
       })
     },
-    resumed: () => void seat?.command(wish),
+    resumed() {
+      const { lease } = shared.standing()
+      if (lease !== null) shared.grant(lease)
+      void seat?.command(wish)
+    },
   })
 
   async function obey(command: Command): Promise<string | null> {
@@ -158,7 +166,7 @@ async function open({ settings, shared: buffer, maxStallMs, port }: WorkerBegin)
         return null
       case 'close':
         stall.stop()
-        shared.revoke()
+        shared.revoke('closed')
         await seat?.close()
         return null
       default:
@@ -167,10 +175,12 @@ async function open({ settings, shared: buffer, maxStallMs, port }: WorkerBegin)
   }
 
   port.on('message', (errand: Errand) => {
-    void answer(errand).then((why) => {
-      say({ news: 'answer', number: errand.number, why })
-      if (errand.ask === 'close') port.close()
-    })
+    void answer(errand)
+      .catch((error: unknown) => (error instanceof Error ? error.message : String(error)))
+      .then((why) => {
+        say({ news: 'answer', number: errand.number, why })
+        if (errand.ask === 'close') port.close()
+      })
   })
 
   try {
@@ -180,7 +190,7 @@ async function open({ settings, shared: buffer, maxStallMs, port }: WorkerBegin)
       changed() {},
       warn: (what: string, detail: string) => say({ news: 'warning', what, detail }),
       failed(error: Error) {
-        shared.revoke()
+        shared.revoke(error.message)
         say({ news: 'failed', error: plainError(error) })
       },
     }
@@ -197,6 +207,7 @@ async function open({ settings, shared: buffer, maxStallMs, port }: WorkerBegin)
 }
 
 const orders = present(parentPort, 'the port of the thread')
+orders.postMessage(GREETING)
 orders.on('message', (order: WorkerOrder) => {
   if (order.order === 'open') void open(order.begin)
   // Nothing is left that would keep this thread.

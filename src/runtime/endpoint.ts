@@ -52,6 +52,8 @@ const SAY_AGAIN_MS = 10_000
 
 /** A protocol was told what cannot be true. */
 type ImplausibleEvent = { readonly peer: NodeId; readonly field: string; readonly problem: string }
+/** Datagrams of a peer for an earlier incarnation are answered so often at most. */
+const ANSWER_EVERY: Micros = 100_000
 
 type Joined = {
   readonly spec: GroupSpec
@@ -68,6 +70,11 @@ export class Endpoint {
   readonly #clock: HostClock
   readonly #groups = new Map<string, Joined>()
   readonly #heard = new Map<NodeId, Micros>()
+  /** Of each peer, the last datagram that was not for this incarnation. */
+  readonly #outside = new Map<
+    NodeId,
+    { readonly by: number; readonly number: number; readonly answeredAt: Micros }
+  >()
   readonly #udp: Udp
   readonly #directory: Directory
   readonly #introductions: Introductions
@@ -182,6 +189,7 @@ export class Endpoint {
   removePeer(id: NodeId): void {
     this.#directory.remove(id)
     this.#heard.delete(id)
+    this.#outside.delete(id)
   }
 
   /** Whoever is there at addresses that came without an id; null while some have not answered. */
@@ -315,14 +323,36 @@ export class Endpoint {
   #receive(from: NodeId, to: NodeId, body: Parameters<Udp['send']>[2], at: Address): DropReason | null {
     if (this.#introductions.heed(from, to, body, at)) return null
     if (to !== this.self || this.#directory.entryOf(from) === null) return 'unknown sender'
+    if (body.kind !== 'datagram') return 'unreadable'
+    const datagram = body as unknown as Datagram
+    const sessions = sessionsIn(this.#loop.state)
     // The session would pass it over; but a step for each of a flood would cost, and push all else out of the black box.
-    const isDatagram = body.kind === 'datagram'
-    if (isDatagram && isStale(sessionsIn(this.#loop.state), from, body as unknown as Datagram))
-      return 'heard before'
+    if (isStale(sessions, from, datagram)) return 'heard before'
+    if (datagram.for !== sessions.incarnation) return this.#receiveOutside(from, datagram, body)
     this.#heard.set(from, this.#clock.now())
     this.#directory.heard(from)
     this.#loop.message(from, body)
     return null
+  }
+
+  /**
+   * A datagram for an earlier incarnation of this process, or for none yet (0). Its sender may have just started, or may
+   * not know of a restart here: then it must be answered. But it may also be a recording, so that it does not show that
+   * its sender is alive. A sender's numbers grow, and those that do not are recordings.
+   */
+  #receiveOutside(
+    from: NodeId,
+    { by, for: meant, number }: Datagram,
+    body: Parameters<Udp['send']>[2],
+  ): DropReason | null {
+    const now = this.#clock.now()
+    const last = this.#outside.get(from)
+    if (last !== undefined && (by < last.by || (by === last.by && number <= last.number)))
+      return 'heard before'
+    const isAnswered = meant === 0 || last === undefined || now - last.answeredAt >= ANSWER_EVERY
+    this.#outside.set(from, { by, number, answeredAt: isAnswered ? now : last.answeredAt })
+    if (isAnswered) this.#loop.message(from, body)
+    return meant === 0 ? null : 'earlier incarnation'
   }
 
   #heed({ group, ...event }: Output): void {

@@ -9,7 +9,7 @@
  * put their sockets there before they look, they cannot miss each other (Lamport's bakery).
  */
 import { randomBytes } from 'node:crypto'
-import { closeSync, existsSync, openSync, readdirSync, rmSync } from 'node:fs'
+import { closeSync, existsSync, openSync, readdirSync, rmSync, type Stats, statSync } from 'node:fs'
 import { connect, createServer, type Server, type Socket } from 'node:net'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -38,8 +38,8 @@ export class StorageUnlockable extends Error {
 }
 
 export type FolderLock = {
-  /** Whether nobody has removed what marks it as taken. */
-  isHeld(): boolean
+  /** Null while it is held; otherwise what became of the folder. */
+  whyLost(): string | null
   close(): void
 }
 
@@ -57,6 +57,7 @@ export async function lockFolder(folder: string): Promise<FolderLock> {
   const descriptor = process.platform === 'linux' ? openSync(folder, 'r') : null
   const pathOf = (entry: string): string =>
     descriptor === null ? join(folder, entry) : `/proc/self/fd/${descriptor}/${entry}`
+  const identity = identityOf(statSync(folder))
   let state: Answer = 'wanted'
   const server = await listening(pathOf(name), (socket) => socket.end(state)).catch((error: unknown) => {
     if (descriptor !== null) closeSync(descriptor)
@@ -89,7 +90,22 @@ export async function lockFolder(folder: string): Promise<FolderLock> {
     throw error
   }
   state = 'held'
-  return { isHeld: () => existsSync(join(folder, name)), close }
+  return {
+    whyLost: () => (existsSync(join(folder, name)) ? null : whyLost(folder, identity)),
+    close,
+  }
+}
+
+/** Nobody takes a folder whose holder answers: what marks it as taken is gone because somebody removed it. */
+function whyLost(folder: string, identity: string): string {
+  const now = statSync(folder, { throwIfNoEntry: false })
+  if (now === undefined) return 'the folder was removed while this process used it'
+  if (identityOf(now) !== identity) return 'another folder is in its place'
+  return 'its lock was removed, so that another process may have taken the folder'
+}
+
+function identityOf({ dev, ino }: Stats): string {
+  return `${dev} ${ino}`
 }
 
 /** All others that want the folder or hold it; what the dead have left is removed. */
@@ -98,7 +114,10 @@ async function rivalsIn(
   own: string,
   pathOf: (entry: string) => string,
 ): Promise<readonly { readonly entry: string; readonly answer: Answer }[]> {
-  const entries = readdirSync(folder).filter((entry) => entry.startsWith(PREFIX) && entry !== own)
+  // Only a socket is a lock. A link may lead anywhere, and what else is called so is not this process's to remove.
+  const entries = readdirSync(folder, { withFileTypes: true })
+    .filter((entry) => entry.isSocket() && entry.name.startsWith(PREFIX) && entry.name !== own)
+    .map(({ name }) => name)
   const asked = await Promise.all(
     entries.map(async (entry) => {
       const answer = await ask(pathOf(entry))

@@ -14,7 +14,13 @@ export type Refused = {
 
 const INTERVAL_MS = 10_000
 
-type Unsaid = { count: number; from: string; detail: string; timer: NodeJS.Timeout | null }
+type Unsaid = {
+  count: number
+  from: string
+  detail: string
+  timer: NodeJS.Timeout | null
+  readonly tolerated: number
+}
 
 export class Refusals {
   readonly #say: (refused: Refused) => void
@@ -29,13 +35,25 @@ export class Refusals {
 
   /**
    * `from` and `detail` are only asked for when they are said: a flood must cost little. With a `key`, what is refused
-   * for one reason is told apart by it: by the sender, where that is one of few.
+   * for one reason is told apart by it: by the sender, where that is one of few. `tolerated`: so many in an interval are
+   * counted and not said.
    */
-  add(reason: string, from: () => string, detail: () => string, key = reason): void {
+  add(
+    reason: string,
+    from: () => string,
+    detail: () => string,
+    { key = reason, tolerated = 0 }: { readonly key?: string; readonly tolerated?: number } = {},
+  ): void {
     this.total += 1
     const unsaid = this.#byReason.get(key)
+    if (unsaid === undefined && tolerated > 0) {
+      const fresh: Unsaid = { count: 1, from: from(), detail: detail(), timer: null, tolerated }
+      this.#byReason.set(key, fresh)
+      this.#wait(reason, key, fresh)
+      return
+    }
     if (unsaid === undefined) {
-      const fresh: Unsaid = { count: 0, from: '', detail: '', timer: null }
+      const fresh: Unsaid = { count: 0, from: '', detail: '', timer: null, tolerated }
       this.#byReason.set(key, fresh)
       this.#say({ reason, count: 1, from: from(), detail: detail() })
       this.#wait(reason, key, fresh)
@@ -55,8 +73,8 @@ export class Refusals {
 
   #wait(reason: string, key: string, unsaid: Unsaid): void {
     unsaid.timer = setTimeout(() => {
-      const { count, from, detail } = unsaid
-      if (count === 0) {
+      const { count, from, detail, tolerated } = unsaid
+      if (count <= tolerated) {
         // Quiet again: the next is told at once.
         this.#byReason.delete(key)
         return

@@ -1,4 +1,17 @@
-import { chmodSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { execFileSync } from 'node:child_process'
+import {
+  chmodSync,
+  existsSync,
+  lstatSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
@@ -62,6 +75,58 @@ describe('stable data', () => {
     expect(() => storage.save({ more: true })).toThrow(`could not write to ${folder}`)
     storage.close()
     folder = mkdtempSync(join(tmpdir(), 'conclave-storage-'))
+  })
+
+  it.each(['file', 'folder', 'nothing'])('is never written through a link to a %s', async (what) => {
+    const victim = join(folder, 'victim')
+    if (what === 'file') writeFileSync(victim, 'precious')
+    if (what === 'folder') mkdirSync(victim)
+    const data = join(folder, 'data')
+    mkdirSync(data)
+    symlinkSync(victim, join(data, 'stable.json.new'))
+    const storage = await openStorage(data)
+    storage.save(DATA)
+    storage.close()
+    expect(existsSync(victim)).toBe(what !== 'nothing')
+    if (what === 'file') expect(readFileSync(victim, 'utf8')).toBe('precious')
+    expect(lstatSync(join(data, 'stable.json')).isFile()).toBe(true)
+    expect((await openStorage(data)).load()).toEqual(DATA)
+  })
+
+  it('is not read through a link, nor from what is no file', async () => {
+    const data = join(folder, 'data')
+    const storage = await openStorage(data)
+    storage.save(DATA)
+    storage.close()
+    renameSync(join(data, 'stable.json'), join(folder, 'elsewhere'))
+    symlinkSync(join(folder, 'elsewhere'), join(data, 'stable.json'))
+    const linked = await openStorage(data)
+    expect(() => linked.load()).toThrow('stable.json is damaged (it is a symbolic link)')
+    rmSync(join(data, 'stable.json'))
+    // Whoever opens this without care waits for ever.
+    execFileSync('mkfifo', [join(data, 'stable.json')])
+    expect(() => linked.load()).toThrow('stable.json is damaged (it is not a regular file)')
+    linked.close()
+  })
+
+  it('leaves alone what only looks like a lock', async () => {
+    writeFileSync(join(folder, 'lock.txt'), 'mine')
+    mkdirSync(join(folder, 'lock.folder'))
+    symlinkSync(join(folder, 'nowhere'), join(folder, 'lock.link'))
+    const storage = await openStorage(folder)
+    storage.close()
+    expect(readdirSync(folder).sort()).toEqual(['lock.folder', 'lock.link', 'lock.txt'])
+  })
+
+  it('whose folder is removed, or replaced, is not written, and that is what is said', async () => {
+    const data = join(folder, 'data')
+    const storage = await openStorage(data)
+    renameSync(data, join(folder, 'moved'))
+    expect(() => storage.save(DATA)).toThrow('the folder was removed while this process used it')
+    mkdirSync(data)
+    expect(() => storage.save(DATA)).toThrow('another folder is in its place')
+    expect(readdirSync(data)).toEqual([])
+    storage.close()
   })
 
   it('belongs to one process at a time', async () => {

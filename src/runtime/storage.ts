@@ -8,6 +8,8 @@
 import { createHash } from 'node:crypto'
 import {
   closeSync,
+  constants,
+  fstatSync,
   fsyncSync,
   mkdirSync,
   openSync,
@@ -101,7 +103,8 @@ export async function openStorage(folder: string): Promise<Storage> {
 }
 
 function assertHeld(lock: FolderLock): void {
-  if (!lock.isHeld()) throw new Error('another process has taken the folder')
+  const why = lock.whyLost()
+  if (why !== null) throw new Error(why)
 }
 
 /** Nothing survives: for tests and for those who cannot lose a vote because they have none. */
@@ -143,14 +146,29 @@ function digest(body: string): string {
   return createHash('sha256').update(body).digest('hex')
 }
 
-function read(file: string): Plain {
-  let content: string
+/** Null when there is no such file. Who can write to the folder must not lead this process elsewhere, or make it wait. */
+function contentOf(file: string): string | null {
+  let descriptor: number
   try {
-    content = readFileSync(file, 'utf8')
+    descriptor = openSync(file, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK)
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return null
+    const { code } = error as NodeJS.ErrnoException
+    if (code === 'ENOENT') return null
+    if (code === 'ELOOP') throw new DamagedStorage(file, 'it is a symbolic link')
+    if (code === 'ENXIO') throw new DamagedStorage(file, 'it is not a regular file')
     throw error
   }
+  try {
+    if (!fstatSync(descriptor).isFile()) throw new DamagedStorage(file, 'it is not a regular file')
+    return readFileSync(descriptor, 'utf8')
+  } finally {
+    closeSync(descriptor)
+  }
+}
+
+function read(file: string): Plain {
+  const content = contentOf(file)
+  if (content === null) return null
   let parsed: unknown
   try {
     parsed = JSON.parse(content)
@@ -168,7 +186,9 @@ function read(file: string): Plain {
 
 function replace(folder: string, file: string, content: string): void {
   const beside = `${file}.new`
-  const descriptor = openSync(beside, 'w', 0o600)
+  // What is there was left by a crash, or put there to lead this process elsewhere: it is never written through.
+  rmSync(beside, { force: true, recursive: true })
+  const descriptor = openSync(beside, 'wx', 0o600)
   try {
     writeFileSync(descriptor, content)
     fsyncSync(descriptor)

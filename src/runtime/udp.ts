@@ -38,6 +38,7 @@ export type DropReason =
   | 'another group'
   | 'unknown sender'
   | 'heard before'
+  | 'earlier incarnation'
   | 'too large'
   | 'implausible'
   | 'unusable'
@@ -58,6 +59,9 @@ const RECEIVE_BUFFER = 1024 * 1024
 /** From addresses that are no peer's, so many are looked into in so long. */
 const STRANGERS = 200
 const STRANGERS_PER_MS = 100
+
+/** After a restart, peers that do not know of it yet send some for the incarnation before: those are not worth a word. */
+const RESTART_TOLERANCE = 100
 
 export class Udp {
   readonly family: 4 | 6 | 'both'
@@ -140,7 +144,7 @@ export class Udp {
       reason,
       () => `node ${from}`,
       () => detail,
-      `${reason} ${from}`,
+      { key: `${reason} ${from}` },
     )
   }
 
@@ -212,7 +216,8 @@ export class Udp {
 
   #drop(reason: DropReason, { address, port }: RemoteInfo, detail: () => string): void {
     this.#known.delete(address, port)
-    this.#refusals.add(reason, () => showAddress({ host: address, port }), detail)
+    const tolerated = reason === 'earlier incarnation' ? RESTART_TOLERANCE : 0
+    this.#refusals.add(reason, () => showAddress({ host: address, port }), detail, { tolerated })
   }
 }
 

@@ -5,6 +5,8 @@
  * until `advance`. Between any two moments at which something happens, everything that waits for a promise has its turn.
  */
 import type { Micros, NodeId, PlainObject } from '../core/index.ts'
+import { functionGiven, millisecondsGiven, type Signalled, signalIn } from '../member/arguments.ts'
+import { BadArgument } from '../member/errors.ts'
 import type { LeaseTerms } from '../member/lease-terms.ts'
 import { Member } from '../member/member.ts'
 import { type WorkOptions, workOf } from '../member/options.ts'
@@ -76,7 +78,9 @@ export class Testkit {
   /** Somebody was told something since the last turn. */
   #hasNews = false
 
-  constructor({ nodes, group = 'test', mode = 'majority', options = {}, ...world }: TestkitOptions) {
+  constructor(asked: TestkitOptions) {
+    checkNodes((asked as Partial<TestkitOptions> | undefined)?.nodes)
+    const { nodes, group = 'test', mode = 'majority', options = {}, ...world } = asked
     this.#group = group
     this.#mode = mode
     this.#nodes = [...nodes].sort()
@@ -145,6 +149,7 @@ export class Testkit {
 
   /** Lets so much time pass, and everything happen that is due in it. */
   async advance(ms: number): Promise<void> {
+    duration('ms', ms)
     if (this.#isAdvancing) throw new Error('time advances already: await one advance before the next')
     this.#isAdvancing = true
     try {
@@ -166,6 +171,8 @@ export class Testkit {
 
   /** Lets time pass until something is so; fails when it is not for a long time. */
   async until(isSo: () => boolean, withinMs = LONGEST_WAIT_MS): Promise<void> {
+    functionGiven('isSo', isSo)
+    duration('withinMs', withinMs)
     const end = this.nowMs + withinMs
     await this.advance(0)
     while (!isSo()) {
@@ -176,7 +183,9 @@ export class Testkit {
   }
 
   /** For work: waits in virtual time. Ends early, with the signal's reason, when the signal is aborted. */
-  sleep(ms: number, { signal }: { readonly signal?: AbortSignal } = {}): Promise<void> {
+  async sleep(ms: number, options?: Signalled): Promise<void> {
+    duration('ms', ms)
+    const signal = signalIn(options)
     return new Promise((resolve, reject) => {
       const onAbort = (): void => {
         cancel()
@@ -198,12 +207,14 @@ export class Testkit {
 
   /** The process stands still while its clock runs on: nothing is sent, heard or told. */
   pause(id: string, ms: number): void {
+    duration('ms', ms)
     this.#befall({ pause: this.#known(id), forMs: ms })
     this.#stands(id, ms)
   }
 
   /** The host sleeps, and its clock with it. */
   suspend(id: string, ms: number): void {
+    duration('ms', ms)
     this.#befall({ suspend: this.#known(id), forMs: ms })
     this.#stands(id, ms)
   }
@@ -224,6 +235,8 @@ export class Testkit {
 
   /** From now on messages are lost with this probability. */
   lose(probability: number): void {
+    if (!(typeof probability === 'number' && probability >= 0 && probability <= 1))
+      throw new BadArgument('probability', `${String(probability)} must be a number from 0 to 1`)
     this.#befall({ loss: probability })
   }
 
@@ -298,6 +311,22 @@ export class Testkit {
     traffic.received += 1
     traffic.heard.set(record.input.from, record.at)
   }
+}
+
+/** Longer is a mistake, and times are whole microseconds that must stay exact. */
+const LONGEST_MS = 1e12
+
+function duration(field: string, ms: number): void {
+  if (millisecondsGiven(field, ms) > LONGEST_MS)
+    throw new BadArgument(field, `${ms} must be at most ${LONGEST_MS} milliseconds`)
+}
+
+function checkNodes(nodes: unknown): void {
+  const isList = Array.isArray(nodes) && nodes.length > 0
+  if (!isList || !nodes.every((id) => typeof id === 'string' && id !== ''))
+    throw new BadArgument('nodes', 'must be a list of ids, at least one, as in { nodes: ["a", "b", "c"] }')
+  const twice = nodes.find((id, index) => nodes.indexOf(id) !== index) as string | undefined
+  if (twice !== undefined) throw new BadArgument('nodes', `${JSON.stringify(twice)} is named twice`)
 }
 
 /** An event whose moment is now. */

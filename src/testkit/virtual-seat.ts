@@ -50,7 +50,8 @@ export class VirtualSeat implements Seat {
   lease() {
     const standing = this.#standing()
     const leads = standing?.view.role === 'leader'
-    return { until: leads ? standing.until : null, now: this.#now(), token: standing?.view.token ?? null }
+    const token = standing?.view.token ?? null
+    return { until: leads ? standing.until : null, now: this.#now(), token, reason: null }
   }
 
   standing() {
