@@ -89,7 +89,7 @@ function logOf({ groups }: Config): Log {
 }
 
 async function start(
-  { groups, process: { http, traceSteps }, adminToken }: Config,
+  { groups, process: { http, httpNames, traceSteps }, adminToken }: Config,
   log: Log,
 ): Promise<Agent> {
   const heard = ({ event, group, leader, token, term, reason, view }: AgentEvent): void =>
@@ -99,6 +99,7 @@ async function start(
       // What meets in a store keeps no steps.
       groups: groups.map(({ join }) => ({ ...join, traceSteps })),
       http: addressOf(http, 'http'),
+      httpNames,
       adminToken,
       version: version(),
       log: heard,
