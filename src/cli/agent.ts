@@ -141,7 +141,7 @@ function standing(node: Agent['nodes'][number]): string {
 function check(config: Config, json: boolean): number {
   if (json) printJson(effectiveJson(config))
   else {
-    print(effectiveText(config))
+    for (const line of effectiveText(config).split('\n')) print(line)
     for (const { field, message } of config.warnings) narrate(`warning: ${field}: ${message}`)
   }
   return EXIT.ok

@@ -5,7 +5,7 @@ import { type ExploreReport, explore } from '../explore/index.ts'
 import { checkedOptions, promisedSpecs, type ScheduleStep, USUAL_HISTORY } from '../sim/index.ts'
 import { EXIT, UsageError } from './errors.ts'
 import { find, load } from './load.ts'
-import { count, paint, plural, print, printJson, table } from './output.ts'
+import { NEW_LINE, count, paint, plural, print, printJson, table } from './output.ts'
 import { progressOf } from './progress.ts'
 import { collect, namedSpec, verdictText } from './sim.ts'
 import { oneOf, options, wholeNumber } from './values.ts'
@@ -207,7 +207,7 @@ function exploreText(report: ExploreReport): string {
           'to replay it, save this and run it with "conclave sim FILE --transcript":',
           JSON.stringify(counterexample.scenario),
         ]),
-  ].join('\n')
+  ].join(NEW_LINE)
 }
 
 function whichOf(nth: number | undefined): string {

@@ -8,7 +8,7 @@ import { freePorts } from '../chaos/free-ports.ts'
 import { Warden } from '../chaos/warden.ts'
 import { UsageError } from './errors.ts'
 import { LocalGroup } from './local-group.ts'
-import { narrate, print, printJson } from './output.ts'
+import { NEW_LINE, narrate, print, printJson } from './output.ts'
 import { agentsOf, type Described, describedIn, type Plan } from './up-agents.ts'
 import { UP_COMMANDS } from './up-commands.ts'
 import { happeningText } from './up-text.ts'
@@ -107,7 +107,7 @@ async function up(flags: UpFlags): Promise<void> {
   try {
     for (const agent of agents) agent.start()
     if (isJson) printJson({ nodes: agents.map(({ id, url }) => ({ id, url })) })
-    else print(agents.map(({ id, url }) => `${id}  ${url}`).join('\n'))
+    else print(agents.map(({ id, url }) => `${id}  ${url}`).join(NEW_LINE))
     await (isTerminal ? watchInTerminal(group, ended) : watchPlainly(group, ended, isJson))
   } finally {
     await group.stop()
