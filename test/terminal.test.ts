@@ -54,7 +54,9 @@ beforeAll(async () => {
   server = createServer((request, response) => {
     const { pathname, searchParams } = new URL(request.url ?? '', 'http://x')
     if (searchParams.get('group') === 'none') {
-      response.writeHead(409).end(JSON.stringify({ error: { name: HOSTILE, message: HOSTILE, field: HOSTILE } }))
+      response
+        .writeHead(409)
+        .end(JSON.stringify({ error: { name: HOSTILE, message: HOSTILE, field: HOSTILE } }))
     } else if (pathname === '/v1/events') {
       const event = { at: HOSTILE, group: HOSTILE, self: HOSTILE, leader: HOSTILE, token: 1, reason: HOSTILE }
       const view = { id: [1, HOSTILE], members: [HOSTILE], joined: [HOSTILE], left: [HOSTILE] }
@@ -77,7 +79,10 @@ afterAll(() => {
 })
 
 describe('what an agent says', () => {
-  const token = (): readonly string[] => ['--admin-token-file', file('token', 'an admin token of some length')]
+  const token = (): readonly string[] => [
+    '--admin-token-file',
+    file('token', 'an admin token of some length'),
+  ]
 
   it.each([
     ['status', []],
@@ -86,18 +91,26 @@ describe('what an agent says', () => {
     ['watch', []],
     ['step-down', []],
     ['remove', ['x']],
-  ] as const)('conclave %s shows it as text', async (name, words) => {
-    const needsToken = name === 'step-down' || name === 'remove'
-    expectShown(await conclave([name, ...words, '--agent', agent, ...(needsToken ? token() : [])]))
-  }, 20_000)
+  ] as const)(
+    'conclave %s shows it as text',
+    async (name, words) => {
+      const needsToken = name === 'step-down' || name === 'remove'
+      expectShown(await conclave([name, ...words, '--agent', agent, ...(needsToken ? token() : [])]))
+    },
+    20_000,
+  )
 
   it.each([
     ['watch', '--json'],
     ['status', '--group', 'none'],
     ['status', '--group', 'none', '--json'],
-  ])('conclave %s %s shows it as text', async (...words) => {
-    expectShown(await conclave([...words, '--agent', agent]))
-  }, 20_000)
+  ])(
+    'conclave %s %s shows it as text',
+    async (...words) => {
+      expectShown(await conclave([...words, '--agent', agent]))
+    },
+    20_000,
+  )
 
   it('is still JSON for programs, and means the same', async () => {
     const { out } = await conclave(['status', '--agent', agent, '--json'])
@@ -135,13 +148,21 @@ describe('what is in a file', () => {
     ['a protocol that is not known', ['sim'], { ...scenario, protocol: HOSTILE }],
     ['a field that there is not', ['sim'], { ...scenario, [HOSTILE]: 1 }],
     ['no trace', ['replay'], HOSTILE],
-    ['a configuration', ['agent', '--check', '--config'], { [HOSTILE]: HOSTILE, listen: HOSTILE, id: HOSTILE }],
+    [
+      'a configuration',
+      ['agent', '--check', '--config'],
+      { [HOSTILE]: HOSTILE, listen: HOSTILE, id: HOSTILE },
+    ],
     ['a configuration in YAML', ['agent', '--check', '--config'], `id: ${HOSTILE}\nlisten: [`],
-  ])('%s is refused in text', async (_what, words, content) => {
-    const ran = await conclave([...words, file('bad.yaml', content)])
-    expect(ran.code).toBe(2)
-    expect(troubleIn(ran)).toEqual([])
-  }, 20_000)
+  ])(
+    '%s is refused in text',
+    async (_what, words, content) => {
+      const ran = await conclave([...words, file('bad.yaml', content)])
+      expect(ran.code).toBe(2)
+      expect(troubleIn(ran)).toEqual([])
+    },
+    20_000,
+  )
 })
 
 describe('what was typed', () => {
@@ -160,9 +181,13 @@ describe('what was typed', () => {
     ['explore', '--protocol', typed],
     ['plan', '--profile', typed],
     ['chaos', typed],
-  ])('is answered in text, %#', async (...words) => {
-    expect(troubleIn(await conclave(words))).toEqual([])
-  }, 20_000)
+  ])(
+    'is answered in text, %#',
+    async (...words) => {
+      expect(troubleIn(await conclave(words))).toEqual([])
+    },
+    20_000,
+  )
 
   it('at conclave up is answered in text', async () => {
     const up = spawn(CONCLAVE, ['up', '--nodes', '1', '--http-port', '0', '--plain'], { stdio: 'pipe' })

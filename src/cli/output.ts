@@ -23,10 +23,7 @@ export function visible(text: string): string {
 }
 
 function escaped(text: string): string {
-  return text.replace(
-    CONTROLS,
-    (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`,
-  )
+  return text.replace(CONTROLS, (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`)
 }
 
 /** What follows a mark begins with what it stands for. */
@@ -59,7 +56,9 @@ export function paint(colour: keyof typeof COLOURS, text: string): string {
 
 /** Columns aligned, no boxes. */
 export function table(rows: readonly (readonly string[])[]): string {
-  const widths = (rows[0] ?? []).map((_, column) => Math.max(...rows.map((row) => widthOf(row[column] ?? ''))))
+  const widths = (rows[0] ?? []).map((_, column) =>
+    Math.max(...rows.map((row) => widthOf(row[column] ?? ''))),
+  )
   return rows
     .map((row) =>
       row

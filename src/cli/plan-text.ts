@@ -1,5 +1,5 @@
 /** The guarantee card, for a person to read. */
-import { NEW_LINE, count, paint, plural, table } from './output.ts'
+import { count, NEW_LINE, paint, plural, table } from './output.ts'
 import type { Card } from './plan-card.ts'
 import type { Figure, Shape, Stats } from './plan-figures.ts'
 

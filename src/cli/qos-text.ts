@@ -1,6 +1,6 @@
 /** The quality of service of failure detectors, for a person to read. */
 import type { DurationReport, QosReport, TraceQos } from '../trace/index.ts'
-import { NEW_LINE, count, plural, table } from './output.ts'
+import { count, NEW_LINE, plural, table } from './output.ts'
 
 export function qosText(qos: QosReport): string {
   const accuracy = qos.queryAccuracy === null ? '-' : qos.queryAccuracy.toFixed(6)

@@ -15,7 +15,7 @@ import {
   writeTrace,
 } from '../trace/index.ts'
 import { EXIT } from './errors.ts'
-import { NEW_LINE, count, paint, plural, print, printJson, table } from './output.ts'
+import { count, NEW_LINE, paint, plural, print, printJson, table } from './output.ts'
 import { type Broken, brokenAssumptions } from './recorded-assumptions.ts'
 import { type Judged, judge } from './recorded-judge.ts'
 import { checkedOptions, type Replayed, replayRuns } from './recorded-replay.ts'
@@ -116,7 +116,9 @@ export function printRecorded(recorded: Recorded): void {
   print('')
   print('what was not as assumed:')
   print(
-    broken.length === 0 ? '  nothing' : broken.map(({ touches, text }) => `  ${touches}: ${text}`).join(NEW_LINE),
+    broken.length === 0
+      ? '  nothing'
+      : broken.map(({ touches, text }) => `  ${touches}: ${text}`).join(NEW_LINE),
   )
   const code = codeOf(recorded)
   print('')

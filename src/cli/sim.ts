@@ -15,7 +15,7 @@ import { type TraceRecord, traceLine, transcriptLine } from '../trace/index.ts'
 import { type CampaignFlags, campaign } from './campaign.ts'
 import { EXIT, UsageError } from './errors.ts'
 import { load } from './load.ts'
-import { NEW_LINE, count, paint, print, printJson, table, timesText } from './output.ts'
+import { count, NEW_LINE, paint, print, printJson, table, timesText } from './output.ts'
 import { wholeNumber } from './values.ts'
 
 type SimFlags = Partial<CampaignFlags> & {

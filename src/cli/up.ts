@@ -94,7 +94,12 @@ async function up(flags: UpFlags): Promise<void> {
   const described = describedOrNothing(folder, { flags, count, udp, http })
   const warden = new Warden(folder)
   const isJson = flags.json === true
-  const isTerminal = process.stdout.isTTY && process.stdin.isTTY && flags.plain !== true && !isJson
+  const isTerminal =
+    process.stdout.isTTY &&
+    process.stdin.isTTY &&
+    process.env['TERM'] !== 'dumb' &&
+    flags.plain !== true &&
+    !isJson
   const group = new LocalGroup(
     (say) => agentsOf(described, warden, say),
     isTerminal ? undefined : (happening) => narrate(happeningText(happening)),
