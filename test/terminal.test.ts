@@ -28,11 +28,12 @@ function troubleIn({ out, said }: Ran): readonly string[] {
   return lines.filter((line) => controls.test(line) || line.startsWith('FAKE'))
 }
 
-/** Where hostile text was to be printed, it was, in a form that can be read. */
-function expectShown(ran: Ran): void {
-  expect(troubleIn(ran)).toEqual([])
-  expect(`${ran.out}${ran.said}`).toMatch(/\\u001b\]0;owned/i)
+/** How hostile text was printed: without trouble, and in a form that can be read. */
+function shown(ran: Ran): { readonly trouble: readonly string[]; readonly isReadable: boolean } {
+  return { trouble: troubleIn(ran), isReadable: /\\u001b\]0;owned/i.test(`${ran.out}${ran.said}`) }
 }
+
+const AS_TEXT = { trouble: [], isReadable: true }
 
 const ANSWER = {
   group: HOSTILE,
@@ -95,7 +96,9 @@ describe('what an agent says', () => {
     'conclave %s shows it as text',
     async (name, words) => {
       const needsToken = name === 'step-down' || name === 'remove'
-      expectShown(await conclave([name, ...words, '--agent', agent, ...(needsToken ? token() : [])]))
+      expect(
+        shown(await conclave([name, ...words, '--agent', agent, ...(needsToken ? token() : [])])),
+      ).toEqual(AS_TEXT)
     },
     20_000,
   )
@@ -107,7 +110,7 @@ describe('what an agent says', () => {
   ])(
     'conclave %s %s shows it as text',
     async (...words) => {
-      expectShown(await conclave([...words, '--agent', agent]))
+      expect(shown(await conclave([...words, '--agent', agent]))).toEqual(AS_TEXT)
     },
     20_000,
   )
@@ -119,7 +122,7 @@ describe('what an agent says', () => {
 
   it('conclave run shows it as text', async () => {
     const words = ['run', '--agent', agent, '--group', 'none', ...token(), '--', 'true']
-    expectShown(await conclave(words))
+    expect(shown(await conclave(words))).toEqual(AS_TEXT)
   }, 20_000)
 })
 
@@ -134,10 +137,10 @@ describe('what is in a file', () => {
   it('a scenario and its trace are told as text', async () => {
     const path = file('hostile.json', scenario)
     const trace = join(folder, 'hostile.ndjson')
-    expectShown(await conclave(['sim', path, '--transcript', '--trace', trace]))
-    expectShown(await conclave(['sim', path, '--json']))
-    expectShown(await conclave(['replay', trace, '--transcript', '--all']))
-    expectShown(await conclave(['qos', trace]))
+    expect(shown(await conclave(['sim', path, '--transcript', '--trace', trace]))).toEqual(AS_TEXT)
+    expect(shown(await conclave(['sim', path, '--json']))).toEqual(AS_TEXT)
+    expect(shown(await conclave(['replay', trace, '--transcript', '--all']))).toEqual(AS_TEXT)
+    expect(shown(await conclave(['qos', trace]))).toEqual(AS_TEXT)
     const drawn = await conclave(['draw', trace, '--title', HOSTILE.replaceAll('\0', '')])
     // oxlint-disable-next-line no-control-regex -- they are what is looked for
     expect([drawn.code, drawn.out.match(/[\u0000-\u0008\u000B-\u001F\u007F-\u009F]/g)]).toEqual([0, null])
@@ -197,6 +200,6 @@ describe('what was typed', () => {
     const oneLine = typed.replaceAll(/[\n\r\u0085\u2028]/g, '')
     up.stdin.write(`${oneLine}\nkill ${oneLine}\ncut ${oneLine}-n1\nheal ${oneLine}\nquit\n`)
     await new Promise((resolve) => up.once('close', resolve))
-    expectShown({ code: 0, out: said, said: '' })
+    expect(shown({ code: 0, out: said, said: '' })).toEqual(AS_TEXT)
   }, 60_000)
 })

@@ -1,10 +1,12 @@
 /** conclave chaos: real processes on this machine are killed, stopped and cut off, and an independent witness judges. */
+import { rmdirSync } from 'node:fs'
 import { Command } from 'commander'
 import { CASES, type Finding, isMissed, measureText, type Settings, summaryOf } from '../chaos/index.ts'
 import { guaranteesOf } from '../protocols/local-leader/guarantees.ts'
 import { EXIT, UsageError } from './errors.ts'
 import { NEW_LINE, narrate, print, printJson } from './output.ts'
 import { planOf } from './plan-config.ts'
+import { temporaryFolder } from './temporary.ts'
 import { milliseconds, wholeNumber } from './values.ts'
 
 type ChaosFlags = {
@@ -57,6 +59,8 @@ async function chaos(names: readonly string[], flags: ChaosFlags): Promise<numbe
   if (stranger !== undefined)
     throw new UsageError(`there is no case "${stranger}"; there are ${Object.keys(CASES).join(', ')}`)
   const settings = settingsOf(flags)
+  // Every case makes one of its own: better said before than in each of them.
+  rmdirSync(temporaryFolder('conclave-chaos-'))
   const isJson = flags.json === true
   const findings: Finding[] = []
   for (const [name, run] of Object.entries(CASES)) {

@@ -1,7 +1,9 @@
 /** `conclave completion bash|zsh|fish|powershell`: a script for the shell, which asks `conclave complete` what fits. */
 import tab from '@bomb.sh/tab/commander'
 import type { Command } from 'commander'
-import { print } from './output.ts'
+import { print, printJson } from './output.ts'
+
+type Shell = 'bash' | 'zsh' | 'fish' | 'powershell'
 
 /**
  * For bash alone: the package bash-completion, whose functions other scripts call, is not installed everywhere. Asks the
@@ -50,9 +52,24 @@ Examples:
   source <(conclave completion zsh)
   conclave completion fish > ~/.config/fish/completions/conclave.fish`,
     )
-    .action((shell: 'bash' | 'zsh' | 'fish' | 'powershell') => {
-      const ours = shell === 'bash' ? BASH : shell === 'zsh' ? ZSH_FIRST : ''
-      for (const line of ours.split('\n').filter(Boolean)) print(line)
-      if (shell !== 'bash') scripts.setup(root.name(), root.name(), shell)
+    .option('--json', 'print one JSON object, with the script as "script"')
+    .action((shell: Shell, flags: { readonly json?: true }) => {
+      const whole = shell === 'bash' ? BASH : logged(() => scripts.setup(root.name(), root.name(), shell))
+      const script = shell === 'zsh' ? `${ZSH_FIRST}\n${whole}` : whole
+      if (flags.json === true) printJson({ shell, script })
+      else for (const line of script.split('\n')) print(line)
     })
+}
+
+/** What it would write to the console. */
+function logged(write: () => void): string {
+  const { log } = console
+  const lines: string[] = []
+  console.log = (...words: readonly unknown[]) => void lines.push(words.join(' '))
+  try {
+    write()
+  } finally {
+    console.log = log
+  }
+  return lines.join('\n')
 }

@@ -35,14 +35,14 @@ export function screenOf(
 ): readonly string[] {
   const { agents } = group
   const banner = wrapped(bannerOf(agents).split(' '), ' ', columns)
-  const { lines: table, isWhole } = nodesTable(group, chosen, columns)
+  const { lines: nodes, isWhole } = nodesTable(group, chosen, columns)
   const url = agents[chosen]?.url
   const below =
     typed === null ? wrapped(KEYS, '  ', columns).map((line) => paint('dim', line)) : [`:${typed}`]
   const address = isWhole || url === undefined ? [] : [`  ${url}`]
   const happened = (most: number): readonly string[] =>
     most < 1 ? [] : group.happenings.slice(-Math.min(most, MOST_HAPPENINGS)).map(happeningText)
-  const head = [...banner, '', ...table, ...address, '']
+  const head = [...banner, '', ...nodes, ...address, '']
   if (rows === null) return fitting([...head, ...happened(MOST_HAPPENINGS)], columns)
   // What matters least gives way first: what happened, then empty lines, the address and all but one line of keys.
   const left = rows - head.length - below.length
@@ -51,7 +51,7 @@ export function screenOf(
   const first = banner.slice(0, 1)
   const last = typed === null ? below.slice(0, 1) : below
   const room = Math.max(2, rows - first.length - last.length)
-  return fitting([...first, ...around(table, chosen, room), ...last].slice(0, Math.max(1, rows)), columns)
+  return fitting([...first, ...around(nodes, chosen, room), ...last].slice(0, Math.max(1, rows)), columns)
 }
 
 const fitting = (lines: readonly string[], columns: number): readonly string[] =>

@@ -68,7 +68,8 @@ export async function watchInTerminal(group: LocalGroup, ended: AbortController)
   const onKey = (data: Buffer): void => {
     const text = data.toString()
     // Arrows and the like come as several characters, none of which was pressed.
-    if (!/^\u001B./.test(text)) for (const key of text) keys.press(key)
+    const isSequence = text.length > 1 && text.startsWith('\u001B')
+    if (!isSequence) for (const key of text) keys.press(key)
     if (!ended.signal.aborted) screen.draw()
   }
   stdin.setRawMode(true)

@@ -1,7 +1,5 @@
 /** conclave up: a group of real agents on this machine, watched and teased. */
-import { mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { rmSync } from 'node:fs'
 import { Command } from 'commander'
 import { PROTOCOLS } from '../agent/config/schema.ts'
 import { freePorts } from '../chaos/free-ports.ts'
@@ -9,6 +7,7 @@ import { Warden } from '../chaos/warden.ts'
 import { UsageError } from './errors.ts'
 import { LocalGroup } from './local-group.ts'
 import { NEW_LINE, narrate, print, printJson } from './output.ts'
+import { temporaryFolder } from './temporary.ts'
 import { agentsOf, type Described, describedIn, type Plan } from './up-agents.ts'
 import { UP_COMMANDS } from './up-commands.ts'
 import { happeningText } from './up-text.ts'
@@ -90,7 +89,7 @@ async function up(flags: UpFlags): Promise<void> {
   if (firstPort + count > 65_536)
     throw new UsageError(`--http-port ${firstPort}: there is no port above 65535`, '--http-port')
   const [udp, http] = await Promise.all([freePorts(count, 'udp'), freePorts(count, 'tcp', firstPort)])
-  const folder = mkdtempSync(join(tmpdir(), 'conclave-up-'))
+  const folder = temporaryFolder('conclave-up-')
   const described = describedOrNothing(folder, { flags, count, udp, http })
   const warden = new Warden(folder)
   const isJson = flags.json === true
