@@ -49,7 +49,8 @@ function printGroup(group) {
 }
 
 const [room, ...words] = process.argv.slice(2)
-if (room in MEASURE && words.length === 2) console.log(JSON.stringify(MEASURE[room](words[0], Number(words[1]))))
+if (room in MEASURE && words.length === 2)
+  console.log(JSON.stringify(MEASURE[room](words[0], Number(words[1]))))
 else {
   printBaseline()
   for (const group of [...simGroups, ...exploreGroups]) {
@@ -65,6 +66,7 @@ else {
   if (room === undefined || room === 'stores') await printStores(Number(words[0] ?? 10))
   if (room === undefined || room === 'idle') await printIdle(Number(words[0] ?? 20))
   if (room === undefined || room === 'views') await printViews(Number(words[0] ?? 10))
-  if (room === undefined || room === 'http') await printHttp(...(words.length === 0 ? [10] : words.map(Number)))
+  if (room === undefined || room === 'http')
+    await printHttp(...(words.length === 0 ? [10] : words.map(Number)))
   printBaseline()
 }

@@ -1,5 +1,6 @@
 /** Completion in a bash that has nothing but itself: no package bash-completion, no start-up files. */
 import { spawnSync } from 'node:child_process'
+import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { expect, it } from 'vitest'
 
@@ -48,7 +49,7 @@ it('offers commands, flags and choices in bash', () => {
 
 it('every shell that is offered gets a script that its own parser takes', () => {
   for (const shell of ['bash', 'zsh', 'fish', 'powershell']) {
-    const { stdout, status } = spawnSync('bin/conclave', ['completion', shell], {
+    const { stdout, status } = spawnSync(join(root, 'bin/conclave'), ['completion', shell], {
       cwd: root,
       encoding: 'utf8',
     })

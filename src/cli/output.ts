@@ -81,7 +81,9 @@ const PLAIN = /^[\u0020-\u007E]*$/
 export function widthOf(line: string): number {
   const text = escaped(line.replace(COLOURING, ''))
   if (PLAIN.test(text)) return text.length
-  return [...text].reduce((sum, character) => sum + columnsOf(character), 0)
+  let columns = 0
+  for (const character of text) columns += columnsOf(character)
+  return columns
 }
 
 function columnsOf(character: string): number {

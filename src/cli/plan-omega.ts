@@ -199,15 +199,13 @@ function tell(
   const { quorum, pingMs, alphaMs, timeoutMs, retransmitMs } = chosen
   print(paint('bold', `omega, quorum ${quorum}, profile ${profile}: ${plural(nodes, 'node')}`))
   print('')
-  print(`${paint('bold', 'It assumes')}`)
+  print(paint('bold', 'It assumes'))
   print(`  messages take no longer than δ = ${deltaMs} ms, timers fire no later than σ = ${sigmaMs} ms;`)
   print(
     `  pings every ${pingMs} ms, waited for ${alphaMs} ms, silence borne for ${timeoutMs} ms, frames again after ${retransmitMs} ms.`,
   )
   print('')
-  print(
-    `${paint('bold', 'Times in ms: computed, and measured in simulated worlds of this very configuration')}`,
-  )
+  print(paint('bold', 'Times in ms: computed, and measured in simulated worlds of this very configuration'))
   const figure = (value: number): string => value.toFixed(1)
   const head = ['', 'typical', 'worst', 'median', 'most']
   const lines = rows.map(({ name, typical, worst, median, most, exceeded }) => [
@@ -219,10 +217,10 @@ function tell(
   ])
   print(table([head, ...lines].map(([name = '', ...figures]) => [`  ${name}`, ...figures])))
   print('')
-  print(`${paint('bold', 'Fault tolerance')}`)
+  print(paint('bold', 'Fault tolerance'))
   print(`  ${atOnce} of ${nodes} may fail at once, ${inTurn} one after another (${ruleOf(quorum)}).`)
   print('')
-  print(`${paint('bold', 'While nothing happens')}`)
+  print(paint('bold', 'While nothing happens'))
   print(`  ${rate.toFixed(2)} datagrams a second a pair, measured ${idle.toFixed(2)}.`)
   print('')
   print(

@@ -122,7 +122,7 @@ export function printRecorded(recorded: Recorded): void {
   )
   const code = codeOf(recorded)
   print('')
-  print(`${paint(code === EXIT.ok ? 'green' : 'red', `verdict: ${verdictOf(recorded)}`)}`)
+  print(paint(code === EXIT.ok ? 'green' : 'red', `verdict: ${verdictOf(recorded)}`))
 }
 
 export function printRecordedJson(recorded: Recorded): void {
