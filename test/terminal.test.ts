@@ -1,6 +1,6 @@
 /** Text from agents, files and peers must not control the terminal on which a command prints it. */
 import { spawn } from 'node:child_process'
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
@@ -77,6 +77,23 @@ beforeAll(async () => {
 afterAll(() => {
   server?.close()
   rmSync(folder, { recursive: true })
+})
+
+it('nothing but these writes to standard output or standard error', () => {
+  const sources = readdirSync(new URL('../src/', import.meta.url), { recursive: true, encoding: 'utf8' })
+  const writing = sources.filter((name) => {
+    if (!name.endsWith('.ts') || name.endsWith('.test.ts')) return false
+    const text = readFileSync(new URL(`../src/${name}`, import.meta.url), 'utf8')
+    return /(?:stdout|stderr)\.write\(|\bconsole\.(?:log|error|warn|info)\(/.test(text)
+  })
+  expect(writing.toSorted()).toEqual([
+    // Numbers for the process that started it.
+    'chaos/flood.ts',
+    // A picture, in which nothing controls a terminal.
+    'cli/draw.ts',
+    'cli/output.ts',
+    'cli/screen.ts',
+  ])
 })
 
 describe('what an agent says', () => {
