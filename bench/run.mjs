@@ -1,4 +1,4 @@
-// npm run bench [-- sim|explore|elections|epochs|held|agent|groups|flood|failover [TIMES]|stores [TIMES]|idle [SECONDS]|views [TIMES]]: prints what this machine reaches, and what part of bully's rate each protocol does.
+// npm run bench [-- sim|explore|elections|epochs|held|agent|groups|flood|failover [TIMES]|stores [TIMES]|idle [SECONDS]|views [TIMES]|http [SECONDS] [SIGMA_MS]]: prints what this machine reaches, and what part of bully's rate each protocol does.
 //
 // A figure is the best of three runs, each in a process of its own: what one makes of the compiler's optimisations does
 // not weigh on the other. What is compared is run in turns, so that a moment in which the machine is busy falls on all
@@ -14,6 +14,7 @@ import { printFailover } from './failover.mjs'
 import { printFlood } from './flood.mjs'
 import { printGroups } from './groups.mjs'
 import { printHeld } from './held.mjs'
+import { printHttp } from './http.mjs'
 import { printIdle } from './idle.mjs'
 import { measureSim, simGroups } from './sim.mjs'
 import { printStores } from './stores.mjs'
@@ -48,7 +49,8 @@ function printGroup(group) {
 }
 
 const [room, ...words] = process.argv.slice(2)
-if (words.length === 2) console.log(JSON.stringify(MEASURE[room](words[0], Number(words[1]))))
+if (room in MEASURE && words.length === 2)
+  console.log(JSON.stringify(MEASURE[room](words[0], Number(words[1]))))
 else {
   printBaseline()
   for (const group of [...simGroups, ...exploreGroups]) {
@@ -64,5 +66,7 @@ else {
   if (room === undefined || room === 'stores') await printStores(Number(words[0] ?? 10))
   if (room === undefined || room === 'idle') await printIdle(Number(words[0] ?? 20))
   if (room === undefined || room === 'views') await printViews(Number(words[0] ?? 10))
+  if (room === undefined || room === 'http')
+    await printHttp(...(words.length === 0 ? [10] : words.map(Number)))
   printBaseline()
 }

@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { afterAll, describe, expect, it } from 'vitest'
+import { program } from '../src/cli/commands.ts'
 
 const root = fileURLToPath(new URL('..', import.meta.url))
 const folder = mkdtempSync(join(tmpdir(), 'conclave-cli-'))
@@ -244,6 +245,38 @@ describe('conclave specs, protocols and help', () => {
       expect(status).toBe(0)
       expect(stdout).toMatch(/Examples?:/)
     }
+  })
+
+  it('name --json for every command', async () => {
+    const { commands } = await program('')
+    const names = commands.map((command) => command.name())
+    expect(names).toEqual(expect.arrayContaining(['up', 'agent', 'run', 'status', 'draw', 'completion']))
+    const without = commands
+      .filter(({ options }) => !options.some(({ long }) => long === '--json'))
+      .map((command) => command.name())
+    // What scripts of shells ask.
+    expect(without).toEqual(['complete'])
+  })
+
+  it.each([
+    ['run', '--', '/no/such/program'],
+    ['draw', '/no/such/trace'],
+    ['completion', 'tcsh'],
+    ['agent', '--check'],
+  ])('print an error of %s as one JSON object', (name, ...words) => {
+    const { status, stdout, stderr } = conclave(name, '--json', ...words)
+    expect([status, stderr]).toEqual([2, ''])
+    expect(Object.keys(JSON.parse(stdout))).toEqual(['error'])
+  })
+
+  it('draw and complete in JSON', () => {
+    const trace = join(folder, 'drawn.ndjson')
+    conclave('sim', file('drawn.json', QUIET), '--trace', trace)
+    expect(JSON.parse(conclave('draw', trace, '--json').stdout).svg).toMatch(/^<svg/)
+    const out = join(folder, 'drawn.svg')
+    expect(JSON.parse(conclave('draw', trace, '--json', '--out', out).stdout)).toEqual({ out })
+    const { shell, script } = JSON.parse(conclave('completion', 'fish', '--json').stdout)
+    expect([shell, `${script}\n`]).toEqual(['fish', conclave('completion', 'fish').stdout])
   })
 })
 

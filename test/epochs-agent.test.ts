@@ -1,12 +1,12 @@
 /** Agents that meet in a folder, as their users run them; and what is wrong with a store, as it is said. */
-import { spawnSync } from 'node:child_process'
+import { spawn, spawnSync } from 'node:child_process'
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import postgres from 'postgres'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { leaderOf, statusOf } from '../src/client/index.ts'
-import { type AgentProcess, conclave, Workplace } from './support/agents.ts'
+import { type AgentProcess, CONCLAVE, conclave, Workplace } from './support/agents.ts'
 import { describeWith } from './support/servers.ts'
 import { until } from './support/wait.ts'
 
@@ -94,19 +94,14 @@ it('their black boxes are replayed together and judged', async () => {
 }, 60_000)
 
 it('up starts agents that meet in a folder, and one of them leads', async () => {
-  const { code, out } = await conclave([
-    'up',
-    '--protocol',
-    'epochs',
-    '--nodes',
-    '3',
-    '--http-port',
-    '0',
-    '--plain',
-    '--seconds',
-    '8',
-  ])
-  expect([code, out]).toEqual([0, expect.stringMatching(/n\d \(token \d+\) leads/)])
+  const asked = ['up', '--protocol', 'epochs', '--nodes', '3', '--http-port', '0', '--plain']
+  const up = spawn(CONCLAVE, asked, { stdio: 'pipe' })
+  let out = ''
+  up.stdout.on('data', (data: Buffer) => (out += data.toString()))
+  const ended = new Promise<number | null>((resolve) => up.once('close', resolve))
+  await until(() => /n\d \(token \d+\) leads/.test(out) || up.exitCode !== null)
+  up.stdin.write('quit\n')
+  expect([await ended, out]).toEqual([0, expect.stringMatching(/n\d \(token \d+\) leads/)])
 }, 60_000)
 
 it('of two agents with one id the younger refuses to start', async () => {

@@ -2,6 +2,8 @@ import { spawnSync } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import { expect, it } from 'vitest'
 import { ROUTES } from '../src/agent/openapi.ts'
+import { agentCommand } from '../src/cli/agent.ts'
+import { configOf } from '../src/cli/node-flags.ts'
 
 const ROOT = new URL('..', import.meta.url).pathname
 
@@ -13,4 +15,28 @@ it('what docs/ says of configuration and HTTP is what the schemas say', () => {
   expect([status, stderr]).toEqual([0, ''])
   const page = readFileSync(`${ROOT}docs/http.md`, 'utf8')
   for (const { method, path } of ROUTES) expect(page).toContain(`\`${method.toUpperCase()} ${path}\``)
+})
+
+/** Flags and variables in the table of docs/configuration.md. */
+function documented(pattern: RegExp): readonly string[] {
+  const page = readFileSync(new URL('../docs/configuration.md', import.meta.url), 'utf8')
+  const rows = page.split('\n').filter((line) => /^\| `\w+` +\| `--/.test(line))
+  return rows.map((row) => pattern.exec(row)?.[1] ?? '')
+}
+
+it('every flag of docs/configuration.md is one of conclave agent, and the other way round', () => {
+  const flags = agentCommand().options.map(({ long }) => long ?? '')
+  const others = ['--config', '--check', '--json']
+  expect(documented(/`(--[a-z-]+)`/).toSorted()).toEqual(
+    flags.filter((flag) => !others.includes(flag)).toSorted(),
+  )
+})
+
+it('every variable of docs/configuration.md is read', () => {
+  const read = new Set<PropertyKey>()
+  const env = new Proxy<NodeJS.ProcessEnv>({}, { get: (_, name) => void read.add(name) })
+  expect(() => configOf({ peer: [], keyFile: [], option: [] }, env)).toThrow('is missing')
+  const variables = documented(/`(CONCLAVE_[A-Z_]+)`/)
+  expect(variables.length).toBeGreaterThan(10)
+  expect(variables.filter((name) => !read.has(name))).toEqual([])
 })

@@ -128,3 +128,28 @@ it('is not led astray by the variables of an agent', async () => {
   await until(() => leaderIn(out) !== null)
   expect(leaderIn(out)).toBe('n1')
 }, 60_000)
+
+it('fills a terminal of 60 columns, frame by frame, and leaves it as it was', async () => {
+  const words = `${CONCLAVE} up --nodes 3 --option sigmaMs=300 --http-port 0`
+  up = spawn('script', ['-qec', `stty cols 60 rows 16; exec ${words}`, '/dev/null'], { stdio: 'pipe' })
+  let out = ''
+  up.stdout?.on('data', (data: Buffer) => (out += data.toString()))
+  await until(() => /n\d +leader/.test(out))
+  up.stdin?.write('l')
+  await until(() => /n\d killed/.test(out))
+  up.stdin?.write('q')
+  await new Promise((resolve) => up?.once('exit', resolve))
+  const [before = '', rest = ''] = out.split('\u001B[?1049h')
+  const [drawn = '', after = ''] = rest.split('\u001B[?1049l')
+  expect(before).toMatch(/^n1 {2}http/)
+  const frames = drawn.split('\u001B[H').slice(1)
+  expect(frames.length).toBeGreaterThan(2)
+  for (const frame of frames) {
+    // oxlint-disable-next-line no-control-regex -- that is what is taken out
+    const lines = frame.replaceAll(/\u001B\[[\d;?]*[a-zA-Z]/g, '').split(/\r+\n/)
+    expect(lines.filter((line) => line.length > 60)).toEqual([])
+    expect(lines.length).toBeLessThanOrEqual(16)
+  }
+  expect(after).toContain('killed')
+  expect(after.trim()).toMatch(/ending the agents$/)
+}, 60_000)

@@ -96,7 +96,9 @@ it('bears bodies without end, watchers that do not read, and nonsense', async ()
   const sockets = Array.from({ length: 20 }, (_, index) => {
     const socket = connect(Number(port), '127.0.0.1')
     socket.on('error', () => {})
-    socket.write(index % 2 === 0 ? 'GET /v1/events HTTP/1.1\r\nHost: a\r\n\r\n' : '\0\0 nonsense\r\n\r\n')
+    socket.write(
+      index % 2 === 0 ? 'GET /v1/events HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n' : '\0\0 nonsense\r\n\r\n',
+    )
     socket.pause()
     return socket
   })
@@ -131,7 +133,7 @@ it('is not kept busy by those who ask only for the head of a stream', async () =
   const { url } = await alone()
   const { port } = new URL(url)
   const head = (path: string): Promise<string> =>
-    ending(port, `HEAD ${path} HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n`)
+    ending(port, `HEAD ${path} HTTP/1.1\r\nHost: 127.0.0.1\r\nConnection: close\r\n\r\n`)
   // oxlint-disable-next-line no-await-in-loop -- one after the other, more than may watch at once
   for (let count = 0; count < 257; count++) expect(await head('/v1/events')).toMatch(/^HTTP\/1.1 200 /)
   expect(await head('/v1/trace')).toMatch(/^HTTP\/1.1 200 /)
@@ -154,10 +156,10 @@ function ending(port: string, ...pieces: readonly string[]): Promise<string> {
 it('does not wait for those who send slowly, and takes no more connections than it can bear', async () => {
   const { url } = await alone(0, () => {}, { limits: { requestMs: 300, connections: 4 } })
   const { port } = new URL(url)
-  const asking = 'GET /v1/leader HTTP/1.1\r\nHost: a\r\n'
+  const asking = 'GET /v1/leader HTTP/1.1\r\nHost: 127.0.0.1\r\n'
   const slow = [
     ending(port, `${asking}X-Slow: `),
-    ending(port, 'POST /v1/step-down HTTP/1.1\r\nHost: a\r\nContent-Length: 100\r\n\r\n', 'x'),
+    ending(port, 'POST /v1/step-down HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: 100\r\n\r\n', 'x'),
     ending(port),
     ending(port, 'G'),
   ]

@@ -9,6 +9,7 @@ import type { Address } from '../runtime/index.ts'
 import { agentApp, type Served } from './app.ts'
 import { Claims } from './claims.ts'
 import { History } from './history.ts'
+import { isLoopbackHost } from './hosts.ts'
 import { type HttpLimits, listening } from './listen.ts'
 import { Observer } from './observer.ts'
 import { saveTrace } from './trace-file.ts'
@@ -17,6 +18,8 @@ export type AgentOptions = {
   /** At least one; each with a name of its own. */
   readonly groups: readonly (JoinOptions | StoreJoinOptions)[]
   readonly http: Address
+  /** Names by which requests may ask for this agent, besides its addresses and localhost. */
+  readonly httpNames?: readonly string[]
   readonly adminToken: string | null
   readonly version: string
   /** For each thing that happens; for whoever keeps the log. */
@@ -36,22 +39,29 @@ export type Agent = {
   close(): Promise<void>
 }
 
+/**
+ * How long the thread that answers HTTP may have no turn before the lead is given up: an agent that answers nobody leads
+ * for nobody. Many connections with many requests each are answered in one turn, so it is long.
+ */
+const LONGEST_STALL_MS = 10_000
+
 export async function startAgent(options: AgentOptions): Promise<Agent> {
-  const { http, adminToken, version, log, limits } = options
+  const { http, httpNames = [], adminToken, version, log, limits } = options
   const joined: Served[] = []
   const nodes: Member[] = []
   const ending = new AbortController()
   try {
-    // Nothing else in an agent takes long, so its elections need no threads of their own.
+    // Anyone who can reach the address can send requests: answering them must never delay a renewal.
     for (const group of options.groups) {
       // oxlint-disable-next-line no-await-in-loop -- when one fails, those before it are closed again
-      const node = await join({ isolation: 'thread', ...group })
+      const node = await join({ isolation: 'worker', maxStallMs: LONGEST_STALL_MS, ...group })
       nodes.push(node)
       joined.push(served(node, log))
     }
     const groups = new Map(joined.map((each) => [each.node.group, each]))
-    const isLoopback = /^(127\.|localhost$|::1$)/.test(http.host)
-    const app = agentApp({ groups, adminToken, isLoopback, version, ending: ending.signal })
+    const isLoopback = await isLoopbackHost(http.host)
+    const hosts = isLoopback || httpNames.length > 0 ? httpNames : null
+    const app = agentApp({ groups, adminToken, isLoopback, hosts, version, ending: ending.signal })
     const server = await listening(app.fetch, http, limits)
     const leading = joined.map(({ claims }, index) =>
       (nodes[index] as Member).lead(claims.during, { signal: ending.signal }),

@@ -30,12 +30,16 @@ const LED: MemberStatus = {
   datagrams: { sent: 5, received: 4, dropped: 1 },
 }
 
-type Served = { readonly groups?: readonly string[]; readonly isLoopback?: boolean }
+type Served = {
+  readonly groups?: readonly string[]
+  readonly isLoopback?: boolean
+  readonly hosts?: readonly string[] | null
+}
 
 function agent(
   status: Partial<MemberStatus> = {},
   adminToken: string | null = TOKEN,
-  { groups: names = ['g'], isLoopback = true }: Served = {},
+  { groups: names = ['g'], isLoopback = true, hosts = [] }: Served = {},
 ) {
   const history = new History('run', 3)
   const ending = new AbortController()
@@ -60,7 +64,7 @@ function agent(
   const groups = new Map(
     names.map((name) => [name, { node: nodeIn(name), history, observer, claims: new Claims() }]),
   )
-  const app = agentApp({ groups, adminToken, isLoopback, version: '0', ending: ending.signal })
+  const app = agentApp({ groups, adminToken, isLoopback, hosts, version: '0', ending: ending.signal })
   const node = (groups.get('g') ?? present([...groups.values()][0], 'a group')).node
   return { app, history, ending, stepped, observer, node }
 }

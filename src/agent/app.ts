@@ -2,6 +2,7 @@
  * An agent's answers over HTTP. Whoever can reach it may ask; what changes something needs the admin token. Health and
  * readiness are about this process and never about leadership: `/leader` is. What there is stands in openapi.ts.
  */
+import { setMaxListeners } from 'node:events'
 import { type Context, Hono } from 'hono'
 import { stream, streamSSE } from 'hono/streaming'
 import type { Claimed } from '../client/index.ts'
@@ -11,6 +12,7 @@ import { failure, refusal } from './admin.ts'
 import { leaderAnswer, membersAnswer, type Served, statusAnswer } from './answers.ts'
 import { readBody, type WithBody } from './body.ts'
 import { tellEvents } from './events.ts'
+import { refuseOtherHosts } from './hosts.ts'
 import { metricsText } from './metrics.ts'
 import { openApi } from './openapi.ts'
 import { PAGE_POLICY, page } from './page.ts'
@@ -25,6 +27,8 @@ export type Asked = {
   readonly adminToken: string | null
   /** Whether only this machine can ask: then the trace needs no token. */
   readonly isLoopback: boolean
+  /** Names by which it may be asked, besides addresses and localhost; null: by any. */
+  readonly hosts: readonly string[] | null
   readonly version: string
   /** Ends the streams. */
   readonly ending: AbortSignal
@@ -39,8 +43,12 @@ const LOOK_AGAIN_MS = 50
 const LONGEST_TRACE_MS = 30_000
 
 export function agentApp(asked: Asked): Hono<WithBody> {
-  const { groups, adminToken, isLoopback, version, ending } = asked
+  const { groups, adminToken, isLoopback, hosts, version, ending } = asked
   const app = new Hono<WithBody>()
+  /** Built when it is first asked for: that takes longer than a thousand answers. */
+  let description: string | null = null
+  // Every stream waits for it.
+  setMaxListeners(0, ending)
   let streams = 0
   let isTracing = false
 
@@ -49,6 +57,7 @@ export function agentApp(asked: Asked): Hono<WithBody> {
     c.header('Cache-Control', 'no-store')
     c.header('X-Content-Type-Options', 'nosniff')
   })
+  if (hosts !== null) app.use(refuseOtherHosts(hosts))
   app.use(readBody)
 
   /** Answers about the group that is asked for. */
@@ -71,7 +80,10 @@ export function agentApp(asked: Asked): Hono<WithBody> {
     '/v1/status',
     about((c, served) => c.json(statusAnswer(served))),
   )
-  app.get('/v1/openapi.json', (c) => c.json(openApi(version)))
+  app.get('/v1/openapi.json', (c) => {
+    description ??= JSON.stringify(openApi(version))
+    return c.body(description, 200, { 'Content-Type': 'application/json' })
+  })
 
   app.post(
     '/v1/step-down',
@@ -209,23 +221,29 @@ export function agentApp(asked: Asked): Hono<WithBody> {
       if (idle === null) return []
       return [groups.size === 1 ? idle : `${node.group}: ${idle}`]
     })
-  app.get('/healthz', (c) => {
+  // HAProxy's own check is OPTIONS; other load balancers send GET or HEAD.
+  const check = (path: string, answer: (c: Context<WithBody>) => Response | Promise<Response>): void => {
+    app.get(path, answer)
+    app.options(path, answer)
+  }
+  check('/healthz', (c) => {
     const ended = [...groups.values()].filter(({ node }) => node.status().idle === 'closed')
     const reason = ended.length === 0 ? null : idleOf().join('; ')
     return c.json({ ok: reason === null, reason }, reason === null ? 200 : 503)
   })
-  app.get('/readyz', (c) => {
+  check('/readyz', (c) => {
     const idle = idleOf()
     const reason = idle.length === 0 ? null : idle.join('; ')
     return c.json({ ready: reason === null, reason }, reason === null ? 200 : 503)
   })
-  app.get(
+  check(
     '/leader',
     about((c, { node }) => {
       const status = node.status()
       return c.json(leaderAnswer(node, status), status.role === 'leader' ? 200 : 503)
     }),
   )
+  app.options('/', (c) => c.body(null, 204, { Allow: 'GET, HEAD, OPTIONS' }))
   app.get('/metrics', (c) => {
     const text = metricsText(
       [...groups.values()].map(({ node, observer }) => ({

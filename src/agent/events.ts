@@ -11,9 +11,25 @@ export async function tellEvents(
   lastSeen: string | undefined,
   ending: AbortSignal,
 ): Promise<void> {
+  // Not AbortSignal.any: what it makes of a signal that lives as long as the agent is never freed in Node 20.
   const gone = new AbortController()
-  stream.onAbort(() => gone.abort())
-  const over = AbortSignal.any([gone.signal, ending])
+  const leave = (): void => gone.abort()
+  stream.onAbort(leave)
+  ending.addEventListener('abort', leave)
+  if (ending.aborted) leave()
+  try {
+    await tellUntil(gone.signal, stream, { node, history }, lastSeen)
+  } finally {
+    ending.removeEventListener('abort', leave)
+  }
+}
+
+async function tellUntil(
+  over: AbortSignal,
+  stream: SSEStreamingApi,
+  { node, history }: Pick<Served, 'node' | 'history'>,
+  lastSeen: string | undefined,
+): Promise<void> {
   let place = lastSeen === undefined ? history.latest : history.placeOf(lastSeen)
   await stream.writeSSE({ event: 'now', data: JSON.stringify(leaderAnswer(node, node.status())) })
   while (!over.aborted) {

@@ -29,6 +29,8 @@ export function listening(
   const { requestMs, idleMs, connections } = { ...LIMITS, ...limits }
   const server = createAdaptorServer({
     fetch,
+    // For HTTP/1.0 without a Host header, as load balancers send their checks.
+    hostname: 'localhost',
     overrideGlobalObjects: false,
     serverOptions: {
       requestTimeout: requestMs,

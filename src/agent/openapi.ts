@@ -34,7 +34,7 @@ type Name = keyof typeof SCHEMAS
 type Answer = { readonly says: string; readonly schema?: Name; readonly type?: string }
 
 export type Route = {
-  readonly method: 'get' | 'post' | 'delete'
+  readonly method: 'get' | 'post' | 'delete' | 'options'
   readonly path: string
   readonly summary: string
   /** Whether `?group=NAME` chooses among several groups. */
@@ -50,11 +50,11 @@ const groupNeeded = error('this agent is in several groups: add ?group=NAME')
 const OF_GROUP = { 400: groupNeeded, 404: unknownGroup }
 const ADMIN = {
   401: error('the admin token is missing or wrong'),
-  403: error('this agent was started without --admin-token-file'),
+  403: error('this agent was started without --admin-token-file, or the request is for another host'),
 }
+const OTHER_HOST = { 403: error('the request is for another host, or from the page of another') }
 
-/** Everything that an agent answers. */
-export const ROUTES: readonly Route[] = [
+const DESCRIBED: readonly Route[] = [
   {
     method: 'get',
     path: '/v1/leader',
@@ -216,7 +216,25 @@ export const ROUTES: readonly Route[] = [
     admin: 'never',
     answers: { 200: { says: 'who leads', schema: 'Sidecar' }, ...OF_GROUP },
   },
+  {
+    method: 'options',
+    path: '/',
+    summary: 'whether an agent answers here: what HAProxy checks unless it is given a path',
+    ofGroup: false,
+    admin: 'never',
+    answers: { 204: { says: 'it answers' } },
+  },
 ]
+
+const CHECKS = ['/healthz', '/readyz', '/leader']
+
+/** Everything that an agent answers. Checks are answered to OPTIONS as to GET. */
+export const ROUTES: readonly Route[] = DESCRIBED.flatMap((route): readonly Route[] => {
+  const whole = { ...route, answers: { ...OTHER_HOST, ...route.answers } }
+  return route.method === 'get' && CHECKS.includes(route.path)
+    ? [whole, { ...whole, method: 'options' }]
+    : [whole]
+})
 
 export function openApi(version: string): object {
   const paths: { [path: string]: object } = {}

@@ -40,7 +40,8 @@ function agent(trace: () => AsyncGenerator<string, void, void> = async function*
   const served = { node, history, observer: new Observer(() => {}), claims: new Claims() }
   const ending = new AbortController()
   const groups = new Map([['g', served]])
-  const app = agentApp({ groups, adminToken: null, isLoopback: true, version: '0', ending: ending.signal })
+  const where = { isLoopback: true, hosts: [], version: '0' }
+  const app = agentApp({ groups, adminToken: null, ...where, ending: ending.signal })
   return { app, history }
 }
 
@@ -80,7 +81,7 @@ describe('events', () => {
     let heard = ''
     const onData = (data: Buffer): void => void (heard += data.toString())
     socket.on('data', onData)
-    socket.write('GET /v1/events HTTP/1.1\r\nHost: a\r\n\r\n')
+    socket.write('GET /v1/events HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n')
     await until(() => heard.includes('event: now'))
     socket.pause()
     const megabyte = 1024 * 1024

@@ -89,7 +89,7 @@ function logOf({ groups }: Config): Log {
 }
 
 async function start(
-  { groups, process: { http, traceSteps }, adminToken }: Config,
+  { groups, process: { http, httpNames, traceSteps }, adminToken }: Config,
   log: Log,
 ): Promise<Agent> {
   const heard = ({ event, group, leader, token, term, reason, view }: AgentEvent): void =>
@@ -99,6 +99,7 @@ async function start(
       // What meets in a store keeps no steps.
       groups: groups.map(({ join }) => ({ ...join, traceSteps })),
       http: addressOf(http, 'http'),
+      httpNames,
       adminToken,
       version: version(),
       log: heard,
@@ -140,7 +141,7 @@ function standing(node: Agent['nodes'][number]): string {
 function check(config: Config, json: boolean): number {
   if (json) printJson(effectiveJson(config))
   else {
-    print(effectiveText(config))
+    for (const line of effectiveText(config).split('\n')) print(line)
     for (const { field, message } of config.warnings) narrate(`warning: ${field}: ${message}`)
   }
   return EXIT.ok

@@ -17,7 +17,7 @@ import {
 import { qosReport } from '../trace/index.ts'
 import { EXIT, UsageError } from './errors.ts'
 import { find, load } from './load.ts'
-import { count, narrate, paint, plural, print, printJson, table, timesText } from './output.ts'
+import { count, NEW_LINE, narrate, paint, plural, print, printJson, table, timesText } from './output.ts'
 import { progressOf } from './progress.ts'
 import { qosText } from './qos-text.ts'
 import { faults, options, range, wholeNumber } from './values.ts'
@@ -172,7 +172,7 @@ function campaignText(tally: CampaignTally, violations: readonly Replayable[], s
         `  replay: ${replay}`,
         ...(shrunk === null ? [] : [`  shrunk: ${shrunkText(shrunk)}`]),
       ]),
-  ].join('\n')
+  ].join(NEW_LINE)
 }
 
 function virtualHours({ virtualMicros }: CampaignTally): number {

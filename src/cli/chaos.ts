@@ -1,10 +1,12 @@
 /** conclave chaos: real processes on this machine are killed, stopped and cut off, and an independent witness judges. */
+import { rmdirSync } from 'node:fs'
 import { Command } from 'commander'
 import { CASES, type Finding, isMissed, measureText, type Settings, summaryOf } from '../chaos/index.ts'
 import { guaranteesOf } from '../protocols/local-leader/guarantees.ts'
 import { EXIT, UsageError } from './errors.ts'
-import { narrate, print, printJson } from './output.ts'
+import { NEW_LINE, narrate, print, printJson } from './output.ts'
 import { planOf } from './plan-config.ts'
+import { temporaryFolder } from './temporary.ts'
 import { milliseconds, wholeNumber } from './values.ts'
 
 type ChaosFlags = {
@@ -57,6 +59,8 @@ async function chaos(names: readonly string[], flags: ChaosFlags): Promise<numbe
   if (stranger !== undefined)
     throw new UsageError(`there is no case "${stranger}"; there are ${Object.keys(CASES).join(', ')}`)
   const settings = settingsOf(flags)
+  // Every case makes one of its own: better said before than in each of them.
+  rmdirSync(temporaryFolder('conclave-chaos-'))
   const isJson = flags.json === true
   const findings: Finding[] = []
   for (const [name, run] of Object.entries(CASES)) {
@@ -105,15 +109,15 @@ function findingText({ name, done, problems, measures, limited }: Finding): stri
     `${name.padEnd(14)} ${problems.length === 0 ? 'ok' : 'VIOLATED'}  ${done}`,
     ...measures.map((measure) => `  ${measureText(measure)}`),
     ...(limited === null ? [] : [`  limited: ${limited}`]),
-    ...problems.map((problem) => `  VIOLATED: ${problem}`),
-  ].join('\n')
+    ...problems.map((problem) => `  VIOLATED: ${problem.replaceAll('\n', `${NEW_LINE}    `)}`),
+  ].join(NEW_LINE)
 }
 
 function verdictText(findings: readonly Finding[]): string {
   const bad = findings.filter(({ problems }) => problems.length > 0).map(({ name }) => name)
   const late = findings.filter(({ measures }) => measures.some(isMissed)).map(({ name }) => name)
-  if (bad.length > 0) return `\nNOT as promised: ${bad.join(', ')}`
-  return `\nnever two leaders at once${late.length > 0 ? `; slower than promised: ${late.join(', ')}` : ''}`
+  if (bad.length > 0) return `${NEW_LINE}NOT as promised: ${bad.join(', ')}`
+  return `${NEW_LINE}never two leaders at once${late.length > 0 ? `; slower than promised: ${late.join(', ')}` : ''}`
 }
 
 function reportOf(findings: readonly Finding[]) {

@@ -20,7 +20,7 @@ import {
   StoreUnreachable,
 } from '../registers/index.ts'
 import { EXIT, UsageError } from './errors.ts'
-import { paint, print, printJson } from './output.ts'
+import { NEW_LINE, paint, print, printJson } from './output.ts'
 import { wholeNumber } from './values.ts'
 
 type DoctorFlags = {
@@ -127,7 +127,7 @@ function report(flags: DoctorFlags, facts: StoreFacts, { findings, read, write }
           ? { mark: 'ok', text: `${requirement} (tried ${trials} times)` }
           : {
               mark: 'error',
-              text: `${requirement}: ${problem}\n  Use another store: on this one two may lead in one epoch.`,
+              text: `${requirement}: ${problem}${NEW_LINE}  Use another store: on this one two may lead in one epoch.`,
             },
     ),
   ]

@@ -4,7 +4,7 @@ import { Command } from 'commander'
 import { drawTrace } from '../trace/index.ts'
 import { UsageError } from './errors.ts'
 import { find, load } from './load.ts'
-import { narrate } from './output.ts'
+import { narrate, printJson } from './output.ts'
 import { readTraceFile } from './trace-file.ts'
 import { milliseconds } from './values.ts'
 
@@ -15,6 +15,7 @@ type DrawFlags = {
   readonly all?: true
   readonly title?: string
   readonly load?: string
+  readonly json?: true
 }
 
 export function drawCommand(): Command {
@@ -27,6 +28,7 @@ export function drawCommand(): Command {
     .option('--all', 'everything, heartbeats too')
     .option('--title <text>', "instead of the protocol's name and the number of nodes")
     .option('--load <file>', 'a module with a protocol of your own')
+    .option('--json', 'print one JSON object: the picture as "svg", or with --out the file as "out"')
     .addHelpText(
       'after',
       `
@@ -65,7 +67,9 @@ async function run(file: string, flags: DrawFlags): Promise<void> {
     title: flags.title ?? null,
   })
   if (flags.out === undefined) {
-    process.stdout.write(picture)
+    if (flags.json === true) printJson({ svg: picture })
+    // A picture has no control characters but the ends of its lines.
+    else process.stdout.write(picture)
     return
   }
   try {
@@ -74,5 +78,6 @@ async function run(file: string, flags: DrawFlags): Promise<void> {
     const { code } = error as NodeJS.ErrnoException
     throw new UsageError(`--out ${flags.out}: cannot be written (${code})`, '--out')
   }
-  narrate(`wrote ${flags.out}`)
+  if (flags.json === true) printJson({ out: flags.out })
+  else narrate(`wrote ${flags.out}`)
 }

@@ -12,7 +12,7 @@ import {
 } from '../sim/index.ts'
 import { EXIT, UsageError } from './errors.ts'
 import { find, load } from './load.ts'
-import { count, paint, plural, print, printJson, table } from './output.ts'
+import { count, NEW_LINE, paint, plural, print, printJson, table } from './output.ts'
 import { progressOf } from './progress.ts'
 import { collect, namedSpec, readJson, verdictText } from './sim.ts'
 import { oneOf, options, wholeNumber } from './values.ts'
@@ -237,7 +237,7 @@ function exploreText(report: ExploreReport): string {
           'to replay it, save this and run it with "conclave sim FILE --transcript":',
           JSON.stringify(counterexample.scenario),
         ]),
-  ].join('\n')
+  ].join(NEW_LINE)
 }
 
 function whichOf(nth: number | undefined): string {

@@ -19,9 +19,11 @@ export function specsCommand(): Command {
         return
       }
       for (const { name, title, source, when } of specs) {
-        print(`${paint('bold', name)} (${when})\n  ${title}\n  ${paint('dim', source)}`)
+        for (const line of [`${paint('bold', name)} (${when})`, `  ${title}`, `  ${paint('dim', source)}`])
+          print(line)
       }
-      print('\nGoals, which a thorough run must reach:')
+      print('')
+      print('Goals, which a thorough run must reach:')
       print(table(goals.map(({ name, title }) => [`  ${name}`, title])))
     })
 }
@@ -51,8 +53,10 @@ export function protocolsCommand(): Command {
         return
       }
       for (const { name, title, source, prefers, promises, options } of protocols) {
-        print(`${paint('bold', name)}: ${title}\n  ${paint('dim', source)}`)
-        print(`  prefers the ${prefers} id; promises ${promises.join(', ')}\n  options:`)
+        print(`${paint('bold', name)}: ${title}`)
+        print(`  ${paint('dim', source)}`)
+        print(`  prefers the ${prefers} id; promises ${promises.join(', ')}`)
+        print('  options:')
         print(optionTable(z.toJSONSchema(options(EXAMPLE_NODES), { io: 'input' })))
       }
     })

@@ -66,6 +66,11 @@ function explained(error: unknown, asked: string): Explained | null {
   }
 }
 
+/** A configuration may have several problems, one per line; any other line break comes from elsewhere. */
+function linesOf(name: string, message: string): readonly string[] {
+  return (name === 'BadConfig' ? message.split('\n') : [message]).filter(Boolean)
+}
+
 /** Where to read on. */
 function helpFor(asked: string): string {
   return isCommand(asked) ? `conclave ${asked} --help` : 'conclave --help'
@@ -107,7 +112,8 @@ try {
     const { code, name, message, field } = problem
     process.exitCode = code
     if (message !== '' && wantsJson(process.argv)) printJson({ error: { name, message, field } })
-    else for (const line of message.split('\n').filter(Boolean)) narrate(`conclave: ${line}`)
-    if (process.env['CONCLAVE_DEBUG'] !== undefined && error instanceof Error) narrate(error.stack ?? '')
+    else for (const line of linesOf(name, message)) narrate(`conclave: ${line}`)
+    if (process.env['CONCLAVE_DEBUG'] !== undefined && error instanceof Error)
+      for (const line of (error.stack ?? '').split('\n')) narrate(line)
   }
 }

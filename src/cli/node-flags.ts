@@ -28,7 +28,11 @@ export type NodeFlags = {
 }
 
 /** Of an agent, besides. */
-export type ServiceFlags = { readonly http?: string; readonly adminTokenFile?: string }
+export type ServiceFlags = {
+  readonly http?: string
+  readonly httpName?: readonly string[]
+  readonly adminTokenFile?: string
+}
 
 const separated = (text: string): readonly string[] => text.split(/[\s,]+/).filter(Boolean)
 const collect = (text: string, before: readonly string[]): readonly string[] => [...before, text]
@@ -39,9 +43,10 @@ const shownWith = (flags: string, meaning: string): Option => {
   return new Option(flags, `${meaning} (env: CONCLAVE_${field.toUpperCase().replaceAll('-', '_')})`)
 }
 
+const repeated = (flags: string, meaning: string): Option =>
+  shownWith(flags, meaning).argParser(collect).default([], '')
+
 export function withNodeFlags(command: Command): Command {
-  const repeated = (flags: string, meaning: string): Option =>
-    shownWith(flags, meaning).argParser(collect).default([], '')
   return command
     .addOption(shownWith('--config <file>', 'a file, YAML or JSON, that says any of this; flags win'))
     .addOption(shownWith('--group <name>', 'the group that this node belongs to'))
@@ -72,6 +77,9 @@ export function withNodeFlags(command: Command): Command {
 export function withServiceFlags(command: Command): Command {
   return command
     .addOption(shownWith('--http <host:port>', 'where it answers HTTP: 127.0.0.1:7480 unless told'))
+    .addOption(
+      repeated('--http-name <name>', 'a host name under which requests may ask for it; repeat for each'),
+    )
     .addOption(shownWith('--admin-token-file <file>', 'whoever knows what is in it may give orders'))
 }
 
@@ -96,6 +104,7 @@ const READERS: { readonly [field: string]: Reader } = {
   witness: yesOrNo,
   options: (text) => options(separated(text)),
   http: asText,
+  httpNames: separated,
   adminTokenFile: asText,
 }
 
@@ -141,6 +150,7 @@ function fromFlags(flags: NodeFlags & ServiceFlags): { readonly [field: string]:
     witness,
     options: flags.option.length > 0 ? options(flags.option) : undefined,
     http,
+    httpNames: some(flags.httpName ?? []),
     adminTokenFile,
   }
 }

@@ -1,5 +1,5 @@
 /** The guarantee card of `epochs`, for a person to read. */
-import { paint, plural, table } from './output.ts'
+import { NEW_LINE, paint, plural, table } from './output.ts'
 import type { EpochsCard } from './plan-epochs-card.ts'
 import { figureTable, heading, indented, listed, mark, shapeTable, verdict } from './plan-text.ts'
 
@@ -50,7 +50,7 @@ export function epochsText(card: EpochsCard): string {
     '  None of it grows with the number of nodes, but for the rows that a read round returns; the group has one leader.',
     '',
     verdict(card),
-  ].join('\n')
+  ].join(NEW_LINE)
 }
 
 function headline({ nodes, store, profile, turns, start }: EpochsCard): string {

@@ -198,14 +198,14 @@ function tell(
   const { deltaMs, sigmaMs } = PROFILES[profile]
   const { quorum, pingMs, alphaMs, timeoutMs, retransmitMs } = chosen
   print(paint('bold', `omega, quorum ${quorum}, profile ${profile}: ${plural(nodes, 'node')}`))
-  print(`\n${paint('bold', 'It assumes')}`)
+  print('')
+  print(paint('bold', 'It assumes'))
   print(`  messages take no longer than δ = ${deltaMs} ms, timers fire no later than σ = ${sigmaMs} ms;`)
   print(
     `  pings every ${pingMs} ms, waited for ${alphaMs} ms, silence borne for ${timeoutMs} ms, frames again after ${retransmitMs} ms.`,
   )
-  print(
-    `\n${paint('bold', 'Times in ms: computed, and measured in simulated worlds of this very configuration')}`,
-  )
+  print('')
+  print(paint('bold', 'Times in ms: computed, and measured in simulated worlds of this very configuration'))
   const figure = (value: number): string => value.toFixed(1)
   const head = ['', 'typical', 'worst', 'median', 'most']
   const lines = rows.map(({ name, typical, worst, median, most, exceeded }) => [
@@ -215,13 +215,16 @@ function tell(
     figure(median),
     `${figure(most)}${exceeded ? ' BEYOND' : ''}`,
   ])
-  print(table([head, ...lines]).replace(/^/gm, '  '))
-  print(`\n${paint('bold', 'Fault tolerance')}`)
+  print(table([head, ...lines].map(([name = '', ...figures]) => [`  ${name}`, ...figures])))
+  print('')
+  print(paint('bold', 'Fault tolerance'))
   print(`  ${atOnce} of ${nodes} may fail at once, ${inTurn} one after another (${ruleOf(quorum)}).`)
-  print(`\n${paint('bold', 'While nothing happens')}`)
+  print('')
+  print(paint('bold', 'While nothing happens'))
   print(`  ${rate.toFixed(2)} datagrams a second a pair, measured ${idle.toFixed(2)}.`)
+  print('')
   print(
-    `\n${plural(seeds, 'run')}: ${isKept ? 'everything kept to what was computed' : paint('red', 'NOT everything kept to what was computed')}`,
+    `${plural(seeds, 'run')}: ${isKept ? 'everything kept to what was computed' : paint('red', 'NOT everything kept to what was computed')}`,
   )
 }
 

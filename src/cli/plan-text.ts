@@ -1,5 +1,5 @@
 /** The guarantee card, for a person to read. */
-import { count, paint, plural, table } from './output.ts'
+import { count, NEW_LINE, paint, plural, table } from './output.ts'
 import type { Card } from './plan-card.ts'
 import type { Figure, Shape, Stats } from './plan-figures.ts'
 
@@ -33,7 +33,7 @@ export function cardText(card: Card): string {
     '  bytes: the text of a message as canonical JSON; a wire format may be smaller, and headers come on top.',
     '',
     verdict(card),
-  ].join('\n')
+  ].join(NEW_LINE)
 }
 
 export function heading(text: string): string {
@@ -41,7 +41,10 @@ export function heading(text: string): string {
 }
 
 export function indented(text: string): string {
-  return text.replace(/^/gm, '  ')
+  return text
+    .split(NEW_LINE)
+    .map((line) => `  ${line}`)
+    .join(NEW_LINE)
 }
 
 function headline({ protocol, mode, rule, profile, voters, observers, witnesses }: Card): string {
@@ -226,12 +229,12 @@ export function verdict({
   ]
   if (runs === 0) {
     lines.push('0 runs: a process that is alone has nothing to try, so only the traffic was measured')
-    return lines.join('\n')
+    return lines.join(NEW_LINE)
   }
   lines.push(
     exceeded.length === 0
       ? paint('green', `${plural(runs, 'run')}: everything kept to what was computed; held: ${names}`)
       : paint('red', `${plural(runs, 'run')}: NOT as computed: ${exceeded.join(', ')}`),
   )
-  return lines.join('\n')
+  return lines.join(NEW_LINE)
 }

@@ -1,6 +1,6 @@
 /** Progress of long work on standard error: a bar on a terminal, a line every five seconds elsewhere. */
 import { SingleBar } from 'cli-progress'
-import { narrate } from './output.ts'
+import { narrate, visible } from './output.ts'
 
 const LINE_EVERY_MS = 5000
 
@@ -16,7 +16,7 @@ export function progressOf(what: string): Progress {
 
 function bar(what: string): Progress {
   const view = new SingleBar({
-    format: `${what} {bar} {percentage}% {note}`,
+    format: `${visible(what)} {bar} {percentage}% {note}`,
     hideCursor: true,
     clearOnComplete: true,
     stream: process.stderr,
@@ -25,10 +25,11 @@ function bar(what: string): Progress {
   let started = false
   return {
     update(done, total, note) {
-      if (!started) view.start(Math.max(total, done, 1), done, { note })
+      const shown = { note: visible(note) }
+      if (!started) view.start(Math.max(total, done, 1), done, shown)
       started = true
       view.setTotal(Math.max(total, done, 1))
-      view.update(done, { note })
+      view.update(done, shown)
     },
     stop() {
       if (started) view.stop()

@@ -1,6 +1,6 @@
 /** The quality of service of failure detectors, for a person to read. */
 import type { DurationReport, QosReport, TraceQos } from '../trace/index.ts'
-import { count, plural, table } from './output.ts'
+import { count, NEW_LINE, plural, table } from './output.ts'
 
 export function qosText(qos: QosReport): string {
   const accuracy = qos.queryAccuracy === null ? '-' : qos.queryAccuracy.toFixed(6)
@@ -14,7 +14,7 @@ export function qosText(qos: QosReport): string {
       row('  good period T_G', qos.goodPeriod),
     ]),
     `  ${plural(qos.mistakes, 'mistake')} (${rate} an hour of watching), query accuracy P_A ${accuracy}`,
-  ].join('\n')
+  ].join(NEW_LINE)
 }
 
 /** One line a pair: who watched whom, for how long, and how well. */

@@ -15,7 +15,7 @@ import {
   writeTrace,
 } from '../trace/index.ts'
 import { EXIT } from './errors.ts'
-import { count, paint, plural, print, printJson, table } from './output.ts'
+import { count, NEW_LINE, paint, plural, print, printJson, table } from './output.ts'
 import { type Broken, brokenAssumptions } from './recorded-assumptions.ts'
 import { type Judged, judge } from './recorded-judge.ts'
 import { checkedOptions, type Replayed, replayRuns } from './recorded-replay.ts'
@@ -107,16 +107,22 @@ export function printRecorded(recorded: Recorded): void {
     print(`  recorded ${JSON.stringify(difference.recorded)}`)
     print(`  replayed ${JSON.stringify(difference.replayed)}`)
   }
-  print('\nled:')
+  print('')
+  print('led:')
   print(leaderships.length === 0 ? '  nobody' : table(leaderships.map(leadershipRow)))
-  print('\npromises:')
+  print('')
+  print('promises:')
   print(table(specs.map(specRow)))
-  print('\nwhat was not as assumed:')
+  print('')
+  print('what was not as assumed:')
   print(
-    broken.length === 0 ? '  nothing' : broken.map(({ touches, text }) => `  ${touches}: ${text}`).join('\n'),
+    broken.length === 0
+      ? '  nothing'
+      : broken.map(({ touches, text }) => `  ${touches}: ${text}`).join(NEW_LINE),
   )
   const code = codeOf(recorded)
-  print(`\n${paint(code === EXIT.ok ? 'green' : 'red', `verdict: ${verdictOf(recorded)}`)}`)
+  print('')
+  print(paint(code === EXIT.ok ? 'green' : 'red', `verdict: ${verdictOf(recorded)}`))
 }
 
 export function printRecordedJson(recorded: Recorded): void {

@@ -25,6 +25,7 @@ type RunFlags = NodeFlags & {
   readonly graceMs: string
   readonly killBeforeMs?: string
   readonly quiet?: boolean
+  readonly json?: boolean
   readonly agent?: string
   readonly adminTokenFile?: string
 }
@@ -52,6 +53,7 @@ export function runCommand(): Command {
       'how long before the lease ends the command is dead at the latest (default: 15, or less where a lease has no room for that)',
     )
     .option('--quiet', 'say nothing of what happens')
+    .option('--json', 'say it as JSON, one object a line')
     .argument('<command...>', 'the command and its words, after --; there is no shell')
     .addHelpText(
       'after',
@@ -87,7 +89,7 @@ async function run(command: readonly string[], flags: RunFlags): Promise<number>
     flags.killBeforeMs === undefined ? null : milliseconds('--kill-before-ms', flags.killBeforeMs)
   if (killBeforeMs !== null && killBeforeMs < 1)
     throw new UsageError('--kill-before-ms must be at least 1: killing takes time', '--kill-before-ms')
-  const say = flags.quiet === true ? () => {} : narrate
+  const say = flags.quiet === true ? () => {} : flags.json === true ? narrateJson : narrate
   const told = new AbortController()
   const running = { command, told: told.signal, graceMs, killBeforeMs, once: flags.once === true, say }
   refuseUnlessProgram(command[0] ?? '')
@@ -98,7 +100,8 @@ async function run(command: readonly string[], flags: RunFlags): Promise<number>
   const onSignal = (): void => told.abort()
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, onSignal)
   guarded.once('lost', (error) => {
-    narrate(error.message)
+    if (flags.json === true) narrateJson(error.message)
+    else narrate(error.message)
     told.abort()
   })
   try {
@@ -113,6 +116,11 @@ async function run(command: readonly string[], flags: RunFlags): Promise<number>
     guarded.close()
     for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.off(signal, onSignal)
   }
+}
+
+/** With the same names as the log of an agent. */
+function narrateJson(reason: string): void {
+  narrate(JSON.stringify({ time: new Date().toISOString(), event: 'run', reason }))
 }
 
 function agentOf({ agent = '', group, adminTokenFile }: RunFlags): AgentOf {

@@ -15,7 +15,7 @@ import { type TraceRecord, traceLine, transcriptLine } from '../trace/index.ts'
 import { type CampaignFlags, campaign } from './campaign.ts'
 import { EXIT, UsageError } from './errors.ts'
 import { load } from './load.ts'
-import { count, paint, print, printJson, table, timesText } from './output.ts'
+import { count, NEW_LINE, paint, print, printJson, table, timesText } from './output.ts'
 import { wholeNumber } from './values.ts'
 
 type SimFlags = Partial<CampaignFlags> & {
@@ -223,7 +223,7 @@ export function reportText(report: Report): string {
     ),
     '',
     verdictText(report.specs, (atMs) => `at ${atMs} ms`),
-  ].join('\n')
+  ].join(NEW_LINE)
 }
 
 export function verdictText(specs: readonly SpecVerdict[], when: (atMs: number) => string): string {

@@ -4,6 +4,7 @@ import { setTimeout } from 'node:timers/promises'
 import { UsageError } from './errors.ts'
 import type { LocalGroup } from './local-group.ts'
 import { narrate, print, printJson } from './output.ts'
+import { Screen } from './screen.ts'
 import { obey } from './up-commands.ts'
 import { screenOf, standingText } from './up-text.ts'
 
@@ -61,37 +62,30 @@ function standingOf(group: LocalGroup) {
 }
 
 export async function watchInTerminal(group: LocalGroup, ended: AbortController): Promise<void> {
-  const { stdin, stdout } = process
+  const { stdin } = process
   const keys = new Keys(group, ended)
+  const screen = new Screen((size) => screenOf(group, keys.chosen, keys.typed, size))
   const onKey = (data: Buffer): void => {
-    for (const key of data.toString()) keys.press(key)
-    draw()
-  }
-  let height = 0
-  const draw = (): void => {
-    if (ended.signal.aborted) return
-    const width = stdout.columns
-    const lines = screenOf(group, keys.chosen, keys.typed)
-      .split('\n')
-      // A line that wraps would spoil the count.
-      .map((line) => (line.length > width && !line.includes('\u001B') ? line.slice(0, width) : line))
-    stdout.write(`${height > 0 ? `\u001B[${height}A` : ''}\r\u001B[0J${lines.join('\n')}\n`)
-    height = lines.length
+    const text = data.toString()
+    // Arrows and the like come as several characters, none of which was pressed.
+    const isSequence = text.length > 1 && text.startsWith('\u001B')
+    if (!isSequence) for (const key of text) keys.press(key)
+    if (!ended.signal.aborted) screen.draw()
   }
   stdin.setRawMode(true)
   stdin.resume()
   stdin.on('data', onKey)
-  stdout.write('\u001B[?25l')
+  screen.open()
   try {
     await everySoOften(ended.signal, async () => {
       await group.look()
-      draw()
+      if (!ended.signal.aborted) screen.draw()
     })
   } finally {
     stdin.off('data', onKey)
     stdin.setRawMode(false)
     stdin.pause()
-    stdout.write('\u001B[?25h')
+    screen.close()
     narrate('ending the agents')
   }
 }

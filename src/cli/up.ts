@@ -1,14 +1,13 @@
 /** conclave up: a group of real agents on this machine, watched and teased. */
-import { mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { rmSync } from 'node:fs'
 import { Command } from 'commander'
 import { PROTOCOLS } from '../agent/config/schema.ts'
 import { freePorts } from '../chaos/free-ports.ts'
 import { Warden } from '../chaos/warden.ts'
 import { UsageError } from './errors.ts'
 import { LocalGroup } from './local-group.ts'
-import { narrate, print, printJson } from './output.ts'
+import { NEW_LINE, narrate, print, printJson } from './output.ts'
+import { temporaryFolder } from './temporary.ts'
 import { agentsOf, type Described, describedIn, type Plan } from './up-agents.ts'
 import { UP_COMMANDS } from './up-commands.ts'
 import { happeningText } from './up-text.ts'
@@ -90,11 +89,16 @@ async function up(flags: UpFlags): Promise<void> {
   if (firstPort + count > 65_536)
     throw new UsageError(`--http-port ${firstPort}: there is no port above 65535`, '--http-port')
   const [udp, http] = await Promise.all([freePorts(count, 'udp'), freePorts(count, 'tcp', firstPort)])
-  const folder = mkdtempSync(join(tmpdir(), 'conclave-up-'))
+  const folder = temporaryFolder('conclave-up-')
   const described = describedOrNothing(folder, { flags, count, udp, http })
   const warden = new Warden(folder)
   const isJson = flags.json === true
-  const isTerminal = process.stdout.isTTY && process.stdin.isTTY && flags.plain !== true && !isJson
+  const isTerminal =
+    process.stdout.isTTY &&
+    process.stdin.isTTY &&
+    process.env['TERM'] !== 'dumb' &&
+    flags.plain !== true &&
+    !isJson
   const group = new LocalGroup(
     (say) => agentsOf(described, warden, say),
     isTerminal ? undefined : (happening) => narrate(happeningText(happening)),
@@ -107,7 +111,7 @@ async function up(flags: UpFlags): Promise<void> {
   try {
     for (const agent of agents) agent.start()
     if (isJson) printJson({ nodes: agents.map(({ id, url }) => ({ id, url })) })
-    else print(agents.map(({ id, url }) => `${id}  ${url}`).join('\n'))
+    else print(agents.map(({ id, url }) => `${id}  ${url}`).join(NEW_LINE))
     await (isTerminal ? watchInTerminal(group, ended) : watchPlainly(group, ended, isJson))
   } finally {
     await group.stop()

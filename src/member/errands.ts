@@ -74,5 +74,6 @@ export function plainError(error: unknown): PlainError {
 /** The same error on the other side: its class is lost on the way unless it is ours, its name is not. */
 export function revivedError({ name, message, code, field }: PlainError): Error {
   if (name === 'BadJoin' && field !== null) return new BadJoin(field, message.slice(`${field}: `.length))
-  return Object.assign(new Error(message), { name }, code === null ? {} : { code })
+  const more = { ...(code === null ? {} : { code }), ...(field === null ? {} : { field }) }
+  return Object.assign(new Error(message), { name }, more)
 }

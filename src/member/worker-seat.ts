@@ -116,9 +116,11 @@ class WorkerSeat implements Seat {
     const { leadUntil, membersUntil, datagrams } = this.#shared
     const { voters, nodes, there, isSilent, membership, primary } = this.#shown
     const view = this.#viewAt(now)
+    // Of its own lead this process knows the present lease; the other number is shown only now and then.
+    const ends = view.role === 'leader' ? this.lease().until : leadUntil
     return {
       view,
-      leadUntil: view.leader === null ? null : leadUntil,
+      leadUntil: view.leader === null ? null : ends,
       membersUntil,
       now,
       voters,

@@ -16,7 +16,9 @@ import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { StorageInUse } from './lock.ts'
-import { DamagedStorage, openStorage, StorageFailed } from './storage.ts'
+import { DamagedStorage, FolderUnusable, openStorage, StorageFailed } from './storage.ts'
+
+const NOBODY = 65_534
 
 let folder: string
 
@@ -39,6 +41,27 @@ describe('stable data', () => {
       await expect(openStorage(resolve(folder, name))).rejects.toThrow(/^data: .* cannot be a folder/)
     },
   )
+
+  it('needs a folder that it may write to, and says so of one that it may not', async () => {
+    const locked = join(folder, 'locked')
+    mkdirSync(locked)
+    chmodSync(locked, 0o555)
+    chmodSync(folder, 0o755)
+    // Rights do not bind the superuser.
+    const isRoot = process.geteuid?.() === 0
+    if (isRoot) process.seteuid?.(NOBODY)
+    try {
+      await expect(openStorage(locked)).rejects.toThrow(
+        /^data: \S*\/locked is not writable by user \d+ \(.*\): change its owner or its mode/,
+      )
+      await expect(openStorage(locked)).rejects.toThrow(FolderUnusable)
+      await expect(openStorage(join(locked, 'below'))).rejects.toThrow(
+        /^data: .* cannot be a folder \(EACCES/,
+      )
+    } finally {
+      if (isRoot) process.seteuid?.(0)
+    }
+  })
 
   it('is null at first, and then what was saved last, also for the next process', async () => {
     const first = await openStorage(join(folder, 'made', 'here'))

@@ -7,6 +7,7 @@
  */
 import { createHash } from 'node:crypto'
 import {
+  accessSync,
   closeSync,
   constants,
   fstatSync,
@@ -21,7 +22,7 @@ import {
 } from 'node:fs'
 import { dirname, join, resolve } from 'node:path'
 import { canonical, type Plain, whyNotPlain } from '../core/index.ts'
-import { type FolderLock, lockFolder } from './lock.ts'
+import { type FolderLock, lockFolder, StorageUnlockable } from './lock.ts'
 
 /** The file is there, but it is not what was written. */
 export class DamagedStorage extends Error {
@@ -45,19 +46,32 @@ export class StorageFailed extends Error {
   }
 }
 
-/** There is no such folder, and none can be made. */
+/** The data folder cannot be made, or this process may not write to it. */
 export class FolderUnusable extends Error {
   override readonly name = 'FolderUnusable'
   readonly field = 'data'
 
-  constructor(folder: string, cause: unknown) {
-    const { code, message } = cause as NodeJS.ErrnoException
-    const why = code === 'EEXIST' || code === 'ENOTDIR' ? 'a file is in its place' : message
-    super(`data: ${folder} cannot be a folder (${why}): name one that this process may make or write to`, {
-      cause,
-    })
+  constructor(folder: string, cause: unknown, is: 'missing' | 'unwritable' = 'missing') {
+    super(`data: ${folder} ${is === 'missing' ? whyMissing(cause) : whyUnwritable(cause)}`, { cause })
   }
 }
+
+function whyMissing(cause: unknown): string {
+  const { code, message } = cause as NodeJS.ErrnoException
+  const why = code === 'EEXIST' || code === 'ENOTDIR' ? 'a file is in its place' : message
+  return `cannot be a folder (${why}): name one that this process may make or write to`
+}
+
+function whyUnwritable(cause: unknown): string {
+  const { code, message } = cause as NodeJS.ErrnoException
+  if (code === 'EROFS') return 'is not writable: its file system is read-only; name another folder'
+  const user = process.getuid?.()
+  const who = user === undefined ? '' : ` by user ${user}`
+  return `is not writable${who} (${message}): change its owner or its mode, or name another folder`
+}
+
+/** What the system says where the rights are missing. */
+const DENIED: readonly (string | undefined)[] = ['EACCES', 'EPERM', 'EROFS']
 
 export type Storage = {
   load(): Plain
@@ -82,9 +96,24 @@ export function makeFolder(folder: string): void {
   }
 }
 
-export async function openStorage(folder: string): Promise<Storage> {
+/** Takes the folder for this process, which must be able to write to it. */
+async function takeFolder(folder: string): Promise<FolderLock> {
   makeFolder(folder)
-  const lock = await lockFolder(folder)
+  try {
+    accessSync(folder, constants.R_OK | constants.W_OK | constants.X_OK)
+    return await lockFolder(folder)
+  } catch (error) {
+    // Some file systems refuse what they said they would allow.
+    const cause = error instanceof StorageUnlockable ? error.cause : error
+    if (DENIED.includes((cause as NodeJS.ErrnoException).code))
+      throw new FolderUnusable(folder, cause, 'unwritable')
+    throw error
+  }
+}
+
+export async function openStorage(given: string): Promise<Storage> {
+  const folder = resolve(given)
+  const lock = await takeFolder(folder)
   const file = join(folder, FILE)
   return {
     load: () => read(file),

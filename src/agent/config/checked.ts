@@ -28,9 +28,16 @@ export function checked(
   return null
 }
 
+/** Flags that are repeated stand for one each. */
+const REPEATED: { readonly [field: string]: string } = {
+  peers: 'peer',
+  options: 'option',
+  httpNames: 'httpName',
+}
+
 /** As the flag is called, and the variable. */
 export function flagOf(field: string): string {
-  const words = field === 'peers' ? 'peer' : field === 'options' ? 'option' : field
+  const words = REPEATED[field] ?? field
   return `--${words.replaceAll(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}`
 }
 

@@ -7,6 +7,7 @@ type Schema = {
   readonly type?: string
   readonly enum?: readonly unknown[]
   readonly anyOf?: readonly Schema[]
+  readonly oneOf?: readonly Schema[]
   readonly items?: Schema
   readonly default?: unknown
   readonly description?: string
@@ -17,7 +18,13 @@ type Schema = {
 }
 
 /** Fields that stand in a file only. */
-const FILE_ONLY: readonly string[] = ['secrecy', 'sticky', 'traceSteps']
+const FILE_ONLY: readonly string[] = ['secrecy', 'fencing', 'sticky', 'traceSteps']
+
+/** How a text with a pattern is written, by what only that pattern has in it. */
+const FORMS: readonly (readonly [sign: string, form: string])[] = [
+  ['+=(?:', '`ID=HOST:PORT`'],
+  ['):\\d', '`HOST:PORT`'],
+]
 
 export function referenceText(): string {
   const { properties = {} } = publishedSchema() as Schema
@@ -53,13 +60,13 @@ export function isFlag(field: string): boolean {
 }
 
 function kindOf(schema: Schema): string {
-  if (schema.anyOf !== undefined) return [...new Set(schema.anyOf.map(kindOf))].join(' or ')
+  const either = schema.anyOf ?? schema.oneOf
+  if (either !== undefined) return [...new Set(either.map(kindOf))].join(' or ')
   if (schema.enum !== undefined) return schema.enum.map((each) => `\`${String(each)}\``).join(', ')
   if (schema.type === 'array')
     return `list of ${schema.items === undefined ? 'values' : kindOf(schema.items)}`
   if (schema.type === 'integer') return `whole number, ${schema.minimum} to ${schema.maximum}`
   if (schema.type === 'boolean') return '`true`, `false`'
   if (schema.type === 'object') return 'object'
-  if (schema.pattern?.includes('=') === true) return '`ID=HOST:PORT`'
-  return schema.pattern === undefined ? 'text' : '`HOST:PORT`'
+  return FORMS.find(([sign]) => schema.pattern?.includes(sign))?.[1] ?? 'text'
 }

@@ -14,6 +14,9 @@ const PORTS = 65_535
 const ADDRESS = /^(?:\[[^\]\s]+\]|[^:[\]\s]+):\d{1,5}$/
 const PEER = /^[^=\s]+=(?:\[[^\]\s]+\]|[^:[\]\s]+):\d{1,5}$/
 
+/** A DNS name; no scheme, no port, no wildcard. */
+const HOST_NAME = /^[a-zA-Z0-9_](?:[a-zA-Z0-9_.-]{0,252}[a-zA-Z0-9_])?$/
+
 const hasPort = (text: string): boolean => Number(text.slice(text.lastIndexOf(':') + 1)) <= PORTS
 
 const written = (pattern: RegExp, form: string) =>
@@ -106,6 +109,16 @@ const node = {
 
 const process = {
   http: address.describe('where the agent answers HTTP; loopback unless the network is yours'),
+  httpNames: z
+    .array(
+      z.string().regex(HOST_NAME, {
+        error: ({ input }) =>
+          `${JSON.stringify(input)} is not a host name, as in agents.example.com: write it without scheme and port`,
+      }),
+    )
+    .describe(
+      'host names under which HTTP requests may ask for the agent; addresses and localhost always may. Without it, only an agent on loopback refuses other names',
+    ),
   adminTokenFile: file.describe('whoever knows what is in it may give orders; without it nobody may'),
   traceSteps: z
     .int()
@@ -127,6 +140,7 @@ export const DEFAULTS = {
   witness: false,
   options: {},
   http: '127.0.0.1:7480',
+  httpNames: [],
   traceSteps: 4096,
 } as const
 

@@ -20,7 +20,7 @@ function aboutSecret({ file, openTo, ...rest }: SecretFile): readonly Warning[] 
 
 function aboutHttp({ http }: ProcessConfig): readonly Warning[] {
   const host = http.slice(0, http.lastIndexOf(':'))
-  if (/^(127\.|localhost$|\[::1\]$)/.test(host)) return []
+  if (/^(127\.\d+\.\d+\.\d+|localhost|\[::1\])$/.test(host)) return []
   const message = `${http} is not loopback: whoever reaches it may ask, and there is no TLS (admin tokens pass in clear)`
   return [{ field: 'http', message }]
 }

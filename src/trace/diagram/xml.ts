@@ -22,8 +22,8 @@ const ENTITIES: { readonly [character: string]: string } = {
   '"': '&quot;',
 }
 
-/** Characters that XML cannot hold, even escaped, become a replacement character. */
-const FORBIDDEN = /[^\t\n\r\u{20}-\u{d7ff}\u{e000}-\u{fffd}\u{10000}-\u{10ffff}]/gu
+/** Characters that XML cannot hold, even escaped, and all others that control a terminal, become a replacement character. */
+const FORBIDDEN = /[^\t\n\u{20}-\u{7e}\u{a0}-\u{d7ff}\u{e000}-\u{fffd}\u{10000}-\u{10ffff}]/gu
 
 export function escaped(text: string): string {
   return text

@@ -1,0 +1,17 @@
+/** A folder for the time of a command. */
+import { mkdtempSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { UsageError } from './errors.ts'
+
+export function temporaryFolder(prefix: string): string {
+  const parent = tmpdir()
+  try {
+    return mkdtempSync(join(parent, prefix))
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException
+    throw new UsageError(
+      `cannot make a folder in ${parent} (${code}): set TMPDIR to a folder that this user can write to`,
+    )
+  }
+}
