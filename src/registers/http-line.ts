@@ -1,0 +1,62 @@
+/**
+ * Requests over HTTP on connections of their own. A request that is given up takes its connection with it, also one that
+ * is still being made: `fetch` would let the next request wait for that.
+ */
+import { Agent as HttpAgent, type IncomingMessage, request as overHttp } from 'node:http'
+import { Agent as HttpsAgent, request as overHttps } from 'node:https'
+
+export type HttpReply = {
+  readonly status: number
+  readonly body: string
+  /** When it came, on this process's clock and, where the reply says so, on the server's. */
+  readonly at: { readonly nowMs: number; readonly serverMs: number | null }
+}
+
+/** Idle connections are closed before the other side does. */
+const IDLE_MS = 30_000
+/** More than any answer that a store gives. */
+const LARGEST_REPLY = 16 * 1024 * 1024
+
+export class HttpLine {
+  readonly #http = new HttpAgent({ keepAlive: true, timeout: IDLE_MS })
+  readonly #https = new HttpsAgent({ keepAlive: true, timeout: IDLE_MS })
+
+  post(url: URL, body: string, authorization: string | null, signal: AbortSignal): Promise<HttpReply> {
+    const [send, agent] =
+      url.protocol === 'https:' ? ([overHttps, this.#https] as const) : ([overHttp, this.#http] as const)
+    const headers = {
+      'content-type': 'application/json',
+      'content-length': Buffer.byteLength(body),
+      ...(authorization === null ? {} : { authorization }),
+    }
+    return new Promise((resolve, reject) => {
+      const request = send(url, { method: 'POST', agent, headers, signal }, (response) => {
+        readAll(response).then(resolve, reject)
+      })
+      // Why it was given up says more than that it was.
+      request.on('error', (error) => reject(signal.aborted ? (signal.reason as Error) : error))
+      request.end(body)
+    })
+  }
+
+  close(): void {
+    this.#http.destroy()
+    this.#https.destroy()
+  }
+}
+
+async function readAll(response: IncomingMessage): Promise<HttpReply> {
+  const chunks: Buffer[] = []
+  let size = 0
+  for await (const chunk of response as AsyncIterable<Buffer>) {
+    size += chunk.length
+    if (size > LARGEST_REPLY) throw new Error(`an answer of more than ${LARGEST_REPLY} bytes`)
+    chunks.push(chunk)
+  }
+  const date = Date.parse(response.headers.date ?? '')
+  return {
+    status: response.statusCode ?? 0,
+    body: Buffer.concat(chunks).toString(),
+    at: { nowMs: performance.now(), serverMs: Number.isNaN(date) ? null : date },
+  }
+}
