@@ -12,40 +12,57 @@ export async function needed<T>(kind: string, packageName: string, load: () => P
   }
 }
 
-/** A URL that may name several hosts, as the clients of PostgreSQL, etcd and NATS know it. */
+/** A URL that may name several hosts, as PostgreSQL, etcd and NATS have it: `postgres://me@db1:5432,db2:5432/app`. */
 export type UrlParts = {
   readonly protocol: string
   readonly username: string
   readonly password: string
-  /** At least one, each with its port where one was given. */
+  /** Each with its port where one was given; one empty text where no host was named. */
   readonly hosts: readonly string[]
-  /** From the slash on: the path and the question mark with what stands behind it. */
-  readonly rest: string
+  /** Decoded, without the slash before it. */
+  readonly path: string
+  readonly search: URLSearchParams
+  /** The same URL with one host alone. */
+  at(host: string): string
 }
 
-const URL_FORM = /^(?<protocol>[a-z][a-z0-9+.-]*:)\/\/(?:(?<user>[^/?#]*)@)?(?<hosts>[^/?#@]*)(?<rest>[/?#].*)?$/i
+const URL_FORM =
+  /^(?<protocol>[a-z][a-z0-9+.-]*:)\/\/(?<user>[^/?#]*@)?(?<hosts>[^/?#@]*)(?<path>\/[^?#]*)?(?<search>\?[^#]*)?(?:#.*)?$/i
 
-/** Throws a TypeError, as `new URL` does, where it is none. */
+/** Throws what is wrong with it, without its password. */
 export function partsOf(url: string): UrlParts {
-  const { protocol = '', user = '', hosts = '', rest = '' } = URL_FORM.exec(url)?.groups ?? {}
+  const groups = URL_FORM.exec(url)?.groups
+  if (groups === undefined) throw new TypeError('it is not a URL: write KIND://HOST:PORT')
+  const { protocol = '', user = '', hosts = '', path = '', search = '' } = groups
   const each = hosts.split(',')
-  if (protocol === '') throw new TypeError(`${url} is not a URL`)
-  // Each must be a host by itself, with a port that is a number.
-  for (const host of each) void new URL(`${protocol}//${host}`)
-  if (each.includes('')) throw new TypeError(`${url} names an empty host`)
-  const [username = '', ...password] = user.split(':')
+  for (const host of each) {
+    const isHost = URL.canParse(`${protocol}//${host}`) && !(host === '' && each.length > 1)
+    if (!isHost) throw new TypeError(`"${host}" is not a host: write HOST or HOST:PORT`)
+  }
+  const [username = '', ...password] = user.slice(0, -1).split(':')
   return {
     protocol: protocol.toLowerCase(),
-    username: decodeURIComponent(username),
-    password: decodeURIComponent(password.join(':')),
+    username: decoded(username),
+    password: decoded(password.join(':')),
     hosts: each,
-    rest,
+    path: decoded(path.slice(1)),
+    search: new URLSearchParams(search),
+    at: (host) => `${protocol}//${user}${host}${path}${search}`,
+  }
+}
+
+function decoded(text: string): string {
+  try {
+    return decodeURIComponent(text)
+  } catch {
+    throw new TypeError('a % in it is not followed by two hexadecimal digits: write %25 for the sign itself')
   }
 }
 
 /** A URL as it may be shown: without its password. */
 export function shown(url: string): string {
-  const { protocol, username, password, hosts, rest } = partsOf(url)
-  const user = username === '' && password === '' ? '' : `${encodeURIComponent(username)}${password === '' ? '' : ':***'}@`
-  return `${protocol}//${user}${hosts.join(',')}${rest.replace(/[?#].*$/, '')}`.replace(/\/$/, '')
+  const { protocol, username, password, hosts, path } = partsOf(url)
+  const user = encodeURIComponent(username) + (password === '' ? '' : ':***')
+  const place = `${protocol}//${user === '' ? '' : `${user}@`}${hosts.join(',')}`
+  return path === '' ? place : `${place}/${path}`
 }

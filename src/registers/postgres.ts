@@ -6,7 +6,7 @@
  * failover may have come to one, and what a standby answers is old.
  */
 
-import net, { type Socket } from 'node:net'
+import net, { type NetConnectOpts, type Socket } from 'node:net'
 import type { Options, Sql } from 'postgres'
 import { ASSUMED } from './caveats.ts'
 import { needed, partsOf, shown } from './client.ts'
@@ -37,11 +37,11 @@ export async function openPostgres({ url, table }: PostgresOptions, group: strin
     throw new BadStore('store.table', `${table} is not a plain name of a table, in lower case`)
   const { default: postgres } = await needed('postgres', 'postgres', () => import('postgres'))
   const place = shown(url)
-  const { hosts } = partsOf(url)
+  const { hosts, at } = partsOf(url)
 
   /** One of the hosts. The sockets are made here, so that none is left behind when they are released. */
   function poolAt(host: string): Pool {
-    const single = url.replace(hosts.join(','), host)
+    const single = at(host)
     const sockets = new Set<Socket>()
     let isReleased = false
     const options: Options<Record<string, never>> = {
@@ -56,7 +56,7 @@ export async function openPostgres({ url, table }: PostgresOptions, group: strin
     }
     const socket = async (): Promise<Socket> => {
       if (isReleased) throw new StoreUnreachable(place, new Error('the connection was given up'))
-      return connectTo(new URL(single), sockets)
+      return connectTo(host, sockets)
     }
     // The client calls it for each connection; its types do not say so.
     const sql = postgres(single, { ...options, socket } as unknown as typeof options)
@@ -153,13 +153,20 @@ export async function openPostgres({ url, table }: PostgresOptions, group: strin
 
 type Pool = { readonly sql: Sql; readonly release: () => void }
 
-const DEFAULT_PORT = 5432
+/** Where PostgreSQL listens: the host, the folder of a Unix socket, or what its other clients take for granted. */
+function addressOf(host: string): { readonly host: string; readonly to: NetConnectOpts } {
+  const { hostname, port: own } = new URL(`postgres://${host}`)
+  const port = Number(own || process.env['PGPORT'] || '5432')
+  // An IPv6 address stands in brackets, and a folder is encoded.
+  const named = decodeURIComponent(hostname).replace(/^\[(.*)\]$/, '$1') || process.env['PGHOST'] || 'localhost'
+  return { host: named, to: named.startsWith('/') ? { path: `${named}/.s.PGSQL.${port}` } : { host: named, port } }
+}
 
 /** A connected socket, listed as long as it is open. */
-function connectTo({ hostname, port }: URL, sockets: Set<Socket>): Promise<Socket> {
-  // An IPv6 address stands in brackets in a URL.
-  const host = hostname.replace(/^\[(.*)\]$/, '$1')
-  const socket = Object.assign(net.connect({ host, port: Number(port || DEFAULT_PORT) }), { host })
+function connectTo(at: string, sockets: Set<Socket>): Promise<Socket> {
+  const { host, to } = addressOf(at)
+  // The client takes the name for TLS from there.
+  const socket = Object.assign(net.connect(to), { host })
   sockets.add(socket)
   socket.once('close', () => sockets.delete(socket))
   return new Promise((resolve, reject) => {
