@@ -4,8 +4,8 @@
  */
 import { ASSUMED } from './caveats.ts'
 import { BadStore, reasonOf, StoreDenied, StoreUnfit, StoreUnreachable } from './errors.ts'
-import { HttpLine, type HttpReply } from './http-line.ts'
-import { Backoff, OPEN_MS, unlessAborted } from './line.ts'
+import { HttpLine, type HttpReply, wasNeverSent } from './http-line.ts'
+import { Backoff, CONNECT_MS, OPEN_MS, unlessAborted } from './line.ts'
 import { type CellStore, safeName } from './store.ts'
 
 export type EtcdOptions = {
@@ -51,8 +51,8 @@ async function opened(
   close: () => void,
 ): Promise<CellStore> {
   const start = `${options.prefix}/${safeName(group)}/`
+  const status = await firstStatus(options, ask)
   const limit = AbortSignal.timeout(OPEN_MS)
-  const status = await ask<Status>('maintenance/status', {}, limit)
   const place = `${options.endpoints.join(', ')}, keys ${start}`
   if ((status.errors ?? []).length > 0)
     throw new StoreUnfit(`${place} takes no writes: ${status.errors?.join(', ')}; see etcdctl alarm list`)
@@ -103,6 +103,19 @@ async function opened(
   }
 }
 
+/** Of the first endpoint that answers: one that is silent must not keep a node from starting. */
+async function firstStatus({ endpoints }: EtcdOptions, ask: Ask): Promise<Status> {
+  for (let tried = 1; ; tried++) {
+    try {
+      const limitMs = tried < endpoints.length ? CONNECT_MS : OPEN_MS
+      // oxlint-disable-next-line no-await-in-loop -- one endpoint after the other
+      return await ask<Status>('maintenance/status', {}, AbortSignal.timeout(limitMs))
+    } catch (error) {
+      if (!(error instanceof StoreUnreachable) || tried >= endpoints.length) throw error
+    }
+  }
+}
+
 type Ask = <T>(path: string, body: object, signal: AbortSignal) => Promise<T>
 
 type Gateway = { readonly ask: Ask; close(): void }
@@ -144,6 +157,8 @@ function gateway({ endpoints, username, password }: EtcdOptions): Gateway {
     } catch (error) {
       const failure = new StoreUnreachable(endpoint, error)
       unanswered(failure)
+      // What was never sent may be sent to another; a write that was sent never is.
+      if (wasNeverSent(error) && silent % endpoints.length !== 0) return post(path, body, signal, token)
       throw failure
     }
     const said = parsed(reply.body) as { code?: number; message?: string; error?: string }

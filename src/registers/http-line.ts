@@ -45,6 +45,13 @@ export class HttpLine {
   }
 }
 
+/** Whether no connection was made, so that the other side knows nothing of the request. */
+export function wasNeverSent(error: unknown): boolean {
+  const first: unknown = error instanceof AggregateError ? error.errors[0] : error
+  const { syscall } = first as { readonly syscall?: unknown }
+  return syscall === 'connect' || syscall === 'getaddrinfo'
+}
+
 async function readAll(response: IncomingMessage): Promise<HttpReply> {
   const chunks: Buffer[] = []
   let size = 0
