@@ -54,7 +54,7 @@ await describeWith('etcd', 'etcd', (url) => {
     onTestFinished(() => server.end())
     const at = server.url.replace('etcd:', 'http:')
     let isEnabled = false
-    const post = (path: string, body: object, headers: HeadersInit = {}): Promise<Response> =>
+    const post = (path: string, body: object, headers: Record<string, string> = {}): Promise<Response> =>
       fetch(`${at}/v3/auth/${path}`, { method: 'POST', body: JSON.stringify(body), headers })
     const tell = async (path: string, body: object): Promise<void> => {
       const once = async (): Promise<number> => {

@@ -11,6 +11,7 @@ import { ASSUMED } from './caveats.ts'
 import { needed, partsOf, shown } from './client.ts'
 import { isOfConnection, reasonOf, StoreDenied, StoreUnfit, StoreUnreachable } from './errors.ts'
 import { CONNECT_MS, Line, OPEN_MS } from './line.ts'
+import { Sockets } from './sockets.ts'
 import { type Cell, type CellStore, type StoreFacts, safeName } from './store.ts'
 
 export type NatsOptions = {
@@ -54,25 +55,33 @@ export async function openNats({ url, bucket, acceptWeak }: NatsOptions, group: 
 
   /** The client reconnects no more by itself: after two refusals of the password it would give up for ever. */
   async function open(signal: AbortSignal): Promise<Connected> {
+    const sockets = new Sockets()
+    const giveUp = (): void => sockets.destroy()
+    signal.addEventListener('abort', giveUp, { once: true })
     let nats: NatsConnection | null = null
     let found: StoreFacts
     try {
-      nats = await connect({
-        servers: hosts.map((host) => `${protocol}//${host}`),
-        ...(username === '' ? {} : { user: username, pass: password }),
-        name: `conclave ${group}`,
-        timeout: isMade ? CONNECT_MS : OPEN_MS,
-        reconnect: false,
-      })
+      nats = await sockets.owning(() =>
+        connect({
+          servers: hosts.map((host) => `${protocol}//${host}`),
+          ...(username === '' ? {} : { user: username, pass: password }),
+          name: `conclave ${group}`,
+          timeout: isMade ? CONNECT_MS : OPEN_MS,
+          reconnect: false,
+        }),
+      )
       const ask = asking(nats)
       // A server that comes back may be another, or have been set up differently.
       found = inspect(await bucketOf(ask, stream, isMade ? null : bucket, place, signal), place, acceptWeak)
       isMade = true
     } catch (error) {
       if (nats !== null) end(nats)
+      sockets.destroy()
       throw explained(error, place)
+    } finally {
+      signal.removeEventListener('abort', giveUp)
     }
-    const connected = { nats, facts: found }
+    const connected = { nats, sockets, facts: found }
     void nats.closed().then((error) => line.lost(connected, error ?? new Error('the connection is lost')))
     return connected
   }
@@ -80,7 +89,10 @@ export async function openNats({ url, bucket, acceptWeak }: NatsOptions, group: 
   const line = new Line<Connected>({
     place,
     connect: open,
-    release: ({ nats }) => end(nats),
+    release: ({ nats, sockets }) => {
+      end(nats)
+      sockets.destroy()
+    },
     isLost: isOfConnection,
   })
 
@@ -167,7 +179,11 @@ export async function openNats({ url, bucket, acceptWeak }: NatsOptions, group: 
   }
 }
 
-type Connected = { readonly nats: NatsConnection; readonly facts: StoreFacts }
+type Connected = {
+  readonly nats: NatsConnection
+  readonly sockets: Sockets
+  readonly facts: StoreFacts
+}
 
 type Request = <T extends Answer>(
   subject: string,
@@ -176,7 +192,7 @@ type Request = <T extends Answer>(
   more?: MsgHdrs,
 ) => Promise<T>
 
-/** Destroys the socket at once; requests that wait for an answer are rejected. */
+/** Requests that wait for an answer are rejected. */
 function end(nats: NatsConnection): void {
   nats.close().catch(() => {})
 }

@@ -106,6 +106,21 @@ function networkFaults(
       expect(await onceAnswered(() => node.readAll())).toMatchObject({ outcome: 'ok' })
     })
 
+    it('releases an attempt to connect that is given up', async () => {
+      // Everything that is connected breaks, and what is connected from now on hears nothing.
+      proxy.inject({ is: 'refuse' })
+      proxy.inject({ is: 'stall' })
+      await until(() => proxy.connections === 0)
+      let tries: Promise<unknown> = Promise.resolve()
+      await until(() => {
+        tries = Promise.all([tries, node.readAll()])
+        return proxy.connections > 0
+      })
+      await tries
+      await node.close()
+      await until(() => proxy.connections === 0)
+    })
+
     it.each(['stall', 'refuse', 'mute'] as const)('holds no connection after a close (%s)', async (is) => {
       proxy.inject({ is })
       const given = Promise.all([node.readAll(), node.write({ ctr: 2 })])
