@@ -153,7 +153,12 @@ function gateway({ endpoints, username, password }: EtcdOptions): Gateway {
     if (endpoint === undefined) throw new BadStore('store.endpoints', 'name at least one')
     let reply: HttpReply
     try {
-      reply = await http.post(new URL(`/v3/${path}`, endpoint), JSON.stringify(body), token, signal)
+      const url = new URL(`/v3/${path}`, endpoint)
+      const headers = {
+        'content-type': 'application/json',
+        ...(token === null ? {} : { authorization: token }),
+      }
+      reply = await http.send({ method: 'POST', url, headers, body: JSON.stringify(body) }, signal)
     } catch (error) {
       const failure = new StoreUnreachable(endpoint, error)
       unanswered(failure)

@@ -2,11 +2,25 @@
  * Requests over HTTP on connections of their own. A request that is given up takes its connection with it, also one that
  * is still being made: `fetch` would let the next request wait for that.
  */
-import { Agent as HttpAgent, type IncomingMessage, request as overHttp } from 'node:http'
+import {
+  Agent as HttpAgent,
+  type IncomingHttpHeaders,
+  type IncomingMessage,
+  request as overHttp,
+} from 'node:http'
 import { Agent as HttpsAgent, request as overHttps } from 'node:https'
+
+export type HttpRequest = {
+  readonly method: string
+  readonly url: URL
+  readonly headers: { readonly [name: string]: string }
+  readonly body: string
+}
 
 export type HttpReply = {
   readonly status: number
+  /** Their names are in lower case. */
+  readonly headers: IncomingHttpHeaders
   readonly body: string
   /** When it came, on this process's clock and, where the reply says so, on the server's. */
   readonly at: { readonly nowMs: number; readonly serverMs: number | null }
@@ -21,20 +35,17 @@ export class HttpLine {
   readonly #http = new HttpAgent({ keepAlive: true, timeout: IDLE_MS })
   readonly #https = new HttpsAgent({ keepAlive: true, timeout: IDLE_MS })
 
-  post(url: URL, body: string, authorization: string | null, signal: AbortSignal): Promise<HttpReply> {
-    const [send, agent] =
+  send({ method, url, headers, body }: HttpRequest, signal: AbortSignal): Promise<HttpReply> {
+    const [open, agent] =
       url.protocol === 'https:' ? ([overHttps, this.#https] as const) : ([overHttp, this.#http] as const)
-    const headers = {
-      'content-type': 'application/json',
-      'content-length': Buffer.byteLength(body),
-      ...(authorization === null ? {} : { authorization }),
-    }
+    const all = { ...headers, 'content-length': Buffer.byteLength(body) }
     return new Promise((resolve, reject) => {
-      const request = send(url, { method: 'POST', agent, headers, signal }, (response) => {
-        readAll(response).then(resolve, reject)
-      })
       // Why it was given up says more than that it was.
-      request.on('error', (error) => reject(signal.aborted ? (signal.reason as Error) : error))
+      const fail = (error: unknown): void => reject(signal.aborted ? (signal.reason as Error) : error)
+      const request = open(url, { method, agent, headers: all, signal }, (response) => {
+        readAll(response).then(resolve, fail)
+      })
+      request.on('error', fail)
       request.end(body)
     })
   }
@@ -63,6 +74,7 @@ async function readAll(response: IncomingMessage): Promise<HttpReply> {
   const date = Date.parse(response.headers.date ?? '')
   return {
     status: response.statusCode ?? 0,
+    headers: response.headers,
     body: Buffer.concat(chunks).toString(),
     at: { nowMs: performance.now(), serverMs: Number.isNaN(date) ? null : date },
   }

@@ -19,8 +19,8 @@ async function onceAnswered<T extends { readonly outcome: string }>(operation: (
 }
 
 /** The network before a server that all tests share. Nothing here harms the server itself. */
-function networkFaults(
-  name: ServerName,
+export function networkFaults(
+  name: ServerName | 's3',
   url: string,
   open: (url: string, group: string) => Promise<CellStore>,
 ): void {
