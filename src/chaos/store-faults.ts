@@ -184,7 +184,7 @@ async function tryFault(
     const percent = await cpuPercentOf(trial.nodes)
     cpuPercent = Math.max(cpuPercent, percent)
     if (percent > SPINS_PERCENT) problems.push(`a node uses ${percent.toFixed(0)} % of a core after: ${fault.name}`)
-    const { leading: now } = trial
+    const now = await trial.after(trial.witness.lines.length, () => true, 'nobody leads')
     const killedAt = performance.now()
     const killed = trial.node(now.id)
     killed.signal('SIGKILL')
