@@ -78,7 +78,9 @@ for (const kind of asked.length > 0 ? asked : KINDS) {
     }
     const rows = await tryFaults(settings, url, server, server === null ? [NO_SERVER] : STORE_FAULTS)
     const wrong = rows.flatMap(({ problems }) => problems)
-    console.log(`${kind.padEnd(9)} ${wrong.length === 0 ? 'ok' : 'VIOLATED'}  ${rows.length} faults, each twice`)
+    console.log(
+      `${kind.padEnd(9)} ${wrong.length === 0 ? 'ok' : 'VIOLATED'}  ${rows.length} faults, each twice`,
+    )
     for (const problem of wrong) console.log(`  VIOLATED: ${problem}`)
     table.push(...rows.map((row) => faultText(kind, row)))
     if (wrong.length > 0) failed += 1

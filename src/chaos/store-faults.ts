@@ -68,7 +68,11 @@ export const STORE_FAULTS: readonly StoreFault[] = [
   { name: 'replies 2 s late', forMs: 5000, does: { to: 'network', fault: { is: 'delay', ms: 1000 } } },
   { name: 'half-open', forMs: 3000, does: { to: 'network', fault: { is: 'stall' } } },
   { name: 'replies lost after the write', forMs: 2000, does: { to: 'network', fault: { is: 'mute' } } },
-  { name: 'cut in the middle of requests', forMs: 3000, does: { to: 'network', fault: { is: 'cut', share: 0.2 } } },
+  {
+    name: 'cut in the middle of requests',
+    forMs: 3000,
+    does: { to: 'network', fault: { is: 'cut', share: 0.2 } },
+  },
   { name: 'connections refused for 6 s', forMs: 6000, does: { to: 'network', fault: { is: 'refuse' } } },
 ]
 
@@ -127,7 +131,11 @@ export async function tryFaults(
       const last = rows.pop()
       if (last !== undefined) {
         const exitMs = [...last.exitMs, ...ends.flatMap(({ ms }) => ms ?? [])]
-        rows.push({ ...last, exitMs, problems: [...last.problems, ...ends.flatMap(({ problem }) => problem ?? [])] })
+        rows.push({
+          ...last,
+          exitMs,
+          problems: [...last.problems, ...ends.flatMap(({ problem }) => problem ?? [])],
+        })
       }
     } finally {
       await trial.end()
@@ -183,7 +191,8 @@ async function tryFault(
     await trial.settle()
     const percent = await cpuPercentOf(trial.nodes)
     cpuPercent = Math.max(cpuPercent, percent)
-    if (percent > SPINS_PERCENT) problems.push(`a node uses ${percent.toFixed(0)} % of a core after: ${fault.name}`)
+    if (percent > SPINS_PERCENT)
+      problems.push(`a node uses ${percent.toFixed(0)} % of a core after: ${fault.name}`)
     const now = await trial.after(trial.witness.lines.length, () => true, 'nobody leads')
     const killedAt = performance.now()
     const killed = trial.node(now.id)
@@ -195,13 +204,25 @@ async function tryFault(
   }
   trial.witness.look()
   const seen = judge(trial.witness.lines.slice(first))
-  return { fault: fault.name, problems: [...problems, ...seen], overlaps: seen.length, backMs, nextMs, cpuPercent, exitMs }
+  return {
+    fault: fault.name,
+    problems: [...problems, ...seen],
+    overlaps: seen.length,
+    backMs,
+    nextMs,
+    cpuPercent,
+    exitMs,
+  }
 }
 
 /** How much longer things may take on a busy machine before they count as not happening. */
 const SLACK = 3
 
-async function inject(fault: StoreFault, server: StoreServer | null, proxy: StoreProxy | null): Promise<void> {
+async function inject(
+  fault: StoreFault,
+  server: StoreServer | null,
+  proxy: StoreProxy | null,
+): Promise<void> {
   if (fault.does.to === 'network') proxy?.inject(fault.does.fault)
   else if (fault.does.to === 'server') await server?.[fault.does.by]()
 }

@@ -137,7 +137,9 @@ export class StoreProxy {
         pair.state = 'muted'
         return 'all'
       case 'cut':
-        return from === pair.client && Math.random() < this.#fault.share ? Math.floor(data.length / 2) : 'none'
+        return from === pair.client && Math.random() < this.#fault.share
+          ? Math.floor(data.length / 2)
+          : 'none'
       default:
         return 'none'
     }

@@ -190,13 +190,15 @@ function remote(kind: Exclude<StoreKind, 'memory' | 'file'>, parts: UrlParts): o
       return { kind, bucket: hosts[0], ...(path === '' ? {} : { prefix: path }), ...options }
     case 'etcd': {
       const scheme = protocol === 'etcds:' ? 'https' : 'http'
-      const endpoints = hosts.map((host) => `${scheme}://${/:\d+$/.test(host) ? host : `${host}:${ETCD_PORT}`}`)
+      const endpoints = hosts.map(
+        (host) => `${scheme}://${/:\d+$/.test(host) ? host : `${host}:${ETCD_PORT}`}`,
+      )
       return { kind, endpoints, ...(username === '' ? {} : { username, password }), ...options }
     }
     default: {
-      const url = parts.at(hosts.join(','))
+      const whole = parts.at(hosts.join(','))
       const kept = search.size === 0 ? '' : `?${search.toString()}`
-      return { kind, url: `${url.replace(/\?.*$/s, '')}${kept}`, ...options }
+      return { kind, url: `${whole.replace(/\?.*$/s, '')}${kept}`, ...options }
     }
   }
 }

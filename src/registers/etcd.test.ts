@@ -42,7 +42,9 @@ await describeWith('etcd', 'etcd', (url) => {
   })
 
   /** A server that gives JSON Web Tokens, with a user who may do everything. */
-  async function withTokens(life: string): Promise<{ at: string; tell: (path: string, body: object) => Promise<void> }> {
+  async function withTokens(
+    life: string,
+  ): Promise<{ at: string; tell: (path: string, body: object) => Promise<void> }> {
     const folder = mkdtempSync(join(tmpdir(), 'conclave-jwt-'))
     onTestFinished(() => rmSync(folder, { recursive: true, force: true }))
     const [pub, priv] = [join(folder, 'public.pem'), join(folder, 'private.pem')]
@@ -80,12 +82,14 @@ await describeWith('etcd', 'etcd', (url) => {
     const signal = AbortSignal.timeout(50_000)
     let version = await store.write('b_1', 'x', null, signal)
     // Three lives of a token.
+    /* oxlint-disable no-await-in-loop -- one call after the other */
     for (const until = Date.now() + 6000; Date.now() < until; ) {
       version = await store.write('b_1', 'x', version, signal)
       expect(version).not.toBeNull()
       expect(await store.read(signal)).toHaveLength(1)
       await new Promise((resolve) => setTimeout(resolve, 20))
     }
+    /* oxlint-enable no-await-in-loop */
   })
 
   it('logs in again when users or roles have changed, and when a token has expired unnoticed', async () => {

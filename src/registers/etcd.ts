@@ -44,12 +44,7 @@ export async function openEtcd(options: EtcdOptions, group: string): Promise<Cel
   }
 }
 
-async function opened(
-  options: EtcdOptions,
-  group: string,
-  ask: Ask,
-  close: () => void,
-): Promise<CellStore> {
+async function opened(options: EtcdOptions, group: string, ask: Ask, close: () => void): Promise<CellStore> {
   const start = `${options.prefix}/${safeName(group)}/`
   const status = await firstStatus(options, ask)
   const limit = AbortSignal.timeout(OPEN_MS)
@@ -129,6 +124,8 @@ type Login = { readonly token: string; readonly renewAt: number | null }
 function gateway({ endpoints, username, password }: EtcdOptions): Gateway {
   const http = new HttpLine()
   const backoff = new Backoff()
+  /** Of the logins alone: while the present token is good, a refused renewal keeps nobody waiting. */
+  const loginBackoff = new Backoff()
   let turn = 0
   /** How many endpoints in a row have not answered. */
   let silent = 0
@@ -189,9 +186,11 @@ function gateway({ endpoints, username, password }: EtcdOptions): Gateway {
   }
 
   async function logIn(signal: AbortSignal): Promise<Login> {
+    loginBackoff.check()
     const credentials = { name: username, password: password ?? '' }
     try {
       const { body, at } = await post<{ token: string }>('auth/authenticate', credentials, signal, null)
+      loginBackoff.succeeded()
       return { token: body.token, renewAt: renewalOf(body.token, at) }
     } catch (error) {
       if (error instanceof StoreUnreachable) throw error
@@ -199,7 +198,7 @@ function gateway({ endpoints, username, password }: EtcdOptions): Gateway {
         cause: error,
       })
       // A password costs the server a tenth of a second: not at every call.
-      backoff.failed(denied)
+      loginBackoff.failed(denied)
       throw denied
     }
   }
@@ -221,7 +220,7 @@ function gateway({ endpoints, username, password }: EtcdOptions): Gateway {
   }
 
   /** The present token while it is good. It is renewed in the background before it expires. */
-  async function token(signal: AbortSignal): Promise<string | null> {
+  async function presentToken(signal: AbortSignal): Promise<string | null> {
     if (username === undefined) return null
     if (login === null) return (await unlessAborted(renewed(), signal)).token
     if (login.renewAt !== null && performance.now() >= login.renewAt) void renewed().catch(() => {})
@@ -230,7 +229,7 @@ function gateway({ endpoints, username, password }: EtcdOptions): Gateway {
 
   return {
     async ask<T>(path: string, body: object, signal: AbortSignal): Promise<T> {
-      const used = await token(signal)
+      const used = await presentToken(signal)
       try {
         return (await post<T>(path, body, signal, used)).body
       } catch (error) {
@@ -238,7 +237,7 @@ function gateway({ endpoints, username, password }: EtcdOptions): Gateway {
         // Another call may have renewed it meanwhile.
         if (login?.token === used) login = null
       }
-      const again = await token(signal)
+      const again = await presentToken(signal)
       try {
         return (await post<T>(path, body, signal, again)).body
       } catch (error) {

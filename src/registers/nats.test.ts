@@ -72,7 +72,10 @@ await describeWith('nats', 'NATS', (url) => {
 
   it('connects to whichever of several servers is there', async () => {
     const { host } = new URL(url)
-    const store = await openNats({ url: `nats://127.0.0.1:1,${host}`, bucket: 'conclave', acceptWeak: false }, 'g')
+    const store = await openNats(
+      { url: `nats://127.0.0.1:1,${host}`, bucket: 'conclave', acceptWeak: false },
+      'g',
+    )
     onTestFinished(() => store.close())
     expect(await store.read(AbortSignal.timeout(10_000))).toEqual([])
   })

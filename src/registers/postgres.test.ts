@@ -84,7 +84,9 @@ await describeWith('postgres', 'PostgreSQL', (url) => {
     const store = await openPostgres({ url: several, table: 'conclave_registers' }, 'several')
     onTestFinished(() => store.close())
     expect(await store.read(AbortSignal.timeout(10_000))).toEqual([])
-    expect(store.facts.place).toMatch(/^postgres:\/\/conclave:\*\*\*@127\.0\.0\.1:\d+,127\.0\.0\.1:\d+\/postgres/)
+    expect(store.facts.place).toMatch(
+      /^postgres:\/\/conclave:\*\*\*@127\.0\.0\.1:\d+,127\.0\.0\.1:\d+\/postgres/,
+    )
   })
 
   it('warns when commits are not synchronous; refuses a standby, also one that it comes to later', async () => {

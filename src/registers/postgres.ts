@@ -158,8 +158,12 @@ function addressOf(host: string): { readonly host: string; readonly to: NetConne
   const { hostname, port: own } = new URL(`postgres://${host}`)
   const port = Number(own || process.env['PGPORT'] || '5432')
   // An IPv6 address stands in brackets, and a folder is encoded.
-  const named = decodeURIComponent(hostname).replace(/^\[(.*)\]$/, '$1') || process.env['PGHOST'] || 'localhost'
-  return { host: named, to: named.startsWith('/') ? { path: `${named}/.s.PGSQL.${port}` } : { host: named, port } }
+  const named =
+    decodeURIComponent(hostname).replace(/^\[(.*)\]$/, '$1') || process.env['PGHOST'] || 'localhost'
+  return {
+    host: named,
+    to: named.startsWith('/') ? { path: `${named}/.s.PGSQL.${port}` } : { host: named, port },
+  }
 }
 
 /** A connected socket, listed as long as it is open. */

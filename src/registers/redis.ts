@@ -202,6 +202,11 @@ function explained(error: unknown, place: string): unknown {
     )
   if (why.includes('REPLICA') || why.startsWith('READONLY'))
     return new StoreUnfit(`${place} has become a replica: what it answers may be old`)
-  if (/ECONN|ETIMEDOUT|ENOTFOUND|EHOST|EPIPE|EAI_AGAIN|closed|writeable|max retries|connection is lost/i.test(why)) return new StoreUnreachable(place, error)
+  if (
+    /ECONN|ETIMEDOUT|ENOTFOUND|EHOST|EPIPE|EAI_AGAIN|closed|writeable|max retries|connection is lost/i.test(
+      why,
+    )
+  )
+    return new StoreUnreachable(place, error)
   return error
 }

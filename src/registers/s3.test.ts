@@ -20,9 +20,7 @@ function optionsFor({ endpoint }: FakeS3): S3Options {
   }
 }
 
-networkFaults('s3', shared.endpoint, (endpoint, group) =>
-  openS3({ ...optionsFor(shared), endpoint }, group),
-)
+networkFaults('s3', shared.endpoint, (endpoint, group) => openS3({ ...optionsFor(shared), endpoint }, group))
 
 conformance('a bucket', { open: (group) => openS3(optionsFor(shared), group) })
 

@@ -74,7 +74,8 @@ export async function openS3(options: S3Options, group: string): Promise<CellSto
     }
     backoff.succeeded()
     const { status } = reply
-    if ((status >= 200 && status < 300) || status === PRECONDITION_FAILED || status === NOT_FOUND) return reply
+    if ((status >= 200 && status < 300) || status === PRECONDITION_FAILED || status === NOT_FOUND)
+      return reply
     const said = /<Message>(.*?)<\/Message>/.exec(reply.body)?.[1] ?? `it answered ${status}`
     if (status === 401 || status === 403)
       throw new StoreDenied(

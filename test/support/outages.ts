@@ -1,4 +1,5 @@
 /** What befalls every server sooner or later, and what its registers must say to it. */
+/* oxlint-disable no-await-in-loop -- one call after the other: that is what is tried */
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { StoreProxy } from '../../src/chaos/store-proxy.ts'
 import type { Plain } from '../../src/core/index.ts'
@@ -10,10 +11,8 @@ import { until } from './wait.ts'
 /** The first operation that the store answers again. */
 async function onceAnswered<T extends { readonly outcome: string }>(operation: () => Promise<T>): Promise<T> {
   for (;;) {
-    // oxlint-disable-next-line no-await-in-loop -- until it answers
     const answer = await operation()
     if (answer.outcome !== 'unknown') return answer
-    // oxlint-disable-next-line no-await-in-loop -- until it answers
     await new Promise((resolve) => setTimeout(resolve, 50))
   }
 }
@@ -49,7 +48,7 @@ export function networkFaults(
       while ((await node.write(value)).outcome === 'unknown') await onceAnswered(() => node.claim())
     }
 
-    async function value(): Promise<Plain | undefined> {
+    async function present(): Promise<Plain | undefined> {
       const round = await onceAnswered(() => node.readAll())
       return round.outcome === 'ok' ? round.blocks.get('a')?.value : undefined
     }
@@ -64,7 +63,7 @@ export function networkFaults(
       proxy.heal()
       expect(await onceAnswered(() => node.claim())).toMatchObject({ outcome: 'ok' })
       await written({ ctr: 3 })
-      expect(await value()).toEqual({ ctr: 3 })
+      expect(await present()).toEqual({ ctr: 3 })
     })
 
     it('takes a write whose reply was lost for unknown, and finds it later', async () => {
@@ -77,7 +76,7 @@ export function networkFaults(
       const applied = name === 'postgres' ? [{ ctr: 1 }, { ctr: 2 }] : [{ ctr: 2 }]
       expect(applied).toContainEqual(claim.outcome === 'ok' ? claim.own.value : claim)
       await written({ ctr: 3 })
-      expect(await value()).toEqual({ ctr: 3 })
+      expect(await present()).toEqual({ ctr: 3 })
     })
 
     it('takes a write that was cut off in the middle for unknown, and goes on afterwards', async () => {
@@ -87,7 +86,7 @@ export function networkFaults(
       const claim = await onceAnswered(() => node.claim())
       expect(claim).toMatchObject({ outcome: 'ok', own: { value: { ctr: 1 } } })
       await written({ ctr: 3 })
-      expect(await value()).toEqual({ ctr: 3 })
+      expect(await present()).toEqual({ ctr: 3 })
     })
 
     it('fails fast while connections are refused, and the event loop lives', async () => {
@@ -119,6 +118,7 @@ export function networkFaults(
       await tries
       await node.close()
       await until(() => proxy.connections === 0)
+      expect(proxy.connections).toBe(0)
     })
 
     it.each(['stall', 'refuse', 'mute'] as const)('holds no connection after a close (%s)', async (is) => {
