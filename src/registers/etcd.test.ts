@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import { expect, it, onTestFinished } from 'vitest'
 import { conformance } from '../../test/support/conformance.ts'
 import { outages } from '../../test/support/outages.ts'
+import { silentPort } from '../../test/support/ports.ts'
 import { describeWith, ownServer } from '../../test/support/servers.ts'
 import { pending } from '../../test/support/wait.ts'
 import { freePorts } from '../chaos/free-ports.ts'
@@ -32,7 +33,8 @@ await describeWith('etcd', 'etcd', (url) => {
 
   it('asks the next endpoint when one does not answer', async () => {
     const [port] = await freePorts(1, 'tcp')
-    const several = [`http://127.0.0.1:${port}`, ...endpoints]
+    const silent = await silentPort()
+    const several = [`http://127.0.0.1:${silent}`, `http://127.0.0.1:${port}`, ...endpoints]
     const tried = (): Promise<unknown> =>
       openEtcd({ endpoints: several, prefix: '/several' }, 'g').then(
         (store) => store.read(AbortSignal.timeout(10_000)),

@@ -34,8 +34,11 @@ const LARGEST_REPLY = 16 * 1024 * 1024
 export class HttpLine {
   readonly #http = new HttpAgent({ keepAlive: true, timeout: IDLE_MS })
   readonly #https = new HttpsAgent({ keepAlive: true, timeout: IDLE_MS })
+  #isClosed = false
 
-  send({ method, url, headers, body }: HttpRequest, signal: AbortSignal): Promise<HttpReply> {
+  async send({ method, url, headers, body }: HttpRequest, signal: AbortSignal): Promise<HttpReply> {
+    signal.throwIfAborted()
+    if (this.#isClosed) throw new Error('the store has been closed')
     const [open, agent] =
       url.protocol === 'https:' ? ([overHttps, this.#https] as const) : ([overHttp, this.#http] as const)
     const all = { ...headers, 'content-length': Buffer.byteLength(body) }
@@ -50,7 +53,9 @@ export class HttpLine {
     })
   }
 
+  /** Requests that wait for an answer fail. */
   close(): void {
+    this.#isClosed = true
     this.#http.destroy()
     this.#https.destroy()
   }

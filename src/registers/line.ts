@@ -47,8 +47,11 @@ export class Backoff {
 export type LineOptions<C> = {
   /** Names the store in errors. */
   readonly place: string
-  /** A connection that is ready for use. The signal ends the attempt; what it holds must then be released. */
-  connect(signal: AbortSignal): Promise<C>
+  /**
+   * A connection that is ready for use. The signal ends the attempt after `limitMs`, or before; what the attempt holds
+   * must then be released.
+   */
+  connect(signal: AbortSignal, limitMs: number): Promise<C>
   /** Releases everything that the connection holds, at once, whatever it is doing. */
   release(client: C): void
   /** Whether the connection is of no use after this error. */
@@ -117,7 +120,7 @@ export class Line<C> {
     const limit = new AbortController()
     const timer = setTimeout(() => limit.abort(late), this.#limitMs)
     const signal = AbortSignal.any([limit.signal, this.#ending.signal])
-    const connecting = connect(signal)
+    const connecting = connect(signal, this.#limitMs)
     try {
       const client = await unlessAborted(connecting, signal)
       this.#limitMs = CONNECT_MS

@@ -5,6 +5,7 @@ import { connect } from '@nats-io/transport-node'
 import { expect, it, onTestFinished } from 'vitest'
 import { conformance } from '../../test/support/conformance.ts'
 import { outages } from '../../test/support/outages.ts'
+import { silentPort } from '../../test/support/ports.ts'
 import { describeWith, ownServer } from '../../test/support/servers.ts'
 import { openNats } from './nats.ts'
 
@@ -72,8 +73,9 @@ await describeWith('nats', 'NATS', (url) => {
 
   it('connects to whichever of several servers is there', async () => {
     const { host } = new URL(url)
+    const silent = await silentPort()
     const store = await openNats(
-      { url: `nats://127.0.0.1:1,${host}`, bucket: 'conclave', acceptWeak: false },
+      { url: `nats://127.0.0.1:${silent},127.0.0.1:1,${host}`, bucket: 'conclave', acceptWeak: false },
       'g',
     )
     onTestFinished(() => store.close())

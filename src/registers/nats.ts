@@ -10,7 +10,7 @@ import type { MsgHdrs, NatsConnection } from '@nats-io/transport-node'
 import { ASSUMED } from './caveats.ts'
 import { needed, partsOf, shown } from './client.ts'
 import { isOfConnection, reasonOf, StoreDenied, StoreUnfit, StoreUnreachable } from './errors.ts'
-import { CONNECT_MS, Line, OPEN_MS } from './line.ts'
+import { Line, OPEN_MS } from './line.ts'
 import { Sockets } from './sockets.ts'
 import { type Cell, type CellStore, type StoreFacts, safeName } from './store.ts'
 
@@ -54,7 +54,7 @@ export async function openNats({ url, bucket, acceptWeak }: NatsOptions, group: 
   let isMade = false
 
   /** The client reconnects no more by itself: after two refusals of the password it would give up for ever. */
-  async function open(signal: AbortSignal): Promise<Connected> {
+  async function open(signal: AbortSignal, limitMs: number): Promise<Connected> {
     const sockets = new Sockets()
     const giveUp = (): void => sockets.destroy()
     signal.addEventListener('abort', giveUp, { once: true })
@@ -66,7 +66,8 @@ export async function openNats({ url, bucket, acceptWeak }: NatsOptions, group: 
           servers: hosts.map((host) => `${protocol}//${host}`),
           ...(username === '' ? {} : { user: username, pass: password }),
           name: `conclave ${group}`,
-          timeout: isMade ? CONNECT_MS : OPEN_MS,
+          // Each server has its share: one that is silent must not keep the others from being asked.
+          timeout: limitMs / hosts.length,
           reconnect: false,
         }),
       )

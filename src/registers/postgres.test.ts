@@ -4,6 +4,7 @@ import postgres from 'postgres'
 import { afterAll, expect, it, onTestFinished } from 'vitest'
 import { conformance } from '../../test/support/conformance.ts'
 import { outages } from '../../test/support/outages.ts'
+import { silentPort } from '../../test/support/ports.ts'
 import { describeWith, ownServer } from '../../test/support/servers.ts'
 import { freePorts } from '../chaos/free-ports.ts'
 import { openRegisters } from './index.ts'
@@ -80,12 +81,12 @@ await describeWith('postgres', 'PostgreSQL', (url) => {
 
   it('connects to whichever of several hosts is there', async () => {
     const [port] = await freePorts(1, 'tcp')
-    const several = url.replace('@', `@127.0.0.1:${port},`)
+    const several = url.replace('@', `@127.0.0.1:${await silentPort()},127.0.0.1:${port},`)
     const store = await openPostgres({ url: several, table: 'conclave_registers' }, 'several')
     onTestFinished(() => store.close())
     expect(await store.read(AbortSignal.timeout(10_000))).toEqual([])
     expect(store.facts.place).toMatch(
-      /^postgres:\/\/conclave:\*\*\*@127\.0\.0\.1:\d+,127\.0\.0\.1:\d+\/postgres/,
+      /^postgres:\/\/conclave:\*\*\*@(127\.0\.0\.1:\d+,){2}127\.0\.0\.1:\d+\/postgres/,
     )
   })
 

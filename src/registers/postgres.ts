@@ -71,11 +71,13 @@ export async function openPostgres({ url, table }: PostgresOptions, group: strin
   }
 
   /** The first host that is reached and is a primary. */
-  async function connect(signal: AbortSignal): Promise<Pool> {
+  async function connect(signal: AbortSignal, limitMs: number): Promise<Pool> {
     const refusals: unknown[] = []
     for (const host of hosts) {
       signal.throwIfAborted()
       const pool = poolAt(host)
+      // Each host has its share: one that is silent must not keep the others from being asked.
+      const share = setTimeout(pool.release, limitMs / hosts.length)
       signal.addEventListener('abort', pool.release, { once: true })
       try {
         // oxlint-disable-next-line no-await-in-loop -- one host after the other
@@ -86,6 +88,7 @@ export async function openPostgres({ url, table }: PostgresOptions, group: strin
         pool.release()
         refusals.push(explained(error, place))
       } finally {
+        clearTimeout(share)
         signal.removeEventListener('abort', pool.release)
       }
     }

@@ -56,6 +56,8 @@ export async function openRedis(
       connectTimeout: OPEN_MS,
       retryStrategy: null,
       disconnectTimeout: 0,
+      // Whether the server has loaded its data is asked below, without a timer that outlives the attempt.
+      enableReadyCheck: false,
       // A command is tried once: what waits in a queue until the server is back is a late write.
       enableOfflineQueue: false,
       autoResendUnfulfilledCommands: false,
@@ -137,6 +139,7 @@ async function inspect(redis: Client, place: string, acceptWeak: boolean): Promi
   const info = await redis.info()
   const field = (name: string): string => new RegExp(`^${name}:(.*?)\\r?$`, 'm').exec(info)?.[1] ?? 'unknown'
   const refuse = (why: string): StoreUnfit => new StoreUnfit(`${place} cannot hold registers: ${why}`)
+  if (field('loading') === '1') throw new StoreUnreachable(place, new Error('it is loading its data'))
   const mode = field('redis_mode')
   if (mode !== 'standalone') throw refuse(`it is a ${mode}; use one server that stands alone`)
   if (field('role') !== 'master')
@@ -191,8 +194,8 @@ async function persistence(redis: Client): Promise<readonly string[]> {
 }
 
 function explained(error: unknown, place: string): unknown {
+  if (isOfConnection(error)) return error
   const why = reasonOf(error)
-  if (error instanceof StoreUnfit) return error
   if (/^(NOAUTH|WRONGPASS|NOPERM|ERR AUTH)/.test(why))
     return new StoreDenied(
       `${place} refuses: ${why} (check user, password and the rights to EVAL, HGET, HSET, INFO)`,
