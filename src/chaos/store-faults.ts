@@ -122,7 +122,9 @@ export async function tryFaults(
       for (const fault of faults) {
         settings.say(fault.name)
         // oxlint-disable-next-line no-await-in-loop -- one fault after the other
-        rows.push(await tryFault(trial, fault, isBrief, server, proxy))
+        const row = await tryFault(trial, fault, isBrief, server, proxy)
+        settings.say(faultText('done', row))
+        rows.push(row)
       }
       settings.say('every process is told to end')
       await trial.settle()
