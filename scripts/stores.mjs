@@ -1,16 +1,26 @@
 // npm run stores [-- TIMES [STORE ...]]: three nodes on each kind of store; their leader is killed TIMES times (20), the
-// store's server is killed and restarted, and then hangs for longer than a lease. An independent witness judges.
+// store's server is killed and restarted, and then hangs for longer than a lease. Then every fault of the fault rig
+// (src/chaos/store-faults.ts) is injected. An independent witness judges. TIMES 0: only the fault rig.
 /* oxlint-disable no-await-in-loop -- one store after the other: they share the machine */
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { measureText, storeSettings, tryStore } from '../dist/chaos/index.js'
+import {
+  FAULT_TABLE,
+  faultText,
+  measureText,
+  NO_SERVER,
+  STORE_FAULTS,
+  storeSettings,
+  tryFaults,
+  tryStore,
+} from '../dist/chaos/index.js'
 import { startServer, whyMissing } from './servers/keeper.mjs'
 
 const KINDS = ['file', 'postgres', 'redis', 'etcd', 'nats']
 const [times = '20', ...asked] = process.argv.slice(2)
 const unknown = asked.filter((kind) => !KINDS.includes(kind))
-if (!/^[1-9]\d*$/.test(times) || unknown.length > 0) {
+if (!/^\d+$/.test(times) || unknown.length > 0) {
   console.error(`usage: npm run stores -- TIMES [${KINDS.join('|')} ...]`)
   process.exit(2)
 }
@@ -32,6 +42,7 @@ for (const [signal, code] of [
   })
 
 let failed = 0
+const table = [...FAULT_TABLE]
 for (const kind of asked.length > 0 ? asked : KINDS) {
   const missing = kind === 'file' ? null : whyMissing(kind)
   if (missing !== null) {
@@ -57,11 +68,22 @@ for (const kind of asked.length > 0 ? asked : KINDS) {
   undo.add(clean)
   const server = await starting
   try {
-    const { done, problems, measures } = await tryStore(settings, server?.url ?? `file:${folder}`, server)
-    console.log(`${kind.padEnd(9)} ${problems.length === 0 ? 'ok' : 'VIOLATED'}  ${done}`)
-    for (const measure of measures) console.log(`  ${measureText(measure)}`)
-    for (const problem of problems) console.log(`  VIOLATED: ${problem}`)
-    if (problems.length > 0) failed += 1
+    const url = server?.url ?? `file:${folder}`
+    if (settings.times > 0) {
+      const { done, problems, measures } = await tryStore(settings, url, server)
+      console.log(`${kind.padEnd(9)} ${problems.length === 0 ? 'ok' : 'VIOLATED'}  ${done}`)
+      for (const measure of measures) console.log(`  ${measureText(measure)}`)
+      for (const problem of problems) console.log(`  VIOLATED: ${problem}`)
+      if (problems.length > 0) failed += 1
+    }
+    const rows = await tryFaults(settings, url, server, server === null ? [NO_SERVER] : STORE_FAULTS)
+    const wrong = rows.flatMap(({ problems }) => problems)
+    console.log(
+      `${kind.padEnd(9)} ${wrong.length === 0 ? 'ok' : 'VIOLATED'}  ${rows.length} faults, each twice`,
+    )
+    for (const problem of wrong) console.log(`  VIOLATED: ${problem}`)
+    table.push(...rows.map((row) => faultText(kind, row)))
+    if (wrong.length > 0) failed += 1
   } catch (error) {
     // What fails because it is being ended is no failure.
     if (!isEnding) console.log(`${kind.padEnd(9)} FAILED  ${error.message}`)
@@ -71,4 +93,5 @@ for (const kind of asked.length > 0 ? asked : KINDS) {
     await clean()
   }
 }
+console.log(`\n${table.join('\n')}`)
 process.exitCode = failed > 0 ? 6 : 0

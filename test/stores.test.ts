@@ -1,13 +1,14 @@
 /**
  * The short form of `npm run stores`: three real nodes on a folder and on PostgreSQL; the leader is killed, the server
- * is killed and restarted, and hangs for longer than a lease. Constants bear a busy machine.
+ * is killed and restarted, and hangs for longer than a lease. Then one fault of the rig on every kind of server; what a
+ * network does to single calls is tried beside each backend (test/support/outages.ts). Constants bear a busy machine.
  */
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, it } from 'vitest'
-import { storeSettings, tryStore } from '../src/chaos/index.ts'
-import { describeWith, ownServer } from './support/servers.ts'
+import { SHORT_RESTART, storeSettings, tryFaults, tryStore } from '../src/chaos/index.ts'
+import { describeWith, ownServer, type ServerName } from './support/servers.ts'
 
 const SLACK = { nodes: 3, times: 1, periodMs: 600, accessMs: 60, killBeforeMs: 120, say: () => {} }
 
@@ -31,3 +32,23 @@ await describeWith('postgres', 'three nodes in PostgreSQL', () => {
     }
   }, 120_000)
 })
+
+const NAMES: readonly ServerName[] = ['postgres', 'redis', 'etcd', 'nats']
+await Promise.all(
+  NAMES.map((name) =>
+    describeWith(name, `three nodes on ${name}`, () => {
+      it('server restarted at once: a leader, no spinning, the next leader, and every process ends', async () => {
+        const server = await ownServer(name)
+        try {
+          const settings = storeSettings({ ...SLACK, say: () => {} })
+          const [row] = await tryFaults(settings, server.url, server, [SHORT_RESTART], { isBrief: true })
+          expect(row).toMatchObject({ problems: [], overlaps: 0 })
+          // The kill of the leader and every order to end were really tried.
+          expect([row?.nextMs.length, row?.exitMs.length]).toEqual([1, 2])
+        } finally {
+          await server.end()
+        }
+      }, 120_000)
+    }),
+  ),
+)

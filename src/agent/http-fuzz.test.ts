@@ -63,6 +63,7 @@ beforeAll(async () => {
     groups: new Map([['g', served]]),
     adminToken: 'an admin token of some length',
     isLoopback: true,
+    hosts: [],
     version: '0',
     ending: ending.signal,
   })

@@ -1,4 +1,5 @@
 export * from './campaign.ts'
 export * from './report.ts'
+export * from './store-faults.ts'
 export * from './stores.ts'
 export type { Bounds, Settings } from './trial.ts'

@@ -101,7 +101,7 @@ async function reached({ store, group }: RegisterSettings, hooks: ThreadHooks): 
       if (!(error instanceof StoreUnreachable) || performance.now() >= until) throw error
       if (tries === 0) hooks.warn('store', `${error.message}; trying again`)
       // oxlint-disable-next-line no-await-in-loop -- one try after the other
-      await sleep(AGAIN_MS)
+      await sleep(AGAIN_MS * (0.5 + Math.random()))
     }
   }
 }
@@ -407,8 +407,9 @@ class RegisterSeat implements ThreadSeat {
         return
       }
       this.#troubled(claim.why)
+      // Nodes that lost the same store do not come back in step.
       // oxlint-disable-next-line no-await-in-loop -- until the store answers
-      await sleep(this.#options.accessMs)
+      await sleep(this.#options.accessMs * (0.5 + Math.random() / 2))
     }
   }
 

@@ -73,6 +73,31 @@ describe('calls on registers', () => {
     expect(troubles).toEqual(['no answer within 200 ms'])
   })
 
+  it('that fail at once leave the event loop to others, even when each is asked again at once', async () => {
+    let fails = false
+    let asked = 0
+    const store = (inner: CellStore): CellStore => ({
+      ...inner,
+      read: (signal) => (fails ? Promise.reject(new Error('no connection')) : inner.read(signal)),
+    })
+    const registers = openRegisters(store(openMemory(new Map(), 'g')), { self: 'a', ...OPTIONS })
+    await registers.claim()
+    const ask = registerCalls(registers, {
+      deliver: (input) => {
+        if (input.type !== 'register' || input.outcome === 'ok') return
+        asked += 1
+        // So that a starved event loop fails this test instead of hanging it.
+        if (asked < 100_000) ask({ id: asked, op: 'read', of: 'b' })
+      },
+      fail: () => {},
+    })
+    fails = true
+    ask({ id: 0, op: 'read', of: 'b' })
+    await new Promise((resolve) => setTimeout(resolve, 1))
+    fails = false
+    expect(asked).toBeLessThan(100_000)
+  })
+
   it('of a process whose id another has taken over are a fault, not an answer', async () => {
     const memory: Memory = new Map()
     const first = await node(memory, 'a')

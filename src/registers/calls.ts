@@ -41,7 +41,10 @@ export function registerCalls(registers: Registers, hooks: CallHooks): (call: Re
       return
     }
     hooks.trouble?.(problem.why)
-    for (const call of calls) hooks.deliver({ type: 'register', call, outcome: 'unknown', value: null })
+    // After a turn of the event loop: a store that fails at once must not keep its own connection from coming back.
+    setImmediate(() => {
+      for (const call of calls) hooks.deliver({ type: 'register', call, outcome: 'unknown', value: null })
+    })
   }
 
   async function round(): Promise<void> {

@@ -12,10 +12,57 @@ export async function needed<T>(kind: string, packageName: string, load: () => P
   }
 }
 
+/** A URL that may name several hosts, as PostgreSQL, etcd and NATS have it: `postgres://me@db1:5432,db2:5432/app`. */
+export type UrlParts = {
+  readonly protocol: string
+  readonly username: string
+  readonly password: string
+  /** Each with its port where one was given; one empty text where no host was named. */
+  readonly hosts: readonly string[]
+  /** Decoded, without the slash before it. */
+  readonly path: string
+  readonly search: URLSearchParams
+  /** The same URL with one host alone. */
+  at(host: string): string
+}
+
+const URL_FORM =
+  /^(?<protocol>[a-z][a-z0-9+.-]*:)\/\/(?<user>[^/?#]*@)?(?<hosts>[^/?#@]*)(?<path>\/[^?#]*)?(?<search>\?[^#]*)?(?:#.*)?$/i
+
+/** Throws what is wrong with it, without its password. */
+export function partsOf(url: string): UrlParts {
+  const groups = URL_FORM.exec(url)?.groups
+  if (groups === undefined) throw new TypeError('it is not a URL: write KIND://HOST:PORT')
+  const { protocol = '', user = '', hosts = '', path = '', search = '' } = groups
+  const each = hosts.split(',')
+  for (const host of each) {
+    const isHost = URL.canParse(`${protocol}//${host}`) && !(host === '' && each.length > 1)
+    if (!isHost) throw new TypeError(`"${host}" is not a host: write HOST or HOST:PORT`)
+  }
+  const [username = '', ...password] = user.slice(0, -1).split(':')
+  return {
+    protocol: protocol.toLowerCase(),
+    username: decoded(username),
+    password: decoded(password.join(':')),
+    hosts: each,
+    path: decoded(path.slice(1)),
+    search: new URLSearchParams(search),
+    at: (host) => `${protocol}//${user}${host}${path}${search}`,
+  }
+}
+
+function decoded(text: string): string {
+  try {
+    return decodeURIComponent(text)
+  } catch {
+    throw new TypeError('a % in it is not followed by two hexadecimal digits: write %25 for the sign itself')
+  }
+}
+
 /** A URL as it may be shown: without its password. */
 export function shown(url: string): string {
-  const parsed = new URL(url)
-  if (parsed.password !== '') parsed.password = '***'
-  parsed.search = ''
-  return parsed.href.replace(/\/$/, '')
+  const { protocol, username, password, hosts, path } = partsOf(url)
+  const user = encodeURIComponent(username) + (password === '' ? '' : ':***')
+  const place = `${protocol}//${user === '' ? '' : `${user}@`}${hosts.join(',')}`
+  return path === '' ? place : `${place}/${path}`
 }

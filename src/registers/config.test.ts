@@ -17,6 +17,15 @@ describe('the description of a store', () => {
     ['redis://h:1?acceptWeak=true', { url: 'redis://h:1', prefix: 'conclave', acceptWeak: true }],
     ['rediss://h', { kind: 'redis', acceptWeak: false }],
     ['etcd://u:p@a:1?prefix=/x', { endpoints: ['http://a:1'], prefix: '/x', username: 'u', password: 'p' }],
+    ['etcd://a:1,b:2,c', { endpoints: ['http://a:1', 'http://b:2', 'http://c:2379'] }],
+    ['postgres://me@db1:5432,db2:5432/app', { kind: 'postgres', url: 'postgres://me@db1:5432,db2:5432/app' }],
+    ['postgres://u:p%40@a,b/db?table=t&sslmode=require', { url: 'postgres://u:p%40@a,b/db?sslmode=require' }],
+    ['nats://n1:4222,n2:4222', { kind: 'nats', url: 'nats://n1:4222,n2:4222' }],
+    ['nats://u:p@n1,[::1]:4222?bucket=b', { url: 'nats://u:p@n1,[::1]:4222', bucket: 'b' }],
+    ['./registers', { kind: 'file', path: './registers' }],
+    ['../registers', { kind: 'file', path: '../registers' }],
+    ['file:registers', { kind: 'file', path: 'registers' }],
+    ['file:///var/lib/g', { kind: 'file', path: '/var/lib/g' }],
     ['etcds://a:1', { endpoints: ['https://a:1'], prefix: '/conclave' }],
     ['nats://h:4222?bucket=b', { url: 'nats://h:4222', bucket: 'b' }],
     ['s3://bucket/a/b?region=eu-west-1', { bucket: 'bucket', prefix: 'a/b', region: 'eu-west-1' }],
@@ -35,8 +44,38 @@ describe('the description of a store', () => {
     [{ kind: 'mysql' }, 'store.kind'],
     ['mysql://h/db', 'mysql: is not a kind of store'],
     [7, 'store: '],
+    ['redis://h:6379x', 'store: "h:6379x" is not a host'],
+    ['redis://h1:6379,h2:6379', 'store: name one server, not 2'],
+    ['s3://a,b', 'store: name one bucket, not 2'],
+    ['postgres//db/app', 'store: "postgres//db/app" is neither a URL nor a path'],
+    ['postgres:db/app', 'store: it is not a URL'],
+    ['postgres:/db/app', 'store: it is not a URL'],
+    ['postgres://me:secret@db1:5432,db2:54x2/app', 'store: "db2:54x2" is not a host'],
+    ['nats://n1:4222,', 'store: "" is not a host'],
+    ['etcd://e1:2379,,e3:2379', 'store: "" is not a host'],
+    ['etcd://e1:2379/app', 'store: etcd: has no path'],
+    ['etcd://', 'store: etcd: needs a host'],
+    ['e1:2379,e2:2379', 'e1: is not a kind of store'],
+    ['127.0.0.1:6379', 'store: "127.0.0.1:6379" is neither a URL nor a path'],
+    ['registers', 'store: "registers" is neither a URL nor a path'],
+    ['~/registers', 'is neither a URL nor a path'],
+    ['me:secret@db/app', 'me: is not a kind of store'],
+    ['file://host/registers', 'store: a folder is on this machine'],
+    ['etcd://h?prefx=/x', 'store.prefx: is not an option of etcd'],
+    ['redis://h?acceptWeak=yes', 'store.acceptWeak: must be true or false'],
+    ['', 'is neither a URL nor a path'],
+    [{ kind: 'postgres', url: 'postgres://a:x,b/db' }, 'store.url: write a URL such as postgres://'],
   ])('%j is refused: %s', (given, message) => {
     expect(() => parseStore(given)).toThrow(message)
+  })
+
+  it.each([
+    'postgres://me:se cret@db:x/app',
+    'postgres://me:se/cret@db',
+    'postgres//me:secret@db/app',
+    'me:secret',
+  ])('never shows a password when it refuses %s', (given) => {
+    expect(() => parseStore(given)).toThrow(/^(?!.*cret)/)
   })
 
   it('without keys for S3 says which are missing', async () => {

@@ -1,6 +1,7 @@
 /** How a store is described: an object in a configuration file, or one URL. */
 import { z } from 'zod'
-import { BadStore } from './errors.ts'
+import { partsOf, type UrlParts } from './client.ts'
+import { BadStore, reasonOf } from './errors.ts'
 import type { StoreKind } from './store.ts'
 
 const weak = z
@@ -12,6 +13,23 @@ const url = (protocols: readonly string[], example: string) =>
   z.string().refine((text) => URL.canParse(text) && protocols.includes(new URL(text).protocol), {
     message: `write a URL such as ${example}`,
   })
+
+/** One host, or several with commas between. */
+const hostsUrl = (protocols: readonly string[], example: string) =>
+  z.string().superRefine((text, context) => {
+    const parts = attempt(() => partsOf(text))
+    if (typeof parts === 'string' || !protocols.includes(parts.protocol))
+      context.addIssue(`write a URL such as ${example}${typeof parts === 'string' ? ` (${parts})` : ''}`)
+  })
+
+/** What comes out, or why nothing does. */
+function attempt<T>(task: () => T): T | string {
+  try {
+    return task()
+  } catch (error) {
+    return reasonOf(error)
+  }
+}
 
 export const storeSchema = z.discriminatedUnion('kind', [
   z.strictObject({ kind: z.literal('memory') }).describe('this process’s memory, for tests'),
@@ -32,7 +50,9 @@ export const storeSchema = z.discriminatedUnion('kind', [
   z
     .strictObject({
       kind: z.literal('postgres'),
-      url: url(['postgres:', 'postgresql:'], 'postgres://user:password@host:5432/database'),
+      url: hostsUrl(['postgres:', 'postgresql:'], 'postgres://user:password@host:5432/database').describe(
+        'where it is; several hosts with commas between: the first that is a primary counts',
+      ),
       table: z.string().min(1).default('conclave_registers').describe('its table; made if it is missing'),
     })
     .describe('a table of a PostgreSQL primary'),
@@ -59,7 +79,9 @@ export const storeSchema = z.discriminatedUnion('kind', [
   z
     .strictObject({
       kind: z.literal('nats'),
-      url: url(['nats:', 'tls:'], 'nats://user:password@host:4222'),
+      url: hostsUrl(['nats:', 'tls:'], 'nats://user:password@host:4222').describe(
+        'where it is; several servers of one cluster with commas between',
+      ),
       bucket: z
         .string()
         .regex(/^[\w-]+$/, 'only letters, digits, - and _')
@@ -102,59 +124,99 @@ const SCHEMES: { readonly [protocol: string]: StoreKind } = {
 
 /** A description with every field checked and filled in. */
 export function parseStore(given: unknown): StoreConfig {
-  const parsed = storeSchema.safeParse(typeof given === 'string' ? fromUrl(given) : given)
+  const parsed = storeSchema.safeParse(typeof given === 'string' ? fromText(given) : given)
   if (parsed.success) return parsed.data
   const [issue] = parsed.error.issues
   const field = ['store', ...(issue?.path ?? [])].join('.')
   throw new BadStore(field, issue?.message ?? 'it is wrong')
 }
 
+const OPTIONS = ['mode', 'mountOptions', 'table', 'prefix', 'acceptWeak', 'bucket', 'region', 'endpoint']
+const ETCD_PORT = 2379
+
 /** Options stand behind the question mark: `file:/shared?mode=sector`, `redis://host?acceptWeak=true`. */
-function fromUrl(given: string): object {
-  if (!URL.canParse(given)) return { kind: 'file', path: given }
-  const parsed = new URL(given)
-  const kind = SCHEMES[parsed.protocol]
+function fromText(given: string): object {
+  const scheme = /^(?<scheme>[a-z][a-z0-9+.-]*:)/i.exec(given)?.groups?.['scheme']?.toLowerCase()
+  // A word that is meant as a URL must not become a folder: each machine would have its own, and its own leader.
+  if (scheme === undefined) {
+    if (/^\.{0,2}\//.test(given)) return { kind: 'file', path: given }
+    throw new BadStore(
+      'store',
+      `"${given.replace(/:[^:@]*@/, ':***@')}" is neither a URL nor a path: write a URL such as postgres://host/database, or file:NAME, /NAME or ./NAME for a folder`,
+    )
+  }
+  const kind = SCHEMES[scheme]
   if (kind === undefined)
     throw new BadStore(
       'store',
-      `${parsed.protocol} is not a kind of store; there are ${Object.keys(SCHEMES).join(' ')}`,
+      `${scheme} is not a kind of store; there are ${Object.keys(SCHEMES).join(' ')}`,
     )
-  const own = ['mode', 'mountOptions', 'table', 'prefix', 'acceptWeak', 'bucket', 'region', 'endpoint']
+  if (kind === 'memory' || kind === 'file') return local(kind, given.slice(scheme.length))
+  const parts = attempt(() => partsOf(given))
+  if (typeof parts === 'string') throw new BadStore('store', parts)
+  return remote(kind, parts)
+}
+
+function local(kind: 'memory' | 'file', rest: string): object {
+  const [text = '', query = ''] = rest.split(/\?(.*)/s)
+  const options = optionsIn(new URLSearchParams(query), kind)
+  if (kind === 'memory') {
+    if (text.replace(/^\/\//, '') !== '') throw new BadStore('store', 'memory: stands alone; it has no place')
+    return { kind, ...options }
+  }
+  const named = attempt(() => decodeURIComponent(text.replace(/^\/\/(?:localhost)?(?=\/)/, '')))
+  if (named.startsWith('//'))
+    throw new BadStore('store', 'a folder is on this machine: write file:/folder, without a host')
+  return { kind, path: named, ...options }
+}
+
+function remote(kind: Exclude<StoreKind, 'memory' | 'file'>, parts: UrlParts): object {
+  const { protocol, username, password, hosts, path, search } = parts
+  const isPassedOn = kind === 'postgres' || kind === 'redis'
+  const options = optionsIn(search, isPassedOn ? null : kind)
+  const severalAllowed = kind === 'postgres' || kind === 'etcd' || kind === 'nats'
+  if (!severalAllowed && hosts.length > 1)
+    throw new BadStore(
+      'store',
+      kind === 'redis'
+        ? `name one server, not ${hosts.length}: Redis with Sentinel or Cluster loses acknowledged writes in a failover`
+        : `name one bucket, not ${hosts.length}`,
+    )
+  if (kind !== 'postgres' && hosts[0] === '') throw new BadStore('store', `${protocol} needs a host`)
+  if ((kind === 'etcd' || kind === 'nats') && path !== '')
+    throw new BadStore('store', `${protocol} has no path: take /${path} out, or give ?prefix= or ?bucket=`)
+  switch (kind) {
+    case 's3':
+      return { kind, bucket: hosts[0], ...(path === '' ? {} : { prefix: path }), ...options }
+    case 'etcd': {
+      const scheme = protocol === 'etcds:' ? 'https' : 'http'
+      const endpoints = hosts.map(
+        (host) => `${scheme}://${/:\d+$/.test(host) ? host : `${host}:${ETCD_PORT}`}`,
+      )
+      return { kind, endpoints, ...(username === '' ? {} : { username, password }), ...options }
+    }
+    default: {
+      const whole = parts.at(hosts.join(','))
+      const kept = search.size === 0 ? '' : `?${search.toString()}`
+      return { kind, url: `${whole.replace(/\?.*$/s, '')}${kept}`, ...options }
+    }
+  }
+}
+
+/** Takes the store's own options out of the query. What is left is the client's; where that knows none, a mistake. */
+function optionsIn(search: URLSearchParams, strict: StoreKind | null): { readonly [name: string]: unknown } {
   const options: { [name: string]: unknown } = {}
-  for (const name of own) {
-    const value = parsed.searchParams.get(name)
+  for (const name of OPTIONS) {
+    const value = search.get(name)
     if (value === null) continue
+    if (name === 'acceptWeak' && value !== 'true' && value !== 'false')
+      throw new BadStore('store.acceptWeak', `must be true or false, not "${value}"`)
     options[name] =
       name === 'acceptWeak' ? value === 'true' : name === 'mountOptions' ? value.split(',') : value
-    parsed.searchParams.delete(name)
+    search.delete(name)
   }
-  const path = decodeURIComponent(parsed.pathname)
-  switch (kind) {
-    case 'memory':
-      return { kind, ...options }
-    case 'file':
-      return { kind, path, ...options }
-    case 's3':
-      return {
-        kind,
-        bucket: parsed.hostname,
-        ...(path.length > 1 ? { prefix: path.slice(1) } : {}),
-        ...options,
-      }
-    case 'etcd': {
-      const scheme = parsed.protocol === 'etcds:' ? 'https' : 'http'
-      const user =
-        parsed.username === ''
-          ? {}
-          : { username: decodeURIComponent(parsed.username), password: decodeURIComponent(parsed.password) }
-      return {
-        kind,
-        endpoints: parsed.host.split(',').map((host) => `${scheme}://${host}`),
-        ...user,
-        ...options,
-      }
-    }
-    default:
-      return { kind, url: parsed.href, ...options }
-  }
+  const [unknown] = search.keys()
+  if (strict !== null && unknown !== undefined)
+    throw new BadStore(`store.${unknown}`, `is not an option of ${strict}`)
+  return options
 }

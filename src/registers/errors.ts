@@ -116,6 +116,11 @@ export class WentBack extends Error {
 /** What no repetition helps against. */
 export type RegisterFault = IdInUse | Superseded | RemovedForGood | CorruptBlock | OtherFormat | WentBack
 
+/** Whether another connection may do better: this one is lost, refused, or ends at a server that is not fit. */
+export function isOfConnection(error: unknown): boolean {
+  return error instanceof StoreUnreachable || error instanceof StoreDenied || error instanceof StoreUnfit
+}
+
 export function reasonOf(error: unknown): string {
   if (!(error instanceof Error)) return String(error)
   // Several addresses tried, or an error around the one that says what happened.

@@ -4,6 +4,8 @@
  */
 import { ASSUMED } from './caveats.ts'
 import { BadStore, reasonOf, StoreDenied, StoreUnfit, StoreUnreachable } from './errors.ts'
+import { HttpLine, type HttpReply, wasNeverSent } from './http-line.ts'
+import { Backoff, CONNECT_MS, OPEN_MS, unlessAborted } from './line.ts'
 import { type CellStore, safeName } from './store.ts'
 
 export type EtcdOptions = {
@@ -22,17 +24,30 @@ type Range = {
 type Txn = { readonly succeeded?: boolean; readonly header: { readonly revision: string } }
 type Status = { readonly version: string; readonly leader?: string; readonly errors?: readonly string[] }
 
-const OPEN_MS = 5000
 const UNAUTHENTICATED = 16
 const PERMISSION_DENIED = 7
+const OK = 200
+const SERVER_ERROR = 500
+/** The words of etcd for a token that has expired, that it does not know, or that is older than the last change of users. */
+const STALE = /invalid auth token|revision of auth store is old|auth revision/i
 
 const base64 = (text: string): string => Buffer.from(text).toString('base64')
 const text = (encoded: string): string => Buffer.from(encoded, 'base64').toString()
 
 export async function openEtcd(options: EtcdOptions, group: string): Promise<CellStore> {
-  const ask = gateway(options)
+  const { ask, close } = gateway(options)
+  try {
+    return await opened(options, group, ask, close)
+  } catch (error) {
+    close()
+    throw error
+  }
+}
+
+async function opened(options: EtcdOptions, group: string, ask: Ask, close: () => void): Promise<CellStore> {
   const start = `${options.prefix}/${safeName(group)}/`
-  const status = await ask<Status>('maintenance/status', {}, AbortSignal.timeout(OPEN_MS))
+  const status = await firstStatus(options, ask)
+  const limit = AbortSignal.timeout(OPEN_MS)
   const place = `${options.endpoints.join(', ')}, keys ${start}`
   if ((status.errors ?? []).length > 0)
     throw new StoreUnfit(`${place} takes no writes: ${status.errors?.join(', ')}; see etcdctl alarm list`)
@@ -40,7 +55,7 @@ export async function openEtcd(options: EtcdOptions, group: string): Promise<Cel
   const read = (signal: AbortSignal): Promise<Range> =>
     // The end of the range is the name with its last sign, a slash, counted up by one.
     ask<Range>('kv/range', { key: base64(start), range_end: base64(`${start.slice(0, -1)}0`) }, signal)
-  await read(AbortSignal.timeout(OPEN_MS))
+  await read(limit)
 
   return {
     facts: {
@@ -77,66 +92,181 @@ export async function openEtcd(options: EtcdOptions, group: string): Promise<Cel
       const compare = { key, target: 'MOD', result: 'EQUAL', mod_revision: expected }
       await ask<Txn>('kv/txn', { compare: [compare], success: [{ request_delete_range: { key } }] }, signal)
     },
-    async close() {},
+    async close() {
+      close()
+    },
+  }
+}
+
+/** Of the first endpoint that answers: one that is silent must not keep a node from starting. */
+async function firstStatus({ endpoints }: EtcdOptions, ask: Ask): Promise<Status> {
+  for (let tried = 1; ; tried++) {
+    try {
+      const limitMs = tried < endpoints.length ? CONNECT_MS : OPEN_MS
+      // oxlint-disable-next-line no-await-in-loop -- one endpoint after the other
+      return await ask<Status>('maintenance/status', {}, AbortSignal.timeout(limitMs))
+    } catch (error) {
+      if (!(error instanceof StoreUnreachable) || tried >= endpoints.length) throw error
+    }
   }
 }
 
 type Ask = <T>(path: string, body: object, signal: AbortSignal) => Promise<T>
 
-function gateway({ endpoints, username, password }: EtcdOptions): Ask {
-  let turn = 0
-  let token: string | null = null
+type Gateway = { readonly ask: Ask; close(): void }
 
-  async function post<T>(path: string, body: object, signal: AbortSignal): Promise<T> {
+/** Refused for what the token says, not for what was asked: surely nothing was written. */
+class StaleToken extends Error {}
+
+/** A token, and when it should be renewed on this process's clock; null where it lives as long as it is used. */
+type Login = { readonly token: string; readonly renewAt: number | null }
+
+function gateway({ endpoints, username, password }: EtcdOptions): Gateway {
+  const http = new HttpLine()
+  const backoff = new Backoff()
+  /** Of the logins alone: while the present token is good, a refused renewal keeps nobody waiting. */
+  const loginBackoff = new Backoff()
+  let turn = 0
+  /** How many endpoints in a row have not answered. */
+  let silent = 0
+  let login: Login | null = null
+  let renewing: Promise<Login> | null = null
+
+  function unanswered(error: unknown): void {
+    turn += 1
+    silent += 1
+    // Another endpoint is asked at once; only when all of them are silent there is a pause.
+    if (silent % endpoints.length === 0) backoff.failed(error)
+  }
+
+  async function post<T>(
+    path: string,
+    body: object,
+    signal: AbortSignal,
+    token: string | null,
+  ): Promise<Answer<T>> {
+    backoff.check()
     const endpoint = endpoints[turn % endpoints.length]
     if (endpoint === undefined) throw new BadStore('store.endpoints', 'name at least one')
-    let response: Response
+    let reply: HttpReply
     try {
-      response = await fetch(new URL(`/v3/${path}`, endpoint), {
-        method: 'POST',
-        body: JSON.stringify(body),
-        headers: token === null ? {} : { authorization: token },
-        redirect: 'error',
-        signal,
-      })
+      const url = new URL(`/v3/${path}`, endpoint)
+      const headers = {
+        'content-type': 'application/json',
+        ...(token === null ? {} : { authorization: token }),
+      }
+      reply = await http.send({ method: 'POST', url, headers, body: JSON.stringify(body) }, signal)
     } catch (error) {
-      turn += 1
-      throw new StoreUnreachable(endpoint, error)
+      const failure = new StoreUnreachable(endpoint, error)
+      unanswered(failure)
+      // What was never sent may be sent to another; a write that was sent never is.
+      if (wasNeverSent(error) && silent % endpoints.length !== 0) return post(path, body, signal, token)
+      throw failure
     }
-    const answer = (await response.json().catch(() => ({}))) as {
-      code?: number
-      message?: string
-      error?: string
+    const said = parsed(reply.body) as { code?: number; message?: string; error?: string }
+    if (reply.status === OK) {
+      silent = 0
+      backoff.succeeded()
+      return { body: said as T, at: reply.at }
     }
-    if (response.ok) return answer as T
-    const why = answer.message ?? answer.error ?? `it answered ${response.status}`
+    const why = said.message ?? said.error ?? `it answered ${reply.status}`
+    if (STALE.test(why)) throw new StaleToken(why)
     if (
-      answer.code === UNAUTHENTICATED ||
-      answer.code === PERMISSION_DENIED ||
+      said.code === UNAUTHENTICATED ||
+      said.code === PERMISSION_DENIED ||
       /user name is empty|authentication/.test(why)
     ) {
-      token = null
       throw new StoreDenied(
         `${endpoint} refuses: ${why} (check username and password, and that the role may read and write the keys)`,
       )
     }
-    if (response.status >= 500) turn += 1
-    throw new Error(`${endpoint}: ${why}`)
+    const failure = new Error(`${endpoint}: ${why}`)
+    if (reply.status >= SERVER_ERROR) unanswered(failure)
+    throw failure
   }
 
-  return async (path, body, signal) => {
-    if (username !== undefined && token === null) {
-      const login = { name: username, password: password ?? '' }
-      const answer = await post<{ token: string }>('auth/authenticate', login, signal).catch(
-        (error: unknown) => {
-          if (error instanceof StoreUnreachable) throw error
-          throw new StoreDenied(`${endpoints[0]} refuses the user ${username}: ${reasonOf(error)}`, {
-            cause: error,
-          })
-        },
-      )
-      token = answer.token
+  async function logIn(signal: AbortSignal): Promise<Login> {
+    loginBackoff.check()
+    const credentials = { name: username, password: password ?? '' }
+    try {
+      const { body, at } = await post<{ token: string }>('auth/authenticate', credentials, signal, null)
+      loginBackoff.succeeded()
+      return { token: body.token, renewAt: renewalOf(body.token, at) }
+    } catch (error) {
+      if (error instanceof StoreUnreachable) throw error
+      const denied = new StoreDenied(`${endpoints[0]} refuses the user ${username}: ${reasonOf(error)}`, {
+        cause: error,
+      })
+      // A password costs the server a tenth of a second: not at every call.
+      loginBackoff.failed(denied)
+      throw denied
     }
-    return post(path, body, signal)
   }
+
+  /** One login at a time, for all who wait for it; it has a limit of its own. */
+  function renewed(): Promise<Login> {
+    if (renewing !== null) return renewing
+    const mine = logIn(AbortSignal.timeout(OPEN_MS)).then((fresh) => {
+      login = fresh
+      return fresh
+    })
+    renewing = mine
+    mine
+      .catch(() => {})
+      .finally(() => {
+        renewing = null
+      })
+    return mine
+  }
+
+  /** The present token while it is good. It is renewed in the background before it expires. */
+  async function presentToken(signal: AbortSignal): Promise<string | null> {
+    if (username === undefined) return null
+    if (login === null) return (await unlessAborted(renewed(), signal)).token
+    if (login.renewAt !== null && performance.now() >= login.renewAt) void renewed().catch(() => {})
+    return login.token
+  }
+
+  return {
+    async ask<T>(path: string, body: object, signal: AbortSignal): Promise<T> {
+      const used = await presentToken(signal)
+      try {
+        return (await post<T>(path, body, signal, used)).body
+      } catch (error) {
+        if (!(error instanceof StaleToken)) throw error
+        // Another call may have renewed it meanwhile.
+        if (login?.token === used) login = null
+      }
+      const again = await presentToken(signal)
+      try {
+        return (await post<T>(path, body, signal, again)).body
+      } catch (error) {
+        if (!(error instanceof StaleToken)) throw error
+        if (login?.token === again) login = null
+        throw new StoreDenied(`${endpoints[0]} refuses a new token: ${error.message}`, { cause: error })
+      }
+    },
+    close: () => http.close(),
+  }
+}
+
+type Answer<T> = { readonly body: T; readonly at: HttpReply['at'] }
+
+function parsed(body: string): unknown {
+  try {
+    return JSON.parse(body)
+  } catch {
+    return {}
+  }
+}
+
+/**
+ * When to renew a token: after half of its life. A JSON Web Token says when it expires on the server's clock, which the
+ * reply shows too; the other kind of token is extended by being used, and says nothing.
+ */
+export function renewalOf(token: string, at: HttpReply['at']): number | null {
+  const claims = parsed(Buffer.from(token.split('.')[1] ?? '', 'base64url').toString()) as { exp?: unknown }
+  if (typeof claims.exp !== 'number') return null
+  const lifeMs = claims.exp * 1000 - (at.serverMs ?? Date.now())
+  return at.nowMs + Math.max(0, lifeMs / 2)
 }

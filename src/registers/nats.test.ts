@@ -1,7 +1,11 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { connect } from '@nats-io/transport-node'
 import { expect, it, onTestFinished } from 'vitest'
 import { conformance } from '../../test/support/conformance.ts'
 import { outages } from '../../test/support/outages.ts'
+import { silentPort } from '../../test/support/ports.ts'
 import { describeWith, ownServer } from '../../test/support/servers.ts'
 import { openNats } from './nats.ts'
 
@@ -10,7 +14,7 @@ await describeWith('nats', 'NATS', (url) => {
     open: (group) => openNats({ url, bucket: 'conclave', acceptWeak: false }, group),
   })
 
-  outages('nats', (own, group) => openNats({ url: own, bucket: 'conclave', acceptWeak: false }, group))
+  outages('nats', url, (own, group) => openNats({ url: own, bucket: 'conclave', acceptWeak: false }, group))
 
   it.each([
     ['allow_direct', { allow_direct: true }, 'direct access'],
@@ -36,6 +40,46 @@ await describeWith('nats', 'NATS', (url) => {
       name: 'StoreUnfit',
       message: expect.stringContaining(why),
     })
+  })
+
+  it('comes back to a server that refused its password for a while', async () => {
+    const folder = mkdtempSync(join(tmpdir(), 'conclave-nats-'))
+    onTestFinished(() => rmSync(folder, { recursive: true, force: true }))
+    const config = join(folder, 'nats.conf')
+    const takes = (password: string): void =>
+      writeFileSync(config, `authorization { user: u, password: ${password} }\n`)
+    takes('right')
+    const server = await ownServer('nats', ['-c', config])
+    onTestFinished(() => server.end())
+    const options = { url: server.url.replace('//', '//u:right@'), bucket: 'b', acceptWeak: false }
+    const store = await openNats(options, 'g')
+    onTestFinished(() => store.close())
+    const tried = (): Promise<unknown> =>
+      store.read(AbortSignal.timeout(2000)).catch((error: unknown) => (error as Error).name)
+    expect(await tried()).toEqual([])
+    await server.kill()
+    takes('other')
+    await server.restart()
+    // The client itself gives up for ever after two refusals in a row.
+    let refusals = 0
+    await expect
+      .poll(async () => (refusals += (await tried()) === 'StoreDenied' ? 1 : 0), { timeout: 25_000 })
+      .toBeGreaterThan(5)
+    await server.kill()
+    takes('right')
+    await server.restart()
+    await expect.poll(tried, { timeout: 25_000 }).toEqual([])
+  })
+
+  it('connects to whichever of several servers is there', async () => {
+    const { host } = new URL(url)
+    const silent = await silentPort()
+    const store = await openNats(
+      { url: `nats://127.0.0.1:${silent},127.0.0.1:1,${host}`, bucket: 'conclave', acceptWeak: false },
+      'g',
+    )
+    onTestFinished(() => store.close())
+    expect(await store.read(AbortSignal.timeout(10_000))).toEqual([])
   })
 
   it('says when the password is wrong, and when nobody answers', async () => {

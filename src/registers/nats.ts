@@ -8,8 +8,10 @@
 
 import type { MsgHdrs, NatsConnection } from '@nats-io/transport-node'
 import { ASSUMED } from './caveats.ts'
-import { needed, shown } from './client.ts'
-import { reasonOf, StoreDenied, StoreUnfit, StoreUnreachable } from './errors.ts'
+import { needed, partsOf, shown } from './client.ts'
+import { isOfConnection, reasonOf, StoreDenied, StoreUnfit, StoreUnreachable } from './errors.ts'
+import { Line, OPEN_MS } from './line.ts'
+import { Sockets } from './sockets.ts'
 import { type Cell, type CellStore, type StoreFacts, safeName } from './store.ts'
 
 export type NatsOptions = {
@@ -35,7 +37,6 @@ type Info = Answer & {
 type Got = Answer & { readonly message?: { readonly seq: number; readonly data?: string } }
 type Ack = Answer & { readonly seq?: number }
 
-const OPEN_MS = 5000
 const NO_STREAM = 10_059
 const NO_MESSAGE = 10_037
 const WRONG_SEQUENCE = 10_071
@@ -46,59 +47,85 @@ export async function openNats({ url, bucket, acceptWeak }: NatsOptions, group: 
     '@nats-io/transport-node',
     () => import('@nats-io/transport-node'),
   )
-  const { host, username, password, protocol } = new URL(url)
+  const { hosts, username, password, protocol } = partsOf(url)
   const place = `${shown(url)}, bucket ${bucket}`
-  let nats: NatsConnection
-  try {
-    nats = await connect({
-      servers: `${protocol}//${host}`,
-      ...(username === '' ? {} : { user: decodeURIComponent(username), pass: decodeURIComponent(password) }),
-      name: `conclave ${group}`,
-      timeout: OPEN_MS,
-      maxReconnectAttempts: -1,
-      reconnectTimeWait: 100,
-    })
-  } catch (error) {
-    throw explained(error, place)
-  }
   const stream = `KV_${bucket}`
   const start = `$KV.${bucket}.${safeName(group)}.`
+  let isMade = false
+
+  /** The client reconnects no more by itself: after two refusals of the password it would give up for ever. */
+  async function open(signal: AbortSignal, limitMs: number): Promise<Connected> {
+    const sockets = new Sockets()
+    const giveUp = (): void => sockets.destroy()
+    signal.addEventListener('abort', giveUp, { once: true })
+    let nats: NatsConnection | null = null
+    let found: StoreFacts
+    try {
+      nats = await sockets.owning(() =>
+        connect({
+          servers: hosts.map((host) => `${protocol}//${host}`),
+          ...(username === '' ? {} : { user: username, pass: password }),
+          name: `conclave ${group}`,
+          // Each server has its share: one that is silent must not keep the others from being asked.
+          timeout: limitMs / hosts.length,
+          reconnect: false,
+        }),
+      )
+      const ask = asking(nats)
+      // A server that comes back may be another, or have been set up differently.
+      found = inspect(await bucketOf(ask, stream, isMade ? null : bucket, place, signal), place, acceptWeak)
+      isMade = true
+    } catch (error) {
+      if (nats !== null) end(nats)
+      sockets.destroy()
+      throw explained(error, place)
+    } finally {
+      signal.removeEventListener('abort', giveUp)
+    }
+    const connected = { nats, sockets, facts: found }
+    void nats.closed().then((error) => line.lost(connected, error ?? new Error('the connection is lost')))
+    return connected
+  }
+
+  const line = new Line<Connected>({
+    place,
+    connect: open,
+    release: ({ nats, sockets }) => {
+      end(nats)
+      sockets.destroy()
+    },
+    isLost: isOfConnection,
+  })
 
   /** The outer time limit is the caller's; this one only frees what the client remembers of the request. */
-  async function request<T extends Answer>(
-    subject: string,
-    body: string,
-    signal: AbortSignal,
-    more?: MsgHdrs,
-  ): Promise<T> {
-    signal.throwIfAborted()
-    // While the connection is being made again, the client would keep the request and send it late.
-    if (nats.isClosed() || !isConnected()) throw new StoreUnreachable(place, 'the connection is lost')
-    try {
-      const reply = await nats.request(subject, body, {
-        timeout: 60_000,
-        ...(more === undefined ? {} : { headers: more }),
-      })
-      return reply.json<T>()
-    } catch (error) {
-      throw explained(error, place)
+  function asking(nats: NatsConnection): Request {
+    return async <T extends Answer>(
+      subject: string,
+      body: string,
+      signal: AbortSignal,
+      more?: MsgHdrs,
+    ): Promise<T> => {
+      signal.throwIfAborted()
+      try {
+        const reply = await nats.request(subject, body, {
+          timeout: 60_000,
+          ...(more === undefined ? {} : { headers: more }),
+        })
+        return reply.json<T>()
+      } catch (error) {
+        throw explained(error, place)
+      }
     }
   }
 
-  let connected = true
-  const isConnected = (): boolean => connected
-  void (async () => {
-    for await (const { type } of nats.status()) {
-      if (type === 'disconnect' || type === 'staleConnection') connected = false
-      if (type === 'reconnect') connected = true
-    }
-  })()
+  const request: Request = (subject, body, signal, more) =>
+    line.use(signal, ({ nats }) => asking(nats)(subject, body, signal, more))
 
   let facts: StoreFacts
   try {
-    facts = await inspect(await bucketOf(request, stream, bucket, place), place, acceptWeak)
+    facts = await line.use(AbortSignal.timeout(OPEN_MS), async (connected) => connected.facts)
   } catch (error) {
-    await nats.close()
+    await line.close()
     throw error
   }
 
@@ -149,25 +176,41 @@ export async function openNats({ url, bucket, acceptWeak }: NatsOptions, group: 
     async remove(name, expected, signal) {
       await put(name, '', expected, signal, true)
     },
-    close: () => nats.close(),
+    close: () => line.close(),
   }
 }
 
-type Request = <T extends Answer>(subject: string, body: string, signal: AbortSignal) => Promise<T>
+type Connected = {
+  readonly nats: NatsConnection
+  readonly sockets: Sockets
+  readonly facts: StoreFacts
+}
 
-/** Made where it is missing, as `nats kv add` makes one, but without direct access. */
+type Request = <T extends Answer>(
+  subject: string,
+  body: string,
+  signal: AbortSignal,
+  more?: MsgHdrs,
+) => Promise<T>
+
+/** Requests that wait for an answer are rejected. */
+function end(nats: NatsConnection): void {
+  nats.close().catch(() => {})
+}
+
+/** Where there is none, one is made with this name, as `nats kv add` makes one, but without direct access. */
 async function bucketOf(
   request: Request,
   stream: string,
-  bucket: string,
+  make: string | null,
   place: string,
+  signal: AbortSignal,
 ): Promise<NonNullable<Info['config']>> {
-  const signal = AbortSignal.timeout(OPEN_MS)
   let info = await request<Info>(`$JS.API.STREAM.INFO.${stream}`, '', signal)
-  if (info.error?.err_code === NO_STREAM) {
+  if (info.error?.err_code === NO_STREAM && make !== null) {
     const config = {
       name: stream,
-      subjects: [`$KV.${bucket}.>`],
+      subjects: [`$KV.${make}.>`],
       storage: 'file',
       retention: 'limits',
       discard: 'new',
@@ -189,11 +232,7 @@ async function bucketOf(
   return info.config
 }
 
-async function inspect(
-  config: NonNullable<Info['config']>,
-  place: string,
-  acceptWeak: boolean,
-): Promise<StoreFacts> {
+function inspect(config: NonNullable<Info['config']>, place: string, acceptWeak: boolean): StoreFacts {
   const refuse = (why: string): StoreUnfit => new StoreUnfit(`${place} cannot hold registers: ${why}`)
   if (config.allow_direct === true)
     throw refuse('it allows direct access, which may return old values; make one with allow_direct=false')
@@ -219,6 +258,7 @@ async function inspect(
 }
 
 function explained(error: unknown, place: string): unknown {
+  if (isOfConnection(error)) return error
   const why = reasonOf(error)
   const kind = error instanceof Error ? error.name : ''
   if (

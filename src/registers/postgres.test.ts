@@ -4,14 +4,16 @@ import postgres from 'postgres'
 import { afterAll, expect, it, onTestFinished } from 'vitest'
 import { conformance } from '../../test/support/conformance.ts'
 import { outages } from '../../test/support/outages.ts'
+import { silentPort } from '../../test/support/ports.ts'
 import { describeWith, ownServer } from '../../test/support/servers.ts'
+import { freePorts } from '../chaos/free-ports.ts'
 import { openRegisters } from './index.ts'
 import { openPostgres } from './postgres.ts'
 
 await describeWith('postgres', 'PostgreSQL', (url) => {
   conformance('a table', { open: (group) => openPostgres({ url, table: 'conclave_registers' }, group) })
 
-  outages('postgres', (own, group) => openPostgres({ url: own, table: 'conclave_registers' }, group))
+  outages('postgres', url, (own, group) => openPostgres({ url: own, table: 'conclave_registers' }, group))
 
   const admin = postgres(url === '' ? 'postgres://nobody' : url, { max: 1, onnotice: () => {} })
   afterAll(() => admin.end())
@@ -75,6 +77,17 @@ await describeWith('postgres', 'PostgreSQL', (url) => {
       ),
     })
     await expect(openPostgres({ url, table: 'a; DROP' }, 'g')).rejects.toMatchObject({ field: 'store.table' })
+  })
+
+  it('connects to whichever of several hosts is there', async () => {
+    const [port] = await freePorts(1, 'tcp')
+    const several = url.replace('@', `@127.0.0.1:${await silentPort()},127.0.0.1:${port},`)
+    const store = await openPostgres({ url: several, table: 'conclave_registers' }, 'several')
+    onTestFinished(() => store.close())
+    expect(await store.read(AbortSignal.timeout(10_000))).toEqual([])
+    expect(store.facts.place).toMatch(
+      /^postgres:\/\/conclave:\*\*\*@(127\.0\.0\.1:\d+,){2}127\.0\.0\.1:\d+\/postgres/,
+    )
   })
 
   it('warns when commits are not synchronous; refuses a standby, also one that it comes to later', async () => {

@@ -6,10 +6,12 @@
  * failover may have come to one, and what a standby answers is old.
  */
 
+import net, { type NetConnectOpts, type Socket } from 'node:net'
 import type { Options, Sql } from 'postgres'
 import { ASSUMED } from './caveats.ts'
-import { needed, shown } from './client.ts'
-import { BadStore, reasonOf, StoreDenied, StoreUnfit, StoreUnreachable } from './errors.ts'
+import { needed, partsOf, shown } from './client.ts'
+import { BadStore, isOfConnection, reasonOf, StoreDenied, StoreUnfit, StoreUnreachable } from './errors.ts'
+import { Line, OPEN_MS } from './line.ts'
 import type { Cell, CellStore, StoreFacts } from './store.ts'
 
 export type PostgresOptions = {
@@ -20,7 +22,6 @@ export type PostgresOptions = {
 
 /** One for a write and one for the reads that go on meanwhile. */
 const CONNECTIONS = 2
-const CONNECT_SECONDS = 5
 const RIGHTS = ['SELECT', 'INSERT', 'UPDATE'] as const
 const TABLE = /^[a-z_][a-z0-9_]*(\.[a-z_][a-z0-9_]*)?$/
 
@@ -35,42 +36,86 @@ export async function openPostgres({ url, table }: PostgresOptions, group: strin
   if (!TABLE.test(table))
     throw new BadStore('store.table', `${table} is not a plain name of a table, in lower case`)
   const { default: postgres } = await needed('postgres', 'postgres', () => import('postgres'))
-  const options: Options<Record<string, never>> = {
-    max: CONNECTIONS,
-    connect_timeout: CONNECT_SECONDS,
-    // Works behind a pooler, too.
-    prepare: false,
-    fetch_types: false,
-    onnotice: () => {},
-    connection: { application_name: `conclave ${group}` },
-  }
-  const connect = (): Sql => postgres(url, options)
-  let sql = connect()
-  let facts: StoreFacts
-  try {
-    facts = await inspect(sql, shown(url), table)
-  } catch (error) {
-    await sql.end({ timeout: 0 })
-    throw explained(error, shown(url))
+  const place = shown(url)
+  const { hosts, at } = partsOf(url)
+
+  /** One of the hosts. The sockets are made here, so that none is left behind when they are released. */
+  function poolAt(host: string): Pool {
+    const single = at(host)
+    const sockets = new Set<Socket>()
+    let isReleased = false
+    const options: Options<Record<string, never>> = {
+      max: CONNECTIONS,
+      connect_timeout: OPEN_MS / 1000,
+      // Works behind a pooler, too.
+      prepare: false,
+      fetch_types: false,
+      max_lifetime: null,
+      onnotice: () => {},
+      connection: { application_name: `conclave ${group}` },
+    }
+    const socket = async (): Promise<Socket> => {
+      if (isReleased) throw new StoreUnreachable(place, new Error('the connection was given up'))
+      return connectTo(host, sockets)
+    }
+    // The client calls it for each connection; its types do not say so.
+    const sql = postgres(single, { ...options, socket } as unknown as typeof options)
+    return {
+      sql,
+      release() {
+        isReleased = true
+        sql.end({ timeout: 0 }).catch(() => {})
+        for (const each of sockets) each.destroy()
+      },
+    }
   }
 
-  /** A connection that does not answer is given up, and with it whatever waits behind. */
-  async function run<T>(signal: AbortSignal, query: (sql: Sql) => Promise<T>): Promise<T> {
-    signal.throwIfAborted()
-    const mine = sql
-    const giveUp = (): void => {
-      if (sql !== mine) return
-      sql = connect()
-      mine.end({ timeout: 0 }).catch(() => {})
+  /** The first host that is reached and is a primary. */
+  async function connect(signal: AbortSignal, limitMs: number): Promise<Pool> {
+    const refusals: unknown[] = []
+    for (const host of hosts) {
+      signal.throwIfAborted()
+      const pool = poolAt(host)
+      // Each host has its share: one that is silent must not keep the others from being asked.
+      const share = setTimeout(pool.release, limitMs / hosts.length)
+      signal.addEventListener('abort', pool.release, { once: true })
+      try {
+        // oxlint-disable-next-line no-await-in-loop -- one host after the other
+        const [row] = await pool.sql<{ standby: boolean }[]>`SELECT pg_is_in_recovery() AS standby`
+        if (row?.standby !== false) throw standbyAt(place)
+        return pool
+      } catch (error) {
+        pool.release()
+        refusals.push(explained(error, place))
+      } finally {
+        clearTimeout(share)
+        signal.removeEventListener('abort', pool.release)
+      }
     }
-    signal.addEventListener('abort', giveUp, { once: true })
-    try {
-      return await query(mine)
-    } catch (error) {
-      throw explained(error, facts.place)
-    } finally {
-      signal.removeEventListener('abort', giveUp)
-    }
+    // What a user can change comes before what may pass by itself.
+    throw refusals.find((error) => !(error instanceof StoreUnreachable)) ?? refusals[0]
+  }
+
+  const line = new Line<Pool>({
+    place,
+    connect,
+    release: (pool) => pool.release(),
+    isLost: isOfConnection,
+  })
+
+  const run = <T>(signal: AbortSignal, query: (sql: Sql) => Promise<T>): Promise<T> =>
+    line.use(signal, ({ sql }) =>
+      query(sql).catch((error: unknown) => {
+        throw explained(error, place)
+      }),
+    )
+
+  let facts: StoreFacts
+  try {
+    facts = await run(AbortSignal.timeout(OPEN_MS), (sql) => inspect(sql, place, table))
+  } catch (error) {
+    await line.close()
+    throw error
   }
 
   return {
@@ -105,13 +150,46 @@ export async function openPostgres({ url, table }: PostgresOptions, group: strin
           DELETE FROM ${db(table)}
           WHERE group_name = ${group} AND cell = ${name} AND version = ${expected}::bigint`
       }),
-    close: () => sql.end({ timeout: 1 }),
+    close: () => line.close(),
   }
+}
+
+type Pool = { readonly sql: Sql; readonly release: () => void }
+
+/** Where PostgreSQL listens: the host, the folder of a Unix socket, or what its other clients take for granted. */
+function addressOf(host: string): { readonly host: string; readonly to: NetConnectOpts } {
+  const { hostname, port: own } = new URL(`postgres://${host}`)
+  const port = Number(own || process.env['PGPORT'] || '5432')
+  // An IPv6 address stands in brackets, and a folder is encoded.
+  const named =
+    decodeURIComponent(hostname).replace(/^\[(.*)\]$/, '$1') || process.env['PGHOST'] || 'localhost'
+  return {
+    host: named,
+    to: named.startsWith('/') ? { path: `${named}/.s.PGSQL.${port}` } : { host: named, port },
+  }
+}
+
+/** A connected socket, listed as long as it is open. */
+function connectTo(at: string, sockets: Set<Socket>): Promise<Socket> {
+  const { host, to } = addressOf(at)
+  // The client takes the name for TLS from there.
+  const socket = Object.assign(net.connect(to), { host })
+  sockets.add(socket)
+  socket.once('close', () => sockets.delete(socket))
+  return new Promise((resolve, reject) => {
+    const fail = (error?: Error | boolean): void =>
+      reject(error instanceof Error ? error : new Error('the connection was given up'))
+    socket.once('error', fail).once('close', fail)
+    socket.once('connect', () => {
+      socket.off('error', fail).off('close', fail)
+      resolve(socket)
+    })
+  })
 }
 
 function standbyAt(place: string): StoreUnfit {
   return new StoreUnfit(
-    `${place} is a standby: what it answers may be old. Give the address of the primary (with several hosts: ?target_session_attrs=primary)`,
+    `${place} is a standby: what it answers may be old. Give the address of the primary, or of all servers (postgres://host1,host2/database)`,
   )
 }
 
@@ -200,6 +278,7 @@ function codeOf(error: unknown): string {
 }
 
 function explained(error: unknown, place: string): unknown {
+  if (isOfConnection(error)) return error
   const code = codeOf(error)
   if (/^(28|3D)/.test(code) || code === '42501')
     return new StoreDenied(

@@ -10,7 +10,7 @@ import { openRedis } from './redis.ts'
 await describeWith('redis', 'Redis', (url) => {
   conformance('a hash', { open: (group) => openRedis({ url, prefix: 'conclave', acceptWeak: false }, group) })
 
-  outages('redis', (own, group) => openRedis({ url: own, prefix: 'conclave', acceptWeak: false }, group))
+  outages('redis', url, (own, group) => openRedis({ url: own, prefix: 'conclave', acceptWeak: false }, group))
 
   async function refusal(more: readonly string[], acceptWeak = false): Promise<unknown> {
     const server = await ownServer('redis', more)

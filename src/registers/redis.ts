@@ -9,7 +9,8 @@
 import type { Redis as Client } from 'ioredis'
 import { ASSUMED } from './caveats.ts'
 import { needed, shown } from './client.ts'
-import { reasonOf, StoreDenied, StoreUnfit, StoreUnreachable } from './errors.ts'
+import { isOfConnection, reasonOf, StoreDenied, StoreUnfit, StoreUnreachable } from './errors.ts'
+import { Line, OPEN_MS } from './line.ts'
 import type { Cell, CellStore, StoreFacts } from './store.ts'
 
 export type RedisOptions = {
@@ -39,9 +40,6 @@ local present = redis.call('HGET', KEYS[1], ARGV[1])
 if present and string.match(present, '^%d+') == ARGV[2] then redis.call('HDEL', KEYS[1], ARGV[1]) end
 return 1`
 
-const CONNECT_MS = 5000
-const SLOWEST_RETRY_MS = 1000
-
 export async function openRedis(
   { url, prefix, acceptWeak }: RedisOptions,
   group: string,
@@ -49,68 +47,88 @@ export async function openRedis(
   const { Redis } = await needed('redis', 'ioredis', () => import('ioredis'))
   const key = `${prefix}:${group}`
   const place = `${shown(url)}, key ${key}`
-  const redis = new Redis(url, {
-    lazyConnect: true,
-    connectTimeout: CONNECT_MS,
-    // A command is tried once: what waits in a queue until the server is back is a late write.
-    enableOfflineQueue: false,
-    autoResendUnfulfilledCommands: false,
-    maxRetriesPerRequest: 0,
-    retryStrategy: (times) => Math.min(50 * times, SLOWEST_RETRY_MS),
-  })
-  let lastError: unknown = null
-  redis.on('error', (error: unknown) => {
-    lastError = error
-  })
-  let facts: StoreFacts
-  try {
-    await redis.connect()
-    facts = await inspect(redis, place, acceptWeak)
-  } catch (error) {
-    redis.disconnect()
-    throw explained(lastError ?? error, place)
+
+  /** Inspected each time: a server that comes back may be another, or have been set up differently. */
+  async function connect(signal: AbortSignal): Promise<Connected> {
+    const redis = new Redis(url, {
+      lazyConnect: true,
+      // The line has its own limits, and reconnects by itself.
+      connectTimeout: OPEN_MS,
+      retryStrategy: null,
+      disconnectTimeout: 0,
+      // Whether the server has loaded its data is asked below, without a timer that outlives the attempt.
+      enableReadyCheck: false,
+      // A command is tried once: what waits in a queue until the server is back is a late write.
+      enableOfflineQueue: false,
+      autoResendUnfulfilledCommands: false,
+      maxRetriesPerRequest: 0,
+    })
+    const end = (): void => redis.disconnect()
+    signal.addEventListener('abort', end, { once: true })
+    let lastError: unknown = null
+    redis.on('error', (error: unknown) => {
+      lastError = error
+    })
+    try {
+      signal.throwIfAborted()
+      await redis.connect()
+      const connected = { redis, facts: await inspect(redis, place, acceptWeak) }
+      redis.once('close', () => line.lost(connected, lastError ?? new Error('the connection is lost')))
+      return connected
+    } catch (error) {
+      redis.disconnect()
+      throw explained(lastError ?? error, place)
+    } finally {
+      signal.removeEventListener('abort', end)
+    }
   }
-  // A server that comes back may be another, or have been set up differently.
-  let checked: Promise<unknown> = Promise.resolve()
-  redis.on('ready', () => {
-    checked = inspect(redis, place, acceptWeak)
-    checked.catch(() => {})
+
+  const line = new Line<Connected>({
+    place,
+    connect,
+    release: ({ redis }) => redis.disconnect(),
+    isLost: isOfConnection,
   })
 
-  async function run<T>(signal: AbortSignal, command: () => Promise<T>): Promise<T> {
-    await checked
-    signal.throwIfAborted()
-    try {
-      return await command()
-    } catch (error) {
-      throw explained(error, place)
-    }
+  const run = <T>(signal: AbortSignal, command: (redis: Client) => Promise<T>): Promise<T> =>
+    line.use(signal, ({ redis }) =>
+      command(redis).catch((error: unknown) => {
+        throw explained(error, place)
+      }),
+    )
+
+  let facts: StoreFacts
+  try {
+    facts = await line.use(AbortSignal.timeout(OPEN_MS), async (connected) => connected.facts)
+  } catch (error) {
+    await line.close()
+    throw error
   }
 
   return {
     facts,
     read: (signal) =>
-      run(signal, async () => {
+      run(signal, async (redis) => {
         const flat = (await redis.eval(READ, 1, key)) as string[]
         const cells: Cell[] = []
         for (let at = 0; at < flat.length; at += 2) cells.push(cellIn(flat[at] ?? '', flat[at + 1] ?? ''))
         return cells
       }),
     write: (name, body, expected, signal) =>
-      run(signal, async () => {
+      run(signal, async (redis) => {
         const version = String(Number(expected ?? 0) + 1)
         const done = await redis.eval(WRITE, 1, key, name, expected ?? '', `${version} ${body}`)
         return done === 1 ? version : null
       }),
     remove: (name, expected, signal) =>
-      run(signal, async () => {
+      run(signal, async (redis) => {
         await redis.eval(REMOVE, 1, key, name, expected)
       }),
-    async close() {
-      redis.disconnect()
-    },
+    close: () => line.close(),
   }
 }
+
+type Connected = { readonly redis: Client; readonly facts: StoreFacts }
 
 function cellIn(name: string, text: string): Cell {
   const space = text.indexOf(' ')
@@ -121,6 +139,7 @@ async function inspect(redis: Client, place: string, acceptWeak: boolean): Promi
   const info = await redis.info()
   const field = (name: string): string => new RegExp(`^${name}:(.*?)\\r?$`, 'm').exec(info)?.[1] ?? 'unknown'
   const refuse = (why: string): StoreUnfit => new StoreUnfit(`${place} cannot hold registers: ${why}`)
+  if (field('loading') === '1') throw new StoreUnreachable(place, new Error('it is loading its data'))
   const mode = field('redis_mode')
   if (mode !== 'standalone') throw refuse(`it is a ${mode}; use one server that stands alone`)
   if (field('role') !== 'master')
@@ -175,8 +194,8 @@ async function persistence(redis: Client): Promise<readonly string[]> {
 }
 
 function explained(error: unknown, place: string): unknown {
+  if (isOfConnection(error)) return error
   const why = reasonOf(error)
-  if (error instanceof StoreUnfit) return error
   if (/^(NOAUTH|WRONGPASS|NOPERM|ERR AUTH)/.test(why))
     return new StoreDenied(
       `${place} refuses: ${why} (check user, password and the rights to EVAL, HGET, HSET, INFO)`,
@@ -186,6 +205,11 @@ function explained(error: unknown, place: string): unknown {
     )
   if (why.includes('REPLICA') || why.startsWith('READONLY'))
     return new StoreUnfit(`${place} has become a replica: what it answers may be old`)
-  if (/ECONN|ETIMEDOUT|ENOTFOUND|EHOST|closed|writeable/i.test(why)) return new StoreUnreachable(place, error)
+  if (
+    /ECONN|ETIMEDOUT|ENOTFOUND|EHOST|EPIPE|EAI_AGAIN|closed|writeable|max retries|connection is lost/i.test(
+      why,
+    )
+  )
+    return new StoreUnreachable(place, error)
   return error
 }

@@ -2,6 +2,7 @@
 import { afterAll, describe, expect, it, onTestFinished } from 'vitest'
 import { conformance } from '../../test/support/conformance.ts'
 import { ACCESS_KEY, type FakeS3, fakeS3 } from '../../test/support/fake-s3.ts'
+import { networkFaults } from '../../test/support/outages.ts'
 import { openRegisters } from './index.ts'
 import { openS3, type S3Options } from './s3.ts'
 
@@ -18,6 +19,8 @@ function optionsFor({ endpoint }: FakeS3): S3Options {
     secretAccessKey: 'secret',
   }
 }
+
+networkFaults('s3', shared.endpoint, (endpoint, group) => openS3({ ...optionsFor(shared), endpoint }, group))
 
 conformance('a bucket', { open: (group) => openS3(optionsFor(shared), group) })
 

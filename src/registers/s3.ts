@@ -10,6 +10,8 @@ import type { AwsClient } from 'aws4fetch'
 import { ASSUMED } from './caveats.ts'
 import { needed } from './client.ts'
 import { StoreDenied, StoreUnfit, StoreUnreachable } from './errors.ts'
+import { HttpLine, type HttpReply } from './http-line.ts'
+import { Backoff } from './line.ts'
 import { type Cell, type CellStore, safeName } from './store.ts'
 
 export type S3Options = {
@@ -24,11 +26,16 @@ export type S3Options = {
   readonly sessionToken?: string | undefined
 }
 
-const OPEN_MS = 10_000
+const TRIAL_MS = 10_000
 const TRIAL = 'trial-of-conditions'
 const PRECONDITION_FAILED = 412
 const NOT_FOUND = 404
 
+type Init = {
+  readonly method?: string
+  readonly body?: string
+  readonly headers?: { readonly [name: string]: string }
+}
 type Condition = { readonly 'if-match': string } | { readonly 'if-none-match': '*' }
 
 export async function openS3(options: S3Options, group: string): Promise<CellStore> {
@@ -49,18 +56,28 @@ export async function openS3(options: S3Options, group: string): Promise<CellSto
   const start = `${options.prefix === '' ? '' : `${options.prefix}/`}${safeName(group)}/`
   const place = `s3 bucket ${bucket}, keys ${start}${endpoint === undefined ? '' : ` at ${endpoint}`}`
 
-  async function ask(path: string, init: RequestInit, signal: AbortSignal): Promise<Response> {
-    let response: Response
+  const http = new HttpLine()
+  const backoff = new Backoff()
+
+  async function ask(path: string, init: Init, signal: AbortSignal): Promise<HttpReply> {
+    backoff.check()
+    const { method = 'GET', body = '', headers = {} } = init
+    const signed = await client.sign(`${root}/${path}`, { method, headers, ...(body === '' ? {} : { body }) })
+    let reply: HttpReply
     try {
-      response = await client.fetch(`${root}/${path}`, { ...init, signal })
+      const request = { method, url: new URL(signed.url), headers: Object.fromEntries(signed.headers), body }
+      reply = await http.send(request, signal)
     } catch (error) {
-      throw new StoreUnreachable(place, error)
+      const failure = new StoreUnreachable(place, error)
+      backoff.failed(failure)
+      throw failure
     }
-    if (response.ok || response.status === PRECONDITION_FAILED || response.status === NOT_FOUND)
-      return response
-    const said =
-      /<Message>(.*?)<\/Message>/.exec(await response.text())?.[1] ?? `it answered ${response.status}`
-    if (response.status === 401 || response.status === 403)
+    backoff.succeeded()
+    const { status } = reply
+    if ((status >= 200 && status < 300) || status === PRECONDITION_FAILED || status === NOT_FOUND)
+      return reply
+    const said = /<Message>(.*?)<\/Message>/.exec(reply.body)?.[1] ?? `it answered ${status}`
+    if (status === 401 || status === 403)
       throw new StoreDenied(
         `${place} refuses: ${said} (check the keys, and the rights s3:GetObject, s3:PutObject, s3:ListBucket)`,
       )
@@ -76,14 +93,13 @@ export async function openS3(options: S3Options, group: string): Promise<CellSto
     signal: AbortSignal,
   ): Promise<string | null> {
     const response = await ask(keyOf(name), { method: 'PUT', body, headers: condition }, signal)
-    await response.arrayBuffer()
     if (response.status === PRECONDITION_FAILED) return null
     if (response.status === NOT_FOUND) {
       if ('if-match' in condition) return null
       throw new StoreDenied(`${place}: there is no such bucket`)
     }
-    const tag = response.headers.get('etag')
-    if (tag === null) throw new StoreUnfit(`${place} gives no ETag: it cannot hold registers`)
+    const tag = response.headers.etag
+    if (tag === undefined) throw new StoreUnfit(`${place} gives no ETag: it cannot hold registers`)
     return tag
   }
 
@@ -93,8 +109,7 @@ export async function openS3(options: S3Options, group: string): Promise<CellSto
     do {
       // oxlint-disable-next-line no-await-in-loop -- a page says where the next begins
       const response = await ask(`?list-type=2&prefix=${encodeURIComponent(start)}${more}`, {}, signal)
-      // oxlint-disable-next-line no-await-in-loop -- a page says where the next begins
-      const page = await response.text()
+      const page = response.body
       if (response.status === NOT_FOUND) throw new StoreDenied(`${place}: there is no such bucket`)
       for (const [, key = ''] of page.matchAll(/<Key>(.*?)<\/Key>/g)) names.push(key.slice(start.length))
       const next = /<NextContinuationToken>(.*?)<\/NextContinuationToken>/.exec(page)?.[1]
@@ -105,19 +120,17 @@ export async function openS3(options: S3Options, group: string): Promise<CellSto
 
   async function get(name: string, signal: AbortSignal): Promise<Cell> {
     const response = await ask(keyOf(name), {}, signal)
-    const body = await response.text()
     // It was listed a moment ago, and nobody takes a block away.
     if (response.status === NOT_FOUND) throw new Error(`${place}: ${name} is listed but not there`)
-    return { name, version: response.headers.get('etag') ?? '', body }
+    return { name, version: response.headers.etag ?? '', body: response.body }
   }
 
   async function remove(name: string, signal: AbortSignal): Promise<void> {
-    const response = await ask(keyOf(name), { method: 'DELETE' }, signal)
-    await response.arrayBuffer()
+    await ask(keyOf(name), { method: 'DELETE' }, signal)
   }
 
   async function tryConditions(): Promise<void> {
-    const signal = AbortSignal.timeout(OPEN_MS)
+    const signal = AbortSignal.timeout(TRIAL_MS)
     const first = await put(TRIAL, 'a', { 'if-none-match': '*' }, signal)
     const second = await put(TRIAL, 'b', { 'if-none-match': '*' }, signal)
     const third = await put(TRIAL, 'c', { 'if-match': '"0123456789abcdef0123456789abcdef"' }, signal)
@@ -128,7 +141,12 @@ export async function openS3(options: S3Options, group: string): Promise<CellSto
       )
     if (first !== null) await remove(TRIAL, signal)
   }
-  await tryConditions()
+  try {
+    await tryConditions()
+  } catch (error) {
+    http.close()
+    throw error
+  }
 
   return {
     facts: {
@@ -145,6 +163,8 @@ export async function openS3(options: S3Options, group: string): Promise<CellSto
     write: (name, body, expected, signal) =>
       put(name, body, expected === null ? { 'if-none-match': '*' } : { 'if-match': expected }, signal),
     remove: (name, _expected, signal) => remove(name, signal),
-    async close() {},
+    async close() {
+      http.close()
+    },
   }
 }

@@ -1,21 +1,145 @@
 /** What befalls every server sooner or later, and what its registers must say to it. */
-import { afterEach, describe, expect, it } from 'vitest'
+/* oxlint-disable no-await-in-loop -- one call after the other: that is what is tried */
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { StoreProxy } from '../../src/chaos/store-proxy.ts'
+import type { Plain } from '../../src/core/index.ts'
 import type { CellStore } from '../../src/registers/index.ts'
 import { openRegisters, type Registers } from '../../src/registers/index.ts'
 import { type OwnServer, ownServer, type ServerName } from './servers.ts'
+import { until } from './wait.ts'
 
 /** The first operation that the store answers again. */
 async function onceAnswered<T extends { readonly outcome: string }>(operation: () => Promise<T>): Promise<T> {
   for (;;) {
-    // oxlint-disable-next-line no-await-in-loop -- until it answers
     const answer = await operation()
     if (answer.outcome !== 'unknown') return answer
-    // oxlint-disable-next-line no-await-in-loop -- until it answers
     await new Promise((resolve) => setTimeout(resolve, 50))
   }
 }
 
-export function outages(name: ServerName, open: (url: string, group: string) => Promise<CellStore>): void {
+/** The network before a server that all tests share. Nothing here harms the server itself. */
+export function networkFaults(
+  name: ServerName | 's3',
+  url: string,
+  open: (url: string, group: string) => Promise<CellStore>,
+): void {
+  describe(`when the network before ${name} is not well`, () => {
+    let proxy: StoreProxy
+    let node: Registers
+    let count = 0
+
+    beforeEach(async () => {
+      proxy = await StoreProxy.to(url)
+      count += 1
+      const store = await open(proxy.through(url), `network-${process.pid}-${count}`)
+      node = openRegisters(store, { self: 'a', timeoutMs: 400, knockMs: 50 })
+      await onceAnswered(() => node.claim())
+      await written({ ctr: 1 })
+    })
+
+    afterEach(async () => {
+      proxy.heal()
+      await node.close()
+      await proxy.close()
+    })
+
+    /** On a busy machine an access may take longer than the limit. */
+    async function written(value: Plain): Promise<void> {
+      while ((await node.write(value)).outcome === 'unknown') await onceAnswered(() => node.claim())
+    }
+
+    async function present(): Promise<Plain | undefined> {
+      const round = await onceAnswered(() => node.readAll())
+      return round.outcome === 'ok' ? round.blocks.get('a')?.value : undefined
+    }
+
+    it('gives a half-open connection up, releases it, and makes another', async () => {
+      proxy.inject({ is: 'stall' })
+      expect(await node.write({ ctr: 2 })).toMatchObject({ outcome: 'unknown' })
+      for (let tries = 0; tries < 4; tries++)
+        expect(await node.readAll()).toMatchObject({ outcome: 'unknown' })
+      // One connection, or a few where a client has several; not one more for every call that was given up.
+      expect(proxy.connections).toBeLessThanOrEqual(2)
+      proxy.heal()
+      expect(await onceAnswered(() => node.claim())).toMatchObject({ outcome: 'ok' })
+      await written({ ctr: 3 })
+      expect(await present()).toEqual({ ctr: 3 })
+    })
+
+    it('takes a write whose reply was lost for unknown, and finds it later', async () => {
+      proxy.inject({ is: 'mute' })
+      expect(await node.write({ ctr: 2 })).toMatchObject({ outcome: 'unknown' })
+      proxy.heal()
+      const claim = await onceAnswered(() => node.claim())
+      // The server has applied it: nothing but the reply was lost. (A client of PostgreSQL first asks for the types of
+      // its parameters, and sends the rest when it has that reply.)
+      const applied = name === 'postgres' ? [{ ctr: 1 }, { ctr: 2 }] : [{ ctr: 2 }]
+      expect(applied).toContainEqual(claim.outcome === 'ok' ? claim.own.value : claim)
+      await written({ ctr: 3 })
+      expect(await present()).toEqual({ ctr: 3 })
+    })
+
+    it('takes a write that was cut off in the middle for unknown, and goes on afterwards', async () => {
+      proxy.inject({ is: 'cut', share: 1 })
+      expect(await node.write({ ctr: 2 })).toMatchObject({ outcome: 'unknown' })
+      proxy.heal()
+      const claim = await onceAnswered(() => node.claim())
+      expect(claim).toMatchObject({ outcome: 'ok', own: { value: { ctr: 1 } } })
+      await written({ ctr: 3 })
+      expect(await present()).toEqual({ ctr: 3 })
+    })
+
+    it('fails fast while connections are refused, and the event loop lives', async () => {
+      proxy.inject({ is: 'refuse' })
+      let calls = 0
+      let ticks = 0
+      const timer = setInterval(() => (ticks += 1), 1)
+      while (ticks < 20 && calls < 100_000) {
+        calls += 1
+        expect(await node.readAll()).toMatchObject({ outcome: 'unknown' })
+        await new Promise((resolve) => setImmediate(resolve))
+      }
+      clearInterval(timer)
+      expect(ticks).toBeGreaterThanOrEqual(20)
+      proxy.heal()
+      expect(await onceAnswered(() => node.readAll())).toMatchObject({ outcome: 'ok' })
+    })
+
+    it('releases an attempt to connect that is given up', async () => {
+      // Everything that is connected breaks, and what is connected from now on hears nothing.
+      proxy.inject({ is: 'refuse' })
+      proxy.inject({ is: 'stall' })
+      await until(() => proxy.connections === 0)
+      let tries: Promise<unknown> = Promise.resolve()
+      await until(() => {
+        tries = Promise.all([tries, node.readAll()])
+        return proxy.connections > 0
+      })
+      await tries
+      await node.close()
+      await until(() => proxy.connections === 0)
+      expect(proxy.connections).toBe(0)
+    })
+
+    it.each(['stall', 'refuse', 'mute'] as const)('holds no connection after a close (%s)', async (is) => {
+      proxy.inject({ is })
+      const given = Promise.all([node.readAll(), node.write({ ctr: 2 })])
+      await node.close()
+      await given
+      await until(() => proxy.connections === 0)
+      expect(await node.readAll()).toMatchObject({ outcome: 'unknown' })
+      expect(proxy.connections).toBe(0)
+    })
+  })
+}
+
+/** `url`: of the server that all tests share. */
+export function outages(
+  name: ServerName,
+  url: string,
+  open: (url: string, group: string) => Promise<CellStore>,
+): void {
+  networkFaults(name, url, open)
   describe(`when ${name} is not well`, () => {
     let server: OwnServer | null = null
     let nodes: Registers[] = []

@@ -1,6 +1,21 @@
+import { type AddressInfo, createServer, type Socket } from 'node:net'
+import { onTestFinished } from 'vitest'
 import { freePorts as free } from '../../src/chaos/free-ports.ts'
 
 /** UDP ports on loopback that nobody uses at this moment. */
 export function freePorts(count: number): Promise<readonly number[]> {
   return free(count, 'udp')
+}
+
+/** A port at which connections are accepted and nothing is ever said, until the test is over. */
+export async function silentPort(): Promise<number> {
+  const server = createServer()
+  const sockets: Socket[] = []
+  server.on('connection', (socket) => sockets.push(socket.on('error', () => {}).resume()))
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  onTestFinished(() => {
+    for (const socket of sockets) socket.destroy()
+    server.close()
+  })
+  return (server.address() as AddressInfo).port
 }

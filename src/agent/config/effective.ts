@@ -56,7 +56,7 @@ function shownDevice(device: Fields): Fields {
 }
 
 function withoutPassword(url: unknown): string {
-  return String(url).replace(/(:\/\/[^:@/]*):[^@/]*@/, '$1:***@')
+  return String(url).replace(/(:\/\/[^:@/]*):[^/]*@/, '$1:***@')
 }
 
 function block(

@@ -36,7 +36,6 @@ import {
   type Kit,
   kitOf,
   LOOK_TIMER,
-  roundOf,
   timed,
   unchanged,
   WRITE_TIMER,
@@ -44,7 +43,7 @@ import {
 } from './kit.ts'
 import { begun, isActing, RENEW_TIMER, START_TIMER, STOP_TIMER, slept, stopped } from './lease.ts'
 import { campaigns, resigned } from './leaving.ts'
-import { look, onReply, regrouped } from './looking.ts'
+import { look, onReply, readAgain, regrouped } from './looking.ts'
 import type { EpochsCommand } from './options.ts'
 import { contend } from './oracle.ts'
 import { confirmed, isPrimary, toFence } from './partition.ts'
@@ -71,11 +70,8 @@ function onTimer(kit: Kit, state: EpochsState, name: string, now: Micros): Epoch
   switch (name) {
     case LOOK_TIMER:
       return look(kit, state, now)
-    case AGAIN_TIMER: {
-      if (state.status !== 'Starting' || state.writing !== null) return unchanged(state)
-      const next = withTime(state, { round: state.time.round + 1 })
-      return { state: next, effects: kit.call.reads(roundOf(next), [kit.self]) }
-    }
+    case AGAIN_TIMER:
+      return readAgain(kit, state)
     case RENEW_TIMER:
       if (state.status !== 'Leader' || state.time.campaign === 'lapses') return unchanged(state)
       return state.writing === null

@@ -1,5 +1,6 @@
 /** Looking around: what is read, for whom, and whether it is time to begin an election. */
 import {
+  type Effect,
   type Input,
   type Micros,
   NOTHING,
@@ -157,10 +158,31 @@ export function onReply(
       : startAgain(kit, state, 'nobody knows what became of its write', now)
   }
   if (outcome === 'ok') return readBack(kit, state, from, value, now)
-  if (state.status === 'Starting')
-    return { state, effects: [setTimer(AGAIN_TIMER, now + constants(kit).access)] }
+  if (state.status === 'Starting') return { state, effects: [again(kit, now)] }
   // A read can be tried again; the round goes on.
   const isOld = kit.call.roundOf(from) !== roundOf(state)
-  const isWanted = (state.time?.looking ?? kit.core.missing(state)).includes(from.of)
-  return isOld || !isWanted ? unchanged(state) : { state, effects: kit.call.reads(roundOf(state), [from.of]) }
+  if (isOld || !wanted(kit, state).includes(from.of)) return unchanged(state)
+  // Never at once: a store that cannot be reached fails at once, too, and nothing else would ever happen.
+  return { state, effects: state.time === null ? kit.call.reads(0, [from.of]) : [again(kit, now)] }
+}
+
+/** What the round still waits for is read once more. */
+export function readAgain(kit: Kit, state: EpochsState): EpochsStep {
+  if (state.status === 'Stopped' || state.writing !== null) return unchanged(state)
+  if (state.status === 'Starting') {
+    const next = withTime(state, { round: timed(state).round + 1 })
+    return { state: next, effects: kit.call.reads(roundOf(next), [kit.self]) }
+  }
+  const of = wanted(kit, state)
+  return of.length === 0 ? unchanged(state) : { state, effects: kit.call.reads(roundOf(state), of) }
+}
+
+function wanted(kit: Kit, state: EpochsState): readonly NodeId[] {
+  return state.time?.looking ?? kit.core.missing(state)
+}
+
+/** Nodes that lost the same store do not come back in step. */
+function again(kit: Kit, now: Micros): Effect<never> {
+  const { access } = constants(kit)
+  return setTimer(AGAIN_TIMER, [now + Math.ceil(access / 2), now + access])
 }

@@ -167,13 +167,51 @@ describe('a store that is no register', () => {
     expect(node.state()).toMatchObject({ status: 'Suspended', ctr: 1 })
   })
 
-  it('a read that fails is tried again, in the same round', () => {
+  it('tries a read that failed again in the same round, but never at once', () => {
     const node = alone()
     node.answer(null, 0)
     node.answer(null, 1)
     node.take({ type: 'timer', name: 'look' }, 25_000)
     const first = node.answer(null, 26_000, 'unknown')
+    expect(node.effects()).toEqual([{ type: 'setTimer', name: 'again', at: [28_500, 31_000] }])
+    node.take({ type: 'timer', name: 'again' }, 29_000)
     expect(node.called()).toEqual(first)
+    node.answer(block(0, 0), 30_000)
+    node.take({ type: 'timer', name: 'again' }, 31_000)
+    expect(node.effects()).toEqual([])
+  })
+
+  it('asks a store that fails at once no more often than its accesses take', () => {
+    const node = alone()
+    let calls = 0
+    let now = 0
+    const due = new Map<string, number>()
+    const heed = (): void => {
+      for (const effect of node.effects()) {
+        if (effect.type === 'setTimer')
+          due.set(effect.name, typeof effect.at === 'number' ? effect.at : effect.at[0])
+        if (effect.type === 'stopTimer') due.delete(effect.name)
+      }
+      const call = node.effects().find(({ type }) => type === 'register')
+      if (call === undefined) return
+      calls += 1
+      // Every third answer comes, so that the node gets as far as reading, writing and looking around.
+      if (calls % 3 === 0) node.answer(null, now)
+      else node.answer(null, now, 'unknown')
+      heed()
+    }
+    heed()
+    while (now < 1_000_000 && due.size > 0) {
+      const [[name, at] = ['', 0]] = [...due].sort(([, a], [, b]) => a - b)
+      due.delete(name)
+      now = Math.max(now, at)
+      node.take({ type: 'timer', name }, now)
+      heed()
+    }
+    expect(now).toBeGreaterThanOrEqual(1_000_000)
+    // An access is 5 ms, and a pause at least half of it: 400 pauses in a second, and no call without one but those
+    // that follow an answer.
+    expect(calls).toBeLessThan(2 * 400)
   })
 
   const former = { ctr: 3, pbal: 1, bal: 1, val: 1, more: { ...more, lctr: 3, lbal: 1, led: 2, term: 1 } }

@@ -1,0 +1,86 @@
+/**
+ * Requests over HTTP on connections of their own. A request that is given up takes its connection with it, also one that
+ * is still being made: `fetch` would let the next request wait for that.
+ */
+import {
+  Agent as HttpAgent,
+  type IncomingHttpHeaders,
+  type IncomingMessage,
+  request as overHttp,
+} from 'node:http'
+import { Agent as HttpsAgent, request as overHttps } from 'node:https'
+
+export type HttpRequest = {
+  readonly method: string
+  readonly url: URL
+  readonly headers: { readonly [name: string]: string }
+  readonly body: string
+}
+
+export type HttpReply = {
+  readonly status: number
+  /** Their names are in lower case. */
+  readonly headers: IncomingHttpHeaders
+  readonly body: string
+  /** When it came, on this process's clock and, where the reply says so, on the server's. */
+  readonly at: { readonly nowMs: number; readonly serverMs: number | null }
+}
+
+/** Idle connections are closed before the other side does. */
+const IDLE_MS = 30_000
+/** More than any answer that a store gives. */
+const LARGEST_REPLY = 16 * 1024 * 1024
+
+export class HttpLine {
+  readonly #http = new HttpAgent({ keepAlive: true, timeout: IDLE_MS })
+  readonly #https = new HttpsAgent({ keepAlive: true, timeout: IDLE_MS })
+  #isClosed = false
+
+  async send({ method, url, headers, body }: HttpRequest, signal: AbortSignal): Promise<HttpReply> {
+    signal.throwIfAborted()
+    if (this.#isClosed) throw new Error('the store has been closed')
+    const [open, agent] =
+      url.protocol === 'https:' ? ([overHttps, this.#https] as const) : ([overHttp, this.#http] as const)
+    const all = { ...headers, 'content-length': Buffer.byteLength(body) }
+    return new Promise((resolve, reject) => {
+      // Why it was given up says more than that it was.
+      const fail = (error: unknown): void => reject(signal.aborted ? (signal.reason as Error) : error)
+      const request = open(url, { method, agent, headers: all, signal }, (response) => {
+        readAll(response).then(resolve, fail)
+      })
+      request.on('error', fail)
+      request.end(body)
+    })
+  }
+
+  /** Requests that wait for an answer fail. */
+  close(): void {
+    this.#isClosed = true
+    this.#http.destroy()
+    this.#https.destroy()
+  }
+}
+
+/** Whether no connection was made, so that the other side knows nothing of the request. */
+export function wasNeverSent(error: unknown): boolean {
+  const first: unknown = error instanceof AggregateError ? error.errors[0] : error
+  const { syscall } = first as { readonly syscall?: unknown }
+  return syscall === 'connect' || syscall === 'getaddrinfo'
+}
+
+async function readAll(response: IncomingMessage): Promise<HttpReply> {
+  const chunks: Buffer[] = []
+  let size = 0
+  for await (const chunk of response as AsyncIterable<Buffer>) {
+    size += chunk.length
+    if (size > LARGEST_REPLY) throw new Error(`an answer of more than ${LARGEST_REPLY} bytes`)
+    chunks.push(chunk)
+  }
+  const date = Date.parse(response.headers.date ?? '')
+  return {
+    status: response.statusCode ?? 0,
+    headers: response.headers,
+    body: Buffer.concat(chunks).toString(),
+    at: { nowMs: performance.now(), serverMs: Number.isNaN(date) ? null : date },
+  }
+}
