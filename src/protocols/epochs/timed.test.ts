@@ -268,6 +268,36 @@ describe('membership', () => {
     expect(held(report)).toBe(true)
     expect(report.registers?.['1']).toEqual([0, 0, 0, 0])
   })
+
+  it('two nodes that remove a third at the same time are both left alone', () => {
+    for (let seed = 1; seed <= 40; seed++) {
+      const removed: Plain[] = []
+      const report = run(
+        {
+          seed,
+          untilMs: 6000,
+          events: [
+            { atMs: 1000, crash: 1 },
+            { atMs: 2000, command: { node: 2, do: 'remove', of: 1 } },
+            { atMs: 2000 + (seed % 10) * 5, command: { node: 3, do: 'remove', of: 1 } },
+          ],
+        },
+        (seen) => {
+          if (seen.type === 'output' && seen.event.type === 'removed')
+            removed.push(seen.event['node'] ?? null)
+        },
+      )
+      expect(held(report)).toBe(true)
+      expect(removed).toContain(1)
+      expect(report.registers?.['1']).toEqual([0, 0, 0, 0])
+      expect(report.leaderships.map(({ node, ended }) => [node, ended])).toEqual([
+        [1, 'crashed'],
+        [2, null],
+      ])
+      // Nothing is left to do: the registers stay as they are.
+      expect(Object.values(report.nodes).some(({ role }) => role === 'dead')).toBe(false)
+    }
+  })
 })
 
 describe('the primary partition', () => {
