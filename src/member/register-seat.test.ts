@@ -20,6 +20,8 @@ afterEach(async () => {
 
 /** The machine that runs tests is busy. */
 const SLACK = { periodMs: 300, accessMs: 30 }
+/** For tests that fail when the lead is lost. */
+const MORE_SLACK = { periodMs: 900, accessMs: 90 }
 
 async function node(id: string, more: Partial<StoreJoinOptions> = {}): Promise<Member> {
   const joined = await join({
@@ -151,6 +153,40 @@ describe('a group that meets in a folder', () => {
     await a.removeVoter('b')
     await until(() => b.isClosed)
     await expect(b.lead(() => {})).rejects.toThrow(/no longer this process's|was removed/)
+  })
+
+  it.each(['rename', 'sector'])('two nodes remove a third at the same time, in a folder (%s)', async (mode) => {
+    const store = `file:${folder}?mode=${mode}`
+    const more = { store, options: MORE_SLACK }
+    const [a, b, c] = [await node('a', more), await node('b', more), await node('c', more)]
+    const kept = leading(a)
+    await until(() => kept.term !== null && a.members().length === 3 && b.members().length === 3)
+    const { term } = kept
+    await c.close()
+    await Promise.all([a.removeVoter('c'), b.removeVoter('c')])
+    await until(() => a.members().length === 2 && b.members().length === 2)
+    expect([a.isClosed, b.isClosed]).toEqual([false, false])
+    // The same term: the leader was not interrupted.
+    expect([kept.term === term, term?.signal.aborted]).toEqual([true, false])
+  })
+
+  it('in sectors a node that still lives is not removed until it ends, and the remover leads on', async () => {
+    const more = { store: `file:${folder}?mode=sector`, options: MORE_SLACK }
+    const [a, b] = [await node('a', more), await node('b', more)]
+    const kept = leading(a)
+    const told = pending<string>()
+    const removed = pending<string>()
+    a.on('warning', ({ what, detail }) => {
+      if (what === 'removal') told.resolve(detail)
+      if (what === 'removed') removed.resolve(detail)
+    })
+    await until(() => kept.term !== null && a.members().length === 2)
+    await a.removeVoter('b')
+    expect(await told.promise).toMatch(/^b is not removed yet: .* its process is alive/)
+    expect([a.isClosed, b.isClosed, kept.term?.signal.aborted]).toEqual([false, false, false])
+    await b.close()
+    expect(await removed.promise).toBe('b was removed from the group for good')
+    expect(kept.term?.signal.aborted).toBe(false)
   })
 
   it('of two with one id the younger refuses to start, and the older leads on', async () => {

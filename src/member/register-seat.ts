@@ -152,6 +152,8 @@ class RegisterSeat implements ThreadSeat {
   #wish: Command = ASIDE
   #aside: NodeJS.Timeout | null = null
   #unfenced = 0
+  /** How often the removal under way was refused. */
+  #refusals = 0
 
   constructor(
     { id, group, fencing, traceSteps }: RegisterSettings,
@@ -199,6 +201,7 @@ class RegisterSeat implements ThreadSeat {
       deliver: (input) => this.#answer(input),
       fail: (error) => this.#fail(error),
       trouble: (why) => this.#troubled(why),
+      refused: (of, why) => this.#notRemoved(of, why),
       members: (ids) => this.#regroup(ids),
       seen: (all) => this.#note(all, group),
     })
@@ -309,8 +312,19 @@ class RegisterSeat implements ThreadSeat {
       return `${of} leads: remove it when its process is gone for good`
     const removal = this.#inspect(({ inner }) => inner.time?.removal ?? null)
     if (removal !== null && removal.of !== of) return `${removal.of} is being removed: try again when it is`
+    if (removal === null) this.#refusals = 0
     this.#loop.command({ do: 'remove', of })
     return null
+  }
+
+  /**
+   * Warns once per removal, at the second refusal: the first may be another node that removes the same one. The removal
+   * goes on until it is done.
+   */
+  #notRemoved(of: NodeId, why: string): void {
+    this.#refusals += 1
+    if (this.#refusals !== 2) return
+    this.#hooks.warn('removal', `${of} is not removed yet: ${why}; this node keeps trying`)
   }
 
   /** Its devices did not do as they were told: others have their turn, and it tries again later and later. */
