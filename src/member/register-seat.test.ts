@@ -98,6 +98,27 @@ describe('a group that meets in a folder', () => {
     60_000,
   )
 
+  it('a leader that closes in the middle of a renewal gives its lease up all the same', async () => {
+    // Renewals follow each other closely here, so that one is under way as often as not; and nobody waits for the lease.
+    const more = { options: { periodMs: 31, accessMs: 5, leaseMs: 120_000 } }
+    let [first, second] = [await node('a', more), await node('b', more)]
+    let kept = leading(first)
+    await until(() => kept.term !== null)
+    for (let times = 0; times < 8; times++) {
+      const next = leading(second)
+      // oxlint-disable-next-line no-await-in-loop -- one hand-over after the other
+      await until(() => second.view().leader?.id === first.id)
+      // oxlint-disable-next-line no-await-in-loop -- one hand-over after the other
+      await first.close()
+      // oxlint-disable-next-line no-await-in-loop -- one hand-over after the other
+      await until(() => next.term !== null)
+      expect(next.term?.token).toBeGreaterThan(kept.term?.token ?? Number.NaN)
+      kept = next
+      // oxlint-disable-next-line no-await-in-loop -- one hand-over after the other
+      ;[first, second] = [second, await node(String(first.id), more)]
+    }
+  }, 60_000)
+
   it('nobody leads who did not ask for it', async () => {
     const [a, b] = [await node('a'), await node('b')]
     const kept = leading(b)
