@@ -112,7 +112,7 @@ export type RegisterUse<O extends PlainObject = PlainObject> = {
   model(options: O): RegisterModel
   /**
    * Whether the register of a node that is down may be deleted, given what it holds and what those of all others hold
-   * that were not deleted; null where none ever is.
+   * that were not removed; null where none ever is.
    */
   deletable(options: O): ((value: Plain, others: readonly Plain[]) => boolean) | null
   /** The tombstones that may follow from what was read of a register, where nodes are removed. */

@@ -1,4 +1,4 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { copyFileSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { createServer, type RequestListener } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
@@ -180,10 +180,28 @@ describe('greatest tokens in a file', () => {
     const path = join(folder(), 'tokens.json')
     const first = await nodeService({ resource: 'billing', memory: await tokensInFile(path) })
     expect(await post(first.url, '9')).toMatchObject({ status: 200 })
-    const second = await nodeService({ resource: 'billing', memory: await tokensInFile(path) })
+    // Under another name, as this process remembers what is in the first.
+    const copy = `${path}.copy`
+    copyFileSync(path, copy)
+    const second = await nodeService({ resource: 'billing', memory: await tokensInFile(copy) })
     expect(await post(second.url, '8')).toEqual({ status: 409, current: 9, header: '9' })
-    const other = await nodeService({ resource: 'another', memory: await tokensInFile(path) })
+    const other = await nodeService({ resource: 'another', memory: await tokensInFile(copy) })
     expect(await post(other.url, '1')).toMatchObject({ status: 200 })
+  })
+
+  it('of several resources in one file do not overwrite each other, though each was opened by itself', async () => {
+    const path = join(folder(), 'tokens.json')
+    const memories = await Promise.all(['a', 'b', 'c'].map(() => tokensInFile(path)))
+    await Promise.all(memories.map((memory, index) => memory.raise(`resource ${index}`, 5 + index)))
+    // What a restarted process would read.
+    expect(JSON.parse(readFileSync(path, 'utf8'))).toEqual({
+      'resource 0': 5,
+      'resource 1': 6,
+      'resource 2': 7,
+    })
+    // Each knows at once what another was told.
+    await memories[0]?.raise('resource 1', 9)
+    expect(await memories[1]?.raise('resource 1', 8)).toBe(9)
   })
 
   it('that are damaged are not taken for none, and that cannot be written let nobody in', async () => {

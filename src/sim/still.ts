@@ -367,7 +367,8 @@ export class StillRules {
   isDeletable(cells: readonly Cell[], of: number): boolean {
     const cell = present(cells[of], 'register')
     if (this.burials && cell.is !== 'buried') return false
-    const others = cells.filter((other, index) => index !== of && other.is !== 'gone')
+    // Nodes that are being removed themselves are not waited for.
+    const others = cells.filter((other, index) => index !== of && !isClosed(other))
     return (
       cell.is !== 'gone' &&
       this.#deletable?.(
