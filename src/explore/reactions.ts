@@ -293,13 +293,7 @@ export class Reactions {
     return cuts
   }
 
-  #add(
-    node: number,
-    step: SlotStep,
-    crashAfter: number,
-    cuts: readonly number[],
-    refused = -1,
-  ): number {
+  #add(node: number, step: SlotStep, crashAfter: number, cuts: readonly number[], refused = -1): number {
     const { slot, sends, writes, seen } = step
     const self = present(this.#rules.nodes[node], 'node')
     assert(

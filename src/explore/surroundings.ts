@@ -1,6 +1,6 @@
 /** What may happen next that is no node's own: links that change, registers that go, time that passes. */
 import { GONE } from '../sim/index.ts'
-import { BURY, type Batch, DELETE, EXAMINE, FLIP, FOLLOW, TICK, type What } from './batch.ts'
+import { type Batch, BURY, DELETE, EXAMINE, FLIP, FOLLOW, TICK, type What } from './batch.ts'
 import type { Environments, Flip, Move, Outlook } from './environments.ts'
 import { risen, sumOf } from './hash.ts'
 import type { Inboxes } from './inboxes.ts'

@@ -12,8 +12,8 @@ import {
   EVENTS,
   NEXT,
   REACTION,
-  type Reactions,
   REFUSED,
+  type Reactions,
   SENDS,
   WRITES,
 } from './reactions.ts'

@@ -54,15 +54,15 @@ export function openDevice(config: FencingConfig): FenceDevice {
 }
 
 /** Every order and every question is answered within the limit, even by a device that does not heed it. */
-export function limitedTo(device: FenceDevice, timeoutMs: number): FenceDevice {
+export function limitedTo(device: FenceDevice, limitMs: number): FenceDevice {
   async function within<T>(
     signal: AbortSignal,
     work: (signal: AbortSignal) => Promise<T>,
     otherwise: (why: string) => T,
   ): Promise<T> {
     const limit = new AbortController()
-    const late = new Error(`no answer within ${timeoutMs} ms`)
-    const timer = setTimeout(() => limit.abort(late), timeoutMs)
+    const late = new Error(`no answer within ${limitMs} ms`)
+    const timer = setTimeout(() => limit.abort(late), limitMs)
     const both = AbortSignal.any([signal, limit.signal])
     try {
       return await heeding(both, () => work(both), otherwise)

@@ -177,7 +177,10 @@ describe('a command that leaves processes behind', () => {
 
   it.each([
     ['in its own process group', 'sleep 1000 & echo $! > pid'],
-    ['in a session of their own', 'setsid sh -c "echo \\$\\$ > pid; exec sleep 1000" & while test ! -s pid; do sleep 0.01; done'],
+    [
+      'in a session of their own',
+      'setsid sh -c "echo \\$\\$ > pid; exec sleep 1000" & while test ! -s pid; do sleep 0.01; done',
+    ],
   ])('is answered by its exit code, with children %s that hold its standard error', async (_about, how) => {
     const { program } = leaving(how, 0)
     const device = commandDevice({ command: [program] })

@@ -135,16 +135,16 @@ export function openGate({
       if (token === null)
         return refuse(428, null, 'TokenRequired', `send the leader's token in the header ${TOKEN_HEADER}`)
       if (secrets !== null && !isProven({ resource, token }, proof, secrets))
-        return refuse(401, null, 'TokenNotProven', `send the proof of the token in the header ${PROOF_HEADER}`)
+        return refuse(
+          401,
+          null,
+          'TokenNotProven',
+          `send the proof of the token in the header ${PROOF_HEADER}`,
+        )
       // Asks without raising it.
       const before = await memory.raise(resource, 0)
       if (token - before > mostAhead)
-        return refuse(
-          422,
-          before,
-          'ImplausibleToken',
-          new ImplausibleToken(resource, token, before).message,
-        )
+        return refuse(422, before, 'ImplausibleToken', new ImplausibleToken(resource, token, before).message)
       const current = await memory.raise(resource, token)
       if (current > token)
         return refuse(409, current, 'StaleToken', new StaleToken(resource, token, current).message)

@@ -176,20 +176,23 @@ describe('a group that meets in a folder', () => {
     await expect(b.lead(() => {})).rejects.toThrow(/no longer this process's|was removed/)
   })
 
-  it.each(['rename', 'sector'])('two nodes remove a third at the same time, in a folder (%s)', async (mode) => {
-    const store = `file:${folder}?mode=${mode}`
-    const more = { store, options: MORE_SLACK }
-    const [a, b, c] = [await node('a', more), await node('b', more), await node('c', more)]
-    const kept = leading(a)
-    await until(() => kept.term !== null && a.members().length === 3 && b.members().length === 3)
-    const { term } = kept
-    await c.close()
-    await Promise.all([a.removeVoter('c'), b.removeVoter('c')])
-    await until(() => a.members().length === 2 && b.members().length === 2)
-    expect([a.isClosed, b.isClosed]).toEqual([false, false])
-    // The same term: the leader was not interrupted.
-    expect([kept.term === term, term?.signal.aborted]).toEqual([true, false])
-  })
+  it.each(['rename', 'sector'])(
+    'two nodes remove a third at the same time, in a folder (%s)',
+    async (mode) => {
+      const store = `file:${folder}?mode=${mode}`
+      const more = { store, options: MORE_SLACK }
+      const [a, b, c] = [await node('a', more), await node('b', more), await node('c', more)]
+      const kept = leading(a)
+      await until(() => kept.term !== null && a.members().length === 3 && b.members().length === 3)
+      const { term } = kept
+      await c.close()
+      await Promise.all([a.removeVoter('c'), b.removeVoter('c')])
+      await until(() => a.members().length === 2 && b.members().length === 2)
+      expect([a.isClosed, b.isClosed]).toEqual([false, false])
+      // The same term: the leader was not interrupted.
+      expect([kept.term === term, term?.signal.aborted]).toEqual([true, false])
+    },
+  )
 
   it('in sectors a node that still lives is not removed until it ends, and the remover leads on', async () => {
     const more = { store: `file:${folder}?mode=sector`, options: MORE_SLACK }

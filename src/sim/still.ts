@@ -226,7 +226,8 @@ export class StillRules {
       return this.#superseded({ ...world, cells: world.cells.with(index, buriedUnder(tombstone)) })
     }
     if (step.do === 'delete') {
-      if (slot.up && cell.is !== 'buried') return `${node} is up: only the register of one that is gone is deleted`
+      if (slot.up && cell.is !== 'buried')
+        return `${node} is up: only the register of one that is gone is deleted`
       if (!this.isDeletable(world.cells, index)) {
         return `the register of ${node} may not be deleted`
       }
