@@ -220,6 +220,42 @@ describe('a store that is no register', () => {
     expect(node.state().time?.lead).toMatchObject({ acting: false })
   })
 
+  it('a tombstone that is refused interrupts neither a leader nor the removal', () => {
+    const node = alone()
+    node.answer(null, 0)
+    node.answer(null, 1)
+    node.take({ type: 'command', command: { do: 'tick' } }, 10)
+    node.answer(null, 11)
+    node.answer(null, 12)
+    for (const now of [13, 16]) {
+      node.take({ type: 'timer', name: 'write' }, now)
+      node.answer(null, now + 1)
+      node.answer(null, now + 2)
+    }
+    expect(node.state()).toMatchObject({ status: 'Leader', time: { lead: { acting: true } } })
+    node.take({ type: 'command', command: { do: 'remove', of: 2 } }, 20)
+    const renewed = (at: number, ctr: number): void => {
+      node.take({ type: 'timer', name: 'renew' }, at)
+      node.answer(null, at + 1)
+      node.answer(block(ctr, 0), at + 2)
+      expect(node.state().status).toBe('Leader')
+    }
+    renewed(30, 0)
+    expect(node.answer(block(0, 0), 33)).toMatchObject({ op: 'read', of: 2 })
+    expect(node.called()).toMatchObject({ op: 'bury', of: 2, value: { ctr: 1, more: { gone: true } } })
+    node.answer(null, 34, 'unknown')
+    expect(node.state()).toMatchObject({
+      status: 'Leader',
+      writing: null,
+      time: { lead: { acting: true }, removal: { of: 2, stage: 'read' } },
+    })
+    // Another node's tombstone is found at the next renewal, and used as it is.
+    renewed(40, 1)
+    node.answer({ ctr: 1, pbal: 0, bal: 0, val: null, more: { ...more, gone: true } }, 43)
+    expect(node.state().time?.removal).toEqual({ of: 2, stage: 'wait', to: 1, since: 43 })
+    expect(node.state()).toMatchObject({ status: 'Leader', writing: null, time: { lead: { acting: true } } })
+  })
+
   it('a node that was removed does not come back', () => {
     const node = alone()
     node.answer({ ctr: 9, pbal: 1, bal: 0, val: null, more: { ...more, gone: true } }, 0)
