@@ -33,6 +33,8 @@ const runs = [
   'explore --protocol epochs --nodes 2 --option epochs=4 --option ballots=5',
   'explore --protocol epochs --nodes 2 --option epochs=3 --option ballots=4 --option registers=regular',
   'explore --protocol epochs --nodes 3 --option epochs=2 --option ballots=2 --option removals=true --option tick=atomic --max-states 60000000',
+  'explore --protocol epochs --nodes 2 --option epochs=3 --option ballots=2 --option burials=true --option tick=atomic',
+  'explore --protocol epochs --nodes 3 --option epochs=2 --option ballots=1 --option burials=true --option tick=atomic --max-states 60000000 --memory 2500',
   'explore --protocol epochs --nodes 2 --option epochs=3 --option ballots=4 --option keepsRead=true --spec INV4 --spec INV4k',
   `sim --protocol omega --nodes 3..7 --seeds 1..${seeds}`,
 ]

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { canonical, type Definition, type Outcome, type PlainObject } from '../src/core/index.ts'
+import { canonical, type Definition, equalPlain, type Outcome, type PlainObject } from '../src/core/index.ts'
 import { bullyDefinition } from '../src/protocols/bully/index.ts'
 import { epochsDefinition } from '../src/protocols/epochs/index.ts'
 import { catalogue } from '../src/protocols/index.ts'
@@ -9,6 +9,7 @@ import {
   deliverable,
   endOf,
   type History,
+  isClosed,
   mayFlip,
   mustFollow,
   readingsOf,
@@ -119,10 +120,10 @@ function stepsFrom(
   return steps.filter(([, { crashes }]) => crashes >= 0)
 }
 
-/** How many values a read of this register may return; none where it was deleted. */
+/** How many values a read of this register may return; none where its owner was removed. */
 function readings(rules: StillRules, world: StillWorld, index: number): number {
   const cell = world.cells[index]
-  if (cell === undefined || rules.model === null || cell.is === 'gone') return 0
+  if (cell === undefined || rules.model === null || isClosed(cell)) return 0
   return readingsOf(cell, rules.model).length
 }
 
@@ -146,7 +147,20 @@ function registerSteps(rules: StillRules, world: StillWorld): ScheduleStep[] {
             .map(({ to }): ScheduleStep => ({ node, do: 'tickDisk', to: to as number, late: true })),
         ]
       : []
-    return [...reads, ...lates, { node, do: 'land' }, { node, do: 'delete' }]
+    const cell = world.cells[index]
+    const tombstones = cell === undefined || !rules.burials ? [] : rules.tombstones(cell.other)
+    const burials = tombstones.map((_, nth): ScheduleStep => ({ node, do: 'bury', nth }))
+    // Reading it once more is a step only if it was written meanwhile.
+    const isNew = cell?.is !== 'examined' || !equalPlain(cell.value, cell.other)
+    const examine: ScheduleStep[] = isNew ? [{ node, do: 'examine' }] : []
+    return [
+      ...reads,
+      ...lates,
+      { node, do: 'land' },
+      ...examine,
+      ...burials,
+      { node, do: 'delete' },
+    ] satisfies ScheduleStep[]
   })
   return tries.filter((step) => typeof rules.perform(world, step) !== 'string')
 }
@@ -316,6 +330,8 @@ describe('the explorer on registers finds exactly what a plain search finds', ()
     ['torn', 2, { epochs: 1, ballots: 1, misreading: 'torn-blocks' }],
     ['lost', 2, { epochs: 1, ballots: 2, misreading: 'lost-block' }],
     ['deleted', 2, { epochs: 2, ballots: 1, removals: true }],
+    ['buried', 2, { epochs: 1, ballots: 1, burials: true, tick: 'atomic' }, 1],
+    ['buried blindly', 2, { epochs: 1, ballots: 1, misreading: 'blind-burial', tick: 'atomic' }, 0],
   ] as const)('%s', { timeout: 120_000 }, (_name, count, given, most?: number) => {
     const crashes = most ?? 2
     const options = { clock: 'none', ...given }

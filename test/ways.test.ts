@@ -122,6 +122,7 @@ describe('steps that lead to what is known are left out, and nothing changes: st
     ['late, compared', 2, { epochs: 1, ballots: 3, registers: 'late' }],
     ['invariants', 2, { epochs: 1, ballots: 2, keepsRead: true }],
     ['deleted', 2, { epochs: 2, ballots: 2, removals: true }],
+    ['buried', 2, { epochs: 2, ballots: 1, burials: true, tick: 'atomic' }, { ...FOR_EVER, crashes: 0 }],
     ['a monitor that remembers the order', 2, { epochs: 1, ballots: 2 }, FOR_EVER, inTurn],
   ])('%s', { timeout: 120_000 }, (_name, count, given, budget = FOR_EVER, spec?: Spec) => {
     const model = modelOf(count, given, budget, spec === undefined ? undefined : [spec])

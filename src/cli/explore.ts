@@ -273,6 +273,10 @@ export function stepText(step: ScheduleStep): string {
       return `${step.node} reads the register of ${step.of}${whichOf(step.nth)}`
     case 'land':
       return `the late write of ${step.node} takes place`
+    case 'examine':
+      return `another node reads the register of ${step.node}, to remove it`
+    case 'bury':
+      return `and writes a tombstone there${whichOf(step.nth)}`
     case 'delete':
       return `the register of ${step.node} is deleted`
     case 'cut':

@@ -99,6 +99,12 @@ export type RegisterModel = {
   readonly acknowledged: 'apart' | 'at once'
   /** Whether a crash takes the register's content with it. */
   readonly forgets: boolean
+  /**
+   * Whether other nodes remove a node, dead or alive: one reads its register, and later writes a tombstone there. From
+   * then on every write of the owner is refused. `compared`: the tombstone is written only if the register is still as
+   * it was read. `blind`: in any case. Searches know this for atomic registers.
+   */
+  readonly burials: 'none' | 'compared' | 'blind'
 }
 
 /** How a protocol uses shared registers: one for each node, which only that node writes. */
@@ -108,9 +114,11 @@ export type RegisterUse<O extends PlainObject = PlainObject> = {
   model(options: O): RegisterModel
   /**
    * Whether the register of a node that is down may be deleted, given what it holds and what those of all others hold
-   * that were not deleted; null where none ever is.
+   * that were not removed; null where none ever is.
    */
   deletable(options: O): ((value: Plain, others: readonly Plain[]) => boolean) | null
+  /** The tombstones that may follow from what was read of a register, where nodes are removed. */
+  tombstones(value: Plain, options: O): readonly Plain[]
 }
 
 export type Definition<O extends PlainObject = PlainObject, S extends Plain = Plain> = {

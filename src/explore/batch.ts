@@ -12,7 +12,7 @@ export type Deed = {
   readonly choice: number
   readonly crashAfter: number
 }
-export type What = 0 | 1 | 2 | 3 | 4 | 5 | 6 | 7 | 8 | 9 | 10 | 11 | 12 | 13
+export type What = 0 | 1 | 2 | 3 | 4 | 5 | 6 | 7 | 8 | 9 | 10 | 11 | 12 | 13 | 14 | 15
 export const DELIVER = 0
 export const TIMER = 1
 export const COMMAND = 2
@@ -31,6 +31,9 @@ export const LATE_TIMER = 10
 export const LATE_COMMAND = 11
 export const LAND = 12
 export const DELETE = 13
+/** A register is read in order to remove its owner, and a tombstone is written there. */
+export const EXAMINE = 14
+export const BURY = 15
 
 /** How many rows are kept to be recognised; few enough that they stay in the processor's cache. */
 export const KEPT = 1 << 12

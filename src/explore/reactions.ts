@@ -19,7 +19,9 @@ export const CUTS = 3
 export const CRASH_AFTER = 4
 /** The value that it writes to its register, or -1. */
 export const WRITES = 5
-export const REACTION = 6
+/** What becomes of it instead where that write is refused, or -1. */
+export const REFUSED = 6
+export const REACTION = 7
 
 /**
  * A slot in the pool: these fields, then a reaction a timer, then for each stimulus the peer that must be down (or
@@ -102,6 +104,12 @@ export class Reactions {
     const first =
       place + SLOT + (data[place + TIMERS] as number) + (data[place + STIMULI] as number) * STIMULUS
     return [...data.subarray(first, first + (data[place + READS] as number))]
+  }
+
+  /** What a crash makes of a running node: a place in the pool. */
+  crash(node: number, slot: number): number {
+    const place = this.place(node, slot)
+    return this.pool.data[place + CRASH] as number
   }
 
   /** The number of what is seen when a node crashes; -1 if it is down. */
@@ -257,7 +265,15 @@ export class Reactions {
   #reaction(node: number, slot: Slot, run: (crashAfter: number | null) => SlotStep): number {
     this.runs += 1
     const whole = run(null)
-    return this.#add(node, whole, 0, this.#crashes ? this.#cuts(node, slot, whole, run) : [])
+    const refused = this.#refused(node, whole, run)
+    return this.#add(node, whole, 0, this.#crashes ? this.#cuts(node, slot, whole, run) : [], refused)
+  }
+
+  /** A node whose register was taken from it stops when it would write. */
+  #refused(node: number, whole: SlotStep, run: (crashAfter: number) => SlotStep): number {
+    if (!this.#rules.burials) return -1
+    const at = whole.effects.findIndex((effect) => effect.type === 'register' && effect.call.op === 'write')
+    return at < 0 ? -1 : this.#add(node, run(at), 0, [])
   }
 
   /**
@@ -277,7 +293,7 @@ export class Reactions {
     return cuts
   }
 
-  #add(node: number, step: SlotStep, crashAfter: number, cuts: readonly number[]): number {
+  #add(node: number, step: SlotStep, crashAfter: number, cuts: readonly number[], refused = -1): number {
     const { slot, sends, writes, seen } = step
     const self = present(this.#rules.nodes[node], 'node')
     assert(
@@ -290,7 +306,7 @@ export class Reactions {
       this.#inboxes.messageId(node, body),
     ])
     const events = this.#judge.listId(seen)
-    const head = [this.slotId(node, slot), sends.length, events, cuts.length, crashAfter, written]
+    const head = [this.slotId(node, slot), sends.length, events, cuts.length, crashAfter, written, refused]
     return this.pool.add([...head, ...sent, ...cuts])
   }
 }

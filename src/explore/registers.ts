@@ -2,9 +2,13 @@
 import { equalPlain, type Plain, present } from '../core/index.ts'
 import {
   acknowledgedIn,
+  buriedUnder,
   type Cell,
   crashedIn,
+  examined,
+  isClosed,
   landed,
+  mayBury,
   NEW_CELL,
   readingsOf,
   type StillRules,
@@ -29,6 +33,8 @@ export class Registers {
   readonly #crashed = new Index()
   readonly #landed = new Index()
   readonly #deletable = new Map<string, boolean>()
+  readonly #examined = new Index()
+  readonly #buried = new Map<number, readonly number[]>()
 
   constructor(rules: StillRules) {
     this.#rules = rules
@@ -113,6 +119,29 @@ export class Registers {
     )
     this.#deletable.set(key, may)
     return may
+  }
+
+  isClosed(cell: number): boolean {
+    return isClosed(this.cell(cell))
+  }
+
+  /** After a node that would remove the owner has read it; the same number where that cannot be, or changes nothing. */
+  examined(cell: number): number {
+    return once(this.#examined, cell, () =>
+      this.#rules.mayExamine(this.cell(cell)) ? this.idOf(examined(this.cell(cell))) : cell,
+    )
+  }
+
+  /** The cells that a tombstone may leave, in the order of the tombstones. */
+  buried(cell: number): readonly number[] {
+    const known = this.#buried.get(cell)
+    if (known !== undefined) return known
+    const { other } = this.cell(cell)
+    const all = mayBury(this.cell(cell), this.#model())
+      ? this.#rules.tombstones(other).map((tombstone) => this.idOf(buriedUnder(tombstone)))
+      : []
+    this.#buried.set(cell, all)
+    return all
   }
 
   /** The number of a reading among those that are possible. */

@@ -191,7 +191,7 @@ export class Steps {
       return
     }
     const cell = row[this.#cellAt + node] as number
-    if (this.#canBeDeleted && this.#registers.cell(cell).is === 'gone') return
+    if (this.#canBeDeleted && this.#registers.isClosed(cell)) return
     const place = this.#registers.place(cell)
     const count = this.#registers.pool.data[place] as number
     for (let nth = 0; nth < count; nth++) {

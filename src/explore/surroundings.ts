@@ -1,6 +1,6 @@
 /** What may happen next that is no node's own: links that change, registers that go, time that passes. */
 import { GONE } from '../sim/index.ts'
-import { type Batch, DELETE, FLIP, FOLLOW, TICK } from './batch.ts'
+import { type Batch, BURY, DELETE, EXAMINE, FLIP, FOLLOW, TICK, type What } from './batch.ts'
 import type { Environments, Flip, Move, Outlook } from './environments.ts'
 import { risen, sumOf } from './hash.ts'
 import type { Inboxes } from './inboxes.ts'
@@ -22,6 +22,7 @@ export class Surroundings {
   readonly #cellAt: number
   readonly #endsMoveTogether: boolean
   readonly #canBeDeleted: boolean
+  readonly #canBeBuried: boolean
   readonly #judge: Judge
   readonly #inboxes: Inboxes
   readonly #registers: Registers
@@ -42,6 +43,7 @@ export class Surroundings {
     this.#cellAt = places.cellAt
     this.#endsMoveTogether = settings.history.slack === 0
     this.#canBeDeleted = rules.deletes
+    this.#canBeBuried = rules.burials
     this.#judge = parts.judge
     this.#inboxes = parts.inboxes
     this.#registers = parts.registers
@@ -52,6 +54,7 @@ export class Surroundings {
 
   /** Puts all of it into the batch. */
   spread(row: Int32Array, into: Batch, outlook: Outlook): void {
+    if (this.#canBeBuried) this.#burials(row, into)
     if (this.#canBeDeleted) this.#deletions(row, into)
     const { moves, flips, ticked } = outlook
     for (let each = 0; each < moves.length; each++) this.#move(row, into, moves[each] as Move, each)
@@ -99,16 +102,70 @@ export class Surroundings {
     this.#turns.sum = sum
   }
 
+  /** Registers that are read in order to remove their owners, and the tombstones that follow. */
+  #burials(row: Int32Array, into: Batch): void {
+    for (let node = 0; node < this.#count; node++) {
+      const column = this.#cellAt + node
+      const cell = row[column] as number
+      const examined = this.#registers.examined(cell)
+      if (examined !== cell) this.#turns.change(row, into, column, examined, EXAMINE, node, 0)
+      const buried = this.#registers.buried(cell)
+      for (let nth = 0; nth < buried.length; nth++) {
+        this.#takeAway(row, into, node, buried[nth] as number, BURY, nth)
+      }
+    }
+  }
+
   /** Registers that go for good. */
   #deletions(row: Int32Array, into: Batch): void {
     for (let node = 0; node < this.#count; node++) this.#delete(row, into, node)
   }
 
   #delete(row: Int32Array, into: Batch, node: number): void {
-    if (this.#standing.isUp(row, node)) return
+    const isBuried = this.#registers.cell(row[this.#cellAt + node] as number).is === 'buried'
+    if (!isBuried && this.#standing.isUp(row, node)) return
     const cells = row.subarray(this.#cellAt, this.#cellAt + this.#count)
     if (!this.#registers.isDeletable(cells, node)) return
-    this.#turns.change(row, into, this.#cellAt + node, this.#registers.idOf(GONE), DELETE, node, 0)
+    this.#takeAway(row, into, node, this.#registers.idOf(GONE), DELETE, 0)
+  }
+
+  /** A register changes for good; nodes whose own was taken from them may learn so by it, and stop (still.ts). */
+  #takeAway(row: Int32Array, into: Batch, node: number, cell: number, what: What, choice: number): void {
+    const column = this.#cellAt + node
+    if (!this.#canBeBuried) {
+      this.#turns.change(row, into, column, cell, what, node, choice)
+      return
+    }
+    const { rows } = into
+    const at = into.begin(row)
+    let sum = risen(this.#turns.sum, column, cell - (row[column] as number))
+    rows[at + column] = cell
+    let memory = row[this.#memoryAt] as number
+    for (let other = 0; other < this.#count; other++) {
+      if (!this.#standing.isUp(row, other) || !this.#isSuperseded(rows, at, other)) continue
+      const slot = row[other] as number
+      const crash = this.#reactions.crash(other, slot)
+      const { data } = this.#reactions.pool
+      const next = data[crash + NEXT] as number
+      sum = risen(sum, other, next - slot)
+      rows[at + other] = next
+      memory = this.#judge.nextAll(memory, data[crash + EVENTS] as number)
+      if (memory < 0) {
+        into.violated(this.#judge.violation(memory), what, node, choice, 0)
+        return
+      }
+    }
+    sum = risen(sum, this.#memoryAt, memory - (row[this.#memoryAt] as number))
+    rows[at + this.#memoryAt] = memory
+    into.took(sum, what, node, choice, 0)
+  }
+
+  #isSuperseded(rows: Int32Array, at: number, node: number): boolean {
+    const first = at + this.#cellAt
+    if (!this.#registers.isClosed(rows[first + node] as number)) return false
+    return this.#reactions
+      .readsOf(node, rows[at + node] as number)
+      .some((of) => this.#registers.cell(rows[first + of] as number).is === 'gone')
   }
 
   /** Time passes for all nodes that are up; what is seen of it is judged in their order. */

@@ -6,7 +6,17 @@ import { risen } from './hash.ts'
 import { EMPTY_INBOX, type Inboxes } from './inboxes.ts'
 import { type Judge, NO_EVENTS } from './judge.ts'
 import type { Parts } from './parts.ts'
-import { CRASH_AFTER, CUTS, EVENTS, NEXT, REACTION, type Reactions, SENDS, WRITES } from './reactions.ts'
+import {
+  CRASH_AFTER,
+  CUTS,
+  EVENTS,
+  NEXT,
+  REACTION,
+  REFUSED,
+  type Reactions,
+  SENDS,
+  WRITES,
+} from './reactions.ts'
 import type { Registers } from './registers.ts'
 
 /** A column that a transition leaves alone. */
@@ -78,6 +88,11 @@ export class Turns {
         : what === RECOVERY
           ? outlook.recovered
           : environment
+    const refused = this.#reactions.pool.data[reaction + REFUSED] as number
+    if (refused >= 0 && this.#registers.isClosed(row[this.#cellAt + node] as number)) {
+      this.apply(row, into, outlook.ahead, refused, after, what, node, choice, rest, cell)
+      return
+    }
     this.apply(row, into, outlook.ahead, reaction, after, what, node, choice, rest, cell)
     const { data } = this.#reactions.pool
     const cuts = data[reaction + CUTS] as number

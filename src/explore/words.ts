@@ -3,11 +3,13 @@ import { assert, present } from '../core/index.ts'
 import type { ScheduleStep } from '../sim/index.ts'
 import {
   ACKNOWLEDGE,
+  BURY,
   COMMAND,
   CRASHING,
   DELETE,
   DELIVER,
   type Deed,
+  EXAMINE,
   FLIP,
   FOLLOW,
   LAND,
@@ -70,6 +72,10 @@ export function describe(
     }
     case LAND:
       return { node: name, do: 'land' }
+    case EXAMINE:
+      return { node: name, do: 'examine' }
+    case BURY:
+      return { node: name, do: 'bury', ...(choice > 0 ? { nth: choice } : {}) }
     case DELETE:
       return { node: name, do: 'delete' }
     case CRASHING:

@@ -2,7 +2,7 @@
 import { z } from 'zod'
 import { commandDevice } from './device-command.ts'
 import { httpDevice } from './device-http.ts'
-import type { FenceDevice } from './devices.ts'
+import { type FenceDevice, type FenceStatus, givenUp, heeding } from './devices.ts'
 
 const LONGEST_MS = 3_600_000
 const timeoutMs = z
@@ -50,11 +50,34 @@ export function openDevice(config: FencingConfig): FenceDevice {
     config.kind === 'command'
       ? commandDevice({ command: config.command as [string, ...string[]], options: config.options })
       : httpDevice({ url: config.url, headers: config.headers })
-  const limited = (signal: AbortSignal): AbortSignal =>
-    AbortSignal.any([signal, AbortSignal.timeout(config.timeoutMs)])
+  return limitedTo(device, config.timeoutMs)
+}
+
+/** Every order and every question is answered within the limit, even by a device that does not heed it. */
+export function limitedTo(device: FenceDevice, limitMs: number): FenceDevice {
+  async function within<T>(
+    signal: AbortSignal,
+    work: (signal: AbortSignal) => Promise<T>,
+    otherwise: (why: string) => T,
+  ): Promise<T> {
+    const limit = new AbortController()
+    const late = new Error(`no answer within ${limitMs} ms`)
+    const timer = setTimeout(() => limit.abort(late), limitMs)
+    const both = AbortSignal.any([signal, limit.signal])
+    try {
+      return await heeding(both, () => work(both), otherwise)
+    } finally {
+      clearTimeout(timer)
+    }
+  }
   return {
     name: device.name,
-    carryOut: (order, signal) => device.carryOut(order, limited(signal)),
-    status: (target, signal) => device.status(target, limited(signal)),
+    carryOut: (order, signal) => within(signal, (both) => device.carryOut(order, both), givenUp),
+    status: (target, signal) =>
+      within(
+        signal,
+        (both) => device.status(target, both),
+        (): FenceStatus => 'unknown',
+      ),
   }
 }

@@ -45,7 +45,13 @@ export function commandDevice({ command, options = {} }: CommandOptions): FenceD
 
 type Ended = { readonly code: number | string; readonly said: string }
 
-/** When time is up the command is killed with all that it has started. */
+/** After the command has ended: how long to wait for what it said last, while a process that it left holds the pipe. */
+const LAST_WORDS_MS = 100
+
+/**
+ * When time is up the command is killed with its process group. The answer is the exit code of the command itself:
+ * processes that it leaves behind are left alone, and nobody waits for them.
+ */
 function ended(
   program: string,
   words: readonly string[],
@@ -60,19 +66,34 @@ function ended(
     const child = spawn(program, words, { stdio: ['pipe', 'ignore', 'pipe'], detached: true })
     let said = ''
     const kill = (): void => {
-      if (child.pid !== undefined && child.exitCode === null) process.kill(-child.pid, 'SIGKILL')
+      if (child.pid !== undefined && child.exitCode === null && child.signalCode === null)
+        process.kill(-child.pid, 'SIGKILL')
+    }
+    const answer = (code: number | string): void => {
+      signal.removeEventListener('abort', kill)
+      child.stdin.destroy()
+      child.stderr.destroy()
+      resolve({ code, said: said.trim() })
     }
     signal.addEventListener('abort', kill, { once: true })
     child.stderr.on('data', (data: Buffer) => {
       said = `${said}${data.toString()}`.slice(-MOST_KEPT)
     })
-    child.on('error', (error) => resolve({ code: 'not started', said: error.message }))
+    child.on('error', (error) => {
+      said = error.message
+      answer('not started')
+    })
     // An agent that does not read all of its input is no error.
     child.stdin.on('error', () => {})
     child.stdin.end(input)
-    child.on('close', (code, reason) => {
-      signal.removeEventListener('abort', kill)
-      resolve({ code: code ?? reason ?? 'unknown', said: said.trim() })
+    child.on('exit', (code, reason) => {
+      const done = (): void => answer(code ?? reason ?? 'unknown')
+      // What lies in the pipe already is read before the immediate.
+      const timer = setTimeout(() => setImmediate(done), LAST_WORDS_MS)
+      child.stderr.once('close', () => {
+        clearTimeout(timer)
+        done()
+      })
     })
   })
 }

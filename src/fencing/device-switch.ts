@@ -3,6 +3,7 @@
  * paper of Dharmadeep and Gopinath have it. For tests and for trying things out.
  */
 import type { FenceAnswer, FenceDevice, FenceOrder, FenceStatus } from './devices.ts'
+import { MOST_AHEAD } from './tokens.ts'
 
 type Port = { readonly status: 'on' | 'off'; readonly token: number }
 
@@ -45,6 +46,8 @@ export class SimulatedSwitch implements FenceDevice {
     if (this.#administrator !== by) return refused(`${by} is not logged in at ${this.name}`, null)
     const port = this.#ports.get(target) ?? { status: 'on', token: 0 }
     if (token < port.token) return refused(`${target} is under the token ${port.token}`, port.token)
+    if (token - port.token > MOST_AHEAD)
+      return refused(`the token ${token} is too far above ${port.token}, the greatest so far`, port.token)
     if (action === 'on' && target === by && port.status === 'off' && token === port.token)
       return refused(`${target} was cut off under this very token`, port.token)
     this.#ports.set(target, { status: action, token })

@@ -5,9 +5,11 @@ import { serve } from '@hono/node-server'
 import { Hono } from 'hono'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { pending } from '../../test/support/wait.ts'
+import { limitedTo, openDevice } from './config.ts'
 import {
   commandDevice,
   establish,
+  type FenceDevice,
   type FenceOrder,
   httpDevice,
   type Partition,
@@ -145,6 +147,75 @@ describe('a command as a device', () => {
     expect(() => commandDevice({ command: ['x'], options: { login: 'a\naction=on' } })).toThrow(
       'no line may be broken',
     )
+  })
+})
+
+describe('a command that leaves processes behind', () => {
+  const order: FenceOrder = { action: 'off', target: 'n2', token: 7, by: 'n1' }
+  /** The agent's child keeps its standard error open, and notes its process id. */
+  function leaving(how: string, code: number): { readonly program: string; readonly folder: string } {
+    const folder = mkdtempSync(join(tmpdir(), 'conclave-agent-'))
+    const program = join(folder, 'fence_test')
+    writeFileSync(program, `#!/bin/sh\ncd ${folder}\n${how}\necho half done >&2\nexit ${code}\n`)
+    chmodSync(program, 0o755)
+    onTestFinished(() => {
+      const pid = Number(readFileSync(join(folder, 'pid'), 'utf8'))
+      if (isAlive(pid)) process.kill(pid, 'SIGKILL')
+      rmSync(folder, { recursive: true, force: true })
+    })
+    return { program, folder }
+  }
+  const isAlive = (pid: number): boolean => {
+    try {
+      // A zombie counts as gone.
+      return !/^\d+ \(.*\) Z/.test(readFileSync(`/proc/${pid}/stat`, 'utf8'))
+    } catch {
+      return false
+    }
+  }
+  const never = (): AbortSignal => new AbortController().signal
+
+  it.each([
+    ['in its own process group', 'sleep 1000 & echo $! > pid'],
+    [
+      'in a session of their own',
+      'setsid sh -c "echo \\$\\$ > pid; exec sleep 1000" & while test ! -s pid; do sleep 0.01; done',
+    ],
+  ])('is answered by its exit code, with children %s that hold its standard error', async (_about, how) => {
+    const { program } = leaving(how, 0)
+    const device = commandDevice({ command: [program] })
+    // Nobody aborts it: the answer must not wait for what the agent has left behind.
+    expect(await device.carryOut(order, never())).toEqual({ outcome: 'done' })
+  })
+
+  it('keeps what the agent itself said, and leaves alone what it left behind', async () => {
+    const { program, folder } = leaving('sleep 1000 & echo $! > pid', 1)
+    const device = commandDevice({ command: [program] })
+    expect(await device.carryOut(order, never())).toMatchObject({
+      outcome: 'unknown',
+      why: expect.stringContaining('ended with 1: half done'),
+    })
+    expect(isAlive(Number(readFileSync(join(folder, 'pid'), 'utf8')))).toBe(true)
+  })
+
+  it('is given up in time though it has ended and its child holds its standard error', async () => {
+    const { program } = leaving('sleep 1000 & echo $! > pid', 0)
+    const device = openDevice({ kind: 'command', command: [program], options: {}, timeoutMs: 3000 })
+    expect(await device.carryOut(order, never())).toEqual({ outcome: 'done' })
+  })
+
+  it('a device that heeds no time limit is given up all the same', async () => {
+    const deaf: FenceDevice = {
+      name: 'deaf',
+      carryOut: () => new Promise(() => {}),
+      status: () => new Promise(() => {}),
+    }
+    const device = limitedTo(deaf, 20)
+    expect(await device.carryOut(order, never())).toMatchObject({
+      outcome: 'unknown',
+      why: expect.stringContaining('20 ms'),
+    })
+    expect(await device.status('n2', never())).toBe('unknown')
   })
 })
 

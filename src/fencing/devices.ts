@@ -82,10 +82,36 @@ export async function establish(
   }
 }
 
+export function givenUp(why: string): FenceAnswer {
+  return { outcome: 'unknown', why }
+}
+
+/** An answer as soon as the signal says that time is up, whether or not the device heeds it. */
+export function heeding<T>(
+  signal: AbortSignal,
+  work: () => Promise<T>,
+  otherwise: (why: string) => T,
+): Promise<T> {
+  const why = (): string =>
+    signal.reason instanceof Error ? signal.reason.message : 'it is no longer wanted'
+  if (signal.aborted) return Promise.resolve(otherwise(why()))
+  return new Promise<T>((resolve, reject) => {
+    const onAbort = (): void => resolve(otherwise(why()))
+    signal.addEventListener('abort', onAbort, { once: true })
+    work()
+      .then(resolve, reject)
+      .finally(() => signal.removeEventListener('abort', onAbort))
+  })
+}
+
 async function confirmed(device: FenceDevice, order: FenceOrder, signal: AbortSignal): Promise<FenceAnswer> {
-  const answer = await device.carryOut(order, signal)
+  const answer = await heeding(signal, () => device.carryOut(order, signal), givenUp)
   if (answer.outcome !== 'done') return answer
-  const status = await device.status(order.target, signal)
+  const status = await heeding(
+    signal,
+    () => device.status(order.target, signal),
+    (): FenceStatus => 'unknown',
+  )
   return status === order.action
     ? answer
     : {

@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto'
 import { appendFileSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -33,6 +34,22 @@ describe('fencing for a file', () => {
     const lines = await linesIn(path)
     expect(lines.at(-1)).toEqual({ token: 6, data: 'by 6' })
     expect(lines.slice(0, 3)).toEqual([1, 2, 3].map(() => ({ token: 5, data: 'by 5' })))
+  })
+
+  it('refuses a token that no group can have come to, and a line with one is void', async () => {
+    const file = await openFenced(path)
+    await expect(file.append(Number.MAX_SAFE_INTEGER, 'x')).rejects.toMatchObject({
+      name: 'ImplausibleToken',
+      current: 0,
+    })
+    await file.append(1, 'a')
+    // As an older version of this program would have written it.
+    const token = Number.MAX_SAFE_INTEGER
+    const sum = createHash('sha256').update(`${token} m "x"`).digest('hex').slice(0, 8)
+    appendFileSync(path, `${token} m ${sum} "x"\n`)
+    await file.append(2, 'b')
+    await file.close()
+    expect((await linesIn(path)).map(({ data }) => data)).toEqual(['a', 'b'])
   })
 
   it('a line that lands after a newer leader’s is void, and its writer is told', async () => {

@@ -2,14 +2,14 @@
  * Fencing for a file to which leaders append. There is no server that could refuse, so the rule is in the file: each
  * line has the token under which it was written, and a line after one with a greater token is void. The system puts
  * the lines of all processes of a host in one order (O_APPEND), so all who read agree which count. A writer looks after
- * it has written; a void line throws `StaleToken`. No lock that a paused process could hold.
+ * it has written; a void line throws `StaleToken`. A line whose token is too far above those before it is void as well. No lock that a paused process could hold.
  */
 import { createHash, randomUUID } from 'node:crypto'
 import { constants } from 'node:fs'
 import { type FileHandle, open } from 'node:fs/promises'
-import { checkToken, StaleToken } from './tokens.ts'
+import { checkToken, ImplausibleToken, MOST_AHEAD, StaleToken } from './tokens.ts'
 
-export { StaleToken } from './tokens.ts'
+export { ImplausibleToken, StaleToken } from './tokens.ts'
 
 export type FencedLine = { readonly token: number; readonly data: string }
 
@@ -32,8 +32,9 @@ export async function openFenced(path: string): Promise<FencedFile> {
   async function catchUp(mark: string | null): Promise<'counts' | 'void' | 'absent'> {
     let found: 'counts' | 'void' | 'absent' = 'absent'
     for await (const line of reader.next()) {
-      if (line.mark === mark) found = line.token >= greatest ? 'counts' : 'void'
-      greatest = Math.max(greatest, line.token)
+      const isCounted = counts(line.token, greatest)
+      if (line.mark === mark) found = isCounted ? 'counts' : 'void'
+      if (isCounted) greatest = line.token
     }
     return found
   }
@@ -42,6 +43,7 @@ export async function openFenced(path: string): Promise<FencedFile> {
     await catchUp(null)
     for (;;) {
       if (greatest > token) throw new StaleToken(path, token, greatest)
+      if (!counts(token, greatest)) throw new ImplausibleToken(path, token, greatest)
       const mark = randomUUID().slice(0, 8)
       // What a crash cut short ends here, too.
       const start = reader.isAtLineStart() ? '' : '\n'
@@ -77,13 +79,18 @@ export async function* readFenced(path: string): AsyncGenerator<FencedLine> {
   try {
     let greatest = 0
     for await (const { token, data } of linesOf(file).next()) {
-      if (token < greatest) continue
+      if (!counts(token, greatest)) continue
       greatest = token
       yield { token, data }
     }
   } finally {
     await file.close()
   }
+}
+
+/** Whether a line with this token counts after lines of which the greatest token is that. */
+function counts(token: number, greatest: number): boolean {
+  return token >= greatest && token - greatest <= MOST_AHEAD
 }
 
 /** `TOKEN MARK CHECKSUM "DATA"`, the data as a JSON text. */

@@ -1,11 +1,27 @@
 /**
  * The gate before a service: it lets requests in by their tokens. A request with a greater token waits until those with
  * smaller ones that were let in before have ended, so that nothing of an old leader happens after anything of a new one.
+ *
+ * A token that was let in locks every smaller one out. So with a `secret` only a holder of it can present one: the proof
+ * is a keyed hash of resource and token, and the secret itself is never sent.
  */
-import { checkToken, StaleToken, type TokenMemory, tokensInMemory } from './tokens.ts'
+import { createHmac, timingSafeEqual } from 'node:crypto'
+import {
+  checkToken,
+  type Fence,
+  ImplausibleToken,
+  MOST_AHEAD,
+  StaleToken,
+  type TokenMemory,
+  tokensInMemory,
+} from './tokens.ts'
 
 /** The header with the token. */
 export const TOKEN_HEADER = 'conclave-token'
+/** The header with the proof, where the receiver has a secret. */
+export const PROOF_HEADER = 'conclave-token-proof'
+
+const LEAST_SECRET = 16
 
 export type GateOptions = {
   /** What the token is for: usually the name of the group. */
@@ -14,11 +30,18 @@ export type GateOptions = {
   readonly memory?: TokenMemory
   /** How long requests of an older leader may take to end before a newer one is told to come again. */
   readonly drainMs?: number
+  /**
+   * What the receiver and all nodes of the group know: tokens without its proof are refused (401). Several: each is
+   * accepted, so that it can be changed without a gap. Without one, anyone who can send a request can lock leaders out.
+   */
+  readonly secret?: string | readonly string[]
+  /** How far a token may be above the greatest that was seen; 2^40 unless told otherwise. */
+  readonly mostAhead?: number
 }
 
 /** Why a request was not let in, as an HTTP answer. */
 export type Refusal = {
-  readonly status: 409 | 428 | 503
+  readonly status: 401 | 409 | 422 | 428 | 503
   readonly headers: { readonly [name: string]: string }
   readonly body: {
     readonly error: { readonly name: string; readonly message: string }
@@ -30,11 +53,53 @@ export type Entry =
   | { readonly admitted: true; leave(): void }
   | { readonly admitted: false; readonly refusal: Refusal }
 
-export type Gate = { enter(header: string | null | undefined): Promise<Entry> }
+export type Gate = { enter(header: Header, proof: Header): Promise<Entry> }
+type Header = string | null | undefined
 
 const DRAIN_MS = 5000
 
-export function openGate({ resource, memory = tokensInMemory(), drainMs = DRAIN_MS }: GateOptions): Gate {
+/** The headers of a request of a leader: its token, and where the receiver has a secret, the proof. */
+export function tokenHeaders(fence: Fence, secret?: string): { readonly [name: string]: string } {
+  checkToken(fence.token)
+  const token = { [TOKEN_HEADER]: String(fence.token) }
+  return secret === undefined ? token : { ...token, [PROOF_HEADER]: proofOf(fence, checkedSecret(secret)) }
+}
+
+function proofOf({ resource, token }: Fence, secret: string): string {
+  return createHmac('sha256', secret).update(`conclave-token\n${resource}\n${token}`).digest('hex')
+}
+
+function checkedSecret(secret: string): string {
+  if (typeof secret !== 'string' || secret.length < LEAST_SECRET)
+    throw new RangeError(`secret: must be a string of at least ${LEAST_SECRET} characters`)
+  return secret
+}
+
+function secretsIn(given: GateOptions['secret']): readonly string[] | null {
+  if (given === undefined) return null
+  const secrets = typeof given === 'string' ? [given] : given
+  if (secrets.length === 0) throw new RangeError('secret: must not be an empty list')
+  return secrets.map(checkedSecret)
+}
+
+function isProven(fence: Fence, proof: Header, secrets: readonly string[]): boolean {
+  const given = Buffer.from(proof ?? '')
+  return secrets.some((secret) => {
+    const expected = Buffer.from(proofOf(fence, secret))
+    return given.length === expected.length && timingSafeEqual(given, expected)
+  })
+}
+
+export function openGate({
+  resource,
+  memory = tokensInMemory(),
+  drainMs = DRAIN_MS,
+  secret,
+  mostAhead = MOST_AHEAD,
+}: GateOptions): Gate {
+  const secrets = secretsIn(secret)
+  if (!Number.isSafeInteger(mostAhead) || mostAhead < 1)
+    throw new RangeError(`mostAhead: must be a whole number from 1 on, not ${mostAhead}`)
   /** How many of each token are inside. */
   const inside = new Map<number, number>()
   let waiting: (() => void)[] = []
@@ -65,10 +130,21 @@ export function openGate({ resource, memory = tokensInMemory(), drainMs = DRAIN_
   }
 
   return {
-    async enter(header) {
+    async enter(header, proof) {
       const token = tokenIn(header)
       if (token === null)
         return refuse(428, null, 'TokenRequired', `send the leader's token in the header ${TOKEN_HEADER}`)
+      if (secrets !== null && !isProven({ resource, token }, proof, secrets))
+        return refuse(
+          401,
+          null,
+          'TokenNotProven',
+          `send the proof of the token in the header ${PROOF_HEADER}`,
+        )
+      // Asks without raising it.
+      const before = await memory.raise(resource, 0)
+      if (token - before > mostAhead)
+        return refuse(422, before, 'ImplausibleToken', new ImplausibleToken(resource, token, before).message)
       const current = await memory.raise(resource, token)
       if (current > token)
         return refuse(409, current, 'StaleToken', new StaleToken(resource, token, current).message)
@@ -98,6 +174,7 @@ function refuse(status: Refusal['status'], current: number | null, name: string,
     'content-type': 'application/json',
     ...(current === null ? {} : { [TOKEN_HEADER]: String(current) }),
     ...(status === 503 ? { 'retry-after': '1' } : {}),
+    ...(status === 401 ? { 'www-authenticate': 'Conclave-Token-Proof' } : {}),
   }
   return { admitted: false, refusal: { status, headers, body: { error: { name, message }, current } } }
 }

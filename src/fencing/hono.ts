@@ -1,8 +1,8 @@
 /** Fencing for applications of hono: `app.use(fenced({ resource: 'billing' }))`. */
 import type { MiddlewareHandler } from 'hono'
-import { type GateOptions, isSafe, openGate, TOKEN_HEADER } from './gate.ts'
+import { type GateOptions, isSafe, openGate, PROOF_HEADER, TOKEN_HEADER } from './gate.ts'
 
-export { type GateOptions, TOKEN_HEADER } from './gate.ts'
+export { type GateOptions, PROOF_HEADER, TOKEN_HEADER, tokenHeaders } from './gate.ts'
 export { tokensInFile } from './token-file.ts'
 export { type TokenMemory, tokensInMemory } from './tokens.ts'
 
@@ -14,7 +14,7 @@ export function fenced(options: GateOptions): MiddlewareHandler {
       await next()
       return undefined
     }
-    const entry = await gate.enter(context.req.header(TOKEN_HEADER))
+    const entry = await gate.enter(context.req.header(TOKEN_HEADER), context.req.header(PROOF_HEADER))
     if (!entry.admitted) {
       const { status, headers, body } = entry.refusal
       return context.json(body, status, headers)

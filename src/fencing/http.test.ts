@@ -1,4 +1,4 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { copyFileSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { createServer, type RequestListener } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
@@ -9,7 +9,7 @@ import { describe, expect, it, onTestFinished } from 'vitest'
 import { comeback } from '../../test/support/old-leader.ts'
 import { pending } from '../../test/support/wait.ts'
 import { fenced as honoFenced } from './hono.ts'
-import { fenced, type GateOptions, tokensInFile } from './http.ts'
+import { fenced, type GateOptions, tokenHeaders, tokensInFile } from './http.ts'
 
 type Service = { readonly url: string; readonly done: string[] }
 
@@ -94,6 +94,37 @@ describe.each([
     expect(done).toEqual(['7', '7', 'none'])
   })
 
+  it('cannot be locked by a token that no group can have come to', async () => {
+    const { url, done } = await service({ resource: 'billing' })
+    expect(await post(url, '9007199254740991')).toEqual({ status: 422, current: 0, header: '0' })
+    expect(await post(url, '7')).toMatchObject({ status: 200 })
+    expect(await post(url, String(8 + 2 ** 40))).toEqual({ status: 422, current: 7, header: '7' })
+    expect(await post(url, '8')).toMatchObject({ status: 200 })
+    expect(done).toEqual(['7', '8'])
+    const strict = await service({ resource: 'billing', mostAhead: 10 })
+    expect((await post(strict.url, '11')).status).toBe(422)
+    expect((await post(strict.url, '10')).status).toBe(200)
+  })
+
+  it('with a secret lets in only tokens that are proven, and forgets the others', async () => {
+    const secret = ['a secret of the new kind', 'a secret of the old kind']
+    const { url, done } = await service({ resource: 'billing', secret })
+    const send = async (headers: { readonly [name: string]: string }): Promise<number> =>
+      (await fetch(url, { method: 'POST', headers })).status
+    const fence = { resource: 'billing', token: 5 }
+    expect(await send({ 'conclave-token': '1000' })).toBe(401)
+    expect(await send({ 'conclave-token': '1000', 'conclave-token-proof': 'x'.repeat(64) })).toBe(401)
+    expect(await send(tokenHeaders({ ...fence, token: 1000 }, 'a secret of somebody else'))).toBe(401)
+    expect(await send(tokenHeaders({ resource: 'another', token: 1000 }, secret[0]))).toBe(401)
+    // The proof of one token proves no other.
+    expect(await send({ ...tokenHeaders(fence, secret[0]), 'conclave-token': '1000' })).toBe(401)
+    expect(await send(tokenHeaders(fence, secret[0]))).toBe(200)
+    expect(await send(tokenHeaders({ ...fence, token: 6 }, secret[1]))).toBe(200)
+    expect(await send(tokenHeaders(fence, secret[0]))).toBe(409)
+    expect((await fetch(url)).status).toBe(200)
+    expect(done).toEqual(['5', '6', 'none'])
+  })
+
   it('a newer leader waits until what an older one began has ended', async () => {
     const { promise: mayEnd, resolve: end } = pending()
     const { promise: isInside, resolve: inside } = pending()
@@ -130,6 +161,14 @@ describe.each([
   })
 })
 
+it.each([
+  [{ secret: 'short' }, 'secret: must be a string of at least 16 characters'],
+  [{ secret: [] }, 'secret: must not be an empty list'],
+  [{ mostAhead: Number.NaN }, 'mostAhead: must be a whole number from 1 on, not NaN'],
+])('a receiver with %j is refused', (options, message) => {
+  expect(() => fenced(() => {}, { resource: 'billing', ...options })).toThrow(message)
+})
+
 describe('greatest tokens in a file', () => {
   const folder = (): string => {
     const path = mkdtempSync(join(tmpdir(), 'conclave-tokens-'))
@@ -141,10 +180,28 @@ describe('greatest tokens in a file', () => {
     const path = join(folder(), 'tokens.json')
     const first = await nodeService({ resource: 'billing', memory: await tokensInFile(path) })
     expect(await post(first.url, '9')).toMatchObject({ status: 200 })
-    const second = await nodeService({ resource: 'billing', memory: await tokensInFile(path) })
+    // Under another name, as this process remembers what is in the first.
+    const copy = `${path}.copy`
+    copyFileSync(path, copy)
+    const second = await nodeService({ resource: 'billing', memory: await tokensInFile(copy) })
     expect(await post(second.url, '8')).toEqual({ status: 409, current: 9, header: '9' })
-    const other = await nodeService({ resource: 'another', memory: await tokensInFile(path) })
+    const other = await nodeService({ resource: 'another', memory: await tokensInFile(copy) })
     expect(await post(other.url, '1')).toMatchObject({ status: 200 })
+  })
+
+  it('of several resources in one file do not overwrite each other, though each was opened by itself', async () => {
+    const path = join(folder(), 'tokens.json')
+    const memories = await Promise.all(['a', 'b', 'c'].map(() => tokensInFile(path)))
+    await Promise.all(memories.map((memory, index) => memory.raise(`resource ${index}`, 5 + index)))
+    // What a restarted process would read.
+    expect(JSON.parse(readFileSync(path, 'utf8'))).toEqual({
+      'resource 0': 5,
+      'resource 1': 6,
+      'resource 2': 7,
+    })
+    // Each knows at once what another was told.
+    await memories[0]?.raise('resource 1', 9)
+    expect(await memories[1]?.raise('resource 1', 8)).toBe(9)
   })
 
   it('that are damaged are not taken for none, and that cannot be written let nobody in', async () => {

@@ -1,8 +1,8 @@
 /** Fencing for servers of node:http: `createServer(fenced(handler, { resource: 'billing' }))`. */
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import { type GateOptions, isSafe, openGate, TOKEN_HEADER } from './gate.ts'
+import { type GateOptions, isSafe, openGate, PROOF_HEADER, TOKEN_HEADER } from './gate.ts'
 
-export { type GateOptions, TOKEN_HEADER } from './gate.ts'
+export { type GateOptions, PROOF_HEADER, TOKEN_HEADER, tokenHeaders } from './gate.ts'
 export { tokensInFile } from './token-file.ts'
 export { type TokenMemory, tokensInMemory } from './tokens.ts'
 
@@ -13,8 +13,11 @@ export function fenced(listener: Listener, options: GateOptions): Listener {
   const gate = openGate(options)
 
   async function handle(request: IncomingMessage, response: ServerResponse): Promise<void> {
-    const header = request.headers[TOKEN_HEADER]
-    const entry = await gate.enter(typeof header === 'string' ? header : null)
+    const [token, proof] = [request.headers[TOKEN_HEADER], request.headers[PROOF_HEADER]]
+    const entry = await gate.enter(
+      typeof token === 'string' ? token : null,
+      typeof proof === 'string' ? proof : null,
+    )
     if (!entry.admitted) {
       const { status, headers, body } = entry.refusal
       response.writeHead(status, headers).end(JSON.stringify(body))

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, expect, it } from 'vitest'
 import { comeback } from '../../test/support/old-leader.ts'
 import { describeWith } from '../../test/support/servers.ts'
 import { pending } from '../../test/support/wait.ts'
-import { FENCING_SQL, fenced, fenceTableSql, MISSING_CODE, STALE_CODE } from './postgres.ts'
+import { FENCING_SQL, fenced, fenceTableSql, IMPLAUSIBLE_CODE, MISSING_CODE, STALE_CODE } from './postgres.ts'
 
 await describeWith('postgres', 'fencing in PostgreSQL', (url) => {
   const database = `fencing_${process.pid}`
@@ -43,6 +43,38 @@ await describeWith('postgres', 'fencing in PostgreSQL', (url) => {
     const tokens = rows.map(({ token }) => Number(token))
     expect(tokens.at(-1)).toBe(6)
     expect(tokens.filter((token) => token === 5).length).toBeGreaterThanOrEqual(3)
+  })
+
+  it('refuses a token that no group can have come to, and is not locked by it', async () => {
+    const locking = { resource: 'locked', token: Number.MAX_SAFE_INTEGER }
+    await expect(fenced(sql, locking, async () => 1)).rejects.toMatchObject({
+      name: 'ImplausibleToken',
+      current: 0,
+    })
+    await expect(sql`SELECT conclave_fence('locked', 9223372036854775807)`).rejects.toMatchObject({
+      code: IMPLAUSIBLE_CODE,
+    })
+    expect(await fenced(sql, { ...locking, token: 3 }, async () => 1)).toBe(1)
+  })
+
+  it('roles that may not call the function cannot lock a resource; its trigger serves writers that may', async () => {
+    const role = `writer_${process.pid}`
+    await sql.unsafe(`
+      CREATE ROLE ${role};
+      GRANT INSERT ON ledger TO ${role};
+      GRANT USAGE ON SEQUENCE ledger_at_seq TO ${role};
+      REVOKE EXECUTE ON FUNCTION conclave_fence(text, bigint) FROM PUBLIC`)
+    const as = (work: string): Promise<unknown> =>
+      sql.begin(async (transaction) => {
+        await transaction.unsafe(`SET LOCAL ROLE ${role}; ${work}`)
+      })
+    const write = `SELECT set_config('conclave.token', '6', true); INSERT INTO ledger (token) VALUES (6)`
+    await expect(as(`SELECT conclave_fence('billing', 6)`)).rejects.toThrow('permission denied')
+    await expect(as(write)).rejects.toThrow('permission denied')
+    await sql.unsafe(`GRANT EXECUTE ON FUNCTION conclave_fence(text, bigint) TO ${role}`)
+    await as(write)
+    await sql.unsafe(`DROP OWNED BY ${role}; DROP ROLE ${role};
+      GRANT EXECUTE ON FUNCTION conclave_fence(text, bigint) TO PUBLIC`)
   })
 
   it('a transaction that began before the next leader came is waited for, and a later one is refused', async () => {

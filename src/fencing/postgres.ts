@@ -5,12 +5,13 @@
  * first transaction under a new token is alone; those that follow run side by side.
  */
 import type { Sql, TransactionSql } from 'postgres'
-import { checkToken, type Fence, StaleToken } from './tokens.ts'
+import { checkToken, type Fence, ImplausibleToken, MOST_AHEAD, StaleToken } from './tokens.ts'
 
-export { type Fence, StaleToken } from './tokens.ts'
+export { type Fence, ImplausibleToken, StaleToken } from './tokens.ts'
 
-/** What the function and the trigger raise: a token smaller than the greatest, and none at all. */
+/** What the function and the trigger raise: a token smaller than the greatest, one too far above it, and none at all. */
 export const STALE_CODE = 'CF409'
+export const IMPLAUSIBLE_CODE = 'CF422'
 export const MISSING_CODE = 'CF428'
 
 /**
@@ -27,6 +28,10 @@ DECLARE
   present bigint;
 BEGIN
   SELECT token INTO present FROM conclave_tokens WHERE resource = the_resource;
+  IF the_token - coalesce(present, 0) > ${MOST_AHEAD} THEN
+    RAISE EXCEPTION '% refuses the token %: it is too far above %, the greatest seen so far', the_resource, the_token, coalesce(present, 0)
+      USING ERRCODE = '${IMPLAUSIBLE_CODE}', DETAIL = coalesce(present, 0)::text, HINT = 'Check where it comes from: a term''s token is never so large.';
+  END IF;
   IF present IS NULL OR present < the_token THEN
     INSERT INTO conclave_tokens AS t (resource, token) VALUES (the_resource, the_token)
     ON CONFLICT (resource) DO UPDATE SET token = EXCLUDED.token WHERE t.token < EXCLUDED.token;
@@ -76,6 +81,7 @@ export async function fenced<T>(
     return answer[0]
   } catch (error) {
     const { code, detail } = error as { code?: string; detail?: string }
+    if (code === IMPLAUSIBLE_CODE) throw new ImplausibleToken(resource, token, Number(detail))
     if (code === STALE_CODE) throw new StaleToken(resource, token, Number(detail))
     throw error
   }

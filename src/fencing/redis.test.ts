@@ -39,8 +39,19 @@ await describeWith('redis', 'fencing in Redis', (url) => {
     expect(await redis.exists('k')).toBe(1)
   })
 
+  it('refuses a token that no group can have come to, and is not locked by it', async () => {
+    const fence = { resource: 'locked', token: Number.MAX_SAFE_INTEGER }
+    await expect(fenced(redis, fence, ['m'], [['SET', 'm', '1']])).rejects.toMatchObject({
+      name: 'ImplausibleToken',
+      current: 0,
+    })
+    expect(await redis.exists('m')).toBe(0)
+    expect(await fenced(redis, { ...fence, token: 3 }, ['m'], [['SET', 'm', '1']])).toEqual(['OK'])
+  })
+
   it('compares large tokens exactly', async () => {
     const greatest = Number.MAX_SAFE_INTEGER
+    await redis.set(tokenKey('large'), String(greatest - 2))
     const fence = { resource: 'large', token: greatest }
     await fenced(redis, fence, [], [['PING']])
     const smaller = fenced(redis, { ...fence, token: greatest - 1 }, [], [['PING']])

@@ -2,9 +2,9 @@
  * Fencing in Redis: a script compares the token with the greatest one and then carries out the commands, all at once.
  * Redis that fails over to a replica may forget the newest token with everything else: see docs/stores.md.
  */
-import { checkToken, type Fence, StaleToken } from './tokens.ts'
+import { checkToken, type Fence, ImplausibleToken, MOST_AHEAD, StaleToken } from './tokens.ts'
 
-export { type Fence, StaleToken } from './tokens.ts'
+export { type Fence, ImplausibleToken, StaleToken } from './tokens.ts'
 
 /** What is needed of a client; ioredis has it. */
 export type Evaluator = {
@@ -20,6 +20,7 @@ local greatest = redis.call('GET', KEYS[1]) or '0'
 local present = tonumber(greatest)
 local token = tonumber(ARGV[1])
 if present > token then return {0, greatest} end
+if token - present > ${MOST_AHEAD} then return {2, greatest} end
 if present < token then redis.call('SET', KEYS[1], ARGV[1]) end
 local answers = {1}
 local at = 2
@@ -37,7 +38,7 @@ export function tokenKey(resource: string): string {
 
 /**
  * Carries out the commands of a leader and returns their answers. Throws `StaleToken`, and does nothing, where a newer
- * one has been there. `keys` are those that the commands touch.
+ * one has been there, and `ImplausibleToken` where the token is too far above the greatest one. `keys` are those that the commands touch.
  */
 export async function fenced(
   redis: Evaluator,
@@ -56,6 +57,7 @@ export async function fenced(
     ...words,
   )
   const [isDone, ...rest] = answer as readonly unknown[]
+  if (isDone === 2) throw new ImplausibleToken(resource, token, Number(rest[0]))
   if (isDone !== 1) throw new StaleToken(resource, token, Number(rest[0]))
   return rest
 }

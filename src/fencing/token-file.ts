@@ -1,9 +1,25 @@
-/** Greatest tokens in a file: they outlive the process. One process at a time may use the file. */
+/**
+ * Greatest tokens in a file: they outlive the process. One process at a time may use the file. Within the process all who
+ * open it share what is known of it: two that each wrote what they know would overwrite each other's tokens.
+ */
 import { open, readFile, rename } from 'node:fs/promises'
-import { dirname } from 'node:path'
+import { dirname, resolve } from 'node:path'
 import type { TokenMemory } from './tokens.ts'
 
-export async function tokensInFile(path: string): Promise<TokenMemory> {
+const opened = new Map<string, Promise<TokenMemory>>()
+
+export function tokensInFile(path: string): Promise<TokenMemory> {
+  const file = resolve(path)
+  const known = opened.get(file)
+  if (known !== undefined) return known
+  const memory = openTokens(file)
+  opened.set(file, memory)
+  // A file that was repaired since is read again.
+  memory.catch(() => opened.delete(file))
+  return memory
+}
+
+async function openTokens(path: string): Promise<TokenMemory> {
   const greatest = new Map<string, number>(await readTokens(path))
   let last: Promise<unknown> = Promise.resolve()
 

@@ -21,6 +21,30 @@ export class StaleToken extends Error {
   }
 }
 
+/**
+ * How far a token may be above the greatest that was seen. A group that renews five times a second needs 7,000 years for
+ * so many; a token beyond it is a mistake or an attack, and would lock every leader out for ever.
+ */
+export const MOST_AHEAD = 2 ** 40
+
+/** A token that no group can have come to. */
+export class ImplausibleToken extends Error {
+  override readonly name = 'ImplausibleToken'
+  readonly resource: string
+  readonly token: number
+  /** The greatest that was seen. */
+  readonly current: number
+
+  constructor(resource: string, token: number, current: number) {
+    super(
+      `${resource} refuses the token ${token}: it is too far above ${current}, the greatest seen so far. Check where it comes from; a term's token is never so large`,
+    )
+    this.resource = resource
+    this.token = token
+    this.current = current
+  }
+}
+
 /** What must be known before a resource is touched. */
 export type Fence = { readonly resource: string; readonly token: number }
 

@@ -142,7 +142,10 @@ class RegisterSeat implements ThreadSeat {
   #blocks: Blocks
   #members: readonly NodeId[]
   #isClaimed = true
-  #state: 'running' | 'failed' | 'closed' = 'running'
+  #state: 'running' | 'leaving' | 'failed' | 'closed' = 'running'
+  /** While it leaves: called after every step. */
+  #stepped: (() => void) | null = null
+  #hasFailed = false
   /** The trouble that was told last; null when all is well. */
   #trouble: string | null = null
   /** The term of which was told last. */
@@ -152,6 +155,8 @@ class RegisterSeat implements ThreadSeat {
   #wish: Command = ASIDE
   #aside: NodeJS.Timeout | null = null
   #unfenced = 0
+  /** How often the removal under way was refused. */
+  #refusals = 0
 
   constructor(
     { id, group, fencing, traceSteps }: RegisterSettings,
@@ -192,6 +197,7 @@ class RegisterSeat implements ThreadSeat {
       record: (record, before) => {
         this.#box?.record(record, before)
         hooks.stepped?.()
+        this.#stepped?.()
         this.#look()
       },
     })
@@ -199,6 +205,7 @@ class RegisterSeat implements ThreadSeat {
       deliver: (input) => this.#answer(input),
       fail: (error) => this.#fail(error),
       trouble: (why) => this.#troubled(why),
+      refused: (of, why) => this.#notRemoved(of, why),
       members: (ids) => this.#regroup(ids),
       seen: (all) => this.#note(all, group),
     })
@@ -296,10 +303,28 @@ class RegisterSeat implements ThreadSeat {
   }
 
   async close(): Promise<void> {
-    if (this.#state === 'closed') return
+    if (this.#state === 'closed' || this.#state === 'leaving') return
     const wasRunning = this.#state === 'running'
+    this.#state = 'leaving'
+    if (wasRunning) await this.#released()
     this.#state = 'closed'
     if (wasRunning) await this.#end()
+  }
+
+  /**
+   * A lead that was given up in the middle of a write is released in the register after it: without that the others
+   * would wait for the whole lease. Every access has a time limit, so this ends.
+   */
+  async #released(): Promise<void> {
+    await new Promise<void>((resolve) => {
+      this.#stepped = () => {
+        const { writing, time } = (this.#loop.state as unknown as OpenState).inner
+        const isReleasing = writing === 'release' || (writing !== null && time?.isLeaving === true)
+        if (!isReleasing || this.#hasFailed) resolve()
+      }
+      this.#stepped()
+    })
+    this.#stepped = null
   }
 
   #remove(of: NodeId): string | null {
@@ -309,8 +334,19 @@ class RegisterSeat implements ThreadSeat {
       return `${of} leads: remove it when its process is gone for good`
     const removal = this.#inspect(({ inner }) => inner.time?.removal ?? null)
     if (removal !== null && removal.of !== of) return `${removal.of} is being removed: try again when it is`
+    if (removal === null) this.#refusals = 0
     this.#loop.command({ do: 'remove', of })
     return null
+  }
+
+  /**
+   * Warns once per removal, at the second refusal: the first may be another node that removes the same one. The removal
+   * goes on until it is done.
+   */
+  #notRemoved(of: NodeId, why: string): void {
+    this.#refusals += 1
+    if (this.#refusals !== 2) return
+    this.#hooks.warn('removal', `${of} is not removed yet: ${why}; this node keeps trying`)
   }
 
   /** Its devices did not do as they were told: others have their turn, and it tries again later and later. */
@@ -385,7 +421,7 @@ class RegisterSeat implements ThreadSeat {
   }
 
   #answer(input: Input): void {
-    if (input.type !== 'register' || this.#state !== 'running') return
+    if (input.type !== 'register' || (this.#state !== 'running' && this.#state !== 'leaving')) return
     if (input.call.op === 'write' && input.outcome === 'unknown' && this.#isClaimed) {
       this.#isClaimed = false
       void this.#claimAgain()
@@ -439,6 +475,9 @@ class RegisterSeat implements ThreadSeat {
   }
 
   #fail(error: Error): void {
+    this.#hasFailed = true
+    // There is nothing left to wait for.
+    this.#stepped?.()
     if (this.#state !== 'running') return
     this.#state = 'failed'
     this.#hooks.failed(error)

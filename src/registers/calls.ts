@@ -20,6 +20,8 @@ export type CallHooks = {
   members?(ids: readonly NodeId[]): boolean
   /** Every block of a round. */
   seen?(blocks: ReadonlyMap<NodeId, Block>): void
+  /** A register was not written in the name of its owner, and why not, for the log. */
+  refused?(of: NodeId, why: string): void
   /** Why an outcome is not known, for the log. */
   trouble?(why: string): void
 }
@@ -28,6 +30,8 @@ type Read = RegisterCall & { readonly op: 'read' }
 
 export function registerCalls(registers: Registers, hooks: CallHooks): (call: RegisterCall) => void {
   let gathered: Read[] = []
+  /** By whose register it is: the block of which the protocol was told last. */
+  const told = new Map<NodeId, Block>()
   /** How often the members have changed. */
   let changes = 0
 
@@ -62,7 +66,11 @@ export function registerCalls(registers: Registers, hooks: CallHooks): (call: Re
       changes += 1
       return
     }
-    for (const call of calls) answer(call, read.blocks.get(call.of)?.value ?? null)
+    for (const call of calls) {
+      const block = read.blocks.get(call.of)
+      if (block !== undefined) told.set(call.of, block)
+      answer(call, block?.value ?? null)
+    }
   }
 
   async function write(call: RegisterCall, value: Plain): Promise<void> {
@@ -72,9 +80,19 @@ export function registerCalls(registers: Registers, hooks: CallHooks): (call: Re
   }
 
   async function bury(call: RegisterCall, of: NodeId, value: Plain): Promise<void> {
-    const written = await registers.bury(of, value)
-    if (written.outcome === 'ok') answer(call, null)
-    else notDone([call], written)
+    const seen = told.get(of)
+    const written =
+      seen === undefined
+        ? { outcome: 'refused' as const, why: `${of} has no block that was read` }
+        : await registers.bury(of, value, seen)
+    if (written.outcome === 'ok') {
+      answer(call, null)
+    } else if (written.outcome === 'refused') {
+      hooks.refused?.(of, written.why)
+      hooks.deliver({ type: 'register', call, outcome: 'unknown', value: null })
+    } else {
+      notDone([call], written)
+    }
   }
 
   return (call) => {

@@ -66,7 +66,7 @@ export class Superseded extends Error {
 
   constructor(id: NodeId, place: string) {
     super(
-      `the block of ${id} in ${place} is no longer this process's: another has started under the same id. This one must stop`,
+      `the block of ${id} in ${place} is no longer this process's: another has started under the same id, or the node was removed from the group. This process must stop`,
     )
   }
 }

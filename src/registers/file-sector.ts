@@ -112,6 +112,19 @@ export function sectorCells(folder: string, facts: StoreFacts): CellStore {
       await rmdir(folder).catch(() => {})
     },
 
+    release(name) {
+      const unlock = async (): Promise<void> => {
+        const mine = last.get(name)
+        await Promise.allSettled([mine])
+        // A write that began meanwhile needs the lock, and is followed by a release of its own.
+        if (last.get(name) !== mine) return
+        const server = locks.get(name)
+        locks.delete(name)
+        server?.close()
+      }
+      void unlock()
+    },
+
     async close() {
       // The lock covers what is still on its way.
       await Promise.allSettled(last.values())

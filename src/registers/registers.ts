@@ -33,6 +33,8 @@ export type NotDone =
 
 export type ReadOutcome = { readonly outcome: 'ok'; readonly blocks: ReadonlyMap<NodeId, Block> } | NotDone
 export type WriteOutcome = { readonly outcome: 'ok' } | NotDone
+/** `refused`: nothing was changed. Read the block again before the next attempt. */
+export type BuryOutcome = WriteOutcome | { readonly outcome: 'refused'; readonly why: string }
 export type ClaimOutcome = { readonly outcome: 'ok'; readonly own: Block } | NotDone
 
 export type RegistersOptions = {
@@ -55,8 +57,11 @@ export type Registers = {
   /**
    * Writes in the name of a process that is gone for good. Should it live after all, it finds that its block is no
    * longer its own, and stops. A null value: the node has left, and nobody may use its id again.
+   *
+   * `seen` is the block from which the value was computed, an object that `readAll` returned. The write is compared
+   * with that version: a block that was written since then stays as it is.
    */
-  bury(of: NodeId, value: Plain): Promise<WriteOutcome>
+  bury(of: NodeId, value: Plain, seen: Block): Promise<BuryOutcome>
   /** Gives the id back, so that the next process need not knock; then closes the store. */
   close(): Promise<void>
 }
@@ -73,7 +78,6 @@ type Own = { readonly block: Block; readonly version: Version }
 
 type Round = {
   readonly blocks: Map<NodeId, Block>
-  readonly versions: Map<NodeId, Version>
   readonly own: Own | null
   readonly knock: Cell | null
 }
@@ -95,6 +99,8 @@ class OpenRegisters implements Registers {
   readonly #holder = randomUUID()
   /** The newest of each block that was seen. */
   readonly #seen = new Map<string, Block>()
+  /** The version of each block that was read. */
+  readonly #versions = new WeakMap<Block, Version>()
   /** Null until claimed, and after a write of unknown outcome. */
   #own: Own | null = null
   /** The write under way; kept when its outcome is known, or known to be unknown. */
@@ -159,24 +165,30 @@ class OpenRegisters implements Registers {
     return answer
   }
 
-  bury(of: NodeId, value: Plain): Promise<WriteOutcome> {
-    return this.#carefully(async (): Promise<WriteOutcome> => {
-      const { blocks, versions } = await this.#round()
-      const block = blocks.get(of)
-      const version = versions.get(of)
-      if (block === undefined || version === undefined)
-        return { outcome: 'unknown', why: `${of} has no register` }
-      const next: Block = {
-        ...block,
-        incarnation: block.incarnation + 1,
-        sequence: block.sequence + 1,
-        holder: null,
-        removed: value === null,
-        value: value ?? block.value,
+  bury(of: NodeId, value: Plain, seen: Block): Promise<BuryOutcome> {
+    const version = this.#versions.get(seen)
+    if (version === undefined || seen.id !== of) throw new Error(`that is not a block of ${of} that was read`)
+    const next: Block = {
+      ...seen,
+      incarnation: seen.incarnation + 1,
+      sequence: seen.sequence + 1,
+      holder: null,
+      removed: value === null,
+      value: value ?? seen.value,
+    }
+    return this.#carefully(async (): Promise<BuryOutcome> => {
+      try {
+        if ((await this.#put(next, version)) !== null) return { outcome: 'ok' }
+        return { outcome: 'refused', why: `the block of ${of} was written since it was read` }
+      } catch (error) {
+        if (!(error instanceof CellLocked)) throw error
+        return {
+          outcome: 'refused',
+          why: `the block of ${of} is locked: its process is alive, or another node removes it at this moment`,
+        }
+      } finally {
+        this.#store.release?.(blockName(of))
       }
-      if ((await this.#put(next, version)) === null)
-        return { outcome: 'unknown', why: `the register of ${of} was written at the same time` }
-      return { outcome: 'ok' }
     })
   }
 
@@ -226,19 +238,18 @@ class OpenRegisters implements Registers {
     const before = new Map(this.#seen)
     const cells = await this.#timed((signal) => this.#store.read(signal))
     const blocks = new Map<NodeId, Block>()
-    const versions = new Map<NodeId, Version>()
     let own: Own | null = null
     for (const { name, version, body } of cells) {
       if (!isBlockName(name)) continue
       const block = this.#decode(name, body)
       this.#compare(name, before.get(name), block)
       blocks.set(block.id, block)
-      versions.set(block.id, version)
+      this.#versions.set(block, version)
       if (name === blockName(self)) own = { block, version }
     }
     for (const [name, { id, sequence }] of before)
       if (!blocks.has(id)) throw new Stop(new WentBack(id, this.facts.place, `${name} ${sequence} is gone`))
-    return { blocks, versions, own, knock: cells.find(({ name }) => name === knockName(self)) ?? null }
+    return { blocks, own, knock: cells.find(({ name }) => name === knockName(self)) ?? null }
   }
 
   #decode(name: string, body: string): Block {

@@ -25,6 +25,11 @@ export type CellStore = {
   write(name: string, body: string, expected: Version | null, signal: AbortSignal): Promise<Version | null>
   /** Takes a cell away for good: only for groups that were made for a trial. */
   remove(name: string, expected: Version, signal: AbortSignal): Promise<void>
+  /**
+   * Only where writing a cell keeps other processes out of it: lets them in again, once the writes of this process that
+   * are under way have ended.
+   */
+  release?(name: string): void
   close(): Promise<void>
 }
 

@@ -6,10 +6,17 @@ import { equalPlain, isList, type Plain, type PlainObject, type RegisterModel } 
 
 export type Cell = {
   readonly value: Plain
-  /** What was there before (where reads may be stale), or what is being written (where a write takes time). */
+  /**
+   * What was there before (where reads may be stale), what is being written (where a write takes time), or what a node
+   * that would remove its owner has read.
+   */
   readonly other: Plain
-  /** `writing`: a write is under way. `late`: that of a process which crashed meanwhile. `gone`: deleted for good. */
-  readonly is: 'still' | 'writing' | 'late' | 'gone'
+  /**
+   * `writing`: a write is under way. `late`: that of a process which crashed meanwhile. `examined`: a node that would
+   * remove its owner has read it. `buried`: it holds a tombstone, and the owner's writes are refused. `gone`: deleted
+   * for good.
+   */
+  readonly is: 'still' | 'writing' | 'late' | 'examined' | 'buried' | 'gone'
 }
 
 export const NEW_CELL: Cell = { value: null, other: null, is: 'still' }
@@ -61,6 +68,25 @@ export function takenOver(cell: Cell, read: Plain, { semantics, compare }: Regis
 /** The late write takes place. */
 export function landed({ other }: Cell): Cell {
   return { value: other, other: null, is: 'still' }
+}
+
+/** A node that would remove the owner reads the register. */
+export function examined({ value }: Cell): Cell {
+  return { value, other: value, is: 'examined' }
+}
+
+/** Whether a tombstone may be written that was computed from what was read. */
+export function mayBury({ value, other, is }: Cell, { burials }: RegisterModel): boolean {
+  return is === 'examined' && (burials === 'blind' || equalPlain(value, other))
+}
+
+export function buriedUnder(tombstone: Plain): Cell {
+  return { value: tombstone, other: null, is: 'buried' }
+}
+
+/** Whether the owner's writes are refused. */
+export function isClosed({ is }: Cell): boolean {
+  return is === 'buried' || is === 'gone'
 }
 
 function distinct([first, second]: readonly [Plain, Plain]): readonly Plain[] {

@@ -20,15 +20,15 @@ export class RegisterCalls {
     this.#push(course.at, { type: 'operation', node, life, call, of, expected, course })
     if (course.inTime) return
     const input = { type: 'register', call, outcome: 'unknown', value: null } as const
-    this.#push(course.repliesAt, { type: 'reply', node, life, input })
+    this.#push(course.repliesAt, { type: 'reply', node, life, input, of, version: -1 })
   }
 
   /** The operation takes place, whether or not its caller still waits for it. */
   operate({ node, life, call, of, expected, course }: Pending & { type: 'operation' }): void {
     const isHeard = node.up && node.life === life
-    const { outcome, value } = this.#store.carryOut(call, node.index, of, expected, isHeard && course.inTime)
+    const { outcome, value, version } = this.#store.carryOut(call, of, expected)
     if (!isHeard || !course.inTime) return
     const input = { type: 'register', call, outcome, value } as const
-    this.#push(course.repliesAt, { type: 'reply', node, life, input })
+    this.#push(course.repliesAt, { type: 'reply', node, life, input, of, version })
   }
 }

@@ -82,12 +82,16 @@ export type ScheduleStep =
    * Registers. The counter goes to the register (`to`: the epoch of a jump), and is acknowledged; a write of an election
    * and its acknowledgement; a read of one other, the last of a round with what follows from it. `late`: the node
    * crashes, and its write is still to come, when it lands. `delete`: the register of a node that is gone.
+   * `examine`: another node reads the register in order to remove its owner; `bury`: it writes a tombstone there (`nth`:
+   * which of those that follow from what it read).
    */
   | { readonly node: NodeId; readonly do: 'tickDisk'; readonly to?: number; readonly late?: true }
   | { readonly node: NodeId; readonly do: 'write'; readonly late?: true }
   | { readonly node: NodeId; readonly do: 'read'; readonly of: NodeId; readonly nth?: number }
   | { readonly node: NodeId; readonly do: 'tickMem' }
   | { readonly node: NodeId; readonly do: 'land' }
+  | { readonly node: NodeId; readonly do: 'examine' }
+  | { readonly node: NodeId; readonly do: 'bury'; readonly nth?: number }
   | { readonly node: NodeId; readonly do: 'delete' }
   /** Where nodes are told of their links: the node's end moves by itself, or after the other has moved. */
   | {

@@ -175,6 +175,8 @@ function stepSchemas({ node }: Pieces): { readonly [word: string]: z.ZodType<{ d
       .strictObject({ node, do: z.literal('read'), of: node, nth })
       .refine((step) => step.node !== step.of, { error: 'a node does not read its own register in a round' }),
     land: z.strictObject({ node, do: z.literal('land') }),
+    examine: z.strictObject({ node, do: z.literal('examine') }),
+    bury: z.strictObject({ node, do: z.literal('bury'), nth }),
     delete: z.strictObject({ node, do: z.literal('delete') }),
     cut: z.strictObject({ node, do: z.literal('cut'), peer: node }).refine(isLink, NO_LINK),
     heal: z.strictObject({ node, do: z.literal('heal'), peer: node }).refine(isLink, NO_LINK),

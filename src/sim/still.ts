@@ -26,10 +26,14 @@ import {
 import type { Connected, Observation } from '../trace/index.ts'
 import {
   acknowledgedIn,
+  buriedUnder,
   type Cell,
   crashedIn,
+  examined,
   GONE,
+  isClosed,
   landed,
+  mayBury,
   NEW_CELL,
   readingsOf,
   takenOver,
@@ -74,7 +78,7 @@ export type StillWorld = {
 }
 
 type RegisterStep = ScheduleStep & {
-  readonly do: 'tickDisk' | 'tickMem' | 'write' | 'read' | 'land' | 'delete'
+  readonly do: 'tickDisk' | 'tickMem' | 'write' | 'read' | 'land' | 'examine' | 'bury' | 'delete'
 }
 
 export type Performed = {
@@ -200,7 +204,7 @@ export class StillRules {
     }
   }
 
-  /** Steps of registers; `land` and `delete` befall a register, the others are a node's. */
+  /** Steps of registers; `land`, `examine`, `bury` and `delete` befall a register, the others are a node's. */
   #register(world: StillWorld, index: number, step: RegisterStep): Performed | string {
     const { model } = this
     const cell = world.cells[index]
@@ -211,12 +215,23 @@ export class StillRules {
       if (cell.is !== 'late') return `no write of ${node} is late`
       return { world: { ...world, cells: world.cells.with(index, landed(cell)) }, turns: [], seen: [] }
     }
+    if (step.do === 'examine') {
+      if (!this.mayExamine(cell)) return `nobody removes ${node}`
+      return { world: { ...world, cells: world.cells.with(index, examined(cell)) }, turns: [], seen: [] }
+    }
+    if (step.do === 'bury') {
+      if (!mayBury(cell, model)) return `no tombstone may be written for ${node} now`
+      const tombstone = this.tombstones(cell.other)[step.nth ?? 0]
+      if (tombstone === undefined) return `no tombstone number ${step.nth ?? 0} follows from what was read`
+      return this.#superseded({ ...world, cells: world.cells.with(index, buriedUnder(tombstone)) })
+    }
     if (step.do === 'delete') {
-      if (slot.up) return `${node} is up: only the register of one that is gone is deleted`
+      if (slot.up && cell.is !== 'buried')
+        return `${node} is up: only the register of one that is gone is deleted`
       if (!this.isDeletable(world.cells, index)) {
         return `the register of ${node} may not be deleted`
       }
-      return { world: { ...world, cells: world.cells.with(index, GONE) }, turns: [], seen: [] }
+      return this.#superseded({ ...world, cells: world.cells.with(index, GONE) })
     }
     if (!slot.up) return `${node} is down`
     switch (step.do) {
@@ -246,6 +261,32 @@ export class StillRules {
     }
   }
 
+  /**
+   * A node that finds a register gone lists the members anew, and reads all of them once more. If its own register was
+   * taken from it, it learns so at the latest then, and stops: as soon as it waits for a register that is gone.
+   */
+  #superseded(after: StillWorld): Performed {
+    let world = after
+    const seen: Observation[] = []
+    for (const [index, node] of this.stillNodes.entries()) {
+      const slot = present(world.slots[index], 'slot')
+      if (!slot.up || !this.isSuperseded(world.cells, index, slot)) continue
+      const did = node.crash(slot)
+      seen.push(...did.seen)
+      world = this.#apply(world, index, did)
+    }
+    return { world, turns: [], seen }
+  }
+
+  /** Whether a node waits for a register that is gone, though its own was taken from it. */
+  isSuperseded(cells: readonly Cell[], index: number, { calls }: Slot): boolean {
+    if (!isClosed(present(cells[index], 'register'))) return false
+    return calls.some(({ op, ...call }) => {
+      if (op !== 'read' || !('of' in call)) return false
+      return present(cells[this.nodes.indexOf(call.of)], 'register').is === 'gone'
+    })
+  }
+
   /** An input that makes the node write; `late`: the write is still to come when the node has crashed. */
   #writing(world: StillWorld, index: number, input: Input, late: boolean): Performed | string {
     const node = present(this.stillNodes[index], 'node')
@@ -253,7 +294,8 @@ export class StillRules {
     const { self } = node.identity
     if (!late) {
       const performed = this.#input(world, index, input, undefined)
-      return performed.turns[0]?.did.writes.length === 0 ? `${self} cannot write that now` : performed
+      const did = performed.turns[0]?.did
+      return did?.writes.length === 0 && did.slot.up ? `${self} cannot write that now` : performed
     }
     const crash = node.stepLate(slot, input)
     if (this.model?.semantics !== 'late' || crash === null) return `no write of ${self} can be late here`
@@ -275,7 +317,7 @@ export class StillRules {
     let { cells } = world
     const cell = cells[index]
     if (model !== null && cell !== undefined) {
-      if (cell.is === 'gone') return `${step.node} was removed`
+      if (isClosed(cell)) return `${step.node} was removed`
       const value = readingsOf(cell, model)[step.nth ?? 0]
       if (value === undefined) return `its register cannot be read as number ${step.nth}`
       own = value
@@ -309,9 +351,25 @@ export class StillRules {
     return this.#deletable !== null
   }
 
+  /** Whether a node that would remove the owner may read this register. */
+  mayExamine(cell: Cell): boolean {
+    return this.burials && !isClosed(cell)
+  }
+
+  /** Whether nodes remove others. */
+  get burials(): boolean {
+    return this.model !== null && this.model.burials !== 'none'
+  }
+
+  tombstones(value: Plain): readonly Plain[] {
+    return this.#definition.registers?.tombstones(value, this.#options) ?? []
+  }
+
   isDeletable(cells: readonly Cell[], of: number): boolean {
     const cell = present(cells[of], 'register')
-    const others = cells.filter((other, index) => index !== of && other.is !== 'gone')
+    if (this.burials && cell.is !== 'buried') return false
+    // Nodes that are being removed themselves are not waited for.
+    const others = cells.filter((other, index) => index !== of && !isClosed(other))
     return (
       cell.is !== 'gone' &&
       this.#deletable?.(
@@ -363,7 +421,10 @@ export class StillRules {
   #input(world: StillWorld, index: number, input: Input, crashAfter: number | undefined): Performed {
     const node = present(this.stillNodes[index], 'node')
     const slot = present(world.slots[index], 'slot')
-    const did = node.step(slot, input, crashAfter ?? null)
+    const cell = world.cells[index]
+    // A node whose register was taken from it learns so when it writes, and stops.
+    const refused = cell !== undefined && isClosed(cell) ? node.stepLate(slot, input) : null
+    const did = refused?.did ?? node.step(slot, input, crashAfter ?? null)
     const turn = { node: node.identity.self, input, stable: slot.stable, settledOn: null, did }
     return { world: this.#apply(world, index, did), turns: [turn], seen: did.seen }
   }

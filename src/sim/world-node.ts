@@ -80,6 +80,9 @@ export type Pending =
       readonly node: SimNode
       readonly life: number
       readonly input: Input & { type: 'register' }
+      /** Which register it tells of, and which version of it; -1 where that is not known. */
+      readonly of: number
+      readonly version: number
     }
   | { readonly type: 'event'; readonly event: ScenarioEvent }
   | { readonly type: 'resume'; readonly node: SimNode; readonly isLast: boolean }

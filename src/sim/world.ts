@@ -83,7 +83,8 @@ export class World {
     this.#random = new Random(scenario.seed)
     this.#lateness = delayOf(scenario.clocks.lateMs)
     this.#network = new Network(scenario.nodes, scenario.network, scenario.links, this.#random)
-    this.#store = new Store(scenario.nodes, scenario.registers, this.#random)
+    const model = definition.registers?.model(scenario.options) ?? null
+    this.#store = new Store(scenario.nodes, scenario.registers, this.#random, model?.burials === 'blind')
     this.#counted = [...definition.kinds, ...definition.linkKinds]
     this.#counts = this.#counted.map(() => 0)
     this.#nodes = scenario.nodes.map((id, index) => {
@@ -269,10 +270,14 @@ export class World {
   }
 
   #reply(pending: Pending & { type: 'reply' }): void {
-    const { node, life, input } = pending
+    const { node, life, input, of, version } = pending
     if (!node.up || node.life !== life) return
-    if (node.stalledUntil !== 0) node.backlog.push(pending)
-    else this.#advance(node, input, null)
+    if (node.stalledUntil !== 0) {
+      node.backlog.push(pending)
+      return
+    }
+    this.#store.told(node.index, of, version)
+    this.#advance(node, input, null)
   }
 
   #call(node: SimNode, call: RegisterCall): void {

@@ -11,6 +11,7 @@ import {
   experimentOn,
   openRegisters,
   type ReadOutcome,
+  type RegisterBlock,
   type Registers,
 } from '../../src/registers/index.ts'
 
@@ -222,6 +223,79 @@ export function conformance(about: string, backend: Backend): void {
         removed: true,
         value: { ctr: 9 },
       })
+    })
+
+    /** The block of `of`, as this node reads it now. */
+    async function readBy(reader: Registers, of: NodeId): Promise<RegisterBlock> {
+      const round = await reader.readAll()
+      const block = round.outcome === 'ok' ? round.blocks.get(of) : undefined
+      if (block === undefined) throw new Error(`${of} has no register: ${JSON.stringify(round)}`)
+      return block
+    }
+
+    it('a tombstone never overwrites a write that was acknowledged after its block was read', async () => {
+      const group = freshGroup()
+      const [a, b] = [await claimed(group, 'a'), await claimed(group, 'b')]
+      await a.write({ ctr: 1 })
+      const old = await readBy(b, 'a')
+      expect(await a.write({ ctr: 2 })).toEqual({ outcome: 'ok' })
+      expect(await b.bury('a', { ctr: 2, gone: true }, old)).toMatchObject({ outcome: 'refused' })
+      expect(valueOf(await b.readAll(), 'a')).toEqual({ ctr: 2 })
+      expect(await a.write({ ctr: 3 })).toEqual({ outcome: 'ok' })
+      // The remover is not harmed, and may try again with what it reads now.
+      expect(await b.write({ ctr: 9 })).toEqual({ outcome: 'ok' })
+      if (backend.locks === true) await a.close()
+      const seen = await readBy(b, 'a')
+      expect(await b.bury('a', { ctr: 4, gone: true }, seen)).toEqual({ outcome: 'ok' })
+      expect(valueOf(await b.readAll(), 'a')).toEqual({ ctr: 4, gone: true })
+      if (backend.locks === true) return
+      // It lived after all: it may not write any more, and learns why.
+      expect(await a.write({ ctr: 5 })).toMatchObject({ outcome: 'failed', error: { name: 'Superseded' } })
+      expect(valueOf(await b.readAll(), 'a')).toEqual({ ctr: 4, gone: true })
+    })
+
+    it('a removal that races with the writes of a live node overwrites none that was acknowledged', async () => {
+      const group = freshGroup()
+      const [a, b] = [await claimed(group, 'a'), await claimed(group, 'b')]
+      let acknowledged = 0
+      let isBuried = false
+      const writes = (async () => {
+        for (let ctr = 1; !isBuried; ctr++) {
+          // oxlint-disable-next-line no-await-in-loop -- one write after the other
+          const written = await a.write({ ctr })
+          if (written.outcome !== 'ok') return
+          acknowledged = ctr
+        }
+      })()
+      const seen = await readBy(b, 'a')
+      const outcome = await b.bury('a', { from: (seen.value as { ctr: number } | null)?.ctr ?? 0 }, seen)
+      const before = acknowledged
+      isBuried = true
+      await writes
+      const value = valueOf(await b.readAll(), 'a')
+      // Either the tombstone follows from the very last write, or it changed nothing.
+      if (outcome.outcome === 'ok') expect(value).toEqual({ from: acknowledged })
+      else expect((value as { ctr: number }).ctr).toBeGreaterThanOrEqual(before)
+      expect(await b.write({ ctr: 1 })).toEqual({ outcome: 'ok' })
+    })
+
+    it('of two nodes that remove a third at the same time one writes, and neither is interrupted', async () => {
+      const group = freshGroup()
+      const [a, b, c] = [await claimed(group, 'a'), await claimed(group, 'b'), await claimed(group, 'c')]
+      await a.write({ ctr: 1 })
+      await a.close()
+      for (const value of [{ ctr: 2, gone: true }, null]) {
+        // oxlint-disable-next-line no-await-in-loop -- first the tombstone, then the end
+        const seen = await Promise.all([readBy(b, 'a'), readBy(c, 'a')])
+        // oxlint-disable-next-line no-await-in-loop -- first the tombstone, then the end
+        const outcomes = await Promise.all([b.bury('a', value, seen[0]), c.bury('a', value, seen[1])])
+        expect(outcomes.map(({ outcome }) => outcome).sort()).toEqual(['ok', 'refused'])
+      }
+      expect((await readBy(b, 'a')).removed).toBe(true)
+      expect(await b.write({ ctr: 3 })).toEqual({ outcome: 'ok' })
+      expect(await c.write({ ctr: 3 })).toEqual({ outcome: 'ok' })
+      const again = await nodeIn(group, 'a')
+      expect(await again.claim()).toMatchObject({ outcome: 'failed', error: { name: 'RemovedForGood' } })
     })
 
     it('a corrupt block stops elections, not processes; its owner does not start', async () => {

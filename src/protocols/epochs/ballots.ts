@@ -21,7 +21,7 @@ import {
 } from './kit.ts'
 import { stopped, won } from './lease.ts'
 import { left, resigned } from './leaving.ts'
-import { nextOfRemoval } from './membership.ts'
+import { begunAgain, nextOfRemoval } from './membership.ts'
 import { contended } from './oracle.ts'
 import { toFence } from './partition.ts'
 import { removing } from './removing.ts'
@@ -231,4 +231,17 @@ function buried(kit: Kit, state: EpochsState, now: Micros): EpochsStep {
   return isDone
     ? { state: resting.state, effects: [...resting.effects, output({ type: 'removed', node: of })] }
     : resting
+}
+
+/**
+ * A tombstone, or the end of a register, was refused, or it is not known whether it was written. The own register is as
+ * it was, so the node goes on; the removal begins again with a read, at the next look or renewal. A write that lands
+ * late does no harm: it counts only if the register is still as it was read.
+ */
+export function notBuried(kit: Kit, state: EpochsState, now: Micros): EpochsStep {
+  const time = timed(state)
+  if (time.isLeaving) return left(kit, state, now)
+  const next = withTime({ ...state, writing: null }, { removal: begunAgain(time.removal) })
+  if (state.status !== 'Leader') return rest(kit, next, now)
+  return time.isDue ? goesOn(kit, next, now) : { state: next, effects: NOTHING }
 }

@@ -26,6 +26,7 @@ describe('every misreading of the errata elects two leaders', () => {
     ['leader-jumps', 2, 3, 2, 22, 'split'],
     ['delete-at-once', 3, 1, 1, 20, 'atomic'],
     ['tombstone-only', 3, 2, 1, 23, 'atomic'],
+    ['blind-burial', 2, 2, 2, 14, 'atomic'],
     ['stale-reads', 2, 1, 2, 12, 'atomic'],
     ['late-writes', 2, 2, 3, 15, 'atomic'],
     ['torn-blocks', 2, 2, 3, 23, 'split'],
@@ -109,6 +110,7 @@ describe('the corrected protocol elects at most one leader an epoch', () => {
     ],
     ['three nodes that contend', 3, 1, 1, { turns: 'oracle' }, 118_752],
     ['removals by the rule', 3, 2, 1, { removals: true, tick: 'atomic' }, 1_011_955],
+    ['removals of nodes that still live, compared', 2, 2, 2, { burials: true, tick: 'atomic' }, 357_607],
   ] as const)('%s', { timeout: LONG }, (_what, nodes, epochs, ballots, options, states) => {
     const report = search(nodes, epochs, ballots, options)
     expect(report.counterexample).toBeNull()

@@ -25,7 +25,7 @@ function stimulus(command: EpochsCommand): Stimulus {
   return { command, whenDown: null, owed: false }
 }
 
-function registerModel({ misreading, registers, tick }: EpochsOptions): RegisterModel {
+function registerModel({ misreading, registers, tick, burials }: EpochsOptions): RegisterModel {
   const faulty = { 'stale-reads': 'stale', 'torn-blocks': 'torn', 'late-writes': 'late' } as const
   return {
     semantics:
@@ -33,19 +33,33 @@ function registerModel({ misreading, registers, tick }: EpochsOptions): Register
     compare: misreading !== 'late-writes',
     acknowledged: tick === 'split' ? 'apart' : 'at once',
     forgets: misreading === 'lost-block',
+    burials: misreading === 'blind-burial' ? 'blind' : burials ? 'compared' : 'none',
   }
 }
 
 /** A dead process's register may go when it is a tombstone, and all others have reached the tombstone's counter. */
-function deletable({ misreading, removals }: EpochsOptions) {
+function deletable({ misreading, removals, burials }: EpochsOptions) {
   if (misreading === 'delete-at-once') return () => true
-  if (!removals && misreading !== 'tombstone-only') return null
+  const isEver = removals || burials || misreading === 'tombstone-only' || misreading === 'blind-burial'
+  if (!isEver) return null
   return (value: Plain, others: readonly Plain[]): boolean => {
     const tombstone = blockOf(value)
     if (tombstone === null || tombstone.ctr === 0 || tombstone.val !== null) return false
     if (misreading === 'tombstone-only') return true
     return others.every((other) => (blockOf(other)?.ctr ?? 0) >= tombstone.ctr)
   }
+}
+
+/** Every counter above the last of the removed node: one more than that is written, but none does harm. */
+function tombstones(value: Plain, { epochs: most }: EpochsOptions): readonly Plain[] {
+  const block = blockOf(value)
+  if (block === null || most === null) return []
+  return Array.from({ length: Math.max(0, most - block.ctr) }, (_, index) => ({
+    ...block,
+    ctr: block.ctr + 1 + index,
+    bal: 0,
+    val: null,
+  }))
 }
 
 const UNTIMED = ['one-leader-an-epoch', 'epoch-agreement']
@@ -81,7 +95,7 @@ export const epochsDefinition = define({
   },
   untimed: (chosen) => ({ ...chosen, clock: 'none' as const }),
   onlyRecorded: ({ members }) => (members === 'registered' ? 'members' : null),
-  registers: { show: shownBlock, model: registerModel, deletable },
+  registers: { show: shownBlock, model: registerModel, deletable, tombstones },
   variables: ({ ctr, phase, diskWritten, read }: EpochsState) => ({ ctr, phase, diskWritten, read }),
   stimuli: (state: EpochsState, _identity, chosen) => stimuli(state, chosen),
   bounds: ({ accessMs }, maxDelayMs) => [

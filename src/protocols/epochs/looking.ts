@@ -10,8 +10,8 @@ import {
   setTimer,
   unreachable,
 } from '../../core/index.ts'
-import { acknowledged, goesOn, judged, newRound, tick } from './ballots.ts'
-import { type Block, blockOf } from './block.ts'
+import { acknowledged, goesOn, judged, newRound, notBuried, tick } from './ballots.ts'
+import { type Block, blockOf, moreOf } from './block.ts'
 import {
   AGAIN_TIMER,
   alarmed,
@@ -30,7 +30,7 @@ import { nextOfRemoval, raisedTo } from './membership.ts'
 import { contend, isChosen, mayContendAt } from './oracle.ts'
 import { burying, raised, removing } from './removing.ts'
 import { adopt, startAgain } from './starting.ts'
-import type { EpochsState } from './state.ts'
+import type { EpochsState, Removal } from './state.ts'
 import { noted, rankOf } from './watching.ts'
 
 /** Others belong to the group than before: whatever was being read is read again, of all of them. */
@@ -127,7 +127,10 @@ function readBack(
   if (typeof time === 'string') return alarmed(kit, state, time)
   const seen = time === state.time ? state : { ...state, time }
   if (time.looking !== null) {
-    if (time.removal?.stage === 'read' && time.removal.of === of) return burying(kit, seen, block)
+    if (time.removal?.stage === 'read' && time.removal.of === of) {
+      const was = state.time.seen.find((other) => other.of === of)
+      return removalRead(kit, seen, block, was?.gone === true, now)
+    }
     const looking = time.looking.filter((id) => id !== of)
     const next = withTime(seen, { looking })
     return looking.length === 0 ? looked(kit, next, now) : { state: next, effects: NOTHING }
@@ -135,6 +138,31 @@ function readBack(
   return kit.core.missing(seen).includes(of)
     ? taken(kit, seen, of, block, now)
     : { state: seen, effects: NOTHING }
+}
+
+/** The register of the node that is being removed was read. Another node may have been there before. */
+function removalRead(
+  kit: Kit,
+  state: EpochsState,
+  block: Block,
+  wasTombstone: boolean,
+  now: Micros,
+): EpochsStep {
+  const { removal } = timed(state)
+  if (removal === null) return unchanged(state)
+  if (wasTombstone && block.ctr === 0) {
+    // Deleted since.
+    return restOrLead(kit, withTime(state, { looking: null, removal: null }), now)
+  }
+  if (moreOf(block).gone) {
+    const next: Removal = { of: removal.of, stage: 'wait', to: block.ctr, since: now }
+    return restOrLead(kit, withTime(state, { looking: null, removal: next }), now)
+  }
+  return burying(kit, state, block)
+}
+
+function restOrLead(kit: Kit, state: EpochsState, now: Micros): EpochsStep {
+  return state.status === 'Leader' ? goesOn(kit, state, now) : rest(kit, state, now)
 }
 
 function taken(kit: Kit, state: EpochsState, of: NodeId, block: Block, now: Micros): EpochsStep {
@@ -153,8 +181,9 @@ export function onReply(
   if (state.status === 'Stopped') return unchanged(state)
   if (from.op !== 'read') {
     if (state.writing === null) return unchanged(state)
-    return outcome === 'ok'
-      ? acknowledged(kit, state, now)
+    if (outcome === 'ok') return acknowledged(kit, state, now)
+    return from.op === 'bury'
+      ? notBuried(kit, state, now)
       : startAgain(kit, state, 'nobody knows what became of its write', now)
   }
   if (outcome === 'ok') return readBack(kit, state, from, value, now)

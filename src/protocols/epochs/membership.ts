@@ -3,10 +3,14 @@
  *
  * Adding needs no step: a node that never ticked reads as a block of zeros, so it may begin at any time. Removing does.
  * A register that is deleted too early lets an epoch be won again that its owner had led. So, once the process is fenced
- * or dead for good: its counter is written, in its name, one beyond every epoch that anybody has seen, without a vote (a
- * tombstone; a legal step of that process, had it come back); and only when every other register shows that counter or
- * a greater one, every lease that its stamp tells of is over, and a lease's time has passed for all to read it, is the
- * register deleted. Followers write their counter for that, and for nothing else.
+ * or dead for good: its counter is written, in its name, one beyond its last epoch, without a vote (a tombstone; a legal
+ * step of that process, had it come back); and only when every other register shows that counter or a greater one, every
+ * lease that its stamp tells of is over, and a lease's time has passed for all to read it, is the register deleted.
+ * Followers write their counter for that, and for nothing else.
+ *
+ * The notes write a counter above every epoch that anybody has seen. One above the removed node's own is enough, since
+ * it is in no other epoch, and it never overtakes a leader. Each write is compared with the block that was read: several
+ * nodes may remove one node at the same time, and a node that lives after all loses no acknowledged write.
  */
 import type { Micros, NodeId } from '../../core/index.ts'
 import type { Removal, Timed } from './state.ts'

@@ -17,6 +17,7 @@ export const MISREADINGS = {
   'phase-0-suspends': 'E17: whoever sees a greater ballot of any epoch gives up in phase 0',
   'delete-at-once': '4(d): the block of a dead process is deleted as it stands',
   'tombstone-only': '4(d): it is deleted before all others have reached the tombstone',
+  'blind-burial': '4(d): a tombstone overwrites whatever was written since the block was read',
   'stale-reads': '4(e): a read may return what was there before the last write',
   'torn-blocks': '4(e): a read during a write may return a mixture',
   'late-writes': '4(e): a write of a dead incarnation takes place after it has come back',

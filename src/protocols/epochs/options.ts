@@ -71,6 +71,10 @@ export function epochsOptions() {
       .describe('for searches: what registers may do; late: writes of a dead process, compared'),
     releases: z.boolean().default(false).describe('for searches: whether leaders step down'),
     removals: z.boolean().default(false).describe('for searches: whether dead processes are removed'),
+    burials: z
+      .boolean()
+      .default(false)
+      .describe('for searches on atomic registers: whether nodes remove others, which may still live'),
     keepsRead: z
       .boolean()
       .default(false)
@@ -86,6 +90,10 @@ export function epochsOptions() {
     const refuse = (path: string, least: number, because: string): void => {
       const message = `is below ${msOf(least)}, its least value here (${because})`
       context.addIssue({ code: 'custom', path: [path], message })
+    }
+    if (chosen.burials && chosen.registers !== 'atomic') {
+      const message = 'needs registers that are atomic: leave out registers, or burials'
+      context.addIssue({ code: 'custom', path: ['burials'], message })
     }
     const slowest = leastPeriod(access, drift)
     if (period < slowest) refuse('periodMs', slowest, 'three writes and three rounds of reads, with drift')

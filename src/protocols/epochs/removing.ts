@@ -18,11 +18,11 @@ export function removing({ call }: Kit, state: EpochsState, task: Task): EpochsS
   return { state: next, effects: [call.bury(roundOf(next), task.of, null)] }
 }
 
-/** The tombstone: in the name of a process that is gone, its counter goes beyond every epoch that anybody has seen. */
+/** The tombstone: in the name of a process that is gone, its counter goes one beyond its last epoch, without a vote. */
 export function burying({ call }: Kit, state: EpochsState, block: Block): EpochsStep {
-  const { removal, greatest } = timed(state)
+  const { removal } = timed(state)
   const { of } = present(removal, 'removal')
-  const to = Math.max(greatest, block.ctr) + 1
+  const to = block.ctr + 1
   const more = moreOf(block)
   const tombstone: Block = {
     ctr: to,
