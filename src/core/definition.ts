@@ -142,6 +142,8 @@ export type Definition<O extends PlainObject = PlainObject, S extends Plain = Pl
   /** Null where timeliness has no part in what is promised. */
   timeliness(options: O): Timeliness | null
   constants(options: O, nodes: number): Constants
+  /** Nodes that never lead with these options. */
+  neverLead(options: O): readonly NodeId[]
   create(identity: Identity, options: O): Protocol
   /** The options as they are in a world without time. */
   untimed(options: O): O
@@ -180,6 +182,7 @@ type Optional =
   | 'keeps'
   | 'timeliness'
   | 'constants'
+  | 'neverLead'
   | 'stimuli'
   | 'untimed'
   | 'onlyRecorded'
@@ -224,6 +227,7 @@ export function define<O extends PlainObject, S extends Plain>(written: Written<
     keeps: () => ({ promises: written.promises ?? [], goals: written.goals ?? [] }),
     timeliness: () => null,
     constants: () => ({}),
+    neverLead: () => [],
     stimuli: () => [],
     untimed: (options) => options,
     onlyRecorded: () => null,

@@ -46,6 +46,9 @@ export class RunawayWorld extends Error {
   override readonly name = 'RunawayWorld'
 }
 
+/** A timer whose step was taken back fires again after this long, as in a real process. */
+const TRY_AGAIN: Micros = 10_000
+
 /** A protocol that keeps taking this many steps within one run is in a storm. */
 const MOST_STEPS = 500_000_000
 
@@ -87,7 +90,8 @@ export class World {
     this.#counted = [...definition.kinds, ...definition.linkKinds]
     this.#counts = this.#counted.map(() => 0)
     this.#nodes = scenario.nodes.map((id, index) => {
-      const protocol = definition.create({ self: id, nodes: scenario.nodes }, scenario.options)
+      const options = scenario.nodeOptions?.[String(id)] ?? scenario.options
+      const protocol = definition.create({ self: id, nodes: scenario.nodes }, options)
       const drift = scenario.clocks.driftPpm
       return {
         index,
@@ -98,6 +102,7 @@ export class World {
         up: false,
         state: null,
         stable: null,
+        isWritable: true,
         view: null,
         timers: new Map(),
         stalledUntil: 0,
@@ -265,7 +270,10 @@ export class World {
   #command(pending: Pending & { type: 'command' }): void {
     const { node, command } = pending
     if (node.stalledUntil !== 0) node.backlog.push(pending)
-    else if (node.up) this.#advance(node, { type: 'command', command }, null)
+    else if (node.up) {
+      this.#hooks.observe({ type: 'commanded', at: this.#now, node: node.id, command })
+      this.#advance(node, { type: 'command', command }, null)
+    }
   }
 
   #reply(pending: Pending & { type: 'reply' }): void {
@@ -317,6 +325,10 @@ export class World {
     const before = node.state
     const next = node.protocol.step(before, input, now)
     this.#steps += 1
+    if (!node.isWritable && persists(next)) {
+      this.#takeBack(node, input, message, next)
+      return
+    }
     node.state = next.state
     const cutAfter = this.#carryOut(node, next)
     const view = next.state === before ? null : this.#see(node, now)
@@ -337,6 +349,20 @@ export class World {
     this.#outlook(node, next.effects, view, cutAfter)
   }
 
+  /**
+   * Its storage refused what the step would have stored: as in a real process the step did not happen. A message counts
+   * as lost; a timer fires again soon, and a suspension is told again.
+   */
+  #takeBack(node: SimNode, input: Input, message: number | null, { effects }: Step<Plain>): void {
+    const { id } = node
+    const now = node.clock.at(this.#now)
+    const none = { sent: [], cutAfter: null, view: null }
+    const record = { type: 'step', at: this.#now, node: id, now, input, message, effects, ...none } as const
+    this.#hooks.record?.({ ...record, takenBack: true })
+    if (input.type === 'timer') this.#setTimer(node, input.name, now + TRY_AGAIN)
+    else if (input.type === 'suspended') node.sleptFor += input.by
+  }
+
   #boot(node: SimNode, settledOn: Outcome | null): void {
     const now = node.clock.at(this.#now)
     const { stable } = node
@@ -345,6 +371,8 @@ export class World {
       settledOn === null || protocol.settled === undefined
         ? protocol.start(stable, now)
         : protocol.settled(settledOn, now)
+    // A process that cannot store what it starts from does not start.
+    if (!node.isWritable && persists(next)) return
     node.up = true
     node.life += 1
     this.#store.forget(node.index)
@@ -512,6 +540,9 @@ export class World {
     else if ('slow' in event) this.#network.slow(event.slow, event.delayMs)
     else if ('pause' in event) this.#stall(this.#node(event.pause), microsOf(event.forMs), false)
     else if ('suspend' in event) this.#stall(this.#node(event.suspend), microsOf(event.forMs), true)
+    else if ('rules' in event) this.#network.obey(event.rules)
+    else if ('unwritable' in event) this.#node(event.unwritable).isWritable = false
+    else if ('writable' in event) this.#node(event.writable).isWritable = true
     else {
       const { node: id, ...command } = event.command
       this.#command({ type: 'command', node: this.#node(id), command })
@@ -578,17 +609,25 @@ export class World {
     this.#push(this.#settlesAt, { type: 'settle', disturbance: this.#disturbances })
     const timeliness = this.#definition.timeliness(options)
     if (timeliness === null) return
-    const running = this.#nodes.filter((node) => node.up && node.stalledUntil === 0).map(({ index }) => index)
+    const running = this.#nodes.filter((node) => node.up && node.stalledUntil === 0)
+    const unwritable = running.filter(({ isWritable }) => !isWritable)
     this.#hooks.observe({
       type: 'connectivity',
       at: this.#now,
-      ...connectivity(this.#network, nodes, running, timeliness, this.#lateness.most),
+      ...connectivity(
+        this.#network,
+        nodes,
+        running.map(({ index }) => index),
+        unwritable.map(({ index }) => index),
+        timeliness,
+        this.#lateness.most,
+      ),
     })
   }
 
   #settled(): void {
     // While messages get lost anything may still change: nothing is promised of such a moment.
-    if (this.#network.loss > 0 || !this.#store.isPrompt(this.#now)) return
+    if (this.#network.isLossy || !this.#store.isPrompt(this.#now)) return
     const living = this.#nodes.filter(({ up }) => up)
     if (living.some((node) => node.stalledUntil !== 0 || this.#isOwedNews(node))) return
     const connected = this.#network.connected(living.map(({ index }) => index))
@@ -610,4 +649,8 @@ export class World {
     const node = this.#byId.get(id)
     return node ?? fail(`there is no node ${id}`)
   }
+}
+
+function persists({ effects }: Step<Plain>): boolean {
+  return effects.some(({ type }) => type === 'persist')
 }

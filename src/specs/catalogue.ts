@@ -14,6 +14,7 @@ import { independentLeaders } from './independent-leaders.ts'
 import { leaderSelfSupport } from './leader-self-support.ts'
 import { handedOver, lost, merged, reconfigured, renewed, split } from './lease-goals.ts'
 import { liveLeader } from './live-leader.ts'
+import { majorityLeads } from './majority-leads.ts'
 import { maximality } from './maximality.ts'
 import { omegaLives } from './omega-lives.ts'
 import { omegaViews } from './omega-views.ts'
@@ -50,6 +51,7 @@ export const specs: readonly Spec[] = [
   independentLeaders,
   settles,
   timeliness,
+  majorityLeads,
   supportAtMostOne,
   boundedInconsistency,
   leaderSelfSupport,

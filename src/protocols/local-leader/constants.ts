@@ -226,3 +226,11 @@ export function kappaOf(timing: Timing, misreading: 'short-kappa' | null = null)
   const whole = corrected + restart + wake + roundTrips + fast + lateness + deference
   return timing.mode === 'local' ? whole : whole + corrected + lockTime
 }
+
+/**
+ * In majority mode: while one node is linked both ways with a majority of the voters, somebody leads within this time,
+ * whatever becomes of other nodes and links. Besides κ, candidates that cannot win are found out.
+ */
+export function leadsWithinOf(timing: Timing): Micros {
+  return kappaOf(timing) + Math.ceil(2 * timing.expires * (1 + timing.rho))
+}

@@ -1,8 +1,16 @@
 import { z } from 'zod'
-import { define, NETWORK_FAULT_KINDS, type NodeId, nodeAmong, stack } from '../../core/index.ts'
+import {
+  type Constants,
+  define,
+  microsOf,
+  NETWORK_FAULT_KINDS,
+  type NodeId,
+  nodeAmong,
+  stack,
+} from '../../core/index.ts'
 import { FAIL_AWARE_KINDS, failAware, failAwareKind } from '../../links/index.ts'
 import { hosted } from '../host.ts'
-import { kappaOf } from './constants.ts'
+import { kappaOf, leadsWithinOf } from './constants.ts'
 import { agreed, madeOf, timingFor } from './group.ts'
 import { type LocalLeaderOptions, localLeaderOptions } from './options.ts'
 import { forSearch } from './search.ts'
@@ -22,10 +30,23 @@ function commands(nodes: readonly NodeId[]) {
 const kappaFor = (chosen: LocalLeaderOptions, nodes: number): number =>
   kappaOf(timingFor(chosen, nodes), chosen.misreading === 'short-kappa' ? 'short-kappa' : null)
 
+/** How long nobody may lead, from when on a leader stays, and how long a node that stepped down leaves it to others. */
+function progressOf(chosen: LocalLeaderOptions, nodes: number): Constants {
+  if (chosen.mode !== 'majority' || chosen.rule !== 'quorum') return {}
+  const timing = timingFor(chosen, nodes)
+  const leadsWithin = leadsWithinOf(timing)
+  const retirement = Math.ceil(timing.retirement * (1 + 2 * timing.rho))
+  // Leaders that take turns do not stay.
+  if (chosen.termMs !== null) return { leadsWithin, retirement }
+  return { leadsWithin, keepsAfter: 2 * leadsWithin + microsOf(chosen.holdDownMs), retirement }
+}
+
 const COMMON_GOALS = ['elected', 'renewed', 'lost', 'handed-over']
 const EVERYWHERE = ['SO', 'LS', 'T', 'told-in-pairs', 'views-disjoint']
 const LOCAL = ['BI', 'stable-inside-logical']
 const MAJORITY = ['one-leader', 'tokens', 'voter-changes']
+/** Where a majority is enough, whatever else a leader hears. */
+const QUORUM = ['majority-leads']
 
 export const localLeaderDefinition = define({
   name: 'local-leader',
@@ -37,13 +58,13 @@ export const localLeaderDefinition = define({
   prefers: 'lowest',
   options: localLeaderOptions,
   commands,
-  promises: [...EVERYWHERE, ...LOCAL, ...MAJORITY],
+  promises: [...EVERYWHERE, ...LOCAL, ...MAJORITY, ...QUORUM],
   goals: [...COMMON_GOALS, 'split', 'merged', 'reconfigured'],
   keeps({ mode, rule, link }) {
     if (link === 'none') return { promises: ['one-leader', 'tokens', 'LS'], goals: ['elected'] }
     const local = { promises: [...EVERYWHERE, ...LOCAL], goals: [...COMMON_GOALS, 'split', 'merged'] }
     const majority = {
-      promises: [...EVERYWHERE, ...MAJORITY, ...(rule === 'equality' ? LOCAL : [])],
+      promises: [...EVERYWHERE, ...MAJORITY, ...(rule === 'equality' ? LOCAL : QUORUM)],
       goals: [...COMMON_GOALS, 'reconfigured'],
     }
     return mode === 'local' ? local : majority
@@ -56,8 +77,10 @@ export const localLeaderDefinition = define({
     const kappa = kappaFor(chosen, nodes)
     const { leastDelay } = timingFor(chosen, nodes)
     const majority = chosen.mode === 'majority' ? 1 : 0
-    return { kappaT: kappa, kappaBI: kappa, majority, nodes, leastDelay, rhoPpm: chosen.rhoPpm }
+    const shared = { kappaT: kappa, kappaBI: kappa, majority, nodes, leastDelay, rhoPpm: chosen.rhoPpm }
+    return { ...shared, ...progressOf(chosen, nodes) }
   },
+  neverLead: ({ witnesses }) => witnesses,
   onlyRecorded: ({ link }) => (link === 'hosted' ? 'link' : null),
   create(identity, chosen) {
     const { protocol, timing } = madeOf(identity, chosen)
