@@ -144,6 +144,8 @@ export type Definition<O extends PlainObject = PlainObject, S extends Plain = Pl
   constants(options: O, nodes: number): Constants
   /** Nodes that never lead with these options. */
   neverLead(options: O): readonly NodeId[]
+  /** Which peers a node in this state calls reachable when an operator asks; null where it is not asked. */
+  reachable(state: S, identity: Identity, options: O, now: Micros): readonly NodeId[] | null
   create(identity: Identity, options: O): Protocol
   /** The options as they are in a world without time. */
   untimed(options: O): O
@@ -183,6 +185,7 @@ type Optional =
   | 'timeliness'
   | 'constants'
   | 'neverLead'
+  | 'reachable'
   | 'stimuli'
   | 'untimed'
   | 'onlyRecorded'
@@ -228,6 +231,7 @@ export function define<O extends PlainObject, S extends Plain>(written: Written<
     timeliness: () => null,
     constants: () => ({}),
     neverLead: () => [],
+    reachable: () => null,
     stimuli: () => [],
     untimed: (options) => options,
     onlyRecorded: () => null,

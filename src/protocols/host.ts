@@ -21,7 +21,7 @@ import {
   weightOf,
 } from '../links/index.ts'
 import type { Insight } from './insight.ts'
-import { localLeaderGroup } from './local-leader/group.ts'
+import { localLeaderGroup, timingFor } from './local-leader/group.ts'
 import { insightOf } from './local-leader/insight.ts'
 import type { LocalLeaderOptions } from './local-leader/options.ts'
 import { type OmegaOptions, omegaGroup, omegaInsight } from './omega/group.ts'
@@ -57,7 +57,9 @@ export function groupFor(self: NodeId, { protocol, nodes, options }: GroupSpec):
 /** What an operator may ask of a group; `state` is that of its protocol. */
 export function insightFor(self: NodeId, spec: GroupSpec, state: Plain, now: Micros): Insight {
   const { protocol, nodes, options } = spec
-  if (protocol !== 'omega') return insightOf(state, nodes, now)
+  if (protocol !== 'omega') {
+    return insightOf(state, nodes, timingFor(options as unknown as LocalLeaderOptions, nodes.length), now)
+  }
   return omegaInsight(state, { self, nodes }, options as unknown as OmegaOptions, now)
 }
 

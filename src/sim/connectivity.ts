@@ -3,6 +3,12 @@ import { components, type Micros, type NodeId, type Timeliness } from '../core/i
 import type { Connected, Reach } from '../trace/index.ts'
 import type { Network } from './network.ts'
 
+/** Whether something that one node sends may reach another in time, if both run. */
+export function mayReach(network: Network, from: number, to: number, { fast }: Timeliness): boolean {
+  const { least } = network.qualityBetween(from, to)
+  return least !== null && least <= fast
+}
+
 /**
  * Two running processes are connected when every message between them is timely, both ways. A set is a stable
  * partition when all in it are connected with each other and nothing from outside may reach any of them in time.
@@ -20,14 +26,11 @@ export function connectivity(
     const { most } = network.qualityBetween(from, to)
     return isPunctual && most !== null && most <= timeliness.delay
   }
-  const mayReach = (from: number, to: number): boolean => {
-    const { least } = network.qualityBetween(from, to)
-    return least !== null && least <= timeliness.fast
-  }
+  const canReach = (from: number, to: number): boolean => mayReach(network, from, to, timeliness)
   const hearsItself = (node: number): boolean => network.qualityBetween(node, node).most !== null
   const isByChance = (from: number, to: number): boolean => {
     const { losesByChance, most } = network.qualityBetween(from, to)
-    return losesByChance || (most !== null && most > timeliness.delay && mayReach(from, to))
+    return losesByChance || (most !== null && most > timeliness.delay && canReach(from, to))
   }
   const isConnected = (a: number, b: number): boolean => isTimely(a, b) && isTimely(b, a)
   const directed = running.flatMap((a) => running.filter((b) => b !== a).map((b) => [a, b] as const))
@@ -35,7 +38,7 @@ export function connectivity(
   const pairs = directed.filter(([a, b]) => a < b && isConnected(a, b))
   const isFull = 2 * pairs.length === directed.length
   const stable = isPunctual
-    ? components(running, (a, b) => mayReach(a, b) || mayReach(b, a)).filter((part) =>
+    ? components(running, (a, b) => canReach(a, b) || canReach(b, a)).filter((part) =>
         part.every((a) => part.every((b) => (a === b ? hearsItself(a) : isConnected(a, b)))),
       )
     : []

@@ -24,7 +24,7 @@ import {
 } from '../core/index.ts'
 import type { LossReason, Observation, TraceRecord } from '../trace/index.ts'
 import { Clock } from './clock.ts'
-import { connectivity } from './connectivity.ts'
+import { connectivity, mayReach } from './connectivity.ts'
 import type { LinkNews } from './link-news.ts'
 import { LinkWatch } from './link-watch.ts'
 import { type Delay, delayOf, Network } from './network.ts'
@@ -33,6 +33,7 @@ import { Random } from './random.ts'
 import { RegisterCalls } from './register-calls.ts'
 import type { Scenario, ScenarioEvent } from './scenario.ts'
 import { Store } from './store.ts'
+import { Silences } from './silences.ts'
 import { linkNewsOf, NEVER, type Pending, type SimNode, sameView, type Timer } from './world-node.ts'
 
 export type WorldHooks = {
@@ -60,6 +61,7 @@ export class World {
   readonly #random: Random
   readonly #queue = new EventQueue()
   readonly #pending: (Pending | null)[] = []
+  readonly #silent: Silences
   readonly #hooks: WorldHooks
   readonly #definition: Definition
   readonly #scenario: Scenario
@@ -89,6 +91,7 @@ export class World {
     this.#store = new Store(scenario.nodes, scenario.registers, this.#random)
     this.#counted = [...definition.kinds, ...definition.linkKinds]
     this.#counts = this.#counted.map(() => 0)
+    this.#silent = new Silences(scenario.nodes.length)
     this.#nodes = scenario.nodes.map((id, index) => {
       const options = scenario.nodeOptions?.[String(id)] ?? scenario.options
       const protocol = definition.create({ self: id, nodes: scenario.nodes }, options)
@@ -332,6 +335,7 @@ export class World {
     node.state = next.state
     const cutAfter = this.#carryOut(node, next)
     const view = next.state === before ? null : this.#see(node, now)
+    if (this.#silent.isAny) this.#listen(node, now)
     if (this.#hooks.record !== null) {
       this.#hooks.record({
         type: 'step',
@@ -611,6 +615,10 @@ export class World {
     if (timeliness === null) return
     const running = this.#nodes.filter((node) => node.up && node.stalledUntil === 0)
     const unwritable = running.filter(({ isWritable }) => !isWritable)
+    this.#silent.look(this.#now, (from, to) => {
+      const { up, stalledUntil } = this.#nodes[from] as SimNode
+      return up && stalledUntil === 0 && mayReach(this.#network, from, to, timeliness)
+    })
     this.#hooks.observe({
       type: 'connectivity',
       at: this.#now,
@@ -623,6 +631,17 @@ export class World {
         this.#lateness.most,
       ),
     })
+  }
+
+  /** Whether a node calls somebody reachable of whom nothing can have come for a while. */
+  #listen(node: SimNode, now: Micros): void {
+    const { nodes, options } = this.#scenario
+    const claimed = this.#definition.reachable(node.state, { self: node.id, nodes }, options, now)
+    for (const peer of claimed ?? []) {
+      const silentSince = this.#silent.since(this.#node(peer).index, node.index)
+      if (silentSince === null) continue
+      this.#hooks.observe({ type: 'called-reachable', at: this.#now, node: node.id, peer, silentSince })
+    }
   }
 
   #settled(): void {

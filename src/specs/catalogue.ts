@@ -21,6 +21,7 @@ import { omegaViews } from './omega-views.ts'
 import { oneLeader } from './one-leader.ts'
 import { primaryChain } from './primary-chain.ts'
 import { promisedViews } from './promised-views.ts'
+import { reachability } from './reachability.ts'
 import { ringLiveness, ringSafety } from './ring.ts'
 import { settles } from './settles.ts'
 import type { Goal, Spec } from './spec.ts'
@@ -52,6 +53,7 @@ export const specs: readonly Spec[] = [
   settles,
   timeliness,
   majorityLeads,
+  reachability,
   supportAtMostOne,
   boundedInconsistency,
   leaderSelfSupport,

@@ -45,6 +45,17 @@ export type Observation =
       readonly stable: readonly (readonly NodeId[])[]
       readonly reach: Reach
     }
+  /**
+   * A node calls a peer reachable, right after a step of its own, although nothing of that peer has been able to arrive
+   * in time since an instant: the peer is down, stalled or cut off.
+   */
+  | {
+      readonly type: 'called-reachable'
+      readonly at: Micros
+      readonly node: NodeId
+      readonly peer: NodeId
+      readonly silentSince: Micros
+    }
   /** A node is given a command; what follows from that is seen after it. */
   | { readonly type: 'commanded'; readonly at: Micros; readonly node: NodeId; readonly command: Command }
   /**

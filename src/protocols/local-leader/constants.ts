@@ -73,6 +73,14 @@ export type Quiet = {
   readonly patience: Micros
 }
 
+/**
+ * For how long after a peer can last have been heard a node calls it reachable, at most, in true time: a fast message may
+ * be under way; and where a leader vouches for nodes that keep quiet, the word of the node itself may be two silences old.
+ */
+export function reachableWithinOf({ expires, quiet, fast, rho }: Timing): Micros {
+  return fast + Math.ceil((expires + 2 * (quiet?.longest ?? 0)) * (1 + 2 * rho))
+}
+
 /** A bound that given constants break: what must be at least how much, and why. */
 export type BrokenBound = {
   readonly option: string

@@ -10,9 +10,10 @@ import {
 } from '../../core/index.ts'
 import { FAIL_AWARE_KINDS, failAware, failAwareKind } from '../../links/index.ts'
 import { hosted } from '../host.ts'
-import { kappaOf, leadsWithinOf } from './constants.ts'
+import { kappaOf, leadsWithinOf, reachableWithinOf } from './constants.ts'
 import { agreed, madeOf, timingFor } from './group.ts'
 import { type LocalLeaderOptions, localLeaderOptions } from './options.ts'
+import { reachedIn } from './insight.ts'
 import { forSearch } from './search.ts'
 import type { LocalLeaderState } from './state.ts'
 
@@ -42,7 +43,7 @@ function progressOf(chosen: LocalLeaderOptions, nodes: number): Constants {
 }
 
 const COMMON_GOALS = ['elected', 'renewed', 'lost', 'handed-over']
-const EVERYWHERE = ['SO', 'LS', 'T', 'told-in-pairs', 'views-disjoint']
+const EVERYWHERE = ['SO', 'LS', 'T', 'told-in-pairs', 'views-disjoint', 'reachability']
 const LOCAL = ['BI', 'stable-inside-logical']
 const MAJORITY = ['one-leader', 'tokens', 'voter-changes']
 /** Where a majority is enough, whatever else a leader hears. */
@@ -75,12 +76,16 @@ export const localLeaderDefinition = define({
   },
   constants(chosen, nodes) {
     const kappa = kappaFor(chosen, nodes)
-    const { leastDelay } = timingFor(chosen, nodes)
+    const timing = timingFor(chosen, nodes)
+    const { leastDelay } = timing
     const majority = chosen.mode === 'majority' ? 1 : 0
     const shared = { kappaT: kappa, kappaBI: kappa, majority, nodes, leastDelay, rhoPpm: chosen.rhoPpm }
-    return { ...shared, ...progressOf(chosen, nodes) }
+    return { ...shared, reachableWithin: reachableWithinOf(timing), ...progressOf(chosen, nodes) }
   },
   neverLead: ({ witnesses }) => witnesses,
+  reachable(state: LocalLeaderState, { nodes }, chosen, now) {
+    return chosen.link === 'fail-aware' ? reachedIn(state, nodes, timingFor(chosen, nodes.length), now) : null
+  },
   onlyRecorded: ({ link }) => (link === 'hosted' ? 'link' : null),
   create(identity, chosen) {
     const { protocol, timing } = madeOf(identity, chosen)
