@@ -99,7 +99,14 @@ describe('an agent over HTTP', () => {
       spareFailures: 1,
       leaderlessMs: null,
     })
-    expect(answer.members[2]).toEqual({ id: 'n3', voter: true, leader: false, there: true, evidenceMsAgo: 7, heardMsAgo: 7 })
+    expect(answer.members[2]).toEqual({
+      id: 'n3',
+      voter: true,
+      leader: false,
+      there: true,
+      evidenceMsAgo: 7,
+      heardMsAgo: 7,
+    })
     const { members } = (await (await agent().app.request('/v1/members')).json()) as MembersAnswer
     expect(members).toEqual(answer.members)
   })

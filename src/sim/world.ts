@@ -32,8 +32,8 @@ import { EventQueue } from './queue.ts'
 import { Random } from './random.ts'
 import { RegisterCalls } from './register-calls.ts'
 import type { Scenario, ScenarioEvent } from './scenario.ts'
-import { Store } from './store.ts'
 import { Silences } from './silences.ts'
+import { Store } from './store.ts'
 import { linkNewsOf, NEVER, type Pending, type SimNode, sameView, type Timer } from './world-node.ts'
 
 export type WorldHooks = {

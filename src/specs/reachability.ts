@@ -8,7 +8,8 @@ import type { Spec } from './spec.ts'
  */
 export const reachability: Spec<Micros | null> = {
   name: 'reachability',
-  title: 'no node calls a peer reachable for longer than a stated time after the peer can last have been heard',
+  title:
+    'no node calls a peer reachable for longer than a stated time after the peer can last have been heard',
   source: 'what an operator reads from the status of a node',
   when: 'always',
   fold: { begin: (run) => run.constants['reachableWithin'] ?? null, next: (memory) => memory },

@@ -12,8 +12,8 @@ import { FAIL_AWARE_KINDS, failAware, failAwareKind } from '../../links/index.ts
 import { hosted } from '../host.ts'
 import { kappaOf, leadsWithinOf, reachableWithinOf } from './constants.ts'
 import { agreed, madeOf, timingFor } from './group.ts'
-import { type LocalLeaderOptions, localLeaderOptions } from './options.ts'
 import { reachedIn } from './insight.ts'
+import { type LocalLeaderOptions, localLeaderOptions } from './options.ts'
 import { forSearch } from './search.ts'
 import type { LocalLeaderState } from './state.ts'
 
