@@ -159,6 +159,8 @@ export type Definition<O extends PlainObject = PlainObject, S extends Plain = Pl
   stimuli(state: S, identity: Identity, options: O): readonly Stimulus[]
   /** After the last disturbance, how long until everything that is promised *when settled* must hold. */
   settlesWithin(options: O, maxDelay: Micros, nodes: number): Micros
+  /** For how long a campaign watches the healed world at the least. */
+  watchesFor(options: O, nodes: number): Micros
   /** Which of the faults in `swarm` it bears with these options. */
   bears(options: O): readonly FaultKind[]
   readonly exploration: Exploration
@@ -182,6 +184,7 @@ type Optional =
   | 'keeps'
   | 'timeliness'
   | 'constants'
+  | 'watchesFor'
   | 'neverLead'
   | 'stimuli'
   | 'untimed'
@@ -228,6 +231,7 @@ export function define<O extends PlainObject, S extends Plain>(written: Written<
     timeliness: () => null,
     constants: () => ({}),
     neverLead: () => [],
+    watchesFor: () => 0,
     stimuli: () => [],
     untimed: (options) => options,
     onlyRecorded: () => null,

@@ -62,6 +62,7 @@ export function scenarioDrawer(definition: Definition, settings: SwarmSettings):
     const most = toMicros(shortest + random.fraction() * (longest - shortest))
     const least = random.chance(0.5) ? most : Math.min(most, shortest)
     const settling = msOf(definition.settlesWithin(options, microsOf(most), count))
+    const watched = msOf(definition.watchesFor(options, count))
     const { events, endsAtMs } = new FaultDrawer(nodes, random, settling, most).draw(kinds, swarm.commands)
     return {
       protocol: definition.name,
@@ -80,7 +81,7 @@ export function scenarioDrawer(definition: Definition, settings: SwarmSettings):
       clocks: { driftPpm: random.chance(0.5) ? swarm.driftPpm : 0, lateMs: drawLateness(timeliness, random) },
       initial: null,
       events,
-      untilMs: toMicros(endsAtMs + settling * 1.1 + 1),
+      untilMs: toMicros(endsAtMs + Math.max(settling * 1.1, watched) + 1),
       checkpointsMs: [],
       schedule: null,
     }

@@ -102,6 +102,11 @@ export const localLeaderDefinition = define({
   settlesWithin(chosen, maxDelay, nodes) {
     return kappaFor(chosen, nodes) + 4 * maxDelay
   },
+  // Until a term that ends without a cause is one too many.
+  watchesFor(chosen, nodes) {
+    const { leadsWithin = 0, keepsAfter = leadsWithin } = progressOf(chosen, nodes)
+    return Math.ceil(1.5 * keepsAfter)
+  },
   // Two candidates and a witness; two ticks are a lock, a lease, and not yet the silence after a restart.
   exploration: {
     from: 'boot',
