@@ -44,7 +44,7 @@ export type HostSettings = {
 }
 
 /** What fits into an Ethernet frame beside the headers of IPv6 and UDP, the seal and the session. */
-const FRAME: Room = { most: 1452 - 33 - 90, weigh: weightOf }
+const FRAME: Room = { most: 1452 - 33 - 98, weigh: weightOf }
 
 /** Until there is a group. */
 const NO_GROUP: SessionTerms = { leastDelay: 0, fast: 1_000_000, rho: 0.0001, stampAge: 0 }

@@ -212,7 +212,7 @@ export function brokenBounds(given: Given): readonly BrokenBound[] {
  * κ: within this time every stable partition has a leader (T), and no longer than this is a process connected with a
  * leader that it does not support (BI). The paper's bound, with the scheduling delay of the second alarm that it
  * forgot, and what the parts add that the paper takes for granted: round trips must form (Echo), a restarted process
- * is silent, rivals are noticed by heartbeat.
+ * is silent, one that slept must find out and tell, rivals are noticed by heartbeat.
  */
 export function kappaOf(timing: Timing, misreading: 'short-kappa' | null = null): Micros {
   const { expires, lateness, electionPeriod, collection, rho, lockTime, fast, heartbeat, deference } = timing
@@ -220,8 +220,10 @@ export function kappaOf(timing: Timing, misreading: 'short-kappa' | null = null)
   if (misreading === 'short-kappa') return paper
   const corrected = Math.ceil((expires + 2 * lateness + electionPeriod + collection) * (1 + rho))
   const restart = timing.silence
+  // A process that slept learns it with its next input, at the latest when its own next timer is due; then it speaks.
+  const wake = (timing.quiet?.longest ?? heartbeat) + lateness
   const roundTrips = electionPeriod + 3 * fast + heartbeat
-  const whole = corrected + restart + roundTrips + fast + lateness + deference
+  const whole = corrected + restart + wake + roundTrips + fast + lateness + deference
   return timing.mode === 'local' ? whole : whole + corrected + lockTime
 }
 

@@ -26,6 +26,12 @@ export function hearing(context: Context, { vouched }: Quietness) {
    * voters give a rival up earlier by as much.
    */
   const rivalExpires = isMajority ? expires - threshold : expires
+  /**
+   * A process that keeps quiet says too seldom that it does not hear this one: between two such messages it counts as
+   * gone. What it said must outlast that silence, and one message that got lost, or every message would look like the
+   * first of a process that has just come, and this one would stand for election each time.
+   */
+  const deafMemory = timing.quiet === null ? 0 : 2 * timing.quiet.longest
 
   function hear(
     state: LocalLeaderState,
@@ -135,12 +141,17 @@ export function hearing(context: Context, { vouched }: Quietness) {
   function forgetful(state: LocalLeaderState, now: Micros): LocalLeaderState {
     const { following, peers } = state.known
     const isOver = following !== null && now >= following.until
-    const isGone = peers.some((peer) => peer !== null && !isAlive(peer, now, expires))
+    const isGone = peers.some((peer) => peer !== null && !isKept(peer, now))
     if (!isOver && !isGone) return state
     return withKnown(state, {
       following: isOver ? null : following,
-      peers: isGone ? peers.map((peer) => (isAlive(peer, now, expires) ? peer : null)) : peers,
+      peers: isGone ? peers.map((peer) => (peer !== null && isKept(peer, now) ? peer : null)) : peers,
     })
+  }
+
+  function isKept(peer: Peer, now: Micros): boolean {
+    const { deafSince, saidAt } = peer
+    return isAlive(peer, now, expires) || (deafSince !== null && now - saidAt < deafMemory)
   }
 
   /** Whether somebody of better rank is there for whom `counts`; and when the last such will have been silent too long. */

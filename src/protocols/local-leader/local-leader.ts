@@ -108,17 +108,24 @@ export function localLeader(
   function onSuspended(state: LocalLeaderState, now: Micros): Change {
     if (misreading === 'no-suspend-check') return unchanged(state)
     const next = withKnown(state, { following: null, peers: nodes.map(() => null) })
-    if (state.lead !== null) return giveUp(next, 'suspended', state.standing.lowUntil, now, !yieldWhenTold)
-    if (state.campaign === null) return unchanged(next)
-    const idle = withStanding(changed(next, { campaign: null }), { candidate: false })
-    return {
-      state: idle,
-      effects: [
-        stopTimer(TIMER.release),
-        ...releases(idle, latest(idle), true, now),
-        setTimer(TIMER.alive, now + roundTrip + timing.heartbeat),
-      ],
+    if (state.lead !== null) {
+      return spokenUp(giveUp(next, 'suspended', state.standing.lowUntil, now, !yieldWhenTold), now)
     }
+    const idle = withStanding(changed(next, { campaign: null }), { candidate: false })
+    const freed: Change['effects'] =
+      state.campaign === null
+        ? NOTHING
+        : [stopTimer(TIMER.release), ...releases(idle, latest(idle), true, now)]
+    // It listens before it stands: at this moment it knows of nobody.
+    const listens =
+      state.silentUntil === null ? [setTimer(TIMER.alive, now + roundTrip + timing.heartbeat)] : NOTHING
+    return spokenUp({ state: idle, effects: [...freed, ...listens] }, now)
+  }
+
+  /** All learn at once that what it stamped before is void; until then it cannot tell which of their messages are fast. */
+  function spokenUp(step: Change, now: Micros): Change {
+    if (!beats || step.state.silentUntil !== null) return step
+    return { state: step.state, effects: [...step.effects, setTimer(TIMER.heartbeat, now)] }
   }
 
   // ---- Commands ----
