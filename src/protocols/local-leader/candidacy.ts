@@ -554,9 +554,9 @@ export function candidacy(
     if (!yields) return { state, effects: afterFailureOf(state, from, now) }
     const heir = withVote(state, { certificate })
     const isNext = isEligible(heir) && !leads(heir, now) && betterUntil(heir, now, () => true) === null
-    // One that began before this process was free itself is lost: it begins anew, with the certificate.
-    const isFree = heir.campaign === null || !heir.campaign.supporters.includes(self)
-    return isNext && isFree ? stand(heir, now) : unchanged(heir)
+    // A request from before the hand-over is lost, for it was refused: the next one carries the certificate.
+    const isLost = heir.campaign === null || !heir.campaign.succeeds
+    return isNext && isLost ? stand(heir, now) : unchanged(heir)
   }
 
   /** A candidate that has given up standing keeps nobody waiting. */

@@ -18,14 +18,7 @@ import type { Heralding } from './herald.ts'
 import { type Election, type Epoch, isSame, type Reply } from './messages.ts'
 import { agreeing, reporting } from './mismatches.ts'
 import { afterRound } from './record.ts'
-import {
-  changed,
-  type Gathering,
-  type LocalLeaderState,
-  withKnown,
-  withStanding,
-  withVote,
-} from './state.ts'
+import { changed, type Gathering, type LocalLeaderState, withKnown, withStanding, withVote } from './state.ts'
 import { placeInTree } from './tree.ts'
 import { contradicts, isNewer, isVoter } from './voters.ts'
 
