@@ -38,6 +38,9 @@ export const NETWORK_FAULT_KINDS = [
   'slow',
   'loss',
   'duplicate',
+  'linkLoss',
+  'drop',
+  'unwritable',
 ] as const
 /** And those that befall the store of shared registers: operations that are late, a store that stands still. */
 export const FAULT_KINDS = [...NETWORK_FAULT_KINDS, 'late', 'hang'] as const
@@ -163,6 +166,10 @@ export type Definition<O extends PlainObject = PlainObject, S extends Plain = Pl
   watchesFor(options: O, nodes: number): Micros
   /** Which of the faults in `swarm` it bears with these options. */
   bears(options: O): readonly FaultKind[]
+  /** Which of them a minority of the nodes may keep to the end of a run, without harm to what is promised to the others. */
+  endures(options: O): readonly FaultKind[]
+  /** How far clocks may drift in a campaign with these options; `swarm.driftPpm` unless said. */
+  driftPpm(options: O): number
   readonly exploration: Exploration
   readonly swarm: Swarm
 }
@@ -177,6 +184,8 @@ type Optional =
   | 'leastNodes'
   | 'bounds'
   | 'bears'
+  | 'endures'
+  | 'driftPpm'
   | 'options'
   | 'commands'
   | 'promises'
@@ -223,6 +232,8 @@ export function define<O extends PlainObject, S extends Plain>(written: Written<
     leastNodes: 1,
     bounds: () => [],
     bears: () => swarm.faults,
+    endures: () => [],
+    driftPpm: () => swarm.driftPpm,
     options: () => z.strictObject({}),
     commands: () => z.never({ error: 'this protocol takes no commands' }),
     promises: [],

@@ -33,6 +33,7 @@ import { toldInPairs } from './told-in-pairs.ts'
 import { released, viewInstalled } from './view-goals.ts'
 import { viewsDisjoint } from './views-disjoint.ts'
 import { voterChanges } from './voter-changes.ts'
+import { votersSupport } from './voters-support.ts'
 import { filteredLiveness, weakLiveness } from './weak-liveness.ts'
 
 export const specs: readonly Spec[] = [
@@ -52,6 +53,7 @@ export const specs: readonly Spec[] = [
   settles,
   timeliness,
   majorityLeads,
+  votersSupport,
   supportAtMostOne,
   boundedInconsistency,
   leaderSelfSupport,

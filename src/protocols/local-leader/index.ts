@@ -37,8 +37,9 @@ function progressOf(chosen: LocalLeaderOptions, nodes: number): Constants {
   const leadsWithin = leadsWithinOf(timing)
   const retirement = Math.ceil(timing.retirement * (1 + 2 * timing.rho))
   // Leaders that take turns do not stay.
-  if (chosen.termMs !== null) return { leadsWithin, retirement }
-  return { leadsWithin, keepsAfter: 2 * leadsWithin + microsOf(chosen.holdDownMs), retirement }
+  const shared = { leadsWithin, retirement, supportsWithin: leadsWithin + microsOf(chosen.holdDownMs) }
+  if (chosen.termMs !== null) return shared
+  return { ...shared, keepsAfter: 2 * leadsWithin + microsOf(chosen.holdDownMs) }
 }
 
 const COMMON_GOALS = ['elected', 'renewed', 'lost', 'handed-over']
@@ -46,7 +47,7 @@ const EVERYWHERE = ['SO', 'LS', 'T', 'told-in-pairs', 'views-disjoint']
 const LOCAL = ['BI', 'stable-inside-logical']
 const MAJORITY = ['one-leader', 'tokens', 'voter-changes']
 /** Where a majority is enough, whatever else a leader hears. */
-const QUORUM = ['majority-leads']
+const QUORUM = ['majority-leads', 'voters-support']
 
 export const localLeaderDefinition = define({
   name: 'local-leader',
@@ -117,6 +118,10 @@ export const localLeaderDefinition = define({
     ticks: 3,
     tick: 50_220,
   },
+  driftPpm: ({ rhoPpm }) => rhoPpm,
+  // Where a majority is enough, the others need not get along.
+  endures: ({ mode, rule }) =>
+    mode === 'majority' && rule === 'quorum' ? ['cutOneWay', 'linkLoss', 'drop', 'unwritable'] : [],
   swarm: {
     faults: NETWORK_FAULT_KINDS,
     delayMs: [0.02, 5],
@@ -131,6 +136,12 @@ export const localLeaderDefinition = define({
         { do: 'addVoter', voter },
       ]),
     ],
-    options: { mode: ['local', 'majority'], sticky: [false, false, true], holdDownMs: [0, 0, 200] },
+    options: {
+      mode: ['local', 'majority'],
+      sticky: [false, false, true],
+      holdDownMs: [0, 0, 200],
+      fastMs: [null, null, 12, 25, 50],
+      rhoPpm: [100, 100, 10, 500],
+    },
   },
 })
