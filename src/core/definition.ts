@@ -38,6 +38,9 @@ export const NETWORK_FAULT_KINDS = [
   'slow',
   'loss',
   'duplicate',
+  'linkLoss',
+  'drop',
+  'unwritable',
 ] as const
 /** And those that befall the store of shared registers: operations that are late, a store that stands still. */
 export const FAULT_KINDS = [...NETWORK_FAULT_KINDS, 'late', 'hang'] as const
@@ -161,8 +164,14 @@ export type Definition<O extends PlainObject = PlainObject, S extends Plain = Pl
   stimuli(state: S, identity: Identity, options: O): readonly Stimulus[]
   /** After the last disturbance, how long until everything that is promised *when settled* must hold. */
   settlesWithin(options: O, maxDelay: Micros, nodes: number): Micros
+  /** For how long a campaign watches the healed world at the least. */
+  watchesFor(options: O, nodes: number): Micros
   /** Which of the faults in `swarm` it bears with these options. */
   bears(options: O): readonly FaultKind[]
+  /** Which of them a minority of the nodes may keep to the end of a run, without harm to what is promised to the others. */
+  endures(options: O): readonly FaultKind[]
+  /** How far clocks may drift in a campaign with these options; `swarm.driftPpm` unless said. */
+  driftPpm(options: O): number
   readonly exploration: Exploration
   readonly swarm: Swarm
 }
@@ -177,6 +186,8 @@ type Optional =
   | 'leastNodes'
   | 'bounds'
   | 'bears'
+  | 'endures'
+  | 'driftPpm'
   | 'options'
   | 'commands'
   | 'promises'
@@ -184,6 +195,7 @@ type Optional =
   | 'keeps'
   | 'timeliness'
   | 'constants'
+  | 'watchesFor'
   | 'neverLead'
   | 'reachable'
   | 'stimuli'
@@ -223,6 +235,8 @@ export function define<O extends PlainObject, S extends Plain>(written: Written<
     leastNodes: 1,
     bounds: () => [],
     bears: () => swarm.faults,
+    endures: () => [],
+    driftPpm: () => swarm.driftPpm,
     options: () => z.strictObject({}),
     commands: () => z.never({ error: 'this protocol takes no commands' }),
     promises: [],
@@ -232,6 +246,7 @@ export function define<O extends PlainObject, S extends Plain>(written: Written<
     constants: () => ({}),
     neverLead: () => [],
     reachable: () => null,
+    watchesFor: () => 0,
     stimuli: () => [],
     untimed: (options) => options,
     onlyRecorded: () => null,

@@ -34,6 +34,7 @@ import { toldInPairs } from './told-in-pairs.ts'
 import { released, viewInstalled } from './view-goals.ts'
 import { viewsDisjoint } from './views-disjoint.ts'
 import { voterChanges } from './voter-changes.ts'
+import { votersSupport } from './voters-support.ts'
 import { filteredLiveness, weakLiveness } from './weak-liveness.ts'
 
 export const specs: readonly Spec[] = [
@@ -54,6 +55,7 @@ export const specs: readonly Spec[] = [
   timeliness,
   majorityLeads,
   reachability,
+  votersSupport,
   supportAtMostOne,
   boundedInconsistency,
   leaderSelfSupport,

@@ -55,6 +55,8 @@ export type Timing = Omit<Given, 'electionPeriod' | 'expires'> & {
   readonly quiet: Quiet | null
   /** How long to leave it to one of better rank that could stand for election but does not. */
   readonly deference: Micros
+  /** How long a candidate is believed that it may win. */
+  readonly candidacy: Micros
   /** After a restart: until every lock that was given before has lapsed. */
   readonly silence: Micros
   /** How long a process that stepped down leaves it to others. */
@@ -139,6 +141,7 @@ export function timingOf(given: Given): Timing {
     renewalPeriod,
     quiet,
     deference: heartbeat + roundTrip + 2 * lateness,
+    candidacy: expires + 2 * electionPeriod + 4 * (3 * fast + lateness),
     silence: Math.ceil(lockTime * (1 + 2 * rho)),
     retirement: 20 * lockTime,
     stampAge: Math.max(0, usable - (quiet?.longest ?? heartbeat)),

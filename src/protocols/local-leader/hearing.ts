@@ -3,7 +3,7 @@ import { compareIds, type Micros, type NodeId, replaced } from '../../core/index
 import type { Receipt } from '../../links/index.ts'
 import { type Context, UNWILLING } from './context.ts'
 import { type Election, type Herald, isSame } from './messages.ts'
-import { isAlive, isDeaf, laterEpoch, outranks, peerOf } from './peers.ts'
+import { isAlive, isDeaf, isRival, laterEpoch, outranks, peerOf } from './peers.ts'
 import type { Quietness } from './quiet.ts'
 import type { Rank } from './rank.ts'
 import { type Following, type Known, knowing, type LocalLeaderState, type Peer, withKnown } from './state.ts'
@@ -15,9 +15,9 @@ export const HERALDS = 16
 export type Hearing = ReturnType<typeof hearing>
 
 export function hearing(context: Context, { vouched }: Quietness) {
-  const { self, others, placeOf, rankOf, isEligible, isMajority, beats, settings, timing } = context
+  const { self, others, placeOf, knows, rankOf, isEligible, isMajority, beats, settings, timing } = context
   const { witnesses, tree, mostRequests } = settings
-  const { expires, fast: threshold, rho, lockTime } = timing
+  const { expires, fast: threshold, rho, lockTime, candidacy: patience } = timing
   /** A follower may trust what it was told of a round for this long after that round's request came. */
   const viewTrust = Math.floor(lockTime * (1 - 4 * rho)) - Math.ceil(threshold * (1 + rho))
   /**
@@ -55,7 +55,7 @@ export function hearing(context: Context, { vouched }: Quietness) {
     }
     // Whoever does not beat is not heard, and that says nothing of the link.
     const isMissed = !herald.heard && isHerald(state, now)
-    const peer = peerOf(herald, isMissed, before, now)
+    const peer = peerOf(herald, isMissed, before, timing.candidacy, now)
     const following = followingAfter(state, from, herald, now)
     const holdUntil = settings.holdDown === 0 ? null : holdAfter(known, following, peer, state, now)
     return knowing(state, { peers: replaced(known.peers, place, peer), seen, following, holdUntil })
@@ -191,7 +191,7 @@ export function hearing(context: Context, { vouched }: Quietness) {
     }
     for (const { id, index } of others) {
       const peer = state.known.peers[index] ?? null
-      if (id === from || !isAlive(peer, now, rivalExpires) || !peer.candidate) continue
+      if (id === from || !isAlive(peer, now, rivalExpires) || !isRival(peer, now, patience)) continue
       if (!outranks(peer, id, rank, from) || !isVoter(state.vote.config, id)) continue
       if (!isDeaf(peer, now, expires)) return false
     }
@@ -238,7 +238,8 @@ export function hearing(context: Context, { vouched }: Quietness) {
     const { wanted } = state
     if (wanted === null) return null
     const there = wanted.filter(
-      (node) => node === self || isAlive(state.known.peers[placeOf(node)] ?? null, now, expires),
+      (node) =>
+        node === self || (knows(node) && isAlive(state.known.peers[placeOf(node)] ?? null, now, expires)),
     )
     return there.length * 2 > wanted.length ? wanted : null
   }

@@ -38,8 +38,9 @@ function progressOf(chosen: LocalLeaderOptions, nodes: number): Constants {
   const leadsWithin = leadsWithinOf(timing)
   const retirement = Math.ceil(timing.retirement * (1 + 2 * timing.rho))
   // Leaders that take turns do not stay.
-  if (chosen.termMs !== null) return { leadsWithin, retirement }
-  return { leadsWithin, keepsAfter: 2 * leadsWithin + microsOf(chosen.holdDownMs), retirement }
+  const shared = { leadsWithin, retirement, supportsWithin: leadsWithin + microsOf(chosen.holdDownMs) }
+  if (chosen.termMs !== null) return shared
+  return { ...shared, keepsAfter: 2 * leadsWithin + microsOf(chosen.holdDownMs) }
 }
 
 const COMMON_GOALS = ['elected', 'renewed', 'lost', 'handed-over']
@@ -47,7 +48,7 @@ const EVERYWHERE = ['SO', 'LS', 'T', 'told-in-pairs', 'views-disjoint', 'reachab
 const LOCAL = ['BI', 'stable-inside-logical']
 const MAJORITY = ['one-leader', 'tokens', 'voter-changes']
 /** Where a majority is enough, whatever else a leader hears. */
-const QUORUM = ['majority-leads']
+const QUORUM = ['majority-leads', 'voters-support']
 
 export const localLeaderDefinition = define({
   name: 'local-leader',
@@ -107,6 +108,11 @@ export const localLeaderDefinition = define({
   settlesWithin(chosen, maxDelay, nodes) {
     return kappaFor(chosen, nodes) + 4 * maxDelay
   },
+  // Until a term that ends without a cause is one too many.
+  watchesFor(chosen, nodes) {
+    const { leadsWithin = 0, keepsAfter = leadsWithin } = progressOf(chosen, nodes)
+    return Math.ceil(1.5 * keepsAfter)
+  },
   // Two candidates and a witness; two ticks are a lock, a lease, and not yet the silence after a restart.
   exploration: {
     from: 'boot',
@@ -117,6 +123,10 @@ export const localLeaderDefinition = define({
     ticks: 3,
     tick: 50_220,
   },
+  driftPpm: ({ rhoPpm }) => rhoPpm,
+  // Where a majority is enough, the others need not get along.
+  endures: ({ mode, rule }) =>
+    mode === 'majority' && rule === 'quorum' ? ['cutOneWay', 'linkLoss', 'drop', 'unwritable'] : [],
   swarm: {
     faults: NETWORK_FAULT_KINDS,
     delayMs: [0.02, 5],
@@ -131,6 +141,12 @@ export const localLeaderDefinition = define({
         { do: 'addVoter', voter },
       ]),
     ],
-    options: { mode: ['local', 'majority'], sticky: [false, false, true], holdDownMs: [0, 0, 200] },
+    options: {
+      mode: ['local', 'majority'],
+      sticky: [false, false, true],
+      holdDownMs: [0, 0, 200],
+      fastMs: [null, null, 12, 25, 50],
+      rhoPpm: [100, 100, 10, 500],
+    },
   },
 })

@@ -33,6 +33,7 @@ import {
   withId,
 } from '../../core/index.ts'
 import type { Receipt } from '../../links/index.ts'
+import { balloting } from './ballot.ts'
 import { candidacy } from './candidacy.ts'
 import { type Change, contextOf, TIMER, unchanged } from './context.ts'
 import { HERALDS, hearing } from './hearing.ts'
@@ -40,6 +41,7 @@ import { heralding } from './herald.ts'
 import { type Herald, type LocalLeaderCommand, type LocalLeaderMessage, NO_EPOCH } from './messages.ts'
 import { reporting } from './mismatches.ts'
 import { quietness } from './quiet.ts'
+import { afterFailure, CLEAN_RECORD } from './record.ts'
 import type { LocalLeaderSettings } from './settings.ts'
 import { checkedStable, type LocalLeaderStable } from './stable.ts'
 import { changed, type LocalLeaderState, shifted, withKnown, withStanding } from './state.ts'
@@ -61,8 +63,9 @@ export function localLeader(
   const heralds = heralding(context)
   const quiet = quietness(context, heralds)
   const heard = hearing(context, quiet)
-  const standing = candidacy(context, heralds, heard, quiet)
-  const votes = voting(context, heralds, heard, standing)
+  const ballots = balloting(context, heard)
+  const standing = candidacy(context, heralds, heard, ballots, quiet)
+  const votes = voting(context, heralds, heard, ballots, standing)
   const { releases } = heralds
   const { hear, forgetful, isHerald } = heard
   const { giveUp, stepDown } = standing
@@ -98,8 +101,11 @@ export function localLeader(
   /** A lease that the clock has overtaken is over, whatever happens next. */
   function lapsed(state: LocalLeaderState): Change {
     const token = state.lead?.token ?? null
+    const { record } = state.standing
+    const isFailure = isMajority && settings.rule === 'quorum' && misreading === 'none'
+    const next = isFailure ? withStanding(state, { record: afterFailure(record), candidate: false }) : state
     return {
-      state: changed(state, { lead: null, wanted: null }),
+      state: changed(next, { lead: null, wanted: null }),
       effects: [stopTimer(TIMER.expire), output({ type: 'demoted', token, cause: 'expired' })],
     }
   }
@@ -140,7 +146,7 @@ export function localLeader(
         return onCampaign(state, command.willing, command.lapse, now)
       case 'setPriority':
         return {
-          state: withStanding(state, { priority: command.priority }),
+          state: withStanding(state, { priority: command.priority, record: CLEAN_RECORD }),
           effects: quiet.changedRank(now),
         }
       case 'addVoter':
@@ -156,9 +162,17 @@ export function localLeader(
 
   /** From now on it would lead, or would not: then whoever is led by it gets another, at once or when its lease is over. */
   function onCampaign(state: LocalLeaderState, willing: boolean, lapse: boolean, now: Micros): Change {
-    const next = withStanding(state, { willing })
+    const next = withStanding(state, willing ? { willing, record: CLEAN_RECORD } : { willing })
     if (next === state && (willing || !leads(state, now))) return unchanged(state)
-    if (!leads(state, now)) return { state: next, effects: quiet.changedRank(now) }
+    if (!leads(state, now)) {
+      const { campaign } = next
+      if (willing || campaign === null) return { state: next, effects: quiet.changedRank(now) }
+      // It has asked for support: whoever gives it now would elect it.
+      const idle = withStanding(changed(next, { campaign: null }), { candidate: false })
+      const freed = [stopTimer(TIMER.release), ...releases(idle, campaign.request, false, now)]
+      const again = setTimer(TIMER.alive, now + roundTrip + timing.heartbeat)
+      return { state: idle, effects: [...freed, again, ...quiet.changedRank(now)] }
+    }
     // It may have let the time pass at which it should have renewed.
     if (willing) return { state: next, effects: [setTimer(TIMER.alive, now)] }
     return lapse ? unchanged(next) : giveUp(next, 'withdrew', state.standing.lowUntil, now)
@@ -312,6 +326,7 @@ export function localLeader(
           priority: settings.priority,
           lowUntil: null,
           candidate: false,
+          record: CLEAN_RECORD,
           deferringSince: null,
           stoodAt: null,
           told: null,

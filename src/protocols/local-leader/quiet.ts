@@ -86,10 +86,10 @@ export function quietness(context: Context, { broadcast, heraldFor }: Heralding)
 
   function told(state: LocalLeaderState, now: Micros): LocalLeaderState {
     if (quiet === null) return state
-    const { willing, priority, lowUntil, candidate, deferringSince, stoodAt } = state.standing
+    const { willing, priority, lowUntil, candidate, record, deferringSince, stoodAt } = state.standing
     const last = { low: lowOf(state, now), priority, at: now }
     return changed(state, {
-      standing: { willing, priority, lowUntil, candidate, deferringSince, stoodAt, told: last },
+      standing: { willing, priority, lowUntil, candidate, record, deferringSince, stoodAt, told: last },
     })
   }
 

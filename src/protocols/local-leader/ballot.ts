@@ -1,0 +1,60 @@
+/** Whether a request is supported, and what a vote for it changes: for requests of others and for one's own alike. */
+import { type Micros, NOTHING, type NodeId, persist } from '../../core/index.ts'
+import type { Context, Deed } from './context.ts'
+import type { Hearing } from './hearing.ts'
+import { type Election, type Epoch, isLater } from './messages.ts'
+import { type LocalLeaderState, withVote } from './state.ts'
+import { isNewer, isVoter } from './voters.ts'
+
+export type Balloting = ReturnType<typeof balloting>
+
+export function balloting(context: Context, { isBest, isUnheardBy }: Hearing) {
+  const { self, isMajority, placeOf, stableOf, settings, timing } = context
+  const { misreading } = settings
+  const { lockTime } = timing
+
+  function isSupportable(state: LocalLeaderState, from: NodeId, election: Election, now: Micros): boolean {
+    const { lock, promised } = state.vote
+    const { request, herald } = election
+    const isFree = lock === null || lock.until < now || lock.owner === from
+    if (!isFree || (!isMajority && isUnheardBy(state, from, now))) return false
+    if (lock !== null && lock.owner === from && isLater(lock.request, request)) return false
+    const released = state.vote.released[placeOf(from)] ?? null
+    if (released !== null && !isLater(request, released)) return false
+    if (isMajority) {
+      const isPromisable =
+        election.epoch > promised.number || (election.epoch === promised.number && promised.owner === from)
+      if (!isPromisable || isNewer(state.vote.config, election.config)) return false
+    }
+    return isBest(state, from, herald, now)
+  }
+
+  /** The state after a vote for a request, and what must be stored before anybody hears of it. */
+  function cast(
+    state: LocalLeaderState,
+    from: NodeId,
+    election: Election,
+    now: Micros,
+  ): { readonly state: LocalLeaderState; readonly stored: readonly Deed[] } {
+    const until = now + lockTime
+    const lock = {
+      owner: from,
+      request: election.request,
+      until: state.vote.lock?.owner === from ? Math.max(state.vote.lock.until, until) : until,
+    }
+    const isMore = isMajority && election.epoch > state.vote.promised.number
+    const promised: Epoch = isMore ? { number: election.epoch, owner: from } : state.vote.promised
+    const former = isMore ? state.vote.promised : (state.vote.revocable?.former ?? null)
+    const isFinal = election.renew && misreading !== 'revoked-promises'
+    const revocable = isFinal || former === null ? null : { request: election.request, former }
+    // The voters without itself, which a leader writes to leave, it keeps when they are in force.
+    const isKept = election.renew && (from !== self || isVoter(election.config, self))
+    const config = isKept && isNewer(election.config, state.vote.config) ? election.config : state.vote.config
+    const certificate = from === self ? state.vote.certificate : null
+    const next = withVote(state, { lock, promised, revocable, config, certificate })
+    const isNews = promised !== state.vote.promised || config !== state.vote.config
+    return { state: next, stored: isNews ? [persist(stableOf(next))] : NOTHING }
+  }
+
+  return { isSupportable, cast }
+}
