@@ -71,7 +71,7 @@ describe('voters-support', () => {
     }
     expect(judge(...first, round(150, [1, 2, 3], more), round(251, [1, 2, 3], more))).toEqual(missing(4, 150))
     const down = outputAt(20, 2, { type: 'demoted', token: 0, cause: 'stepped down' })
-    expect(judge(reach(0), down, round(30, [1, 3]), round(420, [1, 3]))).toBe('not concerned')
+    expect(judge(reach(0), down, round(30, [1, 3]), round(419, [1, 3]))).toBe('not concerned')
     expect(judge(reach(0), down, round(30, [1, 3]), round(421, [1, 3]))).toEqual(missing(2, 320))
   })
 
