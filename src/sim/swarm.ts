@@ -84,7 +84,10 @@ export function scenarioDrawer(definition: Definition, settings: SwarmSettings):
         rules: [],
       },
       registers: definition.registers === null ? null : storeOf(least, most),
-      clocks: { driftPpm: random.chance(0.5) ? definition.driftPpm(options) : 0, lateMs: drawLateness(timeliness, random) },
+      clocks: {
+        driftPpm: random.chance(0.5) ? definition.driftPpm(options) : 0,
+        lateMs: drawLateness(timeliness, random),
+      },
       initial: null,
       events: [...events, ...lasting],
       untilMs: toMicros(endsAtMs + Math.max(settling * 1.1, watched) + 1),

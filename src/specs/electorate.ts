@@ -82,7 +82,7 @@ function newest(own: ShownConfig, voters: readonly Elector[]): ShownConfig {
   return config
 }
 
-function contradicts(a: ShownConfig | null, b: ShownConfig): boolean {
+export function contradicts(a: ShownConfig | null, b: ShownConfig): boolean {
   return a !== null && compareConfigs(a, b) === 0 && !equalPlain(a.sets, b.sets)
 }
 

@@ -1,10 +1,10 @@
 /** Whether a request is supported, and what a vote for it changes: for requests of others and for one's own alike. */
-import { type Micros, NOTHING, type NodeId, persist } from '../../core/index.ts'
+import { equalPlain, type Micros, NOTHING, type NodeId, persist } from '../../core/index.ts'
 import type { Context, Deed } from './context.ts'
 import type { Hearing } from './hearing.ts'
 import { type Election, type Epoch, isLater } from './messages.ts'
 import { type LocalLeaderState, withVote } from './state.ts'
-import { isNewer, isVoter } from './voters.ts'
+import { holdsMajorities, isNewer, isVoter } from './voters.ts'
 
 export type Balloting = ReturnType<typeof balloting>
 
@@ -24,9 +24,31 @@ export function balloting(context: Context, { isBest, isUnheardBy }: Hearing) {
     if (isMajority) {
       const isPromisable =
         election.epoch > promised.number || (election.epoch === promised.number && promised.owner === from)
-      if (!isPromisable || isNewer(state.vote.config, election.config)) return false
+      if (
+        (!isPromisable && !isObsolete(state, from, election, now)) ||
+        isNewer(state.vote.config, election.config)
+      )
+        return false
     }
     return isBest(state, from, herald, now)
+  }
+
+  /**
+   * A process that crashed while it was a candidate has promised its epoch to itself, and does not know whether it led by
+   * it. The leader that it hears now has won a whole round since with a majority of the same voters and a smaller epoch.
+   * A majority that had promised the larger one would have refused. So nobody has led by it, and the promise binds nobody.
+   */
+  function isObsolete(
+    { vote, known: { following }, campaign, lead }: LocalLeaderState,
+    from: NodeId,
+    { epoch, renew, config }: Election,
+    now: Micros,
+  ): boolean {
+    if (!renew || vote.promised.owner !== self || epoch >= vote.promised.number) return false
+    if (campaign !== null || lead !== null || following === null || following.leader !== from) return false
+    const { view, roundAt } = following
+    if (view === null || roundAt !== now || !equalPlain(config, vote.config)) return false
+    return holdsMajorities(config, view.members)
   }
 
   /** The state after a vote for a request, and what must be stored before anybody hears of it. */
@@ -42,9 +64,9 @@ export function balloting(context: Context, { isBest, isUnheardBy }: Hearing) {
       request: election.request,
       until: state.vote.lock?.owner === from ? Math.max(state.vote.lock.until, until) : until,
     }
-    const isMore = isMajority && election.epoch > state.vote.promised.number
-    const promised: Epoch = isMore ? { number: election.epoch, owner: from } : state.vote.promised
-    const former = isMore ? state.vote.promised : (state.vote.revocable?.former ?? null)
+    const isOther = isMajority && election.epoch !== state.vote.promised.number
+    const promised: Epoch = isOther ? { number: election.epoch, owner: from } : state.vote.promised
+    const former = isOther ? state.vote.promised : (state.vote.revocable?.former ?? null)
     const isFinal = election.renew && misreading !== 'revoked-promises'
     const revocable = isFinal || former === null ? null : { request: election.request, former }
     // The voters without itself, which a leader writes to leave, it keeps when they are in force.

@@ -70,11 +70,11 @@ export function candidacy(
     placeOf,
     settings,
     timing,
-    beats,
+    isRecorded,
     knows,
   } = context
   const { heraldOf, heraldFor, broadcast, releases, notice } = heralds
-  const { hear, betterUntil, hasHeir, couldWin, standsAside, supportedByAll, reachable } = listening
+  const { hear, betterUntil, hasHeir, couldWin, standsAside, supportedByAll, reachable, patience } = listening
   const { misreading, mostRequests, tree, yieldWhenTold } = settings
   const { expires, fast: threshold, lease, roundTrip, tryTime, tries } = timing
   const pause: readonly [Micros, Micros] = isMajority
@@ -83,8 +83,6 @@ export function candidacy(
         Math.ceil((3 * threshold + timing.lateness) * 1.25),
       ]
     : [timing.electionPeriod - timing.lateness, timing.electionPeriod - timing.lateness]
-  /** Where a majority is enough, a process that cannot win must not stand in the way of others. */
-  const isRecorded = isMajority && settings.rule === 'quorum' && mostRequests === null && beats
   /** In local mode a successor waits until its voters, too, have given the old leader up. */
   const standAfter = isMajority ? 0 : threshold
 
@@ -98,7 +96,7 @@ export function candidacy(
       return { state: withStanding(state, { candidate: false }), effects: again }
     }
     if (state.campaign !== null) return unchanged(state)
-    const rivalUntil = betterUntil(state, now, (peer) => isRival(peer, now, timing.candidacy))
+    const rivalUntil = betterUntil(state, now, (peer) => isRival(peer, now, patience))
     if (rivalUntil !== null) {
       if (leads(state, now) && misreading !== 'release-while-leader') {
         if (yieldWhenTold) return asked(stand(state, now), 'outranked')
@@ -170,7 +168,7 @@ export function candidacy(
     const request: Request = { incarnation: state.incarnation, counter: state.requests + 1 }
     const config =
       renew && lead !== null && !isNewer(state.vote.config, lead.config) && isMajority
-        ? nextConfiguration(state.vote.config, reachable(state, now), epoch)
+        ? nextConfiguration(state.vote.config, reachable(state, now), epoch, state.isContested)
         : state.vote.config
     const campaign: Campaign = {
       request,
@@ -443,6 +441,7 @@ export function candidacy(
       lead,
       spent: Math.max(state.spent, campaign.epoch),
       wanted: isReached(state, campaign) ? null : state.wanted,
+      isContested: state.isContested && campaign.config.id[0] !== campaign.epoch,
     })
     const timers = [
       stopTimer(TIMER.release),
@@ -525,6 +524,7 @@ export function candidacy(
       campaign: null,
       standing: { ...state.standing, candidate: false, lowUntil },
       wanted: null,
+      isContested: false,
     })
     return {
       state: next,

@@ -185,6 +185,30 @@ function leastFast({ delay, leastDelay, rho }: Given): Micros {
   return (2 * delay - leastDelay) * (1 + rho)
 }
 
+/** Clock readings that a bound of a delay is computed from, each up to a microsecond old. */
+const READINGS = 4
+
+/**
+ * With this Δ, or a larger one, messages that take δ always count as fast. A bound of a delay errs by what the clocks
+ * drift, and by as much again because they may, since the time stamps were made that it is computed from: at best
+ * between two messages of a pair. A leader that needs all that it hears must not take any of them for slow.
+ */
+export function ampleFast({ delay, leastDelay, rho, heartbeat, quiet, lateness }: Timing): Micros {
+  const age = (quiet?.longest ?? heartbeat) + lateness + 2 * delay
+  return Math.ceil((2 * delay - leastDelay) * (1 + rho) + 4 * rho * age) + READINGS
+}
+
+/** The least Δ that is ample: a larger Δ makes for rarer heartbeats, and so for older time stamps. */
+function nearestFast(given: Given): Micros {
+  let { fast } = given
+  for (let step = 0; step < 100; step++) {
+    const ample = ampleFast(timingOf({ ...given, fast }))
+    if (ample <= fast) break
+    fast = ample
+  }
+  return fast
+}
+
 /** Between two answers to the tries of a timely candidate no more time passes. */
 function leastExpires(electionPeriod: Micros, { rho, fast, leastDelay }: Given): Micros {
   return (1 + rho) * (electionPeriod * (1 + rho) + 2 * (fast - leastDelay))
@@ -201,6 +225,15 @@ export function brokenBounds(given: Given): readonly BrokenBound[] {
   }
   atLeast('deltaMs', 'δ ≥ δmin', given.delay, given.leastDelay)
   atLeast('fastMs', 'Δ ≥ (2δ − δmin)(1 + ρ)', given.fast, leastFast(given))
+  if (given.mode === 'local' || given.rule === 'equality') {
+    atLeast(
+      'fastMs',
+      'Δ ≥ (2δ − δmin)(1 + ρ) + 4ρ(heartbeat + σ + 2δ)',
+      given.fast,
+      ampleFast(timing),
+      nearestFast(given),
+    )
+  }
   const neededLease = given.renewalInterval + given.tries * timing.tryTime
   const neededLock = Math.ceil(neededLease / (1 - 2 * rho))
   atLeast(

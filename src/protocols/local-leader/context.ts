@@ -80,6 +80,13 @@ export function contextOf({ self, nodes }: Identity, settings: LocalLeaderSettin
     mayLead,
     /** Whether it sends heartbeats at all. */
     beats: misreading !== 'no-echo' && mostRequests === null,
+    /** Where a majority is enough, a process that cannot win must not stand in the way of others (record.ts). */
+    isRecorded:
+      isMajority &&
+      settings.rule === 'quorum' &&
+      mostRequests === null &&
+      misreading !== 'no-echo' &&
+      misreading !== 'stubborn-candidates',
     others: nodes.map((id, index) => ({ id, index })).filter(({ id }) => id !== self),
     knows: (node: NodeId): boolean => indexOf.has(node),
     placeOf: (node: NodeId): number => present(indexOf.get(node), 'node'),

@@ -15,9 +15,23 @@ export const HERALDS = 16
 export type Hearing = ReturnType<typeof hearing>
 
 export function hearing(context: Context, { vouched }: Quietness) {
-  const { self, others, placeOf, knows, rankOf, isEligible, isMajority, beats, settings, timing } = context
+  const {
+    self,
+    others,
+    placeOf,
+    knows,
+    isRecorded,
+    rankOf,
+    isEligible,
+    isMajority,
+    beats,
+    settings,
+    timing,
+  } = context
   const { witnesses, tree, mostRequests } = settings
-  const { expires, fast: threshold, rho, lockTime, candidacy: patience } = timing
+  const { expires, fast: threshold, rho, lockTime } = timing
+  /** How long a candidate is believed that it may win. */
+  const patience = isRecorded ? timing.candidacy : Number.POSITIVE_INFINITY
   /** A follower may trust what it was told of a round for this long after that round's request came. */
   const viewTrust = Math.floor(lockTime * (1 - 4 * rho)) - Math.ceil(threshold * (1 + rho))
   /**
@@ -55,7 +69,7 @@ export function hearing(context: Context, { vouched }: Quietness) {
     }
     // Whoever does not beat is not heard, and that says nothing of the link.
     const isMissed = !herald.heard && isHerald(state, now)
-    const peer = peerOf(herald, isMissed, before, timing.candidacy, now)
+    const peer = peerOf(herald, isMissed, before, patience, now)
     const following = followingAfter(state, from, herald, now)
     const holdUntil = settings.holdDown === 0 ? null : holdAfter(known, following, peer, state, now)
     return knowing(state, { peers: replaced(known.peers, place, peer), seen, following, holdUntil })
@@ -184,9 +198,12 @@ export function hearing(context: Context, { vouched }: Quietness) {
   }
 
   /** Nobody that stands for election ranks before it, and neither does the one that is asked. */
-  function isBest(state: LocalLeaderState, from: NodeId, rank: Rank, now: Micros): boolean {
+  function isBest(state: LocalLeaderState, from: NodeId, herald: Herald, now: Micros): boolean {
     if (mostRequests !== null) return true
-    if (from !== self && isEligible(state) && outranks(rankOf(state, now), self, rank, from)) {
+    const rank: Rank = herald
+    // A leader is supported until this process has made sure that it could lead itself, and says so.
+    const isContent = isRecorded && herald.lease !== null && !state.standing.candidate
+    if (from !== self && !isContent && isEligible(state) && outranks(rankOf(state, now), self, rank, from)) {
       if (!standsAside(state, now)) return false
     }
     for (const { id, index } of others) {
@@ -245,6 +262,7 @@ export function hearing(context: Context, { vouched }: Quietness) {
   }
 
   return {
+    patience,
     hear,
     isHerald,
     toldOf,

@@ -146,7 +146,7 @@ export const localLeaderDefinition = define({
       sticky: [false, false, true],
       holdDownMs: [0, 0, 200],
       fastMs: [null, null, 12, 25, 50],
-      rhoPpm: [100, 100, 10, 500],
+      rhoPpm: [100, 100, 10, 200],
     },
   },
 })

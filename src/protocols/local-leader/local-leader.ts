@@ -57,7 +57,7 @@ export function localLeader(
   settings: LocalLeaderSettings,
 ): Protocol<LocalLeaderState, LocalLeaderMessage, LocalLeaderCommand, LocalLeaderStable> {
   const context = contextOf(identity, settings)
-  const { self, nodes, isMajority, beats, leads, takesPart, latest, stableOf } = context
+  const { self, nodes, isMajority, beats, leads, takesPart, isRecorded, stableOf } = context
   const { timing, misreading, witnesses, tree, yieldWhenTold } = settings
   const { rho, lockTime, roundTrip } = timing
   const heralds = heralding(context)
@@ -102,10 +102,9 @@ export function localLeader(
   function lapsed(state: LocalLeaderState): Change {
     const token = state.lead?.token ?? null
     const { record } = state.standing
-    const isFailure = isMajority && settings.rule === 'quorum' && misreading === 'none'
-    const next = isFailure ? withStanding(state, { record: afterFailure(record), candidate: false }) : state
+    const next = isRecorded ? withStanding(state, { record: afterFailure(record), candidate: false }) : state
     return {
-      state: changed(next, { lead: null, wanted: null }),
+      state: changed(next, { lead: null, wanted: null, isContested: false }),
       effects: [stopTimer(TIMER.expire), output({ type: 'demoted', token, cause: 'expired' })],
     }
   }
@@ -121,7 +120,7 @@ export function localLeader(
     const freed: Change['effects'] =
       state.campaign === null
         ? NOTHING
-        : [stopTimer(TIMER.release), ...releases(idle, latest(idle), true, now)]
+        : [stopTimer(TIMER.release), ...releases(idle, state.campaign.request, false, now)]
     // It listens before it stands: at this moment it knows of nobody.
     const listens =
       state.silentUntil === null ? [setTimer(TIMER.alive, now + roundTrip + timing.heartbeat)] : NOTHING
@@ -344,6 +343,7 @@ export function localLeader(
         lead: null,
         spent: remembered.number,
         wanted: null,
+        isContested: false,
         gathering: null,
         mismatches: [],
       }

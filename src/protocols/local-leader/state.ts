@@ -128,6 +128,8 @@ export type LocalLeaderState = {
   readonly spent: number
   /** The voters that this leader was told to bring about. */
   readonly wanted: readonly NodeId[] | null
+  /** Somebody goes by a newer configuration that no leader has brought about: this leader writes its own anew. */
+  readonly isContested: boolean
   /** Votes on their way to a candidate, while children are awaited. */
   readonly gathering: Gathering | null
   /** What was said of peers that were told otherwise. */
@@ -148,7 +150,7 @@ export type Following = {
 /** All states are made here, in one shape: copies that differ in shape are several times slower to make and to read. */
 export function changed(state: LocalLeaderState, change: Partial<LocalLeaderState>): LocalLeaderState {
   const { silentUntil, known, standing, vote, requests, campaign, lead, spent, wanted, gathering } = change
-  const { mismatches } = change
+  const { isContested, mismatches } = change
   return {
     incarnation: state.incarnation,
     longestLock: state.longestLock,
@@ -161,6 +163,7 @@ export function changed(state: LocalLeaderState, change: Partial<LocalLeaderStat
     lead: lead === undefined ? state.lead : lead,
     spent: spent ?? state.spent,
     wanted: wanted === undefined ? state.wanted : wanted,
+    isContested: isContested ?? state.isContested,
     gathering: gathering === undefined ? state.gathering : gathering,
     mismatches: mismatches ?? state.mismatches,
   }
@@ -191,6 +194,7 @@ export function knowing(state: LocalLeaderState, known: Known): LocalLeaderState
     lead: state.lead,
     spent: state.spent,
     wanted: state.wanted,
+    isContested: state.isContested,
     gathering: state.gathering,
     mismatches: state.mismatches,
   }

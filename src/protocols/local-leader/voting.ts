@@ -242,7 +242,15 @@ export function voting(
     const supporters: NodeId[] = []
     for (const { node, support } of reply.votes) if (support) supporters.push(node)
     if (supporters.length > 0) return withSupport(state, supporters, reply.request, now)
-    return isMajority && !leads(state, now) ? caughtUp(state, from, reply, now) : unchanged(state)
+    if (!isMajority) return unchanged(state)
+    return leads(state, now) ? unchanged(contested(state, reply)) : caughtUp(state, from, reply, now)
+  }
+
+  /** A voter refuses this leader, for it has stored a change of voters that was begun before and never came into force. */
+  function contested(state: LocalLeaderState, { config }: Reply): LocalLeaderState {
+    const epoch = state.lead?.epoch ?? 0
+    const isAbandoned = isNewer(config, state.vote.config) && config.id[0] < epoch
+    return isAbandoned && !state.isContested ? changed(state, { isContested: true }) : state
   }
 
   /** The epoch that a voter has promised to another counts even if it is no larger than one's own. */
