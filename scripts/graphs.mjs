@@ -4,9 +4,9 @@ import { catalogue } from '../dist/protocols/index.js'
 import { parseScenario, runScenario } from '../dist/sim/index.js'
 import { publish } from './generated-page.mjs'
 
-const SEEDS = 10
+const SEEDS = 3
 const CHANGE_MS = 1000
-const UNTIL_MS = 6000
+const UNTIL_MS = 4000
 const PAGE = new URL('../docs/graphs.md', import.meta.url)
 
 const definition = catalogue.find('local-leader')
