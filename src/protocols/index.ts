@@ -32,7 +32,6 @@ export {
 } from './host.ts'
 export type { Insight, Membership, SeenView } from './insight.ts'
 export { type LeaseLength, leaseLength } from './lease-length.ts'
-export { insightOf } from './local-leader/insight.ts'
 export { PROFILES } from './local-leader/options.ts'
 export { forgetfulStable } from './local-leader/stable.ts'
 export { brokenBound, profileOptions } from './omega/profiles.ts'
