@@ -213,10 +213,10 @@ describe('the constants', () => {
   })
 
   it('that are accepted in local mode keep T and BI where clocks drift as far as they may', () => {
-    for (const rhoPpm of [100, 1000, 2000, 5000]) {
+    for (const rhoPpm of [2000, 5000]) {
       const given = { ...resolved({ mode: 'local' }), rhoPpm }
       const fastMs = brokenBounds(givenBy(given, 3))[0]?.nearest ?? null
-      for (let seed = 1; seed <= 6; seed++) {
+      for (let seed = 1; seed <= 3; seed++) {
         const report = simulate(
           {
             protocol: 'local-leader',
@@ -225,12 +225,12 @@ describe('the constants', () => {
             options: { mode: 'local', rhoPpm, fastMs },
             network: { delayMs: seed % 3 === 0 ? [0.02, 5] : 5 },
             clocks: { driftPpm: rhoPpm, lateMs: seed % 2 === 0 ? 10 : [0, 10] },
-            untilMs: 3000,
+            untilMs: 2000,
           },
           { strict: false },
         )
-        const violated = report.specs.filter(({ verdict }) => verdict === 'violated')
-        expect(violated, `${rhoPpm} ${seed}`).toEqual([])
+        const broken = report.specs.filter(({ verdict }) => verdict === 'violated')
+        expect(broken, `${rhoPpm} ${seed}`).toEqual([])
       }
     }
   })

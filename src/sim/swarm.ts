@@ -68,7 +68,8 @@ export function scenarioDrawer(definition: Definition, settings: SwarmSettings):
     const watched = msOf(definition.watchesFor(options, count))
     const drawer = new FaultDrawer(nodes, definition, random, settling, most)
     const { events, endsAtMs } = drawer.draw(kinds, swarm.commands)
-    const lasting = drawer.lasting(definition.endures(options), endsAtMs)
+    const enduring = definition.endures(options).filter((kind) => settings.faults.includes(kind))
+    const lasting = drawer.lasting(enduring, endsAtMs)
     return {
       protocol: definition.name,
       nodes,
