@@ -66,10 +66,10 @@ export function scenarioDrawer(definition: Definition, settings: SwarmSettings):
     const least = random.chance(0.5) ? most : Math.min(most, shortest)
     const settling = msOf(definition.settlesWithin(options, microsOf(most), count))
     const watched = msOf(definition.watchesFor(options, count))
-    const messages = [...definition.kinds, ...definition.linkKinds]
-    const drawer = new FaultDrawer(nodes, messages, random, settling, most)
+    const drawer = new FaultDrawer(nodes, definition, random, settling, most)
     const { events, endsAtMs } = drawer.draw(kinds, swarm.commands)
-    const lasting = drawer.lasting(definition.endures(options), endsAtMs)
+    const enduring = definition.endures(options).filter((kind) => settings.faults.includes(kind))
+    const lasting = drawer.lasting(enduring, endsAtMs)
     return {
       protocol: definition.name,
       nodes,
@@ -131,20 +131,25 @@ function toMicros(ms: number): number {
 class FaultDrawer {
   readonly #nodes: readonly NodeId[]
   readonly #random: Random
-  /** Kinds of messages. */
+  /** Who should lead, all else being equal. */
+  readonly #preferred: NodeId
+  /** Kinds of messages: the protocol's own, and all. */
+  readonly #ownKinds: readonly [string, ...string[]]
   readonly #kinds: readonly [string, ...string[]]
   /** Gaps between faults are drawn up to one of these: an instant, a message or two, a part of settling, all of it. */
   readonly #gaps: readonly [number, ...number[]]
 
   constructor(
     nodes: readonly NodeId[],
-    kinds: readonly string[],
+    { kinds, linkKinds, prefers }: Definition,
     random: Random,
     settlingMs: number,
     delayMs: number,
   ) {
     this.#nodes = nodes
-    this.#kinds = kinds as readonly [string, ...string[]]
+    this.#preferred = (prefers === 'lowest' ? nodes[0] : nodes.at(-1)) as NodeId
+    this.#ownKinds = kinds as readonly [string, ...string[]]
+    this.#kinds = [...kinds, ...linkKinds] as [string, ...string[]]
     this.#random = random
     this.#gaps = [delayMs, delayMs * 3, settlingMs / 10, settlingMs / 3, settlingMs * 1.2]
   }
@@ -285,7 +290,9 @@ class FaultDrawer {
     const possible = LASTING.filter((kind) => kinds.includes(kind))
     const most = Math.ceil(this.#nodes.length / 2) - 1
     if (possible.length === 0 || most < 1 || this.#random.chance(0.5)) return []
-    const ill = new Set(Array.from({ length: this.#random.integer(1, most) }, () => this.#node()))
+    // What befalls the node that should lead matters most.
+    const preferred = this.#random.chance(0.5) ? [this.#preferred] : []
+    const ill = new Set([...preferred, ...Array.from({ length: most }, () => this.#node())].slice(0, most))
     const rules: NetworkRule[] = []
     const events: ScenarioEvent[] = []
     for (const node of ill) {
@@ -296,7 +303,7 @@ class FaultDrawer {
         rules.push({ from: node, loss }, { to: node, loss })
       } else if (kind === 'drop') {
         const side = this.#random.chance(0.5) ? { from: node } : { to: node }
-        rules.push({ ...side, kind: this.#random.pick(this.#kinds), drop: true })
+        rules.push({ ...side, kind: this.#random.pick(this.#ownKinds), drop: true })
       } else {
         const others = this.#nodes.filter((other) => other !== node && this.#random.chance(0.5))
         const away = this.#random.chance(0.5)

@@ -36,7 +36,7 @@ const reach = (ms: number, change: Partial<Reach> = {}): Observation =>
   connectivityAt(ms, 'full', [], { running: RUN.nodes, ...change })
 const elected = (ms: number, node: NodeId, untilMs: number): readonly Observation[] => [
   outputAt(ms, node, { type: 'elected', token: 1, cause: 'elected' }),
-  leadsAt(ms, node, untilMs, RUN.nodes, 1, { config: CONFIG } as never),
+  leadsAt(ms, node, untilMs, RUN.nodes, 1, { config: CONFIG }),
 ]
 const demoted = (ms: number, node: NodeId, cause: string): readonly Observation[] => [
   outputAt(ms, node, { type: 'demoted', token: 1, cause }),
@@ -104,7 +104,7 @@ describe('majority-leads', () => {
   })
 
   it('counts only a leader whose application was told, and only while its lease lasts', () => {
-    const silent = leadsAt(50, 1, 900, RUN.nodes, 1, { config: CONFIG } as never)
+    const silent = leadsAt(50, 1, 900, RUN.nodes, 1, { config: CONFIG })
     expect(judge(reach(0), silent, endedAt(101))).toEqual(nobody(0, 101, 1, '1, 2, 3, 4, 5'))
     expect(judge(reach(0), elected(50, 1, 150), endedAt(251))).toEqual(nobody(150, 251, 1, '1, 2, 3, 4, 5'))
     expect(judge(reach(0), elected(50, 1, 150), endedAt(250))).toBe('held')

@@ -170,14 +170,13 @@ function ledUpTo({ leases: all, told, system }: MajorityLeads, at: Micros): Micr
 
 /** Looks back: whether nobody has led for too long, and whether a lease has run out without a cause. */
 function lookAt(memory: MajorityLeads, at: Micros): System {
-  let { system } = memory
+  const { system, told } = memory
+  let { wrong } = system
   for (const { node, until } of memory.leases) {
-    if (until !== null && until <= at && memory.told.includes(node)) {
-      system = { ...system, wrong: system.wrong ?? whyNotEnded(system, node, until) }
-    }
+    if (until !== null && until <= at && told.includes(node)) wrong ??= whyNotEnded(system, node, until)
   }
-  const led = ledUpTo({ ...memory, system }, at)
-  return { ...system, led, wrong: system.wrong ?? whyNobody(system, led, at) }
+  const led = ledUpTo(memory, at)
+  return { ...system, led, wrong: wrong ?? whyNobody(system, led, at) }
 }
 
 /** A node has stopped leading at this instant, or earlier if its lease was over. */

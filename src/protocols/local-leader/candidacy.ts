@@ -115,11 +115,11 @@ export function candidacy(
     if (defers && !leads(state, now) && !state.standing.candidate) {
       const betterGone = betterUntil(state, now, ({ candidate }) => !candidate)
       const since = state.standing.deferringSince ?? now
-      const patience = since + timing.deference
-      if (betterGone !== null && now < patience) {
+      const defersUntil = since + timing.deference
+      if (betterGone !== null && now < defersUntil) {
         return {
           state: withStanding(state, { candidate: false, deferringSince: since }),
-          effects: [setTimer(TIMER.alive, Math.min(patience, betterGone))],
+          effects: [setTimer(TIMER.alive, Math.min(defersUntil, betterGone))],
         }
       }
     }

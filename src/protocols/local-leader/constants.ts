@@ -276,5 +276,5 @@ export function kappaOf(timing: Timing, misreading: 'short-kappa' | null = null)
  * whatever becomes of other nodes and links. Besides κ, candidates that cannot win are found out.
  */
 export function leadsWithinOf(timing: Timing): Micros {
-  return kappaOf(timing) + Math.ceil(2 * timing.expires * (1 + timing.rho))
+  return kappaOf(timing) + Math.ceil((2 * timing.expires + timing.candidacy) * (1 + timing.rho))
 }

@@ -15,7 +15,7 @@ function held(file: PlainObject): Report {
     { protocol: 'local-leader', nodes: ids(5), network: { delayMs: 1 }, untilMs: 7000, ...file },
     { strict: false },
   )
-  expect(violations(report), JSON.stringify(file)).toEqual([])
+  expect(violations(report)).toEqual([])
   return report
 }
 
@@ -33,17 +33,20 @@ const failOver = ({ leaderships }: Report): number =>
 
 describe('a candidate of the best rank that cannot win', () => {
   const kinds = ['Election', 'Reply', 'Release', 'Heartbeat', 'Echo']
-  const rules = kinds.flatMap((kind) => [{ from: 1, kind, drop: true } as const, { to: 1, kind, drop: true }])
+  const dropped = kinds.flatMap((kind) => [
+    { from: 1, kind, drop: true } as const,
+    { to: 1, kind, drop: true },
+  ])
 
-  it.each(rules)('because of %j does not keep the others from electing', (rule) => {
+  it.each(dropped)('because of %j does not keep the others from electing', (rule) => {
     for (const sticky of [false, true]) {
       const report = held({ options: { ...MAJORITY, sticky }, network: { delayMs: 1, rules: [rule] } })
-      expect(report.leaderships[0]?.fromMs, JSON.stringify(rule)).toBeLessThan(400)
+      expect(report.leaderships[0]?.fromMs).toBeLessThan(400)
       expect(report.leaders).toHaveLength(1)
     }
   })
 
-  it.each(rules)('because of %j does not keep them from replacing a leader that crashed', (rule) => {
+  it.each(dropped)('because of %j does not keep them from replacing a leader that crashed', (rule) => {
     const events = [
       { atMs: 1000, rules: [rule] },
       { atMs: 1500, crash: 2 },
@@ -126,13 +129,14 @@ describe('a change of voters that was abandoned', () => {
     const report = held(file)
     const config = report.nodes['2']?.['config'] as { readonly sets: readonly (readonly NodeId[])[] }
     // Where the change came into force after all, two of four are no majority.
-    if (config.sets.every((set) => !set.includes(4))) expect(report.leaders).toHaveLength(1)
+    const canLead = config.sets.every((set) => !set.includes(4))
+    expect(report.leaders).toHaveLength(canLead ? 1 : 0)
   })
 })
 
 describe('a voter that was a candidate', () => {
   it('when it crashed supports the leader again', () => {
-    held({
+    const report = held({
       nodes: ids(3),
       seed: 1752,
       options: MAJORITY,
@@ -145,10 +149,11 @@ describe('a voter that was a candidate', () => {
       ],
       untilMs: 6509,
     })
+    expect(report.nodes['1']?.members).toEqual([1, 2, 3])
   })
 
   it('when its host slept supports the leader again', () => {
-    held({
+    const report = held({
       nodes: ids(3),
       seed: 1972,
       options: { ...MAJORITY, fastMs: 25, rhoPpm: 10, sticky: true },
@@ -160,6 +165,7 @@ describe('a voter that was a candidate', () => {
       ],
       untilMs: 7392,
     })
+    expect(report.nodes['1']?.members).toEqual([1, 2, 3])
   })
 
   it('supports the leader until it has made sure that it could lead itself', () => {
