@@ -103,7 +103,7 @@ export async function printFlood() {
 /** With the right key, in a group. */
 function sealed(from, to, group) {
   const part = { group, config: 1, body: { kind: 'x' } }
-  const session = { config: 0, by: 9, for: 1, number: 1, sent: 1, echo: null }
+  const session = { config: 0, by: 9, for: 1, number: 1, sent: 1, awake: null, echo: null }
   const body = { kind: 'datagram', ...session, body: { kind: 'bundle', parts: [part] } }
   return sealer([KEY], false).seal(new Codec().encode({ from, to, body }))
 }

@@ -74,6 +74,19 @@ const { status: leases } = spawnSync('npx', ['vitest', 'run', 'test/epochs-lease
   stdio: 'inherit',
 })
 if (leases !== 0) failed += 1
+for (const [environment, file] of [
+  [{ DIGRAPHS: 'all', DIGRAPHS_OF_FIVE: String(seeds) }, 'src/protocols/local-leader/digraphs.test.ts'],
+  [{ SLEEPS: String(seeds) }, 'src/protocols/local-leader/suspend.test.ts'],
+]) {
+  const settings = Object.entries(environment).map(([name, value]) => `${name}=${value}`)
+  console.log(`\n$ ${settings.join(' ')} vitest run ${file}`)
+  const { status } = spawnSync('npx', ['vitest', 'run', '--testTimeout=0', file], {
+    cwd: fileURLToPath(new URL('..', import.meta.url)),
+    env: { ...process.env, ...environment },
+    stdio: 'inherit',
+  })
+  if (status !== 0) failed += 1
+}
 const schedules = seeds * 100
 console.log(`\n$ OMEGA_SOAK=1 OMEGA_SCHEDULES=${schedules} vitest run src/protocols/omega/omega.test.ts`)
 const { status: omega } = spawnSync(

@@ -33,11 +33,12 @@ export function membersAnswer(
   { group, id }: Who,
   { role, leader, voters, nodes }: MemberStatus,
 ): MembersAnswer {
-  const members = nodes.map(({ id: member, there, heardMsAgo }) => ({
+  const members = nodes.map(({ id: member, there, evidenceMsAgo, heardMsAgo }) => ({
     id: member,
     voter: voters.some((set) => set.includes(member)),
     leader: member === leader?.id,
     there,
+    evidenceMsAgo,
     heardMsAgo,
   }))
   return { group, self: { id, role }, members }
@@ -66,6 +67,7 @@ export function statusAnswer({ node, observer }: Served): StatusAnswer {
     mode,
     voters: [...new Set(voters.flat())],
     spareFailures,
+    evidenceForMs: status.evidenceForMs,
     leaderlessMs,
     lease: node.lease,
     members: membersAnswer(node, status).members,

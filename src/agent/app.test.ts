@@ -20,10 +20,11 @@ const LED: MemberStatus = {
   leaseMs: 83.1,
   voters: [['n1', 'n2', 'n3']],
   nodes: [
-    { id: 'n1', there: true, heardMsAgo: 3 },
-    { id: 'n2', there: true, heardMsAgo: 0 },
-    { id: 'n3', there: true, heardMsAgo: 7 },
+    { id: 'n1', there: true, evidenceMsAgo: 3, heardMsAgo: 3 },
+    { id: 'n2', there: true, evidenceMsAgo: 0, heardMsAgo: 0 },
+    { id: 'n3', there: true, evidenceMsAgo: 7, heardMsAgo: 7 },
   ],
+  evidenceForMs: 110.541,
   idle: null,
   membership: null,
   primary: null,
@@ -102,7 +103,14 @@ describe('an agent over HTTP', () => {
       spareFailures: 1,
       leaderlessMs: null,
     })
-    expect(answer.members[2]).toEqual({ id: 'n3', voter: true, leader: false, there: true, heardMsAgo: 7 })
+    expect(answer.members[2]).toEqual({
+      id: 'n3',
+      voter: true,
+      leader: false,
+      there: true,
+      evidenceMsAgo: 7,
+      heardMsAgo: 7,
+    })
     const { members } = (await (await agent().app.request('/v1/members')).json()) as MembersAnswer
     expect(members).toEqual(answer.members)
   })

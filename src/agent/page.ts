@@ -65,8 +65,9 @@ function viewText(view: StatusAnswer['view']): string {
   return view === undefined || view === null ? 'none' : `${view.id.join('.')}: ${view.members.join(', ')}`
 }
 
-function wordsFor({ leader, voter, there }: StatusAnswer['members'][number]): string {
-  const words = [there ? 'there' : 'missing', leader ? 'leader' : null, voter ? null : 'observer']
+function wordsFor({ leader, voter, there, evidenceMsAgo }: StatusAnswer['members'][number]): string {
+  const age = evidenceMsAgo === null ? '' : ` (${evidenceMsAgo.toFixed(0)} ms old)`
+  const words = [there ? `there${age}` : 'missing', leader ? 'leader' : null, voter ? null : 'observer']
   return words.filter((word) => word !== null).join(', ')
 }
 

@@ -42,6 +42,12 @@ const member = z.strictObject({
   voter: z.boolean().describe('whether its vote counts'),
   leader: z.boolean(),
   there: z.boolean().describe('whether the asked agent hears it in time'),
+  evidenceMsAgo: z
+    .number()
+    .nullable()
+    .describe(
+      'how old the evidence is that it is there: a timely message of its own, or the word of the leader; null: none',
+    ),
   heardMsAgo: z.number().nullable().describe('when the asked agent last heard it; null: never'),
 })
 
@@ -54,6 +60,12 @@ export const statusAnswer = z.strictObject({
   mode: z.enum(['local', 'majority', 'store']),
   voters: z.array(id).describe('whose votes count'),
   spareFailures: z.number().describe('how many more voters may fail, whichever they are'),
+  evidenceForMs: z
+    .number()
+    .nullable()
+    .describe(
+      'a node is called there for this long after the last evidence, and no longer; null under omega and epochs',
+    ),
   leaderlessMs: z.number().nullable().describe('for how long no leader is known; null while one is'),
   lease: z
     .strictObject({

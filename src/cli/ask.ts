@@ -153,10 +153,10 @@ function eventText({ event, self, leader, token, reason, view }: AgentEvent): st
 }
 
 function membersTable(members: readonly MemberAnswer[]): string {
-  const rows = members.map(({ id, voter, leader, there, heardMsAgo }) => [
+  const rows = members.map(({ id, voter, leader, there, evidenceMsAgo, heardMsAgo }) => [
     String(id),
     leader ? 'leader' : voter ? 'voter' : 'observer',
-    there ? 'there' : 'missing',
+    there ? `there${evidenceMsAgo === null ? '' : `, ${evidenceMsAgo.toFixed(0)} ms old`}` : 'missing',
     heardMsAgo === null ? 'never' : `${heardMsAgo.toFixed(0)} ms ago`,
   ])
   return table([['id', 'is', 'seen', 'last heard'], ...rows])

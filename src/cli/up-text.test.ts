@@ -11,7 +11,14 @@ const HAPPENING =
 /** What is shown of a group: agents that have all been seen, and things that happened. */
 function groupOf(nodes: number, { leader = 'n1', happened = 20 } = {}): LocalGroup {
   const ids = Array.from({ length: nodes }, (_, index) => `n${index + 1}`)
-  const members = ids.map((id) => ({ id, voter: true, leader: id === leader, there: true, heardMsAgo: 3 }))
+  const members = ids.map((id) => ({
+    id,
+    voter: true,
+    leader: id === leader,
+    there: true,
+    evidenceMsAgo: 3,
+    heardMsAgo: 3,
+  }))
   const agents = ids.map((id, index) => {
     const seen: Partial<StatusAnswer> = {
       banner: `degraded: ${leader} leads up with token 1234; 2 of ${nodes} voters are missing (n4, n5), 0 more may fail`,

@@ -30,6 +30,8 @@ export type MemberAnswer = {
   readonly leader: boolean
   /** Whether the asked agent hears it in time. */
   readonly there: boolean
+  /** How old the evidence is that it is there: 0 for the asked agent itself, null when there is none. */
+  readonly evidenceMsAgo: number | null
   /** How long ago the asked agent last heard it: 0 for itself, null when it never did. */
   readonly heardMsAgo: number | null
 }
@@ -59,6 +61,8 @@ export type StatusAnswer = LeaderAnswer & {
   readonly voters: readonly Id[]
   /** How many more of the voters may fail, whichever they are, before nobody can lead; 0 also when it is too late. */
   readonly spareFailures: number
+  /** For how long evidence that a node is there counts; null where the protocol does not say. */
+  readonly evidenceForMs: number | null
   /** For how long the asked agent has known of no leader; null while it knows of one. */
   readonly leaderlessMs: number | null
   /**

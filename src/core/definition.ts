@@ -38,6 +38,9 @@ export const NETWORK_FAULT_KINDS = [
   'slow',
   'loss',
   'duplicate',
+  'linkLoss',
+  'drop',
+  'unwritable',
 ] as const
 /** And those that befall the store of shared registers: operations that are late, a store that stands still. */
 export const FAULT_KINDS = [...NETWORK_FAULT_KINDS, 'late', 'hang'] as const
@@ -152,6 +155,10 @@ export type Definition<O extends PlainObject = PlainObject, S extends Plain = Pl
   /** Null where timeliness has no part in what is promised. */
   timeliness(options: O): Timeliness | null
   constants(options: O, nodes: number): Constants
+  /** Nodes that never lead with these options. */
+  neverLead(options: O): readonly NodeId[]
+  /** Which peers a node in this state calls reachable when an operator asks; null where it is not asked. */
+  reachable(state: S, identity: Identity, options: O, now: Micros): readonly NodeId[] | null
   create(identity: Identity, options: O): Protocol
   /** The options as they are in a world without time. */
   untimed(options: O): O
@@ -167,8 +174,14 @@ export type Definition<O extends PlainObject = PlainObject, S extends Plain = Pl
   stimuli(state: S, identity: Identity, options: O): readonly Stimulus[]
   /** After the last disturbance, how long until everything that is promised *when settled* must hold. */
   settlesWithin(options: O, maxDelay: Micros, nodes: number): Micros
+  /** For how long a campaign watches the healed world at the least. */
+  watchesFor(options: O, nodes: number): Micros
   /** Which of the faults in `swarm` it bears with these options. */
   bears(options: O): readonly FaultKind[]
+  /** Which of them a minority of the nodes may keep to the end of a run, without harm to what is promised to the others. */
+  endures(options: O): readonly FaultKind[]
+  /** How far clocks may drift in a campaign with these options; `swarm.driftPpm` unless said. */
+  driftPpm(options: O): number
   readonly exploration: Exploration
   readonly swarm: Swarm
 }
@@ -183,6 +196,8 @@ type Optional =
   | 'leastNodes'
   | 'bounds'
   | 'bears'
+  | 'endures'
+  | 'driftPpm'
   | 'options'
   | 'commands'
   | 'promises'
@@ -190,6 +205,9 @@ type Optional =
   | 'keeps'
   | 'timeliness'
   | 'constants'
+  | 'watchesFor'
+  | 'neverLead'
+  | 'reachable'
   | 'stimuli'
   | 'untimed'
   | 'onlyRecorded'
@@ -228,6 +246,8 @@ export function define<O extends PlainObject, S extends Plain>(written: Written<
     leastNodes: 1,
     bounds: () => [],
     bears: () => swarm.faults,
+    endures: () => [],
+    driftPpm: () => swarm.driftPpm,
     options: () => z.strictObject({}),
     commands: () => z.never({ error: 'this protocol takes no commands' }),
     promises: [],
@@ -235,6 +255,9 @@ export function define<O extends PlainObject, S extends Plain>(written: Written<
     keeps: () => ({ promises: written.promises ?? [], goals: written.goals ?? [] }),
     timeliness: () => null,
     constants: () => ({}),
+    neverLead: () => [],
+    reachable: () => null,
+    watchesFor: () => 0,
     stimuli: () => [],
     untimed: (options) => options,
     onlyRecorded: () => null,

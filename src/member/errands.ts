@@ -1,6 +1,6 @@
 /** What the thread of the application and the thread of an election say to each other. Plain data only. */
 import type { MessagePort } from 'node:worker_threads'
-import type { Command, NodeId, Output } from '../core/index.ts'
+import type { Command, Micros, NodeId, Output } from '../core/index.ts'
 import type { Membership } from '../protocols/index.ts'
 import type { NetworkFaults } from '../runtime/index.ts'
 import { BadJoin } from './errors.ts'
@@ -37,7 +37,9 @@ export type Shown = {
   readonly voters: readonly (readonly NodeId[])[]
   /** All of the group, in order: by their places in it they stand in shared memory. */
   readonly nodes: readonly NodeId[]
+  /** Who is there where the protocol does not say for how long evidence counts; shared memory has the evidence. */
   readonly there: readonly NodeId[]
+  readonly evidenceFor: Micros | null
   readonly isSilent: boolean
   readonly membership: Membership | null
   readonly primary: boolean | null

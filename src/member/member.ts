@@ -130,7 +130,8 @@ export class Member extends EventEmitter<MemberEvents> implements AsyncDisposabl
 
   /** All that an operator wants to know. */
   status(): MemberStatus {
-    const { view, leadUntil, now, voters, nodes, isSilent, membership, primary, datagrams } = this.#standing()
+    const standing = this.#standing()
+    const { view, leadUntil, now, voters, nodes, evidenceFor, isSilent, membership, primary } = standing
     return {
       ...view,
       mode: this.mode,
@@ -139,10 +140,11 @@ export class Member extends EventEmitter<MemberEvents> implements AsyncDisposabl
       nodes: this.isClosed
         ? nodes.map((node) => (node.id === this.id ? { ...node, there: false } : node))
         : nodes,
+      evidenceForMs: evidenceFor === null ? null : evidenceFor / 1000,
       idle: this.isClosed ? 'closed' : isSilent ? 'silent after a restart' : null,
       membership: this.isClosed ? null : membership,
       primary: this.isClosed ? null : primary,
-      datagrams,
+      datagrams: standing.datagrams,
     }
   }
 

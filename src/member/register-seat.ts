@@ -33,7 +33,7 @@ import { BlackBox, clockName, type HostClock, Loop, memoryStorage, openHostClock
 import type { TraceHeader } from '../trace/index.ts'
 import { StoreFailed } from './errors.ts'
 import { Fencer } from './fencer.ts'
-import type { NodeView, Standing } from './seat.ts'
+import { type NodeView, type Standing, statusOf } from './seat.ts'
 import type { ThreadHooks, ThreadSeat } from './thread-seat.ts'
 
 /** What such an election is told when it begins. Plain, so that it can go to another thread. */
@@ -245,11 +245,12 @@ class RegisterSeat implements ThreadSeat {
       now,
       voters: [this.#members],
       nodes: this.#members.map((id) => {
-        if (id === this.#self) return { id, there: isRunning, heardMsAgo: 0 }
-        const at = this.heard.get(id)
-        const there = (this.#blocks.get(id)?.holder ?? null) !== null
-        return { id, there, heardMsAgo: at === undefined ? null : Math.max(0, (now - at) / 1000) }
+        if (id === this.#self) return { id, there: isRunning, evidenceMsAgo: 0, heardMsAgo: 0 }
+        const isThere = (this.#blocks.get(id)?.holder ?? null) !== null
+        const heardAt = this.heard.get(id) ?? null
+        return statusOf(id, { heardAt, evidenceAt: null, evidenceFor: null, isThere, now })
       }),
+      evidenceFor: null,
       isSilent: insight.isStarting || !this.#isClaimed,
       membership: null,
       primary: (this.#loop.view().detail?.['primary'] as boolean | undefined) ?? null,

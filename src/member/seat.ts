@@ -37,10 +37,33 @@ export const NO_VIEW: NodeView = { role: 'follower', leader: null, members: null
 
 export type NodeStatus = {
   readonly id: NodeId
-  /** Whether it is heard in time, so that it counts. */
+  /** Whether it is heard in time, so that it counts: at this moment, by the evidence that follows. */
   readonly there: boolean
+  /**
+   * How old the evidence is that it is there: a timely message of its own, or the leader's word that it answered. It
+   * counts for `evidenceForMs` of the status. 0 for this process itself, null when there is none.
+   */
+  readonly evidenceMsAgo: number | null
   /** How long ago it was last heard at all; 0 for this process itself, null when it never was. */
   readonly heardMsAgo: number | null
+}
+
+/** What is known of another node, on the clock of `now`. */
+type KnownOf = {
+  readonly heardAt: Micros | null
+  readonly evidenceAt: Micros | null
+  /** Null where the protocol does not say for how long evidence counts: then `isThere` decides. */
+  readonly evidenceFor: Micros | null
+  readonly isThere: boolean
+  readonly now: Micros
+}
+
+/** How it stands with another node at this moment, however long ago that was worked out. */
+export function statusOf(id: NodeId, known: KnownOf): NodeStatus {
+  const { heardAt, evidenceAt, evidenceFor, isThere, now } = known
+  const agoMs = (at: Micros | null): number | null => (at === null ? null : Math.max(0, (now - at) / 1000))
+  const there = evidenceFor === null ? isThere : evidenceAt !== null && now - evidenceAt < evidenceFor
+  return { id, there, evidenceMsAgo: agoMs(evidenceAt), heardMsAgo: agoMs(heardAt) }
 }
 
 export type Datagrams = { readonly sent: number; readonly received: number; readonly dropped: number }
@@ -54,6 +77,8 @@ export type Standing = {
   readonly now: Micros
   readonly voters: readonly (readonly NodeId[])[]
   readonly nodes: readonly NodeStatus[]
+  /** For how long evidence that a node is there counts; null where the protocol does not say. */
+  readonly evidenceFor: Micros | null
   readonly isSilent: boolean
   /** Null where the protocol has no views. */
   readonly membership: Membership | null

@@ -5,6 +5,7 @@ import { afterEach, describe, expect, it } from 'vitest'
 import { until } from '../../test/support/wait.ts'
 import { plainError, revivedError } from './errands.ts'
 import { BadJoin } from './errors.ts'
+import { statusOf } from './seat.ts'
 import { SharedState } from './shared.ts'
 import { SleepCheck } from './sleep.ts'
 import { progressEveryMs, StallWatch } from './stall.ts'
@@ -186,5 +187,25 @@ describe('an error of the other thread', () => {
     const bad = there(new BadJoin('listen', 'is taken'))
     expect(bad).toBeInstanceOf(BadJoin)
     expect(bad).toMatchObject({ field: 'listen', problem: 'is taken', message: 'listen: is taken' })
+  })
+})
+
+describe('what is known of another node', () => {
+  it('is read from shared memory by place, and not known beyond its room', () => {
+    const shared = SharedState.for(2)
+    shared.noteHeard(['a', 'b', 'c'], new Map([['b', 12]]))
+    shared.noteEvidence([7, null, 9])
+    const read = new SharedState(shared.buffer)
+    expect([0, 1, 2].map((place) => read.heardAt(place))).toEqual([null, 12, null])
+    expect([0, 1, 2].map((place) => read.evidenceAt(place))).toEqual([7, null, null])
+  })
+
+  it('ends by the clock of the reader, however long nobody has worked it out again', () => {
+    const status = (now: number, evidenceFor: number | null) =>
+      statusOf('b', { heardAt: 1000, evidenceAt: 5000, evidenceFor, isThere: true, now })
+    expect(status(8999, 4000)).toEqual({ id: 'b', there: true, evidenceMsAgo: 3.999, heardMsAgo: 7.999 })
+    expect(status(9000, 4000)).toMatchObject({ there: false, evidenceMsAgo: 4 })
+    // Where the protocol states no such time, its own word counts.
+    expect(status(9000, null)).toMatchObject({ there: true })
   })
 })

@@ -27,7 +27,10 @@ const DROPPED = 9
 /** Why the lease has ended or is not renewed: its length in bytes, then the text. */
 const REASON = 10
 const REASON_CELLS = 8
-/** From here on: when each of the group was last heard; 0 when it never was. */
+/**
+ * From here on: when each of the group was last heard; then as many cells for when each was last known to be there. 0:
+ * never.
+ */
 const HEARD = REASON + 1 + REASON_CELLS
 
 /** A writer that stopped in the middle is gone, and its lease with it. */
@@ -45,15 +48,17 @@ export type SharedStanding = { readonly lease: SharedLease | null; readonly reas
 export class SharedState {
   readonly buffer: SharedArrayBuffer
   readonly #cells: BigInt64Array
+  readonly #room: number
 
   constructor(buffer: SharedArrayBuffer) {
     this.buffer = buffer
     this.#cells = new BigInt64Array(buffer)
+    this.#room = (this.#cells.length - HEARD) / 2
   }
 
   /** With room for so many nodes; of more it is not known when they were heard. */
   static for(nodes: number): SharedState {
-    return new SharedState(new SharedArrayBuffer(8 * (HEARD + nodes)))
+    return new SharedState(new SharedArrayBuffer(8 * (HEARD + 2 * nodes)))
   }
 
   // ---- The lease: written by the election ----
@@ -159,13 +164,25 @@ export class SharedState {
   }
 
   heardAt(place: number): Micros | null {
-    const at = HEARD + place < this.#cells.length ? this.#read(HEARD + place) : 0
+    const at = place < this.#room ? this.#read(HEARD + place) : 0
     return at === 0 ? null : at
   }
 
   noteHeard(nodes: readonly NodeId[], heard: ReadonlyMap<NodeId, Micros>): void {
     for (const [place, id] of nodes.entries()) {
-      if (HEARD + place < this.#cells.length) this.#write(HEARD + place, heard.get(id) ?? 0)
+      if (place < this.#room) this.#write(HEARD + place, heard.get(id) ?? 0)
+    }
+  }
+
+  evidenceAt(place: number): Micros | null {
+    const at = place < this.#room ? this.#read(HEARD + this.#room + place) : 0
+    return at === 0 ? null : at
+  }
+
+  /** In the order of the nodes. */
+  noteEvidence(instants: readonly (Micros | null)[]): void {
+    for (const [place, at] of instants.entries()) {
+      if (place < this.#room) this.#write(HEARD + this.#room + place, at ?? 0)
     }
   }
 

@@ -17,6 +17,7 @@ import {
   type SeatHooks,
   type SeatSettings,
   type Standing,
+  statusOf,
   viewOf,
 } from './seat.ts'
 import { enter, type SharedEndpoint, type TenantHooks } from './shared-endpoint.ts'
@@ -99,6 +100,8 @@ export async function openThreadSeat(
       const view = viewOf(shown)
       const now = endpoint.now()
       const insight = endpoint.insight(group)
+      const evidence = new Map(insight.evidence?.of.map(({ id, at }) => [id, at]))
+      const evidenceFor = insight.evidence?.lasts ?? null
       const isLed = view.leader !== null && insight.leadUntil !== null
       const { sent, received, dropped } = endpoint.counts
       return {
@@ -108,11 +111,16 @@ export async function openThreadSeat(
         now,
         voters: insight.voters,
         nodes: spec.nodes.map((id) => {
-          if (id === self) return { id, there: true, heardMsAgo: 0 }
-          const at = endpoint.heard.get(id)
-          const heardMsAgo = at === undefined ? null : Math.max(0, (now - at) / 1000)
-          return { id, there: insight.heard.includes(id), heardMsAgo }
+          if (id === self) return { id, there: true, evidenceMsAgo: 0, heardMsAgo: 0 }
+          return statusOf(id, {
+            heardAt: endpoint.heard.get(id) ?? null,
+            evidenceAt: evidence.get(id) ?? null,
+            evidenceFor,
+            isThere: insight.heard.includes(id),
+            now,
+          })
         }),
+        evidenceFor,
         isSilent: insight.silentUntil !== null,
         membership: insight.membership,
         primary: null,

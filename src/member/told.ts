@@ -19,6 +19,8 @@ export type MemberStatus = NodeView & {
   readonly voters: readonly (readonly NodeId[])[]
   /** All of the group, in order, this process too. */
   readonly nodes: readonly NodeStatus[]
+  /** For how long evidence that a node is there counts, in milliseconds; null where the protocol does not say. */
+  readonly evidenceForMs: number | null
   /** Null when it takes part; otherwise why not. */
   readonly idle: 'closed' | 'silent after a restart' | null
   /** Under omega: the view of the living, and whether anybody may act on it; null under other protocols. */

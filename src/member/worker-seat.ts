@@ -20,6 +20,7 @@ import {
   type SeatHooks,
   type SeatSettings,
   type Standing,
+  statusOf,
 } from './seat.ts'
 import { type SharedStanding, SharedState } from './shared.ts'
 import { SleepCheck, wallAheadAtMost } from './sleep.ts'
@@ -81,6 +82,7 @@ class WorkerSeat implements Seat {
       voters: [],
       nodes: settings.nodes,
       there: [],
+      evidenceFor: null,
       isSilent: false,
       membership: null,
       primary: null,
@@ -114,7 +116,7 @@ class WorkerSeat implements Seat {
     const now = monotonicNow()
     const { id: self } = this.#settings
     const { leadUntil, membersUntil, datagrams } = this.#shared
-    const { voters, nodes, there, isSilent, membership, primary } = this.#shown
+    const { voters, nodes, there, evidenceFor, isSilent, membership, primary } = this.#shown
     const view = this.#viewAt(now)
     // Of its own lead this process knows the present lease; the other number is shown only now and then.
     const ends = view.role === 'leader' ? this.lease().until : leadUntil
@@ -125,14 +127,16 @@ class WorkerSeat implements Seat {
       now,
       voters,
       nodes: nodes.map((id, place) => {
-        if (id === self) return { id, there: this.#state === 'running', heardMsAgo: 0 }
-        const at = this.#shared.heardAt(place)
-        return {
-          id,
-          there: there.includes(id),
-          heardMsAgo: at === null ? null : Math.max(0, (now - at) / 1000),
-        }
+        if (id === self) return { id, there: this.#state === 'running', evidenceMsAgo: 0, heardMsAgo: 0 }
+        return statusOf(id, {
+          heardAt: this.#shared.heardAt(place),
+          evidenceAt: this.#shared.evidenceAt(place),
+          evidenceFor,
+          isThere: there.includes(id),
+          now,
+        })
       }),
+      evidenceFor,
       isSilent,
       membership:
         membership === null

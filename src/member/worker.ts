@@ -109,15 +109,19 @@ async function open({ settings, shared: buffer, maxStallMs, port }: WorkerBegin)
 
   /** Writes down what changes all the time; gives the rest when it has changed. */
   function show(from: ThreadSeat): Shown | null {
-    const { view, membersUntil, leadUntil, voters, nodes, isSilent, membership, primary, datagrams } =
-      from.standing()
-    shared.datagrams = datagrams
+    const standing = from.standing()
+    const { view, membersUntil, leadUntil, voters, nodes, evidenceFor, isSilent, membership, primary, now } =
+      standing
+    shared.datagrams = standing.datagrams
     const ids = nodes.map(({ id }) => id)
     shared.noteHeard(ids, from.heard)
+    shared.noteEvidence(
+      nodes.map(({ evidenceMsAgo }) => (evidenceMsAgo === null ? null : now - evidenceMsAgo * 1000)),
+    )
     shared.leadUntil = leadUntil
     shared.membersUntil = membersUntil
-    const there = nodes.filter((node) => node.there).map(({ id }) => id)
-    const shown: Shown = { view, voters, nodes: ids, there, isSilent, membership, primary }
+    const there = evidenceFor === null ? nodes.filter((node) => node.there).map(({ id }) => id) : []
+    const shown: Shown = { view, voters, nodes: ids, there, evidenceFor, isSilent, membership, primary }
     const text = JSON.stringify(shown)
     if (text === lastShown) return null
     lastShown = text

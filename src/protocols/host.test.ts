@@ -22,7 +22,7 @@ import {
   scenarioDrawer,
 } from '../sim/index.ts'
 import type { Observation, TraceRecord } from '../trace/index.ts'
-import { type GroupSpec, host } from './host.ts'
+import { type GroupSpec, host, insightFor } from './host.ts'
 import { protocolNamed } from './index.ts'
 import { localLeaderGroup } from './local-leader/group.ts'
 import type { LocalLeaderOptions } from './local-leader/options.ts'
@@ -40,6 +40,8 @@ function specOf(nodes: readonly NodeId[], options: PlainObject): GroupSpec {
 
 /** A process with several groups, seen from outside as if it had only the one: so the one can be judged as ever. */
 function showing(shown: string, specs: Specs): Definition {
+  /** By the nodes of a run: making one takes long, and it is asked for after every step. */
+  const asked = new WeakMap<readonly NodeId[], GroupSpec>()
   return {
     ...localLeader,
     name: 'hosted',
@@ -49,6 +51,13 @@ function showing(shown: string, specs: Specs): Definition {
     timeliness(options) {
       const timely = present(localLeader.timeliness(options), 'timeliness')
       return { ...timely, lateness: Math.floor(timely.lateness * 0.8) }
+    },
+    reachable(state, { self, nodes }, options, now) {
+      const inner = stateInBundle(state, shown)
+      if (inner === null) return null
+      const spec = asked.get(nodes) ?? present(specs(nodes, options)[shown], shown)
+      asked.set(nodes, spec)
+      return insightFor(self, spec, inner, now).heard
     },
     kindOf: (message) => (message as unknown as Datagram).body?.kind ?? 'Echo',
     create({ self, nodes }, options): Protocol {

@@ -21,7 +21,7 @@ import {
   weightOf,
 } from '../links/index.ts'
 import type { Insight } from './insight.ts'
-import { localLeaderGroup } from './local-leader/group.ts'
+import { localLeaderGroup, timingFor } from './local-leader/group.ts'
 import { insightOf } from './local-leader/insight.ts'
 import type { LocalLeaderOptions } from './local-leader/options.ts'
 import { type OmegaOptions, omegaGroup, omegaInsight } from './omega/group.ts'
@@ -44,7 +44,7 @@ export type HostSettings = {
 }
 
 /** What fits into an Ethernet frame beside the headers of IPv6 and UDP, the seal and the session. */
-const FRAME: Room = { most: 1452 - 33 - 90, weigh: weightOf }
+const FRAME: Room = { most: 1452 - 33 - 98, weigh: weightOf }
 
 /** Until there is a group. */
 const NO_GROUP: SessionTerms = { leastDelay: 0, fast: 1_000_000, rho: 0.0001, stampAge: 0 }
@@ -57,7 +57,9 @@ export function groupFor(self: NodeId, { protocol, nodes, options }: GroupSpec):
 /** What an operator may ask of a group; `state` is that of its protocol. */
 export function insightFor(self: NodeId, spec: GroupSpec, state: Plain, now: Micros): Insight {
   const { protocol, nodes, options } = spec
-  if (protocol !== 'omega') return insightOf(state, nodes, now)
+  if (protocol !== 'omega') {
+    return insightOf(state, nodes, timingFor(options as unknown as LocalLeaderOptions, nodes.length), now)
+  }
   return omegaInsight(state, { self, nodes }, options as unknown as OmegaOptions, now)
 }
 

@@ -33,7 +33,6 @@ export {
 export type { Insight, Membership, SeenView, Waiting } from './insight.ts'
 export { type LeaseLength, leaseLength } from './lease-length.ts'
 export { messageFault as localLeaderFault } from './local-leader/bounds.ts'
-export { insightOf } from './local-leader/insight.ts'
 export { PROFILES } from './local-leader/options.ts'
 export { recoverLocalLeader } from './local-leader/recover.ts'
 export { forgetfulStable } from './local-leader/stable.ts'

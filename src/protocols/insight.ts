@@ -33,6 +33,14 @@ export type Waiting = {
   readonly missing: readonly NodeId[]
 }
 
+/** Why peers are called reachable. */
+export type Evidence = {
+  /** When each was last known to be reachable: a timely message of its own, or the leader's word that it answered. */
+  readonly of: readonly { readonly id: NodeId; readonly at: Micros }[]
+  /** A peer is called reachable for this long after that, and no longer. */
+  readonly lasts: Micros
+}
+
 export type Insight = {
   /**
    * Until when whoever leads leads, on this process's own clock; null when nobody is known to. Of itself a leader knows
@@ -44,8 +52,10 @@ export type Insight = {
   readonly voters: readonly (readonly NodeId[])[]
   /** Whoever has a vote in any of them, or is to have one. */
   readonly named: readonly NodeId[]
-  /** Whom it has heard of late, in time. */
+  /** Whom it has heard of late, in time: those that it calls reachable. */
   readonly heard: readonly NodeId[]
+  /** On what that rests; null where the protocol does not say. */
+  readonly evidence: Evidence | null
   /** Until when it takes no part, because it has been restarted; null when it does take part. */
   readonly silentUntil: Micros | null
   /** Null where the protocol has no views. */

@@ -22,7 +22,7 @@ function envelopes(protocol: string, more: object): readonly Envelope[] {
   })
 }
 
-const SESSION = { config: 0, by: 1, for: 2, number: 3, sent: 4, echo: null }
+const SESSION = { config: 0, by: 1, for: 2, number: 3, sent: 4, awake: null, echo: null }
 
 function bundled(body: Message): Message {
   const parts: readonly Part[] = [

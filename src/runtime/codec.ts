@@ -5,7 +5,7 @@
 import { createHash } from 'node:crypto'
 import { canonical, type Message, type NodeId } from '../core/index.ts'
 import { type Bundle, type Datagram, datagramFault, type Part } from '../links/index.ts'
-import { bodyBytes, bodyOf, readFlag, readId, readPlain, writeId } from './bodies.ts'
+import { bodyBytes, bodyOf, readId, readPlain, writeId } from './bodies.ts'
 import { BadBytes, Reader, Writer } from './bytes.ts'
 
 export type Envelope = {
@@ -141,26 +141,32 @@ export class Codec {
   }
 }
 
-function writeSession(writer: Writer, { by, for: meant, number, sent, echo }: Datagram): void {
+const HAS_ECHO = 1
+const HAS_SLEPT = 2
+const SESSION_FLAGS = 4
+
+function writeSession(writer: Writer, { by, for: meant, number, sent, awake, echo }: Datagram): void {
   writer.u53(by)
   writer.u53(meant)
   writer.u53(number)
   writer.u53(sent)
-  writer.u8(echo === null ? 0 : 1)
-  if (echo === null) return
-  writer.u53(echo.sent)
-  writer.u53(echo.received)
+  writer.u8((echo === null ? 0 : HAS_ECHO) | (awake === null ? 0 : HAS_SLEPT))
+  if (echo !== null) {
+    writer.u53(echo.sent)
+    writer.u53(echo.received)
+  }
+  if (awake !== null) writer.u53(awake)
 }
 
 function readSession(reader: Reader): Omit<Datagram, 'body'> {
-  return {
-    kind: 'datagram',
-    // Each group says for itself what it is configured with.
-    config: 0,
-    by: reader.u53(),
-    for: reader.u53(),
-    number: reader.u53(),
-    sent: reader.u53(),
-    echo: readFlag(reader) ? { sent: reader.u53(), received: reader.u53() } : null,
-  }
+  const by = reader.u53()
+  const meant = reader.u53()
+  const number = reader.u53()
+  const sent = reader.u53()
+  const flags = reader.below(SESSION_FLAGS, 'session flags')
+  const echo = (flags & HAS_ECHO) === 0 ? null : { sent: reader.u53(), received: reader.u53() }
+  const awake = (flags & HAS_SLEPT) === 0 ? null : reader.u53()
+  if (awake !== null && awake > sent) throw new BadBytes(`awake since ${awake}, but sent at ${sent}`)
+  // Each group says for itself what it is configured with.
+  return { kind: 'datagram', config: 0, by, for: meant, number, sent, awake, echo }
 }

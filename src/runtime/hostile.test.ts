@@ -131,7 +131,7 @@ function receiverOf(sealed: Buffer): NodeId | null {
 /** What a process that has the key says in a group, as if it had just been started for the ninth time. */
 function strange(from: NodeId, to: NodeId, group: string): Uint8Array {
   const part = { group, config: 1, body: { kind: 'x' } }
-  const session = { config: 0, by: 9, for: 1, number: 1, sent: 1, echo: null }
+  const session = { config: 0, by: 9, for: 1, number: 1, sent: 1, awake: null, echo: null }
   const body = { kind: 'datagram', ...session, body: { kind: 'bundle', parts: [part] } }
   return sealer([KEY], false).seal(new Codec().encode({ from, to, body }))
 }

@@ -172,6 +172,10 @@ function heraldRecord({ candidate, incumbent, heard, lease, ...herald }: Herald)
   return { ...herald, flags, ...lease }
 }
 
+function sessionRecord({ echo, awake, ...session }: Datagram): object {
+  return { ...session, echo, awake, flags: (echo === null ? 0 : 1) + (awake === null ? 0 : 2) }
+}
+
 const configRecord = ({ id: [epoch, counter], sets }: Configuration): object => ({ epoch, counter, sets })
 
 function partByThePage({ group, config, body }: Part): number[] {
@@ -192,7 +196,7 @@ function bytesByThePage({ from, to, body }: Omit<Envelope, 'foreign'>): number[]
   const { byte, parts } = kindNamed(KINDS, name)
   const follows = parts.flatMap((part) => {
     if (part === 'text') return written(part, canonical(body))
-    if (part === 'Session') return written(part, datagram)
+    if (part === 'Session') return written(part, sessionRecord(datagram))
     const all = datagram.body?.['parts'] as unknown as readonly Part[]
     return [...written('u32', all.length), ...all.flatMap(partByThePage)]
   })
@@ -217,6 +221,7 @@ const EXAMPLE: Envelope = {
     for: 1,
     number: 321,
     sent: 2_970_784,
+    awake: null,
     echo: { sent: 2_855_431, received: 2_855_650 },
     body: {
       kind: 'bundle',
@@ -277,6 +282,7 @@ describe('the tables of docs/wire.md', () => {
       expect(inners.some((inner) => inner?.kind === kind)).toBe(true)
     }
     expect(inners).toContain(null)
+    expect(bodies.some((body) => (body as unknown as Datagram).awake !== null)).toBe(true)
     for (const field of ['certificate', 'view', 'wanted', 'tree'] as const) {
       expect(inners.some((inner) => inner?.kind === 'Election' && inner[field] !== null)).toBe(true)
     }
@@ -295,7 +301,7 @@ describe('the tables of docs/wire.md', () => {
     const text = '{"agreed":{"mode":"local","sigma":1},"kind":"Settings"}'
     const part: Part = { group: 'orders', config: 0, body: settings }
     expect(partByThePage(part).slice(-text.length)).toEqual([...new TextEncoder().encode(text)])
-    const session = { config: 0, by: 1, for: 2, number: 3, sent: 4, echo: null }
+    const session = { config: 0, by: 1, for: 2, number: 3, sent: 4, awake: null, echo: null }
     const body: Message = { kind: 'datagram', ...session, body: { kind: 'bundle', parts: [part] } }
     for (const each of [body, { kind: 'WhoAreYou', number: 77 }]) {
       const envelope = { from: 3, to: '', body: each }

@@ -18,7 +18,8 @@ function network(delayMs: Span = [1, 10], more: Partial<Settings> = {}): Network
 }
 
 function look(on: Network, running = ALL, lateness = 0) {
-  return connectivity(on, NODES, running, TIMELY, lateness)
+  const { connected, stable } = connectivity(on, NODES, running, [], TIMELY, lateness)
+  return { connected, stable }
 }
 
 describe('connected are two', () => {
@@ -125,12 +126,49 @@ describe('a stable partition', () => {
   })
 })
 
+describe('reach', () => {
+  const reach = (on: Network, running = ALL, unwritable: readonly number[] = [], lateness = 0) =>
+    connectivity(on, NODES, running, unwritable, TIMELY, lateness).reach
+
+  it('tells each direction apart', () => {
+    const oneWay = network()
+    oneWay.cut([['a', 'b']], true)
+    const { timely } = reach(oneWay, [0, 1])
+    expect(timely).toEqual([['b', 'a']])
+    expect(reach(network()).timely).toBe('full')
+  })
+
+  it('names who runs, and who cannot store anything', () => {
+    expect(reach(network(), [1, 2, 3], [2])).toMatchObject({ running: ['b', 'c', 'd'], unwritable: ['c'] })
+  })
+
+  it('says whether chance decides what arrives in time: on a lossy link, or on one that is slow at times', () => {
+    const ruled = (rule: object): Network => network(1, { rules: [{ from: 'a', ...rule }] })
+    expect(reach(network()).byChance).toBe(false)
+    expect(reach(ruled({ loss: 0.5 })).byChance).toBe(true)
+    expect(reach(ruled({ kind: 'reply', drop: true })).byChance).toBe(false)
+    expect(reach(network([1, 30])).byChance).toBe(true)
+    expect(reach(network([30, 40])).byChance).toBe(false)
+    expect(reach(network(), ALL, [], 5001).byChance).toBe(true)
+  })
+})
+
 describe('nothing is promised', () => {
   const nothing = { connected: [], stable: [] }
-  it('while messages get lost by chance, or by a rule', () => {
+  it('while messages get lost by chance', () => {
     expect(look(network(1, { loss: 0.01 }))).toEqual(nothing)
     expect(look(network(1, { loss: 1 }))).toEqual(nothing)
-    expect(look(network(1, { rules: [{ from: 'a', kind: 'reply', drop: true }] }))).toEqual(nothing)
+  })
+  it('of links on which a rule loses or delays messages', () => {
+    const others = [
+      ['b', 'c'],
+      ['b', 'd'],
+      ['c', 'd'],
+    ]
+    for (const how of [{ kind: 'reply', drop: true }, { loss: 0.5 }, { kind: 'reply', delayMs: 11 }]) {
+      expect(look(network(1, { rules: [{ from: 'a', ...how }] }))).toEqual({ connected: others, stable: [] })
+    }
+    expect(look(network(1, { rules: [{ from: 'a', delayMs: 9 }] })).connected).toBe('full')
   })
   it('where hosts are late', () => {
     expect(look(network(), ALL, 5001)).toEqual(nothing)

@@ -7,7 +7,7 @@
 import { type Micros, microsOf, type NodeId } from '../core/index.ts'
 import type { Connected, LossReason } from '../trace/index.ts'
 import type { Random } from './random.ts'
-import type { Network as NetworkSettings, Pair, Span } from './scenario.ts'
+import type { NetworkRule, Network as NetworkSettings, Pair, Span } from './scenario.ts'
 
 export type Delay = { readonly least: Micros; readonly most: Micros }
 
@@ -16,8 +16,21 @@ type Rule = {
   readonly to: number | null
   readonly kind: string | null
   readonly delay: Delay | null
-  readonly drop: boolean
+  /** Probability that a message is lost by this rule; 1: every one is. */
+  readonly loss: number
 }
+
+/** How a link treats messages of all kinds; the worst and the best of them. */
+export type LinkQuality = {
+  /** The longest delay of any message; null when some message is always lost. */
+  readonly most: Micros | null
+  /** The shortest delay of any message; null when none arrives. */
+  readonly least: Micros | null
+  /** Whether chance decides which of two equal messages is lost. */
+  readonly losesByChance: boolean
+}
+
+const CLOSED: LinkQuality = { most: null, least: null, losesByChance: false }
 
 export class Network {
   readonly #nodes: readonly NodeId[]
@@ -28,7 +41,7 @@ export class Network {
   /** Probabilities that a message is lost, and that it comes twice. */
   loss: number
   duplicate: number
-  readonly #rules: readonly Rule[]
+  #rules: readonly Rule[]
   /** Arrival of the last message on each link, where order is kept. */
   readonly #lastArrival: Float64Array | null
   /** 1 where a link is open; `#graph` is what healing everything restores. */
@@ -51,14 +64,9 @@ export class Network {
     this.#delay = delayOf(settings.delayMs)
     this.loss = settings.loss
     this.duplicate = settings.duplicate
-    this.#rules = settings.rules.map((rule) => ({
-      from: rule.from === undefined ? null : this.#index(rule.from),
-      to: rule.to === undefined ? null : this.#index(rule.to),
-      kind: rule.kind ?? null,
-      delay: rule.delayMs === undefined ? null : delayOf(rule.delayMs),
-      drop: rule.drop ?? false,
-    }))
-    this.#longest = Math.max(this.#delay.most, ...this.#rules.map(({ delay }) => delay?.most ?? 0))
+    this.#rules = settings.rules.map((rule) => this.#ruleOf(rule))
+    this.#longest = this.#delay.most
+    this.#lengthen()
     this.#lastArrival = settings.fifo ? new Float64Array(this.#count ** 2) : null
     this.#graph = this.#graphOf(links)
     this.#open = this.#graph.slice()
@@ -71,7 +79,8 @@ export class Network {
   /** Why a message would be lost, or null when it gets through. Draws from the seed. */
   lossOf(from: number, to: number, kind: string): LossReason | null {
     if (this.#open[from * this.#count + to] === 0) return 'cut'
-    if (this.#rules.length > 0 && this.#ruleFor(from, to, kind)?.drop === true) return 'rule'
+    const rule = this.#rules.length > 0 ? this.#ruleFor(from, to, kind) : null
+    if (rule !== null && rule.loss > 0 && this.#random.chance(rule.loss)) return 'rule'
     return this.#random.chance(this.loss) ? 'chance' : null
   }
 
@@ -156,16 +165,52 @@ export class Network {
     return pairs.length === possible ? 'full' : pairs
   }
 
-  /** Whether messages get lost by chance, or some are treated differently from others. */
-  get isUneven(): boolean {
-    return this.loss > 0 || this.#rules.length > 0
+  /** From now on these rules hold instead of those before. */
+  obey(rules: readonly NetworkRule[]): void {
+    this.#rules = rules.map((rule) => this.#ruleOf(rule))
+    this.#lengthen()
   }
 
-  /** How long messages take from one node to another, when nothing special befalls them; null when none arrives. */
-  delayBetween(from: number, to: number): Delay | null {
+  /** Whether some message may be lost by chance, whichever link it takes. */
+  get isLossy(): boolean {
+    return this.loss > 0 || this.#rules.some(({ loss }) => loss > 0 && loss < 1)
+  }
+
+  /** What can become of messages from one node to another. */
+  qualityBetween(from: number, to: number): LinkQuality {
     const link = from * this.#count + to
-    if (this.#open[link] === 0 || this.loss === 1) return null
-    return this.#slow.get(link) ?? this.#delay
+    if (this.#open[link] === 0 || this.loss === 1) return CLOSED
+    const usual = this.#slow.get(link) ?? this.#delay
+    let most: Micros | null = 0
+    let least: Micros | null = null
+    let losesByChance = this.loss > 0
+    const take = (delay: Delay, loss: number): void => {
+      if (loss > 0) losesByChance ||= loss < 1
+      if (loss < 1) least = Math.min(least ?? delay.least, delay.least)
+      most = loss > 0 || most === null ? null : Math.max(most, delay.most)
+    }
+    for (const rule of this.#rules) {
+      if ((rule.from !== null && rule.from !== from) || (rule.to !== null && rule.to !== to)) continue
+      take(rule.delay ?? usual, rule.loss)
+      // A rule for every kind leaves nothing to those after it.
+      if (rule.kind === null) return { most: this.loss > 0 ? null : most, least, losesByChance }
+    }
+    take(usual, 0)
+    return { most: this.loss > 0 ? null : most, least, losesByChance }
+  }
+
+  #ruleOf(rule: NetworkRule): Rule {
+    return {
+      from: rule.from === undefined ? null : this.#index(rule.from),
+      to: rule.to === undefined ? null : this.#index(rule.to),
+      kind: rule.kind ?? null,
+      delay: rule.delayMs === undefined ? null : delayOf(rule.delayMs),
+      loss: rule.drop === true ? 1 : (rule.loss ?? 0),
+    }
+  }
+
+  #lengthen(): void {
+    for (const { delay } of this.#rules) this.#longest = Math.max(this.#longest, delay?.most ?? 0)
   }
 
   #ruleFor(from: number, to: number, kind: string): Rule | null {

@@ -16,7 +16,12 @@ export type RunOptions = {
 
 /** What specifications may know of a run before it begins. */
 export function factsOf(definition: Definition, nodes: readonly NodeId[], options: PlainObject): RunFacts {
-  return { nodes, prefers: definition.prefers, constants: definition.constants(options, nodes.length) }
+  return {
+    nodes,
+    prefers: definition.prefers,
+    constants: definition.constants(options, nodes.length),
+    neverLead: definition.neverLead(options),
+  }
 }
 
 export function promisedSpecs(definition: Definition, options: PlainObject): readonly Spec[] {

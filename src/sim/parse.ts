@@ -57,9 +57,18 @@ export function parseScenario(file: unknown, lookup: Lookup): Scenario {
   for (const [index, atMs] of body.checkpointsMs.entries()) {
     notAfter(untilMs, atMs, `checkpointsMs[${index}]`)
   }
+  if (schedule !== null && body.nodeOptions !== undefined) {
+    throw new BadScenario('nodeOptions', 'in a schedule all nodes have the same options')
+  }
+  const nodeOptions = Object.entries(body.nodeOptions ?? {}).map(([node, own]) => {
+    const place = `nodeOptions.${node}`
+    const all = { ...(file as { readonly options?: PlainObject }).options, ...own }
+    return [node, checked(definition.options(head.nodes), all, place)]
+  })
   return {
     ...body,
     options: schedule === null ? body.options : definition.untimed(body.options),
+    ...(nodeOptions.length === 0 ? {} : { nodeOptions: Object.fromEntries(nodeOptions) }),
     untilMs,
     events: body.events.map((event, index) => readEvent(schema, event, `events[${index}]`, untilMs)),
     schedule: schedule?.map((step, index) => readStep(schema, step, `schedule[${index}]`)) ?? null,

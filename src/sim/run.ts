@@ -19,8 +19,8 @@ import { runSchedule } from './schedule.ts'
 import { World } from './world.ts'
 
 export function traceHeader(scenario: Scenario): TraceHeader {
-  const { protocol, nodes, options, seed } = scenario
-  return { trace: 1, protocol, nodes, options, seed }
+  const { protocol, nodes, options, nodeOptions, seed } = scenario
+  return { trace: 1, protocol, nodes, options, seed, ...(nodeOptions === undefined ? {} : { nodeOptions }) }
 }
 
 /** Runs a scenario, by the clock or by its schedule. */

@@ -15,6 +15,8 @@ export type NetworkRule = {
   readonly kind?: string
   readonly delayMs?: Span
   readonly drop?: boolean
+  /** Probability that a message to which the rule applies is lost. */
+  readonly loss?: number
 }
 
 export type Network = {
@@ -54,6 +56,9 @@ export type ScenarioEvent = { readonly atMs: number } & (
   | { readonly hang: 'store'; readonly forMs: number }
   | { readonly pause: NodeId; readonly forMs: number }
   | { readonly suspend: NodeId; readonly forMs: number }
+  | { readonly rules: readonly NetworkRule[] }
+  | { readonly unwritable: NodeId }
+  | { readonly writable: NodeId }
   | { readonly command: Command & { readonly node: NodeId } }
 )
 
@@ -108,6 +113,8 @@ export type Scenario = {
   readonly nodes: readonly NodeId[]
   /** As resolved: every option has its value. */
   readonly options: PlainObject
+  /** Options of single nodes that were set up differently, by their ids as text; as resolved, too. */
+  readonly nodeOptions?: { readonly [node: string]: PlainObject } | undefined
   readonly seed: number
   readonly links: 'full' | readonly Pair[]
   readonly network: Network

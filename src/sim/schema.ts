@@ -27,7 +27,7 @@ export type ScenarioSchema = {
 }
 
 export function scenarioSchema(definition: Definition, nodes: readonly NodeId[]): ScenarioSchema {
-  const pieces = piecesFor(nodes)
+  const pieces = piecesFor(definition, nodes)
   return {
     file: fileSchema(definition, nodes, pieces),
     events: eventSchemas(pieces),
@@ -52,7 +52,7 @@ export function nodeList() {
 
 const probability = z.number().min(0).max(1)
 
-function piecesFor(nodes: readonly NodeId[]) {
+function piecesFor(definition: Definition, nodes: readonly NodeId[]) {
   const node = nodeAmong(nodes)
   const ms = z.number().min(0).max(LONGEST_MS)
   const interval = z.tuple([ms, ms]).refine(([least, most]) => least <= most, {
@@ -64,12 +64,6 @@ function piecesFor(nodes: readonly NodeId[]) {
   const graph = z.union([z.literal('full'), pairs], {
     error: 'is neither "full" nor a list of pairs of nodes',
   })
-  return { node, span, pairs, graph }
-}
-
-type Pieces = ReturnType<typeof piecesFor>
-
-function fileSchema(definition: Definition, nodes: readonly NodeId[], { node, span, graph }: Pieces) {
   const kinds = [...definition.kinds, ...definition.linkKinds] as [string, ...string[]]
   const rule = z.strictObject({
     from: node.optional(),
@@ -77,13 +71,20 @@ function fileSchema(definition: Definition, nodes: readonly NodeId[], { node, sp
     kind: z.enum(kinds).optional(),
     delayMs: span.optional(),
     drop: z.boolean().optional(),
+    loss: probability.optional(),
   })
+  return { node, span, pairs, graph, rules: z.array(rule) }
+}
+
+type Pieces = ReturnType<typeof piecesFor>
+
+function fileSchema(definition: Definition, nodes: readonly NodeId[], { node, span, graph, rules }: Pieces) {
   const network = z.strictObject({
     delayMs: span.default([0.2, 2]),
     loss: probability.default(0),
     duplicate: probability.default(0),
     fifo: z.boolean().default(definition.order === 'fifo'),
-    rules: z.array(rule).default([]),
+    rules: rules.default([]),
     slack: z.int().min(0).max(8).optional(),
     labelled: z.boolean().optional(),
   })
@@ -110,6 +111,7 @@ function fileSchema(definition: Definition, nodes: readonly NodeId[], { node, sp
     protocol: z.string(),
     nodes: nodeList(),
     options: definition.options(nodes).prefault({}),
+    nodeOptions: z.partialRecord(z.enum(nodes.map(String)), z.record(z.string(), z.json())).optional(),
     seed: z.int().min(0).max(MOST_SEED).default(1),
     links: graph.default('full'),
     network: network.prefault({}),
@@ -125,7 +127,7 @@ function fileSchema(definition: Definition, nodes: readonly NodeId[], { node, sp
   })
 }
 
-function eventSchemas({ node, pairs, span, graph }: Pieces): { readonly [kind: string]: EventSchema } {
+function eventSchemas({ node, pairs, span, graph, rules }: Pieces): { readonly [kind: string]: EventSchema } {
   const at = { atMs: z.number().min(0) }
   const blocks = z
     .array(z.array(node))
@@ -147,6 +149,9 @@ function eventSchemas({ node, pairs, span, graph }: Pieces): { readonly [kind: s
     hang: z.strictObject({ ...at, hang: z.literal('store'), forMs: milliseconds() }),
     pause: z.strictObject({ ...at, pause: node, forMs: milliseconds() }),
     suspend: z.strictObject({ ...at, suspend: node, forMs: milliseconds() }),
+    rules: z.strictObject({ ...at, rules }),
+    unwritable: z.strictObject({ ...at, unwritable: node }),
+    writable: z.strictObject({ ...at, writable: node }),
     command: z.strictObject({ ...at, command: z.looseObject({ node }) }),
   }
 }

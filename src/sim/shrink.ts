@@ -97,6 +97,9 @@ function withoutNode(scenario: Scenario, node: NodeId): Scenario {
     if ('slow' in event) return [{ ...event, slow: elsewhere(event.slow) }]
     if ('links' in event && event.links !== 'full') return [{ ...event, links: elsewhere(event.links) }]
     if ('heal' in event && event.heal !== 'all') return [{ ...event, heal: elsewhere(event.heal) }]
+    if ('rules' in event) {
+      return [{ ...event, rules: event.rules.filter(({ from, to }) => from !== node && to !== node) }]
+    }
     return subjectOf(event) === node ? [] : [event]
   })
   return {
@@ -116,6 +119,8 @@ function subjectOf(event: ScenarioEvent): NodeId | null {
   if ('recover' in event) return event.recover
   if ('pause' in event) return event.pause
   if ('suspend' in event) return event.suspend
+  if ('unwritable' in event) return event.unwritable
+  if ('writable' in event) return event.writable
   return 'command' in event ? event.command.node : null
 }
 

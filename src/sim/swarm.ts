@@ -20,7 +20,7 @@ import {
 } from '../core/index.ts'
 import { checkedOptions } from './parse.ts'
 import { Random } from './random.ts'
-import type { Scenario, ScenarioEvent, Span, StoreSettings } from './scenario.ts'
+import type { NetworkRule, Scenario, ScenarioEvent, Span, StoreSettings } from './scenario.ts'
 
 export type SwarmSettings = {
   readonly nodes: readonly [least: number, most: number]
@@ -32,6 +32,9 @@ export type SwarmSettings = {
 
 /** What can befall a node that has no other to talk to. */
 const ALONE: readonly FaultKind[] = ['crash', 'pause', 'suspend', 'late', 'hang']
+
+/** What a minority of the nodes may keep to the end, where the protocol promises something to the others. */
+const LASTING = ['cutOneWay', 'linkLoss', 'drop', 'unwritable'] as const
 
 /** A fault that ends by itself or is undone later. */
 type Drawn = { readonly events: readonly ScenarioEvent[]; readonly until: number }
@@ -63,7 +66,11 @@ export function scenarioDrawer(definition: Definition, settings: SwarmSettings):
     const most = toMicros(shortest + random.fraction() * (longest - shortest))
     const least = random.chance(0.5) ? most : Math.min(most, shortest)
     const settling = msOf(definition.settlesWithin(options, microsOf(most), count))
-    const { events, endsAtMs } = new FaultDrawer(nodes, random, settling, most).draw(kinds, swarm)
+    const watched = msOf(definition.watchesFor(options, count))
+    const drawer = new FaultDrawer(nodes, definition, random, settling, most)
+    const { events, endsAtMs } = drawer.draw(kinds, swarm)
+    const enduring = definition.endures(options).filter((kind) => settings.faults.includes(kind))
+    const lasting = drawer.lasting(enduring, endsAtMs)
     return {
       protocol: definition.name,
       nodes,
@@ -78,10 +85,13 @@ export function scenarioDrawer(definition: Definition, settings: SwarmSettings):
         rules: [],
       },
       registers: definition.registers === null ? null : storeOf(least, most),
-      clocks: { driftPpm: random.chance(0.5) ? swarm.driftPpm : 0, lateMs: drawLateness(timeliness, random) },
+      clocks: {
+        driftPpm: random.chance(0.5) ? definition.driftPpm(options) : 0,
+        lateMs: drawLateness(timeliness, random),
+      },
       initial: null,
-      events,
-      untilMs: toMicros(endsAtMs + settling * 1.1 + 1),
+      events: [...events, ...lasting],
+      untilMs: toMicros(endsAtMs + Math.max(settling * 1.1, watched) + 1),
       checkpointsMs: [],
       schedule: null,
     }
@@ -123,11 +133,25 @@ class FaultDrawer {
   readonly #nodes: readonly NodeId[]
   readonly #random: Random
   readonly #settlingMs: number
+  /** Who should lead, all else being equal. */
+  readonly #preferred: NodeId
+  /** Kinds of messages: the protocol's own, and all. */
+  readonly #ownKinds: readonly [string, ...string[]]
+  readonly #kinds: readonly [string, ...string[]]
   /** Gaps between faults are drawn up to one of these: an instant, a message or two, a part of settling, all of it. */
   readonly #gaps: readonly [number, ...number[]]
 
-  constructor(nodes: readonly NodeId[], random: Random, settlingMs: number, delayMs: number) {
+  constructor(
+    nodes: readonly NodeId[],
+    { kinds, linkKinds, prefers }: Definition,
+    random: Random,
+    settlingMs: number,
+    delayMs: number,
+  ) {
     this.#nodes = nodes
+    this.#preferred = (prefers === 'lowest' ? nodes[0] : nodes.at(-1)) as NodeId
+    this.#ownKinds = kinds as readonly [string, ...string[]]
+    this.#kinds = [...kinds, ...linkKinds] as [string, ...string[]]
     this.#random = random
     this.#settlingMs = settlingMs
     this.#gaps = [delayMs, delayMs * 3, settlingMs / 10, settlingMs / 3, settlingMs * 1.2]
@@ -221,6 +245,18 @@ class FaultDrawer {
         }
       case 'hang':
         return { events: [{ atMs, hang: 'store', forMs }], until }
+      case 'linkLoss':
+        return this.#ruled([this.#lossyLink()], atMs, until)
+      case 'drop':
+        return this.#ruled([this.#targeted()], atMs, until)
+      case 'unwritable':
+        return {
+          events: [
+            { atMs, unwritable: node },
+            { atMs: until, writable: node },
+          ],
+          until,
+        }
       case 'slow': {
         const delayMs = toMicros(this.#gap())
         return this.#undone({ atMs, slow: [this.#pair()], delayMs: [0, delayMs] }, until + delayMs)
@@ -254,12 +290,69 @@ class FaultDrawer {
     })
   }
 
+  /** Rules replace each other: those that come later end those before. */
+  #ruled(rules: readonly NetworkRule[], atMs: number, until: number): Drawn {
+    return {
+      events: [
+        { atMs, rules },
+        { atMs: toMicros(until), rules: [] },
+      ],
+      until,
+    }
+  }
+
+  #lossyLink(): NetworkRule {
+    const [from, to] = this.#pair()
+    return { from, to, loss: this.#probability(1) }
+  }
+
+  /** Messages of one kind are lost, on one link or on all links from a node or to it. */
+  #targeted(): NetworkRule {
+    const [from, to] = this.#pair()
+    const kind = this.#random.pick(this.#kinds)
+    const which = this.#random.integer(0, 2)
+    return { ...(which === 1 ? {} : { from }), ...(which === 2 ? {} : { to }), kind, drop: true }
+  }
+
+  /**
+   * What is not healed: a minority of the nodes keeps bad links, a disk that refuses writes, or messages of one kind
+   * that never arrive, and the others must get along all the same.
+   */
+  lasting(kinds: readonly FaultKind[], atMs: number): readonly ScenarioEvent[] {
+    const possible = LASTING.filter((kind) => kinds.includes(kind))
+    const most = Math.ceil(this.#nodes.length / 2) - 1
+    if (possible.length === 0 || most < 1 || this.#random.chance(0.5)) return []
+    // What befalls the node that should lead matters most.
+    const preferred = this.#random.chance(0.5) ? [this.#preferred] : []
+    const ill = new Set([...preferred, ...Array.from({ length: most }, () => this.#node())].slice(0, most))
+    const rules: NetworkRule[] = []
+    const events: ScenarioEvent[] = []
+    for (const node of ill) {
+      const kind = possible[this.#random.integer(0, possible.length - 1)] as (typeof LASTING)[number]
+      if (kind === 'unwritable') events.push({ atMs, unwritable: node })
+      else if (kind === 'linkLoss') {
+        const loss = this.#probability(1)
+        rules.push({ from: node, loss }, { to: node, loss })
+      } else if (kind === 'drop') {
+        const side = this.#random.chance(0.5) ? { from: node } : { to: node }
+        rules.push({ ...side, kind: this.#random.pick(this.#ownKinds), drop: true })
+      } else {
+        const others = this.#nodes.filter((other) => other !== node && this.#random.chance(0.5))
+        const away = this.#random.chance(0.5)
+        events.push({ atMs, cutOneWay: others.map((other) => (away ? [node, other] : [other, node])) })
+      }
+    }
+    return rules.length === 0 ? events : [...events, { atMs, rules }]
+  }
+
   #undone(event: ScenarioEvent, until: number): Drawn {
     return { events: [event, { atMs: toMicros(until), heal: 'all' }], until }
   }
 
   /** Everything is made whole: also what a crash in the middle of a step may still have in store. */
   #healing(events: readonly ScenarioEvent[], atMs: number): readonly ScenarioEvent[] {
+    const hasRules = events.some((event) => 'rules' in event)
+    const unwritable = events.flatMap((event) => ('unwritable' in event ? [event.unwritable] : []))
     const armed = events.flatMap((event) =>
       'crash' in event && 'afterEffects' in event ? [event.crash] : [],
     )
@@ -270,6 +363,8 @@ class FaultDrawer {
       { atMs, heal: 'all' },
       { atMs, loss: 0 },
       { atMs, duplicate: 0 },
+      ...(hasRules ? [{ atMs, rules: [] }] : []),
+      ...[...new Set(unwritable)].map((node) => ({ atMs, writable: node })),
       ...[...new Set(armed)].map((node) => ({ atMs, crash: node })),
       ...[...new Set(crashed)].map((node) => ({ atMs, recover: node })),
     ]

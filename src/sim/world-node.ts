@@ -36,6 +36,8 @@ export type SimNode = {
   up: boolean
   state: Plain
   stable: Plain
+  /** Whether its stable storage takes what it is given. */
+  isWritable: boolean
   view: View | null
   timers: Map<string, Timer>
   /** True time until which the process does nothing; 0 when it runs. */

@@ -24,7 +24,7 @@ import {
 } from '../core/index.ts'
 import type { LossReason, Observation, TraceRecord } from '../trace/index.ts'
 import { Clock } from './clock.ts'
-import { connectivity } from './connectivity.ts'
+import { connectivity, mayReach } from './connectivity.ts'
 import type { LinkNews } from './link-news.ts'
 import { LinkWatch } from './link-watch.ts'
 import { type Delay, delayOf, Network } from './network.ts'
@@ -32,6 +32,7 @@ import { EventQueue } from './queue.ts'
 import { Random } from './random.ts'
 import { RegisterCalls } from './register-calls.ts'
 import type { Scenario, ScenarioEvent } from './scenario.ts'
+import { Silences } from './silences.ts'
 import { Store } from './store.ts'
 import { linkNewsOf, NEVER, type Pending, type SimNode, sameView, type Timer } from './world-node.ts'
 
@@ -46,6 +47,9 @@ export class RunawayWorld extends Error {
   override readonly name = 'RunawayWorld'
 }
 
+/** A timer whose step was taken back fires again after this long, as in a real process. */
+const TRY_AGAIN: Micros = 10_000
+
 /** A protocol that keeps taking this many steps within one run is in a storm. */
 const MOST_STEPS = 500_000_000
 
@@ -57,6 +61,7 @@ export class World {
   readonly #random: Random
   readonly #queue = new EventQueue()
   readonly #pending: (Pending | null)[] = []
+  readonly #silent: Silences
   readonly #hooks: WorldHooks
   readonly #definition: Definition
   readonly #scenario: Scenario
@@ -87,8 +92,10 @@ export class World {
     this.#store = new Store(scenario.nodes, scenario.registers, this.#random, model?.burials === 'blind')
     this.#counted = [...definition.kinds, ...definition.linkKinds]
     this.#counts = this.#counted.map(() => 0)
+    this.#silent = new Silences(scenario.nodes.length)
     this.#nodes = scenario.nodes.map((id, index) => {
-      const protocol = definition.create({ self: id, nodes: scenario.nodes }, scenario.options)
+      const options = scenario.nodeOptions?.[String(id)] ?? scenario.options
+      const protocol = definition.create({ self: id, nodes: scenario.nodes }, options)
       const drift = scenario.clocks.driftPpm
       return {
         index,
@@ -99,6 +106,7 @@ export class World {
         up: false,
         state: null,
         stable: null,
+        isWritable: true,
         view: null,
         timers: new Map(),
         stalledUntil: 0,
@@ -266,7 +274,10 @@ export class World {
   #command(pending: Pending & { type: 'command' }): void {
     const { node, command } = pending
     if (node.stalledUntil !== 0) node.backlog.push(pending)
-    else if (node.up) this.#advance(node, { type: 'command', command }, null)
+    else if (node.up) {
+      this.#hooks.observe({ type: 'commanded', at: this.#now, node: node.id, command })
+      this.#advance(node, { type: 'command', command }, null)
+    }
   }
 
   #reply(pending: Pending & { type: 'reply' }): void {
@@ -322,9 +333,14 @@ export class World {
     const before = node.state
     const next = node.protocol.step(before, input, now)
     this.#steps += 1
+    if (!node.isWritable && persists(next)) {
+      this.#takeBack(node, input, message, next)
+      return
+    }
     node.state = next.state
     const cutAfter = this.#carryOut(node, next)
     const view = next.state === before ? null : this.#see(node, now)
+    if (this.#silent.isAny) this.#listen(node, now)
     if (this.#hooks.record !== null) {
       this.#hooks.record({
         type: 'step',
@@ -342,6 +358,20 @@ export class World {
     this.#outlook(node, next.effects, view, cutAfter)
   }
 
+  /**
+   * Its storage refused what the step would have stored: as in a real process the step did not happen. A message counts
+   * as lost; a timer fires again soon, and a suspension is told again.
+   */
+  #takeBack(node: SimNode, input: Input, message: number | null, { effects }: Step<Plain>): void {
+    const { id } = node
+    const now = node.clock.at(this.#now)
+    const none = { sent: [], cutAfter: null, view: null }
+    const record = { type: 'step', at: this.#now, node: id, now, input, message, effects, ...none } as const
+    this.#hooks.record?.({ ...record, takenBack: true })
+    if (input.type === 'timer') this.#setTimer(node, input.name, now + TRY_AGAIN)
+    else if (input.type === 'suspended') node.sleptFor += input.by
+  }
+
   #boot(node: SimNode, settledOn: Outcome | null): void {
     const now = node.clock.at(this.#now)
     const { stable } = node
@@ -350,6 +380,8 @@ export class World {
       settledOn === null || protocol.settled === undefined
         ? protocol.start(stable, now)
         : protocol.settled(settledOn, now)
+    // A process that cannot store what it starts from does not start.
+    if (!node.isWritable && persists(next)) return
     node.up = true
     node.life += 1
     this.#store.forget(node.index)
@@ -517,6 +549,9 @@ export class World {
     else if ('slow' in event) this.#network.slow(event.slow, event.delayMs)
     else if ('pause' in event) this.#stall(this.#node(event.pause), microsOf(event.forMs), false)
     else if ('suspend' in event) this.#stall(this.#node(event.suspend), microsOf(event.forMs), true)
+    else if ('rules' in event) this.#network.obey(event.rules)
+    else if ('unwritable' in event) this.#node(event.unwritable).isWritable = false
+    else if ('writable' in event) this.#node(event.writable).isWritable = true
     else {
       const { node: id, ...command } = event.command
       this.#command({ type: 'command', node: this.#node(id), command })
@@ -585,17 +620,40 @@ export class World {
     this.#push(this.#settlesAt, { type: 'settle', disturbance: this.#disturbances })
     const timeliness = this.#definition.timeliness(options)
     if (timeliness === null) return
-    const running = this.#nodes.filter((node) => node.up && node.stalledUntil === 0).map(({ index }) => index)
+    const running = this.#nodes.filter((node) => node.up && node.stalledUntil === 0)
+    const unwritable = running.filter(({ isWritable }) => !isWritable)
+    this.#silent.look(this.#now, (from, to) => {
+      const { up, stalledUntil } = this.#nodes[from] as SimNode
+      return up && stalledUntil === 0 && mayReach(this.#network, from, to, timeliness)
+    })
     this.#hooks.observe({
       type: 'connectivity',
       at: this.#now,
-      ...connectivity(this.#network, nodes, running, timeliness, this.#lateness.most),
+      ...connectivity(
+        this.#network,
+        nodes,
+        running.map(({ index }) => index),
+        unwritable.map(({ index }) => index),
+        timeliness,
+        this.#lateness.most,
+      ),
     })
+  }
+
+  /** Whether a node calls somebody reachable of whom nothing can have come for a while. */
+  #listen(node: SimNode, now: Micros): void {
+    const { nodes, options } = this.#scenario
+    const claimed = this.#definition.reachable(node.state, { self: node.id, nodes }, options, now)
+    for (const peer of claimed ?? []) {
+      const silentSince = this.#silent.since(this.#node(peer).index, node.index)
+      if (silentSince === null) continue
+      this.#hooks.observe({ type: 'called-reachable', at: this.#now, node: node.id, peer, silentSince })
+    }
   }
 
   #settled(): void {
     // While messages get lost anything may still change: nothing is promised of such a moment.
-    if (this.#network.loss > 0 || !this.#store.isPrompt(this.#now)) return
+    if (this.#network.isLossy || !this.#store.isPrompt(this.#now)) return
     const living = this.#nodes.filter(({ up }) => up)
     if (living.some((node) => node.stalledUntil !== 0 || this.#isOwedNews(node))) return
     const connected = this.#network.connected(living.map(({ index }) => index))
@@ -617,4 +675,8 @@ export class World {
     const node = this.#byId.get(id)
     return node ?? fail(`there is no node ${id}`)
   }
+}
+
+function persists({ effects }: Step<Plain>): boolean {
+  return effects.some(({ type }) => type === 'persist')
 }

@@ -14,6 +14,7 @@ import { independentLeaders } from './independent-leaders.ts'
 import { leaderSelfSupport } from './leader-self-support.ts'
 import { handedOver, lost, merged, reconfigured, renewed, split } from './lease-goals.ts'
 import { liveLeader } from './live-leader.ts'
+import { majorityLeads } from './majority-leads.ts'
 import { majorityOfViewLeads } from './majority-of-view-leads.ts'
 import { maximality } from './maximality.ts'
 import { omegaLives } from './omega-lives.ts'
@@ -22,6 +23,7 @@ import { oneActingLeader } from './one-acting-leader.ts'
 import { oneLeader } from './one-leader.ts'
 import { primaryChain } from './primary-chain.ts'
 import { promisedViews } from './promised-views.ts'
+import { reachability } from './reachability.ts'
 import { ringLiveness, ringSafety } from './ring.ts'
 import { settles } from './settles.ts'
 import type { Goal, Spec } from './spec.ts'
@@ -35,6 +37,7 @@ import { toldInPairs } from './told-in-pairs.ts'
 import { released, viewInstalled } from './view-goals.ts'
 import { viewsDisjoint } from './views-disjoint.ts'
 import { voterChanges } from './voter-changes.ts'
+import { votersSupport } from './voters-support.ts'
 import { filteredLiveness, weakLiveness } from './weak-liveness.ts'
 
 export const specs: readonly Spec[] = [
@@ -53,6 +56,9 @@ export const specs: readonly Spec[] = [
   independentLeaders,
   settles,
   timeliness,
+  majorityLeads,
+  reachability,
+  votersSupport,
   supportAtMostOne,
   boundedInconsistency,
   leaderSelfSupport,

@@ -107,23 +107,40 @@ describe('T', () => {
   describe('in majority mode', () => {
     const majority: RunFacts = { ...RUN, constants: { ...RUN.constants, majority: 1 } }
     const three = connectivityAt(0, [], [[1, 2, 3], [4]])
-    const shows = (ms: number, ...sets: readonly (readonly NodeId[])[]): Observation =>
-      viewAt(ms, 4, 'follower', { detail: { config: { id: [1, 0], sets } } })
+    const shows = (
+      ms: number,
+      node: NodeId,
+      id: readonly number[],
+      ...sets: readonly (readonly NodeId[])[]
+    ): Observation => viewAt(ms, node, 'follower', { detail: { config: { id, sets } } })
+    const begun = RUN.nodes.map((node) => shows(0, node, [0, 0], RUN.nodes))
+    const of = (...observations: readonly Observation[]): Judgement =>
+      judgement('T', majority, [...begun, ...observations])
+
     it('asks it of partitions with a majority only', () => {
-      expect(judgement('T', majority, [halves(0), endedAt(200)])).toBe('not concerned')
-      expect(judgement('T', majority, [three, endedAt(200)])).toEqual(gap('1, 2, 3', 0, 200))
+      expect(of(halves(0), endedAt(200))).toBe('not concerned')
+      expect(of(three, endedAt(200))).toEqual(gap('1, 2, 3', 0, 200))
     })
-    it('of all nodes, and of every set of voters that anybody has shown', () => {
-      expect(judgement('T', majority, [three, shows(50, [1, 2, 3]), endedAt(200)])).toEqual(
-        gap('1, 2, 3', 0, 200),
-      )
-      expect(judgement('T', majority, [three, shows(50, [3, 4]), endedAt(200)])).toBe('not concerned')
-      const changing = shows(50, [1, 2, 3], [3, 4])
-      expect(judgement('T', majority, [three, changing, shows(60, [1, 2, 3]), endedAt(200)])).toBe(
-        'not concerned',
-      )
-      expect(judgement('T', RUN, [three, leadsAt(1, 4, 999), shows(50, [3, 4]), endedAt(200)])).not.toBe(
-        'held',
+    it('of the newest voters that anybody inside shows', () => {
+      const pair = connectivityAt(0, [], [[1, 2], [3], [4]])
+      expect(of(pair, endedAt(200))).toBe('not concerned')
+      expect(of(shows(0, 1, [1, 1], [1, 2, 3]), pair, endedAt(200))).toEqual(gap('1, 2', 0, 200))
+      expect(of(shows(0, 3, [1, 1], [1, 2, 3]), pair, endedAt(200))).toBe('not concerned')
+      const joint = shows(0, 2, [1, 2], [1, 2, 3], [1, 2, 3, 4])
+      expect(of(shows(0, 1, [1, 1], [1, 2, 3]), joint, pair, endedAt(200))).toBe('not concerned')
+    })
+    it('and from when on it is one', () => {
+      const pair = connectivityAt(0, [], [[1, 2], [3], [4]])
+      const fewer = shows(150, 1, [1, 1], [1, 2, 3])
+      expect(of(pair, fewer, endedAt(250))).toBe('held')
+      expect(of(pair, fewer, endedAt(251))).toEqual(gap('1, 2', 150, 251))
+    })
+    it('does not count those who cannot store a vote', () => {
+      const ill = connectivityAt(0, [], [[1, 2, 3], [4]], { unwritable: [3] })
+      expect(of(ill, endedAt(200))).toBe('not concerned')
+      expect(of(ill, connectivityAt(150, [], [[1, 2, 3], [4]]), endedAt(250))).toBe('held')
+      expect(of(ill, connectivityAt(150, [], [[1, 2, 3], [4]]), endedAt(251))).toEqual(
+        gap('1, 2, 3', 150, 251),
       )
     })
   })

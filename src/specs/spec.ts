@@ -14,6 +14,8 @@ export type RunFacts = {
   readonly prefers: 'highest' | 'lowest'
   /** Durations that the protocol's definition names. */
   readonly constants: Constants
+  /** Nodes that never lead; none unless said. */
+  readonly neverLead?: readonly NodeId[]
 }
 
 export type Fold<M extends Plain = Plain> = {

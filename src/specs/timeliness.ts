@@ -1,18 +1,8 @@
-import { type Micros, msOf, type NodeId, type View } from '../core/index.ts'
+import { type Micros, msOf, type NodeId } from '../core/index.ts'
 import type { Observation } from '../trace/index.ts'
 import { sameSet } from './connections.ts'
-import {
-  endOf,
-  isMajority,
-  isOn,
-  type Lease,
-  leadsNow,
-  leaseOf,
-  leases,
-  memberTest,
-  sameMembers,
-  withObserver,
-} from './leases.ts'
+import { couldLead, type Elector, electorate } from './electorate.ts'
+import { endOf, isOn, type Lease, leadsNow, leaseOf, leases, memberTest, withObserver } from './leases.ts'
 import type { Spec } from './spec.ts'
 
 /** A stable partition; `led` is the last instant at which somebody in it stopped leading, or else its beginning. */
@@ -27,19 +17,19 @@ type Timeliness = {
 type System = {
   /** How long a partition may be without a leader (κ); null where the protocol does not say. */
   readonly kappa: Micros | null
-  /** Of how many nodes a partition must hold more than half; null where any partition counts. */
-  readonly nodes: number | null
-  /** Every set of voters that anybody has shown so far. */
-  readonly voters: readonly (readonly NodeId[])[]
+  /** Of whose voters a partition must hold a majority; null where any partition counts. */
+  readonly electors: readonly Elector[] | null
+  /** Nodes that cannot store a vote. */
+  readonly unwritable: readonly NodeId[]
   readonly observers: readonly NodeId[]
   readonly parts: readonly Part[]
   readonly gap: { readonly members: readonly NodeId[]; readonly from: Micros; readonly to: Micros } | null
 }
 
 /**
- * The constant is the protocol's `kappaT`. Where it demands a majority (`majority`), a partition counts that holds one
- * of all nodes and of every set of voters that was ever shown: while voters change, nobody outside can tell under
- * which of the sets those inside will have to vote. A partition of observers alone never counts.
+ * The constant is the protocol's `kappaT`. Where it demands a majority (`majority`), a partition counts from when on one
+ * of its nodes may lead and holds, with those in it that can store a vote, a majority of the voters in force among them
+ * (electorate.ts). A partition of observers alone never counts.
  *
  * It is looked at when somebody begins to lead, when the partitions change, and at the end of the run.
  */
@@ -53,8 +43,8 @@ export const timeliness: Spec<Timeliness> = {
       leases: leases.begin(run),
       system: {
         kappa: run.constants['kappaT'] ?? null,
-        nodes: run.constants['majority'] === 1 ? run.nodes.length : null,
-        voters: [],
+        electors: run.constants['majority'] === 1 ? electorate.begin(run) : null,
+        unwritable: [],
         observers: [],
         parts: [],
         gap: null,
@@ -68,20 +58,26 @@ export const timeliness: Spec<Timeliness> = {
           const after = leases.next(memory.leases, seen)
           let { system } = memory
           if (after !== memory.leases) system = changed(system, memory.leases, seen)
-          if (system.nodes !== null && seen.type === 'view') system = withVoters(system, seen.view)
+          system = withElectors(system, seen)
           const role = seen.type === 'view' ? seen.view.role : null
           const observers = withObserver(system.observers, seen.node, role)
           if (observers !== system.observers) system = { ...system, observers }
           if (after === memory.leases && system === memory.system) return memory
           return { leases: after, system }
         }
+        case 'commanded': {
+          const system = withElectors(lookAtAll(memory, seen.at), seen)
+          return system === memory.system ? memory : { leases: memory.leases, system }
+        }
         case 'connectivity': {
           const looked = lookAtAll(memory, seen.at)
+          const { unwritable } = seen.reach
+          const isWritableAgain = looked.unwritable.some((node) => !unwritable.includes(node))
           const parts = seen.stable.map((members): Part => {
             const same = looked.parts.find((part) => sameSet(part.members, members))
-            return same ?? { members, since: seen.at, led: seen.at }
+            return same === undefined || isWritableAgain ? { members, since: seen.at, led: seen.at } : same
           })
-          return { leases: memory.leases, system: { ...looked, parts } }
+          return { leases: memory.leases, system: { ...looked, unwritable, parts } }
         }
         case 'ended': {
           const system = lookAtAll(memory, seen.at)
@@ -146,16 +142,24 @@ function ledUpTo(before: readonly Lease[], part: Part, at: Micros): Micros {
   return last
 }
 
-function counts({ nodes, voters, observers }: System, { members }: Part): boolean {
+function counts({ electors, unwritable, observers }: System, { members }: Part): boolean {
   if (observers.length > 0 && members.every(memberTest(observers))) return false
-  if (nodes === null) return true
-  const isMember = memberTest(members)
-  return members.length * 2 > nodes && voters.every((set) => isMajority(set, isMember))
+  if (electors === null) return true
+  const votes = unwritable.length === 0 ? members : members.filter((node) => !unwritable.includes(node))
+  return votes.some((node) => couldLead(electors, node, votes))
 }
 
-function withVoters(system: System, { detail }: View): System {
-  const config = detail?.['config'] as { readonly sets?: System['voters'] } | null | undefined
-  if (config?.sets === undefined) return system
-  const fresh = config.sets.filter((set) => !system.voters.some((known) => sameMembers(known, set)))
-  return fresh.length === 0 ? system : { ...system, voters: [...system.voters, ...fresh] }
+/** A partition that comes to hold a majority, because voters have changed, has time from then on. */
+function withElectors(
+  system: System,
+  seen: Observation & { readonly type: 'view' | 'down' | 'up' | 'commanded' },
+): System {
+  if (system.electors === null) return system
+  const electors = electorate.next(system.electors, seen)
+  if (electors === system.electors) return system
+  const next = { ...system, electors }
+  const parts = system.parts.map((part) =>
+    counts(next, part) && !counts(system, part) ? { ...part, since: seen.at, led: seen.at } : part,
+  )
+  return { ...next, parts }
 }

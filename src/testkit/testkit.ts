@@ -11,7 +11,7 @@ import type { LeaseTerms } from '../member/lease-terms.ts'
 import { Member } from '../member/member.ts'
 import { type WorkOptions, workOf } from '../member/options.ts'
 import type { Timers } from '../member/timers.ts'
-import { catalogue, leaseLength } from '../protocols/index.ts'
+import { catalogue, type GroupSpec, leaseLength } from '../protocols/index.ts'
 import { parseScenario, type ScenarioEvent, type Span, World } from '../sim/index.ts'
 import type { Observation, TraceRecord } from '../trace/index.ts'
 import { type Traffic, VirtualSeat } from './virtual-seat.ts'
@@ -65,6 +65,7 @@ export class Testkit {
   readonly #mode: 'local' | 'majority'
   readonly #nodes: readonly string[]
   readonly #options: PlainObject
+  readonly #spec: GroupSpec
   readonly #lease: LeaseTerms
   readonly #world: World
   readonly #seats = new Map<NodeId, VirtualSeat>()
@@ -97,6 +98,7 @@ export class Testkit {
       },
       catalogue,
     )
+    this.#spec = { protocol: 'local-leader', nodes: this.#nodes, options: scenario.options }
     const { lease, margin } = leaseLength('local-leader', scenario.options, this.#nodes)
     this.#lease = { lengthMs: lease / 1000, marginMs: margin / 1000 }
     const definition = catalogue.find('local-leader')
@@ -137,7 +139,7 @@ export class Testkit {
     }
     const member = await Member.seated(about, async (hooks) => {
       const traffic = this.#traffic.get(id) as Traffic
-      const seat = new VirtualSeat(this.#world, id, this.#nodes, () => this.#now, traffic, hooks)
+      const seat = new VirtualSeat(this.#world, id, this.#spec, () => this.#now, traffic, hooks)
       this.#seats.set(id, seat)
       this.#befall({ recover: id })
       await seat.command({ do: 'campaign', willing: false, lapse: false })

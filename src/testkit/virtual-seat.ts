@@ -1,7 +1,7 @@
 /** An election in a virtual world: the third kind of seat. It runs the very protocol that the others do. */
 import type { Command, Micros, NodeId, Output } from '../core/index.ts'
-import { type Seat, type SeatHooks, viewOf } from '../member/seat.ts'
-import { insightOf } from '../protocols/index.ts'
+import { type Seat, type SeatHooks, statusOf, viewOf } from '../member/seat.ts'
+import { type GroupSpec, insightFor } from '../protocols/index.ts'
 import type { World } from '../sim/index.ts'
 
 /** What the world sees of a process's traffic. */
@@ -15,7 +15,7 @@ export type Traffic = {
 export class VirtualSeat implements Seat {
   readonly #world: World
   readonly #id: NodeId
-  readonly #nodes: readonly NodeId[]
+  readonly #spec: GroupSpec
   readonly #now: () => Micros
   readonly #hooks: SeatHooks
   readonly #traffic: Traffic
@@ -25,14 +25,14 @@ export class VirtualSeat implements Seat {
   constructor(
     world: World,
     id: NodeId,
-    nodes: readonly NodeId[],
+    spec: GroupSpec,
     now: () => Micros,
     traffic: Traffic,
     hooks: SeatHooks,
   ) {
     this.#world = world
     this.#id = id
-    this.#nodes = nodes
+    this.#spec = spec
     this.#now = now
     this.#traffic = traffic
     this.#hooks = hooks
@@ -58,25 +58,30 @@ export class VirtualSeat implements Seat {
     const now = this.#now()
     const view = this.view()
     const insight = this.#isUp
-      ? this.#world.inspect(this.#id, (state, at) => ({ at, ...insightOf(state, this.#nodes, at) }))
+      ? this.#world.inspect(this.#id, (state, at) => ({ at, ...insightFor(this.#id, this.#spec, state, at) }))
       : null
     const left = insight === null || insight.leadUntil === null ? null : insight.leadUntil - insight.at
     const { sent, received, heard } = this.#traffic
+    const evidenceFor = insight?.evidence?.lasts ?? null
     return {
       view: left === null ? { ...view, leader: null } : view,
       leadUntil: left === null ? null : now + left,
       membersUntil: this.#standing()?.until ?? null,
       now,
       voters: insight?.voters ?? [],
-      nodes: this.#nodes.map((id) => {
-        if (id === this.#id) return { id, there: this.#isUp, heardMsAgo: 0 }
-        const at = heard.get(id)
-        return {
-          id,
-          there: insight?.heard.includes(id) === true,
-          heardMsAgo: at === undefined ? null : (now - at) / 1000,
-        }
+      nodes: this.#spec.nodes.map((id) => {
+        if (id === this.#id) return { id, there: this.#isUp, evidenceMsAgo: 0, heardMsAgo: 0 }
+        const evidence = insight?.evidence?.of.find((each) => each.id === id)
+        return statusOf(id, {
+          heardAt: heard.get(id) ?? null,
+          // Its own clock made it; `now` is that of the world.
+          evidenceAt: insight === null || evidence === undefined ? null : now - (insight.at - evidence.at),
+          evidenceFor,
+          isThere: false,
+          now,
+        })
       }),
+      evidenceFor,
       isSilent: insight !== null && insight.silentUntil !== null,
       membership: null,
       primary: null,

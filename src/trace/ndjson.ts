@@ -26,6 +26,7 @@ const header = z.object({
   nodes: z.array(nodeId).min(1),
   options: z.record(z.string(), z.json()),
   seed: z.number(),
+  nodeOptions: z.record(z.string(), z.record(z.string(), z.json())).optional(),
   recording: z
     .object({
       group: z.string(),

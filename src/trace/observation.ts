@@ -3,10 +3,22 @@
  *
  * `at` is true time, the world's own; no node knows it. Worlds without time (the explorer) leave it at 0.
  */
-import type { Micros, NodeId, Output, Plain, PlainObject, View } from '../core/index.ts'
+import type { Command, Micros, NodeId, Output, Plain, PlainObject, View } from '../core/index.ts'
 
 /** Which pairs of living nodes can talk, both ways; `full` when all can. */
 export type Connected = 'full' | readonly (readonly [NodeId, NodeId])[]
+
+/** What each running node can do, direction by direction. */
+export type Reach = {
+  /** Nodes that are up and neither paused nor suspended. */
+  readonly running: readonly NodeId[]
+  /** Sender and receiver, both running, where every message of every kind is timely; `full`: all of them. */
+  readonly timely: 'full' | readonly (readonly [from: NodeId, to: NodeId])[]
+  /** Running nodes whose stable storage refuses writes. */
+  readonly unwritable: readonly NodeId[]
+  /** Whether chance decides on some link if a message arrives in time. */
+  readonly byChance: boolean
+}
 
 export type Observation =
   /** What a node answers when asked has changed. `until` is the end of its lease in true time. */
@@ -38,7 +50,21 @@ export type Observation =
       readonly at: Micros
       readonly connected: Connected
       readonly stable: readonly (readonly NodeId[])[]
+      readonly reach: Reach
     }
+  /**
+   * A node calls a peer reachable, right after a step of its own, although nothing of that peer has been able to arrive
+   * in time since an instant: the peer is down, stalled or cut off.
+   */
+  | {
+      readonly type: 'called-reachable'
+      readonly at: Micros
+      readonly node: NodeId
+      readonly peer: NodeId
+      readonly silentSince: Micros
+    }
+  /** A node is given a command; what follows from that is seen after it. */
+  | { readonly type: 'commanded'; readonly at: Micros; readonly node: NodeId; readonly command: Command }
   /**
    * Two leaders both see the link between them up, in one incarnation, and nothing is in flight on it. Only worlds that
    * tell nodes of their links and look at every state say so.

@@ -12,6 +12,8 @@ export type TraceHeader = {
   readonly nodes: readonly NodeId[]
   readonly options: PlainObject
   readonly seed: number
+  /** Options of single nodes that were set up differently, by their ids as text. */
+  readonly nodeOptions?: { readonly [node: string]: PlainObject }
   /** In a trace of a real process: whose it is. */
   readonly recording?: Recording
 }

@@ -39,7 +39,8 @@ export function replay({ header, records }: Trace, definition: Definition): Repl
     throw new BadTrace(`line 1: ${['options', ...(issue?.path ?? [])].join('.')}: ${issue?.message}`)
   }
   for (const self of header.nodes) {
-    protocols.set(self, definition.create({ self, nodes: header.nodes }, options.data))
+    const own = header.nodeOptions?.[String(self)] ?? options.data
+    protocols.set(self, definition.create({ self, nodes: header.nodes }, own))
   }
   let steps = 0
   for (const [index, record] of records.entries()) {

@@ -128,7 +128,7 @@ export class Bench {
 
   /** Whom an operator is shown as being there. */
   get there(): readonly NodeId[] {
-    return insightOf(this.#state as never, NODES, this.now).heard
+    return insightOf(this.#state as never, NODES, timing, this.now).heard
   }
 
   get view() {

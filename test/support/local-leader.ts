@@ -25,6 +25,10 @@ export function run(file: PlainObject, strict = true): Report {
   return report
 }
 
+/** What was violated, and how. */
+export const violations = ({ specs }: Report): readonly Plain[] =>
+  specs.filter(({ verdict }) => verdict === 'violated').map((spec) => ({ ...spec }))
+
 /** Who leads, and whom each takes for the leader, in the order of the nodes. */
 export function standing({ leaders, nodes }: Snapshot): readonly Plain[] {
   return [leaders, Object.values(nodes).map(({ leader }) => leader)]

@@ -11,6 +11,7 @@ export const EVENTS = [
   { atMs: 900, command: { node: 'a', do: 'removeVoter', voter: 'b' } },
   { atMs: 900, command: { node: 3, do: 'removeVoter', voter: 'b' } },
   { atMs: 1400, command: { node: 3, do: 'setPriority', priority: -7 } },
+  { atMs: 1500, suspend: 'a', forMs: 20 },
 ]
 
 /** Every message that is sent in two seconds of a world, by three nodes unless told otherwise. */

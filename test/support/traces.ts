@@ -1,5 +1,6 @@
 /** Traces written by hand, in milliseconds, and what a specification or a goal says of them. */
 import {
+  type Command,
   microsOf,
   type NodeId,
   type Output,
@@ -8,7 +9,7 @@ import {
   type View,
 } from '../../src/core/index.ts'
 import { goalNamed, type Judgement, type RunFacts, specNamed } from '../../src/specs/index.ts'
-import type { Connected, Observation } from '../../src/trace/index.ts'
+import type { Connected, Observation, Reach } from '../../src/trace/index.ts'
 
 const micros = (ms: number | null): number | null => (ms === null ? null : microsOf(ms))
 
@@ -46,11 +47,25 @@ export const outputAt = (ms: number, node: NodeId, event: Output): Observation =
   node,
   event,
 })
+/** All that are in a stable set run, unless `reach` says otherwise. */
 export const connectivityAt = (
   ms: number,
   connected: Connected,
   stable: readonly (readonly NodeId[])[],
-): Observation => ({ type: 'connectivity', at: microsOf(ms), connected, stable })
+  reach: Partial<Reach> = {},
+): Observation => ({
+  type: 'connectivity',
+  at: microsOf(ms),
+  connected,
+  stable,
+  reach: { running: stable.flat(), timely: 'full', unwritable: [], byChance: false, ...reach },
+})
+export const commandedAt = (ms: number, node: NodeId, command: Command): Observation => ({
+  type: 'commanded',
+  at: microsOf(ms),
+  node,
+  command,
+})
 
 /** What is said of the last observation; or of the first that breaks the requirement. */
 export function judgement(name: string, run: RunFacts, observations: readonly Observation[]): Judgement {

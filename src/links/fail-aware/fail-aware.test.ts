@@ -198,6 +198,14 @@ describe('what a process sends to itself', () => {
     expect(at(2000)?.fast).toBe(true)
     expect(at(2000 + 10_100)?.fast).toBe(false)
   })
+
+  it('has no bound when the process slept in between, however little its clock shows', () => {
+    const layer = failAware({ self: 1, nodes: NODES }, SETTINGS)
+    const sent = layer.above(layer.start(null, 1000).state, send(1, { kind: 'word' }), 2000)
+    const woken = layer.below(sent.state, { type: 'suspended', by: 5_000_000 }, 2000)
+    const step = layer.below(woken.state, { type: 'timer', name: 'fail-aware/self' }, 2000)
+    expect(receiptIn(step)).toEqual({ fast: false, bound: null, overtaken: false })
+  })
 })
 
 function receiptIn({ inputs }: LayerStep<FailAwareState>): Receipt | null {
@@ -230,6 +238,14 @@ describe('a session', () => {
     expect(better(kept, slower, 0.1, 10_000)).toBe(slower)
   })
 
+  it('gives up stamps from before its peer slept, and takes none from before that come late', () => {
+    const kept = { sent: 500, received: 600 }
+    const slower = { sent: 1000, received: 9000 }
+    expect(better(kept, slower, 0.0001, 1e6, 501)).toBe(slower)
+    expect(better(kept, slower, 0.0001, 1e6, 500)).toBe(kept)
+    expect(better(slower, kept, 0.0001, 1e6, 1000)).toBe(slower)
+  })
+
   const layers = [1, 2].map((self) => failAware({ self, nodes: NODES }, SETTINGS))
   const [sender, receiver] = layers as [ReturnType<typeof failAware>, ReturnType<typeof failAware>]
 
@@ -250,6 +266,29 @@ describe('a session', () => {
     expect(echo.inputs).toEqual([])
     return sender.below(first.state, inputOf(echo, 2), 7).state
   }
+
+  it('does not use a stamp of the very instant at which its clock stood still', () => {
+    const begun = receiver.start(null, 0).state
+    const asked = word(acquainted(null, begun), 100)
+    const heard = receiver.below(begun, inputOf(asked, 1), 110)
+    // Its first number was that of the Echo.
+    const lost = receiver.above(heard.state, send(1, { kind: 'word' }), 110)
+    const answer = receiver.above(lost.state, send(1, { kind: 'word' }), 110)
+    expect(receiptIn(sender.below(asked.state, inputOf(answer, 2), 100))?.fast).toBe(true)
+    const woken = sender.below(asked.state, { type: 'suspended', by: 5_000_000 }, 100)
+    expect(receiptIn(sender.below(woken.state, inputOf(answer, 2), 100))).toMatchObject({ bound: null })
+  })
+
+  it('tells its peer that it slept, in every message; with the next one the peer has usable stamps', () => {
+    const begun = receiver.start(null, 0).state
+    const before = word(acquainted(null, begun), 100)
+    const kept = receiver.below(begun, inputOf(before, 1), 110)
+    const woken = sender.below(before.state, { type: 'suspended', by: 300_000 }, 200).state
+    const after = word(woken, 210)
+    const heard = receiver.below(kept.state, inputOf(after, 1), 300_220)
+    const answer = receiver.above(heard.state, send(1, { kind: 'word' }), 300_220)
+    expect(receiptIn(sender.below(after.state, inputOf(answer, 2), 220))?.fast).toBe(true)
+  })
 
   it('says what was overtaken by a later message', () => {
     const begun = receiver.start(null, 0).state

@@ -15,7 +15,8 @@
  * Under several groups at once (../bundle) the layer carries without judging: what is fast, and who is configured
  * alike, each group decides for itself, by the round trip that it is handed with a message.
  *
- * Time stamps count from the start of the process that made them, so nobody sees another's clock.
+ * Time stamps count from the start of the process that made them, so nobody sees another's clock. A process whose clock
+ * stood still says in every datagram since when it runs again: README.md has why that is needed, and why it is safe.
  *
  * What a process sends to itself comes back as a message too, never at once, and may be slow if it was held up.
  *
@@ -102,6 +103,8 @@ export type Datagram = {
   readonly for: number
   readonly number: number
   readonly sent: Micros
+  /** The sender's clock stood still until then: what it stamped before is void. Null: it never did. */
+  readonly awake: Micros | null
   /** Of a message from the receiver: when that sent it, and when the sender received it. */
   readonly echo: Stamps | null
   /** Null in an Echo. */
@@ -132,7 +135,7 @@ export type FailAwareState = {
   readonly startedAt: Micros
   /** How many datagrams it has sent. */
   readonly count: number
-  /** Stamps from before this are void: the clock stood still in between. */
+  /** Stamps from before this are void: the clock stood still in between. All peers are told so. */
   readonly awakeSince: Micros | null
   /** Whom it has to do with; what follows is in the same order. */
   readonly peers: readonly NodeId[]
@@ -214,6 +217,7 @@ export function failAware({ self, nodes }: Identity, settings: FailAwareSettings
       for: session === null ? 0 : session.incarnation,
       number: state.count + 1,
       sent: now,
+      awake: state.awakeSince,
       echo: session === null ? null : session.stamps,
       body,
     }
@@ -256,11 +260,13 @@ export function failAware({ self, nodes }: Identity, settings: FailAwareSettings
     }
     const receipt = receiptOf(passage, false, terms)
     const stamps: Stamps = { sent: message.sent, received: now }
+    const awake = isNew ? message.awake : later(known.awake, message.awake)
     const session: Session = {
       incarnation: message.by,
       recent,
       newestAt: overtaken && known !== null ? known.newestAt : now,
-      stamps: isNew ? stamps : better(known.stamps, stamps, terms.rho, terms.stampAge),
+      stamps: isNew ? stamps : better(known.stamps, stamps, terms.rho, terms.stampAge, awake),
+      awake,
     }
     const { body } = message
     const echoedAt = isNew ? null : (state.echoed[place] ?? null)
@@ -296,6 +302,7 @@ export function failAware({ self, nodes }: Identity, settings: FailAwareSettings
       for: message.by,
       number: state.count + 1,
       sent: now,
+      awake: state.awakeSince,
       echo: { sent: message.sent, received: now },
       body: null,
     }
@@ -331,10 +338,12 @@ export function failAware({ self, nodes }: Identity, settings: FailAwareSettings
       state: changed(state, { own: [] }),
       effects: NOTHING,
       inputs: state.own.map(({ body, sent }): Input => {
-        const bound = atMost(now - sent, rho)
-        const trip = { outward: sent, arrived: now, received: 0, answered: 0 }
+        const hasSlept = state.awakeSince !== null && sent < state.awakeSince
+        const bound = hasSlept ? null : atMost(now - sent, rho)
+        const trip = hasSlept ? null : { outward: sent, arrived: now, received: 0, answered: 0 }
+        const isFast = bound !== null && bound <= fast
         const receipt: Receipt | Passage =
-          agreed === null ? { trip, overtaken: false } : { fast: bound <= fast, bound, overtaken: false }
+          agreed === null ? { trip, overtaken: false } : { fast: isFast, bound, overtaken: false }
         return { type: 'message', from: self, body, receipt }
       }),
     }
@@ -378,7 +387,7 @@ export function failAware({ self, nodes }: Identity, settings: FailAwareSettings
         case 'timer':
           return onOwn(state, now)
         case 'suspended':
-          return { state: changed(state, { awakeSince: now }), effects: NOTHING, inputs: [input] }
+          return { state: awakened(state, now), effects: NOTHING, inputs: [input] }
         default:
           return { state, effects: NOTHING, inputs: [input] }
       }
@@ -401,6 +410,19 @@ export function failAware({ self, nodes }: Identity, settings: FailAwareSettings
     shift: (state, by) => ({ ...state, startedAt: state.startedAt + by }),
   }
   return agreed === null ? { ...layer, notice: onTerms } : layer
+}
+
+/**
+ * The clock stood still, for at least a microsecond: what was stamped just before and what is stamped now could show the
+ * same instant. Stamps go on a microsecond later, which is no more than they have lost, so that one before `awakeSince`
+ * is from before the sleep, and one that is not is from after it.
+ */
+function awakened(state: FailAwareState, now: Micros): FailAwareState {
+  return { ...changed(state, { awakeSince: now + 1 }), startedAt: state.startedAt - 1 }
+}
+
+function later(a: Micros | null, b: Micros | null): Micros | null {
+  return a === null || (b !== null && b > a) ? b : a
 }
 
 /** What every datagram does. */

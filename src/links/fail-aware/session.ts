@@ -13,6 +13,8 @@ export type Session = {
   readonly newestAt: Micros
   /** Of the message that was quickest, as far as one can tell; sent back with every message to the peer. */
   readonly stamps: Stamps
+  /** The peer has said that its clock stood still until then: what it stamped before is void. Null: never. */
+  readonly awake: Micros | null
 }
 
 /** Messages that overtake more than this many others are taken for duplicates. */
@@ -60,10 +62,18 @@ function newestFirst(recent: readonly number[], number: number): readonly number
 
 /**
  * The stamps to keep. The difference between the two clocks hides how long a message took, but of two messages the
- * one with the smaller difference was quicker, up to the drift in between. Old stamps go, however good: the peer's
- * clock may have stood still since.
+ * one with the smaller difference was quicker, up to the drift in between. Old stamps go, however good, because drift
+ * makes them worse. A clock that stood still makes every later message look slower than those before: so stamps from
+ * before the peer slept go at once, or the peer could not use what is sent back to it until they are old.
  */
-export function better(kept: Stamps, next: Stamps, rho: number, oldest: Micros): Stamps {
+export function better(
+  kept: Stamps,
+  next: Stamps,
+  rho: number,
+  oldest: Micros,
+  awake: Micros | null = null,
+): Stamps {
+  if (awake !== null && (kept.sent < awake || next.sent < awake)) return next.sent < awake ? kept : next
   const age = next.received - kept.received
   const isQuicker = next.received - next.sent <= kept.received - kept.sent + 2 * rho * age
   return isQuicker || age > oldest ? next : kept

@@ -12,7 +12,8 @@ import {
   withIds,
 } from '../../core/index.ts'
 import type { Receipt } from '../../links/index.ts'
-import { type Change, type Context, type Deed, TIMER, unchanged } from './context.ts'
+import type { Balloting } from './ballot.ts'
+import { type Change, type Context, type Deed, TIMER, UNWILLING, unchanged } from './context.ts'
 import type { Hearing } from './hearing.ts'
 import type { Heralding } from './herald.ts'
 import {
@@ -25,7 +26,9 @@ import {
   type Release,
   type Request,
 } from './messages.ts'
+import { isRival } from './peers.ts'
 import type { Quietness } from './quiet.ts'
+import { afterMiss, afterWin as recordAfterWin } from './record.ts'
 import {
   type Campaign,
   changed,
@@ -52,6 +55,7 @@ export function candidacy(
   context: Context,
   heralds: Heralding,
   listening: Hearing,
+  { isSupportable, cast }: Balloting,
   { afterRound, announced }: Quietness,
 ) {
   const {
@@ -66,9 +70,11 @@ export function candidacy(
     placeOf,
     settings,
     timing,
+    isRecorded,
+    knows,
   } = context
   const { heraldOf, heraldFor, broadcast, releases, notice } = heralds
-  const { hear, betterUntil, hasHeir, couldWin, standsAside, supportedByAll, reachable } = listening
+  const { hear, betterUntil, hasHeir, couldWin, standsAside, supportedByAll, reachable, patience } = listening
   const { misreading, mostRequests, tree, yieldWhenTold } = settings
   const { expires, fast: threshold, lease, roundTrip, tryTime, tries } = timing
   const pause: readonly [Micros, Micros] = isMajority
@@ -90,7 +96,7 @@ export function candidacy(
       return { state: withStanding(state, { candidate: false }), effects: again }
     }
     if (state.campaign !== null) return unchanged(state)
-    const rivalUntil = betterUntil(state, now, ({ candidate }) => candidate)
+    const rivalUntil = betterUntil(state, now, (peer) => isRival(peer, now, patience))
     if (rivalUntil !== null) {
       if (leads(state, now) && misreading !== 'release-while-leader') {
         if (yieldWhenTold) return asked(stand(state, now), 'outranked')
@@ -109,11 +115,11 @@ export function candidacy(
     if (defers && !leads(state, now) && !state.standing.candidate) {
       const betterGone = betterUntil(state, now, ({ candidate }) => !candidate)
       const since = state.standing.deferringSince ?? now
-      const patience = since + timing.deference
-      if (betterGone !== null && now < patience) {
+      const defersUntil = since + timing.deference
+      if (betterGone !== null && now < defersUntil) {
         return {
           state: withStanding(state, { candidate: false, deferringSince: since }),
-          effects: [setTimer(TIMER.alive, Math.min(patience, betterGone))],
+          effects: [setTimer(TIMER.alive, Math.min(defersUntil, betterGone))],
         }
       }
     }
@@ -156,11 +162,13 @@ export function candidacy(
         ],
       }
     }
+    const { record } = state.standing
+    if (isRecorded && !renew && !record.isProven && isLed(state, now)) return probe(state, now)
     const epoch = !isMajority ? 0 : renew && lead !== null ? lead.epoch : nextEpoch(state)
     const request: Request = { incarnation: state.incarnation, counter: state.requests + 1 }
     const config =
       renew && lead !== null && !isNewer(state.vote.config, lead.config) && isMajority
-        ? nextConfiguration(state.vote.config, reachable(state, now), epoch)
+        ? nextConfiguration(state.vote.config, reachable(state, now), epoch, state.isContested)
         : state.vote.config
     const campaign: Campaign = {
       request,
@@ -168,12 +176,17 @@ export function candidacy(
       epoch,
       renew,
       config,
+      isProbe: false,
       supporters: [],
+      answered: [],
       previousAt: state.standing.stoodAt,
       succeeds: !renew && state.vote.certificate !== null,
     }
+    // One that has failed of late says nothing of it, and one that leads must be heard of.
+    const announces = renew || record.proofs === null
     const candidate = withStanding(state, {
-      candidate: true,
+      candidate: announces,
+      record: record.isProven ? { ...record, isProven: false } : record,
       deferringSince: null,
       stoodAt: misreading === 'short-kappa' ? now : null,
     })
@@ -198,17 +211,117 @@ export function candidacy(
       wanted: renew ? state.wanted : null,
       tree: order,
     })
+    const timers = [
+      setTimer(TIMER.release, now + timing.collection),
+      ...(renew ? afterRound(now) : NOTHING),
+      ...(tree === null ? NOTHING : [setTimer(TIMER.ask, now + tree.patience * (tree.levels + 1))]),
+    ]
+    if (!isMajority) {
+      const own = send(self, election(heraldOf(next, now, true)))
+      return { state: next, effects: [...broadcast(next, now, election), own, ...timers] }
+    }
+    // Its own vote comes first, and what must be stored for it: nobody hears of a candidate that cannot store it. One
+    // that may not vote for itself yet, because it supports a leader, stores the same again to find out.
+    const own = ownVote(next, election(heraldOf(next, now, true)), now)
+    const isNews = own.isNews || writes || (announces && !state.standing.candidate && !own.isCast)
+    const counted = own.isCast ? withSupport(own.state, [self], request, now) : unchanged(own.state)
+    return {
+      state: counted.state,
+      effects: [
+        ...(isNews ? [persist(stableOf(own.state))] : NOTHING),
+        ...broadcast(own.state, now, election),
+        ...timers,
+        ...counted.effects,
+      ],
+    }
+  }
+
+  /** Its own vote for its request, if it may give it. */
+  function ownVote(
+    before: LocalLeaderState,
+    election: Election,
+    now: Micros,
+  ): { readonly state: LocalLeaderState; readonly isCast: boolean; readonly isNews: boolean } {
+    const { certificate } = election
+    const state = certificate === null ? before : yielded(before, certificate)
+    if (!isSupportable(state, self, election, false, now)) return { state, isCast: false, isNews: false }
+    const vote = cast(state, self, election, now)
+    return { state: vote.state, isCast: true, isNews: vote.stored.length > 0 }
+  }
+
+  /** Somebody else leads, as far as this process knows. */
+  function isLed({ known: { following } }: LocalLeaderState, now: Micros): boolean {
+    return following !== null && now < following.until && following.leader !== self
+  }
+
+  // ---- Making sure before a leader is troubled ----
+
+  /** A request that nobody supports, for its epoch is the least of all: whoever gets it answers so. */
+  function probe(state: LocalLeaderState, now: Micros): Change {
+    const request: Request = { incarnation: state.incarnation, counter: state.requests + 1 }
+    const { config } = state.vote
+    const campaign: Campaign = {
+      request,
+      at: now,
+      epoch: 0,
+      renew: false,
+      config,
+      isProbe: true,
+      supporters: [],
+      answered: [self],
+      previousAt: null,
+      succeeds: false,
+    }
+    const next = changed(withStanding(state, { candidate: false, deferringSince: null }), {
+      requests: request.counter,
+      campaign,
+    })
+    const election = (herald: Herald): Election => ({
+      kind: 'Election',
+      herald,
+      request,
+      epoch: 0,
+      renew: false,
+      config,
+      certificate: null,
+      view: null,
+      wanted: null,
+      tree: null,
+    })
     return {
       state: next,
       effects: [
-        ...(writes ? [persist(stableOf(next))] : NOTHING),
-        ...broadcast(next, now, election),
-        send(self, election(heraldOf(next, now, true))),
+        ...broadcast(next, now, election, (to) => isVoter(config, to)),
         setTimer(TIMER.release, now + timing.collection),
-        ...(renew ? afterRound(now) : NOTHING),
-        ...(tree === null ? NOTHING : [setTimer(TIMER.ask, now + tree.patience * (tree.levels + 1))]),
       ],
     }
+  }
+
+  /** These have answered a request, for it or against it. */
+  function withAnswers(
+    state: LocalLeaderState,
+    from: readonly NodeId[],
+    request: Request,
+    now: Micros,
+  ): Change {
+    const { campaign } = state
+    if (!isRecorded || campaign === null || !isSame(campaign.request, request)) return unchanged(state)
+    const answered = withIds(campaign.answered, from)
+    const next = changed(state, { campaign: withVotes(campaign, campaign.supporters, answered) })
+    return campaign.isProbe && isAnswered(next) ? proven(next, now) : unchanged(next)
+  }
+
+  function isAnswered({ campaign }: LocalLeaderState): boolean {
+    const { config, answered } = present(campaign, 'campaign')
+    return holdsMajorities(config, withIds(answered, [self]))
+  }
+
+  /** A majority hears it, and it hears them: it may stand. */
+  function proven(state: LocalLeaderState, now: Micros): Change {
+    const record = { ...state.standing.record, isProven: true, misses: 0 }
+    const next = changed(withStanding(state, { record }), { campaign: null })
+    const step = onAlive(next, now, true)
+    return { state: step.state, effects: [stopTimer(TIMER.release), ...step.effects] }
   }
 
   /** Who answers along the tree: at first all voters, then those that answered the last time. */
@@ -220,9 +333,9 @@ export function candidacy(
   /** Whoever has not been heard along the tree is asked directly. */
   function onAsk(state: LocalLeaderState, now: Micros): Change {
     const { campaign } = state
-    if (campaign === null) return unchanged(state)
+    if (campaign === null || campaign.isProbe) return unchanged(state)
     const missing = votersOf(campaign.config).filter(
-      (node) => node !== self && !campaign.supporters.includes(node),
+      (node) => node !== self && knows(node) && !campaign.supporters.includes(node),
     )
     return {
       state,
@@ -292,6 +405,11 @@ export function candidacy(
   /** Every fast answer is in. */
   function onRoundOver(state: LocalLeaderState, now: Micros): Change {
     if (state.campaign === null) return unchanged(state)
+    if (state.campaign.isProbe) {
+      const record = afterMiss(state.standing.record, 'unanswered')
+      const next = changed(withStanding(state, { record }), { campaign: null })
+      return { state: next, effects: [setTimer(TIMER.alive, [now + pause[0], now + pause[1]])] }
+    }
     return isElected(state, now) ? win(state, now) : lose(state, now)
   }
 
@@ -314,12 +432,18 @@ export function candidacy(
       config: campaign.config,
     }
     const lead = withSupporters(fresh, campaign.supporters, until)
-    const settled = withVote(withKnown(state, { following: null }), { certificate: null })
+    const isLasting = before !== null && now - before.since >= timing.retirement
+    const elect = withStanding(state, {
+      candidate: true,
+      record: recordAfterWin(state.standing.record, isLasting),
+    })
+    const settled = withVote(withKnown(elect, { following: null }), { certificate: null })
     const next = changed(settled, {
       campaign: null,
       lead,
       spent: Math.max(state.spent, campaign.epoch),
       wanted: isReached(state, campaign) ? null : state.wanted,
+      isContested: state.isContested && campaign.config.id[0] !== campaign.epoch,
     })
     const timers = [
       stopTimer(TIMER.release),
@@ -360,7 +484,7 @@ export function candidacy(
 
   function lose(state: LocalLeaderState, now: Micros): Change {
     const campaign = present(state.campaign, 'campaign')
-    const next = changed(state, { campaign: null })
+    const next = changed(isRecorded && !leads(state, now) ? withMiss(state) : state, { campaign: null })
     if (leads(state, now) && misreading !== 'release-while-leader') {
       return { state: next, effects: [stopTimer(TIMER.release), setTimer(TIMER.alive, now)] }
     }
@@ -379,6 +503,13 @@ export function candidacy(
     }
   }
 
+  /** It has failed to be elected. If it keeps failing it says so, and no longer that it stands. */
+  function withMiss(state: LocalLeaderState): LocalLeaderState {
+    const { standing } = state
+    const record = afterMiss(standing.record, isAnswered(state) ? 'refused' : 'unanswered')
+    return withStanding(state, { record, candidate: standing.candidate && record.proofs === null })
+  }
+
   // ---- Letting go ----
 
   /** Stops leading, and only then lets its supporters go, unless they are to be held until their locks lapse. */
@@ -395,6 +526,7 @@ export function candidacy(
       campaign: null,
       standing: { ...state.standing, candidate: false, lowUntil },
       wanted: null,
+      isContested: false,
     })
     return {
       state: next,
@@ -420,12 +552,21 @@ export function candidacy(
     const free = voided(heard, certificate, !yields)
     const hasFailed = !yields || misreading === 'revoked-promises'
     const state = hasFailed ? takenBack(free, certificate) : free
-    if (!yields || from === self) return unchanged(state)
+    if (from === self) return unchanged(state)
+    if (!yields) return { state, effects: afterFailureOf(state, from, now) }
     const heir = withVote(state, { certificate })
     const isNext = isEligible(heir) && !leads(heir, now) && betterUntil(heir, now, () => true) === null
-    // One that began before this process was free itself is lost: it begins anew, with the certificate.
-    const isFree = heir.campaign === null || !heir.campaign.supporters.includes(self)
-    return isNext && isFree ? stand(heir, now) : unchanged(heir)
+    // A request from before the hand-over is lost, for it was refused: the next one carries the certificate.
+    const isLost = heir.campaign === null || !heir.campaign.succeeds
+    return isNext && isLost ? stand(heir, now) : unchanged(heir)
+  }
+
+  /** A candidate that has given up standing keeps nobody waiting. */
+  function afterFailureOf(state: LocalLeaderState, from: NodeId, now: Micros): readonly Deed[] {
+    const peer = state.known.peers[placeOf(from)] ?? null
+    const hasGivenUp = isRecorded && peer !== null && !peer.candidate && peer.low >= UNWILLING
+    const isWaiting = isEligible(state) && state.campaign === null && !isLed(state, now) && !leads(state, now)
+    return hasGivenUp && isWaiting ? [setTimer(TIMER.alive, now)] : NOTHING
   }
 
   /** Requests up to this one are void; with `exactly`, this one alone releases its lock. */
@@ -465,5 +606,5 @@ export function candidacy(
     return withKnown(state, { peers: state.known.peers.with(place, { ...peer, candidate: false }) })
   }
 
-  return { onAlive, onAsk, onRoundOver, withSupport, giveUp, stepDown, onRelease, yielded }
+  return { onAlive, onAsk, onRoundOver, withSupport, withAnswers, giveUp, stepDown, onRelease, yielded }
 }

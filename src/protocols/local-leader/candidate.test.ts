@@ -1,11 +1,19 @@
 /** What a candidate does with answers in any order, and a leader with what it is told. */
 import { describe, expect, it } from 'vitest'
-import { Bench, FIRST, herald, NODES, timing } from '../../../test/support/local-leader-alone.ts'
+import {
+  Bench,
+  election,
+  FIRST,
+  herald,
+  NODES,
+  request,
+  timing,
+} from '../../../test/support/local-leader-alone.ts'
 import { type NodeId, type PlainObject, present } from '../../core/index.ts'
 import { type Election, NO_EPOCH, type Reply } from './messages.ts'
 import type { Configuration } from './voters.ts'
 
-const { lease, silence, collection } = timing
+const { lease, silence, collection, deference } = timing
 
 describe('a candidate', () => {
   const vote = (node: NodeId, { request: of }: Election, promised = NO_EPOCH): Reply => ({
@@ -41,13 +49,41 @@ describe('a candidate', () => {
 
   it('leads with a majority, which must hold itself', () => {
     leading()
+    // It supports another, who has not led yet: it asks all the same, but its own vote is missing.
+    const { candidate } = standing()
+    const bound = new Bench(1)
+    bound.now = 1_000_000
+    expect(bound.supports(2, election(request(1), 1))).toBe(true)
+    const asked = stands(bound)
+    bound.gets(2, vote(2, asked)).gets(3, vote(3, asked))
+    expect(bound.view.role).not.toBe('leader')
+    expect(candidate.gets(2, vote(2, present(candidate.asked, 'a request'))).view.role).toBe('leader')
+  })
+
+  it('stores its own vote in the step in which it asks for those of others', () => {
     const { candidate, asked } = standing()
-    const own = candidate.effects
-    candidate.gets(2, vote(2, asked)).gets(3, vote(3, asked))
-    expect(candidate.view.role).not.toBe('leader')
-    candidate.effects = own
-    candidate.hearsItself()
-    expect(candidate.view.role).toBe('leader')
+    const types = candidate.effects.map(({ type }) => type)
+    expect(types.indexOf('persist')).toBeLessThan(types.indexOf('send'))
+    expect(candidate.stored?.['promised']).toEqual({ number: asked.epoch, owner: 1 })
+  })
+
+  it('that supports a leader stores something too before it says that it stands', () => {
+    const bound = new Bench(1)
+    bound.now = 1_000_000
+    const leads = { ...herald(9), lease: { left: 90_000, token: 1 } }
+    expect(bound.supports(2, election(request(1), 1, { herald: leads }))).toBe(true)
+    bound.gets(3, { kind: 'Heartbeat', herald: { ...herald(-1), candidate: false } })
+    bound.input({ type: 'command', command: { do: 'setPriority', priority: 10 } })
+    const probe = present(bound.timer('alive').asked, 'a probe')
+    expect(probe).toMatchObject({ epoch: 0, herald: { candidate: false } })
+    expect(bound.effects.some(({ type }) => type === 'persist')).toBe(false)
+    const refusal = { ...vote(3, probe), votes: [{ node: 3, support: false }] }
+    const asked = present(bound.gets(3, refusal).asked, 'a request')
+    expect(asked.epoch).toBeGreaterThan(1)
+    expect(asked.herald.candidate).toBe(true)
+    const types = bound.effects.map(({ type }) => type)
+    expect(types.indexOf('persist')).toBeGreaterThanOrEqual(0)
+    expect(types.indexOf('persist')).toBeLessThan(types.indexOf('send'))
   })
 
   it('that leads answers whoever beats for it, but nobody who says that it leads, too: that would never end', () => {
@@ -74,14 +110,8 @@ describe('a candidate', () => {
 
   it('stores its own promise before it tells anybody that it leads', () => {
     const { candidate, asked } = standing()
-    const own = candidate.effects
-    candidate.gets(2, vote(2, asked))
-    candidate.effects = own
-    candidate.hearsItself()
-    const types = candidate.effects.map(({ type }) => type)
-    expect(types.indexOf('persist')).toBeGreaterThanOrEqual(0)
-    expect(types.indexOf('persist')).toBeLessThan(types.indexOf('output'))
     expect(candidate.stored?.['promised']).toEqual({ number: asked.epoch, owner: 1 })
+    expect(candidate.gets(2, vote(2, asked)).effects.some(({ type }) => type === 'output')).toBe(true)
   })
 
   it('does not lead by answers that come when the lease would be over', () => {
@@ -118,7 +148,14 @@ describe('a candidate', () => {
     candidate.gets(2, vote(2, renewal))
     expect(candidate.view.role).not.toBe('leader')
     candidate.now += 200_000
-    expect(stands(candidate).epoch).toBeGreaterThan(asked.epoch)
+    // It has failed, so it leaves it to others first.
+    for (const peer of [2, 3]) {
+      candidate.gets(peer, { kind: 'Heartbeat', herald: { ...herald(-1), candidate: false } })
+    }
+    expect(candidate.timer('alive').asked).toBeNull()
+    candidate.now += deference
+    expect(stands(candidate)).toMatchObject({ herald: { candidate: false, low: 3 } })
+    expect(present(candidate.asked, 'a request').epoch).toBeGreaterThan(asked.epoch)
   })
 
   it('needs a new epoch after it stepped down, and after it crashed', () => {

@@ -55,6 +55,8 @@ export type Timing = Omit<Given, 'electionPeriod' | 'expires'> & {
   readonly quiet: Quiet | null
   /** How long to leave it to one of better rank that could stand for election but does not. */
   readonly deference: Micros
+  /** How long a candidate is believed that it may win. */
+  readonly candidacy: Micros
   /** After a restart: until every lock that was given before has lapsed. */
   readonly silence: Micros
   /** How long a process that stepped down leaves it to others. */
@@ -71,6 +73,14 @@ export type Quiet = {
   readonly longest: Micros
   /** A renewal that has not come after so long is overdue, and all speak up. */
   readonly patience: Micros
+}
+
+/**
+ * For how long after a peer can last have been heard a node calls it reachable, at most, in true time: a fast message may
+ * be under way; and where a leader vouches for nodes that keep quiet, the word of the node itself may be two silences old.
+ */
+export function reachableWithinOf({ expires, quiet, fast, rho }: Timing): Micros {
+  return fast + Math.ceil((expires + 2 * (quiet?.longest ?? 0)) * (1 + 2 * rho))
 }
 
 /** A bound that given constants break: what must be at least how much, and why. */
@@ -131,6 +141,7 @@ export function timingOf(given: Given): Timing {
     renewalPeriod,
     quiet,
     deference: heartbeat + roundTrip + 2 * lateness,
+    candidacy: expires + 2 * electionPeriod + 4 * (3 * fast + lateness),
     silence: Math.ceil(lockTime * (1 + 2 * rho)),
     retirement: 20 * lockTime,
     stampAge: Math.max(0, usable - (quiet?.longest ?? heartbeat)),
@@ -174,6 +185,30 @@ function leastFast({ delay, leastDelay, rho }: Given): Micros {
   return (2 * delay - leastDelay) * (1 + rho)
 }
 
+/** Clock readings that a bound of a delay is computed from, each up to a microsecond old. */
+const READINGS = 4
+
+/**
+ * With this Δ, or a larger one, messages that take δ always count as fast. A bound of a delay errs by what the clocks
+ * drift, and by as much again because they may, since the time stamps were made that it is computed from: at best
+ * between two messages of a pair. A leader that needs all that it hears must not take any of them for slow.
+ */
+export function ampleFast({ delay, leastDelay, rho, heartbeat, quiet, lateness }: Timing): Micros {
+  const age = (quiet?.longest ?? heartbeat) + lateness + 2 * delay
+  return Math.ceil((2 * delay - leastDelay) * (1 + rho) + 4 * rho * age) + READINGS
+}
+
+/** The least Δ that is ample: a larger Δ makes for rarer heartbeats, and so for older time stamps. */
+function nearestFast(given: Given): Micros {
+  let { fast } = given
+  for (let step = 0; step < 100; step++) {
+    const ample = ampleFast(timingOf({ ...given, fast }))
+    if (ample <= fast) break
+    fast = ample
+  }
+  return fast
+}
+
 /** Between two answers to the tries of a timely candidate no more time passes. */
 function leastExpires(electionPeriod: Micros, { rho, fast, leastDelay }: Given): Micros {
   return (1 + rho) * (electionPeriod * (1 + rho) + 2 * (fast - leastDelay))
@@ -190,6 +225,15 @@ export function brokenBounds(given: Given): readonly BrokenBound[] {
   }
   atLeast('deltaMs', 'δ ≥ δmin', given.delay, given.leastDelay)
   atLeast('fastMs', 'Δ ≥ (2δ − δmin)(1 + ρ)', given.fast, leastFast(given))
+  if (given.mode === 'local' || given.rule === 'equality') {
+    atLeast(
+      'fastMs',
+      'Δ ≥ (2δ − δmin)(1 + ρ) + 4ρ(heartbeat + σ + 2δ)',
+      given.fast,
+      ampleFast(timing),
+      nearestFast(given),
+    )
+  }
   const neededLease = given.renewalInterval + given.tries * timing.tryTime
   const neededLock = Math.ceil(neededLease / (1 - 2 * rho))
   atLeast(
@@ -212,7 +256,7 @@ export function brokenBounds(given: Given): readonly BrokenBound[] {
  * κ: within this time every stable partition has a leader (T), and no longer than this is a process connected with a
  * leader that it does not support (BI). The paper's bound, with the scheduling delay of the second alarm that it
  * forgot, and what the parts add that the paper takes for granted: round trips must form (Echo), a restarted process
- * is silent, rivals are noticed by heartbeat.
+ * is silent, one that slept must find out and tell, rivals are noticed by heartbeat.
  */
 export function kappaOf(timing: Timing, misreading: 'short-kappa' | null = null): Micros {
   const { expires, lateness, electionPeriod, collection, rho, lockTime, fast, heartbeat, deference } = timing
@@ -220,7 +264,17 @@ export function kappaOf(timing: Timing, misreading: 'short-kappa' | null = null)
   if (misreading === 'short-kappa') return paper
   const corrected = Math.ceil((expires + 2 * lateness + electionPeriod + collection) * (1 + rho))
   const restart = timing.silence
+  // A process that slept learns it with its next input, at the latest when its own next timer is due; then it speaks.
+  const wake = (timing.quiet?.longest ?? heartbeat) + lateness
   const roundTrips = electionPeriod + 3 * fast + heartbeat
-  const whole = corrected + restart + roundTrips + fast + lateness + deference
+  const whole = corrected + restart + wake + roundTrips + fast + lateness + deference
   return timing.mode === 'local' ? whole : whole + corrected + lockTime
+}
+
+/**
+ * In majority mode: while one node is linked both ways with a majority of the voters, somebody leads within this time,
+ * whatever becomes of other nodes and links. Besides κ, candidates that cannot win are found out.
+ */
+export function leadsWithinOf(timing: Timing): Micros {
+  return kappaOf(timing) + Math.ceil((2 * timing.expires + timing.candidacy) * (1 + timing.rho))
 }

@@ -38,7 +38,7 @@ export const TIMER = {
   ask: 'ask',
 } as const
 
-/** How low one ranks who would not lead at all. */
+/** How low a process ranks that would not lead at all, or keeps failing to be elected. */
 export const UNWILLING = 3
 
 export type Context = ReturnType<typeof contextOf>
@@ -56,7 +56,7 @@ export function contextOf({ self, nodes }: Identity, settings: LocalLeaderSettin
     state.silentUntil === null && isVoter(state.vote.config, self)
 
   function lowOf({ standing, known }: LocalLeaderState, now: Micros): number {
-    if (!standing.willing) return UNWILLING
+    if (!standing.willing || standing.record.proofs !== null) return UNWILLING
     if (standing.lowUntil !== null && now < standing.lowUntil) return 2
     const { holdUntil, following } = known
     const waits = holdUntil !== null && now < holdUntil && following !== null && now < following.until
@@ -80,7 +80,15 @@ export function contextOf({ self, nodes }: Identity, settings: LocalLeaderSettin
     mayLead,
     /** Whether it sends heartbeats at all. */
     beats: misreading !== 'no-echo' && mostRequests === null,
+    /** Where a majority is enough, a process that cannot win must not stand in the way of others (record.ts). */
+    isRecorded:
+      isMajority &&
+      settings.rule === 'quorum' &&
+      mostRequests === null &&
+      misreading !== 'no-echo' &&
+      misreading !== 'stubborn-candidates',
     others: nodes.map((id, index) => ({ id, index })).filter(({ id }) => id !== self),
+    knows: (node: NodeId): boolean => indexOf.has(node),
     placeOf: (node: NodeId): number => present(indexOf.get(node), 'node'),
     leads,
     takesPart,

@@ -6,7 +6,7 @@
  * most ρ. Durations are in true time: what a clock shows as x may take x/(1 − ρ).
  */
 import { type Micros, msOf, type NodeId } from '../../core/index.ts'
-import { kappaOf, type Timing, timingOf } from './constants.ts'
+import { ampleFast, kappaOf, type Timing, timingOf } from './constants.ts'
 import { givenBy, type LocalLeaderOptions, votersIn } from './options.ts'
 
 /** What to expect, and what is never exceeded. */
@@ -83,18 +83,6 @@ export function guaranteesOf(
     traffic: trafficOf(timing, voters.length, nodes.length),
     ampleFast: ampleFast(timing),
   }
-}
-
-/** Clock readings that a bound of a delay is computed from, each up to a microsecond old. */
-const READINGS = 4
-
-/**
- * A bound of a delay errs by what the clocks drift, and by as much again because they may, since the time stamps were
- * made that it is computed from: at best between two messages of a pair.
- */
-function ampleFast({ delay, leastDelay, rho, heartbeat, quiet, lateness }: Timing): Micros {
-  const age = (quiet?.longest ?? heartbeat) + lateness + 2 * delay
-  return Math.ceil((2 * delay - leastDelay) * (1 + rho) + 4 * rho * age) + READINGS
 }
 
 const NO_SUCCESSOR = { detection: null, failOver: null }

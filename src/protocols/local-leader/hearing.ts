@@ -3,7 +3,7 @@ import { compareIds, type Micros, type NodeId, replaced } from '../../core/index
 import type { Receipt } from '../../links/index.ts'
 import { type Context, UNWILLING } from './context.ts'
 import { type Election, type Herald, isSame } from './messages.ts'
-import { isAlive, isDeaf, laterEpoch, outranks, peerOf } from './peers.ts'
+import { isAlive, isDeaf, isRival, laterEpoch, outranks, peerOf } from './peers.ts'
 import type { Quietness } from './quiet.ts'
 import type { Rank } from './rank.ts'
 import { type Following, type Known, knowing, type LocalLeaderState, type Peer, withKnown } from './state.ts'
@@ -15,9 +15,23 @@ export const HERALDS = 16
 export type Hearing = ReturnType<typeof hearing>
 
 export function hearing(context: Context, { vouched }: Quietness) {
-  const { self, others, placeOf, rankOf, isEligible, isMajority, beats, settings, timing } = context
+  const {
+    self,
+    others,
+    placeOf,
+    knows,
+    isRecorded,
+    rankOf,
+    isEligible,
+    isMajority,
+    beats,
+    settings,
+    timing,
+  } = context
   const { witnesses, tree, mostRequests } = settings
   const { expires, fast: threshold, rho, lockTime } = timing
+  /** How long a candidate is believed that it may win. */
+  const patience = isRecorded ? timing.candidacy : Number.POSITIVE_INFINITY
   /** A follower may trust what it was told of a round for this long after that round's request came. */
   const viewTrust = Math.floor(lockTime * (1 - 4 * rho)) - Math.ceil(threshold * (1 + rho))
   /**
@@ -26,6 +40,12 @@ export function hearing(context: Context, { vouched }: Quietness) {
    * voters give a rival up earlier by as much.
    */
   const rivalExpires = isMajority ? expires - threshold : expires
+  /**
+   * A process that keeps quiet says too seldom that it does not hear this one: between two such messages it counts as
+   * gone. What it said must outlast that silence, and one message that got lost, or every message would look like the
+   * first of a process that has just come, and this one would stand for election each time.
+   */
+  const deafMemory = timing.quiet === null ? 0 : 2 * timing.quiet.longest
 
   function hear(
     state: LocalLeaderState,
@@ -49,7 +69,7 @@ export function hearing(context: Context, { vouched }: Quietness) {
     }
     // Whoever does not beat is not heard, and that says nothing of the link.
     const isMissed = !herald.heard && isHerald(state, now)
-    const peer = peerOf(herald, isMissed, before, now)
+    const peer = peerOf(herald, isMissed, before, patience, now)
     const following = followingAfter(state, from, herald, now)
     const holdUntil = settings.holdDown === 0 ? null : holdAfter(known, following, peer, state, now)
     return knowing(state, { peers: replaced(known.peers, place, peer), seen, following, holdUntil })
@@ -135,12 +155,17 @@ export function hearing(context: Context, { vouched }: Quietness) {
   function forgetful(state: LocalLeaderState, now: Micros): LocalLeaderState {
     const { following, peers } = state.known
     const isOver = following !== null && now >= following.until
-    const isGone = peers.some((peer) => peer !== null && !isAlive(peer, now, expires))
+    const isGone = peers.some((peer) => peer !== null && !isKept(peer, now))
     if (!isOver && !isGone) return state
     return withKnown(state, {
       following: isOver ? null : following,
-      peers: isGone ? peers.map((peer) => (isAlive(peer, now, expires) ? peer : null)) : peers,
+      peers: isGone ? peers.map((peer) => (peer !== null && isKept(peer, now) ? peer : null)) : peers,
     })
+  }
+
+  function isKept(peer: Peer, now: Micros): boolean {
+    const { deafSince, saidAt } = peer
+    return isAlive(peer, now, expires) || (deafSince !== null && now - saidAt < deafMemory)
   }
 
   /** Whether somebody of better rank is there for whom `counts`; and when the last such will have been silent too long. */
@@ -173,14 +198,17 @@ export function hearing(context: Context, { vouched }: Quietness) {
   }
 
   /** Nobody that stands for election ranks before it, and neither does the one that is asked. */
-  function isBest(state: LocalLeaderState, from: NodeId, rank: Rank, now: Micros): boolean {
+  function isBest(state: LocalLeaderState, from: NodeId, herald: Herald, now: Micros): boolean {
     if (mostRequests !== null) return true
-    if (from !== self && isEligible(state) && outranks(rankOf(state, now), self, rank, from)) {
+    const rank: Rank = herald
+    // A leader is supported until this process has made sure that it could lead itself, and says so.
+    const isContent = isRecorded && herald.lease !== null && !state.standing.candidate
+    if (from !== self && !isContent && isEligible(state) && outranks(rankOf(state, now), self, rank, from)) {
       if (!standsAside(state, now)) return false
     }
     for (const { id, index } of others) {
       const peer = state.known.peers[index] ?? null
-      if (id === from || !isAlive(peer, now, rivalExpires) || !peer.candidate) continue
+      if (id === from || !isAlive(peer, now, rivalExpires) || !isRival(peer, now, patience)) continue
       if (!outranks(peer, id, rank, from) || !isVoter(state.vote.config, id)) continue
       if (!isDeaf(peer, now, expires)) return false
     }
@@ -227,12 +255,14 @@ export function hearing(context: Context, { vouched }: Quietness) {
     const { wanted } = state
     if (wanted === null) return null
     const there = wanted.filter(
-      (node) => node === self || isAlive(state.known.peers[placeOf(node)] ?? null, now, expires),
+      (node) =>
+        node === self || (knows(node) && isAlive(state.known.peers[placeOf(node)] ?? null, now, expires)),
     )
     return there.length * 2 > wanted.length ? wanted : null
   }
 
   return {
+    patience,
     hear,
     isHerald,
     toldOf,

@@ -1,9 +1,18 @@
 import { z } from 'zod'
-import { define, NETWORK_FAULT_KINDS, type NodeId, nodeAmong, stack } from '../../core/index.ts'
+import {
+  type Constants,
+  define,
+  microsOf,
+  NETWORK_FAULT_KINDS,
+  type NodeId,
+  nodeAmong,
+  stack,
+} from '../../core/index.ts'
 import { FAIL_AWARE_KINDS, failAware, failAwareKind } from '../../links/index.ts'
 import { hosted } from '../host.ts'
-import { kappaOf } from './constants.ts'
+import { kappaOf, leadsWithinOf, reachableWithinOf } from './constants.ts'
 import { agreed, madeOf, timingFor } from './group.ts'
+import { reachedIn } from './insight.ts'
 import { type LocalLeaderOptions, localLeaderOptions } from './options.ts'
 import { forSearch } from './search.ts'
 import type { LocalLeaderState } from './state.ts'
@@ -22,10 +31,24 @@ function commands(nodes: readonly NodeId[]) {
 const kappaFor = (chosen: LocalLeaderOptions, nodes: number): number =>
   kappaOf(timingFor(chosen, nodes), chosen.misreading === 'short-kappa' ? 'short-kappa' : null)
 
+/** How long nobody may lead, from when on a leader stays, and how long a node that stepped down leaves it to others. */
+function progressOf(chosen: LocalLeaderOptions, nodes: number): Constants {
+  if (chosen.mode !== 'majority' || chosen.rule !== 'quorum') return {}
+  const timing = timingFor(chosen, nodes)
+  const leadsWithin = leadsWithinOf(timing)
+  const retirement = Math.ceil(timing.retirement * (1 + 2 * timing.rho))
+  // Leaders that take turns do not stay.
+  const shared = { leadsWithin, retirement, supportsWithin: leadsWithin + microsOf(chosen.holdDownMs) }
+  if (chosen.termMs !== null) return shared
+  return { ...shared, keepsAfter: 2 * leadsWithin + microsOf(chosen.holdDownMs) }
+}
+
 const COMMON_GOALS = ['elected', 'renewed', 'lost', 'handed-over']
-const EVERYWHERE = ['SO', 'LS', 'T', 'told-in-pairs', 'views-disjoint']
+const EVERYWHERE = ['SO', 'LS', 'T', 'told-in-pairs', 'views-disjoint', 'reachability']
 const LOCAL = ['BI', 'stable-inside-logical']
 const MAJORITY = ['one-leader', 'tokens', 'voter-changes']
+/** Where a majority is enough, whatever else a leader hears. */
+const QUORUM = ['majority-leads', 'voters-support']
 
 export const localLeaderDefinition = define({
   name: 'local-leader',
@@ -37,13 +60,13 @@ export const localLeaderDefinition = define({
   prefers: 'lowest',
   options: localLeaderOptions,
   commands,
-  promises: [...EVERYWHERE, ...LOCAL, ...MAJORITY],
+  promises: [...EVERYWHERE, ...LOCAL, ...MAJORITY, ...QUORUM],
   goals: [...COMMON_GOALS, 'split', 'merged', 'reconfigured'],
   keeps({ mode, rule, link }) {
     if (link === 'none') return { promises: ['one-leader', 'tokens', 'LS'], goals: ['elected'] }
     const local = { promises: [...EVERYWHERE, ...LOCAL], goals: [...COMMON_GOALS, 'split', 'merged'] }
     const majority = {
-      promises: [...EVERYWHERE, ...MAJORITY, ...(rule === 'equality' ? LOCAL : [])],
+      promises: [...EVERYWHERE, ...MAJORITY, ...(rule === 'equality' ? LOCAL : QUORUM)],
       goals: [...COMMON_GOALS, 'reconfigured'],
     }
     return mode === 'local' ? local : majority
@@ -54,9 +77,15 @@ export const localLeaderDefinition = define({
   },
   constants(chosen, nodes) {
     const kappa = kappaFor(chosen, nodes)
-    const { leastDelay } = timingFor(chosen, nodes)
+    const timing = timingFor(chosen, nodes)
+    const { leastDelay } = timing
     const majority = chosen.mode === 'majority' ? 1 : 0
-    return { kappaT: kappa, kappaBI: kappa, majority, nodes, leastDelay, rhoPpm: chosen.rhoPpm }
+    const shared = { kappaT: kappa, kappaBI: kappa, majority, nodes, leastDelay, rhoPpm: chosen.rhoPpm }
+    return { ...shared, reachableWithin: reachableWithinOf(timing), ...progressOf(chosen, nodes) }
+  },
+  neverLead: ({ witnesses }) => witnesses,
+  reachable(state: LocalLeaderState, { nodes }, chosen, now) {
+    return chosen.link === 'fail-aware' ? reachedIn(state, nodes, timingFor(chosen, nodes.length), now) : null
   },
   onlyRecorded: ({ link }) => (link === 'hosted' ? 'link' : null),
   create(identity, chosen) {
@@ -79,6 +108,11 @@ export const localLeaderDefinition = define({
   settlesWithin(chosen, maxDelay, nodes) {
     return kappaFor(chosen, nodes) + 4 * maxDelay
   },
+  // Until a term that ends without a cause is one too many.
+  watchesFor(chosen, nodes) {
+    const { leadsWithin = 0, keepsAfter = leadsWithin } = progressOf(chosen, nodes)
+    return Math.ceil(1.5 * keepsAfter)
+  },
   // Two candidates and a witness; two ticks are a lock, a lease, and not yet the silence after a restart.
   exploration: {
     from: 'boot',
@@ -89,6 +123,10 @@ export const localLeaderDefinition = define({
     ticks: 3,
     tick: 50_220,
   },
+  driftPpm: ({ rhoPpm }) => rhoPpm,
+  // Where a majority is enough, the others need not get along.
+  endures: ({ mode, rule }) =>
+    mode === 'majority' && rule === 'quorum' ? ['cutOneWay', 'linkLoss', 'drop', 'unwritable'] : [],
   swarm: {
     faults: NETWORK_FAULT_KINDS,
     delayMs: [0.02, 5],
@@ -103,6 +141,12 @@ export const localLeaderDefinition = define({
         { do: 'addVoter', voter },
       ]),
     ],
-    options: { mode: ['local', 'majority'], sticky: [false, false, true], holdDownMs: [0, 0, 200] },
+    options: {
+      mode: ['local', 'majority'],
+      sticky: [false, false, true],
+      holdDownMs: [0, 0, 200],
+      fastMs: [null, null, 12, 25, 50],
+      rhoPpm: [100, 100, 10, 200],
+    },
   },
 })

@@ -1,21 +1,49 @@
 /** What an operator may ask of a process of local-leader. */
 import { type Micros, type NodeId, type Plain, sortIds } from '../../core/index.ts'
-import type { Insight } from '../insight.ts'
+import type { Evidence, Insight } from '../insight.ts'
+import type { Timing } from './constants.ts'
+import { isAlive } from './peers.ts'
 import type { LocalLeaderState } from './state.ts'
 
+type Expiry = Pick<Timing, 'expires'>
+
 /** `state` is that of the protocol as `create` makes it, with the layer below or without; `nodes` as it was made with. */
-export function insightOf(state: Plain, nodes: readonly NodeId[], now: Micros): Insight {
+export function insightOf(state: Plain, nodes: readonly NodeId[], { expires }: Expiry, now: Micros): Insight {
   const { lead, known, vote, silentUntil, wanted } = ownState(state)
   const sets = [...(lead?.config.sets ?? []), ...vote.config.sets, wanted ?? []]
   const until = lead !== null && now < lead.until ? lead.until : (known.following?.until ?? null)
+  const evidence = evidenceIn(known.peers, nodes, expires, now)
   return {
     leadUntil: until !== null && now < until ? until : null,
     voters: (lead?.config ?? vote.config).sets,
     named: sortIds(new Set(sets.flat())),
-    heard: nodes.filter((_, index) => (known.peers[index] ?? null) !== null),
+    heard: evidence.map(({ id }) => id),
+    evidence: { of: evidence, lasts: expires },
     silentUntil: silentUntil !== null && now < silentUntil ? silentUntil : null,
     membership: null,
   }
+}
+
+/** Which peers a process in this state calls reachable. */
+export function reachedIn(
+  state: Plain,
+  nodes: readonly NodeId[],
+  expiry: Expiry,
+  now: Micros,
+): readonly NodeId[] {
+  return evidenceIn(ownState(state).known.peers, nodes, expiry.expires, now).map(({ id }) => id)
+}
+
+function evidenceIn(
+  peers: LocalLeaderState['known']['peers'],
+  nodes: readonly NodeId[],
+  expires: Micros,
+  now: Micros,
+): Evidence['of'] {
+  return nodes.flatMap((id, index) => {
+    const peer = peers[index] ?? null
+    return isAlive(peer, now, expires) ? [{ id, at: peer.heardAt }] : []
+  })
 }
 
 function ownState(state: Plain): LocalLeaderState {

@@ -33,6 +33,7 @@ import {
   withId,
 } from '../../core/index.ts'
 import type { Receipt } from '../../links/index.ts'
+import { balloting } from './ballot.ts'
 import { isNodeId } from './bounds.ts'
 import { candidacy } from './candidacy.ts'
 import { type Change, contextOf, TIMER, unchanged } from './context.ts'
@@ -43,6 +44,7 @@ import { reporting } from './mismatches.ts'
 import { laterEpoch } from './peers.ts'
 import { plausibility } from './plausible.ts'
 import { quietness } from './quiet.ts'
+import { afterFailure, CLEAN_RECORD } from './record.ts'
 import type { LocalLeaderSettings } from './settings.ts'
 import { checkedStable, type LocalLeaderStable } from './stable.ts'
 import { changed, type LocalLeaderState, shifted, withKnown, withStanding } from './state.ts'
@@ -58,14 +60,15 @@ export function localLeader(
   settings: LocalLeaderSettings,
 ): Protocol<LocalLeaderState, LocalLeaderMessage, LocalLeaderCommand, LocalLeaderStable> {
   const context = contextOf(identity, settings)
-  const { self, nodes, isMajority, beats, leads, takesPart, latest, stableOf } = context
+  const { self, nodes, isMajority, beats, leads, takesPart, isRecorded, stableOf } = context
   const { timing, misreading, witnesses, tree, yieldWhenTold } = settings
   const { rho, lockTime, roundTrip } = timing
   const heralds = heralding(context)
   const quiet = quietness(context, heralds)
   const heard = hearing(context, quiet)
-  const standing = candidacy(context, heralds, heard, quiet)
-  const votes = voting(context, heralds, heard, standing)
+  const ballots = balloting(context, heard)
+  const standing = candidacy(context, heralds, heard, ballots, quiet)
+  const votes = voting(context, heralds, heard, ballots, standing)
   const { releases } = heralds
   const { hear, forgetful, isHerald } = heard
   const { giveUp, stepDown } = standing
@@ -102,8 +105,10 @@ export function localLeader(
   /** A lease that the clock has overtaken is over, whatever happens next. */
   function lapsed(state: LocalLeaderState): Change {
     const token = state.lead?.token ?? null
+    const { record } = state.standing
+    const next = isRecorded ? withStanding(state, { record: afterFailure(record), candidate: false }) : state
     return {
-      state: changed(state, { lead: null, wanted: null }),
+      state: changed(next, { lead: null, wanted: null, isContested: false }),
       effects: [stopTimer(TIMER.expire), output({ type: 'demoted', token, cause: 'expired' })],
     }
   }
@@ -112,17 +117,24 @@ export function localLeader(
   function onSuspended(state: LocalLeaderState, now: Micros): Change {
     if (misreading === 'no-suspend-check') return unchanged(state)
     const next = withKnown(state, { following: null, peers: nodes.map(() => null) })
-    if (state.lead !== null) return giveUp(next, 'suspended', state.standing.lowUntil, now, !yieldWhenTold)
-    if (state.campaign === null) return unchanged(next)
-    const idle = withStanding(changed(next, { campaign: null }), { candidate: false })
-    return {
-      state: idle,
-      effects: [
-        stopTimer(TIMER.release),
-        ...releases(idle, latest(idle), true, now),
-        setTimer(TIMER.alive, now + roundTrip + timing.heartbeat),
-      ],
+    if (state.lead !== null) {
+      return spokenUp(giveUp(next, 'suspended', state.standing.lowUntil, now, !yieldWhenTold), now)
     }
+    const idle = withStanding(changed(next, { campaign: null }), { candidate: false })
+    const freed: Change['effects'] =
+      state.campaign === null
+        ? NOTHING
+        : [stopTimer(TIMER.release), ...releases(idle, state.campaign.request, false, now)]
+    // It listens before it stands: at this moment it knows of nobody.
+    const listens =
+      state.silentUntil === null ? [setTimer(TIMER.alive, now + roundTrip + timing.heartbeat)] : NOTHING
+    return spokenUp({ state: idle, effects: [...freed, ...listens] }, now)
+  }
+
+  /** All learn at once that what it stamped before is void; until then it cannot tell which of their messages are fast. */
+  function spokenUp(step: Change, now: Micros): Change {
+    if (!beats || step.state.silentUntil !== null) return step
+    return { state: step.state, effects: [...step.effects, setTimer(TIMER.heartbeat, now)] }
   }
 
   // ---- Commands ----
@@ -137,7 +149,7 @@ export function localLeader(
         return onCampaign(state, command.willing, command.lapse, now)
       case 'setPriority':
         return {
-          state: withStanding(state, { priority: command.priority }),
+          state: withStanding(state, { priority: command.priority, record: CLEAN_RECORD }),
           effects: quiet.changedRank(now),
         }
       case 'addVoter':
@@ -153,9 +165,17 @@ export function localLeader(
 
   /** From now on it would lead, or would not: then whoever is led by it gets another, at once or when its lease is over. */
   function onCampaign(state: LocalLeaderState, willing: boolean, lapse: boolean, now: Micros): Change {
-    const next = withStanding(state, { willing })
+    const next = withStanding(state, willing ? { willing, record: CLEAN_RECORD } : { willing })
     if (next === state && (willing || !leads(state, now))) return unchanged(state)
-    if (!leads(state, now)) return { state: next, effects: quiet.changedRank(now) }
+    if (!leads(state, now)) {
+      const { campaign } = next
+      if (willing || campaign === null) return { state: next, effects: quiet.changedRank(now) }
+      // It has asked for support: whoever gives it now would elect it.
+      const idle = withStanding(changed(next, { campaign: null }), { candidate: false })
+      const freed = [stopTimer(TIMER.release), ...releases(idle, campaign.request, false, now)]
+      const again = setTimer(TIMER.alive, now + roundTrip + timing.heartbeat)
+      return { state: idle, effects: [...freed, again, ...quiet.changedRank(now)] }
+    }
     // It may have let the time pass at which it should have renewed.
     if (willing) return { state: next, effects: [setTimer(TIMER.alive, now)] }
     return lapse ? unchanged(next) : giveUp(next, 'withdrew', state.standing.lowUntil, now)
@@ -320,6 +340,7 @@ export function localLeader(
           priority: settings.priority,
           lowUntil: null,
           candidate: false,
+          record: CLEAN_RECORD,
           deferringSince: null,
           stoodAt: null,
           told: null,
@@ -337,6 +358,7 @@ export function localLeader(
         lead: null,
         spent: remembered.number,
         wanted: null,
+        isContested: false,
         gathering: null,
         mismatches: [],
         rumour: null,

@@ -5,7 +5,13 @@ import { compareRanks, type Rank } from './rank.ts'
 import type { Peer } from './state.ts'
 
 /** What a fast message says of its sender; `isMissed`: it should hear this process and does not. */
-export function peerOf(herald: Herald, isMissed: boolean, before: Peer | null, now: Micros): Peer {
+export function peerOf(
+  herald: Herald,
+  isMissed: boolean,
+  before: Peer | null,
+  patience: Micros,
+  now: Micros,
+): Peer {
   return {
     heardAt: now,
     saidAt: now,
@@ -14,13 +20,38 @@ export function peerOf(herald: Herald, isMissed: boolean, before: Peer | null, n
     priority: herald.priority,
     incumbent: herald.incumbent,
     deafSince: isMissed ? (before?.deafSince ?? now) : null,
+    claim: claimOf(herald, before?.claim ?? null, patience, now),
   }
+}
+
+/** A claim that nothing came of is remembered for so many times as long as one is believed. */
+const GRUDGE = 8
+
+function claimOf(
+  { candidate, lease }: Herald,
+  before: Peer['claim'],
+  patience: Micros,
+  now: Micros,
+): Peer['claim'] {
+  if (lease !== null) return null
+  if (candidate) return { since: before?.since ?? now, last: now }
+  const isRemembered =
+    before !== null && before.last - before.since >= patience && now - before.last < GRUDGE * patience
+  return isRemembered ? before : null
+}
+
+/**
+ * Whether it stands for election, and may still win: one that has stood for so long without leading cannot, whatever
+ * keeps it from that. It must not keep others from it.
+ */
+export function isRival({ candidate, claim }: Peer, now: Micros, patience: Micros): boolean {
+  return candidate && (claim === null || now - claim.since < patience)
 }
 
 /** Somebody vouches that it was there then. */
 export function thereAt(peer: Peer, heardAt: Micros): Peer {
-  const { saidAt, candidate, low, priority, incumbent, deafSince } = peer
-  return { heardAt, saidAt, candidate, low, priority, incumbent, deafSince }
+  const { saidAt, candidate, low, priority, incumbent, deafSince, claim } = peer
+  return { heardAt, saidAt, candidate, low, priority, incumbent, deafSince, claim }
 }
 
 export function isAlive(peer: Peer | null, now: Micros, expires: Micros): peer is Peer {

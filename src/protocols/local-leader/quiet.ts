@@ -3,6 +3,10 @@
  * supported the round before, so these need not tell each other all the time that they are there: the leader vouches
  * for them. Whoever is led and named tells its equals only now and then, together with its answer to the leader.
  *
+ * A voter that is heard and not named is told at every round, as often as if nobody kept quiet: nobody vouches to it for
+ * those that do, or for itself to them, and it must know whether it could win. One that is neither heard nor named is
+ * told seldom; it remembers that it is not heard (`deafMemory` in hearing.ts), so that it does not stand in vain.
+ *
  * When a renewal is overdue, whoever misses it speaks up, to all. A leader that is there answers: so a request that got
  * lost does no harm. If it is not there, all have heard each other again before anybody gives it up. One that is not
  * named, or not led, beats as if nobody kept quiet; and one whose rank is another tells it at once.
@@ -14,14 +18,14 @@ import { type Micros, NOTHING, type NodeId, send, setTimer } from '../../core/in
 import { type Change, type Context, type Deed, TIMER } from './context.ts'
 import type { Heralding } from './herald.ts'
 import type { Herald, LocalLeaderMessage } from './messages.ts'
-import { thereAt } from './peers.ts'
+import { isAlive, thereAt } from './peers.ts'
 import { changed, type LocalLeaderState, type Peer, withKnown } from './state.ts'
 
 export type Quietness = ReturnType<typeof quietness>
 
 export function quietness(context: Context, { broadcast, heraldFor }: Heralding) {
   const { self, others, lowOf, beats, leads, takesPart, timing } = context
-  const { heartbeat, renewalPeriod, roundTrip } = timing
+  const { heartbeat, renewalPeriod, roundTrip, expires } = timing
   const quiet = beats ? timing.quiet : null
 
   /** Says how it stands, to those that need it. */
@@ -29,7 +33,23 @@ export function quietness(context: Context, { broadcast, heraldFor }: Heralding)
     if (quiet === null || !isVouchedFor(state, now)) return spoken(state, now, () => true)
     // The leader hears its answers.
     const leader = state.known.following?.leader
-    return isNews(state, now) ? spoken(state, now, (to) => to !== leader) : { state, effects: NOTHING }
+    if (isNews(state, now)) return spoken(state, now, (to) => to !== leader)
+    const unnamed = unnamedBy(state, now)
+    if (unnamed.length === 0) return { state, effects: NOTHING }
+    return { state, effects: broadcast(state, now, heartbeatWith, (to) => unnamed.includes(to)) }
+  }
+
+  /** Those that it hears, and for whom the leader does not vouch. */
+  function unnamedBy({ known }: LocalLeaderState, now: Micros): readonly NodeId[] {
+    const { following, peers } = known
+    if (following === null || following.view === null) return NOTHING
+    const { leader, view } = following
+    const unnamed: NodeId[] = []
+    for (const { id, index } of others) {
+      if (id === leader || view.members.includes(id)) continue
+      if (isAlive(peers[index] ?? null, now, expires)) unnamed.push(id)
+    }
+    return unnamed
   }
 
   function spoken(state: LocalLeaderState, now: Micros, isMeant: (to: NodeId) => boolean): Change {
@@ -66,10 +86,10 @@ export function quietness(context: Context, { broadcast, heraldFor }: Heralding)
 
   function told(state: LocalLeaderState, now: Micros): LocalLeaderState {
     if (quiet === null) return state
-    const { willing, priority, lowUntil, candidate, deferringSince, stoodAt } = state.standing
+    const { willing, priority, lowUntil, candidate, record, deferringSince, stoodAt } = state.standing
     const last = { low: lowOf(state, now), priority, at: now }
     return changed(state, {
-      standing: { willing, priority, lowUntil, candidate, deferringSince, stoodAt, told: last },
+      standing: { willing, priority, lowUntil, candidate, record, deferringSince, stoodAt, told: last },
     })
   }
 
@@ -96,10 +116,11 @@ export function quietness(context: Context, { broadcast, heraldFor }: Heralding)
     const isNew = following !== null && following.view !== null && following !== before.known.following
     if (quiet === null || !isNew || following.roundAt !== now) return step
     const overdue = setTimer(TIMER.overdue, now + quiet.patience)
-    if (!takesPart(step.state) || !isVouchedFor(step.state, now) || !isNews(step.state, now)) {
+    if (!takesPart(step.state) || !isVouchedFor(step.state, now)) {
       return { state: step.state, effects: [...step.effects, overdue] }
     }
     const { state, effects } = beat(step.state, now)
+    if (state === step.state) return { state, effects: [...step.effects, ...effects, overdue] }
     const next = setTimer(TIMER.heartbeat, nextBeat(state, now))
     return { state, effects: [...step.effects, ...effects, next, overdue] }
   }

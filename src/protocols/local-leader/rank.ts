@@ -2,7 +2,7 @@
 import { compareIds, type NodeId } from '../../core/index.ts'
 
 export type Rank = {
-  /** 0 as a rule; more while it leaves the lead to others: 1 while it waits, 2 after it stepped down, 3 when it would not lead. */
+  /** 0 as a rule; more while it leaves the lead to others: 1 while it waits, 2 after it stepped down, 3 when it would not lead or keeps failing. */
   readonly low: number
   /** Higher is preferred. */
   readonly priority: number

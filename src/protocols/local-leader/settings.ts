@@ -22,6 +22,8 @@ export const MISREADINGS = [
   'revoked-promises',
   // A clock that stood still is trusted.
   'no-suspend-check',
+  // A candidate keeps its rank however often it fails, and is believed however long it stands.
+  'stubborn-candidates',
 ] as const
 export type Misreading = (typeof MISREADINGS)[number]
 

@@ -2,6 +2,7 @@ import { compareIds, equalPlain, type Micros, type NodeId } from '../../core/ind
 import type { Ballot, Certificate, Epoch, MembershipView, Request } from './messages.ts'
 import type { Mismatch } from './mismatches.ts'
 import type { Rank } from './rank.ts'
+import type { CandidateRecord } from './record.ts'
 import { type Configuration, initialConfiguration } from './voters.ts'
 
 /** What is known of another process, from its last fast message. */
@@ -13,6 +14,8 @@ export type Peer = Rank & {
   readonly candidate: boolean
   /** Since when it says that it does not hear this process; null when it does. */
   readonly deafSince: Micros | null
+  /** Since when it has stood for election without leading, and when it last said so; null when it does not. */
+  readonly claim: { readonly since: Micros; readonly last: Micros } | null
 }
 
 /** A request to lead that is under way. */
@@ -22,8 +25,11 @@ export type Campaign = {
   readonly epoch: number
   readonly renew: boolean
   readonly config: Configuration
-  /** Who supports it, sorted. */
+  /** It asks for answers only: a challenger makes sure that a majority hears it before it troubles a leader. */
+  readonly isProbe: boolean
+  /** Who supports it, and who has answered it at all, sorted. */
   readonly supporters: readonly NodeId[]
+  readonly answered: readonly NodeId[]
   /** When the request before this one was made. */
   readonly previousAt: Micros | null
   /** Whether it follows a hand-over. */
@@ -71,8 +77,9 @@ export type Standing = {
   readonly priority: number
   /** Until when it leaves the lead to others after it stepped down. */
   readonly lowUntil: Micros | null
-  /** It stands for election. */
+  /** It stands for election, and says so. */
   readonly candidate: boolean
+  readonly record: CandidateRecord
   /** Since when it has left it to somebody of better rank who does not stand. */
   readonly deferringSince: Micros | null
   /** When it last asked for support. */
@@ -121,6 +128,8 @@ export type LocalLeaderState = {
   readonly spent: number
   /** The voters that this leader was told to bring about. */
   readonly wanted: readonly NodeId[] | null
+  /** Somebody goes by a newer configuration that no leader has brought about: this leader writes its own anew. */
+  readonly isContested: boolean
   /** Votes on their way to a candidate, while children are awaited. */
   readonly gathering: Gathering | null
   /** What was said of peers that were told otherwise. */
@@ -152,7 +161,7 @@ export type Following = {
 /** All states are made here, in one shape: copies that differ in shape are several times slower to make and to read. */
 export function changed(state: LocalLeaderState, change: Partial<LocalLeaderState>): LocalLeaderState {
   const { silentUntil, known, standing, vote, requests, campaign, lead, spent, wanted, gathering } = change
-  const { mismatches, rumour, stride } = change
+  const { isContested, mismatches, rumour, stride } = change
   return {
     incarnation: state.incarnation,
     longestLock: state.longestLock,
@@ -165,6 +174,7 @@ export function changed(state: LocalLeaderState, change: Partial<LocalLeaderStat
     lead: lead === undefined ? state.lead : lead,
     spent: spent ?? state.spent,
     wanted: wanted === undefined ? state.wanted : wanted,
+    isContested: isContested ?? state.isContested,
     gathering: gathering === undefined ? state.gathering : gathering,
     mismatches: mismatches ?? state.mismatches,
     rumour: rumour === undefined ? state.rumour : rumour,
@@ -197,6 +207,7 @@ export function knowing(state: LocalLeaderState, known: Known): LocalLeaderState
     lead: state.lead,
     spent: state.spent,
     wanted: state.wanted,
+    isContested: state.isContested,
     gathering: state.gathering,
     mismatches: state.mismatches,
     rumour: state.rumour,
@@ -206,13 +217,14 @@ export function knowing(state: LocalLeaderState, known: Known): LocalLeaderState
 
 /** The same state when nothing changes. */
 export function withStanding(state: LocalLeaderState, change: Partial<Standing>): LocalLeaderState {
-  const { willing, priority, lowUntil, candidate, deferringSince, stoodAt, told } = change
+  const { willing, priority, lowUntil, candidate, record, deferringSince, stoodAt, told } = change
   const { standing } = state
   const next: Standing = {
     willing: willing ?? standing.willing,
     priority: priority ?? standing.priority,
     lowUntil: lowUntil === undefined ? standing.lowUntil : lowUntil,
     candidate: candidate ?? standing.candidate,
+    record: record ?? standing.record,
     deferringSince: deferringSince === undefined ? standing.deferringSince : deferringSince,
     stoodAt: stoodAt === undefined ? standing.stoodAt : stoodAt,
     told: told === undefined ? standing.told : told,
@@ -247,9 +259,24 @@ export function adopted(
 ): LocalLeaderState {
   const inOrder = <T>(list: readonly (T | null)[]): readonly (T | null)[] =>
     nodes.map((id) => list[former.indexOf(id)] ?? null)
-  const known = withKnown(state, { peers: inOrder(state.known.peers) })
+  const isIn = (id: NodeId): boolean => nodes.includes(id)
+  const { following } = state.known
+  const { certificate } = state.vote
+  const { gathering, wanted } = state
+  const known = withKnown(state, {
+    peers: inOrder(state.known.peers),
+    following: following !== null && isIn(following.leader) ? following : null,
+  })
   const config = voters === null ? state.vote.config : initialConfiguration(voters)
-  return withVote(known, { released: inOrder(state.vote.released), config })
+  const vote = withVote(known, {
+    released: inOrder(state.vote.released),
+    certificate: certificate !== null && isIn(certificate.owner) ? certificate : null,
+    config,
+  })
+  return changed(vote, {
+    gathering: gathering !== null && isIn(gathering.candidate) && isIn(gathering.parent) ? gathering : null,
+    wanted: wanted?.every(isIn) === true ? wanted : null,
+  })
 }
 
 export function shifted(state: LocalLeaderState, by: Micros): LocalLeaderState {
@@ -271,6 +298,7 @@ export function shifted(state: LocalLeaderState, by: Micros): LocalLeaderState {
             heardAt: peer.heardAt + by,
             saidAt: peer.saidAt + by,
             deafSince: later(peer.deafSince),
+            claim: peer.claim && { since: peer.claim.since + by, last: peer.claim.last + by },
           },
       ),
       following: following && {
@@ -299,9 +327,13 @@ export function shifted(state: LocalLeaderState, by: Micros): LocalLeaderState {
   }
 }
 
-export function withVotes(campaign: Campaign, supporters: readonly NodeId[]): Campaign {
-  const { request, at, epoch, renew, config, previousAt, succeeds } = campaign
-  return { request, at, epoch, renew, config, supporters, previousAt, succeeds }
+export function withVotes(
+  campaign: Campaign,
+  supporters: readonly NodeId[],
+  answered: readonly NodeId[] = campaign.answered,
+): Campaign {
+  const { request, at, epoch, renew, config, isProbe, previousAt, succeeds } = campaign
+  return { request, at, epoch, renew, config, isProbe, supporters, answered, previousAt, succeeds }
 }
 
 /** The leadership with these bound to it until then. */

@@ -5,7 +5,8 @@
  * every set. A leader changes its voters in three renewals, each of which must succeed before the next: it writes the
  * present configuration anew under its own epoch, so that nobody who missed an earlier change can be elected; then old
  * and new set together; then the new one alone. A configuration is only ever written by a renewal, so the leader holds
- * leases in the very quorums by which it is judged. Others may copy it: a voter that never heard of its own admission
+ * leases in the very quorums by which it is judged. A change that a leader did not live to complete is superseded: where
+ * few know of it, the next leader writes its own configuration anew under its epoch. Others may copy it: a voter that never heard of its own admission
  * is told by whoever needs it, and a candidate that missed the end of a change by whoever lost its vote through it.
  */
 import { equalPlain, type NodeId, sortIds } from '../../core/index.ts'
@@ -47,11 +48,16 @@ export function holdsMajorities({ sets }: Configuration, supporters: readonly No
   return true
 }
 
-/** The configuration to write next on the way to `wanted`; the present one when it is reached. */
+/**
+ * The configuration to write next on the way to `wanted`; the present one when it is reached. `isContested`: some voter
+ * goes by a newer one that never came into force, or its voters would not have elected this leader. The same voters
+ * under the leader's own epoch are newer still.
+ */
 export function nextConfiguration(
   present: Configuration,
   wanted: readonly NodeId[] | null,
   epoch: number,
+  isContested = false,
 ): Configuration {
   const [current, next] = present.sets
   const counter = present.id[0] === epoch ? present.id[1] + 1 : 1
@@ -59,6 +65,8 @@ export function nextConfiguration(
   const isMine = present.id[0] === epoch
   if (current === undefined) return present
   if (next !== undefined) return isMine ? { id, sets: [next] } : { id, sets: present.sets }
-  if (wanted === null || equalPlain(current, wanted)) return present
+  if (wanted === null || equalPlain(current, wanted)) {
+    return isContested && !isMine ? { id, sets: [current] } : present
+  }
   return isMine ? { id, sets: [current, wanted] } : { id, sets: [current] }
 }

@@ -12,26 +12,41 @@ import {
   withId,
 } from '../../core/index.ts'
 import type { Receipt } from '../../links/index.ts'
+import type { Balloting } from './ballot.ts'
 import type { Candidacy } from './candidacy.ts'
 import { type Change, type Context, type Deed, TIMER, unchanged } from './context.ts'
 import type { Hearing } from './hearing.ts'
 import type { Heralding } from './herald.ts'
-import { type Election, type Epoch, isLater, isSame, type Reply } from './messages.ts'
+import { type Election, type Epoch, isSame, type Reply } from './messages.ts'
 import { agreeing, reporting } from './mismatches.ts'
-import { changed, type Gathering, type LocalLeaderState, type Rumour, withKnown, withVote } from './state.ts'
+import { afterRound } from './record.ts'
+import {
+  changed,
+  type Gathering,
+  type LocalLeaderState,
+  type Rumour,
+  withKnown,
+  withStanding,
+  withVote,
+} from './state.ts'
 import { placeInTree } from './tree.ts'
 import { type Configuration, contradicts, isNewer, isVoter } from './voters.ts'
 
 /** So often one that does not lead must say who the voters are before it is believed. */
 const REPORTS = 3
 
-export function voting(context: Context, heralds: Heralding, others: Hearing, own: Candidacy) {
-  const { self, isMajority, placeOf, leads, stableOf, settings, timing } = context
+export function voting(
+  context: Context,
+  heralds: Heralding,
+  others: Hearing,
+  { isSupportable, cast }: Balloting,
+  own: Candidacy,
+) {
+  const { self, isMajority, leads, stableOf, settings } = context
   const { heraldFor, notice } = heralds
-  const { hear, toldOf, isBest, isUnheardBy } = others
-  const { withSupport, yielded } = own
-  const { tree, misreading } = settings
-  const { lockTime } = timing
+  const { hear, toldOf } = others
+  const { withSupport, withAnswers, yielded } = own
+  const { tree } = settings
 
   function onElection(
     before: LocalLeaderState,
@@ -53,7 +68,7 @@ export function voting(context: Context, heralds: Heralding, others: Hearing, ow
       const isTold = seen.state.silentUntil === null && from !== self
       return isTold ? { ...seen, effects: [...seen.effects, passedOn(seen.state, refusal, now)] } : seen
     }
-    const told = agreeing(informed, from)
+    const told = recorded(agreeing(informed, from), from, election)
     if (told.silentUntil !== null) return unchanged(told)
     const isKnownLeader = isLedBy(before, from, election.epoch)
     if (!isVoter(told.vote.config, self)) {
@@ -62,32 +77,23 @@ export function voting(context: Context, heralds: Heralding, others: Hearing, ow
     const state = election.certificate === null ? told : yielded(told, election.certificate)
     const supports =
       (isFast || isMajority) &&
-      isSupportable(state, from, election, receipt, now) &&
+      isSupportable(state, from, election, receipt.bound !== null && !receipt.overtaken, now) &&
       (isKnownLeader || !bringsVoters(state, from, election))
     if (!supports && isKnownLeader && isDismissal(state, election)) {
       const dismissed = withVote(state, { config: election.config })
       return { state: dismissed, effects: [persist(stableOf(dismissed))] }
     }
     if (!supports) return isFast ? answered(state, from, election, false, NOTHING, now) : unchanged(state)
-    const until = now + lockTime
-    const lock = {
-      owner: from,
-      request: election.request,
-      until: state.vote.lock?.owner === from ? Math.max(state.vote.lock.until, until) : until,
-    }
-    const isMore = isMajority && election.epoch > state.vote.promised.number
-    const promised: Epoch = isMore ? { number: election.epoch, owner: from } : state.vote.promised
-    const former = isMore ? state.vote.promised : (state.vote.revocable?.former ?? null)
-    const isFinal = election.renew && misreading !== 'revoked-promises'
-    const revocable = isFinal || former === null ? null : { request: election.request, former }
-    // The voters without itself, which a leader writes to leave, it keeps when they are in force.
-    const isKept = election.renew && (from !== self || isVoter(election.config, self))
-    const config = isKept && isNewer(election.config, state.vote.config) ? election.config : state.vote.config
-    const certificate = from === self ? state.vote.certificate : null
-    const next = withVote(state, { lock, promised, revocable, config, certificate })
-    const isNews = promised !== state.vote.promised || config !== state.vote.config
-    const stored: readonly Deed[] = isNews ? [persist(stableOf(next))] : NOTHING
+    const { state: next, stored } = cast(state, from, election, now)
     return answered(next, from, election, true, stored, now)
+  }
+
+  /** A leader names those that supported its last round: whether this process is among them. */
+  function recorded(state: LocalLeaderState, from: NodeId, { renew, view }: Election): LocalLeaderState {
+    const { record } = state.standing
+    if (!renew || view === null || state.known.following?.leader !== from) return state
+    const next = afterRound(record, view.members.includes(self))
+    return next === record ? state : withStanding(state, { record: next })
   }
 
   /** Somebody goes by other voters under the same name: nobody can know whose votes count. */
@@ -141,32 +147,6 @@ export function voting(context: Context, heralds: Heralding, others: Hearing, ow
     }
     const hasNews = (isMajority && isNewer(state.vote.config, config)) || wanted?.includes(self) === true
     return receipt.fast && hasNews ? answered(state, from, election, false, NOTHING, now) : unchanged(state)
-  }
-
-  function isSupportable(
-    state: LocalLeaderState,
-    from: NodeId,
-    election: Election,
-    receipt: Receipt,
-    now: Micros,
-  ): boolean {
-    const { lock, promised } = state.vote
-    const { request, herald } = election
-    const isFree = lock === null || lock.until < now || lock.owner === from
-    if (!isFree || (!isMajority && isUnheardBy(state, from, now))) return false
-    const isLocked = lock !== null && lock.until >= now && lock.owner === from
-    if (isLocked && isLater(lock.request, request)) return false
-    const released = state.vote.released[placeOf(from)] ?? null
-    // A request that was given up may come after the news of it. But what a process says last of all is no such request,
-    // whatever was said of it before, by a bad member or by itself when it was one.
-    const isLatest = receipt.bound !== null && !receipt.overtaken
-    if (!isLatest && released !== null && !isLater(request, released)) return false
-    if (isMajority) {
-      const isPromisable =
-        election.epoch > promised.number || (election.epoch === promised.number && promised.owner === from)
-      if (!isPromisable || isNewer(state.vote.config, election.config)) return false
-    }
-    return isBest(state, from, herald, now)
   }
 
   function answered(
@@ -263,8 +243,21 @@ export function voting(context: Context, heralds: Heralding, others: Hearing, ow
     const seen = refusalSeen(heard.known.seen, reply.promised)
     const informed = seen === heard.known.seen ? heard : withKnown(heard, { seen })
     const isOdd = isMajority && contradicts(reply.config, informed.vote.config)
-    const step = votesCounted(isOdd ? informed : agreeing(informed, from), from, reply, receipt, now)
-    if (!isOdd) return step
+    if (!isOdd) {
+      const agreed = agreeing(informed, from)
+      if (reply.candidate !== self) return votesCounted(agreed, from, reply, receipt, now)
+      // Who goes by other voters has answered nothing that counts.
+      const answers = withAnswers(
+        agreed,
+        reply.votes.map(({ node }) => node),
+        reply.request,
+        now,
+      )
+      const counted = votesCounted(answers.state, from, reply, receipt, now)
+      if (answers.effects.length === 0) return counted
+      return { state: counted.state, effects: [...answers.effects, ...counted.effects] }
+    }
+    const step = votesCounted(informed, from, reply, receipt, now)
     const odd = differing(step.state, from, reply)
     return { state: odd.state, effects: [...step.effects, ...odd.effects] }
   }
@@ -281,7 +274,15 @@ export function voting(context: Context, heralds: Heralding, others: Hearing, ow
     const supporters: NodeId[] = []
     for (const { node, support } of reply.votes) if (support) supporters.push(node)
     if (supporters.length > 0) return withSupport(state, supporters, reply.request, now)
-    return isMajority && !leads(state, now) ? caughtUp(state, from, reply, now) : unchanged(state)
+    if (!isMajority) return unchanged(state)
+    return leads(state, now) ? unchanged(contested(state, reply)) : caughtUp(state, from, reply, now)
+  }
+
+  /** A voter refuses this leader, for it has stored a change of voters that was begun before and never came into force. */
+  function contested(state: LocalLeaderState, { config }: Reply): LocalLeaderState {
+    const epoch = state.lead?.epoch ?? 0
+    const isAbandoned = isNewer(config, state.vote.config) && config.id[0] < epoch
+    return isAbandoned && !state.isContested ? changed(state, { isContested: true }) : state
   }
 
   /** The epoch that a voter has promised to another counts even if it is no larger than one's own. */

@@ -144,6 +144,7 @@ export function omegaInsight(state: Plain, identity: Identity, options: OmegaOpt
     voters: [nodes],
     named: nodes,
     heard: links.map(({ peer }) => peer),
+    evidence: null,
     silentUntil: null,
     membership: {
       view: ok ? { id: view.id, members, lives: view.members.map((member) => member[1]) } : null,

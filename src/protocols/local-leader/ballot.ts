@@ -1,0 +1,92 @@
+/** Whether a request is supported, and what a vote for it changes: for requests of others and for one's own alike. */
+import { equalPlain, type Micros, NOTHING, type NodeId, persist } from '../../core/index.ts'
+import type { Context, Deed } from './context.ts'
+import type { Hearing } from './hearing.ts'
+import { type Election, type Epoch, isLater } from './messages.ts'
+import { type LocalLeaderState, withVote } from './state.ts'
+import { holdsMajorities, isNewer, isVoter } from './voters.ts'
+
+export type Balloting = ReturnType<typeof balloting>
+
+export function balloting(context: Context, { isBest, isUnheardBy }: Hearing) {
+  const { self, isMajority, placeOf, stableOf, settings, timing } = context
+  const { misreading } = settings
+  const { lockTime } = timing
+
+  /** `isLatest`: nothing that its sender said later has come before it. */
+  function isSupportable(
+    state: LocalLeaderState,
+    from: NodeId,
+    election: Election,
+    isLatest: boolean,
+    now: Micros,
+  ): boolean {
+    const { lock, promised } = state.vote
+    const { request, herald } = election
+    const isFree = lock === null || lock.until < now || lock.owner === from
+    if (!isFree || (!isMajority && isUnheardBy(state, from, now))) return false
+    const isLocked = lock !== null && lock.until >= now && lock.owner === from
+    if (isLocked && isLater(lock.request, request)) return false
+    const released = state.vote.released[placeOf(from)] ?? null
+    // A request that was given up may come after the news of it. But what a process says last of all is no such request,
+    // whatever was said of it before, by a bad member or by itself when it was one.
+    if (!isLatest && released !== null && !isLater(request, released)) return false
+    if (isMajority) {
+      const isPromisable =
+        election.epoch > promised.number || (election.epoch === promised.number && promised.owner === from)
+      if (
+        (!isPromisable && !isObsolete(state, from, election, now)) ||
+        isNewer(state.vote.config, election.config)
+      )
+        return false
+    }
+    return isBest(state, from, herald, now)
+  }
+
+  /**
+   * A process that crashed while it was a candidate has promised its epoch to itself, and does not know whether it led by
+   * it. The leader that it hears now has won a whole round since with a majority of the same voters and a smaller epoch.
+   * A majority that had promised the larger one would have refused. So nobody has led by it, and the promise binds nobody.
+   */
+  function isObsolete(
+    { vote, known: { following }, campaign, lead }: LocalLeaderState,
+    from: NodeId,
+    { epoch, renew, config }: Election,
+    now: Micros,
+  ): boolean {
+    if (!renew || vote.promised.owner !== self || epoch >= vote.promised.number) return false
+    if (campaign !== null || lead !== null || following === null || following.leader !== from) return false
+    const { view, roundAt } = following
+    if (view === null || roundAt !== now || !equalPlain(config, vote.config)) return false
+    return holdsMajorities(config, view.members)
+  }
+
+  /** The state after a vote for a request, and what must be stored before anybody hears of it. */
+  function cast(
+    state: LocalLeaderState,
+    from: NodeId,
+    election: Election,
+    now: Micros,
+  ): { readonly state: LocalLeaderState; readonly stored: readonly Deed[] } {
+    const until = now + lockTime
+    const lock = {
+      owner: from,
+      request: election.request,
+      until: state.vote.lock?.owner === from ? Math.max(state.vote.lock.until, until) : until,
+    }
+    const isOther = isMajority && election.epoch !== state.vote.promised.number
+    const promised: Epoch = isOther ? { number: election.epoch, owner: from } : state.vote.promised
+    const former = isOther ? state.vote.promised : (state.vote.revocable?.former ?? null)
+    const isFinal = election.renew && misreading !== 'revoked-promises'
+    const revocable = isFinal || former === null ? null : { request: election.request, former }
+    // The voters without itself, which a leader writes to leave, it keeps when they are in force.
+    const isKept = election.renew && (from !== self || isVoter(election.config, self))
+    const config = isKept && isNewer(election.config, state.vote.config) ? election.config : state.vote.config
+    const certificate = from === self ? state.vote.certificate : null
+    const next = withVote(state, { lock, promised, revocable, config, certificate })
+    const isNews = promised !== state.vote.promised || config !== state.vote.config
+    return { state: next, stored: isNews ? [persist(stableOf(next))] : NOTHING }
+  }
+
+  return { isSupportable, cast }
+}
