@@ -36,7 +36,6 @@ describe('each printed defect, put back, is caught by a campaign', () => {
     ['release-while-leader', { mode: 'local', ...ANY, seeds: [100, 110] }, ['SO', 'views-disjoint']],
     ['short-kappa', { mode: 'local', ...ANY, seeds: [70, 76] }, ['T']],
     ['no-echo', { mode: 'local', ...ANY, seeds: [124, 130] }, ['BI']],
-    ['quick-restart', { mode: 'majority', ...FEW, seeds: [55, 60] }, ['SO', 'one-leader']],
     ['renewal-after-expiry', { mode: 'majority', ...ANY, seeds: [5, 13] }, ['told-in-pairs']],
     ['volatile-promises', { mode: 'majority', ...FEW, seeds: [22, 30] }, ['tokens']],
     ['no-suspend-check', { mode: 'majority', ...ANY, seeds: [55, 60] }, ['SO', 'one-leader', 'tokens']],
@@ -44,6 +43,34 @@ describe('each printed defect, put back, is caught by a campaign', () => {
   ])('%s', (misreading, campaign, specs) => {
     expect(violated(campaign, misreading)).toEqual(expect.arrayContaining([...specs]))
     expect(violated(campaign, 'none')).toEqual([])
+  })
+})
+
+describe('voters that forget their locks in a crash', () => {
+  it('elect a second leader while the lease of the first lasts', () => {
+    const events = [
+      { atMs: 1000, partition: [[1], [2, 3]] },
+      { atMs: 1000, crash: 2 },
+      { atMs: 1000, crash: 3 },
+      { atMs: 1001, recover: 2 },
+      { atMs: 1001, recover: 3 },
+    ]
+    const found = (misreading: string): readonly string[] =>
+      simulate(
+        {
+          protocol: 'local-leader',
+          nodes: ids(3),
+          options: { mode: 'majority', misreading },
+          network: { delayMs: 1 },
+          events,
+          untilMs: 1500,
+        },
+        {},
+      )
+        .specs.filter(({ verdict }) => verdict === 'violated')
+        .map(({ name }) => name)
+    expect(found('quick-restart')).toEqual(expect.arrayContaining(['SO', 'one-leader']))
+    expect(found('none')).toEqual([])
   })
 })
 
