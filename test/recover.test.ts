@@ -182,7 +182,7 @@ describe('a group whose nodes were recovered', () => {
     for (const id of IDS) {
       world.stop(id)
       // oxlint-disable-next-line no-await-in-loop -- one folder after the other
-      await keep(unusable as unknown as Plain)
+      await keep(unusable)
       // oxlint-disable-next-line no-await-in-loop -- one folder after the other
       await run('recover', folder, '--id', id, ...more)
       // oxlint-disable-next-line no-await-in-loop -- one folder after the other

@@ -124,7 +124,7 @@ const BODIES = [
   '{"id":[[[[]]]]}',
   '{"claim":null}',
   '{"claim":1e999}',
-  `${'['.repeat(5000)}`,
+  '['.repeat(5000),
   '\u0000',
   'x'.repeat(70_000),
 ]

@@ -53,7 +53,7 @@ export function bodyOf(kind: number, bytes: Uint8Array): Message {
   reader.end()
   const wrong = localLeaderFault(body)
   if (wrong !== null) throw new BadBytes(`${body.kind}.${wrong[0]}: ${wrong[1]}`)
-  return body as unknown as Message
+  return body
 }
 
 /** The deepest message, a view among the attempts of an accept in a frame, has seven levels. */

@@ -167,8 +167,6 @@ describe('a session', () => {
       body: null,
       ...change,
     }
-    expect(
-      codec.decode(codec.encode({ from: 'a', to: 'b', body: body as unknown as Message })),
-    ).toBeInstanceOf(BadBytes)
+    expect(codec.decode(codec.encode({ from: 'a', to: 'b', body }))).toBeInstanceOf(BadBytes)
   })
 })

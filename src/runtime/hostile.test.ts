@@ -307,7 +307,7 @@ describe('a member with the right key that says what cannot be true', () => {
       const herald = part.body['herald'] as PlainObject
       return {
         ...part,
-        body: { ...part.body, herald: { ...herald, seen: { number: seen, owner: 'b' } } } as Message,
+        body: { ...part.body, herald: { ...herald, seen: { number: seen, owner: 'b' } } },
       }
     }
 

@@ -44,7 +44,7 @@ export function specOf(protocol: 'local-leader' | 'omega', options: PlainObject 
 /** How long after the last bad message somebody must lead: the protocol's own bound. */
 export function boundOf({ protocol, options }: GroupSpec): number {
   const definition = present(protocolNamed(protocol), protocol)
-  return present(definition.settlesWithin, 'bound')(options as never, DELAY, IDS.length)
+  return present(definition.settlesWithin, 'bound')(options, DELAY, IDS.length)
 }
 
 /** Made once for each node and group: worlds are copied all the time. */
@@ -501,10 +501,10 @@ export function tampering(random: Random, world: BadWorld, from: NodeId): Tamper
     if (part === undefined || random(5) === 0) {
       const { body: inner, ...session } = whole
       said = {
-        ...(changed(random, session as unknown as Plain) as PlainObject),
+        ...(changed(random, session) as PlainObject),
         kind: 'datagram',
         body: inner,
-      } as Message
+      }
     } else {
       const inner = part['body'] as Message
       const isFrame = inner.kind === 'frame'
@@ -518,7 +518,7 @@ export function tampering(random: Random, world: BadWorld, from: NodeId): Tamper
       else
         next = isMade ? messageOf(random, oneOf(random, LOCAL_LEADER)) : (changed(random, inner) as Message)
       parts[place] = { ...part, body: next }
-      said = { ...whole, body: { kind: 'bundle', parts } } as unknown as Message
+      said = { ...whole, body: { kind: 'bundle', parts } }
     }
     let bytes: Uint8Array
     try {
@@ -545,7 +545,7 @@ export function unsafeIn(value: Plain, place = 'state'): string | null {
   }
   if (value === null || typeof value !== 'object') return null
   for (const [key, inner] of Object.entries(value)) {
-    const found = unsafeIn(inner as Plain, `${place}.${key}`)
+    const found = unsafeIn(inner, `${place}.${key}`)
     if (found !== null) return found
   }
   return null

@@ -221,7 +221,7 @@ describe('a number of requests that is too large', () => {
 
   it('still tells a request that was given up when that comes late', () => {
     const voter = new Bench(3)
-    asks(voter, release(request(5), true) as unknown as PlainObject)
+    asks(voter, release(request(5), true))
     expect(asks(voter, election(request(5), 7), true)).toBe(false)
     expect(asks(voter, election(request(6), 7), true)).toBe(true)
   })
