@@ -168,7 +168,7 @@ export class Wanderer {
     return nodes.flatMap((_, at) =>
       world.slots[at]?.up === true
         ? this.#flips(world, at, (up) => up).filter(
-            (step) => 'peer' in step && isOn(at) !== isOn(nodes.indexOf(step.peer as NodeId)),
+            (step) => 'peer' in step && isOn(at) !== isOn(nodes.indexOf(step.peer)),
           )
         : [],
     )

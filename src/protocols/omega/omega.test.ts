@@ -289,17 +289,17 @@ describe('quorums', () => {
       two.hears(1, { kind: 'cand', n: 2, members: viewOf(2, 1, 2, 3).members, base: [1, 1] })
       return two.hears(1, { kind: 'attempt', n: 2 })
     }
-    const ids = (played: Played): readonly unknown[] => played.state.attempts.map(({ id }) => id)
-    expect(ids(recorded())).toEqual([[2, 1]])
-    expect(ids(recorded().hears(1, { kind: 'cancel', n: 2 }))).toEqual([])
-    expect(ids(recorded().hears(1, { kind: 'cand', n: 3, members: ALL.members, base: [1, 1] }))).toEqual([])
-    expect(ids(recorded().hears(1, status({ view: ALL, formed: ALL, promised: 2 })))).toEqual([])
+    const open = (played: Played): readonly unknown[] => played.state.attempts.map(({ id }) => id)
+    expect(open(recorded())).toEqual([[2, 1]])
+    expect(open(recorded().hears(1, { kind: 'cancel', n: 2 }))).toEqual([])
+    expect(open(recorded().hears(1, { kind: 'cand', n: 3, members: ALL.members, base: [1, 1] }))).toEqual([])
+    expect(open(recorded().hears(1, status({ view: ALL, formed: ALL, promised: 2 })))).toEqual([])
     // A member that may yet record it settles nothing; one that has promised more does.
-    expect(ids(recorded().hears(3, status({ view: ALL, formed: ALL, promised: 2 })))).toEqual([[2, 1]])
-    expect(ids(recorded().hears(3, status({ view: ALL, formed: ALL, promised: 3 })))).toEqual([])
+    expect(open(recorded().hears(3, status({ view: ALL, formed: ALL, promised: 2 })))).toEqual([[2, 1]])
+    expect(open(recorded().hears(3, status({ view: ALL, formed: ALL, promised: 3 })))).toEqual([])
     // Somebody who is not in it knows nothing.
     expect(
-      ids(
+      open(
         recorded()
           .link(4, true)
           .hears(4, status({ view: ALL, formed: ALL, promised: 9 })),
@@ -499,7 +499,7 @@ describe('two leaders in quorum: from worlds of five in which a split is half ov
       steps.push(step)
       world = performed.world
     }
-    const flip = (node: number, peer: number): void => take({ node, do: 'flip', peer })
+    const flip = (at: number, peer: number): void => take({ node: at, do: 'flip', peer })
     for (const a of nodes) {
       for (const b of nodes) if (a < b && side.includes(a) !== side.includes(b)) flip(a, b)
     }
