@@ -72,9 +72,12 @@ const { status: leases } = spawnSync('npx', ['vitest', 'run', 'test/epochs-lease
   stdio: 'inherit',
 })
 if (leases !== 0) failed += 1
-for (const [environment, file] of [
-  [{ DIGRAPHS: 'all', DIGRAPHS_OF_FIVE: String(seeds) }, 'src/protocols/local-leader/digraphs.test.ts'],
-  [{ SLEEPS: String(seeds) }, 'src/protocols/local-leader/suspend.test.ts'],
+for (const { file, environment } of [
+  {
+    file: 'src/protocols/local-leader/digraphs.test.ts',
+    environment: { DIGRAPHS: 'all', DIGRAPHS_OF_FIVE: String(seeds) },
+  },
+  { file: 'src/protocols/local-leader/suspend.test.ts', environment: { SLEEPS: String(seeds) } },
 ]) {
   const settings = Object.entries(environment).map(([name, value]) => `${name}=${value}`)
   console.log(`\n$ ${settings.join(' ')} vitest run ${file}`)

@@ -87,7 +87,7 @@ function agreement(among: readonly Agent[], after = 0): Promise<Led> {
       const isSame = answers.every((each) => each.leader?.id === leader?.id && each.leader?.token === token)
       return leader !== undefined && isSame && token > after && { leader, token }
     },
-    { timeout: 25_000, interval: 20 },
+    { timeout: 60_000, interval: 20 },
   )
 }
 
@@ -139,7 +139,7 @@ describe('conclave agent, three real processes', () => {
         expect(status.out).toContain(`at risk: ${led.leader.id} leads g`)
         return led
       },
-      { timeout: 40_000, interval: 50 },
+      { timeout: 80_000, interval: 50 },
     )
     // However late an answer is, it never calls a node there whose evidence no longer counts.
     const { members, evidenceForMs } = await statusOf({ agent: third.leader.url })
