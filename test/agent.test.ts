@@ -87,7 +87,7 @@ function agreement(among: readonly Agent[], after = 0): Promise<Led> {
       const isSame = answers.every((each) => each.leader?.id === leader?.id && each.leader?.token === token)
       return leader !== undefined && isSame && token > after && { leader, token }
     },
-    { timeout: 25_000, interval: 20 },
+    { timeout: 60_000, interval: 20 },
   )
 }
 
@@ -125,8 +125,16 @@ describe('conclave agent, three real processes', () => {
     expect((await conclave('step-down', '--agent', follower.url, ...admin)).code).toBe(3)
     const told = await conclave('step-down', '--agent', first.leader.url, ...admin)
     expect([told.code, told.out]).toEqual([0, `${first.leader.id} stepped down with token ${first.token}\n`])
-    const second = await agreement(agents, first.token)
-    expect(second.leader).not.toBe(first.leader)
+    // On a busy machine its successors may be too late to stay: then it leads again, and is told again.
+    const second = await vi.waitFor(
+      async () => {
+        const led = await agreement(agents, first.token)
+        if (led.leader === first.leader) await conclave('step-down', '--agent', first.leader.url, ...admin)
+        expect(led.leader).not.toBe(first.leader)
+        return led
+      },
+      { timeout: 80_000, interval: 50 },
+    )
 
     second.leader.process.kill('SIGKILL')
     const left = agents.filter((agent) => agent !== second.leader)
@@ -139,7 +147,7 @@ describe('conclave agent, three real processes', () => {
         expect(status.out).toContain(`at risk: ${led.leader.id} leads g`)
         return led
       },
-      { timeout: 40_000, interval: 50 },
+      { timeout: 80_000, interval: 50 },
     )
     // However late an answer is, it never calls a node there whose evidence no longer counts.
     const { members, evidenceForMs } = await statusOf({ agent: third.leader.url })
