@@ -21,7 +21,7 @@ type Rule = {
 }
 
 /** How a link treats messages of all kinds; the worst and the best of them. */
-export type LinkQuality = {
+type LinkQuality = {
   /** The longest delay of any message; null when some message is always lost. */
   readonly most: Micros | null
   /** The shortest delay of any message; null when none arrives. */

@@ -11,7 +11,7 @@ import { isMajority } from './leases.ts'
 import type { Fold, RunFacts } from './spec.ts'
 
 /** One set of voters, or two while they change: then a leader needs a majority of each. */
-export type ShownConfig = {
+type ShownConfig = {
   readonly id: readonly [epoch: number, counter: number]
   readonly sets: readonly (readonly NodeId[])[]
 }

@@ -28,9 +28,6 @@ function neededProofs(failures: number): number {
   return 2 ** (2 + failures)
 }
 
-/** The most rounds that must go well before a process has its rank back. */
-export const MOST_PROOFS = neededProofs(MOST_FAILURES)
-
 export function afterMiss(record: CandidateRecord, how: keyof typeof WEIGHT): CandidateRecord {
   const misses = record.misses + WEIGHT[how]
   return misses < MOST_MISSES ? { ...record, misses, isProven: false } : afterFailure(record)
