@@ -45,7 +45,7 @@ const ANSWER = {
   voters: [HOSTILE],
   spareFailures: 0,
   leaderlessMs: null,
-  members: [{ id: HOSTILE, voter: true, leader: true, there: true, heardMsAgo: 1 }],
+  members: [{ id: HOSTILE, voter: true, leader: true, there: true, evidenceMsAgo: 1, heardMsAgo: 1 }],
   at: HOSTILE,
   steppedDown: { id: HOSTILE, token: 1 },
   removing: HOSTILE,
