@@ -418,9 +418,9 @@ describe('every schedule of a small world', () => {
   it.each<[number, PlainObject, Bounds, number]>([
     ...(process.env['OMEGA_SOAK'] === undefined ? [] : LARGE),
     [3, {}, { flips: 5 }, 174_812],
-    [3, DYNAMIC, { flips: 4 }, 47_664],
+    [3, DYNAMIC, { flips: 4 }, 44_206],
     [3, {}, { flips: 3, crashes: 1 }, 100_509],
-    [3, DYNAMIC, { flips: 2, crashes: 1 }, 18_793],
+    [3, DYNAMIC, { flips: 2, crashes: 1 }, 18_457],
     [3, { filter: true }, { flips: 3 }, 9445],
     [3, {}, { flips: 4, slack: 2 }, 25_115],
     [4, {}, { flips: 3 }, 28_798],
