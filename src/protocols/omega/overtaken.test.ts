@@ -5,7 +5,8 @@ import type { NodeId, PlainObject } from '../../core/index.ts'
 import { checkedOptions, factsOf, promisedSpecs, StillRules, type StillWorld } from '../../sim/index.ts'
 import { monitor, Watch } from '../../specs/index.ts'
 import { omegaDefinition } from './index.ts'
-import type { OmegaState } from './state.ts'
+import { omega } from './omega.ts'
+import type { OmegaMessage, OmegaState } from './state.ts'
 
 /** A world whose links break at both ends at once, with all that is under way on them. */
 class Scripted {
@@ -150,5 +151,61 @@ describe('a dead node with filter', () => {
     world.flip([2, 3])
     expect(world.broken()).toEqual([])
     expect(world.state(1)).toMatchObject({ ok: true, view: { id: [3, 1] } })
+  })
+
+  it('does not record what it proposed itself once it has promised something newer', () => {
+    const five = [1, 2, 3, 4, 5]
+    const settings = {
+      quorum: 'dynamic',
+      tie: false,
+      reinit: 'quorum',
+      filter: true,
+      weights: {},
+      flaws: [],
+    } as const
+    const two = omega({ self: 2, nodes: five }, settings)
+    const members = five.map((id) => [id, 1] as const)
+    const first = { id: [1, 1], members } as const
+    const kept = { life: 1, view: first, promised: [1, 1], formed: first, attempts: [] } as const
+    let { state } = two.start(kept, 0)
+    let sent: readonly OmegaMessage[] = []
+    const take = (input: Parameters<typeof two.step>[1]): void => {
+      const step = two.step(state, input, 0)
+      state = step.state
+      sent = step.effects.flatMap((effect) => (effect.type === 'send' ? [effect.body] : []))
+    }
+    const hears = (from: number, body: OmegaMessage): void =>
+      take({ type: 'message', from, body, receipt: null })
+    const dead = {
+      life: 2,
+      ok: false,
+      view: first,
+      promised: 1,
+      formed: first,
+      attempts: [],
+      aside: false,
+    } as const
+    for (const [peer, links] of [
+      [1, [2, 5]],
+      [3, [2, 4]],
+      [4, [2, 3]],
+      [5, [1, 2]],
+    ] as const) {
+      take({ type: 'link', peer, up: true })
+      // 1 has just been between two views of the living.
+      hears(peer, { kind: 'status', ...dead, links, torn: peer === 1 })
+    }
+    const own = state.proposal
+    expect(own?.members.map(([id]) => id)).toEqual([2, 3, 4])
+    const n = own?.n ?? 0
+    const others = [1, 2, 5].map((id) => [id, 2] as const)
+    hears(1, { kind: 'cand', n: n + 1, members: others, base: [1, 1] })
+    expect(sent).toMatchObject([{ kind: 'accept', n: n + 1 }])
+    for (const peer of [3, 4]) hears(peer, { kind: 'accept', n, formed: first, attempts: [] })
+    expect(sent).toEqual([])
+    expect(state.attempts).toEqual([])
+    // When 1 is gone, it asks again.
+    take({ type: 'link', peer: 1, up: false })
+    expect(sent).toContainEqual(expect.objectContaining({ kind: 'cand', n: n + 2 }))
   })
 })

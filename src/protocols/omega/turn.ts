@@ -299,6 +299,7 @@ export class Turn {
     if (!sameMembers(proposal.members, target) || !sameViewId(proposal.base, this.state.view.id)) return false
     // Somebody has recorded it and does not want it any more: it is free again when this is taken back.
     if (proposal.isAttempt && !isAccepted(proposal)) return false
+    if (this.#isStale([proposal.n, this.#identity.self])) return false
     return this.state.links.every(
       ({ peer, status }) =>
         lifeIn(target, peer) === 0 ||
@@ -342,6 +343,8 @@ export class Turn {
     if (proposal === null || !isAccepted(proposal)) return
     const { n, members, accepts, isAttempt } = proposal
     const view: OmegaView = { id: [n, this.#identity.self], members }
+    // As everybody else, it records only what it has promised last.
+    if (this.#isVoting && !isAttempt && !sameViewId(view.id, this.state.promised)) return
     if (!isAttempt && !hasQuorum(proposal, this.state, this.#identity, this.#settings)) return
     if (!this.#isVoting || (isAttempt && accepts.every(({ recorded }) => recorded))) {
       this.#install(view)
@@ -385,8 +388,8 @@ export class Turn {
   }
 
   /**
-   * It was accepted, then a newer one of somebody else, which is gone: an attempt at this one would not be recorded, so
-   * its proposer must ask again. (With `filter` the dead may accept two at a time.)
+   * It was accepted, or proposed, then a newer one of somebody else was accepted, which is gone: an attempt at this one
+   * would not be recorded, so its proposer must ask again. (With `filter` the dead may accept two at a time.)
    */
   #isStale(id: ViewId): boolean {
     const { promised, proposal, links } = this.state
