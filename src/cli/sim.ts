@@ -11,7 +11,7 @@ import {
   traceHeader,
 } from '../sim/index.ts'
 import { specs as allSpecs, type Spec, type SpecVerdict, specNamed } from '../specs/index.ts'
-import { type TraceRecord, traceLine, transcriptLine } from '../trace/index.ts'
+import { idleness, type TraceRecord, traceLine, transcriptLine } from '../trace/index.ts'
 import { type CampaignFlags, campaign } from './campaign.ts'
 import { EXIT, UsageError } from './errors.ts'
 import { load } from './load.ts'
@@ -199,12 +199,15 @@ function transcriptSink(flags: SimFlags, kinds: readonly string[]): RecordSink |
   }
 }
 
+function standingText(node: Report['nodes'][string]): string {
+  const idle = node.role === 'leader' ? idleness(node) : null
+  return idle === null ? node.role : `leader of a view, ${idle}`
+}
+
 export function reportText(report: Report): string {
   const nodes = Object.entries(report.nodes).map(([id, node]) => [
     id,
-    node.role === 'leader' && !report.leaders.some((leader) => String(leader) === id)
-      ? 'leader of a view, out of quorum'
-      : node.role,
+    standingText(node),
     String(node.leader ?? '-'),
     node['token'] === null ? '-' : JSON.stringify(node['token']),
   ])

@@ -1,6 +1,6 @@
 /** A trace told as a story: a line for each thing that a person would want to know. */
 import { type Effect, type Input, msOf, type NodeId, type View } from '../core/index.ts'
-import { leads } from './leads.ts'
+import { idleness } from './leads.ts'
 import type { TraceRecord } from './records.ts'
 import { commandText, messageText, worldText } from './words.ts'
 
@@ -95,7 +95,9 @@ function deeds(effects: readonly Effect[], view: View | null, kinds: readonly st
 }
 
 function belief(view: View): string {
-  if (view.role === 'leader' && !leads(view.role, view.detail)) return 'leads a view without a quorum'
+  const idle = view.role === 'leader' ? idleness(view.detail) : null
+  if (idle !== null)
+    return idle === 'out of quorum' ? 'leads a view without a quorum' : 'would not lead its view'
   if (view.role === 'leader') return view.token === null ? 'LEADS' : `LEADS with token ${view.token}`
   if (view.leader !== null) return `follows ${view.leader}`
   return view.role === 'candidate' ? 'has no leader' : `is ${view.role}`

@@ -44,7 +44,7 @@ import {
   type OmegaView,
 } from './state.ts'
 import { Turn } from './turn.ts'
-import { idsOf, membersOf, sameViewId } from './views.ts'
+import { idsOf, isNewer, membersOf, sameViewId } from './views.ts'
 
 type OmegaStep = Step<OmegaState, OmegaMessage, OmegaStable>
 
@@ -177,7 +177,8 @@ export function omega(
   let shown: { readonly state: OmegaState; readonly view: View } | null = null
 
   function viewOf(state: OmegaState): View {
-    const { ok, life, view, attempts, willing } = state
+    const { ok, life, view, formed, willing } = state
+    const open = state.attempts.filter(({ id }) => isNewer(id, formed.id))
     const [n, leader] = view.id
     const seen = {
       id: view.id,
@@ -194,7 +195,7 @@ export function omega(
         life,
         view: n === 0 ? null : seen,
         inQuorum: isInQuorum(state, identity, settings),
-        attempts: attempts.map(({ id, members }) => ({ id, members: idsOf(members) })),
+        attempts: open.map(({ id, members }) => ({ id, members: idsOf(members) })),
         willing,
       },
     }

@@ -58,7 +58,8 @@ export function implausible(
   }
 
   const ofAttempts = (attempts: readonly OmegaView[]): Implausible | null => {
-    if (attempts.length > nodes.length)
+    // One of each proposer, and one that was overtaken.
+    if (attempts.length > nodes.length + 1)
       return { field: 'attempts', problem: 'has more entries than there are nodes' }
     for (const attempt of attempts) {
       const wrong = ofView('attempts', attempt)

@@ -9,7 +9,8 @@
  *
  * An attempt is settled when a newer view is known to be installed, when its proposer takes it back, or when one of its
  * members has not recorded it and has promised something newer: that member never will, and nothing is installed
- * unless everybody in it has recorded it.
+ * unless everybody in it has recorded it. In the first case it binds nobody any more, but whoever recorded it does not
+ * support the view before it again (`overtaken`).
  */
 import type { Identity, NodeId } from '../../core/index.ts'
 import type { Waiting } from '../insight.ts'
@@ -88,13 +89,27 @@ function isSettledBy(reports: readonly Report[], { id, members }: OmegaView): bo
 /** What a node knows after a peer has said how it stands. The same object when that is nothing new. */
 export function learn(known: Knowledge, peer: NodeId, status: Status): Knowledge {
   const formed = newest(newest(known.formed, status.formed), status.view)
-  const attempts = known.attempts.filter(
-    ({ id, members }) =>
-      isNewer(id, formed.id) &&
-      (hasAttempt(status.attempts, id) || !settles(peer, status.promised, id, lifeIn(members, peer) !== 0)),
+  const attempts = overtaken(
+    known.attempts.filter(
+      ({ id, members }) =>
+        !isNewer(id, formed.id) ||
+        hasAttempt(status.attempts, id) ||
+        !settles(peer, status.promised, id, lifeIn(members, peer) !== 0),
+    ),
+    formed,
   )
   if (attempts.length === known.attempts.length && formed === known.formed) return known
   return { formed, attempts: attempts.length === known.attempts.length ? known.attempts : attempts }
+}
+
+/**
+ * The attempts without all but the newest of those that are not open any more: a newer view is known to be installed,
+ * or that very one. Whoever has recorded one of these has not installed the newer view itself, and may still be alive in
+ * the view before it: one is kept until it installs something newer, so that it never supports that view again.
+ */
+export function overtaken(attempts: readonly OmegaView[], formed: OmegaView): readonly OmegaView[] {
+  const last = attempts.findLast(({ id }) => !isNewer(id, formed.id))
+  return attempts.filter((attempt) => attempt === last || isNewer(attempt.id, formed.id))
 }
 
 /**
@@ -107,17 +122,17 @@ function settles(peer: NodeId, promised: number, [n, proposer]: ViewId, isMember
 
 /**
  * Whether a peer supports this node's view: it is in that very view under the life that it names, and has recorded no
- * attempt at another that may be installed by now. An attempt of the view's own leader does not count: the leader knows
- * whether it has installed it.
+ * attempt at another that may be installed by now, or was overtaken by one that is. An open attempt of the view's own
+ * leader does not count: the leader knows whether it has installed it.
  */
 export function isAnswering({ view }: OmegaState, { peer, status }: Link, settings: OmegaSettings): boolean {
   if (status?.ok !== true || !sameViewId(status.view.id, view.id)) return false
-  return lifeIn(view.members, peer) === status.life && isLoyal(status.attempts, view, settings)
+  return lifeIn(view.members, peer) === status.life && isLoyal(status, view, settings)
 }
 
-function isLoyal(attempts: readonly OmegaView[], view: OmegaView, { flaws }: OmegaSettings): boolean {
+function isLoyal({ formed, attempts }: Knowledge, view: OmegaView, { flaws }: OmegaSettings): boolean {
   if (flaws.includes('double support')) return true
-  return attempts.every(({ id }) => id[1] === view.id[1])
+  return attempts.every(({ id }) => id[1] === view.id[1] && isNewer(id, formed.id))
 }
 
 /** More than this many halves of it must answer: the members of the view, or with a static majority all nodes. */
@@ -131,7 +146,7 @@ export function electorate(
 
 /** Alive, and more than half answer from this view: only then may its leader act. */
 export function isInQuorum(state: OmegaState, identity: Identity, settings: OmegaSettings): boolean {
-  if (!state.ok || !isLoyal(state.attempts, state.view, settings)) return false
+  if (!state.ok || !isLoyal(state, state.view, settings)) return false
   let answering = 1
   for (const link of state.links) if (isAnswering(state, link, settings)) answering += 1
   return 2 * answering > electorate(state, identity, settings)

@@ -24,7 +24,8 @@ export type OmegaStable = {
   readonly formed: OmegaView
   /**
    * With dynamic voting, views newer than `formed` that their proposer may have installed: this node has told it that it
-   * may, and does not know that it did not. At most one per proposer, in the order of their ids.
+   * may, and does not know that it did not. At most one per proposer, in the order of their ids. Before them at most one
+   * that is not newer than `formed`, but than `view`: this node must not support its view any more.
    */
   readonly attempts: readonly OmegaView[]
 }

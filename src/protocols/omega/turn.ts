@@ -7,7 +7,7 @@
 import type { Effect, Identity, NodeId } from '../../core/index.ts'
 import { output, persist, send } from '../../core/index.ts'
 import { isForeign } from './plausible.ts'
-import { hasQuorum, type Knowledge, learn } from './quorum.ts'
+import { hasQuorum, type Knowledge, learn, overtaken } from './quorum.ts'
 import { byWeight, type OmegaSettings } from './settings.ts'
 import {
   type Link,
@@ -247,14 +247,17 @@ export class Turn {
   }
 
   /**
-   * Somebody here has recorded an attempt whose proposer is not here, so that it supports nobody: only a newer view ends
-   * that, even of the same members.
+   * Somebody here has recorded an attempt whose proposer is not here, or that was overtaken, so that it supports nobody:
+   * only a newer view ends that, even of the same members. What is older than this view ends with it.
    */
-  #isHeldUp(target: Members, { id: [, leader] }: OmegaView): boolean {
-    const isOrphan = ({ id: [, proposer] }: OmegaView): boolean =>
-      proposer !== null && proposer !== leader && lifeIn(target, proposer) === 0
-    const { attempts, links } = this.state
-    return attempts.some(isOrphan) || links.some(({ status }) => status?.attempts.some(isOrphan) === true)
+  #isHeldUp(target: Members, { id: view }: OmegaView): boolean {
+    const isHeldBy = ({ formed, attempts }: Knowledge): boolean =>
+      attempts.some(({ id }) => {
+        const [, proposer] = id
+        if (proposer === null || !isNewer(id, view)) return false
+        return !isNewer(id, formed.id) || (proposer !== view[1] && lifeIn(target, proposer) === 0)
+      })
+    return isHeldBy(this.state) || this.state.links.some(({ status }) => status !== null && isHeldBy(status))
   }
 
   /** The view has a leader that would rather not lead, and this node would. */
@@ -296,6 +299,7 @@ export class Turn {
     if (!sameMembers(proposal.members, target) || !sameViewId(proposal.base, this.state.view.id)) return false
     // Somebody has recorded it and does not want it any more: it is free again when this is taken back.
     if (proposal.isAttempt && !isAccepted(proposal)) return false
+    if (this.#isStale([proposal.n, this.#identity.self])) return false
     return this.state.links.every(
       ({ peer, status }) =>
         lifeIn(target, peer) === 0 ||
@@ -339,6 +343,8 @@ export class Turn {
     if (proposal === null || !isAccepted(proposal)) return
     const { n, members, accepts, isAttempt } = proposal
     const view: OmegaView = { id: [n, this.#identity.self], members }
+    // As everybody else, it records only what it has promised last.
+    if (this.#isVoting && !isAttempt && !sameViewId(view.id, this.state.promised)) return
     if (!isAttempt && !hasQuorum(proposal, this.state, this.#identity, this.#settings)) return
     if (!this.#isVoting || (isAttempt && accepts.every(({ recorded }) => recorded))) {
       this.#install(view)
@@ -361,8 +367,12 @@ export class Turn {
       this.#send(peer, { kind: 'withdraw', n })
       return
     }
-    if (accepted === n) return
     const id: ViewId = [n, peer]
+    if (accepted === n) {
+      if (!this.#isStale(id)) return
+      this.#onLink(peer, { accepted: 0 })
+      this.#send(peer, { kind: 'withdraw', n })
+    }
     if (compareViewIds(id, this.state.promised) < 0) {
       // It asks with a number that is too low: how this node stands makes it choose a higher one.
       if (pending.told) return
@@ -375,6 +385,18 @@ export class Turn {
     if (this.#settings.flaws.includes('early attempts')) this.#record({ id, members })
     this.#onLink(peer, { accepted: n })
     this.#send(peer, { kind: 'accept', n, formed, attempts })
+  }
+
+  /**
+   * It was accepted, or proposed, then a newer one of somebody else was accepted, which is gone: an attempt at this one
+   * would not be recorded, so its proposer must ask again. (With `filter` the dead may accept two at a time.)
+   */
+  #isStale(id: ViewId): boolean {
+    const { promised, proposal, links } = this.state
+    if (!this.#isVoting || compareViewIds(id, promised) >= 0) return false
+    const [n, proposer] = promised
+    if (proposer === this.#identity.self) return proposal?.n !== n
+    return !links.some(({ peer, accepted }) => peer === proposer && accepted === n)
   }
 
   #isGood(peer: NodeId, { members, base }: Pending, target: Members | null): boolean {
@@ -409,11 +431,11 @@ export class Turn {
     this.#set({ attempts: withAttempt(this.state.attempts, view) })
   }
 
-  /** These attempts have failed; who counted this node out because of them counts it in again. */
+  /** These attempts, if open, have failed; who counted this node out because of them counts it in again. */
   #forget(hasFailed: (attempt: OmegaView) => boolean): void {
     const { formed, attempts } = this.state
-    if (attempts.some(hasFailed))
-      this.#know({ formed, attempts: attempts.filter((each) => !hasFailed(each)) })
+    const left = attempts.filter((each) => !hasFailed(each) || !isNewer(each.id, formed.id))
+    if (left.length < attempts.length) this.#know({ formed, attempts: left })
   }
 
   #know({ formed, attempts }: Knowledge): void {
@@ -443,7 +465,10 @@ export class Turn {
       formed,
       attempts: attempts.every(({ id }) => isNewer(id, formed.id))
         ? attempts
-        : attempts.filter(({ id }) => isNewer(id, formed.id)),
+        : overtaken(
+            attempts.filter(({ id }) => isNewer(id, view.id)),
+            formed,
+          ),
       links: links.map((link) => {
         const isOld = link.pending !== null && !isNewer([link.pending.n, link.peer], view.id)
         if (isOld) return { ...link, pending: null, accepted: 0 }

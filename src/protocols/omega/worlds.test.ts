@@ -345,6 +345,19 @@ describe('what applications are told', () => {
     expect(acting(report)).toEqual([1])
   })
 
+  it('nobody is called a leader whose application would not lead', () => {
+    const campaign = { do: 'campaign', willing: false }
+    const report = run(
+      3,
+      ids(3).map((node) => ({ atMs: 2000, command: { node, ...campaign } })),
+      {},
+      {},
+    )
+    expect(report.nodes['1']).toMatchObject({ role: 'leader', inQuorum: true, willing: false })
+    expect(report.leaders).toEqual([])
+    expect(report.leaderships).toMatchObject([{ node: 1, ended: 'withdrew' }])
+  })
+
   it('attempts stay few, however often a peer of a minority restarts', () => {
     const events = Array.from({ length: 60 }, (_, at) =>
       at % 2 === 0 ? { atMs: 3000 + 400 * at, crash: 2 } : { atMs: 3000 + 400 * at, recover: 2 },

@@ -3,7 +3,7 @@
  * went from whom to whom and what became of them, and what happened to whom.
  */
 import type { Effect, Message, Micros, NodeId, View } from '../../core/index.ts'
-import { leads } from '../leads.ts'
+import { idleness } from '../leads.ts'
 import { BadTrace, type Trace } from '../ndjson.ts'
 import type { LossReason, TraceRecord } from '../records.ts'
 import { commandText, registerText } from '../words.ts'
@@ -223,7 +223,8 @@ function markOf(turn: Turn & { readonly type: 'step' }, telling: boolean): Mark 
 }
 
 function standingOf({ role, leader, token, detail }: View): { standing: Standing; words: string } {
-  if (role === 'leader' && !leads(role, detail)) return { standing: 'leaderless', words: 'out of quorum' }
+  const idle = role === 'leader' ? idleness(detail) : null
+  if (idle !== null) return { standing: 'leaderless', words: idle }
   if (role === 'leader')
     return { standing: 'leads', words: token === null ? 'leads' : `leads, token ${token}` }
   if (leader !== null) return { standing: 'follows', words: `follows ${leader}` }

@@ -1,0 +1,211 @@
+/** Schedules by hand in which a node learns, or fails to learn, that the view that it has recorded was installed. */
+import { describe, expect, it } from 'vitest'
+import { ids } from '../../../test/support/run.ts'
+import type { NodeId, PlainObject } from '../../core/index.ts'
+import { checkedOptions, factsOf, promisedSpecs, StillRules, type StillWorld } from '../../sim/index.ts'
+import { monitor, Watch } from '../../specs/index.ts'
+import { omegaDefinition } from './index.ts'
+import { omega } from './omega.ts'
+import type { OmegaMessage, OmegaState } from './state.ts'
+
+/** A world whose links break at both ends at once, with all that is under way on them. */
+class Scripted {
+  readonly #nodes: readonly NodeId[]
+  readonly #rules: StillRules
+  readonly #watch: Watch
+  #world: StillWorld
+
+  constructor(n: number, given: PlainObject = {}) {
+    this.#nodes = ids(n)
+    const options = checkedOptions(omegaDefinition, this.#nodes, { links: 'reported', ...given })
+    const history = { slack: 0, labelled: true }
+    this.#rules = new StillRules(omegaDefinition, this.#nodes, options, 'fifo', false, history)
+    const facts = factsOf(omegaDefinition, this.#nodes, options)
+    this.#watch = new Watch(monitor(promisedSpecs(omegaDefinition, options), [], facts))
+    const { world, turns } = this.#rules.begin({ leader: 1, members: this.#nodes })
+    this.#world = world
+    for (const { did } of turns) for (const seen of did.seen) this.#watch.observe(seen)
+  }
+
+  flip(...links: readonly (readonly [number, number])[]): this {
+    for (const [node, peer] of links) this.#take({ node, do: 'flip', peer })
+    return this
+  }
+
+  crash(node: number): this {
+    return this.#take({ node, do: 'crash' })
+  }
+
+  recover(node: number): this {
+    return this.#take({ node, do: 'recover' })
+  }
+
+  deliver(node: number, from: number): this {
+    return this.#take({ node, do: 'deliver', from })
+  }
+
+  /** Whatever is under way arrives, the first first, until this is so; or until nothing is under way. */
+  until(isThere: () => boolean = () => false): this {
+    while (!isThere()) {
+      const { inboxes, ends } = this.#world
+      const at = inboxes.findIndex((inbox) => inbox.length > 0)
+      if (at !== -1) this.deliver(at + 1, (inboxes[at]?.[0]?.from ?? 0) + 1)
+      else if (!this.#follow(ends.length)) return this
+    }
+    return this
+  }
+
+  state(node: number): OmegaState {
+    return this.#world.slots[node - 1]?.state as unknown as OmegaState
+  }
+
+  /** Nothing is under way: what is broken of what is promised then. */
+  broken(): readonly string[] {
+    this.until()
+    this.#watch.observe({ type: 'settled', at: 0, connected: this.#rules.connected(this.#world) })
+    return this.#watch
+      .verdicts()
+      .flatMap((seen) => (seen.verdict === 'violated' ? [`${seen.name}: ${seen.why}`] : []))
+  }
+
+  /** The other ends of the links of a node that crashed. */
+  #follow(links: number): boolean {
+    if (links === 0) return false
+    for (const node of this.#nodes) {
+      for (const peer of this.#nodes) {
+        if (node === peer) continue
+        const performed = this.#rules.perform(this.#world, { node, do: 'follow', peer })
+        if (typeof performed === 'string') continue
+        this.#take({ node, do: 'follow', peer })
+        return true
+      }
+    }
+    return false
+  }
+
+  #take(step: Parameters<StillRules['perform']>[1]): this {
+    const performed = this.#rules.perform(this.#world, step)
+    if (typeof performed === 'string') throw new Error(performed)
+    for (const seen of performed.seen) this.#watch.observe(seen)
+    this.#world = performed.world
+    return this
+  }
+}
+
+const APART = [
+  [1, 3],
+  [1, 4],
+  [1, 5],
+  [2, 3],
+  [2, 4],
+  [2, 5],
+] as const
+
+describe('a node that has recorded an attempt', () => {
+  it('does not support the old view again when somebody dead tells it that the new one was installed', () => {
+    const world = new Scripted(5).flip(...APART)
+    world.until(() => world.state(3).view.id[1] === 3)
+    // 5 goes back to 1 and 2 before it hears of the view of 3, 4 and 5; 4 hears of it.
+    world.flip([1, 5], [2, 5], [3, 5])
+    while (world.state(4).view.id[1] !== 3) world.deliver(4, 3)
+    world.flip([4, 5])
+    expect(world.broken()).toEqual([])
+    // 4 has a new life, tells 5 of that view, and goes back to 3.
+    world.crash(4).until().recover(4).flip([4, 5])
+    expect(world.broken()).toEqual([])
+    world.flip([4, 5]).until().flip([3, 4])
+    expect(world.broken()).toEqual([])
+    expect(world.state(3)).toMatchObject({ ok: true, view: { id: [4, 3] } })
+    expect(world.state(5)).toMatchObject({ ok: true, view: { id: [1, 1] } })
+  })
+
+  it('hears that it was installed before it is asked for the next view', () => {
+    const world = new Scripted(5).flip([1, 5], [2, 5], [3, 5], [4, 5])
+    world.until(() => [2, 3, 4].every((node) => world.state(node).attempts.length === 1))
+    // What 1 has attempted binds 2, 3 and 4, who go on without it.
+    world.flip([1, 2], [1, 3], [1, 4])
+    world.until(() => world.state(2).view.id[1] === 2)
+    world.deliver(4, 2)
+    // 4 hears one more thing of 2, and then only of 1 and 5.
+    world.flip([1, 4], [1, 5], [4, 5], [2, 4], [3, 4])
+    expect(world.broken()).toEqual([])
+    expect(world.state(4).formed.id).toEqual([3, 2])
+  })
+})
+
+describe('a dead node with filter', () => {
+  it('lets the first of two proposers ask again when the second, which it accepted later, is gone', () => {
+    const world = new Scripted(3, { filter: true })
+    for (const node of [1, 2, 3]) world.crash(node)
+    for (const node of [1, 2, 3]) world.recover(node)
+    // Both have asked 3 before it answers.
+    world.flip([2, 3]).deliver(3, 2).deliver(2, 3)
+    world.flip([1, 3]).deliver(3, 1).deliver(1, 3)
+    const accepted = (): unknown => world.state(3).links.map((link) => [link.peer, link.accepted])
+    while (world.state(3).promised[0] !== 2) world.deliver(3, 1)
+    while (world.state(3).promised[1] !== 2) world.deliver(3, 2)
+    expect(accepted()).toEqual([
+      [1, 2],
+      [2, 2],
+    ])
+    world.flip([2, 3])
+    expect(world.broken()).toEqual([])
+    expect(world.state(1)).toMatchObject({ ok: true, view: { id: [3, 1] } })
+  })
+
+  it('does not record what it proposed itself once it has promised something newer', () => {
+    const five = [1, 2, 3, 4, 5]
+    const settings = {
+      quorum: 'dynamic',
+      tie: false,
+      reinit: 'quorum',
+      filter: true,
+      weights: {},
+      flaws: [],
+    } as const
+    const two = omega({ self: 2, nodes: five }, settings)
+    const members = five.map((id) => [id, 1] as const)
+    const first = { id: [1, 1], members } as const
+    const kept = { life: 1, view: first, promised: [1, 1], formed: first, attempts: [] } as const
+    let { state } = two.start(kept, 0)
+    let sent: readonly OmegaMessage[] = []
+    const take = (input: Parameters<typeof two.step>[1]): void => {
+      const step = two.step(state, input, 0)
+      state = step.state
+      sent = step.effects.flatMap((effect) => (effect.type === 'send' ? [effect.body] : []))
+    }
+    const hears = (from: number, body: OmegaMessage): void =>
+      take({ type: 'message', from, body, receipt: null })
+    const dead = {
+      life: 2,
+      ok: false,
+      view: first,
+      promised: 1,
+      formed: first,
+      attempts: [],
+      aside: false,
+    } as const
+    for (const [peer, links] of [
+      [1, [2, 5]],
+      [3, [2, 4]],
+      [4, [2, 3]],
+      [5, [1, 2]],
+    ] as const) {
+      take({ type: 'link', peer, up: true })
+      // 1 has just been between two views of the living.
+      hears(peer, { kind: 'status', ...dead, links, torn: peer === 1 })
+    }
+    const own = state.proposal
+    expect(own?.members.map(([id]) => id)).toEqual([2, 3, 4])
+    const n = own?.n ?? 0
+    const others = [1, 2, 5].map((id) => [id, 2] as const)
+    hears(1, { kind: 'cand', n: n + 1, members: others, base: [1, 1] })
+    expect(sent).toMatchObject([{ kind: 'accept', n: n + 1 }])
+    for (const peer of [3, 4]) hears(peer, { kind: 'accept', n, formed: first, attempts: [] })
+    expect(sent).toEqual([])
+    expect(state.attempts).toEqual([])
+    // When 1 is gone, it asks again.
+    take({ type: 'link', peer: 1, up: false })
+    expect(sent).toContainEqual(expect.objectContaining({ kind: 'cand', n: n + 2 }))
+  })
+})
