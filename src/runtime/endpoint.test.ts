@@ -90,7 +90,7 @@ describe('groups over one socket', () => {
     for (const one of all) {
       join(one, 'orders', specOf(['a', 'b', 'c'], prefer('a')))
       join(one, 'bills', specOf(['a', 'b', 'c'], prefer('b')))
-      join(one, 'mail', specOf(['a', 'b', 'c'], { ...prefer('c'), mode: 'local' }))
+      join(one, 'mail', specOf(['a', 'b', 'c'], { ...prefer('c'), mode: 'local', fastMs: 12 }))
     }
     await until(
       () => allFollow(all, 'orders', 'a') && allFollow(all, 'bills', 'b') && allFollow(all, 'mail', 'c'),
@@ -133,10 +133,10 @@ describe('groups over one socket', () => {
     const [a, b] = all as [Running, Running]
     join(a, 'same', specOf(['a', 'b']))
     join(b, 'same', specOf(['a', 'b']))
-    join(a, 'other', specOf(['a', 'b'], { mode: 'local' }))
-    join(b, 'other', specOf(['a', 'b'], { mode: 'local', renewalTries: 3 }))
-    join(a, 'nodes', specOf(['a', 'b', 'c'], { mode: 'local' }))
-    join(b, 'nodes', specOf(['b', 'c'], { mode: 'local' }))
+    join(a, 'other', specOf(['a', 'b'], { mode: 'local', fastMs: 12 }))
+    join(b, 'other', specOf(['a', 'b'], { mode: 'local', fastMs: 12, renewalTries: 3 }))
+    join(a, 'nodes', specOf(['a', 'b', 'c'], { mode: 'local', fastMs: 12 }))
+    join(b, 'nodes', specOf(['b', 'c'], { mode: 'local', fastMs: 12 }))
     const told = (one: Running): readonly string[] =>
       one.outputs.filter(({ type }) => type === 'mismatch').map(({ of, field }) => `${of} ${field as string}`)
     await until(() => allFollow(all, 'same', 'a') && told(a).length >= 2 && told(b).length >= 2)
