@@ -216,6 +216,29 @@ describe('a node that would not lead', () => {
   })
 })
 
+it.each([1, 2, 3])(
+  'where all have lost their rank, the first of them keeps nobody from leading (seed %i)',
+  (seed) => {
+    const report = held({
+      seed,
+      options: { ...MAJORITY, sticky: true },
+      events: [
+        { atMs: 1, rules: [{ kind: 'Reply', drop: true }] },
+        { atMs: 3000, crash: 2 },
+        { atMs: 3000, crash: 3 },
+        {
+          atMs: 3001,
+          rules: [
+            { kind: 'Reply', from: 4, to: 1, drop: true },
+            { kind: 'Election', from: 4, to: 1, drop: true },
+          ],
+        },
+      ],
+    })
+    expect(report.leaders).toHaveLength(1)
+  },
+)
+
 describe('nodes that this one no longer knows', () => {
   const chosen = (nodes: readonly NodeId[], options: PlainObject): LocalLeaderOptions =>
     localLeaderOptions(nodes).parse({ ...MAJORITY, ...options })
