@@ -66,8 +66,8 @@ describe('an epoch that runs ahead', () => {
     expect(largest()).toBe(CLOCK_EPOCHS + 1)
     node.gets(2, beat({ seen: { number: MOST_NUMBER, owner: 2 } }))
     node.timer('release')
-    // Its own request was the first step.
-    expect(largest()).toBeLessThanOrEqual(CLOCK_EPOCHS + 1 + EPOCH_STEP + 1)
+    // Its own request, which it has promised itself, is one further, and the next one after the step another.
+    expect(largest()).toBeLessThanOrEqual(CLOCK_EPOCHS + 2 + EPOCH_STEP)
   })
 
   it('of the time of day is believed at once: a node without data begins there', () => {
@@ -255,4 +255,27 @@ it('asks with a larger epoch than that of its voters', () => {
   node.timer('heartbeat')
   for (const id of [2, 3]) node.gets(id, beat({ candidate: false }))
   expect(node.timer('alive').asked?.epoch).toBe(10)
+})
+
+describe('a probe', () => {
+  const CHANGED: Configuration = { id: [7, 1], sets: [NODES] }
+  const stable = { incarnation: 1, lockTime: 1, promised: { number: 7, owner: 2 }, config: CHANGED }
+  const probe = (change: Partial<Election>): Election =>
+    election(request(1), 0, { config: CHANGED, ...change })
+
+  it('is answered, also when voters were changed under an epoch, and never supported', () => {
+    const voter = new Bench(3, stable)
+    voter.now += 2 * timing.silence
+    voter.timer('heartbeat')
+    expect(voter.supports(1, probe({}))).toBe(false)
+    expect(fieldsOf(voter)).toEqual([])
+  })
+
+  it('leads nobody: a renewal under no epoch is refused', () => {
+    const voter = new Bench(3, stable)
+    voter.now += 2 * timing.silence
+    voter.timer('heartbeat')
+    voter.gets(1, probe({ renew: true }))
+    expect(fieldsOf(voter)).toEqual(['Election.epoch'])
+  })
 })

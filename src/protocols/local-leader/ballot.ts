@@ -77,7 +77,10 @@ export function balloting(context: Context, { isBest, isUnheardBy }: Hearing) {
     const isOther = isMajority && election.epoch !== state.vote.promised.number
     const promised: Epoch = isOther ? { number: election.epoch, owner: from } : state.vote.promised
     const former = isOther ? state.vote.promised : (state.vote.revocable?.former ?? null)
-    const isFinal = election.renew && misreading !== 'revoked-promises'
+    // A later request of the same epoch came before this one, and may have been won: the end of this one says nothing.
+    const isOvertaken =
+      !isOther && state.vote.revocable !== null && isLater(state.vote.revocable.request, election.request)
+    const isFinal = (election.renew || isOvertaken) && misreading !== 'revoked-promises'
     const revocable = isFinal || former === null ? null : { request: election.request, former }
     // The voters without itself, which a leader writes to leave, it keeps when they are in force.
     const isKept = election.renew && (from !== self || isVoter(election.config, self))

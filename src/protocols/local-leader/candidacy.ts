@@ -117,9 +117,12 @@ export function candidacy(
       const since = state.standing.deferringSince ?? now
       const defersUntil = since + timing.deference
       if (betterGone !== null && now < defersUntil) {
+        const until = Math.min(defersUntil, betterGone)
+        // Where all have lost their rank they may all wait for the same one: they must not stand at the same time.
+        const hasRank = state.standing.record.proofs === null
         return {
           state: withStanding(state, { candidate: false, deferringSince: since }),
-          effects: [setTimer(TIMER.alive, Math.min(defersUntil, betterGone))],
+          effects: [setTimer(TIMER.alive, hasRank ? until : [until, until + pause[1]])],
         }
       }
     }

@@ -70,7 +70,7 @@ describe('a candidate', () => {
   it('that supports a leader stores something too before it says that it stands', () => {
     const bound = new Bench(1)
     bound.now = 1_000_000
-    const leads = { ...herald(9), seen: { number: 1, owner: 2 }, lease: { left: 50_000, token: 1 } }
+    const leads = { ...herald(9), seen: { number: 1, owner: 2 }, lease: { left: 90_000, token: 1 } }
     expect(bound.supports(2, election(request(1), 1, { herald: leads }))).toBe(true)
     bound.gets(3, { kind: 'Heartbeat', herald: { ...herald(-1), candidate: false } })
     bound.input({ type: 'command', command: { do: 'setPriority', priority: 10 } })
@@ -92,7 +92,7 @@ describe('a candidate', () => {
     const answered = (body: PlainObject): readonly NodeId[] =>
       candidate.gets(3, body).effects.flatMap((effect) => (effect.type === 'send' ? [effect.to] : []))
     expect(answered(heartbeat)).toEqual([3])
-    const rival = { ...heartbeat.herald, lease: { left: 50_000, token: 7 } }
+    const rival = { ...heartbeat.herald, seen: { number: 7, owner: 3 }, lease: { left: 50_000, token: 7 } }
     expect(answered({ kind: 'Heartbeat', herald: rival })).toEqual([])
   })
 

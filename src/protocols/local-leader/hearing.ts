@@ -201,8 +201,10 @@ export function hearing(context: Context, { vouched }: Quietness) {
   function isBest(state: LocalLeaderState, from: NodeId, herald: Herald, now: Micros): boolean {
     if (mostRequests !== null) return true
     const rank: Rank = herald
-    // A leader is supported until this process has made sure that it could lead itself, and says so.
-    const isContent = isRecorded && herald.lease !== null && !state.standing.candidate
+    // A leader is supported until this process has made sure that it could lead itself, and says so. And one that has
+    // lost its rank prefers anybody: where all have, the first of them may be the one that cannot win.
+    const { candidate, record } = state.standing
+    const isContent = isRecorded && ((herald.lease !== null && !candidate) || record.proofs !== null)
     if (from !== self && !isContent && isEligible(state) && outranks(rankOf(state, now), self, rank, from)) {
       if (!standsAside(state, now)) return false
     }

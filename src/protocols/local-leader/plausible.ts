@@ -76,11 +76,13 @@ export function plausibility(context: Context) {
       case 'Reply':
         return ahead('promised.number', body.promised, ceiling) ?? configProblem(body.config, ceiling)
       case 'Election': {
-        const { epoch, config, certificate } = body
-        if (!isMajority && epoch > 0) return because('epoch', 'does not belong to this mode')
-        // In majority mode a request without an epoch is a probe: it asks who would answer, and is never supported.
-        const most = epoch === 0 ? ceiling : epoch
-        const wrong = ahead('epoch', { number: epoch, owner: from }, ceiling) ?? configProblem(config, most)
+        const { epoch, renew, config, certificate } = body
+        // Only a probe asks under no epoch in majority mode. It writes no voters: it goes by those that it was told.
+        const isProbe = isMajority && epoch === 0 && !renew
+        if (isMajority !== epoch > 0 && !isProbe) return because('epoch', 'does not belong to this mode')
+        const wrong =
+          ahead('epoch', { number: epoch, owner: from }, ceiling) ??
+          configProblem(config, isProbe ? ceiling : epoch)
         if (wrong !== null || certificate?.owner !== from) return wrong
         return because('certificate', 'is of its sender, which asks for support')
       }

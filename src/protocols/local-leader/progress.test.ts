@@ -216,6 +216,29 @@ describe('a node that would not lead', () => {
   })
 })
 
+it.each([1, 2, 3])(
+  'where all have lost their rank, the first of them keeps nobody from leading (seed %i)',
+  (seed) => {
+    const report = held({
+      seed,
+      options: { ...MAJORITY, sticky: true },
+      events: [
+        { atMs: 1, rules: [{ kind: 'Reply', drop: true }] },
+        { atMs: 3000, crash: 2 },
+        { atMs: 3000, crash: 3 },
+        {
+          atMs: 3001,
+          rules: [
+            { kind: 'Reply', from: 4, to: 1, drop: true },
+            { kind: 'Election', from: 4, to: 1, drop: true },
+          ],
+        },
+      ],
+    })
+    expect(report.leaders).toHaveLength(1)
+  },
+)
+
 describe('nodes that this one no longer knows', () => {
   const chosen = (nodes: readonly NodeId[], options: PlainObject): LocalLeaderOptions =>
     localLeaderOptions(nodes).parse({ ...MAJORITY, ...options })
@@ -227,7 +250,7 @@ describe('nodes that this one no longer knows', () => {
     const before = localLeaderGroup({ self: 4, nodes: former }, chosen(former, { observers: [4] }))
     const after = localLeaderGroup({ self: 4, nodes: [2, 3, 4] }, chosen([2, 3, 4], { observers: [4] }))
     let { state } = before.protocol.start(null, 0)
-    const leads = { ...herald(0), lease: { left: 90_000, token: 1 } }
+    const leads = { ...herald(0), seen: { number: 1, owner: 1 }, lease: { left: 90_000, token: 1 } }
     const beat = message(1, { kind: 'Heartbeat', herald: leads })
     state = before.protocol.step(state, beat as never, 1000).state
     expect(before.protocol.view(state, 1000).leader).toBe(1)

@@ -104,6 +104,17 @@ describe('a voter', () => {
       expect(voter.supports(2, election(request(4), 6))).toBe(true)
     })
 
+    it('and not with an earlier request of the same epoch that came later: the last of them may have won', () => {
+      const voter = new Bench(3)
+      expect(voter.supports(1, election(request(2), 5))).toBe(true)
+      voter.now += 2 * lockTime
+      voter.gets(1, election(request(1), 5)).gets(1, release(request(1)))
+      voter.now += 2 * lockTime
+      expect(voter.supports(2, election(request(1), 4))).toBe(false)
+      expect(voter.supports(2, election(request(2), 5))).toBe(false)
+      expect(voter.supports(2, election(request(3), 6))).toBe(true)
+    })
+
     it('also after several requests for the same epoch, with the last of them, and not with an earlier one', () => {
       const voter = promised()
       voter.supports(2, election(request(2), 6))
