@@ -4,7 +4,9 @@
  * has left the exact integers, nothing was thrown, and nobody's state has grown.
  */
 import { describe, expect, it } from 'vitest'
-import type { GroupSpec } from '../src/protocols/index.ts'
+import { FAULT_KINDS, present } from '../src/core/index.ts'
+import { type GroupSpec, protocolNamed } from '../src/protocols/index.ts'
+import { runScenario, scenarioDrawer } from '../src/sim/index.ts'
 import { badDatagrams, badRuns, specOf } from './support/bad-member.ts'
 
 const RUNS = Number(process.env['BAD_MEMBER_RUNS'] ?? 20_000)
@@ -39,5 +41,28 @@ describe.each([
     const { read, unread, failure } = badDatagrams(specs, FIRST, runs)
     expect(failure).toBeNull()
     expect(Math.min(read, unread)).toBeGreaterThan(runs / 20)
+  }, 3_600_000)
+})
+
+/** What nobody may say must not be what somebody has to say: campaigns of good members, with all faults that they bear. */
+describe.each([
+  ['local-leader', 0.005],
+  ['omega', 0.005],
+] as const)('good members of %s', (name, share) => {
+  const seeds = Math.ceil(RUNS * share)
+
+  it(`find nothing of each other implausible, in ${seeds} seeds`, () => {
+    const definition = present(protocolNamed(name), name)
+    const draw = scenarioDrawer(definition, { nodes: [3, 5], options: {}, faults: FAULT_KINDS })
+    const found: string[] = []
+    for (let seed = FIRST; seed < FIRST + seeds; seed++) {
+      runScenario(definition, draw(seed), {
+        observe(seen) {
+          if (seen.type === 'output' && seen.event.type === 'implausible')
+            found.push(`seed ${seed}: ${JSON.stringify(seen.event)}`)
+        },
+      })
+    }
+    expect(found.slice(0, 3)).toEqual([])
   }, 3_600_000)
 })

@@ -76,9 +76,14 @@ export function plausibility(context: Context) {
       case 'Reply':
         return ahead('promised.number', body.promised, ceiling) ?? configProblem(body.config, ceiling)
       case 'Election': {
-        const { epoch, config, certificate } = body
-        if (isMajority !== epoch > 0) return because('epoch', 'does not belong to this mode')
-        const wrong = ahead('epoch', { number: epoch, owner: from }, ceiling) ?? configProblem(config, epoch)
+        const { epoch, renew, config, certificate } = body
+        const isProbe = isMajority && epoch === 0
+        if (isProbe ? renew : isMajority !== epoch > 0)
+          return because('epoch', 'does not belong to this mode')
+        // A probe has no epoch of its own, and the voters that its sender knows of.
+        const wrong =
+          ahead('epoch', { number: epoch, owner: from }, ceiling) ??
+          configProblem(config, isProbe ? ceiling : epoch)
         if (wrong !== null || certificate?.owner !== from) return wrong
         return because('certificate', 'is of its sender, which asks for support')
       }
