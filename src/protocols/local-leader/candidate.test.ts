@@ -70,7 +70,7 @@ describe('a candidate', () => {
   it('that supports a leader stores something too before it says that it stands', () => {
     const bound = new Bench(1)
     bound.now = 1_000_000
-    const leads = { ...herald(9), lease: { left: 90_000, token: 1 } }
+    const leads = { ...herald(9), seen: { number: 1, owner: 2 }, lease: { left: 60_000, token: 1 } }
     expect(bound.supports(2, election(request(1), 1, { herald: leads }))).toBe(true)
     bound.gets(3, { kind: 'Heartbeat', herald: { ...herald(-1), candidate: false } })
     bound.input({ type: 'command', command: { do: 'setPriority', priority: 10 } })

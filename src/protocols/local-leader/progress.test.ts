@@ -227,7 +227,7 @@ describe('nodes that this one no longer knows', () => {
     const before = localLeaderGroup({ self: 4, nodes: former }, chosen(former, { observers: [4] }))
     const after = localLeaderGroup({ self: 4, nodes: [2, 3, 4] }, chosen([2, 3, 4], { observers: [4] }))
     let { state } = before.protocol.start(null, 0)
-    const leads = { ...herald(0), lease: { left: 90_000, token: 1 } }
+    const leads = { ...herald(0), seen: { number: 1, owner: 1 }, lease: { left: 60_000, token: 1 } }
     const beat = message(1, { kind: 'Heartbeat', herald: leads })
     state = before.protocol.step(state, beat as never, 1000).state
     expect(before.protocol.view(state, 1000).leader).toBe(1)
