@@ -49,8 +49,6 @@ type LinkEnd = {
   readonly peer: NodeId
   /** The peer's incarnation, 0 until it is known. */
   readonly by: number
-  /** That of its process, as a session below knows it; null where there is none. */
-  readonly session: number | null
   readonly counters: Counters
   /** Own period in which the link last went down; -1 while it never has. Only answers to later pings bring it up. */
   readonly downIn: number
@@ -95,10 +93,9 @@ export function consistentHistory(
   const byName = new Map(peers.map((peer) => [String(peer), peer]))
   const { pingEvery, timeout, retransmitAfter, slack } = timing
 
-  function newEnd(peer: NodeId, by: number, now: Micros, session: number | null = null): LinkEnd {
+  function newEnd(peer: NodeId, by: number, now: Micros): LinkEnd {
     const { estimate } = estimator.begin(null, now)
-    const begun = { counters: BEGIN, downIn: -1, period: -1, trustedUntil: 0, ...NO_FRAMES }
-    return { peer, by, session, estimate, ...begun }
+    return { peer, by, counters: BEGIN, downIn: -1, period: -1, estimate, trustedUntil: 0, ...NO_FRAMES }
   }
 
   const periodAt = (state: HistoryLinks, now: Micros): number => Math.floor((now - state.since) / pingEvery)
@@ -140,10 +137,6 @@ export function consistentHistory(
     return { incarnation, since, ends: ends.map((end) => (end.peer === next.peer ? next : end)) }
   }
 
-  /** Another process than the one that was met, even if it says the same number: a former one may have said it by mistake. */
-  const isOtherSession = ({ session }: LinkEnd, said: number | null): boolean =>
-    session !== null && said !== null && session !== said
-
   /** What a ping says of the link; null when it does not answer a recent one of this end. */
   function judge(
     state: HistoryLinks,
@@ -158,26 +151,18 @@ export function consistentHistory(
 
   /** Written out: this is what every ping does. */
   function beaten(end: LinkEnd, period: number, { estimate, trustedUntil }: Judgement<Plain>): LinkEnd {
-    const { peer, by, session, counters, downIn, first, waiting, next, early } = end
+    const { peer, by, counters, downIn, first, waiting, next, early } = end
     const isSame = period === end.period && estimate === end.estimate && trustedUntil === end.trustedUntil
     if (isSame) return end
-    const frames = { first, waiting, next, early }
-    return { peer, by, session, counters, downIn, period, estimate, trustedUntil, ...frames }
+    return { peer, by, counters, downIn, period, estimate, trustedUntil, first, waiting, next, early }
   }
 
   /** A ping over a link that is up at both ends, with nothing else in it; null when there is more to it than that. */
-  function ordinary(
-    state: HistoryLinks,
-    from: NodeId,
-    body: Ping,
-    session: number | null,
-    now: Micros,
-  ): HistoryStep | null {
+  function ordinary(state: HistoryLinks, from: NodeId, body: Ping, now: Micros): HistoryStep | null {
     const end = endOf(state, from)
     const { count, theirs } = end.counters
     const isPlain =
       body.by === end.by &&
-      !isOtherSession(end, session) &&
       body.for === state.incarnation &&
       body.count === count &&
       theirs === count &&
@@ -223,9 +208,9 @@ export function consistentHistory(
     }
 
     /** False when nothing else in the datagram is for this process, from that one. */
-    heardFrom({ by, for: whom, count }: Header, isLatest: boolean, session: number | null): boolean {
+    heardFrom({ by, for: whom, count }: Header, isLatest: boolean): boolean {
       if (by < this.end.by && !isLatest) return false
-      if (by !== this.end.by || isOtherSession(this.end, session)) this.#meet(by, session)
+      if (by !== this.end.by) this.#meet(by)
       if (whom !== this.#state.incarnation) return false
       // No end leads by more than the slack: what says so is not of this link.
       if (count > this.end.counters.count + slack) return false
@@ -236,10 +221,10 @@ export function consistentHistory(
     }
 
     /** Another process answers for the peer: the link to the former one is down, and counting begins anew. */
-    #meet(by: number, session: number | null): void {
+    #meet(by: number): void {
       const { peer, counters } = this.end
       if (isUp(counters)) this.inputs.push({ type: 'link', peer, up: false })
-      this.end = newEnd(peer, by, this.#now, session)
+      this.end = newEnd(peer, by, this.#now)
     }
 
     #move(): void {
@@ -323,16 +308,15 @@ export function consistentHistory(
     from: NodeId,
     body: HistoryDatagram,
     isLatest: boolean,
-    session: number | null,
     now: Micros,
   ): HistoryStep {
     if (body.kind === 'ping' && !isPossible(state, body, now))
       return { state, effects: NOTHING, inputs: NOTHING }
-    const plain = body.kind === 'ping' ? ordinary(state, from, body, session, now) : null
+    const plain = body.kind === 'ping' ? ordinary(state, from, body, now) : null
     if (plain !== null) return plain
     const change = new Change(state, from, now)
     const { by } = change.end
-    const isForMe = change.heardFrom(body, isLatest, session)
+    const isForMe = change.heardFrom(body, isLatest)
     if (isForMe) {
       change.acknowledged(body)
       if (body.kind === 'ping') change.pinged(body, isLatest)
@@ -388,8 +372,7 @@ export function consistentHistory(
       if (input.type === 'message') {
         const receipt = input.receipt as Receipt | null
         const isLatest = receipt !== null && !receipt.overtaken
-        const body = input.body as unknown as HistoryDatagram
-        return onDatagram(state, input.from, body, isLatest, receipt?.by ?? null, now)
+        return onDatagram(state, input.from, input.body as unknown as HistoryDatagram, isLatest, now)
       }
       if (input.type === 'timer') return onTimer(state, input.name, now)
       // What the world itself says of links is not the history that both ends share.

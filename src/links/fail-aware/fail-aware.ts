@@ -84,20 +84,14 @@ export type Receipt = {
   readonly bound: Micros | null
   /** Something that was sent later has come before: what this says of its sender is out of date. */
   readonly overtaken: boolean
-  /** The incarnation of its sender, as the session knows it; null where there is none. */
-  readonly by: number | null
 }
 
 /** What is handed up for others to judge. */
-export type Passage = Pick<Receipt, 'overtaken' | 'by'> & { readonly trip: RoundTrip | null }
+export type Passage = { readonly trip: RoundTrip | null; readonly overtaken: boolean }
 
-export function receiptOf(
-  { trip, overtaken, by: incarnation }: Passage,
-  isOwn: boolean,
-  by: Yardstick,
-): Receipt {
+export function receiptOf({ trip, overtaken }: Passage, isOwn: boolean, by: Yardstick): Receipt {
   const bound = trip === null ? null : delayBound(trip, by.rho, isOwn ? 0 : by.leastDelay)
-  return { fast: bound !== null && bound <= by.fast, bound, overtaken, by: incarnation }
+  return { fast: bound !== null && bound <= by.fast, bound, overtaken }
 }
 
 export type Datagram = {
@@ -263,7 +257,6 @@ export function failAware({ self, nodes }: Identity, settings: FailAwareSettings
     const passage: Passage = {
       trip: isFuture ? null : tripOf(state, message, now),
       overtaken,
-      by: message.by,
     }
     const receipt = receiptOf(passage, false, terms)
     const stamps: Stamps = { sent: message.sent, received: now }
@@ -351,9 +344,7 @@ export function failAware({ self, nodes }: Identity, settings: FailAwareSettings
         const trip = hasSlept ? null : { outward: sent, arrived: now, received: 0, answered: 0 }
         const isFast = bound !== null && bound <= fast
         const receipt: Receipt | Passage =
-          agreed === null
-            ? { trip, overtaken: false, by: state.incarnation }
-            : { fast: isFast, bound, overtaken: false, by: state.incarnation }
+          agreed === null ? { trip, overtaken: false } : { fast: isFast, bound, overtaken: false }
         return { type: 'message', from: self, body, receipt }
       }),
     }

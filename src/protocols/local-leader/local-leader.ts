@@ -53,7 +53,7 @@ import { type Configuration, initialConfiguration, isVoter } from './voters.ts'
 import { voting } from './voting.ts'
 
 /** Without a layer that measures delays, nothing is known to be slow. */
-const ASSUMED_FAST: Receipt = { fast: true, bound: null, overtaken: false, by: null }
+const ASSUMED_FAST: Receipt = { fast: true, bound: null, overtaken: false }
 
 export function localLeader(
   identity: Identity,
