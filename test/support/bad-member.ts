@@ -499,16 +499,12 @@ export function tampering(random: Random, world: BadWorld, from: NodeId): Tamper
     const place = parts.length === 0 ? 0 : random(parts.length)
     const part = parts[place]
     if (part === undefined || random(5) === 0) {
-      const { body: inner, ...whose } = whole
-      let session: Plain = whose
-      for (let left = 1 + random(3); left > 0; left--) {
-        // No clock of a good member has stood still here.
-        session =
-          random(6) === 0
-            ? { ...(session as PlainObject), awake: oneOf(random, NUMBERS) }
-            : changed(random, session)
+      const { body: inner, ...session } = whole
+      said = {
+        ...(changed(random, session) as PlainObject),
+        kind: 'datagram',
+        body: inner,
       }
-      said = { ...(session as PlainObject), kind: 'datagram', body: inner }
     } else {
       const inner = part['body'] as Message
       const isFrame = inner.kind === 'frame'
