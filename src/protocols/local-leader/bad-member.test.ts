@@ -175,7 +175,7 @@ describe('what the sender may not say', () => {
     const probe = election(request(1), 0, { config: voters })
     expect(voter.supports(1, probe)).toBe(false)
     expect(fieldsOf(voter)).toEqual([])
-    voter.gets(1, { ...probe, renew: true } as unknown as PlainObject)
+    voter.gets(1, { ...probe, renew: true })
     expect(fieldsOf(voter)).toEqual(['Election.epoch'])
   })
 
