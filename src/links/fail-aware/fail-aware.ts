@@ -238,9 +238,9 @@ export function failAware({ self, nodes }: Identity, settings: FailAwareSettings
     if (message.config !== config) return onStranger(before, from, message.config, now)
     const [state, place] = placeFor(before, from)
     const known = state.sessions[place] ?? null
-    const { echo } = message
-    // No stamp of this process is of the future.
-    if (echo !== null && message.for === state.incarnation && echo.sent > now) return unchanged(before)
+    // No stamp of this process is of the future: what it was told of its own by mistake its peer sends back.
+    const isFuture = message.echo !== null && message.for === state.incarnation && message.echo.sent > now
+    const echo = isFuture ? null : message.echo
     const corrects = known !== null && message.for === state.incarnation && isOutlived(known, echo)
     const isNew =
       known === null || message.by > known.incarnation || (corrects && message.by < known.incarnation)
@@ -255,17 +255,18 @@ export function failAware({ self, nodes }: Identity, settings: FailAwareSettings
     const overtaken = isLower && !isMistake
     const { terms } = state
     const passage: Passage = {
-      trip: tripOf(state, message, now),
+      trip: isFuture ? null : tripOf(state, message, now),
       overtaken,
     }
     const receipt = receiptOf(passage, false, terms)
     const stamps: Stamps = { sent: message.sent, received: now }
-    const awake = isNew ? message.awake : later(known.awake, message.awake)
+    // What it says last holds, even where it once said more: that was a mistake.
+    const awake = overtaken ? (known?.awake ?? null) : message.awake
     const session: Session = {
       incarnation: message.by,
       recent,
       newestAt: overtaken && known !== null ? known.newestAt : now,
-      stamps: isNew ? stamps : better(known.stamps, stamps, terms.rho, terms.stampAge, awake),
+      stamps: isNew ? stamps : better(known.stamps, stamps, terms.rho, terms.stampAge, awake, !overtaken),
       awake,
     }
     const { body } = message
@@ -419,10 +420,6 @@ export function failAware({ self, nodes }: Identity, settings: FailAwareSettings
  */
 function awakened(state: FailAwareState, now: Micros): FailAwareState {
   return { ...changed(state, { awakeSince: now + 1 }), startedAt: state.startedAt - 1 }
-}
-
-function later(a: Micros | null, b: Micros | null): Micros | null {
-  return a === null || (b !== null && b > a) ? b : a
 }
 
 /** What every datagram does. */

@@ -64,7 +64,8 @@ function newestFirst(recent: readonly number[], number: number): readonly number
  * The stamps to keep. The difference between the two clocks hides how long a message took, but of two messages the
  * one with the smaller difference was quicker, up to the drift in between. Old stamps go, however good, because drift
  * makes them worse. A clock that stood still makes every later message look slower than those before: so stamps from
- * before the peer slept go at once, or the peer could not use what is sent back to it until they are old.
+ * before the peer slept go at once, or the peer could not use what is sent back to it until they are old. And what a
+ * process sends later it stamps no earlier: where the latest message says so, the stamps that were kept were a mistake.
  */
 export function better(
   kept: Stamps,
@@ -72,9 +73,11 @@ export function better(
   rho: number,
   oldest: Micros,
   awake: Micros | null = null,
+  isLatest = false,
 ): Stamps {
-  if (awake !== null && (kept.sent < awake || next.sent < awake)) return next.sent < awake ? kept : next
   const age = next.received - kept.received
+  if (age > oldest || (isLatest && next.sent < kept.sent)) return next
+  if (awake !== null && (kept.sent < awake || next.sent < awake)) return next.sent < awake ? kept : next
   const isQuicker = next.received - next.sent <= kept.received - kept.sent + 2 * rho * age
-  return isQuicker || age > oldest ? next : kept
+  return isQuicker ? next : kept
 }

@@ -167,6 +167,19 @@ describe('what the sender may not say', () => {
     expect(fieldsOf(voter)).toEqual(['Election.config.sets'])
   })
 
+  it('but a probe, which has no epoch, whatever voters its sender goes by', () => {
+    const voters: Configuration = { id: [6, 1], sets: [NODES] }
+    const stable = { incarnation: 1, lockTime: 1, promised: { number: 6, owner: 2 }, config: voters }
+    const voter = new Bench(3, stable)
+    voter.now += 10 * timing.expires
+    voter.timer('heartbeat')
+    const probe = election(request(1), 0, { config: voters })
+    expect(voter.supports(1, probe)).toBe(false)
+    expect(fieldsOf(voter)).toEqual([])
+    voter.gets(1, { ...probe, renew: true })
+    expect(fieldsOf(voter)).toEqual(['Election.epoch'])
+  })
+
   it('once only, without leading, that the voters are others', () => {
     const config: Configuration = { id: [4, 1], sets: [[3]] }
     const said = reply({ config, votes: [{ node: 3, support: false }] })
