@@ -409,7 +409,7 @@ const LARGE: readonly [number, PlainObject, Bounds, number][] = [
   [3, { reinit: 'all' }, { flips: 4, crashes: 1 }, 917_622],
   [3, STATIC, { flips: 4, crashes: 1 }, 1_221_332],
   [3, DYNAMIC, { flips: 4, crashes: 1 }, 3_225_854],
-  [3, DYNAMIC, { flips: 3, crashes: 2 }, 1_467_664],
+  [3, DYNAMIC, { flips: 3, crashes: 2 }, 3_909_324],
   [3, { filter: true }, { flips: 4 }, 374_223],
   [4, {}, { flips: 4 }, 567_684],
   [4, STATIC, { flips: 4 }, 565_060],
