@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { serve } from '@hono/node-server'
 import { Hono } from 'hono'
-import { describe, expect, it, onTestFinished } from 'vitest'
+import { describe, expect, it, onTestFinished, vi } from 'vitest'
 import { pending } from '../../test/support/wait.ts'
 import { limitedTo, openDevice } from './config.ts'
 import {
@@ -202,6 +202,27 @@ describe('a command that leaves processes behind', () => {
     const { program } = leaving('sleep 1000 & echo $! > pid', 0)
     const device = openDevice({ kind: 'command', command: [program], options: {}, timeoutMs: 3000 })
     expect(await device.carryOut(order, never())).toEqual({ outcome: 'done' })
+  })
+
+  it('is given up in time though it may not be killed, as one that sudo starts', async () => {
+    const kill = vi.spyOn(process, 'kill').mockImplementation(() => {
+      throw Object.assign(new Error('kill EPERM'), { code: 'EPERM' })
+    })
+    const thrown: unknown[] = []
+    const note = (error: unknown): number => thrown.push(error)
+    process.on('uncaughtException', note)
+    onTestFinished(() => {
+      process.off('uncaughtException', note)
+    })
+    const device = commandDevice({ command: ['sh', '-c', 'cat > /dev/null; exec sleep 600'] })
+    const limit = new AbortController()
+    const answer = device.carryOut({ action: 'off', target: 'a', token: 1, by: 'b' }, limit.signal)
+    limit.abort()
+    expect(await answer).toMatchObject({ outcome: 'unknown', why: expect.stringContaining('kill EPERM') })
+    const [[group] = []] = kill.mock.calls
+    kill.mockRestore()
+    process.kill(group as number, 'SIGKILL')
+    expect(thrown).toEqual([])
   })
 
   it('a device that heeds no time limit is given up all the same', async () => {
