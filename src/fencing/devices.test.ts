@@ -5,7 +5,7 @@ import { serve } from '@hono/node-server'
 import { Hono } from 'hono'
 import { describe, expect, it, onTestFinished, vi } from 'vitest'
 import { pending } from '../../test/support/wait.ts'
-import { limitedTo, openDevice } from './config.ts'
+import { fencingSchema, limitedTo, openDevice } from './config.ts'
 import {
   commandDevice,
   establish,
@@ -241,6 +241,13 @@ describe('a command that leaves processes behind', () => {
 })
 
 describe('an HTTP call as a device', () => {
+  it('takes no password in its address', () => {
+    const parsed = fencingSchema.safeParse({ kind: 'http', url: 'http://me:secret@switch/fence' })
+    expect(parsed.error?.issues).toMatchObject([
+      { path: ['url'], message: expect.stringMatching(/^takes no user(?!.*secret)/) },
+    ])
+  })
+
   it('is done, refused with the current token, or unknown', async () => {
     const device = new SimulatedSwitch('s')
     const app = new Hono()
