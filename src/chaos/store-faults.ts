@@ -114,6 +114,8 @@ export async function tryFaults(
   faults: readonly StoreFault[],
   { isBrief = false }: { readonly isBrief?: boolean } = {},
 ): Promise<readonly FaultRow[]> {
+  const idle = server === null ? faults.find(({ does }) => does.to !== 'nobody') : undefined
+  if (idle !== undefined) throw new RangeError(`${idle.name}: there is no server to which it could be done`)
   const proxy = server === null ? null : await StoreProxy.to(url)
   const rows: FaultRow[] = []
   try {
@@ -130,13 +132,19 @@ export async function tryFaults(
       await trial.settle()
       const running = trial.nodes.filter(({ pid }) => pid !== null)
       const ends = await Promise.all(running.map((node) => endInOrder(node)))
+      // Once more all of it: what was seen while they ended, and between two faults.
+      trial.witness.look()
+      const seen = judge(trial.witness.lines).filter((problem) =>
+        rows.every(({ problems }) => !problems.includes(problem)),
+      )
       const last = rows.pop()
       if (last !== undefined) {
         const exitMs = [...last.exitMs, ...ends.flatMap(({ ms }) => ms ?? [])]
         rows.push({
           ...last,
           exitMs,
-          problems: [...last.problems, ...ends.flatMap(({ problem }) => problem ?? [])],
+          overlaps: last.overlaps + seen.length,
+          problems: [...last.problems, ...ends.flatMap(({ problem }) => problem ?? []), ...seen],
         })
       }
     } finally {

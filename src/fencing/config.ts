@@ -34,7 +34,14 @@ export const fencingSchema = z.discriminatedUnion('kind', [
         .string()
         .refine((text) => URL.canParse(text) && ['http:', 'https:'].includes(new URL(text).protocol), {
           message: 'write a URL such as http://switch/fence',
-        }),
+        })
+        // It is shown in warnings, and no request could be made to it.
+        .refine(
+          (text) => !URL.canParse(text) || (new URL(text).username === '' && new URL(text).password === ''),
+          {
+            message: 'takes no user and no password: give the header authorization',
+          },
+        ),
       headers: z.record(z.string(), z.string()).default({}).describe('sent with every request'),
       timeoutMs,
     })

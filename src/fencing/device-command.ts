@@ -43,6 +43,8 @@ export function commandDevice({ command, options = {} }: CommandOptions): FenceD
   }
 }
 
+const reasonOf = (error: unknown): string => (error instanceof Error ? error.message : String(error))
+
 type Ended = { readonly code: number | string; readonly said: string }
 
 /** After the command has ended: how long to wait for what it said last, while a process that it left holds the pipe. */
@@ -66,8 +68,15 @@ function ended(
     const child = spawn(program, words, { stdio: ['pipe', 'ignore', 'pipe'], detached: true })
     let said = ''
     const kill = (): void => {
-      if (child.pid !== undefined && child.exitCode === null && child.signalCode === null)
+      if (child.pid === undefined || child.exitCode !== null || child.signalCode !== null) return
+      try {
         process.kill(-child.pid, 'SIGKILL')
+      } catch (error) {
+        // One that has become another user's, as with sudo, may not be killed: nobody waits for it any longer.
+        child.unref()
+        said = `it cannot be killed: ${reasonOf(error)}`
+        answer('time is up')
+      }
     }
     const answer = (code: number | string): void => {
       signal.removeEventListener('abort', kill)

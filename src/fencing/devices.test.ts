@@ -3,9 +3,9 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { serve } from '@hono/node-server'
 import { Hono } from 'hono'
-import { describe, expect, it, onTestFinished } from 'vitest'
+import { describe, expect, it, onTestFinished, vi } from 'vitest'
 import { pending } from '../../test/support/wait.ts'
-import { limitedTo, openDevice } from './config.ts'
+import { fencingSchema, limitedTo, openDevice } from './config.ts'
 import {
   commandDevice,
   establish,
@@ -204,6 +204,27 @@ describe('a command that leaves processes behind', () => {
     expect(await device.carryOut(order, never())).toEqual({ outcome: 'done' })
   })
 
+  it('is given up in time though it may not be killed, as one that sudo starts', async () => {
+    const kill = vi.spyOn(process, 'kill').mockImplementation(() => {
+      throw Object.assign(new Error('kill EPERM'), { code: 'EPERM' })
+    })
+    const thrown: unknown[] = []
+    const note = (error: unknown): number => thrown.push(error)
+    process.on('uncaughtException', note)
+    onTestFinished(() => {
+      process.off('uncaughtException', note)
+    })
+    const device = commandDevice({ command: ['sh', '-c', 'cat > /dev/null; exec sleep 600'] })
+    const limit = new AbortController()
+    const answer = device.carryOut({ action: 'off', target: 'a', token: 1, by: 'b' }, limit.signal)
+    limit.abort()
+    expect(await answer).toMatchObject({ outcome: 'unknown', why: expect.stringContaining('kill EPERM') })
+    const [[group] = []] = kill.mock.calls
+    kill.mockRestore()
+    process.kill(group as number, 'SIGKILL')
+    expect(thrown).toEqual([])
+  })
+
   it('a device that heeds no time limit is given up all the same', async () => {
     const deaf: FenceDevice = {
       name: 'deaf',
@@ -220,6 +241,13 @@ describe('a command that leaves processes behind', () => {
 })
 
 describe('an HTTP call as a device', () => {
+  it('takes no password in its address', () => {
+    const parsed = fencingSchema.safeParse({ kind: 'http', url: 'http://me:secret@switch/fence' })
+    expect(parsed.error?.issues).toMatchObject([
+      { path: ['url'], message: expect.stringMatching(/^takes no user(?!.*secret)/) },
+    ])
+  })
+
   it('is done, refused with the current token, or unknown', async () => {
     const device = new SimulatedSwitch('s')
     const app = new Hono()

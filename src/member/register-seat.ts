@@ -69,9 +69,9 @@ export async function openRegisterSeat(
 ): Promise<ThreadSeat> {
   try {
     const options = settings.options as unknown as EpochsOptions
-    const store = await reached(settings, hooks)
     const { period, lease } = epochsTiming(epochsGiven(options))
     const timeoutMs = Math.max(LEAST_TIMEOUT_MS, (2 * lease) / 1000)
+    const store = await reached(settings, timeoutMs, hooks)
     // Whoever lives under the same id reads at least once a period.
     const knockMs = (2 * period + lease) / 1000
     const registers = openRegisters(store, { self: settings.id, timeoutMs, knockMs })
@@ -91,12 +91,16 @@ export async function openRegisterSeat(
 }
 
 /** A store that cannot be reached at this moment may be in a while; what else is wrong with it stays so. */
-async function reached({ store, group }: RegisterSettings, hooks: ThreadHooks): Promise<CellStore> {
+async function reached(
+  { store, group }: RegisterSettings,
+  timeoutMs: number,
+  hooks: ThreadHooks,
+): Promise<CellStore> {
   const until = performance.now() + REACH_MS
   for (let tries = 0; ; tries++) {
     try {
       // oxlint-disable-next-line no-await-in-loop -- one try after the other
-      return await openStore(store, group)
+      return await openStore(store, group, timeoutMs)
     } catch (error) {
       if (!(error instanceof StoreUnreachable) || performance.now() >= until) throw error
       if (tries === 0) hooks.warn('store', `${error.message}; trying again`)

@@ -34,6 +34,11 @@ export function partsOf(url: string): UrlParts {
   const groups = URL_FORM.exec(url)?.groups
   if (groups === undefined) throw new TypeError('it is not a URL: write KIND://HOST:PORT')
   const { protocol = '', user = '', hosts = '', path = '', search = '' } = groups
+  // What looks like HOST:PORT is then USER and the beginning of a password, and must not be shown.
+  if (user === '' && hosts.includes(':') && url.includes('@'))
+    throw new TypeError(
+      'an @ stands after the first / ? or #: in a password write %2F for /, %3F for ? and %23 for #; elsewhere write %40 for @',
+    )
   const each = hosts.split(',')
   for (const host of each) {
     const isHost = URL.canParse(`${protocol}//${host}`) && !(host === '' && each.length > 1)

@@ -72,10 +72,24 @@ describe('the description of a store', () => {
   it.each([
     'postgres://me:se cret@db:x/app',
     'postgres://me:se/cret@db',
+    'postgres://me:se?cret@db/app',
+    'nats://me:se#cret@n1:4222,n2:4222',
+    'redis://:se/cret@h:6379',
     'postgres//me:secret@db/app',
+    'postgres//me:se:cret@db/app',
+    'postgres//me:se@cret@db/app',
     'me:secret',
-  ])('never shows a password when it refuses %s', (given) => {
-    expect(() => parseStore(given)).toThrow(/^(?!.*cret)/)
+    { kind: 'postgres', url: 'postgres://me:se/cret@db' },
+    { kind: 'etcd', endpoints: ['http://me:secret@e1:2379'] },
+    { kind: 's3', bucket: 'b', endpoint: 'https://me:secret@h' },
+  ])('never shows a password when it refuses %j', (given) => {
+    expect(() => parseStore(given)).toThrow(/^(?!.*(?:\bse\b|cret(?!Access)))/s)
+  })
+
+  it('does not take the beginning of a password for a port', () => {
+    expect(() => parseStore('postgres://me:12/34@db/app')).toThrow('write %2F for /')
+    expect(() => parseStore('etcd://me:12#34@e1')).toThrow('%23 for #')
+    expect(parseStore('postgres://me:12%2F34@db/app')).toMatchObject({ url: 'postgres://me:12%2F34@db/app' })
   })
 
   it('without keys for S3 says which are missing', async () => {

@@ -14,6 +14,12 @@ const url = (protocols: readonly string[], example: string) =>
     message: `write a URL such as ${example}`,
   })
 
+/** The address is shown in errors, so it is no place for a password. */
+const address = (protocols: readonly string[], example: string, instead: string) =>
+  url(protocols, example).refine((text) => !URL.canParse(text) || new URL(text).password === '', {
+    message: `takes no password: ${instead}`,
+  })
+
 /** One host, or several with commas between. */
 const hostsUrl = (protocols: readonly string[], example: string) =>
   z.string().superRefine((text, context) => {
@@ -68,7 +74,7 @@ export const storeSchema = z.discriminatedUnion('kind', [
     .strictObject({
       kind: z.literal('etcd'),
       endpoints: z
-        .array(url(['http:', 'https:'], 'http://host:2379'))
+        .array(address(['http:', 'https:'], 'http://host:2379', 'give username and password as fields'))
         .min(1)
         .describe('its client addresses'),
       prefix: z.string().min(1).default('/conclave').describe('what its keys begin with'),
@@ -96,7 +102,11 @@ export const storeSchema = z.discriminatedUnion('kind', [
       bucket: z.string().min(1),
       prefix: z.string().default('conclave').describe('what its keys begin with'),
       region: z.string().min(1).default('us-east-1'),
-      endpoint: url(['http:', 'https:'], 'https://host:9000')
+      endpoint: address(
+        ['http:', 'https:'],
+        'https://host:9000',
+        'give accessKeyId and secretAccessKey as fields',
+      )
         .optional()
         .describe('of a store other than Amazon’s'),
       accessKeyId: z.string().min(1).optional().describe('else AWS_ACCESS_KEY_ID'),
@@ -142,7 +152,7 @@ function fromText(given: string): object {
     if (/^\.{0,2}\//.test(given)) return { kind: 'file', path: given }
     throw new BadStore(
       'store',
-      `"${given.replace(/:[^:@]*@/, ':***@')}" is neither a URL nor a path: write a URL such as postgres://host/database, or file:NAME, /NAME or ./NAME for a folder`,
+      `"${given.replace(/:.*@/s, ':***@')}" is neither a URL nor a path: write a URL such as postgres://host/database, or file:NAME, /NAME or ./NAME for a folder`,
     )
   }
   const kind = SCHEMES[scheme]

@@ -1,8 +1,10 @@
 import { generateKeyPairSync } from 'node:crypto'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { expect, it, onTestFinished } from 'vitest'
+import { describe, expect, it, onTestFinished } from 'vitest'
 import { conformance } from '../../test/support/conformance.ts'
 import { outages } from '../../test/support/outages.ts'
 import { silentPort } from '../../test/support/ports.ts'
@@ -12,6 +14,38 @@ import { freePorts } from '../chaos/free-ports.ts'
 import { openEtcd, renewalOf } from './etcd.ts'
 
 const ROOT = { name: 'root', password: 'root' }
+
+describe('a cluster without a leader', () => {
+  /** Answers as a member of such a cluster does, or as one that is well. */
+  async function member(isWell: boolean): Promise<string> {
+    const server = createServer((_request, response) => {
+      const answer = isWell ? { version: '3' } : { code: 14, message: 'etcdserver: no leader' }
+      response.writeHead(isWell ? 200 : 503).end(JSON.stringify(answer))
+    })
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+    onTestFinished(() => {
+      server.close()
+    })
+    return `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+  }
+
+  it.each([{}, { username: 'me', password: 'secret' }])(
+    'cannot be reached, rather than refuse: with %j',
+    async (user) => {
+      const opening = openEtcd({ endpoints: [await member(false)], prefix: '/c', ...user }, 'g')
+      await expect(opening).rejects.toMatchObject({
+        name: 'StoreUnreachable',
+        message: expect.stringContaining('no leader'),
+      })
+    },
+  )
+
+  it('is passed over where another endpoint answers', async () => {
+    const store = await openEtcd({ endpoints: [await member(false), await member(true)], prefix: '/c' }, 'g')
+    onTestFinished(() => store.close())
+    expect(await store.read(AbortSignal.timeout(10_000))).toEqual([])
+  })
+})
 
 await describeWith('etcd', 'etcd', (url) => {
   const endpoints = [url.replace('etcd:', 'http:')]

@@ -28,6 +28,8 @@ const UNAUTHENTICATED = 16
 const PERMISSION_DENIED = 7
 const OK = 200
 const SERVER_ERROR = 500
+/** What the gateway makes of `unavailable` and of a deadline: no leader at this moment, or no answer from it. */
+const UNAVAILABLE: readonly number[] = [503, 504]
 /** The words of etcd for a token that has expired, that it does not know, or that is older than the last change of users. */
 const STALE = /invalid auth token|revision of auth store is old|auth revision/i
 
@@ -180,7 +182,9 @@ function gateway({ endpoints, username, password }: EtcdOptions): Gateway {
         `${endpoint} refuses: ${why} (check username and password, and that the role may read and write the keys)`,
       )
     }
-    const failure = new Error(`${endpoint}: ${why}`)
+    const failure = UNAVAILABLE.includes(reply.status)
+      ? new StoreUnreachable(endpoint, new Error(why))
+      : new Error(`${endpoint}: ${why}`)
     if (reply.status >= SERVER_ERROR) unanswered(failure)
     throw failure
   }

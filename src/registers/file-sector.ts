@@ -29,6 +29,11 @@ function digest(version: number, body: string): string {
   return createHash('sha256').update(`${version} ${body}`).digest('hex').slice(0, 8)
 }
 
+/** The checksum tells it from another write under the same number, by a process that the lock does not reach. */
+function versionOf(version: number, body: string): Version {
+  return `${version} ${digest(version, body)}`
+}
+
 /** Null where it is torn or damaged. */
 function decode(text: string): { readonly version: number; readonly body: string } | null {
   const [number, sum, ...rest] = text.trimEnd().split(' ')
@@ -52,7 +57,8 @@ export function sectorCells(folder: string, facts: StoreFacts): CellStore {
       })
       if (text === null) return null
       const decoded = decode(text)
-      if (decoded !== null) return { name, version: String(decoded.version), body: decoded.body }
+      if (decoded !== null)
+        return { name, version: versionOf(decoded.version, decoded.body), body: decoded.body }
       // Damaged for good: whoever reads the block is told by its own checksum.
       if (tries === READ_TRIES) return { name, version: 'damaged', body: `damaged ${text}` }
       // oxlint-disable-next-line no-await-in-loop -- again only when it was torn
@@ -77,15 +83,15 @@ export function sectorCells(folder: string, facts: StoreFacts): CellStore {
     if ((present?.version ?? null) !== expected) return null
     signal.throwIfAborted()
     if (expected === null)
-      return (await createWhole(fileOf(name), encode(1, body), async () => true)) ? '1' : null
-    const next = Number(expected) + 1
+      return (await createWhole(fileOf(name), encode(1, body), async () => true)) ? versionOf(1, body) : null
+    const next = Number.parseInt(expected, 10) + 1
     const file = await open(fileOf(name), constants.O_WRONLY | constants.O_DSYNC)
     try {
       await file.write(encode(next, body), 0, SECTOR, 0)
     } finally {
       await file.close()
     }
-    return String(next)
+    return versionOf(next, body)
   }
 
   return {

@@ -1,4 +1,5 @@
 import { spawnSync } from 'node:child_process'
+import { createHash } from 'node:crypto'
 import {
   existsSync,
   mkdirSync,
@@ -92,6 +93,17 @@ describe('a folder', () => {
     expect(sum('won')).toBeGreaterThan(0)
     expect(counted).toBeGreaterThanOrEqual(sum('won'))
     expect(counted).toBeLessThanOrEqual(sum('won') + sum('unknown'))
+  })
+
+  it('does not take a sector that another host wrote under the same number for its own', async () => {
+    const path = join(folder, 'far')
+    const store = await openFile({ path, mode: 'sector' }, 'g')
+    onTestFinished(() => store.close())
+    const version = await store.write('b_1', 'mine', null, AbortSignal.timeout(10_000))
+    const sum = createHash('sha256').update('1 theirs').digest('hex').slice(0, 8)
+    writeFileSync(join(path, 'g', 'b_1.sector'), `1 ${sum} theirs`.padEnd(512))
+    expect(await store.write('b_1', 'mine again', version, AbortSignal.timeout(10_000))).toBe(null)
+    expect(await store.read(AbortSignal.timeout(10_000))).toMatchObject([{ name: 'b_1', body: 'theirs' }])
   })
 
   it('in which a sector was damaged says so', async () => {

@@ -7,15 +7,18 @@ import type { CellStore } from './store.ts'
 /** What stores of kind `memory` in this process share. */
 const MEMORY: Memory = new Map()
 
-/** Connects, finds out what the store is, and throws what is wrong with it: see errors.ts. */
-export async function openStore(config: StoreConfig, group: string): Promise<CellStore> {
+/**
+ * Connects, finds out what the store is, and throws what is wrong with it: see errors.ts. `limitMs`: how long a call is
+ * waited for; a server that can be told so does not go on with it after that.
+ */
+export async function openStore(config: StoreConfig, group: string, limitMs?: number): Promise<CellStore> {
   switch (config.kind) {
     case 'memory':
       return openMemory(MEMORY, group)
     case 'file':
       return (await import('./file.ts')).openFile(config, group)
     case 'postgres':
-      return (await import('./postgres.ts')).openPostgres(config, group)
+      return (await import('./postgres.ts')).openPostgres(config, group, limitMs)
     case 'redis':
       return (await import('./redis.ts')).openRedis(config, group)
     case 'etcd':

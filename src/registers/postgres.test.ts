@@ -1,4 +1,5 @@
 import { writeFileSync } from 'node:fs'
+import { type AddressInfo, connect, createServer } from 'node:net'
 import { join } from 'node:path'
 import postgres from 'postgres'
 import { afterAll, expect, it, onTestFinished } from 'vitest'
@@ -88,6 +89,73 @@ await describeWith('postgres', 'PostgreSQL', (url) => {
     expect(store.facts.place).toMatch(
       /^postgres:\/\/conclave:\*\*\*@(127\.0\.0\.1:\d+,){2}127\.0\.0\.1:\d+\/postgres/,
     )
+  })
+
+  it('leaves no statements behind that wait for a lock', async () => {
+    const group = 'locked'
+    const store = await openPostgres({ url, table: 'conclave_locked' }, group, 100)
+    onTestFinished(() => store.close())
+    const count = async (): Promise<number> => {
+      const [row] = await admin<{ count: number }[]>`
+        SELECT count(*)::int FROM pg_stat_activity WHERE application_name = ${`conclave ${group}`}`
+      return row?.count ?? 0
+    }
+    const locker = postgres(url, { max: 1, onnotice: () => {} })
+    const holding = await locker.reserve()
+    onTestFinished(async () => {
+      await holding`ROLLBACK`
+      holding.release()
+      await locker.end()
+    })
+    await holding`BEGIN`
+    await holding`LOCK TABLE conclave_locked IN ACCESS EXCLUSIVE MODE`
+    // Calls are given up while the table is locked, until some of them linger.
+    await expect
+      .poll(
+        async () => {
+          await store.read(AbortSignal.timeout(100)).catch(() => {})
+          return count()
+        },
+        { timeout: 20_000 },
+      )
+      .toBeGreaterThan(2)
+    await expect.poll(count, { timeout: 40_000 }).toBe(0)
+  })
+
+  it('works behind a pooler that takes no limit for statements', async () => {
+    const { hostname, port } = new URL(url)
+    const said: string[] = []
+    const pooler = createServer((client) => {
+      client.on('error', () => {})
+      client.once('data', (first) => {
+        const knows = !first.includes('statement_timeout')
+        said.push(knows ? 'let in' : 'refused')
+        if (!knows) {
+          const fields = Buffer.from(
+            'SFATAL\0VFATAL\0C08P01\0Munsupported startup parameter: statement_timeout\0\0',
+          )
+          const size = Buffer.alloc(4)
+          size.writeInt32BE(fields.length + 4)
+          client.end(Buffer.concat([Buffer.from('E'), size, fields]))
+          return
+        }
+        const server = connect(Number(port), hostname)
+        server.on('error', () => client.destroy()).on('close', () => client.destroy())
+        client.on('close', () => server.destroy())
+        server.write(first)
+        client.pipe(server).pipe(client)
+      })
+    })
+    await new Promise<void>((resolve) => pooler.listen(0, '127.0.0.1', resolve))
+    onTestFinished(() => {
+      pooler.close()
+    })
+    const by = new URL(url)
+    by.port = String((pooler.address() as AddressInfo).port)
+    const store = await openPostgres({ url: by.href, table: 'conclave_registers' }, 'pooled', 100)
+    onTestFinished(() => store.close())
+    expect(await store.read(AbortSignal.timeout(10_000))).toEqual([])
+    expect(said.slice(0, 2)).toEqual(['refused', 'let in'])
   })
 
   it('warns when commits are not synchronous; refuses a standby, also one that it comes to later', async () => {

@@ -32,12 +32,22 @@ type Row = {
   readonly body: string
 }
 
-export async function openPostgres({ url, table }: PostgresOptions, group: string): Promise<CellStore> {
+/**
+ * `limitMs`: how long a call is waited for. The server is told, too: a statement that waits for a lock would not notice
+ * that its connection is gone, and each call that is given up would leave one there.
+ */
+export async function openPostgres(
+  { url, table }: PostgresOptions,
+  group: string,
+  limitMs: number | null = null,
+): Promise<CellStore> {
   if (!TABLE.test(table))
     throw new BadStore('store.table', `${table} is not a plain name of a table, in lower case`)
   const { default: postgres } = await needed('postgres', 'postgres', () => import('postgres'))
   const place = shown(url)
   const { hosts, at } = partsOf(url)
+  let hasLimit = limitMs !== null
+  const limit = { statement_timeout: Math.max(Math.ceil(limitMs ?? 0), OPEN_MS) }
 
   /** One of the hosts. The sockets are made here, so that none is left behind when they are released. */
   function poolAt(host: string): Pool {
@@ -52,7 +62,7 @@ export async function openPostgres({ url, table }: PostgresOptions, group: strin
       fetch_types: false,
       max_lifetime: null,
       onnotice: () => {},
-      connection: { application_name: `conclave ${group}` },
+      connection: { application_name: `conclave ${group}`, ...(hasLimit ? limit : {}) },
     }
     const socket = async (): Promise<Socket> => {
       if (isReleased) throw new StoreUnreachable(place, new Error('the connection was given up'))
@@ -71,13 +81,13 @@ export async function openPostgres({ url, table }: PostgresOptions, group: strin
   }
 
   /** The first host that is reached and is a primary. */
-  async function connect(signal: AbortSignal, limitMs: number): Promise<Pool> {
+  async function connect(signal: AbortSignal, withinMs: number): Promise<Pool> {
     const refusals: unknown[] = []
     for (const host of hosts) {
       signal.throwIfAborted()
       const pool = poolAt(host)
       // Each host has its share: one that is silent must not keep the others from being asked.
-      const share = setTimeout(pool.release, limitMs / hosts.length)
+      const share = setTimeout(pool.release, withinMs / hosts.length)
       signal.addEventListener('abort', pool.release, { once: true })
       try {
         // oxlint-disable-next-line no-await-in-loop -- one host after the other
@@ -86,6 +96,11 @@ export async function openPostgres({ url, table }: PostgresOptions, group: strin
         return pool
       } catch (error) {
         pool.release()
+        if (hasLimit && isUnknownSetting(error)) {
+          // A pooler may not pass it on.
+          hasLimit = false
+          return connect(signal, withinMs)
+        }
         refusals.push(explained(error, place))
       } finally {
         clearTimeout(share)
@@ -275,6 +290,10 @@ function grant(rights: readonly string[], table: string, user: string): string {
 
 function codeOf(error: unknown): string {
   return (error as { code?: string }).code ?? ''
+}
+
+function isUnknownSetting(error: unknown): boolean {
+  return /unsupported startup parameter/i.test(reasonOf(error))
 }
 
 function explained(error: unknown, place: string): unknown {
