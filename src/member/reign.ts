@@ -82,8 +82,9 @@ export class Reign {
     this.#term = null
     term?.endedBy(cause)
     queueMicrotask(() => {
-      // The clock of this thread may have ended it while the election goes on: then nobody should lead by it.
-      if (this.#working === null) void this.#hooks.seat()?.stepDown(token)
+      // The clock of this thread may have ended it while the election goes on: then nobody should lead by it. Where a
+      // view has withdrawn because work of the one before was under way, it leads again when that has ended.
+      if (this.#working === null && cause !== 'withdrew') void this.#hooks.seat()?.stepDown(token)
       void this.adjust()
     })
     return term?.ended ?? cause
