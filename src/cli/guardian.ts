@@ -106,6 +106,8 @@ class Guardian {
     const [program, ...words] = this.#group?.entering(command, environment) ?? command
     if (program === undefined || this.#child !== null) return
     this.#isAsked = false
+    // Orders for the one before may have come after its end was told.
+    this.#forgetDeadlines()
     // A process group of its own, and a mark: whatever it starts ends with it.
     const child = spawn(program, words, {
       detached: true,
@@ -145,6 +147,10 @@ class Guardian {
   #gone(): void {
     this.#child = null
     this.#descendants = null
+    this.#forgetDeadlines()
+  }
+
+  #forgetDeadlines(): void {
     this.#end = NEVER
     this.#kill = NEVER
     this.#stopAt = NEVER
