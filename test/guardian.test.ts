@@ -30,16 +30,20 @@ const LATE: readonly Order[] = [
   { do: 'stop', graceMs: 0 },
 ]
 
-it.each(LATE)('takes no order for a command that has ended as one for the next: %j', async (late) => {
-  const { reports, order } = started()
-  const endings = (): readonly Report[] => reports.filter(({ told }) => told === 'ended')
-  const hour = monotonicNow() + 3_600_000_000
-  order({ do: 'start', command: ['true'], env: {} })
-  await until(() => endings().length === 1)
-  // On the way when the end was told.
-  order(late)
-  order({ do: 'start', command: ['sh', '-c', 'exit 3'], env: {} })
-  order({ do: 'deadline', end: hour, kill: hour })
-  await until(() => endings().length === 2)
-  expect(endings()[1]).toEqual({ told: 'ended', code: 3, signal: null, asked: false })
-}, 60_000)
+it.each(LATE)(
+  'takes no order for a command that has ended as one for the next: %j',
+  async (late) => {
+    const { reports, order } = started()
+    const endings = (): readonly Report[] => reports.filter(({ told }) => told === 'ended')
+    const hour = monotonicNow() + 3_600_000_000
+    order({ do: 'start', command: ['true'], env: {} })
+    await until(() => endings().length === 1)
+    // On the way when the end was told.
+    order(late)
+    order({ do: 'start', command: ['sh', '-c', 'exit 3'], env: {} })
+    order({ do: 'deadline', end: hour, kill: hour })
+    await until(() => endings().length === 2)
+    expect(endings()[1]).toEqual({ told: 'ended', code: 3, signal: null, asked: false })
+  },
+  60_000,
+)

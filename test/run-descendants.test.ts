@@ -210,7 +210,8 @@ describe.skipIf(process.platform !== 'linux')('without a control group', () => {
 describe.skipIf(own === null)('with a control group', () => {
   it('the command has its whole environment, and its words as they are', async () => {
     const group = ControlGroup.make(`conclave-test-words-${process.pid}`) as ControlGroup
-    const show = 'console.log(JSON.stringify([process.env["a.b"], process.env["-x%%"], process.env.PLAIN, process.argv.slice(1)]))'
+    const show =
+      'console.log(JSON.stringify([process.env["a.b"], process.env["-x%%"], process.env.PLAIN, process.argv.slice(1)]))'
     const env = { ...process.env, 'a.b': 'with = and\nlines', '-x%%': '() { :; }', PLAIN: 'yes' }
     const [program, ...words] = group.entering([process.execPath, '-e', show, '--', '-n', 'a=b', ''], env)
     const { stdout } = spawnSync(program, words, { env, encoding: 'utf8' })

@@ -143,8 +143,7 @@ export class Descendants {
       const each = processOf(pid)
       if (each === null) continue
       all.push(each)
-      const isNear =
-        hasOwnNumber && (pid === command || each.group === command || each.session === command)
+      const isNear = hasOwnNumber && (pid === command || each.group === command || each.session === command)
       const marked = isNear || this.#seen.has(nameOf(each)) || isMarked(pid, mark)
       if (marked === true) {
         found.add(pid)
