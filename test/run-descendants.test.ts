@@ -1,12 +1,12 @@
 /** What a command of `conclave run` leaves behind: nothing, whatever its descendants did to get away. */
-import { type ChildProcess, spawn } from 'node:child_process'
+import { type ChildProcess, spawn, spawnSync } from 'node:child_process'
 import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { isAlive } from '../src/chaos/processes.ts'
 import { ControlGroup } from '../src/cli/control-group.ts'
-import { Descendants, MARK } from '../src/cli/descendants.ts'
+import { Descendants, MARK, trailOf } from '../src/cli/descendants.ts'
 import { freePorts } from './support/ports.ts'
 import { until } from './support/wait.ts'
 
@@ -149,7 +149,7 @@ describe.skipIf(process.platform !== 'linux')('without a control group', () => {
       })
       started.push(command)
       await until(() => pids().length > 1)
-      await new Descendants({ pid: command.pid as number, mark, group: null }).end()
+      await new Descendants(trailOf(command.pid as number, mark, null)).end()
       expect(living()).toEqual([])
     },
     60_000,
@@ -163,12 +163,60 @@ describe.skipIf(process.platform !== 'linux')('without a control group', () => {
     })
     started.push(command)
     await until(() => pids().length > 1)
-    const descendants = new Descendants({ pid: command.pid as number, mark: 'another', group: null })
-    descendants.note()
+    const descendants = new Descendants(trailOf(command.pid as number, 'another', null))
+    descendants.note(Number.POSITIVE_INFINITY)
     command.kill('SIGKILL')
     await ended(command)
     expect(living().length).toBeGreaterThan(0)
     await descendants.end()
     expect(living()).toEqual([])
+  }, 60_000)
+
+  it('nobody is looked for when the time is nearly up: the command must not be killed late for that', async () => {
+    const command = spawn('sh', ['-c', `env -i PIDS="$PIDS" PATH="$PATH" setsid sh -c '${STAY}' & ${STAY}`], {
+      detached: true,
+      stdio: 'ignore',
+      env: environment(),
+    })
+    started.push(command)
+    await until(() => pids().length > 1)
+    const descendants = new Descendants(trailOf(command.pid as number, 'another', null))
+    descendants.note(Number.POSITIVE_INFINITY)
+    const late = new Descendants(trailOf(command.pid as number, 'another', null))
+    late.note(0)
+    command.kill('SIGKILL')
+    await ended(command)
+    // It has not seen the one that left its parents.
+    await late.end()
+    expect(living().length).toBeGreaterThan(0)
+    await descendants.end()
+    expect(living()).toEqual([])
+  }, 60_000)
+
+  it('nobody is signalled who has the number of a command that is gone', async () => {
+    const foreign = spawn('sh', ['-c', STAY], { detached: true, stdio: 'ignore', env: environment() })
+    started.push(foreign)
+    await until(() => pids().length > 0)
+    const { pid, startedAt } = trailOf(foreign.pid as number, '', null)
+    const before = { pid, startedAt: `${Number(startedAt) - 1}`, mark: 'of a command before', group: null }
+    const descendants = new Descendants(before)
+    descendants.note(Number.POSITIVE_INFINITY)
+    await descendants.end()
+    expect([foreign.exitCode, foreign.signalCode, isAlive(pid)]).toEqual([null, null, true])
+    expect(readFileSync(`/proc/${pid}/stat`, 'latin1')).not.toMatch(/\) [TZX] /)
+  }, 60_000)
+})
+
+describe.skipIf(own === null)('with a control group', () => {
+  it('the command has its whole environment, and its words as they are', async () => {
+    const group = ControlGroup.make(`conclave-test-words-${process.pid}`) as ControlGroup
+    const show =
+      'console.log(JSON.stringify([process.env["a.b"], process.env["-x%%"], process.env.PLAIN, process.argv.slice(1)]))'
+    const env = { ...process.env, 'a.b': 'with = and\nlines', '-x%%': '() { :; }', PLAIN: 'yes' }
+    const [program, ...words] = group.entering([process.execPath, '-e', show, '--', '-n', 'a=b', ''], env)
+    const { stdout } = spawnSync(program, words, { env, encoding: 'utf8' })
+    group.remove()
+    expect(JSON.parse(stdout)).toEqual(['with = and\nlines', '() { :; }', 'yes', ['-n', 'a=b', '']])
+    expect(existsSync(group.folder)).toBe(false)
   }, 60_000)
 })

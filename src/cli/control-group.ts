@@ -5,6 +5,7 @@
  * Only Linux has them, and only who may write to its own one can make one below it: root, and services to which systemd
  * delegates theirs (`Delegate=yes`).
  */
+import { spawnSync } from 'node:child_process'
 import {
   accessSync,
   constants,
@@ -32,8 +33,9 @@ export class ControlGroup {
       const group = new ControlGroup(join(parent, name))
       mkdirSync(group.folder)
       // Who moves a process must be able to write to both. (This kills what forks faster than it is killed.)
-      if (canWrite(parent, 'cgroup.procs') && canWrite(group.folder, 'cgroup.procs', 'cgroup.kill'))
-        return group
+      const mayWrite =
+        canWrite(parent, 'cgroup.procs') && canWrite(group.folder, 'cgroup.procs', 'cgroup.kill')
+      if (mayWrite && group.#takes()) return group
       group.remove()
     } catch {
       // There are no such groups here, or not for this process.
@@ -44,9 +46,23 @@ export class ControlGroup {
   /**
    * The same command, in the group from its first instruction. A shell goes in and becomes the command: to be moved may
    * take as long as a lease lasts on a busy machine, and whoever watches the lease must not wait for that.
+   * Shells drop variables whose names they could not use (`a.b`, `BASH_FUNC_x%%`): those are handed on as words.
    */
-  entering(command: readonly string[]): readonly [program: string, ...words: string[]] {
-    return [SHELL, '-c', 'echo 0 > "$0" && exec "$@"', join(this.folder, 'cgroup.procs'), ...command]
+  entering(
+    command: readonly string[],
+    environment: NodeJS.ProcessEnv,
+  ): readonly [program: string, ...words: string[]] {
+    const odd = Object.entries(environment).flatMap(([name, value]) =>
+      value === undefined || name === '' || /^[A-Za-z_]\w*$/.test(name) ? [] : [`${name}=${value}`],
+    )
+    const handing = odd.length === 0 ? [] : ['env', '--', ...odd]
+    return [SHELL, '-c', ENTER, join(this.folder, 'cgroup.procs'), ...handing, ...command]
+  }
+
+  /** Whether a process can go in: some kinds of groups take none, though anybody may write there. */
+  #takes(): boolean {
+    const procs = join(this.folder, 'cgroup.procs')
+    return spawnSync(SHELL, ['-c', ENTER, procs, 'true'], { stdio: 'ignore' }).status === 0
   }
 
   /** Kills everything in it. Nobody has to wait for that. */
@@ -71,6 +87,8 @@ export class ControlGroup {
 }
 
 const SHELL = '/bin/sh'
+/** The shell's own name is the file to write to. */
+const ENTER = 'echo 0 > "$0" && exec "$@"'
 
 function canWrite(folder: string, ...files: readonly string[]): boolean {
   try {

@@ -7,7 +7,7 @@
  * environment of its own is found only if it was seen while it still had its parents. Where there is no /proc, only the
  * process group is known.
  */
-import { readdirSync, readFileSync } from 'node:fs'
+import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { setTimeout } from 'node:timers/promises'
 import { ControlGroup } from './control-group.ts'
 
@@ -17,6 +17,8 @@ export const MARK = 'CONCLAVE_RUN'
 /** What must be known to end a command, from any process. Plain data. */
 export type CommandTrail = {
   readonly pid: number
+  /** When that process was started, as the kernel counts: its number may be given again. Null where that is unknown. */
+  readonly startedAt: string | null
   /** The value of the mark. */
   readonly mark: string
   /** The folder of the control group; null where there is none. */
@@ -33,6 +35,11 @@ type Process = {
   readonly isAlive: boolean
 }
 
+/** How to find a command that has just been started: nobody has waited for it yet, so its number is its own. */
+export function trailOf(pid: number, mark: string, group: string | null): CommandTrail {
+  return { pid, startedAt: processOf(pid)?.startedAt ?? null, mark, group }
+}
+
 /** To die takes a turn of the processor: how long to see whether it came, and how often. */
 const LONGEST_DYING_MS = 5000
 const DYING_STEP_MS = 2
@@ -42,6 +49,10 @@ export class Descendants {
   readonly #group: ControlGroup | null
   /** By number and start. */
   readonly #seen = new Set<string>()
+  /** Nobody is left in the command's process group: its number may be given to others from now on. */
+  #isGroupGone = false
+  /** As long as the last look took; before the first, as long as it takes with some hundred processes. */
+  #lookTakesMs = 20
   /** Whether any of them has left the command's session. */
   #hasEscaped = false
   /** Whether the last look met a process of which nothing could be told. */
@@ -52,19 +63,25 @@ export class Descendants {
     this.#group = trail.group === null ? null : new ControlGroup(trail.group)
   }
 
-  /** Remembers who is there now. Not needed where the kernel does. */
-  note(): void {
-    if (this.#group === null) this.#find()
+  /**
+   * Remembers who is there now. Not needed where the kernel does. On a machine with many processes that takes longer
+   * than a command may outlive its time: so it is left out if it might last for more than half of `leftMs`.
+   */
+  note(leftMs: number): void {
+    if (this.#group !== null || 2 * this.#lookTakesMs > leftMs) return
+    const began = performance.now()
+    this.#find()
+    this.#lookTakesMs = performance.now() - began
   }
 
   /** Kills all that can be found now; false when there was nobody. */
   kill(): boolean {
-    const isGroupThere = send(-this.#trail.pid, 'SIGKILL')
+    const isGroupThere = this.#killGroup()
     if (this.#group !== null) {
       this.#group.kill()
       return this.#group.isPopulated
     }
-    if (process.platform !== 'linux') return isGroupThere
+    if (!canLook()) return isGroupThere
     // What is stopped starts nothing more: so this ends, whatever they do.
     const stopped = new Set<number>()
     const stop = (pid: number): void => {
@@ -77,6 +94,18 @@ export class Descendants {
     }
     for (const pid of stopped) send(pid, 'SIGKILL')
     return stopped.size > 0
+  }
+
+  #killGroup(): boolean {
+    this.#isGroupGone ||= !this.#hasOwnNumber || !isThere(-this.#trail.pid)
+    if (!this.#isGroupGone) send(-this.#trail.pid, 'SIGKILL')
+    return !this.#isGroupGone
+  }
+
+  /** Whether the command's number is not that of another process by now. It is given to nobody while its group or its session has anybody in it. */
+  get #hasOwnNumber(): boolean {
+    const { pid, startedAt } = this.#trail
+    return startedAt === null || (processOf(pid)?.startedAt ?? startedAt) === startedAt
   }
 
   /** Kills until nothing of it runs any more. */
@@ -96,7 +125,7 @@ export class Descendants {
    * environment for a moment: so one look is not enough, and the less so if any got away or cannot be told.
    */
   get #looksNeeded(): number {
-    if (this.#group !== null || process.platform !== 'linux') return 1
+    if (this.#group !== null || !canLook()) return 1
     return this.#hasEscaped || this.#isUnsure ? 6 : 2
   }
 
@@ -108,12 +137,13 @@ export class Descendants {
     const { pid: command, mark } = this.#trail
     const all: Process[] = []
     const found = new Set<number>()
+    const hasOwnNumber = this.#hasOwnNumber
     this.#isUnsure = false
     for (const pid of newestFirst()) {
       const each = processOf(pid)
       if (each === null) continue
       all.push(each)
-      const isNear = pid === command || each.group === command || each.session === command
+      const isNear = hasOwnNumber && (pid === command || each.group === command || each.session === command)
       const marked = isNear || this.#seen.has(nameOf(each)) || isMarked(pid, mark)
       if (marked === true) {
         found.add(pid)
@@ -162,13 +192,27 @@ function isMarked(pid: number, mark: string): boolean | null {
 
 /** The numbers of all processes but this one. Numbers are given in turn, from the least again after the largest. */
 function newestFirst(): readonly number[] {
-  if (process.platform !== 'linux') return []
-  const last = Number(readFileSync('/proc/loadavg', 'latin1').trim().split(' ').at(-1))
+  if (!canLook()) return []
+  const last = lastGiven()
   const age = (pid: number): number => (pid <= last ? last - pid : last - pid + MOST_PIDS)
   return readdirSync('/proc')
     .map(Number)
     .filter((pid) => Number.isInteger(pid) && pid !== process.pid)
     .sort((a, b) => age(a) - age(b))
+}
+
+/** Whether processes can be looked for here. */
+function canLook(): boolean {
+  return process.platform === 'linux' && existsSync('/proc/self/stat')
+}
+
+/** The number that was given last; the largest where that is not shown, as in some containers. */
+function lastGiven(): number {
+  try {
+    return Number(readFileSync('/proc/loadavg', 'latin1').trim().split(' ').at(-1)) || MOST_PIDS
+  } catch {
+    return MOST_PIDS
+  }
 }
 
 /** As many as Linux has at most. */
@@ -194,12 +238,20 @@ function processOf(pid: number): Process | null {
   }
 }
 
-/** Whether there was anybody to get it. */
-function send(pid: number, signal: NodeJS.Signals | 0): boolean {
+function send(pid: number, signal: NodeJS.Signals): void {
   try {
     process.kill(pid, signal)
-    return true
   } catch {
-    return false
+    // It is gone already, or somebody else's.
+  }
+}
+
+/** Somebody else's process is there, too. */
+function isThere(pid: number): boolean {
+  try {
+    process.kill(pid, 0)
+    return true
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code !== 'ESRCH'
   }
 }

@@ -2,6 +2,7 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { EventEmitter } from 'node:events'
 import type { Duplex } from 'node:stream'
+import { setTimeout } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { linesOf } from '../chaos/lines.ts'
 import type { Micros } from '../core/index.ts'
@@ -25,6 +26,9 @@ export class GuardianLost extends Error {
 export class CommandFailed extends Error {
   override readonly name = 'CommandFailed'
 }
+
+/** How long to wait for what a guardian that is gone has written. */
+const LONGEST_READING_MS = 1000
 
 export class Guarded extends EventEmitter<{ lost: [GuardianLost] }> {
   readonly #process: ChildProcess
@@ -95,6 +99,11 @@ export class Guarded extends EventEmitter<{ lost: [GuardianLost] }> {
 
   /** Without its guardian the command is killed from here, before anybody hears of it: the lead is not given away first. */
   async #bereft(): Promise<void> {
+    // Its end may be noticed before its last words are read: they may say that a command has started.
+    if (this.#command === null && !this.#line.closed) {
+      const read = new Promise((resolve) => this.#line.once('close', resolve))
+      await Promise.race([read, setTimeout(LONGEST_READING_MS)])
+    }
     if (this.#command !== null) {
       await new Descendants(this.#command).end()
       if (this.#command.group !== null) new ControlGroup(this.#command.group).remove()

@@ -17,7 +17,7 @@ import type { Micros } from '../core/index.ts'
 // Nothing else of that room: this process must be there fast and stay small.
 import { monotonicNow } from '../runtime/clock.ts'
 import { ControlGroup } from './control-group.ts'
-import { type CommandTrail, Descendants, MARK } from './descendants.ts'
+import { type CommandTrail, Descendants, MARK, trailOf } from './descendants.ts'
 
 export type Order =
   | {
@@ -101,25 +101,31 @@ class Guardian {
   }
 
   #start(command: readonly string[], env: { readonly [name: string]: string }): void {
-    const [program, ...words] = this.#group?.entering(command) ?? command
+    const mark = randomBytes(16).toString('hex')
+    const environment = { ...process.env, ...env, [MARK]: mark }
+    const [program, ...words] = this.#group?.entering(command, environment) ?? command
     if (program === undefined || this.#child !== null) return
     this.#isAsked = false
-    const mark = randomBytes(16).toString('hex')
+    // Orders for the one before may have come after its end was told.
+    this.#forgetDeadlines()
     // A process group of its own, and a mark: whatever it starts ends with it.
     const child = spawn(program, words, {
       detached: true,
       stdio: 'inherit',
-      env: { ...process.env, ...env, [MARK]: mark },
+      env: environment,
     })
-    const trail: CommandTrail = { pid: child.pid ?? 0, mark, group: this.#group?.folder ?? null }
-    const descendants = child.pid === undefined ? null : new Descendants(trail)
+    const trail = child.pid === undefined ? null : trailOf(child.pid, mark, this.#group?.folder ?? null)
+    const descendants = trail === null ? null : new Descendants(trail)
     this.#descendants = descendants
-    const noting = setInterval(() => descendants?.note(), NOTE_MS)
+    const noting = setInterval(() => {
+      const now = monotonicNow()
+      descendants?.note((this.#dueAfter(now) - now) / 1000)
+    }, NOTE_MS)
     // What it starts does not share its precedence.
     if (child.pid !== undefined) urgency(child.pid, usual)
     this.#child = child
     child.once('spawn', () => {
-      if (descendants !== null) this.#report({ told: 'started', trail })
+      if (trail !== null) this.#report({ told: 'started', trail })
     })
     child.once('error', (error) => {
       clearInterval(noting)
@@ -141,6 +147,10 @@ class Guardian {
   #gone(): void {
     this.#child = null
     this.#descendants = null
+    this.#forgetDeadlines()
+  }
+
+  #forgetDeadlines(): void {
     this.#end = NEVER
     this.#kill = NEVER
     this.#stopAt = NEVER
@@ -161,14 +171,24 @@ class Guardian {
       this.#isAsked = true
       this.#signal('SIGTERM')
     }
-    const next = now < end ? Math.min(end, kill) : kill
+    const next = this.#dueAfter(now)
     if (now >= next || next === NEVER) return
     this.#alarm = setTimeout(() => this.#look(), Math.ceil((next - now) / 1000) + TIMER_STEP_MS)
   }
 
+  /** When something is to be done next. */
+  #dueAfter(now: Micros): Micros {
+    const end = Math.min(this.#end, this.#stopAt)
+    const kill = Math.min(this.#kill, this.#stopKill)
+    return now < end ? Math.min(end, kill) : kill
+  }
+
   #signal(signal: 'SIGTERM' | 'SIGKILL'): void {
-    const group = this.#child?.pid
-    if (group === undefined) return
+    const child = this.#child
+    const group = child?.pid
+    if (child === null || group === undefined) return
+    // What it has left behind is being killed already, and its number may be somebody else's.
+    if (child.exitCode !== null || child.signalCode !== null) return
     // To die takes a turn of the processor, and on a busy machine that is waited for.
     if (signal === 'SIGKILL') {
       urgency(group, constants.priority.PRIORITY_HIGHEST)

@@ -381,8 +381,12 @@ export class Member extends EventEmitter<MemberEvents> implements AsyncDisposabl
     this.#health?.stop()
     // Work that does not end in time keeps its lease: that lapses by itself, and nobody is let in early.
     if (this.#reign.term !== null) await this.#reign.drain(this.#reign.term, 'closed', signal)
-    await this.#seat?.close()
-    if (this.#reign.term !== null) this.#demoted(this.#reign.term.token, 'closed')
-    this.#show(NO_VIEW)
+    try {
+      await this.#seat?.close()
+    } finally {
+      // Whoever waits in `lead` or `observe` hears of it, even if something of the seat could not be closed.
+      if (this.#reign.term !== null) this.#demoted(this.#reign.term.token, 'closed')
+      this.#show(NO_VIEW)
+    }
   }
 }

@@ -77,11 +77,61 @@ describe('a lease in shared memory', () => {
     expect([0, 1, 2].map((place) => shared.heardAt(place))).toEqual([null, 7, null])
   })
 
-  it('is none when its writer stopped in the middle', () => {
-    const shared = SharedState.for(0)
-    shared.grant({ until: 9, token: 1, wallAhead: 0 })
-    Atomics.add(new BigInt64Array(shared.buffer), 0, 1n)
-    expect(shared.lease()).toBeNull()
+  it('is as it was while its writer is held up in the middle', () => {
+    const shared = SharedState.for(2)
+    const cells = new BigInt64Array(shared.buffer)
+    for (const token of [1, 2, 3]) {
+      shared.grant({ until: 9, token, wallAhead: 4 }, 'stalled')
+      const before = [...cells]
+      shared.grant({ until: 20, token: 70, wallAhead: 8 }, 'another reason')
+      const after = [...cells]
+      // Every prefix of what was written, up to the version.
+      const changed = after.flatMap((value, cell) => (value !== before[cell] && cell !== 0 ? [cell] : []))
+      cells.set(before)
+      for (const cell of changed) {
+        cells[cell] = after[cell] as bigint
+        expect(shared.standing()).toEqual({ lease: { until: 9, token, wallAhead: 4 }, reason: 'stalled' })
+      }
+      cells[0] = after[0] as bigint
+      expect(shared.standing()).toEqual({
+        lease: { until: 20, token: 70, wallAhead: 8 },
+        reason: 'another reason',
+      })
+    }
+  })
+
+  it('and everything else has cells of its own', () => {
+    const shared = SharedState.for(2)
+    const fill = (): void => {
+      shared.progress = 1
+      shared.leadUntil = 2
+      shared.membersUntil = 3
+      shared.datagrams = { sent: 4, received: 5, dropped: 6 }
+      shared.noteHeard(
+        ['a', 'b'],
+        new Map([
+          ['a', 7],
+          ['b', 8],
+        ]),
+      )
+      shared.noteEvidence([9, 10])
+    }
+    const read = (): readonly unknown[] => [
+      shared.progress,
+      shared.leadUntil,
+      shared.membersUntil,
+      ...Object.values(shared.datagrams),
+      ...[0, 1].map((place) => shared.heardAt(place)),
+      ...[0, 1].map((place) => shared.evidenceAt(place)),
+    ]
+    const lease = { until: 11, token: 12, wallAhead: 13 }
+    shared.grant({ until: 1, token: 1, wallAhead: 1 }, 'y'.repeat(64))
+    shared.grant(lease, 'x'.repeat(64))
+    fill()
+    expect(shared.standing()).toEqual({ lease, reason: 'x'.repeat(64) })
+    shared.grant(lease, 'x'.repeat(64))
+    shared.grant(lease, 'x'.repeat(64))
+    expect(read()).toEqual([1, 2, 3, 4, 5, 6, 7, 8, 9, 10])
   })
 })
 

@@ -2,38 +2,49 @@
  * What the thread of the election and the thread of the application share: numbers that either reads without asking the
  * other, on the one monotonic clock of the process.
  *
- * The lease and its token must be read as a pair, so they have a version that is odd while they are being written; a
- * reader that met a write reads again. Everything is atomic, so that no compiler and no processor may change the order.
+ * The lease, its token and its reason must be read as one, so there are two places for them, and a version that says
+ * which of the two counts. The election writes to the other one and then counts the version up: a reader that finds the
+ * same version afterwards has read one whole, and never waits for a writer that is held up in the middle. Everything is
+ * atomic, so that no compiler and no processor may change the order.
  */
 import type { Micros, NodeId } from '../core/index.ts'
 import type { Datagrams } from './seat.ts'
 
+/** Its lowest bit is the place that counts. Only the election writes it. */
 const VERSION = 0
+
+// ---- Within a place ----
+
 /** The end of the lease; 0 when there is none. */
-const UNTIL = 1
+const UNTIL = 0
 /** The token plus one; 0 when there is none, as in local mode. */
-const TOKEN = 2
+const TOKEN = 1
 /** How far the wall clock was ahead of the monotonic one when the host was last known not to have slept. */
-const WALL_AHEAD = 3
-/** When the application's thread last had its turn. */
-const PROGRESS = 4
-/** Until when whoever is known to lead leads; 0 when nobody is. */
-const LEAD_UNTIL = 5
-/** Until when the members that were shown are sure; 0 when none were. */
-const MEMBERS_UNTIL = 6
-const SENT = 7
-const RECEIVED = 8
-const DROPPED = 9
+const WALL_AHEAD = 2
 /** Why the lease has ended or is not renewed: its length in bytes, then the text. */
-const REASON = 10
+const REASON = 3
 const REASON_CELLS = 8
+const PLACE_CELLS = REASON + 1 + REASON_CELLS
+
+// ---- After both ----
+
+const REST = 1 + 2 * PLACE_CELLS
+/** When the application's thread last had its turn. */
+const PROGRESS = REST
+/** Until when whoever is known to lead leads; 0 when nobody is. */
+const LEAD_UNTIL = REST + 1
+/** Until when the members that were shown are sure; 0 when none were. */
+const MEMBERS_UNTIL = REST + 2
+const SENT = REST + 3
+const RECEIVED = REST + 4
+const DROPPED = REST + 5
 /**
  * From here on: when each of the group was last heard; then as many cells for when each was last known to be there. 0:
  * never.
  */
-const HEARD = REASON + 1 + REASON_CELLS
+const HEARD = REST + 6
 
-/** A writer that stopped in the middle is gone, and its lease with it. */
+/** The lease is renewed a few times a second: nobody ever reads so often in vain. */
 const MOST_READS = 1000
 
 export type SharedLease = {
@@ -65,17 +76,18 @@ export class SharedState {
 
   grant({ until, token, wallAhead }: SharedLease, reason: string | null = null): void {
     const cells = this.#cells
-    Atomics.add(cells, VERSION, 1n)
-    Atomics.store(cells, UNTIL, BigInt(until))
-    Atomics.store(cells, TOKEN, BigInt(token === null ? 0 : token + 1))
-    Atomics.store(cells, WALL_AHEAD, BigInt(Math.round(wallAhead)))
-    this.#writeReason(reason)
-    Atomics.add(cells, VERSION, 1n)
+    const next = Atomics.load(cells, VERSION) + 1n
+    const place = placeIn(next)
+    Atomics.store(cells, place + UNTIL, BigInt(until))
+    Atomics.store(cells, place + TOKEN, BigInt(token === null ? 0 : token + 1))
+    Atomics.store(cells, place + WALL_AHEAD, BigInt(Math.round(wallAhead)))
+    this.#writeReason(place + REASON, reason)
+    Atomics.store(cells, VERSION, next)
   }
 
   /** The lease is over. Whoever asks is told why, even before the news of it has arrived. */
   revoke(reason: string): void {
-    if (this.#read(UNTIL) !== 0) this.grant({ until: 0, token: null, wallAhead: 0 }, reason)
+    if (this.lease() !== null) this.grant({ until: 0, token: null, wallAhead: 0 }, reason)
   }
 
   /** Null when there is none. */
@@ -87,11 +99,12 @@ export class SharedState {
     const cells = this.#cells
     for (let reads = 0; reads < MOST_READS; reads++) {
       const version = Atomics.load(cells, VERSION)
-      const until = Atomics.load(cells, UNTIL)
-      const token = Atomics.load(cells, TOKEN)
-      const wallAhead = Atomics.load(cells, WALL_AHEAD)
-      const reason = this.#readReason()
-      if (Atomics.load(cells, VERSION) !== version || (version & 1n) === 1n) continue
+      const place = placeIn(version)
+      const until = Atomics.load(cells, place + UNTIL)
+      const token = Atomics.load(cells, place + TOKEN)
+      const wallAhead = Atomics.load(cells, place + WALL_AHEAD)
+      const reason = this.#readReason(place + REASON)
+      if (Atomics.load(cells, VERSION) !== version) continue
       if (until === 0n) return { lease: null, reason }
       return {
         lease: {
@@ -105,21 +118,21 @@ export class SharedState {
     return { lease: null, reason: null }
   }
 
-  #writeReason(reason: string | null): void {
+  #writeReason(at: number, reason: string | null): void {
     const bytes = Buffer.alloc(8 * REASON_CELLS)
     const length = reason === null ? 0 : bytes.write(reason, 'latin1')
-    this.#write(REASON, length)
+    this.#write(at, length)
     if (length === 0) return
     for (let cell = 0; cell < REASON_CELLS; cell++)
-      Atomics.store(this.#cells, REASON + 1 + cell, bytes.readBigInt64LE(8 * cell))
+      Atomics.store(this.#cells, at + 1 + cell, bytes.readBigInt64LE(8 * cell))
   }
 
-  #readReason(): string | null {
-    const length = this.#read(REASON)
+  #readReason(at: number): string | null {
+    const length = this.#read(at)
     if (length === 0) return null
     const bytes = Buffer.alloc(8 * REASON_CELLS)
     for (let cell = 0; cell < REASON_CELLS; cell++)
-      bytes.writeBigInt64LE(Atomics.load(this.#cells, REASON + 1 + cell), 8 * cell)
+      bytes.writeBigInt64LE(Atomics.load(this.#cells, at + 1 + cell), 8 * cell)
     return bytes.toString('latin1', 0, length)
   }
 
@@ -193,4 +206,8 @@ export class SharedState {
   #write(cell: number, value: number): void {
     Atomics.store(this.#cells, cell, BigInt(Math.round(value)))
   }
+}
+
+function placeIn(version: bigint): number {
+  return 1 + Number(version & 1n) * PLACE_CELLS
 }
