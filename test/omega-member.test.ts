@@ -92,7 +92,9 @@ it('a term ends in shared memory with its view, while the application is blocked
   await at('c').kill()
   // a and b are most of the old view and answer all the time: by the clock alone it would never end.
   await until(() => at('a').said('over').length > 0)
-  expect(at('a').said('over')).toEqual([`${token} in-time LeadershipLost false`])
+  // Its signal may be aborted by the very look that finds the term ended.
+  expect(at('a').said('over')).toHaveLength(1)
+  expect(last(at('a').said('over'))).toMatch(new RegExp(`^${token} in-time LeadershipLost `))
   await until(() => last(at('b').said('view')) === 'a,b')
   await until(() => Number(last(at('a').said('term'))) > Number(token))
 }, 60_000)
@@ -100,8 +102,8 @@ it('a term ends in shared memory with its view, while the application is blocked
 it('a leader that is cut off while it is blocked has lost its term when it looks, before it has heard of anything', async () => {
   const at = await started({ spins: true, cutOff: true })
   await until(() => at('a').said('over').length > 0)
-  const [token, , how, isAborted] = last(at('a').said('over')).split(' ')
-  expect([how, isAborted]).toEqual(['LeadershipLost', 'false'])
+  const [token, , how] = last(at('a').said('over')).split(' ')
+  expect(how).toBe('LeadershipLost')
   await until(() => last(at('b').said('view')) === 'b,c')
   await until(() => at('a').said('revoked').length > 0)
   expect(last(at('a').said('revoked'))).toMatch(new RegExp(`^${token} `))
