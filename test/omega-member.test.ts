@@ -43,7 +43,10 @@ while (id !== 'a' && !(isWhole() && node.view().leader?.id === 'a')) await new P
 let terms = 0
 await node.lead(async (term) => {
   say('term', term.token)
-  if (!spins || terms > 0 || !isWhole()) return new Promise((resolve) => term.signal.addEventListener('abort', resolve))
+  if (!spins || terms > 0) return new Promise((resolve) => term.signal.addEventListener('abort', resolve))
+  // The view is told a moment after the term.
+  while (!isWhole() && !term.signal.aborted) await new Promise((resolve) => setTimeout(resolve, 10))
+  if (term.signal.aborted) return
   terms += 1
   if (cutOff) {
     node.spoil({ b: { cut: true }, c: { cut: true } })
