@@ -18,7 +18,7 @@ export type AgentOptions = {
   /** At least one; each with a name of its own. */
   readonly groups: readonly (JoinOptions | StoreJoinOptions)[]
   readonly http: Address
-  /** Names by which requests may ask for this agent, besides its addresses and localhost. */
+  /** Host names that requests may use for this agent, in addition to its addresses and localhost. */
   readonly httpNames?: readonly string[]
   readonly adminToken: string | null
   readonly version: string

@@ -94,16 +94,20 @@ export const statusAnswer = z.strictObject({
     ),
   waitsFor: z
     .strictObject({
-      view: viewFields.id.nullable().describe('of which view a majority is missing; null: of all nodes'),
+      view: viewFields.id
+        .nullable()
+        .describe('the view whose majority is missing; null: a majority of all nodes is missing'),
       members: z.array(id),
       isAttempt: z
         .boolean()
-        .describe('whether that view may have been formed by those who are missing: any of them can tell'),
-      missing: z.array(id).describe('who of them is unreachable'),
+        .describe('true if the missing nodes may have formed that view; any one of them can tell'),
+      missing: z.array(id).describe('the members that are unreachable'),
     })
     .nullable()
     .optional()
-    .describe('only under omega: whose return a group without a quorum waits for; null while it has one'),
+    .describe(
+      'only under omega: the nodes that a group without a quorum waits for; null while it has a quorum',
+    ),
   primary: z
     .boolean()
     .optional()

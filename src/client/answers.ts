@@ -45,7 +45,7 @@ export type MembersAnswer = {
 /** From good to bad. */
 export type Level = 'healthy' | 'degraded' | 'at-risk' | 'no-leader' | 'alarm'
 
-/** `isAttempt`: that view may have been formed by those who are missing, and any of them can tell. */
+/** `isAttempt`: the missing nodes may have formed that view, and any one of them can tell. */
 export type WaitingAnswer = {
   readonly view: ViewAnswer['id'] | null
   readonly members: readonly Id[]
@@ -75,7 +75,7 @@ export type StatusAnswer = LeaderAnswer & {
   readonly view?: ViewAnswer | null | undefined
   readonly life?: number | undefined
   readonly inQuorum?: boolean | undefined
-  /** Only under omega: whose return a group without a quorum waits for; null while it has one. */
+  /** Only under omega: the nodes that a group without a quorum waits for; null while it has a quorum. */
   readonly waitsFor?: WaitingAnswer | null | undefined
   /** epochs with fencing: whether this node knows that it leads and has cut all others off. */
   readonly primary?: boolean | undefined
