@@ -69,11 +69,17 @@ export class Bench {
   stored: PlainObject | null = null
   effects: readonly Effect[] = []
 
-  constructor(self: NodeId, stable: PlainObject | null = null, now = 0, more: PlainObject = {}) {
+  constructor(
+    self: NodeId,
+    stable: PlainObject | null = null,
+    now = 0,
+    more: PlainObject = {},
+    nodes = NODES,
+  ) {
     this.self = self
     this.now = now
-    const options = checkedOptions(localLeaderDefinition, NODES, { link: 'none', ...more })
-    this.#protocol = localLeaderDefinition.create({ self, nodes: NODES }, options)
+    const options = checkedOptions(localLeaderDefinition, nodes, { link: 'none', ...more })
+    this.#protocol = localLeaderDefinition.create({ self, nodes }, options)
     const { state, effects } = this.#protocol.start(stable, now)
     this.#state = state
     this.#keep(effects)

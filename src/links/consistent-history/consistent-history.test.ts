@@ -18,13 +18,14 @@ import type { Observation } from '../../trace/index.ts'
 import { framedKind, HISTORY_KINDS } from './messages.ts'
 import { checkHistory, historyLayer, historyOptions } from './options.ts'
 
-/** Puts out what it sees of its links, and says to whoever comes up how often that was, three times. */
-const witness: Protocol = {
+/** Reports what it sees of its links. When a link comes up it sends words: `first` of them the first time, then three. */
+const witness = (first: number): Protocol => ({
   start: () => ({ state: 0, effects: NOTHING }),
   step(state, input: Input) {
     if (input.type === 'link') {
       const number = (state as number) + 1
-      const words = [0, 1, 2].map((nth) => send(input.peer, { kind: 'word', number, nth }))
+      const length = number === 1 ? first : 3
+      const words = Array.from({ length }, (_, nth) => send(input.peer, { kind: 'word', number, nth }))
       const seen = output({ type: 'link', peer: input.peer, up: input.up })
       return input.up ? { state: number, effects: [seen, ...words] } : { state, effects: [seen] }
     }
@@ -34,19 +35,20 @@ const witness: Protocol = {
   },
   view: () => ({ role: 'follower', leader: null, token: null, until: null, members: null, detail: null }),
   shift: (state) => state,
-}
-
-const witnessing: Definition = define({
-  name: 'witnessing',
-  title: 'what both ends see',
-  source: 'a test',
-  kinds: ['word'],
-  linkKinds: HISTORY_KINDS,
-  kindOf: framedKind,
-  options: () => z.strictObject(historyOptions()).superRefine(checkHistory),
-  create: (identity, options) => stack(historyLayer(identity, options), witness),
-  settlesWithin: () => 1_000_000,
 })
+
+const witnessing = (first: number): Definition =>
+  define({
+    name: 'witnessing',
+    title: 'what both ends see',
+    source: 'a test',
+    kinds: ['word'],
+    linkKinds: HISTORY_KINDS,
+    kindOf: framedKind,
+    options: () => z.strictObject(historyOptions()).superRefine(checkHistory),
+    create: (identity, options) => stack(historyLayer(identity, options), witness(first)),
+    settlesWithin: () => 1_000_000,
+  })
 
 type Seen = { readonly at: number; readonly peer: number; readonly up: boolean }
 type Ran = {
@@ -56,14 +58,15 @@ type Ran = {
   readonly words: readonly string[]
 }
 
-function run(file: PlainObject, strict = true): Ran {
+function run(file: PlainObject, strict = true, first = 3): Ran {
+  const definition = witnessing(first)
   const scenario = parseScenario(
     { protocol: 'witnessing', nodes: [1, 2], ...file },
-    { names: ['witnessing'], find: () => witnessing },
+    { names: ['witnessing'], find: () => definition },
   )
   const seen: [Seen[], Seen[]] = [[], []]
   const words: string[] = []
-  const report = runScenario(witnessing, scenario, {
+  const report = runScenario(definition, scenario, {
     strict,
     observe(observation: Observation) {
       if (observation.type !== 'output') return
@@ -149,6 +152,29 @@ describe('processes that come and go', () => {
     expect(ups(seen[0])).toEqual([true, false, true])
     expect(ups(seen[1])).toEqual([true, false, true])
     expect(words).toHaveLength(12)
+  })
+})
+
+describe('a peer that pings but acknowledges nothing', () => {
+  it('takes the link down when 1,024 frames wait, at both ends', () => {
+    const { seen, words } = run(
+      {
+        network: { delayMs: 1, rules: [{ kind: 'word', drop: true }] },
+        events: [],
+        untilMs: 4000,
+      },
+      false,
+      1030,
+    )
+    expect(ups(seen[0])).toEqual([true, false, true])
+    expect(ups(seen[1])).toEqual([true, false, true])
+    // Only the first copy of a frame is lost, so the three words of the next incarnation arrive when they are resent.
+    expect(words.filter((word) => word.startsWith('1<'))).toEqual(['1<2.0', '1<2.1', '1<2.2'])
+  })
+
+  it('bears 1,024 frames', () => {
+    const { seen } = run({ network: { delayMs: 1 }, events: [], untilMs: 4000 }, false, 1024)
+    expect(ups(seen[0])).toEqual([true])
   })
 })
 

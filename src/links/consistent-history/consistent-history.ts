@@ -60,6 +60,8 @@ type LinkEnd = {
   /** The number of the first frame that is not acknowledged, and those from there on. */
   readonly first: number
   readonly waiting: readonly Message[]
+  /** A frame did not fit behind those that wait. The link goes down as soon as it may, and carries no frame until then. */
+  readonly isFull: boolean
   /** The number of the next frame to be handed up, and those that came before their turn. */
   readonly next: number
   readonly early: readonly { readonly seq: number; readonly body: Message }[]
@@ -76,11 +78,11 @@ const NAME = 'history'
 const PING = `${NAME}/ping`
 const WATCH = `${NAME}/watch/`
 const RESEND = `${NAME}/resend/`
-/** Frames that come this far before their turn are not kept: no end has that many under way. */
+/** The most frames an end keeps for a peer that acknowledges none, and the most it keeps that arrived out of order. */
 const WINDOW = 1024
 /** 142 years: instants of a process stay exact. */
 const LONGEST: Micros = 2 ** 52
-const NO_FRAMES = { first: 0, waiting: [], next: 0, early: [] } as const
+const NO_FRAMES = { first: 0, waiting: [], isFull: false, next: 0, early: [] } as const
 
 type HistoryStep = LayerStep<HistoryLinks>
 
@@ -140,21 +142,21 @@ export function consistentHistory(
   /** What a ping says of the link; null when it does not answer a recent one of this end. */
   function judge(
     state: HistoryLinks,
-    { estimate }: LinkEnd,
+    { estimate, isFull }: LinkEnd,
     { no, echo }: Ping,
     now: Micros,
   ): Judgement<Plain> | null {
-    if (echo < 0 || (periodAt(state, now) - echo) * pingEvery > timeout) return null
+    if (isFull || echo < 0 || (periodAt(state, now) - echo) * pingEvery > timeout) return null
     const judged = estimator.arrival(estimate, no, now)
     return { estimate: judged.estimate, trustedUntil: Math.min(judged.trustedUntil, now + timeout) }
   }
 
   /** Written out: this is what every ping does. */
   function beaten(end: LinkEnd, period: number, { estimate, trustedUntil }: Judgement<Plain>): LinkEnd {
-    const { peer, by, counters, downIn, first, waiting, next, early } = end
+    const { peer, by, counters, downIn, first, waiting, isFull, next, early } = end
     const isSame = period === end.period && estimate === end.estimate && trustedUntil === end.trustedUntil
     if (isSame) return end
-    return { peer, by, counters, downIn, period, estimate, trustedUntil, first, waiting, next, early }
+    return { peer, by, counters, downIn, period, estimate, trustedUntil, first, waiting, isFull, next, early }
   }
 
   /** A ping over a link that is up at both ends, with nothing else in it; null when there is more to it than that. */
@@ -380,7 +382,11 @@ export function consistentHistory(
     },
     above(state, { to, body }, now) {
       const before = endOf(state, to)
-      if (!isUp(before.counters)) return { state, effects: NOTHING, inputs: NOTHING }
+      if (!isUp(before.counters) || before.isFull) return { state, effects: NOTHING, inputs: NOTHING }
+      if (before.waiting.length === WINDOW) {
+        const full = withEnd(state, { ...before, isFull: true, trustedUntil: now })
+        return { state: full, effects: [setTimer(WATCH + to, now)], inputs: NOTHING }
+      }
       const end: LinkEnd = { ...before, waiting: [...before.waiting, body] }
       const next = withEnd(state, end)
       const sent = frame(next, end, end.waiting.length - 1, false)

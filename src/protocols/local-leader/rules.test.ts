@@ -240,3 +240,33 @@ describe('a follower', () => {
     expect(follower.view.until).toBeLessThan(locked - 10_000)
   })
 })
+
+describe('an inner node of the tree', () => {
+  const nodes = [1, 2, 3, 4, 5]
+  const config: Configuration = { id: [0, 0], sets: [nodes] }
+  const reply = (node: NodeId): Reply => ({
+    kind: 'Reply',
+    herald: herald(1),
+    candidate: 1,
+    request: request(1),
+    votes: [{ node, support: true }],
+    promised: { number: 1, owner: 1 },
+    config,
+  })
+
+  it('adds the votes of each child once, and forwards a repeated reply as it is', () => {
+    const inner = new Bench(2, null, 0, { treeFrom: 2, treeFanout: 2 }, nodes)
+    inner.gets(1, election(request(1), 1, { tree: nodes, config }))
+    const votesSent = () =>
+      inner.effects.flatMap((effect) =>
+        effect.type === 'send' ? [(effect.body as unknown as Reply).votes.map(({ node }) => node)] : [],
+      )
+    expect(votesSent()).toEqual([])
+    inner.gets(4, reply(4))
+    expect(votesSent()).toEqual([])
+    inner.gets(4, reply(4))
+    expect(votesSent()).toEqual([[4]])
+    inner.gets(5, reply(5))
+    expect(votesSent()).toEqual([[2, 4, 5]])
+  })
+})

@@ -206,9 +206,10 @@ export function voting(
     if (
       gathering === null ||
       gathering.candidate !== reply.candidate ||
-      !isSame(gathering.request, reply.request)
+      !isSame(gathering.request, reply.request) ||
+      !gathering.awaited.includes(from)
     ) {
-      // Too late to be gathered: the candidate gets them as they are.
+      // Late, or repeated: forward it to the candidate as it is, so that no child adds votes twice.
       const late = { candidate: reply.candidate, request: reply.request, votes: reply.votes }
       return { state, effects: [passedOn(state, { ...late, parent: reply.candidate }, now)] }
     }
