@@ -4,6 +4,7 @@ import type { Duplex } from 'node:stream'
 import { fileURLToPath } from 'node:url'
 import { afterEach, expect, it } from 'vitest'
 import { linesOf } from '../src/chaos/lines.ts'
+import { Guarded } from '../src/cli/guarded.ts'
 import type { Order, Report } from '../src/cli/guardian.ts'
 import { monotonicNow } from '../src/runtime/clock.ts'
 import { until } from './support/wait.ts'
@@ -47,3 +48,8 @@ it.each(LATE)(
   },
   60_000,
 )
+
+it('says that the guardian is lost when it ends before it is ready', async () => {
+  // Beside the source of guarded.ts there is no guardian.js, so the process ends at once.
+  await expect(Guarded.start()).rejects.toThrow('the guardian of the command is gone')
+}, 60_000)

@@ -57,6 +57,7 @@ export class Guarded extends EventEmitter<{ lost: [GuardianLost] }> {
       child.once('error', reject)
       child.once('spawn', () => {
         const guarded = new Guarded(child)
+        guarded.once('lost', reject)
         guarded.#whenReady = () => resolve(guarded)
       })
     })

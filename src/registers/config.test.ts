@@ -58,6 +58,7 @@ describe('the description of a store', () => {
     ['e1:2379,e2:2379', 'e1: is not a kind of store'],
     ['127.0.0.1:6379', 'store: "127.0.0.1:6379" is neither a URL nor a path'],
     ['registers', 'store: "registers" is neither a URL nor a path'],
+    ['./registers?mode=sector', 'store: a path takes no options: write file:./registers?mode=sector instead'],
     ['~/registers', 'is neither a URL nor a path'],
     ['me:secret@db/app', 'me: is not a kind of store'],
     ['file://host/registers', 'store: a folder is on this machine'],

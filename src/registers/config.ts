@@ -149,7 +149,11 @@ function fromText(given: string): object {
   const scheme = /^(?<scheme>[a-z][a-z0-9+.-]*:)/i.exec(given)?.groups?.['scheme']?.toLowerCase()
   // A word that is meant as a URL must not become a folder: each machine would have its own, and its own leader.
   if (scheme === undefined) {
-    if (/^\.{0,2}\//.test(given)) return { kind: 'file', path: given }
+    if (/^\.{0,2}\//.test(given)) {
+      if (given.includes('?'))
+        throw new BadStore('store', `a path takes no options: write file:${given} instead`)
+      return { kind: 'file', path: given }
+    }
     throw new BadStore(
       'store',
       `"${given.replace(/:.*@/s, ':***@')}" is neither a URL nor a path: write a URL such as postgres://host/database, or file:NAME, /NAME or ./NAME for a folder`,

@@ -71,6 +71,17 @@ await describeWith('nats', 'NATS', (url) => {
     await expect.poll(tried, { timeout: 25_000 }).toEqual([])
   })
 
+  it('takes a user without a password for a token', async () => {
+    const server = await ownServer('nats', ['--auth', 'sesame'])
+    onTestFinished(() => server.end())
+    const opened = (token: string) =>
+      openNats({ url: server.url.replace('//', `//${token}@`), bucket: 'b', acceptWeak: false }, 'g')
+    const store = await opened('sesame')
+    onTestFinished(() => store.close())
+    expect(await store.read(AbortSignal.timeout(10_000))).toEqual([])
+    await expect(opened('wrong')).rejects.toMatchObject({ name: 'StoreDenied' })
+  })
+
   it('connects to whichever of several servers is there', async () => {
     const { host } = new URL(url)
     const silent = await silentPort()

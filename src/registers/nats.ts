@@ -52,6 +52,8 @@ export async function openNats({ url, bucket, acceptWeak }: NatsOptions, group: 
   const stream = `KV_${bucket}`
   const start = `$KV.${bucket}.${safeName(group)}.`
   let isMade = false
+  // As the NATS tools read it: a user without a password is a token.
+  const credentials = password === '' ? { token: username } : { user: username, pass: password }
 
   /** The client reconnects no more by itself: after two refusals of the password it would give up for ever. */
   async function open(signal: AbortSignal, limitMs: number): Promise<Connected> {
@@ -64,7 +66,7 @@ export async function openNats({ url, bucket, acceptWeak }: NatsOptions, group: 
       nats = await sockets.owning(() =>
         connect({
           servers: hosts.map((host) => `${protocol}//${host}`),
-          ...(username === '' ? {} : { user: username, pass: password }),
+          ...(username === '' ? {} : credentials),
           name: `conclave ${group}`,
           // Each server has its share: one that is silent must not keep the others from being asked.
           timeout: limitMs / hosts.length,
