@@ -7,6 +7,9 @@ const PURE = [
   'test/{local-leader,plan,plan-omega,recorded,recorded-omega,reference,ways}.test.ts',
 ]
 
+/** The built command line is loaded by Node.js itself: test/support/cli.ts runs it, and it starts threads. */
+const NATIVE = { deps: { external: [/\/dist\/cli\//] } }
+
 export default defineConfig({
   test: {
     reporters: ['default', './scripts/tally.mjs'],
@@ -15,6 +18,7 @@ export default defineConfig({
       {
         test: {
           name: 'pure',
+          server: NATIVE,
           include: PURE,
           testTimeout: 60_000,
           maxWorkers: 2,
@@ -25,6 +29,7 @@ export default defineConfig({
         // Real processes, sockets and servers. They mostly wait, and hold on a busy machine, so two files run at once.
         test: {
           name: 'real',
+          server: NATIVE,
           include: ['src/**/*.test.ts', 'test/**/*.test.ts'],
           exclude: [...PURE, '**/node_modules/**'],
           globalSetup: ['./test/support/servers-setup.ts'],

@@ -65,7 +65,7 @@ function timed(words) {
   }).sort((a, b) => a - b)
 }
 
-const MAIN = fileURLToPath(new URL('../dist/cli/main.js', import.meta.url))
+const MAIN = fileURLToPath(new URL('../bin/conclave', import.meta.url))
 
 /** An agent, alone in its group; a process of its own, because this one cannot answer while it waits. */
 function startApart(folder) {

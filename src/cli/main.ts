@@ -84,13 +84,16 @@ function wantsJson(words: readonly string[]): boolean {
 
 let isHungUp = false
 
-// A reader that has seen enough, such as `head`, is no error.
-process.stdout.on('error', (error: NodeJS.ErrnoException) => {
-  noteHangUp(error)
-  process.exit(error.code === 'EPIPE' ? EXIT.ok : EXIT.failure)
-})
-// Whoever listened to what is said has gone, as a terminal or a log's reader does: no reason to stop, or to lose a lead.
-process.stderr.on('error', noteHangUp)
+/** For a process that is this command and nothing else: what to do when its readers are gone. */
+export function handleHangUps(): void {
+  // A reader that has seen enough, such as `head`, is no error.
+  process.stdout.on('error', (error: NodeJS.ErrnoException) => {
+    noteHangUp(error)
+    process.exit(error.code === 'EPIPE' ? EXIT.ok : EXIT.failure)
+  })
+  // The reader of stderr is gone, such as a terminal or a log collector: no reason to stop, or to lose a lead.
+  process.stderr.on('error', noteHangUp)
+}
 
 /** The terminal was closed. Node would abort at its end, when it tries to leave that as it was. */
 function noteHangUp({ code }: NodeJS.ErrnoException): void {
@@ -102,18 +105,22 @@ function noteHangUp({ code }: NodeJS.ErrnoException): void {
   })
 }
 
-const asked = process.argv[2] ?? ''
-try {
-  const root = await program(asked)
-  await root.parseAsync(process.argv)
-} catch (error) {
-  const problem = explained(error, asked)
-  if (problem !== null) {
+/** Runs one command, given as the words after `conclave`, and returns its exit code. */
+export async function main(words: readonly string[]): Promise<number> {
+  const asked = words[0] ?? ''
+  try {
+    const root = await program(asked)
+    await root.parseAsync(words, { from: 'user' })
+    // Commands report how they ended there.
+    return Number(process.exitCode ?? EXIT.ok)
+  } catch (error) {
+    const problem = explained(error, asked)
+    if (problem === null) return EXIT.ok
     const { code, name, message, field } = problem
-    process.exitCode = code
-    if (message !== '' && wantsJson(process.argv)) printJson({ error: { name, message, field } })
+    if (message !== '' && wantsJson(words)) printJson({ error: { name, message, field } })
     else for (const line of linesOf(name, message)) narrate(`conclave: ${line}`)
     if (process.env['CONCLAVE_DEBUG'] !== undefined && error instanceof Error)
       for (const line of (error.stack ?? '').split('\n')) narrate(line)
+    return code
   }
 }

@@ -1,0 +1,96 @@
+/**
+ * `conclave` in this process, for tests of what a command prints: a process of its own costs a third of a second.
+ * It is the built command line, loaded by Node.js itself (see vitest.config.ts), so that its threads find their files.
+ *
+ * Pipes, signals, terminals, standard input and exit codes as a shell sees them need a real process.
+ */
+import type { EventEmitter } from 'node:events'
+import { main } from '../../dist/cli/main.js'
+
+export type Ended = { readonly code: number; readonly stdout: string; readonly stderr: string }
+type Surroundings = { readonly cwd?: string; readonly env?: NodeJS.ProcessEnv }
+
+let last: Promise<unknown> = Promise.resolve()
+
+/** Runs one command after the other, however many are asked for at once: they share what a process has one of. */
+export function conclave(words: readonly string[], surroundings: Surroundings = {}): Promise<Ended> {
+  const ended = last.then(() => runAlone(words, surroundings))
+  last = ended.catch(() => {})
+  return ended
+}
+
+async function runAlone(words: readonly string[], { cwd, env }: Surroundings): Promise<Ended> {
+  const restore = [
+    keepExitCode(),
+    keepFolder(),
+    keepEnvironment(),
+    ...[process, process.stdout, process.stderr].map(keepListeners),
+  ]
+  const stdout = capture(process.stdout)
+  const stderr = capture(process.stderr)
+  try {
+    if (cwd !== undefined) process.chdir(cwd)
+    Object.assign(process.env, env)
+    const code = await main(words)
+    return { code, stdout: stdout.text(), stderr: stderr.text() }
+  } finally {
+    stdout.release()
+    stderr.release()
+    for (const each of restore) each()
+  }
+}
+
+type Captured = { text(): string; release(): void }
+
+function capture(stream: NodeJS.WriteStream): Captured {
+  const chunks: string[] = []
+  const own = Object.getOwnPropertyDescriptor(stream, 'write')
+  const write = (chunk: Uint8Array | string, ...more: readonly unknown[]): boolean => {
+    chunks.push(typeof chunk === 'string' ? chunk : Buffer.from(chunk).toString())
+    const done = more.find((each) => typeof each === 'function')
+    if (done !== undefined) process.nextTick(done)
+    return true
+  }
+  Object.defineProperty(stream, 'write', { value: write, configurable: true, writable: true })
+  return {
+    text: () => chunks.join(''),
+    release() {
+      if (own === undefined) Reflect.deleteProperty(stream, 'write')
+      else Object.defineProperty(stream, 'write', own)
+    },
+  }
+}
+
+function keepExitCode(): () => void {
+  const { exitCode } = process
+  process.exitCode = undefined
+  return () => {
+    process.exitCode = exitCode
+  }
+}
+
+function keepFolder(): () => void {
+  const folder = process.cwd()
+  return () => process.chdir(folder)
+}
+
+function keepEnvironment(): () => void {
+  const before = { ...process.env }
+  return () => {
+    for (const name of Object.keys(process.env)) if (!(name in before)) delete process.env[name]
+    Object.assign(process.env, before)
+  }
+}
+
+/** Listeners that the command leaves behind are removed. */
+function keepListeners(emitter: EventEmitter): () => void {
+  const before = new Map(emitter.eventNames().map((name) => [name, emitter.rawListeners(name)]))
+  return () => {
+    for (const name of emitter.eventNames()) {
+      for (const listener of emitter.rawListeners(name)) {
+        if (before.get(name)?.includes(listener) !== true)
+          emitter.removeListener(name, listener as (...args: unknown[]) => void)
+      }
+    }
+  }
+}
