@@ -37,12 +37,27 @@ describe('a strict protocol', () => {
 
   it.each<[string, Protocol]>([
     ['state.n is NaN', breaking(() => ({ state: { n: Number.NaN }, effects: [] }))],
+    ['state.n is undefined', breaking(() => ({ state: { n: undefined } as unknown as Plain, effects: [] }))],
+    ['state.n[0] is undefined', breaking(() => ({ state: { n: new Array(1) }, effects: [] }))],
+    ['state.n is not a plain object', breaking(() => ({ state: { n: new Map() as never }, effects: [] }))],
     ['changed nothing but made a new state', breaking(() => ({ state: { n: 0 }, effects: [] }))],
     ['depends on what the clock says', breaking((_state, now) => ({ state: { n: now }, effects: [] }))],
     ['not deterministic', breaking(counting())],
     ['read only', breaking((state) => mutating(state))],
   ])('catches: %s', (why, protocol) => {
     expect(() => stepOnce(protocol)).toThrow(why)
+  })
+
+  it('catches a change deep inside a state that an earlier step made', () => {
+    const deep = breaking((state) => {
+      const { n, list } = state as { n: number; list?: { count: number }[] }
+      if (list === undefined) return { state: { n, list: [{ count: 1 }] }, effects: [] }
+      ;(list[0] as { count: number }).count += 1
+      return { state: { n: n + 1, list }, effects: [] }
+    })
+    const checked = strict(deep)
+    const { state } = checked.step(checked.start(null, 0).state, { type: 'timer', name: 't' }, 1000)
+    expect(() => checked.step(state, { type: 'timer', name: 't' }, 2000)).toThrow('read only')
   })
 })
 

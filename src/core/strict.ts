@@ -2,53 +2,97 @@
  * A protocol that is held to its side of the contract at every step: plain data, frozen, deterministic, the
  * same object when nothing changed, and indifferent to what its clock happens to say. Slow; for tests.
  */
-import { assert } from './assert.ts'
+import { fail } from './assert.ts'
 import type { Effect, Protocol, Step } from './contract.ts'
-import { canonical, deepFreeze, type Plain, whyNotPlain } from './plain.ts'
+import { deepFreeze, equalPlain, type Plain, whyNotPlain } from './plain.ts'
 import type { Micros } from './units.ts'
 
 /** How far the clock is moved when a step is tried again elsewhere in time. */
 const SHIFT: Micros = 3_600_000_000
 
+/** What the violation was found in: built only when a check fails, since most checks pass. */
+type Place = () => string
+
 export function strict(protocol: Protocol): Protocol {
-  function checked(what: string, before: Plain | undefined, run: () => Step<Plain>): Step<Plain> {
-    const first = run()
-    const fault = whyNotPlain(first, what)
-    assert(fault === null, `not plain data: ${fault}`)
-    const text = canonical(first)
-    assert(text === canonical(run()), `${what} is not deterministic`)
-    if (before !== undefined && before !== first.state) {
-      assert(canonical(before) !== canonical(first.state), `${what} changed nothing but made a new state`)
+  /** Values that are plain and frozen throughout, so that what consecutive states share is checked once. */
+  const vetted = new WeakSet<object>()
+  /** States elsewhere in time: each is needed after the step that made it, and before the next one. */
+  const shiftedStates = new WeakMap<object, Plain>()
+
+  function isPlain(value: unknown): boolean {
+    if (value === null || typeof value !== 'object') return whyNotPlain(value) === null
+    if (vetted.has(value)) return true
+    // Iterating visits the holes of a list too, which `every` and `Object.values` skip.
+    if (!Array.isArray(value) && Object.getPrototypeOf(value) !== Object.prototype) return false
+    for (const inner of Array.isArray(value) ? value : Object.values(value)) {
+      if (!isPlain(inner)) return false
     }
-    return deepFreeze(first)
+    return true
   }
 
-  function checkShift(what: string, expected: Step<Plain>, moved: Step<Plain>): void {
+  /** Freezes plain data throughout and remembers it. */
+  function vet(value: Plain): void {
+    if (value === null || typeof value !== 'object' || vetted.has(value)) return
+    Object.freeze(value)
+    for (const inner of Object.values(value)) vet(inner)
+    vetted.add(value)
+  }
+
+  function checked(place: Place, before: Plain | undefined, run: () => Step<Plain>): Step<Plain> {
+    const first = run()
+    if (!isPlain(first)) fail(`not plain data: ${whyNotPlain(first, place())}`)
+    if (!equalPlain(first, run())) fail(`${place()} is not deterministic`)
+    if (before !== undefined && before !== first.state && equalPlain(before, first.state)) {
+      fail(`${place()} changed nothing but made a new state`)
+    }
+    vet(first)
+    return first
+  }
+
+  function shiftedState(state: Plain): Plain {
+    if (state === null || typeof state !== 'object') return protocol.shift(state, SHIFT)
+    const shifted = shiftedStates.get(state) ?? protocol.shift(state, SHIFT)
+    shiftedStates.set(state, shifted)
+    return shifted
+  }
+
+  function checkShift(place: Place, expected: Step<Plain>, moved: Step<Plain>): void {
     const shifted: Step<Plain> = {
-      state: protocol.shift(expected.state, SHIFT),
+      state: shiftedState(expected.state),
       effects: expected.effects.map((effect) => shiftEffect(effect, SHIFT)),
     }
-    assert(canonical(shifted) === canonical(moved), `${what} depends on what the clock says`)
+    if (!equalPlain(shifted, moved)) fail(`${place()} depends on what the clock says`)
   }
 
   const { settled } = protocol
   return {
     start(stable, now) {
-      const step = checked('start', undefined, () => protocol.start(stable, now))
-      checkShift('start', step, protocol.start(stable, now + SHIFT))
+      const step = checked(
+        () => 'start',
+        undefined,
+        () => protocol.start(stable, now),
+      )
+      checkShift(() => 'start', step, protocol.start(stable, now + SHIFT))
       return step
     },
     step(state, input, now) {
-      const what = `step on ${JSON.stringify(input)}`
-      const step = checked(what, state, () => protocol.step(state, input, now))
-      checkShift(what, step, protocol.step(protocol.shift(state, SHIFT), input, now + SHIFT))
+      const place = () => `step on ${JSON.stringify(input)}`
+      const step = checked(place, state, () => protocol.step(state, input, now))
+      checkShift(place, step, protocol.step(shiftedState(state), input, now + SHIFT))
       return step
     },
     view: (state, now) => protocol.view(state, now),
     shift: (state, by) => deepFreeze(protocol.shift(state, by)),
     ...(settled === undefined
       ? {}
-      : { settled: (outcome, now) => checked('settled', undefined, () => settled(outcome, now)) }),
+      : {
+          settled: (outcome, now) =>
+            checked(
+              () => 'settled',
+              undefined,
+              () => settled(outcome, now),
+            ),
+        }),
   }
 }
 
