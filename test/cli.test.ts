@@ -1,24 +1,27 @@
-/** The command line as its users meet it: real processes, their output and their exit codes. */
+/** The command line as its users meet it: output and exit codes, in this process and in some real ones. */
 import { spawnSync } from 'node:child_process'
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { afterAll, describe, expect, it } from 'vitest'
-import { program } from '../src/cli/commands.ts'
+import { program } from '../dist/cli/commands.js'
+import { type Ended, conclave as run } from './support/cli.ts'
 
 const root = fileURLToPath(new URL('..', import.meta.url))
 const folder = mkdtempSync(join(tmpdir(), 'conclave-cli-'))
 afterAll(() => rmSync(folder, { recursive: true }))
 
-function conclave(...words: readonly string[]) {
+const conclave = (...words: readonly string[]): Promise<Ended> => run(words, { cwd: root })
+
+/** The same as a process of its own. */
+function started(...words: readonly string[]): { readonly [part in keyof Ended]: Ended[part] | null } {
   const { status, stdout, stderr } = spawnSync(join(root, 'bin/conclave'), words, {
     cwd: root,
     encoding: 'utf8',
     timeout: 60_000,
-    maxBuffer: 1 << 26,
   })
-  return { status, stdout, stderr }
+  return { code: status, stdout, stderr }
 }
 
 function file(name: string, content: unknown): string {
@@ -48,10 +51,72 @@ const CROSSED = {
   untilMs: 50_000,
 }
 
+describe('conclave as a process', () => {
+  it.each([
+    ['a run in which all held', 0, () => ['sim', file('process-quiet.json', QUIET)]],
+    ['a violation', 6, () => ['sim', file('process-crossed.json', CROSSED), '--json']],
+    ['bad input', 2, () => ['explore', '--fast']],
+    ['no command', 2, () => []],
+    ['help', 0, () => ['replay', '--help']],
+  ] as const)('ends and prints as it does in this process: %s', async (_what, code, words) => {
+    const own = started(...words())
+    expect(own.code).toBe(code)
+    expect(await conclave(...words())).toEqual(own)
+  })
+
+  it('reads a scenario from standard input', () => {
+    const { status, stdout } = spawnSync(join(root, 'bin/conclave'), ['sim', '-', '--json'], {
+      input: JSON.stringify(QUIET),
+      encoding: 'utf8',
+    })
+    expect([status, JSON.parse(stdout).leaders]).toEqual([0, [3]])
+  })
+
+  it('ends quietly when its reader has seen enough', () => {
+    const script = 'bin/conclave protocols --json | true; echo "${PIPESTATUS[0]}"'
+    const { stdout, stderr } = spawnSync('bash', ['-c', script], { cwd: root, encoding: 'utf8' })
+    expect([stdout, stderr]).toEqual(['0\n', ''])
+  })
+})
+
+describe('a command in this process', () => {
+  it('prints the same the second time, whatever ran between', async () => {
+    const asked = [
+      ['sim', file('twice-crossed.json', CROSSED), '--transcript'],
+      ['sim', file('twice-bad.json', { ...QUIET, nodes: [] })],
+      'sim --protocol bully --nodes 3 --seeds 1..20 --option repaired=false --json'.split(' '),
+      ['specs'],
+      ['sim', '--help'],
+      ['elect'],
+    ]
+    const all = () => Promise.all(asked.map((words) => conclave(...words)))
+    const first = await all()
+    expect(first.map(({ code }) => code)).toEqual([6, 2, 6, 0, 0, 2])
+    expect(await all()).toEqual(first)
+  })
+
+  it('leaves the process as it was', async () => {
+    const state = () => ({
+      exitCode: process.exitCode,
+      folder: process.cwd(),
+      environment: { ...process.env },
+      listeners: [process, process.stdout, process.stderr].map((emitter) =>
+        emitter.eventNames().map((name) => [name, emitter.listenerCount(name)]),
+      ),
+      writes: [process.stdout.write, process.stderr.write],
+    })
+    const before = state()
+    const { code } = await run(['sim', 'nowhere.json'], { cwd: folder, env: { CONCLAVE_DEBUG: '1' } })
+    expect(code).toBe(2)
+    await run(['watch', '--agent', 'http://127.0.0.1:1'])
+    expect(state()).toEqual(before)
+  })
+})
+
 describe('conclave sim FILE', () => {
-  it('prints one object with --json, and ends with 0 when all held', () => {
-    const { status, stdout, stderr } = conclave('sim', file('quiet.json', QUIET), '--json')
-    expect([status, stderr]).toEqual([0, ''])
+  it('prints one object with --json, and ends with 0 when all held', async () => {
+    const { code, stdout, stderr } = await conclave('sim', file('quiet.json', QUIET), '--json')
+    expect([code, stderr]).toEqual([0, ''])
     const report = JSON.parse(stdout)
     expect(report).toMatchObject({ protocol: 'bully', endedAtMs: 3000, leaders: [3], groups: [[1, 2, 3]] })
     expect(report.nodes['1']).toEqual({
@@ -64,101 +129,104 @@ describe('conclave sim FILE', () => {
     })
   })
 
-  it('ends with 6 when a specification is violated, and says which', () => {
+  it('ends with 6 when a specification is violated, and says which', async () => {
     const path = file('crossed.json', CROSSED)
-    const { status, stdout } = conclave('sim', path)
-    expect(status).toBe(6)
+    const { code, stdout } = await conclave('sim', path)
+    expect(code).toBe(6)
     expect(stdout).toMatch(/agreement +VIOLATED at [\d.]+ ms: 1 follows 2 but 2 follows 3/)
-    expect(JSON.parse(conclave('sim', path, '--json').stdout).specs[0]).toMatchObject({ verdict: 'violated' })
+    expect(JSON.parse((await conclave('sim', path, '--json')).stdout).specs[0]).toMatchObject({
+      verdict: 'violated',
+    })
   })
 
-  it('reports checkpoints as the world stood then', () => {
+  it('reports checkpoints as the world stood then', async () => {
     const scenario = { ...CROSSED, checkpointsMs: [112, 99] }
-    const { stdout } = conclave('sim', file('checkpoints.json', scenario), '--json')
+    const { stdout } = await conclave('sim', file('checkpoints.json', scenario), '--json')
     const { checkpoints } = JSON.parse(stdout)
     expect(checkpoints['99'].leaders).toEqual([3])
     expect(checkpoints['112']).toMatchObject({ leaders: [2], groups: [[1], [2]], messages: { total: 1 } })
     expect(checkpoints['112'].nodes['3']).toMatchObject({ up: false, role: 'crashed', leader: null })
   })
 
-  it('writes the same trace in every process, and replay finds every effect identical', () => {
+  it('writes the same trace in every process, and replay finds every effect identical', async () => {
     const scenario = { ...QUIET, network: { delayMs: [1, 9] }, clocks: { driftPpm: 80 }, seed: 11 }
     const path = file('seeded.json', scenario)
     const traces = ['one', 'two'].map((name) => join(folder, `${name}.trace`))
-    for (const trace of traces) expect(conclave('sim', path, '--trace', trace).status).toBe(0)
     const [one = '', two = ''] = traces
+    expect((await conclave('sim', path, '--trace', one)).code).toBe(0)
+    expect(started('sim', path, '--trace', two).code).toBe(0)
     expect(readFileSync(one, 'utf8')).toBe(readFileSync(two, 'utf8'))
-    expect(conclave('replay', one)).toMatchObject({ status: 0 })
-    expect(conclave('replay', one, '--diff', two)).toMatchObject({
-      status: 0,
+    expect(await conclave('replay', one)).toMatchObject({ code: 0 })
+    expect(await conclave('replay', one, '--diff', two)).toMatchObject({
+      code: 0,
       stdout: 'the traces are identical\n',
     })
-    expect(conclave('sim', path, '--seed', '12', '--trace', two).status).toBe(0)
-    expect(conclave('replay', one, '--diff', two)).toMatchObject({ status: 1 })
+    expect((await conclave('sim', path, '--seed', '12', '--trace', two)).code).toBe(0)
+    expect(await conclave('replay', one, '--diff', two)).toMatchObject({ code: 1 })
     const damaged = readFileSync(one, 'utf8').replace('"to":3', '"to":2')
-    const { status, stdout } = conclave('replay', file('damaged.trace', damaged))
-    expect(status).toBe(1)
+    const { code, stdout } = await conclave('replay', file('damaged.trace', damaged))
+    expect(code).toBe(1)
     expect(stdout).toContain('answers differently now')
   })
 
-  it('tells the story with --transcript', () => {
-    const { stdout } = conclave('sim', file('story.json', CROSSED), '--transcript')
+  it('tells the story with --transcript', async () => {
+    const { stdout } = await conclave('sim', file('story.json', CROSSED), '--transcript')
     expect(stdout).toContain('110.000 ms  2 is told: detect(of 3): coordinator(id 2) to 1; LEADS')
   })
 })
 
 describe('conclave sim, a campaign', () => {
-  it('finds nothing wrong with the repaired bully, and reaches its goals', () => {
-    const { status, stdout } = conclave(
-      ...'sim --protocol bully --nodes 3..5 --seeds 1..200 --faults swarm --json'.split(' '),
+  it('finds nothing wrong with the repaired bully, and reaches its goals', async () => {
+    const { code, stdout } = await conclave(
+      ...'sim --protocol bully --nodes 3..5 --seeds 1..60 --faults swarm --json'.split(' '),
     )
-    expect(status).toBe(0)
+    expect(code).toBe(0)
     const report = JSON.parse(stdout)
-    expect(report).toMatchObject({ seeds: 200, violations: [], vacuous: [] })
+    expect(report).toMatchObject({ seeds: 60, violations: [], vacuous: [] })
     expect(report.steps).toBeGreaterThan(10_000)
     expect(report.goals.every(({ reached }: { reached: boolean }) => reached)).toBe(true)
   })
 
-  it('gives for each violation one command that shows it again, and a small scenario that violates', () => {
-    const words = 'sim --protocol bully --nodes 3 --seeds 1..200 --option repaired=false --json'.split(' ')
-    const { status, stdout } = conclave(...words)
-    expect(status).toBe(6)
+  it('gives for each violation one command that shows it again, and a small scenario that violates', async () => {
+    const words = 'sim --protocol bully --nodes 3 --seeds 1..60 --option repaired=false --json'.split(' ')
+    const { code, stdout } = await conclave(...words)
+    expect(code).toBe(6)
     const { violations } = JSON.parse(stdout)
     const [{ seed, spec, replay, shrunk }] = violations
     expect(replay).toBe(
       `conclave sim --protocol bully --nodes 3 --seeds ${seed}..${seed} --faults swarm --option repaired=false`,
     )
-    const again = conclave(...replay.split(' ').slice(1), '--json')
-    expect(again.status).toBe(6)
+    const again = await conclave(...replay.split(' ').slice(1), '--json')
+    expect(again.code).toBe(6)
     expect(JSON.parse(again.stdout).violations[0]).toMatchObject({ seed, spec })
-    const small = conclave('sim', file('shrunk.json', shrunk), '--json')
-    expect(small.status).toBe(6)
+    const small = await conclave('sim', file('shrunk.json', shrunk), '--json')
+    expect(small.code).toBe(6)
   })
 
-  it('reports the same with one thread and with several', () => {
+  it('reports the same with one thread and with several', async () => {
     const words =
-      'sim --protocol bully --nodes 2..4 --seeds 1..120 --option repaired=false --json --workers'.split(' ')
-    expect(conclave(...words, '1').stdout).toBe(conclave(...words, '3').stdout)
+      'sim --protocol bully --nodes 2..4 --seeds 1..60 --option repaired=false --json --workers'.split(' ')
+    expect((await conclave(...words, '1')).stdout).toBe((await conclave(...words, '3')).stdout)
   })
 })
 
 describe('conclave explore', () => {
-  it('finds the permanent disagreement, and its scenario runs to the same end', () => {
-    const { status, stdout } = conclave(
+  it('finds the permanent disagreement, and its scenario runs to the same end', async () => {
+    const { code, stdout } = await conclave(
       ...'explore --protocol bully --nodes 3 --crashes 1 --recoveries 1 --option repaired=false --json'.split(
         ' ',
       ),
     )
-    expect(status).toBe(6)
+    expect(code).toBe(6)
     const { counterexample, complete } = JSON.parse(stdout)
     expect(complete).toBe(false)
     expect(counterexample.steps).toHaveLength(6)
-    expect(conclave('sim', file('counterexample.json', counterexample.scenario)).status).toBe(6)
+    expect((await conclave('sim', file('counterexample.json', counterexample.scenario))).code).toBe(6)
   })
 
-  it('finds nothing in the repaired form, and says what it searched', () => {
-    const { status, stdout } = conclave('explore', '--protocol', 'bully', '--nodes', '3', '--json')
-    expect(status).toBe(0)
+  it('finds nothing in the repaired form, and says what it searched', async () => {
+    const { code, stdout } = await conclave('explore', '--protocol', 'bully', '--nodes', '3', '--json')
+    expect(code).toBe(0)
     const report = JSON.parse(stdout)
     expect(report).toMatchObject({ states: 477, transitions: 1186, complete: true, counterexample: null })
     for (const field of ['depth', 'seconds', 'statesPerSecond', 'bytesPerState', 'reuse']) {
@@ -166,7 +234,7 @@ describe('conclave explore', () => {
     }
   })
 
-  it('lets time pass as often as --ticks says, for a protocol that says how long a tick is', () => {
+  it('lets time pass as often as --ticks says, for a protocol that says how long a tick is', async () => {
     const module = file(
       'hourglass.mjs',
       `import { define } from ${JSON.stringify(join(root, 'dist/core/index.js'))}
@@ -184,65 +252,69 @@ describe('conclave explore', () => {
         }),
       })`,
     )
-    const explored = (...words: readonly string[]) =>
-      JSON.parse(
-        conclave('explore', '--load', module, ...'--protocol hourglass --nodes 1 --json'.split(' '), ...words)
-          .stdout,
-      )
-    expect(explored()).toMatchObject({ states: 1, complete: true })
-    expect(explored('--ticks', '3')).toMatchObject({ states: 4, transitions: 3, complete: true })
+    const explored = async (...words: readonly string[]) => {
+      const asked = ['explore', '--load', module, ...'--protocol hourglass --nodes 1 --json'.split(' ')]
+      return JSON.parse((await conclave(...asked, ...words)).stdout)
+    }
+    expect(await explored()).toMatchObject({ states: 1, complete: true })
+    expect(await explored('--ticks', '3')).toMatchObject({ states: 4, transitions: 3, complete: true })
     const schedule = [{ do: 'tick' }, { do: 'tick' }]
     const scenario = file('hourglass.json', { protocol: 'hourglass', nodes: [1], schedule })
-    const { stdout } = conclave('sim', scenario, '--load', module, '--transcript')
+    const { stdout } = await conclave('sim', scenario, '--load', module, '--transcript')
     expect(stdout).toContain('1.000 ms  -- a tick of 1 ms passes --')
     expect(stdout).toContain('2.000 ms  -- a tick of 1 ms passes; 1 follows 1 --')
   })
 })
 
 describe('conclave qos', () => {
-  it('measures the detectors of a trace, and says when there are none', () => {
+  it('measures the detectors of a trace, and says when there are none', async () => {
     const trace = join(folder, 'qos.trace')
     const crash = { ...QUIET, events: [{ atMs: 1000, crash: 3 }] }
-    expect(conclave('sim', file('qos.json', crash), '--trace', trace).status).toBe(0)
-    const { status, stdout, stderr } = conclave('qos', trace, '--json')
-    expect([status, stderr]).toEqual([0, ''])
+    expect((await conclave('sim', file('qos.json', crash), '--trace', trace)).code).toBe(0)
+    const { code, stdout, stderr } = await conclave('qos', trace, '--json')
+    expect([code, stderr]).toEqual([0, ''])
     const { qos } = JSON.parse(stdout)
     expect(qos.all).toMatchObject({ mistakes: 0, queryAccuracy: 1, detection: { samples: 2 } })
     expect(qos.pairs[0]).toMatchObject({ monitor: 1, peer: 2 })
-    expect(conclave('qos', trace).stdout).toMatch(/detection time T_D +2 +0/)
+    expect((await conclave('qos', trace)).stdout).toMatch(/detection time T_D +2 +0/)
     const blind = { ...QUIET, options: { detector: 'none' } }
-    expect(conclave('sim', file('blind.json', blind), '--trace', trace).status).toBe(0)
-    expect(conclave('qos', trace, '--json').stdout).toBe('{"qos":null}\n')
-    expect(conclave('qos', trace)).toMatchObject({ status: 0, stdout: '' })
+    expect((await conclave('sim', file('blind.json', blind), '--trace', trace)).code).toBe(0)
+    expect((await conclave('qos', trace, '--json')).stdout).toBe('{"qos":null}\n')
+    expect(await conclave('qos', trace)).toMatchObject({ code: 0, stdout: '' })
   })
 
-  it('is part of a campaign where there is a detector', () => {
+  it('is part of a campaign where there is a detector', async () => {
     const words = 'sim --protocol bully --nodes 3 --seeds 1..30 --json'.split(' ')
-    expect(JSON.parse(conclave(...words).stdout).qos.detection.samples).toBeGreaterThan(0)
-    expect(JSON.parse(conclave(...words, '--option', 'detector=none').stdout)).not.toHaveProperty('qos')
+    expect(JSON.parse((await conclave(...words)).stdout).qos.detection.samples).toBeGreaterThan(0)
+    expect(JSON.parse((await conclave(...words, '--option', 'detector=none')).stdout)).not.toHaveProperty(
+      'qos',
+    )
   })
 })
 
 describe('conclave specs, protocols and help', () => {
-  it('list what there is', () => {
+  it('list what there is', async () => {
     expect(
-      JSON.parse(conclave('specs', '--json').stdout).specs.map(({ name }: { name: string }) => name),
+      JSON.parse((await conclave('specs', '--json')).stdout).specs.map(({ name }: { name: string }) => name),
     ).toContain('agreement')
-    const { protocols } = JSON.parse(conclave('protocols', '--json').stdout)
+    const { protocols } = JSON.parse((await conclave('protocols', '--json')).stdout)
     const bully = protocols.find(({ name }: { name: string }) => name === 'bully')
     expect(bully.options.properties).toHaveProperty('answerTimeoutMs')
-    expect(conclave('specs').stdout).toContain('Edinburgh lecture 11')
-    expect(conclave('protocols').stdout).toContain('coordinatorTimeoutMs')
+    expect((await conclave('specs')).stdout).toContain('Edinburgh lecture 11')
+    expect((await conclave('protocols')).stdout).toContain('coordinatorTimeoutMs')
   })
 
-  it('explain every command with an example', () => {
-    for (const asked of [['--help'], ['help'], ['help', 'sim']]) {
-      expect(conclave(...asked)).toMatchObject({ status: 0, stderr: '' })
+  it('explain every command with an example', async () => {
+    const asked = [['--help'], ['help'], ['help', 'sim']]
+    for (const help of await Promise.all(asked.map((words) => conclave(...words)))) {
+      expect(help).toMatchObject({ code: 0, stderr: '' })
     }
-    expect(conclave()).toMatchObject({ status: 2, stdout: '' })
-    for (const command of ['sim', 'explore', 'replay', 'qos', 'specs', 'protocols']) {
-      const { status, stdout } = conclave(command, '--help')
-      expect(status).toBe(0)
+    expect(await conclave()).toMatchObject({ code: 2, stdout: '' })
+    const commands = ['sim', 'explore', 'replay', 'qos', 'specs', 'protocols']
+    for (const { code, stdout } of await Promise.all(
+      commands.map((command) => conclave(command, '--help')),
+    )) {
+      expect(code).toBe(0)
       expect(stdout).toMatch(/Examples?:/)
     }
   })
@@ -263,20 +335,20 @@ describe('conclave specs, protocols and help', () => {
     ['draw', '/no/such/trace'],
     ['completion', 'tcsh'],
     ['agent', '--check'],
-  ])('print an error of %s as one JSON object', (name, ...words) => {
-    const { status, stdout, stderr } = conclave(name, '--json', ...words)
-    expect([status, stderr]).toEqual([2, ''])
+  ])('print an error of %s as one JSON object', async (name, ...words) => {
+    const { code, stdout, stderr } = await conclave(name, '--json', ...words)
+    expect([code, stderr]).toEqual([2, ''])
     expect(Object.keys(JSON.parse(stdout))).toEqual(['error'])
   })
 
-  it('draw and complete in JSON', () => {
+  it('draw and complete in JSON', async () => {
     const trace = join(folder, 'drawn.ndjson')
-    conclave('sim', file('drawn.json', QUIET), '--trace', trace)
-    expect(JSON.parse(conclave('draw', trace, '--json').stdout).svg).toMatch(/^<svg/)
+    await conclave('sim', file('drawn.json', QUIET), '--trace', trace)
+    expect(JSON.parse((await conclave('draw', trace, '--json')).stdout).svg).toMatch(/^<svg/)
     const out = join(folder, 'drawn.svg')
-    expect(JSON.parse(conclave('draw', trace, '--json', '--out', out).stdout)).toEqual({ out })
-    const { shell, script } = JSON.parse(conclave('completion', 'fish', '--json').stdout)
-    expect([shell, `${script}\n`]).toEqual(['fish', conclave('completion', 'fish').stdout])
+    expect(JSON.parse((await conclave('draw', trace, '--json', '--out', out)).stdout)).toEqual({ out })
+    const { shell, script } = JSON.parse((await conclave('completion', 'fish', '--json')).stdout)
+    expect([shell, `${script}\n`]).toEqual(['fish', (await conclave('completion', 'fish')).stdout])
   })
 })
 
@@ -374,14 +446,14 @@ describe('bad input gives one line, exit code 2 and nothing else', () => {
     ],
   ]
 
-  it.each(cases)('%s', (_what, words, message) => {
-    const plain = conclave(...words)
-    expect(plain.status).toBe(2)
+  it.each(cases)('%s', async (_what, words, message) => {
+    const plain = await conclave(...words)
+    expect(plain.code).toBe(2)
     expect(plain.stdout).toBe('')
     expect(plain.stderr).toMatch(/^conclave: [^\n]+\n$/)
     expect(plain.stderr).toContain(message)
-    const json = conclave(...words, '--json')
-    expect([json.status, json.stderr]).toEqual([2, ''])
+    const json = await conclave(...words, '--json')
+    expect([json.code, json.stderr]).toEqual([2, ''])
     expect(JSON.parse(json.stdout).error.message).toContain(message)
   })
 })
