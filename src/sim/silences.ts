@@ -20,6 +20,14 @@ export class Silences {
     return since === NEVER ? null : since
   }
 
+  /** A node that was silent has sent something at this instant, to all that `mayArrive` names. */
+  sent(from: number, now: Micros, mayArrive: (to: number) => boolean): void {
+    for (let to = 0; to < this.#nodes; to++) {
+      const place = from * this.#nodes + to
+      if (this.#since[place] !== NEVER && mayArrive(to)) this.#since[place] = now
+    }
+  }
+
   /** Something has changed: which messages may arrive from now on. */
   look(now: Micros, mayArrive: (from: number, to: number) => boolean): void {
     this.isAny = false

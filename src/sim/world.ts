@@ -561,6 +561,7 @@ export class World {
   #crash(node: SimNode): void {
     node.crashAfter = NEVER
     if (!node.up) return
+    if (node.stalledUntil === this.#now) this.#noteLastWords(node)
     node.up = false
     node.state = null
     node.view = null
@@ -574,6 +575,13 @@ export class World {
     node.timers = new Map()
     this.#links?.crash(node.index)
     this.#hooks.observe({ type: 'down', at: this.#now, node: node.id })
+  }
+
+  /** A node that crashes in the instant in which its stall ends may have sent something first, when its timers fired. */
+  #noteLastWords({ index }: SimNode): void {
+    const timeliness = this.#definition.timeliness(this.#scenario.options)
+    if (timeliness === null) return
+    this.#silent.sent(index, this.#now, (to) => mayReach(this.#network, index, to, timeliness))
   }
 
   /** The process stands still; with `clockToo` its clock does as well. What is due meanwhile waits: timers first. */

@@ -48,6 +48,7 @@ describe('the bound of `reachability`', () => {
       ],
     ],
     ['a follower hangs', {}, [{ atMs: 3000, pause: 4, forMs: 2000 }]],
+    ],
     ['a follower sleeps', { fastMs: 50 }, [{ atMs: 3000, suspend: 4, forMs: 2000 }]],
     [
       'the node itself sleeps, and another crashes meanwhile',
@@ -91,5 +92,20 @@ describe('the bound of `reachability`', () => {
       expect(violations(report)).toEqual([])
       expect(report.specs.find(({ name }) => name === 'reachability')?.verdict).toBe('held')
     }
+  })
+
+  it('counts what a node sent after a pause, before it crashed in the same instant', () => {
+    const report = simulate({
+      protocol: 'local-leader',
+      nodes: ids(5),
+      options: { fastMs: 50, rhoPpm: 200 },
+      network: { delayMs: 1.363 },
+      events: [
+        { atMs: 63, pause: 5, forMs: 2472.352 },
+        { atMs: 1674, crash: 5, afterEffects: 4 },
+      ],
+      untilMs: 5000,
+    })
+    expect(violations(report)).toEqual([])
   })
 })
