@@ -48,7 +48,6 @@ describe('the bound of `reachability`', () => {
       ],
     ],
     ['a follower hangs', {}, [{ atMs: 3000, pause: 4, forMs: 2000 }]],
-    ],
     ['a follower sleeps', { fastMs: 50 }, [{ atMs: 3000, suspend: 4, forMs: 2000 }]],
     [
       'the node itself sleeps, and another crashes meanwhile',
