@@ -56,7 +56,7 @@ export class LocalAgent {
   /** False when it runs already. */
   start(): boolean {
     if (this.#process !== null) return false
-    const conclave = fileURLToPath(new URL('./main.js', import.meta.url))
+    const conclave = fileURLToPath(new URL('../../bin/conclave', import.meta.url))
     // It ends when this process does, however that ends: the descriptor is closed then.
     const child = spawn(process.execPath, [conclave, 'agent', ...this.#options.words], {
       stdio: ['ignore', 'ignore', 'pipe', 'pipe'],
