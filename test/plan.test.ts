@@ -1,5 +1,4 @@
 /** `conclave plan`: bad input, the shape of its report, and that what is measured keeps to what is computed. */
-import { spawnSync } from 'node:child_process'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
@@ -9,18 +8,13 @@ import { protocolIn } from '../src/cli/plan-config.ts'
 import { epochsPlanOf } from '../src/cli/plan-epochs.ts'
 import type { EpochsCard } from '../src/cli/plan-epochs-card.ts'
 import type { PlainObject } from '../src/core/index.ts'
+import { type Ended, conclave as run } from './support/cli.ts'
 
 const ROOT = resolve(import.meta.dirname, '..')
 const folder = mkdtempSync(join(tmpdir(), 'conclave-plan-'))
 afterAll(() => rmSync(folder, { recursive: true }))
 
-function conclave(...words: readonly string[]): { code: number | null; stdout: string; stderr: string } {
-  const { status, stdout, stderr } = spawnSync(join(ROOT, 'bin/conclave'), words, {
-    encoding: 'utf8',
-    timeout: 50_000,
-  })
-  return { code: status, stdout, stderr }
-}
+const conclave = (...words: readonly string[]): Promise<Ended> => run(words, { cwd: ROOT })
 
 function config(name: string, contents: unknown): string {
   const path = join(folder, name)
@@ -28,8 +22,8 @@ function config(name: string, contents: unknown): string {
   return path
 }
 
-function card(...words: readonly string[]): { readonly code: number | null; readonly card: Card } {
-  const { code, stdout } = conclave('plan', '--json', ...words)
+async function card(...words: readonly string[]): Promise<{ readonly code: number; readonly card: Card }> {
+  const { code, stdout } = await conclave('plan', '--json', ...words)
   return { code, card: JSON.parse(stdout) as Card }
 }
 
@@ -88,13 +82,18 @@ describe('a configuration that cannot be', () => {
     ],
   ]
 
-  it.each(cases)('%s', (_what, contents, message) => {
-    const { code, stdout, stderr } = conclave('plan', '--config', config('bad.json', contents))
+  it.each(cases)('%s', async (_what, contents, message) => {
+    const { code, stdout, stderr } = await conclave('plan', '--config', config('bad.json', contents))
     expect({ code, stdout, stderr }).toEqual({ code: 2, stdout: '', stderr: `conclave: ${message}\n` })
   })
 
-  it('names its field with --json', () => {
-    const { code, stdout } = conclave('plan', '--json', '--config', config('bad.json', { nodes: [1], x: 1 }))
+  it('names its field with --json', async () => {
+    const { code, stdout } = await conclave(
+      'plan',
+      '--json',
+      '--config',
+      config('bad.json', { nodes: [1], x: 1 }),
+    )
     expect(code).toBe(2)
     expect(JSON.parse(stdout)).toEqual({
       error: { name: 'UsageError', message: 'x: unknown field', field: 'x' },
@@ -108,8 +107,8 @@ describe('a configuration that cannot be', () => {
     [['--nodes', '0'], '--nodes 0: must be at least 1'],
     [['--nodes', '3', '--mode', 'both'], '--mode both: must be one of local, majority'],
     [['--nodes', '3', '--seeds', 'many'], '--seeds many: write a whole number'],
-  ])('%j', (words, message) => {
-    const { code, stderr } = conclave('plan', ...words)
+  ])('%j', async (words, message) => {
+    const { code, stderr } = await conclave('plan', ...words)
     expect({ code, stderr }).toEqual({ code: 2, stderr: `conclave: ${message}\n` })
   })
 })
@@ -123,8 +122,8 @@ describe('the card of epochs', () => {
     ['as it is', {}],
     ['with the oracle and a long lease', { turns: 'oracle', leaseMs: 1000 }],
     ['with clocks that drift by 5 %, waiting from its tick', { driftPpm: 50_000, start: 'simple' }],
-  ])('%s: everything measured is within what is computed', (_what, options) => {
-    const { code, card: told } = card('--config', config('epochs.json', { ...base, options }))
+  ])('%s: everything measured is within what is computed', async (_what, options) => {
+    const { code, card: told } = await card('--config', config('epochs.json', { ...base, options }))
     const { figures, shapes, operations, exceeded, specs } = told as unknown as Told
     expect(exceeded).toEqual([])
     expect(code).toBe(0)
@@ -151,31 +150,32 @@ describe('the card of epochs', () => {
     expect(specs.map(({ name }) => name)).toContain('one-leader-an-epoch')
   })
 
-  it('the cost of a renewal is the same with three nodes and with fifteen', () => {
-    const leader = (nodes: number) =>
-      (
-        card('--protocol', 'epochs', '--nodes', String(nodes), '--seeds', '1').card as unknown as Told
-      ).operations
-        .slice(0, 2)
-        .map(({ measuredPerSecond }) => measuredPerSecond)
-    expect(leader(15)).toEqual(leader(3))
+  it('the cost of a renewal is the same with three nodes and with fifteen', async () => {
+    const leader = async (nodes: number) => {
+      const told = await card('--protocol', 'epochs', '--nodes', String(nodes), '--seeds', '1')
+      const { operations } = told.card as unknown as Told
+      return operations.slice(0, 2).map(({ measuredPerSecond }) => measuredPerSecond)
+    }
+    expect(await leader(15)).toEqual(await leader(3))
   })
 
-  it('says what a store cannot show, and that a weak one was accepted', () => {
-    const weak = conclave('plan', '--config', config('weak.json', { ...base, store: redis, seeds: 2 })).stdout
+  it('says what a store cannot show, and that a weak one was accepted', async () => {
+    const weak = (
+      await conclave('plan', '--config', config('weak.json', { ...base, store: redis, seeds: 2 }))
+    ).stdout
     expect(weak).toContain('of redis, which cannot be found out: nobody makes it a replica')
     expect(weak).toContain('acceptWeak: a store that loses an acknowledged write is accepted')
     expect(weak).toContain('as long as the store loses no write: it was accepted as weak')
     const path = join(folder, 'agent.yaml')
     writeFileSync(path, 'group: g\nid: a\nprotocol: epochs\nstore: { kind: file, path: /srv/x }\n')
-    const file = conclave('plan', '--config', path, '--nodes', '2', '--seeds', '2').stdout
+    const file = (await conclave('plan', '--config', path, '--nodes', '2', '--seeds', '2')).stdout
     expect(file).toContain('all nodes run on this host')
     expect(file).not.toContain('acceptWeak')
   })
 
-  it('a store slower than is assumed is said, and breaks the times but no promise', () => {
+  it('a store slower than is assumed is said, and breaks the times but no promise', async () => {
     const slow = { ...base, registers: { delayMs: [20, 60] } }
-    const { code, card: told } = card('--config', config('slow.json', slow))
+    const { code, card: told } = await card('--config', config('slow.json', slow))
     expect(code).toBe(6)
     expect(told.brokenAssumptions).toEqual([
       'accesses take up to 60 ms, and the configuration assumes at most 25 (r)',
@@ -200,8 +200,8 @@ describe('the card of epochs', () => {
 })
 
 describe('the card', () => {
-  it('of five on a LAN: measured as computed, fail-over within 110 ms on average, 280 datagrams a second', () => {
-    const { code, card: lan } = card('--nodes', '5', '--seeds', '60')
+  it('of five on a LAN: measured as computed, fail-over within 110 ms on average, 280 datagrams a second', async () => {
+    const { code, card: lan } = await card('--nodes', '5', '--seeds', '60')
     expect(lan.exceeded).toEqual([])
     expect(code).toBe(0)
     const [, failOver, handOver] = lan.figures
@@ -258,14 +258,14 @@ describe('the card', () => {
       '--mode',
       'local',
     ],
-  ])('keeps to what was computed: %s %s %s %s', (...words) => {
-    expect(card(...words, '--seeds', '60').card.exceeded).toEqual([])
+  ])('keeps to what was computed: %s %s %s %s', async (...words) => {
+    expect((await card(...words, '--seeds', '15')).card.exceeded).toEqual([])
   })
 
-  it('is the same however many threads there are, and whether flags or a file say it', () => {
-    const file = config('same.json', { voters: [1, 2, 3], options: { profile: 'region' }, seeds: 30 })
-    const one = conclave('plan', '--json', '--config', file, '--workers', '1')
-    const two = conclave(
+  it('is the same however many threads there are, and whether flags or a file say it', async () => {
+    const file = config('same.json', { voters: [1, 2, 3], options: { profile: 'region' }, seeds: 10 })
+    const one = await conclave('plan', '--json', '--config', file, '--workers', '1')
+    const two = await conclave(
       'plan',
       '--json',
       '--nodes',
@@ -273,67 +273,67 @@ describe('the card', () => {
       '--profile',
       'region',
       '--seeds',
-      '30',
+      '10',
       '--workers',
       '2',
     )
     expect(two.stdout).toBe(one.stdout)
   })
 
-  it('of two halves says that neither can lead, and when the leader has stopped', () => {
-    const { card: four } = card('--nodes', '4', '--seeds', '60')
+  it('of two halves says that neither can lead, and when the leader has stopped', async () => {
+    const { card: four } = await card('--nodes', '4', '--seeds', '20')
     const halves = four.shapes.find(({ name }) => name === 'neither 2|2')
-    expect(halves).toMatchObject({ leaderWithinMs: 'never', exceeded: false, leader: { none: 6 } })
+    expect(halves).toMatchObject({ leaderWithinMs: 'never', exceeded: false, leader: { none: 2 } })
     expect(halves?.stopped.maxMs).toBeLessThanOrEqual(halves?.stoppedWithinMs ?? 0)
   })
 
-  it('is honest about a network slower than the configuration assumes, where safety still holds', () => {
+  it('is honest about a network slower than the configuration assumes, where safety still holds', async () => {
     const file = config('slow.json', { nodes: [1, 2, 3, 4, 5], network: { delayMs: [1, 14] } })
-    const { code, card: slow } = card('--config', file, '--seeds', '60')
+    const { code, card: slow } = await card('--config', file, '--seeds', '15')
     expect(code).toBe(6)
     expect(slow.brokenAssumptions).toEqual([
       'messages take up to 14 ms, and the configuration assumes at most 5 (δ)',
     ])
     expect(slow.exceeded).toContain('hand-over')
     expect(slow.specs.filter(({ violations }) => violations > 0)).toEqual([])
-    const text = conclave('plan', '--config', file, '--seeds', '20')
+    const text = await conclave('plan', '--config', file, '--seeds', '5')
     expect(text.code).toBe(6)
     expect(text.stdout).toContain('NOT SO in what was simulated: messages take up to 14 ms')
     expect(text.stdout).toContain('EXCEEDS what was computed')
   })
 
-  it('uses the delays that there are, where they are within what is assumed', () => {
+  it('uses the delays that there are, where they are within what is assumed', async () => {
     const file = config('quick.json', { nodes: [1, 2, 3], network: { delayMs: [0.1, 0.4] } })
-    const { code, card: quick } = card('--config', file, '--seeds', '40')
+    const { code, card: quick } = await card('--config', file, '--seeds', '10')
     expect([code, quick.brokenAssumptions]).toEqual([0, []])
     const handOver = quick.figures.find(({ name }) => name === 'hand-over')
     expect(handOver?.computed.typicalMs).toBeLessThan(1)
     expect(handOver?.computed.worstMs).toBe(15)
   })
 
-  it('advises a larger Δ where drift makes messages that take δ look slow, and that helps', () => {
-    const drifting = ['--nodes', '3', '--option', 'sigmaMs=50', '--option', 'rhoPpm=1000', '--seeds', '60']
-    const { code, card: tight } = card(...drifting)
+  it('advises a larger Δ where drift makes messages that take δ look slow, and that helps', async () => {
+    const drifting = ['--nodes', '3', '--option', 'sigmaMs=50', '--option', 'rhoPpm=1000', '--seeds', '20']
+    const { code, card: tight } = await card(...drifting)
     expect(code).toBe(6)
     expect(tight.advice).toEqual([
       'messages that take 5 ms (δ) may count as slow, as clocks drift: set fastMs to 10.48 or more',
     ])
-    const { card: ample } = card(...drifting, '--option', 'fastMs=10.5')
+    const { card: ample } = await card(...drifting, '--option', 'fastMs=10.5')
     expect([ample.advice, ample.exceeded]).toEqual([[], []])
   })
 
-  it('catches a protocol that does not keep its word: a first try that always fails', () => {
+  it('catches a protocol that does not keep its word: a first try that always fails', async () => {
     const file = config('broken.json', {
       nodes: [1, 2, 3, 4, 5],
       options: { misreading: 'short-kappa' },
     })
-    const { code, card: broken } = card('--config', file, '--seeds', '30')
+    const { code, card: broken } = await card('--config', file, '--seeds', '10')
     expect(code).toBe(6)
     expect(broken.exceeded).toContain('hand-over')
   })
 
-  it('of a single process has nothing to measure', () => {
-    const { code, card: alone } = card('--nodes', '1')
+  it('of a single process has nothing to measure', async () => {
+    const { code, card: alone } = await card('--nodes', '1')
     expect([code, alone.runs, alone.figures, alone.shapes]).toEqual([0, 0, [], []])
   })
 })
