@@ -1,5 +1,12 @@
 import { describe, expect, it } from 'vitest'
-import { canonical, type Definition, equalPlain, type Outcome, type PlainObject } from '../src/core/index.ts'
+import {
+  canonical,
+  type Definition,
+  equalPlain,
+  type Outcome,
+  type Plain,
+  type PlainObject,
+} from '../src/core/index.ts'
 import { bullyDefinition } from '../src/protocols/bully/index.ts'
 import { epochsDefinition } from '../src/protocols/epochs/index.ts'
 import { catalogue } from '../src/protocols/index.ts'
@@ -20,8 +27,9 @@ import {
 } from '../src/sim/index.ts'
 import { lease, type Terms } from './canaries/lease.ts'
 import { exploreQuietly, exploring, ids, simulate } from './support/run.ts'
+import { sized } from './support/sizes.ts'
 
-/** The same search, done slowly and plainly: every world as text in a set. */
+/** The same search, done slowly and plainly: a key of every world in a set. */
 function naively(
   definition: Definition,
   count: number,
@@ -39,7 +47,8 @@ function naively(
   type State = { world: StillWorld; budget: Budget }
   const { world } = rules.begin(initial)
   const first: State = { world, budget }
-  const seen = new Set([canonical(first)])
+  const keyOf = stateKeys()
+  const seen = new Set([keyOf(first)])
   const queue = [first]
   let transitions = 0
   for (const state of queue) {
@@ -49,13 +58,33 @@ function naively(
       if (typeof performed === 'string') throw new Error(performed)
       transitions += 1
       const next: State = { world: performed.world, budget: left }
-      const text = canonical(next)
-      if (seen.has(text)) continue
-      seen.add(text)
+      const key = keyOf(next)
+      if (seen.has(key)) continue
+      seen.add(key)
       queue.push(next)
     }
   }
   return { states: seen.size, transitions }
+}
+
+/**
+ * Gives states short keys: equal keys exactly where the canonical texts are equal. Each part of a world (a node's slot,
+ * an inbox, a register) has a number for its text. A step leaves most parts as they were, so most are known already.
+ */
+function stateKeys(): (state: { world: StillWorld; budget: Budget }) => string {
+  const numberOfText = new Map<string, number>()
+  const numberOfPart = new WeakMap<object, number>()
+  const numberOf = (part: Plain): number => {
+    const known = typeof part === 'object' && part !== null ? numberOfPart.get(part) : undefined
+    if (known !== undefined) return known
+    const text = canonical(part)
+    const number = numberOfText.get(text) ?? numberOfText.size
+    numberOfText.set(text, number)
+    if (typeof part === 'object' && part !== null) numberOfPart.set(part, number)
+    return number
+  }
+  return ({ world: { slots, inboxes, cut, ends, cells }, budget }) =>
+    [budget, cut, ends, ...slots, ...inboxes, ...cells].map(numberOf).join()
 }
 
 function stepsFrom(
@@ -94,7 +123,7 @@ function stepsFrom(
     for (const input of inputs) {
       const left = spent(budget, input)
       steps.push([input, left])
-      if (slot?.up === true || input.do === 'recover') {
+      if (left.crashes > 0 && (slot?.up === true || input.do === 'recover')) {
         steps.push(...cutsOf(rules, world, input).map((cut): [ScheduleStep, Budget] => [cut, crashed(left)]))
       }
     }
@@ -277,7 +306,7 @@ describe('the explorer finds exactly what a plain search finds', () => {
       3,
       OMEGA,
       { slack: 1, labelled: true },
-      { flips: 2, crashes: 1, recoveries: 1 },
+      { flips: sized(1, 2), crashes: 1, recoveries: 1 },
     ],
   ])('%s', (_name, protocol, count, options, history, some) => {
     const definition = catalogue.find(protocol)
@@ -390,7 +419,6 @@ describe('a counterexample', () => {
   it.each([
     ['omega-printed', 3, { convergence: 'recipient' }, { flips: 5 }, 1],
     ['omega-printed', 3, { convergence: 'recipient' }, { flips: 4 }, 0],
-    ['omega-printed', 4, { convergence: 'recipient', smaller: 'living', views: 'naive' }, { flips: 5 }, 0],
   ])('of %s, %i nodes, %j is replayed, too', (protocol, count, options, some, slack) => {
     const budget = { crashes: 0, recoveries: 0, ticks: 0, ...some }
     const history = { slack, labelled: true }

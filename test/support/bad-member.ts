@@ -181,10 +181,8 @@ export class BadWorld {
 
   viewOf(id: NodeId, group: string) {
     const { state } = this.node(id)
-    return groupFor(id, present(this.specs[group], group)).protocol.view(
-      stateInBundle(state, group),
-      this.now,
-    )
+    const protocol = protocolFor(id, present(this.specs[group], group))
+    return protocol.view(stateInBundle(state, group), this.now)
   }
 
   /** Whom all nodes that run follow in a group; null where they do not agree or nobody leads. */
