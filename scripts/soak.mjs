@@ -57,47 +57,34 @@ for (const [run, states] of pinned) {
   )
   if (!isSame) failed += 1
 }
-const graphs = Math.ceil(seeds / 4)
-console.log(`\n$ FIGURE_24_GRAPHS=${graphs} vitest run test/figure-24.test.ts`)
-const { status: figure } = spawnSync('npx', ['vitest', 'run', 'test/figure-24.test.ts'], {
-  cwd: fileURLToPath(new URL('..', import.meta.url)),
-  env: { ...process.env, FIGURE_24_GRAPHS: String(graphs) },
-  stdio: 'inherit',
-})
-if (figure !== 0) failed += 1
-console.log('\n$ EPOCHS_RUNS=400 vitest run test/epochs-lease.test.ts')
-const { status: leases } = spawnSync('npx', ['vitest', 'run', 'test/epochs-lease.test.ts'], {
-  cwd: fileURLToPath(new URL('..', import.meta.url)),
-  env: { ...process.env, EPOCHS_RUNS: '400' },
-  stdio: 'inherit',
-})
-if (leases !== 0) failed += 1
-for (const { file, environment } of [
-  {
-    file: 'src/protocols/local-leader/digraphs.test.ts',
-    environment: { DIGRAPHS: 'all', DIGRAPHS_OF_FIVE: String(seeds) },
-  },
-  { file: 'src/protocols/local-leader/suspend.test.ts', environment: { SLEEPS: String(seeds) } },
-]) {
-  const settings = Object.entries(environment).map(([name, value]) => `${name}=${value}`)
-  console.log(`\n$ ${settings.join(' ')} vitest run ${file}`)
+/** Tests at full size: SOAK=1 runs the searches and seeds that `npm test` leaves out (test/support/sizes.ts). */
+const tests = [
+  ['test/figure-24.test.ts', { FIGURE_24_GRAPHS: Math.ceil(seeds / 4) }],
+  ['test/epochs-lease.test.ts', { EPOCHS_RUNS: 400 }],
+  ['src/protocols/local-leader/digraphs.test.ts', { DIGRAPHS: 'all', DIGRAPHS_OF_FIVE: seeds }],
+  ['src/protocols/local-leader/suspend.test.ts', { SLEEPS: seeds }],
+  ['src/protocols/omega/omega.test.ts', { OMEGA_SCHEDULES: seeds * 100 }],
+  ['test/bad-member.test.ts', { BAD_MEMBER_RUNS: seeds * 100 }],
+  ['test/campaign.test.ts', {}],
+  ['test/explore.test.ts', {}],
+  ['test/local-leader.test.ts', {}],
+  ['src/protocols/host.test.ts', {}],
+  ['src/protocols/bully-gm/bully-gm.test.ts', {}],
+  ['src/protocols/epochs/epochs.test.ts', {}],
+  ['src/protocols/local-leader/quiet.test.ts', {}],
+  ['src/protocols/local-leader/succession.test.ts', {}],
+  ['src/protocols/omega-printed/printed.test.ts', {}],
+]
+for (const [file, sizes] of tests) {
+  const settings = Object.entries({ SOAK: 1, ...sizes }).map(([name, value]) => [name, String(value)])
+  console.log(
+    `\n$ ${settings.map((setting) => setting.join('=')).join(' ')} vitest run --testTimeout=0 ${file}`,
+  )
   const { status } = spawnSync('npx', ['vitest', 'run', '--testTimeout=0', file], {
     cwd: fileURLToPath(new URL('..', import.meta.url)),
-    env: { ...process.env, ...environment },
+    env: { ...process.env, ...Object.fromEntries(settings) },
     stdio: 'inherit',
   })
   if (status !== 0) failed += 1
 }
-const schedules = seeds * 100
-console.log(`\n$ OMEGA_SOAK=1 OMEGA_SCHEDULES=${schedules} vitest run src/protocols/omega/omega.test.ts`)
-const { status: omega } = spawnSync(
-  'npx',
-  ['vitest', 'run', '--testTimeout=0', 'src/protocols/omega/omega.test.ts'],
-  {
-    cwd: fileURLToPath(new URL('..', import.meta.url)),
-    env: { ...process.env, OMEGA_SOAK: '1', OMEGA_SCHEDULES: String(schedules) },
-    stdio: 'inherit',
-  },
-)
-if (omega !== 0) failed += 1
 process.exit(failed === 0 ? 0 : 1)

@@ -13,8 +13,9 @@ import {
   runSeed,
   scenarioDrawer,
 } from '../src/sim/index.ts'
+import { sized } from './support/sizes.ts'
 
-const SEEDS = Array.from({ length: 300 }, (_, index) => index + 1)
+const SEEDS = Array.from({ length: sized(100, 300) }, (_, index) => index + 1)
 
 /** These begin settled and are there to be broken, which is for the explorer (omega-printed/printed.test.ts). */
 const PRINTED = ['phi', 'psi', 'omega-printed']
