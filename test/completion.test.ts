@@ -1,8 +1,8 @@
 /** Completion in a bash that has nothing but itself: no package bash-completion, no start-up files. */
 import { spawnSync } from 'node:child_process'
-import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { expect, it } from 'vitest'
+import { conclave } from './support/cli.ts'
 
 const root = fileURLToPath(new URL('..', import.meta.url))
 
@@ -47,19 +47,18 @@ it('offers commands, flags and choices in bash', () => {
   expect(stdout.split('\n').slice(0, -1)).toEqual(TYPED.map(([, , offered]) => offered.join(' ')))
 }, 60_000)
 
-it('every shell that is offered gets a script that its own parser takes', () => {
-  for (const shell of ['bash', 'zsh', 'fish', 'powershell']) {
-    const { stdout, status } = spawnSync(join(root, 'bin/conclave'), ['completion', shell], {
-      cwd: root,
-      encoding: 'utf8',
-    })
-    expect([shell, status]).toEqual([shell, 0])
+it.each(['bash', 'zsh', 'fish', 'powershell'])(
+  '%s gets a script that its own parser takes',
+  async (shell) => {
+    const { code, stdout } = await conclave(['completion', shell])
+    expect(code).toBe(0)
     expect(stdout).toMatch(/conclave['"]? complete|complete --/)
     if (shell === 'zsh') expect(stdout.startsWith('#compdef conclave\n')).toBe(true)
-    if (spawnSync(shell, ['-c', 'true']).status !== 0 || shell === 'powershell') continue
+    if (spawnSync(shell, ['-c', 'true']).status !== 0 || shell === 'powershell') return
     expect(spawnSync(shell, ['-n'], { input: stdout, encoding: 'utf8' })).toMatchObject({
       status: 0,
       stderr: '',
     })
-  }
-}, 60_000)
+  },
+  60_000,
+)

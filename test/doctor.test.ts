@@ -1,44 +1,33 @@
 /** `conclave doctor`, as its user sees it. */
-import { spawn } from 'node:child_process'
 import { mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, describe, expect, it, onTestFinished } from 'vitest'
+import { conclave, type Ended } from './support/cli.ts'
 import { describeWith, ownServer } from './support/servers.ts'
 
-const CONCLAVE = new URL('../bin/conclave', import.meta.url).pathname
 const folder = mkdtempSync(join(tmpdir(), 'conclave-doctor-'))
 afterAll(() => rmSync(folder, { recursive: true, force: true }))
 
-type Ended = { readonly code: number | null; readonly out: string; readonly said: string }
-
-async function doctor(...words: readonly string[]): Promise<Ended> {
-  const child = spawn(CONCLAVE, ['doctor', ...words], { stdio: ['ignore', 'pipe', 'pipe'] })
-  let out = ''
-  let said = ''
-  child.stdout.on('data', (data: Buffer) => (out += data.toString()))
-  child.stderr.on('data', (data: Buffer) => (said += data.toString()))
-  const code = await new Promise<number | null>((resolve) => child.once('close', resolve))
-  return { code, out, said }
-}
+const doctor = (...words: readonly string[]): Promise<Ended> => conclave(['doctor', ...words])
 
 describe('conclave doctor', () => {
   it('finds a folder fit, says what it measured and what it cannot know, and leaves nothing behind', async () => {
-    const { code, out } = await doctor('--store', `file:${folder}/g`, '--rounds', '10')
+    const { code, stdout } = await doctor('--store', `file:${folder}/g`, '--rounds', '10')
     expect(code).toBe(0)
-    expect(out).toMatch(/^✓ .*\(rename\) answers/)
-    expect(out).toMatch(/✓ of two writers that replace the same version, one succeeds \(tried 10 times\)/)
-    expect(out).toMatch(/one write +median \d+/)
-    expect(out).toContain('What cannot be found out from here')
+    expect(stdout).toMatch(/^✓ .*\(rename\) answers/)
+    expect(stdout).toMatch(/✓ of two writers that replace the same version, one succeeds \(tried 10 times\)/)
+    expect(stdout).toMatch(/one write +median \d+/)
+    expect(stdout).toContain('What cannot be found out from here')
     expect(readdirSync(join(folder, 'g'))).toEqual([])
   })
 
   it('reads the store from a configuration, and answers as one object', async () => {
     const file = join(folder, 'config.json')
     writeFileSync(file, JSON.stringify({ store: { kind: 'file', path: join(folder, 'h'), mode: 'sector' } }))
-    const { code, out } = await doctor('--store', file, '--rounds', '5', '--json')
+    const { code, stdout } = await doctor('--store', file, '--rounds', '5', '--json')
     expect(code).toBe(0)
-    expect(JSON.parse(out)).toMatchObject({
+    expect(JSON.parse(stdout)).toMatchObject({
       store: { kind: 'file' },
       fit: true,
       weak: [],
@@ -62,7 +51,7 @@ describe('conclave doctor', () => {
   ])('%j ends with %i and says %s', async (words, code, text) => {
     const ended = await doctor(...words)
     expect(ended.code).toBe(code)
-    expect(ended.out + ended.said).toContain(text)
+    expect(ended.stdout + ended.stderr).toContain(text)
   })
 })
 
@@ -72,10 +61,10 @@ await describeWith('redis', 'conclave doctor on Redis', () => {
     onTestFinished(() => server.end())
     const refused = await doctor('--store', server.url, '--json')
     expect(refused.code).toBe(5)
-    expect(JSON.parse(refused.out)).toMatchObject({ fit: false, error: { name: 'StoreUnfit' } })
+    expect(JSON.parse(refused.stdout)).toMatchObject({ fit: false, error: { name: 'StoreUnfit' } })
     const accepted = await doctor('--store', server.url, '--accept-weak', '--rounds', '5')
     expect(accepted.code).toBe(0)
-    expect(accepted.out).toContain(
+    expect(accepted.stdout).toContain(
       '▲ appendonly is no: a crash loses acknowledged writes; set appendonly yes',
     )
   })
@@ -87,8 +76,8 @@ await describeWith('postgres', 'conclave doctor on PostgreSQL', (url) => {
     const sql = postgres(url, { max: 1, onnotice: () => {} })
     onTestFinished(() => sql.end())
     const found = await doctor('--store', `${url}?table=doctors`, '--rounds', '5')
-    expect(found).toMatchObject({ code: 0, said: '' })
-    expect(found.out).not.toContain('password')
+    expect(found).toMatchObject({ code: 0, stderr: '' })
+    expect(found.stdout).not.toContain('password')
     expect(await sql`SELECT * FROM doctors`).toEqual([])
     await sql`DROP ROLE IF EXISTS patient`
     await sql`CREATE ROLE patient LOGIN PASSWORD 'secret'`
@@ -97,6 +86,6 @@ await describeWith('postgres', 'conclave doctor on PostgreSQL', (url) => {
     theirs.password = 'secret'
     const refused = await doctor('--store', theirs.href)
     expect(refused.code).toBe(5)
-    expect(refused.out).toContain('GRANT SELECT, INSERT, UPDATE ON doctors TO "patient";')
+    expect(refused.stdout).toContain('GRANT SELECT, INSERT, UPDATE ON doctors TO "patient";')
   })
 })

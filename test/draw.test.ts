@@ -1,10 +1,9 @@
 /** Pictures of traces: what is connected with what, that the SVG is sound, and the command as its users meet it. */
-import { spawnSync } from 'node:child_process'
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { afterAll, describe, expect, it } from 'vitest'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { PlainObject } from '../src/core/index.ts'
 import { catalogue } from '../src/protocols/index.ts'
 import { parseScenario, traceHeader } from '../src/sim/index.ts'
@@ -16,6 +15,7 @@ import {
   type Trace,
   type TraceRecord,
 } from '../src/trace/index.ts'
+import { type Ended, conclave as run } from './support/cli.ts'
 import { exploring, simulate } from './support/run.ts'
 
 const root = fileURLToPath(new URL('..', import.meta.url))
@@ -204,30 +204,26 @@ describe('conclave draw', () => {
   afterAll(() => rmSync(folder, { recursive: true }))
   const trace = join(folder, 'run.ndjson')
 
-  function conclave(...words: readonly string[]) {
-    const { status, stdout, stderr } = spawnSync(join(root, 'bin/conclave'), words, {
-      cwd: root,
-      encoding: 'utf8',
-      timeout: 60_000,
-      maxBuffer: 1 << 26,
-    })
-    return { status, stdout, stderr }
-  }
-  conclave('sim', 'examples/first-election.json', '--trace', trace)
+  const conclave = (...words: readonly string[]): Promise<Ended> => run(words, { cwd: root })
+  beforeAll(() => conclave('sim', 'examples/first-election.json', '--trace', trace))
 
-  it('prints the picture, the same each time, or writes it to a file', () => {
-    const { status, stdout, stderr } = conclave('draw', trace)
-    expect([status, stderr]).toEqual([0, ''])
+  it('prints the picture, the same each time, or writes it to a file', async () => {
+    const { code, stdout, stderr } = await conclave('draw', trace)
+    expect([code, stderr]).toEqual([0, ''])
     expect(whyNotXml(stdout)).toBeNull()
     const out = join(folder, 'run.svg')
-    expect(conclave('draw', trace, '--out', out)).toEqual({ status: 0, stdout: '', stderr: `wrote ${out}\n` })
+    expect(await conclave('draw', trace, '--out', out)).toEqual({
+      code: 0,
+      stdout: '',
+      stderr: `wrote ${out}\n`,
+    })
     expect(readFileSync(out, 'utf8')).toBe(stdout)
   })
 
-  it('draws a part, with everything in it, under a title of its own', () => {
+  it('draws a part, with everything in it, under a title of its own', async () => {
     const part = ['--from', '1000', '--to', '1153', '--all', '--title', 'Failover & more']
-    const { status, stdout } = conclave('draw', trace, ...part)
-    expect(status).toBe(0)
+    const { code, stdout } = await conclave('draw', trace, ...part)
+    expect(code).toBe(0)
     expect(stdout).toContain('<title id="title">Failover &amp; more</title>')
     expect(stdout).toMatch(/heartbeat[^<]* from 4 to 1/)
     expect(stdout).not.toContain('restart')
@@ -259,9 +255,9 @@ describe('conclave draw', () => {
     [['draw', trace, '--from', '99999'], 'nothing happens in that range: the trace runs from 0 to'],
     [['draw', trace, '--out', join(folder, 'no/such/place.svg')], 'cannot be written (ENOENT)'],
     [['draw', trace, '--paint', 'blue'], "unknown option '--paint'"],
-  ])('refuses %j in one line', (words, message) => {
-    const { status, stdout, stderr } = conclave(...words)
-    expect([status, stdout]).toEqual([2, ''])
+  ])('refuses %j in one line', async (words, message) => {
+    const { code, stdout, stderr } = await conclave(...words)
+    expect([code, stdout]).toEqual([2, ''])
     expect(stderr).toContain(message)
     expect(stderr.trim().split('\n')).toHaveLength(1)
   })

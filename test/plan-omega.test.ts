@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, describe, expect, it } from 'vitest'
 import { rowOf } from '../src/cli/plan-omega.ts'
-import { conclave } from './support/agents.ts'
+import { conclave } from './support/cli.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'conclave-plan-omega-'))
 afterAll(() => rmSync(folder, { recursive: true, force: true }))
@@ -13,9 +13,9 @@ const plan = (...words: readonly string[]) => conclave(['plan', '--protocol', 'o
 
 describe('the card of omega', () => {
   it.each(['lan', 'region', 'wan'])('%s: every measurement keeps to what was computed', async (profile) => {
-    const { code, out } = await plan('--nodes', '4', '--profile', profile, '--seeds', '12', '--json')
+    const { code, stdout } = await plan('--nodes', '4', '--profile', profile, '--seeds', '12', '--json')
     expect(code).toBe(0)
-    const card = JSON.parse(out)
+    const card = JSON.parse(stdout)
     expect(card).toMatchObject({
       protocol: 'omega',
       nodes: 4,
@@ -36,14 +36,14 @@ describe('the card of omega', () => {
       file,
       JSON.stringify({ protocol: 'omega', nodes: ['a', 'b', 'c'], options: { quorum: 'static' }, seeds: 3 }),
     )
-    const { code, out } = await conclave(['plan', '--config', file])
+    const { code, stdout } = await conclave(['plan', '--config', file])
     expect(code).toBe(0)
-    expect(out).toContain('omega, quorum static, profile lan: 3 nodes')
-    expect(out).toContain(
+    expect(stdout).toContain('omega, quorum static, profile lan: 3 nodes')
+    expect(stdout).toContain(
       '1 of 3 may fail at once, 1 one after another (a view needs a majority of all nodes)',
     )
-    expect(out).toContain('9.76 datagrams a second a pair, measured 9.76')
-    expect(out).toContain('3 runs: everything kept to what was computed')
+    expect(stdout).toContain('9.76 datagrams a second a pair, measured 9.76')
+    expect(stdout).toContain('3 runs: everything kept to what was computed')
   })
 
   it.each([
@@ -56,9 +56,9 @@ describe('the card of omega', () => {
     [['--nodes', '3', '--option', 'links=reported'], /options\.links: the card is that of real processes/],
     [['--nodes', '3', '--mode', 'local', '--option', 'quorum=static'], /--mode local: options\.quorum says/],
   ])('%j is refused', async (words, why) => {
-    const { code, said } = await plan(...words)
+    const { code, stderr } = await plan(...words)
     expect(code).toBe(2)
-    expect(said).toMatch(why)
+    expect(stderr).toMatch(why)
   })
 
   it.each([
@@ -69,7 +69,7 @@ describe('the card of omega', () => {
     writeFileSync(file, JSON.stringify(said))
     const answer = await plan('--config', file, '--seeds', '3')
     expect(answer.code).toBe(2)
-    expect(answer.said).toMatch(why)
+    expect(answer.stderr).toMatch(why)
   })
 
   it('a measurement beyond its bound, or one that never came, is called so', () => {

@@ -1,5 +1,4 @@
 /** `conclave recover`: stable data that is undamaged but unusable, made usable again without a new id. */
-import { spawn } from 'node:child_process'
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -8,20 +7,9 @@ import type { Plain } from '../src/core/index.ts'
 import { groupFor } from '../src/protocols/index.ts'
 import { openStorage } from '../src/runtime/index.ts'
 import { BadWorld, boundOf, IDS, specOf } from './support/bad-member.ts'
+import { conclave, type Ended } from './support/cli.ts'
 
-const CONCLAVE = new URL('../bin/conclave', import.meta.url).pathname
-
-type Ended = { readonly code: number | null; readonly stdout: string; readonly stderr: string }
-
-async function run(...words: readonly string[]): Promise<Ended> {
-  const child = spawn(CONCLAVE, words, { stdio: ['ignore', 'pipe', 'pipe'] })
-  let stdout = ''
-  let stderr = ''
-  child.stdout.on('data', (data: Buffer) => (stdout += data.toString()))
-  child.stderr.on('data', (data: Buffer) => (stderr += data.toString()))
-  const code = await new Promise<number | null>((resolve) => child.once('close', resolve))
-  return { code, stdout, stderr }
-}
+const run = (...words: readonly string[]): Promise<Ended> => conclave(words)
 
 let folder: string
 beforeEach(() => {

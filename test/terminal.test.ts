@@ -6,7 +6,8 @@ import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { CONCLAVE, conclave, type Ran } from './support/agents.ts'
+import { CONCLAVE, type Ran, conclave as start } from './support/agents.ts'
+import { conclave as run } from './support/cli.ts'
 
 /** A title for the window, colours by one byte and by two, a line of its own, text from right to left. */
 const HOSTILE = 'a\u001B]0;owned\u0007\u001B[31m\u009B31m\u0085\nFAKE healthy\r\u2028\u202Eb\u007F\u0000'
@@ -14,6 +15,11 @@ const HOSTILE = 'a\u001B]0;owned\u0007\u001B[31m\u009B31m\u0085\nFAKE healthy\r\
 const folder = mkdtempSync(join(tmpdir(), 'conclave-terminal-'))
 let server: Server | null = null
 let agent = ''
+
+async function conclave(words: readonly string[]): Promise<Ran> {
+  const { code, stdout, stderr } = await run(words)
+  return { code, out: stdout, said: stderr }
+}
 
 function file(name: string, content: unknown): string {
   const path = join(folder, name)
@@ -139,7 +145,7 @@ describe('what an agent says', () => {
 
   it('conclave run shows it as text', async () => {
     const words = ['run', '--agent', agent, '--group', 'none', ...token(), '--', 'true']
-    expect(shown(await conclave(words))).toEqual(AS_TEXT)
+    expect(shown(await start(words))).toEqual(AS_TEXT)
   }, 20_000)
 })
 
