@@ -129,7 +129,7 @@ describe.each(DETECTORS)('bully on %s', (detector) => {
 
   it('keeps its promises over many seeds of faults, and crashes are detected', () => {
     let tally: CampaignTally = EMPTY_TALLY
-    for (let seed = 1; seed <= 200; seed++) tally = addTallies(tally, runSeed(bullyDefinition, draw, seed))
+    for (let seed = 1; seed <= 120; seed++) tally = addTallies(tally, runSeed(bullyDefinition, draw, seed))
     expect(tally.violations).toEqual([])
     expect(tally.qos?.detection.count).toBeGreaterThan(20)
     expect(tally.qos?.mistakes).toBeGreaterThan(20)
