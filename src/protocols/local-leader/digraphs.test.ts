@@ -17,9 +17,9 @@ type Link = readonly [from: NodeId, to: NodeId]
 type Start = 'from a cold start' | 'from a running leader'
 
 const ALL = process.env['DIGRAPHS'] === 'all'
-const OF_FIVE = Number(process.env['DIGRAPHS_OF_FIVE'] ?? 30)
+const OF_FIVE = Number(process.env['DIGRAPHS_OF_FIVE'] ?? 12)
 /** Without DIGRAPHS=all, one digraph of so many. A prime, so that no link is left out. */
-const STRIDE = 41
+const STRIDE = 101
 /** Links that cut terms short for ever before followers told unvouched voters that they do not hear them. */
 const KNOWN: readonly (readonly Link[])[] = [
   [

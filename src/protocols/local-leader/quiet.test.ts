@@ -2,6 +2,7 @@
 import { describe, expect, it } from 'vitest'
 import { at, MAJORITY, run } from '../../../test/support/local-leader.ts'
 import { ids, simulate } from '../../../test/support/run.ts'
+import { sized } from '../../../test/support/sizes.ts'
 import { type NodeId, type PlainObject, present } from '../../core/index.ts'
 import type { Snapshot } from '../../sim/index.ts'
 import type { TraceRecord } from '../../trace/index.ts'
@@ -116,7 +117,7 @@ describe('speaking up', () => {
 describe('handing over', () => {
   it('takes three message delays, however seldom the leader renews: nobody that it named was given up', () => {
     for (const renewalIntervalMs of [40, 50, 60, 200]) {
-      for (let seed = 1; seed <= 40; seed++) {
+      for (let seed = 1; seed <= sized(12, 40); seed++) {
         const { leaderships } = simulate(
           {
             protocol: 'local-leader',

@@ -12,7 +12,7 @@ import { kappaOf } from './constants.ts'
 import { timingFor } from './group.ts'
 import { localLeaderOptions } from './options.ts'
 
-const SLEEPS = Number(process.env['SLEEPS'] ?? 25)
+const SLEEPS = Number(process.env['SLEEPS'] ?? 8)
 
 describe('a node that slept', () => {
   it('elects with the others again, however long time stamps stay good (Δ 50 ms)', () => {
