@@ -23,7 +23,7 @@ function config(name: string, contents: unknown): string {
 }
 
 async function card(...words: readonly string[]): Promise<{ readonly code: number; readonly card: Card }> {
-  const { code, stdout } = await conclave('plan', '--json', ...words)
+  const { code, stdout } = await conclave('plan', '--json', '--workers', '1', ...words)
   return { code, card: JSON.parse(stdout) as Card }
 }
 
@@ -259,11 +259,11 @@ describe('the card', () => {
       'local',
     ],
   ])('keeps to what was computed: %s %s %s %s', async (...words) => {
-    expect((await card(...words, '--seeds', '15')).card.exceeded).toEqual([])
+    expect((await card(...words, '--seeds', '8')).card.exceeded).toEqual([])
   })
 
   it('is the same however many threads there are, and whether flags or a file say it', async () => {
-    const file = config('same.json', { voters: [1, 2, 3], options: { profile: 'region' }, seeds: 10 })
+    const file = config('same.json', { voters: [1, 2, 3], options: { profile: 'region' }, seeds: 6 })
     const one = await conclave('plan', '--json', '--config', file, '--workers', '1')
     const two = await conclave(
       'plan',
@@ -273,7 +273,7 @@ describe('the card', () => {
       '--profile',
       'region',
       '--seeds',
-      '10',
+      '6',
       '--workers',
       '2',
     )
@@ -281,22 +281,22 @@ describe('the card', () => {
   })
 
   it('of two halves says that neither can lead, and when the leader has stopped', async () => {
-    const { card: four } = await card('--nodes', '4', '--seeds', '20')
+    const { card: four } = await card('--nodes', '4', '--seeds', '10')
     const halves = four.shapes.find(({ name }) => name === 'neither 2|2')
-    expect(halves).toMatchObject({ leaderWithinMs: 'never', exceeded: false, leader: { none: 2 } })
+    expect(halves).toMatchObject({ leaderWithinMs: 'never', exceeded: false, leader: { none: 1 } })
     expect(halves?.stopped.maxMs).toBeLessThanOrEqual(halves?.stoppedWithinMs ?? 0)
   })
 
   it('is honest about a network slower than the configuration assumes, where safety still holds', async () => {
     const file = config('slow.json', { nodes: [1, 2, 3, 4, 5], network: { delayMs: [1, 14] } })
-    const { code, card: slow } = await card('--config', file, '--seeds', '15')
+    const { code, card: slow } = await card('--config', file, '--seeds', '8')
     expect(code).toBe(6)
     expect(slow.brokenAssumptions).toEqual([
       'messages take up to 14 ms, and the configuration assumes at most 5 (δ)',
     ])
     expect(slow.exceeded).toContain('hand-over')
     expect(slow.specs.filter(({ violations }) => violations > 0)).toEqual([])
-    const text = await conclave('plan', '--config', file, '--seeds', '5')
+    const text = await conclave('plan', '--workers', '1', '--config', file, '--seeds', '2')
     expect(text.code).toBe(6)
     expect(text.stdout).toContain('NOT SO in what was simulated: messages take up to 14 ms')
     expect(text.stdout).toContain('EXCEEDS what was computed')
@@ -304,7 +304,7 @@ describe('the card', () => {
 
   it('uses the delays that there are, where they are within what is assumed', async () => {
     const file = config('quick.json', { nodes: [1, 2, 3], network: { delayMs: [0.1, 0.4] } })
-    const { code, card: quick } = await card('--config', file, '--seeds', '10')
+    const { code, card: quick } = await card('--config', file, '--seeds', '6')
     expect([code, quick.brokenAssumptions]).toEqual([0, []])
     const handOver = quick.figures.find(({ name }) => name === 'hand-over')
     expect(handOver?.computed.typicalMs).toBeLessThan(1)
@@ -312,7 +312,7 @@ describe('the card', () => {
   })
 
   it('advises a larger Δ where drift makes messages that take δ look slow, and that helps', async () => {
-    const drifting = ['--nodes', '3', '--option', 'sigmaMs=50', '--option', 'rhoPpm=1000', '--seeds', '20']
+    const drifting = ['--nodes', '3', '--option', 'sigmaMs=50', '--option', 'rhoPpm=1000', '--seeds', '15']
     const { code, card: tight } = await card(...drifting)
     expect(code).toBe(6)
     expect(tight.advice).toEqual([
@@ -327,7 +327,7 @@ describe('the card', () => {
       nodes: [1, 2, 3, 4, 5],
       options: { misreading: 'short-kappa' },
     })
-    const { code, card: broken } = await card('--config', file, '--seeds', '10')
+    const { code, card: broken } = await card('--config', file, '--seeds', '6')
     expect(code).toBe(6)
     expect(broken.exceeded).toContain('hand-over')
   })
