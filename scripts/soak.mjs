@@ -35,6 +35,18 @@ const runs = [
   'explore --protocol epochs --nodes 3 --option epochs=2 --option ballots=2 --option removals=true --option tick=atomic --max-states 60000000',
   'explore --protocol epochs --nodes 2 --option epochs=3 --option ballots=4 --option keepsRead=true --spec INV4 --spec INV4k',
   `sim --protocol omega --nodes 3..7 --seeds 1..${seeds}`,
+  `sim --load examples/own-protocol/ballot.mjs --protocol ballot --nodes 3..5 --seeds 1..${seeds}`,
+  // test/plan.test.ts and test/plan-omega.test.ts at a size at which a rare excess shows.
+  ...[
+    '--nodes 5',
+    '--nodes 4 --mode local',
+    '--nodes 3 --profile wan',
+    '--nodes 5 --option priorities={"1":2,"5":1} --option sticky=true',
+    '--nodes 4 --option rule="equality" --profile region',
+    '--nodes 3 --option witnesses=[1] --option sigmaMs=50 --option rhoPpm=1 --mode local',
+    '--protocol epochs --nodes 3',
+    '--protocol omega --nodes 5',
+  ].map((group) => `plan ${group} --seeds ${Math.ceil(seeds / 50)}`),
 ]
 /** Searches that take too long for the tests, and how many states each has. */
 const pinned = [['explore --protocol omega --nodes 4 --flips 5 --no-progress', 8_445_948]]
