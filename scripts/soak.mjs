@@ -71,23 +71,26 @@ for (const [run, states] of pinned) {
 }
 /** Tests at full size: SOAK=1 runs the searches and seeds that `npm test` leaves out (test/support/sizes.ts). */
 const tests = [
-  ['test/figure-24.test.ts', { FIGURE_24_GRAPHS: Math.ceil(seeds / 4) }],
-  ['test/epochs-lease.test.ts', { EPOCHS_RUNS: 400 }],
-  ['src/protocols/local-leader/digraphs.test.ts', { DIGRAPHS: 'all', DIGRAPHS_OF_FIVE: seeds }],
-  ['src/protocols/local-leader/suspend.test.ts', { SLEEPS: seeds }],
-  ['src/protocols/omega/omega.test.ts', { OMEGA_SCHEDULES: seeds * 100 }],
-  ['test/bad-member.test.ts', { BAD_MEMBER_RUNS: seeds * 100 }],
-  ['test/campaign.test.ts', {}],
-  ['test/explore.test.ts', {}],
-  ['test/local-leader.test.ts', {}],
-  ['src/protocols/host.test.ts', {}],
-  ['src/protocols/bully-gm/bully-gm.test.ts', {}],
-  ['src/protocols/epochs/epochs.test.ts', {}],
-  ['src/protocols/local-leader/quiet.test.ts', {}],
-  ['src/protocols/local-leader/succession.test.ts', {}],
-  ['src/protocols/omega-printed/printed.test.ts', {}],
+  { file: 'test/figure-24.test.ts', sizes: { FIGURE_24_GRAPHS: Math.ceil(seeds / 4) } },
+  { file: 'test/epochs-lease.test.ts', sizes: { EPOCHS_RUNS: 400 } },
+  {
+    file: 'src/protocols/local-leader/digraphs.test.ts',
+    sizes: { DIGRAPHS: 'all', DIGRAPHS_OF_FIVE: seeds },
+  },
+  { file: 'src/protocols/local-leader/suspend.test.ts', sizes: { SLEEPS: seeds } },
+  { file: 'src/protocols/omega/omega.test.ts', sizes: { OMEGA_SCHEDULES: seeds * 100 } },
+  { file: 'test/bad-member.test.ts', sizes: { BAD_MEMBER_RUNS: seeds * 100 } },
+  { file: 'test/campaign.test.ts', sizes: {} },
+  { file: 'test/explore.test.ts', sizes: {} },
+  { file: 'test/local-leader.test.ts', sizes: {} },
+  { file: 'src/protocols/host.test.ts', sizes: {} },
+  { file: 'src/protocols/bully-gm/bully-gm.test.ts', sizes: {} },
+  { file: 'src/protocols/epochs/epochs.test.ts', sizes: {} },
+  { file: 'src/protocols/local-leader/quiet.test.ts', sizes: {} },
+  { file: 'src/protocols/local-leader/succession.test.ts', sizes: {} },
+  { file: 'src/protocols/omega-printed/printed.test.ts', sizes: {} },
 ]
-for (const [file, sizes] of tests) {
+for (const { file, sizes } of tests) {
   const settings = Object.entries({ SOAK: 1, ...sizes }).map(([name, value]) => [name, String(value)])
   console.log(
     `\n$ ${settings.map((setting) => setting.join('=')).join(' ')} vitest run --testTimeout=0 ${file}`,

@@ -38,7 +38,7 @@ describe('a strict protocol', () => {
   it.each<[string, Protocol]>([
     ['state.n is NaN', breaking(() => ({ state: { n: Number.NaN }, effects: [] }))],
     ['state.n is undefined', breaking(() => ({ state: { n: undefined } as unknown as Plain, effects: [] }))],
-    ['state.n[0] is undefined', breaking(() => ({ state: { n: new Array(1) }, effects: [] }))],
+    ['state.n[0] is undefined', breaking(() => ({ state: { n: listWithHole() }, effects: [] }))],
     ['state.n is not a plain object', breaking(() => ({ state: { n: new Map() as never }, effects: [] }))],
     ['changed nothing but made a new state', breaking(() => ({ state: { n: 0 }, effects: [] }))],
     ['depends on what the clock says', breaking((_state, now) => ({ state: { n: now }, effects: [] }))],
@@ -69,4 +69,10 @@ function counting(): (state: Plain) => Step<Plain> {
 function mutating(state: Plain): Step<Plain> {
   ;(state as { n: number }).n += 1
   return { state, effects: [] }
+}
+
+function listWithHole(): Plain[] {
+  const list: Plain[] = []
+  list.length = 1
+  return list
 }
