@@ -2,9 +2,11 @@ import { defineConfig } from 'vitest/config'
 
 /** Virtual time, or plain commands: nothing here depends on how busy the machine is. */
 const PURE = [
-  'src/{core,links,protocols,sim,specs,explore,trace,testkit}/**/*.test.ts',
-  'test/{bad-member,campaign,canaries,cli,detectors,docs,draw,epochs-lease,explore,figure-24,house}.test.ts',
-  'test/{local-leader,plan,plan-omega,recorded,recorded-omega,reference,ways}.test.ts',
+  'src/{core,links,protocols,workbench}/**/*.test.ts',
+  'src/service/testkit/**/*.test.ts',
+  'src/cli/{commands,draw}.test.ts',
+  'src/cli/{plan,replay}/**/*.test.ts',
+  'test/{canaries,docs,house,reference}.test.ts',
 ]
 
 /** The built command line is loaded by Node.js itself: test/support/cli.ts runs it, and it starts threads. */

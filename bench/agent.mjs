@@ -5,8 +5,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { catalogue } from '../dist/protocols/index.js'
-import { BlackBox } from '../dist/runtime/index.js'
-import { parseScenario, runScenario } from '../dist/sim/index.js'
+import { BlackBox } from '../dist/service/runtime/index.js'
+import { parseScenario, runScenario } from '../dist/workbench/sim/index.js'
 
 const STEPS = 4096
 const COLD_STARTS = 20

@@ -1,6 +1,6 @@
 // Local-leader: what one renewal costs, by the number of voters; from 100 on answers are gathered along a tree.
 import { protocolNamed } from '../dist/protocols/index.js'
-import { parseScenario, runScenario } from '../dist/sim/index.js'
+import { parseScenario, runScenario } from '../dist/workbench/sim/index.js'
 
 const SIZES = [5, 10, 50, 100, 200, 400, 1000]
 const SETTLED_MS = 400

@@ -6,9 +6,9 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { explore } from '../dist/explore/index.js'
 import { protocolNamed } from '../dist/protocols/index.js'
-import { checkedOptions, USUAL_HISTORY } from '../dist/sim/index.js'
+import { explore } from '../dist/workbench/explore/index.js'
+import { checkedOptions, USUAL_HISTORY } from '../dist/workbench/sim/index.js'
 
 /** Nodes, epochs, ballots. */
 const WORLDS = { small: [3, 1, 2], large: [3, 1, 3] }

@@ -1,7 +1,8 @@
 // Explorer: states a second and bytes a state, exact, on three nodes (omega: four, all of a world with four changes).
-import { explore } from '../dist/explore/index.js'
+
 import { protocolNamed } from '../dist/protocols/index.js'
-import { checkedOptions } from '../dist/sim/index.js'
+import { explore } from '../dist/workbench/explore/index.js'
+import { checkedOptions } from '../dist/workbench/sim/index.js'
 
 const NODES = [1, 2, 3]
 

@@ -11,9 +11,9 @@ import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
-import { freePorts } from '../dist/chaos/free-ports.js'
-import { summaryOf } from '../dist/chaos/report.js'
-import { openStorage } from '../dist/runtime/index.js'
+import { freePorts } from '../dist/service/chaos/free-ports.js'
+import { summaryOf } from '../dist/service/chaos/report.js'
+import { openStorage } from '../dist/service/runtime/index.js'
 import { startServer, whyMissing } from '../scripts/servers/keeper.mjs'
 
 const CONTENDERS = 3

@@ -4,7 +4,7 @@ import { fork } from 'node:child_process'
 import { createSocket } from 'node:dgram'
 import { once } from 'node:events'
 import { fileURLToPath } from 'node:url'
-import { Codec, sealer } from '../dist/runtime/index.js'
+import { Codec, sealer } from '../dist/service/runtime/index.js'
 
 const RATE = 50_000
 const SECONDS = 5

@@ -9,7 +9,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
-import { freePorts } from '../dist/chaos/free-ports.js'
+import { freePorts } from '../dist/service/chaos/free-ports.js'
 
 const AGENTS = 3
 const GROUPS = ['loaded', 'control']

@@ -5,7 +5,7 @@ import { chmodSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:
 import { tmpdir } from 'node:os'
 import { join as path } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { join } from '../dist/member/index.js'
+import { join } from '../dist/service/node/index.js'
 import { startServer } from '../scripts/servers/keeper.mjs'
 
 const NODES = 100

@@ -7,8 +7,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
-import { freePorts } from '../dist/chaos/free-ports.js'
-import { leaderOf } from '../dist/client/index.js'
+import { freePorts } from '../dist/service/chaos/free-ports.js'
+import { leaderOf } from '../dist/service/client/index.js'
 
 const AGENTS = 5
 const MOST_PERCENT = 2

@@ -1,6 +1,6 @@
 // Simulator: steps a second with all specifications on.
 import { protocolNamed } from '../dist/protocols/index.js'
-import { parseScenario, runScenario } from '../dist/sim/index.js'
+import { parseScenario, runScenario } from '../dist/workbench/sim/index.js'
 
 const HEARTBEATS = { heartbeatMs: 10, suspectAfterMs: 100 }
 

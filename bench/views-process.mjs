@@ -1,7 +1,7 @@
 // One process of bench/views.mjs: notes when its links change and views are installed, on the clock that all processes
 // of a machine share, and tells that, and what it has sent, when it is asked to.
 import { createInterface } from 'node:readline'
-import { join } from '../dist/member/index.js'
+import { join } from '../dist/service/node/index.js'
 
 const { delayMs, ...settings } = JSON.parse(process.argv[2])
 /** Kept until asked for: whoever writes a line while it is measured measures the pipe and who reads it, too. */

@@ -11,8 +11,8 @@ import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
-import { freePorts } from '../dist/chaos/free-ports.js'
-import { openStorage } from '../dist/runtime/index.js'
+import { freePorts } from '../dist/service/chaos/free-ports.js'
+import { openStorage } from '../dist/service/runtime/index.js'
 
 const IDS = ['n1', 'n2', 'n3', 'n4', 'n5']
 const PAIRS = (IDS.length * (IDS.length - 1)) / 2

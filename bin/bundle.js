@@ -4,4 +4,4 @@
 // oxlint-disable-next-line import/no-unassigned-import -- no such module: its name is what the bundler prints
 import 'conclave must stay out of the bundle, for its election runs in a thread with a script of its own: use --external:conclave'
 
-export * from '../dist/member/index.js'
+export * from '../dist/service/node/index.js'

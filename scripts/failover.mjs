@@ -1,11 +1,12 @@
 // Measures fail-over and hand-over of local-leader in the simulator, for the three profiles in both modes, and writes
 // the tables of docs/failover.md and the plot docs/pictures/failover.svg. `npm run docs:failover`; with --check it
 // writes nothing and fails on a difference.
-import { planOf } from '../dist/cli/plan-config.js'
-import { measure } from '../dist/cli/plan-measure.js'
-import { trialsOf } from '../dist/cli/plan-trials.js'
+
+import { measure } from '../dist/cli/parallel/trials.js'
+import { planOf } from '../dist/cli/plan/config.js'
 import { guaranteesOf } from '../dist/protocols/local-leader/guarantees.js'
-import { quantile } from '../dist/trace/index.js'
+import { trialsOf } from '../dist/workbench/guarantees/trials.js'
+import { quantile } from '../dist/workbench/trace/index.js'
 import { publish } from './generated-page.mjs'
 
 const SEEDS = 1000

@@ -1,7 +1,7 @@
 // Simulates local-leader in majority mode on networks that are not complete, and writes the tables of docs/graphs.md.
 // `npm run docs:graphs`; with --check it writes nothing and fails on a difference.
 import { catalogue } from '../dist/protocols/index.js'
-import { parseScenario, runScenario } from '../dist/sim/index.js'
+import { parseScenario, runScenario } from '../dist/workbench/sim/index.js'
 import { publish } from './generated-page.mjs'
 
 const SEEDS = 3

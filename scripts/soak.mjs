@@ -36,7 +36,7 @@ const runs = [
   'explore --protocol epochs --nodes 2 --option epochs=3 --option ballots=4 --option keepsRead=true --spec INV4 --spec INV4k',
   `sim --protocol omega --nodes 3..7 --seeds 1..${seeds}`,
   `sim --load examples/own-protocol/ballot.mjs --protocol ballot --nodes 3..5 --seeds 1..${seeds}`,
-  // test/plan.test.ts and test/plan-omega.test.ts at a size at which a rare excess shows.
+  // src/cli/plan/plan.test.ts and src/cli/plan/omega.test.ts at a size at which a rare excess shows.
   ...[
     '--nodes 5',
     '--nodes 4 --mode local',
@@ -71,22 +71,22 @@ for (const [run, states] of pinned) {
 }
 /** Tests at full size: SOAK=1 runs the searches and seeds that `npm test` leaves out (test/support/sizes.ts). */
 const tests = [
-  { file: 'test/figure-24.test.ts', sizes: { FIGURE_24_GRAPHS: Math.ceil(seeds / 4) } },
-  { file: 'test/epochs-lease.test.ts', sizes: { EPOCHS_RUNS: 400 } },
+  { file: 'src/protocols/local-leader/figure-24.test.ts', sizes: { FIGURE_24_GRAPHS: Math.ceil(seeds / 4) } },
+  { file: 'src/protocols/epochs/lease.test.ts', sizes: { EPOCHS_RUNS: 400 } },
   {
     file: 'src/protocols/local-leader/digraphs.test.ts',
     sizes: { DIGRAPHS: 'all', DIGRAPHS_OF_FIVE: seeds },
   },
   { file: 'src/protocols/local-leader/suspend.test.ts', sizes: { SLEEPS: seeds } },
   { file: 'src/protocols/omega/omega.test.ts', sizes: { OMEGA_SCHEDULES: seeds * 100 } },
-  { file: 'test/bad-member.test.ts', sizes: { BAD_MEMBER_RUNS: seeds * 100 } },
-  { file: 'test/campaign.test.ts', sizes: {} },
-  { file: 'test/explore.test.ts', sizes: {} },
-  { file: 'test/local-leader.test.ts', sizes: {} },
+  { file: 'src/protocols/bad-member.test.ts', sizes: { BAD_MEMBER_RUNS: seeds * 100 } },
+  { file: 'src/workbench/sim/campaign.test.ts', sizes: {} },
+  { file: 'src/workbench/explore/explore.test.ts', sizes: {} },
+  { file: 'src/protocols/local-leader/local-leader.test.ts', sizes: {} },
   { file: 'src/protocols/host.test.ts', sizes: {} },
   { file: 'src/protocols/bully-gm/bully-gm.test.ts', sizes: {} },
   { file: 'src/protocols/epochs/epochs.test.ts', sizes: {} },
-  { file: 'src/protocols/local-leader/quiet.test.ts', sizes: {} },
+  { file: 'src/protocols/local-leader/heartbeat-suppression.test.ts', sizes: {} },
   { file: 'src/protocols/local-leader/succession.test.ts', sizes: {} },
   { file: 'src/protocols/omega-printed/printed.test.ts', sizes: {} },
 ]

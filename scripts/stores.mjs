@@ -1,6 +1,6 @@
 // npm run stores [-- TIMES [STORE ...]]: three nodes on each kind of store; their leader is killed TIMES times (20), the
 // store's server is killed and restarted, and then hangs for longer than a lease. Then every fault of the fault rig
-// (src/chaos/store-faults.ts) is injected. An independent witness judges. TIMES 0: only the fault rig.
+// (src/service/chaos/store-faults.ts) is injected. An independent witness judges. TIMES 0: only the fault rig.
 /* oxlint-disable no-await-in-loop -- one store after the other: they share the machine */
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -14,7 +14,7 @@ import {
   storeSettings,
   tryFaults,
   tryStore,
-} from '../dist/chaos/index.js'
+} from '../dist/service/chaos/index.js'
 import { startServer, whyMissing } from './servers/keeper.mjs'
 
 const KINDS = ['file', 'postgres', 'redis', 'etcd', 'nats']

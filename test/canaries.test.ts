@@ -11,8 +11,8 @@ import {
   scenarioDrawer,
   shrink,
   violates,
-} from '../src/sim/index.ts'
-import type { Spec } from '../src/specs/index.ts'
+} from '../src/workbench/sim/index.ts'
+import type { Spec } from '../src/workbench/specs/index.ts'
 import { clockReader } from './canaries/clock-reader.ts'
 import { lease, type Terms } from './canaries/lease.ts'
 import { onceOnly, tickets } from './canaries/tickets.ts'

@@ -34,12 +34,12 @@ function lint(path: string, source: string): string {
 
 describe('the lint table', () => {
   it.each([
-    ['src/core/x.ts', "export * from '../sim/index.ts'", 'core may not import'],
-    ['src/specs/x.ts', "export * from '../protocols/bully/index.ts'", 'specs may not import'],
-    ['src/protocols/bully/x.ts', "export * from '../../sim/index.ts'", 'protocols may not import'],
-    ['src/sim/x.ts', "export * from '../explore/index.ts'", 'sim may not import'],
+    ['src/core/x.ts', "export * from '../workbench/sim/index.ts'", 'core may not import'],
+    ['src/workbench/specs/x.ts', "export * from '../../protocols/bully/index.ts'", 'specs may not import'],
+    ['src/protocols/bully/x.ts', "export * from '../../workbench/sim/index.ts'", 'protocols may not import'],
+    ['src/workbench/sim/x.ts', "export * from '../explore/index.ts'", 'sim may not import'],
     [
-      'src/trace/x.ts',
+      'src/workbench/trace/x.ts',
       "import { readFileSync } from 'node:fs'\nexport { readFileSync }",
       'trace is a pure room',
     ],
@@ -50,7 +50,7 @@ describe('the lint table', () => {
   })
 
   it('lets through what goes downwards', () => {
-    expect(lint('src/sim/x.ts', "export type { NodeId } from '../core/index.ts'\n")).toContain(
+    expect(lint('src/workbench/sim/x.ts', "export type { NodeId } from '../../core/index.ts'\n")).toContain(
       'Found 0 warnings and 0 errors',
     )
   })

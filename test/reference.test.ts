@@ -1,9 +1,9 @@
 import { spawnSync } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import { expect, it } from 'vitest'
-import { ROUTES } from '../src/agent/openapi.ts'
 import { agentCommand } from '../src/cli/agent.ts'
 import { configOf } from '../src/cli/node-flags.ts'
+import { ROUTES } from '../src/service/agent/openapi.ts'
 
 const ROOT = new URL('..', import.meta.url).pathname
 

@@ -2,7 +2,7 @@
 import { readFileSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { expect, it } from 'vitest'
-import { establish, type FenceDevice, SimulatedSwitch } from '../src/fencing/devices.ts'
+import { establish, type FenceDevice, SimulatedSwitch } from '../src/service/fencing/devices.ts'
 
 type Work = (term: object) => Promise<void>
 type Snippet = (node: object, with_: typeof establish, device: FenceDevice, serve: Work) => Promise<void>

@@ -1,14 +1,14 @@
 /** `conclave agent`: a node that campaigns for ever, and answers over HTTP. */
 import { tmpdir } from 'node:os'
 import { Command } from 'commander'
-import { type Config, effectiveJson, effectiveText } from '../agent/config/index.ts'
-import { type Agent, CannotListen, Systemd, startAgent } from '../agent/index.ts'
-import type { AgentEvent } from '../client/index.ts'
-import { addressOf } from '../member/address.ts'
+import { type Agent, CannotListen, Systemd, startAgent } from '../service/agent/index.ts'
+import type { AgentEvent } from '../service/client/index.ts'
+import { type Config, effectiveJson, effectiveText } from '../service/config/index.ts'
+import { addressOf } from '../service/node/api/address.ts'
 import { EXIT, UsageError } from './errors.ts'
 import { configOf, type NodeFlags, type ServiceFlags, withNodeFlags, withServiceFlags } from './node-flags.ts'
 import { narrate, print, printJson } from './output.ts'
-import { Supervisor } from './supervised.ts'
+import { Supervisor } from './run/supervisor-link.ts'
 import { version } from './version.ts'
 
 type AgentFlags = NodeFlags & ServiceFlags & { readonly check?: boolean; readonly json?: boolean }

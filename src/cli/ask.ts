@@ -1,6 +1,5 @@
 /** `status`, `leader`, `members`, `watch`, `step-down`, `remove`: questions to an agent, and two orders. */
 import { Command, Option } from 'commander'
-import { readAdminToken } from '../agent/config/keys.ts'
 import {
   type AgentEvent,
   leaderOf,
@@ -11,11 +10,12 @@ import {
   stepDown,
   Unreachable,
   watch,
-} from '../client/index.ts'
+} from '../service/client/index.ts'
+import { readAdminToken } from '../service/config/keys.ts'
 import { EXIT, UsageError } from './errors.ts'
 import { fetchPlainly } from './fetch.ts'
 import { narrate, paint, print, printJson, table } from './output.ts'
-import { viewText } from './up-text.ts'
+import { viewText } from './up/text.ts'
 
 type AskFlags = { readonly agent: string; readonly group?: string; readonly json?: boolean }
 

@@ -1,11 +1,18 @@
 /** conclave chaos: real processes on this machine are killed, stopped and cut off, and an independent witness judges. */
 import { rmdirSync } from 'node:fs'
 import { Command } from 'commander'
-import { CASES, type Finding, isMissed, measureText, type Settings, summaryOf } from '../chaos/index.ts'
 import { guaranteesOf } from '../protocols/local-leader/guarantees.ts'
+import {
+  CASES,
+  type Finding,
+  isMissed,
+  measureText,
+  type Settings,
+  summaryOf,
+} from '../service/chaos/index.ts'
 import { EXIT, UsageError } from './errors.ts'
 import { NEW_LINE, narrate, print, printJson } from './output.ts'
-import { planOf } from './plan-config.ts'
+import { planOf } from './plan/config.ts'
 import { temporaryFolder } from './temporary.ts'
 import { milliseconds, wholeNumber } from './values.ts'
 

@@ -18,7 +18,7 @@ import {
   type StoreFacts,
   StoreUnfit,
   StoreUnreachable,
-} from '../registers/index.ts'
+} from '../service/registers/index.ts'
 import { EXIT, UsageError } from './errors.ts'
 import { NEW_LINE, paint, print, printJson } from './output.ts'
 import { wholeNumber } from './values.ts'

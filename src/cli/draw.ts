@@ -1,7 +1,7 @@
 /** `conclave draw`: a recorded trace as a picture. */
 import { writeFileSync } from 'node:fs'
 import { Command } from 'commander'
-import { drawTrace } from '../trace/index.ts'
+import { drawTrace } from '../workbench/trace/index.ts'
 import { UsageError } from './errors.ts'
 import { find, load } from './load.ts'
 import { narrate, printJson } from './output.ts'

@@ -1,7 +1,8 @@
 /** `conclave explore`: every interleaving of a small world. */
 import { Command } from 'commander'
 import type { Definition, NodeId } from '../core/index.ts'
-import { type ExploreReport, explore } from '../explore/index.ts'
+import { count, plural } from '../core/text.ts'
+import { type ExploreReport, explore } from '../workbench/explore/index.ts'
 import {
   checkedOptions,
   type Lookup,
@@ -9,10 +10,10 @@ import {
   promisedSpecs,
   type ScheduleStep,
   USUAL_HISTORY,
-} from '../sim/index.ts'
+} from '../workbench/sim/index.ts'
 import { EXIT, UsageError } from './errors.ts'
 import { find, load } from './load.ts'
-import { count, NEW_LINE, paint, plural, print, printJson, table } from './output.ts'
+import { NEW_LINE, paint, print, printJson, table } from './output.ts'
 import { progressOf } from './progress.ts'
 import { collect, namedSpec, readJson, verdictText } from './sim.ts'
 import { oneOf, options, wholeNumber } from './values.ts'

@@ -3,7 +3,7 @@
  * rest of `conclave leader`.
  */
 import { type IncomingMessage, request } from 'node:http'
-import type { Fetch, Fetched } from '../client/index.ts'
+import type { Fetch, Fetched } from '../service/client/index.ts'
 
 export const fetchPlainly: Fetch = async (url, { method = 'GET', headers = {}, body, signal }) => {
   const send = url.protocol === 'https:' ? (await import('node:https')).request : request

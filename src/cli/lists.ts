@@ -2,7 +2,7 @@
 import { Command } from 'commander'
 import { z } from 'zod'
 import { protocols } from '../protocols/index.ts'
-import { goals, specs } from '../specs/index.ts'
+import { goals, specs } from '../workbench/specs/index.ts'
 import { paint, print, printJson, table } from './output.ts'
 
 export function specsCommand(): Command {

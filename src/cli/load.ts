@@ -3,8 +3,8 @@ import { resolve } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import type { Definition } from '../core/index.ts'
 import { catalogue } from '../protocols/index.ts'
-import type { Lookup } from '../sim/index.ts'
-import type { Goal, Spec } from '../specs/index.ts'
+import type { Lookup } from '../workbench/sim/index.ts'
+import type { Goal, Spec } from '../workbench/specs/index.ts'
 import { UsageError } from './errors.ts'
 
 /** What a module given with `--load` exports. `specs` and `goals` replace those that the protocol names. */

@@ -1,10 +1,10 @@
 /**
  * How a node is described: by flags, in the environment or in a file, the same for every command that runs one. What
- * each means and what is wrong with it is said in one place, src/agent/config.
+ * each means and what is wrong with it is said in one place, src/service/config.
  */
 import { type Command, Option } from 'commander'
-import { type Config, configFrom, flagOf, type Said, variableOf } from '../agent/config/index.ts'
-import type { JoinOptions, StoreJoinOptions } from '../member/index.ts'
+import { type Config, configFrom, flagOf, type Said, variableOf } from '../service/config/index.ts'
+import type { JoinOptions, StoreJoinOptions } from '../service/node/index.ts'
 import { UsageError } from './errors.ts'
 import { narrate } from './output.ts'
 import { options } from './values.ts'

@@ -6,6 +6,7 @@
  * What this program itself wants of the terminal is marked with OWN, which text from elsewhere cannot contain because
  * it is drawn anew in every process.
  */
+import { count } from '../core/text.ts'
 
 const OWN = `\u001F${Math.random().toString(36).slice(2)}${Math.random().toString(36).slice(2)}:`
 /** Between the lines of a text that is printed at once. */
@@ -104,15 +105,6 @@ export function clipped(line: string, columns: number): string {
   }
   if (columns < 1) return ''
   return colour === null ? `${text}…` : `${colour[0]}${text}…${OWN}0m`
-}
-
-/** 1234567 as 1,234,567. */
-export function count(value: number): string {
-  return Math.round(value).toLocaleString('en-US')
-}
-
-export function plural(value: number, noun: string): string {
-  return `${count(value)} ${noun}${value === 1 ? '' : 's'}`
 }
 
 export function timesText(value: number): string {

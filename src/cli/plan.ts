@@ -4,25 +4,26 @@ import { Command } from 'commander'
 import { epochsDefinition } from '../protocols/epochs/index.ts'
 import { type Guarantees, guaranteesOf } from '../protocols/local-leader/guarantees.ts'
 import { localLeaderDefinition } from '../protocols/local-leader/index.ts'
-import { steadyState } from '../sim/index.ts'
-import { delayOf } from '../sim/network.ts'
+import { type Card, cardOf } from '../workbench/guarantees/card.ts'
+import type { Plan } from '../workbench/guarantees/plan.ts'
+import { brokenAssumptions, steadySettings, trialsOf } from '../workbench/guarantees/trials.ts'
+import { steadyState } from '../workbench/sim/index.ts'
+import { delayOf } from '../workbench/sim/network.ts'
 import { EXIT } from './errors.ts'
 import { print, printJson } from './output.ts'
-import { type Card, cardOf } from './plan-card.ts'
-import { type Plan, type PlanFlags, planOf, protocolIn, readConfig } from './plan-config.ts'
+import { measure } from './parallel/trials.ts'
+import { cardText } from './plan/card-text.ts'
+import { type PlanFlags, planOf, protocolIn, readConfig } from './plan/config.ts'
 import {
   type EpochsPlan,
   guaranteesFor as epochsGuaranteesFor,
   epochsPlanOf,
   steadySettings as epochsSteady,
   epochsTrials,
-} from './plan-epochs.ts'
-import { type EpochsCard, epochsCard } from './plan-epochs-card.ts'
-import { epochsText } from './plan-epochs-text.ts'
-import { measure } from './plan-measure.ts'
-import { omegaPlanOf, runOmegaPlan } from './plan-omega.ts'
-import { cardText } from './plan-text.ts'
-import { brokenAssumptions, steadySettings, trialsOf } from './plan-trials.ts'
+} from './plan/epochs.ts'
+import { type EpochsCard, epochsCard } from './plan/epochs-card.ts'
+import { epochsText } from './plan/epochs-text.ts'
+import { omegaPlanOf, runOmegaPlan } from './plan/omega.ts'
 import { collect } from './sim.ts'
 import { wholeNumber } from './values.ts'
 

@@ -1,6 +1,8 @@
 /** The quality of service of failure detectors, for a person to read. */
-import type { DurationReport, QosReport, TraceQos } from '../trace/index.ts'
-import { count, NEW_LINE, plural, table } from './output.ts'
+
+import { count, plural } from '../core/text.ts'
+import type { DurationReport, QosReport, TraceQos } from '../workbench/trace/index.ts'
+import { NEW_LINE, table } from './output.ts'
 
 export function qosText(qos: QosReport): string {
   const accuracy = qos.queryAccuracy === null ? '-' : qos.queryAccuracy.toFixed(6)

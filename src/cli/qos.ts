@@ -1,6 +1,6 @@
 /** `conclave qos`: how well the failure detectors of a recorded run did. */
 import { Command } from 'commander'
-import { qosOfTrace } from '../trace/index.ts'
+import { qosOfTrace } from '../workbench/trace/index.ts'
 import { EXIT } from './errors.ts'
 import { narrate, print, printJson } from './output.ts'
 import { pairsText, qosText } from './qos-text.ts'

@@ -1,11 +1,13 @@
 /** `conclave replay`: a recorded trace through the same code again, told as a story, or compared with another. */
 import { Command } from 'commander'
 import type { Definition } from '../core/index.ts'
-import { diffTraces, replay, type Trace, type TraceFile, transcriptLine } from '../trace/index.ts'
+import { count } from '../core/text.ts'
+import { type TraceFile } from '../workbench/forensics/index.ts'
+import { diffTraces, replay, type Trace, transcriptLine } from '../workbench/trace/index.ts'
 import { EXIT, UsageError } from './errors.ts'
 import { find, load } from './load.ts'
-import { count, print, printJson } from './output.ts'
-import { codeOf, printRecorded, printRecordedJson, understand, writeMerged } from './recorded.ts'
+import { print, printJson } from './output.ts'
+import { codeOf, printRecorded, printRecordedJson, understand, writeMerged } from './replay/recorded.ts'
 import { readTraceFile } from './trace-file.ts'
 import { milliseconds } from './values.ts'
 

@@ -1,6 +1,7 @@
 /** conclave run: a command that runs while this node leads, and at no other time. */
 import { Command, Option } from 'commander'
-import { readAdminToken } from '../agent/config/keys.ts'
+import { readAdminToken } from '../service/config/keys.ts'
+import { leaseTermsOf } from '../service/node/election/lease-terms.ts'
 import {
   type JoinOptions,
   join,
@@ -8,16 +9,15 @@ import {
   type Member,
   type StoreJoinOptions,
   type Term,
-} from '../member/index.ts'
-import { leaseTermsOf } from '../member/lease-terms.ts'
+} from '../service/node/index.ts'
+import { CommandFailed, Guarded } from '../service/supervise/guarded.ts'
 import { EXIT, UsageError } from './errors.ts'
-import { CommandFailed, Guarded } from './guarded.ts'
 import { joinOptions, type NodeFlags, withNodeFlags } from './node-flags.ts'
 import { narrate } from './output.ts'
-import { refuseUnlessProgram } from './program.ts'
-import { type AgentOf, runWithAgent } from './run-agent.ts'
-import { type HeldLead, killBeforeIn, type Running, runUnder } from './run-term.ts'
-import { Supervisor } from './supervised.ts'
+import { type AgentOf, runWithAgent } from './run/agent.ts'
+import { refuseUnlessProgram } from './run/program.ts'
+import { Supervisor } from './run/supervisor-link.ts'
+import { type HeldLead, killBeforeIn, type Running, runUnder } from './run/term.ts'
 import { milliseconds } from './values.ts'
 
 type RunFlags = NodeFlags & {

@@ -2,6 +2,7 @@
 import { closeSync, openSync, readFileSync, writeSync } from 'node:fs'
 import { Command } from 'commander'
 import { present } from '../core/index.ts'
+import { count } from '../core/text.ts'
 import {
   parseScenario,
   promisedSpecs,
@@ -9,13 +10,13 @@ import {
   runScenario,
   type Scenario,
   traceHeader,
-} from '../sim/index.ts'
-import { specs as allSpecs, type Spec, type SpecVerdict, specNamed } from '../specs/index.ts'
-import { idleness, type TraceRecord, traceLine, transcriptLine } from '../trace/index.ts'
-import { type CampaignFlags, campaign } from './campaign.ts'
+} from '../workbench/sim/index.ts'
+import { specs as allSpecs, type Spec, type SpecVerdict, specNamed } from '../workbench/specs/index.ts'
+import { idleness, type TraceRecord, traceLine, transcriptLine } from '../workbench/trace/index.ts'
 import { EXIT, UsageError } from './errors.ts'
 import { load } from './load.ts'
-import { count, NEW_LINE, paint, print, printJson, table, timesText } from './output.ts'
+import { NEW_LINE, paint, print, printJson, table, timesText } from './output.ts'
+import { type CampaignFlags, campaign } from './parallel/campaign.ts'
 import { wholeNumber } from './values.ts'
 
 type SimFlags = Partial<CampaignFlags> & {

@@ -1,6 +1,6 @@
 /** Reads a trace from a file that a person has named. */
 import { readFileSync } from 'node:fs'
-import { readTrace, type Trace } from '../trace/index.ts'
+import { readTrace, type Trace } from '../workbench/trace/index.ts'
 import { UsageError } from './errors.ts'
 
 export function readTraceFile(file: string): Trace {

@@ -12,8 +12,8 @@ import {
   send,
   stack,
 } from '../core/index.ts'
-import { parseScenario, runScenario } from '../sim/index.ts'
-import type { TraceRecord } from '../trace/index.ts'
+import { parseScenario, runScenario } from '../workbench/sim/index.ts'
+import type { TraceRecord } from '../workbench/trace/index.ts'
 import { carriedKind, RELIABLE_KINDS, reliableLinks } from './reliable.ts'
 
 /** Says what it is told to say, and puts out what it hears. */

@@ -21,8 +21,8 @@ import {
   runScenario,
   runSeed,
   scenarioDrawer,
-} from '../sim/index.ts'
-import type { Observation, TraceRecord } from '../trace/index.ts'
+} from '../workbench/sim/index.ts'
+import type { Observation, TraceRecord } from '../workbench/trace/index.ts'
 import { type GroupSpec, host, insightFor } from './host.ts'
 import { protocolNamed } from './index.ts'
 import { localLeaderGroup } from './local-leader/group.ts'

@@ -12,7 +12,7 @@ import {
   persist,
   send,
 } from '../../src/core/index.ts'
-import type { Spec } from '../../src/specs/index.ts'
+import type { Spec } from '../../src/workbench/specs/index.ts'
 
 type Office = { readonly issued: number }
 type Ticket = Message & { readonly number: number }

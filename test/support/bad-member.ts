@@ -16,9 +16,9 @@ import {
 } from '../../src/core/index.ts'
 import { type Datagram, stateInBundle } from '../../src/links/index.ts'
 import { type GroupSpec, groupFor, host, protocolNamed } from '../../src/protocols/index.ts'
-import { BadBytes } from '../../src/runtime/bytes.ts'
-import { Codec } from '../../src/runtime/codec.ts'
-import { checkedOptions } from '../../src/sim/index.ts'
+import { BadBytes } from '../../src/service/runtime/bytes.ts'
+import { Codec } from '../../src/service/runtime/codec.ts'
+import { checkedOptions } from '../../src/workbench/sim/index.ts'
 
 export const IDS: readonly string[] = ['a', 'b', 'c']
 const DELAY = 1000

@@ -5,7 +5,7 @@
 import { randomUUID } from 'node:crypto'
 import { afterEach, describe, expect, it } from 'vitest'
 import type { NodeId } from '../../src/core/index.ts'
-import { blockName, encodeBlock } from '../../src/registers/block.ts'
+import { blockName, encodeBlock } from '../../src/service/registers/block.ts'
 import {
   type CellStore,
   experimentOn,
@@ -13,7 +13,7 @@ import {
   type ReadOutcome,
   type RegisterBlock,
   type Registers,
-} from '../../src/registers/index.ts'
+} from '../../src/service/registers/index.ts'
 
 export type Backend = {
   open(group: string): Promise<CellStore>

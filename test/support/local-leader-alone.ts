@@ -13,7 +13,7 @@ import {
 } from '../../src/protocols/local-leader/messages.ts'
 import { givenBy, localLeaderOptions } from '../../src/protocols/local-leader/options.ts'
 import type { Configuration } from '../../src/protocols/local-leader/voters.ts'
-import { checkedOptions } from '../../src/sim/index.ts'
+import { checkedOptions } from '../../src/workbench/sim/index.ts'
 
 export const NODES = [1, 2, 3]
 export const timing = timingOf(givenBy(localLeaderOptions(NODES).parse({}), 3))

@@ -1,7 +1,7 @@
 /** Simulated groups of local-leader, held to all that it promises, and what is read off their reports. */
 import { expect } from 'vitest'
 import type { NodeId, Plain, PlainObject } from '../../src/core/index.ts'
-import type { Report, Snapshot } from '../../src/sim/index.ts'
+import type { Report, Snapshot } from '../../src/workbench/sim/index.ts'
 import { simulate } from './run.ts'
 
 export const LOCAL = { mode: 'local' }

@@ -1,7 +1,7 @@
 /** Messages as they are really sent, for tests of what carries them. */
 import type { Message } from '../../src/core/index.ts'
 import { catalogue } from '../../src/protocols/index.ts'
-import { parseScenario, runScenario } from '../../src/sim/index.ts'
+import { parseScenario, runScenario } from '../../src/workbench/sim/index.ts'
 
 /** Something happens to each of these nodes: all kinds of messages are sent, with all their parts. */
 export const EVENTS = [

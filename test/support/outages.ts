@@ -1,10 +1,10 @@
 /** What befalls every server sooner or later, and what its registers must say to it. */
 /* oxlint-disable no-await-in-loop -- one call after the other: that is what is tried */
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { StoreProxy } from '../../src/chaos/store-proxy.ts'
 import type { Plain } from '../../src/core/index.ts'
-import type { CellStore } from '../../src/registers/index.ts'
-import { openRegisters, type Registers } from '../../src/registers/index.ts'
+import { StoreProxy } from '../../src/service/chaos/store-proxy.ts'
+import type { CellStore } from '../../src/service/registers/index.ts'
+import { openRegisters, type Registers } from '../../src/service/registers/index.ts'
 import { type OwnServer, ownServer, type ServerName } from './servers.ts'
 import { until } from './wait.ts'
 

@@ -3,9 +3,10 @@
  * drifts. The world knows the true times, so what is found out from the messages can be checked.
  */
 import type { Definition, NodeId, Plain, PlainObject, Protocol } from '../../src/core/index.ts'
-import { BlackBox, type LoopRecord } from '../../src/runtime/index.ts'
-import { parseScenario, runScenario } from '../../src/sim/index.ts'
-import { readTrace, type TraceFile, type TraceRecord } from '../../src/trace/index.ts'
+import { BlackBox, type LoopRecord } from '../../src/service/runtime/index.ts'
+import { type TraceFile } from '../../src/workbench/forensics/index.ts'
+import { parseScenario, runScenario } from '../../src/workbench/sim/index.ts'
+import { readTrace, type TraceRecord } from '../../src/workbench/trace/index.ts'
 
 type Turn = TraceRecord & { readonly type: 'start' | 'step' }
 export type Made = {

@@ -1,14 +1,14 @@
 /** Short ways to simulate and explore, for tests. */
 import type { NodeId, PlainObject } from '../../src/core/index.ts'
-import { type ExploreReport, type ExploreSettings, explore } from '../../src/explore/index.ts'
 import { catalogue } from '../../src/protocols/index.ts'
+import { type ExploreReport, type ExploreSettings, explore } from '../../src/workbench/explore/index.ts'
 import {
   checkedOptions,
   parseScenario,
   type Report,
   type RunOptions,
   runScenario,
-} from '../../src/sim/index.ts'
+} from '../../src/workbench/sim/index.ts'
 
 export function ids(count: number): readonly NodeId[] {
   return Array.from({ length: count }, (_, index) => index + 1)

@@ -8,8 +8,8 @@ import {
   type Role,
   type View,
 } from '../../src/core/index.ts'
-import { goalNamed, type Judgement, type RunFacts, specNamed } from '../../src/specs/index.ts'
-import type { Connected, Observation, Reach } from '../../src/trace/index.ts'
+import { goalNamed, type Judgement, type RunFacts, specNamed } from '../../src/workbench/specs/index.ts'
+import type { Connected, Observation, Reach } from '../../src/workbench/trace/index.ts'
 
 const micros = (ms: number | null): number | null => (ms === null ? null : microsOf(ms))
 

@@ -26,7 +26,7 @@ import {
 import { NEW_TERMS, type Passage, receiptOf, type SessionTerms } from '../fail-aware/fail-aware.ts'
 import { heardSettings, isSettings, metStranger } from '../fail-aware/strangers.ts'
 import type { Bundle, BundleCommand, OpenedGroup, OpenGroup, Part, Room } from './group.ts'
-import { reseated, type Seat, seatNamed, shiftedSeat } from './seat.ts'
+import { reseated, type Seat, seatNamed, shiftedSeat } from './tenant.ts'
 import { TICK, Turn } from './turn.ts'
 
 export type BundleState = {

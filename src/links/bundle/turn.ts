@@ -19,7 +19,7 @@ import {
 } from '../../core/index.ts'
 import type { BundleState } from './bundle.ts'
 import type { OpenedGroup, Part, Room } from './group.ts'
-import { reseated, type Seat, type Timer, withoutTimer, withTimer } from './seat.ts'
+import { reseated, type Seat, type Timer, withoutTimer, withTimer } from './tenant.ts'
 
 export const TICK = 'bundle/tick'
 export class Turn {

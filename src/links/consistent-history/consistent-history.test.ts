@@ -13,8 +13,8 @@ import {
   send,
   stack,
 } from '../../core/index.ts'
-import { parseScenario, type Report, runScenario } from '../../sim/index.ts'
-import type { Observation } from '../../trace/index.ts'
+import { parseScenario, type Report, runScenario } from '../../workbench/sim/index.ts'
+import type { Observation } from '../../workbench/trace/index.ts'
 import { framedKind, HISTORY_KINDS } from './messages.ts'
 import { checkHistory, historyLayer, historyOptions } from './options.ts'
 

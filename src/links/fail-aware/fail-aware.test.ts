@@ -15,8 +15,8 @@ import {
   setTimer,
   stack,
 } from '../../core/index.ts'
-import { parseScenario, runScenario } from '../../sim/index.ts'
-import type { TraceRecord } from '../../trace/index.ts'
+import { parseScenario, runScenario } from '../../workbench/sim/index.ts'
+import type { TraceRecord } from '../../workbench/trace/index.ts'
 import { atLeast, atMost, delayBound } from './bound.ts'
 import {
   FAIL_AWARE_KINDS,

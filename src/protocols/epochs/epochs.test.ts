@@ -2,8 +2,8 @@ import { describe, expect, it } from 'vitest'
 import { exploring, simulate } from '../../../test/support/run.ts'
 import { sized } from '../../../test/support/sizes.ts'
 import type { PlainObject } from '../../core/index.ts'
-import type { ExploreReport } from '../../explore/index.ts'
-import { specNamed } from '../../specs/index.ts'
+import type { ExploreReport } from '../../workbench/explore/index.ts'
+import { specNamed } from '../../workbench/specs/index.ts'
 import type { Misreading } from './misreadings.ts'
 
 const LONG = sized(240_000, 0)

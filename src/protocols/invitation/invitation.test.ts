@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest'
 import { ids, simulate } from '../../../test/support/run.ts'
 import type { Message, NodeId, PlainObject } from '../../core/index.ts'
-import { assertion4 } from '../../specs/assertion-4.ts'
-import type { Spec } from '../../specs/index.ts'
-import { specNamed } from '../../specs/index.ts'
+import { assertion4 } from '../../workbench/specs/assertion-4.ts'
+import type { Spec } from '../../workbench/specs/index.ts'
+import { specNamed } from '../../workbench/specs/index.ts'
 import { invitationDefinition } from './index.ts'
 
 const QUICK = {

@@ -1,8 +1,8 @@
 /** Whether a request is supported, and what a vote for it changes: for requests of others and for one's own alike. */
 import { equalPlain, type Micros, NOTHING, type NodeId, persist } from '../../core/index.ts'
 import type { Context, Deed } from './context.ts'
-import type { Hearing } from './hearing.ts'
 import { type Election, type Epoch, isLater } from './messages.ts'
+import type { Hearing } from './reachability.ts'
 import { type LocalLeaderState, withVote } from './state.ts'
 import { holdsMajorities, isNewer, isVoter } from './voters.ts'
 

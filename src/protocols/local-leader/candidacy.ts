@@ -13,9 +13,9 @@ import {
 } from '../../core/index.ts'
 import type { Receipt } from '../../links/index.ts'
 import type { Balloting } from './ballot.ts'
+import type { Heralding } from './beacon.ts'
 import { type Change, type Context, type Deed, TIMER, UNWILLING, unchanged } from './context.ts'
-import type { Hearing } from './hearing.ts'
-import type { Heralding } from './herald.ts'
+import type { Quietness } from './heartbeat-suppression.ts'
 import {
   type Certificate,
   type Election,
@@ -27,7 +27,7 @@ import {
   type Request,
 } from './messages.ts'
 import { isRival } from './peers.ts'
-import type { Quietness } from './quiet.ts'
+import type { Hearing } from './reachability.ts'
 import { afterMiss, afterWin as recordAfterWin } from './record.ts'
 import {
   type Campaign,

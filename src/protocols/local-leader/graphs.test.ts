@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { at, every, LOCAL, MAJORITY, type Pairs, run, standing } from '../../../test/support/local-leader.ts'
 import { ids } from '../../../test/support/run.ts'
 import type { NodeId, Plain, PlainObject } from '../../core/index.ts'
-import type { Report } from '../../sim/index.ts'
+import type { Report } from '../../workbench/sim/index.ts'
 
 describe('local mode in graphs that stay as they are', () => {
   const cases: readonly (readonly [string, number, Pairs | 'full', readonly NodeId[], readonly Plain[]])[] = [

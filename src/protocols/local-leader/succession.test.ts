@@ -11,7 +11,7 @@ import {
 import { ids } from '../../../test/support/run.ts'
 import { sized } from '../../../test/support/sizes.ts'
 import type { PlainObject } from '../../core/index.ts'
-import type { Report } from '../../sim/index.ts'
+import type { Report } from '../../workbench/sim/index.ts'
 
 describe('who should lead', () => {
   /** 1 is down at first; 2 leads; then 1 comes. */

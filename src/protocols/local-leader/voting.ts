@@ -13,12 +13,12 @@ import {
 } from '../../core/index.ts'
 import type { Receipt } from '../../links/index.ts'
 import type { Balloting } from './ballot.ts'
+import type { Heralding } from './beacon.ts'
 import type { Candidacy } from './candidacy.ts'
 import { type Change, type Context, type Deed, TIMER, unchanged } from './context.ts'
-import type { Hearing } from './hearing.ts'
-import type { Heralding } from './herald.ts'
 import { type Election, type Epoch, isSame, type Reply } from './messages.ts'
 import { agreeing, reporting } from './mismatches.ts'
+import type { Hearing } from './reachability.ts'
 import { afterRound } from './record.ts'
 import {
   changed,

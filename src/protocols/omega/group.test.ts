@@ -11,7 +11,7 @@ import {
   present,
 } from '../../core/index.ts'
 import { type Datagram, stateInBundle } from '../../links/index.ts'
-import { checkedOptions, parseScenario, runScenario } from '../../sim/index.ts'
+import { checkedOptions, parseScenario, runScenario } from '../../workbench/sim/index.ts'
 import { type GroupSpec, groupFor, host } from '../host.ts'
 import { protocolNamed } from '../index.ts'
 import { omegaDefinition } from './index.ts'

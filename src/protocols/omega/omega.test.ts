@@ -4,8 +4,14 @@ import { type Broken, brokenOmega } from '../../../test/canaries/omega.ts'
 import { exploring, ids } from '../../../test/support/run.ts'
 import { isSoak, sized } from '../../../test/support/sizes.ts'
 import type { Effect, NodeId, PlainObject } from '../../core/index.ts'
-import { checkedOptions, type ScheduleStep, StillRules, type StillWorld, Wanderer } from '../../sim/index.ts'
-import { type Spec, specNamed } from '../../specs/index.ts'
+import {
+  checkedOptions,
+  type ScheduleStep,
+  StillRules,
+  type StillWorld,
+  Wanderer,
+} from '../../workbench/sim/index.ts'
+import { type Spec, specNamed } from '../../workbench/specs/index.ts'
 import { omegaDefinition } from './index.ts'
 import { omega } from './omega.ts'
 import type { Flaw, OmegaSettings } from './settings.ts'

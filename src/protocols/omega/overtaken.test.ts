@@ -2,8 +2,14 @@
 import { describe, expect, it } from 'vitest'
 import { ids } from '../../../test/support/run.ts'
 import type { NodeId, PlainObject } from '../../core/index.ts'
-import { checkedOptions, factsOf, promisedSpecs, StillRules, type StillWorld } from '../../sim/index.ts'
-import { monitor, Watch } from '../../specs/index.ts'
+import {
+  checkedOptions,
+  factsOf,
+  promisedSpecs,
+  StillRules,
+  type StillWorld,
+} from '../../workbench/sim/index.ts'
+import { monitor, Watch } from '../../workbench/specs/index.ts'
 import { omegaDefinition } from './index.ts'
 import { omega } from './omega.ts'
 import type { OmegaMessage, OmegaState } from './state.ts'

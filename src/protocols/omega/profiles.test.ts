@@ -1,7 +1,7 @@
 /** The times of the links: what follows for each profile, and what is refused. */
 import { describe, expect, it } from 'vitest'
 import { simulate } from '../../../test/support/run.ts'
-import type { Observation } from '../../trace/index.ts'
+import type { Observation } from '../../workbench/trace/index.ts'
 import { brokenBound, profileOptions } from './profiles.ts'
 
 const NAMES = ['lan', 'region', 'wan'] as const

@@ -2,8 +2,8 @@
 import { describe, expect, it } from 'vitest'
 import { ids, simulate } from '../../../test/support/run.ts'
 import type { PlainObject } from '../../core/index.ts'
-import type { Report, Snapshot } from '../../sim/index.ts'
-import type { Observation } from '../../trace/index.ts'
+import type { Report, Snapshot } from '../../workbench/sim/index.ts'
+import type { Observation } from '../../workbench/trace/index.ts'
 
 const BOTH = ['reported', 'datagrams'] as const
 

@@ -1,5 +1,0 @@
-export * from './campaign.ts'
-export * from './report.ts'
-export * from './store-faults.ts'
-export * from './stores.ts'
-export type { Bounds, Settings } from './trial.ts'

@@ -1,0 +1,459 @@
+/** The command line as its users meet it: output and exit codes, in this process and in some real ones. */
+import { spawnSync } from 'node:child_process'
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { afterAll, describe, expect, it } from 'vitest'
+import { program } from '../../dist/cli/commands.js'
+import { type Ended, conclave as run } from '../../test/support/cli.ts'
+
+const root = fileURLToPath(new URL('../..', import.meta.url))
+const folder = mkdtempSync(join(tmpdir(), 'conclave-cli-'))
+afterAll(() => rmSync(folder, { recursive: true }))
+
+const conclave = (...words: readonly string[]): Promise<Ended> => run(words, { cwd: root })
+
+/** The same as a process of its own. */
+function started(...words: readonly string[]): { readonly [part in keyof Ended]: Ended[part] | null } {
+  const { status, stdout, stderr } = spawnSync(join(root, 'bin/conclave'), words, {
+    cwd: root,
+    encoding: 'utf8',
+    timeout: 60_000,
+  })
+  return { code: status, stdout, stderr }
+}
+
+function file(name: string, content: unknown): string {
+  const path = join(folder, name)
+  writeFileSync(path, typeof content === 'string' ? content : JSON.stringify(content))
+  return path
+}
+
+const QUIET = { protocol: 'bully', nodes: [1, 2, 3], untilMs: 3000 }
+const CROSSED = {
+  protocol: 'bully',
+  nodes: [1, 2, 3],
+  initial: { leader: 3 },
+  options: { detector: 'none', repaired: false },
+  network: {
+    delayMs: 10,
+    rules: [
+      { from: 2, to: 1, kind: 'coordinator', delayMs: 20 },
+      { from: 3, kind: 'coordinator', delayMs: 5 },
+    ],
+  },
+  events: [
+    { atMs: 100, crash: 3 },
+    { atMs: 110, command: { node: 2, do: 'detect', of: 3 } },
+    { atMs: 115, recover: 3 },
+  ],
+  untilMs: 50_000,
+}
+
+describe('conclave as a process', () => {
+  it.each([
+    ['a run in which all held', 0, () => ['sim', file('process-quiet.json', QUIET)]],
+    ['a violation', 6, () => ['sim', file('process-crossed.json', CROSSED), '--json']],
+    ['bad input', 2, () => ['explore', '--fast']],
+    ['no command', 2, () => []],
+    ['help', 0, () => ['replay', '--help']],
+  ] as const)('ends and prints as it does in this process: %s', async (_what, code, words) => {
+    const own = started(...words())
+    expect(own.code).toBe(code)
+    expect(await conclave(...words())).toEqual(own)
+  })
+
+  it('reads a scenario from standard input', () => {
+    const { status, stdout } = spawnSync(join(root, 'bin/conclave'), ['sim', '-', '--json'], {
+      input: JSON.stringify(QUIET),
+      encoding: 'utf8',
+    })
+    expect([status, JSON.parse(stdout).leaders]).toEqual([0, [3]])
+  })
+
+  it('ends quietly when its reader has seen enough', () => {
+    const script = 'bin/conclave protocols --json | true; echo "${PIPESTATUS[0]}"'
+    const { stdout, stderr } = spawnSync('bash', ['-c', script], { cwd: root, encoding: 'utf8' })
+    expect([stdout, stderr]).toEqual(['0\n', ''])
+  })
+})
+
+describe('a command in this process', () => {
+  it('prints the same the second time, whatever ran between', async () => {
+    const asked = [
+      ['sim', file('twice-crossed.json', CROSSED), '--transcript'],
+      ['sim', file('twice-bad.json', { ...QUIET, nodes: [] })],
+      'sim --protocol bully --nodes 3 --seeds 1..20 --option repaired=false --json'.split(' '),
+      ['specs'],
+      ['sim', '--help'],
+      ['elect'],
+    ]
+    const all = () => Promise.all(asked.map((words) => conclave(...words)))
+    const first = await all()
+    expect(first.map(({ code }) => code)).toEqual([6, 2, 6, 0, 0, 2])
+    expect(await all()).toEqual(first)
+  })
+
+  it('leaves the process as it was', async () => {
+    const state = () => ({
+      exitCode: process.exitCode,
+      folder: process.cwd(),
+      environment: { ...process.env },
+      listeners: [process, process.stdout, process.stderr].map((emitter) =>
+        emitter.eventNames().map((name) => [name, emitter.listenerCount(name)]),
+      ),
+      writes: [process.stdout.write, process.stderr.write],
+    })
+    const before = state()
+    const { code } = await run(['sim', 'nowhere.json'], { cwd: folder, env: { CONCLAVE_DEBUG: '1' } })
+    expect(code).toBe(2)
+    await run(['watch', '--agent', 'http://127.0.0.1:1'])
+    expect(state()).toEqual(before)
+  })
+})
+
+describe('conclave sim FILE', () => {
+  it('prints one object with --json, and ends with 0 when all held', async () => {
+    const { code, stdout, stderr } = await conclave('sim', file('quiet.json', QUIET), '--json')
+    expect([code, stderr]).toEqual([0, ''])
+    const report = JSON.parse(stdout)
+    expect(report).toMatchObject({ protocol: 'bully', endedAtMs: 3000, leaders: [3], groups: [[1, 2, 3]] })
+    expect(report.nodes['1']).toEqual({
+      up: true,
+      role: 'follower',
+      leader: 3,
+      token: null,
+      members: null,
+      untilMs: null,
+    })
+  })
+
+  it('ends with 6 when a specification is violated, and says which', async () => {
+    const path = file('crossed.json', CROSSED)
+    const { code, stdout } = await conclave('sim', path)
+    expect(code).toBe(6)
+    expect(stdout).toMatch(/agreement +VIOLATED at [\d.]+ ms: 1 follows 2 but 2 follows 3/)
+    expect(JSON.parse((await conclave('sim', path, '--json')).stdout).specs[0]).toMatchObject({
+      verdict: 'violated',
+    })
+  })
+
+  it('reports checkpoints as the world stood then', async () => {
+    const scenario = { ...CROSSED, checkpointsMs: [112, 99] }
+    const { stdout } = await conclave('sim', file('checkpoints.json', scenario), '--json')
+    const { checkpoints } = JSON.parse(stdout)
+    expect(checkpoints['99'].leaders).toEqual([3])
+    expect(checkpoints['112']).toMatchObject({ leaders: [2], groups: [[1], [2]], messages: { total: 1 } })
+    expect(checkpoints['112'].nodes['3']).toMatchObject({ up: false, role: 'crashed', leader: null })
+  })
+
+  it('writes the same trace in every process, and replay finds every effect identical', async () => {
+    const scenario = { ...QUIET, network: { delayMs: [1, 9] }, clocks: { driftPpm: 80 }, seed: 11 }
+    const path = file('seeded.json', scenario)
+    const traces = ['one', 'two'].map((name) => join(folder, `${name}.trace`))
+    const [one = '', two = ''] = traces
+    expect((await conclave('sim', path, '--trace', one)).code).toBe(0)
+    expect(started('sim', path, '--trace', two).code).toBe(0)
+    expect(readFileSync(one, 'utf8')).toBe(readFileSync(two, 'utf8'))
+    expect(await conclave('replay', one)).toMatchObject({ code: 0 })
+    expect(await conclave('replay', one, '--diff', two)).toMatchObject({
+      code: 0,
+      stdout: 'the traces are identical\n',
+    })
+    expect((await conclave('sim', path, '--seed', '12', '--trace', two)).code).toBe(0)
+    expect(await conclave('replay', one, '--diff', two)).toMatchObject({ code: 1 })
+    const damaged = readFileSync(one, 'utf8').replace('"to":3', '"to":2')
+    const { code, stdout } = await conclave('replay', file('damaged.trace', damaged))
+    expect(code).toBe(1)
+    expect(stdout).toContain('answers differently now')
+  })
+
+  it('tells the story with --transcript', async () => {
+    const { stdout } = await conclave('sim', file('story.json', CROSSED), '--transcript')
+    expect(stdout).toContain('110.000 ms  2 is told: detect(of 3): coordinator(id 2) to 1; LEADS')
+  })
+})
+
+describe('conclave sim, a campaign', () => {
+  it('finds nothing wrong with the repaired bully, and reaches its goals', async () => {
+    const { code, stdout } = await conclave(
+      ...'sim --protocol bully --nodes 3..5 --seeds 1..60 --faults swarm --json'.split(' '),
+    )
+    expect(code).toBe(0)
+    const report = JSON.parse(stdout)
+    expect(report).toMatchObject({ seeds: 60, violations: [], vacuous: [] })
+    expect(report.steps).toBeGreaterThan(10_000)
+    expect(report.goals.every(({ reached }: { reached: boolean }) => reached)).toBe(true)
+  })
+
+  it('gives for each violation one command that shows it again, and a small scenario that violates', async () => {
+    const words = 'sim --protocol bully --nodes 3 --seeds 1..60 --option repaired=false --json'.split(' ')
+    const { code, stdout } = await conclave(...words)
+    expect(code).toBe(6)
+    const { violations } = JSON.parse(stdout)
+    const [{ seed, spec, replay, shrunk }] = violations
+    expect(replay).toBe(
+      `conclave sim --protocol bully --nodes 3 --seeds ${seed}..${seed} --faults swarm --option repaired=false`,
+    )
+    const again = await conclave(...replay.split(' ').slice(1), '--json')
+    expect(again.code).toBe(6)
+    expect(JSON.parse(again.stdout).violations[0]).toMatchObject({ seed, spec })
+    const small = await conclave('sim', file('shrunk.json', shrunk), '--json')
+    expect(small.code).toBe(6)
+  })
+
+  it('reports the same with one thread and with several', async () => {
+    const words =
+      'sim --protocol bully --nodes 2..4 --seeds 1..60 --option repaired=false --json --workers'.split(' ')
+    expect((await conclave(...words, '1')).stdout).toBe((await conclave(...words, '3')).stdout)
+  })
+})
+
+describe('conclave explore', () => {
+  it('finds the permanent disagreement, and its scenario runs to the same end', async () => {
+    const { code, stdout } = await conclave(
+      ...'explore --protocol bully --nodes 3 --crashes 1 --recoveries 1 --option repaired=false --json'.split(
+        ' ',
+      ),
+    )
+    expect(code).toBe(6)
+    const { counterexample, complete } = JSON.parse(stdout)
+    expect(complete).toBe(false)
+    expect(counterexample.steps).toHaveLength(6)
+    expect((await conclave('sim', file('counterexample.json', counterexample.scenario))).code).toBe(6)
+  })
+
+  it('finds nothing in the repaired form, and says what it searched', async () => {
+    const { code, stdout } = await conclave('explore', '--protocol', 'bully', '--nodes', '3', '--json')
+    expect(code).toBe(0)
+    const report = JSON.parse(stdout)
+    expect(report).toMatchObject({ states: 477, transitions: 1186, complete: true, counterexample: null })
+    for (const field of ['depth', 'seconds', 'statesPerSecond', 'bytesPerState', 'reuse']) {
+      expect(report[field]).toBeGreaterThan(0)
+    }
+  })
+
+  it('lets time pass as often as --ticks says, for a protocol that says how long a tick is', async () => {
+    const module = file(
+      'hourglass.mjs',
+      `import { define } from ${JSON.stringify(join(root, 'dist/core/index.js'))}
+      export const protocol = define({
+        name: 'hourglass', title: 'leads for two ticks', source: 'a test', kinds: ['none'],
+        settlesWithin: () => 0,
+        exploration: { crashes: 0, tick: 1000 },
+        create: ({ self }) => ({
+          start: (_stable, now) => ({ state: { until: now + 2000 }, effects: [] }),
+          step: (state) => ({ state, effects: [] }),
+          view: ({ until }, now) => ({
+            role: now < until ? 'leader' : 'follower', leader: self, token: null, until, members: null, detail: null,
+          }),
+          shift: ({ until }, by) => ({ until: until + by }),
+        }),
+      })`,
+    )
+    const explored = async (...words: readonly string[]) => {
+      const asked = ['explore', '--load', module, ...'--protocol hourglass --nodes 1 --json'.split(' ')]
+      return JSON.parse((await conclave(...asked, ...words)).stdout)
+    }
+    expect(await explored()).toMatchObject({ states: 1, complete: true })
+    expect(await explored('--ticks', '3')).toMatchObject({ states: 4, transitions: 3, complete: true })
+    const schedule = [{ do: 'tick' }, { do: 'tick' }]
+    const scenario = file('hourglass.json', { protocol: 'hourglass', nodes: [1], schedule })
+    const { stdout } = await conclave('sim', scenario, '--load', module, '--transcript')
+    expect(stdout).toContain('1.000 ms  -- a tick of 1 ms passes --')
+    expect(stdout).toContain('2.000 ms  -- a tick of 1 ms passes; 1 follows 1 --')
+  })
+})
+
+describe('conclave qos', () => {
+  it('measures the detectors of a trace, and says when there are none', async () => {
+    const trace = join(folder, 'qos.trace')
+    const crash = { ...QUIET, events: [{ atMs: 1000, crash: 3 }] }
+    expect((await conclave('sim', file('qos.json', crash), '--trace', trace)).code).toBe(0)
+    const { code, stdout, stderr } = await conclave('qos', trace, '--json')
+    expect([code, stderr]).toEqual([0, ''])
+    const { qos } = JSON.parse(stdout)
+    expect(qos.all).toMatchObject({ mistakes: 0, queryAccuracy: 1, detection: { samples: 2 } })
+    expect(qos.pairs[0]).toMatchObject({ monitor: 1, peer: 2 })
+    expect((await conclave('qos', trace)).stdout).toMatch(/detection time T_D +2 +0/)
+    const blind = { ...QUIET, options: { detector: 'none' } }
+    expect((await conclave('sim', file('blind.json', blind), '--trace', trace)).code).toBe(0)
+    expect((await conclave('qos', trace, '--json')).stdout).toBe('{"qos":null}\n')
+    expect(await conclave('qos', trace)).toMatchObject({ code: 0, stdout: '' })
+  })
+
+  it('is part of a campaign where there is a detector', async () => {
+    const words = 'sim --protocol bully --nodes 3 --seeds 1..30 --json'.split(' ')
+    expect(JSON.parse((await conclave(...words)).stdout).qos.detection.samples).toBeGreaterThan(0)
+    expect(JSON.parse((await conclave(...words, '--option', 'detector=none')).stdout)).not.toHaveProperty(
+      'qos',
+    )
+  })
+})
+
+describe('conclave specs, protocols and help', () => {
+  it('list what there is', async () => {
+    expect(
+      JSON.parse((await conclave('specs', '--json')).stdout).specs.map(({ name }: { name: string }) => name),
+    ).toContain('agreement')
+    const { protocols } = JSON.parse((await conclave('protocols', '--json')).stdout)
+    const bully = protocols.find(({ name }: { name: string }) => name === 'bully')
+    expect(bully.options.properties).toHaveProperty('answerTimeoutMs')
+    expect((await conclave('specs')).stdout).toContain('Edinburgh lecture 11')
+    expect((await conclave('protocols')).stdout).toContain('coordinatorTimeoutMs')
+  })
+
+  it('explain every command with an example', async () => {
+    const asked = [['--help'], ['help'], ['help', 'sim']]
+    for (const help of await Promise.all(asked.map((words) => conclave(...words)))) {
+      expect(help).toMatchObject({ code: 0, stderr: '' })
+    }
+    expect(await conclave()).toMatchObject({ code: 2, stdout: '' })
+    const commands = ['sim', 'explore', 'replay', 'qos', 'specs', 'protocols']
+    for (const { code, stdout } of await Promise.all(
+      commands.map((command) => conclave(command, '--help')),
+    )) {
+      expect(code).toBe(0)
+      expect(stdout).toMatch(/Examples?:/)
+    }
+  })
+
+  it('name --json for every command', async () => {
+    const { commands } = await program('')
+    const names = commands.map((command) => command.name())
+    expect(names).toEqual(expect.arrayContaining(['up', 'agent', 'run', 'status', 'draw', 'completion']))
+    const without = commands
+      .filter(({ options }) => !options.some(({ long }) => long === '--json'))
+      .map((command) => command.name())
+    // What scripts of shells ask.
+    expect(without).toEqual(['complete'])
+  })
+
+  it.each([
+    ['run', '--', '/no/such/program'],
+    ['draw', '/no/such/trace'],
+    ['completion', 'tcsh'],
+    ['agent', '--check'],
+  ])('print an error of %s as one JSON object', async (name, ...words) => {
+    const { code, stdout, stderr } = await conclave(name, '--json', ...words)
+    expect([code, stderr]).toEqual([2, ''])
+    expect(Object.keys(JSON.parse(stdout))).toEqual(['error'])
+  })
+
+  it('draw and complete in JSON', async () => {
+    const trace = join(folder, 'drawn.ndjson')
+    await conclave('sim', file('drawn.json', QUIET), '--trace', trace)
+    expect(JSON.parse((await conclave('draw', trace, '--json')).stdout).svg).toMatch(/^<svg/)
+    const out = join(folder, 'drawn.svg')
+    expect(JSON.parse((await conclave('draw', trace, '--json', '--out', out)).stdout)).toEqual({ out })
+    const { shell, script } = JSON.parse((await conclave('completion', 'fish', '--json')).stdout)
+    expect([shell, `${script}\n`]).toEqual(['fish', (await conclave('completion', 'fish')).stdout])
+  })
+})
+
+describe('bad input gives one line, exit code 2 and nothing else', () => {
+  const bad = (name: string, change: object): string => file(name, { ...QUIET, ...change })
+  const cases: readonly (readonly [string, readonly string[], string])[] = [
+    ['an unknown protocol', ['sim', bad('b1', { protocol: 'x' })], 'protocol: unknown protocol "x"'],
+    ['an unknown field', ['sim', bad('b2', { nodez: 1 })], 'nodez: unknown field'],
+    ['an unknown node', ['sim', bad('b3', { events: [{ atMs: 1, crash: 8 }] })], 'events[0].crash: 8 is not'],
+    ['an unknown option', ['sim', bad('b4', { options: { fast: 1 } })], 'options.fast: unknown field'],
+    ['a negative time', ['sim', bad('b5', { events: [{ atMs: -1, crash: 1 }] })], 'events[0].atMs'],
+    [
+      'an event after the end',
+      ['sim', bad('b6', { events: [{ atMs: 9999, crash: 1 }] })],
+      'is after untilMs',
+    ],
+    ['a loss above 1', ['sim', bad('b7', { network: { loss: 2 } })], 'network.loss'],
+    ['an endless run', ['sim', file('b8', '{"protocol":"bully","nodes":[1],"untilMs":1e999}')], 'untilMs'],
+    ['a malformed file', ['sim', file('b9', '{"protocol":')], 'not JSON'],
+    ['a missing file', ['sim', join(folder, 'nowhere')], 'there is no such file'],
+    ['a folder', ['sim', folder], 'cannot be read'],
+    ['an empty node list', ['sim', bad('b10', { nodes: [] })], 'nodes: is empty'],
+    ['a duplicate node', ['sim', bad('b11', { nodes: [1, 1] })], 'nodes[1]: 1 is listed twice'],
+    [
+      'an impossible step',
+      ['sim', file('b12', { protocol: 'bully', nodes: [1, 2], schedule: [{ node: 1, do: 'recover' }] })],
+      'schedule[0]: 1 is up',
+    ],
+    ['a backward range', 'sim --protocol bully --nodes 3 --seeds 9..2'.split(' '), 'runs backwards'],
+    ['a range that is none', 'sim --protocol bully --nodes 3 --seeds all'.split(' '), '--seeds all'],
+    ['no seeds', 'sim --protocol bully --nodes 3'.split(' '), '--seeds'],
+    ['zero nodes in a campaign', 'sim --protocol bully --nodes 0 --seeds 1'.split(' '), '--nodes 0'],
+    [
+      'an unknown fault',
+      'sim --protocol bully --nodes 3 --seeds 1 --faults rain'.split(' '),
+      '"rain" is not',
+    ],
+    [
+      'a wrong option',
+      'sim --protocol bully --nodes 3 --seeds 1 --option x=1'.split(' '),
+      'options.x: unknown',
+    ],
+    [
+      'an option without value',
+      'sim --protocol bully --nodes 3 --seeds 1 --option x'.split(' '),
+      'NAME=VALUE',
+    ],
+    ['an unknown protocol to explore', 'explore --protocol x --nodes 3'.split(' '), '--protocol x'],
+    ['a protocol missing', ['explore', '--nodes', '3'], '--protocol'],
+    ['a depth of zero', 'explore --protocol bully --nodes 3 --depth 0'.split(' '), '--depth 0'],
+    ['zero states', 'explore --protocol bully --nodes 3 --max-states 0'.split(' '), '--max-states 0'],
+    ['no memory', 'explore --protocol bully --nodes 3 --memory 0'.split(' '), '--memory 0'],
+    ['zero nodes', 'explore --protocol bully --nodes 0'.split(' '), '--nodes 0'],
+    ['negative crashes', 'explore --protocol bully --nodes 3 --crashes -1'.split(' '), '--crashes'],
+    ['negative ticks', 'explore --protocol bully --nodes 3 --ticks -1'.split(' '), '--ticks'],
+    [
+      'ticks of no length',
+      'explore --protocol bully --nodes 3 --ticks 2'.split(' '),
+      '--ticks 2: bully does not say how long a tick is',
+    ],
+    [
+      'a tick of no length',
+      ['sim', file('b17', { protocol: 'bully', nodes: [1, 2], schedule: [{ do: 'tick' }] })],
+      'schedule[0]: ticks mean nothing to bully',
+    ],
+    ['too many nodes', 'explore --protocol bully --nodes 99'.split(' '), '--nodes 99'],
+    ['an unknown order', 'explore --protocol bully --nodes 3 --order odd'.split(' '), '--order odd'],
+    ['an unknown flag', ['explore', '--fast'], "unknown option '--fast'"],
+    ['an unknown command', ['elect'], "unknown command 'elect'"],
+    ['a ring of one', ['explore', '--protocol', 'ring', '--nodes', '1'], 'must be at least 2'],
+    [
+      'a crowd',
+      ['sim', '--protocol', 'ring', '--nodes', '3..50000', '--seeds', '1..2'],
+      'at most 10000 nodes in one world',
+    ],
+    [
+      'an option of a campaign below its bound',
+      [...'sim --protocol invitation --nodes 3 --seeds 1..2 --option'.split(' '), 'acceptWindowMs=44'],
+      'options.acceptWindowMs: 44 is below 45',
+    ],
+    [
+      'an option for a node that some worlds of a campaign lack',
+      [...'sim --protocol ring --nodes 2..3 --seeds 1..2 --option'.split(' '), 'loads={"3":1}'],
+      'options.loads.3: is not one of the nodes (1, 2)',
+    ],
+    ['a bad trace', ['replay', file('b13', 'no')], 'line 1 is not JSON'],
+    ['a missing trace', ['replay', join(folder, 'nowhere')], 'there is no such file'],
+    ['a bad trace to measure', ['qos', file('b16', '{}')], 'line 1: trace'],
+    ['a missing trace to measure', ['qos', join(folder, 'nowhere')], 'there is no such file'],
+    ['a module that is none', ['sim', file('b14', QUIET), '--load', join(folder, 'x.mjs')], '--load'],
+    [
+      'a trace that cannot be written',
+      ['sim', file('b15', QUIET), '--trace', join(folder, 'no/x')],
+      '--trace',
+    ],
+  ]
+
+  it.each(cases)('%s', async (_what, words, message) => {
+    const plain = await conclave(...words)
+    expect(plain.code).toBe(2)
+    expect(plain.stdout).toBe('')
+    expect(plain.stderr).toMatch(/^conclave: [^\n]+\n$/)
+    expect(plain.stderr).toContain(message)
+    const json = await conclave(...words, '--json')
+    expect([json.code, json.stderr]).toEqual([2, ''])
+    expect(JSON.parse(json.stdout).error.message).toContain(message)
+  })
+})

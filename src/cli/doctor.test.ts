@@ -1,0 +1,91 @@
+/** `conclave doctor`, as its user sees it. */
+import { mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, describe, expect, it, onTestFinished } from 'vitest'
+import { conclave, type Ended } from '../../test/support/cli.ts'
+import { describeWith, ownServer } from '../../test/support/servers.ts'
+
+const folder = mkdtempSync(join(tmpdir(), 'conclave-doctor-'))
+afterAll(() => rmSync(folder, { recursive: true, force: true }))
+
+const doctor = (...words: readonly string[]): Promise<Ended> => conclave(['doctor', ...words])
+
+describe('conclave doctor', () => {
+  it('finds a folder fit, says what it measured and what it cannot know, and leaves nothing behind', async () => {
+    const { code, stdout } = await doctor('--store', `file:${folder}/g`, '--rounds', '10')
+    expect(code).toBe(0)
+    expect(stdout).toMatch(/^✓ .*\(rename\) answers/)
+    expect(stdout).toMatch(/✓ of two writers that replace the same version, one succeeds \(tried 10 times\)/)
+    expect(stdout).toMatch(/one write +median \d+/)
+    expect(stdout).toContain('What cannot be found out from here')
+    expect(readdirSync(join(folder, 'g'))).toEqual([])
+  })
+
+  it('reads the store from a configuration, and answers as one object', async () => {
+    const file = join(folder, 'config.json')
+    writeFileSync(file, JSON.stringify({ store: { kind: 'file', path: join(folder, 'h'), mode: 'sector' } }))
+    const { code, stdout } = await doctor('--store', file, '--rounds', '5', '--json')
+    expect(code).toBe(0)
+    expect(JSON.parse(stdout)).toMatchObject({
+      store: { kind: 'file' },
+      fit: true,
+      weak: [],
+      findings: [
+        { name: 'regular', problem: null },
+        { name: 'compare', trials: 5, problem: null },
+        { name: 'late-write', problem: null },
+      ],
+      latencyMs: { read: { count: expect.any(Number) }, write: { medianMs: expect.any(Number) } },
+    })
+  })
+
+  it.each([
+    [['--store', 'mysql://h'], 2, 'mysql: is not a kind of store'],
+    [['--store', `${folder}/none.json`], 2, 'ENOENT'],
+    [['--store', `file:${folder}`, '--accept-weak'], 2, '--accept-weak has no meaning for file'],
+    [['--store', `file:${folder}`, '--rounds', '0'], 2, '--rounds 0: must be at least 1'],
+    [['--store', 'redis://127.0.0.1:6'], 4, '✖ no store answers at redis://127.0.0.1:6'],
+    [['--store', 'file:/proc/nowhere'], 5, '✖ cannot write to /proc/nowhere'],
+    [[], 2, 'store'],
+  ])('%j ends with %i and says %s', async (words, code, text) => {
+    const ended = await doctor(...words)
+    expect(ended.code).toBe(code)
+    expect(ended.stdout + ended.stderr).toContain(text)
+  })
+})
+
+await describeWith('redis', 'conclave doctor on Redis', () => {
+  it('refuses a weak server, and warns where it is accepted', async () => {
+    const server = await ownServer('redis', ['--appendonly', 'no'])
+    onTestFinished(() => server.end())
+    const refused = await doctor('--store', server.url, '--json')
+    expect(refused.code).toBe(5)
+    expect(JSON.parse(refused.stdout)).toMatchObject({ fit: false, error: { name: 'StoreUnfit' } })
+    const accepted = await doctor('--store', server.url, '--accept-weak', '--rounds', '5')
+    expect(accepted.code).toBe(0)
+    expect(accepted.stdout).toContain(
+      '▲ appendonly is no: a crash loses acknowledged writes; set appendonly yes',
+    )
+  })
+})
+
+await describeWith('postgres', 'conclave doctor on PostgreSQL', (url) => {
+  it('prints the GRANT, and leaves no rows behind', async () => {
+    const { default: postgres } = await import('postgres')
+    const sql = postgres(url, { max: 1, onnotice: () => {} })
+    onTestFinished(() => sql.end())
+    const found = await doctor('--store', `${url}?table=doctors`, '--rounds', '5')
+    expect(found).toMatchObject({ code: 0, stderr: '' })
+    expect(found.stdout).not.toContain('password')
+    expect(await sql`SELECT * FROM doctors`).toEqual([])
+    await sql`DROP ROLE IF EXISTS patient`
+    await sql`CREATE ROLE patient LOGIN PASSWORD 'secret'`
+    const theirs = new URL(`${url}?table=doctors`)
+    theirs.username = 'patient'
+    theirs.password = 'secret'
+    const refused = await doctor('--store', theirs.href)
+    expect(refused.code).toBe(5)
+    expect(refused.stdout).toContain('GRANT SELECT, INSERT, UPDATE ON doctors TO "patient";')
+  })
+})

@@ -1,0 +1,30 @@
+/** One thread of a campaign: runs the seeds that it is given. */
+import { parentPort, workerData } from 'node:worker_threads'
+import { present } from '../../core/index.ts'
+import { addTallies, EMPTY_TALLY, runSeed, scenarioDrawer } from '../../workbench/sim/index.ts'
+import { find, load } from '../load.ts'
+import type { WorkerAnswer, WorkerQuestion, WorkerTask } from './campaign.ts'
+
+const port = present(parentPort, 'the parent thread')
+const task = workerData as WorkerTask
+const answer = (message: WorkerAnswer): void => port.postMessage(message)
+
+try {
+  const { lookup, watching } = await load(task.load)
+  const definition = find(lookup, task.protocol)
+  const draw = scenarioDrawer(definition, task.settings)
+  const watched = watching(definition)
+  port.on('message', ({ first, last }: WorkerQuestion) => {
+    try {
+      let tally = EMPTY_TALLY
+      for (let seed = first; seed <= last; seed++)
+        tally = addTallies(tally, runSeed(definition, draw, seed, watched))
+      answer({ type: 'done', tally })
+    } catch (error) {
+      answer({ type: 'failed', message: (error as Error).message })
+    }
+  })
+  answer({ type: 'ready' })
+} catch (error) {
+  answer({ type: 'failed', message: (error as Error).message })
+}

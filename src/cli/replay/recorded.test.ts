@@ -1,0 +1,207 @@
+/** What is made of the traces of real processes: one run on one time scale, replayed, judged, and told in words. */
+import { readFileSync } from 'node:fs'
+import { describe, expect, it } from 'vitest'
+import { recordings } from '../../../test/support/recordings.ts'
+import { type Micros, type PlainObject, present } from '../../core/index.ts'
+import { catalogue } from '../../protocols/index.ts'
+import { postOf, runsOf, scaleOf, type TraceFile } from '../../workbench/forensics/index.ts'
+import { type Recorded, understand, verdictOf } from './recorded.ts'
+
+const definition = present(catalogue.find('local-leader'), 'local-leader')
+
+async function understood(scenario: PlainObject, most?: number): Promise<Recorded> {
+  const { files } = await recordings(scenario, definition, most)
+  return understand(files, definition, null)
+}
+
+const named = ({ specs }: Recorded, verdict: string): readonly string[] =>
+  specs.flatMap((spec) => (spec.verdict === verdict ? [spec.name] : []))
+
+const QUIET: PlainObject = {
+  protocol: 'local-leader',
+  nodes: ['a', 'b', 'c'],
+  network: { delayMs: [0.1, 2] },
+  events: [
+    { atMs: 2000, command: { node: 'a', do: 'stepDown' } },
+    { atMs: 4000, crash: 'b' },
+    { atMs: 4500, recover: 'b' },
+  ],
+  untilMs: 6000,
+}
+
+const example = (name: string): PlainObject =>
+  JSON.parse(
+    readFileSync(new URL(`../../../examples/papers/${name}.json`, import.meta.url), 'utf8'),
+  ) as PlainObject
+
+describe('a run out of the traces of its processes', () => {
+  it('is put on one time scale by its messages alone, as exact as it says', async () => {
+    const { files, truth } = await recordings(QUIET, definition)
+    const runs = runsOf(files)
+    const scale = scaleOf(runs, postOf(runs).letters, { rho: 1e-4, wallError: null })
+    expect(scale.by).toBe('messages')
+    const error = present(scale.error, 'error')
+    expect(error).toBeLessThan(4000)
+    expect(scale.drift).toEqual([])
+    // By how much each is off against the first, at its first and last step.
+    const offs = runs.flatMap(({ node, steps }, place): readonly Micros[] =>
+      [steps[0], steps.at(-1)].map((step) => {
+        const real = truth.get(node)?.find(({ now }) => now === step?.record.now)?.at ?? Number.NaN
+        return (step?.record.now ?? 0) + (scale.ahead[place] ?? 0) - real
+      }),
+    )
+    const spread = Math.max(...offs) - Math.min(...offs)
+    expect(spread).toBeLessThanOrEqual(error)
+  })
+
+  it('is replayed to the letter and judged; what did not happen is not judged', async () => {
+    const run = await understood(QUIET)
+    expect(run.replayed).toMatchObject({ difference: null })
+    expect(named(run, 'violated')).toEqual([])
+    expect(named(run, 'held')).toEqual(
+      expect.arrayContaining(['one-leader', 'tokens', 'SO', 'told-in-pairs']),
+    )
+    expect(run.leaderships.length).toBeGreaterThan(1)
+    expect(run.runs.map(({ node }) => node)).toEqual(['a', 'b', 'b', 'c'])
+    expect(verdictOf(run)).toMatch(/^every promise that could be judged was kept$/)
+  })
+
+  it('may begin in the middle: then a state stands first, and traces of one run are put together', async () => {
+    const cut = await recordings(QUIET, definition, 320)
+    const whole = await recordings(QUIET, definition)
+    expect(cut.files.some(({ trace }) => trace.records[0]?.type === 'resume')).toBe(true)
+    const run = understand(cut.files, definition, null)
+    expect(run.replayed.difference).toBeNull()
+    expect(named(run, 'violated')).toEqual([])
+    const both = understand([...cut.files, ...whole.files], definition, null)
+    expect(both.replayed.steps).toBe(understand(whole.files, definition, null).replayed.steps)
+  })
+
+  it('names the first step that the code takes differently', async () => {
+    const { files } = await recordings(QUIET, definition)
+    const [first, ...rest] = files as [TraceFile, ...TraceFile[]]
+    const at = first.trace.records.findIndex(
+      (record) => record.type === 'step' && record.effects.some(({ type }) => type === 'send'),
+    )
+    const records = first.trace.records.with(at, { ...first.trace.records[at], effects: [] } as never)
+    const run = understand([{ ...first, trace: { ...first.trace, records } }, ...rest], definition, null)
+    expect(run.replayed.difference).toMatchObject({
+      file: 'a-0.ndjson',
+      line: at + 2,
+      node: 'a',
+      recorded: [],
+    })
+    expect(verdictOf(run)).toMatch(/^the code answers differently/)
+  })
+
+  it('tells what was not as assumed, where that costs a leader but never makes two', async () => {
+    const events = [{ atMs: 2000, pause: 'a', forMs: 300 }]
+    const run = await understood({ ...QUIET, events })
+    expect(named(run, 'violated')).toEqual([])
+    const late = run.broken.find(({ text }) => text.startsWith('a acted too late'))
+    expect(late).toMatchObject({ touches: 'progress' })
+    expect(late?.text).toMatch(/by (2[89]|30)\d\.\d ms at 2\d{3}\.\d ms \(σ = 10\.0 ms\)/)
+    const slow = await understood({
+      ...QUIET,
+      events: [{ atMs: 2000, slow: [['a', 'b']], delayMs: [40, 60] }],
+    })
+    const [text = ''] = slow.broken.flatMap((each) => (each.text.includes('from a to b') ? [each.text] : []))
+    expect(text).toMatch(/^\d+ messages from a to b took longer than δ = 5\.0 ms/)
+    expect(verdictOf(slow)).toMatch(/can only cost a leader, never make two$/)
+  })
+
+  it('finds the clock that stood still while nobody noticed', async () => {
+    // A clock of its own that stands still is one that the messages contradict.
+    const { files } = await recordings({ ...example('local-leader-suspend'), untilMs: 2000 }, definition)
+    const unnoticed = files.map(({ file, trace }) => {
+      const records = trace.records.filter((each) => each.type !== 'step' || each.input.type !== 'suspended')
+      return { file, trace: { ...trace, records } }
+    }, definition)
+    const run = understand(unnoticed, definition, null)
+    expect(run.broken[0]).toMatchObject({ touches: 'safety' })
+    expect(run.broken[0]?.text).toMatch(/^the clocks of 1 and 2 ran apart by at least \d+ millionths/)
+  })
+
+  it('names a host that slept and noticed it, not the clock that stood still meanwhile', async () => {
+    const run = await understood({ ...QUIET, events: [{ atMs: 2000, suspend: 'a', forMs: 300 }] })
+    expect(run.replayed.difference).toBeNull()
+    const slept = { touches: 'progress', text: 'the host of a slept for 300.0 ms, noticed at 2300.0 ms' }
+    expect(run.broken).toContainEqual(slept)
+    expect(run.broken.filter(({ touches }) => touches === 'safety')).toEqual([])
+    expect(verdictOf(run)).toMatch(/can only cost a leader, never make two$/)
+  })
+
+  it('names a slow message that counted as fast, because others came sooner than any can', async () => {
+    const run = await understood({
+      ...QUIET,
+      events: [],
+      options: { deltaMinMs: 4, fastMs: 10.1 },
+      network: { delayMs: [0.1, 0.2], rules: [{ from: 'a', to: 'b', kind: 'Heartbeat', delayMs: 12 }] },
+    })
+    expect(run.replayed.difference).toBeNull()
+    expect(run.broken[0]).toMatchObject({ touches: 'safety' })
+    expect(run.broken[0]?.text).toMatch(
+      /^a message from a to b took 1[12]\.\d ms and counted as fast \(Δ = 10\.1 ms\), at \d+\.\d ms: a clock ran wrong, or it came sooner than δmin$/,
+    )
+    expect(verdictOf(run)).toMatch(/although what it rests on was broken: a message from a to b took/)
+  })
+
+  it('says that two led, and which assumption was broken; or that none was', async () => {
+    const { files } = await recordings(QUIET, definition)
+    // As if the leader had never heard the command to step down: its lease goes on beside the next one's.
+    const deaf = files.map(({ file, trace }) => {
+      const end = trace.records.findIndex((each) => each.type === 'step' && each.input.type === 'command')
+      return { file, trace: { ...trace, records: end < 0 ? trace.records : trace.records.slice(0, end) } }
+    })
+    const two = understand(deaf, definition, null)
+    expect(two.specs.find(({ name }) => name === 'one-leader')).toMatchObject({
+      verdict: 'violated',
+      why: 'a and b lead at the same time',
+    })
+    expect(verdictOf(two)).toMatch(
+      /one-leader were broken, and no broken assumption explains it: that is a bug/,
+    )
+    // The same, where one of them was configured differently.
+    const odd = deaf.map(({ file, trace }, place) => {
+      const options = { ...trace.header.options, ...(place === 0 ? { treeFanout: 17 } : {}) }
+      return { file, trace: { ...trace, header: { ...trace.header, options } } }
+    })
+    expect(verdictOf(understand(odd, definition, null))).toMatch(
+      /one-leader were broken.*configured differently: treeFanout is/,
+    )
+  })
+
+  it('calls it a bug when a promise is broken and nothing explains it', async () => {
+    const run = await understood(example('local-leader-volatile'))
+    expect(named(run, 'violated')).toEqual(['tokens'])
+    expect(verdictOf(run)).toMatch(/^tokens was broken, and no broken assumption explains it: that is a bug/)
+  })
+
+  it('compares no leases when nothing tells how clocks stand to each other, unless somebody vouches for them', async () => {
+    const alone = await recordings(
+      { ...QUIET, links: [], events: [], options: { mode: 'local' } },
+      definition,
+    )
+    const run = understand(alone.files, definition, null)
+    expect(run.scale).toMatchObject({ by: 'nothing', error: null })
+    expect(named(run, 'held')).toEqual(['LS', 'told-in-pairs'])
+    const vouched = understand(alone.files, definition, 5)
+    expect(vouched.scale).toMatchObject({ by: 'wall clocks' })
+    expect(named(vouched, 'held')).toContain('SO')
+  })
+
+  it('refuses what does not belong together', async () => {
+    const { files } = await recordings(QUIET, definition)
+    const [first] = files as [TraceFile]
+    const { header } = first.trace
+    const recording = { ...present(header.recording, 'recording'), group: 'other', run: 'x' }
+    const other = { file: 'x', trace: { ...first.trace, header: { ...header, recording } } }
+    expect(() => understand([first, other], definition, null)).toThrow('two groups, g and other')
+    const different = {
+      file: 'x',
+      trace: { ...first.trace, header: { ...header, options: { ...header.options, sigmaMs: 11 } } },
+    }
+    const broken = understand([...files.slice(1), different], definition, null).broken.map(({ text }) => text)
+    expect(broken).toContainEqual(expect.stringContaining('configured differently: sigmaMs is'))
+  })
+})

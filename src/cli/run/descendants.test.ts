@@ -1,0 +1,222 @@
+/** What a command of `conclave run` leaves behind: nothing, whatever its descendants did to get away. */
+import { type ChildProcess, spawn, spawnSync } from 'node:child_process'
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { freePorts } from '../../../test/support/ports.ts'
+import { until } from '../../../test/support/wait.ts'
+import { ControlGroup } from '../../service/supervise/control-group.ts'
+import { Descendants, MARK, trailOf } from '../../service/supervise/descendants.ts'
+import { isAlive } from '../../service/supervise/processes.ts'
+
+const CONCLAVE = new URL('../../../bin/conclave', import.meta.url).pathname
+
+/** Says who it is, then stays, and does not mind being asked to end. */
+const STAY = 'trap "" TERM HUP INT; echo $$ >> "$PIDS"; while :; do sleep 1; done'
+/** Starts its own successor in a session of its own, again and again, and ends. */
+const RUNNER = 'echo $$ >> "$PIDS"; sleep 0.02; setsid sh -c "$RUNNER" > /dev/null 2>&1 &'
+
+/** How descendants get away. Each is a line of shell. */
+const ESCAPES: Readonly<Record<string, string>> = {
+  'a session of its own': 'setsid sh -c "$STAY" &',
+  'a daemon: forked twice, in a session of its own, with its files closed':
+    '(setsid sh -c "$STAY" < /dev/null > /dev/null 2>&1 &)',
+  'a daemon of a daemon': '(setsid sh -c "(setsid sh -c \\"\\$STAY\\" &)" &)',
+}
+/** Only a control group keeps these. */
+const HARDER: Readonly<Record<string, string>> = {
+  'one that is never the same process for long': '(setsid sh -c "$RUNNER" > /dev/null 2>&1 &)',
+  'a daemon that began with an empty environment':
+    '(env -i PATH="$PATH" PIDS="$PIDS" STAY="$STAY" setsid sh -c "$STAY" < /dev/null > /dev/null 2>&1 &)',
+}
+
+let folder: string
+let started: ChildProcess[] = []
+
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), 'conclave-descendants-'))
+})
+
+afterEach(() => {
+  for (const child of started) child.kill('SIGKILL')
+  // Whatever a test has failed to end.
+  for (const pid of pids()) if (isAlive(pid) && isOurs(pid)) process.kill(pid, 'SIGKILL')
+  started = []
+  rmSync(folder, { recursive: true, force: true })
+})
+
+function isOurs(pid: number): boolean {
+  try {
+    return readFileSync(`/proc/${pid}/environ`, 'latin1').includes(folder)
+  } catch {
+    return false
+  }
+}
+
+function pids(): readonly number[] {
+  const file = join(folder, 'pids')
+  return existsSync(file) ? readFileSync(file, 'utf8').trim().split('\n').filter(Boolean).map(Number) : []
+}
+
+/** Every process that has the folder of this test in its environment. */
+function living(): readonly number[] {
+  return readdirSync('/proc').flatMap((name) => {
+    const pid = Number(name)
+    return Number.isInteger(pid) && pid !== process.pid && isOurs(pid) && isAlive(pid) ? [pid] : []
+  })
+}
+
+const environment = (): NodeJS.ProcessEnv => ({ ...process.env, PIDS: join(folder, 'pids'), STAY, RUNNER })
+
+function script(escapes: Readonly<Record<string, string>>, last: string): string {
+  return `${Object.values(escapes).join('\n')}\n${last}`
+}
+
+const own = ControlGroup.make(`conclave-test-${process.pid}`)
+own?.remove()
+const WITH_GROUP = { ...ESCAPES, ...HARDER }
+const EXPECTED = own === null ? ESCAPES : WITH_GROUP
+
+async function run(last: string): Promise<ChildProcess> {
+  const [port] = await freePorts(1)
+  writeFileSync(join(folder, 'key'), 'a key that is long enough for this')
+  const node = ['--group', 'g', '--id', 'a', '--listen', `127.0.0.1:${port}`, '--option', 'sigmaMs=100']
+  const words = ['run', ...node, '--key-file', join(folder, 'key'), '--once', '--quiet', '--grace-ms', '100']
+  const child = spawn(CONCLAVE, [...words, '--', 'sh', '-c', script(EXPECTED, last)], {
+    stdio: 'ignore',
+    env: environment(),
+  })
+  started.push(child)
+  await until(() => new Set(pids()).size >= Object.keys(EXPECTED).length)
+  return child
+}
+
+const ended = (child: ChildProcess): Promise<unknown> =>
+  new Promise((resolve) => {
+    if (child.exitCode !== null || child.signalCode !== null) resolve(null)
+    else child.once('exit', resolve)
+  })
+
+describe.skipIf(process.platform !== 'linux')('conclave run ends all that its command has started', () => {
+  it('when the node is killed', async () => {
+    const node = await run(STAY)
+    node.kill('SIGKILL')
+    await until(() => living().length === 0)
+    expect(living()).toEqual([])
+  }, 60_000)
+
+  it('when the node is told to end: all of it is gone by then', async () => {
+    const node = await run(STAY)
+    node.kill('SIGTERM')
+    await ended(node)
+    expect(living()).toEqual([])
+  }, 60_000)
+
+  it('when the command ends by itself: all of it is gone by then', async () => {
+    const node = await run('while [ ! -e "$PIDS.end" ]; do sleep 0.02; done; exit 3')
+    writeFileSync(join(folder, 'pids.end'), '')
+    await ended(node)
+    expect([node.exitCode, living()]).toEqual([3, []])
+  }, 60_000)
+
+  it('when the guardian is killed: the node ends it, before it gives the lead away', async () => {
+    const node = await run(STAY)
+    const guardian = readdirSync('/proc').find((name) => {
+      try {
+        const stat = readFileSync(`/proc/${name}/stat`, 'latin1')
+        const parent = Number(stat.slice(stat.lastIndexOf(')') + 2).split(' ')[1])
+        return parent === node.pid && readFileSync(`/proc/${name}/cmdline`, 'latin1').includes('guardian')
+      } catch {
+        return false
+      }
+    })
+    process.kill(Number(guardian), 'SIGKILL')
+    await ended(node)
+    expect(living()).toEqual([])
+  }, 60_000)
+})
+
+describe.skipIf(process.platform !== 'linux')('without a control group', () => {
+  it.each(Object.entries(ESCAPES))(
+    '%s is found by its mark and its parents',
+    async (_what, escape) => {
+      const mark = 'a mark of this test alone'
+      const command = spawn('sh', ['-c', `${escape}\n${STAY}`], {
+        detached: true,
+        stdio: 'ignore',
+        env: { ...environment(), [MARK]: mark },
+      })
+      started.push(command)
+      await until(() => pids().length > 1)
+      await new Descendants(trailOf(command.pid as number, mark, null)).end()
+      expect(living()).toEqual([])
+    },
+    60_000,
+  )
+
+  it('one without the mark is found when it was seen with its parents', async () => {
+    const command = spawn('sh', ['-c', `env -i PIDS="$PIDS" PATH="$PATH" setsid sh -c '${STAY}' & ${STAY}`], {
+      detached: true,
+      stdio: 'ignore',
+      env: environment(),
+    })
+    started.push(command)
+    await until(() => pids().length > 1)
+    const descendants = new Descendants(trailOf(command.pid as number, 'another', null))
+    descendants.note(Number.POSITIVE_INFINITY)
+    command.kill('SIGKILL')
+    await ended(command)
+    expect(living().length).toBeGreaterThan(0)
+    await descendants.end()
+    expect(living()).toEqual([])
+  }, 60_000)
+
+  it('nobody is looked for when the time is nearly up: the command must not be killed late for that', async () => {
+    const command = spawn('sh', ['-c', `env -i PIDS="$PIDS" PATH="$PATH" setsid sh -c '${STAY}' & ${STAY}`], {
+      detached: true,
+      stdio: 'ignore',
+      env: environment(),
+    })
+    started.push(command)
+    await until(() => pids().length > 1)
+    const descendants = new Descendants(trailOf(command.pid as number, 'another', null))
+    descendants.note(Number.POSITIVE_INFINITY)
+    const late = new Descendants(trailOf(command.pid as number, 'another', null))
+    late.note(0)
+    command.kill('SIGKILL')
+    await ended(command)
+    // It has not seen the one that left its parents.
+    await late.end()
+    expect(living().length).toBeGreaterThan(0)
+    await descendants.end()
+    expect(living()).toEqual([])
+  }, 60_000)
+
+  it('nobody is signalled who has the number of a command that is gone', async () => {
+    const foreign = spawn('sh', ['-c', STAY], { detached: true, stdio: 'ignore', env: environment() })
+    started.push(foreign)
+    await until(() => pids().length > 0)
+    const { pid, startedAt } = trailOf(foreign.pid as number, '', null)
+    const before = { pid, startedAt: `${Number(startedAt) - 1}`, mark: 'of a command before', group: null }
+    const descendants = new Descendants(before)
+    descendants.note(Number.POSITIVE_INFINITY)
+    await descendants.end()
+    expect([foreign.exitCode, foreign.signalCode, isAlive(pid)]).toEqual([null, null, true])
+    expect(readFileSync(`/proc/${pid}/stat`, 'latin1')).not.toMatch(/\) [TZX] /)
+  }, 60_000)
+})
+
+describe.skipIf(own === null)('with a control group', () => {
+  it('the command has its whole environment, and its words as they are', async () => {
+    const group = ControlGroup.make(`conclave-test-words-${process.pid}`) as ControlGroup
+    const show =
+      'console.log(JSON.stringify([process.env["a.b"], process.env["-x%%"], process.env.PLAIN, process.argv.slice(1)]))'
+    const env = { ...process.env, 'a.b': 'with = and\nlines', '-x%%': '() { :; }', PLAIN: 'yes' }
+    const [program, ...words] = group.entering([process.execPath, '-e', show, '--', '-n', 'a=b', ''], env)
+    const { stdout } = spawnSync(program, words, { env, encoding: 'utf8' })
+    group.remove()
+    expect(JSON.parse(stdout)).toEqual(['with = and\nlines', '() { :; }', 'yes', ['-n', 'a=b', '']])
+    expect(existsSync(group.folder)).toBe(false)
+  }, 60_000)
+})

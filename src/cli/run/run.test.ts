@@ -1,0 +1,206 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { conclave } from '../../../test/support/agents.ts'
+import { freePorts } from '../../../test/support/ports.ts'
+import { until } from '../../../test/support/wait.ts'
+import { isAlive } from '../../service/supervise/processes.ts'
+
+const CONCLAVE = new URL('../../../bin/conclave', import.meta.url).pathname
+const IDS = ['a', 'b', 'c'] as const
+type Id = (typeof IDS)[number]
+
+/** The witness: every command that runs writes who it is and under which token, again and again, into one file. */
+const CHILD =
+  'trap "exit 0" TERM; while :; do echo "$CONCLAVE_ID $CONCLAVE_TOKEN $$" >> "$0"; sleep 0.004; done'
+/** As above, but nothing but SIGKILL ends it. */
+const STUBBORN = 'trap "" TERM; while :; do echo "$CONCLAVE_ID $CONCLAVE_TOKEN $$" >> "$0"; sleep 0.004; done'
+
+let folder: string
+let nodes: Map<Id, ChildProcess>
+
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), 'conclave-run-'))
+  writeFileSync(join(folder, 'key'), 'a key that is long enough for this')
+  nodes = new Map()
+})
+
+afterEach(async () => {
+  for (const node of nodes.values()) {
+    node.kill('SIGCONT')
+    node.kill('SIGKILL')
+  }
+  // The guardians end what is left when their nodes are gone.
+  await until(() => pids().every((pid) => !existsSync(`/proc/${pid}`)))
+  rmSync(folder, { recursive: true, force: true })
+})
+
+type Line = { readonly id: Id; readonly token: number; readonly pid: number }
+
+function lines(): readonly Line[] {
+  const file = join(folder, 'log')
+  if (!existsSync(file)) return []
+  return readFileSync(file, 'utf8')
+    .split('\n')
+    .slice(0, -1)
+    .map((line) => {
+      const [id, token, pid] = line.split(' ')
+      return { id: id as Id, token: Number(token), pid: Number(pid) }
+    })
+}
+
+const pids = (): readonly number[] => [...new Set(lines().map(({ pid }) => pid))]
+const last = (): Line | undefined => lines().at(-1)
+
+async function start(script: string): Promise<void> {
+  const ports = await freePorts(IDS.length)
+  const at = (index: number): string => `127.0.0.1:${ports[index]}`
+  for (const [index, id] of IDS.entries()) {
+    const peers = IDS.flatMap((peer, place) => (peer === id ? [] : ['--peer', `${peer}=${at(place)}`]))
+    const words = ['run', '--group', 'g', '--id', id, '--listen', at(index), ...peers]
+    const more = ['--key-file', join(folder, 'key'), '--data', join(folder, id), '--option', 'sigmaMs=200']
+    const node = spawn(
+      CONCLAVE,
+      [...words, ...more, '--kill-before-ms', '120', '--', 'sh', '-c', script, join(folder, 'log')],
+      {
+        stdio: ['ignore', 'ignore', 'pipe'],
+      },
+    )
+    nodes.set(id, node)
+  }
+  await until(() => lines().length > 3)
+}
+
+/** No command of an older leadership ever writes after one of a newer, and no token has two commands. */
+function expectOneAtATime(): void {
+  const all = lines()
+  const tokens = all.map(({ token }) => token)
+  expect(tokens).toEqual(tokens.toSorted((x, y) => x - y))
+  const owners = new Map<number, Set<number>>()
+  for (const { token, pid } of all) owners.set(token, (owners.get(token) ?? new Set()).add(pid))
+  for (const commands of owners.values()) expect(commands.size).toBe(1)
+}
+
+async function nextAfter(token: number): Promise<Line> {
+  await until(() => (last()?.token ?? 0) > token)
+  return last() as Line
+}
+
+describe('conclave run, three real processes', () => {
+  it.each([
+    ['killed', CHILD],
+    ['killed', STUBBORN],
+  ])(
+    'the leader is %s: its command is dead before the next one begins',
+    async (_how, script) => {
+      await start(script)
+      const { id, token, pid } = last() as Line
+      nodes.get(id)?.kill('SIGKILL')
+      const next = await nextAfter(token)
+      expect(next.id).not.toBe(id)
+      expect(isAlive(pid)).toBe(false)
+      expectOneAtATime()
+    },
+    40_000,
+  )
+
+  it('the leader is stopped: the guardian ends its command before the next one begins', async () => {
+    await start(STUBBORN)
+    const { id, token, pid } = last() as Line
+    nodes.get(id)?.kill('SIGSTOP')
+    const next = await nextAfter(token)
+    expect(next.id).not.toBe(id)
+    expect(isAlive(pid)).toBe(false)
+    nodes.get(id)?.kill('SIGCONT')
+    await until(() => lines().filter((line) => line.token === next.token).length > 20)
+    expectOneAtATime()
+  }, 40_000)
+
+  it('the leader is told to end: its command may finish, and the next one follows at once', async () => {
+    await start(CHILD)
+    const { id, token } = last() as Line
+    const node = nodes.get(id) as ChildProcess
+    const ended = new Promise<number | null>((resolve) => node.once('exit', (code) => resolve(code)))
+    node.kill('SIGTERM')
+    expect(await ended).toBe(0)
+    expect((await nextAfter(token)).id).not.toBe(id)
+    expectOneAtATime()
+  }, 40_000)
+})
+
+describe('conclave run, alone', () => {
+  async function alone(
+    ...words: readonly string[]
+  ): Promise<{ readonly code: number | null; readonly said: string; readonly out: string }> {
+    const [port] = await freePorts(1)
+    const flags = [
+      '--group',
+      'g',
+      '--id',
+      'a',
+      '--listen',
+      `127.0.0.1:${port}`,
+      '--key-file',
+      join(folder, 'key'),
+      '--data',
+      join(folder, 'alone'),
+    ]
+    const node = spawn(CONCLAVE, ['run', ...flags, ...words], { stdio: ['ignore', 'pipe', 'pipe'] })
+    let said = ''
+    let out = ''
+    node.stderr.on('data', (data: Buffer) => (said += data.toString()))
+    node.stdout.on('data', (data: Buffer) => (out += data.toString()))
+    const code = await new Promise<number | null>((resolve) => node.once('close', (ended) => resolve(ended)))
+    return { code, said, out }
+  }
+
+  it('passes the code of the command on, and tells it what it needs to know', async () => {
+    const script =
+      'echo "$CONCLAVE_GROUP $CONCLAVE_ID $CONCLAVE_TOKEN $(( CONCLAVE_EXPIRES_MS > 0 ))"; exit 3'
+    // On a busy machine a term may be over before the command has said a word.
+    const { code, out } = await alone('--option', 'sigmaMs=300', '--', 'sh', '-c', script)
+    expect(code).toBe(3)
+    expect(out).toMatch(/^(g a \d+ 1\n)+$/)
+  }, 20_000)
+
+  it('of a lease in a store, too, it must leave enough: the largest that it names is accepted', async () => {
+    const node = ['--group', 'g', '--id', 'a', '--protocol', 'epochs', '--store', `file:${folder}/registers`]
+    const refused = await conclave(['run', ...node, '--kill-before-ms', '650.15', '--', 'true'])
+    expect(refused.said).toContain('--kill-before-ms 650.15: a lease lasts 650.15 ms here')
+    const most = /at most (\d+) works/.exec(refused.said)?.[1] ?? ''
+    const accepted = await conclave(['run', ...node, '--kill-before-ms', most, '--', 'sh', '-c', 'exit 3'])
+    expect([refused.code, most, accepted.code]).toEqual([2, '66', 3])
+  }, 20_000)
+
+  it('without being told, it leaves no more than a short lease bears', async () => {
+    const { code, said } = await alone('--option', 'renewalTries=1', '--', 'sh', '-c', 'exit 3')
+    expect([code, said.includes('kill-before')]).toEqual([3, false])
+  }, 20_000)
+
+  it.each<[readonly string[], string]>([
+    [['--', '/no/such/program'], 'cannot run "/no/such/program": there is no such program'],
+    [['--', 'no-such-program'], 'cannot run "no-such-program": there is no such program in the PATH'],
+    [['--', '/tmp'], 'cannot run "/tmp": /tmp is no program'],
+    [['--peer', 'nonsense', '--', 'true'], 'peers[0]: "nonsense" is not ID=HOST:PORT'],
+    [['--mode', 'sideways', '--', 'true'], '--mode: "sideways" is not one of "local", "majority"'],
+    [['--option', 'deltaMs=50', '--', 'true'], 'options.fastMs: breaks the bound'],
+    [['--key-file', '/no/such/key', '--', 'true'], 'head -c 32 /dev/urandom'],
+    [['--kill-before-ms', '0', '--', 'true'], '--kill-before-ms must be at least 1'],
+    [
+      ['--kill-before-ms', '27', '--', 'true'],
+      '--kill-before-ms 27: a lease lasts 100.408 ms here, and only 40 ms of it may be left when it is renewed',
+    ],
+    [['--kill-before-ms', '100.5', '--', 'true'], 'at most 26 works'],
+    [['--option', 'sigmaMs=300', '--kill-before-ms', '414', '--', 'true'], 'at most 413 works'],
+  ])(
+    '%j is refused with what to change, exit code 2',
+    async (words, message) => {
+      const { code, said } = await alone(...words)
+      expect(said).toContain(message)
+      expect(code).toBe(2)
+    },
+    20_000,
+  )
+})

@@ -1,0 +1,92 @@
+import { describe, expect, it } from 'vitest'
+import type { StatusAnswer } from '../../service/client/index.ts'
+import { visible, widthOf } from '../output.ts'
+import type { LocalAgent } from './local-agent.ts'
+import type { LocalGroup } from './local-group.ts'
+import { screenOf } from './text.ts'
+
+const HAPPENING =
+  'n1 warning (storage: something that takes many words to tell, more than fit into a narrow terminal)'
+
+/** What is shown of a group: agents that have all been seen, and things that happened. */
+function groupOf(nodes: number, { leader = 'n1', happened = 20 } = {}): LocalGroup {
+  const ids = Array.from({ length: nodes }, (_, index) => `n${index + 1}`)
+  const members = ids.map((id) => ({
+    id,
+    voter: true,
+    leader: id === leader,
+    there: true,
+    evidenceMsAgo: 3,
+    heardMsAgo: 3,
+  }))
+  const agents = ids.map((id, index) => {
+    const seen: Partial<StatusAnswer> = {
+      banner: `degraded: ${leader} leads up with token 1234; 2 of ${nodes} voters are missing (n4, n5), 0 more may fail`,
+      leader: { id: leader, token: 1234, expiresInMs: 83.1 },
+      self: { id, role: id === leader ? 'leader' : 'follower' },
+      members,
+    }
+    return { id, url: `http://127.0.0.1:${7480 + index}`, standing: 'up', leads: id === leader, seen }
+  })
+  const happenings = Array.from({ length: happened }, (_, index) => ({ atMs: index * 1000, text: HAPPENING }))
+  return { agents: agents as unknown as readonly LocalAgent[], happenings, ids } as unknown as LocalGroup
+}
+
+describe('the screen of conclave up', () => {
+  it.each([1, 3, 5, 9, 25])('fits every terminal, with %i nodes', (nodes) => {
+    const group = groupOf(nodes)
+    const wrong: string[] = []
+    for (let columns = 1; columns <= 140; columns++) {
+      for (const rows of [1, 2, 3, 5, 8, 12, 24, 50]) {
+        for (const typed of [null, 'partition n1,n2 n3,n4,n5 and some more words that are typed']) {
+          const lines = screenOf(group, nodes - 1, typed, { columns, rows })
+          if (lines.length > rows || lines.length === 0)
+            wrong.push(`${columns}x${rows}: ${lines.length} lines`)
+          if (lines.some((line) => widthOf(line) > columns)) wrong.push(`${columns}x${rows}: too wide`)
+          if (lines.some((line) => visible(line).includes('\n'))) wrong.push(`${columns}x${rows}: two in one`)
+        }
+      }
+    }
+    expect(wrong).toEqual([])
+  })
+
+  it('shows every node, who leads, who hears whom and all keys from 60 columns', () => {
+    for (const columns of [60, 66, 80, 107, 108, 200]) {
+      const text = screenOf(groupOf(5), 1, null, { columns, rows: 24 }).join('\n')
+      expect(text.match(/degraded: n1 leads/g)).toHaveLength(1)
+      for (const word of [
+        'n1',
+        'n2',
+        'n3',
+        'n4',
+        'n5',
+        'hears',
+        'lease left',
+        '1234',
+        'q quit',
+        'd hand over',
+      ])
+        expect(text).toContain(word)
+      // The whole address of the chosen node, if not those of all.
+      expect(text).toContain('http://127.0.0.1:7481')
+      expect(text).toContain('n1 warning')
+    }
+  })
+
+  it('leaves columns out before it cuts any off', () => {
+    const head = (columns: number): string =>
+      screenOf(groupOf(5), 0, null, { columns, rows: 24 }).find((line) => line.includes('node')) ?? ''
+    expect(head(100)).toMatch(/node +role +leader +token +lease left +hears +address$/)
+    expect(head(60)).toMatch(/node +role +leader +token +lease left +hears$/)
+    expect(head(48)).toMatch(/node +role +leader +token +lease left$/)
+    expect(head(30)).toMatch(/node +role +lease left$/)
+  })
+
+  it('keeps the chosen node in sight where not all of them fit', () => {
+    for (const chosen of [0, 12, 24]) {
+      const lines = screenOf(groupOf(25), chosen, null, { columns: 80, rows: 10 })
+      expect(lines.filter((line) => line.startsWith('>  '))).toHaveLength(1)
+      expect(lines.find((line) => line.startsWith('>'))).toContain(`n${chosen + 1} `)
+    }
+  })
+})

@@ -1,2 +1,0 @@
-export * from './answers.ts'
-export * from './client.ts'

@@ -1,0 +1,218 @@
+/** Keeping quiet while a leader renews: what it saves, and that all speak up in time. */
+import { describe, expect, it } from 'vitest'
+import { at, MAJORITY, run } from '../../../test/support/local-leader.ts'
+import { ids, simulate } from '../../../test/support/run.ts'
+import { sized } from '../../../test/support/sizes.ts'
+import { type NodeId, type PlainObject, present } from '../../core/index.ts'
+import type { Snapshot } from '../../workbench/sim/index.ts'
+import type { TraceRecord } from '../../workbench/trace/index.ts'
+import { timingOf } from './constants.ts'
+import { givenBy, localLeaderOptions } from './options.ts'
+
+const timing = timingOf(givenBy(localLeaderOptions(ids(5)).parse(MAJORITY), 5))
+const { heartbeat, expires, renewalPeriod } = timing
+const quiet = present(timing.quiet, 'quiet')
+/** From one beat between equals to the next. */
+const between = quiet.rounds * renewalPeriod
+
+/** Who sent what to whom, and when, in microseconds of true time. */
+type Sent = {
+  readonly at: number
+  readonly from: NodeId
+  readonly to: NodeId
+  readonly kind: string
+  /** Whether the sender says that it hears the receiver. */
+  readonly heard: boolean
+}
+
+type Body = { readonly kind: string; readonly herald: { readonly heard: boolean } }
+
+function sentIn(file: PlainObject): readonly Sent[] {
+  const sent: Sent[] = []
+  const record = (happened: TraceRecord): void => {
+    if (happened.type !== 'step') return
+    for (const effect of happened.effects) {
+      if (effect.type !== 'send') continue
+      const { body = null } = effect.body as { readonly body?: Body | null }
+      if (body === null) continue
+      const { kind, herald } = body
+      sent.push({ at: happened.at, from: happened.node, to: effect.to, kind, heard: herald.heard })
+    }
+  }
+  simulate(
+    { protocol: 'local-leader', nodes: ids(5), options: MAJORITY, network: { delayMs: [0.1, 2] }, ...file },
+    { strict: false, record },
+  )
+  return sent
+}
+
+/** The heartbeats among these, from one to another, in a span of time. */
+function beats(sent: readonly Sent[], among: readonly NodeId[], from: number, until: number) {
+  return sent.filter(
+    ({ at: when, from: by, to, kind }) =>
+      kind === 'Heartbeat' && when >= from && when < until && among.includes(by) && among.includes(to),
+  )
+}
+
+describe('the steady state', () => {
+  it('of five on a LAN costs less than 280 datagrams a second', () => {
+    const report = run({ nodes: ids(5), options: MAJORITY, checkpointsMs: [1000], untilMs: 11_000 }, false)
+    const all = ({ messages, linkMessages }: Snapshot): number => messages.total + linkMessages.total
+    const perSecond = (all(report) - all(at(report, 1000))) / 10
+    // A request to four with four answers every 40 ms, and twelve heartbeats between the others in every fourth round.
+    expect(perSecond).toBeGreaterThan(270)
+    expect(perSecond).toBeLessThan(280)
+  })
+
+  it('has a beat between equals in every fourth round, and none of or for the leader', () => {
+    const sent = sentIn({ untilMs: 3000 })
+    const each = (from: NodeId, to: NodeId): number =>
+      sent.filter((one) => one.kind === 'Heartbeat' && one.at >= 1e6 && one.from === from && one.to === to)
+        .length
+    expect(quiet.rounds).toBe(4)
+    expect(each(1, 2) + each(2, 1)).toBe(0)
+    expect(Math.abs(each(2, 3) - 2e6 / between)).toBeLessThan(1.5)
+  })
+
+  it('of local mode, where all must support a leader, or where it renews too seldom, is as loud as ever', () => {
+    const seldom = { mode: 'majority', renewalIntervalMs: 60 }
+    for (const options of [{ mode: 'local' }, { mode: 'majority', rule: 'equality' }, seldom]) {
+      const sent = sentIn({ options, untilMs: 3000 })
+      const pair = beats(sent, [2, 3], 1e6, 3e6).length / 2
+      const period = timingOf(givenBy(localLeaderOptions(ids(5)).parse(options), 5)).heartbeat
+      expect(pair).toBeGreaterThan(2e6 / period - 2)
+    }
+  })
+})
+
+describe('speaking up', () => {
+  it('when the leader is gone: all have heard each other before anybody gives it up', () => {
+    for (let seed = 1; seed <= 20; seed++) {
+      const sent = sentIn({ seed, events: [{ atMs: 1000 + 3 * seed, crash: 1 }], untilMs: 1400 })
+      const crash = (1000 + 3 * seed) * 1000
+      const stood = sent.find(({ at: when, kind }) => kind === 'Election' && when > crash)?.at ?? 0
+      const heard = beats(sent, [2, 3, 4, 5], crash, stood - 2000)
+      expect(new Set(heard.map(({ from, to }) => `${from} to ${to}`)).size).toBe(12)
+      expect(stood - crash).toBeLessThan(1.1 * expires)
+    }
+  })
+
+  it.each([
+    ['its priority is another', { do: 'setPriority', priority: -1 }],
+    ['it would not lead any more', { do: 'campaign', willing: false, lapse: false }],
+  ])('when %s: all know at once', (_, command) => {
+    const change = { atMs: 1000, command: { node: 4, ...command } }
+    const sent = sentIn({ events: [change], untilMs: 1100 })
+    const told = beats(sent, [2, 3, 4, 5], 1e6, 1e6 + 1000).filter(({ from }) => from === 4)
+    expect(new Set(told.map(({ to }) => to))).toEqual(new Set([2, 3, 5]))
+  })
+
+  it('when the leader does not name it, since its answers do not get there', () => {
+    const sent = sentIn({ events: [{ atMs: 1000, cutOneWay: [[4, 1]] }], untilMs: 2000 })
+    const own = beats(sent, [2, 3, 4, 5], 1.5e6, 2e6).filter(({ from }) => from === 4)
+    expect(own.length / 3).toBeGreaterThan(0.5e6 / heartbeat - 2)
+  })
+})
+
+describe('handing over', () => {
+  it('takes three message delays, however seldom the leader renews: nobody that it named was given up', () => {
+    for (const renewalIntervalMs of [40, 50, 60, 200]) {
+      for (let seed = 1; seed <= sized(12, 40); seed++) {
+        const { leaderships } = simulate(
+          {
+            protocol: 'local-leader',
+            nodes: ids(5),
+            seed,
+            options: { ...MAJORITY, renewalIntervalMs },
+            network: { delayMs: 5 },
+            clocks: { driftPpm: 100, lateMs: 10 },
+            events: [{ atMs: 1000 + 7 * seed, command: { node: 1, do: 'stepDown' } }],
+            untilMs: 1500,
+          },
+          { strict: false },
+        )
+        const next = leaderships[leaderships.findIndex(({ ended }) => ended === 'stepped down') + 1]
+        expect(next?.fromMs, `${renewalIntervalMs} ${seed}`).toBeLessThanOrEqual(1000 + 7 * seed + 15)
+      }
+    }
+  })
+})
+
+describe('a request that got lost', () => {
+  const lost = {
+    untilMs: 2000,
+    events: [
+      { atMs: 1000, cutOneWay: [[1, 4]] },
+      { atMs: 1045, heal: 'all' },
+    ],
+  }
+
+  it('is asked for, and a leader that is there answers', () => {
+    for (let seed = 1; seed <= 20; seed++) {
+      const sent = sentIn({ seed, ...lost })
+      const asked = beats(sent, [1, 4], 1e6, 1.1e6).filter(({ from }) => from === 4)
+      const answers = beats(sent, [1, 4], 1e6, 1.1e6).filter(({ from }) => from === 1)
+      expect(asked.length).toBeGreaterThan(0)
+      for (const { at: when } of asked) {
+        expect(answers.some(({ at: then }) => then > when && then <= when + 2000)).toBe(true)
+      }
+      // And nobody else hears from the leader what it need not.
+      expect(beats(sent, [1, 2, 3, 5], 1e6, 1.1e6).filter(({ from }) => from === 1)).toEqual([])
+    }
+  })
+
+  it('makes nobody give the leader up', () => {
+    for (let seed = 1; seed <= 20; seed++) {
+      const sent = sentIn({ seed, ...lost })
+      expect(sent.some(({ kind, from, at: when }) => kind === 'Election' && from !== 1 && when > 0.5e6)).toBe(
+        false,
+      )
+    }
+  })
+
+  it('is asked for by an observer, too, of its leader alone', () => {
+    const sent = sentIn({ options: { ...MAJORITY, observers: [4] }, ...lost })
+    const asked = sent.filter(({ kind, from }) => kind === 'Heartbeat' && from === 4)
+    expect(asked.length).toBeGreaterThan(0)
+    expect(new Set(asked.map(({ to }) => to))).toEqual(new Set([1]))
+    expect(beats(sent, [1, 4], 1e6, 1.1e6).some(({ from }) => from === 1)).toBe(true)
+  })
+})
+
+describe('one that has lost its vote', () => {
+  it('does not beat any more, and time goes on', () => {
+    // Whenever it happens, between two of its beats.
+    for (let atMs = 1000; atMs < 1200; atMs += 5) {
+      const remove = { atMs, command: { node: 1, do: 'removeVoter', voter: 4 } }
+      const sent = sentIn({ seed: atMs, events: [remove], untilMs: 1500 })
+      expect(sent.some(({ kind, from }) => kind === 'Reply' && from === 4)).toBe(true)
+      expect(sent.filter(({ at: when, from }) => from === 4 && when > (atMs + 200) * 1000)).toEqual([])
+    }
+  })
+})
+
+describe('a new leader', () => {
+  it('tells all at once', () => {
+    const sent = sentIn({ events: [{ atMs: 1000, crash: 1 }], untilMs: 1400 })
+    const stood = sent.find(({ at: when, kind }) => kind === 'Election' && when > 1e6)?.at ?? 0
+    const first = beats(sent, [2, 3, 4, 5], stood + 1, stood + 4001).filter(({ from }) => from === 2)
+    expect(new Set(first.map(({ to }) => to))).toEqual(new Set([3, 4, 5]))
+  })
+})
+
+describe('what the leader vouches for', () => {
+  it('is believed of those only that were heard themselves of late', () => {
+    // 2 and 3 no longer hear each other; the leader hears both.
+    const sent = sentIn({ events: [{ atMs: 1000, cut: [[2, 3]] }], untilMs: 2000 })
+    const said = (from: number, until: number): ReadonlySet<boolean> =>
+      new Set(beats(sent, [2, 3], from, until).map(({ heard }) => heard))
+    expect(said(1e6, 1e6 + quiet.longest)).toEqual(new Set([true]))
+    expect(said(1e6 + 3 * quiet.longest + expires, 2e6)).toEqual(new Set([false]))
+  })
+
+  it('lets one be taken for there that has not beaten lately', () => {
+    const sent = sentIn({ untilMs: 3000 })
+    expect(between).toBeGreaterThan(expires)
+    expect(beats(sent, ids(5), 1e6, 3e6).every(({ heard }) => heard)).toBe(true)
+  })
+})

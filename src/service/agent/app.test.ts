@@ -1,0 +1,353 @@
+import { describe, expect, it, vi } from 'vitest'
+import { type NodeId, present } from '../../core/index.ts'
+import type { ErrorAnswer, MembersAnswer, StatusAnswer } from '../client/index.ts'
+import { CommandRefused, type MemberStatus } from '../node/index.ts'
+import { agentApp } from './app.ts'
+import { Claims } from './claims.ts'
+import { History } from './history.ts'
+import { METRICS } from './metrics.ts'
+import { Observer } from './observer.ts'
+import { openApi, ROUTES } from './openapi.ts'
+import * as schemas from './schemas.ts'
+
+const TOKEN = 'an admin token of some length'
+
+const LED: MemberStatus = {
+  role: 'follower',
+  leader: { id: 'n1', token: 12 },
+  members: ['n1', 'n2', 'n3'],
+  mode: 'majority',
+  leaseMs: 83.1,
+  voters: [['n1', 'n2', 'n3']],
+  nodes: [
+    { id: 'n1', there: true, evidenceMsAgo: 3, heardMsAgo: 3 },
+    { id: 'n2', there: true, evidenceMsAgo: 0, heardMsAgo: 0 },
+    { id: 'n3', there: true, evidenceMsAgo: 7, heardMsAgo: 7 },
+  ],
+  evidenceForMs: 110.541,
+  idle: null,
+  membership: null,
+  primary: null,
+  datagrams: { sent: 5, received: 4, dropped: 1 },
+}
+
+type Served = {
+  readonly groups?: readonly string[]
+  readonly isLoopback?: boolean
+  readonly hosts?: readonly string[] | null
+}
+
+function agent(
+  status: Partial<MemberStatus> = {},
+  adminToken: string | null = TOKEN,
+  { groups: names = ['g'], isLoopback = true, hosts = [] }: Served = {},
+) {
+  const history = new History('run', 3)
+  const ending = new AbortController()
+  const stepped: string[] = []
+  const nodeIn = (group: string) => ({
+    group,
+    id: 'n2',
+    status: (): MemberStatus => ({ ...LED, ...status }),
+    lease: { lengthMs: 100, marginMs: 40 },
+    stepDown: () => {
+      stepped.push('n2')
+      return Promise.resolve(true)
+    },
+    removeVoter: (id: NodeId) =>
+      id === 'n3' ? Promise.resolve() : Promise.reject(new CommandRefused('removeVoter', `not ${id}`)),
+    trace: async function* () {
+      yield '{"trace":1}\n'
+      yield '{"type":"start"}\n'
+    },
+  })
+  const observer = new Observer(() => {})
+  const groups = new Map(
+    names.map((name) => [name, { node: nodeIn(name), history, observer, claims: new Claims() }]),
+  )
+  const app = agentApp({ groups, adminToken, isLoopback, hosts, version: '0', ending: ending.signal })
+  const node = (groups.get('g') ?? present([...groups.values()][0], 'a group')).node
+  return { app, history, ending, stepped, observer, node }
+}
+
+const happens = (history: History, ...reasons: readonly string[]): void => {
+  for (const reason of reasons) {
+    const about = { leader: null, token: null, term: null, reason }
+    history.add({ at: '2030-01-01T00:00:00.000Z', group: 'g', self: 'n2', event: 'warning', ...about })
+  }
+}
+
+const NONE = { leader: null, leaseMs: null, members: null }
+const FIRST: Partial<MemberStatus> = { role: 'leader', leader: { id: 'n2', token: 13 } }
+
+describe('an agent over HTTP', () => {
+  it('says who leads, and nothing else', async () => {
+    expect(await (await agent().app.request('/v1/leader')).json()).toEqual({
+      group: 'g',
+      leader: { id: 'n1', token: 12, expiresInMs: 83.1 },
+      self: { id: 'n2', role: 'follower' },
+    })
+    expect(await (await agent(NONE).app.request('/v1/leader')).json()).toEqual({
+      group: 'g',
+      leader: null,
+      self: { id: 'n2', role: 'follower' },
+    })
+  })
+
+  it('says how the group is, in one sentence, with whom it has heard when', async () => {
+    const answer = (await (await agent().app.request('/v1/status?group=g')).json()) as StatusAnswer
+    expect(answer).toMatchObject({
+      banner: 'healthy: n1 leads g with token 12; all 3 voters are there, 1 may fail',
+      level: 'healthy',
+      voters: ['n1', 'n2', 'n3'],
+      spareFailures: 1,
+      leaderlessMs: null,
+    })
+    expect(answer.members[2]).toEqual({
+      id: 'n3',
+      voter: true,
+      leader: false,
+      there: true,
+      evidenceMsAgo: 7,
+      heardMsAgo: 7,
+    })
+    const { members } = (await (await agent().app.request('/v1/members')).json()) as MembersAnswer
+    expect(members).toEqual(answer.members)
+  })
+
+  it('keeps health, readiness and leadership apart', async () => {
+    const codes = async (status: Partial<MemberStatus>): Promise<readonly number[]> => {
+      const { app } = agent(status)
+      const paths = ['/healthz', '/readyz', '/leader']
+      return Promise.all(paths.map(async (path) => (await app.request(path)).status))
+    }
+    expect(await codes({})).toEqual([200, 200, 503])
+    expect(await codes(FIRST)).toEqual([200, 200, 200])
+    expect(await codes(NONE)).toEqual([200, 200, 503])
+    expect(await codes({ idle: 'silent after a restart' })).toEqual([200, 503, 503])
+    expect(await codes({ ...NONE, idle: 'closed' })).toEqual([503, 503, 503])
+  })
+
+  it('answers programs as a sidecar does, and browsers with a page that runs nothing', async () => {
+    expect(await (await agent().app.request('/')).json()).toEqual({ name: 'n1' })
+    expect(await (await agent(NONE).app.request('/')).json()).toEqual({ name: '' })
+    const evil = { leader: { id: '<script>x</script>', token: 1 } }
+    const response = await agent(evil).app.request('/', { headers: { accept: 'text/html,*/*;q=0.8' } })
+    const text = await response.text()
+    expect(response.headers.get('content-security-policy')).toContain("default-src 'none'")
+    expect(text).toContain('&lt;script&gt;x&lt;/script&gt; leads g with token 1')
+    expect(text).not.toContain('<script')
+  })
+
+  it('tells Prometheus', async () => {
+    const text = await (await agent(FIRST).app.request('/metrics')).text()
+    expect(text).toContain('# TYPE conclave_leader gauge\nconclave_leader{group="g",id="n2"} 1\n')
+    expect(text).toContain('conclave_token{group="g",id="n2"} 13\n')
+    expect(text).toContain('conclave_lease_remaining_seconds{group="g",id="n2"} 0.0831\n')
+    expect(text).toContain('conclave_datagrams_total{group="g",id="n2",direction="dropped"} 1\n')
+    expect(text).toContain('leader_election_master_status{name="g"} 1\n')
+    expect(text.split('\n').every((line) => /^(# (HELP|TYPE) .*|[a-z_]+\{.*\} [\d.]+|)$/.test(line))).toBe(
+      true,
+    )
+  })
+
+  it.each<[string, Partial<MemberStatus>, string | null, string | null, number, string | null]>([
+    ['without a configured token', FIRST, null, `Bearer ${TOKEN}`, 403, 'AdminDisabled'],
+    ['without a token', FIRST, TOKEN, null, 401, 'BadAdminToken'],
+    ['with a wrong token', FIRST, TOKEN, 'Bearer nonsense', 401, 'BadAdminToken'],
+    ['when it does not lead', {}, TOKEN, `Bearer ${TOKEN}`, 409, 'NotLeader'],
+    ['when it leads', FIRST, TOKEN, `Bearer ${TOKEN}`, 200, null],
+  ])('step-down %s', async (_when, status, configured, authorization, code, name) => {
+    const { app, stepped } = agent(status, configured)
+    const headers = authorization === null ? undefined : { authorization }
+    const response = await app.request('/v1/step-down', { method: 'POST', ...(headers && { headers }) })
+    expect(response.status).toBe(code)
+    const answer = (await response.json()) as Partial<ErrorAnswer>
+    expect(answer.error?.name ?? null).toBe(name)
+    expect(stepped).toEqual(name === null ? ['n2'] : [])
+    if (name === null) expect(answer).toEqual({ group: 'g', steppedDown: { id: 'n2', token: 13 } })
+  })
+
+  it('step-down is answered when the lead is over, not while claimed work still has it', async () => {
+    let role: MemberStatus['role'] = 'leader'
+    const { app, history, node } = agent(FIRST)
+    node.status = () => ({ ...LED, ...FIRST, role })
+    node.stepDown = () => Promise.resolve(false)
+    const headers = { authorization: `Bearer ${TOKEN}` }
+    let answered: number | null = null
+    const asking = (async () => {
+      answered = (await app.request('/v1/step-down', { method: 'POST', headers })).status
+    })()
+    await new Promise((resolve) => setTimeout(resolve, 20))
+    expect(answered).toBeNull()
+    role = 'follower'
+    happens(history, 'revoked')
+    await asking
+    expect(answered).toBe(200)
+  })
+
+  it.each<[string, string, number, string | null]>([
+    ['a node', '{"id":"n3"}', 200, null],
+    ['one that the protocol keeps', '{"id":"n1"}', 409, 'CommandRefused'],
+    ['a stranger', '{"id":"n9"}', 404, 'UnknownNode'],
+    ['nobody', '{}', 400, 'BadBody'],
+    ['without the token', '{"id":"n3"}', 401, 'BadAdminToken'],
+  ])('removes %s', async (about, body, code, name) => {
+    const { app } = agent()
+    const headers = about === 'without the token' ? {} : { authorization: `Bearer ${TOKEN}` }
+    const response = await app.request('/v1/remove', { method: 'POST', body, headers })
+    const answer = (await response.json()) as Partial<ErrorAnswer>
+    expect([response.status, answer.error?.name ?? null]).toEqual([code, name])
+    if (name === null) expect(answer).toEqual({ group: 'g', removing: 'n3' })
+  })
+
+  it('refuses large bodies, whether they say so or not, unknown paths and other groups, in one form', async () => {
+    const { app } = agent()
+    const big = 'x'.repeat(65 * 1024)
+    const stream = new Blob([big]).stream()
+    const method = 'POST'
+    const answers = await Promise.all([
+      app.request('/v1/step-down', { method, body: big, headers: { 'content-length': String(big.length) } }),
+      app.request('/v1/step-down', { method, body: stream, duplex: 'half' }),
+      app.request('/v1/nothing'),
+      app.request('/v1/leader?group=other'),
+      app.request('/v1/step-down'),
+    ])
+    expect(answers.map(({ status }) => status)).toEqual([413, 413, 404, 404, 404])
+    const bodies = await Promise.all(answers.map((answer) => answer.json() as Promise<ErrorAnswer>))
+    expect(bodies[3]).toEqual({
+      error: {
+        name: 'UnknownGroup',
+        message: 'this agent is in the group g, not in other',
+        field: 'group',
+      },
+    })
+    for (const body of bodies) expect(Object.keys(body.error)).toEqual(['name', 'message', 'field'])
+  })
+})
+
+describe('events', () => {
+  /** All that is sent until the agent ends. */
+  async function sent(lastSeen: string | null, before: number, later: readonly string[]): Promise<string> {
+    const { app, history, ending } = agent()
+    happens(history, ...Array.from({ length: before }, (_, index) => `old ${index + 1}`))
+    const headers = lastSeen === null ? {} : { 'last-event-id': lastSeen }
+    const response = await app.request('/v1/events', { headers })
+    const text = response.text()
+    happens(history, ...later)
+    setTimeout(() => ending.abort(), 20)
+    return text
+  }
+
+  const seen = (text: string): readonly string[] =>
+    [...text.matchAll(/"reason":"([^"]*)"/g)].map((m) => m[1] ?? '')
+
+  it('begin with how it is, and go on with what happens', async () => {
+    const text = await sent(null, 2, ['new'])
+    expect(text).toMatch(/^event: now\ndata: \{"group":"g","leader":\{"id":"n1"/)
+    expect(text).toContain('id: run-3\n')
+    expect(seen(text)).toEqual(['new'])
+  })
+
+  it('go on where the watcher was interrupted', async () => {
+    expect(seen(await sent('run-1', 3, ['new']))).toEqual(['old 2', 'old 3', 'new'])
+  })
+
+  it('say when some are no longer known, or when the agent is another run', async () => {
+    const late = await sent('run-1', 5, [])
+    expect(late).toContain('event: missed')
+    expect(seen(late)).toEqual(['old 3', 'old 4', 'old 5'])
+    expect(seen(await sent('former-7', 2, []))).toEqual(['old 1', 'old 2'])
+  })
+})
+
+describe('several groups', () => {
+  const two = () => agent({}, TOKEN, { groups: ['g', 'h'] })
+
+  it('are told apart by ?group=NAME, which is then needed', async () => {
+    const { app } = two()
+    expect(await (await app.request('/v1/leader?group=h')).json()).toMatchObject({ group: 'h' })
+    const paths = ['/v1/leader', '/v1/status', '/v1/events', '/v1/trace', '/leader', '/']
+    const answers = await Promise.all(paths.map(async (path) => app.request(path)))
+    expect(answers.map(({ status }) => status)).toEqual(paths.map(() => 400))
+    const bodies = await Promise.all(answers.map((answer) => answer.json() as Promise<ErrorAnswer>))
+    for (const { error } of bodies) {
+      expect(error).toEqual({
+        name: 'GroupNeeded',
+        message: 'this agent is in the groups g, h: add ?group=NAME (--group NAME)',
+        field: 'group',
+      })
+    }
+    expect((await app.request('/v1/leader?group=x')).status).toBe(404)
+  })
+
+  it('share health, readiness, metrics and the page', async () => {
+    const { app } = two()
+    expect((await app.request('/readyz')).status).toBe(200)
+    const text = await (await app.request('/metrics')).text()
+    expect(text).toContain('conclave_leader{group="g",id="n2"} 0\nconclave_leader{group="h",id="n2"} 0\n')
+    // Those of views only where there are some.
+    const common = METRICS.filter(({ help }) => !help.startsWith('omega: '))
+    expect(text.match(/^# TYPE /gm)).toHaveLength(common.length)
+    const page = await (await app.request('/', { headers: { accept: 'text/html' } })).text()
+    expect([...page.matchAll(/<h1>(.)<\/h1>/g)].map(([, name]) => name)).toEqual(['g', 'h'])
+    const { app: idle } = agent({ idle: 'closed' }, TOKEN, { groups: ['g', 'h'] })
+    expect(await (await idle.request('/healthz')).json()).toEqual({
+      ok: false,
+      reason: 'g: closed; h: closed',
+    })
+  })
+})
+
+describe('the black box', () => {
+  it('can be read by this machine; from elsewhere only with the token', async () => {
+    const near = await agent({}, null).app.request('/v1/trace')
+    expect(near.headers.get('content-type')).toBe('application/x-ndjson')
+    expect(await near.text()).toBe('{"trace":1}\n{"type":"start"}\n')
+    const far = { isLoopback: false }
+    const headers = { authorization: `Bearer ${TOKEN}` }
+    expect((await agent({}, null, far).app.request('/v1/trace')).status).toBe(403)
+    expect((await agent({}, TOKEN, far).app.request('/v1/trace')).status).toBe(401)
+    expect((await agent({}, TOKEN, far).app.request('/v1/trace', { headers })).status).toBe(200)
+  })
+
+  it('is told to one at a time', async () => {
+    const { app } = agent()
+    const first = await app.request('/v1/trace')
+    expect((await app.request('/v1/trace')).status).toBe(503)
+    await first.text()
+    await vi.waitUntil(async () => (await app.request('/v1/trace')).status === 200)
+  })
+})
+
+describe('/v1/openapi.json', () => {
+  it('describes every path that is answered, and no other', async () => {
+    const { app } = agent()
+    const served = app.routes
+      .filter(({ method }) => method !== 'ALL')
+      .map(({ method, path }) => `${method.toLowerCase()} ${path}`)
+    expect(ROUTES.map(({ method, path }) => `${method} ${path}`).toSorted()).toEqual(served.toSorted())
+    const document = (await (await app.request('/v1/openapi.json')).json()) as { readonly paths: object }
+    expect(document).toEqual(JSON.parse(JSON.stringify(openApi('0'))))
+    expect(Object.keys(document.paths)).toHaveLength(new Set(ROUTES.map(({ path }) => path)).size)
+  })
+
+  it.each([
+    ['/v1/leader', schemas.leaderAnswer],
+    ['/v1/status', schemas.statusAnswer],
+    ['/v1/members', schemas.membersAnswer],
+    ['/leader', schemas.leaderAnswer],
+    ['/healthz', schemas.healthAnswer],
+    ['/readyz', schemas.readyAnswer],
+    ['/', schemas.sidecarAnswer],
+    ['/v1/nothing', schemas.errorAnswer],
+  ] as const)('%s answers as described', async (path, schema) => {
+    const errors = await Promise.all(
+      [{}, NONE, FIRST].map(async (status) => {
+        const body: unknown = await (await agent(status).app.request(path)).json()
+        return schema.safeParse(body).error
+      }),
+    )
+    expect(errors).toEqual([undefined, undefined, undefined])
+  })
+})

@@ -1,0 +1,216 @@
+/** Real processes under omega: the story of the paper's introduction, and a leader that was expelled while it was stopped. */
+import { type ChildProcess, spawn } from 'node:child_process'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { afterAll, afterEach, expect, it, vi } from 'vitest'
+import { conclave } from '../../../test/support/agents.ts'
+import { until } from '../../../test/support/wait.ts'
+import { type AgentEvent, type StatusAnswer, statusOf, type Watched, watch } from '../client/index.ts'
+
+const CONCLAVE = new URL('../../../bin/conclave', import.meta.url).pathname
+/** A busy machine must not make healthy processes look dead. */
+const TIMEOUT_MS = 1500
+const PATIENT = ['pingMs=300', 'alphaMs=900', `timeoutMs=${TIMEOUT_MS}`].flatMap((option) => [
+  '--option',
+  option,
+])
+
+const folder = mkdtempSync(join(tmpdir(), 'conclave-omega-'))
+afterAll(() => rmSync(folder, { recursive: true, force: true }))
+
+let up: ChildProcess | null = null
+let watching = new AbortController()
+
+afterEach(async () => {
+  watching.abort()
+  watching = new AbortController()
+  const ended = new Promise((resolve) => up?.once('exit', resolve))
+  if (up?.kill('SIGTERM') === true) await ended
+  up = null
+})
+
+type Group = {
+  readonly urls: ReadonlyMap<string, string>
+  said(): string
+  tell(line: string): void
+  status(id: string): Promise<StatusAnswer | null>
+  /** They are in one view under this leader (null: whoever it is), as every one of them says, in quorum. */
+  together(leader: string | null, members: readonly string[]): Promise<StatusAnswer>
+}
+
+async function start(): Promise<Group> {
+  let out = ''
+  let said = ''
+  const words = ['up', '--protocol', 'omega', '--plain', '--http-port', '0', ...PATIENT]
+  const child = spawn(CONCLAVE, words, { stdio: 'pipe' })
+  up = child
+  child.stdout.on('data', (data: Buffer) => (out += data.toString()))
+  child.stderr.on('data', (data: Buffer) => (said += data.toString()))
+  await until(() => out.includes('n5  http'))
+  const urls = new Map(
+    [...out.matchAll(/^(n\d) {2}(http\S+)$/gm)].map(([, id, url]) => [id, url] as [string, string]),
+  )
+  const status = (id: string): Promise<StatusAnswer | null> =>
+    statusOf({ agent: urls.get(id) as string, signal: AbortSignal.timeout(1000) }).catch(() => null)
+  return {
+    urls,
+    said: () => said,
+    tell: (line) => child.stdin.write(`${line}\n`),
+    status,
+    async together(leader, members) {
+      let seen: readonly (StatusAnswer | null)[] = []
+      let isAsking = false
+      await until(() => {
+        if (!isAsking) {
+          isAsking = true
+          void Promise.all(members.map(status)).then((answers) => {
+            seen = answers
+            isAsking = false
+          })
+        }
+        return (
+          seen.length === members.length &&
+          seen.every(
+            (each) =>
+              each?.leader?.id === (leader ?? seen[0]?.leader?.id ?? '') &&
+              each.inQuorum === true &&
+              JSON.stringify(each.view?.members) === JSON.stringify(members),
+          )
+        )
+      })
+      return seen[0] as StatusAnswer
+    },
+  }
+}
+
+const tokenIn = ({ leader }: StatusAnswer): number => leader?.token ?? 0
+
+async function follow(url: string, into: AgentEvent[]): Promise<void> {
+  try {
+    for await (const seen of watch({ agent: url, signal: watching.signal }) as AsyncIterable<Watched>) {
+      if (seen.type === 'event') into.push(seen.event)
+    }
+  } catch {
+    // It was killed.
+  }
+}
+
+it('the story of the introduction: killed, cut off, brought back; views and tokens only grow, and each is told', async () => {
+  const group = await start()
+  const all = ['n1', 'n2', 'n3', 'n4', 'n5']
+  // Whoever was there first leads: a leader keeps the lead when smaller nodes join.
+  const first = await group.together(null, all)
+  const one = first.leader?.id as string
+  const two = all.find((id) => id !== one) as string
+  const five = all.findLast((id) => id !== one) as string
+  const without = (...gone: readonly string[]) => all.filter((id) => !gone.includes(id))
+  const events: AgentEvent[] = []
+  void follow(group.urls.get(two) as string, events)
+
+  group.tell(`kill ${one}`)
+  const second = await group.together(two, without(one))
+  expect(tokenIn(second)).toBeGreaterThan(tokenIn(first))
+
+  // 5 alone is dead; with dynamic voting three of four go on.
+  group.tell(`partition ${five}`)
+  const third = await group.together(two, without(one, five))
+  await until(() => events.some(({ view }) => view?.left.includes(five) === true))
+  await vi.waitFor(
+    async () =>
+      expect(await group.status(five)).toMatchObject({
+        leader: null,
+        level: 'no-leader',
+        inQuorum: false,
+        self: { role: 'dead' },
+      }),
+    { timeout: 25_000, interval: 100 },
+  )
+
+  // Both come back, under new lives, and 2 keeps the lead.
+  group.tell(`restart ${one}`)
+  group.tell('heal')
+  const last = await group.together(two, all)
+  expect(tokenIn(last)).toBeGreaterThan(tokenIn(third))
+  const lives = Object.fromEntries(all.map((id, at) => [id, last.view?.lives[at]]))
+  expect(lives[one]).toBeGreaterThan(1)
+  expect(lives[five]).toBeGreaterThan(1)
+  // All of them answer from it as soon as they have told each other.
+  await vi.waitFor(
+    async () =>
+      expect((await group.status(two))?.banner).toMatch(
+        /^healthy: n\d leads up with token \d+; all 5 nodes are in view \d+\.n\d, 2 may fail at once$/,
+      ),
+    { timeout: 25_000, interval: 100 },
+  )
+
+  const views = events.flatMap(({ event, view }) => (event === 'view' && view !== undefined ? [view] : []))
+  const numbers = views.map(({ id }) => id[0])
+  expect(numbers).toEqual(numbers.toSorted((a, b) => a - b))
+  expect(views.flatMap(({ joined }) => joined)).toEqual(expect.arrayContaining([one, five]))
+  const tokens = events.flatMap(({ event, token }) => (event === 'elected' ? [token as number] : []))
+  expect(tokens).toEqual(tokens.toSorted((a, b) => a - b))
+
+  const metrics = await (await fetch(`${group.urls.get('n3')}/metrics`)).text()
+  expect(metrics).toContain('conclave_view_members{group="up",id="n3"} 5\n')
+  expect(metrics).toContain('conclave_in_quorum{group="up",id="n3"} 1\n')
+  const asked = await conclave(['status', '--agent', group.urls.get('n4') as string])
+  expect(asked).toMatchObject({ code: 0 })
+  expect(asked.out).toContain(`${two} leads up`)
+
+  // Their black boxes are one run, which the same code answers in the same way and which kept every promise: what the
+  // killed one had promised is not known, and not held against it.
+  const files = await Promise.all(
+    all.map(async (id) => {
+      const file = join(folder, `${id}.ndjson`)
+      writeFileSync(file, await (await fetch(`${group.urls.get(id)}/v1/trace`)).text())
+      return file
+    }),
+  )
+  const { code, out } = await conclave(['replay', ...files])
+  expect(out).toMatch(/steps replayed: all effects are identical/)
+  for (const name of ['omega-views', 'omega-lives', 'theorem-3-3-logical', 'primary-chain']) {
+    expect(out).toMatch(new RegExp(`${name} +held`))
+  }
+  expect(out).toContain('verdict: every promise that could be judged was kept')
+  expect(code).toBe(0)
+}, 120_000)
+
+it('a leader that was expelled while it was stopped never acts again under its old view', async () => {
+  const group = await start()
+  const all = ['n1', 'n2', 'n3', 'n4', 'n5']
+  const first = await group.together(null, all)
+  const old = tokenIn(first)
+  const one = first.leader?.id as string
+  const two = all.find((id) => id !== one) as string
+  group.tell(`pause ${one}`)
+  await until(() => group.said().includes(`${one} paused`))
+  // Asked while it is stopped, and answered as the very first thing when it goes on.
+  const asked = Array.from({ length: 20 }, () => fetch(`${group.urls.get(one)}/leader`))
+  const next = tokenIn(
+    await group.together(
+      two,
+      all.filter((id) => id !== one),
+    ),
+  )
+  expect(next).toBeGreaterThan(old)
+  // By its own clock it counts the others as answering for the link timeout at most, and they may be faster than that.
+  await sleep(TIMEOUT_MS)
+  group.tell(`resume ${one}`)
+  const answers = await Promise.all(
+    asked.map(async (each) => {
+      const answer = await each
+      const { leader } = (await answer.json()) as StatusAnswer
+      return { status: answer.status, isOld: leader?.token === old }
+    }),
+  )
+  expect(answers).toEqual(asked.map(() => ({ status: 503, isOld: false })))
+  // It is taken in again by whoever leads now, and said once that its leadership was over.
+  const last = await group.together(two, all)
+  expect(tokenIn(last)).toBeGreaterThan(next)
+  const led = [...group.said().matchAll(new RegExp(`${one} leads( no more)? with token (\\d+)`, 'g'))].map(
+    ([, over, token]) => `${token} ${over ?? ''}`,
+  )
+  expect(led.slice(-2)).toEqual([`${old} `, `${old}  no more`])
+}, 120_000)

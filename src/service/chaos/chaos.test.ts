@@ -1,0 +1,53 @@
+/** The short form of `npm run chaos`: every case once, with constants that bear a busy machine. */
+import { spawn } from 'node:child_process'
+import { text } from 'node:stream/consumers'
+import { describe, expect, it } from 'vitest'
+import { CASES } from './index.ts'
+
+const CONCLAVE = new URL('../../../bin/conclave', import.meta.url).pathname
+
+type Report = {
+  readonly cases: readonly {
+    readonly name: string
+    readonly problems: readonly string[]
+    readonly limited: string | null
+  }[]
+}
+
+const SHORT = ['--nodes', '3', '--times', '1', '--datagrams', '10000', '--json']
+const slackOf = (sigmaMs: number): readonly string[] =>
+  `--option sigmaMs=${sigmaMs} --option renewalIntervalMs=100 --kill-before-ms 100`.split(' ')
+const SLACK = slackOf(150)
+/** Whoever floods takes a processor for itself: others wait longer for their turns. */
+const FLOODED = slackOf(800)
+
+async function chaos(
+  ...words: readonly string[]
+): Promise<{ code: number | null; out: string; said: string }> {
+  const child = spawn(CONCLAVE, ['chaos', ...words], { stdio: ['ignore', 'pipe', 'pipe'] })
+  const ended = new Promise<number | null>((resolve) => child.once('exit', resolve))
+  const [out, said] = await Promise.all([text(child.stdout), text(child.stderr)])
+  return { code: await ended, out, said }
+}
+
+describe('conclave chaos, real processes', () => {
+  it.each(Object.keys(CASES))(
+    '%s: never two leaders at once',
+    async (name) => {
+      const { code, out } = await chaos(name, ...SHORT, ...(name === 'garbage' ? FLOODED : SLACK))
+      const { cases } = JSON.parse(out) as Report
+      // Times are not judged here: 1 says that they were longer than promised.
+      expect([cases[0]?.name, cases[0]?.problems, code === 6]).toEqual([name, [], false])
+    },
+    120_000,
+  )
+
+  it.each<[readonly string[], string]>([
+    [['dance'], 'there is no case "dance"; there are kill, '],
+    [['--nodes', '2'], '--nodes 2: must be at least 3'],
+    [['--option', 'deltaMs=50'], 'breaks the bound'],
+  ])('%j is refused with what to change', async (words, message) => {
+    const { code, said } = await chaos(...words)
+    expect([code, said]).toEqual([2, expect.stringContaining(message)])
+  })
+})

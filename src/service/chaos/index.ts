@@ -1,0 +1,5 @@
+export * from './cases.ts'
+export * from './report.ts'
+export * from './store-faults.ts'
+export * from './stores.ts'
+export type { Bounds, Settings } from './trial.ts'

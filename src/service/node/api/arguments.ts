@@ -1,0 +1,85 @@
+/** What callers hand to a node's methods, checked before anything happens. */
+import { inspect } from 'node:util'
+import type { NodeId } from '../../../core/index.ts'
+import { BadArgument } from './errors.ts'
+
+export type Signalled = { readonly signal?: AbortSignal | undefined }
+
+/** Signals of another realm or of a polyfill are no instances of this realm's class. */
+export function isAbortSignal(value: unknown): value is AbortSignal {
+  if (value === null || typeof value !== 'object') return false
+  const { aborted, addEventListener, removeEventListener } = value as { readonly [field: string]: unknown }
+  return (
+    typeof aborted === 'boolean' &&
+    typeof addEventListener === 'function' &&
+    typeof removeEventListener === 'function'
+  )
+}
+
+/** The signal among the options of a method. */
+export function signalIn(options: unknown): AbortSignal | undefined {
+  const { signal } = optionsGiven(options)
+  if (signal === undefined || isAbortSignal(signal)) return signal
+  throw new BadArgument('signal', `${show(signal)} must be an AbortSignal`)
+}
+
+export function flagIn(options: unknown, field: string): boolean {
+  const flag = optionsGiven(options)[field] ?? false
+  if (typeof flag === 'boolean') return flag
+  throw new BadArgument(field, `${show(flag)} must be true or false`)
+}
+
+function optionsGiven(options: unknown): { readonly [field: string]: unknown } {
+  if (options === undefined) return {}
+  if (options !== null && typeof options === 'object') return options as { readonly [field: string]: unknown }
+  throw new BadArgument('options', `${show(options)} must be an object such as { signal }`)
+}
+
+export function functionGiven(field: string, value: unknown): void {
+  if (typeof value !== 'function') throw new BadArgument(field, `${show(value)} must be a function`)
+}
+
+/** The id of a node. */
+export function idGiven(field: string, id: unknown): NodeId {
+  if (typeof id === 'string' && id !== '') return id
+  throw new BadArgument(field, `${show(id)} must be the id of a node, a non-empty string`)
+}
+
+export function millisecondsGiven(field: string, ms: unknown): number {
+  if (typeof ms === 'number' && ms >= 0) return ms
+  throw new BadArgument(field, `${show(ms)} must be a number of milliseconds, 0 or more`)
+}
+
+/** What is to befall the datagrams of each peer. */
+export function faultsGiven(faults: unknown): void {
+  if (faults === null || typeof faults !== 'object' || Array.isArray(faults))
+    throw new BadArgument('faults', `${show(faults)} must be an object of peers and their faults`)
+  for (const [peer, fault] of Object.entries(faults)) {
+    if (!isFault(fault))
+      throw new BadArgument(
+        `faults.${peer}`,
+        `${show(fault)} must be { cut: true } or { cut: false, delayMs: [least, most], loss: 0 to 1 }`,
+      )
+  }
+}
+
+function isFault(value: unknown): boolean {
+  const { cut, delayMs, loss } = (value ?? {}) as { readonly [field: string]: unknown }
+  if (cut === true) return true
+  const isTime = (ms: unknown): boolean => typeof ms === 'number' && ms >= 0 && ms <= 3_600_000
+  return (
+    cut === false &&
+    Array.isArray(delayMs) &&
+    delayMs.length === 2 &&
+    delayMs.every(isTime) &&
+    typeof loss === 'number' &&
+    loss >= 0 &&
+    loss <= 1
+  )
+}
+
+function show(value: unknown): string {
+  return typeof value === 'string'
+    ? JSON.stringify(value)
+    : inspect(value, { depth: 0, breakLength: Number.POSITIVE_INFINITY })
+}

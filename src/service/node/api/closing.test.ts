@@ -1,0 +1,43 @@
+/** What a seat does that cannot be closed cleanly: nobody waits for it. */
+import { expect, it } from 'vitest'
+import { NO_VIEW, type Seat } from '../election/election.ts'
+import { REAL_TIMERS } from '../election/timers.ts'
+import { workOf } from './join-options.ts'
+import { type About, Member } from './node.ts'
+
+const ABOUT: About = {
+  group: 'g',
+  id: 'a',
+  mode: 'majority',
+  lease: { lengthMs: 100, marginMs: 50 },
+  work: workOf({}),
+  timers: REAL_TIMERS,
+  part: null,
+}
+
+const UNCLOSABLE: Seat = {
+  view: () => NO_VIEW,
+  standing() {
+    throw new Error('nobody asks')
+  },
+  lease: () => ({ until: null, now: 0, token: null, reason: null }),
+  command: async () => null,
+  async stepDown() {},
+  spoil() {},
+  async *trace() {},
+  async close() {
+    throw new Error('the disk is gone')
+  },
+}
+
+it('lead and observe end though the seat cannot be closed, and close says why', async () => {
+  const member = await Member.seated(ABOUT, async () => UNCLOSABLE)
+  const leading = member.lead(() => {})
+  const views = member.observe()
+  await views.next()
+  const watching = views.next()
+  await expect(member.close()).rejects.toThrow('the disk is gone')
+  await leading
+  expect((await watching).value).toEqual(NO_VIEW)
+  expect((await views.next()).done).toBe(true)
+})

@@ -1,0 +1,63 @@
+/** What a caller may have to handle. */
+import { BadField } from '../../runtime/index.ts'
+
+/** The term is over, or so close to its end that nothing safe can be begun. */
+export class LeadershipLost extends Error {
+  override readonly name = 'LeadershipLost'
+  /** Why, in one of a few words: expired, stalled, stepped down, unhealthy, outranked, suspended, closed, ... */
+  readonly reason: string
+
+  constructor(reason: string) {
+    super(`this process no longer leads: ${reason}`)
+    this.reason = reason
+  }
+}
+
+/** Options that cannot work; the message names the one that is wrong. */
+export class BadJoin extends BadField {
+  override readonly name = 'BadJoin'
+}
+
+/** A method was called with something that cannot be; `field` names it. Nothing has happened. */
+export class BadArgument extends BadField {
+  override readonly name = 'BadArgument'
+}
+
+/** A node does the work of one `lead` at a time. */
+export class LeadUnderWay extends Error {
+  override readonly name = 'LeadUnderWay'
+
+  constructor() {
+    super(
+      'a `lead` of this node is under way already: do all the work in that one, or end it first, by its signal, and wait until it has returned',
+    )
+  }
+}
+
+/** The node was closed, by its owner or because it could not go on. */
+export class NodeClosed extends Error {
+  override readonly name = 'NodeClosed'
+}
+
+/** The protocol does not do what it was asked: only a leader can change the voters, for example. */
+export class CommandRefused extends Error {
+  override readonly name = 'CommandRefused'
+
+  constructor(command: string, why: string) {
+    super(`${command} was refused: ${why}`)
+  }
+}
+
+/** The thread of the election is gone, though nobody ended it. Join again, or end the process and start it anew. */
+export class WorkerLost extends Error {
+  override readonly name = 'WorkerLost'
+
+  constructor(why: string, options?: ErrorOptions) {
+    super(`the thread of the election is gone: ${why}`, options)
+  }
+}
+
+/** The store is not what it must be, or this node is no longer one of the group: it must not go on. */
+export class StoreFailed extends Error {
+  override readonly name = 'StoreFailed'
+}

@@ -1,0 +1,211 @@
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join as pathJoin } from 'node:path'
+import { afterEach, describe, expect, it, vi } from 'vitest'
+import { freePorts } from '../../../../test/support/ports.ts'
+import { until } from '../../../../test/support/wait.ts'
+import type { Effect } from '../../../core/index.ts'
+import type { Bundle, Datagram } from '../../../links/index.ts'
+import { readTrace } from '../../../workbench/trace/index.ts'
+import { BadJoin, type JoinOptions, join, type Member, NodeClosed, type Term } from '../index.ts'
+
+const ISOLATIONS = ['worker', 'thread'] as const
+const KEY = new Uint8Array(32).fill(3)
+/** A busy machine must not make healthy processes look dead. */
+const PATIENT = { sigmaMs: 300, renewalIntervalMs: 100 }
+const IDS = ['a', 'b', 'c']
+
+let members: Member[] = []
+const folders: string[] = []
+
+afterEach(async () => {
+  await Promise.all(members.map((member) => member.close()))
+  members = []
+  for (const folder of folders.splice(0)) rmSync(folder, { recursive: true })
+})
+
+const newFolder = (): string => {
+  const folder = mkdtempSync(pathJoin(tmpdir(), 'conclave-groups-'))
+  folders.push(folder)
+  return folder
+}
+
+function untilItEnds({ signal }: Term): Promise<void> {
+  return new Promise((resolve) => signal.addEventListener('abort', () => resolve()))
+}
+
+/** What each of three joins with, in any group. */
+async function three(more: Partial<JoinOptions> = {}) {
+  const ports = await freePorts(IDS.length)
+  const at = (index: number): string => `127.0.0.1:${ports[index]}`
+  return (index: number, group: string): JoinOptions => ({
+    group,
+    id: IDS[index] as string,
+    listen: at(index),
+    peers: IDS.flatMap((peer, place) => (place === index ? [] : [`${peer}=${at(place)}`])),
+    key: KEY,
+    options: PATIENT,
+    ...more,
+  })
+}
+
+const into = async (options: JoinOptions): Promise<Member> => {
+  const member = await join(options)
+  members.push(member)
+  return member
+}
+
+const leads = (member: Member | undefined): unknown => member?.view().leader?.id ?? null
+
+describe.each(ISOLATIONS)('several groups at one address, in a %s', (isolation) => {
+  it('have a leader each over one session a pair, and closing one leaves the others alone', async () => {
+    const of = await three({ isolation, traceSteps: 20_000 })
+    const groups = ['one', 'two', 'three']
+    const all = await Promise.all(
+      groups.map((group) => Promise.all(IDS.map((_, index) => into(of(index, group))))),
+    )
+    // Each process leads one of them.
+    for (const [place, group] of all.entries()) void group[place]?.lead(untilItEnds)
+    await until(() => all.every((group, place) => group.every((member) => leads(member) === IDS[place])))
+    const [one = [], two = [], third = []] = all
+    const token = two[1]?.view().leader?.token
+    await Promise.all(one.map((member) => member.close()))
+    expect(one.map(leads)).toEqual([null, null, null])
+    await until(() => two.every((each) => leads(each) === 'b') && third.every((each) => leads(each) === 'c'))
+    // A leader whose process goes on without the group is replaced in that group only.
+    void two[0]?.lead(untilItEnds)
+    await two[1]?.close()
+    await until(() => leads(two[0]) === 'a' && leads(two[2]) === 'a')
+    expect(two[0]?.view().leader?.token).toBeGreaterThan(token as number)
+    await until(() => third.every((each) => leads(each) === 'c'))
+
+    // All that went from a to b, whatever the group, was one numbered sequence of one incarnation.
+    const sent = await vi.waitUntil(
+      async () => {
+        const so = await datagramsTo('b', two[0] as Member)
+        return so.length > 10 && so
+      },
+      { timeout: 25_000, interval: 50 },
+    )
+    expect(new Set(sent.map(({ by }) => by)).size).toBe(1)
+    expect(sent.every(({ number }, index) => index === 0 || number > (sent[index - 1]?.number ?? 0))).toBe(
+      true,
+    )
+    const named = new Set(
+      sent.flatMap(({ body }) => (body as Bundle | null)?.parts.map(({ group }) => group) ?? []),
+    )
+    expect([...named].sort()).toEqual(['one', 'three', 'two'])
+    // The last one gone, another process may listen there.
+    await Promise.all(members.map((member) => member.close()))
+    await into(of(0, 'another'))
+  }, 60_000)
+
+  it('are refused where they disagree on what they share, naming the field', async () => {
+    const of = await three({ isolation })
+    await into(of(0, 'one'))
+    const other = isolation === 'worker' ? 'thread' : 'worker'
+    const cases: readonly (readonly [string, Partial<JoinOptions>])[] = [
+      ['group', { group: 'one' }],
+      ['id', { id: 'x' }],
+      ['key', { key: new Uint8Array(32).fill(4) }],
+      ['key', { key: [KEY, KEY] }],
+      ['secrecy', { secrecy: true }],
+      ['isolation', { isolation: other }],
+      ['peers', { peers: ['b=127.0.0.1:1'] }],
+      ['peers[0]', { peers: ['127.0.0.1:1'] }],
+    ]
+    for (const [field, difference] of cases) {
+      // oxlint-disable-next-line no-await-in-loop -- one after the other
+      const refused = await join({ ...of(0, 'two'), ...difference }).catch((error: unknown) => error)
+      expect(refused).toBeInstanceOf(BadJoin)
+      expect((refused as BadJoin).field).toBe(field)
+    }
+    // None of that left anything behind.
+    const two = await into({ ...of(0, 'two'), peers: [] })
+    await two.lead(async ({ token }) => expect(token).toBeGreaterThan(0), { once: true })
+  }, 30_000)
+
+  it('may be of different processes; a peer is forgotten with the last group that names it', async () => {
+    const of = await three({ isolation })
+    const pair = (index: number): JoinOptions => ({
+      ...of(index, 'pair'),
+      peers: of(index, 'pair').peers.filter((peer) => !peer.startsWith('c=')),
+    })
+    const trio = await Promise.all(IDS.map((_, index) => into(of(index, 'trio'))))
+    const duo = await Promise.all([0, 1].map((index) => into(pair(index))))
+    void trio[2]?.lead(untilItEnds)
+    void duo[1]?.lead(untilItEnds)
+    await until(() => trio.every((each) => leads(each) === 'c') && duo.every((each) => leads(each) === 'b'))
+    expect(duo[0]?.members().map(({ id }) => id)).toEqual(['a', 'b'])
+    await trio[0]?.close()
+    await until(() => leads(trio[1]) === 'c' && leads(duo[0]) === 'b')
+  }, 30_000)
+
+  it('keep their data in folders of their own, and the process a new incarnation at each start', async () => {
+    const of = await three({ isolation })
+    const [first, second] = [newFolder(), newFolder()]
+    const alone = (group: string, data: string): JoinOptions => ({ ...of(0, group), peers: [], data })
+    const incarnation = (data: string): number =>
+      JSON.parse(readFileSync(pathJoin(data, 'stable.json'), 'utf8')).data.layer
+    const led = async (...joining: readonly JoinOptions[]): Promise<readonly number[]> => {
+      const nodes: Member[] = []
+      // oxlint-disable-next-line no-await-in-loop -- the first opens
+      for (const options of joining) nodes.push(await into(options))
+      const tokens = await Promise.all(
+        nodes.map(
+          (node) =>
+            new Promise<number>((resolve) => {
+              void node.lead(async ({ token }) => resolve(token as number), { once: true })
+            }),
+        ),
+      )
+      await Promise.all(nodes.map((node) => node.close()))
+      return tokens
+    }
+    const before = await led(alone('one', first), alone('two', second))
+    expect(incarnation(first)).toBe(incarnation(second))
+    const between = await led(alone('two', second))
+    const after = await led(alone('one', first), alone('two', second))
+    expect(incarnation(first)).toBe(incarnation(second))
+    expect(after[0]).toBeGreaterThan(before[0] as number)
+    expect(between[0]).toBeGreaterThan(before[1] as number)
+    expect(after[1]).toBeGreaterThan(between[0] as number)
+  }, 30_000)
+})
+
+describe('joining at an address', () => {
+  it('waits for its turn, and may be given up meanwhile', async () => {
+    const of = await three()
+    const given = new AbortController()
+    // Its peers never say who they are.
+    const first = join({ ...of(0, 'one'), peers: ['127.0.0.1:9'], signal: given.signal })
+    const second = new AbortController()
+    const waiting = join({ ...of(0, 'two'), signal: second.signal })
+    second.abort()
+    await expect(waiting).rejects.toThrow(NodeClosed)
+    given.abort()
+    await expect(first).rejects.toThrow(NodeClosed)
+    await into(of(0, 'three'))
+  })
+
+  it('again is possible as soon as the last has been closed', async () => {
+    const of = await three({ isolation: 'thread' })
+    const one = await into(of(0, 'one'))
+    const closed = one.close()
+    await into(of(0, 'two'))
+    await closed
+    const again = await into(of(0, 'one'))
+    expect([one.isClosed, again.isClosed]).toEqual([true, false])
+  })
+})
+
+async function datagramsTo(to: string, member: Member): Promise<readonly Datagram[]> {
+  let text = ''
+  for await (const piece of member.trace()) text += piece
+  const effects = readTrace(text).records.flatMap((record): readonly Effect[] =>
+    record.type === 'step' || record.type === 'start' ? record.effects : [],
+  )
+  return effects.flatMap((effect) =>
+    effect.type === 'send' && effect.to === to ? [effect.body as unknown as Datagram] : [],
+  )
+}

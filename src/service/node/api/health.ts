@@ -1,0 +1,76 @@
+/**
+ * The application's own word on whether it should lead, asked again and again. Whoever does not answer in time, or fails
+ * to answer at all, is not well.
+ */
+import type { Timers } from '../election/timers.ts'
+
+/** The signal is aborted when the answer would come too late. */
+export type HealthCheck = (asked: { readonly signal: AbortSignal }) => boolean | Promise<boolean>
+
+export type HealthSettings = {
+  readonly check: HealthCheck
+  readonly everyMs: number
+  readonly timeoutMs: number
+}
+
+export class HealthGate {
+  readonly #settings: HealthSettings
+  readonly #timers: Timers
+  /** Told of each change, and why it is not well. */
+  readonly #changed: (isHealthy: boolean, why: string) => void
+  #isHealthy = false
+  #isFirst = true
+  #isOver = false
+  #cancel: () => void = () => {}
+
+  constructor(settings: HealthSettings, timers: Timers, changed: (isHealthy: boolean, why: string) => void) {
+    this.#settings = settings
+    this.#timers = timers
+    this.#changed = changed
+  }
+
+  /** Nobody is well before they have said so. */
+  get isHealthy(): boolean {
+    return this.#isHealthy
+  }
+
+  start(): void {
+    void this.#ask()
+  }
+
+  stop(): void {
+    this.#isOver = true
+    this.#cancel()
+  }
+
+  async #ask(): Promise<void> {
+    const why = await this.#verdict()
+    if (this.#isOver) return
+    const isHealthy = why === null
+    if (isHealthy !== this.#isHealthy || this.#isFirst) {
+      this.#isHealthy = isHealthy
+      this.#isFirst = false
+      this.#changed(isHealthy, why ?? '')
+    }
+    this.#cancel = this.#timers.after(this.#settings.everyMs, () => void this.#ask())
+  }
+
+  /** Null when it is well, otherwise why not. */
+  async #verdict(): Promise<string | null> {
+    const { check, timeoutMs } = this.#settings
+    const late = new AbortController()
+    const tooLate = new Promise<string>((resolve) => {
+      this.#cancel = this.#timers.after(timeoutMs, () => {
+        late.abort()
+        resolve(`healthy() did not answer within ${timeoutMs} ms`)
+      })
+    })
+    const answered = (async () => check({ signal: late.signal }))().then(
+      (isWell) => (isWell ? null : 'healthy() said no'),
+      (error: unknown) => `healthy() failed: ${error instanceof Error ? error.message : String(error)}`,
+    )
+    const why = await Promise.race([answered, tooLate])
+    this.#cancel()
+    return why
+  }
+}

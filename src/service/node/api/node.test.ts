@@ -1,0 +1,480 @@
+import { createSocket } from 'node:dgram'
+import { once } from 'node:events'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join as pathJoin } from 'node:path'
+import { setTimeout } from 'node:timers/promises'
+import { afterEach, describe, expect, it } from 'vitest'
+import { freePorts } from '../../../../test/support/ports.ts'
+import { pending, until } from '../../../../test/support/wait.ts'
+
+import {
+  BadJoin,
+  CommandRefused,
+  type JoinOptions,
+  join,
+  LeadershipLost,
+  LeadUnderWay,
+  type Member,
+  NodeClosed,
+  type NodeView,
+  type Term,
+} from '../index.ts'
+
+const ISOLATIONS = ['worker', 'thread'] as const
+const KEY = new Uint8Array(32).fill(3)
+/** A busy machine must not make healthy processes look dead. */
+const PATIENT = { sigmaMs: 300, renewalIntervalMs: 100 }
+
+let members: Member[] = []
+
+afterEach(async () => {
+  await Promise.all(members.map((member) => member.close()))
+  members = []
+})
+
+async function group(ids: readonly string[], more: Partial<JoinOptions> = {}): Promise<Member[]> {
+  const ports = await freePorts(ids.length)
+  const at = (index: number): string => `127.0.0.1:${ports[index]}`
+  members = await Promise.all(
+    ids.map((id, index) =>
+      join({
+        group: 'test',
+        id,
+        listen: at(index),
+        peers: ids.flatMap((peer, place) => (peer === id ? [] : [`${peer}=${at(place)}`])),
+        key: KEY,
+        options: PATIENT,
+        ...more,
+      }),
+    ),
+  )
+  return members
+}
+
+/** Work that lasts as long as the term. */
+function untilItEnds({ signal }: Term): Promise<void> {
+  return new Promise((resolve) => signal.addEventListener('abort', () => resolve()))
+}
+
+const byId = (id: string): Member => members.find((member) => member.id === id) as Member
+const leaderOf = (id: string): unknown => byId(id).view().leader?.id ?? null
+
+describe.each(ISOLATIONS)('lead, with its election in a %s', (isolation) => {
+  it('runs the work in one process at a time, with tokens that grow, and hands over when the work is done', async () => {
+    await group(['a', 'b', 'c'], { isolation })
+    const begun: { readonly id: unknown; readonly token: number }[] = []
+    let running = 0
+    let most = 0
+    const done = new AbortController()
+    const all = members.map((member) =>
+      member.lead(
+        async (term) => {
+          running += 1
+          most = Math.max(most, running)
+          begun.push({ id: member.id, token: term.token as number })
+          term.assertHeld()
+          expect(term.remaining()).toBeGreaterThan(0)
+          await setTimeout(5)
+          running -= 1
+        },
+        { signal: done.signal },
+      ),
+    )
+    await until(() => begun.length >= 6)
+    done.abort()
+    await Promise.all(all)
+    expect(most).toBe(1)
+    const tokens = begun.map(({ token }) => token)
+    expect(tokens).toEqual([...new Set(tokens)].toSorted((x, y) => x - y))
+    expect(new Set(begun.map(({ id }) => id)).size).toBeGreaterThan(1)
+  }, 30_000)
+
+  it('is needed: a node on which nobody leads votes, but is never elected', async () => {
+    await group(['a', 'b', 'c'], { isolation })
+    void byId('c').lead(untilItEnds)
+    await until(() => leaderOf('a') === 'c')
+    expect(byId('a').view().role).toBe('follower')
+  }, 30_000)
+
+  it('keeps the lead until the work has ended, though it was told to step down', async () => {
+    await group(['a', 'b', 'c'], { isolation })
+    let letGo: () => void = () => {}
+    let held: Term | null = null
+    const led = byId('a').lead(
+      (term) => {
+        held = term
+        return new Promise<void>((resolve) => {
+          letGo = resolve
+        })
+      },
+      { once: true },
+    )
+    await until(() => held !== null)
+    let hasBegun = false
+    void byId('b').lead((term) => {
+      hasBegun = true
+      return untilItEnds(term)
+    })
+    const stepped = byId('a').stepDown()
+    const term = held as unknown as Term
+    expect(term.signal.aborted).toBe(true)
+    expect(() => term.assertHeld()).toThrow(LeadershipLost)
+    await setTimeout(100)
+    expect(hasBegun).toBe(false)
+    letGo()
+    expect(await stepped).toBe(true)
+    await led
+    await until(() => leaderOf('c') === 'b')
+  }, 30_000)
+
+  it('goes on when the work passes the end of its term on, in whatever words', async () => {
+    await group(['a', 'b', 'c'], { isolation })
+    let terms = 0
+    const done = new AbortController()
+    const led = byId('a').lead(
+      async ({ signal }) => {
+        terms += 1
+        if (terms === 2) done.abort()
+        else await setTimeout(60_000, undefined, { signal })
+      },
+      { signal: done.signal },
+    )
+    await until(() => terms === 1)
+    await byId('a').stepDown()
+    await led
+    expect(terms).toBe(2)
+  }, 30_000)
+
+  it('is told when the term ends, whoever ends it, and an error of the work comes out', async () => {
+    await group(['a', 'b', 'c'], { isolation })
+    const reasons: string[] = []
+    byId('a').on('revoked', ({ reason }) => reasons.push(reason))
+    await expect(
+      byId('a').lead(() => {
+        throw new Error('the work failed')
+      }),
+    ).rejects.toThrow('the work failed')
+    await until(() => reasons.length > 0)
+    expect(reasons).toEqual(['stepped down'])
+  }, 30_000)
+})
+
+describe.each(ISOLATIONS)('status, with its election in a %s', (isolation) => {
+  it('tells who is there, whose votes count, and how long the lead lasts', async () => {
+    await group(['a', 'b', 'c'], { isolation })
+    void byId('a').lead(untilItEnds)
+    await until(
+      () =>
+        leaderOf('b') === 'a' &&
+        byId('b')
+          .status()
+          .nodes.every(({ there }) => there),
+    )
+    const status = byId('b').status()
+    expect(status).toMatchObject({
+      role: 'follower',
+      mode: 'majority',
+      voters: [['a', 'b', 'c']],
+      idle: null,
+    })
+    expect(status.leaseMs).toBeGreaterThan(0)
+    expect(status.nodes.map(({ id }) => id)).toEqual(['a', 'b', 'c'])
+    await byId('c').close()
+    await until(() => byId('b').status().nodes[2]?.there === false)
+    expect(byId('b').status().nodes[2]?.heardMsAgo).toBeGreaterThan(0)
+    expect(byId('c').status().idle).toBe('closed')
+  }, 30_000)
+})
+
+describe.each(ISOLATIONS)('observe, with its election in a %s', (isolation) => {
+  it('tells who leads, and each change of that, until it is ended', async () => {
+    await group(['a', 'b', 'c'], { isolation })
+    const seen: NodeView[] = []
+    const stop = new AbortController()
+    void byId('a').lead(untilItEnds)
+    const watching = (async () => {
+      for await (const view of byId('c').observe({ signal: stop.signal })) seen.push(view)
+    })()
+    await until(() => seen.at(-1)?.leader?.id === 'a')
+    void byId('b').lead(untilItEnds)
+    await byId('a').close()
+    await until(() => seen.at(-1)?.leader?.id === 'b')
+    stop.abort()
+    await watching
+    const tokens = seen.flatMap(({ leader }) => (leader === null ? [] : [leader.token as number]))
+    expect(tokens).toEqual(tokens.toSorted((x, y) => x - y))
+  }, 30_000)
+})
+
+it('leads once at a time: a second `lead` is refused with what to do, and the first goes on', async () => {
+  const node = await join({
+    group: 'g',
+    id: 'a',
+    listen: '127.0.0.1:0',
+    peers: [],
+    key: KEY,
+    options: PATIENT,
+  })
+  members = [node]
+  const begun = pending()
+  const leading = node.lead(async ({ signal }) => {
+    begun.resolve()
+    await new Promise((resolve) => signal.addEventListener('abort', resolve))
+  })
+  await begun.promise
+  await expect(node.lead(() => {})).rejects.toThrow(LeadUnderWay)
+  await expect(node.lead(() => {})).rejects.toThrow(/under way already: .* end it first, by its signal/)
+  expect(node.view().role).toBe('leader')
+  await node.close()
+  await leading
+}, 30_000)
+
+describe('joining', () => {
+  const good: JoinOptions = { group: 'g', id: 'a', listen: '127.0.0.1:0', peers: ['b=127.0.0.1:9'], key: KEY }
+
+  it.each<[Partial<JoinOptions>, string]>([
+    [{ group: '' }, 'group: is empty'],
+    [{ id: '' }, 'id: is empty'],
+    [{ listen: '127.0.0.1' }, 'listen: "127.0.0.1" is not HOST:PORT'],
+    [{ listen: '127.0.0.1:70000' }, 'listen: "127.0.0.1:70000" is not HOST:PORT'],
+    [{ peers: ['127.0.0.1'] }, 'peers[0]: "127.0.0.1" is not ID=HOST:PORT'],
+    [{ peers: ['=127.0.0.1:9'] }, 'peers[0]: "=127.0.0.1:9" has no id before the ='],
+    [{ peers: ['a=127.0.0.1:9'] }, 'peers: a is named twice'],
+    [{ options: { deltaMs: 50 } }, 'options.fastMs: breaks the bound'],
+    [
+      { peers: ['b=127.0.0.1:9', 'c=127.0.0.1:9'] },
+      'peers[1]: 127.0.0.1:9 is the address of another peer too',
+    ],
+    [{ peers: undefined as unknown as string[] }, 'peers: is no list'],
+    [{ options: { colour: 'red' } }, 'options.colour: there is no such option: "conclave protocols" lists'],
+    [{ key: 'a text, not bytes' as unknown as Uint8Array }, 'key: is missing or no bytes'],
+    [{ key: undefined as unknown as Uint8Array }, 'key: is missing or no bytes'],
+    [{ key: new Uint8Array(3) }, 'has 3 bytes, at least 16 are needed'],
+    [{ protocol: 'bully' as 'local-leader' }, 'protocol: bully runs in the workbench only'],
+    [{ protocol: 'raft' as 'local-leader' }, 'protocol: raft is not known'],
+    [{ protocol: 'omega' }, 'data: is needed with omega'],
+    [{ protocol: 'omega', data: '/nowhere', peers: [] }, 'peers: is empty: omega needs two nodes at least'],
+    [{ protocol: 'omega', data: '/nowhere', priority: 3 }, 'priority: omega compares weights'],
+    [{ protocol: 'omega', data: '/nowhere', observer: true }, 'observer: omega has none'],
+    [{ protocol: 'omega', data: '/nowhere', options: { timeoutMs: 1 } }, 'options.timeoutMs: 1 is too small'],
+    [{ isolation: 'fork' as 'thread' }, 'isolation: "fork" is neither "worker" nor "thread"'],
+    [{ maxStallMs: -1 }, 'maxStallMs: -1 is not a number of milliseconds from 50'],
+    [{ maxStallMs: Number.NaN }, 'maxStallMs: NaN is not'],
+    [{ traceSteps: -1 }, 'traceSteps: -1 is not a whole number from 0'],
+    [{ traceSteps: Number.NaN }, 'traceSteps: NaN is not'],
+    [{ traceSteps: 1.5 }, 'traceSteps: 1.5 is not'],
+    [{ drainMs: Number.POSITIVE_INFINITY }, 'drainMs: Infinity is not'],
+    [{ healthTimeoutMs: -1 }, 'healthTimeoutMs: -1 is not'],
+    [{ priority: 1.5 }, 'priority: 1.5 is not a whole number'],
+    [{ mode: 'sideways' as 'local' }, 'mode: "sideways" is neither'],
+    [{ profile: 'moon' as 'lan' }, 'profile: "moon" is none of'],
+    [{ observer: 'yes' as unknown as boolean }, 'observer: "yes" is neither true nor false'],
+    [{ data: '' }, 'data: "" is no text, or empty'],
+    [{ data: 7 as unknown as string }, 'data: 7 is no text'],
+    [{ signal: {} as AbortSignal }, 'signal: {} is no AbortSignal'],
+    [{ options: [] as unknown as object }, 'options: [] is no object'],
+    [{ options: { mode: 'local' } }, 'options.mode: give `mode` instead'],
+    [{ options: { priorities: { a: 3 } } }, 'options.priorities: give `priority` instead'],
+    [{ options: { requests: 3 } }, 'options.requests: is for searches'],
+    [{ options: { link: 'none' } }, 'options.link: real processes have'],
+    [{ options: { hostedGroup: 'g' } }, 'options.hostedGroup: is how a recording names'],
+    [{ peers: [7 as unknown as string] }, 'peers[0]: 7 is no text'],
+    [{ id: 7 as unknown as string }, 'id: 7 is no text: name this process'],
+    [{ group: null as unknown as string }, 'group: null is no text: name the group'],
+    [{ store: 'file:/s' } as object, 'store: has no meaning without the protocol epochs'],
+    [{ fencing: [] } as object, 'fencing: has no meaning without the protocol epochs'],
+    [{ id: 'a b' }, 'id: "a b" has a space, a comma or an ='],
+    [{ peers: ['b=[::1]:9'] }, 'peers[0]: ::1 is an address of IPv6, and this node listens at one of IPv4'],
+    [{ peers: ['b=127.0.0.1:0'] }, 'peers[0]: "b=127.0.0.1:0" has port 0'],
+    [{ keyFile: '/k' } as object, 'keyFile: there is no such option: take it out'],
+    [{ maxStalMs: 100 } as object, 'maxStalMs: there is no such option: did you mean maxStallMs?'],
+    [{ colour: 'red' } as object, 'colour: there is no such option: take it out'],
+    [{ protocol: 'epochs', store: '/s', stor: 1 } as object, 'stor: there is no such option: did you mean'],
+    [{ maxStallMs: 10 }, 'maxStallMs: 10 is not a number of milliseconds from 50'],
+    [{ drainMs: Number.NaN }, 'drainMs: NaN is not'],
+    [{ healthEveryMs: 0 }, 'healthEveryMs: 0 is not'],
+    [{ healthy: true as unknown as () => boolean }, 'healthy: is no function'],
+    [{ observer: true, witness: true }, 'options.witnesses: a is not a voter'],
+  ])('with %j is refused', async (more, message) => {
+    const refused = join({ ...good, ...more })
+    await expect(refused).rejects.toThrow(message)
+    await expect(refused).rejects.toMatchObject({ name: message.includes(':') ? 'BadJoin' : 'BadKey' })
+  })
+
+  it('with what no file could hold is refused as anything else', async () => {
+    const circle: { self?: object } = {}
+    circle.self = circle
+    const why = (asked: unknown): Promise<unknown> =>
+      join(asked as typeof good).then(
+        () => null,
+        (error: unknown) => error,
+      )
+    for (const [more, message] of [
+      [{ traceSteps: 5n }, 'traceSteps: 5n is not a whole number'],
+      [{ secrecy: circle }, 'secrecy: <ref *1>'],
+      [{ options: { sigmaMs: 5n } }, 'options.sigmaMs: 5 is not a finite number'],
+    ] as const) {
+      // oxlint-disable-next-line no-await-in-loop -- one after the other
+      expect(String(await why({ ...good, ...more }))).toContain(`BadJoin: ${message}`)
+    }
+    for (const none of [undefined, null, 'a', [good]]) {
+      // oxlint-disable-next-line no-await-in-loop -- one after the other
+      expect(await why(none)).toMatchObject({ name: 'BadJoin', field: 'join' })
+    }
+  })
+
+  it('keeps what was promised in the data folder, which one process at a time may use', async () => {
+    const data = mkdtempSync(pathJoin(tmpdir(), 'conclave-member-'))
+    const alone = { ...good, peers: [], data, options: PATIENT }
+    const tokens: number[] = []
+    const tokenOf = async (): Promise<void> => {
+      await using node = await join(alone)
+      await expect(join(alone)).rejects.toThrow('is used by another process')
+      await node.lead((term) => void tokens.push(term.token as number), { once: true })
+    }
+    await tokenOf()
+    await tokenOf()
+    expect(tokens).toHaveLength(2)
+    expect(tokens[1]).toBeGreaterThan(tokens[0] as number)
+    rmSync(data, { recursive: true })
+  }, 30_000)
+
+  it('without a data folder begins silent, and with tokens beyond those of its life before', async () => {
+    const alone = { ...good, peers: [], options: PATIENT }
+    const tokens: number[] = []
+    for (let life = 0; life < 2; life++) {
+      // oxlint-disable-next-line no-await-in-loop -- one life after the other
+      const node = await join(alone)
+      members = [node]
+      // oxlint-disable-next-line no-await-in-loop -- one life after the other
+      await until(() => node.status().idle === 'silent after a restart')
+      // oxlint-disable-next-line no-await-in-loop -- one life after the other
+      await node.lead((term) => void tokens.push(term.token as number), { once: true })
+      // oxlint-disable-next-line no-await-in-loop -- one life after the other
+      await node.close()
+    }
+    expect(tokens[1]).toBeGreaterThan(tokens[0] as number)
+  }, 30_000)
+
+  it('can be given up, before and after', async () => {
+    await expect(join({ ...good, signal: AbortSignal.abort() })).rejects.toThrow(NodeClosed)
+    const given = new AbortController()
+    const joining = join({ ...good, peers: [], signal: given.signal })
+    given.abort()
+    await expect(joining).rejects.toThrow(NodeClosed)
+    const later = new AbortController()
+    const node = await join({ ...good, peers: [], signal: later.signal })
+    members = [node]
+    const led = node.lead(untilItEnds)
+    later.abort()
+    await led
+    expect([node.isClosed, node.aside]).toEqual([true, 'closed'])
+  })
+
+  it.each(ISOLATIONS)(
+    'at an address that is taken is refused, naming the field, in a %s',
+    async (isolation) => {
+      const [port = 0] = await freePorts(1)
+      const listen = `127.0.0.1:${port}`
+      const squatter = createSocket('udp4').bind(port, '127.0.0.1')
+      await once(squatter, 'listening')
+      const refused = join({ ...good, listen, isolation })
+      await expect(refused).rejects.toThrow(/^listen: .*another process listens there/)
+      await expect(refused).rejects.toBeInstanceOf(BadJoin)
+      squatter.close()
+      await once(squatter, 'close')
+      members = [await join({ ...good, listen, isolation })]
+    },
+  )
+
+  it('warns, naming the setting, when another process is configured differently', async () => {
+    const [one = 0, two = 0] = await freePorts(2)
+    const warnings: string[] = []
+    const options = (
+      id: string,
+      port: number,
+      peer: string,
+      peerPort: number,
+      sigmaMs: number,
+    ): JoinOptions => ({
+      ...good,
+      id,
+      listen: `127.0.0.1:${port}`,
+      peers: [`${peer}=127.0.0.1:${peerPort}`],
+      options: { ...PATIENT, sigmaMs },
+    })
+    const a = await join(options('a', one, 'b', two, 100))
+    const b = await join(options('b', two, 'a', one, 120))
+    members = [a, b]
+    for (const member of members) member.on('warning', ({ detail }) => warnings.push(detail))
+    await until(() => warnings.length >= 2)
+    expect(warnings.some((text) => text.startsWith('"b" is configured differently: '))).toBe(true)
+    expect(warnings.some((text) => text.startsWith('"a" is configured differently: '))).toBe(true)
+    expect([leaderOf('a'), leaderOf('b')]).toEqual([null, null])
+  }, 30_000)
+})
+
+describe.each(ISOLATIONS)('orders, with the election in a %s', (isolation) => {
+  it('change who should lead, and who votes; what the protocol refuses is thrown', async () => {
+    await group(['a', 'b', 'c'], { isolation })
+    void byId('a').lead(untilItEnds)
+    await until(() => leaderOf('c') === 'a')
+    void byId('b').lead(untilItEnds)
+    await Promise.all(
+      [1.5, Number.NaN, 1e7, 'x' as unknown as number].map((nonsense) =>
+        expect(byId('b').setPriority(nonsense)).rejects.toThrow('setPriority was refused: '),
+      ),
+    )
+    await byId('b').setPriority(3)
+    await until(() => leaderOf('c') === 'b')
+    for (const nonsense of [undefined, null, '', 1.5, {}] as unknown as string[]) {
+      for (const order of ['addVoter', 'removeVoter', 'removePeer'] as const) {
+        // oxlint-disable-next-line no-await-in-loop -- one after the other, to the same node
+        await expect(byId('b')[order](nonsense)).rejects.toThrow('must be the id of a node')
+      }
+    }
+    await expect(byId('b').addPeer(undefined as unknown as string)).rejects.toThrow('peer: ')
+    await expect(byId('a').removeVoter('c')).rejects.toThrow(CommandRefused)
+    await expect(byId('a').removeVoter('c')).rejects.toThrow('this process does not lead')
+    await expect(byId('a').setPriority(1, { signal: AbortSignal.abort() })).rejects.toThrow('abort')
+    const changes: unknown[] = []
+    byId('b').on('voters', (sets) => changes.push(sets))
+    await byId('b').removeVoter('c')
+    await until(() => JSON.stringify(changes.at(-1)) === '[["a","b"]]')
+    await until(() => JSON.stringify(byId('a').status().voters) === '[["a","b"]]')
+    await until(() => byId('c').view().role === 'observer')
+    await byId('c').close()
+    await expect(byId('c').setPriority(1)).rejects.toThrow(NodeClosed)
+  }, 30_000)
+
+  it('an observer learns who leads and never does; a witness never leads', async () => {
+    const ids = ['a', 'b', 'c', 'd']
+    const ports = await freePorts(ids.length)
+    const at = (id: string): string => `127.0.0.1:${ports[ids.indexOf(id)]}`
+    members = await Promise.all(
+      ids.map((id) =>
+        join({
+          group: 'test',
+          id,
+          listen: at(id),
+          peers: ids.flatMap((peer) => (peer === id ? [] : [`${peer}=${at(peer)}`])),
+          key: KEY,
+          isolation,
+          ...(id === 'a' ? { observer: true } : {}),
+          ...(id === 'b' ? { witness: true } : {}),
+          options: { ...PATIENT, ...(id === 'a' ? {} : { observers: ['a'] }) },
+        }),
+      ),
+    )
+    for (const member of members) void member.lead(untilItEnds)
+    const first = (): unknown => leaderOf('a')
+    await until(() => first() !== null && ids.every((id) => leaderOf(id) === first()))
+    const [leader, other] = first() === 'c' ? ['c', 'd'] : ['d', 'c']
+    expect([leader, byId('a').aside, byId('b').aside]).toEqual([first(), 'observer', 'witness'])
+    expect(byId('a').view().role).toBe('observer')
+    expect(byId('b').status().voters).toEqual([['b', 'c', 'd']])
+    await byId(leader).close()
+    await until(() => leaderOf('a') === other)
+  }, 30_000)
+})

@@ -1,0 +1,68 @@
+/** Why a term has ended, as the application is told, with real processes that are stopped and go on. */
+import { setTimeout } from 'node:timers/promises'
+import { afterEach, describe, expect, it } from 'vitest'
+import { Program } from '../../../../test/support/program.ts'
+import { until } from '../../../../test/support/wait.ts'
+
+/** Leads alone, with work that notices the end of its term in one of several ways. */
+const LEADER = `
+import { join } from 'conclave'
+import { setTimeout as sleep } from 'node:timers/promises'
+const [isolation, way] = JSON.parse(process.argv[2])
+const say = (...words) => console.log(words.join(' '))
+const node = await join({
+  group: 'g', id: 'a', key: new Uint8Array(32).fill(7), listen: '127.0.0.1:0', peers: [], isolation, options: { sigmaMs: 100 },
+})
+node.on('revoked', ({ token, reason }) => say('revoked', token, reason))
+node.on('warning', ({ what, detail }) => say('warning', what, detail))
+await node.lead(async (term) => {
+  say('term', term.token)
+  term.signal.addEventListener('abort', () => say('signal', term.token, term.signal.reason.reason))
+  if (way === 'asserts') for (;;) { term.assertHeld(); await sleep(1) }
+  if (way === 'asks') while (term.remaining() > 0) await sleep(1)
+  if (way === 'awaits') await sleep(3_600_000, undefined, { signal: term.signal })
+  if (way === 'steps down') { while (term.remaining() > 0) await sleep(1); void node.stepDown() }
+})
+`
+
+let programs: Program[] = []
+
+afterEach(async () => {
+  for (const program of programs) program.process.kill('SIGCONT')
+  await Promise.all(programs.map((program) => program.kill()))
+  programs = []
+})
+
+describe('a process that was stopped for longer than its lease', () => {
+  it('says that the lease expired, however its work noticed', async () => {
+    const cases = ['worker', 'thread'].flatMap((isolation) =>
+      ['asserts', 'asks', 'awaits', 'steps down'].map((way) => [isolation, way] as const),
+    )
+    programs = cases.map((words) => new Program(LEADER, [JSON.stringify(words)]))
+    for (const stoppedMs of [600, 2600]) {
+      const ended = programs.map((program) => program.said('revoked').length)
+      // oxlint-disable-next-line no-await-in-loop -- one stop after the other
+      await until(() =>
+        programs.every((program) => program.said('term').length > program.said('revoked').length),
+      )
+      for (const program of programs) program.process.kill('SIGSTOP')
+      // oxlint-disable-next-line no-await-in-loop -- longer than a lease
+      await setTimeout(stoppedMs)
+      for (const program of programs) program.process.kill('SIGCONT')
+      // oxlint-disable-next-line no-await-in-loop -- one stop after the other
+      await until(() =>
+        programs.every((program, index) => program.said('revoked').length > (ended[index] as number)),
+      )
+    }
+    for (const [index, program] of programs.entries()) {
+      const reasons = program.said('revoked').map((text) => text.replace(/^\d+ /, ''))
+      expect({ case: cases[index], reasons: [...new Set(reasons)] }).toEqual({
+        case: cases[index],
+        reasons: ['expired'],
+      })
+      // What the signal says is what the event says.
+      expect(program.said('signal').slice(0, reasons.length)).toEqual(program.said('revoked'))
+      expect(program.said('warning')).toEqual([])
+    }
+  }, 60_000)
+})

@@ -1,0 +1,254 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join as path } from 'node:path'
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { pending, until } from '../../../../test/support/wait.ts'
+import { join, LeadershipLost, type Member, type StoreJoinOptions, type Term } from '../index.ts'
+
+let folder: string
+let nodes: Member[]
+
+beforeEach(() => {
+  folder = mkdtempSync(path(tmpdir(), 'conclave-epochs-'))
+  nodes = []
+})
+
+afterEach(async () => {
+  await Promise.all(nodes.map((each) => each.close()))
+  rmSync(folder, { recursive: true, force: true })
+})
+
+/** The machine that runs tests is busy. */
+const SLACK = { periodMs: 300, accessMs: 30 }
+const MORE_SLACK = { periodMs: 1000, accessMs: 160 }
+
+/** Whether a term was ended by anything but a machine too busy to renew it in time. */
+function wasInterrupted(term: Term | null): boolean {
+  const reason: unknown = term?.signal.reason
+  return reason instanceof LeadershipLost && /its write|overtaken/.test(reason.reason)
+}
+
+async function node(id: string, more: Partial<StoreJoinOptions> = {}): Promise<Member> {
+  const joined = await join({
+    group: 'g',
+    id,
+    protocol: 'epochs',
+    store: `file:${folder}`,
+    isolation: 'thread',
+    options: SLACK,
+    ...more,
+  })
+  nodes.push(joined)
+  return joined
+}
+
+/** Leads in every term, and keeps the last. */
+function leading(member: Member): { term: Term | null; done: Promise<void> } {
+  const kept: { term: Term | null; done: Promise<void> } = { term: null, done: Promise.resolve() }
+  kept.done = member.lead(
+    (term) =>
+      new Promise((resolve) => {
+        kept.term = term
+        term.signal.addEventListener('abort', () => resolve())
+      }),
+  )
+  kept.done.catch(() => {})
+  return kept
+}
+
+describe('a group that meets in a folder', () => {
+  it.each(['thread', 'worker'] as const)('one leads, alone at first, in a %s', async (isolation) => {
+    const a = await node('a', { isolation })
+    const kept = leading(a)
+    await until(() => kept.term !== null)
+    expect(kept.term?.token).toBe(1)
+    kept.term?.assertHeld()
+    expect(kept.term?.remaining()).toBeGreaterThan(0)
+    expect(a.status()).toMatchObject({ mode: 'store', leader: { id: 'a', token: 1 }, voters: [['a']] })
+  })
+
+  it('whoever joins is seen without losing the lead, follows with the token, and takes over with a larger one', async () => {
+    const a = await node('a')
+    const first = leading(a)
+    await until(() => first.term !== null)
+    const b = await node('b')
+    const second = leading(b)
+    await until(() => a.members().length === 2 && b.view().leader?.token === first.term?.token)
+    expect(b.view()).toMatchObject({ role: 'follower', leader: { id: 'a' } })
+    expect(first.term?.signal.aborted).toBe(false)
+    expect(await a.stepDown()).toBe(true)
+    expect(() => first.term?.assertHeld()).toThrow('no longer leads: stepped down')
+    await until(() => second.term !== null)
+    expect(second.term?.token).toBeGreaterThan(first.term?.token ?? Number.NaN)
+  })
+
+  it.each(['thread', 'worker'] as const)(
+    'whoever steps down or leaves gives its lease up: nobody waits two minutes for it, in a %s',
+    async (isolation) => {
+      const more = { isolation, options: { ...SLACK, leaseMs: 120_000 } }
+      const [a, b, c] = [await node('a', more), await node('b', more), await node('c', more)]
+      const first = leading(a)
+      await until(() => first.term !== null)
+      const second = leading(b)
+      await until(() => b.view().leader?.id === 'a')
+      await a.stepDown()
+      await until(() => second.term !== null)
+      const third = leading(c)
+      await until(() => c.view().leader?.id === 'b')
+      await a.close()
+      await b.close()
+      await until(() => third.term !== null)
+      expect(third.term?.token).toBeGreaterThan(second.term?.token ?? Number.NaN)
+    },
+    60_000,
+  )
+
+  it('a leader that closes in the middle of a renewal gives its lease up all the same', async () => {
+    // Renewals follow each other closely here, so that one is under way as often as not; and nobody waits for the lease.
+    const more = { options: { periodMs: 31, accessMs: 5, leaseMs: 120_000 } }
+    let [first, second] = [await node('a', more), await node('b', more)]
+    let kept = leading(first)
+    await until(() => kept.term !== null)
+    for (let times = 0; times < 8; times++) {
+      const next = leading(second)
+      // oxlint-disable-next-line no-await-in-loop -- one hand-over after the other
+      await until(() => second.view().leader?.id === first.id)
+      // oxlint-disable-next-line no-await-in-loop -- one hand-over after the other
+      await first.close()
+      // oxlint-disable-next-line no-await-in-loop -- one hand-over after the other
+      await until(() => next.term !== null)
+      expect(next.term?.token).toBeGreaterThan(kept.term?.token ?? Number.NaN)
+      kept = next
+      // oxlint-disable-next-line no-await-in-loop -- one hand-over after the other
+      ;[first, second] = [second, await node(String(first.id), more)]
+    }
+  }, 60_000)
+
+  it('nobody leads who did not ask for it', async () => {
+    const [a, b] = [await node('a'), await node('b')]
+    const kept = leading(b)
+    await until(() => kept.term !== null && a.view().leader?.id === 'b')
+    expect(a.aside).toBe('nobody leads here')
+  })
+
+  it('work that has not ended keeps its lease until it lapses; only then does another lead', async () => {
+    const a = await node('a', { drainMs: 0 })
+    const b = await node('b')
+    const gate = pending()
+    const terms: Term[] = []
+    const working = a.lead(
+      (term) => {
+        terms.push(term)
+        return gate.promise
+      },
+      { once: true },
+    )
+    await until(() => terms.length === 1)
+    const other = leading(b)
+    expect(await a.stepDown()).toBe(false)
+    await until(() => other.term !== null)
+    expect(terms[0]?.remaining()).toBe(0)
+    gate.resolve()
+    await working
+  })
+
+  it('a node that is gone for good is removed by the leader, and its id is not used again', async () => {
+    const a = await node('a')
+    const b = await node('b')
+    const kept = leading(a)
+    await until(() => kept.term !== null && a.members().length === 2)
+    const { term } = kept
+    await expect(a.removeVoter('z')).rejects.toThrow(
+      'removeVoter was refused: z has no register: there are a, b',
+    )
+    await expect(a.removeVoter('a')).rejects.toThrow('a node cannot remove itself')
+    await expect(a.addVoter('c')).rejects.toThrow('a node is added by starting it')
+    const removed = pending<string>()
+    a.on('warning', ({ what, detail }) => what === 'removed' && removed.resolve(detail))
+    await b.close()
+    await a.removeVoter('b')
+    expect(await removed.promise).toBe('b was removed from the group for good')
+    await until(() => a.members().length === 1)
+    await expect(node('b')).rejects.toThrow('b was removed from this group for good')
+    expect(wasInterrupted(term)).toBe(false)
+  })
+
+  it('a node that is removed though it lives stops by itself', async () => {
+    const [a, b] = [await node('a'), await node('b')]
+    const kept = leading(a)
+    await until(() => kept.term !== null && a.members().length === 2)
+    await a.removeVoter('b')
+    await until(() => b.isClosed)
+    await expect(b.lead(() => {})).rejects.toThrow(/no longer this process's|was removed/)
+  })
+
+  it.each(['rename', 'sector'])(
+    'two nodes remove a third at the same time, in a folder (%s)',
+    async (mode) => {
+      const store = `file:${folder}?mode=${mode}`
+      const more = { store, options: MORE_SLACK }
+      const [a, b, c] = [await node('a', more), await node('b', more), await node('c', more)]
+      const kept = leading(a)
+      await until(() => kept.term !== null && a.members().length === 3 && b.members().length === 3)
+      const { term } = kept
+      await c.close()
+      await Promise.all([a.removeVoter('c'), b.removeVoter('c')])
+      await until(() => a.members().length === 2 && b.members().length === 2)
+      expect([a.isClosed, b.isClosed]).toEqual([false, false])
+      expect(wasInterrupted(term)).toBe(false)
+    },
+  )
+
+  it('in sectors a node that still lives is not removed until it ends, and the remover leads on', async () => {
+    const more = { store: `file:${folder}?mode=sector`, options: MORE_SLACK }
+    const [a, b] = [await node('a', more), await node('b', more)]
+    const kept = leading(a)
+    const told = pending<string>()
+    const removed = pending<string>()
+    a.on('warning', ({ what, detail }) => {
+      if (what === 'removal') told.resolve(detail)
+      if (what === 'removed') removed.resolve(detail)
+    })
+    await until(() => kept.term !== null && a.members().length === 2)
+    const { term } = kept
+    await a.removeVoter('b')
+    expect(await told.promise).toMatch(/^b is not removed yet: .* its process is alive/)
+    expect([a.isClosed, b.isClosed]).toEqual([false, false])
+    await b.close()
+    expect(await removed.promise).toBe('b was removed from the group for good')
+    expect(wasInterrupted(term)).toBe(false)
+  })
+
+  it('of two with one id the younger refuses to start, and the older leads on', async () => {
+    const a = await node('a')
+    const kept = leading(a)
+    await until(() => kept.term !== null)
+    await expect(node('a')).rejects.toThrow('the id a is used by another process that is alive')
+    kept.term?.assertHeld()
+  })
+
+  it('a corrupt block of another: nobody is elected, and it is said', async () => {
+    const a = await node('a')
+    const told = pending<string>()
+    a.on('warning', ({ what, detail }) => what === 'store' && told.resolve(detail))
+    const kept = leading(a)
+    await until(() => kept.term !== null)
+    writeFileSync(path(folder, 'g', 'b-b.1'), 'nothing that anybody wrote')
+    expect(await told.promise).toContain('the block of b')
+    await until(() => kept.term?.signal.aborted === true)
+  })
+})
+
+describe('what cannot work is refused with what to change', () => {
+  it.each<[Partial<StoreJoinOptions> & { readonly [field: string]: unknown }, string]>([
+    [{ store: 'ftp://somewhere' }, 'store: ftp: is not a kind of store'],
+    [{ store: 'postgres', listen: '127.0.0.1:1' }, 'listen: has no meaning with the protocol epochs'],
+    [{ id: 'x'.repeat(65) }, 'id: is longer than 64 bytes'],
+    [{ options: { periodMs: 20, accessMs: 5 } }, 'options.periodMs: is below 30'],
+    [{ options: { clock: 'none' } }, 'options.clock: is for searches'],
+    [{ options: { epochs: 3 } }, 'options.epochs: and ballots bound searches'],
+    [{ profile: 'moon' as 'lan' }, 'profile: "moon" is none of "lan", "region", "wan"'],
+  ])('%j', async (more, message) => {
+    await expect(node('a', more)).rejects.toThrow(message)
+  })
+})

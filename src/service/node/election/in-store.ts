@@ -1,0 +1,529 @@
+/**
+ * An election in shared memory, in the thread that asks for it: no datagrams, only registers in a store.
+ *
+ * The block is claimed before the protocol starts, and again after every write whose outcome is not known; until it is,
+ * nothing else is asked of the store. A member is whoever has a register: each round lists them anew, before it is
+ * answered (see open-group.ts of the protocol).
+ */
+import { randomBytes } from 'node:crypto'
+import { setTimeout as sleep } from 'node:timers/promises'
+import type {
+  Command,
+  Input,
+  NodeId,
+  Output,
+  PlainObject,
+  Protocol,
+  RegisterCall,
+} from '../../../core/index.ts'
+import {
+  type EpochsOptions,
+  epochsGiven,
+  epochsTiming,
+  type OpenState,
+  openEpochs,
+  openInsight,
+} from '../../../protocols/index.ts'
+import type { TraceHeader } from '../../../workbench/trace/index.ts'
+import type { FencingConfig } from '../../fencing/config.ts'
+import {
+  type CellStore,
+  membersIn,
+  openRegisters,
+  openStore,
+  type ReadOutcome,
+  type RegisterBlock,
+  type Registers,
+  registerCalls,
+  type StoreConfig,
+  StoreUnreachable,
+} from '../../registers/index.ts'
+import {
+  BlackBox,
+  clockName,
+  type HostClock,
+  Loop,
+  memoryStorage,
+  openHostClock,
+} from '../../runtime/index.ts'
+import { StoreFailed } from '../api/errors.ts'
+import { type NodeView, type Standing, statusOf } from './election.ts'
+import { Fencer } from './fencer.ts'
+import type { ThreadHooks, ThreadSeat } from './in-thread.ts'
+
+/** What such an election is told when it begins. Plain, so that it can go to another thread. */
+export type RegisterSettings = {
+  readonly group: string
+  readonly id: string
+  /** Of those who are known beforehand: this node alone. */
+  readonly nodes: readonly NodeId[]
+  readonly store: StoreConfig
+  /** What cuts the others off before this node says that it leads; none where nobody is to be fenced. */
+  readonly fencing: readonly FencingConfig[]
+  /** How many of the last steps are kept. */
+  readonly traceSteps: number
+  /** The protocol's options, as resolved. */
+  readonly options: PlainObject
+}
+
+/** How long a store that does not answer is tried when a node starts. */
+const REACH_MS = 5000
+const AGAIN_MS = 200
+/** An access that takes longer has an unknown outcome; at least this long, and at least two leases. */
+const LEAST_TIMEOUT_MS = 1000
+const ASIDE: Command = { do: 'campaign', willing: false, lapse: false }
+/** Waiting longer than this many times twice a lease helps nobody. */
+const MOST_DOUBLINGS = 5
+const NO_DATAGRAMS = { sent: 0, received: 0, dropped: 0 }
+
+/** `clock` is closed with the seat. */
+export async function openRegisterSeat(
+  settings: RegisterSettings,
+  hooks: ThreadHooks,
+  clock: HostClock = openHostClock(),
+): Promise<ThreadSeat> {
+  try {
+    const options = settings.options as unknown as EpochsOptions
+    const { period, lease } = epochsTiming(epochsGiven(options))
+    const timeoutMs = Math.max(LEAST_TIMEOUT_MS, (2 * lease) / 1000)
+    const store = await reached(settings, timeoutMs, hooks)
+    // Whoever lives under the same id reads at least once a period.
+    const knockMs = (2 * period + lease) / 1000
+    const registers = openRegisters(store, { self: settings.id, timeoutMs, knockMs })
+    try {
+      const first = await claimed(registers)
+      const seat = new RegisterSeat(settings, options, registers, first, hooks, clock)
+      for (const weak of store.facts.weak) hooks.warn('store', `${store.facts.place}: ${weak}`)
+      return seat
+    } catch (error) {
+      await registers.close()
+      throw error
+    }
+  } catch (error) {
+    clock.close()
+    throw error
+  }
+}
+
+/** A store that cannot be reached at this moment may be in a while; what else is wrong with it stays so. */
+async function reached(
+  { store, group }: RegisterSettings,
+  timeoutMs: number,
+  hooks: ThreadHooks,
+): Promise<CellStore> {
+  const until = performance.now() + REACH_MS
+  for (let tries = 0; ; tries++) {
+    try {
+      // oxlint-disable-next-line no-await-in-loop -- one try after the other
+      return await openStore(store, group, timeoutMs)
+    } catch (error) {
+      if (!(error instanceof StoreUnreachable) || performance.now() >= until) throw error
+      if (tries === 0) hooks.warn('store', `${error.message}; trying again`)
+      // oxlint-disable-next-line no-await-in-loop -- one try after the other
+      await sleep(AGAIN_MS * (0.5 + Math.random()))
+    }
+  }
+}
+
+type Blocks = (ReadOutcome & { readonly outcome: 'ok' })['blocks']
+
+/** Makes the block this process's, and reads who else has one. */
+async function claimed(registers: Registers): Promise<Blocks> {
+  const until = performance.now() + REACH_MS
+  for (;;) {
+    // oxlint-disable-next-line no-await-in-loop -- one try after the other
+    const claim = await registers.claim()
+    // oxlint-disable-next-line no-await-in-loop -- one try after the other
+    const read = claim.outcome === 'ok' ? await registers.readAll() : claim
+    if (read.outcome === 'ok') return read.blocks
+    if (read.outcome === 'failed') throw read.error
+    if (performance.now() >= until) throw new StoreUnreachable(registers.facts.place, new Error(read.why))
+    // oxlint-disable-next-line no-await-in-loop -- one try after the other
+    await sleep(AGAIN_MS)
+  }
+}
+
+class RegisterSeat implements ThreadSeat {
+  /** When each block was last seen to change, on this process's clock. */
+  readonly heard = new Map<NodeId, number>()
+  readonly #self: NodeId
+  readonly #group: string
+  /** Names this run of the process. */
+  readonly #run = randomBytes(6).toString('hex')
+  readonly #box: BlackBox | null
+  readonly #options: EpochsOptions
+  readonly #registers: Registers
+  readonly #hooks: ThreadHooks
+  readonly #clock: HostClock
+  readonly #loop: Loop
+  readonly #carryOut: (call: RegisterCall) => void
+  readonly #fencer: Fencer
+  #blocks: Blocks
+  #members: readonly NodeId[]
+  #isClaimed = true
+  #state: 'running' | 'leaving' | 'failed' | 'closed' = 'running'
+  /** While it leaves: called after every step. */
+  #stepped: (() => void) | null = null
+  #hasFailed = false
+  /** The trouble that was told last; null when all is well. */
+  #trouble: string | null = null
+  /** The term of which was told last. */
+  #token: number | null = null
+  #isLookDue = false
+  /** Whether the application would lead, as it said last; how often fencing has failed since it last did not. */
+  #wish: Command = ASIDE
+  #aside: NodeJS.Timeout | null = null
+  #unfenced = 0
+  /** How often the removal under way was refused. */
+  #refusals = 0
+
+  constructor(
+    { id, group, fencing, traceSteps }: RegisterSettings,
+    options: EpochsOptions,
+    registers: Registers,
+    blocks: Blocks,
+    hooks: ThreadHooks,
+    clock: HostClock,
+  ) {
+    this.#self = id
+    this.#group = group
+    this.#options = options
+    this.#registers = registers
+    this.#hooks = hooks
+    this.#clock = clock
+    this.#blocks = blocks
+    this.#members = membersIn(blocks)
+    this.#fencer = new Fencer(id, fencing, {
+      confirmed: (token, targets) => {
+        this.#unfenced = 0
+        for (const of of targets) this.#loop.command({ do: 'fenced', of, token })
+      },
+      failed: (why) => {
+        hooks.warn('fencing', `${why}: not all others are cut off, so this node does not lead`)
+        this.#loop.command({ do: 'stepDown' })
+        this.#standAside()
+      },
+    })
+    // The others are told as any change of the group is: so what is recorded begins alike everywhere.
+    const protocol = openEpochs(id, [id], options) as unknown as Protocol
+    this.#box = traceSteps === 0 ? null : new BlackBox(id, protocol, traceSteps)
+    this.#loop = new Loop(protocol, clock, memoryStorage(), {
+      send: () => {},
+      output: (event) => this.#heed(event),
+      register: (call) => this.#call(call),
+      trouble: (error) => hooks.warn('storage', error.message),
+      failed: (error) => this.#fail(error),
+      record: (record, before) => {
+        this.#box?.record(record, before)
+        hooks.stepped?.()
+        this.#stepped?.()
+        this.#look()
+      },
+    })
+    this.#carryOut = registerCalls(registers, {
+      deliver: (input) => this.#answer(input),
+      fail: (error) => this.#fail(error),
+      trouble: (why) => this.#troubled(why),
+      refused: (of, why) => this.#notRemoved(of, why),
+      members: (ids) => this.#regroup(ids),
+      seen: (all) => this.#note(all, group),
+    })
+    this.#loop.start()
+    this.#loop.command({ do: 'members', nodes: this.#members })
+    // Nobody leads who would not do anything with it: that begins with `lead`.
+    this.#loop.command(ASIDE)
+    // Nodes that meet in a store do not talk: whoever fences cuts all others off.
+    if (this.#fencer.isNeeded) this.#loop.command({ do: 'view', members: [id] })
+  }
+
+  view(): NodeView {
+    return this.standing().view
+  }
+
+  lease() {
+    const { role, until, token } = this.#loop.view()
+    const holds = role === 'leader' && this.#state === 'running'
+    return { until: holds ? until : null, now: this.#loop.now(), token, reason: null }
+  }
+
+  standing(): Standing {
+    const { role, leader, token } = this.#loop.view()
+    const now = this.#loop.now()
+    const insight = this.#inspect((state) => openInsight(state, this.#options))
+    const isLed = leader !== null && insight.leadUntil !== null && now < insight.leadUntil
+    const isRunning = this.#state === 'running'
+    return {
+      view: {
+        // What the paper calls suspended follows whoever leads the epoch.
+        role: role === 'suspended' ? 'follower' : role,
+        leader: isLed && isRunning ? { id: leader, token: token ?? insight.token } : null,
+        members: isRunning ? this.#members : null,
+      },
+      leadUntil: isLed && isRunning ? insight.leadUntil : null,
+      membersUntil: insight.leadUntil,
+      now,
+      voters: [this.#members],
+      nodes: this.#members.map((id) => {
+        if (id === this.#self) return { id, there: isRunning, evidenceMsAgo: 0, heardMsAgo: 0 }
+        const isThere = (this.#blocks.get(id)?.holder ?? null) !== null
+        const heardAt = this.heard.get(id) ?? null
+        return statusOf(id, { heardAt, evidenceAt: null, evidenceFor: null, isThere, now })
+      }),
+      evidenceFor: null,
+      isSilent: insight.isStarting || !this.#isClaimed,
+      membership: null,
+      primary: (this.#loop.view().detail?.['primary'] as boolean | undefined) ?? null,
+      datagrams: NO_DATAGRAMS,
+    }
+  }
+
+  async command(command: Command): Promise<string | null> {
+    if (this.#state !== 'running') return 'this node has ended'
+    switch (command.do) {
+      case 'campaign':
+        this.#wish = command
+        if (this.#aside === null || command['willing'] !== true) this.#loop.command(command)
+        return null
+      case 'removeVoter':
+        return this.#remove(command['voter'] as NodeId)
+      case 'addVoter':
+      case 'addPeer':
+        return 'with the protocol epochs a node is added by starting it on the same store'
+      case 'removePeer':
+        return 'with the protocol epochs a node is removed with removeVoter, once its process is gone for good'
+      default:
+        return 'the protocol epochs has no such order'
+    }
+  }
+
+  async stepDown(token: number | null): Promise<void> {
+    const view = this.#loop.view()
+    if (view.role === 'leader' && view.token === token) this.#loop.command({ do: 'stepDown' })
+  }
+
+  /** There are no links to spoil. */
+  spoil(): void {}
+
+  async *trace(): AsyncGenerator<string, void, void> {
+    if (this.#box === null) return
+    yield* this.#box.text((skipped): TraceHeader => {
+      const takenAt = this.#clock.now()
+      const recording = {
+        group: this.#group,
+        node: this.#self,
+        run: this.#run,
+        skipped,
+        clock: clockName(),
+        takenAt,
+        wallAhead: Date.now() * 1000 - takenAt,
+      }
+      const options: PlainObject = { ...this.#options, members: 'registered' }
+      return { trace: 1, protocol: 'epochs', nodes: this.#members, options, seed: 0, recording }
+    })
+  }
+
+  async close(): Promise<void> {
+    if (this.#state === 'closed' || this.#state === 'leaving') return
+    const wasRunning = this.#state === 'running'
+    this.#state = 'leaving'
+    if (wasRunning) await this.#released()
+    this.#state = 'closed'
+    if (wasRunning) await this.#end()
+  }
+
+  /**
+   * A lead that was given up in the middle of a write is released in the register after it: without that the others
+   * would wait for the whole lease. Every access has a time limit, so this ends.
+   */
+  async #released(): Promise<void> {
+    await new Promise<void>((resolve) => {
+      this.#stepped = () => {
+        const { writing, time } = (this.#loop.state as unknown as OpenState).inner
+        const isReleasing = writing === 'release' || (writing !== null && time?.isLeaving === true)
+        if (!isReleasing || this.#hasFailed) resolve()
+      }
+      this.#stepped()
+    })
+    this.#stepped = null
+  }
+
+  #remove(of: NodeId): string | null {
+    if (of === this.#self) return 'a node cannot remove itself: end it, and ask another'
+    if (!this.#members.includes(of)) return `${of} has no register: there are ${this.#members.join(', ')}`
+    if (of === this.#loop.view().leader && this.standing().view.leader !== null)
+      return `${of} leads: remove it when its process is gone for good`
+    const removal = this.#inspect(({ inner }) => inner.time?.removal ?? null)
+    if (removal !== null && removal.of !== of) return `${removal.of} is being removed: try again when it is`
+    if (removal === null) this.#refusals = 0
+    this.#loop.command({ do: 'remove', of })
+    return null
+  }
+
+  /**
+   * Warns once per removal, at the second refusal: the first may be another node that removes the same one. The removal
+   * goes on until it is done.
+   */
+  #notRemoved(of: NodeId, why: string): void {
+    this.#refusals += 1
+    if (this.#refusals !== 2) return
+    this.#hooks.warn('removal', `${of} is not removed yet: ${why}; this node keeps trying`)
+  }
+
+  /** Its devices did not do as they were told: others have their turn, and it tries again later and later. */
+  #standAside(): void {
+    const { lease } = epochsTiming(epochsGiven(this.#options))
+    const pauseMs = (lease / 1000) * 2 ** Math.min(this.#unfenced, MOST_DOUBLINGS)
+    this.#unfenced += 1
+    this.#loop.command(ASIDE)
+    clearTimeout(this.#aside ?? undefined)
+    this.#aside = setTimeout(() => {
+      this.#aside = null
+      if (this.#state === 'running') this.#loop.command(this.#wish)
+    }, pauseMs)
+    this.#aside.unref()
+  }
+
+  #inspect<T>(read: (state: OpenState) => T): T {
+    return this.#loop.inspect((state) => read(state as unknown as OpenState))
+  }
+
+  // ---- What the protocol says ----
+
+  #heed(event: Output): void {
+    switch (event.type) {
+      case 'elected':
+        this.#token = event['token'] as number
+        this.#hooks.output(event)
+        break
+      case 'demoted':
+        this.#hooks.output({ ...event, token: this.#token, cause: wordFor(event['cause'] as string) })
+        break
+      case 'fence': {
+        const { token, targets } = event as Output & { token: number; targets: readonly NodeId[] }
+        queueMicrotask(() => void this.#fencer.fence(token, targets))
+        break
+      }
+      case 'alarm': {
+        const error = new StoreFailed(event['why'] as string)
+        queueMicrotask(() => this.#fail(error))
+        break
+      }
+      case 'removed':
+        this.#hooks.warn('removed', `${event['node'] as NodeId} was removed from the group for good`)
+        break
+      default:
+        this.#hooks.output(event)
+    }
+  }
+
+  /** Once for all steps of a turn. */
+  #look(): void {
+    if (this.#isLookDue) return
+    this.#isLookDue = true
+    queueMicrotask(() => {
+      this.#isLookDue = false
+      if (this.#state !== 'running') return
+      if (this.#fencer.isNeeded)
+        this.#fencer.stop(this.#inspect(({ inner }) => inner.time?.partition.fencing?.token ?? null))
+      this.#hooks.changed(this.view())
+    })
+  }
+
+  // ---- The store ----
+
+  #call(call: RegisterCall): void {
+    if (this.#isClaimed) {
+      this.#carryOut(call)
+      return
+    }
+    const unknown: Input = { type: 'register', call, outcome: 'unknown', value: null }
+    setImmediate(() => this.#answer(unknown))
+  }
+
+  #answer(input: Input): void {
+    if (input.type !== 'register' || (this.#state !== 'running' && this.#state !== 'leaving')) return
+    if (input.call.op === 'write' && input.outcome === 'unknown' && this.#isClaimed) {
+      this.#isClaimed = false
+      void this.#claimAgain()
+    }
+    this.#loop.answer(input)
+  }
+
+  /** What became of the last write is known when the block is this process's again. */
+  async #claimAgain(): Promise<void> {
+    while (this.#state === 'running') {
+      // oxlint-disable-next-line no-await-in-loop -- until the store answers
+      const claim = await this.#registers.claim()
+      if (claim.outcome === 'ok') {
+        this.#isClaimed = true
+        return
+      }
+      if (claim.outcome === 'failed') {
+        this.#fail(claim.error)
+        return
+      }
+      this.#troubled(claim.why)
+      // Nodes that lost the same store do not come back in step.
+      // oxlint-disable-next-line no-await-in-loop -- until the store answers
+      await sleep(this.#options.accessMs * (0.5 + Math.random() / 2))
+    }
+  }
+
+  #regroup(ids: readonly NodeId[]): boolean {
+    const isSame = ids.length === this.#members.length && ids.every((id) => this.#members.includes(id))
+    if (isSame || this.#state !== 'running') return false
+    this.#members = ids
+    this.#loop.command({ do: 'members', nodes: ids })
+    return true
+  }
+
+  #note(blocks: Blocks, group: string): void {
+    if (this.#trouble !== null) this.#hooks.warn('store', `the store of ${group} answers again`)
+    this.#trouble = null
+    const now = this.#clock.now()
+    for (const [id, block] of blocks) {
+      if (isNewer(block, this.#blocks.get(id))) this.heard.set(id, now)
+    }
+    this.#blocks = blocks
+  }
+
+  /** Said once, until all is well again. */
+  #troubled(why: string): void {
+    if (this.#trouble === null)
+      this.#hooks.warn('store', `${why}: nothing is decided until the store answers`)
+    this.#trouble = why
+  }
+
+  #fail(error: Error): void {
+    this.#hasFailed = true
+    // There is nothing left to wait for.
+    this.#stepped?.()
+    if (this.#state !== 'running') return
+    this.#state = 'failed'
+    this.#hooks.failed(error)
+    void this.#end()
+  }
+
+  async #end(): Promise<void> {
+    this.#fencer.stop(null)
+    clearTimeout(this.#aside ?? undefined)
+    this.#loop.stop()
+    await this.#registers.close()
+    this.#clock.close()
+  }
+}
+
+/** The causes that applications know, in the words that they know. */
+const WORDS: { readonly [cause: string]: string } = {
+  'its lease ran out': 'expired',
+  'it stepped down': 'stepped down',
+  'its clock stood still for too long': 'suspended',
+}
+
+function wordFor(cause: string): string {
+  return WORDS[cause] ?? cause
+}
+
+function isNewer({ sequence }: RegisterBlock, before: RegisterBlock | undefined): boolean {
+  return before === undefined || sequence > before.sequence
+}

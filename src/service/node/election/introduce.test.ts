@@ -1,0 +1,111 @@
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join as pathJoin } from 'node:path'
+import { afterEach, describe, expect, it } from 'vitest'
+import { freePorts } from '../../../../test/support/ports.ts'
+import { until } from '../../../../test/support/wait.ts'
+import { type JoinOptions, join, type Member } from '../index.ts'
+
+const KEY = new Uint8Array(32).fill(3)
+/** A busy machine must not make healthy processes look dead. */
+const PATIENT = { sigmaMs: 300, renewalIntervalMs: 100 }
+
+let members: Member[] = []
+const folders: string[] = []
+
+afterEach(async () => {
+  await Promise.all(members.map((member) => member.close()))
+  members = []
+  for (const folder of folders.splice(0)) rmSync(folder, { recursive: true })
+})
+
+function optionsOf(ids: readonly string[], ports: readonly number[]): readonly JoinOptions[] {
+  return ids.map((id, index) => ({
+    group: 'test',
+    id,
+    listen: `127.0.0.1:${ports[index]}`,
+    peers: ports.flatMap((port, place) => (place === index ? [] : [`localhost:${port}`])),
+    key: KEY,
+    isolation: 'thread',
+    options: PATIENT,
+  }))
+}
+
+describe('peers without ids', () => {
+  it('say who they are, and then elect; a restarted process remembers who they were', async () => {
+    const ports = await freePorts(3)
+    const all = optionsOf(['a', 'b', 'c'], ports)
+    const data = mkdtempSync(pathJoin(tmpdir(), 'conclave-introduce-'))
+    folders.push(data)
+    const withData = { ...(all[0] as JoinOptions), data }
+    members = await Promise.all([withData, ...all.slice(1)].map((options) => join(options)))
+    void members[1]?.lead(
+      ({ signal }) => new Promise((resolve) => signal.addEventListener('abort', () => resolve())),
+    )
+    await until(() => members.every((member) => member.view().leader?.id === 'b'))
+    expect(members[0]?.status().voters).toEqual([['a', 'b', 'c']])
+    expect(JSON.parse(readFileSync(pathJoin(data, 'peers.json'), 'utf8'))).toMatchObject({
+      data: { [`localhost:${ports[1]}`]: 'b', [`localhost:${ports[2]}`]: 'c' },
+    })
+    await members[0]?.close()
+    await members[2]?.close()
+    // One of the others is gone: it need not be asked again.
+    const again = await join(withData)
+    members = [again, members[1] as Member]
+    await until(() => again.view().leader?.id === 'b')
+  }, 30_000)
+
+  it('that have one id fail to join, which is said', async () => {
+    const ports = await freePorts(3)
+    const all = optionsOf(['a', 'twin', 'twin'], ports)
+    const tries = await Promise.allSettled(
+      all.map((options) => join({ ...options, signal: AbortSignal.timeout(3000) })),
+    )
+    expect(tries.map(({ status }) => status)).toEqual(['rejected', 'rejected', 'rejected'])
+    // Whoever finds it out first fails and is gone, so the others may only miss it.
+    const reasons = tries.map((each) => String((each as PromiseRejectedResult).reason))
+    expect(
+      reasons.some((reason) => reason.includes('"twin"') && reason.includes('give each an id of its own')),
+    ).toBe(true)
+  }, 30_000)
+
+  it('that do not answer are named when joining is given up', async () => {
+    const [one = 0, two = 0] = await freePorts(2)
+    const [options] = optionsOf(['a', 'b'], [one, two])
+    const joining = join({ ...(options as JoinOptions), signal: AbortSignal.timeout(300) })
+    await expect(joining).rejects.toThrow(
+      `joining was given up before localhost:${two} had said who is there`,
+    )
+  }, 30_000)
+})
+
+describe('peers that come later', () => {
+  it('are added, get a vote, and are removed again', async () => {
+    const ports = await freePorts(3)
+    const at = (index: number): string => `127.0.0.1:${ports[index]}`
+    const base = { group: 'test', key: KEY, isolation: 'thread', options: PATIENT } as const
+    const a = await join({ ...base, id: 'a', listen: at(0), peers: [`b=${at(1)}`] })
+    const b = await join({ ...base, id: 'b', listen: at(1), peers: [`a=${at(0)}`] })
+    members = [a, b]
+    void a.lead(({ signal }) => new Promise((resolve) => signal.addEventListener('abort', () => resolve())))
+    await until(() => b.view().leader?.id === 'a')
+    const c = await join({
+      ...base,
+      id: 'c',
+      listen: at(2),
+      peers: [`a=${at(0)}`, `b=${at(1)}`],
+      options: { ...PATIENT, voters: ['a', 'b'] },
+    })
+    members.push(c)
+    await Promise.all([a, b].map((member) => member.addPeer(`c=${at(2)}`)))
+    await expect(a.addPeer(`c=${at(2)}`)).rejects.toThrow('c is named twice')
+    await until(() => c.view().leader?.id === 'a')
+    await a.addVoter('c')
+    await until(() => a.status().voters.flat().includes('c'))
+    await expect(a.removePeer('c')).rejects.toThrow('c is a voter: take its vote away first')
+    await a.removeVoter('c')
+    await until(() => a.status().voters.flat().join() === 'a,b')
+    await a.removePeer('c')
+    expect(a.members().map(({ id }) => id)).toEqual(['a', 'b'])
+  }, 30_000)
+})

@@ -1,0 +1,105 @@
+/**
+ * Peers that are given by their address alone are asked who they are before anything else happens: whose votes count must
+ * be known before the first is given. What they answered is kept beside the stable data, so that a restarted process
+ * need not wait for all the others.
+ */
+import type { NodeId } from '../../../core/index.ts'
+import {
+  Endpoint,
+  makeFolder,
+  type Peer,
+  passingStorage,
+  readNote,
+  sealer,
+  showAddress,
+  writeNote,
+} from '../../runtime/index.ts'
+import { peerOf } from '../api/address.ts'
+import { BadJoin, NodeClosed } from '../api/errors.ts'
+import { type JoinOptions, listenOf } from '../api/join-options.ts'
+import { knownAt } from './endpoints.ts'
+
+const NOTE = 'peers.json'
+
+/** The same options with an id for every peer. */
+export async function withEveryId(options: JoinOptions): Promise<JoinOptions> {
+  if (!Array.isArray(options.peers))
+    throw new BadJoin('peers', 'is no list: name the others, or give [] when there are none')
+  const met = knownAt(listenOf(options))
+  const known = knownIn(options.data)
+  const peers = options.peers.map((text, index): Peer => {
+    const peer = peerOf(text, `peers[${index}]`)
+    const at = showAddress(peer.address)
+    return { ...peer, id: peer.id ?? met?.get(at) ?? known.get(at) ?? null }
+  })
+  const nameless = peers.findIndex(({ id }) => id === null)
+  if (nameless < 0) return withPeers(options, peers)
+  if (met !== null) {
+    const problem = `${options.peers[nameless]} is not known to the other groups of this process: give its id too, as in ID=HOST:PORT`
+    throw new BadJoin(`peers[${nameless}]`, problem)
+  }
+  const learnt = await introduced(options, peers)
+  if (options.data !== undefined) {
+    makeFolder(options.data)
+    writeNote(options.data, NOTE, Object.fromEntries(learnt))
+  }
+  return withPeers(
+    options,
+    peers.map(({ id, address }) => ({ id: id ?? learnt.get(showAddress(address)) ?? null, address })),
+  )
+}
+
+function withPeers(options: JoinOptions, peers: readonly Peer[]): JoinOptions {
+  return { ...options, peers: peers.map(({ id, address }) => `${id}=${showAddress(address)}`) }
+}
+
+function knownIn(folder: string | undefined): ReadonlyMap<string, string> {
+  const note =
+    folder === undefined ? null : (readNote(folder, NOTE) as { readonly [address: string]: string } | null)
+  return new Map(Object.entries(note ?? {}))
+}
+
+/** Listens for as long as it takes; the election will listen at the same place. */
+async function introduced(
+  options: JoinOptions,
+  peers: readonly Peer[],
+): Promise<ReadonlyMap<string, NodeId>> {
+  const { id, key, secrecy = false, signal } = options
+  const keys = key instanceof Uint8Array ? [key] : key
+  const problems: string[] = []
+  const conflict = new AbortController()
+  const over = new AbortController()
+  const end = (): void => over.abort()
+  const endpoint = await Endpoint.open(
+    {
+      self: id,
+      listen: listenOf(options),
+      peers,
+      sealer: sealer(keys, secrecy),
+      storage: passingStorage(),
+    },
+    {
+      dropped: ({ reason, from }) => problems.push(`${from} was not understood (${reason})`),
+      warning(what, detail) {
+        problems.push(detail)
+        if (what === 'conflict') conflict.abort()
+      },
+      failed: (error) => conflict.abort(error),
+    },
+  )
+  // A signal may outlive many joins: nothing of this one is left at it.
+  conflict.signal.addEventListener('abort', end)
+  signal?.addEventListener('abort', end)
+  if (conflict.signal.aborted || signal?.aborted === true) end()
+  try {
+    const ids = await endpoint.introduced(over.signal)
+    if (ids !== null) return ids
+    if (conflict.signal.aborted) throw new BadJoin('peers', problems.at(-1) ?? 'cannot be told apart')
+    const missing = endpoint.unknown().map(showAddress).join(', ')
+    const why = problems.map((problem) => `; ${problem}`).join('')
+    throw new NodeClosed(`joining was given up before ${missing} had said who is there${why}`)
+  } finally {
+    signal?.removeEventListener('abort', end)
+    await endpoint.close()
+  }
+}

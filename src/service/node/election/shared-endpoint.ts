@@ -1,0 +1,300 @@
+/**
+ * One endpoint for all groups that a thread has joined at one address: a socket, a session with each peer, a loop, and
+ * a black box. The first group opens it and the last closes it. Each group has its own storage, and its own peers: one
+ * that several of them name is one peer, and must have one address.
+ */
+import { randomBytes } from 'node:crypto'
+import type { NodeId, Plain } from '../../../core/index.ts'
+import { type GroupSpec, host } from '../../../protocols/index.ts'
+import type { TraceHeader } from '../../../workbench/trace/index.ts'
+import {
+  type Address,
+  BadGroup,
+  BlackBox,
+  clockName,
+  DividedStorage,
+  Endpoint,
+  type GroupHooks,
+  type HostClock,
+  LaterIncarnation,
+  type LoopRecord,
+  type Peer,
+  type Storage,
+  sealer,
+  showAddress,
+} from '../../runtime/index.ts'
+import { BadJoin } from '../api/errors.ts'
+import type { SeatSettings } from './election.ts'
+
+export type TenantHooks = GroupHooks & {
+  warn(what: string, detail: string): void
+  failed(error: Error): void
+  /** Something has changed in the group; said once for all steps of a turn. Null where nobody wants to know. */
+  readonly stepped: (() => void) | null
+}
+
+type Tenant = {
+  readonly hooks: TenantHooks
+  readonly peers: Set<NodeId>
+  /** How its group stood when it was last told. */
+  mark: unknown
+}
+
+/** By address. One that is being closed must be gone before the next can listen there. */
+const opened = new Map<string, SharedEndpoint>()
+const closing = new Map<string, Promise<void>>()
+
+/** Which groups share: those at one address, unless the system is to choose a port for each. */
+export function placeOf(listen: Address): string | null {
+  return listen.port === 0 ? null : showAddress(listen)
+}
+
+/** A place for a group at the endpoint of its address; the storage is closed with it, or when it is not to be had. */
+export async function enter(
+  settings: SeatSettings,
+  storage: Storage,
+  openClock: () => HostClock,
+  hooks: TenantHooks,
+): Promise<{ readonly shared: SharedEndpoint; readonly stable: Plain }> {
+  const place = placeOf(settings.listen)
+  if (place !== null) await closing.get(place)
+  const there = place === null ? undefined : opened.get(place)
+  if (there !== undefined) return { shared: there, stable: await there.admit(settings, storage, hooks) }
+  const shared = new SharedEndpoint(settings, place)
+  if (place !== null) opened.set(place, shared)
+  return { shared, stable: await shared.begin(settings, storage, openClock, hooks) }
+}
+
+export class SharedEndpoint {
+  readonly #id: NodeId
+  readonly #place: string | null
+  readonly #storage = new DividedStorage()
+  readonly #tenants = new Map<string, Tenant>()
+  /** Where each peer is, and how many groups have to do with it. */
+  readonly #peers = new Map<NodeId, { readonly address: string; groups: number }>()
+  readonly #run = randomBytes(6).toString('hex')
+  #box: BlackBox | null = null
+  #steps = 0
+  #isDue = false
+  /** How many groups want to know when something has changed in them. */
+  #watchers = 0
+  #clock: HostClock | null = null
+  #opening: Promise<Endpoint> | null = null
+  #endpoint: Endpoint | null = null
+
+  constructor({ id }: SeatSettings, place: string | null) {
+    this.#id = id
+    this.#place = place
+  }
+
+  get endpoint(): Endpoint {
+    if (this.#endpoint === null) throw new Error('the endpoint is not open')
+    return this.#endpoint
+  }
+
+  /** Opens it for its first group. */
+  async begin(
+    settings: SeatSettings,
+    storage: Storage,
+    openClock: () => HostClock,
+    hooks: TenantHooks,
+  ): Promise<Plain> {
+    const { group, listen, keys, secrecy } = settings
+    this.#take(group, hooks)
+    try {
+      this.#keepSteps(settings.traceSteps)
+      const stable = this.#storage.add(group, storage)
+      this.#clock = openClock()
+      const { id: self } = settings
+      this.#opening = Endpoint.open(
+        {
+          self,
+          listen,
+          peers: [],
+          sealer: sealer(keys, secrecy),
+          storage: this.#storage,
+          clock: this.#clock,
+        },
+        {
+          // What concerns no group in particular is told once.
+          dropped: ({ reason, count, from, detail }) =>
+            this.#warn('dropped', `${count} datagrams from ${from} and others (${reason}: ${detail})`),
+          warning: (what, detail) => this.#warn(what, detail),
+          failed: (error) => {
+            for (const tenant of this.#tenants.values()) tenant.hooks.failed(error)
+          },
+          record: (record, before) => this.#record(record, before),
+        },
+      )
+      this.#endpoint = await this.#opening
+      await Promise.all(settings.peers.map((peer) => this.claim(group, peer)))
+      return stable
+    } catch (error) {
+      await this.leave(group)
+      const { syscall } = error as NodeJS.ErrnoException
+      throw syscall === 'bind' || syscall === 'getaddrinfo'
+        ? cannotListen(listen, error as NodeJS.ErrnoException)
+        : error
+    }
+  }
+
+  /** Takes in another group. */
+  async admit(settings: SeatSettings, storage: Storage, hooks: TenantHooks): Promise<Plain> {
+    const { group } = settings
+    if (this.#tenants.has(group)) {
+      storage.close()
+      throw new BadJoin('group', `this process is in ${JSON.stringify(group)} already`)
+    }
+    this.#take(group, hooks)
+    try {
+      // What keeps it from opening is told to whoever came first, and to this one.
+      await this.#opening?.catch((error: unknown) => {
+        storage.close()
+        throw error
+      })
+      const stable = this.#storage.add(group, storage)
+      this.#keepSteps(settings.traceSteps)
+      await Promise.all(settings.peers.map((peer) => this.claim(group, peer)))
+      return stable
+    } catch (error) {
+      await this.leave(group)
+      if (error instanceof BadGroup) throw new BadJoin(error.field, error.problem)
+      if (error instanceof LaterIncarnation) throw new BadJoin('data', error.message)
+      throw error
+    }
+  }
+
+  /** The group has to do with this peer; resolves once its name was looked up. Throws BadGroup if it is elsewhere. */
+  async claim(group: string, { id, address }: Peer & { readonly id: NodeId }): Promise<void> {
+    const at = showAddress(address)
+    const known = this.#peers.get(id)
+    if (known !== undefined && known.address !== at) {
+      const problem = `${id} is at ${known.address} for another group of this process, not at ${at}: a process listens at one address for all its groups`
+      throw new BadGroup('peers', problem)
+    }
+    const adding = known === undefined ? this.endpoint.addPeer({ id, address }) : null
+    this.#tenants.get(group)?.peers.add(id)
+    if (known === undefined) this.#peers.set(id, { address: at, groups: 1 })
+    else known.groups += 1
+    await adding
+  }
+
+  /** The group has nothing to do with this peer any more. */
+  release(group: string, id: NodeId): void {
+    const known = this.#peers.get(id)
+    if (known === undefined || this.#tenants.get(group)?.peers.delete(id) !== true) return
+    known.groups -= 1
+    if (known.groups > 0) return
+    this.#peers.delete(id)
+    this.#endpoint?.removePeer(id)
+  }
+
+  /** Without a word; the last closes the endpoint. */
+  async leave(group: string): Promise<void> {
+    const tenant = this.#tenants.get(group)
+    if (tenant === undefined) return
+    if (this.#tenants.size > 1) {
+      if (this.#endpoint?.has(group) === true) this.#endpoint.leave(group)
+      for (const id of tenant.peers) this.release(group, id)
+      this.#storage.remove(group)
+      this.#drop(group)
+      return
+    }
+    this.#drop(group)
+    const place = this.#place
+    if (place !== null && opened.get(place) === this) opened.delete(place)
+    const closed = this.#close()
+    if (place !== null) {
+      const gone = closed.finally(() => closing.delete(place))
+      closing.set(place, gone)
+    }
+    await closed
+  }
+
+  /** The black box, as the trace of one of its groups. */
+  async *trace(group: string, { protocol, nodes, options }: GroupSpec): AsyncGenerator<string, void, void> {
+    if (this.#box === null) return
+    yield* this.#box.text((skipped): TraceHeader => {
+      const takenAt = this.endpoint.now()
+      const wallAhead = Date.now() * 1000 - takenAt
+      const recording = {
+        group,
+        node: this.#id,
+        run: this.#run,
+        skipped,
+        clock: clockName(),
+        takenAt,
+        wallAhead,
+      }
+      const below = protocol === 'omega' ? { links: 'hosted' } : { link: 'hosted' }
+      const shown = { ...options, ...below, hostedGroup: group }
+      return { trace: 1, protocol, nodes, options: shown, seed: 0, recording }
+    })
+  }
+
+  /** As many as the most demanding group asks for. */
+  #keepSteps(steps: number): void {
+    if (steps === 0) return
+    if (this.#box === null)
+      this.#box = new BlackBox(this.#id, host({ self: this.#id, groups: {} }), steps, this.#steps)
+    else this.#box.keepAtLeast(steps)
+  }
+
+  #take(group: string, hooks: TenantHooks): void {
+    this.#tenants.set(group, { hooks, peers: new Set(), mark: null })
+    if (hooks.stepped !== null) this.#watchers += 1
+  }
+
+  #drop(group: string): void {
+    const tenant = this.#tenants.get(group)
+    if (tenant === undefined) return
+    this.#tenants.delete(group)
+    if (tenant.hooks.stepped !== null) this.#watchers -= 1
+  }
+
+  #record(record: LoopRecord, before: Plain): void {
+    this.#steps += 1
+    this.#box?.record(record, before)
+    if (this.#isDue || this.#watchers === 0) return
+    this.#isDue = true
+    queueMicrotask(() => this.#tell())
+  }
+
+  /** Once for all steps of a turn, to the groups in which something has changed. */
+  #tell(): void {
+    this.#isDue = false
+    const endpoint = this.#endpoint
+    if (endpoint === null) return
+    for (const [group, tenant] of this.#tenants) {
+      const { stepped } = tenant.hooks
+      const mark = stepped === null ? null : endpoint.mark(group)
+      if (stepped === null || mark === tenant.mark) continue
+      tenant.mark = mark
+      stepped()
+    }
+  }
+
+  #warn(what: string, detail: string): void {
+    const [first] = this.#tenants.values()
+    first?.hooks.warn(what, detail)
+  }
+
+  async #close(): Promise<void> {
+    if (this.#endpoint !== null) await this.#endpoint.close()
+    else if (this.#opening === null) {
+      this.#storage.close()
+      this.#clock?.close()
+    }
+    this.#endpoint = null
+  }
+}
+
+function cannotListen({ host: name, port }: Address, { code, message }: NodeJS.ErrnoException): BadJoin {
+  const why =
+    code === 'EADDRINUSE'
+      ? 'another process listens there'
+      : code === 'ENOTFOUND' || code === 'EAI_AGAIN'
+        ? 'no address is known for that name'
+        : message
+  return new BadJoin('listen', `cannot listen at ${name}:${port}: ${why}; choose another`)
+}

@@ -1,0 +1,261 @@
+/** What two threads share, and what they conclude from it. */
+import { setTimeout } from 'node:timers/promises'
+import { Worker } from 'node:worker_threads'
+import { afterEach, describe, expect, it } from 'vitest'
+import { until } from '../../../../test/support/wait.ts'
+import { BadJoin } from '../api/errors.ts'
+import { statusOf } from './election.ts'
+import { SharedState } from './shared-lease.ts'
+import { progressEveryMs, StallWatch } from './stall-watch.ts'
+import { SleepCheck } from './suspend-check.ts'
+import { plainError, revivedError } from './worker-requests.ts'
+
+describe('a lease in shared memory', () => {
+  it('is there until it is taken back', () => {
+    const shared = SharedState.for(3)
+    expect(shared.lease()).toBeNull()
+    shared.grant({ until: 1_700_000_000_000_000, token: 12, wallAhead: -5 })
+    expect(new SharedState(shared.buffer).lease()).toEqual({
+      until: 1_700_000_000_000_000,
+      token: 12,
+      wallAhead: -5,
+    })
+    shared.grant({ until: 7, token: null, wallAhead: 0 })
+    expect(shared.lease()).toEqual({ until: 7, token: null, wallAhead: 0 })
+    shared.grant({ until: 7, token: 0, wallAhead: 0 })
+    expect(shared.lease()?.token).toBe(0)
+    shared.revoke('outranked')
+    expect(shared.standing()).toEqual({ lease: null, reason: 'outranked' })
+    shared.grant({ until: 9, token: 1, wallAhead: 0 })
+    expect(shared.standing().reason).toBeNull()
+    shared.grant({ until: 9, token: 1, wallAhead: 0 }, 'x'.repeat(200))
+    expect(shared.standing().reason).toBe('x'.repeat(64))
+  })
+
+  it('is read whole, while another thread writes', async () => {
+    const shared = SharedState.for(0)
+    const writer = new Worker(
+      `const { workerData } = require('node:worker_threads')
+       import(workerData.module).then(({ SharedState }) => {
+         const shared = new SharedState(workerData.buffer)
+         for (let token = 1; ; token++) shared.grant({ until: token * 3, token, wallAhead: token * 5 })
+       })`,
+      {
+        eval: true,
+        workerData: {
+          buffer: shared.buffer,
+          module: new URL('../../../../dist/service/node/election/shared-lease.js', import.meta.url).href,
+        },
+      },
+    )
+    try {
+      await until(() => shared.lease() !== null)
+      const seen = new Set<number>()
+      const torn: unknown[] = []
+      for (let reads = 0; reads < 200_000 || seen.size < 100; reads++) {
+        const lease = shared.lease()
+        if (lease === null) continue
+        const { until: end, token, wallAhead } = lease
+        if (token === null || end !== token * 3 || wallAhead !== token * 5) torn.push(lease)
+        else seen.add(token)
+      }
+      expect(torn).toEqual([])
+    } finally {
+      await writer.terminate()
+    }
+  })
+
+  it('stands beside when each node was heard, as far as there is room', () => {
+    const shared = SharedState.for(2)
+    shared.noteHeard(
+      ['a', 'b', 'c'],
+      new Map([
+        ['b', 7],
+        ['c', 8],
+      ]),
+    )
+    expect([0, 1, 2].map((place) => shared.heardAt(place))).toEqual([null, 7, null])
+  })
+
+  it('is as it was while its writer is held up in the middle', () => {
+    const shared = SharedState.for(2)
+    const cells = new BigInt64Array(shared.buffer)
+    for (const token of [1, 2, 3]) {
+      shared.grant({ until: 9, token, wallAhead: 4 }, 'stalled')
+      const before = [...cells]
+      shared.grant({ until: 20, token: 70, wallAhead: 8 }, 'another reason')
+      const after = [...cells]
+      // Every prefix of what was written, up to the version.
+      const changed = after.flatMap((value, cell) => (value !== before[cell] && cell !== 0 ? [cell] : []))
+      cells.set(before)
+      for (const cell of changed) {
+        cells[cell] = after[cell] as bigint
+        expect(shared.standing()).toEqual({ lease: { until: 9, token, wallAhead: 4 }, reason: 'stalled' })
+      }
+      cells[0] = after[0] as bigint
+      expect(shared.standing()).toEqual({
+        lease: { until: 20, token: 70, wallAhead: 8 },
+        reason: 'another reason',
+      })
+    }
+  })
+
+  it('and everything else has cells of its own', () => {
+    const shared = SharedState.for(2)
+    const fill = (): void => {
+      shared.progress = 1
+      shared.leadUntil = 2
+      shared.membersUntil = 3
+      shared.datagrams = { sent: 4, received: 5, dropped: 6 }
+      shared.noteHeard(
+        ['a', 'b'],
+        new Map([
+          ['a', 7],
+          ['b', 8],
+        ]),
+      )
+      shared.noteEvidence([9, 10])
+    }
+    const read = (): readonly unknown[] => [
+      shared.progress,
+      shared.leadUntil,
+      shared.membersUntil,
+      ...Object.values(shared.datagrams),
+      ...[0, 1].map((place) => shared.heardAt(place)),
+      ...[0, 1].map((place) => shared.evidenceAt(place)),
+    ]
+    const lease = { until: 11, token: 12, wallAhead: 13 }
+    shared.grant({ until: 1, token: 1, wallAhead: 1 }, 'y'.repeat(64))
+    shared.grant(lease, 'x'.repeat(64))
+    fill()
+    expect(shared.standing()).toEqual({ lease, reason: 'x'.repeat(64) })
+    shared.grant(lease, 'x'.repeat(64))
+    shared.grant(lease, 'x'.repeat(64))
+    expect(read()).toEqual([1, 2, 3, 4, 5, 6, 7, 8, 9, 10])
+  })
+})
+
+describe('progress', () => {
+  let watch: StallWatch | null = null
+  afterEach(() => watch?.stop())
+
+  it('that stands still is noticed after so long, and so is that it goes on', async () => {
+    const shared = { progress: 0 }
+    const said: string[] = []
+    let now = 0
+    watch = new StallWatch(
+      shared,
+      100,
+      { stalled: (ms) => said.push(`stalled ${ms}`), resumed: () => said.push('resumed') },
+      () => now,
+    )
+    watch.look()
+    now = 99_999
+    watch.look()
+    expect(said).toEqual([])
+    now = 100_000
+    watch.look()
+    watch.look()
+    expect([said, watch.isStalled]).toEqual([['stalled 100'], true])
+    shared.progress = 100_000
+    await until(() => said.length === 2)
+    expect([said[1], watch.isStalled]).toEqual(['resumed', false])
+    await setTimeout(0)
+  })
+
+  it('is not missed for as long as the thread that watches did not run either', () => {
+    const shared = { progress: 0 }
+    const said: string[] = []
+    let now = 0
+    watch = new StallWatch(
+      shared,
+      100,
+      { stalled: () => said.push('stalled'), resumed: () => said.push('resumed') },
+      () => now,
+    )
+    watch.look()
+    shared.progress = 50_000
+    // The process was stopped for three seconds: both threads were.
+    now = 3_050_000
+    watch.look()
+    expect(said).toEqual([])
+    // The application does not go on, although this thread does.
+    now = 3_100_000
+    watch.look()
+    expect(said).toEqual(['stalled'])
+  })
+
+  it('is shown several times within what is allowed', () => {
+    expect([progressEveryMs(50), progressEveryMs(2000), progressEveryMs(60_000)]).toEqual([6, 100, 100])
+  })
+})
+
+describe('a host that slept', () => {
+  const asleep = (...naps: readonly number[]) => {
+    const left = [...naps]
+    let asked = 0
+    return {
+      sleptFor: () => {
+        asked += 1
+        return left.shift() ?? 0
+      },
+      asked: () => asked,
+    }
+  }
+
+  it('is not looked for while the two clocks agree', () => {
+    const clock = asleep(5_000_000)
+    expect(new SleepCheck(clock).hasSlept(1000, 20_999)).toBe(false)
+    expect(clock.asked()).toBe(0)
+  })
+
+  it('makes leases void that were granted before, every time one asks, and none that come after', () => {
+    const check = new SleepCheck(asleep(5_000_000))
+    expect(check.hasSlept(1000, 5_001_000)).toBe(true)
+    expect(check.hasSlept(1000, 5_001_500)).toBe(true)
+    expect(check.hasSlept(5_001_000, 5_001_500)).toBe(false)
+  })
+
+  it('is told from a clock that was set', () => {
+    const check = new SleepCheck(asleep(0, 0, 3_000_000))
+    expect(check.hasSlept(0, 60_000_000)).toBe(false)
+    expect(check.hasSlept(0, 60_000_000)).toBe(false)
+    expect(check.hasSlept(0, 63_000_000)).toBe(true)
+  })
+
+  it('is assumed where no other clock can tell', () => {
+    expect(new SleepCheck(null).hasSlept(0, 20_000)).toBe(true)
+    expect(new SleepCheck(null).hasSlept(0, 19_999)).toBe(false)
+  })
+})
+
+describe('an error of the other thread', () => {
+  it('keeps its name, its code and what it is about', () => {
+    const there = (error: Error): Error => revivedError(structuredClone(plainError(error)))
+    const busy = there(Object.assign(new Error('in use'), { name: 'StorageInUse', code: 'EBUSY' }))
+    expect(busy).toMatchObject({ name: 'StorageInUse', message: 'in use', code: 'EBUSY' })
+    const bad = there(new BadJoin('listen', 'is taken'))
+    expect(bad).toBeInstanceOf(BadJoin)
+    expect(bad).toMatchObject({ field: 'listen', problem: 'is taken', message: 'listen: is taken' })
+  })
+})
+
+describe('what is known of another node', () => {
+  it('is read from shared memory by place, and not known beyond its room', () => {
+    const shared = SharedState.for(2)
+    shared.noteHeard(['a', 'b', 'c'], new Map([['b', 12]]))
+    shared.noteEvidence([7, null, 9])
+    const read = new SharedState(shared.buffer)
+    expect([0, 1, 2].map((place) => read.heardAt(place))).toEqual([null, 12, null])
+    expect([0, 1, 2].map((place) => read.evidenceAt(place))).toEqual([7, null, null])
+  })
+
+  it('ends by the clock of the reader, however long nobody has worked it out again', () => {
+    const status = (now: number, evidenceFor: number | null) =>
+      statusOf('b', { heardAt: 1000, evidenceAt: 5000, evidenceFor, isThere: true, now })
+    expect(status(8999, 4000)).toEqual({ id: 'b', there: true, evidenceMsAgo: 3.999, heardMsAgo: 7.999 })
+    expect(status(9000, 4000)).toMatchObject({ there: false, evidenceMsAgo: 4 })
+    // Where the protocol states no such time, its own word counts.
+    expect(status(9000, null)).toMatchObject({ there: true })
+  })
+})

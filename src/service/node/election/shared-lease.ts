@@ -1,0 +1,213 @@
+/**
+ * What the thread of the election and the thread of the application share: numbers that either reads without asking the
+ * other, on the one monotonic clock of the process.
+ *
+ * The lease, its token and its reason must be read as one, so there are two places for them, and a version that says
+ * which of the two counts. The election writes to the other one and then counts the version up: a reader that finds the
+ * same version afterwards has read one whole, and never waits for a writer that is held up in the middle. Everything is
+ * atomic, so that no compiler and no processor may change the order.
+ */
+import type { Micros, NodeId } from '../../../core/index.ts'
+import type { Datagrams } from './election.ts'
+
+/** Its lowest bit is the place that counts. Only the election writes it. */
+const VERSION = 0
+
+// ---- Within a place ----
+
+/** The end of the lease; 0 when there is none. */
+const UNTIL = 0
+/** The token plus one; 0 when there is none, as in local mode. */
+const TOKEN = 1
+/** How far the wall clock was ahead of the monotonic one when the host was last known not to have slept. */
+const WALL_AHEAD = 2
+/** Why the lease has ended or is not renewed: its length in bytes, then the text. */
+const REASON = 3
+const REASON_CELLS = 8
+const PLACE_CELLS = REASON + 1 + REASON_CELLS
+
+// ---- After both ----
+
+const REST = 1 + 2 * PLACE_CELLS
+/** When the application's thread last had its turn. */
+const PROGRESS = REST
+/** Until when whoever is known to lead leads; 0 when nobody is. */
+const LEAD_UNTIL = REST + 1
+/** Until when the members that were shown are sure; 0 when none were. */
+const MEMBERS_UNTIL = REST + 2
+const SENT = REST + 3
+const RECEIVED = REST + 4
+const DROPPED = REST + 5
+/**
+ * From here on: when each of the group was last heard; then as many cells for when each was last known to be there. 0:
+ * never.
+ */
+const HEARD = REST + 6
+
+/** The lease is renewed a few times a second: nobody ever reads so often in vain. */
+const MOST_READS = 1000
+
+export type SharedLease = {
+  readonly until: Micros
+  readonly token: number | null
+  readonly wallAhead: Micros
+}
+
+/** `reason`: why there is no lease, or why it is not renewed; null when nothing is wrong with it. */
+export type SharedStanding = { readonly lease: SharedLease | null; readonly reason: string | null }
+
+export class SharedState {
+  readonly buffer: SharedArrayBuffer
+  readonly #cells: BigInt64Array
+  readonly #room: number
+
+  constructor(buffer: SharedArrayBuffer) {
+    this.buffer = buffer
+    this.#cells = new BigInt64Array(buffer)
+    this.#room = (this.#cells.length - HEARD) / 2
+  }
+
+  /** With room for so many nodes; of more it is not known when they were heard. */
+  static for(nodes: number): SharedState {
+    return new SharedState(new SharedArrayBuffer(8 * (HEARD + 2 * nodes)))
+  }
+
+  // ---- The lease: written by the election ----
+
+  grant({ until, token, wallAhead }: SharedLease, reason: string | null = null): void {
+    const cells = this.#cells
+    const next = Atomics.load(cells, VERSION) + 1n
+    const place = placeIn(next)
+    Atomics.store(cells, place + UNTIL, BigInt(until))
+    Atomics.store(cells, place + TOKEN, BigInt(token === null ? 0 : token + 1))
+    Atomics.store(cells, place + WALL_AHEAD, BigInt(Math.round(wallAhead)))
+    this.#writeReason(place + REASON, reason)
+    Atomics.store(cells, VERSION, next)
+  }
+
+  /** The lease is over. Whoever asks is told why, even before the news of it has arrived. */
+  revoke(reason: string): void {
+    if (this.lease() !== null) this.grant({ until: 0, token: null, wallAhead: 0 }, reason)
+  }
+
+  /** Null when there is none. */
+  lease(): SharedLease | null {
+    return this.standing().lease
+  }
+
+  standing(): SharedStanding {
+    const cells = this.#cells
+    for (let reads = 0; reads < MOST_READS; reads++) {
+      const version = Atomics.load(cells, VERSION)
+      const place = placeIn(version)
+      const until = Atomics.load(cells, place + UNTIL)
+      const token = Atomics.load(cells, place + TOKEN)
+      const wallAhead = Atomics.load(cells, place + WALL_AHEAD)
+      const reason = this.#readReason(place + REASON)
+      if (Atomics.load(cells, VERSION) !== version) continue
+      if (until === 0n) return { lease: null, reason }
+      return {
+        lease: {
+          until: Number(until),
+          token: token === 0n ? null : Number(token) - 1,
+          wallAhead: Number(wallAhead),
+        },
+        reason,
+      }
+    }
+    return { lease: null, reason: null }
+  }
+
+  #writeReason(at: number, reason: string | null): void {
+    const bytes = Buffer.alloc(8 * REASON_CELLS)
+    const length = reason === null ? 0 : bytes.write(reason, 'latin1')
+    this.#write(at, length)
+    if (length === 0) return
+    for (let cell = 0; cell < REASON_CELLS; cell++)
+      Atomics.store(this.#cells, at + 1 + cell, bytes.readBigInt64LE(8 * cell))
+  }
+
+  #readReason(at: number): string | null {
+    const length = this.#read(at)
+    if (length === 0) return null
+    const bytes = Buffer.alloc(8 * REASON_CELLS)
+    for (let cell = 0; cell < REASON_CELLS; cell++)
+      bytes.writeBigInt64LE(Atomics.load(this.#cells, at + 1 + cell), 8 * cell)
+    return bytes.toString('latin1', 0, length)
+  }
+
+  // ---- Progress: written by the application ----
+
+  get progress(): Micros {
+    return this.#read(PROGRESS)
+  }
+
+  set progress(at: Micros) {
+    this.#write(PROGRESS, at)
+  }
+
+  // ---- For operators: written by the election ----
+
+  get leadUntil(): Micros | null {
+    const until = this.#read(LEAD_UNTIL)
+    return until === 0 ? null : until
+  }
+
+  set leadUntil(until: Micros | null) {
+    this.#write(LEAD_UNTIL, until ?? 0)
+  }
+
+  get membersUntil(): Micros | null {
+    const until = this.#read(MEMBERS_UNTIL)
+    return until === 0 ? null : until
+  }
+
+  set membersUntil(until: Micros | null) {
+    this.#write(MEMBERS_UNTIL, until ?? 0)
+  }
+
+  get datagrams(): Datagrams {
+    return { sent: this.#read(SENT), received: this.#read(RECEIVED), dropped: this.#read(DROPPED) }
+  }
+
+  set datagrams({ sent, received, dropped }: Datagrams) {
+    this.#write(SENT, sent)
+    this.#write(RECEIVED, received)
+    this.#write(DROPPED, dropped)
+  }
+
+  heardAt(place: number): Micros | null {
+    const at = place < this.#room ? this.#read(HEARD + place) : 0
+    return at === 0 ? null : at
+  }
+
+  noteHeard(nodes: readonly NodeId[], heard: ReadonlyMap<NodeId, Micros>): void {
+    for (const [place, id] of nodes.entries()) {
+      if (place < this.#room) this.#write(HEARD + place, heard.get(id) ?? 0)
+    }
+  }
+
+  evidenceAt(place: number): Micros | null {
+    const at = place < this.#room ? this.#read(HEARD + this.#room + place) : 0
+    return at === 0 ? null : at
+  }
+
+  /** In the order of the nodes. */
+  noteEvidence(instants: readonly (Micros | null)[]): void {
+    for (const [place, at] of instants.entries()) {
+      if (place < this.#room) this.#write(HEARD + this.#room + place, at ?? 0)
+    }
+  }
+
+  #read(cell: number): number {
+    return Number(Atomics.load(this.#cells, cell))
+  }
+
+  #write(cell: number, value: number): void {
+    Atomics.store(this.#cells, cell, BigInt(Math.round(value)))
+  }
+}
+
+function placeIn(version: bigint): number {
+  return 1 + Number(version & 1n) * PLACE_CELLS
+}

@@ -1,0 +1,80 @@
+/**
+ * A node's block, as it stands in a store: one line of text with a format, a checksum and the rest as JSON.
+ *
+ * It fits into a sector of 512 bytes, whatever the store, so that a protocol that runs on one store runs on all.
+ */
+import { createHash } from 'node:crypto'
+import { canonical, type NodeId, type Plain, whyNotPlain } from '../../core/index.ts'
+import { safeName } from './store.ts'
+
+export type Block = {
+  readonly id: NodeId
+  /** How often this id has been claimed. */
+  readonly incarnation: number
+  /** Counts the writes of this id, over all its incarnations. */
+  readonly sequence: number
+  /** Which process holds the id; null when the last one gave it back. */
+  readonly holder: string | null
+  /** Whether the node has left the group for good. */
+  readonly removed: boolean
+  /** What the protocol wrote; null before its first write. */
+  readonly value: Plain
+}
+
+const MARK = 'conclave-register'
+export const FORMAT = '1'
+export const LARGEST_BLOCK = 480
+
+/** The block is larger than a sector. */
+export class BlockTooLarge extends Error {
+  override readonly name = 'BlockTooLarge'
+
+  constructor(size: number) {
+    super(`the block has ${size} bytes; at most ${LARGEST_BLOCK} fit: use shorter ids`)
+  }
+}
+
+export function encodeBlock({ id, incarnation, sequence, holder, removed, value }: Block): string {
+  const json = canonical({ id, incarnation, sequence, holder, removed, value })
+  const text = `${MARK} ${FORMAT} ${digest(json)} ${json}`
+  const size = Buffer.byteLength(text)
+  if (size > LARGEST_BLOCK) throw new BlockTooLarge(size)
+  return text
+}
+
+/** A block, or what is wrong with the text. */
+export type Decoded =
+  | { readonly is: 'block'; readonly block: Block }
+  | { readonly is: 'corrupt'; readonly problem: string }
+  | { readonly is: 'foreign'; readonly format: string }
+
+export function decodeBlock(text: string): Decoded {
+  const [mark, format, sum, ...rest] = text.split(' ')
+  const json = rest.join(' ')
+  if (mark !== MARK || format === undefined)
+    return { is: 'corrupt', problem: 'it does not begin as a block does' }
+  if (format !== FORMAT && /^\d+$/.test(format)) return { is: 'foreign', format }
+  if (digest(json) !== sum) return { is: 'corrupt', problem: 'its checksum does not match' }
+  const parsed: unknown = JSON.parse(json)
+  const fault = whyNotPlain(parsed)
+  if (fault !== null) return { is: 'corrupt', problem: fault }
+  return { is: 'block', block: parsed as Block }
+}
+
+function digest(json: string): string {
+  return createHash('sha256').update(json).digest('hex').slice(0, 16)
+}
+
+/** Numbers and texts are different ids: 1 is not "1". */
+export function blockName(id: NodeId): string {
+  return typeof id === 'number' ? `b_${id}` : `b-${safeName(id)}`
+}
+
+/** Where whoever wants to use an id asks whether somebody does (see registers.ts). */
+export function knockName(id: NodeId): string {
+  return typeof id === 'number' ? `k_${id}` : `k-${safeName(id)}`
+}
+
+export function isBlockName(name: string): boolean {
+  return name.startsWith('b')
+}

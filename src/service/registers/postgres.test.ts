@@ -1,0 +1,186 @@
+import { writeFileSync } from 'node:fs'
+import { type AddressInfo, connect, createServer } from 'node:net'
+import { join } from 'node:path'
+import postgres from 'postgres'
+import { afterAll, expect, it, onTestFinished } from 'vitest'
+import { conformance } from '../../../test/support/conformance.ts'
+import { outages } from '../../../test/support/outages.ts'
+import { silentPort } from '../../../test/support/ports.ts'
+import { describeWith, ownServer } from '../../../test/support/servers.ts'
+import { freePorts } from '../chaos/free-ports.ts'
+import { openRegisters } from './index.ts'
+import { openPostgres } from './postgres.ts'
+
+await describeWith('postgres', 'PostgreSQL', (url) => {
+  conformance('a table', { open: (group) => openPostgres({ url, table: 'conclave_registers' }, group) })
+
+  outages('postgres', url, (own, group) => openPostgres({ url: own, table: 'conclave_registers' }, group))
+
+  const admin = postgres(url === '' ? 'postgres://nobody' : url, { max: 1, onnotice: () => {} })
+  afterAll(() => admin.end())
+
+  /** A user who may connect and nothing else. */
+  async function poorUser(name: string): Promise<string> {
+    await admin.unsafe(`DROP OWNED BY ${name}`).catch(() => {})
+    await admin.unsafe(`DROP ROLE IF EXISTS ${name}; CREATE ROLE ${name} LOGIN PASSWORD 'secret'`)
+    const theirs = new URL(url)
+    theirs.username = name
+    theirs.password = 'secret'
+    return theirs.href
+  }
+
+  it('prints the exact GRANT that is missing, and that is all that is needed', async () => {
+    const theirs = await poorUser('poor')
+    await admin`CREATE TABLE granted (group_name text, cell text, version bigint, body text, PRIMARY KEY (group_name, cell))`
+    await admin`GRANT SELECT ON granted TO poor`
+    const problem = await openPostgres({ url: theirs, table: 'granted' }, 'g').catch((error: Error) => error)
+    expect(problem).toMatchObject({ name: 'StoreDenied' })
+    const statement = /GRANT .*;/.exec((problem as Error).message)?.[0] ?? ''
+    expect(statement).toBe('GRANT INSERT, UPDATE ON granted TO "poor";')
+    await admin.unsafe(statement)
+    const node = openRegisters(await openPostgres({ url: theirs, table: 'granted' }, 'g'), {
+      self: 1,
+      timeoutMs: 10_000,
+      knockMs: 50,
+    })
+    onTestFinished(() => node.close())
+    expect(await node.claim()).toMatchObject({ outcome: 'ok' })
+    expect(await node.write({ ctr: 1 })).toEqual({ outcome: 'ok' })
+  })
+
+  it('prints how to make the table where the user may not, and that is all that is needed', async () => {
+    const theirs = await poorUser('poorer')
+    const problem = await openPostgres({ url: theirs, table: 'absent' }, 'g').catch((error: Error) => error)
+    expect(problem).toMatchObject({
+      name: 'StoreDenied',
+      message: expect.stringContaining('may not make it'),
+    })
+    const [, ...statements] = (problem as Error).message.split('\n')
+    expect(statements.map((line) => line.trim().split(' ')[0])).toEqual(['CREATE', 'GRANT'])
+    await admin.unsafe(statements.join(''))
+    const store = await openPostgres({ url: theirs, table: 'absent' }, 'g')
+    await store.close()
+  })
+
+  it('says when the password is wrong, when nobody answers, and when the name of the table is none', async () => {
+    const wrong = new URL(url)
+    wrong.password = 'guess'
+    await expect(openPostgres({ url: wrong.href, table: 't' }, 'g')).rejects.toMatchObject({
+      name: 'StoreDenied',
+      message: expect.stringMatching(/password authentication failed.*check user, password/),
+    })
+    await expect(
+      openPostgres({ url: 'postgres://u:hidden@127.0.0.1:1/db', table: 't' }, 'g'),
+    ).rejects.toMatchObject({
+      name: 'StoreUnreachable',
+      message: expect.stringMatching(
+        /^no store answers at postgres:\/\/u:\*\*\*@127.0.0.1:1\/db: .*is it running/,
+      ),
+    })
+    await expect(openPostgres({ url, table: 'a; DROP' }, 'g')).rejects.toMatchObject({ field: 'store.table' })
+  })
+
+  it('connects to whichever of several hosts is there', async () => {
+    const [port] = await freePorts(1, 'tcp')
+    const several = url.replace('@', `@127.0.0.1:${await silentPort()},127.0.0.1:${port},`)
+    const store = await openPostgres({ url: several, table: 'conclave_registers' }, 'several')
+    onTestFinished(() => store.close())
+    expect(await store.read(AbortSignal.timeout(10_000))).toEqual([])
+    expect(store.facts.place).toMatch(
+      /^postgres:\/\/conclave:\*\*\*@(127\.0\.0\.1:\d+,){2}127\.0\.0\.1:\d+\/postgres/,
+    )
+  })
+
+  it('leaves no statements behind that wait for a lock', async () => {
+    const group = 'locked'
+    const store = await openPostgres({ url, table: 'conclave_locked' }, group, 100)
+    onTestFinished(() => store.close())
+    const count = async (): Promise<number> => {
+      const [row] = await admin<{ count: number }[]>`
+        SELECT count(*)::int FROM pg_stat_activity WHERE application_name = ${`conclave ${group}`}`
+      return row?.count ?? 0
+    }
+    const locker = postgres(url, { max: 1, onnotice: () => {} })
+    const holding = await locker.reserve()
+    onTestFinished(async () => {
+      await holding`ROLLBACK`
+      holding.release()
+      await locker.end()
+    })
+    await holding`BEGIN`
+    await holding`LOCK TABLE conclave_locked IN ACCESS EXCLUSIVE MODE`
+    // Calls are given up while the table is locked, until some of them linger.
+    await expect
+      .poll(
+        async () => {
+          await store.read(AbortSignal.timeout(100)).catch(() => {})
+          return count()
+        },
+        { timeout: 20_000 },
+      )
+      .toBeGreaterThan(2)
+    await expect.poll(count, { timeout: 40_000 }).toBe(0)
+  })
+
+  it('works behind a pooler that takes no limit for statements', async () => {
+    const { hostname, port } = new URL(url)
+    const said: string[] = []
+    const pooler = createServer((client) => {
+      client.on('error', () => {})
+      client.once('data', (first) => {
+        const knows = !first.includes('statement_timeout')
+        said.push(knows ? 'let in' : 'refused')
+        if (!knows) {
+          const fields = Buffer.from(
+            'SFATAL\0VFATAL\0C08P01\0Munsupported startup parameter: statement_timeout\0\0',
+          )
+          const size = Buffer.alloc(4)
+          size.writeInt32BE(fields.length + 4)
+          client.end(Buffer.concat([Buffer.from('E'), size, fields]))
+          return
+        }
+        const server = connect(Number(port), hostname)
+        server.on('error', () => client.destroy()).on('close', () => client.destroy())
+        client.on('close', () => server.destroy())
+        server.write(first)
+        client.pipe(server).pipe(client)
+      })
+    })
+    await new Promise<void>((resolve) => pooler.listen(0, '127.0.0.1', resolve))
+    onTestFinished(() => {
+      pooler.close()
+    })
+    const by = new URL(url)
+    by.port = String((pooler.address() as AddressInfo).port)
+    const store = await openPostgres({ url: by.href, table: 'conclave_registers' }, 'pooled', 100)
+    onTestFinished(() => store.close())
+    expect(await store.read(AbortSignal.timeout(10_000))).toEqual([])
+    expect(said.slice(0, 2)).toEqual(['refused', 'let in'])
+  })
+
+  it('warns when commits are not synchronous; refuses a standby, also one that it comes to later', async () => {
+    const server = await ownServer('postgres', ['-c', 'synchronous_commit=off'])
+    onTestFinished(() => server.end())
+    const store = await openPostgres({ url: server.url, table: 'conclave_registers' }, 'g')
+    onTestFinished(() => store.close())
+    expect(store.facts.weak).toEqual([expect.stringContaining('synchronous_commit is off')])
+    expect(await store.read(AbortSignal.timeout(10_000))).toEqual([])
+    const there = postgres(server.url, { max: 1, onnotice: () => {} })
+    // Else the table would be lost with the rest: that is what the warning is about.
+    await there`CHECKPOINT`
+    await there.end()
+    await server.kill()
+    writeFileSync(join(server.folder, 'data', 'standby.signal'), '')
+    await server.restart()
+    const refusal = { name: 'StoreUnfit', message: expect.stringContaining('is a standby') }
+    await expect(openPostgres({ url: server.url, table: 'conclave_registers' }, 'g')).rejects.toMatchObject(
+      refusal,
+    )
+    // The connections broke; what they are made to again is a standby.
+    await expect
+      .poll(() => store.read(AbortSignal.timeout(10_000)).catch((error: unknown) => error), {
+        timeout: 20_000,
+      })
+      .toMatchObject(refusal)
+  })
+})

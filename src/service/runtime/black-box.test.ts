@@ -1,0 +1,93 @@
+import { afterEach, describe, expect, it, vi } from 'vitest'
+import type { Plain, Step } from '../../core/index.ts'
+import { BlackBox } from './black-box.ts'
+
+/** Counts its inputs, and says so. */
+const counting = {
+  start: (): Step<Plain> => ({ state: 0, effects: [] }),
+  step: (state: Plain): Step<Plain> => ({
+    state: Number(state) + 1,
+    effects: [{ type: 'output', event: { type: 'counted', to: Number(state) + 1 } }],
+  }),
+}
+
+/** A node that has taken so many steps after its start. */
+function node(most: number) {
+  const box = new BlackBox('a', counting, most)
+  let count = 0
+  box.record({ now: 0, input: null, stable: null, outcome: 'done' }, null)
+  const go = (steps: number, text = ''): void => {
+    for (let left = steps; left > 0; left--) {
+      const body = { kind: 'word', text }
+      const input = { type: 'message', from: 'b', body, receipt: null } as const
+      box.record({ now: count + 1, input, stable: null, outcome: 'done' }, count)
+      count += 1
+    }
+  }
+  const trace = () =>
+    box.text((skipped) => ({
+      trace: 1,
+      protocol: 'counting',
+      nodes: ['a'],
+      options: {},
+      seed: 0,
+      recording: {
+        group: 'g',
+        node: 'a',
+        run: 'r',
+        skipped,
+        clock: 'none',
+        takenAt: 0,
+        wallAhead: 0,
+      },
+    }))
+  return { go, trace }
+}
+
+async function whole(trace: AsyncGenerator<string, void, void>): Promise<string> {
+  let text = ''
+  for await (const piece of trace) text += piece
+  return text
+}
+
+describe('a trace that is being written', () => {
+  afterEach(() => {
+    vi.restoreAllMocks()
+  })
+
+  it('is of the moment at which it was begun, however much happens meanwhile', async () => {
+    const a = node(64)
+    a.go(100)
+    const before = await whole(a.trace())
+    expect(before).toContain('"resume"')
+    const slow = a.trace()
+    let text = ''
+    for await (const piece of slow) {
+      text += piece
+      // Every segment is replaced, by longer ones.
+      a.go(200, 'and so on'.repeat(40))
+    }
+    expect(text).toBe(before)
+    expect(await whole(a.trace())).not.toBe(before)
+  })
+
+  it('is read a piece at a time: the node stands still for no longer when it keeps more', async () => {
+    const a = node(16_000)
+    a.go(16_000, 'x'.repeat(100))
+    let read = 0
+    const reading = Buffer.prototype.toString
+    vi.spyOn(Buffer.prototype, 'toString').mockImplementation(function read_(this: Buffer, ...asked) {
+      const text = reading.apply(this, asked)
+      read += text.length
+      return text
+    })
+    let most = 0
+    let last = 0
+    for await (const _ of a.trace()) {
+      most = Math.max(most, read - last)
+      last = read
+    }
+    expect(read).toBeGreaterThan(15_000 * 100)
+    expect(most).toBeLessThan(33 * 300)
+  })
+})

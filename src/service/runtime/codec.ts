@@ -1,0 +1,172 @@
+/**
+ * Datagrams as bytes: docs/wire.md describes them byte by byte. An envelope says who sends to whom; in it are the session
+ * and the messages of any number of groups (bodies.ts).
+ */
+import { createHash } from 'node:crypto'
+import { canonical, type Message, type NodeId } from '../../core/index.ts'
+import { type Bundle, type Datagram, datagramFault, type Part } from '../../links/index.ts'
+import { BadBytes, Reader, Writer } from './bytes.ts'
+import { bodyBytes, bodyOf, readId, readPlain, writeId } from './message-codec.ts'
+
+export type Envelope = {
+  readonly from: NodeId
+  readonly to: NodeId
+  /** A datagram of the session, or something outside of any. */
+  readonly body: Message
+  /** How many messages in it were for groups that this process has not joined. */
+  readonly foreign: number
+}
+
+export const WIRE_VERSION = 2
+
+const ECHO = 0
+const BUNDLE = 1
+const PLAIN = 2
+const KINDS = 3
+
+const MOST_IN_PART = 0xffff
+
+/** A group's name on the wire: the first 53 bits of its digest. */
+export function groupDigest(name: string): number {
+  const hash = createHash('sha256').update(name).digest()
+  return (hash.readUInt32BE(0) >>> 11) * 2 ** 32 + hash.readUInt32BE(4)
+}
+
+/** Bodies are written once, however many processes they go to. */
+const written = new WeakMap<Message, { readonly kind: number; readonly bytes: Uint8Array }>()
+
+function bytesOf(body: Message): { readonly kind: number; readonly bytes: Uint8Array } {
+  let made = written.get(body)
+  if (made === undefined) {
+    made = bodyBytes(body)
+    written.set(body, made)
+  }
+  return made
+}
+
+/** Writes and reads envelopes for a process that has joined some groups. */
+export class Codec {
+  readonly #digests = new Map<string, number>()
+  readonly #names = new Map<number, string>()
+  readonly #writer = new Writer()
+
+  /** False when another group has that digest. */
+  learn(group: string): boolean {
+    const digest = groupDigest(group)
+    const known = this.#names.get(digest)
+    if (known !== undefined && known !== group) return false
+    this.#digests.set(group, digest)
+    this.#names.set(digest, group)
+    return true
+  }
+
+  forget(group: string): void {
+    this.#names.delete(this.#digestOf(group))
+    this.#digests.delete(group)
+  }
+
+  /** Throws BadBytes when it is too large for a datagram. */
+  encode({ from, to, body }: Omit<Envelope, 'foreign'>): Uint8Array {
+    const writer = this.#writer.begin()
+    const datagram = body.kind === 'datagram' ? (body as unknown as Datagram) : null
+    writer.u8(WIRE_VERSION)
+    writer.u8(datagram === null ? PLAIN : datagram.body === null ? ECHO : BUNDLE)
+    writeId(writer, from)
+    writeId(writer, to)
+    if (datagram === null) {
+      writer.text(canonical(body))
+      return writer.end()
+    }
+    writeSession(writer, datagram)
+    if (datagram.body !== null) this.#writeParts(writer, (datagram.body as unknown as Bundle).parts)
+    return writer.end()
+  }
+
+  decode(bytes: Uint8Array): Envelope | BadBytes {
+    try {
+      const reader = new Reader(bytes)
+      const version = reader.u8()
+      if (version !== WIRE_VERSION) return new BadBytes(`version ${version}, this is ${WIRE_VERSION}`)
+      const kind = reader.below(KINDS, 'kind')
+      const from = readId(reader)
+      const to = readId(reader)
+      if (kind === PLAIN) {
+        const body = readPlain(reader)
+        reader.end()
+        return { from, to, body, foreign: 0 }
+      }
+      const session = readSession(reader)
+      const wrong = datagramFault(session)
+      if (wrong !== null) return new BadBytes(wrong)
+      const { parts, foreign } = kind === ECHO ? { parts: null, foreign: 0 } : this.#readParts(reader)
+      reader.end()
+      const bundle: Bundle | null = parts === null ? null : { kind: 'bundle', parts }
+      const datagram: Datagram = { ...session, body: bundle }
+      return { from, to, body: datagram, foreign }
+    } catch (error) {
+      if (error instanceof BadBytes) return error
+      throw error
+    }
+  }
+
+  #digestOf(group: string): number {
+    return this.#digests.get(group) ?? groupDigest(group)
+  }
+
+  #writeParts(writer: Writer, parts: readonly Part[]): void {
+    writer.u32(parts.length)
+    for (const { group, config, body } of parts) {
+      const { kind, bytes } = bytesOf(body)
+      if (bytes.length > MOST_IN_PART) throw new BadBytes('a message that does not fit into a datagram')
+      writer.u53(this.#digestOf(group))
+      writer.u32(config)
+      writer.u8(kind)
+      writer.u16(bytes.length)
+      writer.bytes(bytes)
+    }
+  }
+
+  /** What is for groups that are not here is passed over unread. */
+  #readParts(reader: Reader): { readonly parts: readonly Part[]; readonly foreign: number } {
+    const parts: Part[] = []
+    const count = reader.count()
+    for (let each = 0; each < count; each++) {
+      const group = this.#names.get(reader.u53())
+      const config = reader.u32()
+      const kind = reader.u8()
+      const bytes = reader.bytes(reader.u16())
+      if (group !== undefined) parts.push({ group, config, body: bodyOf(kind, bytes) })
+    }
+    return { parts, foreign: count - parts.length }
+  }
+}
+
+const HAS_ECHO = 1
+const HAS_SLEPT = 2
+const SESSION_FLAGS = 4
+
+function writeSession(writer: Writer, { by, for: meant, number, sent, awake, echo }: Datagram): void {
+  writer.u53(by)
+  writer.u53(meant)
+  writer.u53(number)
+  writer.u53(sent)
+  writer.u8((echo === null ? 0 : HAS_ECHO) | (awake === null ? 0 : HAS_SLEPT))
+  if (echo !== null) {
+    writer.u53(echo.sent)
+    writer.u53(echo.received)
+  }
+  if (awake !== null) writer.u53(awake)
+}
+
+function readSession(reader: Reader): Omit<Datagram, 'body'> {
+  const by = reader.u53()
+  const meant = reader.u53()
+  const number = reader.u53()
+  const sent = reader.u53()
+  const flags = reader.below(SESSION_FLAGS, 'session flags')
+  const echo = (flags & HAS_ECHO) === 0 ? null : { sent: reader.u53(), received: reader.u53() }
+  const awake = (flags & HAS_SLEPT) === 0 ? null : reader.u53()
+  if (awake !== null && awake > sent) throw new BadBytes(`awake since ${awake}, but sent at ${sent}`)
+  // Each group says for itself what it is configured with.
+  return { kind: 'datagram', config: 0, by, for: meant, number, sent, awake, echo }
+}

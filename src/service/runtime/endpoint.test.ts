@@ -1,0 +1,267 @@
+import { afterEach, describe, expect, it } from 'vitest'
+import { until } from '../../../test/support/wait.ts'
+import { type NodeId, type Output, type Plain, type PlainObject, present } from '../../core/index.ts'
+import { type GroupSpec, protocolNamed } from '../../protocols/index.ts'
+import { checkedOptions } from '../../workbench/sim/index.ts'
+import { Endpoint, type EndpointSettings } from './endpoint.ts'
+import { sealer } from './seal.ts'
+import { memoryStorage, passingStorage, type Storage } from './storage.ts'
+
+const HERE = '127.0.0.1'
+const KEY = new Uint8Array(32).fill(9)
+// A busy machine must not make healthy processes look dead.
+const PATIENT = { sigmaMs: 300, renewalIntervalMs: 100 }
+
+type Running = {
+  readonly id: NodeId
+  readonly endpoint: Endpoint
+  readonly outputs: (Output & { readonly of: string })[]
+  readonly warnings: string[]
+  readonly troubles: string[]
+}
+
+let running: Running[] = []
+
+afterEach(async () => {
+  await Promise.all(running.map(({ endpoint }) => endpoint.close()))
+  running = []
+})
+
+function specOf(nodes: readonly NodeId[], options: PlainObject = {}): GroupSpec {
+  const definition = present(protocolNamed('local-leader'), 'local-leader')
+  const chosen = checkedOptions(definition, nodes, { ...PATIENT, ...options })
+  return { protocol: 'local-leader', nodes, options: chosen }
+}
+
+async function opened(id: NodeId, more: Partial<EndpointSettings> = {}): Promise<Running> {
+  const warnings: string[] = []
+  const endpoint = await Endpoint.open(
+    {
+      self: id,
+      listen: { host: HERE, port: 0 },
+      peers: [],
+      sealer: sealer([KEY], false),
+      storage: passingStorage(),
+      ...more,
+    },
+    {
+      dropped: ({ reason, count }) => warnings.push(`${count} ${reason}`),
+      warning: (_what, detail) => warnings.push(detail),
+      failed: (error) => expect.unreachable(error.message),
+    },
+  )
+  const one = { id, endpoint, outputs: [], warnings, troubles: [] }
+  running.push(one)
+  return one
+}
+
+/** Real sockets, in this one process, that know each other. */
+async function gather(
+  ids: readonly NodeId[],
+  more: Partial<EndpointSettings> = {},
+): Promise<readonly Running[]> {
+  const all = await Promise.all(ids.map((id) => opened(id, more)))
+  await Promise.all(
+    all.flatMap((one) =>
+      all
+        .filter(({ id }) => id !== one.id)
+        .map(({ id, endpoint: { port } }) => one.endpoint.addPeer({ id, address: { host: HERE, port } })),
+    ),
+  )
+  return all
+}
+
+function join({ endpoint, outputs, troubles }: Running, group: string, spec: GroupSpec): void {
+  endpoint.join(group, spec, {
+    output: (event) => outputs.push({ ...event, of: group }),
+    trouble: (error) => troubles.push(`${group}: ${error.message}`),
+  })
+}
+
+const leaderOf = ({ endpoint }: Running, group: string): NodeId | null => endpoint.view(group).leader
+const allFollow = (all: readonly Running[], group: string, leader: NodeId): boolean =>
+  all.every((one) => leaderOf(one, group) === leader)
+const prefer = (id: string): PlainObject => ({ priorities: { [id]: 1 } })
+
+describe('groups over one socket', () => {
+  it('elect leaders of their own, over one session a pair; when a process is gone, the next leads', async () => {
+    const all = await gather(['a', 'b', 'c'])
+    const [a, b, c] = all as [Running, Running, Running]
+    for (const one of all) {
+      join(one, 'orders', specOf(['a', 'b', 'c'], prefer('a')))
+      join(one, 'bills', specOf(['a', 'b', 'c'], prefer('b')))
+      join(one, 'mail', specOf(['a', 'b', 'c'], { ...prefer('c'), mode: 'local', fastMs: 12 }))
+    }
+    await until(
+      () => allFollow(all, 'orders', 'a') && allFollow(all, 'bills', 'b') && allFollow(all, 'mail', 'c'),
+    )
+    expect(all.map(({ endpoint }) => endpoint.counts.sessions)).toEqual([2, 2, 2])
+    const token = a.endpoint.view('orders').token as number
+    await a.endpoint.close()
+    running = [b, c]
+    await until(() => allFollow([b, c], 'orders', 'b'))
+    expect(b.endpoint.view('orders').token as number).toBeGreaterThan(token)
+    await until(() => allFollow([b, c], 'bills', 'b'))
+  }, 30_000)
+
+  it('hand the lead over, are left, and joined again, without the others noticing', async () => {
+    const all = await gather(['a', 'b', 'c'])
+    const [a, b, c] = all as [Running, Running, Running]
+    for (const one of all) {
+      join(one, 'orders', specOf(['a', 'b', 'c']))
+      join(one, 'bills', specOf(['a', 'b', 'c'], prefer('a')))
+    }
+    await until(() => allFollow(all, 'orders', 'a') && allFollow(all, 'bills', 'a'))
+    a.endpoint.command('orders', { do: 'stepDown' })
+    await until(() => allFollow(all, 'orders', 'b'))
+    const elections = (): readonly Output[] => b.outputs.filter(({ type }) => type === 'elected')
+    expect(elections()).toMatchObject([{ of: 'orders', cause: 'handed over' }])
+    b.endpoint.leave('orders')
+    await until(() => allFollow([a, c], 'orders', 'a') || allFollow([a, c], 'orders', 'c'))
+    join(b, 'orders', specOf(['a', 'b', 'c']))
+    await until(() => leaderOf(b, 'orders') !== null)
+    await until(() => allFollow(all, 'bills', 'a'))
+    expect(a.outputs.filter(({ of, type }) => of === 'bills' && type === 'demoted')).toEqual([])
+    expect(() => b.endpoint.leave('never')).toThrow('group: this process is not in "never"')
+    expect(() => join(b, 'bills', specOf(['a', 'b', 'c']))).toThrow(
+      'group: this process is in "bills" already',
+    )
+  }, 30_000)
+
+  it('that are configured differently do not hear each other in that one; both are told which setting', async () => {
+    const all = await gather(['a', 'b'])
+    const [a, b] = all as [Running, Running]
+    join(a, 'same', specOf(['a', 'b']))
+    join(b, 'same', specOf(['a', 'b']))
+    join(a, 'other', specOf(['a', 'b'], { mode: 'local', fastMs: 12 }))
+    join(b, 'other', specOf(['a', 'b'], { mode: 'local', fastMs: 12, renewalTries: 3 }))
+    join(a, 'nodes', specOf(['a', 'b', 'c'], { mode: 'local', fastMs: 12 }))
+    join(b, 'nodes', specOf(['b', 'c'], { mode: 'local', fastMs: 12 }))
+    const told = (one: Running): readonly string[] =>
+      one.outputs.filter(({ type }) => type === 'mismatch').map(({ of, field }) => `${of} ${field as string}`)
+    await until(() => allFollow(all, 'same', 'a') && told(a).length >= 2 && told(b).length >= 2)
+    expect(told(a).toSorted()).toEqual(['nodes nodes', 'other renewalTries'])
+    expect(told(b).toSorted()).toEqual(['nodes nodes', 'other renewalTries'])
+    await until(() => leaderOf(a, 'other') === 'a' && leaderOf(b, 'other') === 'b')
+  }, 30_000)
+})
+
+describe('peers', () => {
+  it('are added and removed while a group runs; a voter is not removed before its vote', async () => {
+    const [a, b] = (await gather(['a', 'b'])) as [Running, Running]
+    for (const one of [a, b]) join(one, 'g', specOf(['a', 'b']))
+    await until(() => allFollow([a, b], 'g', 'a'))
+    const c = await opened('c', {
+      peers: [a, b].map(({ id, endpoint: { port } }) => ({ id, address: { host: HERE, port } })),
+    })
+    join(c, 'g', specOf(['a', 'b', 'c'], { voters: ['a', 'b'] }))
+    for (const { endpoint } of [a, b]) {
+      // oxlint-disable-next-line no-await-in-loop -- one after the other
+      await endpoint.addPeer({ id: 'c', address: { host: HERE, port: c.endpoint.port } })
+      endpoint.regroup('g', { ...specOf(['a', 'b', 'c']), nodes: ['a', 'b', 'c'] })
+    }
+    await until(() => allFollow([a, b, c], 'g', 'a'))
+    expect(a.outputs.filter(({ type }) => type === 'demoted')).toEqual([])
+    expect(c.endpoint.view('g').role).toBe('observer')
+    a.endpoint.command('g', { do: 'addVoter', voter: 'c' })
+    await until(() => c.endpoint.view('g').role === 'follower')
+    expect(() => a.endpoint.regroup('g', specOf(['a', 'b']))).toThrow('nodes: c is a voter')
+    a.endpoint.command('g', { do: 'removeVoter', voter: 'c' })
+    await until(() => a.endpoint.insight('g').named.join() === 'a,b')
+    a.endpoint.regroup('g', specOf(['a', 'b']))
+    a.endpoint.removePeer('c')
+    expect(a.endpoint.peerIds()).toEqual(['b'])
+    await until(() => leaderOf(a, 'g') === 'a')
+  }, 30_000)
+
+  it('given without an id say who they are; two with one id are told apart, loudly', async () => {
+    const [a, b, c] = await Promise.all(['a', 'b', 'c'].map((id) => opened(id)))
+    const twin = await opened('b')
+    const at = (one: Running | undefined) => ({ host: HERE, port: present(one, 'endpoint').endpoint.port })
+    const all = [a, b, c] as [Running, Running, Running]
+    await Promise.all(
+      all.flatMap((one) =>
+        all
+          .filter((other) => other !== one)
+          .map((other) => one.endpoint.addPeer({ id: null, address: at(other) })),
+      ),
+    )
+    await Promise.all(all.map(({ endpoint }) => endpoint.introduced()))
+    expect(all.map(({ endpoint }) => endpoint.peerIds()?.toSorted())).toEqual([
+      ['b', 'c'],
+      ['a', 'c'],
+      ['a', 'b'],
+    ])
+    for (const one of all) join(one, 'g', specOf(['a', 'b', 'c']))
+    await until(() => allFollow(all, 'g', 'a'))
+    await twin.endpoint.addPeer({ id: null, address: at(a) })
+    await (a as Running).endpoint.addPeer({ id: null, address: at(twin) })
+    await until(() => (a as Running).warnings.some((text) => text.includes('both have the id "b"')))
+    expect((a as Running).endpoint.unknown()).toEqual([at(twin)])
+    const gaveUp = await (a as Running).endpoint.introduced(AbortSignal.timeout(10))
+    expect(gaveUp).toBeNull()
+  }, 30_000)
+})
+
+describe('a full disk', () => {
+  /** A storage that can be full, for chosen groups. */
+  function fickle(): Storage & { full: (group: string) => boolean; saves: number } {
+    const inner = memoryStorage()
+    let last: PlainObject = {}
+    return {
+      full: () => false,
+      saves: 0,
+      load: () => inner.load(),
+      save(data: Plain) {
+        const groups = (data as { upper: PlainObject | null }).upper ?? {}
+        const touched = Object.keys(groups).filter((name) => groups[name] !== last[name])
+        if (touched.some((name) => this.full(name))) throw new Error('ENOSPC: no space left on device')
+        last = groups
+        this.saves += 1
+        inner.save(data)
+      },
+      close() {},
+    }
+  }
+
+  it('costs the vote of the group that needs it, said once; other groups go on, and it recovers', async () => {
+    const disk = fickle()
+    const [a, b] = [await opened('a', { storage: disk }), await opened('b')]
+    await a.endpoint.addPeer({ id: 'b', address: { host: HERE, port: b.endpoint.port } })
+    await b.endpoint.addPeer({ id: 'a', address: { host: HERE, port: a.endpoint.port } })
+    for (const one of [a, b]) join(one, 'calm', specOf(['a', 'b'], prefer('a')))
+    await until(() => allFollow([a, b], 'calm', 'a'))
+    for (const one of [a, b]) join(one, 'hit', specOf(['a', 'b'], prefer('b')))
+    disk.full = (group) => group === 'hit'
+    await until(() => a.troubles.length > 0)
+    const saves = disk.saves
+    const renewals = a.endpoint.counts.sent
+    await until(() => a.endpoint.counts.sent > renewals + 60)
+    expect(leaderOf(b, 'hit')).toBeNull()
+    expect(disk.saves).toBe(saves)
+    expect(a.troubles).toEqual(['hit: ENOSPC: no space left on device'])
+    await until(() => allFollow([a, b], 'calm', 'a'))
+    expect(a.outputs.filter(({ type }) => type === 'demoted')).toEqual([])
+    disk.full = () => false
+    await until(() => allFollow([a, b], 'hit', 'b'))
+    expect(a.warnings).toContain('stable data can be written again')
+  }, 30_000)
+
+  it('keeps a process from joining, and says why', async () => {
+    const disk = fickle()
+    const a = await opened('a', { storage: disk })
+    disk.full = () => true
+    expect(() => join(a, 'g', specOf(['a']))).toThrow('ENOSPC')
+    disk.full = () => false
+    join(a, 'g', specOf(['a']))
+    await until(() => leaderOf(a, 'g') === 'a')
+  }, 30_000)
+
+  it('stable data that cannot be right is refused for its group alone', async () => {
+    const storage = memoryStorage({ layer: 4, upper: { bad: { incarnation: 0 } } })
+    const a = await opened('a', { storage })
+    expect(() => join(a, 'bad', specOf(['a']))).toThrow('is corrupt (incarnation')
+    join(a, 'good', specOf(['a']))
+    await until(() => leaderOf(a, 'good') === 'a')
+  }, 30_000)
+})

@@ -1,0 +1,420 @@
+/**
+ * One process among others: a socket, a session with each of them, and any number of groups over these.
+ *
+ * An endpoint runs one loop, and in it one protocol, the host: fail-aware datagrams with a bundle of groups on top
+ * (protocols/host.ts). Groups are joined and left, and peers added and removed, while it runs. What happens in one
+ * group is no business of another: not even a disk that is full, unless both need it.
+ */
+import type { Command, Input, Micros, NodeId, Output, Plain, View } from '../../core/index.ts'
+import { type Datagram, type FailAwareState, type Group, isStale, stateInBundle } from '../../links/index.ts'
+import { type GroupSpec, groupFor, host, type Insight, insightFor } from '../../protocols/index.ts'
+import { type HostClock, openHostClock } from './clock.ts'
+import { Codec } from './codec.ts'
+import { type Address, Directory, type Lookup, type Peer, showAddress } from './directory.ts'
+import { BadGroup } from './errors.ts'
+import type { NetworkFaults } from './fault-injection.ts'
+import { Introductions } from './introductions.ts'
+import { Loop, type LoopRecord } from './loop.ts'
+import type { Refused } from './refusal-log.ts'
+import type { Sealer } from './seal.ts'
+import type { Storage } from './storage.ts'
+import { type DropReason, Udp } from './udp.ts'
+
+export type EndpointSettings = {
+  readonly self: NodeId
+  readonly listen: Address
+  readonly peers: readonly Peer[]
+  readonly sealer: Sealer
+  readonly storage: Storage
+  readonly clock?: HostClock
+  readonly lookup?: Lookup
+}
+
+export type EndpointHooks = {
+  dropped(refused: Refused): void
+  /** A name that cannot be resolved, two processes with one id: something that the operator should know. */
+  warning(what: 'peers' | 'conflict' | 'storage', detail: string): void
+  /** It can no longer go on, and has stopped. */
+  failed(error: Error): void
+  /** `before`: the state in which the step was taken; null at the start. */
+  record?(record: LoopRecord, before: Plain): void
+}
+
+export type GroupHooks = {
+  output(event: Output): void
+  /** A vote was not given, for it could not be made safe. Said once, and again while that lasts, not each time. */
+  trouble(error: Error): void
+}
+
+/** A group that could not write is left alone for so long, so that the others have their turns. */
+const HELD: Micros = 100_000
+const SAY_AGAIN_MS = 10_000
+
+/** A protocol was told what cannot be true. */
+type ImplausibleEvent = { readonly peer: NodeId; readonly field: string; readonly problem: string }
+/** Datagrams of a peer for an earlier incarnation are answered so often at most. */
+const ANSWER_EVERY: Micros = 100_000
+
+type Joined = {
+  readonly spec: GroupSpec
+  readonly group: Group
+  readonly hooks: GroupHooks
+  troubledAt: number
+}
+
+export class Endpoint {
+  readonly self: NodeId
+  readonly #codec: Codec
+  readonly #storage: Storage
+  readonly #hooks: EndpointHooks
+  readonly #clock: HostClock
+  readonly #groups = new Map<string, Joined>()
+  readonly #heard = new Map<NodeId, Micros>()
+  /** Of each peer, the last datagram that was not for this incarnation. */
+  readonly #outside = new Map<
+    NodeId,
+    { readonly by: number; readonly number: number; readonly answeredAt: Micros }
+  >()
+  readonly #udp: Udp
+  readonly #directory: Directory
+  readonly #introductions: Introductions
+  readonly #loop: Loop
+  #kept: { readonly [group: string]: Plain } = {}
+  #isStorageFailing = false
+  #joining: Error | null = null
+  #closed: Promise<void> | null = null
+
+  private constructor(settings: EndpointSettings, hooks: EndpointHooks, udp: Udp, codec: Codec) {
+    this.self = settings.self
+    this.#codec = codec
+    this.#storage = settings.storage
+    this.#hooks = hooks
+    this.#clock = settings.clock ?? openHostClock()
+    this.#udp = udp
+    this.#directory = new Directory({
+      family: udp.family,
+      ...(settings.lookup === undefined ? {} : { lookup: settings.lookup }),
+      trouble: (address, problem) =>
+        hooks.warning('peers', `${showAddress(address)} cannot be resolved: ${problem}`),
+      look: () => this.#introductions.ask(),
+    })
+    this.#introductions = new Introductions(this.self, this.#directory, {
+      send: (to, address, body) => udp.send(to, address, body),
+      conflict: (problem) => hooks.warning('conflict', problem),
+    })
+    const protocol = host({ self: this.self, groups: {} })
+    this.#loop = new Loop(protocol, this.#clock, this.#watched(settings.storage), {
+      send: (to, body) => this.#send(to, body),
+      output: (event) => this.#heed(event),
+      trouble: (error) => {
+        this.#joining = error
+      },
+      failed: (error) => hooks.failed(error),
+      unusable: (from, error) => udp.refuse('unusable', from, error.message),
+      spare: (input, stable) => this.#spare(input, stable),
+      ...(hooks.record === undefined ? {} : { record: hooks.record }),
+    })
+  }
+
+  /**
+   * Listens, and has sessions with whoever is there. Throws what keeps it from doing so; then storage and clock are
+   * closed, as they are with the endpoint.
+   */
+  static async open(settings: EndpointSettings, hooks: EndpointHooks): Promise<Endpoint> {
+    const codec = new Codec()
+    let endpoint: Endpoint | null = null
+    const { self, listen, sealer, lookup } = settings
+    const udp = await Udp.open(
+      { self, listen, sealer, codec, ...(lookup === undefined ? {} : { lookup }) },
+      {
+        isPeer: (at, port) => endpoint !== null && endpoint.#directory.entryAt(at, port) !== null,
+        message: (from, to, body, at) => (endpoint === null ? null : endpoint.#receive(from, to, body, at)),
+        dropped: (refused) => hooks.dropped(refused),
+      },
+    ).catch((error: unknown) => {
+      settings.storage.close()
+      settings.clock?.close()
+      throw error
+    })
+    const opened = new Endpoint(settings, hooks, udp, codec)
+    endpoint = opened
+    try {
+      opened.#loop.start()
+      await Promise.all(settings.peers.map((peer) => opened.addPeer(peer)))
+      return opened
+    } catch (error) {
+      await opened.close()
+      throw error
+    }
+  }
+
+  get port(): number {
+    return this.#udp.port
+  }
+
+  /** Datagrams, and with how many other processes there is a session. */
+  get counts() {
+    const sessions = this.#loop.inspect(
+      (state) => sessionsIn(state).sessions.filter((session) => session !== null).length,
+    )
+    return { ...this.#udp.counts, sessions, groups: this.#groups.size }
+  }
+
+  now(): Micros {
+    return this.#clock.now()
+  }
+
+  /** Spoils what comes from others, on purpose: for whoever tries a group out. */
+  spoil(faults: NetworkFaults): void {
+    this.#udp.network.set(faults)
+  }
+
+  /** When something last came from each, on this process's clock. */
+  get heard(): ReadonlyMap<NodeId, Micros> {
+    return this.#heard
+  }
+
+  // ---- Peers ----
+
+  /** Resolves once its name has been looked up, whatever came of that: it is looked up again. */
+  addPeer(peer: Peer): Promise<void> {
+    if (peer.id === this.self) throw new BadGroup('peers', `${peer.id} is this process itself`)
+    if (peer.id !== null && this.#directory.entryOf(peer.id) !== null) {
+      throw new BadGroup('peers', `${peer.id} is named twice`)
+    }
+    return this.#directory.add(peer)
+  }
+
+  /** Nothing is sent to it any more, and nothing of it is heard. Groups that name it go on missing it. */
+  removePeer(id: NodeId): void {
+    this.#directory.remove(id)
+    this.#heard.delete(id)
+    this.#outside.delete(id)
+  }
+
+  /** Whoever is there at addresses that came without an id; null while some have not answered. */
+  peerIds(): readonly NodeId[] | null {
+    const ids = [...this.#directory.entries].map(({ id }) => id)
+    return ids.includes(null) ? null : (ids as NodeId[])
+  }
+
+  /** Kept when every peer's id is known, with addresses and ids; null if the signal came first. */
+  async introduced(signal?: AbortSignal): Promise<ReadonlyMap<string, NodeId> | null> {
+    if (!(await this.#introductions.complete(signal))) return null
+    return new Map(
+      [...this.#directory.entries].map(({ address, id }) => [showAddress(address), id as NodeId]),
+    )
+  }
+
+  /** Addresses of which nobody knows yet who is there. */
+  unknown(): readonly Address[] {
+    return this.#introductions.unknown()
+  }
+
+  // ---- Groups ----
+
+  /**
+   * Takes part in a group from now on. Its stable data is what is given, or else what the storage held of a group of
+   * that name when the endpoint was opened.
+   */
+  join(name: string, spec: GroupSpec, hooks: GroupHooks, stable?: Plain): void {
+    if (this.#groups.has(name))
+      throw new BadGroup('group', `this process is in ${JSON.stringify(name)} already`)
+    if (!spec.nodes.includes(this.self)) throw new BadGroup('nodes', `${this.self} is not among them`)
+    if (!this.#codec.learn(name)) {
+      throw new BadGroup('group', `${JSON.stringify(name)} has the same digest as another group: rename it`)
+    }
+    const group = groupFor(this.self, spec)
+    this.#groups.set(name, { spec, group, hooks, troubledAt: Number.NEGATIVE_INFINITY })
+    this.#joining = null
+    if (stable !== undefined) this.#kept = { ...this.#kept, [name]: stable }
+    try {
+      // Data that cannot be right is this group's trouble alone: it is found before anything happens.
+      group.protocol.start(this.#kept[name] ?? null, this.now())
+      this.#loop.command({ do: 'join', group: name, spec, ...(stable === undefined ? {} : { stable }) })
+      const failure = this.#loop.inspect((state) => stateInBundle(state, name) === null)
+        ? this.#joining
+        : null
+      if (failure !== null) throw failure as Error
+    } catch (error) {
+      this.#groups.delete(name)
+      this.#codec.forget(name)
+      throw error
+    }
+  }
+
+  /** Others may speak in the group from now on. In majority mode voters stay who they are: see addVoter. */
+  regroup(name: string, spec: GroupSpec): void {
+    const joined = this.#joined(name)
+    if (spec.protocol === 'omega') {
+      throw new BadGroup('nodes', 'under omega the nodes stay as they are: name all of them from the start')
+    }
+    const lost = this.insight(name).named.find((voter) => !spec.nodes.includes(voter))
+    const isLocal = spec.options['mode'] === 'local'
+    if (lost !== undefined && !isLocal) {
+      throw new BadGroup(
+        'nodes',
+        `${lost} is a voter: take its vote away first (removeVoter), then remove it`,
+      )
+    }
+    this.#groups.set(name, { ...joined, spec, group: groupFor(this.self, spec) })
+    this.#loop.command({ do: 'regroup', group: name, spec })
+  }
+
+  /** Takes no part any more. Whoever leads should step down first; otherwise its lease lapses. */
+  leave(name: string): void {
+    this.#joined(name)
+    this.#loop.command({ do: 'leave', group: name })
+    this.#groups.delete(name)
+    this.#codec.forget(name)
+  }
+
+  has(name: string): boolean {
+    return this.#groups.has(name)
+  }
+
+  command(name: string, command: Command): void {
+    if (this.#groups.has(name)) this.#loop.command({ do: 'tell', group: name, command })
+  }
+
+  view(name: string): View {
+    const { group } = this.#joined(name)
+    return this.#loop.inspect((state, now) => group.protocol.view(stateInBundle(state, name), now))
+  }
+
+  /** Another object whenever something has changed in the group; compared, never read. */
+  mark(name: string): unknown {
+    return stateInBundle(this.#loop.state, name)
+  }
+
+  insight(name: string): Insight {
+    const { spec } = this.#joined(name)
+    return this.#loop.inspect((state, now) => insightFor(this.self, spec, stateInBundle(state, name), now))
+  }
+
+  /** Nothing happens any more. */
+  close(): Promise<void> {
+    this.#closed ??= this.#end()
+    return this.#closed
+  }
+
+  async #end(): Promise<void> {
+    this.#loop.stop()
+    this.#directory.close()
+    await this.#udp.close()
+    this.#storage.close()
+    this.#clock.close()
+  }
+
+  #joined(name: string): Joined {
+    const joined = this.#groups.get(name)
+    if (joined === undefined) throw new BadGroup('group', `this process is not in ${JSON.stringify(name)}`)
+    return joined
+  }
+
+  // ---- The world below and above ----
+
+  #send(to: NodeId, body: Parameters<Udp['send']>[2]): void {
+    const entry = this.#directory.entryOf(to)
+    if (entry === null || entry.current === null) return
+    this.#udp.send(to, { host: entry.current, port: entry.address.port }, body)
+  }
+
+  #receive(from: NodeId, to: NodeId, body: Parameters<Udp['send']>[2], at: Address): DropReason | null {
+    if (this.#introductions.heed(from, to, body, at)) return null
+    if (to !== this.self || this.#directory.entryOf(from) === null) return 'unknown sender'
+    if (body.kind !== 'datagram') return 'unreadable'
+    const datagram = body as unknown as Datagram
+    const sessions = sessionsIn(this.#loop.state)
+    // The session would pass it over; but a step for each of a flood would cost, and push all else out of the black box.
+    if (isStale(sessions, from, datagram)) return 'heard before'
+    if (datagram.for !== sessions.incarnation) return this.#receiveOutside(from, datagram, body)
+    this.#heard.set(from, this.#clock.now())
+    this.#directory.heard(from)
+    this.#loop.message(from, body)
+    return null
+  }
+
+  /**
+   * A datagram for an earlier incarnation of this process, or for none yet (0). Its sender may have just started, or may
+   * not know of a restart here: then it must be answered. But it may also be a recording, so that it does not show that
+   * its sender is alive. A sender's numbers grow, and those that do not are recordings.
+   */
+  #receiveOutside(
+    from: NodeId,
+    { by, for: meant, number }: Datagram,
+    body: Parameters<Udp['send']>[2],
+  ): DropReason | null {
+    const now = this.#clock.now()
+    const last = this.#outside.get(from)
+    if (last !== undefined && (by < last.by || (by === last.by && number <= last.number)))
+      return 'heard before'
+    const isAnswered = meant === 0 || last === undefined || now - last.answeredAt >= ANSWER_EVERY
+    this.#outside.set(from, { by, number, answeredAt: isAnswered ? now : last.answeredAt })
+    if (isAnswered) this.#loop.message(from, body)
+    return meant === 0 ? null : 'earlier incarnation'
+  }
+
+  #heed({ group, ...event }: Output): void {
+    if (typeof group !== 'string') return
+    if (event.type === 'implausible') {
+      const { peer, field, problem } = event as unknown as ImplausibleEvent
+      this.#udp.refuse('implausible', peer, `${group}: ${field} ${problem}`)
+    } else this.#groups.get(group)?.hooks.output(event)
+  }
+
+  /** Remembers what is safe, and says when the disk is well again. */
+  #watched(storage: Storage): Storage {
+    return {
+      load: () => {
+        const stable = storage.load()
+        this.#kept = groupsIn(stable)
+        return stable
+      },
+      save: (data) => {
+        try {
+          storage.save(data)
+        } catch (error) {
+          this.#isStorageFailing = true
+          throw error
+        }
+        this.#kept = groupsIn(data)
+        if (!this.#isStorageFailing) return
+        this.#isStorageFailing = false
+        for (const joined of this.#groups.values()) joined.troubledAt = Number.NEGATIVE_INFINITY
+        this.#hooks.warning('storage', 'stable data can be written again')
+      },
+      close: () => storage.close(),
+    }
+  }
+
+  /** The groups that wanted to write are left out for a while; the others go on. */
+  #spare(input: Input, stable: Plain): Command | null {
+    const wanted = groupsIn(stable)
+    const groups = Object.keys(wanted).filter((name) => wanted[name] !== this.#kept[name])
+    const isJoin = input.type === 'command' && input.command.do === 'join'
+    if (isJoin || groups.length === 0) return null
+    queueMicrotask(() => this.#tellTrouble(groups))
+    return { do: 'hold', groups, forMicros: HELD }
+  }
+
+  #tellTrouble(groups: readonly string[]): void {
+    const now = performance.now()
+    for (const name of groups) {
+      const joined = this.#groups.get(name)
+      if (joined === undefined || this.#joining === null) continue
+      if (now - joined.troubledAt < SAY_AGAIN_MS) continue
+      joined.troubledAt = now
+      joined.hooks.trouble(this.#joining)
+    }
+  }
+}
+
+function groupsIn(stable: Plain): { readonly [group: string]: Plain } {
+  const { upper } = (stable ?? {}) as { readonly upper?: { readonly [group: string]: Plain } | null }
+  return upper ?? {}
+}
+
+function sessionsIn(state: Plain): FailAwareState {
+  return (state as unknown as { readonly layer: FailAwareState }).layer
+}

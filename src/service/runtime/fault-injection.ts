@@ -1,0 +1,55 @@
+/**
+ * A network that misbehaves on purpose, for whoever tries a group out: what comes from a peer may be held back, slowed
+ * down or lost. It is done where datagrams arrive, so that each direction of a link is its receiver's to spoil.
+ */
+import type { NodeId } from '../../core/index.ts'
+
+/** What befalls the datagrams that come from one peer. */
+export type LinkFault =
+  | { readonly cut: true }
+  | {
+      readonly cut: false
+      /** Held back for so long, drawn anew for each: they may overtake one another. */
+      readonly delayMs: readonly [number, number]
+      /** Part of them that is lost, 0 to 1. */
+      readonly loss: number
+    }
+
+/** By the peer that sends; who is not named is heard as ever. Plain data: it can be handed to another process. */
+export type NetworkFaults = { readonly [from: string]: LinkFault }
+
+export class FaultyNetwork {
+  #faults = new Map<string, LinkFault>()
+  readonly #held = new Set<NodeJS.Timeout>()
+
+  /** Replaces what was so before; what is held back already still arrives when it was to. */
+  set(faults: NetworkFaults): void {
+    this.#faults = new Map(Object.entries(faults))
+  }
+
+  /** Lets a datagram arrive, now, later or never. */
+  pass(from: NodeId, arrive: () => void): void {
+    const fault = this.#faults.get(String(from))
+    if (fault === undefined) arrive()
+    else if (!fault.cut && Math.random() >= fault.loss) this.#later(fault.delayMs, arrive)
+  }
+
+  /** What is held back never arrives. */
+  close(): void {
+    for (const timer of this.#held) clearTimeout(timer)
+    this.#held.clear()
+  }
+
+  #later([least, most]: readonly [number, number], arrive: () => void): void {
+    const delay = least + Math.random() * (most - least)
+    if (delay === 0) {
+      arrive()
+      return
+    }
+    const timer = setTimeout(() => {
+      this.#held.delete(timer)
+      arrive()
+    }, delay)
+    this.#held.add(timer)
+  }
+}

@@ -1,0 +1,246 @@
+import { describe, expect, it } from 'vitest'
+import { until } from '../../../test/support/wait.ts'
+import {
+  type Effect,
+  type Input,
+  type NodeId,
+  type Output,
+  output,
+  type Plain,
+  type Protocol,
+  persist,
+  send,
+  setTimer,
+  stopTimer,
+} from '../../core/index.ts'
+import { hostClock } from './clock.ts'
+import { Loop } from './loop.ts'
+import { memoryStorage } from './storage.ts'
+
+/** Does what it is told, and puts out every input. */
+const obedient: Protocol = {
+  start: (stable) => ({ state: 0, effects: [output({ type: 'began', stable })] }),
+  step(state, input) {
+    if (input.type === 'command') {
+      return {
+        state: (state as number) + 1,
+        effects: input.command['effects'] as unknown as readonly Effect[],
+      }
+    }
+    return { state, effects: [output({ type: 'got', input })] }
+  },
+  view: (state) => ({
+    role: 'follower',
+    leader: null,
+    token: state as number,
+    until: null,
+    members: null,
+    detail: null,
+  }),
+  shift: (state) => state,
+}
+
+function running(bootTime: (() => number) | null = null, save: ((data: Plain) => void) | null = null) {
+  const outputs: Output[] = []
+  const sends: Plain[] = []
+  const troubles: string[] = []
+  const failures: string[] = []
+  const storage = memoryStorage()
+  const clock = hostClock(bootTime)
+  const loop = new Loop(obedient, clock, save === null ? storage : { ...storage, save }, {
+    send: (to, body) => sends.push([to, body]),
+    output: (event) => outputs.push(event),
+    trouble: (error) => troubles.push(error.message),
+    failed: (error) => failures.push(error.message),
+  })
+  loop.start()
+  const tell = (...effects: readonly Effect[]): void => loop.command({ do: 'act', effects })
+  const got = (): readonly Input[] =>
+    outputs.filter(({ type }) => type === 'got').map((event) => event['input'] as unknown as Input)
+  return { loop, tell, got, sends, outputs, troubles, failures, now: () => clock.now() }
+}
+
+describe('timers', () => {
+  it('fire in the order of their deadlines, never early by the clock, and not when stopped or moved', async () => {
+    const { loop, tell, got, now } = running()
+    const began = now()
+    const fired: number[] = []
+    tell(
+      setTimer('second', began + 12_000),
+      setTimer('first', began + 6_000),
+      setTimer('never', began + 3_000),
+      setTimer('moved', began + 4_000),
+    )
+    tell(stopTimer('never'), setTimer('moved', began + 20_000))
+    await until(() => {
+      while (got().length > fired.length) fired.push(now() - began)
+      return got().length === 3
+    })
+    expect(got()).toEqual(['first', 'second', 'moved'].map((name) => ({ type: 'timer', name })))
+    expect(fired[0]).toBeGreaterThanOrEqual(6_000)
+    expect(fired[2]).toBeGreaterThanOrEqual(20_000)
+    loop.stop()
+  })
+
+  it('that are due fire after the step that set them, not within', async () => {
+    const { loop, tell, got, now } = running()
+    tell(setTimer('now', now() - 5), output({ type: 'got', input: 'the step' }))
+    expect(got()).toEqual(['the step'])
+    await until(() => got().length === 2)
+    loop.stop()
+  })
+
+  it('are forgotten when the loop stops', async () => {
+    const { loop, tell, got, now } = running()
+    tell(setTimer('soon', now() + 1_000))
+    loop.stop()
+    await new Promise((resolve) => setTimeout(resolve, 20))
+    expect(got()).toEqual([])
+  })
+})
+
+describe('a sleep of the host', () => {
+  it('is told before anything else, once', () => {
+    let slept = 0
+    const { loop, got } = running(() => Number(process.hrtime.bigint() / 1000n) + slept)
+    loop.message('b', { kind: 'x' })
+    slept = 5_000_000
+    loop.message('b', { kind: 'y' })
+    loop.message('b', { kind: 'z' })
+    const types = got().map((input) => (input.type === 'message' ? input.body.kind : input.type))
+    expect(types).toEqual(['x', 'suspended', 'y', 'z'])
+    loop.stop()
+  })
+
+  it('is told when somebody asks who leads', () => {
+    let slept = 0
+    const { loop, got } = running(() => Number(process.hrtime.bigint() / 1000n) + slept)
+    slept = 60_000
+    loop.view()
+    expect(got().map(({ type }) => type)).toEqual(['suspended'])
+    loop.stop()
+  })
+})
+
+describe('a message that makes the protocol fail', () => {
+  const fragile: Protocol = {
+    ...obedient,
+    step(state, input) {
+      if (input.type !== 'command') throw new Error(`${input.type} is too much`)
+      return obedient.step(state, input, 0)
+    },
+  }
+  const started = (unusable?: (from: NodeId, error: Error) => void) => {
+    const failures: string[] = []
+    const loop = new Loop(fragile, hostClock(null), memoryStorage(), {
+      send: () => {},
+      output: () => {},
+      trouble: () => {},
+      failed: (error) => failures.push(error.message),
+      ...(unusable === undefined ? {} : { unusable }),
+    })
+    loop.start()
+    return { loop, failures }
+  }
+
+  it('counts as lost, and its sender is named', () => {
+    const told: string[] = []
+    const { loop, failures } = started((from, error) => told.push(`${from}: ${error.message}`))
+    loop.message('b', { kind: 'x' })
+    loop.command({ do: 'act', effects: [] })
+    expect(told).toEqual(['b: message is too much'])
+    expect(failures).toEqual([])
+    expect(loop.view().token).toBe(1)
+    loop.stop()
+  })
+
+  it('stops a loop that has nobody to tell', () => {
+    const { loop, failures } = started()
+    loop.message('b', { kind: 'x' })
+    expect(failures).toEqual(['message is too much'])
+  })
+})
+
+describe('stable data that cannot be made safe', () => {
+  const full = (): never => {
+    throw new Error('no space left')
+  }
+
+  it('undoes the step, says so, and lets the loop go on', () => {
+    const { loop, tell, sends, troubles, failures } = running(null, full)
+    tell(persist({ vote: 1 }), send('b', { kind: 'vote' }))
+    expect([sends, troubles, failures]).toEqual([[], ['no space left'], []])
+    expect(loop.view().token).toBe(0)
+    tell(send('b', { kind: 'still here' }))
+    expect(sends).toEqual([['b', { kind: 'still here' }]])
+    loop.stop()
+  })
+
+  it('lets a timer whose step was taken back fire again', async () => {
+    let isFull = true
+    let tries = 0
+    const outputs: Output[] = []
+    const voter: Protocol = {
+      ...obedient,
+      start: (_stable, now) => ({ state: 0, effects: [setTimer('vote', now)] }),
+      step: () => ({ state: 1, effects: [persist({ vote: 1 }), output({ type: 'voted' })] }),
+    }
+    const save = (): void => {
+      tries += 1
+      if (isFull) full()
+    }
+    const loop = new Loop(
+      voter,
+      hostClock(null),
+      { ...memoryStorage(), save },
+      {
+        send: () => {},
+        output: (event) => outputs.push(event),
+        trouble: () => {},
+        failed: () => {},
+      },
+    )
+    loop.start()
+    await until(() => tries >= 2)
+    expect(outputs).toEqual([])
+    isFull = false
+    await until(() => outputs.length > 0)
+    expect(outputs).toEqual([{ type: 'voted' }])
+    loop.stop()
+  })
+
+  it('keeps back what the step would have sent before', () => {
+    const { tell, sends, troubles, failures } = running(null, full)
+    tell(send('b', { kind: 'early' }), persist({ vote: 1 }), send('b', { kind: 'vote' }))
+    expect([sends, troubles, failures]).toEqual([[], ['no space left'], []])
+  })
+
+  it('leaves a part of the process out, where that part alone needs it', () => {
+    const sends: string[] = []
+    const parts: Protocol = {
+      ...obedient,
+      step(state, input) {
+        if (input.type === 'command') return { state: 'without', effects: [] }
+        const vote = state === 'without' ? [] : [persist({ vote: 1 })]
+        return { state, effects: [...vote, send('b', { kind: 'rest' })] }
+      },
+    }
+    const loop = new Loop(
+      parts,
+      hostClock(null),
+      { ...memoryStorage(), save: full },
+      {
+        send: (_to, { kind }) => sends.push(kind),
+        output: () => {},
+        trouble: ({ message }) => sends.push(message),
+        failed: () => {},
+        spare: (_input, stable) => ({ do: 'leave out', stable }),
+      },
+    )
+    loop.start()
+    loop.message('b', { kind: 'x' })
+    loop.message('b', { kind: 'y' })
+    expect(sends).toEqual(['no space left', 'rest', 'rest'])
+    loop.stop()
+  })
+})

@@ -1,0 +1,150 @@
+/** Messages of omega on the wire: what is sent arrives as it was, and nothing that is not exactly a message is taken. */
+import { describe, expect, it } from 'vitest'
+import { canonical, type Message, type Plain, type PlainObject } from '../../core/index.ts'
+import { BadBytes, Writer } from './bytes.ts'
+import { bodyBytes, bodyOf } from './message-codec.ts'
+
+const VIEW = {
+  id: [4, 'b'],
+  members: [
+    ['a', 1],
+    ['b', 7],
+  ],
+}
+const HEAD = { by: 3, for: 2, count: 4, received: 1 }
+const framed = (body: PlainObject): PlainObject => ({ kind: 'frame', ...HEAD, seq: 5, again: false, body })
+
+const MESSAGES: readonly PlainObject[] = [
+  { kind: 'ping', ...HEAD, no: 12, echo: -1 },
+  { kind: 'ack', ...HEAD },
+  framed({
+    kind: 'status',
+    life: 2,
+    ok: true,
+    view: VIEW,
+    promised: 4,
+    formed: VIEW,
+    attempts: [VIEW],
+    links: ['a'],
+    torn: false,
+    aside: false,
+  }),
+  framed({ kind: 'cand', n: 5, members: VIEW.members, base: VIEW.id }),
+  framed({ kind: 'cancel', n: 5 }),
+  framed({ kind: 'accept', n: 5, formed: { id: [0, null], members: [] }, attempts: [VIEW] }),
+  framed({ kind: 'attempt', n: 5 }),
+  framed({ kind: 'attempted', n: 5 }),
+  framed({ kind: 'withdraw', n: 5 }),
+]
+
+function decoded(text: string): Message {
+  const writer = new Writer().begin()
+  writer.text(text)
+  return bodyOf(0, writer.end())
+}
+
+/** False when it is refused as unreadable; whatever else is thrown is a fault. */
+function isTaken(text: string): boolean {
+  try {
+    decoded(text)
+    return true
+  } catch (error) {
+    if (error instanceof BadBytes) return false
+    throw error
+  }
+}
+
+/** The message with each of its values, at whatever depth, taken away or replaced. */
+function* spoiled(value: Plain): Generator<Plain> {
+  if (value === null || typeof value !== 'object') return
+  const isList = Array.isArray(value)
+  for (const key of Object.keys(value)) {
+    const inner = (value as PlainObject)[key] as Plain
+    const having = (other: Plain): Plain =>
+      isList
+        ? (value as Plain[]).map((each, at) => (String(at) === key ? other : each))
+        : { ...(value as PlainObject), [key]: other }
+    for (const other of ['', -7, 1.5, 2 ** 60, [], {}, [[]]] as Plain[]) {
+      // Names may be numbers; and without a kind that omega has it is no message of omega.
+      const isAnother = typeof inner === 'string' && typeof other === 'number'
+      if (key !== 'kind' && !isAnother) yield having(other)
+    }
+    for (const other of spoiled(inner)) yield having(other)
+    if (!isList) {
+      const { [key]: _gone, ...rest } = value as PlainObject
+      yield rest
+      yield { ...(value as PlainObject), more: 1 }
+    }
+  }
+}
+
+describe('messages of omega', () => {
+  it.each(MESSAGES.map((message) => [message] as const))('arrive as they were: %j', (message) => {
+    const { kind, bytes } = bodyBytes(message as Message)
+    expect(kind).toBe(0)
+    expect(bodyOf(kind, bytes)).toEqual(message)
+  })
+
+  it('that are spoiled anywhere are unreadable', () => {
+    let tried = 0
+    const taken: string[] = []
+    for (const message of MESSAGES) {
+      for (const bad of spoiled(message)) {
+        const text = canonical(bad)
+        // Some of what is put in is as good as what was there: an empty list of links, for example.
+        if (isAsGood(bad as PlainObject)) continue
+        tried += 1
+        if (isTaken(text)) taken.push(text)
+      }
+    }
+    expect(taken).toEqual([])
+    expect(tried).toBeGreaterThan(500)
+  })
+
+  it.each([
+    [
+      'members out of order',
+      framed({
+        kind: 'cand',
+        n: 5,
+        members: [
+          ['b', 1],
+          ['a', 1],
+        ],
+        base: [0, null],
+      }),
+    ],
+    [
+      'a member twice',
+      framed({
+        kind: 'cand',
+        n: 5,
+        members: [
+          ['a', 1],
+          ['a', 2],
+        ],
+        base: [0, null],
+      }),
+    ],
+    ['a number without a leader', framed({ kind: 'cand', n: 5, members: VIEW.members, base: [3, null] })],
+    ['a frame in a frame', framed(framed({ kind: 'cancel', n: 5 }))],
+    ['a token that would be no whole number', framed({ kind: 'cancel', n: 2 ** 41 })],
+  ])('%s: unreadable', (_what, message) => {
+    expect(() => decoded(canonical(message))).toThrow(BadBytes)
+  })
+})
+
+/** Lists that may be empty. */
+function isAsGood(message: PlainObject): boolean {
+  const body = message['body'] as PlainObject | undefined
+  const isEmpty = (value: unknown): boolean => Array.isArray(value) && value.length === 0
+  if (body === undefined || typeof body !== 'object' || body === null) return false
+  const given = MESSAGES.find((each) => (each['body'] as PlainObject | undefined)?.['kind'] === body['kind'])
+  const original = given?.['body'] as PlainObject | undefined
+  if (original === undefined || canonical({ ...message, body: null }) !== canonical({ ...given, body: null }))
+    return false
+  const changed = Object.keys({ ...original, ...body }).filter(
+    (field) => canonical(original[field] ?? null) !== canonical(body[field] ?? null),
+  )
+  return changed.every((field) => ['links', 'attempts', 'members'].includes(field) && isEmpty(body[field]))
+}

@@ -1,0 +1,32 @@
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
+import { Refusals } from './refusal-log.ts'
+
+beforeEach(() => void vi.useFakeTimers())
+afterEach(() => void vi.useRealTimers())
+
+describe('refusals', () => {
+  it('are told at once, then every ten seconds with how many; the end of a flood too; and at once again after a quiet time', () => {
+    const said: string[] = []
+    const refusals = new Refusals(({ reason, count, from }) => said.push(`${count} ${reason} ${from}`))
+    const flood = (count: number): void => {
+      for (let each = 0; each < count; each++) {
+        refusals.add(
+          'too short',
+          () => 'x',
+          () => '',
+        )
+      }
+    }
+    flood(50_000)
+    expect(said).toEqual(['1 too short x'])
+    vi.advanceTimersByTime(10_000)
+    flood(7)
+    vi.advanceTimersByTime(10_000)
+    expect(said).toEqual(['1 too short x', '49999 too short x', '7 too short x'])
+    vi.advanceTimersByTime(10_000)
+    flood(1)
+    expect(said.at(-1)).toBe('1 too short x')
+    expect(refusals.total).toBe(50_008)
+    refusals.close()
+  })
+})

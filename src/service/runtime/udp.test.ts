@@ -1,0 +1,88 @@
+/** A flood of strangers, and a peer whose datagrams come from an address that nobody was given. */
+import { createSocket, type Socket } from 'node:dgram'
+import { afterEach, expect, it } from 'vitest'
+import { until } from '../../../test/support/wait.ts'
+import type { NodeId } from '../../core/index.ts'
+import { Codec } from './codec.ts'
+import { sealer } from './seal.ts'
+import { type DropReason, Udp } from './udp.ts'
+
+const HERE = '127.0.0.1'
+const KEY = new Uint8Array(32).fill(7)
+const keys = sealer([KEY], false)
+const codec = new Codec()
+/** An authentic datagram from `from`. */
+const good = (from: NodeId): Uint8Array =>
+  keys.seal(codec.encode({ from, to: 'me', body: { kind: 'Settings', agreed: {} } }))
+const bad = Buffer.from(good('b'))
+bad[bad.length - 1] = (bad.at(-1) ?? 0) ^ 1
+
+const opened: { close(): unknown }[] = []
+afterEach(async () => {
+  await Promise.all(opened.splice(0).map((each) => each.close()))
+})
+
+async function socketFor(port: number): Promise<(bytes: Uint8Array) => Promise<void>> {
+  const socket: Socket = createSocket('udp4')
+  opened.push(socket)
+  await new Promise<void>((resolve) => socket.bind(0, HERE, resolve))
+  // What was sent is read in a later turn.
+  return (bytes) => new Promise((resolve) => socket.send(bytes, port, HERE, () => setImmediate(resolve)))
+}
+
+/** Takes what comes as `verdict` says, and tells what was taken and what was dropped. */
+async function listening(verdict: (from: NodeId) => DropReason | null) {
+  const heard: NodeId[] = []
+  const udp = await Udp.open(
+    { self: 'me', listen: { host: HERE, port: 0 }, sealer: keys, codec },
+    {
+      isPeer: () => false,
+      message(from) {
+        heard.push(from)
+        return verdict(from)
+      },
+      dropped: () => {},
+    },
+  )
+  opened.push(udp)
+  return { udp, heard, dropped: () => udp.counts.dropped }
+}
+
+/** So many of one kind, one after the other, that nobody is looked into any more. */
+async function flood(send: (bytes: Uint8Array) => Promise<void>, dropped: () => number): Promise<void> {
+  const before = dropped()
+  for (let sent = 0; sent < 400 || (dropped() - before < 300 && sent < 20_000); sent++) {
+    // oxlint-disable-next-line no-await-in-loop -- all at once would not fit in the socket's buffer, and be lost uncounted
+    await send(bad)
+  }
+}
+
+it('whoever was heard from an address that is no peer’s is heard in a flood, too', async () => {
+  const { udp, heard, dropped } = await listening(() => null)
+  const [peer, stranger] = [await socketFor(udp.port), await socketFor(udp.port)]
+  await peer(good('b'))
+  await until(() => heard.length === 1)
+  const amidFlood = async (time: number): Promise<void> => {
+    await flood(stranger, dropped)
+    await peer(good('b'))
+    await until(() => heard.length === time)
+  }
+  for (let time = 2; time <= 6; time++) {
+    // oxlint-disable-next-line no-await-in-loop -- one flood after the other: what was heard in it makes it known for the next
+    await amidFlood(time)
+  }
+  expect(new Set(heard)).toEqual(new Set(['b']))
+})
+
+it('whoever sends again what was heard is a stranger: no more is looked into than of others', async () => {
+  const { udp, heard, dropped } = await listening(() => 'heard before')
+  const replayer = await socketFor(udp.port)
+  const began = performance.now()
+  for (let sent = 0; sent < 2000 || (dropped() < 1500 && sent < 20_000); sent++) {
+    // oxlint-disable-next-line no-await-in-loop -- all at once would not fit in the socket's buffer, and be lost uncounted
+    await replayer(good('b'))
+  }
+  const windows = Math.ceil((performance.now() - began) / 100) + 1
+  expect(heard.length).toBeLessThanOrEqual(200 * windows)
+  expect(dropped()).toBeGreaterThanOrEqual(1500)
+})

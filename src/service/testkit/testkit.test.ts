@@ -1,0 +1,265 @@
+import { describe, expect, it } from 'vitest'
+import { LeadershipLost, type Member, type Term } from '../node/index.ts'
+import { NodeCrashed, type Testkit, testkit } from './index.ts'
+
+const NODES = ['a', 'b', 'c']
+
+/** Work that lasts as long as the term. */
+function untilItEnds({ signal }: Term): Promise<void> {
+  return new Promise((resolve) => signal.addEventListener('abort', () => resolve()))
+}
+
+async function all(kit: Testkit): Promise<Member[]> {
+  return Promise.all(NODES.map((id) => kit.join(id)))
+}
+
+/** All lead; what happens is written down, with the virtual time. */
+async function leading(kit: Testkit, log: string[]): Promise<Member[]> {
+  const members = await all(kit)
+  for (const member of members) {
+    member.on('elected', ({ token }) => log.push(`${kit.nowMs.toFixed(0)} ${member.id} elected ${token}`))
+    member.on('revoked', ({ reason }) => log.push(`${kit.nowMs.toFixed(0)} ${member.id} revoked ${reason}`))
+    member.lead(untilItEnds).catch((error: Error) => log.push(`${member.id} ${error.name}`))
+  }
+  await kit.until(() => kit.leaders.length === 1)
+  return members
+}
+
+describe('the testkit', () => {
+  it('runs nothing before somebody joins, and nobody leads before somebody would', async () => {
+    const kit = testkit({ nodes: NODES })
+    await kit.advance(1000)
+    const [a] = await all(kit)
+    await kit.advance(1000)
+    expect([kit.leaders, a?.view().leader, kit.nowMs]).toEqual([[], null, 2000])
+  })
+
+  it('is the same every time', async () => {
+    const run = async (): Promise<readonly string[]> => {
+      const log: string[] = []
+      const kit = testkit({ nodes: NODES, loss: 0.05 })
+      await leading(kit, log)
+      kit.crash('a')
+      await kit.advance(2000)
+      return log
+    }
+    const [first, second] = [await run(), await run()]
+    expect(first).toEqual(second)
+    expect(first.length).toBeGreaterThan(2)
+  })
+
+  it('lets the next lead after a crash, with a larger token; the crashed one may come back', async () => {
+    const log: string[] = []
+    const kit = testkit({ nodes: NODES })
+    const [a] = await leading(kit, log)
+    kit.crash('a')
+    await kit.until(() => kit.leaders.includes('b'))
+    expect(log.map((line) => line.replace(/^\d+ /, ''))).toEqual([
+      'a elected 1',
+      'a revoked a has crashed: join it again to restart it',
+      'a NodeCrashed',
+      'b elected 2',
+    ])
+    await expect(a?.lead(untilItEnds)).rejects.toThrow(NodeCrashed)
+    const again = await kit.join('a')
+    await kit.until(() => again.view().leader?.id === 'b')
+  })
+
+  it('ends the term of whoever is cut off from a majority, before another begins', async () => {
+    const kit = testkit({ nodes: NODES })
+    const log: string[] = []
+    await leading(kit, log)
+    kit.partition(['a'], ['b', 'c'])
+    await kit.until(() => log.length >= 3)
+    expect(log.map((line) => line.split(' ').slice(1).join(' '))).toEqual([
+      'a elected 1',
+      'a revoked expired',
+      'b elected 2',
+    ])
+    kit.heal()
+    await kit.advance(500)
+    expect(kit.leaders).toEqual(['b'])
+  })
+
+  it('tells work that its term ends while the lease still lasts', async () => {
+    const kit = testkit({ nodes: NODES })
+    const [a] = await all(kit)
+    const leadersAtEnd: (readonly string[])[] = []
+    void a?.lead(async (term) => {
+      await untilItEnds(term)
+      leadersAtEnd.push(kit.leaders)
+    })
+    await kit.until(() => kit.leaders.includes('a'))
+    kit.partition(['a'])
+    await kit.until(() => leadersAtEnd.length > 0)
+    expect(leadersAtEnd).toEqual([['a']])
+  })
+
+  it('a process that stands still learns late, but what it asks of its term is right', async () => {
+    const kit = testkit({ nodes: NODES })
+    const [a] = await all(kit)
+    let term: Term | null = null
+    void a?.lead((given) => {
+      term = given
+      return untilItEnds(given)
+    })
+    await kit.until(() => term !== null)
+    const held = term as unknown as Term
+    held.assertHeld()
+    expect(held.remaining()).toBeGreaterThan(0)
+    kit.pause('a', 1000)
+    await kit.advance(500)
+    expect(held.signal.aborted).toBe(false)
+    expect(() => held.assertHeld()).toThrow(LeadershipLost)
+    await kit.advance(600)
+    expect(held.signal.aborted).toBe(true)
+  })
+
+  it('a host that slept leads no more', async () => {
+    const kit = testkit({ nodes: NODES })
+    const log: string[] = []
+    await leading(kit, log)
+    kit.suspend('a', 200)
+    await kit.advance(400)
+    expect(log.some((line) => line.endsWith('a revoked suspended'))).toBe(true)
+  })
+
+  it('work that does not end keeps its lease for drainMs, and then the lease lapses', async () => {
+    const kit = testkit({ nodes: NODES })
+    const a = await kit.join('a', { drainMs: 700 })
+    const [b] = await Promise.all([kit.join('b'), kit.join('c')])
+    let letGo: () => void = () => {}
+    const warnings: string[] = []
+    a.on('warning', ({ what }) => warnings.push(what))
+    const led = a.lead(
+      () =>
+        new Promise<void>((resolve) => {
+          letGo = resolve
+        }),
+      { once: true },
+    )
+    await kit.until(() => kit.leaders.includes('a'))
+    void b.lead(untilItEnds)
+    const stepped = a.stepDown()
+    await kit.advance(650)
+    expect([kit.leaders, a.aside]).toEqual([['a'], null])
+    await kit.advance(600)
+    expect([await stepped, kit.leaders, warnings, a.aside]).toEqual([
+      false,
+      ['b'],
+      ['draining'],
+      'work has not ended',
+    ])
+    letGo()
+    await kit.advance(10)
+    await led
+  })
+
+  it('whoever is outranked ends its work before the other begins', async () => {
+    const kit = testkit({ nodes: NODES })
+    const [a, b] = await all(kit)
+    const log: string[] = []
+    const work = (id: string) => async (term: Term) => {
+      log.push(`${id} begins`)
+      await untilItEnds(term)
+      await kit.sleep(30)
+      log.push(`${id} ends: ${(term.signal.reason as LeadershipLost).reason}`)
+    }
+    void a?.lead(work('a'))
+    await kit.until(() => kit.leaders.includes('a'))
+    void b?.lead(work('b'))
+    await b?.setPriority(5)
+    await kit.until(() => log.length >= 3)
+    expect(log).toEqual(['a begins', 'a ends: outranked', 'b begins'])
+  })
+
+  it('everybody has its turn where leaders rotate, each after the work of the one before', async () => {
+    const kit = testkit({ nodes: NODES, options: { termMs: 300 } })
+    const log: string[] = []
+    for (const member of await all(kit)) {
+      void member.lead(async (term) => {
+        log.push(`${member.id} begins`)
+        await untilItEnds(term)
+        await kit.sleep(20)
+        log.push(`${member.id} ends`)
+      })
+    }
+    await kit.until(() => log.length >= 8)
+    const turns = ['a', 'b', 'c', 'a'].flatMap((id) => [`${id} begins`, `${id} ends`])
+    expect(log.slice(0, 8)).toEqual(turns)
+  })
+
+  it('ends lead when its signal is aborted, work first', async () => {
+    const kit = testkit({ nodes: NODES })
+    const [a] = await all(kit)
+    const stop = new AbortController()
+    const log: string[] = []
+    const led = a
+      ?.lead(
+        async (term) => {
+          await untilItEnds(term)
+          log.push(`work ended: ${(term.signal.reason as LeadershipLost).reason}`)
+        },
+        { signal: stop.signal },
+      )
+      .then(() => log.push('lead ended'))
+    await kit.until(() => kit.leaders.includes('a'))
+    stop.abort()
+    await kit.advance(1)
+    await led
+    expect(log).toEqual(['work ended: stopped', 'lead ended'])
+    expect(kit.leaders).toEqual([])
+  })
+
+  it('names what it does not know', async () => {
+    const kit = testkit({ nodes: NODES })
+    await expect(kit.join('z')).rejects.toThrow('there is no node "z": this world has a, b, c')
+    await kit.join('a')
+    await expect(kit.join('a')).rejects.toThrow('a has joined already')
+    const advancing = kit.advance(10)
+    await expect(kit.advance(10)).rejects.toThrow('time advances already')
+    await advancing
+  })
+})
+
+describe('the health gate, in virtual time', () => {
+  it('keeps the sick from leading, lets them hand over, and says once why', async () => {
+    const kit = testkit({ nodes: NODES })
+    let isWell: () => boolean | Promise<boolean> = () => true
+    const a = await kit.join('a', {
+      healthy: () => isWell(),
+      healthEveryMs: 100,
+      healthTimeoutMs: 50,
+      priority: 1,
+    })
+    const [b] = await Promise.all([kit.join('b'), kit.join('c')])
+    const warnings: string[] = []
+    const reasons: string[] = []
+    a.on('warning', ({ what, detail }) => warnings.push(`${what}: ${detail.split(':')[0]}`))
+    a.on('revoked', ({ reason }) => reasons.push(reason))
+    void a.lead(untilItEnds)
+    void b.lead(untilItEnds)
+    await kit.until(() => kit.leaders.includes('a'))
+    for (const sick of [
+      () => false,
+      () => Promise.reject(new Error('no database')),
+      () => new Promise<boolean>(() => {}),
+    ]) {
+      isWell = sick
+      // oxlint-disable-next-line no-await-in-loop -- one illness after the other
+      await kit.until(() => kit.leaders.includes('b'), 1000)
+      // oxlint-disable-next-line no-await-in-loop -- it stays so
+      await kit.advance(1000)
+      expect([kit.leaders, a.aside]).toEqual([['b'], 'unhealthy'])
+      isWell = () => true
+      // oxlint-disable-next-line no-await-in-loop -- and is over
+      await kit.until(() => kit.leaders.includes('a'), 2000)
+    }
+    expect(warnings).toEqual([
+      'unhealthy: healthy() said no',
+      'unhealthy: healthy() failed',
+      'unhealthy: healthy() did not answer within 50 ms',
+    ])
+    expect(reasons).toEqual(['unhealthy', 'unhealthy', 'unhealthy'])
+  })
+})

@@ -1,5 +1,0 @@
-export * from './beliefs.ts'
-export * from './catalogue.ts'
-export * from './monitor.ts'
-export * from './one-leader.ts'
-export * from './spec.ts'

@@ -1,0 +1,196 @@
+/** Successors, gathered before they are looked up; and what was done to get to each. */
+import { mixed } from './hash.ts'
+import type { Violation } from './judge.ts'
+import { ANY_WAY } from './sleep-sets.ts'
+import type { Visited } from './visited.ts'
+
+/** What was done, in numbers; `Model.describe` puts it into words. */
+export type Deed = {
+  readonly what: What
+  readonly node: number
+  /** Which of its messages, timers, stimuli or flips. */
+  readonly choice: number
+  readonly crashAfter: number
+}
+export type What = 0 | 1 | 2 | 3 | 4 | 5 | 6 | 7 | 8 | 9 | 10 | 11 | 12 | 13 | 14 | 15
+export const DELIVER = 0
+export const TIMER = 1
+export const COMMAND = 2
+/** An end of a link sees what the other has seen. */
+export const FOLLOW = 3
+/** A read of a register, and the acknowledgement of a write. */
+export const READ = 4
+export const ACKNOWLEDGE = 5
+/** From here on: faults, which need not happen; and time, which need not pass. */
+export const CRASHING = 6
+export const RECOVERY = 7
+export const FLIP = 8
+export const TICK = 9
+/** A crash of a node whose write, on a timer or on a command, is still to come; that it comes; that a register goes. */
+export const LATE_TIMER = 10
+export const LATE_COMMAND = 11
+export const LAND = 12
+export const DELETE = 13
+/** A register is read in order to remove its owner, and a tombstone is written there. */
+export const EXAMINE = 14
+export const BURY = 15
+
+/** How many rows are kept to be recognised; few enough that they stay in the processor's cache. */
+export const KEPT = 1 << 12
+const ROOM = KEPT * 2
+const WHAT_BITS = 4
+const NODE_BITS = 8
+const CHOICE_BITS = 12
+
+export type Found = { readonly violation: Violation; readonly deed: Deed }
+
+export class Batch {
+  readonly columns: number
+  /** Rows one after another: since `clear`, if there was no `flush`, those of the batch from the beginning. */
+  rows: Int32Array
+  /** Rows taken so far, known or not. */
+  transitions = 0
+  /** The state that is being expanded. */
+  parent = -1
+  found: Found | null = null
+  /** Kept so that the touching below is not optimised away. */
+  touched = 0
+  /** The first row of the batch, and the row that is being made; all others were flushed, or never used. */
+  #first = 0
+  next = 0
+  /** By hash, the row that had it last; -1 for none. */
+  readonly last = new Int32Array(KEPT).fill(-1)
+  parents: Int32Array = new Int32Array(ROOM)
+  deeds: Int32Array = new Int32Array(ROOM)
+  hashes: Int32Array = new Int32Array(ROOM)
+  ways: Int32Array = new Int32Array(ROOM)
+
+  constructor(columns: number) {
+    this.columns = columns
+    this.rows = new Int32Array(ROOM * columns)
+  }
+
+  get count(): number {
+    return this.next - this.#first
+  }
+
+  /** Copies the row that is expanded to where its next successor is to be made, which it returns. */
+  begin(row: Int32Array): number {
+    const { rows, columns } = this
+    const at = this.next * columns
+    for (let column = 0; column < columns; column++) rows[at + column] = row[column] as number
+    return at
+  }
+
+  /** The successor is made; `sum` is that of its columns, see hash.ts. */
+  took(sum: number, what: What, node: number, choice: number, crashAfter: number): void {
+    this.transitions += 1
+    const hash = mixed(sum)
+    const slot = hash & (KEPT - 1)
+    if (this.#isKept(this.last[slot] as number, hash)) return
+    const next = this.next
+    this.hashes[next] = hash
+    this.parents[next] = this.parent
+    this.ways[next] = ANY_WAY
+    this.deeds[next] = packed(what, node, choice, crashAfter)
+    if (next < KEPT) this.last[slot] = next
+    this.next = next + 1
+    if (this.next === this.parents.length) this.grow()
+  }
+
+  violated(violation: Violation, what: What, node: number, choice: number, crashAfter: number): void {
+    this.found ??= { violation, deed: { what, node, choice, crashAfter } }
+  }
+
+  deed(index: number): Deed {
+    return unpacked(this.packedDeed(index))
+  }
+
+  packedDeed(index: number): number {
+    return this.deeds[this.#first + index] as number
+  }
+
+  isFault(index: number): boolean {
+    return ((this.deeds[this.#first + index] as number) & ((1 << WHAT_BITS) - 1)) >= CRASHING
+  }
+
+  /** Drops the batch, and forgets every row. */
+  clear(): void {
+    this.#startAt(0)
+    this.last.fill(-1)
+  }
+
+  /**
+   * Adds what is new to the visited states. Their table is far larger than any cache: touching the lines of the
+   * whole batch first lets the memory answer many lookups at once.
+   */
+  flush(visited: Visited): void {
+    const { rows, columns } = this
+    const hashes = this.hashes
+    const parents = this.parents
+    const ways = this.ways
+    const first = this.#first
+    const next = this.next
+    let touched = 0
+    for (let each = first; each < next; each++) touched ^= visited.touchSlot(hashes[each] as number)
+    for (let each = first; each < next; each++) touched ^= visited.touchRow(hashes[each] as number)
+    this.touched = touched
+    for (let each = first; each < next; each++) {
+      visited.add(rows, each * columns, hashes[each] as number, parents[each] as number, ways[each])
+    }
+    this.#startAt(next < KEPT ? next : 0)
+  }
+
+  #startAt(row: number): void {
+    this.#first = row
+    this.next = row
+  }
+
+  /**
+   * Whether the row being made is the same as this one, taken a short while ago. Most successors are reached by
+   * several ways that lie close together, and need not be looked up in the large table each time.
+   */
+  #isKept(row: number, hash: number): boolean {
+    if (row < 0 || this.hashes[row] !== hash || row === this.next) return false
+    const { rows, columns } = this
+    const at = this.next * columns
+    const from = row * columns
+    for (let column = 0; column < columns; column++) {
+      if (rows[from + column] !== rows[at + column]) return false
+    }
+    return true
+  }
+
+  grow(by = 1): void {
+    let times = 2
+    while (this.parents.length * times <= this.next + by) times *= 2
+    const larger = (old: Int32Array): Int32Array => {
+      const next = new Int32Array(old.length * times)
+      next.set(old)
+      return next
+    }
+    this.rows = larger(this.rows)
+    this.parents = larger(this.parents)
+    this.deeds = larger(this.deeds)
+    this.hashes = larger(this.hashes)
+    this.ways = larger(this.ways)
+  }
+}
+
+function packed(what: What, node: number, choice: number, crashAfter: number): number {
+  return (
+    what |
+    (node << WHAT_BITS) |
+    (choice << (WHAT_BITS + NODE_BITS)) |
+    (crashAfter << (WHAT_BITS + NODE_BITS + CHOICE_BITS))
+  )
+}
+
+export function unpacked(deed: number): Deed {
+  return {
+    what: (deed & ((1 << WHAT_BITS) - 1)) as What,
+    node: (deed >>> WHAT_BITS) & ((1 << NODE_BITS) - 1),
+    choice: (deed >>> (WHAT_BITS + NODE_BITS)) & ((1 << CHOICE_BITS) - 1),
+    crashAfter: deed >>> (WHAT_BITS + NODE_BITS + CHOICE_BITS),
+  }
+}

@@ -1,0 +1,89 @@
+/** What a world is made of, each kind of thing with its numbers; and which column of a row holds which. */
+import { assert, type Definition, type NodeId, type Outcome, type PlainObject } from '../../core/index.ts'
+import { type ScheduleStep } from '../scenario/index.ts'
+import type { Monitor } from '../specs/index.ts'
+import type { Observation } from '../trace/index.ts'
+import { type Budget, type History, StillRules } from '../untimed/index.ts'
+import { Environments } from './environments.ts'
+import { Inboxes } from './inboxes.ts'
+import { Interner } from './intern.ts'
+import { Judge } from './judge.ts'
+import { Reactions } from './reactions.ts'
+import { Registers } from './registers.ts'
+
+export type ModelSettings = {
+  readonly definition: Definition
+  readonly nodes: readonly NodeId[]
+  readonly options: PlainObject
+  readonly order: 'fifo' | 'any'
+  /** `quiet`: a timer fires only when no message is in flight. */
+  readonly timers: 'any' | 'quiet'
+  readonly initial: Outcome | null
+  /** Steps that lead from there to the world in which the search begins. */
+  readonly after?: readonly ScheduleStep[]
+  readonly budget: Budget
+  readonly history: History
+  readonly monitor: Monitor
+}
+
+/**
+ * A slot a node, the monitor, the environment, then an inbox a node where there are messages, and a register a node where
+ * there are registers. Where the columns of each kind begin; -1 where there are none.
+ */
+export type Places = {
+  readonly nodes: number
+  readonly columns: number
+  readonly memoryAt: number
+  readonly environmentAt: number
+  readonly inboxAt: number
+  readonly cellAt: number
+}
+
+export type Parts = {
+  readonly settings: ModelSettings
+  readonly rules: StillRules
+  readonly places: Places
+  readonly events: Interner<Observation>
+  readonly judge: Judge
+  readonly inboxes: Inboxes
+  readonly registers: Registers
+  readonly reactions: Reactions
+  readonly environments: Environments
+}
+
+export function partsOf(settings: ModelSettings): Parts {
+  const { nodes, definition, options, order, history, monitor, budget } = settings
+  const rules = new StillRules(definition, nodes, options, order, false, history)
+  assert(!(budget.ticks > 0) || rules.tick > 0, `${definition.name} does not say how long a tick is`)
+  const events = new Interner<Observation>()
+  const judge = new Judge(monitor, events)
+  const inboxes = new Inboxes(order, history)
+  const registers = new Registers(rules)
+  return {
+    settings,
+    rules,
+    places: placesOf(definition, rules),
+    events,
+    judge,
+    inboxes,
+    registers,
+    reactions: new Reactions(rules, inboxes, judge, registers, budget.crashes > 0),
+    environments: new Environments(nodes.length, history),
+  }
+}
+
+function placesOf(definition: Definition, rules: StillRules): Places {
+  const nodes = rules.nodes.length
+  const hasMessages = definition.kinds.length + definition.linkKinds.length > 0 || rules.reported
+  const hasRegisters = rules.model !== null
+  const fixed = nodes + 2
+  const inboxes = hasMessages ? nodes : 0
+  return {
+    nodes,
+    columns: fixed + inboxes + (hasRegisters ? nodes : 0),
+    memoryAt: nodes,
+    environmentAt: nodes + 1,
+    inboxAt: hasMessages ? fixed : -1,
+    cellAt: hasRegisters ? fixed + inboxes : -1,
+  }
+}

@@ -1,0 +1,171 @@
+/** Shared registers in numbers: what each holds is a column of the world; what may come of it is worked out once. */
+import { equalPlain, type Plain, present } from '../../core/index.ts'
+import {
+  acknowledgedIn,
+  buriedUnder,
+  type Cell,
+  crashedIn,
+  examined,
+  isClosed,
+  landed,
+  mayBury,
+  NEW_CELL,
+  readingsOf,
+  type StillRules,
+  takenOver,
+  writtenTo,
+} from '../untimed/index.ts'
+import { Interner, PairTable } from './intern.ts'
+import { Index, Pool } from './pool.ts'
+
+/** Where the registers of a protocol that has none would stand: one column less is one column less to compare. */
+export class Registers {
+  /** At a cell's place: how many values a read may return, then those. */
+  readonly pool = new Pool()
+  readonly #rules: StillRules
+  readonly #cells = new Interner<Cell>()
+  readonly #values = new Interner<Plain>()
+  readonly #places = new Index()
+  readonly #written = new PairTable()
+  readonly #takenOver = new PairTable()
+  readonly #late = new PairTable()
+  readonly #acknowledged = new Index()
+  readonly #crashed = new Index()
+  readonly #landed = new Index()
+  readonly #deletable = new Map<string, boolean>()
+  readonly #examined = new Index()
+  readonly #buried = new Map<number, readonly number[]>()
+
+  constructor(rules: StillRules) {
+    this.#rules = rules
+    this.#cells.idOf(NEW_CELL)
+    this.#values.idOf(null)
+  }
+
+  get size(): number {
+    return this.#cells.size
+  }
+
+  get bytes(): number {
+    return this.#cells.bytes + this.#values.bytes
+  }
+
+  idOf(cell: Cell): number {
+    return this.#cells.idOf(cell)
+  }
+
+  cell(id: number): Cell {
+    return this.#cells.valueOf(id)
+  }
+
+  valueId(value: Plain): number {
+    return this.#values.idOf(value)
+  }
+
+  value(id: number): Plain {
+    return this.#values.valueOf(id)
+  }
+
+  /** Where in the pool the readings of a cell stand. */
+  place(cell: number): number {
+    const place = this.#places.get(cell)
+    return place >= 0 ? place : this.#compile(cell)
+  }
+
+  written(cell: number, value: number): number {
+    const known = this.#written.get(cell, value)
+    if (known >= 0) return known
+    const next = this.idOf(writtenTo(this.cell(cell), this.value(value), this.#model()))
+    this.#written.set(cell, value, next)
+    return next
+  }
+
+  acknowledged(cell: number): number {
+    return once(this.#acknowledged, cell, () => this.idOf(acknowledgedIn(this.cell(cell))))
+  }
+
+  crashed(cell: number): number {
+    return once(this.#crashed, cell, () => this.idOf(crashedIn(this.cell(cell), this.#model())))
+  }
+
+  landed(cell: number): number {
+    return once(this.#landed, cell, () => this.idOf(landed(this.cell(cell))))
+  }
+
+  takenOver(cell: number, value: number): number {
+    const known = this.#takenOver.get(cell, value)
+    if (known >= 0) return known
+    const next = this.idOf(takenOver(this.cell(cell), this.value(value), this.#model()))
+    this.#takenOver.set(cell, value, next)
+    return next
+  }
+
+  /** A node crashes while this value is on its way. */
+  late(cell: number, value: number): number {
+    const known = this.#late.get(cell, value)
+    if (known >= 0) return known
+    const next = this.idOf({ ...this.cell(cell), other: this.value(value), is: 'late' })
+    this.#late.set(cell, value, next)
+    return next
+  }
+
+  isDeletable(cells: Int32Array, of: number): boolean {
+    const key = `${of} ${cells.join(' ')}`
+    const known = this.#deletable.get(key)
+    if (known !== undefined) return known
+    const may = this.#rules.isDeletable(
+      [...cells].map((id) => this.cell(id)),
+      of,
+    )
+    this.#deletable.set(key, may)
+    return may
+  }
+
+  isClosed(cell: number): boolean {
+    return isClosed(this.cell(cell))
+  }
+
+  /** After a node that would remove the owner has read it; the same number where that cannot be, or changes nothing. */
+  examined(cell: number): number {
+    return once(this.#examined, cell, () =>
+      this.#rules.mayExamine(this.cell(cell)) ? this.idOf(examined(this.cell(cell))) : cell,
+    )
+  }
+
+  /** The cells that a tombstone may leave, in the order of the tombstones. */
+  buried(cell: number): readonly number[] {
+    const known = this.#buried.get(cell)
+    if (known !== undefined) return known
+    const { other } = this.cell(cell)
+    const all = mayBury(this.cell(cell), this.#model())
+      ? this.#rules.tombstones(other).map((tombstone) => this.idOf(buriedUnder(tombstone)))
+      : []
+    this.#buried.set(cell, all)
+    return all
+  }
+
+  /** The number of a reading among those that are possible. */
+  nth(cell: number, value: number): number {
+    const wanted = this.value(value)
+    return readingsOf(this.cell(cell), this.#model()).findIndex((each) => equalPlain(each, wanted))
+  }
+
+  #model() {
+    return present(this.#rules.model, 'model of registers')
+  }
+
+  #compile(cell: number): number {
+    const readings = readingsOf(this.cell(cell), this.#model()).map((value) => this.valueId(value))
+    const place = this.pool.add([readings.length, ...readings])
+    this.#places.set(cell, place)
+    return place
+  }
+}
+
+function once(index: Index, id: number, make: () => number): number {
+  const known = index.get(id)
+  if (known >= 0) return known
+  const made = make()
+  index.set(id, made)
+  return made
+}

@@ -1,0 +1,169 @@
+/**
+ * Breadth-first search over every interleaving of a small world, within bounds.
+ *
+ * States are expanded level by level in the order in which they were found, so the first violation of the least
+ * depth is a shortest counterexample.
+ */
+import { present } from '../../core/index.ts'
+import type { ScheduleStep } from '../scenario/index.ts'
+import { Batch, type Deed } from './batch.ts'
+import { hashRow } from './hash.ts'
+import type { Violation } from './judge.ts'
+import type { Model } from './model.ts'
+import { ANY_WAY } from './sleep-sets.ts'
+import { Visited } from './visited.ts'
+
+export type SearchBounds = {
+  /** Levels to search: states at this depth are judged but not expanded. */
+  readonly depth: number
+  readonly maxStates: number
+  readonly memoryBytes: number
+}
+
+export type SearchProgress = {
+  readonly states: number
+  readonly transitions: number
+  readonly depth: number
+  /** States found and not yet expanded. */
+  readonly waiting: number
+}
+
+export type Counterexample = {
+  readonly violation: Violation
+  readonly steps: readonly ScheduleStep[]
+  /** Whether it ends where nothing but faults can happen any more. */
+  readonly isDeadEnd: boolean
+}
+
+/** Why a search ended before everything was seen. */
+export type CutShort = 'violation' | 'depth' | 'max-states' | 'memory' | 'stopped'
+
+export type SearchResult = {
+  readonly visited: Visited
+  readonly transitions: number
+  readonly depth: number
+  readonly cutShort: CutShort | null
+  readonly counterexample: Counterexample | null
+}
+
+const BATCH = 512
+const LOOK_EVERY = 1 << 13
+
+/** Where a violation was found: at a state, or by a deed out of it. */
+type Found = { readonly violation: Violation; readonly state: number; readonly deed: Deed | null }
+
+export function search(
+  model: Model,
+  bounds: SearchBounds,
+  goOn: (progress: SearchProgress) => boolean,
+): SearchResult {
+  const visited = new Visited(model.columns, model.usesWays)
+  const batch = new Batch(model.columns)
+  const row = new Int32Array(model.columns)
+  // A small bound on the states is kept closely, at the price of small batches.
+  const batchSize = Math.min(BATCH, bounds.maxStates)
+  let depth = 0
+
+  const end = (cutShort: CutShort | null, counterexample: Counterexample | null = null): SearchResult => ({
+    visited,
+    transitions: batch.transitions,
+    depth,
+    cutShort,
+    counterexample,
+  })
+
+  function flush(): void {
+    visited.fit(model.largest)
+    batch.flush(visited)
+  }
+
+  /** Before a search gives up: a state that was found, but not looked at, may be wrong as it stands. */
+  function unjudged(from: number): Found | null {
+    for (let state = from; state < visited.size; state++) {
+      visited.read(state, row)
+      const violation = model.violationAsItStands(row)
+      if (violation !== null) return { violation, state, deed: null }
+    }
+    return null
+  }
+
+  /** Expands the states of one level; the worst thing found there, or why the search must end. */
+  function level(start: number, stop: number): Found | CutShort | null {
+    let settledBadly: Found | null = null
+    let steppedBadly: Found | null = null
+    for (let state = start; state < stop; state++) {
+      visited.read(state, row)
+      if (settledBadly === null) {
+        const violation = model.violationAsItStands(row)
+        if (violation !== null) settledBadly = { violation, state, deed: null }
+      }
+      if (depth < bounds.depth) {
+        batch.parent = state
+        const way = visited.wayTo(state)
+        const earlier = way === ANY_WAY ? 0 : visited.column(visited.parentOf(state), model.memoryAt)
+        model.expand(row, batch, way, earlier)
+        if (batch.found !== null) steppedBadly ??= { ...batch.found, state }
+        batch.found = null
+        if (batch.count >= batchSize) flush()
+      }
+      if (visited.size >= bounds.maxStates)
+        return settledBadly ?? steppedBadly ?? unjudged(state + 1) ?? 'max-states'
+      if (state % LOOK_EVERY === 0) {
+        if (visited.bytes + model.bytes >= bounds.memoryBytes) return settledBadly ?? steppedBadly ?? 'memory'
+        const waiting = visited.size - state
+        if (!goOn({ states: visited.size, transitions: batch.transitions, depth, waiting })) return 'stopped'
+      }
+    }
+    flush()
+    // A state that is wrong as it stands is one step nearer than one that a step out of it would make.
+    return settledBadly ?? steppedBadly
+  }
+
+  const begin = model.begin()
+  visited.fit(model.largest)
+  visited.add(begin.row, 0, hashRow(begin.row, 0, model.columns), -1)
+  if (begin.violation !== null) {
+    return end('violation', { violation: begin.violation, steps: [], isDeadEnd: false })
+  }
+
+  let start = 0
+  for (;;) {
+    const stop = visited.size
+    const outcome = level(start, stop)
+    if (typeof outcome === 'string') return end(outcome)
+    if (outcome !== null) {
+      const path = pathTo(model, visited, outcome.state)
+      const { violation, deed } = outcome
+      visited.read(outcome.state, row)
+      if (deed === null) return end('violation', { violation, steps: path, isDeadEnd: !model.isBusy(row) })
+      return end('violation', { violation, steps: [...path, model.describe(row, deed)], isDeadEnd: false })
+    }
+    if (visited.size === stop) return end(depth === bounds.depth && stop > start ? 'depth' : null)
+    start = stop
+    depth += 1
+  }
+}
+
+/** The steps from the beginning to a state: each is found again by expanding the state before. */
+export function pathTo(model: Model, visited: Visited, state: number): readonly ScheduleStep[] {
+  const steps: ScheduleStep[] = []
+  for (let at = state; visited.parentOf(at) >= 0; at = visited.parentOf(at)) {
+    steps.push(stepBetween(model, visited, visited.parentOf(at), at))
+  }
+  return steps.reverse()
+}
+
+export function stepBetween(model: Model, visited: Visited, from: number, to: number): ScheduleStep {
+  const { columns } = model
+  const before = new Int32Array(columns)
+  const after = new Int32Array(columns)
+  visited.read(from, before)
+  visited.read(to, after)
+  const batch = new Batch(columns)
+  model.expand(before, batch)
+  const rows = Array.from({ length: batch.count }, (_, index) => index)
+  const index = rows.find((each) =>
+    after.every((value, column) => value === batch.rows[each * columns + column]),
+  )
+  return model.describe(before, batch.deed(present(index, 'the step between two states')))
+}

@@ -1,0 +1,229 @@
+/** All that nodes may do next: on messages, timers, stimuli, reads and faults. */
+import { assert } from '../../core/index.ts'
+import {
+  ACKNOWLEDGE,
+  type Batch,
+  COMMAND,
+  CRASHING,
+  DELIVER,
+  LAND,
+  LATE_COMMAND,
+  LATE_TIMER,
+  READ,
+  RECOVERY,
+  TIMER,
+} from './batch.ts'
+import type { Outlook } from './environments.ts'
+import { EMPTY_INBOX, type Inboxes } from './inboxes.ts'
+import type { Parts } from './parts.ts'
+import {
+  ACK,
+  CRASH,
+  LATE,
+  LATES,
+  READS,
+  type Reactions,
+  SLOT,
+  STIMULI,
+  STIMULUS,
+  TIMERS,
+  UP,
+} from './reactions.ts'
+import type { Registers } from './registers.ts'
+import type { Standing } from './state-checks.ts'
+import { type Turns, UNCHANGED } from './successors.ts'
+
+/** Of a read: which of the calls, and which of the values that it may return. */
+export const READING_BITS = 6
+
+export class Steps {
+  readonly #turns: Turns
+  readonly #standing: Standing
+  readonly #count: number
+  readonly #inboxAt: number
+  readonly #cellAt: number
+  readonly #timersAlways: boolean
+  readonly #canBeLate: boolean
+  readonly #canBeDeleted: boolean
+  readonly #inboxes: Inboxes
+  readonly #registers: Registers
+  readonly #reactions: Reactions
+
+  constructor(parts: Parts, standing: Standing, turns: Turns) {
+    const { places, rules, settings } = parts
+    this.#turns = turns
+    this.#standing = standing
+    this.#count = places.nodes
+    this.#inboxAt = places.inboxAt
+    this.#cellAt = places.cellAt
+    this.#timersAlways = settings.timers === 'any'
+    this.#canBeLate = rules.model?.semantics === 'late'
+    this.#canBeDeleted = rules.deletes
+    this.#inboxes = parts.inboxes
+    this.#registers = parts.registers
+    this.#reactions = parts.reactions
+  }
+
+  /** All that nodes may do, one after the other. */
+  ofAll(row: Int32Array, into: Batch, outlook: Outlook): void {
+    const timersMayFire = this.#timersAlways || this.#standing.isQuiet(row)
+    for (let node = 0; node < this.#count; node++) {
+      if (this.#inboxAt >= 0 && row[this.#inboxAt + node] !== EMPTY_INBOX) {
+        this.#deliveries(row, into, outlook, node)
+      }
+      this.ownMoves(row, into, outlook, node, timersMayFire)
+      if (this.#cellAt >= 0) this.reads(row, into, outlook, node, -1)
+    }
+  }
+
+  /** All that a node may do by itself: nothing but its own columns, the monitor and the budget have a part in it. */
+  ownMoves(row: Int32Array, into: Batch, outlook: Outlook, node: number, timersMayFire: boolean): void {
+    const slot = this.#reactions.place(node, row[node] as number)
+    // The pool's array is replaced when it grows, but this slot stands in the old one as well.
+    const { data } = this.#reactions.pool
+    if (this.#canBeLate) this.#land(row, into, node)
+    if (data[slot + UP] !== 1) {
+      if (outlook.recovered >= 0) this.#recoveries(row, into, outlook, node)
+      return
+    }
+    const timers = data[slot + TIMERS] as number
+    for (let each = 0; timersMayFire && each < timers; each++) {
+      this.#turns.react(
+        row,
+        into,
+        outlook,
+        data[slot + SLOT + each] as number,
+        TIMER,
+        node,
+        each,
+        -1,
+        UNCHANGED,
+      )
+    }
+    const stimuli = data[slot + STIMULI] as number
+    for (let each = 0; each < stimuli; each++) {
+      const at = slot + SLOT + timers + each * STIMULUS
+      const whenDown = data[at] as number
+      assert(
+        !this.#turns.forFan || whenDown < 0,
+        'where nodes share registers, no stimulus depends on who is up',
+      )
+      if (whenDown >= 0 && this.#standing.isUp(row, whenDown)) continue
+      this.#turns.react(row, into, outlook, data[at + 2] as number, COMMAND, node, each, -1, UNCHANGED)
+    }
+    const ack = data[slot + ACK] as number
+    if (ack >= 0) {
+      const cell = this.#registers.acknowledged(row[this.#cellAt + node] as number)
+      this.#turns.react(row, into, outlook, ack, ACKNOWLEDGE, node, 0, -1, cell)
+    }
+    if ((outlook.crashed[node] as number) < 0) return
+    const cell = this.#cellAt < 0 ? UNCHANGED : this.#registers.crashed(row[this.#cellAt + node] as number)
+    this.#turns.react(row, into, outlook, data[slot + CRASH] as number, CRASHING, node, 0, -1, cell)
+    const lates = data[slot + LATES] as number
+    const firstLate = slot + SLOT + timers + stimuli * STIMULUS + (data[slot + READS] as number)
+    for (let each = 0; each < lates; each++) {
+      this.#late(row, into, outlook, node, data, firstLate + each * LATE)
+    }
+  }
+
+  /** The reads that a node waits for: all of them, or only those of one register. */
+  reads(row: Int32Array, into: Batch, outlook: Outlook, node: number, only: number): void {
+    const slot = this.#reactions.place(node, row[node] as number)
+    const { data } = this.#reactions.pool
+    const reads = data[slot + READS] as number
+    const first = slot + SLOT + (data[slot + TIMERS] as number) + (data[slot + STIMULI] as number) * STIMULUS
+    for (let each = 0; each < reads; each++) {
+      const of = data[first + each] as number
+      if (only < 0 || only === of) this.#readings(row, into, outlook, node, each, of)
+    }
+  }
+
+  #deliveries(row: Int32Array, into: Batch, outlook: Outlook, node: number): void {
+    const isUp = this.#standing.isUp(row, node)
+    const inbox = this.#inboxes.place(row[this.#inboxAt + node] as number)
+    const choices = this.#inboxes.pool.data[inbox] as number
+    for (let each = 0; each < choices; each++) {
+      const message = this.#inboxes.pool.data[inbox + 1 + each * 2] as number
+      const rest = this.#inboxes.pool.data[inbox + 2 + each * 2] as number
+      if (outlook.closed !== null && !this.#mayCome(outlook.closed, node, message)) continue
+      if (isUp) {
+        const reaction = this.#reactions.delivery(node, row[node] as number, message)
+        this.#turns.react(row, into, outlook, reaction, DELIVER, node, each, rest, UNCHANGED)
+      } else {
+        // A message that reaches a node which is down is lost.
+        this.#turns.change(row, into, this.#inboxAt + node, rest, DELIVER, node, each)
+      }
+    }
+  }
+
+  /** Whether the receiver sees the link up, and in the message's incarnation. */
+  #mayCome(closed: Uint8Array, node: number, message: number): boolean {
+    const { from, ahead } = this.#inboxes.message(message)
+    return ahead === undefined && closed[node * this.#count + from] === 0
+  }
+
+  /** Every value that a read may return now. */
+  #readings(row: Int32Array, into: Batch, outlook: Outlook, node: number, call: number, of: number): void {
+    const place = this.#registers.place(row[this.#cellAt + of] as number)
+    const { data } = this.#registers.pool
+    const count = data[place] as number
+    for (let nth = 0; nth < count; nth++) {
+      const reaction = this.#reactions.read(node, row[node] as number, of, data[place + 1 + nth] as number)
+      this.#turns.react(row, into, outlook, reaction, READ, node, (call << READING_BITS) | nth, -1, UNCHANGED)
+    }
+  }
+
+  /** A node comes back with what its own register may be read as; without registers there is one way. */
+  #recoveries(row: Int32Array, into: Batch, outlook: Outlook, node: number): void {
+    const slot = row[node] as number
+    if (this.#cellAt < 0) {
+      this.#turns.react(
+        row,
+        into,
+        outlook,
+        this.#reactions.recovery(node, slot, 0),
+        RECOVERY,
+        node,
+        0,
+        -1,
+        UNCHANGED,
+      )
+      return
+    }
+    const cell = row[this.#cellAt + node] as number
+    if (this.#canBeDeleted && this.#registers.isClosed(cell)) return
+    const place = this.#registers.place(cell)
+    const count = this.#registers.pool.data[place] as number
+    for (let nth = 0; nth < count; nth++) {
+      const value = this.#registers.pool.data[place + 1 + nth] as number
+      const reaction = this.#reactions.recovery(node, slot, value)
+      const taken = this.#registers.takenOver(cell, value)
+      this.#turns.react(row, into, outlook, reaction, RECOVERY, node, nth, -1, taken)
+    }
+  }
+
+  /** A crash of a node whose write is still to come. */
+  #late(row: Int32Array, into: Batch, outlook: Outlook, node: number, data: Int32Array, at: number): void {
+    const what = data[at] === 0 ? LATE_TIMER : LATE_COMMAND
+    const cell = this.#registers.late(row[this.#cellAt + node] as number, data[at + 3] as number)
+    const reaction = data[at + 2] as number
+    this.#turns.apply(
+      row,
+      into,
+      outlook.ahead,
+      reaction,
+      outlook.crashed[node] as number,
+      what,
+      node,
+      data[at + 1] as number,
+      -1,
+      cell,
+    )
+  }
+
+  #land(row: Int32Array, into: Batch, node: number): void {
+    const cell = row[this.#cellAt + node] as number
+    if (this.#registers.cell(cell).is !== 'late') return
+    this.#turns.change(row, into, this.#cellAt + node, this.#registers.landed(cell), LAND, node, 0)
+  }
+}

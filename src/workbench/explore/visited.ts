@@ -1,0 +1,176 @@
+/**
+ * The states that were found, as rows of small integers, exactly: no fingerprints, nothing left out.
+ *
+ * Rows stand in chunks in the order of discovery, so the search needs no queue of its own and no array is ever
+ * copied as a whole; a row's index is its name. Columns are 16 bits wide until a number needs more. The table
+ * holds one word a slot: the index, and in the bits that it leaves free a part of the hash. Only where that part
+ * agrees is the row itself looked at.
+ */
+import { hashRow } from './hash.ts'
+import { ANY_WAY } from './sleep-sets.ts'
+
+const CHUNK_BITS = 16
+const CHUNK = 1 << CHUNK_BITS
+const IN_CHUNK = CHUNK - 1
+/** 16 MB: the system hands out what is used of it, and a search of three million states never has to grow it. */
+const FIRST_BITS = 22
+/** How many rows are entered at a time when the table grows. */
+const REHASHED = 512
+
+type Rows = Uint16Array | Uint32Array
+
+export class Visited {
+  readonly #columns: number
+  #rows: Rows[] = []
+  readonly #parents: Int32Array[] = []
+  /** How each was come to, see ways.ts; null where nobody asks. */
+  readonly #ways: Int32Array[] | null
+  #wide = false
+  #size = 0
+  /** The table has 2^bits slots: index + 1 in the low bits, the top of the hash above them; 0 is free. */
+  #bits: number
+  #mask: number
+  #slots: Int32Array
+  /** Kept so that touching is not optimised away. */
+  touched = 0
+
+  constructor(columns: number, keepsWays = false, firstBits = FIRST_BITS) {
+    this.#columns = columns
+    this.#ways = keepsWays ? [] : null
+    this.#bits = firstBits
+    this.#mask = (1 << firstBits) - 1
+    this.#slots = new Int32Array(1 << firstBits)
+  }
+
+  get size(): number {
+    return this.#size
+  }
+
+  /** What is allocated, whether used or not. */
+  get bytes(): number {
+    const row = this.#columns * (this.#wide ? 4 : 2) + (this.#ways === null ? 4 : 8)
+    return this.#rows.length * CHUNK * row + this.#slots.byteLength
+  }
+
+  parentOf(index: number): number {
+    return (this.#parents[index >> CHUNK_BITS] as Int32Array)[index & IN_CHUNK] as number
+  }
+
+  /** How it was come to; ANY_WAY where that is not kept. */
+  wayTo(index: number): number {
+    const ways = this.#ways
+    return ways === null ? ANY_WAY : ((ways[index >> CHUNK_BITS] as Int32Array)[index & IN_CHUNK] as number)
+  }
+
+  column(index: number, column: number): number {
+    return (this.#rows[index >> CHUNK_BITS] as Rows)[(index & IN_CHUNK) * this.#columns + column] as number
+  }
+
+  read(index: number, into: Int32Array): void {
+    const columns = this.#columns
+    const rows = this.#rows[index >> CHUNK_BITS] as Rows
+    let at = (index & IN_CHUNK) * columns
+    for (let column = 0; column < columns; column++) into[column] = rows[at++] as number
+  }
+
+  /** Columns must be able to hold numbers up to this; called before such a number is added. */
+  fit(most: number): void {
+    if (this.#wide || most <= 0xffff) return
+    this.#wide = true
+    this.#rows = this.#rows.map((rows) => Uint32Array.from(rows))
+  }
+
+  /** Brings the table's memory near, so that a batch of lookups does not wait for each one in turn. */
+  touchSlot(hash: number): number {
+    return this.#slots[hash & this.#mask] as number
+  }
+
+  /** The same for the row that stands there, if it may be the one. */
+  touchRow(hash: number): number {
+    const slot = this.#slots[hash & this.#mask] as number
+    if (slot === 0 || (slot ^ hash) >>> this.#bits !== 0) return 0
+    const index = (slot & this.#mask) - 1
+    return (this.#rows[index >> CHUNK_BITS] as Rows)[(index & IN_CHUNK) * this.#columns] as number
+  }
+
+  /** Adds the row that stands at `from`, unless it is known. */
+  add(row: Int32Array, from: number, hash: number, parent: number, way = ANY_WAY): void {
+    const at = this.#probe(row, from, hash)
+    if (this.#slots[at] !== 0) return
+    const index = this.#size++
+    this.#slots[at] = (hash & ~this.#mask) | (index + 1)
+    this.#store(index, row, from, parent, way)
+    if (this.#size * 8 > this.#mask * 7) this.#grow()
+  }
+
+  /** The index of a row, or -1. */
+  find(row: Int32Array, from: number, hash: number): number {
+    const slot = this.#slots[this.#probe(row, from, hash)] as number
+    return slot === 0 ? -1 : (slot & this.#mask) - 1
+  }
+
+  /** Where a row stands in the table, or the free slot where it would. */
+  #probe(row: Int32Array, from: number, hash: number): number {
+    const slots = this.#slots
+    const mask = this.#mask
+    let at = hash & mask
+    for (;;) {
+      const slot = slots[at] as number
+      if (slot === 0) return at
+      if ((slot ^ hash) >>> this.#bits === 0 && this.#same((slot & mask) - 1, row, from)) return at
+      at = (at + 1) & mask
+    }
+  }
+
+  #same(index: number, row: Int32Array, from: number): boolean {
+    const columns = this.#columns
+    const rows = this.#rows[index >> CHUNK_BITS] as Rows
+    const at = (index & IN_CHUNK) * columns
+    for (let column = 0; column < columns; column++) {
+      if (rows[at + column] !== row[from + column]) return false
+    }
+    return true
+  }
+
+  #store(index: number, row: Int32Array, from: number, parent: number, way: number): void {
+    const columns = this.#columns
+    const chunk = index >> CHUNK_BITS
+    if (chunk === this.#rows.length) {
+      this.#rows.push(this.#wide ? new Uint32Array(CHUNK * columns) : new Uint16Array(CHUNK * columns))
+      this.#parents.push(new Int32Array(CHUNK))
+      this.#ways?.push(new Int32Array(CHUNK))
+    }
+    const rows = this.#rows[chunk] as Rows
+    const at = (index & IN_CHUNK) * columns
+    for (let column = 0; column < columns; column++) rows[at + column] = row[from + column] as number
+    ;(this.#parents[chunk] as Int32Array)[index & IN_CHUNK] = parent
+    const ways = this.#ways
+    if (ways !== null) (ways[chunk] as Int32Array)[index & IN_CHUNK] = way
+  }
+
+  #grow(): void {
+    this.#bits += 1
+    this.#mask = this.#mask * 2 + 1
+    this.#slots = new Int32Array(this.#mask + 1)
+    const row = new Int32Array(this.#columns)
+    const hashes = new Int32Array(REHASHED)
+    for (let start = 0; start < this.#size; start += REHASHED) {
+      const count = Math.min(REHASHED, this.#size - start)
+      for (let each = 0; each < count; each++) {
+        this.read(start + each, row)
+        hashes[each] = hashRow(row, 0, this.#columns)
+      }
+      for (let each = 0; each < count; each++) this.touched ^= this.touchSlot(hashes[each] as number)
+      for (let each = 0; each < count; each++) this.#place(start + each, hashes[each] as number)
+    }
+  }
+
+  /** Enters a row that is not in the table. */
+  #place(index: number, hash: number): void {
+    const slots = this.#slots
+    const mask = this.#mask
+    let at = hash & mask
+    while (slots[at] !== 0) at = (at + 1) & mask
+    slots[at] = (hash & ~mask) | (index + 1)
+  }
+}

@@ -1,0 +1,93 @@
+/** The steps of real processes through the code again: what each node answered when asked, and where code and record part. */
+import {
+  canonical,
+  type Definition,
+  type Effect,
+  equalPlain,
+  explain,
+  type Plain,
+  type PlainObject,
+  type Protocol,
+  present,
+  type Step,
+  type View,
+} from '../../core/index.ts'
+import { BadTrace } from '../trace/index.ts'
+import { type Placed, type Run, type Turn } from './index.ts'
+
+export type Difference = {
+  readonly file: string
+  readonly line: number
+  readonly node: Run['node']
+  readonly recorded: readonly Effect[]
+  readonly replayed: readonly Effect[]
+}
+
+export type Replayed = {
+  readonly steps: number
+  readonly difference: Difference | null
+  /** What a node answers from this step on, where that is not what it was. */
+  readonly views: ReadonlyMap<Placed, View>
+  /** The state in which a step was taken. */
+  readonly before: ReadonlyMap<Placed, Plain>
+}
+
+export function checkedOptions(definition: Definition, { header }: Run, file: string): PlainObject {
+  const options = definition.options(header.nodes).safeParse(header.options, { error: explain })
+  if (options.success) return options.data
+  const [issue] = options.error.issues
+  throw new BadTrace(`${file}: line 1: ${['options', ...(issue?.path ?? [])].join('.')}: ${issue?.message}`)
+}
+
+export function replayRuns(runs: readonly Run[], definition: Definition): Replayed {
+  const views = new Map<Placed, View>()
+  const before = new Map<Placed, Plain>()
+  let steps = 0
+  for (const run of runs) {
+    const file = run.steps[0]?.file ?? ''
+    const identity = { self: run.node, nodes: run.header.nodes }
+    const protocol = definition.create(identity, checkedOptions(definition, run, file))
+    let state: Plain = null
+    let view: View | null = null
+    for (const placed of run.steps) {
+      const { record } = placed
+      before.set(placed, state)
+      if (record.type === 'resume') state = record.state
+      else {
+        const next = attempt(protocol, record, state, placed)
+        steps += 1
+        if (canonical(next.effects) !== canonical(record.effects)) {
+          const { line } = placed
+          const difference = {
+            file: placed.file,
+            line,
+            node: run.node,
+            recorded: record.effects,
+            replayed: next.effects,
+          }
+          return { steps, difference, views, before }
+        }
+        if (record.type === 'start' || record.takenBack !== true) state = next.state
+      }
+      const shown = protocol.view(present(state, 'state'), record.now)
+      if (view === null || !equalPlain(shown, view)) views.set(placed, shown)
+      view = shown
+    }
+  }
+  return { steps, difference: null, views, before }
+}
+
+function attempt(
+  protocol: Protocol,
+  record: Turn & { readonly type: 'start' | 'step' },
+  state: Plain,
+  { file, line }: Placed,
+): Step<Plain> {
+  try {
+    if (record.type === 'start') return protocol.start(record.stable, record.now)
+    if (state === null) throw new BadTrace(`node ${record.node} steps before it has started`)
+    return protocol.step(state, record.input, record.now)
+  } catch (error) {
+    throw new BadTrace(`${file}: line ${line}: the code cannot take this step: ${(error as Error).message}`)
+  }
+}

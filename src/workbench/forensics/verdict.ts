@@ -1,0 +1,115 @@
+/**
+ * The specifications' verdict on a real run.
+ *
+ * Leases of different nodes are compared on one time scale with a known error. They are judged for the time that they
+ * surely lasted: each begins later and ends earlier by half of the error. So what is called a violation is one; an
+ * overlap that is shorter than the error may be missed, and the report says how long that is.
+ */
+import type { Definition, Micros, PlainObject, View } from '../../core/index.ts'
+import { factsOf, type Leadership, Leaderships, promisedSpecs } from '../scenario/index.ts'
+import { monitor, type SpecVerdict, Watch } from '../specs/index.ts'
+import { type Observation, observationsOf } from '../trace/index.ts'
+import { type Event, type Run, type Scale } from './index.ts'
+import { asFarAsKnown, isChainKnown } from './omega-views.ts'
+import type { Replayed } from './replay.ts'
+
+export type Judged = { readonly specs: readonly SpecVerdict[]; readonly leaderships: readonly Leadership[] }
+
+/** What can be said of each node alone, or of epochs, whatever the clocks. */
+const WITHOUT_CLOCKS: readonly string[] = ['told-in-pairs', 'LS', 'one-leader-an-epoch', 'epoch-agreement']
+
+const CHAIN = 'primary-chain'
+const SUPERSEDED = 'superseded-leader'
+const NO_STOPS = 'not judged: a recording does not say when a process was stopped or killed'
+const NO_SCALE = 'not judged: nothing tells how the clocks of these hosts stand to each other'
+const NO_CHAIN =
+  'not judged: there is no trace of two nodes or more, and views that only they were in may be missing'
+
+export function judge(
+  definition: Definition,
+  options: PlainObject,
+  runs: readonly Run[],
+  events: readonly Event[],
+  scale: Scale,
+  { views }: Replayed,
+): Judged {
+  const nodes = runs[0]?.header.nodes ?? []
+  const promised = promisedSpecs(definition, options)
+  const judgeable = promised.filter(
+    ({ name }) =>
+      name !== SUPERSEDED &&
+      (scale.error !== null || WITHOUT_CLOCKS.includes(name)) &&
+      (name !== CHAIN || isChainKnown(runs)),
+  )
+  const watch = new Watch(monitor(judgeable, [], factsOf(definition, nodes, options)))
+  const leaderships = new Leaderships()
+  const all = observed(runs, events, scale, views)
+  for (const seen of all) leaderships.observe(seen)
+  for (const seen of definition.name === 'omega' ? asFarAsKnown(all, runs) : all) watch.observe(seen)
+  const verdicts = new Map(watch.verdicts().map((verdict) => [verdict.name, verdict]))
+  const specs = promised.map(({ name }): SpecVerdict => {
+    const why = name === SUPERSEDED ? NO_STOPS : scale.error === null ? NO_SCALE : NO_CHAIN
+    return verdicts.get(name) ?? { name, verdict: 'vacuous', why }
+  })
+  return { specs, leaderships: leaderships.list() }
+}
+
+/** In order, from 0 on. */
+function observed(
+  runs: readonly Run[],
+  events: readonly Event[],
+  scale: Scale,
+  views: ReadonlyMap<Event['step'], View>,
+): readonly Observation[] {
+  const begin = events[0]?.at ?? 0
+  const half = Math.ceil((scale.error ?? 0) / 2)
+  const times = surely(runs, events, half, views)
+  const all: { readonly at: Micros; readonly seen: Observation }[] = []
+  const running = new Map<Run['node'], number>()
+  for (const event of events) {
+    const { run, step } = event
+    const { record } = step
+    const { node } = record
+    const at = (times.get(step) ?? event.at) - begin
+    const earlier = running.get(node)
+    if (earlier !== undefined && earlier !== run) all.push({ at, seen: { type: 'down', at, node } })
+    // A gap in what is known of a run is no restart.
+    const isGap = record.type === 'resume' && earlier === run
+    running.set(node, run)
+    if (!isGap) {
+      for (const seen of observationsOf({ ...record, at })) {
+        if (!isOfAnother(seen, runs[run])) all.push({ at, seen })
+      }
+    }
+    const view = views.get(step)
+    if (view === undefined) continue
+    const until = view.until === null ? null : view.until + (scale.ahead[run] ?? 0) - half - begin
+    all.push({ at, seen: { type: 'view', at, node, view, until } })
+  }
+  const ordered = all.toSorted((a, b) => a.at - b.at).map(({ seen }) => seen)
+  return [...ordered, { type: 'ended', at: ordered.at(-1)?.at ?? 0 }]
+}
+
+/** What a process put out for another of its groups. */
+function isOfAnother(seen: Observation, run: Run | undefined): boolean {
+  const group = seen.type === 'output' ? seen.event['group'] : undefined
+  return group !== undefined && group !== run?.recording.group
+}
+
+/** When each step surely had happened, if it made a leader, or surely not yet, if not; in the order of each run. */
+function surely(
+  runs: readonly Run[],
+  events: readonly Event[],
+  half: Micros,
+  views: ReadonlyMap<Event['step'], View>,
+): ReadonlyMap<Event['step'], Micros> {
+  const times = new Map<Event['step'], Micros>()
+  const next = runs.map(() => Number.POSITIVE_INFINITY)
+  for (const { run, step, at } of events.toReversed()) {
+    const isLead = views.get(step)?.role === 'leader'
+    const shifted = Math.min(isLead ? at + half : at - half, next[run] ?? at)
+    next[run] = shifted
+    times.set(step, shifted)
+  }
+  return times
+}

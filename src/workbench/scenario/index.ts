@@ -1,0 +1,5 @@
+export * from './options.ts'
+export * from './parse.ts'
+export * from './report.ts'
+export * from './scenario.ts'
+export * from './terms.ts'

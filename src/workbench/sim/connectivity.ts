@@ -1,0 +1,56 @@
+/** Who is connected with whom in the sense of timed asynchronous systems, as things stand in a network. */
+import { components, type Micros, type NodeId, type Timeliness } from '../../core/index.ts'
+import type { Connected, Reach } from '../trace/index.ts'
+import type { Network } from './network.ts'
+
+/** Whether something that one node sends may reach another in time, if both run. */
+export function mayReach(network: Network, from: number, to: number, { fast }: Timeliness): boolean {
+  const { least } = network.qualityBetween(from, to)
+  return least !== null && least <= fast
+}
+
+/**
+ * Two running processes are connected when every message between them is timely, both ways. A set is a stable
+ * partition when all in it are connected with each other and nothing from outside may reach any of them in time.
+ */
+export function connectivity(
+  network: Network,
+  nodes: readonly NodeId[],
+  running: readonly number[],
+  unwritable: readonly number[],
+  timeliness: Timeliness,
+  lateness: Micros,
+): { readonly connected: Connected; readonly stable: readonly (readonly NodeId[])[]; readonly reach: Reach } {
+  const isPunctual = lateness <= timeliness.lateness
+  const isTimely = (from: number, to: number): boolean => {
+    const { most } = network.qualityBetween(from, to)
+    return isPunctual && most !== null && most <= timeliness.delay
+  }
+  const canReach = (from: number, to: number): boolean => mayReach(network, from, to, timeliness)
+  const hearsItself = (node: number): boolean => network.qualityBetween(node, node).most !== null
+  const isByChance = (from: number, to: number): boolean => {
+    const { losesByChance, most } = network.qualityBetween(from, to)
+    return losesByChance || (most !== null && most > timeliness.delay && canReach(from, to))
+  }
+  const isConnected = (a: number, b: number): boolean => isTimely(a, b) && isTimely(b, a)
+  const directed = running.flatMap((a) => running.filter((b) => b !== a).map((b) => [a, b] as const))
+  const timely = directed.filter(([from, to]) => isTimely(from, to))
+  const pairs = directed.filter(([a, b]) => a < b && isConnected(a, b))
+  const isFull = 2 * pairs.length === directed.length
+  const stable = isPunctual
+    ? components(running, (a, b) => canReach(a, b) || canReach(b, a)).filter((part) =>
+        part.every((a) => part.every((b) => (a === b ? hearsItself(a) : isConnected(a, b)))),
+      )
+    : []
+  const named = ([a, b]: readonly [number, number]) => [nodes[a] as NodeId, nodes[b] as NodeId] as const
+  return {
+    connected: isFull ? 'full' : pairs.map(named),
+    stable: stable.map((part) => part.map((index) => nodes[index] as NodeId)),
+    reach: {
+      running: running.map((index) => nodes[index] as NodeId),
+      timely: timely.length === directed.length ? 'full' : timely.map(named),
+      unwritable: unwritable.map((index) => nodes[index] as NodeId),
+      byChance: !isPunctual || directed.some(([from, to]) => isByChance(from, to)),
+    },
+  }
+}

@@ -1,0 +1,76 @@
+/**
+ * Nodes that look at their ends of links, where the world tells them which are up: each at its own time, soon after the
+ * network has changed or the other end has moved.
+ */
+import type { Input, Micros } from '../../core/index.ts'
+import type { LinkNews } from './link-news.ts'
+import type { Network } from './network.ts'
+import type { Pending, SimNode } from './world-node.ts'
+
+/** What it needs of the world. */
+type Surroundings = {
+  now(): Micros
+  push(time: Micros, pending: Pending): void
+  advance(node: SimNode, input: Input): void
+}
+
+export class LinkWatch {
+  readonly #news: LinkNews
+  readonly #network: Network
+  readonly #nodes: readonly SimNode[]
+  readonly #world: Surroundings
+
+  constructor(news: LinkNews, network: Network, nodes: readonly SimNode[], world: Surroundings) {
+    this.#news = news
+    this.#network = network
+    this.#nodes = nodes
+    this.#world = world
+  }
+
+  /** A node looks at its end of a link, and is told when that is no longer as it was. */
+  look(node: SimNode, peer: SimNode): void {
+    if (!node.up) return
+    if (node.stalledUntil !== 0) {
+      this.#world.push(node.stalledUntil, { type: 'look', node, peer })
+      return
+    }
+    const news = this.#news.look(node.index, peer.index, this.#isOpen(node, peer))
+    if (news === null) return
+    this.#lookSoon(peer, node)
+    this.#lookSoon(node, peer)
+    this.#world.advance(node, { type: 'link', peer: peer.id, up: news.up })
+  }
+
+  /** A frame of an incarnation that its receiver has yet to see says that it has begun. False when it has ended. */
+  arrives(from: SimNode, to: SimNode, label: number): boolean {
+    while (to.up && this.#news.count(to.index, from.index) < label) this.look(to, from)
+    return to.up && this.#news.count(to.index, from.index) === label
+  }
+
+  /** Nothing is lost on such a link without both ends seeing it down. */
+  lost(from: SimNode, to: SimNode): void {
+    this.#news.break(from.index, to.index)
+    this.#lookSoon(from, to)
+  }
+
+  /** The network has changed: every end takes a look before long. */
+  lookEverywhere(): void {
+    for (const node of this.#nodes) {
+      for (const peer of this.#nodes) {
+        if (node === peer) continue
+        const open = this.#isOpen(node, peer)
+        if (!open) this.#news.break(node.index, peer.index)
+        if (open !== this.#news.isUp(node.index, peer.index)) this.#lookSoon(node, peer)
+      }
+    }
+  }
+
+  #isOpen(node: SimNode, peer: SimNode): boolean {
+    return node.up && peer.up && this.#network.isOpen(node.index, peer.index)
+  }
+
+  #lookSoon(node: SimNode, peer: SimNode): void {
+    const after = this.#network.delay(node.index, peer.index)
+    this.#world.push(this.#world.now() + after, { type: 'look', node, peer })
+  }
+}

@@ -1,0 +1,408 @@
+/**
+ * A scenario drawn from a seed: options, network, clocks and faults, all within what the protocol assumes.
+ *
+ * Each seed uses only some of the kinds of faults (a swarm finds more than every fault everywhere does), at times
+ * that are often close together, because what breaks protocols is two things at almost the same moment. Then all
+ * is healed and left alone for as long as the protocol needs to settle: first safety under faults, then progress.
+ */
+import {
+  type Command,
+  canonical,
+  type Definition,
+  type FaultKind,
+  microsOf,
+  msOf,
+  type NodeId,
+  type Plain,
+  type PlainObject,
+  type Swarm,
+  type Timeliness,
+} from '../../core/index.ts'
+import { checkedOptions } from '../scenario/parse.ts'
+import { Random } from '../scenario/random.ts'
+import type { NetworkRule, Scenario, ScenarioEvent, Span, StoreSettings } from '../scenario/scenario.ts'
+
+export type SwarmSettings = {
+  readonly nodes: readonly [least: number, most: number]
+  /** Options that are fixed; the others are drawn where the protocol says what from. */
+  readonly options: PlainObject
+  /** Which faults may happen; those that the protocol does not bear are never drawn. */
+  readonly faults: readonly FaultKind[]
+}
+
+/** What can befall a node that has no other to talk to. */
+const ALONE: readonly FaultKind[] = ['crash', 'pause', 'suspend', 'late', 'hang']
+
+/** What a minority of the nodes may keep to the end, where the protocol promises something to the others. */
+const LASTING = ['cutOneWay', 'linkLoss', 'drop', 'unwritable'] as const
+
+/** A fault that ends by itself or is undone later. */
+type Drawn = { readonly events: readonly ScenarioEvent[]; readonly until: number }
+
+/** Makes scenarios from seeds. */
+export function scenarioDrawer(definition: Definition, settings: SwarmSettings): (seed: number) => Scenario {
+  const { swarm } = definition
+  // Options are checked once for each number of nodes and choice of values: campaigns draw the same ones often.
+  const resolved = new Map<string, PlainObject>()
+
+  function resolve(nodes: readonly NodeId[], options: PlainObject): PlainObject {
+    const key = `${nodes.length} ${canonical(options)}`
+    const known = resolved.get(key)
+    if (known !== undefined) return known
+    const made = checkedOptions(definition, nodes, options)
+    resolved.set(key, made)
+    return made
+  }
+
+  return (seed) => {
+    const random = new Random(seed)
+    const count = random.integer(...settings.nodes)
+    const nodes = Array.from({ length: count }, (_, index) => index + 1)
+    const options = resolve(nodes, drawOptions(definition, settings.options, random))
+    const kinds = definition.bears(options).filter((kind) => settings.faults.includes(kind))
+    const timeliness = definition.timeliness(options)
+    const [shortest, ordinary] = swarm.delayMs
+    const longest = timeliness === null ? ordinary : msOf(timeliness.delay)
+    const most = toMicros(shortest + random.fraction() * (longest - shortest))
+    const least = random.chance(0.5) ? most : Math.min(most, shortest)
+    const settling = msOf(definition.settlesWithin(options, microsOf(most), count))
+    const watched = msOf(definition.watchesFor(options, count))
+    const drawer = new FaultDrawer(nodes, definition, random, settling, most)
+    const { events, endsAtMs } = drawer.draw(kinds, swarm)
+    const enduring = definition.endures(options).filter((kind) => settings.faults.includes(kind))
+    const lasting = drawer.lasting(enduring, endsAtMs)
+    return {
+      protocol: definition.name,
+      nodes,
+      options,
+      seed,
+      links: 'full',
+      network: {
+        delayMs: [least, most],
+        loss: 0,
+        duplicate: 0,
+        fifo: definition.order === 'fifo',
+        rules: [],
+      },
+      registers: definition.registers === null ? null : storeOf(least, most),
+      clocks: {
+        driftPpm: random.chance(0.5) ? definition.driftPpm(options) : 0,
+        lateMs: drawLateness(timeliness, random),
+      },
+      initial: null,
+      events: [...events, ...lasting],
+      untilMs: toMicros(endsAtMs + Math.max(settling * 1.1, watched) + 1),
+      checkpointsMs: [],
+      schedule: null,
+    }
+  }
+}
+
+/** Operations that are late are so by up to eighty ordinary ones; what takes twenty is given up. */
+function storeOf(leastMs: number, mostMs: number): StoreSettings {
+  return {
+    delayMs: [leastMs, mostMs],
+    late: 0,
+    lateMs: [mostMs, toMicros(mostMs * 80)],
+    timeoutMs: toMicros(mostMs * 20),
+  }
+}
+
+/** Half of the worlds are punctual; in the others timers are as late as timely processes may be. */
+function drawLateness(timeliness: Timeliness | null, random: Random): Span {
+  if (timeliness === null || random.chance(0.5)) return 0
+  const most = msOf(timeliness.lateness)
+  return random.chance(0.5) ? most : [0, most]
+}
+
+function drawOptions(definition: Definition, fixed: PlainObject, random: Random): PlainObject {
+  const drawn: { [name: string]: Plain } = {}
+  for (const [name, values] of Object.entries(definition.swarm.options)) {
+    const value = values[random.integer(0, values.length - 1)]
+    if (value !== undefined) drawn[name] = value
+  }
+  return { ...drawn, ...fixed }
+}
+
+/** Whole microseconds, so that a scenario reads the same after a trip through a file. */
+function toMicros(ms: number): number {
+  return Math.round(ms * 1000) / 1000
+}
+
+class FaultDrawer {
+  readonly #nodes: readonly NodeId[]
+  readonly #random: Random
+  readonly #settlingMs: number
+  /** Who should lead, all else being equal. */
+  readonly #preferred: NodeId
+  /** Kinds of messages: the protocol's own, and all. */
+  readonly #ownKinds: readonly [string, ...string[]]
+  readonly #kinds: readonly [string, ...string[]]
+  /** Gaps between faults are drawn up to one of these: an instant, a message or two, a part of settling, all of it. */
+  readonly #gaps: readonly [number, ...number[]]
+
+  constructor(
+    nodes: readonly NodeId[],
+    { kinds, linkKinds, prefers }: Definition,
+    random: Random,
+    settlingMs: number,
+    delayMs: number,
+  ) {
+    this.#nodes = nodes
+    this.#preferred = (prefers === 'lowest' ? nodes[0] : nodes.at(-1)) as NodeId
+    this.#ownKinds = kinds as readonly [string, ...string[]]
+    this.#kinds = [...kinds, ...linkKinds] as [string, ...string[]]
+    this.#random = random
+    this.#settlingMs = settlingMs
+    this.#gaps = [delayMs, delayMs * 3, settlingMs / 10, settlingMs / 3, settlingMs * 1.2]
+  }
+
+  draw(
+    kinds: readonly FaultKind[],
+    { commands, rests }: Pick<Swarm, 'commands' | 'rests'>,
+  ): {
+    readonly events: readonly ScenarioEvent[]
+    readonly endsAtMs: number
+  } {
+    const possible = this.#nodes.length > 1 ? kinds : kinds.filter((kind) => ALONE.includes(kind))
+    const chosen = possible.filter(() => this.#random.chance(0.7))
+    const events: ScenarioEvent[] = []
+    let atMs = this.#gap()
+    let endsAtMs = atMs
+    const count = chosen.length === 0 ? 0 : this.#random.integer(1, 8)
+    for (let fault = 0; fault < count; fault++) {
+      const kind = chosen[this.#random.integer(0, chosen.length - 1)] as FaultKind
+      const drawn = this.#fault(kind, toMicros(atMs))
+      events.push(...drawn.events)
+      endsAtMs = Math.max(endsAtMs, drawn.until)
+      atMs += this.#gap()
+    }
+    const told = commands.length === 0 ? 0 : this.#random.integer(1, 4)
+    for (let each = 0; each < told; each++) {
+      const at = toMicros(this.#gap())
+      const command = commands[this.#random.integer(0, commands.length - 1)] as Command
+      events.push({ atMs: at, command: { ...command, node: this.#node() } })
+      endsAtMs = Math.max(endsAtMs, at)
+    }
+    if (rests && possible.includes('graph') && this.#random.chance(0.5)) {
+      const rest = this.#rest(toMicros(endsAtMs))
+      events.push(...rest.events)
+      endsAtMs = rest.until
+    }
+    return {
+      events: [...sorted(events), ...this.#healing(events, toMicros(endsAtMs + 1))],
+      endsAtMs: endsAtMs + 1,
+    }
+  }
+
+  #fault(kind: FaultKind, atMs: number): Drawn {
+    const until = toMicros(atMs + this.#gap())
+    const forMs = Math.max(toMicros(until - atMs), 0.001)
+    const node = this.#node()
+    switch (kind) {
+      case 'crash': {
+        const inTheMiddle = this.#random.chance(0.3) ? { afterEffects: this.#random.integer(0, 4) } : {}
+        const crash = { atMs, crash: node, ...inTheMiddle }
+        return this.#random.chance(0.8)
+          ? { events: [crash, { atMs: until, recover: node }], until }
+          : { events: [crash], until: atMs }
+      }
+      case 'pause':
+        return { events: [{ atMs, pause: node, forMs }], until }
+      case 'suspend':
+        return { events: [{ atMs, suspend: node, forMs }], until }
+      case 'partition':
+        return this.#undone({ atMs, partition: this.#blocks() }, until)
+      case 'cut':
+        return this.#undone({ atMs, cut: [this.#pair()] }, until)
+      case 'cutOneWay':
+        return this.#undone({ atMs, cutOneWay: [this.#pair()] }, until)
+      case 'graph':
+        return { events: [{ atMs, links: this.#graph() }], until: atMs }
+      case 'loss':
+        return {
+          events: [
+            { atMs, loss: this.#probability(0.3) },
+            { atMs: until, loss: 0 },
+          ],
+          until,
+        }
+      case 'duplicate':
+        return {
+          events: [
+            { atMs, duplicate: this.#probability(0.2) },
+            { atMs: until, duplicate: 0 },
+          ],
+          until,
+        }
+      case 'late':
+        return {
+          events: [
+            { atMs, late: this.#probability(0.2) },
+            { atMs: until, late: 0 },
+          ],
+          until,
+        }
+      case 'hang':
+        return { events: [{ atMs, hang: 'store', forMs }], until }
+      case 'linkLoss':
+        return this.#ruled([this.#lossyLink()], atMs, until)
+      case 'drop':
+        return this.#ruled([this.#targeted()], atMs, until)
+      case 'unwritable':
+        return {
+          events: [
+            { atMs, unwritable: node },
+            { atMs: until, writable: node },
+          ],
+          until,
+        }
+      case 'slow': {
+        const delayMs = toMicros(this.#gap())
+        return this.#undone({ atMs, slow: [this.#pair()], delayMs: [0, delayMs] }, until + delayMs)
+      }
+      default:
+        return kind satisfies never
+    }
+  }
+
+  /**
+   * The network falls apart, and soon in another way; then it is left so until the protocol must have settled. In between
+   * some nodes have heard what the others have not.
+   */
+  #rest(atMs: number): Drawn {
+    const again = toMicros(atMs + this.#gap())
+    const crashed = this.#random.chance(0.3) ? [{ atMs: again, crash: this.#node() }] : []
+    const [apart, other] = [this.#cliques(), this.#random.chance(0.5) ? this.#cliques() : this.#graph()]
+    return {
+      events: [{ atMs, links: apart }, { atMs: again, links: other }, ...crashed],
+      until: again + this.#settlingMs * 1.2,
+    }
+  }
+
+  /** Two sides, each all linked, at times with a node that is linked with both. */
+  #cliques(): readonly (readonly [NodeId, NodeId])[] {
+    const blocks = this.#blocks()
+    const between = this.#random.chance(0.3) ? this.#node() : null
+    return blocks.flatMap((block) => {
+      const all = between === null || block.includes(between) ? block : [...block, between]
+      return all.flatMap((a, place) => all.slice(place + 1).map((b) => [a, b] as const))
+    })
+  }
+
+  /** Rules replace each other: those that come later end those before. */
+  #ruled(rules: readonly NetworkRule[], atMs: number, until: number): Drawn {
+    return {
+      events: [
+        { atMs, rules },
+        { atMs: toMicros(until), rules: [] },
+      ],
+      until,
+    }
+  }
+
+  #lossyLink(): NetworkRule {
+    const [from, to] = this.#pair()
+    return { from, to, loss: this.#probability(1) }
+  }
+
+  /** Messages of one kind are lost, on one link or on all links from a node or to it. */
+  #targeted(): NetworkRule {
+    const [from, to] = this.#pair()
+    const kind = this.#random.pick(this.#kinds)
+    const which = this.#random.integer(0, 2)
+    return { ...(which === 1 ? {} : { from }), ...(which === 2 ? {} : { to }), kind, drop: true }
+  }
+
+  /**
+   * What is not healed: a minority of the nodes keeps bad links, a disk that refuses writes, or messages of one kind
+   * that never arrive, and the others must get along all the same.
+   */
+  lasting(kinds: readonly FaultKind[], atMs: number): readonly ScenarioEvent[] {
+    const possible = LASTING.filter((kind) => kinds.includes(kind))
+    const most = Math.ceil(this.#nodes.length / 2) - 1
+    if (possible.length === 0 || most < 1 || this.#random.chance(0.5)) return []
+    // What befalls the node that should lead matters most.
+    const preferred = this.#random.chance(0.5) ? [this.#preferred] : []
+    const ill = new Set([...preferred, ...Array.from({ length: most }, () => this.#node())].slice(0, most))
+    const rules: NetworkRule[] = []
+    const events: ScenarioEvent[] = []
+    for (const node of ill) {
+      const kind = possible[this.#random.integer(0, possible.length - 1)] as (typeof LASTING)[number]
+      if (kind === 'unwritable') events.push({ atMs, unwritable: node })
+      else if (kind === 'linkLoss') {
+        const loss = this.#probability(1)
+        rules.push({ from: node, loss }, { to: node, loss })
+      } else if (kind === 'drop') {
+        const side = this.#random.chance(0.5) ? { from: node } : { to: node }
+        rules.push({ ...side, kind: this.#random.pick(this.#ownKinds), drop: true })
+      } else {
+        const others = this.#nodes.filter((other) => other !== node && this.#random.chance(0.5))
+        const away = this.#random.chance(0.5)
+        events.push({ atMs, cutOneWay: others.map((other) => (away ? [node, other] : [other, node])) })
+      }
+    }
+    return rules.length === 0 ? events : [...events, { atMs, rules }]
+  }
+
+  #undone(event: ScenarioEvent, until: number): Drawn {
+    return { events: [event, { atMs: toMicros(until), heal: 'all' }], until }
+  }
+
+  /** Everything is made whole: also what a crash in the middle of a step may still have in store. */
+  #healing(events: readonly ScenarioEvent[], atMs: number): readonly ScenarioEvent[] {
+    const hasRules = events.some((event) => 'rules' in event)
+    const unwritable = events.flatMap((event) => ('unwritable' in event ? [event.unwritable] : []))
+    const armed = events.flatMap((event) =>
+      'crash' in event && 'afterEffects' in event ? [event.crash] : [],
+    )
+    const crashed = events.flatMap((event) => ('crash' in event ? [event.crash] : []))
+    const isLate = events.some((event) => 'late' in event)
+    return [
+      ...(isLate ? [{ atMs, late: 0 }] : []),
+      { atMs, heal: 'all' },
+      { atMs, loss: 0 },
+      { atMs, duplicate: 0 },
+      ...(hasRules ? [{ atMs, rules: [] }] : []),
+      ...[...new Set(unwritable)].map((node) => ({ atMs, writable: node })),
+      ...[...new Set(armed)].map((node) => ({ atMs, crash: node })),
+      ...[...new Set(crashed)].map((node) => ({ atMs, recover: node })),
+    ]
+  }
+
+  #gap(): number {
+    return this.#random.fraction() * this.#random.pick(this.#gaps)
+  }
+
+  #node(): NodeId {
+    return this.#nodes[this.#random.integer(0, this.#nodes.length - 1)] as NodeId
+  }
+
+  #pair(): readonly [NodeId, NodeId] {
+    const a = this.#random.integer(0, this.#nodes.length - 1)
+    const b = this.#random.integer(0, this.#nodes.length - 2)
+    return [this.#nodes[a] as NodeId, this.#nodes[b < a ? b : b + 1] as NodeId]
+  }
+
+  #probability(most: number): number {
+    return toMicros(this.#random.fraction() * most)
+  }
+
+  /** Any graph, thin or dense. */
+  #graph(): readonly (readonly [NodeId, NodeId])[] {
+    const density = this.#random.fraction()
+    return this.#nodes.flatMap((a, place) =>
+      this.#nodes.slice(place + 1).flatMap((b) => (this.#random.chance(density) ? [[a, b] as const] : [])),
+    )
+  }
+
+  #blocks(): readonly (readonly NodeId[])[] {
+    const blocks: NodeId[][] = [[], []]
+    for (const node of this.#nodes) blocks[this.#random.integer(0, 1)]?.push(node)
+    return blocks.filter((block) => block.length > 0)
+  }
+}
+
+function sorted(events: readonly ScenarioEvent[]): readonly ScenarioEvent[] {
+  return events.toSorted((a, b) => a.atMs - b.atMs)
+}

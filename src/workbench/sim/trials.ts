@@ -1,0 +1,309 @@
+/**
+ * Trials: a world is left alone until somebody leads, then one thing befalls it, and what follows is timed.
+ *
+ * Everything but that one thing comes from the seed: delays, drift, how late timers fire, the phase at which it
+ * happens. So many seeds give a distribution, and the same seeds the same one.
+ */
+import { canonical, type Definition, type Micros, type NodeId } from '../../core/index.ts'
+import { factsOf, promisedSpecs } from '../scenario/options.ts'
+import { Random } from '../scenario/random.ts'
+import type { Scenario, ScenarioEvent, Span } from '../scenario/scenario.ts'
+import { monitor, Watch } from '../specs/index.ts'
+import {
+  addDistributions,
+  type Distribution,
+  EMPTY_DISTRIBUTION,
+  type Observation,
+  type TraceRecord,
+  withCensored,
+  withSample,
+} from '../trace/index.ts'
+import { World } from './world.ts'
+
+/** An event whose moment is yet to be drawn. */
+type Undated<E> = E extends unknown ? Omit<E, 'atMs'> : never
+
+/** What befalls a world, and among whom somebody should lead afterwards. */
+export type Blow = {
+  readonly events: readonly Undated<ScenarioEvent>[]
+  readonly among: readonly NodeId[]
+}
+
+/** The same in every run of a trial. */
+export type TrialSettings = {
+  readonly nodes: readonly NodeId[]
+  readonly options: Scenario['options']
+  /** From these each seed draws one. */
+  readonly delaysMs: readonly [Span, ...Span[]]
+  readonly latenessMs: readonly [Span, ...Span[]]
+  readonly loss: number
+  /** Of shared registers, where the protocol has such: how long accesses take, and when a caller gives up. */
+  readonly store?: { readonly delaysMs: readonly [Span, ...Span[]]; readonly timeoutMs: number }
+  readonly driftPpm: number
+  /** How long the world is left alone: at least, and at most. */
+  readonly calm: readonly [Micros, Micros]
+  /** How long it is watched afterwards. */
+  readonly watched: Micros
+}
+
+/** What happened, counted from the blow. */
+export type Timed = {
+  /** When somebody of those among whom somebody should lead stood for election for the first time. */
+  readonly detected: Micros | null
+  /** Since when they have had a leader; 0 if they always had one, null if they have none. */
+  readonly restored: Micros | null
+  /** When the last of the other leaders stopped; 0 if there was none, null if one still leads. */
+  readonly stopped: Micros | null
+}
+
+export type TrialTally = {
+  readonly runs: number
+  /** Runs in which nobody led when the blow should have fallen: they say nothing. */
+  readonly idle: number
+  readonly detected: Distribution
+  readonly restored: Distribution
+  readonly stopped: Distribution
+  readonly violations: readonly { readonly seed: number; readonly spec: string; readonly why: string }[]
+}
+
+export const EMPTY_TRIALS: TrialTally = {
+  runs: 0,
+  idle: 0,
+  detected: EMPTY_DISTRIBUTION,
+  restored: EMPTY_DISTRIBUTION,
+  stopped: EMPTY_DISTRIBUTION,
+  violations: [],
+}
+
+export function addTrials(a: TrialTally, b: TrialTally): TrialTally {
+  return {
+    runs: a.runs + b.runs,
+    idle: a.idle + b.idle,
+    detected: addDistributions(a.detected, b.detected),
+    restored: addDistributions(a.restored, b.restored),
+    stopped: addDistributions(a.stopped, b.stopped),
+    violations: [...a.violations, ...b.violations].sort((x, y) => x.seed - y.seed),
+  }
+}
+
+/** So that the phase of the blow has nothing to do with the first delay that the world draws. */
+const OWN_SEEDS = 0x9e37_79b9
+
+/** One run: the blow is made for whoever leads when it falls. */
+export function runTrial(
+  definition: Definition,
+  settings: TrialSettings,
+  blowFor: (leader: NodeId, random: Random) => Blow,
+  seed: number,
+): TrialTally {
+  const random = new Random((seed ^ OWN_SEEDS) >>> 0)
+  const scenario = scenarioOf(definition, settings, random, seed)
+  const watch = new Watch(
+    monitor(
+      promisedSpecs(definition, scenario.options),
+      [],
+      factsOf(definition, scenario.nodes, scenario.options),
+    ),
+  )
+  const stopwatch = new Stopwatch()
+  const world = new World(
+    definition,
+    scenario,
+    {
+      observe(seen) {
+        watch.observe(seen)
+        stopwatch.observe(seen)
+      },
+      record: null,
+    },
+    false,
+  )
+  const at = random.integer(...settings.calm)
+  world.run(at)
+  const leader = stopwatch.leaderAt(at)
+  if (leader === null) return { ...EMPTY_TRIALS, runs: 1, idle: 1 }
+  const { events, among } = blowFor(leader, random)
+  stopwatch.start(at, among, events.some(isDelayedCrash))
+  for (const event of events) world.befall({ ...event, atMs: at / 1000 })
+  let end = at
+  while (end < at + settings.watched && !stopwatch.isOver(end)) {
+    end = Math.min(at + settings.watched, end + settings.watched / 16)
+    world.run(Math.ceil(end))
+  }
+  world.finish()
+  const { detected, restored, stopped } = stopwatch.result(Math.ceil(end))
+  const violated = watch.verdicts().filter((spec) => spec.verdict === 'violated')
+  return {
+    runs: 1,
+    idle: 0,
+    detected: sampled(detected),
+    restored: sampled(restored),
+    stopped: sampled(stopped),
+    violations: violated.map(({ name, why }) => ({ seed, spec: name, why })),
+  }
+}
+
+function sampled(sample: Micros | null): Distribution {
+  return sample === null ? withCensored(EMPTY_DISTRIBUTION) : withSample(EMPTY_DISTRIBUTION, sample)
+}
+
+/** It falls with the next step that has so many effects, not at once. */
+function isDelayedCrash(event: Blow['events'][number]): boolean {
+  return 'afterEffects' in event
+}
+
+function scenarioOf(definition: Definition, settings: TrialSettings, random: Random, seed: number): Scenario {
+  const { store } = settings
+  return {
+    protocol: definition.name,
+    nodes: settings.nodes,
+    options: settings.options,
+    seed,
+    links: 'full',
+    network: {
+      delayMs: random.pick(settings.delaysMs),
+      loss: settings.loss,
+      duplicate: 0,
+      fifo: definition.order === 'fifo',
+      rules: [],
+    },
+    clocks: { driftPpm: settings.driftPpm, lateMs: random.pick(settings.latenessMs) },
+    registers:
+      store === undefined
+        ? null
+        : { delayMs: random.pick(store.delaysMs), late: 0, lateMs: 0, timeoutMs: store.timeoutMs },
+    initial: null,
+    events: [],
+    untilMs: 0,
+    checkpointsMs: [],
+    schedule: null,
+  }
+}
+
+/**
+ * What a group does while nothing befalls it: datagrams of each kind, and how long their texts are together; and for
+ * each node, the writes and the rounds of reads that it asks of shared registers.
+ */
+export type SteadyState = {
+  readonly micros: Micros
+  readonly kinds: { readonly [kind: string]: { readonly count: number; readonly bytes: number } }
+  readonly accesses: ReadonlyMap<NodeId, { readonly writes: number; readonly rounds: number }>
+}
+
+/** Watches a quiet world for a while, after it has come to rest. */
+export function steadyState(definition: Definition, settings: TrialSettings, seed: number): SteadyState {
+  const random = new Random((seed ^ OWN_SEEDS) >>> 0)
+  const kinds: { [kind: string]: { count: number; bytes: number } } = {}
+  const accesses = new Map<NodeId, { writes: number; rounds: number }>()
+  const [, begin] = settings.calm
+  const hooks = {
+    observe: () => {},
+    record(record: TraceRecord) {
+      if (record.at < begin || (record.type !== 'step' && record.type !== 'start')) return
+      const calls = record.effects.flatMap((effect) => (effect.type === 'register' ? [effect.call] : []))
+      const before = accesses.get(record.node) ?? { writes: 0, rounds: 0 }
+      // Reads that a step asks for together are one round.
+      accesses.set(record.node, {
+        writes: before.writes + calls.filter(({ op }) => op !== 'read').length,
+        rounds: before.rounds + (calls.some(({ op }) => op === 'read') ? 1 : 0),
+      })
+      for (const effect of record.effects) {
+        if (effect.type !== 'send') continue
+        const kind = definition.kindOf(effect.body)
+        const sum = kinds[kind] ?? { count: 0, bytes: 0 }
+        kinds[kind] = { count: sum.count + 1, bytes: sum.bytes + canonical(effect.body).length }
+      }
+    },
+  }
+  const world = new World(definition, scenarioOf(definition, settings, random, seed), hooks, false)
+  world.run(begin + settings.watched)
+  return { micros: settings.watched, kinds, accesses }
+}
+
+/** Follows who leads, and until when, and times it from the blow on. */
+class Stopwatch {
+  /** Until when each leader's lease lasts, in true time. */
+  readonly #leases = new Map<NodeId, Micros>()
+  #startedAt: Micros | null = null
+  #awaitsCrash = false
+  #among: readonly NodeId[] = []
+  #detected: Micros | null = null
+  /** Since when somebody leads among those that count, and when the last other leader was seen to have stopped. */
+  #ledSince: Micros | null = null
+  #stopped: Micros = 0
+
+  observe(seen: Observation): void {
+    if (seen.type === 'down') {
+      this.#ends(seen.node, seen.at)
+      if (this.#awaitsCrash) {
+        this.#awaitsCrash = false
+        this.#startedAt = seen.at
+        this.#ledSince = null
+      }
+    } else if (seen.type === 'view') {
+      const { node, at, view, until } = seen
+      if (view.role === 'leader') this.#begins(node, at, until ?? Number.POSITIVE_INFINITY)
+      else {
+        this.#ends(node, at)
+        if (view.role === 'candidate') this.#stands(node, at)
+      }
+    }
+  }
+
+  leaderAt(at: Micros): NodeId | null {
+    for (const [node, until] of this.#leases) if (until > at) return node
+    return null
+  }
+
+  start(at: Micros, among: readonly NodeId[], awaitsCrash: boolean): void {
+    this.#among = among
+    this.#startedAt = at
+    this.#awaitsCrash = awaitsCrash
+    this.#ledSince = among.some((node) => (this.#leases.get(node) ?? 0) > at) ? at : null
+  }
+
+  /** Whether nothing is left to wait for: those that lost their leader have one, and no other leads. */
+  isOver(at: Micros): boolean {
+    this.#lapse(at)
+    const others = [...this.#leases.keys()].some((node) => !this.#among.includes(node))
+    return !this.#awaitsCrash && this.#ledSince !== null && this.#ledSince > (this.#startedAt ?? 0) && !others
+  }
+
+  result(at: Micros): Timed {
+    this.#lapse(at)
+    const begin = this.#startedAt ?? 0
+    const others = [...this.#leases.keys()].some((node) => !this.#among.includes(node))
+    return {
+      detected: this.#detected === null ? null : this.#detected - begin,
+      restored: this.#awaitsCrash || this.#ledSince === null ? null : Math.max(0, this.#ledSince - begin),
+      stopped: others ? null : Math.max(0, this.#stopped - begin),
+    }
+  }
+
+  #begins(node: NodeId, at: Micros, until: Micros): void {
+    this.#lapse(at)
+    this.#leases.set(node, until)
+    if (this.#among.includes(node)) this.#ledSince ??= at
+  }
+
+  #stands(node: NodeId, at: Micros): void {
+    if (this.#startedAt === null || this.#awaitsCrash || this.#detected !== null) return
+    if (this.#among.includes(node)) this.#detected = at
+  }
+
+  #ends(node: NodeId, at: Micros): void {
+    this.#lapse(at)
+    if (this.#leases.has(node)) this.#over(node, at)
+  }
+
+  /** A lease is over at its end, noticed or not. */
+  #lapse(at: Micros): void {
+    for (const [node, until] of this.#leases) if (until <= at) this.#over(node, until)
+  }
+
+  #over(node: NodeId, at: Micros): void {
+    this.#leases.delete(node)
+    if (!this.#among.includes(node)) this.#stopped = Math.max(this.#stopped, at)
+    else if (![...this.#leases.keys()].some((other) => this.#among.includes(other))) this.#ledSince = null
+  }
+}

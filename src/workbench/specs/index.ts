@@ -1,0 +1,5 @@
+export * from './catalogue.ts'
+export * from './memory/beliefs.ts'
+export * from './monitor.ts'
+export * from './one-leader.ts'
+export * from './spec.ts'

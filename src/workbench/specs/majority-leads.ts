@@ -1,0 +1,204 @@
+import { type Micros, msOf, type NodeId, withId, withoutId } from '../../core/index.ts'
+import type { Observation, Reach } from '../trace/index.ts'
+import { couldLead, type Elector, electorate } from './memory/electorate.ts'
+import { endOf, isOn, type Lease, leases } from './memory/leases.ts'
+import type { Fold, Spec } from './spec.ts'
+
+type MajorityLeads = {
+  readonly leases: readonly Lease[]
+  /** Nodes whose application was told last that its node leads. */
+  readonly told: readonly NodeId[]
+  readonly electors: readonly Elector[]
+  readonly system: System
+}
+
+/** All that changes seldom. */
+type System = {
+  /** How long nobody may lead although somebody could; null where the protocol does not say. */
+  readonly within: Micros | null
+  /** From when on after the last change the leader stays; null where leaders take turns. */
+  readonly settles: Micros | null
+  /** How long a node that stepped down leaves the lead to others; when it returns it may depose its successor. */
+  readonly retirement: Micros
+  readonly reach: Reach | null
+  /** Since when nothing has changed: no fault, no command. */
+  readonly since: Micros
+  /** A node that could lead since then, as things stand; null: there is none. */
+  readonly hub: { readonly node: NodeId; readonly votes: readonly NodeId[]; readonly since: Micros } | null
+  /** When somebody last led whose lease is no longer remembered. */
+  readonly led: Micros
+  /** Until when a node may still return from its retirement. */
+  readonly retiredUntil: Micros
+  readonly wrong: string | null
+}
+
+type Turn = Observation & { readonly type: 'view' | 'down' | 'up' }
+
+/**
+ * The constants are `leadsWithin`, `keepsAfter` (absent where leaders take turns) and `retirement`. Voters in force are
+ * what the nodes show (electorate.ts). A node is asked to lead only if it and those who must vote for it run, can store
+ * their votes and are linked with it both ways: every message of every kind is timely. All other links, nodes and disks
+ * may be as bad as they like, as long as nothing changes.
+ *
+ * Somebody leads if its application was told so (`elected`) and its lease lasts. A term may end only within
+ * `keepsAfter` of a change; where chance decides what arrives on some link, terms may end at any time.
+ */
+export const majorityLeads: Spec<MajorityLeads> = {
+  name: 'majority-leads',
+  title:
+    'while one node is linked both ways with a majority of the voters and can store its vote, somebody leads and stays',
+  source:
+    'the service that an application expects; weaker than T, which asks for a whole partition of linked nodes',
+  when: 'always',
+  fold: {
+    begin: (run) => ({
+      leases: leases.begin(run),
+      told: [],
+      electors: electorate.begin(run),
+      system: {
+        within: run.constants['leadsWithin'] ?? null,
+        settles: run.constants['keepsAfter'] ?? null,
+        retirement: run.constants['retirement'] ?? 0,
+        reach: null,
+        since: 0,
+        hub: null,
+        led: 0,
+        retiredUntil: 0,
+        wrong: null,
+      },
+    }),
+    next(memory, seen) {
+      if (memory.system.within === null) return memory
+      switch (seen.type) {
+        case 'output':
+          return afterOutput(memory, seen)
+        case 'view':
+        case 'down':
+        case 'up':
+          return afterTurn(memory, seen)
+        case 'commanded': {
+          const electors = electorate.next(memory.electors, seen)
+          return changed(
+            { ...memory, electors, system: lookAt(memory, seen.at) },
+            memory.system.reach,
+            seen.at,
+          )
+        }
+        case 'connectivity':
+          return changed({ ...memory, system: lookAt(memory, seen.at) }, seen.reach, seen.at)
+        case 'ended':
+          return { ...memory, system: lookAt(memory, seen.at) }
+        default:
+          return memory
+      }
+    },
+  } satisfies Fold<MajorityLeads>,
+  judge({ system, leases: now, told }, seen) {
+    const { within, hub, wrong } = system
+    if (wrong !== null) return { violated: wrong }
+    if (within === null || hub === null || hub.since + within > seen.at) return 'not concerned'
+    if (seen.type === 'ended') return 'held'
+    const isTerm = seen.type === 'view' && told.includes(seen.node)
+    return isTerm && now.some((lease) => lease.node === seen.node && isOn(lease, seen.at))
+      ? 'held'
+      : 'not concerned'
+  },
+}
+
+function afterOutput(memory: MajorityLeads, seen: Observation & { readonly type: 'output' }): MajorityLeads {
+  const { event, node, at } = seen
+  if (event.type === 'elected') {
+    const system = lookAt(memory, at)
+    return { ...memory, system, told: withId(memory.told, node) }
+  }
+  if (event.type !== 'demoted') return memory
+  const ended = termEnded(memory, node, at)
+  const isRetired = event['cause'] === 'stepped down'
+  const retiredUntil = isRetired ? at + memory.system.retirement : memory.system.retiredUntil
+  return {
+    ...memory,
+    told: withoutId(memory.told, node),
+    system: { ...ended, retiredUntil: Math.max(retiredUntil, memory.system.retiredUntil) },
+  }
+}
+
+function afterTurn(memory: MajorityLeads, seen: Turn): MajorityLeads {
+  const after = leases.next(memory.leases, seen)
+  const electors = electorate.next(memory.electors, seen)
+  const isGone = seen.type !== 'view'
+  const told = isGone ? withoutId(memory.told, seen.node) : memory.told
+  if (after === memory.leases && electors === memory.electors && told === memory.told) return memory
+  const was = memory.leases.find(({ node }) => node === seen.node)
+  const isRenewed = was !== undefined && isOn(was, seen.at) && after.some(({ node }) => node === seen.node)
+  let { system } = memory
+  // A renewal changes nothing. A crash is a change, of which the world tells next.
+  if (!isRenewed) system = isGone ? lookAt(memory, seen.at) : termEnded(memory, seen.node, seen.at)
+  const next = { leases: after, told, electors, system }
+  return electors === memory.electors ? next : changed(next, system.reach, seen.at, system.since)
+}
+
+/** Something has changed: whoever could lead now is looked for. */
+function changed(memory: MajorityLeads, reach: Reach | null, at: Micros, since: Micros = at): MajorityLeads {
+  const { system, electors } = memory
+  const found = reach === null ? null : hubIn(electors, reach)
+  const isSame = since !== at && system.hub?.node === found?.node
+  const hub = found === null ? null : { ...found, since: isSame ? (system.hub?.since ?? at) : at }
+  return { ...memory, system: { ...system, reach, since, hub } }
+}
+
+/** A node that could lead with the votes of those that are linked with it both ways. */
+function hubIn(
+  electors: readonly Elector[],
+  { running, timely, unwritable }: Reach,
+): { readonly node: NodeId; readonly votes: readonly NodeId[] } | null {
+  const able = running.filter((node) => !unwritable.includes(node))
+  const reaches = (from: NodeId, to: NodeId): boolean =>
+    timely === 'full' || timely.some((link) => link[0] === from && link[1] === to)
+  for (const node of able) {
+    const votes = able.filter((other) => other === node || (reaches(node, other) && reaches(other, node)))
+    if (couldLead(electors, node, votes)) return { node, votes }
+  }
+  return null
+}
+
+/** The last instant up to now of which it is known that somebody led before it. */
+function ledUpTo({ leases: all, told, system }: MajorityLeads, at: Micros): Micros {
+  let last = system.led
+  for (const lease of all) if (told.includes(lease.node)) last = Math.max(last, endOf(lease, at))
+  return last
+}
+
+/** Looks back: whether nobody has led for too long, and whether a lease has run out without a cause. */
+function lookAt(memory: MajorityLeads, at: Micros): System {
+  const { system, told } = memory
+  let { wrong } = system
+  for (const { node, until } of memory.leases) {
+    if (until !== null && until <= at && told.includes(node)) wrong ??= whyNotEnded(system, node, until)
+  }
+  const led = ledUpTo(memory, at)
+  return { ...system, led, wrong: wrong ?? whyNobody(system, led, at) }
+}
+
+/** A node has stopped leading at this instant, or earlier if its lease was over. */
+function termEnded(memory: MajorityLeads, node: NodeId, at: Micros): System {
+  const system = lookAt(memory, at)
+  const lease = memory.leases.find((each) => each.node === node)
+  if (lease === undefined || !memory.told.includes(node)) return system
+  return { ...system, wrong: system.wrong ?? whyNotEnded(system, node, endOf(lease, at)) }
+}
+
+function whyNobody({ within, hub }: System, led: Micros, at: Micros): string | null {
+  if (within === null || hub === null) return null
+  const from = Math.max(led, hub.since)
+  if (at - from <= within) return null
+  const votes = hub.votes.join(', ')
+  return `nobody led from ${msOf(from)} to ${msOf(at)} ms, though ${hub.node} could with the votes of {${votes}}`
+}
+
+function whyNotEnded(system: System, node: NodeId, ended: Micros): string | null {
+  const { settles, hub, since, retiredUntil, reach } = system
+  if (settles === null || hub === null || reach === null || reach.byChance) return null
+  const from = Math.max(since, hub.since, retiredUntil)
+  if (ended <= from + settles) return null
+  return `${node} stopped leading at ${msOf(ended)} ms, though nothing has changed since ${msOf(from)} ms`
+}

@@ -1,0 +1,389 @@
+/** What is said of leases, support and tokens: each on a trace that breaks it, and on a legal one that comes close. */
+import { describe, expect, it } from 'vitest'
+import {
+  downAt,
+  endedAt,
+  followsAt,
+  judgement,
+  leadsAt,
+  outputAt,
+  timesReached,
+  upAt,
+  viewAt,
+} from '../../../../test/support/traces.ts'
+import type { NodeId } from '../../../core/index.ts'
+import type { Observation } from '../../trace/index.ts'
+import type { Judgement, RunFacts } from '../index.ts'
+
+const RUN: RunFacts = { nodes: [1, 2, 3, 4, 5], prefers: 'lowest', constants: {} }
+const judge = (name: string, ...observations: readonly Observation[]): Judgement =>
+  judgement(name, RUN, observations)
+const reached = (name: string, ...observations: readonly Observation[]): number =>
+  timesReached(name, RUN, observations)
+
+describe('one-leader', () => {
+  it('is broken by a second leader before the lease of the first has ended', () => {
+    expect(judge('one-leader', leadsAt(0, 1, 100), leadsAt(99.999, 2, 200))).toEqual({
+      violated: '1 and 2 lead at the same time',
+    })
+  })
+  it('allows one from the very instant at which the lease ends, though the first has not said so', () => {
+    expect(judge('one-leader', leadsAt(0, 1, 100), leadsAt(100, 2, 200))).toBe('held')
+  })
+  it('is broken by whoever wakes up and shows a lease that should long be over', () => {
+    expect(judge('one-leader', leadsAt(0, 1, 100), leadsAt(120, 2, 220), leadsAt(150, 1, 180))).toEqual({
+      violated: '1 and 2 lead at the same time',
+    })
+  })
+  it('takes no offence at a view that says leader with a lease that has ended', () => {
+    const late = [leadsAt(0, 1, 100), leadsAt(120, 2, 220), leadsAt(150, 1, 100)]
+    expect(judge('one-leader', ...late)).toBe('not concerned')
+  })
+  it('counts renewals: the last end decides, earlier or later', () => {
+    expect(judge('one-leader', leadsAt(0, 1, 100), leadsAt(60, 1, 160), leadsAt(120, 2, 200))).not.toBe(
+      'held',
+    )
+    expect(judge('one-leader', leadsAt(0, 1, 160), leadsAt(60, 1, 100), leadsAt(120, 2, 200))).toBe('held')
+  })
+  it('lets a crash end a lease, and a step down', () => {
+    expect(judge('one-leader', leadsAt(0, 1, 100), downAt(50, 1), leadsAt(51, 2, 150))).toBe('held')
+    expect(judge('one-leader', leadsAt(0, 1, 100), followsAt(50, 1, null), leadsAt(50, 2, 150))).toBe('held')
+  })
+  it('takes a lease without an end for one that goes on, as where there is no time', () => {
+    expect(judge('one-leader', leadsAt(0, 1, null), leadsAt(0, 2, null))).not.toBe('held')
+    expect(judge('one-leader', leadsAt(0, 1, null), followsAt(0, 1, null), leadsAt(0, 2, null))).toBe('held')
+  })
+  it('names all that lead', () => {
+    expect(judge('one-leader', leadsAt(0, 3, 9), leadsAt(0, 1, 5), leadsAt(6, 2, 9))).toEqual({
+      violated: '1 and 3 lead at the same time',
+    })
+  })
+})
+
+describe('SO', () => {
+  it('is broken by a process in the support sets of two leaders', () => {
+    expect(judge('SO', leadsAt(0, 1, 100, [1, 3]), leadsAt(50, 2, 150, [2, 3]))).toEqual({
+      violated: '3 supports both 2 and 1',
+    })
+  })
+  it('allows two leaders without a common supporter', () => {
+    expect(judge('SO', leadsAt(0, 1, 100, [1, 3]), leadsAt(50, 2, 150, [2, 4]))).toBe('held')
+  })
+  it('allows support to go over at the end of a lease, and when a renewal does without it', () => {
+    expect(judge('SO', leadsAt(0, 1, 100, [1, 3]), leadsAt(100, 2, 150, [2, 3]))).toBe('held')
+    const dropped = [leadsAt(0, 1, 100, [1, 3]), leadsAt(40, 1, 140, [1]), leadsAt(50, 2, 150, [2, 3])]
+    expect(judge('SO', ...dropped)).toBe('held')
+  })
+  it('is broken by a renewal that takes in who supports another', () => {
+    const taken = [leadsAt(0, 1, 100, [1]), leadsAt(0, 2, 100, [2, 3]), leadsAt(40, 1, 140, [1, 3])]
+    expect(judge('SO', ...taken)).toEqual({ violated: '3 supports both 1 and 2' })
+  })
+  it('finds a common supporter in large sets as well', () => {
+    const many = (from: number): readonly NodeId[] => Array.from({ length: 40 }, (_, index) => from + index)
+    expect(judge('SO', leadsAt(0, 1, 100, many(1)), leadsAt(0, 40, 100, many(40)))).toEqual({
+      violated: '40 supports both 40 and 1',
+    })
+    expect(judge('SO', leadsAt(0, 1, 100, many(1)), leadsAt(0, 41, 100, many(41)))).toBe('held')
+  })
+  it('has nothing to say of followers, and of leaders that show no support', () => {
+    expect(judge('SO', leadsAt(0, 1, 100, [1, 3]), followsAt(1, 3, 1))).toBe('not concerned')
+    expect(judge('SO', leadsAt(0, 1, 100, null))).toBe('not concerned')
+  })
+})
+
+describe('LS', () => {
+  it('is broken by a leader that is not in its support set, or shows none', () => {
+    expect(judge('LS', leadsAt(0, 1, 100, [2, 3]))).toEqual({
+      violated: '1 leads with the support of {2, 3}, not its own',
+    })
+    expect(judge('LS', leadsAt(0, 1, 100, null))).not.toBe('held')
+  })
+  it('does not ask it of followers, nor of a lease that has ended', () => {
+    expect(judge('LS', leadsAt(0, 1, 100, [1, 3]))).toBe('held')
+    expect(judge('LS', viewAt(0, 1, 'follower', { leader: 2, members: [2, 3], untilMs: 50 }))).toBe(
+      'not concerned',
+    )
+    expect(judge('LS', leadsAt(100, 1, 100, [2, 3]))).toBe('not concerned')
+  })
+})
+
+describe('tokens', () => {
+  const term = (ms: number, node: NodeId, untilMs: number | null, token: number): Observation =>
+    leadsAt(ms, node, untilMs, [node], token)
+  it('is broken by a token that is smaller than an earlier one, or the same', () => {
+    expect(judge('tokens', term(0, 1, 10, 5), term(20, 2, 30, 4))).toEqual({
+      violated: '2 begins to lead with token 4, after 1 has led with 5',
+    })
+    expect(judge('tokens', term(0, 1, 10, 5), term(20, 2, 30, 5))).toEqual({
+      violated: '2 begins to lead with token 5, after 1 has led with 5',
+    })
+  })
+  it('is broken by a renewal after the lease has ended, or after a crash: that is a second leadership', () => {
+    const again = { violated: '1 leads again with token 5, though that leadership had ended' }
+    expect(judge('tokens', term(0, 1, 10, 5), term(10, 1, 20, 5))).toEqual(again)
+    expect(judge('tokens', term(0, 1, 10, 5), downAt(4, 1), upAt(5, 1), term(6, 1, 20, 5))).toEqual(again)
+    expect(judge('tokens', term(0, 1, null, 5), followsAt(0, 1, null), term(0, 1, null, 5))).toEqual(again)
+  })
+  it('allows renewals, also those that change the support, and tokens that skip numbers', () => {
+    expect(judge('tokens', term(0, 1, 10, 5), term(9.999, 1, 20, 5))).toBe('held')
+    expect(judge('tokens', term(0, 1, 10, 5), leadsAt(5, 1, 10, [1, 2], 5))).toBe('held')
+    expect(judge('tokens', term(0, 1, 10, 5), term(20, 2, 30, 9), term(40, 1, 50, 10))).toBe('held')
+  })
+  it('remembers leaderships that are over: the largest counts, not the last', () => {
+    expect(judge('tokens', term(0, 1, 10, 5), downAt(1, 1), term(20, 2, 30, 3))).not.toBe('held')
+  })
+  it('lets a leader change to a larger token', () => {
+    expect(judge('tokens', term(0, 1, 10, 5), term(5, 1, 15, 6))).toBe('held')
+    expect(judge('tokens', term(0, 1, 10, 5), term(5, 1, 15, 4))).not.toBe('held')
+  })
+  it('has nothing to say where there are no tokens', () => {
+    expect(judge('tokens', leadsAt(0, 1, 10), leadsAt(20, 2, 30))).toBe('not concerned')
+  })
+})
+
+describe('told-in-pairs', () => {
+  const elected = (ms: number, node: NodeId, token: number | null = 1): Observation =>
+    outputAt(ms, node, { type: 'elected', token, cause: 'elected' })
+  const demoted = (ms: number, node: NodeId, token: number | null = 1): Observation =>
+    outputAt(ms, node, { type: 'demoted', token, cause: 'expired' })
+  const leads = (ms: number, node: NodeId, untilMs: number | null = ms + 100, token = 1): Observation =>
+    leadsAt(ms, node, untilMs, [node], token)
+  const term = [elected(10, 1), leads(10, 1)]
+
+  it('holds when each is told by turns', () => {
+    const turns = [...term, elected(20, 2, 2), leads(20, 2, 120, 2), demoted(110, 1), followsAt(110, 1, 2)]
+    expect(judge('told-in-pairs', ...turns, elected(130, 1, 3))).toBe('held')
+    expect(judge('told-in-pairs', ...turns, elected(130, 1, 3), leads(130, 1, 200, 3))).toBe('not concerned')
+  })
+  it('is broken by the same news twice, and by an end without a beginning', () => {
+    expect(judge('told-in-pairs', ...term, elected(20, 1))).toEqual({
+      violated: '1 was told twice that it leads',
+    })
+    expect(judge('told-in-pairs', ...term, demoted(20, 1), demoted(21, 1))).toEqual({
+      violated: '1 was told that it no longer leads, but it did not',
+    })
+    expect(judge('told-in-pairs', ...term, demoted(20, 2))).not.toBe('held')
+  })
+  it('is broken by news of another term', () => {
+    expect(judge('told-in-pairs', ...term, demoted(20, 1, 2))).toEqual({
+      violated: '1 was told that it leads with 1, then that 2 has ended',
+    })
+    expect(judge('told-in-pairs', elected(10, 1), leads(10, 1, 110, 2))).toEqual({
+      violated: '1 was told that it leads with token 1, but leads with 2',
+    })
+  })
+  it('is broken by a lease that has ended when it is told of, to the very instant', () => {
+    expect(judge('told-in-pairs', elected(10, 1), leads(10, 1, 10))).toEqual({
+      violated: '1 was told at 10 ms that it leads, until 10 ms',
+    })
+    expect(judge('told-in-pairs', elected(10, 1), leads(10, 1, 10.001), endedAt(10))).toBe('not concerned')
+  })
+  it('is broken by whoever does not lead then, or only later', () => {
+    expect(judge('told-in-pairs', elected(10, 1), viewAt(10, 1, 'candidate'))).toEqual({
+      violated: '1 was told at 10 ms that it leads, but is candidate',
+    })
+    const never = { violated: '1 was told at 10 ms that it leads, but did not' }
+    expect(judge('told-in-pairs', elected(10, 1), leads(11, 1))).toEqual(never)
+    expect(judge('told-in-pairs', elected(10, 1), followsAt(10, 2, 1), followsAt(12, 3, 1))).toEqual(never)
+    expect(judge('told-in-pairs', elected(10, 1), demoted(10, 1))).toEqual(never)
+    expect(judge('told-in-pairs', elected(10, 1), endedAt(10))).toEqual(never)
+  })
+  it('lets a crash end a term, also between the news and the view', () => {
+    expect(judge('told-in-pairs', ...term, downAt(20, 1), upAt(30, 1), elected(40, 1, 2))).toBe('held')
+    expect(
+      judge('told-in-pairs', elected(10, 1), downAt(10, 1), elected(20, 2, 2), leads(20, 2, 90, 2)),
+    ).toBe('not concerned')
+    expect(judge('told-in-pairs', ...term, downAt(20, 1), upAt(30, 1), demoted(40, 1))).not.toBe('held')
+  })
+  it('bears a demotion that is told of later than it is seen', () => {
+    expect(judge('told-in-pairs', ...term, followsAt(150, 1, null), demoted(160, 1))).toBe('held')
+  })
+  it('is broken by a leader whose client hears nothing, unless the world begins with it', () => {
+    expect(judge('told-in-pairs', upAt(0, 1), followsAt(0, 1, null), leads(10, 1))).toEqual({
+      violated: '1 leads, and its client was not told',
+    })
+    expect(judge('told-in-pairs', upAt(0, 1), leads(0, 1), demoted(90, 1))).toBe('held')
+  })
+  it('works where there is no time', () => {
+    const still = [elected(0, 1), leads(0, 1, null), demoted(0, 1), followsAt(0, 1, null), elected(0, 2)]
+    expect(judge('told-in-pairs', ...still)).toBe('held')
+    expect(judge('told-in-pairs', elected(0, 1), followsAt(0, 1, null))).not.toBe('held')
+  })
+})
+
+describe('views-disjoint', () => {
+  const told = (
+    ms: number,
+    node: NodeId,
+    leader: NodeId,
+    members: readonly NodeId[],
+    untilMs: number | null,
+  ): Observation => viewAt(ms, node, 'follower', { leader, members, untilMs })
+  const gaveUp = (ms: number, node: NodeId, cause = 'stepped down'): Observation =>
+    outputAt(ms, node, { type: 'demoted', token: null, cause })
+
+  it('is broken by a follower that still trusts a view when another leader has one of its members', () => {
+    const stale = [leadsAt(0, 1, 100, [1, 2, 3]), told(10, 3, 1, [1, 2, 3], 110), followsAt(50, 1, null)]
+    expect(judge('views-disjoint', ...stale, leadsAt(60, 2, 160, [2, 4]))).toEqual({
+      violated: '2 is a member under 2, says 2, and under 1, says 3',
+    })
+  })
+  it('is broken by two followers, too, and by a crashed leader’s view', () => {
+    const two = [told(10, 3, 1, [1, 3, 5], 110), told(20, 4, 2, [2, 4, 5], 120)]
+    expect(judge('views-disjoint', ...two)).toEqual({
+      violated: '5 is a member under 2, says 4, and under 1, says 3',
+    })
+    const crashed = [leadsAt(0, 1, 100, [1, 2, 3]), told(10, 3, 1, [1, 2, 3], 90), downAt(20, 1)]
+    expect(judge('views-disjoint', ...crashed, leadsAt(30, 2, 130, [2, 3]))).not.toBe('held')
+  })
+  it('allows different views of one leader, and views that have nobody in common', () => {
+    expect(judge('views-disjoint', leadsAt(0, 1, 100, [1, 2]), told(10, 3, 1, [1, 2, 3], 90))).toBe('held')
+    expect(judge('views-disjoint', leadsAt(0, 1, 100, [1, 3]), leadsAt(10, 2, 110, [2, 4]))).toBe('held')
+  })
+  it('allows a view that is trusted no longer, from that very instant', () => {
+    const old = [told(0, 3, 1, [1, 2, 3], 60), told(0, 4, 1, [1, 2, 3], 70)]
+    expect(judge('views-disjoint', ...old.slice(0, 1), leadsAt(60, 2, 160, [2, 3]))).toBe('not concerned')
+    expect(judge('views-disjoint', ...old, leadsAt(60, 2, 160, [2, 3]))).not.toBe('held')
+    expect(judge('views-disjoint', ...old, followsAt(1, 4, null), leadsAt(60, 2, 160, [2, 3]))).toBe(
+      'not concerned',
+    )
+  })
+  it('does not count views of a leader that gave up early, also those that arrive later', () => {
+    const handed = [leadsAt(0, 1, 100, [1, 2, 3]), told(10, 3, 1, [1, 2, 3], 110), gaveUp(50, 1)]
+    const next = [followsAt(50, 1, null), leadsAt(60, 2, 160, [2, 4])]
+    expect(judge('views-disjoint', ...handed, ...next)).toBe('held')
+    expect(judge('views-disjoint', ...handed, ...next, told(61, 5, 1, [1, 2, 3], 120))).toBe('not concerned')
+    expect(judge('views-disjoint', ...handed.slice(0, 2), gaveUp(50, 1, 'expired'), ...next)).not.toBe('held')
+  })
+  it('counts them again once it leads again', () => {
+    const again = [
+      leadsAt(0, 1, 100, [1, 2]),
+      gaveUp(50, 1),
+      followsAt(50, 1, null),
+      leadsAt(60, 1, 160, [1, 2]),
+    ]
+    expect(judge('views-disjoint', ...again, leadsAt(70, 3, 170, [2, 3]))).not.toBe('held')
+  })
+  it('does not know how long a follower may trust a view without an end: not at all', () => {
+    expect(judge('views-disjoint', told(0, 3, 1, [1, 2, 3], null), leadsAt(0, 2, null, [2, 3]))).toBe(
+      'not concerned',
+    )
+  })
+  it('forgets what a process trusted before it crashed', () => {
+    const crashed = [told(0, 3, 1, [1, 2, 3], 100), downAt(10, 3), upAt(11, 3)]
+    expect(judge('views-disjoint', ...crashed, leadsAt(20, 2, 120, [2, 4]))).toBe('not concerned')
+  })
+})
+
+describe('voter-changes', () => {
+  const A = [1, 2, 3]
+  const B = [2, 3, 4]
+  const acts = (
+    ms: number,
+    node: NodeId,
+    id: readonly [number, number],
+    sets: readonly (readonly NodeId[])[],
+    members: readonly NodeId[] = [1, 2, 3, 4],
+    untilMs: number | null = ms + 100,
+  ): Observation => leadsAt(ms, node, untilMs, members, id[0], { config: { id, sets } })
+
+  it('is broken by a leader without a majority of its voters, of either set', () => {
+    expect(judge('voter-changes', acts(0, 1, [1, 0], [A], [1, 4, 5]))).toEqual({
+      violated: '1 leads with the support of {1, 4, 5}, no majority of {1, 2, 3}',
+    })
+    expect(judge('voter-changes', acts(0, 1, [1, 0], [A, [4, 5, 1]], [1, 2, 3]))).toEqual({
+      violated: '1 leads with the support of {1, 2, 3}, no majority of {4, 5, 1}',
+    })
+    expect(judge('voter-changes', acts(0, 1, [1, 0], [[1, 2, 3, 4]], [1, 2]))).not.toBe('held')
+  })
+  it('is content with a bare majority, and with support from outside on top', () => {
+    expect(judge('voter-changes', acts(0, 1, [1, 0], [A], [1, 2]))).toBe('held')
+    expect(judge('voter-changes', acts(0, 1, [1, 0], [A], [1, 2, 5]))).toBe('held')
+  })
+  it('is broken by voters that change at once', () => {
+    expect(judge('voter-changes', acts(0, 1, [1, 0], [A]), acts(9, 1, [1, 1], [B]))).toEqual({
+      violated: 'voters went from {1, 2, 3} to {2, 3, 4}, with no set in common',
+    })
+  })
+  it('allows them to change through both, to be stamped anew, and to change back', () => {
+    const joint = [acts(0, 1, [1, 0], [A]), acts(9, 1, [1, 1], [A, B])]
+    expect(judge('voter-changes', ...joint, acts(19, 1, [1, 2], [B]))).toBe('held')
+    expect(judge('voter-changes', ...joint, acts(19, 2, [2, 0], [A, B]))).toBe('held')
+    expect(judge('voter-changes', ...joint, acts(19, 1, [1, 2], [A]))).toBe('held')
+    expect(judge('voter-changes', ...joint, acts(19, 1, [1, 2], [[3, 4, 5]]))).not.toBe('held')
+  })
+  it('is broken by a leader under an older configuration: epochs first, then counters', () => {
+    const renewed = (id: readonly [number, number], sets: readonly (readonly NodeId[])[]) => [
+      acts(0, 1, id, sets),
+      acts(50, 1, id, sets),
+    ]
+    expect(judge('voter-changes', ...renewed([2, 1], [A, B]), acts(200, 2, [2, 0], [A]))).toEqual({
+      violated:
+        'a leader acts under configuration 2.0, {1, 2, 3}, after one has renewed under 2.1, {1, 2, 3} and {2, 3, 4}',
+    })
+    expect(judge('voter-changes', ...renewed([2, 0], [A]), acts(200, 2, [1, 9], [A]))).not.toBe('held')
+    expect(judge('voter-changes', ...renewed([1, 9], [A]), acts(200, 2, [2, 0], [A]))).toBe('held')
+  })
+  it('lets a leader know less than one that never renewed, if they have a set in common', () => {
+    expect(judge('voter-changes', acts(0, 1, [2, 1], [A, B]), acts(200, 2, [2, 0], [A]))).toBe('held')
+    expect(judge('voter-changes', acts(0, 1, [2, 2], [B]), acts(200, 2, [2, 1], [A, B]))).toBe('held')
+    expect(judge('voter-changes', acts(0, 1, [2, 2], [B]), acts(200, 2, [2, 0], [A]))).not.toBe('held')
+    const firm = [acts(0, 1, [2, 1], [A]), acts(50, 1, [2, 1], [A])]
+    const less = acts(200, 2, [2, 0], [A])
+    expect(judge('voter-changes', ...firm, acts(160, 3, [3, 1], [A]), less)).not.toBe('held')
+  })
+  it('is broken by one name for two configurations', () => {
+    expect(judge('voter-changes', acts(0, 1, [1, 0], [A]), acts(9, 1, [1, 0], [A, B]))).toEqual({
+      violated: 'configuration 1.0 is both {1, 2, 3} and {1, 2, 3} and {2, 3, 4}',
+    })
+    expect(judge('voter-changes', acts(0, 1, [1, 0], [A]), acts(9, 1, [1, 0], [[...A]]))).toBe('held')
+  })
+  it('has nothing to say of followers, of leaders without a configuration, and of leases that have ended', () => {
+    const shown = { config: { id: [1, 0], sets: [B] } }
+    expect(judge('voter-changes', viewAt(0, 5, 'follower', { detail: shown }))).toBe('not concerned')
+    expect(judge('voter-changes', leadsAt(0, 1, 100))).toBe('not concerned')
+    expect(judge('voter-changes', acts(0, 1, [2, 0], [A]), acts(100, 2, [1, 0], [A], [2], 100))).toBe(
+      'not concerned',
+    )
+  })
+})
+
+describe('goals', () => {
+  it('renewed: a later end of the same leadership, before its end', () => {
+    const first = leadsAt(0, 1, 100, [1], 5)
+    expect(reached('renewed', first, leadsAt(60, 1, 160, [1], 5))).toBe(1)
+    expect(reached('renewed', first, leadsAt(100, 1, 200, [1], 5))).toBe(0)
+    expect(reached('renewed', first, leadsAt(60, 1, 160, [1], 6))).toBe(0)
+    expect(reached('renewed', first, leadsAt(60, 1, 100, [1, 2], 5))).toBe(0)
+    expect(reached('renewed', first, leadsAt(60, 2, 160, [2], 5))).toBe(0)
+  })
+  it('lost: by a crash or at the end of the lease, not by stepping down', () => {
+    expect(reached('lost', leadsAt(0, 1, 100), downAt(50, 1))).toBe(1)
+    expect(reached('lost', leadsAt(0, 1, 100), followsAt(100, 1, null), downAt(101, 1))).toBe(1)
+    expect(reached('lost', leadsAt(0, 1, 100), leadsAt(130, 1, 230))).toBe(1)
+    expect(reached('lost', leadsAt(0, 1, 100), followsAt(50, 1, null), downAt(101, 1))).toBe(0)
+    expect(reached('lost', leadsAt(0, 1, 100), downAt(50, 2))).toBe(0)
+  })
+  it('handed-over and reconfigured: by what is put out', () => {
+    const elected = (cause: string): Observation => outputAt(0, 1, { type: 'elected', token: 1, cause })
+    expect(reached('handed-over', elected('elected'), elected('handed over'))).toBe(1)
+    expect(reached('reconfigured', elected('elected'))).toBe(0)
+    expect(reached('reconfigured', outputAt(0, 1, { type: 'config', id: [1, 2], sets: [[1, 2]] }))).toBe(1)
+  })
+  it('split: two at once, counted when the second begins', () => {
+    const two = [leadsAt(0, 1, 100), leadsAt(50, 2, 150), leadsAt(60, 1, 160), leadsAt(70, 2, 170)]
+    expect(reached('split', ...two)).toBe(1)
+    expect(reached('split', leadsAt(0, 1, 100), leadsAt(100, 2, 150))).toBe(0)
+  })
+  it('merged: one of them leads all that live, and nobody else leads', () => {
+    const up = [1, 2, 3].map((node) => upAt(0, node))
+    const two = [...up, leadsAt(0, 1, 100, [1, 3]), leadsAt(50, 2, 150, [2])]
+    expect(reached('merged', ...two, followsAt(90, 2, 1), leadsAt(99, 1, 199, [1, 2, 3]))).toBe(1)
+    expect(reached('merged', ...two, leadsAt(99, 1, 199, [1, 2, 3]))).toBe(0)
+    expect(reached('merged', ...two, followsAt(90, 2, 1), leadsAt(99, 1, 199, [1, 3]))).toBe(0)
+    expect(reached('merged', ...two, downAt(90, 2), leadsAt(99, 1, 199, [1, 3]))).toBe(1)
+    expect(reached('merged', ...up, leadsAt(99, 1, 199, [1, 2, 3]))).toBe(0)
+    const again = leadsAt(180, 1, 280, [1, 2, 3])
+    expect(reached('merged', ...two, leadsAt(151, 1, 199, [1, 2, 3]), again)).toBe(1)
+  })
+})

@@ -1,0 +1,91 @@
+/** Memory shared by what is promised of views of the living: how each process stands in its view, and under which life. */
+import { compareIds, equalPlain, type NodeId, type Plain, type Role } from '../../../core/index.ts'
+import type { Observation } from '../../trace/index.ts'
+import type { Fold } from '../spec.ts'
+
+export type SeenViewId = readonly [n: number, leader: NodeId]
+export type SeenView = {
+  readonly id: SeenViewId
+  readonly members: readonly NodeId[]
+  readonly lives: readonly number[]
+}
+export type Attempt = { readonly id: SeenViewId; readonly members: readonly NodeId[] }
+
+export type Standing = {
+  readonly node: NodeId
+  readonly up: boolean
+  readonly role: Role | null
+  readonly life: number
+  /** The last view that it installed, also when it is dead; null when there was none, or it is down. */
+  readonly view: SeenView | null
+  readonly attempts: readonly Attempt[]
+  /** Whether its application would lead. */
+  readonly willing: boolean
+}
+
+type ViewSeen = Observation & { readonly type: 'view' }
+
+export function standingOf({ node, view }: ViewSeen): Standing {
+  const detail: { readonly [field: string]: Plain } = view.detail ?? {}
+  return {
+    node,
+    up: true,
+    role: view.role,
+    life: (detail['life'] ?? 0) as number,
+    view: (detail['view'] ?? null) as SeenView | null,
+    attempts: (detail['attempts'] ?? []) as readonly Attempt[],
+    willing: detail['willing'] !== false,
+  }
+}
+
+const absent = (node: NodeId): Standing => ({
+  node,
+  up: false,
+  role: null,
+  life: 0,
+  view: null,
+  attempts: [],
+  willing: false,
+})
+
+export const standings: Fold<readonly Standing[]> = {
+  begin: ({ nodes }) => nodes.map(absent),
+  next(memory, seen) {
+    if (seen.type === 'view') return update(memory, standingOf(seen))
+    if (seen.type === 'down') return update(memory, absent(seen.node))
+    return memory
+  },
+}
+
+function update(memory: readonly Standing[], next: Standing): readonly Standing[] {
+  const place = memory.findIndex(({ node }) => node === next.node)
+  const was = memory[place]
+  return was === undefined || equalPlain(was, next) ? memory : memory.with(place, next)
+}
+
+export function isAlive({ up, role }: Standing): boolean {
+  return up && role !== 'dead' && role !== null
+}
+
+export function compareSeen(a: SeenViewId, b: SeenViewId): number {
+  return a[0] - b[0] || compareIds(a[1], b[1])
+}
+
+export function sameSeen(a: SeenViewId, b: SeenViewId): boolean {
+  return a[0] === b[0] && a[1] === b[1]
+}
+
+export function viewText({ id, members, lives }: SeenView): string {
+  const named = members.map((member, place) => {
+    const life = lives[place] ?? 1
+    return life === 1 ? String(member) : `${member} (life ${life})`
+  })
+  return `view ${id[0]}.${id[1]} of ${named.join(', ')}`
+}
+
+/** More than half of `whole`; with `tie`, exactly half of it is enough when its least is there. */
+export function holdsMajority(part: readonly NodeId[], whole: readonly NodeId[], tie: boolean): boolean {
+  const common = whole.filter((id) => part.includes(id))
+  if (2 * common.length > whole.length) return true
+  return tie && 2 * common.length === whole.length && part.includes([...whole].sort(compareIds)[0] as NodeId)
+}

@@ -1,0 +1,62 @@
+import {
+  holdsMajority,
+  isAlive,
+  type SeenView,
+  type SeenViewId,
+  sameSeen,
+  standingOf,
+  viewText,
+} from './memory/view-states.ts'
+import { withView } from './omega-views.ts'
+import type { Spec } from './spec.ts'
+
+/** Every view that anybody has installed, in their order; and whether one with number 1 was ever promised. */
+type Chain = { readonly views: readonly SeenView[]; readonly promisedFirst: boolean }
+
+/**
+ * Invariants I8 and I9 of Omega+. In the order of their ids, not of true time: a view may be installed late by its own
+ * leader, when a newer one exists already; nobody else installs it then, and its leader is never in quorum.
+ */
+export const primaryChain: Spec<Chain> = {
+  name: 'primary-chain',
+  title:
+    'in the order of their ids, each view holds a majority: of all nodes (static), or of the view before (dynamic)',
+  source: 'Lotem, Keidar and Dolev 1997 (dynamic voting), cited by Franceschetti & Bruck 1999',
+  when: 'always',
+  fold: {
+    begin: () => ({ views: [], promisedFirst: false }),
+    next: (memory, seen) => {
+      if (seen.type === 'output' && seen.event.type === 'promise') {
+        const [n] = seen.event['id'] as SeenViewId
+        return n !== 1 || memory.promisedFirst ? memory : { ...memory, promisedFirst: true }
+      }
+      if (seen.type !== 'view') return memory
+      const { view } = standingOf(seen)
+      if (view === null) return memory
+      const views = withView(memory.views, view)
+      return views === memory.views ? memory : { ...memory, views }
+    },
+  },
+  judge({ views, promisedFirst }, seen, { nodes, constants }) {
+    if (seen.type !== 'view' || !isAlive(standingOf(seen))) return 'not concerned'
+    const { view } = standingOf(seen)
+    if (view === null) return 'not concerned'
+    const tie = constants['tie'] === 1
+    if (constants['staticQuorum'] === 1) {
+      // The first view of a world that begins settled is whatever the world says: nobody formed it.
+      if (view.id[0] === 1 && !promisedFirst) return 'not concerned'
+      if (2 * view.members.length > nodes.length) return 'held'
+      return { violated: `${viewText(view)} has no majority of the ${nodes.length} nodes` }
+    }
+    const place = views.findIndex(({ id }) => sameSeen(id, view.id))
+    for (const at of [place, place + 1]) {
+      const before = views[at - 1]
+      const after = views[at]
+      if (before === undefined || after === undefined) continue
+      if (!holdsMajority(after.members, before.members, tie)) {
+        return { violated: `${viewText(after)} holds no majority of ${viewText(before)}` }
+      }
+    }
+    return 'held'
+  },
+}

@@ -1,0 +1,68 @@
+/**
+ * A trace as a space-time diagram, as textbooks draw them (Lamport, "Time, Clocks, and the Ordering of Events in a
+ * Distributed System", 1978, turned so that time runs downwards).
+ *
+ * trace -> history (what is shown) -> layout (where) -> SVG (how): a folder of small pure files, so that a page can
+ * draw the same picture as the command line.
+ */
+import { microsOf, msOf } from '../../core/index.ts'
+import { clip, momentsOf } from './diagram/clip.ts'
+import { describe } from './diagram/describe.ts'
+import { type History, historyOf, type Selection } from './diagram/history.ts'
+import { type Layout, layoutOf } from './diagram/layout.ts'
+import { svgOf } from './diagram/svg.ts'
+import type { Trace } from './ndjson.ts'
+
+export type { Arrow } from './diagram/arrows.ts'
+export type { Flight, History, Mark, Notice, Spell, Stall, Standing } from './diagram/history.ts'
+export type { Layout } from './diagram/layout.ts'
+
+export type DiagramOptions = Selection & {
+  readonly fromMs: number | null
+  readonly toMs: number | null
+  /** Null: the protocol's name and the number of nodes. */
+  readonly title: string | null
+}
+
+/** There is nothing to draw, or too much for a picture; says what to ask for instead. */
+export class Undrawable extends Error {
+  override readonly name = 'Undrawable'
+}
+
+const MOST_NODES = 64
+const MOST_MOMENTS = 3000
+
+export function drawTrace(trace: Trace, options: DiagramOptions): string {
+  const { history, layout } = diagramOf(trace, options)
+  const title = options.title ?? `${trace.header.protocol}, ${trace.header.nodes.length} nodes`
+  const shown = new Set(history.flights.map(({ kind }) => kind))
+  // The protocol's own kinds come first, in its own order: so a kind looks the same in every picture of a protocol.
+  const kinds = [...new Set([...options.kinds, ...shown])]
+  return svgOf(history, layout, kinds, { title, description: describe(history) })
+}
+
+/** What is shown, and where. */
+export function diagramOf(
+  trace: Trace,
+  options: DiagramOptions,
+): { readonly history: History; readonly layout: Layout } {
+  const { nodes } = trace.header
+  if (nodes.length > MOST_NODES) {
+    throw new Undrawable(`${nodes.length} nodes are too many for a picture: it holds ${MOST_NODES} lanes`)
+  }
+  const whole = historyOf(trace, options)
+  const from = options.fromMs === null ? whole.begin : microsOf(options.fromMs)
+  const until = options.toMs === null ? whole.end : microsOf(options.toMs)
+  const span = `the trace runs from ${msOf(whole.begin)} to ${msOf(whole.end)} ms`
+  if (trace.records.length === 0) throw new Undrawable('the trace has a header and nothing else')
+  if (from > whole.end || until < whole.begin) throw new Undrawable(`nothing happens in that range: ${span}`)
+  if (from > until) throw new Undrawable(`the range from ${msOf(from)} to ${msOf(until)} ms is empty`)
+  const history = clip(whole, from, until)
+  const moments = momentsOf(history).length
+  if (moments > MOST_MOMENTS) {
+    throw new Undrawable(
+      `${moments} moments are too many for a picture (${MOST_MOMENTS}): choose a shorter range (${span})`,
+    )
+  }
+  return { history, layout: layoutOf(history) }
+}

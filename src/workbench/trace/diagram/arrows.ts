@@ -1,0 +1,47 @@
+/** Messages as lines from lane to lane. */
+import type { Micros } from '../../../core/index.ts'
+import { messageText } from '../words.ts'
+import type { Flight, History } from './history.ts'
+import type { Place } from './place.ts'
+import type { Point } from './room.ts'
+
+export type Arrow = {
+  readonly from: Point
+  readonly to: Point
+  readonly flight: Flight
+  /** False where the picture begins after the sending. */
+  readonly seenSent: boolean
+  /** `open`: the picture ends before the message does, or it is still under way. */
+  readonly ending: 'arrives' | 'lost' | 'open'
+  readonly title: string
+}
+
+/** A message that never gets there ends halfway between its target's lane and the one before, so far down a lane. */
+const SHORT_OF_TARGET = 0.5
+const FALL_PX = 12
+
+export function arrowOf(flight: Flight, { begin, end }: History, place: Place): Arrow {
+  const { from, to, sentAt, endedAt, lost } = flight
+  const what = `${messageText(flight.body)} from ${from} to ${to}, sent at ${place.moment(sentAt)}`
+  const start = { x: place.x(from), y: place.y(sentAt) }
+  const width = place.x(to) - start.x
+  if (endedAt === null || (lost !== null && lost !== 'down')) {
+    const lanes = Math.max(SHORT_OF_TARGET, Math.abs(width) / place.lanePx - SHORT_OF_TARGET)
+    const dead = { x: start.x + Math.sign(width) * lanes * place.lanePx, y: start.y + FALL_PX * (1 + lanes) }
+    return lost === null
+      ? { from: start, to: dead, flight, seenSent: true, ending: 'open', title: `${what}, under way` }
+      : { from: start, to: dead, flight, seenSent: true, ending: 'lost', title: `${what}, lost (${lost})` }
+  }
+  const on = (at: Micros): Point => ({
+    x: start.x + (width * (at - sentAt)) / Math.max(1, endedAt - sentAt),
+    y: place.y(at),
+  })
+  return {
+    from: sentAt < begin ? on(begin) : start,
+    to: endedAt > end ? on(end) : { x: start.x + width, y: place.y(endedAt) },
+    flight,
+    seenSent: sentAt >= begin,
+    ending: endedAt > end ? 'open' : lost === null ? 'arrives' : 'lost',
+    title: `${what}, ${lost === null ? 'arrives' : 'lost (the node is down)'} at ${place.moment(endedAt)}`,
+  }
+}

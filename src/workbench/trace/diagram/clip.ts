@@ -1,0 +1,42 @@
+/** The part of a history that lies between two moments. */
+import type { Micros } from '../../../core/index.ts'
+import type { History } from './history.ts'
+
+/** A flight that crosses a border keeps its true ends; the rest is cut off there. */
+export function clip(history: History, from: Micros, until: Micros): History {
+  const begin = Math.max(from, history.begin)
+  const end = Math.min(until, history.end)
+  const within = ({ at }: { readonly at: Micros }): boolean => at >= begin && at <= end
+  const cut = <T extends { readonly from: Micros; readonly until: Micros }>(spans: readonly T[]): T[] =>
+    spans
+      // Where one standing ends and the next begins at the border, the next is what the picture begins with.
+      .filter((span) => span.from <= end && (span.until > begin || span.until === history.end))
+      .map((span) => ({ ...span, from: Math.max(span.from, begin), until: Math.min(span.until, end) }))
+  return {
+    ...history,
+    begin,
+    end,
+    flights: history.flights.filter(
+      ({ sentAt, endedAt }) => sentAt <= end && (endedAt === null ? sentAt >= begin : endedAt >= begin),
+    ),
+    spells: cut(history.spells),
+    stalls: cut(history.stalls),
+    marks: history.marks.filter(within),
+    notices: history.notices.filter(within),
+  }
+}
+
+/** Every moment at which something is to be seen, sorted, each once; the first and the last of the picture too. */
+export function momentsOf(history: History): readonly Micros[] {
+  const { begin, end, flights, spells, stalls, marks, notices } = history
+  const all = [
+    begin,
+    end,
+    ...flights.flatMap(({ sentAt, endedAt }) => [sentAt, endedAt ?? sentAt]),
+    ...spells.map(({ from }) => from),
+    ...stalls.flatMap(({ from, until }) => [from, until]),
+    ...marks.map(({ at }) => at),
+    ...notices.map(({ at }) => at),
+  ]
+  return [...new Set(all.filter((at) => at >= begin && at <= end))].sort((a, b) => a - b)
+}

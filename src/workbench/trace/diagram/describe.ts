@@ -1,0 +1,28 @@
+/** The picture in sentences, for those who cannot see it. */
+import { type Micros, msOf } from '../../../core/index.ts'
+import type { History } from './history.ts'
+
+/** Beyond this a transcript serves better. */
+const MOST_SENTENCES = 60
+
+export function describe({ nodes, timed, begin, end, flights, spells, marks, notices }: History): string {
+  const moment = (at: Micros): string => (timed ? `${msOf(at)} ms` : `step ${msOf(at)}`)
+  const events = [
+    ...spells.flatMap(({ node, from, standing, words }) =>
+      standing === 'down' || words === '' ? [] : [{ at: from, text: `${node}: ${words}` }],
+    ),
+    ...marks.map(({ node, at, type, text }) => ({
+      at,
+      text: `${node}: ${type === 'timer' ? `timer ${text}` : text}`,
+    })),
+    ...notices.map(({ at, text }) => ({ at, text })),
+  ].sort((a, b) => a.at - b.at)
+  const lost = flights.filter(({ lost: why }) => why !== null).length
+  const told = events.slice(0, MOST_SENTENCES).map(({ at, text }) => `At ${moment(at)}, ${text}.`)
+  return [
+    `A space-time diagram from ${moment(begin)} to ${moment(end)}: time runs downwards, a lane a node (${nodes.join(', ')}).`,
+    `${flights.length} messages are drawn, ${lost} of them lost.`,
+    ...told,
+    ...(told.length < events.length ? [`${events.length - told.length} more events follow.`] : []),
+  ].join(' ')
+}

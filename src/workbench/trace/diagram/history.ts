@@ -1,0 +1,232 @@
+/**
+ * What a picture shows of a trace, still without any geometry: how each node stood and for how long, which messages
+ * went from whom to whom and what became of them, and what happened to whom.
+ */
+import type { Effect, Message, Micros, NodeId, View } from '../../../core/index.ts'
+import { idleness } from '../leads.ts'
+import { BadTrace, type Trace } from '../ndjson.ts'
+import type { LossReason, TraceRecord } from '../records.ts'
+import { commandText, registerText } from '../words.ts'
+import { type Fault, faultOf } from './faults.ts'
+
+/** A message's way. `endedAt`: when it arrived or was lost, or null while it is under way at the end of the trace. */
+export type Flight = {
+  readonly from: NodeId
+  readonly to: NodeId
+  readonly body: Message
+  /** What it counts as: a layer's message may carry another. */
+  readonly kind: string
+  readonly sentAt: Micros
+  readonly endedAt: Micros | null
+  /** Why it was lost; null when it was not. */
+  readonly lost: LossReason | null
+}
+
+export type Standing = 'leads' | 'follows' | 'leaderless' | 'down'
+
+/** How a node stood, from one moment until another. */
+export type Spell = {
+  readonly node: NodeId
+  readonly from: Micros
+  readonly until: Micros
+  readonly standing: Standing
+  readonly words: string
+}
+
+/** Time in which a process did nothing. */
+export type Stall = {
+  readonly node: NodeId
+  readonly from: Micros
+  readonly until: Micros
+  readonly word: string
+}
+
+/** Something that happened at a node. */
+export type Mark = {
+  readonly node: NodeId
+  readonly at: Micros
+  readonly type: 'crash' | 'restart' | 'timer' | 'command' | 'link' | 'register'
+  readonly text: string
+}
+
+/** Something that happened to the network. */
+export type Notice = { readonly at: Micros; readonly text: string }
+
+export type History = {
+  readonly nodes: readonly NodeId[]
+  /** False for a world without time, whose milliseconds are steps. */
+  readonly timed: boolean
+  readonly begin: Micros
+  readonly end: Micros
+  readonly flights: readonly Flight[]
+  readonly spells: readonly Spell[]
+  readonly stalls: readonly Stall[]
+  readonly marks: readonly Mark[]
+  readonly notices: readonly Notice[]
+}
+
+export type Selection = {
+  /** The protocol's own messages; those of the layers below it are left out. */
+  readonly kinds: readonly string[]
+  /** What a message counts as; by itself unless said otherwise. */
+  readonly kindOf?: (body: Message) => string
+  /** Leave nothing out. */
+  readonly all: boolean
+}
+
+type Turn = TraceRecord & { readonly type: 'start' | 'step' }
+type Send = Effect & { readonly type: 'send' }
+type Open<T> = { -readonly [K in keyof T]: T[K] }
+
+export function historyOf({ header, records }: Trace, { kinds, kindOf, all }: Selection): History {
+  const { nodes } = header
+  const countsAs = kindOf ?? (({ kind }: Message) => kind)
+  const ends = endsOf(records)
+  const begin = records.reduce((least, { at }) => Math.min(least, at), records[0]?.at ?? 0)
+  const end = records.reduce((most, { at }) => Math.max(most, at), begin)
+  const flights: Flight[] = []
+  const spells: Open<Spell>[] = []
+  const stalls: Open<Stall>[] = []
+  const marks: Mark[] = []
+  const notices: Notice[] = []
+  const standing = new Map<NodeId, Open<Spell>>()
+  const everUp = new Set<NodeId>()
+
+  function stand(node: NodeId, at: Micros, how: { standing: Standing; words: string }): void {
+    const before = standing.get(node)
+    if (before?.standing === how.standing && before.words === how.words) return
+    if (before !== undefined) before.until = at
+    const spell = { node, from: at, until: end, ...how }
+    standing.set(node, spell)
+    spells.push(spell)
+  }
+
+  const isUp = (node: NodeId): boolean => (standing.get(node)?.standing ?? 'down') !== 'down'
+
+  function crash(node: NodeId, at: Micros, text: string): void {
+    if (!isUp(node)) return
+    stand(node, at, { standing: 'down', words: 'down' })
+    for (const stall of stalls) if (stall.node === node && stall.until > at) stall.until = at
+    marks.push({ node, at, type: 'crash', text })
+  }
+
+  function take(turn: Turn, line: number): void {
+    const { node, at, effects, cutAfter } = turn
+    if (!nodes.includes(node)) throw new BadTrace(`line ${line}: node ${node} is not in the header`)
+    const sends = (cutAfter === null ? effects : effects.slice(0, cutAfter)).filter(isSend)
+    const shown = sends.map((send) => {
+      if (!nodes.includes(send.to) || typeof send.body?.kind !== 'string') {
+        throw new BadTrace(`line ${line}: a message goes to a node that is not in the header, or is none`)
+      }
+      return all || kinds.includes(countsAs(send.body))
+    })
+    for (const [index, { to, body }] of sends.entries()) {
+      const id = turn.sent[index]
+      if (shown[index] !== true || id === undefined) continue
+      const ended = ends.get(id) ?? [{ endedAt: null, lost: null }]
+      for (const each of ended)
+        flights.push({ from: node, to, body, kind: countsAs(body), sentAt: at, ...each })
+    }
+    const telling = shown.includes(true) || turn.view !== null || cutAfter !== null
+    if (turn.type === 'step') {
+      const mark = markOf(turn, all || telling)
+      if (mark !== null) marks.push(mark)
+    } else {
+      if (everUp.has(node)) marks.push({ node, at, type: 'restart', text: 'restart' })
+      everUp.add(node)
+      if (!isUp(node)) stand(node, at, { standing: 'leaderless', words: '' })
+    }
+    if (cutAfter !== null) crash(node, at, `crash after ${cutAfter} of ${effects.length} effects`)
+    else if (turn.view !== null) stand(node, at, standingOf(turn.view))
+  }
+
+  function befall(fault: Fault, at: Micros): void {
+    if (fault.type === 'notice') notices.push({ at, text: fault.text })
+    else if (!nodes.includes(fault.node)) return
+    else if (fault.type === 'crash') crash(fault.node, at, 'crash')
+    else if (isUp(fault.node)) {
+      const until = Math.min(end, at + fault.length)
+      stalls.push({ node: fault.node, from: at, until, word: fault.word })
+    }
+  }
+
+  for (const [index, record] of records.entries()) {
+    if (record.type === 'start' || record.type === 'step') take(record, index + 2)
+    else if (record.type === 'world') {
+      const fault = faultOf(record.event)
+      if (fault !== null) befall(fault, record.at)
+    } else if (record.type === 'tick') {
+      notices.push({ at: record.at, text: 'tick' })
+      for (const { node, view } of record.views) {
+        if (nodes.includes(node)) stand(node, record.at, standingOf(view))
+      }
+    }
+  }
+  return {
+    nodes,
+    timed: records.some((record) => 'now' in record && record.now !== 0),
+    begin,
+    end,
+    flights,
+    // A standing that was over at once was never seen.
+    spells: spells.filter(({ from, until }) => until > from || from === end),
+    stalls,
+    marks,
+    notices,
+  }
+}
+
+function isSend(effect: Effect): effect is Send {
+  return effect.type === 'send'
+}
+
+type End = Pick<Flight, 'endedAt' | 'lost'>
+
+/** How each message ended, by its number. One that was doubled by the network ends twice. */
+function endsOf(records: readonly TraceRecord[]): ReadonlyMap<number, readonly End[]> {
+  const ends = new Map<number, End[]>()
+  const add = (id: number, end: End): void => {
+    const known = ends.get(id)
+    if (known === undefined) ends.set(id, [end])
+    else known.push(end)
+  }
+  for (const record of records) {
+    if (record.type === 'lost') add(record.message, { endedAt: record.at, lost: record.why })
+    else if (record.type === 'step' && record.message !== null)
+      add(record.message, { endedAt: record.at, lost: null })
+  }
+  return ends
+}
+
+/** What happened at the node, unless that is a message, whose arrow says it, or a timer that nobody would miss. */
+function markOf(turn: Turn & { readonly type: 'step' }, telling: boolean): Mark | null {
+  const { node, at, input } = turn
+  switch (input.type) {
+    case 'message':
+      return null
+    case 'timer':
+      return telling ? { node, at, type: 'timer', text: input.name } : null
+    case 'command':
+      return { node, at, type: 'command', text: commandText(input.command) }
+    case 'link':
+      return { node, at, type: 'link', text: `link to ${input.peer} ${input.up ? 'up' : 'down'}` }
+    case 'register':
+      // Reads are many, and most tell nothing.
+      return telling || input.call.op !== 'read'
+        ? { node, at, type: 'register', text: registerText(input) }
+        : null
+    case 'suspended':
+      return null
+    default:
+      return input satisfies never
+  }
+}
+
+function standingOf({ role, leader, token, detail }: View): { standing: Standing; words: string } {
+  const idle = role === 'leader' ? idleness(detail) : null
+  if (idle !== null) return { standing: 'leaderless', words: idle }
+  if (role === 'leader')
+    return { standing: 'leads', words: token === null ? 'leads' : `leads, token ${token}` }
+  if (leader !== null) return { standing: 'follows', words: `follows ${leader}` }
+  return { standing: 'leaderless', words: role === 'candidate' ? 'no leader' : role }
+}

@@ -1,0 +1,140 @@
+/**
+ * A history laid out on a page: time runs downwards, a lane a node, a message a line from the moment and lane of its
+ * sending to those of its arrival. Everything has its place here; svg.ts only writes it down.
+ */
+import { type Micros, msOf, type NodeId, present } from '../../../core/index.ts'
+import { type Arrow, arrowOf } from './arrows.ts'
+import { captionsOf } from './captions.ts'
+import { momentsOf } from './clip.ts'
+import type { History, Mark, Standing } from './history.ts'
+import { type Label, shortened, widthOf } from './labels.ts'
+import type { Place } from './place.ts'
+import type { Point } from './room.ts'
+import { type Break, timeScale } from './timescale.ts'
+
+export type Lane = { readonly node: NodeId; readonly x: number; readonly name: string }
+
+export type LanePiece = {
+  readonly node: NodeId
+  readonly standing: Exclude<Standing, 'down'>
+  readonly x: number
+  readonly top: number
+  readonly bottom: number
+  readonly title: string
+}
+
+export type Hatch = {
+  readonly x: number
+  readonly top: number
+  readonly bottom: number
+  readonly title: string
+}
+
+export type Sign = Point & { readonly type: Mark['type']; readonly title: string }
+
+export type Layout = {
+  readonly width: number
+  /** Where the lanes end; the legend comes below. */
+  readonly bottom: number
+  readonly axisX: number
+  readonly nameY: number
+  readonly lanes: readonly Lane[]
+  readonly pieces: readonly LanePiece[]
+  readonly hatches: readonly Hatch[]
+  readonly arrows: readonly Arrow[]
+  readonly signs: readonly Sign[]
+  /** Heights at which something happened to the network. */
+  readonly rules: readonly number[]
+  readonly labels: readonly Label[]
+  readonly ticks: readonly { readonly y: number; readonly text: string }[]
+  readonly breaks: readonly (Break & { readonly text: string })[]
+}
+
+const NAME_Y = 64
+const TOP_Y = 106
+const AXIS_X = 84
+/** From the axis to the first lane, and from the last lane to the edge: room for words beside them. */
+const SIDE_PX = 100
+/** A lane is seen a little before the first moment and after the last. */
+const AHEAD_PX = 16
+const BEYOND_PX = 24
+const PAGE_PX = 760
+const LEAST_LANE_PX = 96
+const MOST_LANE_PX = 190
+const NAME_LETTERS = 14
+
+export function layoutOf(history: History): Layout {
+  const { nodes, timed } = history
+  const lanePx = Math.max(LEAST_LANE_PX, Math.min(MOST_LANE_PX, PAGE_PX / Math.max(1, nodes.length - 1)))
+  const xs = new Map(nodes.map((node, index) => [node, AXIS_X + SIDE_PX + index * lanePx]))
+  const lanes = nodes.map((node) => ({
+    node,
+    x: present(xs.get(node), 'lane'),
+    name: shortened(`node ${node}`, NAME_LETTERS),
+  }))
+  const scale = timeScale(momentsOf(history), TOP_Y, timed ? 1 : 1000)
+  const place: Place = {
+    x: (node) => present(xs.get(node), 'lane'),
+    y: scale.y,
+    lanePx,
+    edge: lanes.at(-1)?.x ?? AXIS_X,
+    moment: (at) => (timed ? `${round(msOf(at))} ms` : `step ${round(msOf(at))}`),
+  }
+  const arrows = history.flights.map((flight) => arrowOf(flight, history, place))
+  const lowest = arrows.reduce((y, { to }) => Math.max(y, to.y), scale.bottom)
+  const bottom = Math.ceil(Math.max(scale.bottom + BEYOND_PX, lowest + AHEAD_PX))
+  const pieces = piecesOf(history, place, bottom)
+  const signs = history.marks.map((mark) => ({
+    x: place.x(mark.node),
+    y: scale.y(mark.at),
+    type: mark.type,
+    title: `node ${mark.node}: ${mark.type === 'timer' ? `timer ${mark.text}` : mark.text} (${place.moment(mark.at)})`,
+  }))
+  const noticePx = Math.max(0, ...history.notices.map(({ text }) => widthOf(text)))
+  return {
+    width: Math.ceil(place.edge + Math.max(SIDE_PX, noticePx + 30)),
+    bottom,
+    axisX: AXIS_X,
+    nameY: NAME_Y,
+    lanes,
+    pieces,
+    hatches: history.stalls.map((stall) => ({
+      x: place.x(stall.node),
+      top: scale.y(stall.from),
+      bottom: scale.y(stall.until),
+      title: `node ${stall.node} is ${stall.word} from ${place.moment(stall.from)} to ${place.moment(stall.until)}`,
+    })),
+    arrows,
+    signs,
+    rules: history.notices.map(({ at }) => scale.y(at)),
+    labels: captionsOf(history, place, { pieces, arrows, signs }),
+    ticks: scale.ticks.map(({ at, y }) => ({ y, text: round(msOf(at)) })),
+    breaks: scale.breaks.map((each) => ({
+      ...each,
+      text: timed ? `${shortDuration(each.until - each.from)} pass` : 'steps pass',
+    })),
+  }
+}
+
+/** To the microsecond, without idle zeros. */
+function round(ms: number): string {
+  return String(Number(ms.toFixed(3)))
+}
+
+function shortDuration(micros: Micros): string {
+  const ms = msOf(micros)
+  if (ms >= 1000) return `${Number((ms / 1000).toPrecision(3))} s`
+  return `${Number(ms.toPrecision(3))} ms`
+}
+
+function piecesOf({ spells, begin, end }: History, place: Place, pageBottom: number): readonly LanePiece[] {
+  const last = new Map(spells.map((spell) => [spell.node, spell]))
+  return spells.flatMap((spell) => {
+    const { node, from, until, standing, words } = spell
+    if (standing === 'down') return []
+    const top = place.y(from) - (from === begin ? AHEAD_PX : 0)
+    const bottom = until === end && last.get(node) === spell ? pageBottom : place.y(until)
+    const title = `node ${node}: ${words} (${place.moment(from)} to ${place.moment(until)})`
+    return [{ node, standing, x: place.x(node), top, bottom, title }]
+  })
+}

@@ -1,0 +1,43 @@
+/** What can be seen of a recorded step from outside: who is up, and what was put out. Beliefs are left out. */
+import type { Effect, Micros, NodeId } from '../../core/index.ts'
+import type { Observation } from './observation.ts'
+import type { TraceRecord } from './records.ts'
+
+type Turn = TraceRecord & { readonly type: 'start' | 'step' }
+
+export function observationsOf(record: TraceRecord): readonly Observation[] {
+  switch (record.type) {
+    case 'start':
+      return [{ type: 'up', at: record.at, node: record.node }, ...ofTurn(record)]
+    case 'step':
+      return record.takenBack === true ? [] : ofTurn(record)
+    case 'resume':
+      return [{ type: 'up', at: record.at, node: record.node }]
+    case 'world':
+      return crashOf(record)
+    case 'tick':
+    case 'lost':
+      return []
+    default:
+      return record satisfies never
+  }
+}
+
+/** A crash in the middle of a step falls where the step was cut; the world's announcement of it does not count. */
+function ofTurn({ at, node, effects, cutAfter }: Turn): readonly Observation[] {
+  const seen = outputsOf(effects.slice(0, cutAfter ?? effects.length), at, node)
+  return cutAfter === null ? seen : [...seen, { type: 'down', at, node }]
+}
+
+function outputsOf(effects: readonly Effect[], at: Micros, node: NodeId): readonly Observation[] {
+  return effects.flatMap((effect) =>
+    effect.type === 'output' ? [{ type: 'output' as const, at, node, event: effect.event }] : [],
+  )
+}
+
+/** `{ crash: node }` in the timed world, `{ do: 'crash', node }` in a schedule. */
+function crashOf({ at, event }: TraceRecord & { readonly type: 'world' }): readonly Observation[] {
+  if ('afterEffects' in event) return []
+  const node = event['do'] === 'crash' ? event['node'] : event['crash']
+  return typeof node === 'number' || typeof node === 'string' ? [{ type: 'down', at, node }] : []
+}

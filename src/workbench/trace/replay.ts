@@ -1,0 +1,97 @@
+/**
+ * Runs a recorded trace again through the pure code and compares effect by effect. A difference means that the
+ * code has changed since, that the recording is damaged, or that a step depended on something outside itself.
+ */
+import {
+  canonical,
+  type Definition,
+  type Effect,
+  explain,
+  type NodeId,
+  type Plain,
+  type Protocol,
+  present,
+  type Step,
+} from '../../core/index.ts'
+import { BadTrace, type Trace } from './ndjson.ts'
+import type { TraceRecord } from './records.ts'
+
+export type Replay = {
+  readonly steps: number
+  /** The first step that went differently, or null when all effects were identical. */
+  readonly difference: ReplayDifference | null
+}
+
+export type ReplayDifference = {
+  /** Counted as in the file: the header is line 1. */
+  readonly line: number
+  readonly node: NodeId
+  readonly recorded: readonly Effect[]
+  readonly replayed: readonly Effect[]
+}
+
+export function replay({ header, records }: Trace, definition: Definition): Replay {
+  const protocols = new Map<NodeId, Protocol>()
+  const states = new Map<NodeId, Plain>()
+  const options = definition.options(header.nodes).safeParse(header.options, { error: explain })
+  if (!options.success) {
+    const [issue] = options.error.issues
+    throw new BadTrace(`line 1: ${['options', ...(issue?.path ?? [])].join('.')}: ${issue?.message}`)
+  }
+  for (const self of header.nodes) {
+    const own = header.nodeOptions?.[String(self)] ?? options.data
+    protocols.set(self, definition.create({ self, nodes: header.nodes }, own))
+  }
+  let steps = 0
+  for (const [index, record] of records.entries()) {
+    if (record.type === 'tick') {
+      for (const [node, state] of states) {
+        states.set(node, present(protocols.get(node), 'protocol').shift(state, -record.by))
+      }
+      continue
+    }
+    if (record.type === 'resume') {
+      states.set(record.node, record.state)
+      continue
+    }
+    if (record.type !== 'start' && record.type !== 'step') continue
+    const line = index + 2
+    const protocol = protocols.get(record.node)
+    if (protocol === undefined) throw new BadTrace(`line ${line}: node ${record.node} is not in the header`)
+    const next = attempt(() => again(protocol, record, states.get(record.node) ?? null, line), line)
+    steps += 1
+    if (canonical(next.effects) !== canonical(record.effects)) {
+      const difference = { line, node: record.node, recorded: record.effects, replayed: next.effects }
+      return { steps, difference }
+    }
+    if (record.type === 'start' || record.takenBack !== true) states.set(record.node, next.state)
+  }
+  return { steps, difference: null }
+}
+
+/** What no protocol code has written may be anything; that it cannot be read is said of its line. */
+function attempt<T>(run: () => T, line: number): T {
+  try {
+    return run()
+  } catch (error) {
+    if (error instanceof BadTrace) throw error
+    throw new BadTrace(`line ${line}: the code cannot take this step: ${(error as Error).message}`)
+  }
+}
+
+function again(
+  protocol: Protocol,
+  record: TraceRecord & { type: 'start' | 'step' },
+  state: Plain,
+  line: number,
+): Step<Plain> {
+  if (record.type === 'step') {
+    if (state === null) throw new BadTrace(`line ${line}: node ${record.node} steps before it has started`)
+    return protocol.step(state, record.input, record.now)
+  }
+  if (record.settledOn === null) return protocol.start(record.stable, record.now)
+  if (protocol.settled === undefined) {
+    throw new BadTrace(`line ${line}: this protocol cannot begin settled`)
+  }
+  return protocol.settled(record.settledOn, record.now)
+}

@@ -1,0 +1,104 @@
+/** A trace told as a story: a line for each thing that a person would want to know. */
+import { type Effect, type Input, msOf, type NodeId, type View } from '../../core/index.ts'
+import { idleness } from './leads.ts'
+import type { TraceRecord } from './records.ts'
+import { commandText, messageText, worldText } from './words.ts'
+
+export type TranscriptOptions = {
+  /** The protocol's own messages; those of the layers below are left out unless they changed something. */
+  readonly kinds: readonly string[]
+  /** Everything, heartbeats too. */
+  readonly all: boolean
+}
+
+/** The line for a record, or null where there is nothing to tell. */
+export function transcriptLine(record: TraceRecord, { kinds, all }: TranscriptOptions): string | null {
+  const time = `${msOf(record.at).toFixed(3).padStart(12)} ms  `
+  switch (record.type) {
+    case 'world':
+      return `${time}-- ${worldText(record.event)} --`
+    case 'tick': {
+      const seen = record.views.map(({ node, view }) => `${node} ${belief(view)}`)
+      return `${time}-- ${[`a tick of ${msOf(record.by)} ms passes`, ...seen].join('; ')} --`
+    }
+    case 'lost':
+      return all ? `${time}message ${record.message} is lost (${record.why})` : null
+    case 'resume':
+      return all ? `${time}${record.node} goes on from here` : null
+    case 'start':
+    case 'step': {
+      if (record.type === 'step' && record.takenBack === true)
+        return `${time}${record.node} ${happened(record.input)}: takes it back, its data could not be made safe`
+      const { effects, cutAfter } = record
+      const carriedOut = cutAfter === null ? effects : effects.slice(0, cutAfter)
+      const did = deeds(carriedOut, cutAfter === null ? record.view : null, all ? null : kinds)
+      const cut = cutAfter === null ? '' : ` -- and crashes after ${cutAfter} of ${effects.length} effects`
+      const quiet = did === '' && cut === ''
+      if (quiet && !all && (record.type === 'start' || isBackground(record.input, kinds))) return null
+      const cause = record.type === 'start' ? 'starts' : happened(record.input)
+      return `${time}${record.node} ${cause}${did === '' ? '' : `: ${did}`}${cut}`
+    }
+    default:
+      return record satisfies never
+  }
+}
+
+function isBackground(input: Input, kinds: readonly string[]): boolean {
+  if (input.type === 'message') return !kinds.includes(input.body.kind)
+  return input.type === 'timer' || input.type === 'register'
+}
+
+function happened(input: Input): string {
+  switch (input.type) {
+    case 'message':
+      return `gets ${messageText(input.body)} from ${input.from}`
+    case 'timer':
+      return `timer ${input.name}`
+    case 'link':
+      return `sees the link to ${input.peer} ${input.up ? 'up' : 'down'}`
+    case 'register':
+      return replyText(input)
+    case 'command':
+      return `is told: ${commandText(input.command)}`
+    case 'suspended':
+      return `wakes: its clock stood still for ${msOf(input.by)} ms`
+    default:
+      return input satisfies never
+  }
+}
+
+function replyText({ call, outcome, value }: Input & { type: 'register' }): string {
+  const what = call.op === 'write' ? 'its write' : `its ${call.op} of the register of ${call.of}`
+  if (outcome === 'unknown') return `does not know what became of ${what}`
+  if (call.op !== 'read') return `hears that ${what} is done`
+  return value === null
+    ? `reads that the register of ${call.of} was never written`
+    : `reads the register of ${call.of}`
+}
+
+/** What was done, in order; equal messages to several nodes are told together. */
+function deeds(effects: readonly Effect[], view: View | null, kinds: readonly string[] | null): string {
+  const parts: { readonly text: string; readonly to: NodeId[] }[] = []
+  for (const effect of effects) {
+    if (effect.type === 'persist') parts.push({ text: 'persists', to: [] })
+    if (effect.type === 'output' && effect.event.type === 'suspect') {
+      parts.push({ text: `suspects ${JSON.stringify(effect.event['peer'])}`, to: [] })
+    }
+    if (effect.type !== 'send' || (kinds !== null && !kinds.includes(effect.body.kind))) continue
+    const text = messageText(effect.body)
+    const last = parts.at(-1)
+    if (last?.text === text) last.to.push(effect.to)
+    else parts.push({ text, to: [effect.to] })
+  }
+  const told = parts.map(({ text, to }) => (to.length === 0 ? text : `${text} to ${to.join(', ')}`))
+  return (view === null ? told : [...told, belief(view)]).join('; ')
+}
+
+function belief(view: View): string {
+  const idle = view.role === 'leader' ? idleness(view.detail) : null
+  if (idle !== null)
+    return idle === 'out of quorum' ? 'leads a view without a quorum' : 'would not lead its view'
+  if (view.role === 'leader') return view.token === null ? 'LEADS' : `LEADS with token ${view.token}`
+  if (view.leader !== null) return `follows ${view.leader}`
+  return view.role === 'candidate' ? 'has no leader' : `is ${view.role}`
+}

@@ -1,0 +1,44 @@
+/** How things in a trace are called, in the transcript and in pictures alike. */
+import {
+  type Command,
+  type Input,
+  isList,
+  type Message,
+  type Plain,
+  type PlainObject,
+} from '../../core/index.ts'
+
+export function messageText(body: Message): string {
+  return `${body.kind}${fieldsText(body, 'kind')}`
+}
+
+export function commandText(command: Command): string {
+  return `${command.do}${fieldsText(command, 'do')}`
+}
+
+function fieldsText(object: PlainObject, except: string): string {
+  const fields = Object.entries(object).filter(([field]) => field !== except)
+  if (fields.length === 0) return ''
+  return `(${fields.map(([field, value]) => `${field} ${JSON.stringify(value)}`).join(', ')})`
+}
+
+export function worldText(event: PlainObject): string {
+  return Object.entries(event)
+    .map(([field, value]) => `${field} ${JSON.stringify(value)}`)
+    .join(', ')
+}
+
+/** What came of a call on a register. */
+export function registerText({ call, outcome, value }: Input & { type: 'register' }): string {
+  const what = call.op === 'read' ? `read ${call.of}` : call.op
+  if (outcome === 'unknown') return `${what}: unknown`
+  return `${what} ${blockText(call.op === 'read' ? value : call.value)}`
+}
+
+/** The plain fields of a record, without their names; what is null says nothing. */
+function blockText(value: Plain): string {
+  if (value === null) return 'nothing'
+  if (typeof value !== 'object' || isList(value)) return JSON.stringify(value)
+  const fields = Object.values(value).filter((field) => typeof field !== 'object')
+  return `(${fields.map(String).join(', ')})`
+}

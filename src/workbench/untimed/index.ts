@@ -1,0 +1,7 @@
+export * from './closed-links.ts'
+export * from './inbox.ts'
+export * from './link-ends.ts'
+export * from './node.ts'
+export * from './random-walk.ts'
+export * from './registers.ts'
+export * from './world.ts'

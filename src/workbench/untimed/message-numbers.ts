@@ -1,0 +1,54 @@
+/**
+ * Numbers for the messages of a world without time, so that its traces pair each delivery with its sending as those
+ * of the timed world do. A message's place among those in flight on its link is its place in the inbox (see `append`
+ * in still.ts): in the order of sending, or of the texts where links keep no order.
+ */
+import { canonical, type Message, type NodeId, present } from '../../core/index.ts'
+
+type Letter = { readonly id: number; readonly text: string }
+
+export class Letters {
+  readonly #keepsOrder: boolean
+  readonly #inFlight = new Map<NodeId, Map<NodeId, Letter[]>>()
+  #next = 0
+
+  constructor(keepsOrder: boolean) {
+    this.#keepsOrder = keepsOrder
+  }
+
+  /** The number of a message that goes out. One that is lost on sending is numbered all the same. */
+  send(from: NodeId, to: NodeId, body: Message, lost: boolean): number {
+    const id = this.#next++
+    if (lost) return id
+    const link = this.#link(from, to)
+    const text = canonical(body)
+    const later = this.#keepsOrder ? -1 : link.findIndex((other) => other.text > text)
+    link.splice(later < 0 ? link.length : later, 0, { id, text })
+    return id
+  }
+
+  deliver(from: NodeId, to: NodeId, nth: number): number {
+    return present(this.#link(from, to).splice(nth, 1)[0], 'the message that was delivered').id
+  }
+
+  /** Only so many of the messages on a link are still in flight: the last of them, or the first. */
+  keep(from: NodeId, to: NodeId, count: number, which: 'first' | 'last'): readonly number[] {
+    const link = this.#link(from, to)
+    const lost = link.length - count
+    return (which === 'last' ? link.splice(0, lost) : link.splice(count, lost)).map(({ id }) => id)
+  }
+
+  #link(from: NodeId, to: NodeId): Letter[] {
+    let links = this.#inFlight.get(from)
+    if (links === undefined) {
+      links = new Map()
+      this.#inFlight.set(from, links)
+    }
+    let link = links.get(to)
+    if (link === undefined) {
+      link = []
+      links.set(to, link)
+    }
+    return link
+  }
+}

@@ -1,0 +1,255 @@
+/**
+ * One node's side of every step in a world without time: what it is given, what it does, where it then stands. Its
+ * clock always shows 0, and its timers are a set of names.
+ *
+ * Registers: what a node writes is written within the step. The acknowledgement follows at once, as a second turn of the
+ * same step, unless the model says that it is a step of its own. A read is a step of its own always, but for that of the
+ * own register when a node boots.
+ */
+import {
+  assert,
+  type Effect,
+  equalPlain,
+  type Identity,
+  type Input,
+  type Message,
+  type Micros,
+  type NodeId,
+  type Outcome,
+  type Plain,
+  type Protocol,
+  type RegisterCall,
+  type RegisterModel,
+  type Step,
+  unreachable,
+  type View,
+} from '../../core/index.ts'
+import type { Observation } from '../trace/index.ts'
+import { takesTime } from './registers.ts'
+
+/** A node without time: its timers are a set of names, sorted. When it is down only `stable` means anything. */
+export type Slot = {
+  readonly up: boolean
+  readonly state: Plain
+  readonly stable: Plain
+  readonly timers: readonly string[]
+  /** Reads that it waits for, and the write that took place but is not acknowledged. */
+  readonly calls: readonly RegisterCall[]
+}
+
+/** What a node did: where it stands now, what it sent, what could be seen. */
+export type SlotStep = {
+  readonly slot: Slot
+  readonly sends: readonly { readonly to: NodeId; readonly body: Message }[]
+  readonly writes: readonly RegisterWrite[]
+  readonly seen: readonly Observation[]
+  /** All that it answered with, and how many of those were carried out before a crash (null: all). */
+  readonly effects: readonly Effect[]
+  readonly cutAfter: number | null
+  /** What it then answers when asked, where that has changed. */
+  readonly view: View | null
+  /** What it did next within the same step, when its write was acknowledged. */
+  readonly later: readonly Turn[]
+}
+
+export type RegisterWrite = { readonly of: NodeId; readonly value: Plain }
+
+/** One run of the protocol's code. */
+export type Turn = {
+  readonly input: Input
+  readonly effects: readonly Effect[]
+  readonly view: View | null
+}
+
+/** A node's turn: what it was given (null when it booted) and what it did. */
+export type StillTurn = {
+  readonly node: NodeId
+  readonly input: Input | null
+  readonly stable: Plain
+  readonly settledOn: Outcome | null
+  readonly did: SlotStep
+}
+
+export const DOWN = { up: false, state: null, timers: [], calls: [] } as const
+
+/** The world without time has no clock either: every step sees this. */
+export const NO_TIME = 0
+
+/** `crashAfter`: it crashes once so many effects have been carried out. */
+export class StillNode {
+  readonly identity: Identity
+  readonly #protocol: Protocol
+  readonly #model: RegisterModel | null
+
+  constructor(identity: Identity, protocol: Protocol, model: RegisterModel | null) {
+    this.identity = identity
+    this.#protocol = protocol
+    this.#model = model
+  }
+
+  /** `own`: what a read of its register returns. */
+  boot(stable: Plain, settledOn: Outcome | null, crashAfter: number | null, own: Plain): SlotStep {
+    const { settled } = this.#protocol
+    const step =
+      settledOn === null || settled === undefined
+        ? this.#protocol.start(stable, NO_TIME)
+        : settled(settledOn, NO_TIME)
+    const up: Observation = { type: 'up', at: NO_TIME, node: this.identity.self }
+    const from = { up: true, state: null, stable, timers: [], calls: [] }
+    let did = this.#carryOut(from, null, step, crashAfter, [up])
+    for (;;) {
+      const call = did.slot.calls.find((each) => each.op !== 'read' || each.of === this.identity.self)
+      if (call === undefined) return did
+      did = this.#then(did, { type: 'register', call, outcome: 'ok', value: call.op === 'read' ? own : null })
+    }
+  }
+
+  step(slot: Slot, input: Input, crashAfter: number | null): SlotStep {
+    const view = this.#protocol.view(slot.state, NO_TIME)
+    const next = this.#protocol.step(slot.state, input, NO_TIME)
+    let did = this.#carryOut(answered(slot, input), view, next, crashAfter, [])
+    if (this.#isAcknowledgedApart(input)) return did
+    for (;;) {
+      const call = did.slot.calls.find(({ op }) => op !== 'read')
+      if (call === undefined) return did
+      did = this.#then(did, { type: 'register', call, outcome: 'ok', value: null })
+    }
+  }
+
+  /** It asks for a write and crashes; the write has not taken place yet. Null where it asks for none. */
+  stepLate(slot: Slot, input: Input): { readonly did: SlotStep; readonly late: Plain } | null {
+    const { effects } = this.#protocol.step(slot.state, input, NO_TIME)
+    const index = effects.findIndex((effect) => effect.type === 'register' && effect.call.op === 'write')
+    const effect = effects[index]
+    if (effect?.type !== 'register' || effect.call.op !== 'write') return null
+    const did = this.step(slot, input, index)
+    return { did: { ...did, effects }, late: effect.call.value }
+  }
+
+  crash(slot: Slot): SlotStep {
+    return { ...NOTHING_DONE, slot: { ...DOWN, stable: slot.stable }, seen: [this.#down()] }
+  }
+
+  /** Time passes: what was to come at an instant is that much nearer. */
+  tick(slot: Slot, by: Micros): SlotStep {
+    const was = this.view(slot)
+    const next = { ...slot, state: this.#protocol.shift(slot.state, -by) }
+    const view = this.view(next)
+    // A lease whose end has merely come nearer is still the same lease.
+    const nearer = was.until === null ? was : { ...was, until: was.until - by }
+    const seen = equalPlain(nearer, view) ? [] : [this.#seen(view)]
+    return { ...NOTHING_DONE, slot: next, seen, view: seen.length === 0 ? null : view }
+  }
+
+  view(slot: Slot): View {
+    return this.#protocol.view(slot.state, NO_TIME)
+  }
+
+  #isAcknowledgedApart(input: Input): boolean {
+    if (this.#model === null) return false
+    return takesTime(this.#model) || (input.type === 'command' && this.#model.acknowledged === 'apart')
+  }
+
+  /** One more turn within the same step. */
+  #then(first: SlotStep, input: Input): SlotStep {
+    const { slot } = first
+    const was = this.#protocol.view(slot.state, NO_TIME)
+    const next = this.#protocol.step(slot.state, input, NO_TIME)
+    const did = this.#carryOut(answered(slot, input), was, next, null, [])
+    return {
+      ...first,
+      slot: did.slot,
+      sends: [...first.sends, ...did.sends],
+      writes: [...first.writes, ...did.writes],
+      seen: [...first.seen, ...did.seen],
+      later: [...first.later, { input, effects: did.effects, view: did.view }],
+    }
+  }
+
+  #carryOut(
+    from: Slot,
+    was: View | null,
+    { state, effects }: Step<Plain>,
+    crashAfter: number | null,
+    before: readonly Observation[],
+  ): SlotStep {
+    const { self: node } = this.identity
+    const crashes = crashAfter !== null && crashAfter < effects.length
+    const done = crashes ? effects.slice(0, crashAfter) : effects
+    const timers = new Set(from.timers)
+    const sends: { to: NodeId; body: Message }[] = []
+    const writes: RegisterWrite[] = []
+    const called: RegisterCall[] = []
+    const seen = [...before]
+    let { stable } = from
+    for (const effect of done) {
+      switch (effect.type) {
+        case 'persist':
+          stable = effect.stable
+          break
+        case 'send':
+          sends.push({ to: effect.to, body: effect.body })
+          break
+        case 'setTimer':
+          timers.add(effect.name)
+          break
+        case 'stopTimer':
+          timers.delete(effect.name)
+          break
+        case 'output':
+          seen.push({ type: 'output', at: NO_TIME, node, event: effect.event })
+          break
+        case 'register': {
+          const { call } = effect
+          assert(this.#model !== null, 'this protocol does not say that it uses registers')
+          called.push(call)
+          if (call.op !== 'read') {
+            writes.push({ of: call.op === 'write' ? node : call.of, value: call.value })
+          }
+          break
+        }
+        default:
+          unreachable(effect)
+      }
+    }
+    if (crashes) {
+      seen.push(this.#down())
+      return {
+        ...NOTHING_DONE,
+        slot: { ...DOWN, stable },
+        sends,
+        writes,
+        seen,
+        effects,
+        cutAfter: crashAfter,
+      }
+    }
+    assert(
+      called.length === 0 || from.calls.every(({ op }) => op === 'read'),
+      'a register is called while a write is under way',
+    )
+    const calls = called.length === 0 ? from.calls : called
+    const view = this.#protocol.view(state, NO_TIME)
+    const isNew = was === null || !equalPlain(was, view)
+    if (isNew) seen.push(this.#seen(view))
+    const slot = { up: true, state, stable, timers: [...timers].sort(), calls }
+    return { slot, sends, writes, seen, effects, cutAfter: null, view: isNew ? view : null, later: [] }
+  }
+
+  #seen(view: View): Observation {
+    return { type: 'view', at: NO_TIME, node: this.identity.self, view, until: null }
+  }
+
+  #down(): Observation {
+    return { type: 'down', at: NO_TIME, node: this.identity.self }
+  }
+}
+
+const NOTHING_DONE = { sends: [], writes: [], seen: [], effects: [], cutAfter: null, view: null, later: [] }
+
+/** The slot of a node that is given an input: the timer has fired, the call is answered. */
+function answered(slot: Slot, input: Input): Slot {
+  if (input.type === 'timer') return { ...slot, timers: slot.timers.filter((name) => name !== input.name) }
+  if (input.type !== 'register') return slot
+  return { ...slot, calls: slot.calls.filter((call) => call !== input.call) }
+}

@@ -1,0 +1,202 @@
+/**
+ * A random walk through a world without time whose nodes are told of their links: for worlds too large to be searched.
+ *
+ * From a seed: so many faults (ends that move, crashes, recoveries) among whatever else can happen, in any order. Now and
+ * then, and after the last fault, the faults pause until nothing more can happen: what is promised of a settled system
+ * is judged there, with whatever is broken at that time. At last everything is healed, and it is judged once more.
+ */
+import {
+  type Definition,
+  fail,
+  type NodeId,
+  type Outcome,
+  type PlainObject,
+  present,
+} from '../../core/index.ts'
+import { factsOf, promisedSpecs } from '../scenario/options.ts'
+import { Random } from '../scenario/random.ts'
+import type { ScheduleStep } from '../scenario/scenario.ts'
+import { monitor, type Spec, Watch } from '../specs/index.ts'
+import { deliverable } from './inbox.ts'
+import { endOf, type History, mayFlip, mustFollow, USUAL_HISTORY } from './link-ends.ts'
+import { StillRules, type StillWorld } from './world.ts'
+
+export type WanderSettings = {
+  readonly definition: Definition
+  readonly nodes: readonly NodeId[]
+  readonly options: PlainObject
+  readonly initial: Outcome | null
+  readonly faults: number
+  readonly crashes: boolean
+  readonly history?: History
+  readonly specs?: readonly Spec[]
+}
+
+export type Wandered = {
+  readonly schedule: readonly ScheduleStep[]
+  readonly violation: { readonly spec: string; readonly why: string } | null
+}
+
+/** A walk that does not come to rest within this many steps goes on for ever, for all we know. */
+const MOST_STEPS = 20_000
+/** How likely it is that a fault is the first of many: all links between two sides go down, one end after another. */
+const SPLIT_CHANCE = 0.15
+/** How likely it is, at each step, that the faults pause until the world is at rest. */
+const CALM_CHANCE = 0.02
+
+export class Wanderer {
+  readonly #settings: WanderSettings
+  readonly #rules: StillRules
+  readonly #history: History
+
+  constructor(settings: WanderSettings) {
+    const { definition, nodes, options, history = USUAL_HISTORY } = settings
+    this.#settings = settings
+    this.#history = history
+    this.#rules = new StillRules(definition, nodes, options, 'fifo', false, history)
+    if (!this.#rules.reported) fail(`${definition.name} is told nothing of its links`)
+  }
+
+  /** How many faults there are in a walk. */
+  get faults(): number {
+    return this.#settings.faults
+  }
+
+  walk(seed: number): Wandered {
+    const { definition, nodes, options, specs, initial } = this.#settings
+    const random = new Random(seed)
+    const watched = specs ?? promisedSpecs(definition, options)
+    const watch = new Watch(monitor(watched, [], factsOf(definition, nodes, options)))
+    const begin = this.#rules.begin(initial)
+    let { world } = begin
+    for (const { did } of begin.turns) for (const seen of did.seen) watch.observe(seen)
+    const schedule: ScheduleStep[] = []
+    let faults = this.#settings.faults
+    const take = (step: ScheduleStep): void => {
+      const performed = this.#rules.perform(world, step)
+      if (typeof performed === 'string') fail(performed)
+      schedule.push(step)
+      for (const seen of performed.seen) watch.observe(seen)
+      world = performed.world
+    }
+    const violation = (): Wandered['violation'] => {
+      const found = watch.verdicts().find(({ verdict }) => verdict === 'violated')
+      return found?.verdict === 'violated' ? { spec: found.name, why: found.why } : null
+    }
+    const rest = (): void => {
+      watch.observe({ type: 'settled', at: 0, connected: this.#rules.connected(world) })
+    }
+    /** One side of a split that is under way, a bit for each place; 0 when there is none. */
+    let sides = 0
+    let isCalm = false
+    let isHealing = false
+    while (schedule.length < MOST_STEPS) {
+      if (faults > 0 && !isCalm) isCalm = random.chance(CALM_CHANCE)
+      if (isCalm || (faults === 0 && !isHealing)) {
+        const owed = this.#owed(world)
+        if (owed.length > 0) {
+          take(owed[random.integer(0, owed.length - 1)] as ScheduleStep)
+        } else {
+          rest()
+          isCalm = false
+          isHealing = faults === 0
+        }
+        if (watch.violated) return { schedule, violation: violation() }
+        continue
+      }
+      // Bursts of faults close together, and long calms: what breaks protocols lies between.
+      const faultFirst = random.chance(faults > 0 ? 0.25 : 0.5)
+      const choose = (isFault: boolean): readonly ScheduleStep[] => {
+        if (!isFault) return this.#owed(world)
+        if (faults === 0) return this.#healing(world)
+        const split = this.#split(world, sides)
+        return split.length > 0 ? split : this.#faults(world)
+      }
+      let isFault = faultFirst
+      let steps = choose(isFault)
+      if (steps.length === 0) {
+        isFault = !isFault
+        steps = choose(isFault)
+      }
+      if (steps.length === 0) break
+      if (isFault && faults > 0 && this.#split(world, sides).length === 0) {
+        faults -= 1
+        sides = random.chance(SPLIT_CHANCE) ? random.integer(1, 2 ** nodes.length - 2) : 0
+      }
+      take(steps[random.integer(0, steps.length - 1)] as ScheduleStep)
+      if (watch.violated) return { schedule, violation: violation() }
+    }
+    if (schedule.length >= MOST_STEPS) {
+      return { schedule, violation: { spec: 'ends', why: `not at rest after ${MOST_STEPS} steps` } }
+    }
+    rest()
+    return { schedule, violation: violation() }
+  }
+
+  /** What will happen some time: deliveries, and ends that follow. */
+  #owed(world: StillWorld): readonly ScheduleStep[] {
+    const { nodes } = this.#settings
+    const steps: ScheduleStep[] = []
+    for (const [at, node] of nodes.entries()) {
+      const inbox = present(world.inboxes[at], 'inbox')
+      for (const { place } of deliverable(inbox, 'fifo', (message) =>
+        this.#rules.mayCome(world, at, message),
+      )) {
+        steps.push({
+          node,
+          do: 'deliver',
+          from: present(nodes[present(inbox[place], 'message').from], 'node'),
+        })
+      }
+      for (const [place, peer] of nodes.entries()) {
+        if (place === at || world.slots[at]?.up !== true) continue
+        if (mustFollow(endOf(world.ends, nodes.length, at, place))) steps.push({ node, do: 'follow', peer })
+      }
+    }
+    return steps
+  }
+
+  #faults(world: StillWorld): readonly ScheduleStep[] {
+    const { nodes, crashes } = this.#settings
+    const steps: ScheduleStep[] = []
+    for (const [at, node] of nodes.entries()) {
+      const isUp = world.slots[at]?.up === true
+      if (crashes) steps.push({ node, do: isUp ? 'crash' : 'recover' })
+      if (isUp) steps.push(...this.#flips(world, at, () => true))
+    }
+    return steps
+  }
+
+  /** Ends of links between the two sides that are still up. */
+  #split(world: StillWorld, sides: number): readonly ScheduleStep[] {
+    if (sides === 0) return []
+    const isOn = (place: number): boolean => (sides & (1 << place)) !== 0
+    const { nodes } = this.#settings
+    return nodes.flatMap((_, at) =>
+      world.slots[at]?.up === true
+        ? this.#flips(world, at, (up) => up).filter(
+            (step) => 'peer' in step && isOn(at) !== isOn(nodes.indexOf(step.peer)),
+          )
+        : [],
+    )
+  }
+
+  /** Whatever brings the world nearer to all nodes up and all links up. */
+  #healing(world: StillWorld): readonly ScheduleStep[] {
+    return this.#settings.nodes.flatMap((node, at): readonly ScheduleStep[] => {
+      if (world.slots[at]?.up !== true) return [{ node, do: 'recover' }]
+      return this.#flips(world, at, (up) => !up)
+    })
+  }
+
+  #flips(world: StillWorld, at: number, wanted: (up: boolean) => boolean): readonly ScheduleStep[] {
+    const { nodes } = this.#settings
+    return nodes.flatMap((peer, place): readonly ScheduleStep[] => {
+      if (place === at) return []
+      const end = endOf(world.ends, nodes.length, at, place)
+      if (!wanted(end.up) || !mayFlip(end, at, place, this.#history)) return []
+      if (!end.up && world.slots[place]?.up !== true) return []
+      return [{ node: present(nodes[at], 'node'), do: 'flip', peer }]
+    })
+  }
+}

@@ -1,0 +1,217 @@
+/**
+ * Runs a schedule: a world without time does exactly the steps that are listed. A step counts as a millisecond, so
+ * that its trace and its report read like any other.
+ */
+import { type Definition, type NodeId, present, type View } from '../../core/index.ts'
+import { Reigns } from '../scenario/epoch-winners.ts'
+import { factsOf, promisedGoals, promisedSpecs, type RunOptions } from '../scenario/options.ts'
+import { BadScenario } from '../scenario/parse.ts'
+import { CRASHED, countOf, type NodeReport, type Report, sharedReport, snapshot } from '../scenario/report.ts'
+import type { Scenario, ScheduleStep } from '../scenario/scenario.ts'
+import { Leaderships } from '../scenario/terms.ts'
+import { monitor, Watch } from '../specs/index.ts'
+import type { LossReason, Observation, TraceRecord } from '../trace/index.ts'
+import { type Cut, isCut } from './closed-links.ts'
+import type { Inbox } from './inbox.ts'
+import { afterMove, moved, USUAL_HISTORY } from './link-ends.ts'
+import { Letters } from './message-numbers.ts'
+import type { StillTurn } from './node.ts'
+import { StillRules, type StillWorld } from './world.ts'
+
+const STEP_MICROS = 1000
+
+export function runSchedule(
+  definition: Definition,
+  scenario: Scenario & { readonly schedule: readonly ScheduleStep[] },
+  options: RunOptions = {},
+): Report {
+  const { nodes, schedule } = scenario
+  const order = scenario.network.fifo ? 'fifo' : 'any'
+  const { slack = USUAL_HISTORY.slack, labelled = USUAL_HISTORY.labelled } = scenario.network
+  const history = { slack, labelled }
+  const rules = new StillRules(definition, nodes, scenario.options, order, options.strict ?? false, history)
+  const specs = options.specs ?? promisedSpecs(definition, scenario.options)
+  const speaksOfStates = specs.some(({ when }) => when === 'state')
+  const goals = options.goals ?? promisedGoals(definition, scenario.options)
+  const watch = new Watch(monitor(specs, goals, factsOf(definition, nodes, scenario.options)))
+  const leaderships = new Leaderships()
+  const reigns = new Reigns()
+  const sent = new Map<string, number>()
+  const letters = new Letters(scenario.network.fifo)
+  let at = 0
+
+  function observe(seen: readonly Observation[]): void {
+    for (const observation of seen) {
+      const timed = { ...observation, at }
+      watch.observe(timed)
+      leaderships.observe(timed)
+      reigns.observe(timed)
+      options.observe?.(timed)
+    }
+  }
+
+  /** `during`: the world in which the node took its turn. */
+  function take(turn: StillTurn, message: number | null, during: StillWorld): void {
+    const ids = turn.did.sends.map(({ to, body }) => {
+      const kind = definition.kindOf(body)
+      sent.set(kind, (sent.get(kind) ?? 0) + 1)
+      const lost = rules.aheadOf(during, nodes.indexOf(turn.node), nodes.indexOf(to)) < 0
+      const id = letters.send(turn.node, to, body, lost)
+      if (lost) options.record?.({ type: 'lost', at, message: id, why: 'cut' })
+      return id
+    })
+    options.record?.(recordOf(turn, at, message, ids))
+    for (const { input, effects, view } of turn.did.later) {
+      const did = { at, node: turn.node, now: 0, effects, sent: [], cutAfter: null, view }
+      options.record?.({ type: 'step', ...did, input, message: null })
+    }
+  }
+
+  /** Frames of an incarnation of the link that its receiver has left are lost. */
+  function loseOnMove(node: NodeId, peer: NodeId): void {
+    const ends =
+      history.slack === 0 ? [[node, peer] as const, [peer, node] as const] : [[node, peer] as const]
+    for (const [to, from] of ends) {
+      const inbox = present(world.inboxes[nodes.indexOf(to)], 'inbox')
+      const kept = afterMove(inbox, nodes.indexOf(from), history)
+      lose(letters.keep(from, to, countFrom(kept, nodes.indexOf(from)), 'last'), 'cut')
+    }
+  }
+
+  /** And so are those to a process that crashed, or from it in an incarnation that its peer has not seen. */
+  function loseOnCrash(after: StillWorld, step: ScheduleStep): void {
+    if (step.do === 'tick') return
+    const crashed = nodes.indexOf(step.node)
+    for (const [place, node] of nodes.entries()) {
+      if (place === crashed) continue
+      const left = countFrom(present(after.inboxes[place], 'inbox'), crashed)
+      lose(letters.keep(step.node, node, left, 'first'), 'cut')
+      lose(letters.keep(node, step.node, 0, 'first'), 'down')
+    }
+  }
+
+  function lose(messages: readonly number[], why: LossReason): void {
+    for (const message of messages) options.record?.({ type: 'lost', at, message, why })
+  }
+
+  const placesOf = (step: { readonly node: NodeId; readonly peer: NodeId }): readonly [number, number] => [
+    nodes.indexOf(step.node),
+    nodes.indexOf(step.peer),
+  ]
+
+  const begin = rules.begin(scenario.initial, missingLinks(scenario))
+  let { world } = begin
+  for (const turn of begin.turns) {
+    take(turn, null, world)
+    observe(turn.did.seen)
+  }
+  for (const [index, step] of schedule.entries()) {
+    at = (index + 1) * STEP_MICROS
+    const performed = rules.perform(world, step)
+    if (typeof performed === 'string') throw new BadScenario(`schedule[${index}]`, performed)
+    const message = step.do === 'deliver' ? letters.deliver(step.from, step.node, step.nth ?? 0) : null
+    if (step.do === 'tick') {
+      const views = performed.seen.filter(isView).map(({ node, view }) => ({ node, view }))
+      options.record?.({ type: 'tick', at, by: rules.tick, views })
+    } else if (performed.turns.length === 0) {
+      options.record?.({ type: 'world', at, event: step })
+      if (message !== null) options.record?.({ type: 'lost', at, message, why: 'down' })
+    }
+    const moves = step.do === 'flip' || step.do === 'follow'
+    if (moves) loseOnMove(step.node, step.peer)
+    const during = moves
+      ? { ...world, ends: moved(world.ends, nodes.length, ...placesOf(step), history) }
+      : world
+    for (const turn of performed.turns) take(turn, message, during)
+    if (rules.reported && isDown(performed.seen)) loseOnCrash(performed.world, step)
+    observe(performed.seen)
+    world = performed.world
+    if (speaksOfStates) observe([rules.stateOf(world.slots, world.cells)])
+  }
+  observe(rules.quietLeaders(world).map((between) => ({ type: 'quiet', at, between })))
+  if (nothingIsLeft(rules, world)) observe([{ type: 'settled', at, connected: rules.connected(world) }])
+  const sentOf = (kind: string): number => sent.get(kind) ?? 0
+  return {
+    protocol: scenario.protocol,
+    seed: scenario.seed,
+    endedAtMs: schedule.length,
+    ...snapshot(
+      nodes.map((id, index) => [id, nodeReport(rules, world, index)] as const),
+      countOf(definition.kinds, sentOf),
+      countOf(definition.linkKinds, sentOf),
+    ),
+    ...sharedReport(
+      definition,
+      nodes,
+      world.cells.map(({ value }) => value),
+      reigns,
+    ),
+    leaderships: leaderships.list(),
+    checkpoints: {},
+    specs: watch.verdicts(),
+    goals: watch.goals(),
+    steps: schedule.length,
+  }
+}
+
+/** A schedule begins with the links that the scenario lists, and no others. */
+function missingLinks({ nodes, links }: Scenario): Cut {
+  if (links === 'full') return []
+  const linked = links.map(([a, b]) => [nodes.indexOf(a), nodes.indexOf(b)] as const)
+  const places = [...nodes.keys()]
+  return places.flatMap((a) =>
+    places.filter((b) => b > a && !isCut(linked, a, b)).map((b) => [a, b] as const),
+  )
+}
+
+function isDown(seen: readonly Observation[]): boolean {
+  return seen.some(({ type }) => type === 'down')
+}
+
+function countFrom(inbox: Inbox, sender: number): number {
+  return inbox.filter(({ from }) => from === sender).length
+}
+
+/** No message, no end that must follow, no timer, and nothing owed to a node: nothing but faults could happen. */
+function nothingIsLeft(rules: StillRules, world: StillWorld): boolean {
+  return (
+    world.inboxes.every((inbox) => inbox.length === 0) &&
+    world.ends.every(({ lead }) => lead === 0) &&
+    world.slots.every(({ timers }) => timers.length === 0) &&
+    world.slots.every((_, index) => !rules.stimuli(world, index).some(({ owed }) => owed))
+  )
+}
+
+function nodeReport(rules: StillRules, world: StillWorld, index: number): NodeReport {
+  const slot = present(world.slots[index], 'slot')
+  if (!slot.up) return CRASHED
+  const view: View = present(rules.stillNodes[index], 'node').view(slot)
+  const { role, leader, token, members } = view
+  return { up: true, role, leader, token, members, untilMs: null, ...view.detail }
+}
+
+type Viewed = Observation & { readonly type: 'view' }
+
+function isView(seen: Observation): seen is Viewed {
+  return seen.type === 'view'
+}
+
+function recordOf(
+  { node, input, stable, settledOn, did }: StillTurn,
+  at: number,
+  message: number | null,
+  sent: readonly number[],
+): TraceRecord {
+  const turn = {
+    at,
+    node: node satisfies NodeId,
+    now: 0,
+    effects: did.effects,
+    sent,
+    cutAfter: did.cutAfter,
+    view: did.view,
+  }
+  return input === null
+    ? { type: 'start', ...turn, stable, settledOn }
+    : { type: 'step', ...turn, input, message }
+}

@@ -1,0 +1,542 @@
+/**
+ * A world without time: a thing happens only when the schedule says so, and any order is possible.
+ *
+ * Its clocks always show 0. Where a protocol compares instants, time can be made to pass all the same, by one tick for
+ * every running node at once: the clock stays, and the instants in the node's state move nearer instead. Timers know
+ * nothing of this: they may fire early or late.
+ *
+ * This is the plain, readable form of what the explorer searches: schedules and counterexamples are run by it,
+ * and the explorer's own, faster form is tested against it. A world is plain data; `perform` makes the next.
+ */
+import {
+  type Command,
+  type Definition,
+  type Input,
+  type Micros,
+  type NodeId,
+  type Outcome,
+  type Plain,
+  type PlainObject,
+  present,
+  type RegisterModel,
+  type Stimulus,
+  strict,
+  unreachable,
+} from '../../core/index.ts'
+import type { ScheduleStep } from '../scenario/scenario.ts'
+import type { Connected, Observation } from '../trace/index.ts'
+import { type Cut, closedPairs, connectedPairs, flipped, isCut } from './closed-links.ts'
+import { append, type Inbox, type InFlight } from './inbox.ts'
+import {
+  afterCrash,
+  afterMove,
+  aheadOf,
+  beginEnds,
+  type Ends,
+  endOf,
+  fromCrashed,
+  type History,
+  mayFlip,
+  moved,
+  mustFollow,
+  USUAL_HISTORY,
+} from './link-ends.ts'
+import { DOWN, NO_TIME, type Slot, type SlotStep, StillNode, type StillTurn } from './node.ts'
+import {
+  acknowledgedIn,
+  buriedUnder,
+  type Cell,
+  crashedIn,
+  examined,
+  GONE,
+  isClosed,
+  landed,
+  mayBury,
+  NEW_CELL,
+  readingsOf,
+  takenOver,
+  writtenTo,
+} from './registers.ts'
+
+/** How many faults may still happen, and how often time may pass. */
+export type Budget = {
+  readonly crashes: number
+  readonly recoveries: number
+  readonly flips: number
+  readonly ticks: number
+}
+
+export type StillWorld = {
+  readonly slots: readonly Slot[]
+  readonly inboxes: readonly Inbox[]
+  /** Links that are cut. */
+  readonly cut: Cut
+  /** The ends of the links, in a world that tells its nodes about them; empty in any other. */
+  readonly ends: Ends
+  /** The nodes' shared registers; none where the protocol has no use for them. */
+  readonly cells: readonly Cell[]
+}
+
+type RegisterStep = ScheduleStep & {
+  readonly do: 'tickDisk' | 'tickMem' | 'write' | 'read' | 'land' | 'examine' | 'bury' | 'delete'
+}
+
+export type Performed = {
+  readonly world: StillWorld
+  /** Whoever took a turn: nobody, one node, or both ends of a link at once. */
+  readonly turns: readonly StillTurn[]
+  readonly seen: readonly Observation[]
+}
+
+/** The rules of one such world: which nodes, which protocol, which order of messages. */
+export class StillRules {
+  readonly nodes: readonly NodeId[]
+  readonly order: 'fifo' | 'any'
+  readonly stillNodes: readonly StillNode[]
+  /** How long a tick is; 0 where there is none. */
+  readonly tick: Micros
+  /** What registers may do; null where there are none. */
+  readonly model: RegisterModel | null
+  readonly #deletable: ((value: Plain, others: readonly Plain[]) => boolean) | null
+  /** Whether nodes are told of their links, and what holds for those. */
+  readonly reported: boolean
+  readonly history: History
+  readonly #definition: Definition
+  readonly #options: PlainObject
+
+  constructor(
+    definition: Definition,
+    nodes: readonly NodeId[],
+    options: PlainObject,
+    order: 'fifo' | 'any',
+    strictly = false,
+    history: History = USUAL_HISTORY,
+  ) {
+    this.nodes = nodes
+    this.order = order
+    this.reported = definition.links(options) === 'reported'
+    this.history = history
+    this.tick = definition.exploration.tick
+    this.#definition = definition
+    this.#options = options
+    const { registers } = definition
+    this.model = registers?.model(options) ?? null
+    this.#deletable = registers?.deletable(options) ?? null
+    this.stillNodes = nodes.map((self) => {
+      const protocol = definition.create({ self, nodes }, options)
+      return new StillNode({ self, nodes }, strictly ? strict(protocol) : protocol, this.model)
+    })
+  }
+
+  begin(
+    initial: Outcome | null,
+    cut: Cut = [],
+  ): { readonly world: StillWorld; readonly turns: readonly StillTurn[] } {
+    let world: StillWorld = {
+      slots: this.nodes.map(() => ({ ...DOWN, stable: null })),
+      inboxes: this.nodes.map(() => []),
+      cut: this.reported ? [] : cut,
+      ends: this.reported ? beginEnds(this.nodes.length, (a, b) => this.#beginsUp(initial, a, b)) : [],
+      cells: this.model === null ? [] : this.nodes.map(() => NEW_CELL),
+    }
+    const turns: StillTurn[] = []
+    for (const [index, node] of this.stillNodes.entries()) {
+      const settledOn = initial?.members.includes(node.identity.self) === true ? initial : null
+      const did = node.boot(null, settledOn, null, null)
+      turns.push({ node: node.identity.self, input: null, stable: null, settledOn, did })
+      world = this.#apply(world, index, did)
+    }
+    if (this.reported) {
+      // Whoever begins settled takes its links to the other members for up; it is told at once of those that are not.
+      for (const [a, b] of cut.flatMap(([x, y]) => [[x, y] as const, [y, x] as const])) {
+        if (!endOf(world.ends, this.nodes.length, a, b).up) continue
+        const performed = this.#move(world, a, b)
+        world = performed.world
+        turns.push(...performed.turns)
+      }
+    }
+    return { world, turns }
+  }
+
+  /** A world that begins settled begins with the links among the members, any other with none. */
+  #beginsUp(initial: Outcome | null, a: number, b: number): boolean {
+    if (initial === null) return false
+    return [a, b].every((place) => initial.members.includes(present(this.nodes[place], 'node')))
+  }
+
+  /** The world after a step, or in words why that step is impossible. */
+  perform(world: StillWorld, step: ScheduleStep): Performed | string {
+    if (step.do === 'tick') return this.#tick(world)
+    const index = this.nodes.indexOf(step.node)
+    const node = present(this.stillNodes[index], 'node')
+    const slot = present(world.slots[index], 'slot')
+    switch (step.do) {
+      case 'crash': {
+        if (!slot.up) return `${step.node} is down already`
+        const did = node.crash(slot)
+        const { model } = this
+        const cells =
+          model === null
+            ? world.cells
+            : world.cells.map((cell, place) => (place === index ? crashedIn(cell, model) : cell))
+        return { world: this.#apply({ ...world, cells }, index, did), turns: [], seen: did.seen }
+      }
+      case 'recover':
+      case 'reincarnate':
+        return slot.up ? `${step.node} is up already` : this.#recover(world, index, step)
+      case 'flip':
+      case 'follow':
+        return this.#moveEnd(world, index, this.nodes.indexOf(step.peer), step)
+      case 'cut':
+      case 'heal':
+        if (this.reported) return 'nodes are told of their links here: write "flip" and "follow"'
+        return this.#flip(world, index, this.nodes.indexOf(step.peer), step.do === 'cut')
+      case 'deliver':
+        return this.#deliver(world, index, step)
+      case 'timer':
+        if (!slot.timers.includes(step.name)) return `${step.node} has no timer "${step.name}" running`
+        return this.#input(world, index, { type: 'timer', name: step.name }, step.crashAfter)
+      case 'command':
+        if (!slot.up) return `${step.node} is down`
+        return this.#input(world, index, { type: 'command', command: step.command }, step.crashAfter)
+      default:
+        return this.#register(world, index, step)
+    }
+  }
+
+  /** Steps of registers; `land`, `examine`, `bury` and `delete` befall a register, the others are a node's. */
+  #register(world: StillWorld, index: number, step: RegisterStep): Performed | string {
+    const { model } = this
+    const cell = world.cells[index]
+    if (model === null || cell === undefined) return `${this.#definition.name} shares no registers`
+    const { node } = step
+    const slot = present(world.slots[index], 'slot')
+    if (step.do === 'land') {
+      if (cell.is !== 'late') return `no write of ${node} is late`
+      return { world: { ...world, cells: world.cells.with(index, landed(cell)) }, turns: [], seen: [] }
+    }
+    if (step.do === 'examine') {
+      if (!this.mayExamine(cell)) return `nobody removes ${node}`
+      return { world: { ...world, cells: world.cells.with(index, examined(cell)) }, turns: [], seen: [] }
+    }
+    if (step.do === 'bury') {
+      if (!mayBury(cell, model)) return `no tombstone may be written for ${node} now`
+      const tombstone = this.tombstones(cell.other)[step.nth ?? 0]
+      if (tombstone === undefined) return `no tombstone number ${step.nth ?? 0} follows from what was read`
+      return this.#superseded({ ...world, cells: world.cells.with(index, buriedUnder(tombstone)) })
+    }
+    if (step.do === 'delete') {
+      if (slot.up && cell.is !== 'buried')
+        return `${node} is up: only the register of one that is gone is deleted`
+      if (!this.isDeletable(world.cells, index)) {
+        return `the register of ${node} may not be deleted`
+      }
+      return this.#superseded({ ...world, cells: world.cells.with(index, GONE) })
+    }
+    if (!slot.up) return `${node} is down`
+    switch (step.do) {
+      case 'tickDisk': {
+        const command = { do: 'tick', ...(step.to === undefined ? {} : { to: step.to }) }
+        return this.#writing(world, index, { type: 'command', command }, step.late === true)
+      }
+      case 'write':
+        if (!slot.timers.includes('write')) return `${node} has nothing to write`
+        return this.#writing(world, index, { type: 'timer', name: 'write' }, step.late === true)
+      case 'tickMem': {
+        const call = slot.calls.find(({ op }) => op !== 'read')
+        if (call === undefined) return `${node} has no write under way`
+        const done = { ...world, cells: world.cells.with(index, acknowledgedIn(cell)) }
+        return this.#input(done, index, { type: 'register', call, outcome: 'ok', value: null }, undefined)
+      }
+      case 'read': {
+        const call = slot.calls.find((each) => each.op === 'read' && each.of === step.of)
+        if (call === undefined) return `${node} does not wait for the register of ${step.of}`
+        const of = present(world.cells[this.nodes.indexOf(step.of)], 'register')
+        const value = readingsOf(of, model)[step.nth ?? 0]
+        if (value === undefined) return `a read of ${step.of} cannot return number ${step.nth} now`
+        return this.#input(world, index, { type: 'register', call, outcome: 'ok', value }, undefined)
+      }
+      default:
+        return unreachable(step)
+    }
+  }
+
+  /**
+   * A node that finds a register gone lists the members anew, and reads all of them once more. If its own register was
+   * taken from it, it learns so at the latest then, and stops: as soon as it waits for a register that is gone.
+   */
+  #superseded(after: StillWorld): Performed {
+    let world = after
+    const seen: Observation[] = []
+    for (const [index, node] of this.stillNodes.entries()) {
+      const slot = present(world.slots[index], 'slot')
+      if (!slot.up || !this.isSuperseded(world.cells, index, slot)) continue
+      const did = node.crash(slot)
+      seen.push(...did.seen)
+      world = this.#apply(world, index, did)
+    }
+    return { world, turns: [], seen }
+  }
+
+  /** Whether a node waits for a register that is gone, though its own was taken from it. */
+  isSuperseded(cells: readonly Cell[], index: number, { calls }: Slot): boolean {
+    if (!isClosed(present(cells[index], 'register'))) return false
+    return calls.some(({ op, ...call }) => {
+      if (op !== 'read' || !('of' in call)) return false
+      return present(cells[this.nodes.indexOf(call.of)], 'register').is === 'gone'
+    })
+  }
+
+  /** An input that makes the node write; `late`: the write is still to come when the node has crashed. */
+  #writing(world: StillWorld, index: number, input: Input, late: boolean): Performed | string {
+    const node = present(this.stillNodes[index], 'node')
+    const slot = present(world.slots[index], 'slot')
+    const { self } = node.identity
+    if (!late) {
+      const performed = this.#input(world, index, input, undefined)
+      const did = performed.turns[0]?.did
+      return did?.writes.length === 0 && did.slot.up ? `${self} cannot write that now` : performed
+    }
+    const crash = node.stepLate(slot, input)
+    if (this.model?.semantics !== 'late' || crash === null) return `no write of ${self} can be late here`
+    const cell: Cell = { ...present(world.cells[index], 'register'), other: crash.late, is: 'late' }
+    const turn = { node: self, input, stable: slot.stable, settledOn: null, did: crash.did }
+    const next = { ...world, cells: world.cells.with(index, cell) }
+    return { world: this.#apply(next, index, crash.did), turns: [turn], seen: crash.did.seen }
+  }
+
+  #recover(
+    world: StillWorld,
+    index: number,
+    step: ScheduleStep & { do: 'recover' | 'reincarnate' },
+  ): Performed | string {
+    const node = present(this.stillNodes[index], 'node')
+    const { stable } = present(world.slots[index], 'slot')
+    const { model } = this
+    let own: Plain = null
+    let { cells } = world
+    const cell = cells[index]
+    if (model !== null && cell !== undefined) {
+      if (isClosed(cell)) return `${step.node} was removed`
+      const value = readingsOf(cell, model)[step.nth ?? 0]
+      if (value === undefined) return `its register cannot be read as number ${step.nth}`
+      own = value
+      cells = cells.with(index, takenOver(cell, value, model))
+    }
+    const did = node.boot(stable, null, step.crashAfter ?? null, own)
+    const turn = { node: step.node, input: null, stable, settledOn: null, did }
+    return { world: this.#apply({ ...world, cells }, index, did), turns: [turn], seen: did.seen }
+  }
+
+  /** What the surroundings may tell this node now. */
+  commands(world: StillWorld, index: number): readonly Command[] {
+    return this.stimuli(world, index).map(({ command }) => command)
+  }
+
+  stimuli(world: StillWorld, index: number): readonly Stimulus[] {
+    const slot = present(world.slots[index], 'slot')
+    if (!slot.up) return []
+    return this.stimuliOf(index, slot).filter(
+      ({ whenDown }) => whenDown === null || !present(world.slots[this.nodes.indexOf(whenDown)], 'peer').up,
+    )
+  }
+
+  stimuliOf(index: number, slot: Slot) {
+    const { identity } = present(this.stillNodes[index], 'node')
+    return this.#definition.stimuli(slot.state, identity, this.#options)
+  }
+
+  /** Whether registers are ever deleted. */
+  get deletes(): boolean {
+    return this.#deletable !== null
+  }
+
+  /** Whether a node that would remove the owner may read this register. */
+  mayExamine(cell: Cell): boolean {
+    return this.burials && !isClosed(cell)
+  }
+
+  /** Whether nodes remove others. */
+  get burials(): boolean {
+    return this.model !== null && this.model.burials !== 'none'
+  }
+
+  tombstones(value: Plain): readonly Plain[] {
+    return this.#definition.registers?.tombstones(value, this.#options) ?? []
+  }
+
+  isDeletable(cells: readonly Cell[], of: number): boolean {
+    const cell = present(cells[of], 'register')
+    if (this.burials && cell.is !== 'buried') return false
+    // Nodes that are being removed themselves are not waited for.
+    const others = cells.filter((other, index) => index !== of && !isClosed(other))
+    return (
+      cell.is !== 'gone' &&
+      this.#deletable?.(
+        cell.value,
+        others.map(({ value }) => value),
+      ) === true
+    )
+  }
+
+  /** The world as specifications of states see it. */
+  stateOf(slots: readonly Slot[], cells: readonly Cell[]): Observation & { type: 'state' } {
+    return {
+      type: 'state',
+      at: NO_TIME,
+      nodes: this.nodes,
+      variables: slots.map(({ up, state }) => (up ? this.#definition.variables(state) : null)),
+      registers: cells.map(({ value }) => value),
+    }
+  }
+
+  connected(world: StillWorld): Connected {
+    const up = [...world.slots.keys()].filter((index) => world.slots[index]?.up === true)
+    return connectedPairs(
+      this.nodes,
+      up,
+      this.reported ? closedPairs(this.nodes.length, world.ends) : world.cut,
+    )
+  }
+
+  #deliver(world: StillWorld, index: number, step: ScheduleStep & { do: 'deliver' }): Performed | string {
+    const inbox = present(world.inboxes[index], 'inbox')
+    const from = this.nodes.indexOf(step.from)
+    const first = inbox.findIndex((message) => message.from === from)
+    const place = first + (step.nth ?? 0)
+    const message = inbox[place]
+    if (first < 0 || message === undefined || message.from !== from) {
+      return `no such message is in flight from ${step.from} to ${step.node}`
+    }
+    if (this.order === 'fifo' && place > first)
+      return `the link from ${step.from} to ${step.node} keeps its order`
+    if (!this.mayCome(world, index, message))
+      return `${step.node} does not see that link up, or not yet in the message's incarnation`
+    const without = { ...world, inboxes: world.inboxes.with(index, inbox.toSpliced(place, 1)) }
+    if (!present(world.slots[index], 'slot').up) return { world: without, turns: [], seen: [] }
+    const input: Input = { type: 'message', from: step.from, body: message.body, receipt: null }
+    return this.#input(without, index, input, step.crashAfter)
+  }
+
+  #input(world: StillWorld, index: number, input: Input, crashAfter: number | undefined): Performed {
+    const node = present(this.stillNodes[index], 'node')
+    const slot = present(world.slots[index], 'slot')
+    const cell = world.cells[index]
+    // A node whose register was taken from it learns so when it writes, and stops.
+    const refused = cell !== undefined && isClosed(cell) ? node.stepLate(slot, input) : null
+    const did = refused?.did ?? node.step(slot, input, crashAfter ?? null)
+    const turn = { node: node.identity.self, input, stable: slot.stable, settledOn: null, did }
+    return { world: this.#apply(world, index, did), turns: [turn], seen: did.seen }
+  }
+
+  /** Pairs of leaders that both see their link up, with nothing in flight on it. */
+  quietLeaders(world: StillWorld): readonly (readonly [NodeId, NodeId])[] {
+    if (!this.reported) return []
+    const closed = closedPairs(this.nodes.length, world.ends)
+    const leaders = this.stillNodes.flatMap((node, place) => {
+      const slot = present(world.slots[place], 'slot')
+      return slot.up && node.view(slot).role === 'leader' ? [place] : []
+    })
+    const hears = (at: number, from: number): boolean =>
+      present(world.inboxes[at], 'inbox').some((message) => message.from === from)
+    return leaders.flatMap((a) =>
+      leaders
+        .filter((b) => b > a && !isCut(closed, a, b) && !hears(a, b) && !hears(b, a))
+        .map((b) => [present(this.nodes[a], 'node'), present(this.nodes[b], 'node')] as const),
+    )
+  }
+
+  /** Whether a message in flight may be delivered as things stand: its receiver must see the link up. */
+  mayCome(world: StillWorld, index: number, { from, ahead }: InFlight): boolean {
+    return !this.reported || (ahead === undefined && endOf(world.ends, this.nodes.length, index, from).up)
+  }
+
+  /** How far ahead of its receiver a message from one place to another is now; -1 when it is lost. */
+  aheadOf(world: StillWorld, from: number, to: number): number {
+    if (this.reported) return aheadOf(endOf(world.ends, this.nodes.length, from, to), this.history)
+    return isCut(world.cut, from, to) ? -1 : 0
+  }
+
+  #apply(world: StillWorld, index: number, { slot, sends, writes }: SlotStep): StillWorld {
+    let { inboxes, ends, cells } = world
+    for (const { of, value } of writes) {
+      const place = this.nodes.indexOf(of)
+      const cell = present(cells[place], 'register')
+      cells = cells.with(place, writtenTo(cell, value, present(this.model, 'model')))
+    }
+    for (const { to, body } of sends) {
+      const target = this.nodes.indexOf(to)
+      const ahead = this.aheadOf(world, index, target)
+      if (ahead < 0) continue
+      const message = ahead === 0 ? { from: index, body } : { from: index, body, ahead }
+      inboxes = inboxes.with(target, append(present(inboxes[target], 'inbox'), message, this.order))
+    }
+    if (this.reported && world.slots[index]?.up !== slot.up && !slot.up) {
+      ends = afterCrash(ends, this.nodes.length, index)
+      inboxes = inboxes.map((inbox, at) => (at === index ? [] : fromCrashed(inbox, index)))
+    }
+    return { ...world, slots: world.slots.with(index, slot), inboxes, ends, cells }
+  }
+
+  #moveEnd(
+    world: StillWorld,
+    at: number,
+    peer: number,
+    step: ScheduleStep & { do: 'flip' | 'follow' },
+  ): Performed | string {
+    if (!this.reported) return 'nodes are told nothing of their links here: write "cut" or "heal"'
+    if (world.slots[at]?.up !== true) return `${step.node} is down`
+    const end = endOf(world.ends, this.nodes.length, at, peer)
+    if (step.do === 'follow') {
+      return mustFollow(end) ? this.#move(world, at, peer, step.crashAfter) : 'the other end does not lead'
+    }
+    if (!mayFlip(end, at, peer, this.history)) return `the end of ${step.node} would lead by too much`
+    if (!end.up && world.slots[peer]?.up !== true) return `${step.peer} is down`
+    return this.#move(world, at, peer, step.crashAfter)
+  }
+
+  /** The end at `at` sees one more transition, and its node hears of it; with slack 0 the other end does, too. */
+  #move(world: StillWorld, at: number, peer: number, crashAfter?: number): Performed {
+    const ends = moved(world.ends, this.nodes.length, at, peer, this.history)
+    const both = this.history.slack === 0 && world.slots[peer]?.up === true
+    let inboxes = world.inboxes.with(at, this.#afterMove(world, at, peer))
+    if (both) inboxes = inboxes.with(peer, this.#afterMove(world, peer, at))
+    const first = this.#told({ ...world, ends, inboxes }, at, peer, crashAfter)
+    if (!both) return first
+    const second = this.#told(first.world, peer, at)
+    return {
+      world: second.world,
+      turns: [...first.turns, ...second.turns],
+      seen: [...first.seen, ...second.seen],
+    }
+  }
+
+  #afterMove(world: StillWorld, at: number, peer: number): Inbox {
+    return afterMove(present(world.inboxes[at], 'inbox'), peer, this.history)
+  }
+
+  #told(world: StillWorld, at: number, peer: number, crashAfter?: number): Performed {
+    const { up } = endOf(world.ends, this.nodes.length, at, peer)
+    const input: Input = { type: 'link', peer: present(this.nodes[peer], 'node'), up }
+    return this.#input(world, at, input, crashAfter)
+  }
+
+  #tick(world: StillWorld): Performed | string {
+    if (this.tick === 0) return `ticks mean nothing to ${this.#definition.name}`
+    let next = world
+    const seen: Observation[] = []
+    for (const [index, node] of this.stillNodes.entries()) {
+      const slot = present(world.slots[index], 'slot')
+      if (!slot.up) continue
+      const did = node.tick(slot, this.tick)
+      seen.push(...did.seen)
+      next = this.#apply(next, index, did)
+    }
+    return { world: next, turns: [], seen }
+  }
+
+  #flip(world: StillWorld, a: number, b: number, cutting: boolean): Performed | string {
+    if (isCut(world.cut, a, b) === cutting) return `the link is ${cutting ? 'cut' : 'there'} already`
+    return { world: { ...world, cut: flipped(world.cut, a, b) }, turns: [], seen: [] }
+  }
+}
