@@ -1,11 +1,11 @@
-// Measures the failure detectors in the simulator, all on the same seeds, and writes the table of docs/detectors.md
-// and the plot docs/detectors.svg. `npm run docs:detectors`; with --check it writes nothing and fails on a difference.
+// Measures the failure detectors in the simulator, all on the same seeds, and writes the table of docs/explanation/detectors.md
+// and the plot docs/pictures/detectors.svg. `npm run docs:detectors`; with --check it writes nothing and fails on a difference.
 import { measure, NETWORKS } from './detector-lab.mjs'
 import { publish } from './generated-page.mjs'
 
 const SEEDS = 20
-const PAGE = new URL('../docs/detectors.md', import.meta.url)
-const PLOT = new URL('../docs/detectors.svg', import.meta.url)
+const PAGE = new URL('../docs/explanation/detectors.md', import.meta.url)
+const PLOT = new URL('../docs/pictures/detectors.svg', import.meta.url)
 const BEGIN = '<!-- measured: npm run docs:detectors -->'
 const END = '<!-- end -->'
 

@@ -1,5 +1,5 @@
 // Measures fail-over and hand-over of local-leader in the simulator, for the three profiles in both modes, and writes
-// the tables of docs/failover.md and the plot docs/pictures/failover.svg. `npm run docs:failover`; with --check it
+// the tables of docs/explanation/failover.md and the plot docs/pictures/failover.svg. `npm run docs:failover`; with --check it
 // writes nothing and fails on a difference.
 
 import { measure } from '../dist/cli/parallel/trials.js'
@@ -10,7 +10,7 @@ import { quantile } from '../dist/workbench/trace/index.js'
 import { publish } from './generated-page.mjs'
 
 const SEEDS = 1000
-const PAGE = new URL('../docs/failover.md', import.meta.url)
+const PAGE = new URL('../docs/explanation/failover.md', import.meta.url)
 const PLOT = new URL('../docs/pictures/failover.svg', import.meta.url)
 const BEGIN = '<!-- measured: npm run docs:failover -->'
 const END = '<!-- end -->'

@@ -1,4 +1,4 @@
-// Simulates local-leader in majority mode on networks that are not complete, and writes the tables of docs/graphs.md.
+// Simulates local-leader in majority mode on networks that are not complete, and writes the tables of docs/explanation/graphs.md.
 // `npm run docs:graphs`; with --check it writes nothing and fails on a difference.
 import { catalogue } from '../dist/protocols/index.js'
 import { parseScenario, runScenario } from '../dist/workbench/sim/index.js'
@@ -7,7 +7,7 @@ import { publish } from './generated-page.mjs'
 const SEEDS = 3
 const CHANGE_MS = 1000
 const UNTIL_MS = 4000
-const PAGE = new URL('../docs/graphs.md', import.meta.url)
+const PAGE = new URL('../docs/explanation/graphs.md', import.meta.url)
 
 const definition = catalogue.find('local-leader')
 const ids = (count) => Array.from({ length: count }, (_, index) => index + 1)

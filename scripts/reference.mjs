@@ -18,8 +18,8 @@ function withPart(name, content) {
 
 const wanted = {
   'conclave.schema.json': `${JSON.stringify(publishedSchema(), null, 2)}\n`,
-  'configuration.md': withPart('configuration.md', referenceText()),
-  'http.md': withPart('http.md', httpReferenceText()),
+  'reference/configuration.md': withPart('reference/configuration.md', referenceText()),
+  'reference/http.md': withPart('reference/http.md', httpReferenceText()),
 }
 for (const [name, text] of Object.entries(wanted)) {
   if (!process.argv.includes('--check')) writeFileSync(file(name), text)

@@ -1,7 +1,7 @@
 /**
  * The documents, executed. Commands in ```console blocks are run from the project's root and must print what is
  * shown; scenarios in ```json scenario blocks must parse; links must lead somewhere; the example of
- * docs/your-own-protocol.md must fail and hold as the guide says.
+ * docs/tutorials/your-first-protocol.md must fail and hold as the guide says.
  *
  * CONTRIBUTING.md tells writers how to mark a block.
  */
@@ -22,8 +22,9 @@ const TEST_TIMEOUT_MS = 300_000
 
 const DOCUMENTS: readonly string[] = [
   ...readdirSync(ROOT).filter((name) => name.endsWith('.md')),
-  ...readdirSync(join(ROOT, 'docs')).flatMap((name) => (name.endsWith('.md') ? [join('docs', name)] : [])),
-  ...readdirSync(join(ROOT, 'docs/papers')).map((name) => join('docs/papers', name)),
+  ...readdirSync(join(ROOT, 'docs'), { recursive: true, encoding: 'utf8' })
+    .filter((name) => name.endsWith('.md'))
+    .map((name) => join('docs', name)),
   ...readdirSync(join(ROOT, 'src/protocols'))
     .map((name) => join('src/protocols', name, 'README.md'))
     .filter((file) => existsSync(join(ROOT, file))),
@@ -231,7 +232,7 @@ async function exploreBallot(...flags: readonly string[]): Promise<Explored> {
   return JSON.parse(output.slice(0, output.indexOf('\n'))) as Explored
 }
 
-describe('the example of docs/your-own-protocol.md', () => {
+describe('the example of docs/tutorials/your-first-protocol.md', () => {
   it('breaks in seven steps when it sends before it persists', async () => {
     const { counterexample } = await exploreBallot('--option persistFirst=false')
     expect(counterexample?.spec).toBe('one-winner')
@@ -248,7 +249,7 @@ describe('the example of docs/your-own-protocol.md', () => {
   })
 
   it('shows its files in the guide as they are', () => {
-    const guide = readFileSync(join(ROOT, 'docs/your-own-protocol.md'), 'utf8')
+    const guide = readFileSync(join(ROOT, 'docs/tutorials/your-first-protocol.md'), 'utf8')
     const code = ['ballot.mjs', 'one-winner.mjs']
       .map((name) => readFileSync(join(ROOT, EXAMPLE, name), 'utf8'))
       .join('\n')

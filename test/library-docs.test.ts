@@ -1,4 +1,4 @@
-/** The examples of docs/library.md and docs/testing.md: each is a program that runs, and prints what stands below it. */
+/** Runs the `js run` examples of the library pages: each must print the text below it. */
 import { readFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { describe, expect, it } from 'vitest'
@@ -18,8 +18,8 @@ function examplesIn(file: string): readonly { readonly source: string; readonly 
 }
 
 describe.each([
-  ['library.md', 3],
-  ['testing.md', 1],
+  ['reference/library.md', 3],
+  ['how-to/test-leader-code.md', 1],
 ] as const)('docs/%s', (file, count) => {
   const examples = examplesIn(file)
 

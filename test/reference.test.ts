@@ -13,18 +13,18 @@ it('what docs/ says of configuration and HTTP is what the schemas say', () => {
     encoding: 'utf8',
   })
   expect([status, stderr]).toEqual([0, ''])
-  const page = readFileSync(`${ROOT}docs/http.md`, 'utf8')
+  const page = readFileSync(`${ROOT}docs/reference/http.md`, 'utf8')
   for (const { method, path } of ROUTES) expect(page).toContain(`\`${method.toUpperCase()} ${path}\``)
 })
 
-/** Flags and variables in the table of docs/configuration.md. */
+/** Flags and variables in the table of docs/reference/configuration.md. */
 function documented(pattern: RegExp): readonly string[] {
-  const page = readFileSync(new URL('../docs/configuration.md', import.meta.url), 'utf8')
+  const page = readFileSync(new URL('../docs/reference/configuration.md', import.meta.url), 'utf8')
   const rows = page.split('\n').filter((line) => /^\| `\w+` +\| `--/.test(line))
   return rows.map((row) => pattern.exec(row)?.[1] ?? '')
 }
 
-it('every flag of docs/configuration.md is one of conclave agent, and the other way round', () => {
+it('every flag of docs/reference/configuration.md is one of conclave agent, and the other way round', () => {
   const flags = agentCommand().options.map(({ long }) => long ?? '')
   const others = ['--config', '--check', '--json']
   expect(documented(/`(--[a-z-]+)`/).toSorted()).toEqual(
@@ -32,7 +32,7 @@ it('every flag of docs/configuration.md is one of conclave agent, and the other 
   )
 })
 
-it('every variable of docs/configuration.md is read', () => {
+it('every variable of docs/reference/configuration.md is read', () => {
   const read = new Set<PropertyKey>()
   const env = new Proxy<NodeJS.ProcessEnv>({}, { get: (_, name) => void read.add(name) })
   expect(() => configOf({ peer: [], keyFile: [], option: [] }, env)).toThrow('is missing')

@@ -1,4 +1,4 @@
-/** The snippet of docs/stores.md that fences at the beginning of a term, executed as it stands there. */
+/** The snippet of docs/explanation/stores.md that fences at the beginning of a term, executed as it stands there. */
 import { readFileSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { expect, it } from 'vitest'
@@ -7,7 +7,7 @@ import { establish, type FenceDevice, SimulatedSwitch } from '../src/service/fen
 type Work = (term: object) => Promise<void>
 type Snippet = (node: object, with_: typeof establish, device: FenceDevice, serve: Work) => Promise<void>
 
-const text = readFileSync(resolve(import.meta.dirname, '../docs/stores.md'), 'utf8')
+const text = readFileSync(resolve(import.meta.dirname, '../docs/explanation/stores.md'), 'utf8')
 const source = [...text.matchAll(/```ts\n(?<code>.*?)```/gs)]
   .map(({ groups }) => groups?.['code'] ?? '')
   .filter((code) => code.includes('establish('))

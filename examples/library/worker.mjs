@@ -5,13 +5,13 @@
  *   node examples/library/worker.mjs --id a --log tokens.log --data data-a a=127.0.0.1:7401 b=127.0.0.1:7402 c=127.0.0.1:7403
  *
  * and the same with b and c in two more terminals. Kill the leader however you like: the next goes on with a larger
- * token. `--data` is what must survive a crash, a folder for each worker; docs/library.md says what is lost without it.
+ * token. `--data` is what must survive a crash, a folder for each worker; docs/reference/library.md says what is lost without it.
  * The election runs in a thread of its own: a worker that is busy for a moment does not lose the lead.
  */
 import { appendFileSync } from 'node:fs'
 import { setInterval as every } from 'node:timers/promises'
 import { parseArgs } from 'node:util'
-import { join, LeadershipLost } from 'conclave'
+import { join, LeadershipLostError } from 'conclave'
 
 const { values, positionals: members } = parseArgs({
   allowPositionals: true,
@@ -53,7 +53,7 @@ async function work(term) {
     }
   } catch (error) {
     // The lease came to its end. Another may lead now, and this worker again later.
-    if (!(error instanceof LeadershipLost)) throw error
+    if (!(error instanceof LeadershipLostError)) throw error
   }
 }
 

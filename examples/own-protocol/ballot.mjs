@@ -7,7 +7,7 @@
  * Any two majorities share a voter, so two winners would need a voter that voted twice. A voter must therefore
  * remember its vote through a crash. `persistFirst: false` does so too late: it sends the vote, then writes it down.
  *
- * docs/your-own-protocol.md builds this file step by step.
+ * docs/tutorials/your-first-protocol.md builds this file step by step.
  *
  * @import { Effect, Identity, Input, Message, NodeId, Protocol, Step } from 'conclave/core'
  *
@@ -133,7 +133,7 @@ function ballot({ self, nodes }, { patienceMs, persistFirst }) {
 export const protocol = define({
   name: 'ballot',
   title: 'one vote a node; whoever has a majority leads',
-  source: 'docs/your-own-protocol.md',
+  source: 'docs/tutorials/your-first-protocol.md',
   kinds: [REQUEST.kind, VOTE.kind, WON.kind],
   options: () =>
     z.strictObject({

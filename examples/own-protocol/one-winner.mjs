@@ -11,7 +11,7 @@ import { withId } from 'conclave/core'
 export const oneWinner = {
   name: 'one-winner',
   title: 'at most one process ever leads',
-  source: 'docs/your-own-protocol.md',
+  source: 'docs/tutorials/your-first-protocol.md',
   when: 'always',
   // What is remembered: everyone who has ever led.
   fold: {

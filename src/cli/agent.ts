@@ -1,7 +1,7 @@
 /** `conclave agent`: a node that campaigns for ever, and answers over HTTP. */
 import { tmpdir } from 'node:os'
 import { Command } from 'commander'
-import { type Agent, CannotListen, Systemd, startAgent } from '../service/agent/index.ts'
+import { type Agent, CannotListenError, Systemd, startAgent } from '../service/agent/index.ts'
 import type { AgentEvent } from '../service/client/index.ts'
 import { type Config, effectiveJson, effectiveText } from '../service/config/index.ts'
 import { addressOf } from '../service/node/api/address.ts'
@@ -29,10 +29,10 @@ Examples:
     --key-file /etc/conclave/key --data /var/lib/conclave/billing
   conclave agent --config /etc/conclave/billing.yaml --check
 
-Flags win over the environment, that over the file; docs/configuration.md lists all fields. What happens is written to
+Flags win over the environment, that over the file; docs/reference/configuration.md lists all fields. What happens is written to
 standard error, one JSON object a line. SIGTERM, SIGINT and SIGHUP: the lead is handed over, then it ends with 0; a
 second one ends it at once. SIGUSR2: its last steps are written to a file in the data folder. Whoever can reach the HTTP address
-may ask; see docs/http.md.
+may ask; see docs/reference/http.md.
 
 Exit code 2 for a configuration that cannot work, 1 when the node cannot go on.`,
     )
@@ -105,7 +105,7 @@ async function start(
       log: heard,
     })
   } catch (error) {
-    if (error instanceof CannotListen) throw new UsageError(`--http: ${error.message}`, '--http')
+    if (error instanceof CannotListenError) throw new UsageError(`--http: ${error.message}`, '--http')
     throw error
   }
 }

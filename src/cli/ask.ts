@@ -8,7 +8,7 @@ import {
   removeNode,
   statusOf,
   stepDown,
-  Unreachable,
+  AgentUnreachableError,
   watch,
 } from '../service/client/index.ts'
 import { readAdminToken } from '../service/config/keys.ts'
@@ -97,7 +97,7 @@ export function watchCommand(): Command {
         } else if (seen.type === 'missed') print('some events were missed')
         else print(`${seen.event.at}  ${eventText(seen.event)}`)
       }
-      if (!stop.signal.aborted) throw new Unreachable(`the agent at ${agent} ended`)
+      if (!stop.signal.aborted) throw new AgentUnreachableError(`the agent at ${agent} ended`)
     })
 }
 

@@ -50,7 +50,7 @@ Examples:
 
 Each node is a "conclave run" whose command writes its token into one file, again and again: the witness. Whatever is
 done, an older token must never follow a newer one, no token may have two holders, and no command may begin while
-another still lives. Times are printed beside what the configuration promises; docs/chaos.md says what is done and how
+another still lives. Times are printed beside what the configuration promises; docs/how-to/run-chaos.md says what is done and how
 it is judged.
 
 Exit code: 0 when all is well; 6 when two led at once or something else happened that must not; 1 when half of the

@@ -61,7 +61,7 @@ await describeWith('redis', 'conclave doctor on Redis', () => {
     onTestFinished(() => server.end())
     const refused = await doctor('--store', server.url, '--json')
     expect(refused.code).toBe(5)
-    expect(JSON.parse(refused.stdout)).toMatchObject({ fit: false, error: { name: 'StoreUnfit' } })
+    expect(JSON.parse(refused.stdout)).toMatchObject({ fit: false, error: { name: 'UnsuitableStoreError' } })
     const accepted = await doctor('--store', server.url, '--accept-weak', '--rounds', '5')
     expect(accepted.code).toBe(0)
     expect(accepted.stdout).toContain(

@@ -6,18 +6,18 @@ import { randomUUID } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { Command } from 'commander'
 import {
-  BadStore,
+  InvalidStoreError,
   type CellStore,
-  ClientMissing,
+  MissingClientError,
   type Experiment,
   experimentOn,
   openStore,
   parseStore,
   type StoreConfig,
-  StoreDenied,
+  StoreAccessDeniedError,
   type StoreFacts,
-  StoreUnfit,
-  StoreUnreachable,
+  UnsuitableStoreError,
+  StoreUnreachableError,
 } from '../service/registers/index.ts'
 import { EXIT, UsageError } from './errors.ts'
 import { NEW_LINE, paint, print, printJson } from './output.ts'
@@ -86,7 +86,7 @@ function parsed(given: unknown): StoreConfig {
   try {
     return parseStore(given)
   } catch (error) {
-    if (error instanceof BadStore) throw new UsageError(error.message, error.field)
+    if (error instanceof InvalidStoreError) throw new UsageError(error.message, error.field)
     throw error
   }
 }
@@ -154,8 +154,8 @@ function reportFailure(flags: DoctorFlags, error: unknown): void {
 }
 
 function codeOf(error: unknown): number {
-  if (error instanceof BadStore || error instanceof ClientMissing) return EXIT.usage
-  if (error instanceof StoreUnreachable) return EXIT.unreachable
-  if (error instanceof StoreDenied || error instanceof StoreUnfit) return EXIT.refused
+  if (error instanceof InvalidStoreError || error instanceof MissingClientError) return EXIT.usage
+  if (error instanceof StoreUnreachableError) return EXIT.unreachable
+  if (error instanceof StoreAccessDeniedError || error instanceof UnsuitableStoreError) return EXIT.refused
   return EXIT.failure
 }

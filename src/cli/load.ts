@@ -45,7 +45,7 @@ async function importModule(file: string): Promise<ProtocolModule> {
   }
   if (typeof module.protocol?.create !== 'function') {
     throw new UsageError(
-      `--load ${file}: the module exports no \`protocol\` (see docs/your-own-protocol.md)`,
+      `--load ${file}: the module exports no \`protocol\` (see docs/tutorials/your-first-protocol.md)`,
       '--load',
     )
   }

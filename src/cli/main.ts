@@ -19,22 +19,22 @@ type Explained = {
 /** Errors of the rooms below, by their stable names: to import their classes would load all rooms. */
 const CODES: { readonly [name: string]: number } = {
   UsageError: EXIT.usage,
-  BadConfig: EXIT.usage,
-  FolderUnusable: EXIT.usage,
-  BadScenario: EXIT.usage,
-  BadJoin: EXIT.usage,
-  BadTrace: EXIT.usage,
-  BadKey: EXIT.usage,
-  Undrawable: EXIT.usage,
-  BadStore: EXIT.usage,
-  ClientMissing: EXIT.usage,
-  Unreachable: EXIT.unreachable,
-  StoreUnreachable: EXIT.unreachable,
-  StoreDenied: EXIT.refused,
-  StoreUnfit: EXIT.refused,
-  IdInUse: EXIT.refused,
-  RemovedForGood: EXIT.refused,
-  Refused: EXIT.refused,
+  InvalidConfigError: EXIT.usage,
+  UnusableFolderError: EXIT.usage,
+  InvalidScenarioError: EXIT.usage,
+  InvalidOptionsError: EXIT.usage,
+  InvalidTraceError: EXIT.usage,
+  InvalidKeyError: EXIT.usage,
+  UndrawableTraceError: EXIT.usage,
+  InvalidStoreError: EXIT.usage,
+  MissingClientError: EXIT.usage,
+  AgentUnreachableError: EXIT.unreachable,
+  StoreUnreachableError: EXIT.unreachable,
+  StoreAccessDeniedError: EXIT.refused,
+  UnsuitableStoreError: EXIT.refused,
+  IdInUseError: EXIT.refused,
+  NodeRemovedError: EXIT.refused,
+  RequestRefusedError: EXIT.refused,
 }
 
 /** Refusals of an agent that mean something else, by their status. */
@@ -57,10 +57,10 @@ function explained(error: unknown, asked: string): Explained | null {
     error instanceof Error ? error : new Error(String(error))
   ) as Error & { readonly field?: string | null; readonly code?: number; readonly kind?: string }
   // An agent that refuses because it does not lead says what was asked, in a way; or it was asked wrongly.
-  const refused = name === 'Refused' && kind !== 'CommandRefused' ? REFUSALS[code ?? 0] : undefined
+  const refused = name === 'RequestRefusedError' && kind !== 'CommandRefusedError' ? REFUSALS[code ?? 0] : undefined
   return {
     code: refused ?? CODES[name] ?? EXIT.failure,
-    name: name === 'Refused' ? (kind ?? name) : name,
+    name: name === 'RequestRefusedError' ? (kind ?? name) : name,
     message,
     field: field ?? null,
   }
@@ -68,7 +68,7 @@ function explained(error: unknown, asked: string): Explained | null {
 
 /** A configuration may have several problems, one per line; any other line break comes from elsewhere. */
 function linesOf(name: string, message: string): readonly string[] {
-  return (name === 'BadConfig' ? message.split('\n') : [message]).filter(Boolean)
+  return (name === 'InvalidConfigError' ? message.split('\n') : [message]).filter(Boolean)
 }
 
 /** Where to read on. */

@@ -19,7 +19,7 @@ Examples:
   conclave qos run.ndjson
   conclave qos run.ndjson --json
 
-The measures are those of Chen, Toueg and Aguilera (docs/detectors.md). Exit code 0, or 2 for bad input.`,
+The measures are those of Chen, Toueg and Aguilera (docs/explanation/detectors.md). Exit code 0, or 2 for bad input.`,
     )
     .action((file: string, flags: { readonly json?: true }) => {
       process.exitCode = run(file, flags)

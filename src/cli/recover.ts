@@ -8,7 +8,7 @@ import { Command } from 'commander'
 import type { Plain } from '../core/index.ts'
 import { MOST_IN_SESSION } from '../links/index.ts'
 import { recoverLocalLeader, recoverOmega } from '../protocols/index.ts'
-import { DamagedStorage, openStorage, StorageInUse } from '../service/runtime/index.ts'
+import { DamagedStorageError, openStorage, StorageInUseError } from '../service/runtime/index.ts'
 import { EXIT, UsageError } from './errors.ts'
 import { print, printJson } from './output.ts'
 import { wholeNumber } from './values.ts'
@@ -56,7 +56,7 @@ async function recover(folder: string, flags: RecoverFlags): Promise<number> {
     )
   }
   const storage = await openStorage(folder).catch((error: unknown) => {
-    if (error instanceof StorageInUse) throw new UsageError(`${error.message}: stop the node first`, 'folder')
+    if (error instanceof StorageInUseError) throw new UsageError(`${error.message}: stop the node first`, 'folder')
     throw error
   })
   try {
@@ -67,7 +67,7 @@ async function recover(folder: string, flags: RecoverFlags): Promise<number> {
     return EXIT.ok
   } catch (error) {
     if (error instanceof RangeError) throw new UsageError(`--${error.message}`)
-    if (error instanceof DamagedStorage) throw new UsageError(error.message, 'folder')
+    if (error instanceof DamagedStorageError) throw new UsageError(error.message, 'folder')
     throw error
   } finally {
     storage.close()

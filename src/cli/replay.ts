@@ -44,7 +44,7 @@ Examples:
   conclave replay run.ndjson --transcript
   conclave replay run.ndjson --diff other.ndjson
 
-A real run: fetch the trace of every agent, then judge them together. docs/operations.md tells how to read the answer.
+A real run: fetch the trace of every agent, then judge them together. docs/how-to/replay-a-black-box.md explains the report.
   curl -s http://10.0.0.1:7480/v1/trace > a.ndjson
   conclave replay a.ndjson b.ndjson c.ndjson
 

@@ -5,12 +5,12 @@ import { leaseTermsOf } from '../service/node/election/lease-terms.ts'
 import {
   type JoinOptions,
   join,
-  LeadershipLost,
+  LeadershipLostError,
   type Member,
   type StoreJoinOptions,
   type Term,
 } from '../service/node/index.ts'
-import { CommandFailed, Guarded } from '../service/supervise/guarded.ts'
+import { CommandFailedError, Guarded } from '../service/supervise/guarded.ts'
 import { EXIT, UsageError } from './errors.ts'
 import { joinOptions, type NodeFlags, withNodeFlags } from './node-flags.ts'
 import { narrate } from './output.ts'
@@ -67,7 +67,7 @@ The command finds CONCLAVE_GROUP, CONCLAVE_ID, CONCLAVE_TOKEN and CONCLAVE_EXPIR
 begins) in its environment. It is asked to end (SIGTERM to its process group) when the lease runs out without having
 been renewed, and killed before the lease ends. A guardian, a process of its own, sees to that even if this one is
 stopped or killed. Everything that the command has started is killed with it: all of it where a cgroup can be made, and
-otherwise what can be found; docs/operations.md says what that is.
+otherwise what can be found; docs/how-to/run-a-command.md says what that is.
 
 With --protocol omega there is no lease: CONCLAVE_EXPIRES_MS is how long a majority of the view is counted as answering,
 and another node may lead before that is over. Only the token protects then.
@@ -109,7 +109,7 @@ async function run(command: readonly string[], flags: RunFlags): Promise<number>
       return await runWithAgent(agentOf(flags), guarded, running)
     return await runWithNode(options, ownKillBeforeMs, supervisor, guarded, running)
   } catch (error) {
-    if (error instanceof CommandFailed)
+    if (error instanceof CommandFailedError)
       throw new UsageError(`cannot run ${command[0]}: ${error.message}`, null)
     throw error
   } finally {
@@ -188,7 +188,7 @@ async function lead(node: Member, killBeforeMs: number, guarded: Guarded, runnin
   try {
     await node.lead(during, { signal: ended.signal })
   } catch (error) {
-    if (!(error instanceof LeadershipLost)) throw error
+    if (!(error instanceof LeadershipLostError)) throw error
   }
   if (told.aborted) return EXIT.ok
   return code ?? EXIT.lost

@@ -16,7 +16,7 @@ import {
 } from '../../src/core/index.ts'
 import { type Datagram, stateInBundle } from '../../src/links/index.ts'
 import { type GroupSpec, groupFor, host, protocolNamed } from '../../src/protocols/index.ts'
-import { BadBytes } from '../../src/service/runtime/bytes.ts'
+import { InvalidBytesError } from '../../src/service/runtime/bytes.ts'
 import { Codec } from '../../src/service/runtime/codec.ts'
 import { checkedOptions } from '../../src/workbench/sim/index.ts'
 
@@ -209,7 +209,7 @@ export class BadWorld {
   /** What a receiver makes of these bytes; null when it refuses them. */
   decoded(bytes: Uint8Array): Message | null {
     const envelope = this.#codec.decode(bytes)
-    return envelope instanceof BadBytes ? null : envelope.body
+    return envelope instanceof InvalidBytesError ? null : envelope.body
   }
 
   encoded(from: NodeId, to: NodeId, body: Message): Uint8Array {

@@ -131,14 +131,14 @@ export function conformance(about: string, backend: Backend): void {
       const claim = await second.claim()
       if (backend.locks === true) {
         // The first is silent but not gone: its lock says so.
-        expect(claim).toMatchObject({ outcome: 'failed', error: { name: 'IdInUse' } })
+        expect(claim).toMatchObject({ outcome: 'failed', error: { name: 'IdInUseError' } })
         return
       }
       expect(claim).toMatchObject({ outcome: 'ok', own: { incarnation: 2, value: { ctr: 7 } } })
       // The first was only slow. Nothing that it does counts any more.
       expect(await first.write({ ctr: 8 })).toMatchObject({
         outcome: 'failed',
-        error: { name: 'Superseded' },
+        error: { name: 'SupersededError' },
       })
       expect(valueOf(await second.readAll(), 'a')).toEqual({ ctr: 7 })
     })
@@ -149,7 +149,7 @@ export function conformance(about: string, backend: Backend): void {
       await (await nodeIn(group, 'a')).claim()
       // Where blocks are locked the second was kept out, and the first is still the only one.
       const expected =
-        backend.locks === true ? { outcome: 'ok' } : { outcome: 'failed', error: { name: 'Superseded' } }
+        backend.locks === true ? { outcome: 'ok' } : { outcome: 'failed', error: { name: 'SupersededError' } }
       expect(await first.readAll()).toMatchObject(expected)
     })
 
@@ -201,7 +201,7 @@ export function conformance(about: string, backend: Backend): void {
         // oxlint-disable-next-line no-await-in-loop -- and lets others do something
         await new Promise((resolve) => setImmediate(resolve))
       }
-      expect(await claim).toMatchObject({ outcome: 'failed', error: { name: 'IdInUse' } })
+      expect(await claim).toMatchObject({ outcome: 'failed', error: { name: 'IdInUseError' } })
       expect(await older.write({ ctr: 1 })).toEqual({ outcome: 'ok' })
     })
 
@@ -250,7 +250,7 @@ export function conformance(about: string, backend: Backend): void {
       expect(valueOf(await b.readAll(), 'a')).toEqual({ ctr: 4, gone: true })
       if (backend.locks === true) return
       // It lived after all: it may not write any more, and learns why.
-      expect(await a.write({ ctr: 5 })).toMatchObject({ outcome: 'failed', error: { name: 'Superseded' } })
+      expect(await a.write({ ctr: 5 })).toMatchObject({ outcome: 'failed', error: { name: 'SupersededError' } })
       expect(valueOf(await b.readAll(), 'a')).toEqual({ ctr: 4, gone: true })
     })
 
@@ -295,7 +295,7 @@ export function conformance(about: string, backend: Backend): void {
       expect(await b.write({ ctr: 3 })).toEqual({ outcome: 'ok' })
       expect(await c.write({ ctr: 3 })).toEqual({ outcome: 'ok' })
       const again = await nodeIn(group, 'a')
-      expect(await again.claim()).toMatchObject({ outcome: 'failed', error: { name: 'RemovedForGood' } })
+      expect(await again.claim()).toMatchObject({ outcome: 'failed', error: { name: 'NodeRemovedError' } })
     })
 
     it('a corrupt block stops elections, not processes; its owner does not start', async () => {
@@ -316,7 +316,7 @@ export function conformance(about: string, backend: Backend): void {
         why: expect.stringContaining('checksum'),
       })
       const a = await nodeIn(group, 'a')
-      expect(await a.claim()).toMatchObject({ outcome: 'failed', error: { name: 'CorruptBlock' } })
+      expect(await a.claim()).toMatchObject({ outcome: 'failed', error: { name: 'CorruptBlockError' } })
       await raw.write(blockName('a'), good, version, SIGNAL())
       await raw.close()
       expect(valueOf(await b.readAll(), 'a')).toBe(5)
@@ -327,7 +327,7 @@ export function conformance(about: string, backend: Backend): void {
       const raw = await backend.open(group)
       await raw.write(blockName('a'), 'conclave-register 2 whatever {}', null, SIGNAL())
       await raw.close()
-      const error = { name: 'OtherFormat', message: expect.stringContaining('has the format 2') }
+      const error = { name: 'UnsupportedFormatError', message: expect.stringContaining('has the format 2') }
       const b = await nodeIn(group, 'b')
       expect(await b.claim()).toMatchObject({ outcome: 'failed', error })
     })
@@ -356,12 +356,12 @@ export function conformance(about: string, backend: Backend): void {
       expect(valueOf(await b.readAll(), 'a')).toBe(4)
       expect(valueOf(await c.readAll(), 'a')).toBe(4)
       const second = await raw.write(blockName('a'), older, first, SIGNAL())
-      const error = { name: 'WentBack', message: expect.stringContaining('write 3 was read after write 4') }
+      const error = { name: 'StoreRolledBackError', message: expect.stringContaining('write 3 was read after write 4') }
       expect(await b.readAll()).toMatchObject({ outcome: 'failed', error })
       await raw.remove(blockName('a'), second ?? '', SIGNAL())
       expect(await c.readAll()).toMatchObject({
         outcome: 'failed',
-        error: { name: 'WentBack', message: expect.stringContaining('is gone') },
+        error: { name: 'StoreRolledBackError', message: expect.stringContaining('is gone') },
       })
     })
   })

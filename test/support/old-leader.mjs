@@ -43,7 +43,7 @@ for (;;) {
     console.log('wrote')
   } catch (error) {
     console.log(JSON.stringify({ refused: error.name, current: error.current }))
-    process.exit(error.name === 'StaleToken' ? 5 : 1)
+    process.exit(error.name === 'StaleTokenError' ? 5 : 1)
   }
   // oxlint-disable-next-line no-await-in-loop -- one write after the other
   await sleep(5)

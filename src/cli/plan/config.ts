@@ -7,7 +7,7 @@ import { localLeaderDefinition } from '../../protocols/local-leader/index.ts'
 import type { LocalLeaderOptions } from '../../protocols/local-leader/options.ts'
 import type { Plan } from '../../workbench/guarantees/plan.ts'
 import { nodeList } from '../../workbench/scenario/schema.ts'
-import { BadScenario, checkedOptions, firstProblem } from '../../workbench/sim/index.ts'
+import { InvalidScenarioError, checkedOptions, firstProblem } from '../../workbench/sim/index.ts'
 import { UsageError } from '../errors.ts'
 import { readJson } from '../sim.ts'
 import { oneOf, options, wholeNumber } from '../values.ts'
@@ -175,7 +175,7 @@ function optionsOf(flags: PlanFlags, file: ConfigFile, nodes: readonly NodeId[])
   try {
     return checkedOptions(localLeaderDefinition, nodes, chosen) as LocalLeaderOptions
   } catch (error) {
-    if (!(error instanceof BadScenario)) throw error
+    if (!(error instanceof InvalidScenarioError)) throw error
     // What stands beside the options in the file is named as it stands there.
     const isListed = LISTS.some(
       (list) => file[list] !== undefined && error.field.startsWith(`options.${list}`),

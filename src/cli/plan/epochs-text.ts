@@ -67,7 +67,7 @@ function assumptions({ constantsMs: c, driftPpm, assumed, store }: EpochsCard): 
   return [
     'the store is a register: reads return the last write, none that was acknowledged is lost, late ones change nothing',
     ...(store === null
-      ? ['(name the store, and this card says what of that nobody can find out: docs/stores.md)']
+      ? ['(name the store, and this card says what of that nobody can find out: docs/explanation/stores.md)']
       : assumed.map((line) => `of ${store.kind}, which cannot be found out: ${line}`)),
     `for progress, not for safety: an access takes at most ${c['access']} ms (r)`,
     `for the lease: a clock drifts by at most ${driftPpm} ppm (d); after a sleep of the host a second clock tells how long it was`,

@@ -4,8 +4,8 @@ import { type Micros, microsOf, msOf, type NodeId, type PlainObject } from '../.
 import { type EpochsGuarantees, epochsGuarantees } from '../../protocols/epochs/guarantees.ts'
 import type { EpochsOptions } from '../../protocols/index.ts'
 import { storeProtocolOptions } from '../../service/node/api/join-store-options.ts'
-import { BadJoin } from '../../service/node/index.ts'
-import { BadStore, parseStore, type StoreConfig } from '../../service/registers/index.ts'
+import { InvalidOptionsError } from '../../service/node/index.ts'
+import { InvalidStoreError, parseStore, type StoreConfig } from '../../service/registers/index.ts'
 import type { PlanTrial } from '../../workbench/guarantees/trials.ts'
 import { nodeList } from '../../workbench/scenario/schema.ts'
 import type { Span, TrialSettings } from '../../workbench/sim/index.ts'
@@ -66,12 +66,12 @@ function optionsOf(profile: EpochsPlan['profile'], given: object): EpochsOptions
       options: { ...given },
     }) as unknown as EpochsOptions
     if (chosen.turns !== 'none') return chosen
-    throw new BadJoin(
+    throw new InvalidOptionsError(
       'options.turns',
       'none promises no time: elections collide, and chance decides how often; take succession or oracle',
     )
   } catch (error) {
-    if (error instanceof BadJoin) throw new UsageError(error.message, error.field)
+    if (error instanceof InvalidOptionsError) throw new UsageError(error.message, error.field)
     throw error
   }
 }
@@ -80,7 +80,7 @@ function storeOf(given: unknown): StoreConfig {
   try {
     return parseStore(given)
   } catch (error) {
-    if (error instanceof BadStore) throw new UsageError(error.message, error.field)
+    if (error instanceof InvalidStoreError) throw new UsageError(error.message, error.field)
     throw error
   }
 }

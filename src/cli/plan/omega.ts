@@ -8,7 +8,7 @@ import { type Figure, type OmegaGuarantees, omegaGuarantees } from '../../protoc
 import { omegaDefinition } from '../../protocols/omega/index.ts'
 import type { OmegaSettings } from '../../protocols/omega/settings.ts'
 import { nodeList } from '../../workbench/scenario/schema.ts'
-import { BadScenario, checkedOptions, parseScenario, runScenario } from '../../workbench/sim/index.ts'
+import { InvalidScenarioError, checkedOptions, parseScenario, runScenario } from '../../workbench/sim/index.ts'
 import { EXIT, UsageError } from '../errors.ts'
 import { paint, print, printJson, table } from '../output.ts'
 import { oneOf, options, wholeNumber } from '../values.ts'
@@ -73,7 +73,7 @@ function checkedFor(nodes: number, chosen: PlainObject): OmegaPlan['options'] {
   try {
     return checkedOptions(omegaDefinition, idsOf(nodes), chosen) as unknown as OmegaPlan['options']
   } catch (error) {
-    if (error instanceof BadScenario) throw new UsageError(error.message, error.field)
+    if (error instanceof InvalidScenarioError) throw new UsageError(error.message, error.field)
     throw error
   }
 }

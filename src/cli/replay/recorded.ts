@@ -15,7 +15,7 @@ import {
 } from '../../workbench/forensics/index.ts'
 import { checkedOptions, type Replayed, replayRuns } from '../../workbench/forensics/replay.ts'
 import { type Judged, judge } from '../../workbench/forensics/verdict.ts'
-import { BadTrace, type Trace, writeTrace } from '../../workbench/trace/index.ts'
+import { InvalidTraceError, type Trace, writeTrace } from '../../workbench/trace/index.ts'
 import { EXIT } from '../errors.ts'
 import { NEW_LINE, paint, print, printJson, table } from '../output.ts'
 
@@ -35,10 +35,10 @@ export function understand(
 ): Recorded {
   const runs = runsOf(files)
   const [first] = runs
-  if (first === undefined) throw new BadTrace('there is no trace')
+  if (first === undefined) throw new InvalidTraceError('there is no trace')
   const stranger = runs.find(({ recording }) => recording.group !== first.recording.group)
   if (stranger !== undefined)
-    throw new BadTrace(
+    throw new InvalidTraceError(
       `these are traces of two groups, ${first.recording.group} and ${stranger.recording.group}: replay each by itself`,
     )
   const options = checkedOptions(definition, first, first.steps[0]?.file ?? '')

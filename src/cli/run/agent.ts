@@ -7,10 +7,10 @@ import { setTimeout } from 'node:timers/promises'
 import {
   type Claimed,
   claim,
-  Refused,
+  RequestRefusedError,
   release,
   statusOf,
-  Unreachable,
+  AgentUnreachableError,
   watch,
 } from '../../service/client/index.ts'
 import type { LeaseTerms } from '../../service/node/index.ts'
@@ -75,7 +75,7 @@ async function nextLead(of: AgentOf, { told, say, killBeforeMs: asked }: Running
     } catch (error) {
       if (told.aborted) return null
       // An agent that takes no such orders never will.
-      if (!(error instanceof Unreachable)) throw error
+      if (!(error instanceof AgentUnreachableError)) throw error
       if (error.message !== said) say(error.message)
       said = error.message
     }
@@ -121,7 +121,7 @@ class ClaimedLead implements HeldLead {
       const first = await claim({ ...of, claim: null })
       return new ClaimedLead(of, first, before + first.expiresInMs * 1000)
     } catch (error) {
-      if (error instanceof Refused && error.code === 409) return null
+      if (error instanceof RequestRefusedError && error.code === 409) return null
       throw error
     }
   }
@@ -163,7 +163,7 @@ class ClaimedLead implements HeldLead {
         if (ending) this.#ending.abort()
       } catch (error) {
         // An agent that says no has lost the lead; one that says nothing may yet answer while the claim lasts.
-        if (error instanceof Refused) break
+        if (error instanceof RequestRefusedError) break
       }
     }
     this.#lost.abort()

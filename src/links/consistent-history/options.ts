@@ -11,7 +11,7 @@ export function historyOptions() {
     detector: z
       .enum(['fixed', 'nfd-e', 'bertier', 'phi'])
       .default('nfd-e')
-      .describe('who says that a link has been silent for too long (see docs/detectors.md)'),
+      .describe('who says that a link has been silent for too long (see docs/explanation/detectors.md)'),
     alphaMs: millisecondsOr(230, 'nfd-e: how long after its expected arrival a ping is waited for'),
     retransmitMs: millisecondsOr(40, 'time until a frame that is not acknowledged is sent again'),
     slack: z

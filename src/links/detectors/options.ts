@@ -29,7 +29,7 @@ export function detectorOptions() {
     detector: z
       .enum(['none', 'fixed', 'nfd-e', 'bertier', 'phi', 'reliable'])
       .default('nfd-e')
-      .describe('who watches the leader; none: only `detect` commands (see docs/detectors.md)'),
+      .describe('who watches the leader; none: only `detect` commands (see docs/explanation/detectors.md)'),
     heartbeatMs: millisecondsOr(50, 'time between heartbeats'),
     suspectAfterMs: millisecondsOr(200, 'fixed: silence after which a process is suspected'),
     alphaMs: millisecondsOr(150, 'nfd-e: how long after its expected arrival a heartbeat is waited for'),

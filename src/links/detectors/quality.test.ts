@@ -1,4 +1,4 @@
-/** The failure detectors in the simulator: what docs/detectors.md says of them, and bully on top of each. */
+/** The failure detectors in the simulator: what docs/explanation/detectors.md says of them, and bully on top of each. */
 import { spawnSync } from 'node:child_process'
 import { resolve } from 'node:path'
 import { pathToFileURL } from 'node:url'
@@ -168,7 +168,7 @@ it('a protocol without a detector has no quality of service', () => {
   expect(runSeed(bullyDefinition, draw, 1).qos).toBeNull()
 })
 
-it('the table and the plot of docs/detectors.md are what is measured now', () => {
+it('the table and the plot of docs/explanation/detectors.md are what is measured now', () => {
   const { status, stderr } = spawnSync('node', ['scripts/detectors.mjs', '--check'], {
     cwd: ROOT,
     encoding: 'utf8',

@@ -13,7 +13,7 @@ function search(nodes: number, epochs: number, ballots: number, options: PlainOb
 }
 
 describe('every misreading of the errata elects two leaders', () => {
-  /** Nodes, epochs, ballots, and the length of the schedule in docs/papers/epochs.md. */
+  /** Nodes, epochs, ballots, and the length of the schedule in docs/explanation/papers/epochs.md. */
   const cases: readonly (readonly [Misreading, number, number, number, number, 'atomic' | 'split'])[] = [
     ['tie-lowest-id', 2, 1, 2, 16, 'atomic'],
     ['leader-keeps-round', 2, 2, 2, 15, 'atomic'],
@@ -65,7 +65,7 @@ describe('every misreading of the errata elects two leaders', () => {
           expect(report.specs.every(({ verdict }) => verdict !== 'violated')).toBe(true)
           break
         } catch (error) {
-          expect((error as Error).name).toBe('BadScenario')
+          expect((error as Error).name).toBe('InvalidScenarioError')
         }
       }
     }

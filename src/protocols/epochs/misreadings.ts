@@ -1,6 +1,6 @@
 /**
  * Ways to read the paper, or to build on it, that elect two leaders. They exist so that the tools can show it: each is
- * found by the explorer (or, where time has a part in it, by simulation). Never for use. E1 to E18: docs/papers/epochs.md.
+ * found by the explorer (or, where time has a part in it, by simulation). Never for use. E1 to E18: docs/explanation/papers/epochs.md.
  */
 export const MISREADINGS = {
   'tie-lowest-id': 'E1: of votes with equal ballots, that of the lowest id is taken',

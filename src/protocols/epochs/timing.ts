@@ -1,4 +1,4 @@
-/** The constants of time, in microseconds of a node's own clock. Section 4(a) and 4(c) of docs/papers/epochs.md. */
+/** The constants of time, in microseconds of a node's own clock. Section 4(a) and 4(c) of docs/explanation/papers/epochs.md. */
 import type { Micros } from '../../core/index.ts'
 
 export type Given = {

@@ -13,8 +13,8 @@ export type LocalLeaderStable = {
 }
 
 /** Stable data that cannot be what this process once wrote. It must not start: it may have promised anything. */
-export class CorruptStable extends Error {
-  override readonly name = 'CorruptStable'
+export class CorruptStableDataError extends Error {
+  override readonly name = 'CorruptStableDataError'
 
   constructor(field: string, problem: string) {
     super(
@@ -49,7 +49,7 @@ function isObject(value: unknown): value is { readonly [field: string]: unknown 
 export function checkedStable(data: unknown): LocalLeaderStable {
   const wrong = stableFault(data)
   if (wrong === null) return data as LocalLeaderStable
-  throw new CorruptStable(...wrong)
+  throw new CorruptStableDataError(...wrong)
 }
 
 /**

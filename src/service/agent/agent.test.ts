@@ -11,14 +11,14 @@ import { readTrace, replay } from '../../workbench/trace/index.ts'
 import {
   type AgentEvent,
   leaderOf,
-  Refused,
+  RequestRefusedError,
   statusOf,
   stepDown,
-  Unreachable,
+  AgentUnreachableError,
   watch,
 } from '../client/index.ts'
 import { type Agent, type AgentOptions, startAgent } from './agent.ts'
-import { CannotListen } from './listen.ts'
+import { CannotListenError } from './listen.ts'
 
 let agents: Agent[] = []
 let folders: string[] = []
@@ -52,7 +52,7 @@ async function alone(
 
 it('refuses a port that is taken, and leaves nothing behind', async () => {
   const { url } = await alone()
-  await expect(alone(Number(new URL(url).port))).rejects.toThrow(CannotListen)
+  await expect(alone(Number(new URL(url).port))).rejects.toThrow(CannotListenError)
 })
 
 it('leads alone, steps down when told and leads again; closing ends those that watch', async () => {
@@ -69,7 +69,7 @@ it('leads alone, steps down when told and leads again; closing ends those that w
   expect((await statusOf(ask)).banner).toBe(
     'at risk: a leads g with token 1; its only voter is there, none may fail',
   )
-  await expect(stepDown({ ...ask, adminToken: 'wrong' })).rejects.toThrow(Refused)
+  await expect(stepDown({ ...ask, adminToken: 'wrong' })).rejects.toThrow(RequestRefusedError)
   const adminToken = 'an admin token of some length'
   expect((await stepDown({ ...ask, adminToken })).steppedDown).toEqual({ id: 'a', token: 1 })
   await until(() => log.some(({ event, token }) => event === 'elected' && token === 2))
@@ -77,7 +77,7 @@ it('leads alone, steps down when told and leads again; closing ends those that w
   const types = await watched
   expect(types[0]).toBe('now')
   expect(types).toContain('revoked')
-  await expect(leaderOf(ask)).rejects.toThrow(Unreachable)
+  await expect(leaderOf(ask)).rejects.toThrow(AgentUnreachableError)
 }, 30_000)
 
 it('bears bodies without end, watchers that do not read, and nonsense', async () => {

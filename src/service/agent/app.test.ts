@@ -1,7 +1,7 @@
 import { describe, expect, it, vi } from 'vitest'
 import { type NodeId, present } from '../../core/index.ts'
 import type { ErrorAnswer, MembersAnswer, StatusAnswer } from '../client/index.ts'
-import { CommandRefused, type MemberStatus } from '../node/index.ts'
+import { CommandRefusedError, type MemberStatus } from '../node/index.ts'
 import { agentApp } from './app.ts'
 import { Claims } from './claims.ts'
 import { History } from './history.ts'
@@ -55,7 +55,7 @@ function agent(
       return Promise.resolve(true)
     },
     removeVoter: (id: NodeId) =>
-      id === 'n3' ? Promise.resolve() : Promise.reject(new CommandRefused('removeVoter', `not ${id}`)),
+      id === 'n3' ? Promise.resolve() : Promise.reject(new CommandRefusedError('removeVoter', `not ${id}`)),
     trace: async function* () {
       yield '{"trace":1}\n'
       yield '{"type":"start"}\n'
@@ -188,7 +188,7 @@ describe('an agent over HTTP', () => {
 
   it.each<[string, string, number, string | null]>([
     ['a node', '{"id":"n3"}', 200, null],
-    ['one that the protocol keeps', '{"id":"n1"}', 409, 'CommandRefused'],
+    ['one that the protocol keeps', '{"id":"n1"}', 409, 'CommandRefusedError'],
     ['a stranger', '{"id":"n9"}', 404, 'UnknownNode'],
     ['nobody', '{}', 400, 'BadBody'],
     ['without the token', '{"id":"n3"}', 401, 'BadAdminToken'],

@@ -7,7 +7,7 @@ import { type Context, Hono } from 'hono'
 import { stream, streamSSE } from 'hono/streaming'
 import type { NodeId } from '../../core/index.ts'
 import type { Claimed } from '../client/index.ts'
-import { CommandRefused, type MemberStatus } from '../node/index.ts'
+import { CommandRefusedError, type MemberStatus } from '../node/index.ts'
 import { failure, refusal } from './admin.ts'
 import { readBody, type WithBody } from './body.ts'
 import { tellEvents } from './events.ts'
@@ -134,8 +134,8 @@ export function agentApp(asked: Asked): Hono<WithBody> {
       try {
         await node.removeVoter(body.data.id)
       } catch (error) {
-        if (!(error instanceof CommandRefused)) throw error
-        return failure(c, 409, 'CommandRefused', error.message)
+        if (!(error instanceof CommandRefusedError)) throw error
+        return failure(c, 409, 'CommandRefusedError', error.message)
       }
       return c.json({ group: node.group, removing: body.data.id })
     }),

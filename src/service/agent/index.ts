@@ -1,3 +1,3 @@
 export * from './agent.ts'
-export { CannotListen } from './listen.ts'
+export { CannotListenError } from './listen.ts'
 export { Systemd } from './systemd.ts'

@@ -5,8 +5,8 @@ import { createAdaptorServer } from '@hono/node-server'
 import type { Address } from '../runtime/index.ts'
 
 /** The HTTP address cannot be used. */
-export class CannotListen extends Error {
-  override readonly name = 'CannotListen'
+export class CannotListenError extends Error {
+  override readonly name = 'CannotListenError'
 }
 
 export type HttpLimits = {
@@ -46,7 +46,7 @@ export function listening(
     server.once('error', (error: NodeJS.ErrnoException) => {
       const why =
         error.code === 'EADDRINUSE' ? 'another process answers there: choose another port' : error.message
-      reject(new CannotListen(`cannot answer HTTP at ${host}:${at.port}: ${why}`))
+      reject(new CannotListenError(`cannot answer HTTP at ${host}:${at.port}: ${why}`))
     })
     server.listen(at.port, at.host, () => {
       const { port } = server.address() as AddressInfo

@@ -250,9 +250,9 @@ describe('asking an agent', () => {
       name: string,
       field: unknown,
     ])[] = [
-      [['status', '--agent', 'http://127.0.0.1:2'], 4, 'Unreachable', null],
-      [['watch', '--agent', 'http://127.0.0.1:2'], 4, 'Unreachable', null],
-      [['leader', '--agent', elsewhere], 4, 'Unreachable', null],
+      [['status', '--agent', 'http://127.0.0.1:2'], 4, 'AgentUnreachableError', null],
+      [['watch', '--agent', 'http://127.0.0.1:2'], 4, 'AgentUnreachableError', null],
+      [['leader', '--agent', elsewhere], 4, 'AgentUnreachableError', null],
       [['leader', '--agent', 'nonsense'], 2, 'UsageError', '--agent'],
       [['members', '--agent', url, '--group', 'x'], 5, 'UnknownGroup', 'group'],
       [['watch', '--agent', url, '--group', 'x'], 5, 'UnknownGroup', 'group'],

@@ -2,16 +2,16 @@
 import type { AgentEvent, ErrorAnswer, Id, LeaderAnswer, MembersAnswer, StatusAnswer } from './responses.ts'
 
 /** Nobody answers there. */
-export class Unreachable extends Error {
-  override readonly name = 'Unreachable'
+export class AgentUnreachableError extends Error {
+  override readonly name = 'AgentUnreachableError'
 }
 
 /**
  * The agent answered, but not as it was asked: `code` is the HTTP status, `kind` the name of the agent's error, `field`
  * what was wrong in the question, where it was that.
  */
-export class Refused extends Error {
-  override readonly name = 'Refused'
+export class RequestRefusedError extends Error {
+  override readonly name = 'RequestRefusedError'
   readonly code: number
   readonly kind: string
   readonly field: string | null
@@ -61,7 +61,7 @@ export type SteppedDown = {
   readonly steppedDown: { readonly id: Id; readonly token: number | null }
 }
 
-/** Asks the agent to hand the lead over; fails with Refused, code 409, when it does not lead. */
+/** Asks the agent to hand the lead over; fails with RequestRefusedError, code 409, when it does not lead. */
 export async function stepDown(ask: Ask & { readonly adminToken: string | null }): Promise<SteppedDown> {
   const response = await request(ask, '/v1/step-down', { method: 'POST', headers: ordering(ask) })
   return told(ask, response)
@@ -69,7 +69,7 @@ export async function stepDown(ask: Ask & { readonly adminToken: string | null }
 
 export type Removing = { readonly group: string; readonly removing: Id }
 
-/** Asks the agent to take a node out of the group for good; fails with Refused, code 409, when the protocol does not. */
+/** Asks the agent to take a node out of the group for good; fails with RequestRefusedError, code 409, when the protocol does not. */
 export async function removeNode(
   ask: Ask & { readonly adminToken: string | null; readonly id: string },
 ): Promise<Removing> {
@@ -94,7 +94,7 @@ export type Claimed = {
 
 type Claiming = Ask & { readonly adminToken: string | null }
 
-/** Claims the lead, or renews a claim; fails with Refused, code 409, when the agent does not lead or the claim is gone. */
+/** Claims the lead, or renews a claim; fails with RequestRefusedError, code 409, when the agent does not lead or the claim is gone. */
 export async function claim(ask: Claiming & { readonly claim: string | null }): Promise<Claimed> {
   const body = JSON.stringify({ claim: ask.claim })
   const response = await request(ask, '/v1/claim', { method: 'POST', headers: ordering(ask), body })
@@ -173,7 +173,7 @@ async function told<T>(ask: Ask, response: Fetched): Promise<T> {
     return (await response.json()) as T
   } catch (error) {
     if (!(error instanceof SyntaxError)) throw lost(ask, error)
-    throw new Unreachable(`what answers at ${ask.agent} is no agent: is that its address?`, { cause: error })
+    throw new AgentUnreachableError(`what answers at ${ask.agent} is no agent: is that its address?`, { cause: error })
   }
 }
 
@@ -192,8 +192,8 @@ async function request(ask: Ask, path: string, init: Parameters<Fetch>[1]): Prom
   }
   if (response.ok) return response
   const said = (await response.json().catch(() => null)) as ErrorAnswer | null
-  const { name = 'Refused', message = `it answered ${response.status}`, field = null } = said?.error ?? {}
-  throw new Refused(response.status, name, `the agent at ${ask.agent} refused: ${message}`, field)
+  const { name = 'RequestRefusedError', message = `it answered ${response.status}`, field = null } = said?.error ?? {}
+  throw new RequestRefusedError(response.status, name, `the agent at ${ask.agent} refused: ${message}`, field)
 }
 
 /** What is to be thrown: whoever gave up by their own signal hears their own reason. */
@@ -201,7 +201,7 @@ function lost({ agent, signal }: Ask, error: unknown): unknown {
   if (signal?.aborted === true && (signal.reason as Error | null)?.name !== 'TimeoutError')
     return signal.reason
   const { cause, message } = error as Error & { cause?: Error }
-  return new Unreachable(
+  return new AgentUnreachableError(
     `no agent answers at ${agent}: ${cause?.message || message}; is it running, and is that its address?`,
     { cause: error },
   )

@@ -8,7 +8,7 @@ import { type Config, configFrom } from './config.ts'
 import { effectiveJson, effectiveText } from './effective.ts'
 import { parseConfig } from './file.ts'
 import type { Said } from './layers.ts'
-import { BadConfig } from './problems.ts'
+import { InvalidConfigError } from './problems.ts'
 
 let folder: string
 
@@ -40,7 +40,7 @@ function problems(text: string, flags: Given = {}): readonly string[] {
   try {
     read(text, flags)
   } catch (error) {
-    if (error instanceof BadConfig) return error.message.replaceAll(`${folder}/`, '').split('\n')
+    if (error instanceof InvalidConfigError) return error.message.replaceAll(`${folder}/`, '').split('\n')
     throw error
   }
   return []

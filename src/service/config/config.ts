@@ -6,12 +6,12 @@ import { equalPlain, type NodeId, sortIds } from '../../core/index.ts'
 import { protocolNamed } from '../../protocols/index.ts'
 import { addressOf, whyApart } from '../node/api/address.ts'
 import { protocolOptions } from '../node/api/join-options.ts'
-import { BadJoin, type JoinOptions, type StoreJoinOptions } from '../node/index.ts'
+import { InvalidOptionsError, type JoinOptions, type StoreJoinOptions } from '../node/index.ts'
 import { checked } from './checked.ts'
 import { type FileConfig, readConfigFile } from './file.ts'
 import { type KeyFile, readAdminToken, readKeyFile } from './keys.ts'
 import { chosenGroups, type Layered, layered, placeIn, type Sources } from './layers.ts'
-import { BadConfig, type Problem, pathText } from './problems.ts'
+import { InvalidConfigError, type Problem, pathText } from './problems.ts'
 import {
   NODE_FIELDS,
   type NodeConfig,
@@ -109,7 +109,7 @@ export function configFrom(sources: Sources): Config {
 }
 
 function refuse(problems: readonly Problem[]): void {
-  if (problems.length > 0) throw new BadConfig(problems)
+  if (problems.length > 0) throw new InvalidConfigError(problems)
 }
 
 /** What the library is told. */
@@ -188,7 +188,7 @@ function whyImpossible(node: NodeConfig, join: JoinOptions): Impossible | null {
     protocolOptions(definition, sortIds(ids), join)
     return null
   } catch (error) {
-    if (!(error instanceof BadJoin)) throw error
+    if (!(error instanceof InvalidOptionsError)) throw error
     const [field = '', ...path] = error.field.split('.').filter(Boolean)
     return { field: field as 'options', path, message: error.problem }
   }

@@ -2,7 +2,7 @@
 import { readFileSync } from 'node:fs'
 import { isNode, LineCounter, parseDocument } from 'yaml'
 import { explain } from '../../core/index.ts'
-import { BadConfig, pathText, told } from './problems.ts'
+import { InvalidConfigError, pathText, told } from './problems.ts'
 import { fileSchema, KNOWN_FIELDS } from './schema.ts'
 
 export type FileConfig = {
@@ -18,7 +18,7 @@ export function readConfigFile(name: string): FileConfig {
   } catch (error) {
     const { code, message } = error as NodeJS.ErrnoException
     const why = code === 'ENOENT' ? 'there is no such file: is the path right?' : `cannot be read: ${message}`
-    throw new BadConfig([{ field: 'config', place: name, message: why }])
+    throw new InvalidConfigError([{ field: 'config', place: name, message: why }])
   }
   return parseConfig(name, text)
 }
@@ -34,7 +34,7 @@ export function parseConfig(name: string, text: string): FileConfig {
   const [broken] = document.errors
   if (broken !== undefined) {
     const message = `${broken.message.split('\n')[0]}: it must be YAML or JSON`
-    throw new BadConfig([{ field: 'config', place: at(broken.pos[0]), message }])
+    throw new InvalidConfigError([{ field: 'config', place: at(broken.pos[0]), message }])
   }
   const said: unknown = readable(name, () => document.toJS({ maxAliasCount: 0 }))
   const placeOf = (path: readonly PropertyKey[]): string => {
@@ -46,11 +46,11 @@ export function parseConfig(name: string, text: string): FileConfig {
   }
   if (said === null || typeof said !== 'object' || Array.isArray(said)) {
     const message = 'must hold fields, such as "group: billing"'
-    throw new BadConfig([{ field: 'config', place: name, message }])
+    throw new InvalidConfigError([{ field: 'config', place: name, message }])
   }
   const result = fileSchema.safeParse(said, { error: explain })
   if (!result.success) {
-    throw new BadConfig(
+    throw new InvalidConfigError(
       result.error.issues
         .flatMap((issue) => told(issue, KNOWN_FIELDS))
         .map(({ path, message }) => ({ field: pathText(path), place: placeOf(path), message })),
@@ -64,6 +64,6 @@ function readable<T>(name: string, read: () => T): T {
     return read()
   } catch (error) {
     const message = `${(error as Error).message}: write values out instead of using aliases`
-    throw new BadConfig([{ field: 'config', place: name, message }])
+    throw new InvalidConfigError([{ field: 'config', place: name, message }])
   }
 }

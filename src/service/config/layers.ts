@@ -1,7 +1,7 @@
 /** What was said of each field, by whom, and what counts: flags, then the environment, then the file, then the defaults. */
 import { join } from 'node:path'
 import type { FileConfig } from './file.ts'
-import { BadConfig } from './problems.ts'
+import { InvalidConfigError } from './problems.ts'
 import { DEFAULTS } from './schema.ts'
 
 /** A value that was given on the command line or in the environment, and how: `--listen` or `CONCLAVE_LISTEN`. */
@@ -36,7 +36,7 @@ export function chosenGroups(
   if (index >= 0) return [index]
   const names = listed.map(({ group }) => String(group)).join(', ')
   const message = `${String(asked.value)} is not in the file, which has ${names}`
-  throw new BadConfig([{ field: 'group', place: asked.by, message }])
+  throw new InvalidConfigError([{ field: 'group', place: asked.by, message }])
 }
 
 /**

@@ -10,8 +10,8 @@ export type Problem = {
   readonly message: string
 }
 
-export class BadConfig extends Error {
-  override readonly name = 'BadConfig'
+export class InvalidConfigError extends Error {
+  override readonly name = 'InvalidConfigError'
   readonly problems: readonly Problem[]
   readonly field: string | null
 
@@ -62,6 +62,6 @@ function isOtherType({ code, path }: Issue): boolean {
 function unknownField(key: string, known: readonly string[]): string {
   const near = nearest(key, known)
   return near === null
-    ? `there is no such field: take it out, or see docs/configuration.md for those that there are`
+    ? `there is no such field: take it out, or see docs/reference/configuration.md for those that there are`
     : `there is no such field: did you mean ${near}?`
 }

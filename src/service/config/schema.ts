@@ -1,6 +1,6 @@
 /**
  * What a node may be told: the one source of what is accepted, of the published JSON Schema, of `--check` and of the
- * reference in docs/configuration.md.
+ * reference in docs/reference/configuration.md.
  *
  * A file describes one node of one group, or with `groups` several; what stands outside `groups` holds for each of
  * them. Nothing is required in a file, because flags and the environment may say the rest.
@@ -81,12 +81,12 @@ const node = {
   store: z
     .union([z.string().min(1), storeSchema])
     .describe(
-      'where the registers of `epochs` are: a URL, or an object as docs/stores.md shows it; without it `epochs` cannot run',
+      'where the registers of `epochs` are: a URL, or an object as docs/explanation/stores.md shows it; without it `epochs` cannot run',
     ),
   fencing: z
     .array(fencingSchema)
     .describe(
-      'devices that cut all others off, and confirm it, before a node of `epochs` says that it leads: docs/fencing.md',
+      'devices that cut all others off, and confirm it, before a node of `epochs` says that it leads: docs/how-to/write-a-fenced-resource.md',
     ),
   mode: z
     .enum(['local', 'majority'])

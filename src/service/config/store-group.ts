@@ -1,7 +1,7 @@
 /** A group whose nodes meet in a store: what it is told, checked, and what has no meaning for it. */
 
 import { storeSettingsOf } from '../node/api/join-store-options.ts'
-import { BadJoin, type StoreJoinOptions } from '../node/index.ts'
+import { InvalidOptionsError, type StoreJoinOptions } from '../node/index.ts'
 import { checked } from './checked.ts'
 import { type Layered, placeIn } from './layers.ts'
 import { type Problem, pathText } from './problems.ts'
@@ -40,7 +40,7 @@ export function storeGroup(
     const { store } = storeSettingsOf(join)
     return [{ node: { ...node, store }, join: { ...join, store }, from }]
   } catch (error) {
-    if (!(error instanceof BadJoin)) throw error
+    if (!(error instanceof InvalidOptionsError)) throw error
     const [field = '', ...more] = error.field.split('.').filter(Boolean)
     problems.push({
       field: pathText([...path, field, ...more]),

@@ -45,7 +45,7 @@ export const fencingSchema = z.discriminatedUnion('kind', [
       headers: z.record(z.string(), z.string()).default({}).describe('sent with every request'),
       timeoutMs,
     })
-    .describe('an HTTP call: docs/fencing.md'),
+    .describe('an HTTP call: docs/how-to/write-a-fenced-resource.md'),
 ])
 
 export type FencingConfig = z.infer<typeof fencingSchema>

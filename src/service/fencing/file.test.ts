@@ -29,7 +29,7 @@ describe('fencing for a file', () => {
     })
     expect({ code, said: JSON.parse(said) as unknown }).toEqual({
       code: 5,
-      said: { refused: 'StaleToken', current: 6 },
+      said: { refused: 'StaleTokenError', current: 6 },
     })
     const lines = await linesIn(path)
     expect(lines.at(-1)).toEqual({ token: 6, data: 'by 6' })
@@ -39,7 +39,7 @@ describe('fencing for a file', () => {
   it('refuses a token that no group can have come to, and a line with one is void', async () => {
     const file = await openFenced(path)
     await expect(file.append(Number.MAX_SAFE_INTEGER, 'x')).rejects.toMatchObject({
-      name: 'ImplausibleToken',
+      name: 'ImplausibleTokenError',
       current: 0,
     })
     await file.append(1, 'a')
@@ -56,7 +56,7 @@ describe('fencing for a file', () => {
     const [old, young] = [await openFenced(path), await openFenced(path)]
     await old.append(1, 'a\nb')
     await young.append(2, 'c')
-    await expect(old.append(1, 'late')).rejects.toMatchObject({ name: 'StaleToken', current: 2 })
+    await expect(old.append(1, 'late')).rejects.toMatchObject({ name: 'StaleTokenError', current: 2 })
     await old.close()
     await young.close()
     // As if the old one had been stopped between looking and writing.

@@ -2,14 +2,14 @@
  * Fencing for a file to which leaders append. There is no server that could refuse, so the rule is in the file: each
  * line has the token under which it was written, and a line after one with a greater token is void. The system puts
  * the lines of all processes of a host in one order (O_APPEND), so all who read agree which count. A writer looks after
- * it has written; a void line throws `StaleToken`. A line whose token is too far above those before it is void as well. No lock that a paused process could hold.
+ * it has written; a void line throws `StaleTokenError`. A line whose token is too far above those before it is void as well. No lock that a paused process could hold.
  */
 import { createHash, randomUUID } from 'node:crypto'
 import { constants } from 'node:fs'
 import { type FileHandle, open } from 'node:fs/promises'
-import { checkToken, ImplausibleToken, MOST_AHEAD, StaleToken } from './tokens.ts'
+import { checkToken, ImplausibleTokenError, MOST_AHEAD, StaleTokenError } from './tokens.ts'
 
-export { ImplausibleToken, StaleToken } from './tokens.ts'
+export { ImplausibleTokenError, StaleTokenError } from './tokens.ts'
 
 export type FencedLine = { readonly token: number; readonly data: string }
 
@@ -42,8 +42,8 @@ export async function openFenced(path: string): Promise<FencedFile> {
   async function append(token: number, data: string): Promise<void> {
     await catchUp(null)
     for (;;) {
-      if (greatest > token) throw new StaleToken(path, token, greatest)
-      if (!counts(token, greatest)) throw new ImplausibleToken(path, token, greatest)
+      if (greatest > token) throw new StaleTokenError(path, token, greatest)
+      if (!counts(token, greatest)) throw new ImplausibleTokenError(path, token, greatest)
       const mark = randomUUID().slice(0, 8)
       // What a crash cut short ends here, too.
       const start = reader.isAtLineStart() ? '' : '\n'
@@ -52,7 +52,7 @@ export async function openFenced(path: string): Promise<FencedFile> {
       // oxlint-disable-next-line no-await-in-loop -- again only where the line was spoilt
       const found = await catchUp(mark)
       if (found === 'counts') return
-      if (found === 'void') throw new StaleToken(path, token, greatest)
+      if (found === 'void') throw new StaleTokenError(path, token, greatest)
     }
   }
 

@@ -9,9 +9,9 @@ import { createHmac, timingSafeEqual } from 'node:crypto'
 import {
   checkToken,
   type Fence,
-  ImplausibleToken,
+  ImplausibleTokenError,
   MOST_AHEAD,
-  StaleToken,
+  StaleTokenError,
   type TokenMemory,
   tokensInMemory,
 } from './tokens.ts'
@@ -144,10 +144,10 @@ export function openGate({
       // Asks without raising it.
       const before = await memory.raise(resource, 0)
       if (token - before > mostAhead)
-        return refuse(422, before, 'ImplausibleToken', new ImplausibleToken(resource, token, before).message)
+        return refuse(422, before, 'ImplausibleTokenError', new ImplausibleTokenError(resource, token, before).message)
       const current = await memory.raise(resource, token)
       if (current > token)
-        return refuse(409, current, 'StaleToken', new StaleToken(resource, token, current).message)
+        return refuse(409, current, 'StaleTokenError', new StaleTokenError(resource, token, current).message)
       if (!(await olderAreOut(token)))
         return refuse(503, current, 'Draining', 'requests of an older leader have not ended yet; come again')
       inside.set(token, (inside.get(token) ?? 0) + 1)
@@ -155,7 +155,7 @@ export function openGate({
       const now = await memory.raise(resource, token)
       if (now > token) {
         leave(token)
-        return refuse(409, now, 'StaleToken', new StaleToken(resource, token, now).message)
+        return refuse(409, now, 'StaleTokenError', new StaleTokenError(resource, token, now).message)
       }
       let isOut = false
       return {

@@ -76,7 +76,7 @@ describe.each([
     })
     expect({ code, said: JSON.parse(said) as unknown }).toEqual({
       code: 5,
-      said: { refused: 'StaleToken', current: 6 },
+      said: { refused: 'StaleTokenError', current: 6 },
     })
     // What was under way when it was stopped came before.
     expect(done.at(-1)).toBe('6')

@@ -37,7 +37,7 @@ await describeWith('postgres', 'fencing in PostgreSQL', (url) => {
     })
     expect({ code, said: JSON.parse(said) as unknown }).toEqual({
       code: 5,
-      said: { refused: 'StaleToken', current: 6 },
+      said: { refused: 'StaleTokenError', current: 6 },
     })
     const rows = await sql<{ token: string }[]>`SELECT token FROM ledger ORDER BY at`
     const tokens = rows.map(({ token }) => Number(token))
@@ -48,7 +48,7 @@ await describeWith('postgres', 'fencing in PostgreSQL', (url) => {
   it('refuses a token that no group can have come to, and is not locked by it', async () => {
     const locking = { resource: 'locked', token: Number.MAX_SAFE_INTEGER }
     await expect(fenced(sql, locking, async () => 1)).rejects.toMatchObject({
-      name: 'ImplausibleToken',
+      name: 'ImplausibleTokenError',
       current: 0,
     })
     await expect(sql`SELECT conclave_fence('locked', 9223372036854775807)`).rejects.toMatchObject({
@@ -98,7 +98,7 @@ await describeWith('postgres', 'fencing in PostgreSQL', (url) => {
     await Promise.all([old, young])
     expect(order).toEqual(['old', 'young'])
     await expect(fenced(sql, { resource: 'slow', token: 1 }, async () => {})).rejects.toMatchObject({
-      name: 'StaleToken',
+      name: 'StaleTokenError',
       current: 2,
     })
   })

@@ -5,9 +5,9 @@
  * first transaction under a new token is alone; those that follow run side by side.
  */
 import type { Sql, TransactionSql } from 'postgres'
-import { checkToken, type Fence, ImplausibleToken, MOST_AHEAD, StaleToken } from './tokens.ts'
+import { checkToken, type Fence, ImplausibleTokenError, MOST_AHEAD, StaleTokenError } from './tokens.ts'
 
-export { type Fence, ImplausibleToken, StaleToken } from './tokens.ts'
+export { type Fence, ImplausibleTokenError, StaleTokenError } from './tokens.ts'
 
 /** What the function and the trigger raise: a token smaller than the greatest, one too far above it, and none at all. */
 export const STALE_CODE = 'CF409'
@@ -66,7 +66,7 @@ export function fenceTableSql(table: string, resource: string): string {
 FOR EACH STATEMENT EXECUTE FUNCTION conclave_fenced('${resource.replaceAll("'", "''")}');`
 }
 
-/** A transaction of a leader. Throws `StaleToken`, and changes nothing, where a newer one has been there. */
+/** A transaction of a leader. Throws `StaleTokenError`, and changes nothing, where a newer one has been there. */
 export async function fenced<T>(
   sql: Sql,
   { resource, token }: Fence,
@@ -81,8 +81,8 @@ export async function fenced<T>(
     return answer[0]
   } catch (error) {
     const { code, detail } = error as { code?: string; detail?: string }
-    if (code === IMPLAUSIBLE_CODE) throw new ImplausibleToken(resource, token, Number(detail))
-    if (code === STALE_CODE) throw new StaleToken(resource, token, Number(detail))
+    if (code === IMPLAUSIBLE_CODE) throw new ImplausibleTokenError(resource, token, Number(detail))
+    if (code === STALE_CODE) throw new StaleTokenError(resource, token, Number(detail))
     throw error
   }
 }

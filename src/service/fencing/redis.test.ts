@@ -14,7 +14,7 @@ await describeWith('redis', 'fencing in Redis', (url) => {
     })
     expect({ code, said: JSON.parse(said) as unknown }).toEqual({
       code: 5,
-      said: { refused: 'StaleToken', current: 6 },
+      said: { refused: 'StaleTokenError', current: 6 },
     })
     expect(await redis.lrange('ledger', -1, -1)).toEqual(['6'])
     expect(await redis.lrange('ledger', 0, 2)).toEqual(['5', '5', '5'])
@@ -35,14 +35,14 @@ await describeWith('redis', 'fencing in Redis', (url) => {
     expect(answers).toEqual(['OK', 'a b\n"c"', 2])
     expect(await redis.get(tokenKey('several'))).toBe('1')
     const none = fenced(redis, { ...fence, token: 0 }, ['k'], [['DEL', 'k']])
-    await expect(none).rejects.toMatchObject({ name: 'StaleToken', current: 1 })
+    await expect(none).rejects.toMatchObject({ name: 'StaleTokenError', current: 1 })
     expect(await redis.exists('k')).toBe(1)
   })
 
   it('refuses a token that no group can have come to, and is not locked by it', async () => {
     const fence = { resource: 'locked', token: Number.MAX_SAFE_INTEGER }
     await expect(fenced(redis, fence, ['m'], [['SET', 'm', '1']])).rejects.toMatchObject({
-      name: 'ImplausibleToken',
+      name: 'ImplausibleTokenError',
       current: 0,
     })
     expect(await redis.exists('m')).toBe(0)

@@ -1,10 +1,10 @@
 /**
  * Fencing in Redis: a script compares the token with the greatest one and then carries out the commands, all at once.
- * Redis that fails over to a replica may forget the newest token with everything else: see docs/stores.md.
+ * Redis that fails over to a replica may forget the newest token with everything else: see docs/explanation/stores.md.
  */
-import { checkToken, type Fence, ImplausibleToken, MOST_AHEAD, StaleToken } from './tokens.ts'
+import { checkToken, type Fence, ImplausibleTokenError, MOST_AHEAD, StaleTokenError } from './tokens.ts'
 
-export { type Fence, ImplausibleToken, StaleToken } from './tokens.ts'
+export { type Fence, ImplausibleTokenError, StaleTokenError } from './tokens.ts'
 
 /** What is needed of a client; ioredis has it. */
 export type Evaluator = {
@@ -37,8 +37,8 @@ export function tokenKey(resource: string): string {
 }
 
 /**
- * Carries out the commands of a leader and returns their answers. Throws `StaleToken`, and does nothing, where a newer
- * one has been there, and `ImplausibleToken` where the token is too far above the greatest one. `keys` are those that the commands touch.
+ * Carries out the commands of a leader and returns their answers. Throws `StaleTokenError`, and does nothing, where a newer
+ * one has been there, and `ImplausibleTokenError` where the token is too far above the greatest one. `keys` are those that the commands touch.
  */
 export async function fenced(
   redis: Evaluator,
@@ -57,7 +57,7 @@ export async function fenced(
     ...words,
   )
   const [isDone, ...rest] = answer as readonly unknown[]
-  if (isDone === 2) throw new ImplausibleToken(resource, token, Number(rest[0]))
-  if (isDone !== 1) throw new StaleToken(resource, token, Number(rest[0]))
+  if (isDone === 2) throw new ImplausibleTokenError(resource, token, Number(rest[0]))
+  if (isDone !== 1) throw new StaleTokenError(resource, token, Number(rest[0]))
   return rest
 }

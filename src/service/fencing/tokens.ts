@@ -4,8 +4,8 @@
  */
 
 /** A request of a former leader. */
-export class StaleToken extends Error {
-  override readonly name = 'StaleToken'
+export class StaleTokenError extends Error {
+  override readonly name = 'StaleTokenError'
   readonly resource: string
   readonly token: number
   /** The greatest that was seen. */
@@ -28,8 +28,8 @@ export class StaleToken extends Error {
 export const MOST_AHEAD = 2 ** 40
 
 /** A token that no group can have come to. */
-export class ImplausibleToken extends Error {
-  override readonly name = 'ImplausibleToken'
+export class ImplausibleTokenError extends Error {
+  override readonly name = 'ImplausibleTokenError'
   readonly resource: string
   readonly token: number
   /** The greatest that was seen. */

@@ -26,8 +26,8 @@ export const FORMAT = '1'
 export const LARGEST_BLOCK = 480
 
 /** The block is larger than a sector. */
-export class BlockTooLarge extends Error {
-  override readonly name = 'BlockTooLarge'
+export class BlockTooLargeError extends Error {
+  override readonly name = 'BlockTooLargeError'
 
   constructor(size: number) {
     super(`the block has ${size} bytes; at most ${LARGEST_BLOCK} fit: use shorter ids`)
@@ -38,7 +38,7 @@ export function encodeBlock({ id, incarnation, sequence, holder, removed, value 
   const json = canonical({ id, incarnation, sequence, holder, removed, value })
   const text = `${MARK} ${FORMAT} ${digest(json)} ${json}`
   const size = Buffer.byteLength(text)
-  if (size > LARGEST_BLOCK) throw new BlockTooLarge(size)
+  if (size > LARGEST_BLOCK) throw new BlockTooLargeError(size)
   return text
 }
 

@@ -104,7 +104,7 @@ describe('calls on registers', () => {
     await node(memory, 'a')
     first.call({ id: 1, op: 'write', value: 1 })
     await until(() => first.faults.length === 1)
-    expect(first.faults).toEqual(['Superseded'])
+    expect(first.faults).toEqual(['SupersededError'])
     expect(first.inputs).toEqual([])
   })
 

@@ -1,5 +1,5 @@
 /** The stores' clients are optional packages, loaded when a store is opened. */
-import { ClientMissing } from './errors.ts'
+import { MissingClientError } from './errors.ts'
 
 /** Says which package to install where it is not there. */
 export async function needed<T>(kind: string, packageName: string, load: () => Promise<T>): Promise<T> {
@@ -7,7 +7,7 @@ export async function needed<T>(kind: string, packageName: string, load: () => P
     return await load()
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === 'ERR_MODULE_NOT_FOUND')
-      throw new ClientMissing(kind, [packageName], error)
+      throw new MissingClientError(kind, [packageName], error)
     throw error
   }
 }

@@ -102,7 +102,7 @@ describe('the description of a store', () => {
   it('whose client is not installed says which package to install; other errors stay what they are', async () => {
     const absent = Object.assign(new Error('Cannot find package'), { code: 'ERR_MODULE_NOT_FOUND' })
     await expect(needed('redis', 'ioredis', () => Promise.reject(absent))).rejects.toMatchObject({
-      name: 'ClientMissing',
+      name: 'MissingClientError',
       message: 'the redis store needs a package that is not installed: npm install ioredis',
     })
     await expect(needed('redis', 'ioredis', () => Promise.reject(new Error('no')))).rejects.toThrow('no')

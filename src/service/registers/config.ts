@@ -1,7 +1,7 @@
 /** How a store is described: an object in a configuration file, or one URL. */
 import { z } from 'zod'
 import { partsOf, type UrlParts } from './client.ts'
-import { BadStore, reasonOf } from './errors.ts'
+import { InvalidStoreError, reasonOf } from './errors.ts'
 import type { StoreKind } from './store.ts'
 
 const weak = z
@@ -138,7 +138,7 @@ export function parseStore(given: unknown): StoreConfig {
   if (parsed.success) return parsed.data
   const [issue] = parsed.error.issues
   const field = ['store', ...(issue?.path ?? [])].join('.')
-  throw new BadStore(field, issue?.message ?? 'it is wrong')
+  throw new InvalidStoreError(field, issue?.message ?? 'it is wrong')
 }
 
 const OPTIONS = ['mode', 'mountOptions', 'table', 'prefix', 'acceptWeak', 'bucket', 'region', 'endpoint']
@@ -151,23 +151,23 @@ function fromText(given: string): object {
   if (scheme === undefined) {
     if (/^\.{0,2}\//.test(given)) {
       if (given.includes('?'))
-        throw new BadStore('store', `a path takes no options: write file:${given} instead`)
+        throw new InvalidStoreError('store', `a path takes no options: write file:${given} instead`)
       return { kind: 'file', path: given }
     }
-    throw new BadStore(
+    throw new InvalidStoreError(
       'store',
       `"${given.replace(/:.*@/s, ':***@')}" is neither a URL nor a path: write a URL such as postgres://host/database, or file:NAME, /NAME or ./NAME for a folder`,
     )
   }
   const kind = SCHEMES[scheme]
   if (kind === undefined)
-    throw new BadStore(
+    throw new InvalidStoreError(
       'store',
       `${scheme} is not a kind of store; there are ${Object.keys(SCHEMES).join(' ')}`,
     )
   if (kind === 'memory' || kind === 'file') return local(kind, given.slice(scheme.length))
   const parts = attempt(() => partsOf(given))
-  if (typeof parts === 'string') throw new BadStore('store', parts)
+  if (typeof parts === 'string') throw new InvalidStoreError('store', parts)
   return remote(kind, parts)
 }
 
@@ -175,12 +175,12 @@ function local(kind: 'memory' | 'file', rest: string): object {
   const [text = '', query = ''] = rest.split(/\?(.*)/s)
   const options = optionsIn(new URLSearchParams(query), kind)
   if (kind === 'memory') {
-    if (text.replace(/^\/\//, '') !== '') throw new BadStore('store', 'memory: stands alone; it has no place')
+    if (text.replace(/^\/\//, '') !== '') throw new InvalidStoreError('store', 'memory: stands alone; it has no place')
     return { kind, ...options }
   }
   const named = attempt(() => decodeURIComponent(text.replace(/^\/\/(?:localhost)?(?=\/)/, '')))
   if (named.startsWith('//'))
-    throw new BadStore('store', 'a folder is on this machine: write file:/folder, without a host')
+    throw new InvalidStoreError('store', 'a folder is on this machine: write file:/folder, without a host')
   return { kind, path: named, ...options }
 }
 
@@ -190,15 +190,15 @@ function remote(kind: Exclude<StoreKind, 'memory' | 'file'>, parts: UrlParts): o
   const options = optionsIn(search, isPassedOn ? null : kind)
   const severalAllowed = kind === 'postgres' || kind === 'etcd' || kind === 'nats'
   if (!severalAllowed && hosts.length > 1)
-    throw new BadStore(
+    throw new InvalidStoreError(
       'store',
       kind === 'redis'
         ? `name one server, not ${hosts.length}: Redis with Sentinel or Cluster loses acknowledged writes in a failover`
         : `name one bucket, not ${hosts.length}`,
     )
-  if (kind !== 'postgres' && hosts[0] === '') throw new BadStore('store', `${protocol} needs a host`)
+  if (kind !== 'postgres' && hosts[0] === '') throw new InvalidStoreError('store', `${protocol} needs a host`)
   if ((kind === 'etcd' || kind === 'nats') && path !== '')
-    throw new BadStore('store', `${protocol} has no path: take /${path} out, or give ?prefix= or ?bucket=`)
+    throw new InvalidStoreError('store', `${protocol} has no path: take /${path} out, or give ?prefix= or ?bucket=`)
   switch (kind) {
     case 's3':
       return { kind, bucket: hosts[0], ...(path === '' ? {} : { prefix: path }), ...options }
@@ -224,13 +224,13 @@ function optionsIn(search: URLSearchParams, strict: StoreKind | null): { readonl
     const value = search.get(name)
     if (value === null) continue
     if (name === 'acceptWeak' && value !== 'true' && value !== 'false')
-      throw new BadStore('store.acceptWeak', `must be true or false, not "${value}"`)
+      throw new InvalidStoreError('store.acceptWeak', `must be true or false, not "${value}"`)
     options[name] =
       name === 'acceptWeak' ? value === 'true' : name === 'mountOptions' ? value.split(',') : value
     search.delete(name)
   }
   const [unknown] = search.keys()
   if (strict !== null && unknown !== undefined)
-    throw new BadStore(`store.${unknown}`, `is not an option of ${strict}`)
+    throw new InvalidStoreError(`store.${unknown}`, `is not an option of ${strict}`)
   return options
 }

@@ -2,8 +2,8 @@
 import type { NodeId } from '../../core/index.ts'
 
 /** The store cannot be reached at all. Trying again may help. */
-export class StoreUnreachable extends Error {
-  override readonly name = 'StoreUnreachable'
+export class StoreUnreachableError extends Error {
+  override readonly name = 'StoreUnreachableError'
 
   constructor(place: string, cause: unknown) {
     super(`no store answers at ${place}: ${reasonOf(cause)}; is it running, and is that its address?`, {
@@ -13,18 +13,18 @@ export class StoreUnreachable extends Error {
 }
 
 /** The store answers, but not to this user, or it does not let this user do what registers need. */
-export class StoreDenied extends Error {
-  override readonly name = 'StoreDenied'
+export class StoreAccessDeniedError extends Error {
+  override readonly name = 'StoreAccessDeniedError'
 }
 
 /** The store is not a register, or is not known to be one, as it is set up. */
-export class StoreUnfit extends Error {
-  override readonly name = 'StoreUnfit'
+export class UnsuitableStoreError extends Error {
+  override readonly name = 'UnsuitableStoreError'
 }
 
 /** The description of the store is wrong; `field` says where. */
-export class BadStore extends Error {
-  override readonly name = 'BadStore'
+export class InvalidStoreError extends Error {
+  override readonly name = 'InvalidStoreError'
   readonly field: string
 
   constructor(field: string, message: string) {
@@ -34,8 +34,8 @@ export class BadStore extends Error {
 }
 
 /** An optional package is not there. */
-export class ClientMissing extends Error {
-  override readonly name = 'ClientMissing'
+export class MissingClientError extends Error {
+  override readonly name = 'MissingClientError'
 
   constructor(kind: string, packages: readonly string[], cause: unknown) {
     super(`the ${kind} store needs a package that is not installed: npm install ${packages.join(' ')}`, {
@@ -45,8 +45,8 @@ export class ClientMissing extends Error {
 }
 
 /** Two processes use one id. */
-export class IdInUse extends Error {
-  override readonly name = 'IdInUse'
+export class IdInUseError extends Error {
+  override readonly name = 'IdInUseError'
 
   constructor(id: NodeId, place: string, sign: string) {
     super(
@@ -56,13 +56,13 @@ export class IdInUse extends Error {
 }
 
 /** A store without a compare of its own keeps a cell for the process that writes it. */
-export class CellLocked extends Error {
-  override readonly name = 'CellLocked'
+export class CellLockedError extends Error {
+  override readonly name = 'CellLockedError'
 }
 
 /** A younger process has taken over this one's block. */
-export class Superseded extends Error {
-  override readonly name = 'Superseded'
+export class SupersededError extends Error {
+  override readonly name = 'SupersededError'
 
   constructor(id: NodeId, place: string) {
     super(
@@ -72,8 +72,8 @@ export class Superseded extends Error {
 }
 
 /** The id was removed from the group. */
-export class RemovedForGood extends Error {
-  override readonly name = 'RemovedForGood'
+export class NodeRemovedError extends Error {
+  override readonly name = 'NodeRemovedError'
 
   constructor(id: NodeId, place: string) {
     super(`${id} was removed from this group for good (in ${place}): give this process a new id`)
@@ -81,8 +81,8 @@ export class RemovedForGood extends Error {
 }
 
 /** A block is not what anybody wrote. */
-export class CorruptBlock extends Error {
-  override readonly name = 'CorruptBlock'
+export class CorruptBlockError extends Error {
+  override readonly name = 'CorruptBlockError'
 
   constructor(id: NodeId | string, place: string, problem: string) {
     super(
@@ -92,8 +92,8 @@ export class CorruptBlock extends Error {
 }
 
 /** A block was written by another version of this program. */
-export class OtherFormat extends Error {
-  override readonly name = 'OtherFormat'
+export class UnsupportedFormatError extends Error {
+  override readonly name = 'UnsupportedFormatError'
 
   constructor(id: NodeId | string, place: string, theirs: string, ours: string) {
     super(
@@ -103,8 +103,8 @@ export class OtherFormat extends Error {
 }
 
 /** A block that was read is older than one read before, or gone. No election is safe on such a store. */
-export class WentBack extends Error {
-  override readonly name = 'WentBack'
+export class StoreRolledBackError extends Error {
+  override readonly name = 'StoreRolledBackError'
 
   constructor(id: NodeId, place: string, what: string) {
     super(
@@ -114,11 +114,11 @@ export class WentBack extends Error {
 }
 
 /** What no repetition helps against. */
-export type RegisterFault = IdInUse | Superseded | RemovedForGood | CorruptBlock | OtherFormat | WentBack
+export type RegisterFault = IdInUseError | SupersededError | NodeRemovedError | CorruptBlockError | UnsupportedFormatError | StoreRolledBackError
 
 /** Whether another connection may do better: this one is lost, refused, or ends at a server that is not fit. */
 export function isOfConnection(error: unknown): boolean {
-  return error instanceof StoreUnreachable || error instanceof StoreDenied || error instanceof StoreUnfit
+  return error instanceof StoreUnreachableError || error instanceof StoreAccessDeniedError || error instanceof UnsuitableStoreError
 }
 
 export function reasonOf(error: unknown): string {

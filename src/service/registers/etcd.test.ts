@@ -34,7 +34,7 @@ describe('a cluster without a leader', () => {
     async (user) => {
       const opening = openEtcd({ endpoints: [await member(false)], prefix: '/c', ...user }, 'g')
       await expect(opening).rejects.toMatchObject({
-        name: 'StoreUnreachable',
+        name: 'StoreUnreachableError',
         message: expect.stringContaining('no leader'),
       })
     },
@@ -56,7 +56,7 @@ await describeWith('etcd', 'etcd', (url) => {
   )
 
   it('says when nobody answers', async () => {
-    const unreachable = { name: 'StoreUnreachable', message: expect.stringContaining('ECONNREFUSED') }
+    const unreachable = { name: 'StoreUnreachableError', message: expect.stringContaining('ECONNREFUSED') }
     const [port] = await freePorts(1, 'tcp')
     await expect(
       openEtcd({ endpoints: [`http://127.0.0.1:${port}`], prefix: '/c' }, 'g'),
@@ -170,8 +170,8 @@ await describeWith('etcd', 'etcd', (url) => {
     const open = (username?: string, password?: string): Promise<unknown> =>
       openEtcd({ endpoints: [at], prefix: '/c', username, password }, 'g').catch((error: unknown) => error)
     expect(await open('root', 'root')).toMatchObject({ facts: { kind: 'etcd' } })
-    expect(await open('root', 'guess')).toMatchObject({ name: 'StoreDenied' })
-    expect(await open('poor', 'poor')).toMatchObject({ name: 'StoreDenied' })
-    expect(await open()).toMatchObject({ name: 'StoreDenied' })
+    expect(await open('root', 'guess')).toMatchObject({ name: 'StoreAccessDeniedError' })
+    expect(await open('poor', 'poor')).toMatchObject({ name: 'StoreAccessDeniedError' })
+    expect(await open()).toMatchObject({ name: 'StoreAccessDeniedError' })
   })
 })

@@ -3,7 +3,7 @@
  * linearizable, which is etcd's default (`serializable` is never set), and one range is a whole round.
  */
 import { ASSUMED } from './caveats.ts'
-import { BadStore, reasonOf, StoreDenied, StoreUnfit, StoreUnreachable } from './errors.ts'
+import { InvalidStoreError, reasonOf, StoreAccessDeniedError, UnsuitableStoreError, StoreUnreachableError } from './errors.ts'
 import { HttpLine, type HttpReply, wasNeverSent } from './http-line.ts'
 import { Backoff, CONNECT_MS, OPEN_MS, unlessAborted } from './line.ts'
 import { type CellStore, safeName } from './store.ts'
@@ -52,7 +52,7 @@ async function opened(options: EtcdOptions, group: string, ask: Ask, close: () =
   const limit = AbortSignal.timeout(OPEN_MS)
   const place = `${options.endpoints.join(', ')}, keys ${start}`
   if ((status.errors ?? []).length > 0)
-    throw new StoreUnfit(`${place} takes no writes: ${status.errors?.join(', ')}; see etcdctl alarm list`)
+    throw new UnsuitableStoreError(`${place} takes no writes: ${status.errors?.join(', ')}; see etcdctl alarm list`)
   // The rights to the keys, too.
   const read = (signal: AbortSignal): Promise<Range> =>
     // The end of the range is the name with its last sign, a slash, counted up by one.
@@ -108,7 +108,7 @@ async function firstStatus({ endpoints }: EtcdOptions, ask: Ask): Promise<Status
       // oxlint-disable-next-line no-await-in-loop -- one endpoint after the other
       return await ask<Status>('maintenance/status', {}, AbortSignal.timeout(limitMs))
     } catch (error) {
-      if (!(error instanceof StoreUnreachable) || tried >= endpoints.length) throw error
+      if (!(error instanceof StoreUnreachableError) || tried >= endpoints.length) throw error
     }
   }
 }
@@ -118,7 +118,7 @@ type Ask = <T>(path: string, body: object, signal: AbortSignal) => Promise<T>
 type Gateway = { readonly ask: Ask; close(): void }
 
 /** Refused for what the token says, not for what was asked: surely nothing was written. */
-class StaleToken extends Error {}
+class StaleTokenError extends Error {}
 
 /** A token, and when it should be renewed on this process's clock; null where it lives as long as it is used. */
 type Login = { readonly token: string; readonly renewAt: number | null }
@@ -149,7 +149,7 @@ function gateway({ endpoints, username, password }: EtcdOptions): Gateway {
   ): Promise<Answer<T>> {
     backoff.check()
     const endpoint = endpoints[turn % endpoints.length]
-    if (endpoint === undefined) throw new BadStore('store.endpoints', 'name at least one')
+    if (endpoint === undefined) throw new InvalidStoreError('store.endpoints', 'name at least one')
     let reply: HttpReply
     try {
       const url = new URL(`/v3/${path}`, endpoint)
@@ -159,7 +159,7 @@ function gateway({ endpoints, username, password }: EtcdOptions): Gateway {
       }
       reply = await http.send({ method: 'POST', url, headers, body: JSON.stringify(body) }, signal)
     } catch (error) {
-      const failure = new StoreUnreachable(endpoint, error)
+      const failure = new StoreUnreachableError(endpoint, error)
       unanswered(failure)
       // What was never sent may be sent to another; a write that was sent never is.
       if (wasNeverSent(error) && silent % endpoints.length !== 0) return post(path, body, signal, token)
@@ -172,18 +172,18 @@ function gateway({ endpoints, username, password }: EtcdOptions): Gateway {
       return { body: said as T, at: reply.at }
     }
     const why = said.message ?? said.error ?? `it answered ${reply.status}`
-    if (STALE.test(why)) throw new StaleToken(why)
+    if (STALE.test(why)) throw new StaleTokenError(why)
     if (
       said.code === UNAUTHENTICATED ||
       said.code === PERMISSION_DENIED ||
       /user name is empty|authentication/.test(why)
     ) {
-      throw new StoreDenied(
+      throw new StoreAccessDeniedError(
         `${endpoint} refuses: ${why} (check username and password, and that the role may read and write the keys)`,
       )
     }
     const failure = UNAVAILABLE.includes(reply.status)
-      ? new StoreUnreachable(endpoint, new Error(why))
+      ? new StoreUnreachableError(endpoint, new Error(why))
       : new Error(`${endpoint}: ${why}`)
     if (reply.status >= SERVER_ERROR) unanswered(failure)
     throw failure
@@ -197,8 +197,8 @@ function gateway({ endpoints, username, password }: EtcdOptions): Gateway {
       loginBackoff.succeeded()
       return { token: body.token, renewAt: renewalOf(body.token, at) }
     } catch (error) {
-      if (error instanceof StoreUnreachable) throw error
-      const denied = new StoreDenied(`${endpoints[0]} refuses the user ${username}: ${reasonOf(error)}`, {
+      if (error instanceof StoreUnreachableError) throw error
+      const denied = new StoreAccessDeniedError(`${endpoints[0]} refuses the user ${username}: ${reasonOf(error)}`, {
         cause: error,
       })
       // A password costs the server a tenth of a second: not at every call.
@@ -237,7 +237,7 @@ function gateway({ endpoints, username, password }: EtcdOptions): Gateway {
       try {
         return (await post<T>(path, body, signal, used)).body
       } catch (error) {
-        if (!(error instanceof StaleToken)) throw error
+        if (!(error instanceof StaleTokenError)) throw error
         // Another call may have renewed it meanwhile.
         if (login?.token === used) login = null
       }
@@ -245,9 +245,9 @@ function gateway({ endpoints, username, password }: EtcdOptions): Gateway {
       try {
         return (await post<T>(path, body, signal, again)).body
       } catch (error) {
-        if (!(error instanceof StaleToken)) throw error
+        if (!(error instanceof StaleTokenError)) throw error
         if (login?.token === again) login = null
-        throw new StoreDenied(`${endpoints[0]} refuses a new token: ${error.message}`, { cause: error })
+        throw new StoreAccessDeniedError(`${endpoints[0]} refuses a new token: ${error.message}`, { cause: error })
       }
     },
     close: () => http.close(),

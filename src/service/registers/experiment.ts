@@ -2,7 +2,7 @@
  * Does a store behave as registers must? A small experiment with two writers, each on a connection of its own, in a
  * group made for it. It can show that a store does not; that it always will, no experiment can show.
  */
-import { CellLocked } from './errors.ts'
+import { CellLockedError } from './errors.ts'
 import type { CellStore, Version } from './store.ts'
 
 export type Finding = {
@@ -61,7 +61,7 @@ export async function experimentOn(
     write: (store, name, body, expected) =>
       timed(writeMs, (signal) => store.write(name, body, expected, signal)).catch((error: unknown) => {
         // Where the store cannot compare, the one who holds the cell keeps the other out.
-        if (error instanceof CellLocked) return null
+        if (error instanceof CellLockedError) return null
         throw error
       }),
   }

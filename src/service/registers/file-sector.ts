@@ -6,7 +6,7 @@ import { createServer, type Server } from 'node:net'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { isBlockName } from './block.ts'
-import { CellLocked } from './errors.ts'
+import { CellLockedError } from './errors.ts'
 import { createWhole } from './file-flush.ts'
 import type { Cell, CellStore, StoreFacts, Version } from './store.ts'
 
@@ -149,7 +149,7 @@ function lockName(path: string): Promise<Server> {
   const server = createServer((socket) => socket.destroy())
   return new Promise((resolve, reject) => {
     server.once('error', (error: NodeJS.ErrnoException) => {
-      reject(error.code === 'EADDRINUSE' ? new CellLocked(`${path} is locked`) : error)
+      reject(error.code === 'EADDRINUSE' ? new CellLockedError(`${path} is locked`) : error)
     })
     server.listen(address, () => {
       server.unref()

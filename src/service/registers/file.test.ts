@@ -37,7 +37,7 @@ describe('a folder', () => {
       const file = join(folder, 'file')
       writeFileSync(file, '')
       await expect(openFile({ path: join(file, 'x'), mode }, 'g')).rejects.toMatchObject({
-        name: 'StoreDenied',
+        name: 'StoreAccessDeniedError',
         message: expect.stringContaining('a part of the path is a file'),
       })
     },
@@ -122,7 +122,7 @@ describe('a folder', () => {
       timeoutMs: 5000,
       knockMs: 50,
     })
-    expect(await next.claim()).toMatchObject({ outcome: 'failed', error: { name: 'CorruptBlock' } })
+    expect(await next.claim()).toMatchObject({ outcome: 'failed', error: { name: 'CorruptBlockError' } })
   })
 })
 
@@ -142,7 +142,7 @@ afterAll(() => {
 describe.skipIf(small === null || sealed === null)('a disk (only root can mount one)', () => {
   it('that is read-only is refused', async () => {
     await expect(openFile({ path: sealed ?? '', mode: 'rename' }, 'g')).rejects.toMatchObject({
-      name: 'StoreDenied',
+      name: 'StoreAccessDeniedError',
       message: expect.stringContaining('is read-only'),
     })
   })
@@ -159,7 +159,7 @@ describe.skipIf(small === null || sealed === null)('a disk (only root can mount 
       why: expect.stringContaining('ENOSPC'),
     })
     await expect(openFile(options, 'g')).rejects.toMatchObject({
-      name: 'StoreDenied',
+      name: 'StoreAccessDeniedError',
       message: expect.stringContaining('the disk is full'),
     })
     rmSync(ballast)
@@ -178,10 +178,10 @@ describe('a network file system', () => {
 
   it('is refused, with what it would need', async () => {
     expect(await open(nfs, [])).toMatchObject({
-      name: 'StoreUnfit',
+      name: 'UnsuitableStoreError',
       message: expect.stringMatching(/network file system \(NFS\).*noac, lookupcache=none, hard/),
     })
-    expect(await open(0x65735546, [])).toMatchObject({ name: 'StoreUnfit' })
+    expect(await open(0x65735546, [])).toMatchObject({ name: 'UnsuitableStoreError' })
   })
 
   it('is refused when not enough options are named, or when those named are not there', async () => {

@@ -14,7 +14,7 @@
 import { mkdir, readdir, realpath, rm, stat, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { ASSUMED, SECTOR_LOCK } from './caveats.ts'
-import { reasonOf, StoreDenied, StoreUnfit } from './errors.ts'
+import { reasonOf, StoreAccessDeniedError, UnsuitableStoreError } from './errors.ts'
 import { renameCells } from './file-rename.ts'
 import { sectorCells } from './file-sector.ts'
 import { judgeMount, type Mount, mountOf } from './file-systems.ts'
@@ -36,7 +36,7 @@ export async function openFile(
 ): Promise<CellStore> {
   const folder = await writableFolder(path, group)
   const judged = judgeMount(await look(folder), mountOptions ?? null)
-  if (!judged.fit) throw new StoreUnfit(`${folder} cannot hold registers: ${judged.why}`)
+  if (!judged.fit) throw new UnsuitableStoreError(`${folder} cannot hold registers: ${judged.why}`)
   await sweep(folder)
   const place = `${folder} (${mode})`
   const facts = {
@@ -57,7 +57,7 @@ async function writableFolder(path: string, group: string): Promise<string> {
     await makeFolder(folder)
     await writeFile(trial, 'x'.repeat(512), { flush: true })
   } catch (error) {
-    throw new StoreDenied(`cannot write to ${folder}: ${whatToDo(error)}`, { cause: error })
+    throw new StoreAccessDeniedError(`cannot write to ${folder}: ${whatToDo(error)}`, { cause: error })
   } finally {
     await rm(trial, { force: true }).catch(() => {})
   }

@@ -1,4 +1,4 @@
-export { type Block, type Block as RegisterBlock, BlockTooLarge, LARGEST_BLOCK } from './block.ts'
+export { type Block, type Block as RegisterBlock, BlockTooLargeError, LARGEST_BLOCK } from './block.ts'
 export * from './calls.ts'
 export { assumedOf } from './caveats.ts'
 export * from './config.ts'

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
-import { StoreUnreachable } from './errors.ts'
+import { StoreUnreachableError } from './errors.ts'
 import { CONNECT_MS, Line, LONGEST_PAUSE_MS, OPEN_MS, pauseAfter } from './line.ts'
 
 type Client = { readonly number: number; isReleased: boolean }
@@ -17,7 +17,7 @@ function lab(connect: (client: Client, signal: AbortSignal) => Promise<Client>) 
     release: (client) => {
       client.isReleased = true
     },
-    isLost: (error) => error instanceof StoreUnreachable,
+    isLost: (error) => error instanceof StoreUnreachableError,
   })
   return { line, clients }
 }
@@ -30,7 +30,7 @@ const outcome = (call: Promise<unknown>): Promise<string> =>
     (error: Error) => error.message,
   )
 const forever = new AbortController().signal
-const lost = new StoreUnreachable('a store', new Error('reset'))
+const lost = new StoreUnreachableError('a store', new Error('reset'))
 
 beforeEach(() => {
   vi.useFakeTimers()

@@ -6,7 +6,7 @@
  * pause that doubles with each failure (exponential backoff with jitter); calls in between fail at once. A call that is
  * given up takes its connection with it, so that nothing waits behind a connection that is half-open.
  */
-import { StoreUnreachable } from './errors.ts'
+import { StoreUnreachableError } from './errors.ts'
 
 const FIRST_PAUSE_MS = 50
 /** The longest pause between two attempts to connect. */
@@ -98,7 +98,7 @@ export class Line<C> {
 
   /** Nothing is held any more when this is done, and nothing will be. */
   async close(): Promise<void> {
-    this.#ending.abort(new StoreUnreachable(this.#options.place, new Error('it has been closed')))
+    this.#ending.abort(new StoreUnreachableError(this.#options.place, new Error('it has been closed')))
     const opening = this.#client
     this.#client = null
     await opening?.then(this.#options.release, () => {})
@@ -116,7 +116,7 @@ export class Line<C> {
 
   async #attempt(): Promise<C> {
     const { connect, release, place } = this.#options
-    const late = new StoreUnreachable(place, new Error(`no connection within ${this.#limitMs} ms`))
+    const late = new StoreUnreachableError(place, new Error(`no connection within ${this.#limitMs} ms`))
     const limit = new AbortController()
     const timer = setTimeout(() => limit.abort(late), this.#limitMs)
     const signal = AbortSignal.any([limit.signal, this.#ending.signal])

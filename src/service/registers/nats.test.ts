@@ -37,7 +37,7 @@ await describeWith('nats', 'NATS', (url) => {
     )
     expect(made.json()).not.toHaveProperty('error')
     await expect(openNats({ url, bucket: name, acceptWeak: true }, 'g')).rejects.toMatchObject({
-      name: 'StoreUnfit',
+      name: 'UnsuitableStoreError',
       message: expect.stringContaining(why),
     })
   })
@@ -63,7 +63,7 @@ await describeWith('nats', 'NATS', (url) => {
     // The client itself gives up for ever after two refusals in a row.
     let refusals = 0
     await expect
-      .poll(async () => (refusals += (await tried()) === 'StoreDenied' ? 1 : 0), { timeout: 25_000 })
+      .poll(async () => (refusals += (await tried()) === 'StoreAccessDeniedError' ? 1 : 0), { timeout: 25_000 })
       .toBeGreaterThan(5)
     await server.kill()
     takes('right')
@@ -79,7 +79,7 @@ await describeWith('nats', 'NATS', (url) => {
     const store = await opened('sesame')
     onTestFinished(() => store.close())
     expect(await store.read(AbortSignal.timeout(10_000))).toEqual([])
-    await expect(opened('wrong')).rejects.toMatchObject({ name: 'StoreDenied' })
+    await expect(opened('wrong')).rejects.toMatchObject({ name: 'StoreAccessDeniedError' })
   })
 
   it('connects to whichever of several servers is there', async () => {
@@ -98,13 +98,13 @@ await describeWith('nats', 'NATS', (url) => {
     onTestFinished(() => server.end())
     const options = { bucket: 'b', acceptWeak: false }
     await expect(openNats({ ...options, url: server.url }, 'g')).rejects.toMatchObject({
-      name: 'StoreDenied',
+      name: 'StoreAccessDeniedError',
     })
     const store = await openNats({ ...options, url: server.url.replace('//', '//u:p@') }, 'g')
     await store.close()
     expect(store.facts.place).toContain('u:***@')
     await expect(openNats({ ...options, url: 'nats://127.0.0.1:1' }, 'g')).rejects.toMatchObject({
-      name: 'StoreUnreachable',
+      name: 'StoreUnreachableError',
     })
   })
 })

@@ -9,7 +9,7 @@
 import type { MsgHdrs, NatsConnection } from '@nats-io/transport-node'
 import { ASSUMED } from './caveats.ts'
 import { needed, partsOf, shown } from './client.ts'
-import { isOfConnection, reasonOf, StoreDenied, StoreUnfit, StoreUnreachable } from './errors.ts'
+import { isOfConnection, reasonOf, StoreAccessDeniedError, UnsuitableStoreError, StoreUnreachableError } from './errors.ts'
 import { Line, OPEN_MS } from './line.ts'
 import { Sockets } from './sockets.ts'
 import { type Cell, type CellStore, type StoreFacts, safeName } from './store.ts'
@@ -228,14 +228,14 @@ async function bucketOf(
     if (info.error !== undefined) info = await request<Info>(`$JS.API.STREAM.INFO.${stream}`, '', signal)
   }
   if (info.config === undefined)
-    throw new StoreDenied(
+    throw new StoreAccessDeniedError(
       `${place}: the bucket cannot be used or made: ${info.error?.description ?? 'no answer'}`,
     )
   return info.config
 }
 
 function inspect(config: NonNullable<Info['config']>, place: string, acceptWeak: boolean): StoreFacts {
-  const refuse = (why: string): StoreUnfit => new StoreUnfit(`${place} cannot hold registers: ${why}`)
+  const refuse = (why: string): UnsuitableStoreError => new UnsuitableStoreError(`${place} cannot hold registers: ${why}`)
   if (config.allow_direct === true)
     throw refuse('it allows direct access, which may return old values; make one with allow_direct=false')
   if (config.storage !== 'file') throw refuse('it is kept in memory; make one with storage file')
@@ -268,13 +268,13 @@ function explained(error: unknown, place: string): unknown {
     kind === 'PermissionViolationError' ||
     /authorization|permissions/i.test(why)
   )
-    return new StoreDenied(
+    return new StoreAccessDeniedError(
       `${place} refuses: ${why} (check user and password, and the rights to $JS.API.> and $KV.>)`,
       {
         cause: error,
       },
     )
   if (kind === 'NoRespondersError' || /no responders/i.test(why))
-    return new StoreUnfit(`${place} runs without JetStream; start it with -js`)
-  return new StoreUnreachable(place, error)
+    return new UnsuitableStoreError(`${place} runs without JetStream; start it with -js`)
+  return new StoreUnreachableError(place, error)
 }

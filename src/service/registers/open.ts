@@ -1,6 +1,6 @@
 /** A store by its description. A backend is loaded only when it is asked for. */
 import type { StoreConfig } from './config.ts'
-import { BadStore } from './errors.ts'
+import { InvalidStoreError } from './errors.ts'
 import { type Memory, openMemory } from './memory.ts'
 import type { CellStore } from './store.ts'
 
@@ -36,6 +36,6 @@ export async function openStore(config: StoreConfig, group: string, limitMs?: nu
 
 function fromEnvironment(name: string): string {
   const value = process.env[name]
-  if (value === undefined || value === '') throw new BadStore('store', `set ${name} in the environment`)
+  if (value === undefined || value === '') throw new InvalidStoreError('store', `set ${name} in the environment`)
   return value
 }

@@ -34,7 +34,7 @@ await describeWith('postgres', 'PostgreSQL', (url) => {
     await admin`CREATE TABLE granted (group_name text, cell text, version bigint, body text, PRIMARY KEY (group_name, cell))`
     await admin`GRANT SELECT ON granted TO poor`
     const problem = await openPostgres({ url: theirs, table: 'granted' }, 'g').catch((error: Error) => error)
-    expect(problem).toMatchObject({ name: 'StoreDenied' })
+    expect(problem).toMatchObject({ name: 'StoreAccessDeniedError' })
     const statement = /GRANT .*;/.exec((problem as Error).message)?.[0] ?? ''
     expect(statement).toBe('GRANT INSERT, UPDATE ON granted TO "poor";')
     await admin.unsafe(statement)
@@ -52,7 +52,7 @@ await describeWith('postgres', 'PostgreSQL', (url) => {
     const theirs = await poorUser('poorer')
     const problem = await openPostgres({ url: theirs, table: 'absent' }, 'g').catch((error: Error) => error)
     expect(problem).toMatchObject({
-      name: 'StoreDenied',
+      name: 'StoreAccessDeniedError',
       message: expect.stringContaining('may not make it'),
     })
     const [, ...statements] = (problem as Error).message.split('\n')
@@ -66,13 +66,13 @@ await describeWith('postgres', 'PostgreSQL', (url) => {
     const wrong = new URL(url)
     wrong.password = 'guess'
     await expect(openPostgres({ url: wrong.href, table: 't' }, 'g')).rejects.toMatchObject({
-      name: 'StoreDenied',
+      name: 'StoreAccessDeniedError',
       message: expect.stringMatching(/password authentication failed.*check user, password/),
     })
     await expect(
       openPostgres({ url: 'postgres://u:hidden@127.0.0.1:1/db', table: 't' }, 'g'),
     ).rejects.toMatchObject({
-      name: 'StoreUnreachable',
+      name: 'StoreUnreachableError',
       message: expect.stringMatching(
         /^no store answers at postgres:\/\/u:\*\*\*@127.0.0.1:1\/db: .*is it running/,
       ),
@@ -172,7 +172,7 @@ await describeWith('postgres', 'PostgreSQL', (url) => {
     await server.kill()
     writeFileSync(join(server.folder, 'data', 'standby.signal'), '')
     await server.restart()
-    const refusal = { name: 'StoreUnfit', message: expect.stringContaining('is a standby') }
+    const refusal = { name: 'UnsuitableStoreError', message: expect.stringContaining('is a standby') }
     await expect(openPostgres({ url: server.url, table: 'conclave_registers' }, 'g')).rejects.toMatchObject(
       refusal,
     )

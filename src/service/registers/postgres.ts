@@ -10,7 +10,7 @@ import net, { type NetConnectOpts, type Socket } from 'node:net'
 import type { Options, Sql } from 'postgres'
 import { ASSUMED } from './caveats.ts'
 import { needed, partsOf, shown } from './client.ts'
-import { BadStore, isOfConnection, reasonOf, StoreDenied, StoreUnfit, StoreUnreachable } from './errors.ts'
+import { InvalidStoreError, isOfConnection, reasonOf, StoreAccessDeniedError, UnsuitableStoreError, StoreUnreachableError } from './errors.ts'
 import { Line, OPEN_MS } from './line.ts'
 import type { Cell, CellStore, StoreFacts } from './store.ts'
 
@@ -42,7 +42,7 @@ export async function openPostgres(
   limitMs: number | null = null,
 ): Promise<CellStore> {
   if (!TABLE.test(table))
-    throw new BadStore('store.table', `${table} is not a plain name of a table, in lower case`)
+    throw new InvalidStoreError('store.table', `${table} is not a plain name of a table, in lower case`)
   const { default: postgres } = await needed('postgres', 'postgres', () => import('postgres'))
   const place = shown(url)
   const { hosts, at } = partsOf(url)
@@ -65,7 +65,7 @@ export async function openPostgres(
       connection: { application_name: `conclave ${group}`, ...(hasLimit ? limit : {}) },
     }
     const socket = async (): Promise<Socket> => {
-      if (isReleased) throw new StoreUnreachable(place, new Error('the connection was given up'))
+      if (isReleased) throw new StoreUnreachableError(place, new Error('the connection was given up'))
       return connectTo(host, sockets)
     }
     // The client calls it for each connection; its types do not say so.
@@ -108,7 +108,7 @@ export async function openPostgres(
       }
     }
     // What a user can change comes before what may pass by itself.
-    throw refusals.find((error) => !(error instanceof StoreUnreachable)) ?? refusals[0]
+    throw refusals.find((error) => !(error instanceof StoreUnreachableError)) ?? refusals[0]
   }
 
   const line = new Line<Pool>({
@@ -202,8 +202,8 @@ function connectTo(at: string, sockets: Set<Socket>): Promise<Socket> {
   })
 }
 
-function standbyAt(place: string): StoreUnfit {
-  return new StoreUnfit(
+function standbyAt(place: string): UnsuitableStoreError {
+  return new UnsuitableStoreError(
     `${place} is a standby: what it answers may be old. Give the address of the primary, or of all servers (postgres://host1,host2/database)`,
   )
 }
@@ -224,7 +224,7 @@ async function inspect(sql: Sql, place: string, table: string): Promise<StoreFac
       current_setting('full_page_writes') AS pages,
       current_setting('synchronous_standby_names') AS standbys,
       (SELECT count(*)::int FROM pg_stat_replication) AS senders`
-  if (found === undefined) throw new StoreUnfit(`${place} answers no question about itself`)
+  if (found === undefined) throw new UnsuitableStoreError(`${place} answers no question about itself`)
   if (found.standby) throw standbyAt(place)
   await makeTable(sql, place, table, found.user)
   await checkRights(sql, place, table, found.user)
@@ -265,7 +265,7 @@ async function makeTable(sql: Sql, place: string, table: string, user: string): 
     // Another node was faster.
     if (await exists()) return
     if (codeOf(error) !== '42501') throw error
-    throw new StoreDenied(
+    throw new StoreAccessDeniedError(
       `the table ${table} is missing at ${place} and the user ${user} may not make it; run as its owner:\n` +
         `  ${tableStatement(table)}\n  ${grant(RIGHTS, table, user)}`,
       { cause: error },
@@ -279,7 +279,7 @@ async function checkRights(sql: Sql, place: string, table: string, user: string)
       has_table_privilege(${table}, 'UPDATE') AS "UPDATE"`
   const missing = RIGHTS.filter((right) => rights?.[right] !== true)
   if (missing.length === 0) return
-  throw new StoreDenied(
+  throw new StoreAccessDeniedError(
     `the user ${user} lacks rights on the table ${table} at ${place}; run as its owner:\n  ${grant(missing, table, user)}`,
   )
 }
@@ -300,12 +300,12 @@ function explained(error: unknown, place: string): unknown {
   if (isOfConnection(error)) return error
   const code = codeOf(error)
   if (/^(28|3D)/.test(code) || code === '42501')
-    return new StoreDenied(
+    return new StoreAccessDeniedError(
       `${place} refuses: ${reasonOf(error)} (check user, password, database and rights)`,
       {
         cause: error,
       },
     )
-  if (/^(E[A-Z]+|CONNECT|CONNECTION|57P)/.test(code)) return new StoreUnreachable(place, error)
+  if (/^(E[A-Z]+|CONNECT|CONNECTION|57P)/.test(code)) return new StoreUnreachableError(place, error)
   return error
 }

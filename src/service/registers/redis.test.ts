@@ -22,7 +22,7 @@ await describeWith('redis', 'Redis', (url) => {
     ['a replica', (): string[] => ['--replicaof', '127.0.0.1', new URL(url).port], 'it is a replica'],
     ['a node of a cluster', (): string[] => ['--cluster-enabled', 'yes'], 'it is a cluster'],
   ])('refuses %s, whatever is accepted', async (_, more, why) => {
-    const problem = { name: 'StoreUnfit', message: expect.stringContaining(why) }
+    const problem = { name: 'UnsuitableStoreError', message: expect.stringContaining(why) }
     expect(await refusal(more(), true)).toMatchObject(problem)
   })
 
@@ -30,7 +30,7 @@ await describeWith('redis', 'Redis', (url) => {
     const server = await ownServer('redis')
     onTestFinished(() => server.end())
     writeFileSync(join(server.folder, 'sentinel.conf'), '')
-    const problem = { name: 'StoreUnfit', message: expect.stringContaining('it is a sentinel') }
+    const problem = { name: 'UnsuitableStoreError', message: expect.stringContaining('it is a sentinel') }
     expect(await refusal([join(server.folder, 'sentinel.conf'), '--sentinel'])).toMatchObject(problem)
   })
 
@@ -39,7 +39,7 @@ await describeWith('redis', 'Redis', (url) => {
     onTestFinished(() => server.end())
     const options = { url: server.url, prefix: 'c' }
     await expect(openRedis({ ...options, acceptWeak: false }, 'g')).rejects.toMatchObject({
-      name: 'StoreUnfit',
+      name: 'UnsuitableStoreError',
       message: expect.stringMatching(/appendfsync is everysec.*set appendfsync always.*--accept-weak/),
     })
     const store = await openRedis({ ...options, acceptWeak: true }, 'g')
@@ -58,7 +58,7 @@ await describeWith('redis', 'Redis', (url) => {
     onTestFinished(() => admin.disconnect())
     await admin.replicaof('127.0.0.1', Number(new URL(primary.url).port))
     await expect(store.read(AbortSignal.timeout(10_000))).rejects.toMatchObject({
-      name: 'StoreUnfit',
+      name: 'UnsuitableStoreError',
       message: expect.stringContaining('has become a replica'),
     })
     const tried = (): Promise<unknown> =>
@@ -67,18 +67,18 @@ await describeWith('redis', 'Redis', (url) => {
         (error: unknown) => error,
       )
     await expect.poll(tried, { timeout: 20_000 }).toMatchObject({
-      name: 'StoreUnfit',
+      name: 'UnsuitableStoreError',
       message: expect.stringContaining('it has 1 replicas'),
     })
   })
 
   it('says when the password is wrong, and when nobody answers', async () => {
     expect(await refusal(['--requirepass', 'secret'])).toMatchObject({
-      name: 'StoreDenied',
+      name: 'StoreAccessDeniedError',
       message: expect.stringContaining('check user, password'),
     })
     await expect(
       openRedis({ url: 'redis://127.0.0.1:1', prefix: 'c', acceptWeak: false }, 'g'),
-    ).rejects.toMatchObject({ name: 'StoreUnreachable', message: expect.stringContaining('ECONNREFUSED') })
+    ).rejects.toMatchObject({ name: 'StoreUnreachableError', message: expect.stringContaining('ECONNREFUSED') })
   })
 })

@@ -9,7 +9,7 @@
 import type { Redis as Client } from 'ioredis'
 import { ASSUMED } from './caveats.ts'
 import { needed, shown } from './client.ts'
-import { isOfConnection, reasonOf, StoreDenied, StoreUnfit, StoreUnreachable } from './errors.ts'
+import { isOfConnection, reasonOf, StoreAccessDeniedError, UnsuitableStoreError, StoreUnreachableError } from './errors.ts'
 import { Line, OPEN_MS } from './line.ts'
 import type { Cell, CellStore, StoreFacts } from './store.ts'
 
@@ -138,8 +138,8 @@ function cellIn(name: string, text: string): Cell {
 async function inspect(redis: Client, place: string, acceptWeak: boolean): Promise<StoreFacts> {
   const info = await redis.info()
   const field = (name: string): string => new RegExp(`^${name}:(.*?)\\r?$`, 'm').exec(info)?.[1] ?? 'unknown'
-  const refuse = (why: string): StoreUnfit => new StoreUnfit(`${place} cannot hold registers: ${why}`)
-  if (field('loading') === '1') throw new StoreUnreachable(place, new Error('it is loading its data'))
+  const refuse = (why: string): UnsuitableStoreError => new UnsuitableStoreError(`${place} cannot hold registers: ${why}`)
+  if (field('loading') === '1') throw new StoreUnreachableError(place, new Error('it is loading its data'))
   const mode = field('redis_mode')
   if (mode !== 'standalone') throw refuse(`it is a ${mode}; use one server that stands alone`)
   if (field('role') !== 'master')
@@ -197,19 +197,19 @@ function explained(error: unknown, place: string): unknown {
   if (isOfConnection(error)) return error
   const why = reasonOf(error)
   if (/^(NOAUTH|WRONGPASS|NOPERM|ERR AUTH)/.test(why))
-    return new StoreDenied(
+    return new StoreAccessDeniedError(
       `${place} refuses: ${why} (check user, password and the rights to EVAL, HGET, HSET, INFO)`,
       {
         cause: error,
       },
     )
   if (why.includes('REPLICA') || why.startsWith('READONLY'))
-    return new StoreUnfit(`${place} has become a replica: what it answers may be old`)
+    return new UnsuitableStoreError(`${place} has become a replica: what it answers may be old`)
   if (
     /ECONN|ETIMEDOUT|ENOTFOUND|EHOST|EPIPE|EAI_AGAIN|closed|writeable|max retries|connection is lost/i.test(
       why,
     )
   )
-    return new StoreUnreachable(place, error)
+    return new StoreUnreachableError(place, error)
   return error
 }

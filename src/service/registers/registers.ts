@@ -14,15 +14,15 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { NodeId, Plain } from '../../core/index.ts'
 import { type Block, blockName, decodeBlock, encodeBlock, FORMAT, isBlockName, knockName } from './block.ts'
 import {
-  CellLocked,
-  CorruptBlock,
-  IdInUse,
-  OtherFormat,
+  CellLockedError,
+  CorruptBlockError,
+  IdInUseError,
+  UnsupportedFormatError,
   type RegisterFault,
-  RemovedForGood,
+  NodeRemovedError,
   reasonOf,
-  Superseded,
-  WentBack,
+  SupersededError,
+  StoreRolledBackError,
 } from './errors.ts'
 import type { Cell, CellStore, StoreFacts, Version } from './store.ts'
 
@@ -120,7 +120,7 @@ class OpenRegisters implements Registers {
         // oxlint-disable-next-line no-await-in-loop -- one try after the other
         const round = await this.#round()
         const before = round.own?.block ?? null
-        if (before?.removed === true) throw new Stop(new RemovedForGood(this.#options.self, this.facts.place))
+        if (before?.removed === true) throw new Stop(new NodeRemovedError(this.#options.self, this.facts.place))
         // oxlint-disable-next-line no-await-in-loop -- one try after the other
         if (mayLive && this.#isAnothers(before)) await this.#knock(round)
         mayLive = false
@@ -140,7 +140,7 @@ class OpenRegisters implements Registers {
         }
         // A late write of the former incarnation came between: look again.
       }
-      throw new Stop(new IdInUse(this.#options.self, this.facts.place, 'its block keeps changing'))
+      throw new Stop(new IdInUseError(this.#options.self, this.facts.place, 'its block keeps changing'))
     })
   }
 
@@ -181,7 +181,7 @@ class OpenRegisters implements Registers {
         if ((await this.#put(next, version)) !== null) return { outcome: 'ok' }
         return { outcome: 'refused', why: `the block of ${of} was written since it was read` }
       } catch (error) {
-        if (!(error instanceof CellLocked)) throw error
+        if (!(error instanceof CellLockedError)) throw error
         return {
           outcome: 'refused',
           why: `the block of ${of} is locked: its process is alive, or another node removes it at this moment`,
@@ -248,17 +248,17 @@ class OpenRegisters implements Registers {
       if (name === blockName(self)) own = { block, version }
     }
     for (const [name, { id, sequence }] of before)
-      if (!blocks.has(id)) throw new Stop(new WentBack(id, this.facts.place, `${name} ${sequence} is gone`))
+      if (!blocks.has(id)) throw new Stop(new StoreRolledBackError(id, this.facts.place, `${name} ${sequence} is gone`))
     return { blocks, own, knock: cells.find(({ name }) => name === knockName(self)) ?? null }
   }
 
   #decode(name: string, body: string): Block {
     const { place } = this.facts
     const decoded = decodeBlock(body)
-    if (decoded.is === 'foreign') throw new Stop(new OtherFormat(name, place, decoded.format, FORMAT))
+    if (decoded.is === 'foreign') throw new Stop(new UnsupportedFormatError(name, place, decoded.format, FORMAT))
     if (decoded.is === 'block' && blockName(decoded.block.id) === name) return decoded.block
     const problem = decoded.is === 'corrupt' ? decoded.problem : 'it is the block of another node'
-    const error = new CorruptBlock(name.slice(2), place, problem)
+    const error = new CorruptBlockError(name.slice(2), place, problem)
     // Somebody may be repairing another's block; one's own is never repaired by waiting.
     if (name === blockName(this.#options.self)) throw new Stop(error)
     throw error
@@ -267,7 +267,7 @@ class OpenRegisters implements Registers {
   #compare(name: string, before: Block | undefined, block: Block): void {
     if (before !== undefined && block.sequence < before.sequence) {
       const what = `write ${block.sequence} was read after write ${before.sequence}`
-      throw new Stop(new WentBack(block.id, this.facts.place, what))
+      throw new Stop(new StoreRolledBackError(block.id, this.facts.place, what))
     }
     const newest = this.#seen.get(name)
     if (newest === undefined || block.sequence > newest.sequence) this.#seen.set(name, block)
@@ -280,7 +280,7 @@ class OpenRegisters implements Registers {
   /** Returns when nobody has answered for long enough; otherwise the id is another's. */
   async #knock({ knock, own }: Round): Promise<void> {
     const { self, knockMs } = this.#options
-    const inUse = (sign: string): Stop => new Stop(new IdInUse(self, this.facts.place, sign))
+    const inUse = (sign: string): Stop => new Stop(new IdInUseError(self, this.facts.place, sign))
     const version = await this.#timed((signal) =>
       this.#store.write(knockName(self), this.#holder, knock?.version ?? null, signal),
     )
@@ -303,8 +303,8 @@ class OpenRegisters implements Registers {
     )
   }
 
-  #superseded(): Superseded {
-    return new Superseded(this.#options.self, this.facts.place)
+  #superseded(): SupersededError {
+    return new SupersededError(this.#options.self, this.facts.place)
   }
 
   /** An answer in time or an error, whether or not the store heeds the signal. */
@@ -328,9 +328,9 @@ class OpenRegisters implements Registers {
       return await operation()
     } catch (error) {
       if (error instanceof Stop) return { outcome: 'failed', error: error.fault }
-      if (error instanceof CellLocked) {
+      if (error instanceof CellLockedError) {
         const { self } = this.#options
-        return { outcome: 'failed', error: new IdInUse(self, this.facts.place, 'it has locked its block') }
+        return { outcome: 'failed', error: new IdInUseError(self, this.facts.place, 'it has locked its block') }
       }
       return { outcome: 'unknown', why: reasonOf(error) }
     }

@@ -30,7 +30,7 @@ describe('S3', () => {
     onTestFinished(() => fake.end())
     fake.ignoresConditions = true
     await expect(openS3(optionsFor(fake), 'g')).rejects.toMatchObject({
-      name: 'StoreUnfit',
+      name: 'UnsuitableStoreError',
       message: expect.stringContaining('ignores the conditions'),
     })
   })
@@ -59,14 +59,14 @@ describe('S3', () => {
     const fake = await fakeS3()
     const options = optionsFor(fake)
     await expect(openS3({ ...options, accessKeyId: 'another' }, 'g')).rejects.toMatchObject({
-      name: 'StoreDenied',
+      name: 'StoreAccessDeniedError',
       message: expect.stringContaining('s3:PutObject'),
     })
     await expect(openS3({ ...options, bucket: 'bucke' }, 'g')).rejects.toMatchObject({
-      name: 'StoreDenied',
+      name: 'StoreAccessDeniedError',
       message: expect.stringContaining('no such bucket'),
     })
     await fake.end()
-    await expect(openS3(options, 'g')).rejects.toMatchObject({ name: 'StoreUnreachable' })
+    await expect(openS3(options, 'g')).rejects.toMatchObject({ name: 'StoreUnreachableError' })
   })
 })

@@ -9,7 +9,7 @@
 import type { AwsClient } from 'aws4fetch'
 import { ASSUMED } from './caveats.ts'
 import { needed } from './client.ts'
-import { StoreDenied, StoreUnfit, StoreUnreachable } from './errors.ts'
+import { StoreAccessDeniedError, UnsuitableStoreError, StoreUnreachableError } from './errors.ts'
 import { HttpLine, type HttpReply } from './http-line.ts'
 import { Backoff } from './line.ts'
 import { type Cell, type CellStore, safeName } from './store.ts'
@@ -68,7 +68,7 @@ export async function openS3(options: S3Options, group: string): Promise<CellSto
       const request = { method, url: new URL(signed.url), headers: Object.fromEntries(signed.headers), body }
       reply = await http.send(request, signal)
     } catch (error) {
-      const failure = new StoreUnreachable(place, error)
+      const failure = new StoreUnreachableError(place, error)
       backoff.failed(failure)
       throw failure
     }
@@ -78,7 +78,7 @@ export async function openS3(options: S3Options, group: string): Promise<CellSto
       return reply
     const said = /<Message>(.*?)<\/Message>/.exec(reply.body)?.[1] ?? `it answered ${status}`
     if (status === 401 || status === 403)
-      throw new StoreDenied(
+      throw new StoreAccessDeniedError(
         `${place} refuses: ${said} (check the keys, and the rights s3:GetObject, s3:PutObject, s3:ListBucket)`,
       )
     throw new Error(`${place}: ${said}`)
@@ -96,10 +96,10 @@ export async function openS3(options: S3Options, group: string): Promise<CellSto
     if (response.status === PRECONDITION_FAILED) return null
     if (response.status === NOT_FOUND) {
       if ('if-match' in condition) return null
-      throw new StoreDenied(`${place}: there is no such bucket`)
+      throw new StoreAccessDeniedError(`${place}: there is no such bucket`)
     }
     const tag = response.headers.etag
-    if (tag === undefined) throw new StoreUnfit(`${place} gives no ETag: it cannot hold registers`)
+    if (tag === undefined) throw new UnsuitableStoreError(`${place} gives no ETag: it cannot hold registers`)
     return tag
   }
 
@@ -110,7 +110,7 @@ export async function openS3(options: S3Options, group: string): Promise<CellSto
       // oxlint-disable-next-line no-await-in-loop -- a page says where the next begins
       const response = await ask(`?list-type=2&prefix=${encodeURIComponent(start)}${more}`, {}, signal)
       const page = response.body
-      if (response.status === NOT_FOUND) throw new StoreDenied(`${place}: there is no such bucket`)
+      if (response.status === NOT_FOUND) throw new StoreAccessDeniedError(`${place}: there is no such bucket`)
       for (const [, key = ''] of page.matchAll(/<Key>(.*?)<\/Key>/g)) names.push(key.slice(start.length))
       const next = /<NextContinuationToken>(.*?)<\/NextContinuationToken>/.exec(page)?.[1]
       more = next === undefined ? '' : `&continuation-token=${encodeURIComponent(next)}`
@@ -136,7 +136,7 @@ export async function openS3(options: S3Options, group: string): Promise<CellSto
     const third = await put(TRIAL, 'c', { 'if-match': '"0123456789abcdef0123456789abcdef"' }, signal)
     // Another node may be trying the same at this moment, and may have removed the object between.
     if (first !== null && (second !== null || third !== null))
-      throw new StoreUnfit(
+      throw new UnsuitableStoreError(
         `${place} ignores the conditions If-None-Match and If-Match: a late write would overwrite a newer one. It cannot hold registers`,
       )
     if (first !== null) await remove(TRIAL, signal)

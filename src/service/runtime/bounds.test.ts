@@ -4,7 +4,7 @@ import { nested } from '../../../test/support/bad-member.ts'
 import { sent } from '../../../test/support/messages.ts'
 import { canonical, type Message, type Plain, type PlainObject } from '../../core/index.ts'
 import { checkedStable } from '../../protocols/local-leader/stable.ts'
-import { BadBytes, Writer } from './bytes.ts'
+import { InvalidBytesError, Writer } from './bytes.ts'
 import { Codec } from './codec.ts'
 import { bodyBytes, bodyOf } from './message-codec.ts'
 
@@ -47,7 +47,7 @@ function received(body: PlainObject): Message | string {
   try {
     return bodyOf(kind, bytes)
   } catch (error) {
-    if (error instanceof BadBytes) return error.message
+    if (error instanceof InvalidBytesError) return error.message
     throw error
   }
 }
@@ -59,7 +59,7 @@ function plainText(text: string): string {
     bodyOf(0, writer.end())
     return 'taken'
   } catch (error) {
-    if (error instanceof BadBytes) return error.message
+    if (error instanceof InvalidBytesError) return error.message
     throw error
   }
 }
@@ -167,6 +167,6 @@ describe('a session', () => {
       body: null,
       ...change,
     }
-    expect(codec.decode(codec.encode({ from: 'a', to: 'b', body }))).toBeInstanceOf(BadBytes)
+    expect(codec.decode(codec.encode({ from: 'a', to: 'b', body }))).toBeInstanceOf(InvalidBytesError)
   })
 })

@@ -1,8 +1,8 @@
 /** Bytes written and read in a fixed layout, big-endian. Reading never trusts what it reads. */
 
 /** What stands there is not what the layout allows. */
-export class BadBytes extends Error {
-  override readonly name = 'BadBytes'
+export class InvalidBytesError extends Error {
+  override readonly name = 'InvalidBytesError'
 }
 
 /** A UDP datagram over IPv4 holds 65,507 bytes; a seal takes up to 33 of them. */
@@ -95,7 +95,7 @@ export class Writer {
 
   #room(more: number): void {
     const needed = this.#length + more
-    if (needed > MOST) throw new BadBytes(`a message of more than ${MOST} bytes does not fit into a datagram`)
+    if (needed > MOST) throw new InvalidBytesError(`a message of more than ${MOST} bytes does not fit into a datagram`)
     if (needed <= this.#bytes.length) return
     const larger = new Uint8Array(Math.min(MOST, Math.max(needed, this.#bytes.length * 2)))
     larger.set(this.#bytes)
@@ -133,20 +133,20 @@ export class Reader {
   u53(): number {
     const at = this.#take(8)
     const high = this.#view.getUint32(at)
-    if (high >= 2 ** 21) throw new BadBytes('a number of 2^53 or more')
+    if (high >= 2 ** 21) throw new InvalidBytesError('a number of 2^53 or more')
     return high * 2 ** 32 + this.#view.getUint32(at + 4)
   }
 
   f64(): number {
     const value = this.#view.getFloat64(this.#take(8))
-    if (!Number.isFinite(value) || Object.is(value, -0)) throw new BadBytes('not a plain number')
+    if (!Number.isFinite(value) || Object.is(value, -0)) throw new InvalidBytesError('not a plain number')
     return value
   }
 
   /** A byte that is one of so many. */
   below(limit: number, what: string): number {
     const value = this.u8()
-    if (value >= limit) throw new BadBytes(`${what} ${value} is unknown`)
+    if (value >= limit) throw new InvalidBytesError(`${what} ${value} is unknown`)
     return value
   }
 
@@ -154,7 +154,7 @@ export class Reader {
   count(): number {
     const count = this.u32()
     if (count > this.#bytes.length - this.#at)
-      throw new BadBytes(`${count} things announced, fewer bytes left`)
+      throw new InvalidBytesError(`${count} things announced, fewer bytes left`)
     return count
   }
 
@@ -171,7 +171,7 @@ export class Reader {
     try {
       return decoder.decode(this.#bytes.subarray(at, at + length))
     } catch {
-      throw new BadBytes('text that is not UTF-8')
+      throw new InvalidBytesError('text that is not UTF-8')
     }
   }
 
@@ -189,12 +189,12 @@ export class Reader {
   /** Nothing may be left. */
   end(): void {
     const left = this.#bytes.length - this.#at
-    if (left > 0) throw new BadBytes(`${left} bytes too many`)
+    if (left > 0) throw new InvalidBytesError(`${left} bytes too many`)
   }
 
   #take(length: number): number {
     const at = this.#at
-    if (at + length > this.#bytes.length) throw new BadBytes('cut short')
+    if (at + length > this.#bytes.length) throw new InvalidBytesError('cut short')
     this.#at = at + length
     return at
   }

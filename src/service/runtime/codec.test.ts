@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest'
 import { EVENTS, sent } from '../../../test/support/messages.ts'
 import type { Message } from '../../core/index.ts'
 import { type Datagram, type Part, weightOf } from '../../links/index.ts'
-import { BadBytes } from './bytes.ts'
+import { InvalidBytesError } from './bytes.ts'
 import { Codec, type Envelope, groupDigest } from './codec.ts'
 
 const codec = new Codec()
@@ -113,7 +113,7 @@ describe('bytes that nobody has written', () => {
           const bytes = datagram.slice(0, datagram.length - (cut % 3 === 0 ? cut % datagram.length : 0))
           for (const [at, value] of changes) if (bytes.length > 0) bytes[at % bytes.length] = value
           const decoded = codec.decode(bytes)
-          if (decoded instanceof BadBytes) return
+          if (decoded instanceof InvalidBytesError) return
           expect(codec.decode(codec.encode(decoded))).toEqual({ ...decoded, foreign: 0 })
         },
       ),
@@ -125,7 +125,7 @@ describe('bytes that nobody has written', () => {
     fc.assert(
       fc.property(fc.uint8Array({ maxLength: 200 }), (bytes) => {
         const decoded = codec.decode(bytes)
-        if (decoded instanceof BadBytes) return
+        if (decoded instanceof InvalidBytesError) return
         expect(codec.decode(codec.encode(decoded))).toEqual({ ...decoded, foreign: 0 })
       }),
       { numRuns: 30_000, seed: 6 },
@@ -153,8 +153,8 @@ describe('bytes that nobody has written', () => {
     ['more parts than bytes', [2, 1, ...NAMES, ...SESSION_BYTES, 255, 0, 0, 0], 'things announced'],
   ])('%s', (_what, bytes, message) => {
     const decoded = codec.decode(Uint8Array.from(bytes))
-    expect(decoded).toBeInstanceOf(BadBytes)
-    expect((decoded as BadBytes).message).toContain(message)
+    expect(decoded).toBeInstanceOf(InvalidBytesError)
+    expect((decoded as InvalidBytesError).message).toContain(message)
   })
 
   it('with JSON nested beyond reason are refused', () => {
@@ -163,14 +163,14 @@ describe('bytes that nobody has written', () => {
     const text = new TextEncoder().encode('['.repeat(60_000))
     const length = new Uint8Array(4)
     new DataView(length.buffer).setUint32(0, text.length)
-    expect(codec.decode(Uint8Array.from([...head, ...length, ...text]))).toBeInstanceOf(BadBytes)
+    expect(codec.decode(Uint8Array.from([...head, ...length, ...text]))).toBeInstanceOf(InvalidBytesError)
   })
 
   it('too many for a datagram are not made', () => {
     const large: Message = { kind: 'x', text: 'y'.repeat(65_520) }
-    expect(() => codec.encode(wrapped(large))).toThrow(BadBytes)
+    expect(() => codec.encode(wrapped(large))).toThrow(InvalidBytesError)
     const parts: readonly Part[] = [{ group: 'g', config: 0, body: large }]
     const body: Message = { kind: 'datagram', ...SESSION, body: { kind: 'bundle', parts } }
-    expect(() => codec.encode(wrapped(body))).toThrow(BadBytes)
+    expect(() => codec.encode(wrapped(body))).toThrow(InvalidBytesError)
   })
 })

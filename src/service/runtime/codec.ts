@@ -1,11 +1,11 @@
 /**
- * Datagrams as bytes: docs/wire.md describes them byte by byte. An envelope says who sends to whom; in it are the session
+ * Datagrams as bytes: docs/reference/wire.md describes them byte by byte. An envelope says who sends to whom; in it are the session
  * and the messages of any number of groups (bodies.ts).
  */
 import { createHash } from 'node:crypto'
 import { canonical, type Message, type NodeId } from '../../core/index.ts'
 import { type Bundle, type Datagram, datagramFault, type Part } from '../../links/index.ts'
-import { BadBytes, Reader, Writer } from './bytes.ts'
+import { InvalidBytesError, Reader, Writer } from './bytes.ts'
 import { bodyBytes, bodyOf, readId, readPlain, writeId } from './message-codec.ts'
 
 export type Envelope = {
@@ -65,7 +65,7 @@ export class Codec {
     this.#digests.delete(group)
   }
 
-  /** Throws BadBytes when it is too large for a datagram. */
+  /** Throws InvalidBytesError when it is too large for a datagram. */
   encode({ from, to, body }: Omit<Envelope, 'foreign'>): Uint8Array {
     const writer = this.#writer.begin()
     const datagram = body.kind === 'datagram' ? (body as unknown as Datagram) : null
@@ -82,11 +82,11 @@ export class Codec {
     return writer.end()
   }
 
-  decode(bytes: Uint8Array): Envelope | BadBytes {
+  decode(bytes: Uint8Array): Envelope | InvalidBytesError {
     try {
       const reader = new Reader(bytes)
       const version = reader.u8()
-      if (version !== WIRE_VERSION) return new BadBytes(`version ${version}, this is ${WIRE_VERSION}`)
+      if (version !== WIRE_VERSION) return new InvalidBytesError(`version ${version}, this is ${WIRE_VERSION}`)
       const kind = reader.below(KINDS, 'kind')
       const from = readId(reader)
       const to = readId(reader)
@@ -97,14 +97,14 @@ export class Codec {
       }
       const session = readSession(reader)
       const wrong = datagramFault(session)
-      if (wrong !== null) return new BadBytes(wrong)
+      if (wrong !== null) return new InvalidBytesError(wrong)
       const { parts, foreign } = kind === ECHO ? { parts: null, foreign: 0 } : this.#readParts(reader)
       reader.end()
       const bundle: Bundle | null = parts === null ? null : { kind: 'bundle', parts }
       const datagram: Datagram = { ...session, body: bundle }
       return { from, to, body: datagram, foreign }
     } catch (error) {
-      if (error instanceof BadBytes) return error
+      if (error instanceof InvalidBytesError) return error
       throw error
     }
   }
@@ -117,7 +117,7 @@ export class Codec {
     writer.u32(parts.length)
     for (const { group, config, body } of parts) {
       const { kind, bytes } = bytesOf(body)
-      if (bytes.length > MOST_IN_PART) throw new BadBytes('a message that does not fit into a datagram')
+      if (bytes.length > MOST_IN_PART) throw new InvalidBytesError('a message that does not fit into a datagram')
       writer.u53(this.#digestOf(group))
       writer.u32(config)
       writer.u8(kind)
@@ -166,7 +166,7 @@ function readSession(reader: Reader): Omit<Datagram, 'body'> {
   const flags = reader.below(SESSION_FLAGS, 'session flags')
   const echo = (flags & HAS_ECHO) === 0 ? null : { sent: reader.u53(), received: reader.u53() }
   const awake = (flags & HAS_SLEPT) === 0 ? null : reader.u53()
-  if (awake !== null && awake > sent) throw new BadBytes(`awake since ${awake}, but sent at ${sent}`)
+  if (awake !== null && awake > sent) throw new InvalidBytesError(`awake since ${awake}, but sent at ${sent}`)
   // Each group says for itself what it is configured with.
   return { kind: 'datagram', config: 0, by, for: meant, number, sent, awake, echo }
 }

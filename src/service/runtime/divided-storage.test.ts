@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import type { Plain } from '../../core/index.ts'
-import { DividedStorage, LaterIncarnation } from './divided-storage.ts'
+import { DividedStorage, LaterIncarnationError } from './divided-storage.ts'
 import { memoryStorage, type Storage } from './storage.ts'
 
 /** A storage that says what was written to it, and whether it was closed. */
@@ -54,7 +54,7 @@ describe('divided storage', () => {
     storage.add('a', memoryStorage())
     storage.save({ layer: 101, upper: {} })
     const late = watched({ layer: 102, upper: null })
-    expect(() => storage.add('b', late)).toThrow(LaterIncarnation)
+    expect(() => storage.add('b', late)).toThrow(LaterIncarnationError)
     expect([late.saved, late.closed]).toEqual([[], 1])
   })
 

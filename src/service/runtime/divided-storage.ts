@@ -12,8 +12,8 @@ import { MOST_IN_SESSION } from '../../links/index.ts'
 import type { Storage } from './storage.ts'
 
 /** A group's folder has seen a later incarnation of this process than the present one. */
-export class LaterIncarnation extends Error {
-  override readonly name = 'LaterIncarnation'
+export class LaterIncarnationError extends Error {
+  override readonly name = 'LaterIncarnationError'
 
   constructor(group: string) {
     super(
@@ -24,8 +24,8 @@ export class LaterIncarnation extends Error {
 }
 
 /** The incarnation in a group's folder is none that another process would accept. */
-export class UnusableIncarnation extends Error {
-  override readonly name = 'UnusableIncarnation'
+export class UnusableIncarnationError extends Error {
+  override readonly name = 'UnusableIncarnationError'
 
   constructor(group: string) {
     super(
@@ -54,7 +54,7 @@ export class DividedStorage implements Storage {
       const kept = checked(group, storage.load() ?? { layer: 0, upper: null })
       const part = { storage, kept }
       if (this.#incarnation !== null) {
-        if (kept.layer > this.#incarnation) throw new LaterIncarnation(group)
+        if (kept.layer > this.#incarnation) throw new LaterIncarnationError(group)
         write(part, { layer: this.#incarnation, upper: kept.upper })
       }
       this.#parts.set(group, part)
@@ -100,7 +100,7 @@ function checked(group: string, data: Plain): Kept {
   const { layer } = (data ?? {}) as { readonly layer?: Plain }
   if (Number.isInteger(layer) && (layer as number) >= 0 && (layer as number) < MOST_IN_SESSION - 1)
     return data as Kept
-  throw new UnusableIncarnation(group)
+  throw new UnusableIncarnationError(group)
 }
 
 function write(part: Part, kept: Kept): void {

@@ -11,7 +11,7 @@ import { type GroupSpec, groupFor, host, type Insight, insightFor } from '../../
 import { type HostClock, openHostClock } from './clock.ts'
 import { Codec } from './codec.ts'
 import { type Address, Directory, type Lookup, type Peer, showAddress } from './directory.ts'
-import { BadGroup } from './errors.ts'
+import { InvalidGroupError } from './errors.ts'
 import type { NetworkFaults } from './fault-injection.ts'
 import { Introductions } from './introductions.ts'
 import { Loop, type LoopRecord } from './loop.ts'
@@ -178,9 +178,9 @@ export class Endpoint {
 
   /** Resolves once its name has been looked up, whatever came of that: it is looked up again. */
   addPeer(peer: Peer): Promise<void> {
-    if (peer.id === this.self) throw new BadGroup('peers', `${peer.id} is this process itself`)
+    if (peer.id === this.self) throw new InvalidGroupError('peers', `${peer.id} is this process itself`)
     if (peer.id !== null && this.#directory.entryOf(peer.id) !== null) {
-      throw new BadGroup('peers', `${peer.id} is named twice`)
+      throw new InvalidGroupError('peers', `${peer.id} is named twice`)
     }
     return this.#directory.add(peer)
   }
@@ -219,10 +219,10 @@ export class Endpoint {
    */
   join(name: string, spec: GroupSpec, hooks: GroupHooks, stable?: Plain): void {
     if (this.#groups.has(name))
-      throw new BadGroup('group', `this process is in ${JSON.stringify(name)} already`)
-    if (!spec.nodes.includes(this.self)) throw new BadGroup('nodes', `${this.self} is not among them`)
+      throw new InvalidGroupError('group', `this process is in ${JSON.stringify(name)} already`)
+    if (!spec.nodes.includes(this.self)) throw new InvalidGroupError('nodes', `${this.self} is not among them`)
     if (!this.#codec.learn(name)) {
-      throw new BadGroup('group', `${JSON.stringify(name)} has the same digest as another group: rename it`)
+      throw new InvalidGroupError('group', `${JSON.stringify(name)} has the same digest as another group: rename it`)
     }
     const group = groupFor(this.self, spec)
     this.#groups.set(name, { spec, group, hooks, troubledAt: Number.NEGATIVE_INFINITY })
@@ -247,12 +247,12 @@ export class Endpoint {
   regroup(name: string, spec: GroupSpec): void {
     const joined = this.#joined(name)
     if (spec.protocol === 'omega') {
-      throw new BadGroup('nodes', 'under omega the nodes stay as they are: name all of them from the start')
+      throw new InvalidGroupError('nodes', 'under omega the nodes stay as they are: name all of them from the start')
     }
     const lost = this.insight(name).named.find((voter) => !spec.nodes.includes(voter))
     const isLocal = spec.options['mode'] === 'local'
     if (lost !== undefined && !isLocal) {
-      throw new BadGroup(
+      throw new InvalidGroupError(
         'nodes',
         `${lost} is a voter: take its vote away first (removeVoter), then remove it`,
       )
@@ -308,7 +308,7 @@ export class Endpoint {
 
   #joined(name: string): Joined {
     const joined = this.#groups.get(name)
-    if (joined === undefined) throw new BadGroup('group', `this process is not in ${JSON.stringify(name)}`)
+    if (joined === undefined) throw new InvalidGroupError('group', `this process is not in ${JSON.stringify(name)}`)
     return joined
   }
 

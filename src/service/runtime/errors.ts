@@ -1,5 +1,5 @@
 /** Something that was said cannot be; the message names the field in which it was said. */
-export class BadField extends Error {
+export class InvalidFieldError extends Error {
   readonly field: string
   readonly problem: string
 
@@ -11,6 +11,6 @@ export class BadField extends Error {
 }
 
 /** A group or a peer that cannot be as it is described. */
-export class BadGroup extends BadField {
-  override readonly name = 'BadGroup'
+export class InvalidGroupError extends InvalidFieldError {
+  override readonly name = 'InvalidGroupError'
 }

@@ -8,7 +8,7 @@ import { type Message, type NodeId, type Output, type PlainObject, present } fro
 import type { Part } from '../../links/index.ts'
 import { type GroupSpec, protocolNamed } from '../../protocols/index.ts'
 import { checkedOptions } from '../../workbench/sim/index.ts'
-import { BadBytes } from './bytes.ts'
+import { InvalidBytesError } from './bytes.ts'
 import { Codec } from './codec.ts'
 import { Endpoint } from './endpoint.ts'
 import { type Sealer, sealer } from './seal.ts'
@@ -125,7 +125,7 @@ async function send(
 function receiverOf(sealed: Buffer): NodeId | null {
   const bytes = sealer([KEY], false).open(sealed)
   const envelope = typeof bytes === 'string' ? null : new Codec().decode(bytes)
-  return envelope === null || envelope instanceof BadBytes ? null : envelope.to
+  return envelope === null || envelope instanceof InvalidBytesError ? null : envelope.to
 }
 
 /** What a process that has the key says in a group, as if it had just been started for the ninth time. */
@@ -290,7 +290,7 @@ describe('a member with the right key that says what cannot be true', () => {
     for (const sealed of recorded.toReversed()) {
       const bytes = right.open(sealed)
       const envelope = typeof bytes === 'string' ? null : codec.decode(bytes)
-      if (envelope === null || envelope instanceof BadBytes) continue
+      if (envelope === null || envelope instanceof InvalidBytesError) continue
       const { from, to, body } = envelope
       const session = body as unknown as Session
       if (from !== 'b' || to !== 'a' || session.body === null || session.body.parts.length === 0) continue

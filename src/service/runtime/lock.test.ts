@@ -4,7 +4,7 @@ import { existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync 
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { lockFolder, StorageInUse } from './lock.ts'
+import { lockFolder, StorageInUseError } from './lock.ts'
 
 let folder: string
 let children: ChildProcess[] = []
@@ -40,7 +40,7 @@ describe('a folder', () => {
   it('is for one process at a time; when that is killed, what it leaves is no hindrance', async () => {
     const first = await another()
     expect(first.got).toBe(true)
-    await expect(lockFolder(folder)).rejects.toThrow(StorageInUse)
+    await expect(lockFolder(folder)).rejects.toThrow(StorageInUseError)
     first.child.kill('SIGKILL')
     await once(first.child, 'exit')
     expect(readdirSync(folder)).toHaveLength(1)
@@ -71,7 +71,7 @@ describe('a folder', () => {
     const deep = join(folder, 'x'.repeat(100), 'y'.repeat(100))
     mkdirSync(deep, { recursive: true })
     const lock = await lockFolder(deep)
-    await expect(lockFolder(deep)).rejects.toThrow(StorageInUse)
+    await expect(lockFolder(deep)).rejects.toThrow(StorageInUseError)
     lock.close()
   })
 
@@ -93,7 +93,7 @@ describe('a folder', () => {
       const { stdout } = spawnSync('unshare', ['--net', '--pid', '--fork', process.execPath, '-e', script], {
         encoding: 'utf8',
       })
-      expect(stdout.trim()).toBe('StorageInUse')
+      expect(stdout.trim()).toBe('StorageInUseError')
       expect(existsSync(folder)).toBe(true)
       lock.close()
     },

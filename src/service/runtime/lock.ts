@@ -15,8 +15,8 @@ import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 
 /** Another process uses the folder. */
-export class StorageInUse extends Error {
-  override readonly name = 'StorageInUse'
+export class StorageInUseError extends Error {
+  override readonly name = 'StorageInUseError'
 
   constructor(folder: string) {
     super(`${folder} is used by another process: give each process a data folder of its own (--data)`)
@@ -24,8 +24,8 @@ export class StorageInUse extends Error {
 }
 
 /** The folder cannot be kept for one process. */
-export class StorageUnlockable extends Error {
-  override readonly name = 'StorageUnlockable'
+export class StorageLockError extends Error {
+  override readonly name = 'StorageLockError'
 
   constructor(folder: string, cause: unknown) {
     const why = cause instanceof Error ? cause.message : String(cause)
@@ -61,7 +61,7 @@ export async function lockFolder(folder: string): Promise<FolderLock> {
   let state: Answer = 'wanted'
   const server = await listening(pathOf(name), (socket) => socket.end(state)).catch((error: unknown) => {
     if (descriptor !== null) closeSync(descriptor)
-    throw new StorageUnlockable(folder, error)
+    throw new StorageLockError(folder, error)
   })
   const close = (): void => {
     server.close()
@@ -75,7 +75,7 @@ export async function lockFolder(folder: string): Promise<FolderLock> {
       const isTaken = rivals.some(
         ({ answer, entry }) => answer === 'held' || (answer === 'wanted' && entry < name),
       )
-      if (isTaken) throw new StorageInUse(folder)
+      if (isTaken) throw new StorageInUseError(folder)
       if (rivals.length === 0) {
         // Asked in the instant before it could answer, it was taken for dead: it comes back under another name.
         if (existsSync(join(folder, name))) break

@@ -18,7 +18,7 @@ import type {
   Request,
 } from '../../protocols/local-leader/messages.ts'
 import type { Configuration } from '../../protocols/local-leader/voters.ts'
-import { BadBytes, Reader, Writer } from './bytes.ts'
+import { InvalidBytesError, Reader, Writer } from './bytes.ts'
 
 const PLAIN = 0
 const HEARTBEAT = 1
@@ -42,7 +42,7 @@ export function bodyBytes(body: Message): { readonly kind: number; readonly byte
 }
 
 export function bodyOf(kind: number, bytes: Uint8Array): Message {
-  if (kind >= KINDS) throw new BadBytes(`kind ${kind} is unknown`)
+  if (kind >= KINDS) throw new InvalidBytesError(`kind ${kind} is unknown`)
   const reader = new Reader(bytes)
   if (kind === PLAIN) {
     const body = readPlain(reader)
@@ -52,7 +52,7 @@ export function bodyOf(kind: number, bytes: Uint8Array): Message {
   const body = readBody(reader, kind)
   reader.end()
   const wrong = localLeaderFault(body)
-  if (wrong !== null) throw new BadBytes(`${body.kind}.${wrong[0]}: ${wrong[1]}`)
+  if (wrong !== null) throw new InvalidBytesError(`${body.kind}.${wrong[0]}: ${wrong[1]}`)
   return body
 }
 
@@ -86,16 +86,16 @@ const BRACE = 0x7b
 
 export function readPlain(reader: Reader): Message {
   const text = reader.text()
-  if (depthOf(text) > MOST_DEPTH) throw new BadBytes(`nested more than ${MOST_DEPTH} levels deep`)
+  if (depthOf(text) > MOST_DEPTH) throw new InvalidBytesError(`nested more than ${MOST_DEPTH} levels deep`)
   let value: unknown
   let fault: string | null
   try {
     value = JSON.parse(text)
     fault = whyNotPlain(value)
   } catch {
-    throw new BadBytes('text that is not JSON')
+    throw new InvalidBytesError('text that is not JSON')
   }
-  if (fault !== null) throw new BadBytes(fault)
+  if (fault !== null) throw new InvalidBytesError(fault)
   const message = value as Plain
   if (
     message === null ||
@@ -103,14 +103,14 @@ export function readPlain(reader: Reader): Message {
     !('kind' in message) ||
     typeof message.kind !== 'string'
   ) {
-    throw new BadBytes('a message without a kind')
+    throw new InvalidBytesError('a message without a kind')
   }
   // Those have a layout of their own, and are checked by it.
   if (message.kind === 'datagram' || message.kind === 'bundle' || Object.hasOwn(LAID_OUT, message.kind)) {
-    throw new BadBytes(`a ${message.kind} in a plain message`)
+    throw new InvalidBytesError(`a ${message.kind} in a plain message`)
   }
   const wrong = omegaFault(message as Message) ?? settingsFault(message as Message)
-  if (wrong !== null) throw new BadBytes(wrong)
+  if (wrong !== null) throw new InvalidBytesError(wrong)
   return message as Message
 }
 
@@ -245,7 +245,7 @@ function readHerald(reader: Reader): Herald {
   const low = reader.u8()
   const priority = reader.i32()
   const seen = readEpoch(reader)
-  if (has(HAS_TOKEN) && !has(LEADS)) throw new BadBytes('a token without a lease')
+  if (has(HAS_TOKEN) && !has(LEADS)) throw new InvalidBytesError('a token without a lease')
   const lease = has(LEADS) ? { left: reader.u53(), token: has(HAS_TOKEN) ? reader.u53() : null } : null
   return {
     candidate: has(CANDIDATE),

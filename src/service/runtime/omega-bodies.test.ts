@@ -1,7 +1,7 @@
 /** Messages of omega on the wire: what is sent arrives as it was, and nothing that is not exactly a message is taken. */
 import { describe, expect, it } from 'vitest'
 import { canonical, type Message, type Plain, type PlainObject } from '../../core/index.ts'
-import { BadBytes, Writer } from './bytes.ts'
+import { InvalidBytesError, Writer } from './bytes.ts'
 import { bodyBytes, bodyOf } from './message-codec.ts'
 
 const VIEW = {
@@ -49,7 +49,7 @@ function isTaken(text: string): boolean {
     decoded(text)
     return true
   } catch (error) {
-    if (error instanceof BadBytes) return false
+    if (error instanceof InvalidBytesError) return false
     throw error
   }
 }
@@ -130,7 +130,7 @@ describe('messages of omega', () => {
     ['a frame in a frame', framed(framed({ kind: 'cancel', n: 5 }))],
     ['a token that would be no whole number', framed({ kind: 'cancel', n: 2 ** 41 })],
   ])('%s: unreadable', (_what, message) => {
-    expect(() => decoded(canonical(message))).toThrow(BadBytes)
+    expect(() => decoded(canonical(message))).toThrow(InvalidBytesError)
   })
 })
 

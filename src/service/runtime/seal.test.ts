@@ -1,6 +1,6 @@
 import { createHmac } from 'node:crypto'
 import { describe, expect, it } from 'vitest'
-import { BadKey, sealer } from './seal.ts'
+import { InvalidKeyError, sealer } from './seal.ts'
 
 const key = (fill: number): Uint8Array => new Uint8Array(32).fill(fill)
 const DATAGRAM = Buffer.from('who leads?')
@@ -55,7 +55,7 @@ it('who asks for secrecy refuses what anybody could have read', () => {
 })
 
 it('keys that are too short, or none, are refused with what to do', () => {
-  expect(() => sealer([new Uint8Array(15)], false)).toThrow(BadKey)
+  expect(() => sealer([new Uint8Array(15)], false)).toThrow(InvalidKeyError)
   expect(() => sealer([new Uint8Array(15)], false)).toThrow('has 15 bytes, at least 16 are needed')
   expect(() => sealer([], false)).toThrow('at least one key')
 })

@@ -26,8 +26,8 @@ export type Sealer = {
 
 export type Refusal = 'too short' | 'unknown format' | 'unknown key' | 'not authentic'
 
-export class BadKey extends Error {
-  override readonly name = 'BadKey'
+export class InvalidKeyError extends Error {
+  override readonly name = 'InvalidKeyError'
 }
 
 const AUTHENTIC = 1
@@ -53,7 +53,7 @@ const MOST = 65_536
 export function sealer(keys: readonly Uint8Array[], secrecy: boolean): Sealer {
   const ring = keys.map(derive)
   const [first] = ring
-  if (first === undefined) throw new BadKey('a cluster needs at least one key: give --key-file')
+  if (first === undefined) throw new InvalidKeyError('a cluster needs at least one key: give --key-file')
   const keyOf = (sealed: Buffer): Key | undefined =>
     ring.find(({ name }) => sealed.compare(name, 0, KEY_NAME, 1, HEADER) === 0)
 
@@ -82,7 +82,7 @@ export function sealer(keys: readonly Uint8Array[], secrecy: boolean): Sealer {
 /** Keys for each purpose, and a name that gives nothing away. */
 function derive(key: Uint8Array): Key {
   if (key.length < LEAST_KEY) {
-    throw new BadKey(
+    throw new InvalidKeyError(
       `the cluster's key has ${key.length} bytes, at least ${LEAST_KEY} are needed: make one with "head -c 32 /dev/urandom"`,
     )
   }

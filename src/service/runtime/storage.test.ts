@@ -15,8 +15,8 @@ import {
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { StorageInUse } from './lock.ts'
-import { DamagedStorage, FolderUnusable, openStorage, StorageFailed } from './storage.ts'
+import { StorageInUseError } from './lock.ts'
+import { DamagedStorageError, UnusableFolderError, openStorage, StorageFailedError } from './storage.ts'
 
 const NOBODY = 65_534
 
@@ -54,7 +54,7 @@ describe('stable data', () => {
       await expect(openStorage(locked)).rejects.toThrow(
         /^data: \S*\/locked is not writable by user \d+ \(.*\): change its owner or its mode/,
       )
-      await expect(openStorage(locked)).rejects.toThrow(FolderUnusable)
+      await expect(openStorage(locked)).rejects.toThrow(UnusableFolderError)
       await expect(openStorage(join(locked, 'below'))).rejects.toThrow(
         /^data: .* cannot be a folder \(EACCES/,
       )
@@ -84,7 +84,7 @@ describe('stable data', () => {
     storage.save(DATA)
     const file = join(folder, 'stable.json')
     writeFileSync(file, damage(readFileSync(file, 'utf8')))
-    expect(() => storage.load()).toThrow(DamagedStorage)
+    expect(() => storage.load()).toThrow(DamagedStorageError)
     expect(() => storage.load()).toThrow(problem)
     expect(() => storage.load()).toThrow('start it with another id and an empty data folder')
     storage.close()
@@ -94,7 +94,7 @@ describe('stable data', () => {
     const storage = await openStorage(folder)
     storage.save(DATA)
     rmSync(folder, { recursive: true })
-    expect(() => storage.save({ more: true })).toThrow(StorageFailed)
+    expect(() => storage.save({ more: true })).toThrow(StorageFailedError)
     expect(() => storage.save({ more: true })).toThrow(`could not write to ${folder}`)
     storage.close()
     folder = mkdtempSync(join(tmpdir(), 'conclave-storage-'))
@@ -154,7 +154,7 @@ describe('stable data', () => {
 
   it('belongs to one process at a time', async () => {
     const first = await openStorage(folder)
-    await expect(openStorage(folder)).rejects.toThrow(StorageInUse)
+    await expect(openStorage(folder)).rejects.toThrow(StorageInUseError)
     first.close()
     const second = await openStorage(folder)
     second.close()

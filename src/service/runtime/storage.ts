@@ -22,11 +22,11 @@ import {
 } from 'node:fs'
 import { dirname, join, resolve } from 'node:path'
 import { canonical, type Plain, whyNotPlain } from '../../core/index.ts'
-import { type FolderLock, lockFolder, StorageUnlockable } from './lock.ts'
+import { type FolderLock, lockFolder, StorageLockError } from './lock.ts'
 
 /** The file is there, but it is not what was written. */
-export class DamagedStorage extends Error {
-  override readonly name = 'DamagedStorage'
+export class DamagedStorageError extends Error {
+  override readonly name = 'DamagedStorageError'
 
   constructor(file: string, problem: string) {
     super(
@@ -37,8 +37,8 @@ export class DamagedStorage extends Error {
 }
 
 /** The data could not be made safe; nothing that depends on it may happen. */
-export class StorageFailed extends Error {
-  override readonly name = 'StorageFailed'
+export class StorageFailedError extends Error {
+  override readonly name = 'StorageFailedError'
 
   constructor(folder: string, cause: unknown) {
     const why = cause instanceof Error ? cause.message : String(cause)
@@ -47,8 +47,8 @@ export class StorageFailed extends Error {
 }
 
 /** The data folder cannot be made, or this process may not write to it. */
-export class FolderUnusable extends Error {
-  override readonly name = 'FolderUnusable'
+export class UnusableFolderError extends Error {
+  override readonly name = 'UnusableFolderError'
   readonly field = 'data'
 
   constructor(folder: string, cause: unknown, is: 'missing' | 'unwritable' = 'missing') {
@@ -90,9 +90,9 @@ export function makeFolder(folder: string): void {
     if (dirname(path) !== path) makeFolder(dirname(path))
     mkdirSync(path, { mode: 0o700 })
   } catch (error) {
-    if (error instanceof FolderUnusable) throw error
+    if (error instanceof UnusableFolderError) throw error
     if ((error as NodeJS.ErrnoException).code === 'EEXIST' && statSync(path).isDirectory()) return
-    throw new FolderUnusable(path, error)
+    throw new UnusableFolderError(path, error)
   }
 }
 
@@ -104,9 +104,9 @@ async function takeFolder(folder: string): Promise<FolderLock> {
     return await lockFolder(folder)
   } catch (error) {
     // Some file systems refuse what they said they would allow.
-    const cause = error instanceof StorageUnlockable ? error.cause : error
+    const cause = error instanceof StorageLockError ? error.cause : error
     if (DENIED.includes((cause as NodeJS.ErrnoException).code))
-      throw new FolderUnusable(folder, cause, 'unwritable')
+      throw new UnusableFolderError(folder, cause, 'unwritable')
     throw error
   }
 }
@@ -122,7 +122,7 @@ export async function openStorage(given: string): Promise<Storage> {
         assertHeld(lock)
         replace(folder, file, text(data))
       } catch (error) {
-        throw new StorageFailed(folder, error)
+        throw new StorageFailedError(folder, error)
       }
     },
     close() {
@@ -183,12 +183,12 @@ function contentOf(file: string): string | null {
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException
     if (code === 'ENOENT') return null
-    if (code === 'ELOOP') throw new DamagedStorage(file, 'it is a symbolic link')
-    if (code === 'ENXIO') throw new DamagedStorage(file, 'it is not a regular file')
+    if (code === 'ELOOP') throw new DamagedStorageError(file, 'it is a symbolic link')
+    if (code === 'ENXIO') throw new DamagedStorageError(file, 'it is not a regular file')
     throw error
   }
   try {
-    if (!fstatSync(descriptor).isFile()) throw new DamagedStorage(file, 'it is not a regular file')
+    if (!fstatSync(descriptor).isFile()) throw new DamagedStorageError(file, 'it is not a regular file')
     return readFileSync(descriptor, 'utf8')
   } finally {
     closeSync(descriptor)
@@ -202,14 +202,14 @@ function read(file: string): Plain {
   try {
     parsed = JSON.parse(content)
   } catch {
-    throw new DamagedStorage(file, 'it is not JSON')
+    throw new DamagedStorageError(file, 'it is not JSON')
   }
   const { version, sha256, data } = (parsed ?? {}) as { version?: unknown; sha256?: unknown; data?: unknown }
-  if (version !== VERSION) throw new DamagedStorage(file, `its version is ${String(version)}, not ${VERSION}`)
+  if (version !== VERSION) throw new DamagedStorageError(file, `its version is ${String(version)}, not ${VERSION}`)
   const fault = whyNotPlain(data)
-  if (fault !== null) throw new DamagedStorage(file, fault)
+  if (fault !== null) throw new DamagedStorageError(file, fault)
   if (digest(canonical(data as Plain)) !== sha256)
-    throw new DamagedStorage(file, 'its checksum does not match')
+    throw new DamagedStorageError(file, 'its checksum does not match')
   return data as Plain
 }
 

@@ -12,7 +12,7 @@ import { isIP } from 'node:net'
 import { setImmediate } from 'node:timers/promises'
 import type { Message, NodeId } from '../../core/index.ts'
 import type { Bundle } from '../../links/index.ts'
-import { BadBytes } from './bytes.ts'
+import { InvalidBytesError } from './bytes.ts'
 import type { Codec } from './codec.ts'
 import { type Address, type Lookup, lookupAll, showAddress } from './directory.ts'
 import { FaultyNetwork } from './fault-injection.ts'
@@ -125,7 +125,7 @@ export class Udp {
     try {
       sealed = sealer.seal(codec.encode({ from: self, to, body }))
     } catch (error) {
-      if (!(error instanceof BadBytes)) throw error
+      if (!(error instanceof InvalidBytesError)) throw error
       this.#refusals.add(
         'too large',
         () => showAddress(address),
@@ -178,7 +178,7 @@ export class Udp {
       return
     }
     const envelope = codec.decode(opened)
-    if (envelope instanceof BadBytes) {
+    if (envelope instanceof InvalidBytesError) {
       this.#drop('unreadable', remote, () => envelope.message)
       return
     }

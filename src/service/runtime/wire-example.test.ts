@@ -1,5 +1,5 @@
 /**
- * docs/wire.md, held to its word: its tables are read and encoded by, without the codec, and must give the same bytes;
+ * docs/reference/wire.md, held to its word: its tables are read and encoded by, without the codec, and must give the same bytes;
  * its example is encoded and sealed; and what it says of replayed datagrams is tried.
  */
 import { readFileSync } from 'node:fs'
@@ -28,7 +28,7 @@ import type { Configuration } from '../../protocols/local-leader/voters.ts'
 import { Codec, type Envelope, groupDigest } from './codec.ts'
 import { sealer } from './seal.ts'
 
-const PAGE = readFileSync(join(import.meta.dirname, '../../../docs/wire.md'), 'utf8')
+const PAGE = readFileSync(join(import.meta.dirname, '../../../docs/reference/wire.md'), 'utf8')
 
 // ---- The page as tables ----
 
@@ -42,7 +42,7 @@ function tableUnder(heading: string, columns: Row): readonly Row[] {
   const at = lines.findIndex(
     (line, index) => index > from && line.replaceAll(/ +/g, ' ').startsWith(title.slice(0, -1)),
   )
-  if (from < 0 || at < 0) throw new Error(`docs/wire.md has no table ${title} under ${heading}`)
+  if (from < 0 || at < 0) throw new Error(`docs/reference/wire.md has no table ${title} under ${heading}`)
   const end = lines.findIndex((line, index) => index > at && !line.startsWith('|'))
   return lines.slice(at + 2, end).map((line) =>
     line
@@ -98,7 +98,7 @@ const MESSAGES = kindsUnder('### Part', 'message')
 
 function kindNamed(kinds: ReadonlyMap<string, Kind>, name: string): Kind {
   const kind = kinds.get(name)
-  if (kind === undefined) throw new Error(`docs/wire.md does not know ${name}`)
+  if (kind === undefined) throw new Error(`docs/reference/wire.md does not know ${name}`)
   return kind
 }
 
@@ -145,7 +145,7 @@ function written(form: string, value: unknown, flags = 0): number[] {
 
 function fieldsOf(record: string): readonly Field[] {
   const fields = LAYOUT.get(record)
-  if (fields === undefined) throw new Error(`docs/wire.md does not say what a ${record} is`)
+  if (fields === undefined) throw new Error(`docs/reference/wire.md does not say what a ${record} is`)
   return fields
 }
 
@@ -265,11 +265,11 @@ const EXAMPLE: Envelope = {
 
 function hexBlock(name: string): Buffer {
   const block = new RegExp(`^\`\`\`hex ${name}\\n([^\`]+)`, 'm').exec(PAGE)
-  if (block === null) throw new Error(`docs/wire.md has no block "hex ${name}"`)
+  if (block === null) throw new Error(`docs/reference/wire.md has no block "hex ${name}"`)
   return Buffer.from((block[1] ?? '').replaceAll(/\s/g, ''), 'hex')
 }
 
-describe('the tables of docs/wire.md', () => {
+describe('the tables of docs/reference/wire.md', () => {
   const bodies = [
     { options: { mode: 'majority' }, events: EVENTS },
     { options: { mode: 'local' }, events: EVENTS.slice(0, 3) },
@@ -331,7 +331,7 @@ describe('the tables of docs/wire.md', () => {
   })
 })
 
-describe('the example of docs/wire.md', () => {
+describe('the example of docs/reference/wire.md', () => {
   const envelope = Buffer.from(codec.encode(EXAMPLE))
 
   it('is what the codec writes, field by field', () => {

@@ -19,18 +19,18 @@ export type Ending = (
   readonly asked: boolean
 }
 
-export class GuardianLost extends Error {
-  override readonly name = 'GuardianLost'
+export class GuardianLostError extends Error {
+  override readonly name = 'GuardianLostError'
 }
 
-export class CommandFailed extends Error {
-  override readonly name = 'CommandFailed'
+export class CommandFailedError extends Error {
+  override readonly name = 'CommandFailedError'
 }
 
 /** How long to wait for what a guardian that is gone has written. */
 const LONGEST_READING_MS = 1000
 
-export class Guarded extends EventEmitter<{ lost: [GuardianLost] }> {
+export class Guarded extends EventEmitter<{ lost: [GuardianLostError] }> {
   readonly #process: ChildProcess
   readonly #line: Duplex
   #waiting: { resolve(ending: Ending): void; reject(error: Error): void } | null = null
@@ -109,7 +109,7 @@ export class Guarded extends EventEmitter<{ lost: [GuardianLost] }> {
       await new Descendants(this.#command).end()
       if (this.#command.group !== null) new ControlGroup(this.#command.group).remove()
     }
-    const error = new GuardianLost('the guardian of the command is gone: the command was killed')
+    const error = new GuardianLostError('the guardian of the command is gone: the command was killed')
     this.#waiting?.reject(error)
     this.#waiting = null
     this.emit('lost', error)
@@ -125,7 +125,7 @@ export class Guarded extends EventEmitter<{ lost: [GuardianLost] }> {
         this.#whenReady()
         break
       case 'failed':
-        this.#waiting?.reject(new CommandFailed(report.why))
+        this.#waiting?.reject(new CommandFailedError(report.why))
         this.#waiting = null
         break
       case 'ended':

@@ -1,7 +1,7 @@
 /** Every method of a node, called with what cannot be: a clear error, and the node goes on. */
 import { getEventListeners } from 'node:events'
 import { describe, expect, it } from 'vitest'
-import { BadArgument, BadJoin, CommandRefused, type Member, type Term } from '../node/index.ts'
+import { InvalidArgumentError, InvalidOptionsError, CommandRefusedError, type Member, type Term } from '../node/index.ts'
 import { type Testkit, testkit } from './testkit.ts'
 
 const WRONG: readonly unknown[] = [
@@ -58,12 +58,12 @@ describe('a signal that is none', () => {
     for (const signal of WRONG) {
       const refused = methodOf(node, name)(...given, { signal })
       // oxlint-disable-next-line no-await-in-loop -- one after the other
-      await expect(refused).rejects.toMatchObject({ name: 'BadArgument', field: 'signal' })
+      await expect(refused).rejects.toMatchObject({ name: 'InvalidArgumentError', field: 'signal' })
     }
     for (const options of [null, 5, 'x', true]) {
       const refused = methodOf(node, name)(...given, options)
       // oxlint-disable-next-line no-await-in-loop -- one after the other
-      await expect(refused).rejects.toMatchObject({ name: 'BadArgument', field: 'options' })
+      await expect(refused).rejects.toMatchObject({ name: 'InvalidArgumentError', field: 'options' })
     }
     await kit.advance(50)
     expect([node.isClosed, kit.leaders]).toEqual([false, ['a']])
@@ -74,9 +74,9 @@ describe('a signal that is none', () => {
 
   it('observe refuses it at once', async () => {
     const { node } = await alone()
-    for (const signal of WRONG) expect(() => methodOf(node, 'observe')({ signal })).toThrow(BadArgument)
+    for (const signal of WRONG) expect(() => methodOf(node, 'observe')({ signal })).toThrow(InvalidArgumentError)
     for (const options of [null, 5, 'x'])
-      expect(() => methodOf(node, 'observe')(options)).toThrow(BadArgument)
+      expect(() => methodOf(node, 'observe')(options)).toThrow(InvalidArgumentError)
   })
 })
 
@@ -97,7 +97,7 @@ it.each(['addVoter', 'removeVoter', 'removePeer'])('%s refuses what is no id', a
   await kit.until(() => kit.leaders.length > 0)
   await Promise.all(
     [undefined, ...WRONG.filter((each) => each !== 'x')].map((id) =>
-      expect(methodOf(node, name)(id)).rejects.toBeInstanceOf(BadArgument),
+      expect(methodOf(node, name)(id)).rejects.toBeInstanceOf(InvalidArgumentError),
     ),
   )
   await kit.advance(50)
@@ -115,7 +115,7 @@ it('spoil refuses faults that cannot be, before a datagram meets them', async ()
     { b: { cut: false, delayMs: [0, 1], loss: 2 } },
   ]
   for (const faults of [undefined, null, 5, 'x', [], ...wrong])
-    expect(() => methodOf(node, 'spoil')(faults)).toThrow(BadArgument)
+    expect(() => methodOf(node, 'spoil')(faults)).toThrow(InvalidArgumentError)
   for (const faults of [{}, { b: { cut: true } }, { b: { cut: false, delayMs: [0, 5], loss: 0.5 } }])
     expect(() => methodOf(node, 'spoil')(faults)).not.toThrow()
 })
@@ -124,12 +124,12 @@ it('setPriority and addPeer say what they want instead', async () => {
   const { kit, node } = await alone()
   await Promise.all(
     [undefined, ...WRONG.filter((each) => ![0, 1, -1].includes(each as number))].map((priority) =>
-      expect(methodOf(node, 'setPriority')(priority)).rejects.toBeInstanceOf(CommandRefused),
+      expect(methodOf(node, 'setPriority')(priority)).rejects.toBeInstanceOf(CommandRefusedError),
     ),
   )
   await Promise.all(
     [undefined, ...WRONG].map((peer) =>
-      expect(methodOf(node, 'addPeer')(peer)).rejects.toBeInstanceOf(BadJoin),
+      expect(methodOf(node, 'addPeer')(peer)).rejects.toBeInstanceOf(InvalidOptionsError),
     ),
   )
   void node.lead(untilItEnds)
@@ -147,12 +147,12 @@ it('assertHeld refuses what is no number of milliseconds, whether or not the ter
   const [term] = terms as [Term]
   const asserting = (leastMs: unknown) => () => (term.assertHeld as Loose).call(term, leastMs)
   const wrong = [null, Number.NaN, -1, '5', true, {}, [], 5n, Symbol('s')]
-  for (const leastMs of wrong) expect(asserting(leastMs)).toThrow(BadArgument)
+  for (const leastMs of wrong) expect(asserting(leastMs)).toThrow(InvalidArgumentError)
   expect(asserting(Number.NaN)).toThrow('leastMs: NaN must be a number of milliseconds, 0 or more')
   for (const leastMs of [undefined, 0, 0.5]) expect(asserting(leastMs)).not.toThrow()
   expect(asserting(Number.POSITIVE_INFINITY)).toThrow('of the lease are left')
   await node.stepDown()
-  for (const leastMs of wrong) expect(asserting(leastMs)).toThrow(BadArgument)
+  for (const leastMs of wrong) expect(asserting(leastMs)).toThrow(InvalidArgumentError)
   expect(asserting(0)).toThrow('this process no longer leads: stepped down')
 })
 

@@ -1,1 +1,1 @@
-export { type JoinVirtually, NodeCrashed, Testkit, type TestkitOptions, testkit } from './testkit.ts'
+export { type JoinVirtually, NodeCrashedError, Testkit, type TestkitOptions, testkit } from './testkit.ts'

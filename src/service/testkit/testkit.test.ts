@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import { LeadershipLost, type Member, type Term } from '../node/index.ts'
-import { NodeCrashed, type Testkit, testkit } from './index.ts'
+import { LeadershipLostError, type Member, type Term } from '../node/index.ts'
+import { NodeCrashedError, type Testkit, testkit } from './index.ts'
 
 const NODES = ['a', 'b', 'c']
 
@@ -57,10 +57,10 @@ describe('the testkit', () => {
     expect(log.map((line) => line.replace(/^\d+ /, ''))).toEqual([
       'a elected 1',
       'a revoked a has crashed: join it again to restart it',
-      'a NodeCrashed',
+      'a NodeCrashedError',
       'b elected 2',
     ])
-    await expect(a?.lead(untilItEnds)).rejects.toThrow(NodeCrashed)
+    await expect(a?.lead(untilItEnds)).rejects.toThrow(NodeCrashedError)
     const again = await kit.join('a')
     await kit.until(() => again.view().leader?.id === 'b')
   })
@@ -110,7 +110,7 @@ describe('the testkit', () => {
     kit.pause('a', 1000)
     await kit.advance(500)
     expect(held.signal.aborted).toBe(false)
-    expect(() => held.assertHeld()).toThrow(LeadershipLost)
+    expect(() => held.assertHeld()).toThrow(LeadershipLostError)
     await kit.advance(600)
     expect(held.signal.aborted).toBe(true)
   })
@@ -163,7 +163,7 @@ describe('the testkit', () => {
       log.push(`${id} begins`)
       await untilItEnds(term)
       await kit.sleep(30)
-      log.push(`${id} ends: ${(term.signal.reason as LeadershipLost).reason}`)
+      log.push(`${id} ends: ${(term.signal.reason as LeadershipLostError).reason}`)
     }
     void a?.lead(work('a'))
     await kit.until(() => kit.leaders.includes('a'))
@@ -198,7 +198,7 @@ describe('the testkit', () => {
       ?.lead(
         async (term) => {
           await untilItEnds(term)
-          log.push(`work ended: ${(term.signal.reason as LeadershipLost).reason}`)
+          log.push(`work ended: ${(term.signal.reason as LeadershipLostError).reason}`)
         },
         { signal: stop.signal },
       )

@@ -9,7 +9,7 @@ import { catalogue, type GroupSpec, leaseLength } from '../../protocols/index.ts
 import { parseScenario, type ScenarioEvent, type Span, World } from '../../workbench/sim/index.ts'
 import type { Observation, TraceRecord } from '../../workbench/trace/index.ts'
 import { functionGiven, millisecondsGiven, type Signalled, signalIn } from '../node/api/arguments.ts'
-import { BadArgument } from '../node/api/errors.ts'
+import { InvalidArgumentError } from '../node/api/errors.ts'
 import { type WorkOptions, workOf } from '../node/api/join-options.ts'
 import { Member } from '../node/api/node.ts'
 import type { LeaseTerms } from '../node/election/lease-terms.ts'
@@ -33,8 +33,8 @@ export type TestkitOptions = {
 export type JoinVirtually = WorkOptions & { readonly priority?: number }
 
 /** The process of this member is gone, because the test said so. */
-export class NodeCrashed extends Error {
-  override readonly name = 'NodeCrashed'
+export class NodeCrashedError extends Error {
+  override readonly name = 'NodeCrashedError'
 
   constructor(id: string) {
     super(`${id} has crashed: join it again to restart it`)
@@ -238,7 +238,7 @@ export class Testkit {
   /** From now on messages are lost with this probability. */
   lose(probability: number): void {
     if (!(typeof probability === 'number' && probability >= 0 && probability <= 1))
-      throw new BadArgument('probability', `${String(probability)} must be a number from 0 to 1`)
+      throw new InvalidArgumentError('probability', `${String(probability)} must be a number from 0 to 1`)
     this.#befall({ loss: probability })
   }
 
@@ -299,7 +299,7 @@ export class Testkit {
       this.#seats.get(seen.node)?.heed(seen.event)
     } else if (seen.type === 'down') {
       this.#hasNews = true
-      this.#seats.get(seen.node)?.crashed(new NodeCrashed(String(seen.node)))
+      this.#seats.get(seen.node)?.crashed(new NodeCrashedError(String(seen.node)))
       this.#seats.delete(seen.node)
     }
   }
@@ -320,15 +320,15 @@ const LONGEST_MS = 1e12
 
 function duration(field: string, ms: number): void {
   if (millisecondsGiven(field, ms) > LONGEST_MS)
-    throw new BadArgument(field, `${ms} must be at most ${LONGEST_MS} milliseconds`)
+    throw new InvalidArgumentError(field, `${ms} must be at most ${LONGEST_MS} milliseconds`)
 }
 
 function checkNodes(nodes: unknown): void {
   const isList = Array.isArray(nodes) && nodes.length > 0
   if (!isList || !nodes.every((id) => typeof id === 'string' && id !== ''))
-    throw new BadArgument('nodes', 'must be a list of ids, at least one, as in { nodes: ["a", "b", "c"] }')
+    throw new InvalidArgumentError('nodes', 'must be a list of ids, at least one, as in { nodes: ["a", "b", "c"] }')
   const twice = nodes.find((id, index) => nodes.indexOf(id) !== index) as string | undefined
-  if (twice !== undefined) throw new BadArgument('nodes', `${JSON.stringify(twice)} is named twice`)
+  if (twice !== undefined) throw new InvalidArgumentError('nodes', `${JSON.stringify(twice)} is named twice`)
 }
 
 /** An event whose moment is now. */

@@ -12,7 +12,7 @@ import {
   type Step,
   type View,
 } from '../../core/index.ts'
-import { BadTrace } from '../trace/index.ts'
+import { InvalidTraceError } from '../trace/index.ts'
 import { type Placed, type Run, type Turn } from './index.ts'
 
 export type Difference = {
@@ -36,7 +36,7 @@ export function checkedOptions(definition: Definition, { header }: Run, file: st
   const options = definition.options(header.nodes).safeParse(header.options, { error: explain })
   if (options.success) return options.data
   const [issue] = options.error.issues
-  throw new BadTrace(`${file}: line 1: ${['options', ...(issue?.path ?? [])].join('.')}: ${issue?.message}`)
+  throw new InvalidTraceError(`${file}: line 1: ${['options', ...(issue?.path ?? [])].join('.')}: ${issue?.message}`)
 }
 
 export function replayRuns(runs: readonly Run[], definition: Definition): Replayed {
@@ -85,9 +85,9 @@ function attempt(
 ): Step<Plain> {
   try {
     if (record.type === 'start') return protocol.start(record.stable, record.now)
-    if (state === null) throw new BadTrace(`node ${record.node} steps before it has started`)
+    if (state === null) throw new InvalidTraceError(`node ${record.node} steps before it has started`)
     return protocol.step(state, record.input, record.now)
   } catch (error) {
-    throw new BadTrace(`${file}: line ${line}: the code cannot take this step: ${(error as Error).message}`)
+    throw new InvalidTraceError(`${file}: line ${line}: the code cannot take this step: ${(error as Error).message}`)
   }
 }

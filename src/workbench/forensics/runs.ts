@@ -3,7 +3,7 @@
  * Two traces of one run overlap or leave a gap; what both have is taken once.
  */
 import type { NodeId } from '../../core/index.ts'
-import { BadTrace, type Trace } from '../trace/ndjson.ts'
+import { InvalidTraceError, type Trace } from '../trace/ndjson.ts'
 import type { Recording, TraceHeader, TraceRecord } from '../trace/records.ts'
 
 export type TraceFile = { readonly file: string; readonly trace: Trace }
@@ -40,13 +40,13 @@ export function runsOf(files: readonly TraceFile[]): readonly Run[] {
 function pieceOf({ file, trace }: TraceFile): Piece {
   const { recording } = trace.header
   if (recording === undefined)
-    throw new BadTrace(`${file}: not a trace of a real process: replay it alone (conclave replay ${file})`)
+    throw new InvalidTraceError(`${file}: not a trace of a real process: replay it alone (conclave replay ${file})`)
   const steps = trace.records.map((record, index): Placed => {
     const line = index + 2
     if (record.type !== 'start' && record.type !== 'step' && record.type !== 'resume')
-      throw new BadTrace(`${file}: line ${line}: a real process records no ${record.type}`)
+      throw new InvalidTraceError(`${file}: line ${line}: a real process records no ${record.type}`)
     if (record.node !== recording.node)
-      throw new BadTrace(
+      throw new InvalidTraceError(
         `${file}: line ${line}: is of ${record.node}, but the header is of ${recording.node}`,
       )
     return { record, file, line }

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import type { PlainObject } from '../../core/index.ts'
 import { catalogue } from '../../protocols/index.ts'
-import { BadScenario, parseScenario } from './parse.ts'
+import { InvalidScenarioError, parseScenario } from './parse.ts'
 
 const GOOD: PlainObject = { protocol: 'bully', nodes: [1, 2, 3], untilMs: 1000 }
 
@@ -157,12 +157,12 @@ describe('an error names the field and its place', () => {
     ],
   ])('%j', (fields, message) => {
     const parse = () => parseScenario({ ...GOOD, ...fields }, catalogue)
-    expect(parse).toThrow(BadScenario)
+    expect(parse).toThrow(InvalidScenarioError)
     try {
       parse()
     } catch (error) {
-      expect((error as BadScenario).message).toContain(message)
-      expect((error as BadScenario).message).not.toContain('\n')
+      expect((error as InvalidScenarioError).message).toContain(message)
+      expect((error as InvalidScenarioError).message).not.toContain('\n')
     }
   })
 
@@ -196,7 +196,7 @@ describe('an error names the field and its place', () => {
 
   it('also where there is no scenario at all', () => {
     for (const file of [null, [], 7, 'bully'])
-      expect(() => parseScenario(file, catalogue)).toThrow(BadScenario)
+      expect(() => parseScenario(file, catalogue)).toThrow(InvalidScenarioError)
     const { untilMs: _untilMs, ...endless } = GOOD
     expect(() => parseScenario(endless, catalogue)).toThrow('untilMs: is missing')
   })

@@ -13,8 +13,8 @@ import type { Scenario, Span } from './scenario.ts'
 import { type EventSchema, nodeList, type ScenarioSchema, scenarioSchema } from './schema.ts'
 
 /** A scenario that cannot be run. `field` is the place in the file, empty when it is the file as a whole. */
-export class BadScenario extends Error {
-  override readonly name = 'BadScenario'
+export class InvalidScenarioError extends Error {
+  override readonly name = 'InvalidScenarioError'
   readonly field: string
 
   constructor(field: string, problem: string) {
@@ -31,25 +31,25 @@ export function parseScenario(file: unknown, lookup: Lookup): Scenario {
   const definition = lookup.find(head.protocol)
   if (definition === null) {
     const known = lookup.names.join(', ')
-    throw new BadScenario('protocol', `unknown protocol "${head.protocol}" (known: ${known})`)
+    throw new InvalidScenarioError('protocol', `unknown protocol "${head.protocol}" (known: ${known})`)
   }
   if (head.nodes.length < definition.leastNodes) {
-    throw new BadScenario('nodes', `${definition.name} needs at least ${definition.leastNodes} nodes`)
+    throw new InvalidScenarioError('nodes', `${definition.name} needs at least ${definition.leastNodes} nodes`)
   }
   const schema = scenarioSchema(definition, head.nodes)
   const body = checked(schema.file, file, '')
   const { schedule } = body
   if (schedule !== null && body.events.length > 0) {
-    throw new BadScenario('schedule', 'a scenario has events or a schedule, not both')
+    throw new InvalidScenarioError('schedule', 'a scenario has events or a schedule, not both')
   }
   const timed = (['untilMs', 'checkpointsMs'] as const).find((field) => given(file, field))
-  if (schedule !== null && timed !== undefined) throw new BadScenario(timed, 'a schedule has no time')
+  if (schedule !== null && timed !== undefined) throw new InvalidScenarioError(timed, 'a schedule has no time')
   if (body.untilMs === undefined && schedule === null) {
-    throw new BadScenario('untilMs', `is missing: say when the run ends (at most ${LONGEST_MS})`)
+    throw new InvalidScenarioError('untilMs', `is missing: say when the run ends (at most ${LONGEST_MS})`)
   }
   checkWorldly(definition, body.options)
   if (body.initial !== null && !canBeginSettled(definition, head.nodes, body.options)) {
-    throw new BadScenario('initial', `${definition.name} cannot begin settled`)
+    throw new InvalidScenarioError('initial', `${definition.name} cannot begin settled`)
   }
   const { delayMs } = body.registers ?? body.network
   checkBounds(definition, body.options, longest(delayMs))
@@ -58,7 +58,7 @@ export function parseScenario(file: unknown, lookup: Lookup): Scenario {
     notAfter(untilMs, atMs, `checkpointsMs[${index}]`)
   }
   if (schedule !== null && body.nodeOptions !== undefined) {
-    throw new BadScenario('nodeOptions', 'in a schedule all nodes have the same options')
+    throw new InvalidScenarioError('nodeOptions', 'in a schedule all nodes have the same options')
   }
   const nodeOptions = Object.entries(body.nodeOptions ?? {}).map(([node, own]) => {
     const place = `nodeOptions.${node}`
@@ -92,7 +92,7 @@ export function checkBounds(
   if (broken === undefined) return
   const { option, value, because } = broken
   const least = msOf(microsOf(broken.least))
-  throw new BadScenario(
+  throw new InvalidScenarioError(
     `options.${option}`,
     `${value} is below ${least}, its least value here (${because}; delays are up to ${maxDelayMs} ms): use ${least}`,
   )
@@ -121,8 +121,8 @@ function readEvent(schema: ScenarioSchema, event: unknown, place: string, untilM
   if (kind === undefined) {
     const known = Object.keys(schema.events).join(', ')
     const unknown = fields.find((field) => field !== 'atMs')
-    if (unknown !== undefined) throw new BadScenario(`${place}.${unknown}`, `unknown event (known: ${known})`)
-    throw new BadScenario(place, `says nothing of what happens (known: ${known})`)
+    if (unknown !== undefined) throw new InvalidScenarioError(`${place}.${unknown}`, `unknown event (known: ${known})`)
+    throw new InvalidScenarioError(place, `says nothing of what happens (known: ${known})`)
   }
   const parsed = checked(schema.events[kind] as EventSchema, event, place)
   notAfter(untilMs, parsed.atMs, `${place}.atMs`)
@@ -142,7 +142,7 @@ function readStep(schema: ScenarioSchema, step: unknown, place: string): unknown
 }
 
 function notAfter(untilMs: number, atMs: number, place: string): void {
-  if (atMs > untilMs) throw new BadScenario(place, `${atMs} is after untilMs (${untilMs})`)
+  if (atMs > untilMs) throw new InvalidScenarioError(place, `${atMs} is after untilMs (${untilMs})`)
 }
 
 /** A protocol's options with every value filled in. */
@@ -160,7 +160,7 @@ function checkWorldly(definition: Definition, options: PlainObject): void {
   const option = definition.onlyRecorded(options)
   if (option === null) return
   const value = JSON.stringify(options[option])
-  throw new BadScenario(
+  throw new InvalidScenarioError(
     `options.${option}`,
     `${value} is how real processes say what they recorded: a world has none of that`,
   )
@@ -171,7 +171,7 @@ function checked<T>(schema: z.ZodType<T>, value: unknown, place: string): T {
   const result = schema.safeParse(value, { error: explain })
   if (result.success) return result.data
   const { field, problem } = firstProblem(result.error, place)
-  throw new BadScenario(field, problem)
+  throw new InvalidScenarioError(field, problem)
 }
 
 /** The first thing that a schema objects to: where, and what. */

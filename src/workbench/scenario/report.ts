@@ -1,4 +1,4 @@
-/** What a run is reported as: the public format of `conclave sim --json` (docs/scenarios.md). */
+/** What a run is reported as: the public format of `conclave sim --json` (docs/reference/scenarios.md). */
 import {
   type Definition,
   type NodeId,

@@ -1,5 +1,5 @@
 /**
- * The scenario file: a small world and what befalls it. The format is public; docs/scenarios.md describes it.
+ * The scenario file: a small world and what befalls it. The format is public; docs/reference/scenarios.md describes it.
  *
  * Durations stay in milliseconds here, as people write them; the world counts in microseconds.
  */

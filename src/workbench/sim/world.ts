@@ -43,8 +43,8 @@ export type WorldHooks = {
 }
 
 /** A run that would never end is stopped, and says so. */
-export class RunawayWorld extends Error {
-  override readonly name = 'RunawayWorld'
+export class RunawayRunError extends Error {
+  override readonly name = 'RunawayRunError'
 }
 
 /** A timer whose step was taken back fires again after this long, as in a real process. */
@@ -192,7 +192,7 @@ export class World {
       this.#pending[slot] = null
       this.#happen(pending)
       if (this.#steps > MOST_STEPS) {
-        throw new RunawayWorld(`stopped after ${MOST_STEPS} steps at ${this.#now / 1000} ms: the nodes storm`)
+        throw new RunawayRunError(`stopped after ${MOST_STEPS} steps at ${this.#now / 1000} ms: the nodes storm`)
       }
     }
     this.#now = until

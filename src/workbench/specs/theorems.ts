@@ -45,7 +45,7 @@ export const theorem31: Spec<Failing> = {
   name: 'theorem-3-1',
   title: 'after failures without recoveries, once settled, exactly one of the survivors leads: the least',
   source:
-    'Franceschetti & Bruck 1999, Theorem 3.1, of the final state; "ever" is false for two failures (docs/papers/omega.md)',
+    'Franceschetti & Bruck 1999, Theorem 3.1, of the final state; "ever" is false for two failures (docs/explanation/papers/omega.md)',
   when: 'settled',
   fold: {
     begin: (run) => ({ all: linkedNodes.begin(run), repaired: false }),

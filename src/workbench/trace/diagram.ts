@@ -25,8 +25,8 @@ export type DiagramOptions = Selection & {
 }
 
 /** There is nothing to draw, or too much for a picture; says what to ask for instead. */
-export class Undrawable extends Error {
-  override readonly name = 'Undrawable'
+export class UndrawableTraceError extends Error {
+  override readonly name = 'UndrawableTraceError'
 }
 
 const MOST_NODES = 64
@@ -48,19 +48,19 @@ export function diagramOf(
 ): { readonly history: History; readonly layout: Layout } {
   const { nodes } = trace.header
   if (nodes.length > MOST_NODES) {
-    throw new Undrawable(`${nodes.length} nodes are too many for a picture: it holds ${MOST_NODES} lanes`)
+    throw new UndrawableTraceError(`${nodes.length} nodes are too many for a picture: it holds ${MOST_NODES} lanes`)
   }
   const whole = historyOf(trace, options)
   const from = options.fromMs === null ? whole.begin : microsOf(options.fromMs)
   const until = options.toMs === null ? whole.end : microsOf(options.toMs)
   const span = `the trace runs from ${msOf(whole.begin)} to ${msOf(whole.end)} ms`
-  if (trace.records.length === 0) throw new Undrawable('the trace has a header and nothing else')
-  if (from > whole.end || until < whole.begin) throw new Undrawable(`nothing happens in that range: ${span}`)
-  if (from > until) throw new Undrawable(`the range from ${msOf(from)} to ${msOf(until)} ms is empty`)
+  if (trace.records.length === 0) throw new UndrawableTraceError('the trace has a header and nothing else')
+  if (from > whole.end || until < whole.begin) throw new UndrawableTraceError(`nothing happens in that range: ${span}`)
+  if (from > until) throw new UndrawableTraceError(`the range from ${msOf(from)} to ${msOf(until)} ms is empty`)
   const history = clip(whole, from, until)
   const moments = momentsOf(history).length
   if (moments > MOST_MOMENTS) {
-    throw new Undrawable(
+    throw new UndrawableTraceError(
       `${moments} moments are too many for a picture (${MOST_MOMENTS}): choose a shorter range (${span})`,
     )
   }

@@ -6,8 +6,8 @@ import type { TraceHeader, TraceRecord } from './records.ts'
 export type Trace = { readonly header: TraceHeader; readonly records: readonly TraceRecord[] }
 
 /** A trace file that cannot be read: says which line and why. */
-export class BadTrace extends Error {
-  override readonly name = 'BadTrace'
+export class InvalidTraceError extends Error {
+  override readonly name = 'InvalidTraceError'
 }
 
 export function traceLine(value: TraceHeader | TraceRecord): string {
@@ -87,7 +87,7 @@ const record = z.discriminatedUnion('type', [
 
 export function readTrace(text: string): Trace {
   const lines = text.split('\n').filter((line) => line.trim() !== '')
-  if (lines.length === 0) throw new BadTrace('the trace is empty')
+  if (lines.length === 0) throw new InvalidTraceError('the trace is empty')
   const [first, ...rest] = lines.map(parseLine)
   return {
     // The shapes of inputs and effects are the protocol's own affair; replay compares them to the letter.
@@ -100,7 +100,7 @@ function parseLine(line: string, index: number): unknown {
   try {
     return JSON.parse(line)
   } catch (error) {
-    throw new BadTrace(`line ${index + 1} is not JSON: ${(error as Error).message}`)
+    throw new InvalidTraceError(`line ${index + 1} is not JSON: ${(error as Error).message}`)
   }
 }
 
@@ -108,5 +108,5 @@ function checked(schema: z.ZodType, value: unknown, line: number): unknown {
   const result = schema.safeParse(value, { error: explain })
   if (result.success) return result.data
   const issue = result.error.issues[0]
-  throw new BadTrace(`line ${line}: ${issue?.path.join('.') || 'record'}: ${issue?.message}`)
+  throw new InvalidTraceError(`line ${line}: ${issue?.path.join('.') || 'record'}: ${issue?.message}`)
 }

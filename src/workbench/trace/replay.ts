@@ -13,7 +13,7 @@ import {
   present,
   type Step,
 } from '../../core/index.ts'
-import { BadTrace, type Trace } from './ndjson.ts'
+import { InvalidTraceError, type Trace } from './ndjson.ts'
 import type { TraceRecord } from './records.ts'
 
 export type Replay = {
@@ -36,7 +36,7 @@ export function replay({ header, records }: Trace, definition: Definition): Repl
   const options = definition.options(header.nodes).safeParse(header.options, { error: explain })
   if (!options.success) {
     const [issue] = options.error.issues
-    throw new BadTrace(`line 1: ${['options', ...(issue?.path ?? [])].join('.')}: ${issue?.message}`)
+    throw new InvalidTraceError(`line 1: ${['options', ...(issue?.path ?? [])].join('.')}: ${issue?.message}`)
   }
   for (const self of header.nodes) {
     const own = header.nodeOptions?.[String(self)] ?? options.data
@@ -57,7 +57,7 @@ export function replay({ header, records }: Trace, definition: Definition): Repl
     if (record.type !== 'start' && record.type !== 'step') continue
     const line = index + 2
     const protocol = protocols.get(record.node)
-    if (protocol === undefined) throw new BadTrace(`line ${line}: node ${record.node} is not in the header`)
+    if (protocol === undefined) throw new InvalidTraceError(`line ${line}: node ${record.node} is not in the header`)
     const next = attempt(() => again(protocol, record, states.get(record.node) ?? null, line), line)
     steps += 1
     if (canonical(next.effects) !== canonical(record.effects)) {
@@ -74,8 +74,8 @@ function attempt<T>(run: () => T, line: number): T {
   try {
     return run()
   } catch (error) {
-    if (error instanceof BadTrace) throw error
-    throw new BadTrace(`line ${line}: the code cannot take this step: ${(error as Error).message}`)
+    if (error instanceof InvalidTraceError) throw error
+    throw new InvalidTraceError(`line ${line}: the code cannot take this step: ${(error as Error).message}`)
   }
 }
 
@@ -86,12 +86,12 @@ function again(
   line: number,
 ): Step<Plain> {
   if (record.type === 'step') {
-    if (state === null) throw new BadTrace(`line ${line}: node ${record.node} steps before it has started`)
+    if (state === null) throw new InvalidTraceError(`line ${line}: node ${record.node} steps before it has started`)
     return protocol.step(state, record.input, record.now)
   }
   if (record.settledOn === null) return protocol.start(record.stable, record.now)
   if (protocol.settled === undefined) {
-    throw new BadTrace(`line ${line}: this protocol cannot begin settled`)
+    throw new InvalidTraceError(`line ${line}: this protocol cannot begin settled`)
   }
   return protocol.settled(record.settledOn, record.now)
 }

@@ -4,7 +4,7 @@ import { bullyDefinition } from '../../protocols/bully/index.ts'
 import { catalogue } from '../../protocols/index.ts'
 import { parseScenario, runScenario, traceHeader } from '../sim/index.ts'
 import {
-  BadTrace,
+  InvalidTraceError,
   diffTraces,
   readTrace,
   replay,
@@ -123,7 +123,7 @@ describe('a bad trace', () => {
     [`${good[0]}\n{"type":"step","at":1}`, 'line 2: node'],
     [`${good[0]}\n${good[1]?.slice(0, 30)}`, 'line 2 is not JSON'],
   ])('%j is refused with its line', (text, message) => {
-    expect(() => readTrace(text)).toThrow(BadTrace)
+    expect(() => readTrace(text)).toThrow(InvalidTraceError)
     expect(() => readTrace(text)).toThrow(message)
   })
 

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { lease, TICK } from '../../../test/canaries/lease.ts'
 import type { PlainObject } from '../../core/index.ts'
-import { BadScenario, parseScenario } from '../scenario/index.ts'
+import { InvalidScenarioError, parseScenario } from '../scenario/index.ts'
 import { runScenario, traceHeader } from '../sim/index.ts'
 import {
   diagramOf,
@@ -100,7 +100,7 @@ describe('a tick', () => {
     const timeless = { ...definition, exploration: { ...definition.exploration, tick: 0 } }
     const scenario = parseScenario({ protocol: 'lease', nodes: [1, 2], schedule: [tick] }, lookup)
     expect(() => runScenario(timeless, scenario)).toThrow(
-      new BadScenario('schedule[0]', 'ticks mean nothing to lease'),
+      new InvalidScenarioError('schedule[0]', 'ticks mean nothing to lease'),
     )
   })
 })

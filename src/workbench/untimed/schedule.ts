@@ -5,7 +5,7 @@
 import { type Definition, type NodeId, present, type View } from '../../core/index.ts'
 import { Reigns } from '../scenario/epoch-winners.ts'
 import { factsOf, promisedGoals, promisedSpecs, type RunOptions } from '../scenario/options.ts'
-import { BadScenario } from '../scenario/parse.ts'
+import { InvalidScenarioError } from '../scenario/parse.ts'
 import { CRASHED, countOf, type NodeReport, type Report, sharedReport, snapshot } from '../scenario/report.ts'
 import type { Scenario, ScheduleStep } from '../scenario/scenario.ts'
 import { Leaderships } from '../scenario/terms.ts'
@@ -108,7 +108,7 @@ export function runSchedule(
   for (const [index, step] of schedule.entries()) {
     at = (index + 1) * STEP_MICROS
     const performed = rules.perform(world, step)
-    if (typeof performed === 'string') throw new BadScenario(`schedule[${index}]`, performed)
+    if (typeof performed === 'string') throw new InvalidScenarioError(`schedule[${index}]`, performed)
     const message = step.do === 'deliver' ? letters.deliver(step.from, step.node, step.nth ?? 0) : null
     if (step.do === 'tick') {
       const views = performed.seen.filter(isView).map(({ node, view }) => ({ node, view }))

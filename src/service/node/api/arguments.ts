@@ -1,7 +1,7 @@
 /** What callers hand to a node's methods, checked before anything happens. */
 import { inspect } from 'node:util'
 import type { NodeId } from '../../../core/index.ts'
-import { BadArgument } from './errors.ts'
+import { InvalidArgumentError } from './errors.ts'
 
 export type Signalled = { readonly signal?: AbortSignal | undefined }
 
@@ -20,43 +20,43 @@ export function isAbortSignal(value: unknown): value is AbortSignal {
 export function signalIn(options: unknown): AbortSignal | undefined {
   const { signal } = optionsGiven(options)
   if (signal === undefined || isAbortSignal(signal)) return signal
-  throw new BadArgument('signal', `${show(signal)} must be an AbortSignal`)
+  throw new InvalidArgumentError('signal', `${show(signal)} must be an AbortSignal`)
 }
 
 export function flagIn(options: unknown, field: string): boolean {
   const flag = optionsGiven(options)[field] ?? false
   if (typeof flag === 'boolean') return flag
-  throw new BadArgument(field, `${show(flag)} must be true or false`)
+  throw new InvalidArgumentError(field, `${show(flag)} must be true or false`)
 }
 
 function optionsGiven(options: unknown): { readonly [field: string]: unknown } {
   if (options === undefined) return {}
   if (options !== null && typeof options === 'object') return options as { readonly [field: string]: unknown }
-  throw new BadArgument('options', `${show(options)} must be an object such as { signal }`)
+  throw new InvalidArgumentError('options', `${show(options)} must be an object such as { signal }`)
 }
 
 export function functionGiven(field: string, value: unknown): void {
-  if (typeof value !== 'function') throw new BadArgument(field, `${show(value)} must be a function`)
+  if (typeof value !== 'function') throw new InvalidArgumentError(field, `${show(value)} must be a function`)
 }
 
 /** The id of a node. */
 export function idGiven(field: string, id: unknown): NodeId {
   if (typeof id === 'string' && id !== '') return id
-  throw new BadArgument(field, `${show(id)} must be the id of a node, a non-empty string`)
+  throw new InvalidArgumentError(field, `${show(id)} must be the id of a node, a non-empty string`)
 }
 
 export function millisecondsGiven(field: string, ms: unknown): number {
   if (typeof ms === 'number' && ms >= 0) return ms
-  throw new BadArgument(field, `${show(ms)} must be a number of milliseconds, 0 or more`)
+  throw new InvalidArgumentError(field, `${show(ms)} must be a number of milliseconds, 0 or more`)
 }
 
 /** What is to befall the datagrams of each peer. */
 export function faultsGiven(faults: unknown): void {
   if (faults === null || typeof faults !== 'object' || Array.isArray(faults))
-    throw new BadArgument('faults', `${show(faults)} must be an object of peers and their faults`)
+    throw new InvalidArgumentError('faults', `${show(faults)} must be an object of peers and their faults`)
   for (const [peer, fault] of Object.entries(faults)) {
     if (!isFault(fault))
-      throw new BadArgument(
+      throw new InvalidArgumentError(
         `faults.${peer}`,
         `${show(fault)} must be { cut: true } or { cut: false, delayMs: [least, most], loss: 0 to 1 }`,
       )

@@ -1,9 +1,9 @@
 /** What a caller may have to handle. */
-import { BadField } from '../../runtime/index.ts'
+import { InvalidFieldError } from '../../runtime/index.ts'
 
 /** The term is over, or so close to its end that nothing safe can be begun. */
-export class LeadershipLost extends Error {
-  override readonly name = 'LeadershipLost'
+export class LeadershipLostError extends Error {
+  override readonly name = 'LeadershipLostError'
   /** Why, in one of a few words: expired, stalled, stepped down, unhealthy, outranked, suspended, closed, ... */
   readonly reason: string
 
@@ -14,18 +14,18 @@ export class LeadershipLost extends Error {
 }
 
 /** Options that cannot work; the message names the one that is wrong. */
-export class BadJoin extends BadField {
-  override readonly name = 'BadJoin'
+export class InvalidOptionsError extends InvalidFieldError {
+  override readonly name = 'InvalidOptionsError'
 }
 
 /** A method was called with something that cannot be; `field` names it. Nothing has happened. */
-export class BadArgument extends BadField {
-  override readonly name = 'BadArgument'
+export class InvalidArgumentError extends InvalidFieldError {
+  override readonly name = 'InvalidArgumentError'
 }
 
 /** A node does the work of one `lead` at a time. */
-export class LeadUnderWay extends Error {
-  override readonly name = 'LeadUnderWay'
+export class AlreadyLeadingError extends Error {
+  override readonly name = 'AlreadyLeadingError'
 
   constructor() {
     super(
@@ -35,13 +35,13 @@ export class LeadUnderWay extends Error {
 }
 
 /** The node was closed, by its owner or because it could not go on. */
-export class NodeClosed extends Error {
-  override readonly name = 'NodeClosed'
+export class NodeClosedError extends Error {
+  override readonly name = 'NodeClosedError'
 }
 
 /** The protocol does not do what it was asked: only a leader can change the voters, for example. */
-export class CommandRefused extends Error {
-  override readonly name = 'CommandRefused'
+export class CommandRefusedError extends Error {
+  override readonly name = 'CommandRefusedError'
 
   constructor(command: string, why: string) {
     super(`${command} was refused: ${why}`)
@@ -49,8 +49,8 @@ export class CommandRefused extends Error {
 }
 
 /** The thread of the election is gone, though nobody ended it. Join again, or end the process and start it anew. */
-export class WorkerLost extends Error {
-  override readonly name = 'WorkerLost'
+export class WorkerLostError extends Error {
+  override readonly name = 'WorkerLostError'
 
   constructor(why: string, options?: ErrorOptions) {
     super(`the thread of the election is gone: ${why}`, options)
@@ -58,6 +58,6 @@ export class WorkerLost extends Error {
 }
 
 /** The store is not what it must be, or this node is no longer one of the group: it must not go on. */
-export class StoreFailed extends Error {
-  override readonly name = 'StoreFailed'
+export class StoreFailedError extends Error {
+  override readonly name = 'StoreFailedError'
 }

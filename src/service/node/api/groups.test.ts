@@ -7,7 +7,7 @@ import { until } from '../../../../test/support/wait.ts'
 import type { Effect } from '../../../core/index.ts'
 import type { Bundle, Datagram } from '../../../links/index.ts'
 import { readTrace } from '../../../workbench/trace/index.ts'
-import { BadJoin, type JoinOptions, join, type Member, NodeClosed, type Term } from '../index.ts'
+import { InvalidOptionsError, type JoinOptions, join, type Member, NodeClosedError, type Term } from '../index.ts'
 
 const ISOLATIONS = ['worker', 'thread'] as const
 const KEY = new Uint8Array(32).fill(3)
@@ -117,8 +117,8 @@ describe.each(ISOLATIONS)('several groups at one address, in a %s', (isolation) 
     for (const [field, difference] of cases) {
       // oxlint-disable-next-line no-await-in-loop -- one after the other
       const refused = await join({ ...of(0, 'two'), ...difference }).catch((error: unknown) => error)
-      expect(refused).toBeInstanceOf(BadJoin)
-      expect((refused as BadJoin).field).toBe(field)
+      expect(refused).toBeInstanceOf(InvalidOptionsError)
+      expect((refused as InvalidOptionsError).field).toBe(field)
     }
     // None of that left anything behind.
     const two = await into({ ...of(0, 'two'), peers: [] })
@@ -182,9 +182,9 @@ describe('joining at an address', () => {
     const second = new AbortController()
     const waiting = join({ ...of(0, 'two'), signal: second.signal })
     second.abort()
-    await expect(waiting).rejects.toThrow(NodeClosed)
+    await expect(waiting).rejects.toThrow(NodeClosedError)
     given.abort()
-    await expect(first).rejects.toThrow(NodeClosed)
+    await expect(first).rejects.toThrow(NodeClosedError)
     await into(of(0, 'three'))
   })
 

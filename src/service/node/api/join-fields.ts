@@ -2,7 +2,7 @@
 import { inspect } from 'node:util'
 import { nearest } from '../../../core/index.ts'
 import { isAbortSignal } from './arguments.ts'
-import { BadJoin } from './errors.ts'
+import { InvalidOptionsError } from './errors.ts'
 import type { JoinOptions } from './join-options.ts'
 import type { StoreJoinOptions } from './join-store-options.ts'
 
@@ -61,18 +61,19 @@ const FIELDS: { readonly [field in keyof JoinOptions | keyof StoreJoinOptions]-?
 /** Refuses a field that there is not, and one that cannot be what it is. */
 export function checkFields(asked: unknown): void {
   if (asked === null || typeof asked !== 'object' || Array.isArray(asked))
-    throw new BadJoin(
+    throw new InvalidOptionsError(
       'join',
-      `${shown(asked)} is no object: give { group, id, ... }; docs/library.md lists all`,
+      `${shown(asked)} is no object: give { group, id, ... }; docs/reference/library.md lists all`,
     )
   for (const [field, value] of Object.entries(asked)) {
     if (!Object.hasOwn(FIELDS, field)) {
       const near = nearest(field, Object.keys(FIELDS))
-      const instead = near === null ? 'take it out; docs/library.md lists them' : `did you mean ${near}?`
-      throw new BadJoin(field, `there is no such option: ${instead}`)
+      const instead =
+        near === null ? 'take it out; docs/reference/library.md lists them' : `did you mean ${near}?`
+      throw new InvalidOptionsError(field, `there is no such option: ${instead}`)
     }
     const why = value === undefined ? null : FIELDS[field as keyof JoinOptions](value)
-    if (why !== null) throw new BadJoin(field, `${shown(value)} ${why}`)
+    if (why !== null) throw new InvalidOptionsError(field, `${shown(value)} ${why}`)
   }
 }
 

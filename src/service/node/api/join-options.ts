@@ -10,7 +10,7 @@ import {
 import { type Address, sealer } from '../../runtime/index.ts'
 import type { SeatSettings } from '../election/election.ts'
 import { addressOf, peerOf, whyApart } from './address.ts'
-import { BadJoin } from './errors.ts'
+import { InvalidOptionsError } from './errors.ts'
 import type { HealthCheck } from './health.ts'
 
 /** What a member does with its lead, wherever its election runs. */
@@ -38,7 +38,7 @@ export type JoinOptions = WorkOptions & {
   readonly key: Uint8Array | readonly Uint8Array[]
   /** Encrypts as well as authenticates. */
   readonly secrecy?: boolean
-  /** The folder of what must survive a crash. Without one, see docs/library.md on what a restart then costs. */
+  /** The folder of what must survive a crash. Without one, see docs/reference/library.md on what a restart then costs. */
   readonly data?: string
   /** local-leader, unless told otherwise: leases. omega: numbered views of the living, without leases; needs `data`. */
   readonly protocol?: RunnableProtocol
@@ -80,7 +80,7 @@ export type Work = {
 export function workOf(options: WorkOptions): Work {
   const { healthy = null, healthEveryMs, healthTimeoutMs, drainMs } = options
   if (healthy !== null && typeof healthy !== 'function')
-    throw new BadJoin('healthy', 'is no function: give one that says whether this process should lead')
+    throw new InvalidOptionsError('healthy', 'is no function: give one that says whether this process should lead')
   return {
     healthy,
     healthEveryMs: durationOf('healthEveryMs', healthEveryMs, HEALTH_MS, 1),
@@ -96,7 +96,7 @@ export function maxStallOf({ maxStallMs }: Pick<JoinOptions, 'maxStallMs'>): num
 
 export function isolationOf({ isolation = 'worker' }: Pick<JoinOptions, 'isolation'>): 'worker' | 'thread' {
   if (isolation === 'worker' || isolation === 'thread') return isolation
-  throw new BadJoin('isolation', `${JSON.stringify(isolation)} is neither "worker" nor "thread"`)
+  throw new InvalidOptionsError('isolation', `${JSON.stringify(isolation)} is neither "worker" nor "thread"`)
 }
 
 const LONGEST_MS = 3_600_000
@@ -104,7 +104,7 @@ const LONGEST_MS = 3_600_000
 function durationOf(field: string, given: number | undefined, otherwise: number, least: number): number {
   const ms = given ?? otherwise
   if (typeof ms === 'number' && ms >= least && ms <= LONGEST_MS) return ms
-  throw new BadJoin(field, `${String(ms)} is not a number of milliseconds from ${least} to ${LONGEST_MS}`)
+  throw new InvalidOptionsError(field, `${String(ms)} is not a number of milliseconds from ${least} to ${LONGEST_MS}`)
 }
 
 /** Where a process listens. */
@@ -117,15 +117,15 @@ export function settingsOf(options: JoinOptions): SeatSettings {
   const protocol = protocolOf(options)
   for (const field of ['store', 'fencing'] as const) {
     if ((options as { readonly [field: string]: unknown })[field] !== undefined)
-      throw new BadJoin(
+      throw new InvalidOptionsError(
         field,
         "has no meaning without the protocol epochs: take it out, or add protocol: 'epochs'",
       )
   }
-  if (typeof group !== 'string' || group === '') throw new BadJoin('group', 'is empty: name the group')
-  if (typeof id !== 'string' || id === '') throw new BadJoin('id', 'is empty: name this process')
+  if (typeof group !== 'string' || group === '') throw new InvalidOptionsError('group', 'is empty: name the group')
+  if (typeof id !== 'string' || id === '') throw new InvalidOptionsError('id', 'is empty: name this process')
   if (/[=,\s]/.test(id))
-    throw new BadJoin(
+    throw new InvalidOptionsError(
       'id',
       `${JSON.stringify(id)} has a space, a comma or an =, which no list of peers can hold`,
     )
@@ -133,21 +133,21 @@ export function settingsOf(options: JoinOptions): SeatSettings {
   const peers = options.peers.map((text, index) => {
     const { id: peer, address } = peerOf(text, `peers[${index}]`)
     if (peer === null)
-      throw new BadJoin(`peers[${index}]`, `${JSON.stringify(text)} has no id: give ID=HOST:PORT`)
+      throw new InvalidOptionsError(`peers[${index}]`, `${JSON.stringify(text)} has no id: give ID=HOST:PORT`)
     const apart = whyApart(listen, address)
-    if (apart !== null) throw new BadJoin(`peers[${index}]`, apart)
+    if (apart !== null) throw new InvalidOptionsError(`peers[${index}]`, apart)
     return { id: peer, address }
   })
   const nodes = [id, ...peers.map((peer) => peer.id)].sort()
   const twice = nodes.find((each, index) => nodes.indexOf(each) !== index)
-  if (twice !== undefined) throw new BadJoin('peers', `${twice} is named twice`)
+  if (twice !== undefined) throw new InvalidOptionsError('peers', `${twice} is named twice`)
   const places = peers.map(({ address: { host, port } }) => `${host}:${port}`)
   const shared = places.findIndex((place, index) => places.indexOf(place) !== index)
   if (shared >= 0)
-    throw new BadJoin(`peers[${shared}]`, `${places[shared]} is the address of another peer too`)
+    throw new InvalidOptionsError(`peers[${shared}]`, `${places[shared]} is the address of another peer too`)
   const keys = options.key instanceof Uint8Array ? [options.key] : options.key
   if (!Array.isArray(keys) || !keys.every((key) => key instanceof Uint8Array))
-    throw new BadJoin('key', 'is missing or no bytes: give a Uint8Array, such as readFileSync(FILE)')
+    throw new InvalidOptionsError('key', 'is missing or no bytes: give a Uint8Array, such as readFileSync(FILE)')
   sealer(keys, secrecy)
   return {
     group,
@@ -167,7 +167,7 @@ export function settingsOf(options: JoinOptions): SeatSettings {
 function protocolOf({ protocol = 'local-leader' }: JoinOptions): RunnableProtocol {
   if (RUNNABLE.includes(protocol)) return protocol
   const why = protocolNamed(protocol) === null ? 'is not known' : 'runs in the workbench only'
-  throw new BadJoin(
+  throw new InvalidOptionsError(
     'protocol',
     `${protocol} ${why}; ${RUNNABLE.join(' and ')} run here, and epochs with a store`,
   )
@@ -193,11 +193,11 @@ export function protocolOptions(
   }
   const issue = result.error.issues[0]
   if (issue?.code === 'unrecognized_keys')
-    throw new BadJoin(
+    throw new InvalidOptionsError(
       ['options', ...issue.path, issue.keys[0]].join('.'),
       `there is no such option: "conclave protocols" lists those of ${definition.name}`,
     )
-  throw new BadJoin(`options.${issue?.path.join('.') ?? ''}`, issue?.message ?? 'cannot work')
+  throw new InvalidOptionsError(`options.${issue?.path.join('.') ?? ''}`, issue?.message ?? 'cannot work')
 }
 
 /** What has a field of its own in what a process says, as an option would go unheard, or is for the workbench. */
@@ -214,7 +214,7 @@ const OWN_FIELDS: { readonly [option: string]: string } = {
 
 function localLeaderOptions(options: JoinOptions): object {
   for (const [option, instead] of Object.entries(OWN_FIELDS)) {
-    if (options.options?.[option] !== undefined) throw new BadJoin(`options.${option}`, instead)
+    if (options.options?.[option] !== undefined) throw new InvalidOptionsError(`options.${option}`, instead)
   }
   const { id, mode = 'majority', profile = 'lan', sticky = true, priority = 0 } = options
   return {
@@ -233,13 +233,13 @@ function localLeaderOptions(options: JoinOptions): object {
 function omegaOptions(options: JoinOptions, nodes: number): object {
   const { mode = 'majority', profile = 'lan', priority = 0, data } = options
   if (data === undefined)
-    throw new BadJoin('data', 'is needed with omega: what it has promised must survive a crash')
+    throw new InvalidOptionsError('data', 'is needed with omega: what it has promised must survive a crash')
   if (nodes < 2)
-    throw new BadJoin('peers', 'is empty: omega needs two nodes at least, for nobody is in a view alone')
+    throw new InvalidOptionsError('peers', 'is empty: omega needs two nodes at least, for nobody is in a view alone')
   if (priority !== 0)
-    throw new BadJoin('priority', 'omega compares weights that all nodes know: set options.weights on all')
+    throw new InvalidOptionsError('priority', 'omega compares weights that all nodes know: set options.weights on all')
   for (const part of ['observer', 'witness'] as const) {
-    if (options[part] === true) throw new BadJoin(part, `omega has none: leave it out`)
+    if (options[part] === true) throw new InvalidOptionsError(part, `omega has none: leave it out`)
   }
   const quorum = mode === 'local' ? 'none' : 'dynamic'
   return { quorum, ...options.options, ...profileOptions(profile, options.options), links: 'datagrams' }
@@ -248,7 +248,7 @@ function omegaOptions(options: JoinOptions, nodes: number): object {
 /** Single times may be given, but not such as the network of the profile does not bear. */
 function checkLinkTimes({ profile = 'lan' }: JoinOptions, checked: PlainObject): void {
   const broken = brokenBound(profile, checked as unknown as Parameters<typeof brokenBound>[1])
-  if (broken !== null) throw new BadJoin(`options.${broken.field}`, broken.problem)
+  if (broken !== null) throw new InvalidOptionsError(`options.${broken.field}`, broken.problem)
 }
 
 function withName(list: unknown, id: string): unknown {

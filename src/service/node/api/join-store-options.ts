@@ -3,9 +3,9 @@ import { z } from 'zod'
 import { explain, type PlainObject, present } from '../../../core/index.ts'
 import { protocolNamed } from '../../../protocols/index.ts'
 import { type FencingConfig, type FencingInput, fencingSchema } from '../../fencing/config.ts'
-import { BadStore, parseStore, type StoreConfig } from '../../registers/index.ts'
+import { InvalidStoreError, parseStore, type StoreConfig } from '../../registers/index.ts'
 import type { RegisterSettings } from '../election/in-store.ts'
-import { BadJoin } from './errors.ts'
+import { InvalidOptionsError } from './errors.ts'
 import type { JoinOptions, WorkOptions } from './join-options.ts'
 
 export type StoreJoinOptions = WorkOptions &
@@ -14,9 +14,9 @@ export type StoreJoinOptions = WorkOptions &
     'group' | 'id' | 'isolation' | 'maxStallMs' | 'signal' | 'options' | 'profile' | 'traceSteps'
   > & {
     readonly protocol: 'epochs'
-    /** Where the registers are: a URL, or its parts as in docs/stores.md. */
+    /** Where the registers are: a URL, or its parts as in docs/explanation/stores.md. */
     readonly store: string | StoreConfig
-    /** What cuts all others off before this process says that it leads: docs/fencing.md. */
+    /** What cuts all others off before this process says that it leads: docs/how-to/write-a-fenced-resource.md. */
     readonly fencing?: readonly FencingInput[]
   }
 
@@ -36,10 +36,10 @@ export function isStoreJoin(options: JoinOptions | StoreJoinOptions): options is
 
 export function storeSettingsOf(options: StoreJoinOptions): RegisterSettings {
   const { group, id, store } = options
-  if (typeof group !== 'string' || group === '') throw new BadJoin('group', 'is empty: name the group')
-  if (typeof id !== 'string' || id === '') throw new BadJoin('id', 'is empty: name this process')
+  if (typeof group !== 'string' || group === '') throw new InvalidOptionsError('group', 'is empty: name the group')
+  if (typeof id !== 'string' || id === '') throw new InvalidOptionsError('id', 'is empty: name this process')
   if (Buffer.byteLength(id) > LONGEST_ID)
-    throw new BadJoin('id', `is longer than ${LONGEST_ID} bytes, which a register has no room for`)
+    throw new InvalidOptionsError('id', `is longer than ${LONGEST_ID} bytes, which a register has no room for`)
   for (const field of [
     'listen',
     'peers',
@@ -51,7 +51,7 @@ export function storeSettingsOf(options: StoreJoinOptions): RegisterSettings {
     'witness',
   ] as const) {
     if ((options as { readonly [field: string]: unknown })[field] !== undefined)
-      throw new BadJoin(
+      throw new InvalidOptionsError(
         field,
         'has no meaning with the protocol epochs, whose nodes meet in a store: take it out',
       )
@@ -71,16 +71,16 @@ function fencingOf(given: readonly unknown[]): readonly FencingConfig[] {
   const parsed = z.array(fencingSchema).safeParse(given, { error: explain })
   if (parsed.success) return parsed.data
   const [issue] = parsed.error.issues
-  throw new BadJoin(['fencing', ...(issue?.path ?? [])].join('.'), issue?.message ?? 'is wrong')
+  throw new InvalidOptionsError(['fencing', ...(issue?.path ?? [])].join('.'), issue?.message ?? 'is wrong')
 }
 
 function storeOf(given: unknown): StoreConfig {
   if (given === undefined)
-    throw new BadJoin('store', 'is missing: say where the registers are, as in file:/srv/shared/conclave')
+    throw new InvalidOptionsError('store', 'is missing: say where the registers are, as in file:/srv/shared/conclave')
   try {
     return parseStore(given)
   } catch (error) {
-    if (error instanceof BadStore) throw new BadJoin(error.field, error.message.slice(error.field.length + 2))
+    if (error instanceof InvalidStoreError) throw new InvalidOptionsError(error.field, error.message.slice(error.field.length + 2))
     throw error
   }
 }
@@ -92,17 +92,17 @@ export function storeProtocolOptions({
   options,
 }: Pick<StoreJoinOptions, 'id' | 'profile' | 'options'>): PlainObject {
   const constants = (PROFILES as { readonly [name: string]: object })[profile]
-  if (constants === undefined) throw new BadJoin('profile', `${profile} is none of lan, region, wan`)
+  if (constants === undefined) throw new InvalidOptionsError('profile', `${profile} is none of lan, region, wan`)
   const given = { ...constants, ...options }
   const definition = present(protocolNamed('epochs'), 'epochs')
   const result = definition.options([id]).safeParse(given, { error: explain })
   if (!result.success) {
     const issue = result.error.issues[0]
-    throw new BadJoin(`options.${issue?.path.join('.') ?? ''}`, issue?.message ?? 'cannot work')
+    throw new InvalidOptionsError(`options.${issue?.path.join('.') ?? ''}`, issue?.message ?? 'cannot work')
   }
   const { clock, epochs, ballots } = result.data as { clock: string; epochs: unknown; ballots: unknown }
-  if (clock !== 'own') throw new BadJoin('options.clock', 'is for searches: real processes have clocks')
+  if (clock !== 'own') throw new InvalidOptionsError('options.clock', 'is for searches: real processes have clocks')
   if (epochs !== null || ballots !== null)
-    throw new BadJoin('options.epochs', 'and ballots bound searches: real processes run on')
+    throw new InvalidOptionsError('options.epochs', 'and ballots bound searches: real processes run on')
   return result.data
 }

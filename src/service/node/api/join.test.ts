@@ -66,7 +66,7 @@ describe.each(ISOLATIONS)('joining with the election in a %s', (isolation) => {
           ),
           again,
         ])
-        expect(['NodeClosed', 'joined before it was given up']).toContain(first)
+        expect(['NodeClosedError', 'joined before it was given up']).toContain(first)
         let hasLed = false
         // oxlint-disable-next-line no-await-in-loop -- one after the other
         await node.lead(async () => void (hasLed = true), { once: true })
@@ -81,7 +81,7 @@ describe.each(ISOLATIONS)('joining with the election in a %s', (isolation) => {
     const signal = AbortSignal.abort()
     const all = (await places(isolation)).map((options) => join({ ...options, signal }))
     for (const result of await Promise.allSettled(all))
-      expect(result).toMatchObject({ status: 'rejected', reason: { name: 'NodeClosed' } })
+      expect(result).toMatchObject({ status: 'rejected', reason: { name: 'NodeClosedError' } })
     expect(existsSync(pathJoin(folder, 'fixed'))).toBe(false)
   })
 })

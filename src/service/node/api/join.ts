@@ -8,7 +8,7 @@ import { openWorkerSeat } from '../election/in-worker.ts'
 import { withEveryId } from '../election/introduce.ts'
 import { leaseTerms } from '../election/lease-terms.ts'
 import { REAL_TIMERS } from '../election/timers.ts'
-import { NodeClosed } from './errors.ts'
+import { NodeClosedError } from './errors.ts'
 import { checkFields } from './join-fields.ts'
 import {
   isolationOf,
@@ -32,7 +32,7 @@ type Attempt = { phase: 'waiting' | 'introducing' | 'opening' }
 export async function join(asked: JoinOptions | StoreJoinOptions): Promise<Member> {
   checkFields(asked)
   const { signal } = asked
-  if (signal?.aborted === true) throw new NodeClosed(NOT_BEGUN)
+  if (signal?.aborted === true) throw new NodeClosedError(NOT_BEGUN)
   const attempt: Attempt = { phase: 'waiting' }
   const used = usedBy(asked)
   const joining = isStoreJoin(asked)
@@ -85,7 +85,7 @@ async function joinInStore(
 }
 
 function refuseIfAborted({ signal }: Pick<JoinOptions, 'signal'>): void {
-  if (signal?.aborted === true) throw new NodeClosed(NOT_BEGUN)
+  if (signal?.aborted === true) throw new NodeClosedError(NOT_BEGUN)
 }
 
 type Tenancy = {
@@ -124,7 +124,7 @@ async function seated(
   const onAbort = (): void => abandon(used, member.close())
   if (signal.aborted) {
     await member.close()
-    throw new NodeClosed('joining was given up')
+    throw new NodeClosedError('joining was given up')
   }
   signal.addEventListener('abort', onAbort)
   forget = () => signal.removeEventListener('abort', onAbort)
@@ -143,7 +143,7 @@ function unlessAborted(
       // Introductions end by themselves, and name those that have not answered.
       if (attempt.phase === 'introducing') return
       if (attempt.phase === 'opening') abandon(used, joining)
-      reject(new NodeClosed(attempt.phase === 'waiting' ? NOT_BEGUN : 'joining was given up'))
+      reject(new NodeClosedError(attempt.phase === 'waiting' ? NOT_BEGUN : 'joining was given up'))
     }
     signal.addEventListener('abort', onAbort)
     joining.then(resolve, reject).finally(() => signal.removeEventListener('abort', onAbort))

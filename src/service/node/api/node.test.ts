@@ -9,14 +9,14 @@ import { freePorts } from '../../../../test/support/ports.ts'
 import { pending, until } from '../../../../test/support/wait.ts'
 
 import {
-  BadJoin,
-  CommandRefused,
+  InvalidOptionsError,
+  CommandRefusedError,
   type JoinOptions,
   join,
-  LeadershipLost,
-  LeadUnderWay,
+  LeadershipLostError,
+  AlreadyLeadingError,
   type Member,
-  NodeClosed,
+  NodeClosedError,
   type NodeView,
   type Term,
 } from '../index.ts'
@@ -119,7 +119,7 @@ describe.each(ISOLATIONS)('lead, with its election in a %s', (isolation) => {
     const stepped = byId('a').stepDown()
     const term = held as unknown as Term
     expect(term.signal.aborted).toBe(true)
-    expect(() => term.assertHeld()).toThrow(LeadershipLost)
+    expect(() => term.assertHeld()).toThrow(LeadershipLostError)
     await setTimeout(100)
     expect(hasBegun).toBe(false)
     letGo()
@@ -223,7 +223,7 @@ it('leads once at a time: a second `lead` is refused with what to do, and the fi
     await new Promise((resolve) => signal.addEventListener('abort', resolve))
   })
   await begun.promise
-  await expect(node.lead(() => {})).rejects.toThrow(LeadUnderWay)
+  await expect(node.lead(() => {})).rejects.toThrow(AlreadyLeadingError)
   await expect(node.lead(() => {})).rejects.toThrow(/under way already: .* end it first, by its signal/)
   expect(node.view().role).toBe('leader')
   await node.close()
@@ -299,7 +299,7 @@ describe('joining', () => {
   ])('with %j is refused', async (more, message) => {
     const refused = join({ ...good, ...more })
     await expect(refused).rejects.toThrow(message)
-    await expect(refused).rejects.toMatchObject({ name: message.includes(':') ? 'BadJoin' : 'BadKey' })
+    await expect(refused).rejects.toMatchObject({ name: message.includes(':') ? 'InvalidOptionsError' : 'InvalidKeyError' })
   })
 
   it('with what no file could hold is refused as anything else', async () => {
@@ -316,11 +316,11 @@ describe('joining', () => {
       [{ options: { sigmaMs: 5n } }, 'options.sigmaMs: 5 is not a finite number'],
     ] as const) {
       // oxlint-disable-next-line no-await-in-loop -- one after the other
-      expect(String(await why({ ...good, ...more }))).toContain(`BadJoin: ${message}`)
+      expect(String(await why({ ...good, ...more }))).toContain(`InvalidOptionsError: ${message}`)
     }
     for (const none of [undefined, null, 'a', [good]]) {
       // oxlint-disable-next-line no-await-in-loop -- one after the other
-      expect(await why(none)).toMatchObject({ name: 'BadJoin', field: 'join' })
+      expect(await why(none)).toMatchObject({ name: 'InvalidOptionsError', field: 'join' })
     }
   })
 
@@ -358,11 +358,11 @@ describe('joining', () => {
   }, 30_000)
 
   it('can be given up, before and after', async () => {
-    await expect(join({ ...good, signal: AbortSignal.abort() })).rejects.toThrow(NodeClosed)
+    await expect(join({ ...good, signal: AbortSignal.abort() })).rejects.toThrow(NodeClosedError)
     const given = new AbortController()
     const joining = join({ ...good, peers: [], signal: given.signal })
     given.abort()
-    await expect(joining).rejects.toThrow(NodeClosed)
+    await expect(joining).rejects.toThrow(NodeClosedError)
     const later = new AbortController()
     const node = await join({ ...good, peers: [], signal: later.signal })
     members = [node]
@@ -381,7 +381,7 @@ describe('joining', () => {
       await once(squatter, 'listening')
       const refused = join({ ...good, listen, isolation })
       await expect(refused).rejects.toThrow(/^listen: .*another process listens there/)
-      await expect(refused).rejects.toBeInstanceOf(BadJoin)
+      await expect(refused).rejects.toBeInstanceOf(InvalidOptionsError)
       squatter.close()
       await once(squatter, 'close')
       members = [await join({ ...good, listen, isolation })]
@@ -435,7 +435,7 @@ describe.each(ISOLATIONS)('orders, with the election in a %s', (isolation) => {
       }
     }
     await expect(byId('b').addPeer(undefined as unknown as string)).rejects.toThrow('peer: ')
-    await expect(byId('a').removeVoter('c')).rejects.toThrow(CommandRefused)
+    await expect(byId('a').removeVoter('c')).rejects.toThrow(CommandRefusedError)
     await expect(byId('a').removeVoter('c')).rejects.toThrow('this process does not lead')
     await expect(byId('a').setPriority(1, { signal: AbortSignal.abort() })).rejects.toThrow('abort')
     const changes: unknown[] = []
@@ -445,7 +445,7 @@ describe.each(ISOLATIONS)('orders, with the election in a %s', (isolation) => {
     await until(() => JSON.stringify(byId('a').status().voters) === '[["a","b"]]')
     await until(() => byId('c').view().role === 'observer')
     await byId('c').close()
-    await expect(byId('c').setPriority(1)).rejects.toThrow(NodeClosed)
+    await expect(byId('c').setPriority(1)).rejects.toThrow(NodeClosedError)
   }, 30_000)
 
   it('an observer learns who leads and never does; a witness never leads', async () => {

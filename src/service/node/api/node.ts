@@ -21,7 +21,7 @@ import type { LeaseTerms } from '../election/lease-terms.ts'
 import type { Timers } from '../election/timers.ts'
 import { peerOf } from './address.ts'
 import { faultsGiven, flagIn, functionGiven, idGiven, type Signalled, signalIn } from './arguments.ts'
-import { BadJoin, CommandRefused, LeadUnderWay, NodeClosed } from './errors.ts'
+import { InvalidOptionsError, CommandRefusedError, AlreadyLeadingError, NodeClosedError } from './errors.ts'
 import { HealthGate } from './health.ts'
 import type { Work } from './join-options.ts'
 import { Notifier, termOf, viewsOf, type Watched } from './notifier.ts'
@@ -169,7 +169,7 @@ export class Member extends EventEmitter<MemberEvents> implements AsyncDisposabl
     functionGiven('work', work)
     const signal = signalIn(options)
     const once = flagIn(options, 'once')
-    if (this.#reign.isWanted) throw new LeadUnderWay()
+    if (this.#reign.isWanted) throw new AlreadyLeadingError()
     if (this.#failure !== null) throw this.#failure
     if (this.isClosed || signal?.aborted === true) return
     const onAbort = (): void => {
@@ -208,7 +208,7 @@ export class Member extends EventEmitter<MemberEvents> implements AsyncDisposabl
   /** Higher is preferred. */
   async setPriority(priority: number, options?: Signalled): Promise<void> {
     if (!Number.isInteger(priority) || Math.abs(priority) > MOST_PRIORITY)
-      throw new CommandRefused(
+      throw new CommandRefusedError(
         'setPriority',
         `${String(priority)} is not a whole number from -${MOST_PRIORITY} to ${MOST_PRIORITY}`,
       )
@@ -231,14 +231,14 @@ export class Member extends EventEmitter<MemberEvents> implements AsyncDisposabl
    */
   async addPeer(peer: string, options?: Signalled): Promise<void> {
     const { id, address } = peerOf(peer, 'peer')
-    if (id === null) throw new BadJoin('peer', `${JSON.stringify(peer)} has no id: give ID=HOST:PORT`)
+    if (id === null) throw new InvalidOptionsError('peer', `${JSON.stringify(peer)} has no id: give ID=HOST:PORT`)
     return this.#order({ do: 'addPeer', id, address }, options)
   }
 
   /** A process no longer speaks in the group. In majority mode its vote must have been taken away before. */
   async removePeer(id: NodeId, options?: Signalled): Promise<void> {
     if (idGiven('id', id) === this.id)
-      throw new CommandRefused('removePeer', `${this.id} is this node itself: close it instead`)
+      throw new CommandRefusedError('removePeer', `${this.id} is this node itself: close it instead`)
     return this.#order({ do: 'removePeer', id }, options)
   }
 
@@ -351,15 +351,15 @@ export class Member extends EventEmitter<MemberEvents> implements AsyncDisposabl
   }
 
   #standing(): Standing {
-    if (this.#seat === null) throw new NodeClosed('this node has not begun yet')
+    if (this.#seat === null) throw new NodeClosedError('this node has not begun yet')
     return this.#seat.standing()
   }
 
   async #order(command: Command, options: Signalled | undefined): Promise<void> {
     signalIn(options)?.throwIfAborted()
-    if (this.isClosed || this.#seat === null) throw new NodeClosed('this node has ended')
+    if (this.isClosed || this.#seat === null) throw new NodeClosedError('this node has ended')
     const why = await this.#seat.command(command)
-    if (why !== null) throw new CommandRefused(command.do, why)
+    if (why !== null) throw new CommandRefusedError(command.do, why)
   }
 
   #warn(what: string, detail: string): void {

@@ -2,7 +2,7 @@
 
 import type { Lease } from '../election/election.ts'
 import { millisecondsGiven } from './arguments.ts'
-import { LeadershipLost } from './errors.ts'
+import { LeadershipLostError } from './errors.ts'
 
 export type Term = {
   /** Larger than that of every leadership before: resources that check it refuse an older leader. Null in local mode. */
@@ -11,7 +11,7 @@ export type Term = {
   readonly signal: AbortSignal
   /** Milliseconds for which this process surely leads, as things stand; 0 when the term is over. */
   remaining(): number
-  /** Throws LeadershipLost unless this process leads now, and for at least so many milliseconds more. */
+  /** Throws LeadershipLostError unless this process leads now, and for at least so many milliseconds more. */
   assertHeld(leastMs?: number): void
 }
 
@@ -51,9 +51,9 @@ export class HeldTerm implements Term {
     millisecondsGiven('leastMs', leastMs)
     const left = this.remaining()
     const reason = this.#ended ?? this.#over
-    if (reason !== null) throw new LeadershipLost(reason)
+    if (reason !== null) throw new LeadershipLostError(reason)
     if (left < leastMs)
-      throw new LeadershipLost(`only ${left.toFixed(1)} ms of the lease are left, ${leastMs} asked for`)
+      throw new LeadershipLostError(`only ${left.toFixed(1)} ms of the lease are left, ${leastMs} asked for`)
   }
 
   /**
@@ -70,7 +70,7 @@ export class HeldTerm implements Term {
   endedBy(cause: string): void {
     if (this.#ended !== null) return
     this.#ended = cause
-    this.#abort.abort(new LeadershipLost(cause))
+    this.#abort.abort(new LeadershipLostError(cause))
   }
 
   /** Reads the clock: how many milliseconds are left. */

@@ -7,7 +7,7 @@
 
 import type { Seat } from '../election/election.ts'
 import type { Timers } from '../election/timers.ts'
-import { LeadershipLost } from './errors.ts'
+import { LeadershipLostError } from './errors.ts'
 import { HeldTerm, type Term } from './term.ts'
 
 export type ReignHooks = {
@@ -113,7 +113,7 @@ export class Reign {
       await result
     } catch (error) {
       // The end of the term is how work is told to stop: passing that on is no failure.
-      const isToldSo = error instanceof LeadershipLost || (term.signal.aborted && isAbort(error, term.signal))
+      const isToldSo = error instanceof LeadershipLostError || (term.signal.aborted && isAbort(error, term.signal))
       if (!isToldSo) throw error
     } finally {
       await ended

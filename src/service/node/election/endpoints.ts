@@ -3,7 +3,7 @@
  * on it; and they are joined one after the other, for the first decides.
  */
 import { showAddress } from '../../runtime/index.ts'
-import { BadJoin } from '../api/errors.ts'
+import { InvalidOptionsError } from '../api/errors.ts'
 import type { SeatSettings } from './election.ts'
 import { placeOf } from './shared-endpoint.ts'
 
@@ -58,7 +58,7 @@ export function knownAt(listen: SeatSettings['listen']): ReadonlyMap<string, str
   return new Map(peers.map(({ id, address }) => [showAddress(address), id]))
 }
 
-/** Throws BadJoin when it cannot share with what is there. The answer gives the place up again. */
+/** Throws InvalidOptionsError when it cannot share with what is there. The answer gives the place up again. */
 export function occupy(settings: SeatSettings, isolation: Isolation): () => void {
   const key = placeOf(settings.listen)
   if (key === null) return () => {}
@@ -83,12 +83,12 @@ function whyApart(
   { settings: first, isolation: firsts, groups }: Place,
   settings: SeatSettings,
   isolation: Isolation,
-): BadJoin | null {
+): InvalidOptionsError | null {
   const { group, id, keys, secrecy } = settings
-  if (groups.has(group)) return new BadJoin('group', `this process is in ${JSON.stringify(group)} already`)
+  if (groups.has(group)) return new InvalidOptionsError('group', `this process is in ${JSON.stringify(group)} already`)
   const [other] = groups.keys()
-  const apart = (field: string, ours: string, theirs: string): BadJoin =>
-    new BadJoin(
+  const apart = (field: string, ours: string, theirs: string): InvalidOptionsError =>
+    new InvalidOptionsError(
       field,
       `${ours} here and ${theirs} in ${JSON.stringify(other)}, which this process has joined at the same address, ${key}: say the same, or listen elsewhere`,
     )

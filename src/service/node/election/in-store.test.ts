@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { join as path } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { pending, until } from '../../../../test/support/wait.ts'
-import { join, LeadershipLost, type Member, type StoreJoinOptions, type Term } from '../index.ts'
+import { join, LeadershipLostError, type Member, type StoreJoinOptions, type Term } from '../index.ts'
 
 let folder: string
 let nodes: Member[]
@@ -25,7 +25,7 @@ const MORE_SLACK = { periodMs: 1000, accessMs: 160 }
 /** Whether a term was ended by anything but a machine too busy to renew it in time. */
 function wasInterrupted(term: Term | null): boolean {
   const reason: unknown = term?.signal.reason
-  return reason instanceof LeadershipLost && /its write|overtaken/.test(reason.reason)
+  return reason instanceof LeadershipLostError && /its write|overtaken/.test(reason.reason)
 }
 
 async function node(id: string, more: Partial<StoreJoinOptions> = {}): Promise<Member> {

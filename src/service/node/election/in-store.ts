@@ -36,7 +36,7 @@ import {
   type Registers,
   registerCalls,
   type StoreConfig,
-  StoreUnreachable,
+  StoreUnreachableError,
 } from '../../registers/index.ts'
 import {
   BlackBox,
@@ -46,7 +46,7 @@ import {
   memoryStorage,
   openHostClock,
 } from '../../runtime/index.ts'
-import { StoreFailed } from '../api/errors.ts'
+import { StoreFailedError } from '../api/errors.ts'
 import { type NodeView, type Standing, statusOf } from './election.ts'
 import { Fencer } from './fencer.ts'
 import type { ThreadHooks, ThreadSeat } from './in-thread.ts'
@@ -117,7 +117,7 @@ async function reached(
       // oxlint-disable-next-line no-await-in-loop -- one try after the other
       return await openStore(store, group, timeoutMs)
     } catch (error) {
-      if (!(error instanceof StoreUnreachable) || performance.now() >= until) throw error
+      if (!(error instanceof StoreUnreachableError) || performance.now() >= until) throw error
       if (tries === 0) hooks.warn('store', `${error.message}; trying again`)
       // oxlint-disable-next-line no-await-in-loop -- one try after the other
       await sleep(AGAIN_MS * (0.5 + Math.random()))
@@ -137,7 +137,7 @@ async function claimed(registers: Registers): Promise<Blocks> {
     const read = claim.outcome === 'ok' ? await registers.readAll() : claim
     if (read.outcome === 'ok') return read.blocks
     if (read.outcome === 'failed') throw read.error
-    if (performance.now() >= until) throw new StoreUnreachable(registers.facts.place, new Error(read.why))
+    if (performance.now() >= until) throw new StoreUnreachableError(registers.facts.place, new Error(read.why))
     // oxlint-disable-next-line no-await-in-loop -- one try after the other
     await sleep(AGAIN_MS)
   }
@@ -404,7 +404,7 @@ class RegisterSeat implements ThreadSeat {
         break
       }
       case 'alarm': {
-        const error = new StoreFailed(event['why'] as string)
+        const error = new StoreFailedError(event['why'] as string)
         queueMicrotask(() => this.#fail(error))
         break
       }

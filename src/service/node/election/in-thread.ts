@@ -2,14 +2,14 @@
 import { type Command, type NodeId, type Plain, sortIds } from '../../../core/index.ts'
 import { forgetfulStable, type GroupSpec } from '../../../protocols/index.ts'
 import {
-  BadGroup,
+  InvalidGroupError,
   type HostClock,
   memoryStorage,
   openHostClock,
   openStorage,
   type Storage,
 } from '../../runtime/index.ts'
-import { BadJoin } from '../api/errors.ts'
+import { InvalidOptionsError } from '../api/errors.ts'
 import {
   NO_VIEW,
   type PeerCommand,
@@ -79,7 +79,7 @@ export async function openThreadSeat(
       }
       return null
     } catch (error) {
-      if (error instanceof BadGroup) return error.message
+      if (error instanceof InvalidGroupError) return error.message
       throw error
     }
   }
@@ -185,7 +185,7 @@ async function startElection(
     return shared
   } catch (error) {
     await shared.leave(group)
-    throw error instanceof BadGroup ? new BadJoin(error.field, error.problem) : error
+    throw error instanceof InvalidGroupError ? new InvalidOptionsError(error.field, error.problem) : error
   }
 }
 

@@ -84,8 +84,8 @@ describe('a main thread that is blocked', () => {
 
   it('loses it beyond, in time, and knows at once; then it leads again', async () => {
     const [leader, voter] = await blocked(300, 3000, 'worker')
-    expect(leader.said('after')).toEqual(['LeadershipLost'])
-    expect(leader.said('later')).toEqual(['LeadershipLost stalled'])
+    expect(leader.said('after')).toEqual(['LeadershipLostError'])
+    expect(leader.said('later')).toEqual(['LeadershipLostError stalled'])
     expect(leader.said('revoked')).toEqual(['stalled'])
     expect(leader.said('warning').some((text) => text.startsWith('stalled '))).toBe(true)
     await until(() => leader.said('term').length > 1)
@@ -96,7 +96,7 @@ describe('a main thread that is blocked', () => {
 
   it('loses it whenever its lease ends, when the election runs in the same thread', async () => {
     const [leader] = await blocked(20_000, 3000, 'thread')
-    expect(leader.said('after')).toEqual(['LeadershipLost'])
+    expect(leader.said('after')).toEqual(['LeadershipLostError'])
     await until(() => leader.said('term').length > 1)
   }, 40_000)
 })
@@ -143,9 +143,9 @@ describe('a process', () => {
     const program = started(ALONE, 'terminate')
     expect(await program.ended).toBe(0)
     expect(program.said('revoked')).toHaveLength(1)
-    expect(program.said('asked')).toEqual(['LeadershipLost'])
+    expect(program.said('asked')).toEqual(['LeadershipLostError'])
     expect(program.said('warning').join()).toContain('the thread of the election is gone')
-    expect(program.said('led').join()).toContain('WorkerLost')
+    expect(program.said('led').join()).toContain('WorkerLostError')
     expect(program.errors).toEqual([])
   }, 30_000)
 

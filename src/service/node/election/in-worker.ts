@@ -8,7 +8,7 @@
 import { MessageChannel } from 'node:worker_threads'
 import type { Command, Micros, Output } from '../../../core/index.ts'
 import { type HostClock, monotonicNow, type NetworkFaults, openHostClock } from '../../runtime/index.ts'
-import { WorkerLost } from '../api/errors.ts'
+import { WorkerLostError } from '../api/errors.ts'
 import {
   type Lease,
   NO_VIEW,
@@ -94,7 +94,7 @@ class WorkerSeat implements Seat {
     }, progressEveryMs(maxStallMs))
     this.#progress.unref()
     const late = setTimeout(
-      () => this.#lost(new WorkerLost(`the election did not begin within ${LONGEST_OPENING_MS} ms`), true),
+      () => this.#lost(new WorkerLostError(`the election did not begin within ${LONGEST_OPENING_MS} ms`), true),
       LONGEST_OPENING_MS,
     )
     this.begun = new Promise<void>((resolve, reject) => {

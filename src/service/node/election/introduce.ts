@@ -15,7 +15,7 @@ import {
   writeNote,
 } from '../../runtime/index.ts'
 import { peerOf } from '../api/address.ts'
-import { BadJoin, NodeClosed } from '../api/errors.ts'
+import { InvalidOptionsError, NodeClosedError } from '../api/errors.ts'
 import { type JoinOptions, listenOf } from '../api/join-options.ts'
 import { knownAt } from './endpoints.ts'
 
@@ -24,7 +24,7 @@ const NOTE = 'peers.json'
 /** The same options with an id for every peer. */
 export async function withEveryId(options: JoinOptions): Promise<JoinOptions> {
   if (!Array.isArray(options.peers))
-    throw new BadJoin('peers', 'is no list: name the others, or give [] when there are none')
+    throw new InvalidOptionsError('peers', 'is no list: name the others, or give [] when there are none')
   const met = knownAt(listenOf(options))
   const known = knownIn(options.data)
   const peers = options.peers.map((text, index): Peer => {
@@ -36,7 +36,7 @@ export async function withEveryId(options: JoinOptions): Promise<JoinOptions> {
   if (nameless < 0) return withPeers(options, peers)
   if (met !== null) {
     const problem = `${options.peers[nameless]} is not known to the other groups of this process: give its id too, as in ID=HOST:PORT`
-    throw new BadJoin(`peers[${nameless}]`, problem)
+    throw new InvalidOptionsError(`peers[${nameless}]`, problem)
   }
   const learnt = await introduced(options, peers)
   if (options.data !== undefined) {
@@ -94,10 +94,10 @@ async function introduced(
   try {
     const ids = await endpoint.introduced(over.signal)
     if (ids !== null) return ids
-    if (conflict.signal.aborted) throw new BadJoin('peers', problems.at(-1) ?? 'cannot be told apart')
+    if (conflict.signal.aborted) throw new InvalidOptionsError('peers', problems.at(-1) ?? 'cannot be told apart')
     const missing = endpoint.unknown().map(showAddress).join(', ')
     const why = problems.map((problem) => `; ${problem}`).join('')
-    throw new NodeClosed(`joining was given up before ${missing} had said who is there${why}`)
+    throw new NodeClosedError(`joining was given up before ${missing} had said who is there${why}`)
   } finally {
     signal?.removeEventListener('abort', end)
     await endpoint.close()

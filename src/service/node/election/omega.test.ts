@@ -97,7 +97,7 @@ it('a term ends in shared memory with its view, while the application is blocked
   await until(() => at('a').said('over').length > 0)
   // Its signal may be aborted by the very look that finds the term ended.
   expect(at('a').said('over')).toHaveLength(1)
-  expect(last(at('a').said('over'))).toMatch(new RegExp(`^${token} in-time LeadershipLost `))
+  expect(last(at('a').said('over'))).toMatch(new RegExp(`^${token} in-time LeadershipLostError `))
   await until(() => last(at('b').said('view')) === 'a,b')
   await until(() => Number(last(at('a').said('term'))) > Number(token))
 }, 60_000)
@@ -106,7 +106,7 @@ it('a leader that is cut off while it is blocked has lost its term when it looks
   const at = await started({ spins: true, cutOff: true })
   await until(() => at('a').said('over').length > 0)
   const [token, , how] = last(at('a').said('over')).split(' ')
-  expect(how).toBe('LeadershipLost')
+  expect(how).toBe('LeadershipLostError')
   await until(() => last(at('b').said('view')) === 'b,c')
   await until(() => at('a').said('revoked').length > 0)
   expect(last(at('a').said('revoked'))).toMatch(new RegExp(`^${token} `))

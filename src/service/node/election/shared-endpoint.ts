@@ -9,21 +9,21 @@ import { type GroupSpec, host } from '../../../protocols/index.ts'
 import type { TraceHeader } from '../../../workbench/trace/index.ts'
 import {
   type Address,
-  BadGroup,
+  InvalidGroupError,
   BlackBox,
   clockName,
   DividedStorage,
   Endpoint,
   type GroupHooks,
   type HostClock,
-  LaterIncarnation,
+  LaterIncarnationError,
   type LoopRecord,
   type Peer,
   type Storage,
   sealer,
   showAddress,
 } from '../../runtime/index.ts'
-import { BadJoin } from '../api/errors.ts'
+import { InvalidOptionsError } from '../api/errors.ts'
 import type { SeatSettings } from './election.ts'
 
 export type TenantHooks = GroupHooks & {
@@ -143,7 +143,7 @@ export class SharedEndpoint {
     const { group } = settings
     if (this.#tenants.has(group)) {
       storage.close()
-      throw new BadJoin('group', `this process is in ${JSON.stringify(group)} already`)
+      throw new InvalidOptionsError('group', `this process is in ${JSON.stringify(group)} already`)
     }
     this.#take(group, hooks)
     try {
@@ -158,19 +158,19 @@ export class SharedEndpoint {
       return stable
     } catch (error) {
       await this.leave(group)
-      if (error instanceof BadGroup) throw new BadJoin(error.field, error.problem)
-      if (error instanceof LaterIncarnation) throw new BadJoin('data', error.message)
+      if (error instanceof InvalidGroupError) throw new InvalidOptionsError(error.field, error.problem)
+      if (error instanceof LaterIncarnationError) throw new InvalidOptionsError('data', error.message)
       throw error
     }
   }
 
-  /** The group has to do with this peer; resolves once its name was looked up. Throws BadGroup if it is elsewhere. */
+  /** The group has to do with this peer; resolves once its name was looked up. Throws InvalidGroupError if it is elsewhere. */
   async claim(group: string, { id, address }: Peer & { readonly id: NodeId }): Promise<void> {
     const at = showAddress(address)
     const known = this.#peers.get(id)
     if (known !== undefined && known.address !== at) {
       const problem = `${id} is at ${known.address} for another group of this process, not at ${at}: a process listens at one address for all its groups`
-      throw new BadGroup('peers', problem)
+      throw new InvalidGroupError('peers', problem)
     }
     const adding = known === undefined ? this.endpoint.addPeer({ id, address }) : null
     this.#tenants.get(group)?.peers.add(id)
@@ -289,12 +289,12 @@ export class SharedEndpoint {
   }
 }
 
-function cannotListen({ host: name, port }: Address, { code, message }: NodeJS.ErrnoException): BadJoin {
+function cannotListen({ host: name, port }: Address, { code, message }: NodeJS.ErrnoException): InvalidOptionsError {
   const why =
     code === 'EADDRINUSE'
       ? 'another process listens there'
       : code === 'ENOTFOUND' || code === 'EAI_AGAIN'
         ? 'no address is known for that name'
         : message
-  return new BadJoin('listen', `cannot listen at ${name}:${port}: ${why}; choose another`)
+  return new InvalidOptionsError('listen', `cannot listen at ${name}:${port}: ${why}; choose another`)
 }

@@ -3,7 +3,7 @@ import { setTimeout } from 'node:timers/promises'
 import { Worker } from 'node:worker_threads'
 import { afterEach, describe, expect, it } from 'vitest'
 import { until } from '../../../../test/support/wait.ts'
-import { BadJoin } from '../api/errors.ts'
+import { InvalidOptionsError } from '../api/errors.ts'
 import { statusOf } from './election.ts'
 import { SharedState } from './shared-lease.ts'
 import { progressEveryMs, StallWatch } from './stall-watch.ts'
@@ -232,10 +232,10 @@ describe('a host that slept', () => {
 describe('an error of the other thread', () => {
   it('keeps its name, its code and what it is about', () => {
     const there = (error: Error): Error => revivedError(structuredClone(plainError(error)))
-    const busy = there(Object.assign(new Error('in use'), { name: 'StorageInUse', code: 'EBUSY' }))
-    expect(busy).toMatchObject({ name: 'StorageInUse', message: 'in use', code: 'EBUSY' })
-    const bad = there(new BadJoin('listen', 'is taken'))
-    expect(bad).toBeInstanceOf(BadJoin)
+    const busy = there(Object.assign(new Error('in use'), { name: 'StorageInUseError', code: 'EBUSY' }))
+    expect(busy).toMatchObject({ name: 'StorageInUseError', message: 'in use', code: 'EBUSY' })
+    const bad = there(new InvalidOptionsError('listen', 'is taken'))
+    expect(bad).toBeInstanceOf(InvalidOptionsError)
     expect(bad).toMatchObject({ field: 'listen', problem: 'is taken', message: 'listen: is taken' })
   })
 })

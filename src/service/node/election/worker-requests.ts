@@ -3,7 +3,7 @@ import type { MessagePort } from 'node:worker_threads'
 import type { Command, Micros, NodeId, Output } from '../../../core/index.ts'
 import type { Membership } from '../../../protocols/index.ts'
 import type { NetworkFaults } from '../../runtime/index.ts'
-import { BadJoin } from '../api/errors.ts'
+import { InvalidOptionsError } from '../api/errors.ts'
 import type { NodeView, SeatSettings } from './election.ts'
 import type { RegisterSettings } from './in-store.ts'
 
@@ -75,7 +75,7 @@ export function plainError(error: unknown): PlainError {
 
 /** The same error on the other side: its class is lost on the way unless it is ours, its name is not. */
 export function revivedError({ name, message, code, field }: PlainError): Error {
-  if (name === 'BadJoin' && field !== null) return new BadJoin(field, message.slice(`${field}: `.length))
+  if (name === 'InvalidOptionsError' && field !== null) return new InvalidOptionsError(field, message.slice(`${field}: `.length))
   const more = { ...(code === null ? {} : { code }), ...(field === null ? {} : { field }) }
   return Object.assign(new Error(message), { name }, more)
 }

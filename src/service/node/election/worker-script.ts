@@ -5,7 +5,7 @@
  * else and must never be started: so the script is used only if this file is where the package puts it.
  */
 import { readFileSync } from 'node:fs'
-import { BadJoin } from '../api/errors.ts'
+import { InvalidOptionsError } from '../api/errors.ts'
 
 const PLACES = ['dist/service/node/election/worker-script.js', 'src/service/node/election/worker-script.ts']
 
@@ -13,11 +13,11 @@ const BUNDLED =
   'the election cannot have a thread of its own, for this program was bundled and the script of that thread was not: ' +
   'keep conclave out of the bundle (esbuild --external:conclave), or join with isolation: "thread"'
 
-/** Throws BadJoin where this code is not in its package. `own` is where it is: undefined in a CommonJS bundle. */
+/** Throws InvalidOptionsError where this code is not in its package. `own` is where it is: undefined in a CommonJS bundle. */
 export function threadScript(own: string | undefined = import.meta.url): URL {
   const place = PLACES.find((each) => own?.endsWith(`/${each}`))
   if (own === undefined || place === undefined || !isPackage(new URL('../../../../package.json', own)))
-    throw new BadJoin('isolation', BUNDLED)
+    throw new InvalidOptionsError('isolation', BUNDLED)
   // The sources are not run as they are: their tests use the compiled thread.
   return new URL('../../../../dist/service/node/election/worker.js', own)
 }

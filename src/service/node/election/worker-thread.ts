@@ -4,7 +4,7 @@
  */
 import { Worker } from 'node:worker_threads'
 import type { Address } from '../../runtime/index.ts'
-import { WorkerLost } from '../api/errors.ts'
+import { WorkerLostError } from '../api/errors.ts'
 import { placeOf } from './shared-endpoint.ts'
 import { GREETING, type WorkerBegin, type WorkerOrder } from './worker-requests.ts'
 import { threadScript } from './worker-script.ts'
@@ -45,11 +45,11 @@ export class ElectionThread {
     this.#exited = new Promise((resolve) => {
       this.#worker.once('exit', (code) => {
         clearTimeout(starting)
-        this.#tell(new WorkerLost(`it ended with ${code}`))
+        this.#tell(new WorkerLostError(`it ended with ${code}`))
         resolve()
       })
     })
-    this.#worker.on('error', (error) => this.#tell(new WorkerLost(error.message, { cause: error })))
+    this.#worker.on('error', (error) => this.#tell(new WorkerLostError(error.message, { cause: error })))
   }
 
   /** The thread for an address, or one of its own (null); an election that is to begin in it says so before anything else happens. */
@@ -87,7 +87,7 @@ export class ElectionThread {
   }
 
   #giveUp(why: string): void {
-    this.#tell(new WorkerLost(why))
+    this.#tell(new WorkerLostError(why))
     void this.#worker.terminate()
   }
 

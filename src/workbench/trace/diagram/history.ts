@@ -4,7 +4,7 @@
  */
 import type { Effect, Message, Micros, NodeId, View } from '../../../core/index.ts'
 import { idleness } from '../leads.ts'
-import { BadTrace, type Trace } from '../ndjson.ts'
+import { InvalidTraceError, type Trace } from '../ndjson.ts'
 import type { LossReason, TraceRecord } from '../records.ts'
 import { commandText, registerText } from '../words.ts'
 import { type Fault, faultOf } from './faults.ts'
@@ -112,11 +112,11 @@ export function historyOf({ header, records }: Trace, { kinds, kindOf, all }: Se
 
   function take(turn: Turn, line: number): void {
     const { node, at, effects, cutAfter } = turn
-    if (!nodes.includes(node)) throw new BadTrace(`line ${line}: node ${node} is not in the header`)
+    if (!nodes.includes(node)) throw new InvalidTraceError(`line ${line}: node ${node} is not in the header`)
     const sends = (cutAfter === null ? effects : effects.slice(0, cutAfter)).filter(isSend)
     const shown = sends.map((send) => {
       if (!nodes.includes(send.to) || typeof send.body?.kind !== 'string') {
-        throw new BadTrace(`line ${line}: a message goes to a node that is not in the header, or is none`)
+        throw new InvalidTraceError(`line ${line}: a message goes to a node that is not in the header, or is none`)
       }
       return all || kinds.includes(countsAs(send.body))
     })
