@@ -56,13 +56,64 @@ describe('the lint table', () => {
   })
 })
 
-it('the table in the lint configuration is the one that the script writes', () => {
+it('keeps the lint configuration in step with the table in the script', () => {
   const before = readFileSync(join(root, '.oxlintrc.json'), 'utf8')
   mkdirSync(join(folder, 'scripts'), { recursive: true })
   copyFileSync(join(root, 'scripts/lint-rooms.mjs'), join(folder, 'scripts/lint-rooms.mjs'))
   spawnSync(process.execPath, [join(folder, 'scripts/lint-rooms.mjs')])
   const after = readFileSync(join(folder, '.oxlintrc.json'), 'utf8')
   expect(JSON.parse(after)).toEqual(JSON.parse(before))
+})
+
+describe('the language check', () => {
+  function check(name: string, text: string): { readonly status: number | null; readonly stdout: string } {
+    const file = join(folder, name)
+    writeFileSync(file, text)
+    const { status, stdout } = spawnSync(process.execPath, [join(root, 'scripts/language.mjs'), file], {
+      encoding: 'utf8',
+    })
+    rmSync(file)
+    return { status, stdout: stdout.replaceAll(`${folder}/`, '') }
+  }
+
+  it.each([
+    // language-ignore -- the words that the check must find
+    ['a.ts', '// The first line.\n// Whoever leads may write.', 'a.ts:2: "Whoever"'],
+    // language-ignore -- the words that the check must find
+    ['a.ts', '/** Some text about so\n * many nodes. */', 'a.ts:2: "so many"'],
+    // language-ignore -- the words that the check must find
+    ['a.ts', "throw new Error('nobody leads')", 'a.ts:1: "\'nobody"'],
+    // language-ignore -- the words that the check must find
+    ['a.ts', 'const firstErrand = 1', 'a.ts:1: "Errand"'],
+    // language-ignore -- the words that the check must find
+    ['a.ts', 'export function toldBy(): void {}', 'a.ts:1: "toldBy"'],
+    // language-ignore -- the words that the check must find
+    ['a.ts', 'export class Box {\n  readonly #letters: number\n}', 'a.ts:2: "letters"'],
+    // language-ignore -- the words that the check must find
+    ['a.md', 'Some text.\n\nA reign is a term, one that ends.', 'a.md:3: "reign"'],
+    // language-ignore -- the words that the check must find
+    ['a.md', 'It writes a\nline a node.', 'a.md:2: "a line a node"'],
+  ])('finds in %s: %s', (name, text, finding) => {
+    const { status, stdout } = check(name, text)
+    expect(stdout).toContain(finding)
+    expect(status).toBe(1)
+  })
+
+  it.each([
+    // language-ignore -- a quotation of a paper
+    ['a.md', '> Whoever holds the lock is told so.\n'],
+    ['a.ts', '// A node that leads may write.\nconst turn = 1\n'],
+    ['a.ts', '// It returns to the loop, and asks who leads.\n'],
+    // language-ignore -- an exception with a reason
+    ['a.ts', '// language-ignore -- a name of the paper\nconst reign = 1\n'],
+  ])('accepts in %s: %s', (name, text) => {
+    expect(check(name, text)).toEqual({ status: 0, stdout: 'no findings\n' })
+  })
+
+  it('demands a reason for an exception', () => {
+    // language-ignore -- an exception without a reason
+    expect(check('a.ts', '// language-ignore\nconst reign = 1\n').status).toBe(1)
+  })
 })
 
 it('the lock file names no download address', () => {
