@@ -1,7 +1,7 @@
 /** `conclave agent`: a node that campaigns for ever, and answers over HTTP. */
 import { tmpdir } from 'node:os'
 import { Command } from 'commander'
-import { type Agent, CannotListenError, Systemd, startAgent } from '../service/agent/index.ts'
+import { type Agent, CannotListenError, SystemdNotifier, startAgent } from '../service/agent/index.ts'
 import type { AgentEvent } from '../service/client/index.ts'
 import { type Config, effectiveJson, effectiveText } from '../service/config/index.ts'
 import { addressOf } from '../service/node/api/address.ts'
@@ -49,7 +49,7 @@ async function agent(flags: AgentFlags): Promise<number> {
   const supervisor = Supervisor.ofThisProcess()
   const told = firstSignal()
   const running = await start(config, log)
-  const systemd = new Systemd(process.env, { trouble: (reason) => log('warning', { reason }) })
+  const systemd = new SystemdNotifier(process.env, { onFailure: (reason) => log('warning', { reason }) })
   const sentence = (): string => running.nodes.map(standing).join('; ')
   const telling = setInterval(() => systemd.status(sentence()), TELL_SYSTEMD_MS)
   telling.unref()

@@ -2,11 +2,11 @@
 import { Command, Option } from 'commander'
 import {
   type AgentEvent,
-  leaderOf,
-  type MemberAnswer,
-  membersOf,
+  getLeader,
+  type NodeResponse,
+  getMembers,
   removeNode,
-  statusOf,
+  getStatus,
   stepDown,
   AgentUnreachableError,
   watch,
@@ -47,7 +47,7 @@ function urlIn(agent: string): string {
 export function statusCommand(): Command {
   return ask('status', 'how the group is, in one sentence and a table; exit code 3 without a leader').action(
     async (flags: AskFlags) => {
-      const status = await statusOf(asking(flags))
+      const status = await getStatus(asking(flags))
       process.exitCode = status.leader === null ? EXIT.noLeader : EXIT.ok
       if (flags.json === true) {
         printJson(status)
@@ -56,7 +56,7 @@ export function statusCommand(): Command {
       const colour = { healthy: 'green', degraded: 'yellow', 'at-risk': 'yellow' } as const
       print(paint(status.level in colour ? colour[status.level as 'healthy'] : 'red', status.banner))
       print('')
-      print(membersTable(status.members))
+      print(membersTable(status.nodes))
       print('')
       print(`as ${status.self.id} (${status.self.role}) saw it at ${status.at}`)
     },
@@ -65,7 +65,7 @@ export function statusCommand(): Command {
 
 export function leaderCommand(): Command {
   return ask('leader', 'who leads; exit code 3 when nobody does').action(async (flags: AskFlags) => {
-    const answer = await leaderOf(asking(flags))
+    const answer = await getLeader(asking(flags))
     process.exitCode = answer.leader === null ? EXIT.noLeader : EXIT.ok
     if (flags.json === true) printJson(answer)
     else if (answer.leader !== null) print(String(answer.leader.id))
@@ -75,9 +75,9 @@ export function leaderCommand(): Command {
 
 export function membersCommand(): Command {
   return ask('members', 'who belongs to the group, and who is there').action(async (flags: AskFlags) => {
-    const answer = await membersOf(asking(flags))
+    const answer = await getMembers(asking(flags))
     if (flags.json === true) printJson(answer)
-    else print(membersTable(answer.members))
+    else print(membersTable(answer.nodes))
   })
 }
 
@@ -152,8 +152,8 @@ function eventText({ event, self, leader, token, reason, view }: AgentEvent): st
   }
 }
 
-function membersTable(members: readonly MemberAnswer[]): string {
-  const rows = members.map(({ id, voter, leader, there, evidenceMsAgo, heardMsAgo }) => [
+function membersTable(members: readonly NodeResponse[]): string {
+  const rows = members.map(({ id, voter, leader, reachable: there, evidenceMsAgo, heardMsAgo }) => [
     String(id),
     leader ? 'leader' : voter ? 'voter' : 'observer',
     there ? `there${evidenceMsAgo === null ? '' : `, ${evidenceMsAgo.toFixed(0)} ms old`}` : 'missing',

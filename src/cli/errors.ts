@@ -14,6 +14,7 @@ export const EXIT = {
 /** What the caller must change; reported in one line, exit code 2. `field` names what is wrong, where it has a name. */
 export class UsageError extends Error {
   override readonly name = 'UsageError'
+  readonly code = 'ERR_CONCLAVE_USAGE'
   readonly field: string | null
 
   constructor(message: string, field: string | null = null) {

@@ -6,6 +6,7 @@
  */
 import { CommanderError } from 'commander'
 import { isCommand, program } from './commands.ts'
+import { exitCodeOf } from './error-catalogue.ts'
 import { EXIT } from './errors.ts'
 import { narrate, printJson } from './output.ts'
 
@@ -14,27 +15,6 @@ type Explained = {
   readonly name: string
   readonly message: string
   readonly field: string | null
-}
-
-/** Errors of the rooms below, by their stable names: to import their classes would load all rooms. */
-const CODES: { readonly [name: string]: number } = {
-  UsageError: EXIT.usage,
-  InvalidConfigError: EXIT.usage,
-  UnusableFolderError: EXIT.usage,
-  InvalidScenarioError: EXIT.usage,
-  InvalidOptionsError: EXIT.usage,
-  InvalidTraceError: EXIT.usage,
-  InvalidKeyError: EXIT.usage,
-  UndrawableTraceError: EXIT.usage,
-  InvalidStoreError: EXIT.usage,
-  MissingClientError: EXIT.usage,
-  AgentUnreachableError: EXIT.unreachable,
-  StoreUnreachableError: EXIT.unreachable,
-  StoreAccessDeniedError: EXIT.refused,
-  UnsuitableStoreError: EXIT.refused,
-  IdInUseError: EXIT.refused,
-  NodeRemovedError: EXIT.refused,
-  RequestRefusedError: EXIT.refused,
 }
 
 /** Refusals of an agent that mean something else, by their status. */
@@ -53,13 +33,19 @@ function explained(error: unknown, asked: string): Explained | null {
     const message = `${told} (see ${helpFor(asked)})`
     return { code: EXIT.usage, name: 'UsageError', message, field }
   }
-  const { name, message, field, code, kind } = (
+  const { name, message, field, code, kind, status } = (
     error instanceof Error ? error : new Error(String(error))
-  ) as Error & { readonly field?: string | null; readonly code?: number; readonly kind?: string }
+  ) as Error & {
+    readonly field?: string | null
+    readonly code?: string
+    readonly kind?: string
+    readonly status?: number
+  }
   // An agent that refuses because it does not lead says what was asked, in a way; or it was asked wrongly.
-  const refused = name === 'RequestRefusedError' && kind !== 'CommandRefusedError' ? REFUSALS[code ?? 0] : undefined
+  const refused =
+    name === 'RequestRefusedError' && kind !== 'CommandRefusedError' ? REFUSALS[status ?? 0] : undefined
   return {
-    code: refused ?? CODES[name] ?? EXIT.failure,
+    code: refused ?? exitCodeOf(code),
     name: name === 'RequestRefusedError' ? (kind ?? name) : name,
     message,
     field: field ?? null,

@@ -1,6 +1,7 @@
 /** A broken invariant: a bug in this program, never bad input or a fault of the world. */
 export class AssertionFailedError extends Error {
   override readonly name = 'AssertionFailedError'
+  readonly code = 'ERR_CONCLAVE_ASSERTION_FAILED'
 }
 
 /** Stays on in production: a process that no longer understands its own state must stop. */

@@ -5,11 +5,11 @@
  */
 import { setTimeout } from 'node:timers/promises'
 import {
-  type Claimed,
+  type ClaimResponse,
   claim,
   RequestRefusedError,
   release,
-  statusOf,
+  getStatus,
   AgentUnreachableError,
   watch,
 } from '../../service/client/index.ts'
@@ -60,7 +60,7 @@ async function nextLead(of: AgentOf, { told, say, killBeforeMs: asked }: Running
   while (!told.aborted) {
     try {
       // oxlint-disable-next-line no-await-in-loop -- until it leads
-      const { lease } = await statusOf({ ...of, signal: told })
+      const { lease } = await getStatus({ ...of, signal: told })
       const killBeforeMs = killBeforeIn(claimTerms(lease), asked)
       // oxlint-disable-next-line no-await-in-loop -- until it leads
       for await (const seen of watch({ ...of, signal: told })) {
@@ -104,7 +104,7 @@ class ClaimedLead implements HeldLead {
   /** On this process's clock. */
   #until: number
 
-  private constructor(of: AgentOf, first: Claimed, until: number) {
+  private constructor(of: AgentOf, first: ClaimResponse, until: number) {
     this.#of = of
     this.#claim = first.claim
     this.group = first.group
@@ -121,7 +121,7 @@ class ClaimedLead implements HeldLead {
       const first = await claim({ ...of, claim: null })
       return new ClaimedLead(of, first, before + first.expiresInMs * 1000)
     } catch (error) {
-      if (error instanceof RequestRefusedError && error.code === 409) return null
+      if (error instanceof RequestRefusedError && error.status === 409) return null
       throw error
     }
   }

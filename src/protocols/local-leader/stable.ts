@@ -15,6 +15,7 @@ export type LocalLeaderStable = {
 /** Stable data that cannot be what this process once wrote. It must not start: it may have promised anything. */
 export class CorruptStableDataError extends Error {
   override readonly name = 'CorruptStableDataError'
+  readonly code = 'ERR_CONCLAVE_CORRUPT_STABLE_DATA'
 
   constructor(field: string, problem: string) {
     super(

@@ -3,8 +3,9 @@ import type { Plain } from '../../core/index.ts'
 import { fields, stable, whole } from './wire.ts'
 
 /** Stable data that cannot be what a process of Omega+ once wrote. It must not start: it may have promised anything. */
-export class CorruptOmegaDataError extends Error {
-  override readonly name = 'CorruptOmegaDataError'
+export class CorruptStableDataError extends Error {
+  override readonly name = 'CorruptStableDataError'
+  readonly code = 'ERR_CONCLAVE_CORRUPT_STABLE_DATA'
 
   constructor(field: string, problem: string) {
     super(
@@ -21,5 +22,5 @@ export function checkedStable(data: Plain): Plain {
   const wrong = data === null ? null : kept(data)
   if (wrong === null) return data
   const [field, problem] = wrong.split(': ', 2) as [string, string]
-  throw new CorruptOmegaDataError(field.slice(1), problem)
+  throw new CorruptStableDataError(field.slice(1), problem)
 }

@@ -10,9 +10,9 @@ import { protocolNamed } from '../../protocols/index.ts'
 import { readTrace, replay } from '../../workbench/trace/index.ts'
 import {
   type AgentEvent,
-  leaderOf,
+  getLeader,
   RequestRefusedError,
-  statusOf,
+  getStatus,
   stepDown,
   AgentUnreachableError,
   watch,
@@ -65,8 +65,8 @@ it('leads alone, steps down when told and leads again; closing ends those that w
     return types
   })()
   await until(() => log.some(({ event }) => event === 'elected'))
-  expect(await leaderOf(ask)).toMatchObject({ leader: { id: 'a', token: 1 }, self: { role: 'leader' } })
-  expect((await statusOf(ask)).banner).toBe(
+  expect(await getLeader(ask)).toMatchObject({ leader: { id: 'a', token: 1 }, self: { role: 'leader' } })
+  expect((await getStatus(ask)).banner).toBe(
     'at risk: a leads g with token 1; its only voter is there, none may fail',
   )
   await expect(stepDown({ ...ask, adminToken: 'wrong' })).rejects.toThrow(RequestRefusedError)
@@ -77,7 +77,7 @@ it('leads alone, steps down when told and leads again; closing ends those that w
   const types = await watched
   expect(types[0]).toBe('now')
   expect(types).toContain('revoked')
-  await expect(leaderOf(ask)).rejects.toThrow(AgentUnreachableError)
+  await expect(getLeader(ask)).rejects.toThrow(AgentUnreachableError)
 }, 30_000)
 
 it('bears bodies without end, watchers that do not read, and nonsense', async () => {
@@ -102,7 +102,7 @@ it('bears bodies without end, watchers that do not read, and nonsense', async ()
     socket.pause()
     return socket
   })
-  expect((await leaderOf({ agent: url })).group).toBe('g')
+  expect((await getLeader({ agent: url })).group).toBe('g')
   for (const agent of agents) void agent.close()
   await Promise.all(agents.map((agent) => agent.close()))
   agents = []
@@ -170,7 +170,7 @@ it('does not wait for those who send slowly, and takes no more connections than 
   expect(await ending(port, `${asking}X-Large: ${'x'.repeat(64 * 1024)}\r\n\r\n`)).toMatch(
     /^(HTTP\/1.1 431 |$)/,
   )
-  expect((await leaderOf({ agent: url })).group).toBe('g')
+  expect((await getLeader({ agent: url })).group).toBe('g')
 }, 30_000)
 
 it('is in several groups at once; one that cannot be joined leaves none behind', async () => {
@@ -189,8 +189,8 @@ it('is in several groups at once; one that cannot be joined leaves none behind',
   await until(() =>
     ['x', 'y'].every((name) => log.some((each) => each.event === 'elected' && each.group === name)),
   )
-  expect(await leaderOf({ agent: url, group: 'y' })).toMatchObject({ group: 'y', leader: { id: 'a' } })
-  await expect(leaderOf({ agent: url })).rejects.toThrow('add ?group=NAME')
+  expect(await getLeader({ agent: url, group: 'y' })).toMatchObject({ group: 'y', leader: { id: 'a' } })
+  await expect(getLeader({ agent: url })).rejects.toThrow('add ?group=NAME')
   const bad = { ...group('z'), listen: 'nonsense' }
   await expect(alone(0, () => {}, { groups: [group('w'), bad] })).rejects.toThrow('HOST:PORT')
 }, 30_000)

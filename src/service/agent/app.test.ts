@@ -1,12 +1,12 @@
 import { describe, expect, it, vi } from 'vitest'
 import { type NodeId, present } from '../../core/index.ts'
-import type { ErrorAnswer, MembersAnswer, StatusAnswer } from '../client/index.ts'
+import type { ErrorResponse, MembersResponse, StatusResponse } from '../client/index.ts'
 import { CommandRefusedError, type MemberStatus } from '../node/index.ts'
-import { agentApp } from './app.ts'
+import { createApp } from './app.ts'
 import { Claims } from './claims.ts'
-import { History } from './history.ts'
+import { EventLog } from './history.ts'
 import { METRICS } from './metrics.ts'
-import { Observer } from './observer.ts'
+import { LeaderMonitor } from './observer.ts'
 import { openApi, ROUTES } from './openapi.ts'
 import * as schemas from './schemas.ts'
 
@@ -42,7 +42,7 @@ function agent(
   adminToken: string | null = TOKEN,
   { groups: names = ['g'], isLoopback = true, hosts = [] }: Served = {},
 ) {
-  const history = new History('run', 3)
+  const history = new EventLog('run', 3)
   const ending = new AbortController()
   const stepped: string[] = []
   const nodeIn = (group: string) => ({
@@ -61,16 +61,16 @@ function agent(
       yield '{"type":"start"}\n'
     },
   })
-  const observer = new Observer(() => {})
+  const observer = new LeaderMonitor(() => {})
   const groups = new Map(
     names.map((name) => [name, { node: nodeIn(name), history, observer, claims: new Claims() }]),
   )
-  const app = agentApp({ groups, adminToken, isLoopback, hosts, version: '0', ending: ending.signal })
+  const app = createApp({ groups, adminToken, isLoopback, hosts, version: '0', ending: ending.signal })
   const node = (groups.get('g') ?? present([...groups.values()][0], 'a group')).node
   return { app, history, ending, stepped, observer, node }
 }
 
-const happens = (history: History, ...reasons: readonly string[]): void => {
+const happens = (history: EventLog, ...reasons: readonly string[]): void => {
   for (const reason of reasons) {
     const about = { leader: null, token: null, term: null, reason }
     history.add({ at: '2030-01-01T00:00:00.000Z', group: 'g', self: 'n2', event: 'warning', ...about })
@@ -95,7 +95,7 @@ describe('an agent over HTTP', () => {
   })
 
   it('says how the group is, in one sentence, with whom it has heard when', async () => {
-    const answer = (await (await agent().app.request('/v1/status?group=g')).json()) as StatusAnswer
+    const answer = (await (await agent().app.request('/v1/status?group=g')).json()) as StatusResponse
     expect(answer).toMatchObject({
       banner: 'healthy: n1 leads g with token 12; all 3 voters are there, 1 may fail',
       level: 'healthy',
@@ -103,7 +103,7 @@ describe('an agent over HTTP', () => {
       spareFailures: 1,
       leaderlessMs: null,
     })
-    expect(answer.members[2]).toEqual({
+    expect(answer.nodes[2]).toEqual({
       id: 'n3',
       voter: true,
       leader: false,
@@ -111,8 +111,8 @@ describe('an agent over HTTP', () => {
       evidenceMsAgo: 7,
       heardMsAgo: 7,
     })
-    const { members } = (await (await agent().app.request('/v1/members')).json()) as MembersAnswer
-    expect(members).toEqual(answer.members)
+    const { nodes: members } = (await (await agent().app.request('/v1/members')).json()) as MembersResponse
+    expect(members).toEqual(answer.nodes)
   })
 
   it('keeps health, readiness and leadership apart', async () => {
@@ -162,7 +162,7 @@ describe('an agent over HTTP', () => {
     const headers = authorization === null ? undefined : { authorization }
     const response = await app.request('/v1/step-down', { method: 'POST', ...(headers && { headers }) })
     expect(response.status).toBe(code)
-    const answer = (await response.json()) as Partial<ErrorAnswer>
+    const answer = (await response.json()) as Partial<ErrorResponse>
     expect(answer.error?.name ?? null).toBe(name)
     expect(stepped).toEqual(name === null ? ['n2'] : [])
     if (name === null) expect(answer).toEqual({ group: 'g', steppedDown: { id: 'n2', token: 13 } })
@@ -196,7 +196,7 @@ describe('an agent over HTTP', () => {
     const { app } = agent()
     const headers = about === 'without the token' ? {} : { authorization: `Bearer ${TOKEN}` }
     const response = await app.request('/v1/remove', { method: 'POST', body, headers })
-    const answer = (await response.json()) as Partial<ErrorAnswer>
+    const answer = (await response.json()) as Partial<ErrorResponse>
     expect([response.status, answer.error?.name ?? null]).toEqual([code, name])
     if (name === null) expect(answer).toEqual({ group: 'g', removing: 'n3' })
   })
@@ -214,7 +214,7 @@ describe('an agent over HTTP', () => {
       app.request('/v1/step-down'),
     ])
     expect(answers.map(({ status }) => status)).toEqual([413, 413, 404, 404, 404])
-    const bodies = await Promise.all(answers.map((answer) => answer.json() as Promise<ErrorAnswer>))
+    const bodies = await Promise.all(answers.map((answer) => answer.json() as Promise<ErrorResponse>))
     expect(bodies[3]).toEqual({
       error: {
         name: 'UnknownGroup',
@@ -270,7 +270,7 @@ describe('several groups', () => {
     const paths = ['/v1/leader', '/v1/status', '/v1/events', '/v1/trace', '/leader', '/']
     const answers = await Promise.all(paths.map(async (path) => app.request(path)))
     expect(answers.map(({ status }) => status)).toEqual(paths.map(() => 400))
-    const bodies = await Promise.all(answers.map((answer) => answer.json() as Promise<ErrorAnswer>))
+    const bodies = await Promise.all(answers.map((answer) => answer.json() as Promise<ErrorResponse>))
     for (const { error } of bodies) {
       expect(error).toEqual({
         name: 'GroupNeeded',
@@ -333,14 +333,14 @@ describe('/v1/openapi.json', () => {
   })
 
   it.each([
-    ['/v1/leader', schemas.leaderAnswer],
-    ['/v1/status', schemas.statusAnswer],
-    ['/v1/members', schemas.membersAnswer],
-    ['/leader', schemas.leaderAnswer],
-    ['/healthz', schemas.healthAnswer],
-    ['/readyz', schemas.readyAnswer],
-    ['/', schemas.sidecarAnswer],
-    ['/v1/nothing', schemas.errorAnswer],
+    ['/v1/leader', schemas.leaderSchema],
+    ['/v1/status', schemas.statusSchema],
+    ['/v1/members', schemas.membersSchema],
+    ['/leader', schemas.leaderSchema],
+    ['/healthz', schemas.healthSchema],
+    ['/readyz', schemas.readySchema],
+    ['/', schemas.sidecarSchema],
+    ['/v1/nothing', schemas.errorSchema],
   ] as const)('%s answers as described', async (path, schema) => {
     const errors = await Promise.all(
       [{}, NONE, FIRST].map(async (status) => {

@@ -6,23 +6,23 @@ import { setMaxListeners } from 'node:events'
 import { type Context, Hono } from 'hono'
 import { stream, streamSSE } from 'hono/streaming'
 import type { NodeId } from '../../core/index.ts'
-import type { Claimed } from '../client/index.ts'
+import type { ClaimResponse } from '../client/index.ts'
 import { CommandRefusedError, type MemberStatus } from '../node/index.ts'
-import { failure, refusal } from './admin.ts'
+import { errorResponse, checkAdminToken } from './admin.ts'
 import { readBody, type WithBody } from './body.ts'
-import { tellEvents } from './events.ts'
+import { streamEvents } from './events.ts'
 import { refuseOtherHosts } from './hosts.ts'
-import { metricsText } from './metrics.ts'
+import { renderMetrics } from './metrics.ts'
 import { openApi } from './openapi.ts'
-import { PAGE_POLICY, page } from './page.ts'
-import { leaderAnswer, membersAnswer, type Served, statusAnswer } from './responses.ts'
-import { claimBody, removeBody } from './schemas.ts'
+import { PAGE_POLICY, renderPage } from './page.ts'
+import { leaderResponse, membersResponse, type ServedGroup, statusResponse } from './responses.ts'
+import { claimBodySchema, removeBodySchema } from './schemas.ts'
 
-export type { Served } from './responses.ts'
+export type { ServedGroup } from './responses.ts'
 
-export type Asked = {
+export type AppOptions = {
   /** By name; at least one. */
-  readonly groups: ReadonlyMap<string, Served>
+  readonly groups: ReadonlyMap<string, ServedGroup>
   /** Without one nobody may change anything. */
   readonly adminToken: string | null
   /** Whether only this machine can ask: then the trace needs no token. */
@@ -42,7 +42,7 @@ const LOOK_AGAIN_MS = 50
 /** Whoever reads a trace more slowly is left behind: only one may at a time. */
 const LONGEST_TRACE_MS = 30_000
 
-export function agentApp(asked: Asked): Hono<WithBody> {
+export function createApp(asked: AppOptions): Hono<WithBody> {
   const { groups, adminToken, isLoopback, hosts, version, ending } = asked
   const app = new Hono<WithBody>()
   /** Built when it is first asked for: that takes longer than a thousand answers. */
@@ -62,7 +62,7 @@ export function agentApp(asked: Asked): Hono<WithBody> {
 
   /** Answers about the group that is asked for. */
   const about =
-    (answer: (c: Context<WithBody>, served: Served) => Response | Promise<Response>) =>
+    (answer: (c: Context<WithBody>, served: ServedGroup) => Response | Promise<Response>) =>
     (c: Context<WithBody>): Response | Promise<Response> => {
       const served = groupAsked(c, groups)
       return served instanceof Response ? served : answer(c, served)
@@ -70,15 +70,15 @@ export function agentApp(asked: Asked): Hono<WithBody> {
 
   app.get(
     '/v1/leader',
-    about((c, { node }) => c.json(leaderAnswer(node, node.status()))),
+    about((c, { node }) => c.json(leaderResponse(node, node.status()))),
   )
   app.get(
     '/v1/members',
-    about((c, { node }) => c.json(membersAnswer(node, node.status()))),
+    about((c, { node }) => c.json(membersResponse(node, node.status()))),
   )
   app.get(
     '/v1/status',
-    about((c, served) => c.json(statusAnswer(served))),
+    about((c, served) => c.json(statusResponse(served))),
   )
   app.get('/v1/openapi.json', (c) => {
     description ??= JSON.stringify(openApi(version))
@@ -87,8 +87,8 @@ export function agentApp(asked: Asked): Hono<WithBody> {
 
   app.post(
     '/v1/step-down',
-    about(async (c, { node, history }) => {
-      const refused = refusal(c, adminToken)
+    about(async (c, { node, events: history }) => {
+      const refused = checkAdminToken(c, adminToken)
       if (refused !== null) return refused
       const { role, leader } = node.status()
       if (role !== 'leader') return notLeading(c, node.id, leader)
@@ -106,7 +106,7 @@ export function agentApp(asked: Asked): Hono<WithBody> {
       }
       if (!isDone) {
         const message = 'whoever has claimed the lead has not ended: it is handed over then, or lapses'
-        return failure(c, 503, 'StillLeading', message)
+        return errorResponse(c, 503, 'StillLeading', message)
       }
       return c.json({ group: node.group, steppedDown: { id: node.id, token: leader?.token ?? null } })
     }),
@@ -115,15 +115,15 @@ export function agentApp(asked: Asked): Hono<WithBody> {
   app.post(
     '/v1/remove',
     about(async (c, { node }) => {
-      const refused = refusal(c, adminToken)
+      const refused = checkAdminToken(c, adminToken)
       if (refused !== null) return refused
-      const body = removeBody.safeParse(parsed(c.get('body')))
-      if (!body.success) return failure(c, 400, 'BadBody', 'write {"id": "..."}, the node to remove', 'id')
+      const body = removeBodySchema.safeParse(parsed(c.get('body')))
+      if (!body.success) return errorResponse(c, 400, 'BadBody', 'write {"id": "..."}, the node to remove', 'id')
       const { mode, nodes } = node.status()
       // Who has a register is only known by asking the store, which removing does.
       if (mode !== 'store' && !nodes.some(({ id }) => id === body.data.id)) {
         const named = nodes.map(({ id }) => id).join(', ')
-        return failure(
+        return errorResponse(
           c,
           404,
           'UnknownNode',
@@ -135,7 +135,7 @@ export function agentApp(asked: Asked): Hono<WithBody> {
         await node.removeVoter(body.data.id)
       } catch (error) {
         if (!(error instanceof CommandRefusedError)) throw error
-        return failure(c, 409, 'CommandRefusedError', error.message)
+        return errorResponse(c, 409, 'CommandRefusedError', error.message)
       }
       return c.json({ group: node.group, removing: body.data.id })
     }),
@@ -144,31 +144,31 @@ export function agentApp(asked: Asked): Hono<WithBody> {
   app.post(
     '/v1/claim',
     about(async (c, { node, claims }) => {
-      const refused = refusal(c, adminToken)
+      const refused = checkAdminToken(c, adminToken)
       if (refused !== null) return refused
-      const body = claimBody.safeParse(parsed(c.get('body')))
+      const body = claimBodySchema.safeParse(parsed(c.get('body')))
       if (!body.success) {
         const message = 'write {"claim": null}, or the name of a claim'
-        return failure(c, 400, 'BadBody', message, 'claim')
+        return errorResponse(c, 400, 'BadBody', message, 'claim')
       }
       const { role, leader, leaseMs } = node.status()
       if (role !== 'leader' || leader === null || leaseMs === null) return notLeading(c, node.id, leader)
-      const claim = claims.take(body.data.claim, leaseMs)
+      const claim = claims.acquire(body.data.claim, leaseMs)
       if (claim === null) {
         const why = claims.isEnding ? 'the lead is being handed over' : 'there is no such claim, or too many'
-        return failure(c, 409, 'NoClaim', why)
+        return errorResponse(c, 409, 'NoClaim', why)
       }
       const { group, id } = node
       const ends = { expiresInMs: leaseMs, ending: claims.isEnding }
-      return c.json({ group, id, claim, token: leader.token, ...ends } satisfies Claimed)
+      return c.json({ group, id, claim, token: leader.token, ...ends } satisfies ClaimResponse)
     }),
   )
   app.delete(
     '/v1/claim',
     about((c, { node, claims }) => {
-      const refused = refusal(c, adminToken)
+      const refused = checkAdminToken(c, adminToken)
       if (refused !== null) return refused
-      claims.giveBack(c.req.query('claim') ?? '')
+      claims.release(c.req.query('claim') ?? '')
       return c.json({ group: node.group })
     }),
   )
@@ -178,11 +178,11 @@ export function agentApp(asked: Asked): Hono<WithBody> {
     about((c, served) => {
       if (c.req.method === 'HEAD') return c.body(null, 200, { 'Content-Type': 'text/event-stream' })
       if (streams >= MOST_STREAMS)
-        return failure(c, 503, 'TooManyWatchers', `${MOST_STREAMS} watch already: try again later`)
+        return errorResponse(c, 503, 'TooManyWatchers', `${MOST_STREAMS} watch already: try again later`)
       streams += 1
       return streamSSE(c, async (writing) => {
         try {
-          await tellEvents(writing, served, c.req.header('Last-Event-ID'), ending)
+          await streamEvents(writing, served, c.req.header('Last-Event-ID'), ending)
         } finally {
           streams -= 1
         }
@@ -193,9 +193,9 @@ export function agentApp(asked: Asked): Hono<WithBody> {
   app.get(
     '/v1/trace',
     about((c, { node }) => {
-      const refused = isLoopback ? null : refusal(c, adminToken)
+      const refused = isLoopback ? null : checkAdminToken(c, adminToken)
       if (refused !== null) return refused
-      if (isTracing) return failure(c, 503, 'TraceBusy', 'somebody is being told the trace: try again')
+      if (isTracing) return errorResponse(c, 503, 'TraceBusy', 'somebody is being told the trace: try again')
       c.header('Content-Type', 'application/x-ndjson')
       // Hono answers HEAD with the head of the answer to GET, and nobody would ever read the rest of that.
       if (c.req.method === 'HEAD') return c.body(null, 200)
@@ -240,17 +240,17 @@ export function agentApp(asked: Asked): Hono<WithBody> {
     '/leader',
     about((c, { node }) => {
       const status = node.status()
-      return c.json(leaderAnswer(node, status), status.role === 'leader' ? 200 : 503)
+      return c.json(leaderResponse(node, status), status.role === 'leader' ? 200 : 503)
     }),
   )
   app.options('/', (c) => c.body(null, 204, { Allow: 'GET, HEAD, OPTIONS' }))
   app.get('/metrics', (c) => {
-    const text = metricsText(
-      [...groups.values()].map(({ node, observer }) => ({
+    const text = renderMetrics(
+      [...groups.values()].map(({ node, monitor: observer }) => ({
         group: node.group,
         id: String(node.id),
         status: node.status(),
-        leaderships: observer.leaderships,
+        leaderships: observer.terms,
         views: observer.views,
         alarm: observer.alarm !== null,
       })),
@@ -266,11 +266,11 @@ export function agentApp(asked: Asked): Hono<WithBody> {
     const shown = asksFor === undefined ? [...groups.values()] : [groupAsked(c, groups)]
     const [first] = shown
     if (first instanceof Response) return first
-    return c.html(page((shown as readonly Served[]).map(statusAnswer)))
+    return c.html(renderPage((shown as readonly ServedGroup[]).map(statusResponse)))
   })
 
-  app.notFound((c) => failure(c, 404, 'NotFound', `there is no ${c.req.method} ${c.req.path} here`))
-  app.onError((error, c) => failure(c, 500, error.name, error.message))
+  app.notFound((c) => errorResponse(c, 404, 'NotFound', `there is no ${c.req.method} ${c.req.path} here`))
+  app.onError((error, c) => errorResponse(c, 500, error.name, error.message))
   return app
 }
 
@@ -285,21 +285,21 @@ function parsed(text: string): unknown {
 
 function notLeading(c: Context, id: NodeId, leader: MemberStatus['leader']): Response {
   const other = leader === null ? '' : `, ${leader.id} does`
-  return failure(c, 409, 'NotLeader', `${id} does not lead${other}`)
+  return errorResponse(c, 409, 'NotLeader', `${id} does not lead${other}`)
 }
 
 /** With one group it need not be named. */
-function groupAsked(c: Context, groups: Asked['groups']): Served | Response {
+function groupAsked(c: Context, groups: AppOptions['groups']): ServedGroup | Response {
   const names = [...groups.keys()].join(', ')
   const name = c.req.query('group')
   const [only] = groups.values()
   if (name === undefined && groups.size === 1 && only !== undefined) return only
   if (name === undefined) {
     const message = `this agent is in the groups ${names}: add ?group=NAME (--group NAME)`
-    return failure(c, 400, 'GroupNeeded', message, 'group')
+    return errorResponse(c, 400, 'GroupNeeded', message, 'group')
   }
   const served = groups.get(name)
   if (served !== undefined) return served
   const message = `this agent is in the group${groups.size === 1 ? '' : 's'} ${names}, not in ${name}`
-  return failure(c, 404, 'UnknownGroup', message, 'group')
+  return errorResponse(c, 404, 'UnknownGroup', message, 'group')
 }

@@ -1,3 +1,3 @@
 export * from './agent.ts'
 export { CannotListenError } from './listen.ts'
-export { Systemd } from './systemd.ts'
+export { SystemdNotifier } from './systemd.ts'

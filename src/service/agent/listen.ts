@@ -7,6 +7,7 @@ import type { Address } from '../runtime/index.ts'
 /** The HTTP address cannot be used. */
 export class CannotListenError extends Error {
   override readonly name = 'CannotListenError'
+  readonly code = 'ERR_CONCLAVE_CANNOT_LISTEN'
 }
 
 export type HttpLimits = {
@@ -19,13 +20,13 @@ export type HttpLimits = {
 
 const LIMITS: HttpLimits = { requestMs: 10_000, idleMs: 5000, connections: 1024 }
 
-export type Listening = { readonly url: string; close(): Promise<void> }
+export type HttpServer = { readonly url: string; close(): Promise<void> }
 
-export function listening(
+export function listen(
   fetch: (request: Request) => Response | Promise<Response>,
   at: Address,
   limits: Partial<HttpLimits> = {},
-): Promise<Listening> {
+): Promise<HttpServer> {
   const { requestMs, idleMs, connections } = { ...LIMITS, ...limits }
   const server = createAdaptorServer({
     fetch,

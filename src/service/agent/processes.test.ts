@@ -9,7 +9,7 @@ import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { Workplace } from '../../../test/support/agents.ts'
 import { freePorts } from '../../../test/support/ports.ts'
 import { until } from '../../../test/support/wait.ts'
-import { leaderOf, type StatusAnswer, statusOf, type Watched, watch } from '../client/index.ts'
+import { getLeader, type StatusResponse, getStatus, type WatchEvent, watch } from '../client/index.ts'
 
 const CONCLAVE = new URL('../../../bin/conclave', import.meta.url).pathname
 const IDS = ['a', 'b', 'c'] as const
@@ -80,7 +80,7 @@ type Led = { readonly leader: Agent; readonly token: number }
 function agreement(among: readonly Agent[], after = 0): Promise<Led> {
   return vi.waitUntil(
     async () => {
-      const answers = await Promise.all(among.map(({ url }) => leaderOf({ agent: url })))
+      const answers = await Promise.all(among.map(({ url }) => getLeader({ agent: url })))
       const [first] = answers
       const leader = among.find(({ id }) => id === first?.leader?.id)
       const token = first?.leader?.token ?? 0
@@ -107,7 +107,7 @@ describe('conclave agent, three real processes', () => {
         const banner = `healthy: ${leader.id} leads g with token ${token}; all 3 voters are there, 1 may fail`
         expect(status.out.split('\n')[0]).toBe(banner)
         const json = await conclave('status', '--agent', agents[0]?.url ?? '', '--json')
-        expect((JSON.parse(json.out) as StatusAnswer).banner).toBe(banner)
+        expect((JSON.parse(json.out) as StatusResponse).banner).toBe(banner)
         const members = await conclave('members', '--agent', leader.url)
         expect(members.out).toMatch(/^id +is +seen +last heard\na +/)
         expect(JSON.parse(leader.log.split('\n')[0] ?? '')).toMatchObject({ group: 'g', id: leader.id })
@@ -150,8 +150,8 @@ describe('conclave agent, three real processes', () => {
       { timeout: 80_000, interval: 50 },
     )
     // However late an answer is, it never calls a node there whose evidence no longer counts.
-    const { members, evidenceForMs } = await statusOf({ agent: third.leader.url })
-    for (const { there, evidenceMsAgo } of members) {
+    const { nodes: members, evidenceTtlMs: evidenceForMs } = await getStatus({ agent: third.leader.url })
+    for (const { reachable: there, evidenceMsAgo } of members) {
       if (there) expect(evidenceMsAgo).toBeLessThan(evidenceForMs ?? 0)
     }
     expect(members.find(({ id }) => id === second.leader.id)).toMatchObject({
@@ -164,7 +164,7 @@ describe('conclave agent, three real processes', () => {
     third.leader.process.kill('SIGTERM')
     expect(await ended).toBe(0)
     const [last] = left.filter((agent) => agent !== third.leader) as [Agent]
-    await vi.waitUntil(async () => (await leaderOf({ agent: last.url })).leader === null, { timeout: 25_000 })
+    await vi.waitUntil(async () => (await getLeader({ agent: last.url })).leader === null, { timeout: 25_000 })
     // Whoever ended is missed a little later.
     await vi.waitFor(
       async () => {
@@ -180,8 +180,8 @@ describe('conclave agent, three real processes', () => {
     await start()
     const { leader, token } = await agreement(agents)
     const follower = agents.find((agent) => agent !== leader) as Agent
-    const seen = async (after: string | null, enough: (all: readonly Watched[]) => boolean) => {
-      const all: Watched[] = []
+    const seen = async (after: string | null, enough: (all: readonly WatchEvent[]) => boolean) => {
+      const all: WatchEvent[] = []
       const stop = new AbortController()
       for await (const each of watch({ agent: follower.url, after, signal: stop.signal })) {
         all.push(each)
@@ -189,7 +189,7 @@ describe('conclave agent, three real processes', () => {
       }
       return all
     }
-    const tellsOf = (all: readonly Watched[]): boolean =>
+    const tellsOf = (all: readonly WatchEvent[]): boolean =>
       all.some((each) => each.type === 'event' && (each.event.token ?? 0) > token)
 
     let isTold = false

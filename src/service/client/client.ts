@@ -1,31 +1,33 @@
 /** Questions to an agent, over HTTP, with nothing but fetch: for Node, browsers and whatever else has it. */
-import type { AgentEvent, ErrorAnswer, Id, LeaderAnswer, MembersAnswer, StatusAnswer } from './responses.ts'
+import type { AgentEvent, ErrorResponse, Id, LeaderResponse, MembersResponse, StatusResponse } from './responses.ts'
 
 /** Nobody answers there. */
 export class AgentUnreachableError extends Error {
   override readonly name = 'AgentUnreachableError'
+  readonly code = 'ERR_CONCLAVE_AGENT_UNREACHABLE'
 }
 
 /**
- * The agent answered, but not as it was asked: `code` is the HTTP status, `kind` the name of the agent's error, `field`
- * what was wrong in the question, where it was that.
+ * The agent answered with an error: `status` is the HTTP status, `kind` the name of the agent's error, `field` the field
+ * of the request that is wrong, if any.
  */
 export class RequestRefusedError extends Error {
   override readonly name = 'RequestRefusedError'
-  readonly code: number
+  readonly code = 'ERR_CONCLAVE_REQUEST_REFUSED'
+  readonly status: number
   readonly kind: string
   readonly field: string | null
 
-  constructor(code: number, kind: string, message: string, field: string | null = null) {
+  constructor(status: number, kind: string, message: string, field: string | null = null) {
     super(message)
-    this.code = code
+    this.status = status
     this.kind = kind
     this.field = field
   }
 }
 
 /** What is used of `fetch`, and of what it answers. */
-export type Fetched = {
+export type FetchResponse = {
   readonly ok: boolean
   readonly status: number
   readonly body: AsyncIterable<Uint8Array> | null
@@ -40,9 +42,9 @@ export type Fetch = (
     readonly redirect?: 'error'
     readonly signal?: AbortSignal
   },
-) => Promise<Fetched>
+) => Promise<FetchResponse>
 
-export type Ask = {
+export type RequestOptions = {
   /** Where the agent is, such as http://127.0.0.1:7480. */
   readonly agent: string
   /** Which group, where the agent is in several. */
@@ -52,34 +54,34 @@ export type Ask = {
   readonly fetch?: Fetch
 }
 
-export const statusOf = (ask: Ask): Promise<StatusAnswer> => get(ask, '/v1/status')
-export const leaderOf = (ask: Ask): Promise<LeaderAnswer> => get(ask, '/v1/leader')
-export const membersOf = (ask: Ask): Promise<MembersAnswer> => get(ask, '/v1/members')
+export const getStatus = (ask: RequestOptions): Promise<StatusResponse> => get(ask, '/v1/status')
+export const getLeader = (ask: RequestOptions): Promise<LeaderResponse> => get(ask, '/v1/leader')
+export const getMembers = (ask: RequestOptions): Promise<MembersResponse> => get(ask, '/v1/members')
 
-export type SteppedDown = {
+export type StepDownResponse = {
   readonly group: string
   readonly steppedDown: { readonly id: Id; readonly token: number | null }
 }
 
-/** Asks the agent to hand the lead over; fails with RequestRefusedError, code 409, when it does not lead. */
-export async function stepDown(ask: Ask & { readonly adminToken: string | null }): Promise<SteppedDown> {
+/** Asks the agent to hand the lead over; fails with RequestRefusedError, status 409, when it does not lead. */
+export async function stepDown(ask: RequestOptions & { readonly adminToken: string | null }): Promise<StepDownResponse> {
   const response = await request(ask, '/v1/step-down', { method: 'POST', headers: ordering(ask) })
   return told(ask, response)
 }
 
-export type Removing = { readonly group: string; readonly removing: Id }
+export type RemoveResponse = { readonly group: string; readonly removing: Id }
 
-/** Asks the agent to take a node out of the group for good; fails with RequestRefusedError, code 409, when the protocol does not. */
+/** Asks the agent to take a node out of the group for good; fails with RequestRefusedError, status 409, when the protocol does not. */
 export async function removeNode(
-  ask: Ask & { readonly adminToken: string | null; readonly id: string },
-): Promise<Removing> {
+  ask: RequestOptions & { readonly adminToken: string | null; readonly id: string },
+): Promise<RemoveResponse> {
   const body = JSON.stringify({ id: ask.id })
   const response = await request(ask, '/v1/remove', { method: 'POST', headers: ordering(ask), body })
   return told(ask, response)
 }
 
 /** The lead of an agent, for whoever acts on it. */
-export type Claimed = {
+export type ClaimResponse = {
   readonly group: string
   /** Whose lead it is. */
   readonly id: Id
@@ -92,10 +94,10 @@ export type Claimed = {
   readonly ending: boolean
 }
 
-type Claiming = Ask & { readonly adminToken: string | null }
+type Claiming = RequestOptions & { readonly adminToken: string | null }
 
-/** Claims the lead, or renews a claim; fails with RequestRefusedError, code 409, when the agent does not lead or the claim is gone. */
-export async function claim(ask: Claiming & { readonly claim: string | null }): Promise<Claimed> {
+/** Claims the lead, or renews a claim; fails with RequestRefusedError, status 409, when the agent does not lead or the claim is gone. */
+export async function claim(ask: Claiming & { readonly claim: string | null }): Promise<ClaimResponse> {
   const body = JSON.stringify({ claim: ask.claim })
   const response = await request(ask, '/v1/claim', { method: 'POST', headers: ordering(ask), body })
   return told(ask, response)
@@ -112,20 +114,20 @@ function ordering({ adminToken }: Claiming): Record<string, string> {
 }
 
 /** `now` comes first, and `missed` when the agent no longer knows all that has happened since. */
-export type Watched =
-  | { readonly type: 'now'; readonly now: LeaderAnswer }
+export type WatchEvent =
+  | { readonly type: 'now'; readonly now: LeaderResponse }
   | { readonly type: 'missed' }
   | { readonly type: 'event'; readonly id: string; readonly event: AgentEvent }
 
 /** What happens, from now on, or since the event with the id `after`, until the agent or the signal ends it. */
 export async function* watch(
-  ask: Ask & { readonly after?: string | null },
-): AsyncGenerator<Watched, void, void> {
+  ask: RequestOptions & { readonly after?: string | null },
+): AsyncGenerator<WatchEvent, void, void> {
   const headers: Record<string, string> = { accept: 'text/event-stream' }
   if (typeof ask.after === 'string') headers['last-event-id'] = ask.after
   const response = await request(ask, '/v1/events', { headers })
   for await (const { event, id, data } of messages(response, ask)) {
-    if (event === 'now') yield { type: 'now', now: JSON.parse(data) as LeaderAnswer }
+    if (event === 'now') yield { type: 'now', now: JSON.parse(data) as LeaderResponse }
     else if (event === 'missed') yield { type: 'missed' }
     else yield { type: 'event', id, event: JSON.parse(data) as AgentEvent }
   }
@@ -134,7 +136,7 @@ export async function* watch(
 type Sent = { readonly event: string; readonly id: string; readonly data: string }
 
 /** Server-sent events out of a body that comes in pieces. */
-async function* messages({ body }: Fetched, ask: Ask): AsyncGenerator<Sent, void, void> {
+async function* messages({ body }: FetchResponse, ask: RequestOptions): AsyncGenerator<Sent, void, void> {
   if (body === null) return
   const decoder = new TextDecoder()
   let text = ''
@@ -163,12 +165,12 @@ function read(block: string): Sent | null {
   return fields.data === '' ? null : fields
 }
 
-async function get<T>(ask: Ask, path: string): Promise<T> {
+async function get<T>(ask: RequestOptions, path: string): Promise<T> {
   return told(ask, await request(ask, path, {}))
 }
 
 /** What it answered; something that answers otherwise than in JSON is no agent. */
-async function told<T>(ask: Ask, response: Fetched): Promise<T> {
+async function told<T>(ask: RequestOptions, response: FetchResponse): Promise<T> {
   try {
     return (await response.json()) as T
   } catch (error) {
@@ -177,8 +179,8 @@ async function told<T>(ask: Ask, response: Fetched): Promise<T> {
   }
 }
 
-async function request(ask: Ask, path: string, init: Parameters<Fetch>[1]): Promise<Fetched> {
-  let response: Fetched
+async function request(ask: RequestOptions, path: string, init: Parameters<Fetch>[1]): Promise<FetchResponse> {
+  let response: FetchResponse
   try {
     const url = new URL(path, ask.agent)
     if (typeof ask.group === 'string') url.searchParams.set('group', ask.group)
@@ -191,13 +193,13 @@ async function request(ask: Ask, path: string, init: Parameters<Fetch>[1]): Prom
     throw lost(ask, error)
   }
   if (response.ok) return response
-  const said = (await response.json().catch(() => null)) as ErrorAnswer | null
+  const said = (await response.json().catch(() => null)) as ErrorResponse | null
   const { name = 'RequestRefusedError', message = `it answered ${response.status}`, field = null } = said?.error ?? {}
   throw new RequestRefusedError(response.status, name, `the agent at ${ask.agent} refused: ${message}`, field)
 }
 
 /** What is to be thrown: whoever gave up by their own signal hears their own reason. */
-function lost({ agent, signal }: Ask, error: unknown): unknown {
+function lost({ agent, signal }: RequestOptions, error: unknown): unknown {
   if (signal?.aborted === true && (signal.reason as Error | null)?.name !== 'TimeoutError')
     return signal.reason
   const { cause, message } = error as Error & { cause?: Error }

@@ -12,6 +12,7 @@ export type Problem = {
 
 export class InvalidConfigError extends Error {
   override readonly name = 'InvalidConfigError'
+  readonly code = 'ERR_CONCLAVE_INVALID_CONFIG'
   readonly problems: readonly Problem[]
   readonly field: string | null
 

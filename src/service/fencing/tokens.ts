@@ -6,6 +6,7 @@
 /** A request of a former leader. */
 export class StaleTokenError extends Error {
   override readonly name = 'StaleTokenError'
+  readonly code = 'ERR_CONCLAVE_STALE_TOKEN'
   readonly resource: string
   readonly token: number
   /** The greatest that was seen. */
@@ -30,6 +31,7 @@ export const MOST_AHEAD = 2 ** 40
 /** A token that no group can have come to. */
 export class ImplausibleTokenError extends Error {
   override readonly name = 'ImplausibleTokenError'
+  readonly code = 'ERR_CONCLAVE_IMPLAUSIBLE_TOKEN'
   readonly resource: string
   readonly token: number
   /** The greatest that was seen. */

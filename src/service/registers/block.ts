@@ -28,6 +28,7 @@ export const LARGEST_BLOCK = 480
 /** The block is larger than a sector. */
 export class BlockTooLargeError extends Error {
   override readonly name = 'BlockTooLargeError'
+  readonly code = 'ERR_CONCLAVE_BLOCK_TOO_LARGE'
 
   constructor(size: number) {
     super(`the block has ${size} bytes; at most ${LARGEST_BLOCK} fit: use shorter ids`)

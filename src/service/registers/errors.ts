@@ -4,6 +4,7 @@ import type { NodeId } from '../../core/index.ts'
 /** The store cannot be reached at all. Trying again may help. */
 export class StoreUnreachableError extends Error {
   override readonly name = 'StoreUnreachableError'
+  readonly code = 'ERR_CONCLAVE_STORE_UNREACHABLE'
 
   constructor(place: string, cause: unknown) {
     super(`no store answers at ${place}: ${reasonOf(cause)}; is it running, and is that its address?`, {
@@ -15,16 +16,19 @@ export class StoreUnreachableError extends Error {
 /** The store answers, but not to this user, or it does not let this user do what registers need. */
 export class StoreAccessDeniedError extends Error {
   override readonly name = 'StoreAccessDeniedError'
+  readonly code = 'ERR_CONCLAVE_STORE_ACCESS_DENIED'
 }
 
 /** The store is not a register, or is not known to be one, as it is set up. */
 export class UnsuitableStoreError extends Error {
   override readonly name = 'UnsuitableStoreError'
+  readonly code = 'ERR_CONCLAVE_UNSUITABLE_STORE'
 }
 
 /** The description of the store is wrong; `field` says where. */
 export class InvalidStoreError extends Error {
   override readonly name = 'InvalidStoreError'
+  readonly code = 'ERR_CONCLAVE_INVALID_STORE'
   readonly field: string
 
   constructor(field: string, message: string) {
@@ -36,6 +40,7 @@ export class InvalidStoreError extends Error {
 /** An optional package is not there. */
 export class MissingClientError extends Error {
   override readonly name = 'MissingClientError'
+  readonly code = 'ERR_CONCLAVE_MISSING_CLIENT'
 
   constructor(kind: string, packages: readonly string[], cause: unknown) {
     super(`the ${kind} store needs a package that is not installed: npm install ${packages.join(' ')}`, {
@@ -47,6 +52,7 @@ export class MissingClientError extends Error {
 /** Two processes use one id. */
 export class IdInUseError extends Error {
   override readonly name = 'IdInUseError'
+  readonly code = 'ERR_CONCLAVE_ID_IN_USE'
 
   constructor(id: NodeId, place: string, sign: string) {
     super(
@@ -58,11 +64,13 @@ export class IdInUseError extends Error {
 /** A store without a compare of its own keeps a cell for the process that writes it. */
 export class CellLockedError extends Error {
   override readonly name = 'CellLockedError'
+  readonly code = 'ERR_CONCLAVE_CELL_LOCKED'
 }
 
 /** A younger process has taken over this one's block. */
 export class SupersededError extends Error {
   override readonly name = 'SupersededError'
+  readonly code = 'ERR_CONCLAVE_SUPERSEDED'
 
   constructor(id: NodeId, place: string) {
     super(
@@ -74,6 +82,7 @@ export class SupersededError extends Error {
 /** The id was removed from the group. */
 export class NodeRemovedError extends Error {
   override readonly name = 'NodeRemovedError'
+  readonly code = 'ERR_CONCLAVE_NODE_REMOVED'
 
   constructor(id: NodeId, place: string) {
     super(`${id} was removed from this group for good (in ${place}): give this process a new id`)
@@ -83,6 +92,7 @@ export class NodeRemovedError extends Error {
 /** A block is not what anybody wrote. */
 export class CorruptBlockError extends Error {
   override readonly name = 'CorruptBlockError'
+  readonly code = 'ERR_CONCLAVE_CORRUPT_BLOCK'
 
   constructor(id: NodeId | string, place: string, problem: string) {
     super(
@@ -94,6 +104,7 @@ export class CorruptBlockError extends Error {
 /** A block was written by another version of this program. */
 export class UnsupportedFormatError extends Error {
   override readonly name = 'UnsupportedFormatError'
+  readonly code = 'ERR_CONCLAVE_UNSUPPORTED_FORMAT'
 
   constructor(id: NodeId | string, place: string, theirs: string, ours: string) {
     super(
@@ -105,6 +116,7 @@ export class UnsupportedFormatError extends Error {
 /** A block that was read is older than one read before, or gone. No election is safe on such a store. */
 export class StoreRolledBackError extends Error {
   override readonly name = 'StoreRolledBackError'
+  readonly code = 'ERR_CONCLAVE_STORE_ROLLED_BACK'
 
   constructor(id: NodeId, place: string, what: string) {
     super(

@@ -118,7 +118,7 @@ type Ask = <T>(path: string, body: object, signal: AbortSignal) => Promise<T>
 type Gateway = { readonly ask: Ask; close(): void }
 
 /** Refused for what the token says, not for what was asked: surely nothing was written. */
-class StaleTokenError extends Error {}
+class ExpiredAuthTokenError extends Error {}
 
 /** A token, and when it should be renewed on this process's clock; null where it lives as long as it is used. */
 type Login = { readonly token: string; readonly renewAt: number | null }
@@ -172,7 +172,7 @@ function gateway({ endpoints, username, password }: EtcdOptions): Gateway {
       return { body: said as T, at: reply.at }
     }
     const why = said.message ?? said.error ?? `it answered ${reply.status}`
-    if (STALE.test(why)) throw new StaleTokenError(why)
+    if (STALE.test(why)) throw new ExpiredAuthTokenError(why)
     if (
       said.code === UNAUTHENTICATED ||
       said.code === PERMISSION_DENIED ||
@@ -237,7 +237,7 @@ function gateway({ endpoints, username, password }: EtcdOptions): Gateway {
       try {
         return (await post<T>(path, body, signal, used)).body
       } catch (error) {
-        if (!(error instanceof StaleTokenError)) throw error
+        if (!(error instanceof ExpiredAuthTokenError)) throw error
         // Another call may have renewed it meanwhile.
         if (login?.token === used) login = null
       }
@@ -245,7 +245,7 @@ function gateway({ endpoints, username, password }: EtcdOptions): Gateway {
       try {
         return (await post<T>(path, body, signal, again)).body
       } catch (error) {
-        if (!(error instanceof StaleTokenError)) throw error
+        if (!(error instanceof ExpiredAuthTokenError)) throw error
         if (login?.token === again) login = null
         throw new StoreAccessDeniedError(`${endpoints[0]} refuses a new token: ${error.message}`, { cause: error })
       }

@@ -14,6 +14,7 @@ import type { Storage } from './storage.ts'
 /** A group's folder has seen a later incarnation of this process than the present one. */
 export class LaterIncarnationError extends Error {
   override readonly name = 'LaterIncarnationError'
+  readonly code = 'ERR_CONCLAVE_LATER_INCARNATION'
 
   constructor(group: string) {
     super(
@@ -26,6 +27,7 @@ export class LaterIncarnationError extends Error {
 /** The incarnation in a group's folder is none that another process would accept. */
 export class UnusableIncarnationError extends Error {
   override readonly name = 'UnusableIncarnationError'
+  readonly code = 'ERR_CONCLAVE_UNUSABLE_INCARNATION'
 
   constructor(group: string) {
     super(

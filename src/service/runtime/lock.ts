@@ -17,6 +17,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 /** Another process uses the folder. */
 export class StorageInUseError extends Error {
   override readonly name = 'StorageInUseError'
+  readonly code = 'ERR_CONCLAVE_STORAGE_IN_USE'
 
   constructor(folder: string) {
     super(`${folder} is used by another process: give each process a data folder of its own (--data)`)
@@ -26,6 +27,7 @@ export class StorageInUseError extends Error {
 /** The folder cannot be kept for one process. */
 export class StorageLockError extends Error {
   override readonly name = 'StorageLockError'
+  readonly code = 'ERR_CONCLAVE_STORAGE_LOCK'
 
   constructor(folder: string, cause: unknown) {
     const why = cause instanceof Error ? cause.message : String(cause)

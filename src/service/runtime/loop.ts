@@ -1,73 +1,80 @@
 /**
- * The one loop that carries out a protocol's effects for real.
+ * The real world of a protocol: an event loop that carries out its effects.
  *
- * An input comes in (a message, a timer, a command); the protocol answers with its next state and effects. What is to
- * be made safe is made safe first, and if that fails, the step is taken back: nobody has seen anything of it. Then the
- * other effects are carried out in order. (A message that a protocol sends before it persists thus leaves after: if the
- * process crashes in between it is lost, as any message may be.) Before every step the loop asks whether the host slept:
- * then the protocol hears of that first. Timers are absolute deadlines on the process's own clock; Node's timers only
- * wake the loop, early or late, and the clock decides.
+ * The loop gives the protocol one input at a time (a message, a timer, a command) and gets its next state and effects.
+ * It stores stable data first. If that fails, it rolls the step back: no effect of it has been carried out. Then it
+ * carries out the other effects in order. (So a message that precedes `persist` in the list leaves after it. If the
+ * process crashes in between, the message is lost, as any message may be.) Before every step the loop checks whether the
+ * host was suspended, and if so, the protocol gets `suspended` first. Timers are absolute deadlines on the node's own
+ * clock. Node.js timers only wake the loop; the clock decides what is due.
+ *
+ * A step that throws changes nothing. If an assertion failed, or the input was not a message, the loop stops: a node that
+ * breaks its own invariants must not go on. The failing step is recorded like any other.
  */
-import type {
-  Command,
-  Input,
-  Message,
-  Micros,
-  NodeId,
-  Output,
-  Plain,
-  Protocol,
-  RegisterCall,
-  Step,
-  View,
+import {
+  AssertionFailedError,
+  type Command,
+  type Input,
+  type Message,
+  type Micros,
+  type NodeId,
+  type Output,
+  type Plain,
+  type Protocol,
+  type RegisterCall,
+  type Step,
+  type View,
 } from '../../core/index.ts'
 import type { HostClock } from './clock.ts'
 import type { Storage } from './storage.ts'
 
-/** A step as it happened on this process's clock: what the black box keeps. */
+/** A step that threw. `isFatal`: the loop stopped; otherwise it dropped the message. */
+export type StepFailure = { readonly error: string; readonly isFatal: boolean }
+
+/** A step as it happened on the node's clock: what the black box keeps. */
 export type LoopRecord = {
   readonly now: Micros
   /** Null at the start. */
   readonly input: Input | null
   readonly stable: Plain
   /**
-   * Whether all effects were carried out. If the data could not be made safe the step was taken back, for nobody had
-   * seen anything of it; at the start nothing was carried out (0).
+   * `done`: all effects were carried out. `rolled back`: the data could not be stored, so no effect was carried out. At
+   * the start that is the number 0: the node crashed before its first effect.
    */
-  readonly outcome: 'done' | 'taken back' | number
+  readonly outcome: 'done' | 'rolled back' | number | StepFailure
 }
 
 export type LoopHooks = {
   send(to: NodeId, body: Message): void
   output(event: Output): void
-  /** Where the process shares registers with others: carries the call out, and answers it (`answer`) later. */
+  /** Where nodes share registers: carries out the call, and answers it later (`answer`). */
   register?(call: RegisterCall): void
-  /** Stable data could not be made safe: the step that needed it did not happen. */
+  /** Stable data could not be stored: the step that needed it was rolled back. */
   trouble(error: Error): void
   /**
-   * Stable data could not be made safe, and only a part of the process needs it: a command after which the rest can
-   * have the same input. Null: there is no such part.
+   * Stable data could not be stored, and only some groups need it: a command that excludes these groups, so that the
+   * others can process the same input. Null: no group can be excluded.
    */
   spare?(input: Input, stable: Plain): Command | null
   /**
-   * A message made the protocol fail: it counts as lost, for a step that has not ended has changed nothing. A peer that
-   * is buggy must not stop this process. Without this hook the loop stops, as it does when anything else fails.
+   * The protocol threw on a message, and no assertion failed: the message counts as lost. A faulty peer must not stop
+   * this node. Without this hook the loop stops, as it does when a step on any other input throws.
    */
   unusable?(from: NodeId, error: Error): void
-  /** The loop has stopped by itself: it can no longer keep the contract. */
+  /** The loop has stopped because it cannot keep the contract any more. */
   failed(error: Error): void
-  /** `before`: the state in which the step was taken; null at the start. */
+  /** `before`: the state before the step; null at the start. */
   record?(record: LoopRecord, before: Plain): void
 }
 
-/** Why the disk did not take it, and what. */
-type Failure = { readonly error: Error; readonly stable: Plain }
+/** Why stable data could not be stored, and the data. */
+type StorageFailure = { readonly error: Error; readonly stable: Plain }
 
-/** How much earlier than asked Node's timers may fire, and the step in which they count. */
+/** The granularity of Node.js timers, which may fire this much early. */
 const TIMER_STEP_MS = 1
 
-/** A timer whose step was taken back fires again after so long. */
-const TRY_AGAIN: Micros = 10_000
+/** A timer whose step was rolled back fires again after this delay. */
+const RETRY_DELAY: Micros = 10_000
 
 export class Loop {
   readonly #protocol: Protocol
@@ -80,11 +87,11 @@ export class Loop {
   #alarm: NodeJS.Timeout | null = null
   #alarmAt: Micros = Number.POSITIVE_INFINITY
   #immediate: NodeJS.Immediate | null = null
-  /** What is due is about to be dealt with after this turn, and was already since the last. */
+  /** Due timers will fire in a microtask; and have fired in one since the last event. */
   #isExpiring = false
   #hasExpired = false
-  /** A sleep of which the protocol could not be told. */
-  #untold: Micros = 0
+  /** The length of a suspension whose step was rolled back. */
+  #unreported: Micros = 0
 
   constructor(protocol: Protocol, clock: HostClock, storage: Storage, hooks: LoopHooks) {
     this.#protocol = protocol
@@ -93,14 +100,14 @@ export class Loop {
     this.#hooks = hooks
   }
 
-  /** Begins from what the storage holds; throws what keeps it from beginning. */
+  /** Starts the protocol with the stored data. Throws what prevents the start. */
   start(): void {
     const stable = this.#storage.load()
     const now = this.#clock.now()
     const step = this.#protocol.start(stable, now)
     this.#running = true
     this.#state = step.state
-    const failure = this.#makeSafe(step)
+    const failure = this.#store(step)
     const outcome = failure === null ? 'done' : 0
     this.#hooks.record?.({ now, input: null, stable, outcome }, null)
     if (failure !== null) {
@@ -119,26 +126,26 @@ export class Loop {
     this.#take({ type: 'command', command })
   }
 
-  /** What became of a call on a register. */
+  /** The reply to a register call. */
   answer(input: Input & { readonly type: 'register' }): void {
     this.#take(input)
   }
 
-  /** What anyone may ask, at this moment. */
+  /** The protocol's view now. */
   view(): View {
-    this.#noticeSleep()
+    this.#checkSuspension()
     this.#setAlarm()
     return this.#protocol.view(this.#state, this.#clock.now())
   }
 
-  /** As the last step left it, whatever has happened to the clock since. */
+  /** The state after the last step. */
   get state(): Plain {
     return this.#state
   }
 
-  /** Reads from the protocol's state what its view does not show. */
+  /** Reads what the view does not show from the protocol's state. */
   inspect<T>(read: (state: Plain, now: Micros) => T): T {
-    this.#noticeSleep()
+    this.#checkSuspension()
     this.#setAlarm()
     return read(this.#state, this.#clock.now())
   }
@@ -147,7 +154,7 @@ export class Loop {
     return this.#clock.now()
   }
 
-  /** Nothing happens any more; what is due is forgotten. */
+  /** Takes no more inputs and cancels all timers. */
   stop(): void {
     this.#running = false
     if (this.#alarm !== null) clearTimeout(this.#alarm)
@@ -160,20 +167,20 @@ export class Loop {
   #take(input: Input): void {
     if (!this.#running) return
     this.#hasExpired = false
-    this.#noticeSleep()
+    this.#checkSuspension()
     this.#step(input)
     this.#setAlarm()
   }
 
-  #noticeSleep(): void {
+  #checkSuspension(): void {
     if (!this.#running) return
-    const by = this.#clock.sleptFor() + this.#untold
-    this.#untold = 0
+    const by = this.#clock.sleptFor() + this.#unreported
+    this.#unreported = 0
     if (by > 0) this.#step({ type: 'suspended', by })
   }
 
-  /** `isSpared`: the part of the process that cannot go on has been left out already. */
-  #step(input: Input, isSpared = false): void {
+  /** `isRetry`: the groups that could not store their data are excluded already. */
+  #step(input: Input, isRetry = false): void {
     if (!this.#running) return
     const now = this.#clock.now()
     const before = this.#state
@@ -181,16 +188,13 @@ export class Loop {
     try {
       step = this.#protocol.step(before, input, now)
     } catch (thrown) {
-      const error = thrown instanceof Error ? thrown : new Error(String(thrown))
-      if (input.type === 'message' && this.#hooks.unusable !== undefined) {
-        this.#hooks.unusable(input.from, error)
-      } else this.#fail(error)
+      this.#failStep(input, before, now, errorOf(thrown))
       return
     }
-    const failure = this.#makeSafe(step)
+    const failure = this.#store(step)
     if (failure !== null) {
-      this.#hooks.record?.({ now, input, stable: null, outcome: 'taken back' }, before)
-      this.#takeBack(input, isSpared, failure)
+      this.#hooks.record?.({ now, input, stable: null, outcome: 'rolled back' }, before)
+      this.#rollBack(input, isRetry, failure)
       return
     }
     this.#state = step.state
@@ -198,20 +202,31 @@ export class Loop {
     this.#carryOut(step)
   }
 
-  #takeBack(input: Input, isSpared: boolean, { error, stable }: Failure): void {
-    const spared = isSpared ? null : (this.#hooks.spare?.(input, stable) ?? null)
+  /** The step threw: it is recorded, so that a replay of the black box ends with it. */
+  #failStep(input: Input, before: Plain, now: Micros, error: Error): void {
+    const { unusable } = this.#hooks
+    const isFatal =
+      input.type !== 'message' || unusable === undefined || error instanceof AssertionFailedError
+    const outcome = { error: error.message, isFatal }
+    this.#hooks.record?.({ now, input, stable: null, outcome }, before)
+    if (isFatal) this.#fail(error)
+    else unusable(input.from, error)
+  }
+
+  #rollBack(input: Input, isRetry: boolean, { error, stable }: StorageFailure): void {
+    const spared = isRetry ? null : (this.#hooks.spare?.(input, stable) ?? null)
     this.#hooks.trouble(error)
-    if (spared === null) this.#again(input)
+    if (spared === null) this.#retry(input)
     else {
       this.#step({ type: 'command', command: spared }, true)
       this.#step(input, true)
     }
   }
 
-  /** What was taken back was not done: messages count as lost, but what only this process knows of comes again. */
-  #again(input: Input): void {
-    if (input.type === 'timer') this.#deadlines.set(input.name, this.#clock.now() + TRY_AGAIN)
-    else if (input.type === 'suspended') this.#untold += input.by
+  /** After a rollback, a message counts as lost. A timer or a suspension is given again, because no peer repeats it. */
+  #retry(input: Input): void {
+    if (input.type === 'timer') this.#deadlines.set(input.name, this.#clock.now() + RETRY_DELAY)
+    else if (input.type === 'suspended') this.#unreported += input.by
   }
 
   #fail(error: Error): void {
@@ -219,15 +234,15 @@ export class Loop {
     this.#hooks.failed(error)
   }
 
-  /** Null when all that must survive the step is on the disk; the last of it replaces what came before. */
-  #makeSafe({ effects }: Step<Plain>): Failure | null {
+  /** Null when the stable data is on disk. Only the last `persist` of a step counts. */
+  #store({ effects }: Step<Plain>): StorageFailure | null {
     const last = effects.findLast((effect) => effect.type === 'persist')
     if (last === undefined) return null
     try {
       this.#storage.save(last.stable)
       return null
     } catch (error) {
-      return { error: error instanceof Error ? error : new Error(String(error)), stable: last.stable }
+      return { error: errorOf(error), stable: last.stable }
     }
   }
 
@@ -250,7 +265,7 @@ export class Loop {
           break
         case 'register':
           if (this.#hooks.register === undefined) {
-            this.#fail(new Error('this process has no shared registers'))
+            this.#fail(new Error('the protocol calls a register, but this node has none'))
             return
           }
           this.#hooks.register(effect.call)
@@ -261,7 +276,7 @@ export class Loop {
     }
   }
 
-  /** Wakes the loop for the next deadline: at once after this turn of events if it is due, otherwise by a timer. */
+  /** Wakes the loop for the next deadline: right after the current event if it is due, otherwise by a timer. */
   #setAlarm(): void {
     if (!this.#running) return
     let next = Number.POSITIVE_INFINITY
@@ -285,8 +300,8 @@ export class Loop {
   }
 
   /**
-   * What became due in this turn of events (what a process said to itself, as a rule) comes right after it, before other
-   * datagrams are read; but what that makes due in turn waits until others have had theirs.
+   * A timer that is due at once (usually a message of the node to itself) fires in a microtask, before other datagrams
+   * are read. A timer that this one makes due waits for the next iteration of the event loop, so that I/O is not starved.
    */
   #expireSoon(): void {
     if (this.#isExpiring || this.#immediate !== null) return
@@ -308,11 +323,11 @@ export class Loop {
   #expire(): void {
     this.#immediate = null
     this.#alarmAt = Number.POSITIVE_INFINITY
-    this.#noticeSleep()
+    this.#checkSuspension()
     const now = this.#clock.now()
     const due = [...this.#deadlines].filter(([, deadline]) => deadline <= now).sort(([, a], [, b]) => a - b)
     for (const [name, deadline] of due) {
-      // An earlier one of them may have stopped or moved it.
+      // An earlier timer of this batch may have stopped or replaced it.
       if (this.#deadlines.get(name) !== deadline) continue
       this.#deadlines.delete(name)
       this.#step({ type: 'timer', name })
@@ -321,7 +336,11 @@ export class Loop {
   }
 }
 
-/** Where chance comes from. */
+function errorOf(thrown: unknown): Error {
+  return thrown instanceof Error ? thrown : new Error(String(thrown))
+}
+
+/** The only source of randomness of a protocol. */
 function between(earliest: Micros, latest: Micros): Micros {
   return earliest + Math.floor(Math.random() * (latest - earliest + 1))
 }

@@ -28,6 +28,7 @@ export type Refusal = 'too short' | 'unknown format' | 'unknown key' | 'not auth
 
 export class InvalidKeyError extends Error {
   override readonly name = 'InvalidKeyError'
+  readonly code = 'ERR_CONCLAVE_INVALID_KEY'
 }
 
 const AUTHENTIC = 1

@@ -27,6 +27,7 @@ import { type FolderLock, lockFolder, StorageLockError } from './lock.ts'
 /** The file is there, but it is not what was written. */
 export class DamagedStorageError extends Error {
   override readonly name = 'DamagedStorageError'
+  readonly code = 'ERR_CONCLAVE_DAMAGED_STORAGE'
 
   constructor(file: string, problem: string) {
     super(
@@ -39,6 +40,7 @@ export class DamagedStorageError extends Error {
 /** The data could not be made safe; nothing that depends on it may happen. */
 export class StorageFailedError extends Error {
   override readonly name = 'StorageFailedError'
+  readonly code = 'ERR_CONCLAVE_STORAGE_FAILED'
 
   constructor(folder: string, cause: unknown) {
     const why = cause instanceof Error ? cause.message : String(cause)
@@ -49,6 +51,7 @@ export class StorageFailedError extends Error {
 /** The data folder cannot be made, or this process may not write to it. */
 export class UnusableFolderError extends Error {
   override readonly name = 'UnusableFolderError'
+  readonly code = 'ERR_CONCLAVE_UNUSABLE_FOLDER'
   readonly field = 'data'
 
   constructor(folder: string, cause: unknown, is: 'missing' | 'unwritable' = 'missing') {

@@ -21,10 +21,12 @@ export type Ending = (
 
 export class GuardianLostError extends Error {
   override readonly name = 'GuardianLostError'
+  readonly code = 'ERR_CONCLAVE_GUARDIAN_LOST'
 }
 
 export class CommandFailedError extends Error {
   override readonly name = 'CommandFailedError'
+  readonly code = 'ERR_CONCLAVE_COMMAND_FAILED'
 }
 
 /** How long to wait for what a guardian that is gone has written. */

@@ -35,6 +35,7 @@ export type JoinVirtually = WorkOptions & { readonly priority?: number }
 /** The process of this member is gone, because the test said so. */
 export class NodeCrashedError extends Error {
   override readonly name = 'NodeCrashedError'
+  readonly code = 'ERR_CONCLAVE_NODE_CRASHED'
 
   constructor(id: string) {
     super(`${id} has crashed: join it again to restart it`)

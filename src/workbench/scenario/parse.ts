@@ -15,6 +15,7 @@ import { type EventSchema, nodeList, type ScenarioSchema, scenarioSchema } from 
 /** A scenario that cannot be run. `field` is the place in the file, empty when it is the file as a whole. */
 export class InvalidScenarioError extends Error {
   override readonly name = 'InvalidScenarioError'
+  readonly code = 'ERR_CONCLAVE_INVALID_SCENARIO'
   readonly field: string
 
   constructor(field: string, problem: string) {

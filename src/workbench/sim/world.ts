@@ -45,6 +45,7 @@ export type WorldHooks = {
 /** A run that would never end is stopped, and says so. */
 export class RunawayRunError extends Error {
   override readonly name = 'RunawayRunError'
+  readonly code = 'ERR_CONCLAVE_RUNAWAY_RUN'
 }
 
 /** A timer whose step was taken back fires again after this long, as in a real process. */

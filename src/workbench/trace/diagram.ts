@@ -27,6 +27,7 @@ export type DiagramOptions = Selection & {
 /** There is nothing to draw, or too much for a picture; says what to ask for instead. */
 export class UndrawableTraceError extends Error {
   override readonly name = 'UndrawableTraceError'
+  readonly code = 'ERR_CONCLAVE_UNDRAWABLE_TRACE'
 }
 
 const MOST_NODES = 64

@@ -8,6 +8,7 @@ export type Trace = { readonly header: TraceHeader; readonly records: readonly T
 /** A trace file that cannot be read: says which line and why. */
 export class InvalidTraceError extends Error {
   override readonly name = 'InvalidTraceError'
+  readonly code = 'ERR_CONCLAVE_INVALID_TRACE'
 }
 
 export function traceLine(value: TraceHeader | TraceRecord): string {
