@@ -2,7 +2,7 @@ import { spawnSync } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import { expect, it } from 'vitest'
 import { agentCommand } from '../src/cli/agent.ts'
-import { configOf } from '../src/cli/node-flags.ts'
+import { readConfig } from '../src/cli/node-flags.ts'
 import { ROUTES } from '../src/service/agent/openapi.ts'
 
 const ROOT = new URL('..', import.meta.url).pathname
@@ -35,7 +35,7 @@ it('every flag of docs/reference/configuration.md is one of conclave agent, and 
 it('every variable of docs/reference/configuration.md is read', () => {
   const read = new Set<PropertyKey>()
   const env = new Proxy<NodeJS.ProcessEnv>({}, { get: (_, name) => void read.add(name) })
-  expect(() => configOf({ peer: [], keyFile: [], option: [] }, env)).toThrow('is missing')
+  expect(() => readConfig({ peer: [], keyFile: [], option: [] }, env)).toThrow('is missing')
   const variables = documented(/`(CONCLAVE_[A-Z_]+)`/)
   expect(variables.length).toBeGreaterThan(10)
   expect(variables.filter((name) => !read.has(name))).toEqual([])

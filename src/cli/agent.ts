@@ -6,16 +6,16 @@ import type { AgentEvent } from '../service/client/index.ts'
 import { type Config, effectiveJson, effectiveText } from '../service/config/index.ts'
 import { addressOf } from '../service/node/api/address.ts'
 import { EXIT, UsageError } from './errors.ts'
-import { configOf, type NodeFlags, type ServiceFlags, withNodeFlags, withServiceFlags } from './node-flags.ts'
-import { narrate, print, printJson } from './output.ts'
+import { addNodeFlags, addServiceFlags, type NodeFlags, readConfig, type ServiceFlags } from './node-flags.ts'
+import { print, printJson, printNote } from './output.ts'
 import { Supervisor } from './run/supervisor-link.ts'
-import { version } from './version.ts'
+import { readVersion } from './version.ts'
 
 type AgentFlags = NodeFlags & ServiceFlags & { readonly check?: boolean; readonly json?: boolean }
 
 export function agentCommand(): Command {
-  return withServiceFlags(
-    withNodeFlags(
+  return addServiceFlags(
+    addNodeFlags(
       new Command('agent').description('run a node beside your processes: it campaigns, and tells who leads'),
     ),
   )
@@ -42,7 +42,7 @@ Exit code 2 for a configuration that cannot work, 1 when the node cannot go on.`
 }
 
 async function agent(flags: AgentFlags): Promise<number> {
-  const config = configOf(flags)
+  const config = readConfig(flags)
   if (flags.check === true) return check(config, flags.json === true)
   const log = logOf(config)
   for (const { field, message } of config.warnings) log('warning', { reason: `${field}: ${message}` })
@@ -74,7 +74,7 @@ function logOf({ groups }: Config): Log {
   const [first] = groups
   const only = groups.length === 1 ? (first?.node.group ?? null) : null
   return (event, more) =>
-    narrate(
+    printNote(
       JSON.stringify({
         time: new Date().toISOString(),
         group: only,
@@ -101,7 +101,7 @@ async function start(
       http: addressOf(http, 'http'),
       httpNames,
       adminToken,
-      version: version(),
+      version: readVersion(),
       log: heard,
     })
   } catch (error) {
@@ -142,7 +142,7 @@ function check(config: Config, json: boolean): number {
   if (json) printJson(effectiveJson(config))
   else {
     for (const line of effectiveText(config).split('\n')) print(line)
-    for (const { field, message } of config.warnings) narrate(`warning: ${field}: ${message}`)
+    for (const { field, message } of config.warnings) printNote(`warning: ${field}: ${message}`)
   }
   return EXIT.ok
 }

@@ -2,19 +2,19 @@
 import { Command, Option } from 'commander'
 import {
   type AgentEvent,
-  getLeader,
-  type NodeResponse,
-  getMembers,
-  removeNode,
-  getStatus,
-  stepDown,
   AgentUnreachableError,
+  getLeader,
+  getMembers,
+  getStatus,
+  type NodeResponse,
+  removeNode,
+  stepDown,
   watch,
 } from '../service/client/index.ts'
 import { readAdminToken } from '../service/config/keys.ts'
 import { EXIT, UsageError } from './errors.ts'
-import { fetchPlainly } from './fetch.ts'
-import { narrate, paint, print, printJson, table } from './output.ts'
+import { fetchOverHttp } from './fetch.ts'
+import { formatTable, paint, print, printJson, printNote } from './output.ts'
 import { viewText } from './up/text.ts'
 
 type AskFlags = { readonly agent: string; readonly group?: string; readonly json?: boolean }
@@ -35,7 +35,7 @@ function ask(name: string, description: string): Command {
 
 function asking({ agent, group }: AskFlags, withinMs = LONGEST_ANSWER_MS) {
   const signal = AbortSignal.timeout(withinMs)
-  return { agent: urlIn(agent), group: group ?? null, signal, fetch: fetchPlainly }
+  return { agent: urlIn(agent), group: group ?? null, signal, fetch: fetchOverHttp }
 }
 
 function urlIn(agent: string): string {
@@ -69,7 +69,7 @@ export function leaderCommand(): Command {
     process.exitCode = answer.leader === null ? EXIT.noLeader : EXIT.ok
     if (flags.json === true) printJson(answer)
     else if (answer.leader !== null) print(String(answer.leader.id))
-    else narrate(`nobody leads ${answer.group}, as far as ${answer.self.id} knows`)
+    else printNote(`nobody leads ${answer.group}, as far as ${answer.self.id} knows`)
   })
 }
 
@@ -88,7 +88,7 @@ export function watchCommand(): Command {
       const agent = urlIn(flags.agent)
       const stop = new AbortController()
       for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => stop.abort())
-      const about = { agent, group: flags.group ?? null, after: flags.after ?? null, fetch: fetchPlainly }
+      const about = { agent, group: flags.group ?? null, after: flags.after ?? null, fetch: fetchOverHttp }
       for await (const seen of watch({ ...about, signal: stop.signal })) {
         if (flags.json === true) printJson(seen)
         else if (seen.type === 'now') {
@@ -159,5 +159,5 @@ function membersTable(members: readonly NodeResponse[]): string {
     there ? `there${evidenceMsAgo === null ? '' : `, ${evidenceMsAgo.toFixed(0)} ms old`}` : 'missing',
     heardMsAgo === null ? 'never' : `${heardMsAgo.toFixed(0)} ms ago`,
   ])
-  return table([['id', 'is', 'seen', 'last heard'], ...rows])
+  return formatTable([['id', 'is', 'seen', 'last heard'], ...rows])
 }

@@ -11,10 +11,10 @@ import {
   summaryOf,
 } from '../service/chaos/index.ts'
 import { EXIT, UsageError } from './errors.ts'
-import { NEW_LINE, narrate, print, printJson } from './output.ts'
+import { NEW_LINE, print, printJson, printNote } from './output.ts'
 import { planOf } from './plan/config.ts'
-import { temporaryFolder } from './temporary.ts'
-import { milliseconds, wholeNumber } from './values.ts'
+import { makeTemporaryFolder } from './temporary.ts'
+import { parseMilliseconds, parseWholeNumber } from './values.ts'
 
 type ChaosFlags = {
   readonly nodes: string
@@ -67,13 +67,13 @@ async function chaos(names: readonly string[], flags: ChaosFlags): Promise<numbe
     throw new UsageError(`there is no case "${stranger}"; there are ${Object.keys(CASES).join(', ')}`)
   const settings = settingsOf(flags)
   // Every case makes one of its own: better said before than in each of them.
-  rmdirSync(temporaryFolder('conclave-chaos-'))
+  rmdirSync(makeTemporaryFolder('conclave-chaos-'))
   const isJson = flags.json === true
   const findings: Finding[] = []
   for (const [name, run] of Object.entries(CASES)) {
     if (names.length > 0 && !names.includes(name)) continue
     // oxlint-disable-next-line no-await-in-loop -- one after the other: they share the machine
-    const finding = await run({ ...settings, say: (text) => narrate(`${name}: ${text}`) }).catch(
+    const finding = await run({ ...settings, say: (text) => printNote(`${name}: ${text}`) }).catch(
       (error: Error) => ({
         name,
         done: 'not to its end',
@@ -92,16 +92,16 @@ async function chaos(names: readonly string[], flags: ChaosFlags): Promise<numbe
 }
 
 function settingsOf(flags: ChaosFlags): Settings {
-  const nodes = wholeNumber('--nodes', flags.nodes, 3)
+  const nodes = parseWholeNumber('--nodes', flags.nodes, 3)
   const { profile, option } = flags
   const plan = planOf({ nodes: String(nodes), profile, option }, {})
   const { failOver, leaseEnd, timing } = guaranteesOf(plan.options, plan.nodes)
   return {
     nodes,
-    times: wholeNumber('--times', flags.times, 1),
-    datagrams: wholeNumber('--datagrams', flags.datagrams, 1),
+    times: parseWholeNumber('--times', flags.times, 1),
+    datagrams: parseWholeNumber('--datagrams', flags.datagrams, 1),
     words: ['--profile', profile, ...option.flatMap((each) => ['--option', each])],
-    killBeforeMs: milliseconds('--kill-before-ms', flags.killBeforeMs),
+    killBeforeMs: parseMilliseconds('--kill-before-ms', flags.killBeforeMs),
     bounds: {
       failOverMs: (failOver?.worst ?? Number.NaN) / 1000,
       leaseMs: leaseEnd / 1000,

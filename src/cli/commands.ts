@@ -1,6 +1,6 @@
 /** Every command by name, each loaded when it is needed. */
 import { Command } from 'commander'
-import { version } from './version.ts'
+import { readVersion } from './version.ts'
 
 type Loader = () => Promise<Command>
 
@@ -38,7 +38,7 @@ export async function program(asked: string): Promise<Command> {
   const names = isOne ? [asked] : Object.keys(COMMANDS)
   const root = new Command('conclave')
     .description('Leader election, failure detection and membership: run it, simulate it, explore it.')
-    .version(version())
+    .version(readVersion())
     .addHelpText(
       'after',
       `

@@ -6,22 +6,22 @@ import { randomUUID } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { Command } from 'commander'
 import {
-  InvalidStoreError,
   type CellStore,
-  MissingClientError,
   type Experiment,
   experimentOn,
+  InvalidStoreError,
+  MissingClientError,
   openStore,
   parseStore,
-  type StoreConfig,
   StoreAccessDeniedError,
+  type StoreConfig,
   type StoreFacts,
-  UnsuitableStoreError,
   StoreUnreachableError,
+  UnsuitableStoreError,
 } from '../service/registers/index.ts'
 import { EXIT, UsageError } from './errors.ts'
 import { NEW_LINE, paint, print, printJson } from './output.ts'
-import { wholeNumber } from './values.ts'
+import { parseWholeNumber } from './values.ts'
 
 type DoctorFlags = {
   readonly store: string
@@ -55,8 +55,8 @@ export function doctorCommand(): Command {
     .option('--json', 'print the findings as one object')
     .action(async (flags: DoctorFlags) => {
       const config = configIn(flags)
-      const rounds = wholeNumber('--rounds', flags.rounds, 1)
-      const timeoutMs = wholeNumber('--timeout-ms', flags.timeoutMs, 1)
+      const rounds = parseWholeNumber('--rounds', flags.rounds, 1)
+      const timeoutMs = parseWholeNumber('--timeout-ms', flags.timeoutMs, 1)
       // A group of its own: nobody is disturbed.
       const group = `doctor-${randomUUID().slice(0, 8)}`
       const stores: CellStore[] = []

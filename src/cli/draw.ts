@@ -3,10 +3,10 @@ import { writeFileSync } from 'node:fs'
 import { Command } from 'commander'
 import { drawTrace } from '../workbench/trace/index.ts'
 import { UsageError } from './errors.ts'
-import { find, load } from './load.ts'
-import { narrate, printJson } from './output.ts'
+import { findProtocol, loadProtocols } from './load.ts'
+import { printJson, printNote } from './output.ts'
 import { readTraceFile } from './trace-file.ts'
-import { milliseconds } from './values.ts'
+import { parseMilliseconds } from './values.ts'
 
 type DrawFlags = {
   readonly out?: string
@@ -47,8 +47,8 @@ Exit code 0 when it was drawn, 2 for bad input: no trace, an empty range, a file
 }
 
 async function run(file: string, flags: DrawFlags): Promise<void> {
-  const fromMs = flags.from === undefined ? null : milliseconds('--from', flags.from)
-  const toMs = flags.to === undefined ? null : milliseconds('--to', flags.to)
+  const fromMs = flags.from === undefined ? null : parseMilliseconds('--from', flags.from)
+  const toMs = flags.to === undefined ? null : parseMilliseconds('--to', flags.to)
   if (fromMs !== null && toMs !== null && toMs < fromMs) {
     throw new UsageError(
       `--from ${flags.from} --to ${flags.to}: the range runs backwards; write --from ${flags.to} --to ${flags.from}`,
@@ -56,8 +56,8 @@ async function run(file: string, flags: DrawFlags): Promise<void> {
     )
   }
   const trace = readTraceFile(file)
-  const { lookup } = await load(flags.load)
-  const { kinds, kindOf } = find(lookup, trace.header.protocol)
+  const { lookup } = await loadProtocols(flags.load)
+  const { kinds, kindOf } = findProtocol(lookup, trace.header.protocol)
   const picture = drawTrace(trace, {
     kinds,
     kindOf,
@@ -79,5 +79,5 @@ async function run(file: string, flags: DrawFlags): Promise<void> {
     throw new UsageError(`--out ${flags.out}: cannot be written (${code})`, '--out')
   }
   if (flags.json === true) printJson({ out: flags.out })
-  else narrate(`wrote ${flags.out}`)
+  else printNote(`wrote ${flags.out}`)
 }

@@ -12,11 +12,11 @@ import {
   USUAL_HISTORY,
 } from '../workbench/sim/index.ts'
 import { EXIT, UsageError } from './errors.ts'
-import { find, load } from './load.ts'
-import { NEW_LINE, paint, print, printJson, table } from './output.ts'
-import { progressOf } from './progress.ts'
-import { collect, namedSpec, readJson, verdictText } from './sim.ts'
-import { oneOf, options, wholeNumber } from './values.ts'
+import { findProtocol, loadProtocols } from './load.ts'
+import { formatTable, NEW_LINE, paint, print, printJson } from './output.ts'
+import { startProgress } from './progress.ts'
+import { collect, findSpec, formatVerdicts, readJsonFile } from './sim.ts'
+import { parseChoice, parseOptions, parseWholeNumber } from './values.ts'
 
 type ExploreFlags = {
   readonly protocol?: string
@@ -105,16 +105,16 @@ const MOST_NODES = 16
 async function run(flags: ExploreFlags): Promise<number> {
   if (flags.protocol === undefined) throw new UsageError('explore needs --protocol NAME', '--protocol')
   if (flags.nodes === undefined) throw new UsageError('explore needs --nodes N', '--nodes')
-  const { lookup, watching } = await load(flags.load)
-  const definition = find(lookup, flags.protocol)
+  const { lookup, specsFor } = await loadProtocols(flags.load)
+  const definition = findProtocol(lookup, flags.protocol)
   const { exploration } = definition
-  const size = wholeNumber('--nodes', flags.nodes, definition.leastNodes)
+  const size = parseWholeNumber('--nodes', flags.nodes, definition.leastNodes)
   if (size > MOST_NODES)
     throw new UsageError(`--nodes ${size}: at most ${MOST_NODES} can be explored`, '--nodes')
   const nodes = Array.from({ length: size }, (_, index) => index + 1)
-  const given = options(flags.option)
+  const given = parseOptions(flags.option)
   const number = (flag: string, text: string | undefined, least: number, otherwise: number): number =>
-    text === undefined ? otherwise : wholeNumber(flag, text, least)
+    text === undefined ? otherwise : parseWholeNumber(flag, text, least)
   const ticks = number('--ticks', flags.ticks, 0, exploration.ticks)
   if (ticks > 0 && exploration.tick === 0) {
     throw new UsageError(
@@ -123,8 +123,8 @@ async function run(flags: ExploreFlags): Promise<number> {
     )
   }
   const chosen = checkedOptions(definition, nodes, { ...exploration.options, ...given })
-  const maxStates = wholeNumber('--max-states', flags.maxStates, 1)
-  const progress = progressOf('states')
+  const maxStates = parseWholeNumber('--max-states', flags.maxStates, 1)
+  const progress = startProgress('states')
   const report = explore(
     {
       definition,
@@ -136,10 +136,14 @@ async function run(flags: ExploreFlags): Promise<number> {
         flips: number('--flips', flags.flips, 0, exploration.flips),
         ticks,
       },
-      from: flags.from === undefined ? exploration.from : oneOf('--from', flags.from, ['boot', 'settled']),
-      order: flags.order === undefined ? definition.order : oneOf('--order', flags.order, ['fifo', 'any']),
+      from:
+        flags.from === undefined ? exploration.from : parseChoice('--from', flags.from, ['boot', 'settled']),
+      order:
+        flags.order === undefined ? definition.order : parseChoice('--order', flags.order, ['fifo', 'any']),
       timers:
-        flags.timers === undefined ? exploration.timers : oneOf('--timers', flags.timers, ['any', 'quiet']),
+        flags.timers === undefined
+          ? exploration.timers
+          : parseChoice('--timers', flags.timers, ['any', 'quiet']),
       history: {
         slack: number('--slack', flags.slack, 0, USUAL_HISTORY.slack),
         labelled: flags.raw === undefined,
@@ -148,16 +152,16 @@ async function run(flags: ExploreFlags): Promise<number> {
       ...(flags.members === undefined ? {} : { members: membersAmong(nodes, flags.members) }),
       depth: number('--depth', flags.depth, 1, Number.MAX_SAFE_INTEGER),
       maxStates,
-      memoryMB: wholeNumber('--memory', flags.memory, 1),
+      memoryMB: parseWholeNumber('--memory', flags.memory, 1),
       progress: flags.progress && exploration.progress,
-      ...watching(definition),
-      ...(flags.only.length === 0 ? {} : { specs: flags.only.map((name) => namedSpec(name, '--only')) }),
+      ...specsFor(definition),
+      ...(flags.only.length === 0 ? {} : { specs: flags.only.map((name) => findSpec(name, '--only')) }),
       ...(flags.spec.length === 0
         ? {}
         : {
             specs: [
-              ...(watching(definition).specs ?? promisedSpecs(definition, chosen)),
-              ...flags.spec.map((name) => namedSpec(name, '--spec')),
+              ...(specsFor(definition).specs ?? promisedSpecs(definition, chosen)),
+              ...flags.spec.map((name) => findSpec(name, '--spec')),
             ],
           }),
     },
@@ -182,7 +186,7 @@ function scheduleOf(
   nodes: readonly NodeId[],
   lookup: Lookup,
 ): readonly ScheduleStep[] {
-  const { protocol, nodes: theirs, schedule } = parseScenario(readJson(file), lookup)
+  const { protocol, nodes: theirs, schedule } = parseScenario(readJsonFile(file), lookup)
   if (protocol !== name)
     throw new UsageError(`--after ${file}: protocol must be ${name}, not ${protocol}`, '--after')
   if (theirs.join() !== nodes.join()) {
@@ -193,7 +197,7 @@ function scheduleOf(
 }
 
 function membersAmong(nodes: readonly NodeId[], text: string): readonly NodeId[] {
-  const members = text.split(',').map((each) => wholeNumber('--members', each.trim(), 1))
+  const members = text.split(',').map((each) => parseWholeNumber('--members', each.trim(), 1))
   const stranger = members.find((id) => !nodes.includes(id))
   if (stranger === undefined && new Set(members).size === members.length) return members
   throw new UsageError(
@@ -209,7 +213,7 @@ function exploreText(report: ExploreReport): string {
     ? 'complete: everything within these bounds was seen'
     : `NOT complete: stopped by ${report.cutShort}`
   return [
-    table([
+    formatTable([
       ['states', count(report.states)],
       ['transitions', count(report.transitions)],
       ['depth', count(report.depth)],
@@ -219,9 +223,11 @@ function exploreText(report: ExploreReport): string {
       ['reuse', `${count(report.reuse)} transitions for each run of protocol code`],
     ]),
     '',
-    verdictText(report.specs, (steps) => `after ${plural(steps, 'step')}`),
+    formatVerdicts(report.specs, (steps) => `after ${plural(steps, 'step')}`),
     `progress     ${progress.verdict}${'why' in progress ? `: ${progress.why}` : ''}`,
-    table(report.goals.map(({ name, reached }) => [`goal ${name}`, reached ? 'reached' : 'NOT reached'])),
+    formatTable(
+      report.goals.map(({ name, reached }) => [`goal ${name}`, reached ? 'reached' : 'NOT reached']),
+    ),
     ...(counterexample === null
       ? []
       : [

@@ -3,11 +3,11 @@
  * rest of `conclave leader`.
  */
 import { type IncomingMessage, request } from 'node:http'
-import type { Fetch, Fetched } from '../service/client/index.ts'
+import type { Fetch, FetchResponse } from '../service/client/index.ts'
 
-export const fetchPlainly: Fetch = async (url, { method = 'GET', headers = {}, body, signal }) => {
+export const fetchOverHttp: Fetch = async (url, { method = 'GET', headers = {}, body, signal }) => {
   const send = url.protocol === 'https:' ? (await import('node:https')).request : request
-  return new Promise<Fetched>((resolve, reject) => {
+  return new Promise<FetchResponse>((resolve, reject) => {
     // Nobody asks twice: without an agent the connection ends with the answer.
     const options = { method, headers, agent: false, ...(signal === undefined ? {} : { signal }) }
     const asking = send(url, options, (answer) => resolve(fetched(answer)))
@@ -16,7 +16,7 @@ export const fetchPlainly: Fetch = async (url, { method = 'GET', headers = {}, b
   })
 }
 
-function fetched(answer: IncomingMessage): Fetched {
+function fetched(answer: IncomingMessage): FetchResponse {
   const status = answer.statusCode ?? 0
   return {
     ok: status >= 200 && status < 300,

@@ -3,7 +3,7 @@ import { Command } from 'commander'
 import { z } from 'zod'
 import { protocols } from '../protocols/index.ts'
 import { goals, specs } from '../workbench/specs/index.ts'
-import { paint, print, printJson, table } from './output.ts'
+import { formatTable, paint, print, printJson } from './output.ts'
 
 export function specsCommand(): Command {
   return new Command('specs')
@@ -24,7 +24,7 @@ export function specsCommand(): Command {
       }
       print('')
       print('Goals, which a thorough run must reach:')
-      print(table(goals.map(({ name, title }) => [`  ${name}`, title])))
+      print(formatTable(goals.map(({ name, title }) => [`  ${name}`, title])))
     })
 }
 
@@ -63,7 +63,7 @@ export function protocolsCommand(): Command {
 }
 
 function optionTable({ properties = {} }: z.core.JSONSchema.BaseSchema): string {
-  return table(
+  return formatTable(
     Object.entries(properties).map(([name, schema]) => {
       const { default: byDefault, description = '' } = schema as z.core.JSONSchema.BaseSchema
       return [`    ${name}`, byDefault === undefined ? '' : JSON.stringify(byDefault), description]

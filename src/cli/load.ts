@@ -17,11 +17,11 @@ export type ProtocolModule = {
 export type Loaded = {
   readonly lookup: Lookup
   /** Specifications of the loaded protocol, if it brings its own. */
-  watching(definition: Definition): { readonly specs?: readonly Spec[]; readonly goals?: readonly Goal[] }
+  specsFor(definition: Definition): { readonly specs?: readonly Spec[]; readonly goals?: readonly Goal[] }
 }
 
-export async function load(file: string | undefined): Promise<Loaded> {
-  if (file === undefined) return { lookup: catalogue, watching: () => ({}) }
+export async function loadProtocols(file: string | undefined): Promise<Loaded> {
+  if (file === undefined) return { lookup: catalogue, specsFor: () => ({}) }
   const module = await importModule(file)
   const { protocol, specs, goals } = module
   return {
@@ -29,7 +29,7 @@ export async function load(file: string | undefined): Promise<Loaded> {
       names: [protocol.name, ...catalogue.names],
       find: (name) => (name === protocol.name ? protocol : catalogue.find(name)),
     },
-    watching: (definition) =>
+    specsFor: (definition) =>
       definition === protocol
         ? { ...(specs === undefined ? {} : { specs }), ...(goals === undefined ? {} : { goals }) }
         : {},
@@ -52,7 +52,7 @@ async function importModule(file: string): Promise<ProtocolModule> {
   return module as ProtocolModule
 }
 
-export function find(lookup: Lookup, name: string): Definition {
+export function findProtocol(lookup: Lookup, name: string): Definition {
   const definition = lookup.find(name)
   if (definition !== null) return definition
   throw new UsageError(

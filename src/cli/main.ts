@@ -8,7 +8,7 @@ import { CommanderError } from 'commander'
 import { isCommand, program } from './commands.ts'
 import { exitCodeOf } from './error-catalogue.ts'
 import { EXIT } from './errors.ts'
-import { narrate, printJson } from './output.ts'
+import { printJson, printNote } from './output.ts'
 
 type Explained = {
   readonly code: number
@@ -104,9 +104,9 @@ export async function main(words: readonly string[]): Promise<number> {
     if (problem === null) return EXIT.ok
     const { code, name, message, field } = problem
     if (message !== '' && wantsJson(words)) printJson({ error: { name, message, field } })
-    else for (const line of linesOf(name, message)) narrate(`conclave: ${line}`)
+    else for (const line of linesOf(name, message)) printNote(`conclave: ${line}`)
     if (process.env['CONCLAVE_DEBUG'] !== undefined && error instanceof Error)
-      for (const line of (error.stack ?? '').split('\n')) narrate(line)
+      for (const line of (error.stack ?? '').split('\n')) printNote(line)
     return code
   }
 }

@@ -6,8 +6,8 @@ import { type Command, Option } from 'commander'
 import { type Config, configFrom, flagOf, type Said, variableOf } from '../service/config/index.ts'
 import type { JoinOptions, StoreJoinOptions } from '../service/node/index.ts'
 import { UsageError } from './errors.ts'
-import { narrate } from './output.ts'
-import { options } from './values.ts'
+import { printNote } from './output.ts'
+import { parseOptions } from './values.ts'
 
 export type NodeFlags = {
   readonly group?: string
@@ -46,7 +46,7 @@ const shownWith = (flags: string, meaning: string): Option => {
 const repeated = (flags: string, meaning: string): Option =>
   shownWith(flags, meaning).argParser(collect).default([], '')
 
-export function withNodeFlags(command: Command): Command {
+export function addNodeFlags(command: Command): Command {
   return command
     .addOption(shownWith('--config <file>', 'a file, YAML or JSON, that says any of this; flags win'))
     .addOption(shownWith('--group <name>', 'the group that this node belongs to'))
@@ -74,7 +74,7 @@ export function withNodeFlags(command: Command): Command {
     .addOption(repeated('--option <name=value>', "set one of the protocol's options; repeat for more"))
 }
 
-export function withServiceFlags(command: Command): Command {
+export function addServiceFlags(command: Command): Command {
   return command
     .addOption(shownWith('--http <host:port>', 'where it answers HTTP: 127.0.0.1:7480 unless told'))
     .addOption(
@@ -102,7 +102,7 @@ const READERS: { readonly [field: string]: Reader } = {
   priority: (text) => (/^-?\d+$/.test(text) ? Number(text) : text),
   observer: yesOrNo,
   witness: yesOrNo,
-  options: (text) => options(separated(text)),
+  options: (text) => parseOptions(separated(text)),
   http: asText,
   httpNames: separated,
   adminTokenFile: asText,
@@ -114,7 +114,7 @@ function yesOrNo(text: string, by: string): boolean {
   throw new UsageError(`${by} ${text}: write true or false`, by)
 }
 
-export function configOf(flags: NodeFlags & ServiceFlags, env: NodeJS.ProcessEnv = process.env): Config {
+export function readConfig(flags: NodeFlags & ServiceFlags, env: NodeJS.ProcessEnv = process.env): Config {
   const environment: { [field: string]: Said } = {}
   for (const [field, read] of Object.entries(READERS)) {
     const by = variableOf(field)
@@ -148,7 +148,7 @@ function fromFlags(flags: NodeFlags & ServiceFlags): { readonly [field: string]:
     priority: flags.priority === undefined ? undefined : READERS['priority']?.(flags.priority, '--priority'),
     observer,
     witness,
-    options: flags.option.length > 0 ? options(flags.option) : undefined,
+    options: flags.option.length > 0 ? parseOptions(flags.option) : undefined,
     http,
     httpNames: some(flags.httpName ?? []),
     adminTokenFile,
@@ -156,7 +156,7 @@ function fromFlags(flags: NodeFlags & ServiceFlags): { readonly [field: string]:
 }
 
 /** The words of a command line that says the same. */
-export function wordsOf(flags: NodeFlags & ServiceFlags): readonly string[] {
+export function formatArguments(flags: NodeFlags & ServiceFlags): readonly string[] {
   type Value = string | boolean | readonly string[] | undefined
   return Object.entries<Value>(flags).flatMap(([field, value]) => {
     const flag = flagOf(field)
@@ -167,11 +167,11 @@ export function wordsOf(flags: NodeFlags & ServiceFlags): readonly string[] {
 }
 
 /** For a command that runs one node. */
-export function joinOptions(flags: NodeFlags): JoinOptions | StoreJoinOptions {
-  const { groups, warnings } = configOf(flags)
+export function readJoinOptions(flags: NodeFlags): JoinOptions | StoreJoinOptions {
+  const { groups, warnings } = readConfig(flags)
   const [first, second] = groups
   if (first === undefined || second !== undefined)
     throw new UsageError('the file has several groups: choose one with --group', '--group')
-  for (const { field, message } of warnings) narrate(`warning: ${field}: ${message}`)
+  for (const { field, message } of warnings) printNote(`warning: ${field}: ${message}`)
   return first.join
 }

@@ -18,7 +18,7 @@ const CONTROLS =
   /[\u0000-\u001F\u007F-\u009F\u061C\u200E\u200F\u2028\u2029\u202A-\u202E\u2066-\u2069\uFEFF]/g
 
 /** As it may be written to a terminal. Within JSON the escapes mean the same as the characters. */
-export function visible(text: string): string {
+export function escapeControls(text: string): string {
   const [first = '', ...marked] = text.split(OWN)
   return [escaped(first), ...marked.map(obeyed)].join('')
 }
@@ -36,15 +36,15 @@ function obeyed(marked: string): string {
 
 /** One line, or several with NEW_LINE between them. */
 export function print(line: string): void {
-  process.stdout.write(`${visible(line)}\n`)
+  process.stdout.write(`${escapeControls(line)}\n`)
 }
 
 export function printJson(value: unknown): void {
   print(JSON.stringify(value))
 }
 
-export function narrate(line: string): void {
-  process.stderr.write(`${visible(line)}\n`)
+export function printNote(line: string): void {
+  process.stderr.write(`${escapeControls(line)}\n`)
 }
 
 const COLOURS = { bold: 1, dim: 2, red: 31, green: 32, yellow: 33 } as const
@@ -56,14 +56,14 @@ export function paint(colour: keyof typeof COLOURS, text: string): string {
 }
 
 /** Columns aligned, no boxes. */
-export function table(rows: readonly (readonly string[])[]): string {
+export function formatTable(rows: readonly (readonly string[])[]): string {
   const widths = (rows[0] ?? []).map((_, column) =>
-    Math.max(...rows.map((row) => widthOf(row[column] ?? ''))),
+    Math.max(...rows.map((row) => measureWidth(row[column] ?? ''))),
   )
   return rows
     .map((row) =>
       row
-        .map((cell, column) => cell + ' '.repeat(Math.max(0, (widths[column] ?? 0) - widthOf(cell))))
+        .map((cell, column) => cell + ' '.repeat(Math.max(0, (widths[column] ?? 0) - measureWidth(cell))))
         .join('  ')
         .trimEnd(),
     )
@@ -79,7 +79,7 @@ const COLOURING = new RegExp(`${OWN}\\d+m`, 'g')
 const PLAIN = /^[\u0020-\u007E]*$/
 
 /** How many columns of a terminal a line takes. */
-export function widthOf(line: string): number {
+export function measureWidth(line: string): number {
   const text = escaped(line.replace(COLOURING, ''))
   if (PLAIN.test(text)) return text.length
   let columns = 0
@@ -93,8 +93,8 @@ function columnsOf(character: string): number {
 }
 
 /** As much of a line as fits; the end shows that something is missing. */
-export function clipped(line: string, columns: number): string {
-  if (widthOf(line) <= columns) return line
+export function clip(line: string, columns: number): string {
+  if (measureWidth(line) <= columns) return line
   const colour = new RegExp(`^${OWN}(\\d+)m`).exec(line)
   let used = 0
   let text = ''
@@ -107,6 +107,6 @@ export function clipped(line: string, columns: number): string {
   return colour === null ? `${text}…` : `${colour[0]}${text}…${OWN}0m`
 }
 
-export function timesText(value: number): string {
+export function formatTimes(value: number): string {
   return value === 1 ? 'once' : `${count(value)} times`
 }

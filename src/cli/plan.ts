@@ -25,7 +25,7 @@ import { type EpochsCard, epochsCard } from './plan/epochs-card.ts'
 import { epochsText } from './plan/epochs-text.ts'
 import { omegaPlanOf, runOmegaPlan } from './plan/omega.ts'
 import { collect } from './sim.ts'
-import { wholeNumber } from './values.ts'
+import { parseWholeNumber } from './values.ts'
 
 export function planCommand(): Command {
   return new Command('plan')
@@ -77,7 +77,7 @@ function guaranteesFor(plan: Plan): Guarantees {
 async function run(flags: PlanFlags): Promise<number> {
   const said = readConfig(flags)
   const threads =
-    flags.workers === undefined ? availableParallelism() : wholeNumber('--workers', flags.workers, 1)
+    flags.workers === undefined ? availableParallelism() : parseWholeNumber('--workers', flags.workers, 1)
   switch (protocolIn(flags, said)) {
     case 'epochs':
       return runEpochs(epochsPlanOf(flags, said), threads, flags)

@@ -1,6 +1,6 @@
 /** Progress of long work on standard error: a bar on a terminal, a line every five seconds elsewhere. */
 import { SingleBar } from 'cli-progress'
-import { narrate, visible } from './output.ts'
+import { escapeControls, printNote } from './output.ts'
 
 const LINE_EVERY_MS = 5000
 
@@ -10,13 +10,13 @@ export type Progress = {
   stop(): void
 }
 
-export function progressOf(what: string): Progress {
+export function startProgress(what: string): Progress {
   return process.stderr.isTTY ? bar(what) : lines(what)
 }
 
 function bar(what: string): Progress {
   const view = new SingleBar({
-    format: `${visible(what)} {bar} {percentage}% {note}`,
+    format: `${escapeControls(what)} {bar} {percentage}% {note}`,
     hideCursor: true,
     clearOnComplete: true,
     stream: process.stderr,
@@ -25,7 +25,7 @@ function bar(what: string): Progress {
   let started = false
   return {
     update(done, total, note) {
-      const shown = { note: visible(note) }
+      const shown = { note: escapeControls(note) }
       if (!started) view.start(Math.max(total, done, 1), done, shown)
       started = true
       view.setTotal(Math.max(total, done, 1))
@@ -43,7 +43,7 @@ function lines(what: string): Progress {
     update(done, total, note) {
       if (performance.now() - last < LINE_EVERY_MS) return
       last = performance.now()
-      narrate(`${what}: ${done}${total > 0 ? ` of ${total}` : ''}, ${note}`)
+      printNote(`${what}: ${done}${total > 0 ? ` of ${total}` : ''}, ${note}`)
     },
     stop() {},
   }

@@ -2,13 +2,13 @@
 
 import { count, plural } from '../core/text.ts'
 import type { DurationReport, QosReport, TraceQos } from '../workbench/trace/index.ts'
-import { NEW_LINE, table } from './output.ts'
+import { formatTable, NEW_LINE } from './output.ts'
 
-export function qosText(qos: QosReport): string {
+export function formatQos(qos: QosReport): string {
   const accuracy = qos.queryAccuracy === null ? '-' : qos.queryAccuracy.toFixed(6)
   const rate = qos.mistakesPerHour === null ? '-' : count(qos.mistakesPerHour)
   return [
-    table([
+    formatTable([
       ['failure detection', 'samples', 'censored', 'mean ms', 'p99 ms', 'max ms'],
       row('  detection time T_D', qos.detection),
       row('  mistake recurrence T_MR', qos.mistakeRecurrence),
@@ -20,8 +20,8 @@ export function qosText(qos: QosReport): string {
 }
 
 /** One line a pair: who watched whom, for how long, and how well. */
-export function pairsText(pairs: TraceQos['pairs']): string {
-  return table([
+export function formatQosPairs(pairs: TraceQos['pairs']): string {
+  return formatTable([
     ['monitor', 'peer', 'watched ms', 'detected', 'mean T_D ms', 'mistakes', 'P_A'],
     ...pairs.map((pair) => [
       String(pair.monitor),

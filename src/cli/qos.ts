@@ -2,8 +2,8 @@
 import { Command } from 'commander'
 import { qosOfTrace } from '../workbench/trace/index.ts'
 import { EXIT } from './errors.ts'
-import { narrate, print, printJson } from './output.ts'
-import { pairsText, qosText } from './qos-text.ts'
+import { print, printJson, printNote } from './output.ts'
+import { formatQos, formatQosPairs } from './qos-text.ts'
 import { readTraceFile } from './trace-file.ts'
 
 export function qosCommand(): Command {
@@ -29,11 +29,11 @@ The measures are those of Chen, Toueg and Aguilera (docs/explanation/detectors.m
 function run(file: string, flags: { readonly json?: true }): number {
   const qos = qosOfTrace(readTraceFile(file))
   if (flags.json === true) printJson({ qos })
-  else if (qos === null) narrate('nobody watches anybody in this trace: there is nothing to measure')
+  else if (qos === null) printNote('nobody watches anybody in this trace: there is nothing to measure')
   else {
-    print(pairsText(qos.pairs))
+    print(formatQosPairs(qos.pairs))
     print('')
-    print(qosText(qos.all))
+    print(formatQos(qos.all))
   }
   return EXIT.ok
 }

@@ -11,7 +11,7 @@ import { recoverLocalLeader, recoverOmega } from '../protocols/index.ts'
 import { DamagedStorageError, openStorage, StorageInUseError } from '../service/runtime/index.ts'
 import { EXIT, UsageError } from './errors.ts'
 import { print, printJson } from './output.ts'
-import { wholeNumber } from './values.ts'
+import { parseWholeNumber } from './values.ts'
 
 type RecoverFlags = {
   readonly id: string
@@ -56,7 +56,8 @@ async function recover(folder: string, flags: RecoverFlags): Promise<number> {
     )
   }
   const storage = await openStorage(folder).catch((error: unknown) => {
-    if (error instanceof StorageInUseError) throw new UsageError(`${error.message}: stop the node first`, 'folder')
+    if (error instanceof StorageInUseError)
+      throw new UsageError(`${error.message}: stop the node first`, 'folder')
     throw error
   })
   try {
@@ -79,7 +80,7 @@ function changed(
   flags: RecoverFlags,
 ): { readonly data: Plain; readonly changes: readonly string[] } {
   const now = Date.now()
-  const above = flags.above === undefined ? 0 : wholeNumber('--above', flags.above, 0)
+  const above = flags.above === undefined ? 0 : parseWholeNumber('--above', flags.above, 0)
   const voters = flags.voters?.split(',').map((id) => id.trim()) ?? null
   const { layer = null, upper = null } = kept
   const isIncarnation =

@@ -5,11 +5,11 @@ import { count } from '../core/text.ts'
 import { type TraceFile } from '../workbench/forensics/index.ts'
 import { diffTraces, replay, type Trace, transcriptLine } from '../workbench/trace/index.ts'
 import { EXIT, UsageError } from './errors.ts'
-import { find, load } from './load.ts'
+import { findProtocol, loadProtocols } from './load.ts'
 import { print, printJson } from './output.ts'
 import { codeOf, printRecorded, printRecordedJson, understand, writeMerged } from './replay/recorded.ts'
 import { readTraceFile } from './trace-file.ts'
-import { milliseconds } from './values.ts'
+import { parseMilliseconds } from './values.ts'
 
 type ReplayFlags = {
   readonly transcript?: true
@@ -64,8 +64,8 @@ async function run(files: readonly string[], flags: ReplayFlags): Promise<number
   if (rest.length > 0)
     throw new UsageError('several traces are replayed together only when real processes have kept them')
   if (flags.diff !== undefined) return compare(trace, readTraceFile(flags.diff), flags)
-  const { lookup } = await load(flags.load)
-  const definition = find(lookup, trace.header.protocol)
+  const { lookup } = await loadProtocols(flags.load)
+  const definition = findProtocol(lookup, trace.header.protocol)
   if (flags.transcript === true && flags.json !== true) tell(trace, definition, flags.all === true)
   const result = replay(trace, definition)
   const { steps, difference } = result
@@ -89,10 +89,10 @@ function tell({ records }: Trace, { kinds }: Definition, all: boolean): void {
 
 /** A real run, from the traces that its processes have kept. */
 async function recorded(files: readonly TraceFile[], flags: ReplayFlags): Promise<number> {
-  const { lookup } = await load(flags.load)
-  const definition = find(lookup, files[0]?.trace.header.protocol ?? '')
+  const { lookup } = await loadProtocols(flags.load)
+  const definition = findProtocol(lookup, files[0]?.trace.header.protocol ?? '')
   const clockErrorMs =
-    flags.clockErrorMs === undefined ? null : milliseconds('--clock-error-ms', flags.clockErrorMs)
+    flags.clockErrorMs === undefined ? null : parseMilliseconds('--clock-error-ms', flags.clockErrorMs)
   const real = understand(files, definition, clockErrorMs)
   if (flags.merged !== undefined) writeMerged(real, flags.merged)
   if (flags.json === true) printRecordedJson(real)

@@ -12,13 +12,13 @@ import {
 } from '../service/node/index.ts'
 import { CommandFailedError, Guarded } from '../service/supervise/guarded.ts'
 import { EXIT, UsageError } from './errors.ts'
-import { joinOptions, type NodeFlags, withNodeFlags } from './node-flags.ts'
-import { narrate } from './output.ts'
+import { addNodeFlags, type NodeFlags, readJoinOptions } from './node-flags.ts'
+import { printNote } from './output.ts'
 import { type AgentOf, runWithAgent } from './run/agent.ts'
 import { refuseUnlessProgram } from './run/program.ts'
 import { Supervisor } from './run/supervisor-link.ts'
 import { type HeldLead, killBeforeIn, type Running, runUnder } from './run/term.ts'
-import { milliseconds } from './values.ts'
+import { parseMilliseconds } from './values.ts'
 
 type RunFlags = NodeFlags & {
   readonly once?: boolean
@@ -31,7 +31,7 @@ type RunFlags = NodeFlags & {
 }
 
 export function runCommand(): Command {
-  return withNodeFlags(
+  return addNodeFlags(
     new Command('run').description(
       'run a command while this node leads, and end it before anybody else does',
     ),
@@ -84,16 +84,16 @@ told to end; 2 for bad input.`,
 }
 
 async function run(command: readonly string[], flags: RunFlags): Promise<number> {
-  const graceMs = milliseconds('--grace-ms', flags.graceMs)
+  const graceMs = parseMilliseconds('--grace-ms', flags.graceMs)
   const killBeforeMs =
-    flags.killBeforeMs === undefined ? null : milliseconds('--kill-before-ms', flags.killBeforeMs)
+    flags.killBeforeMs === undefined ? null : parseMilliseconds('--kill-before-ms', flags.killBeforeMs)
   if (killBeforeMs !== null && killBeforeMs < 1)
     throw new UsageError('--kill-before-ms must be at least 1: killing takes time', '--kill-before-ms')
-  const say = flags.quiet === true ? () => {} : flags.json === true ? narrateJson : narrate
+  const say = flags.quiet === true ? () => {} : flags.json === true ? narrateJson : printNote
   const told = new AbortController()
   const running = { command, told: told.signal, graceMs, killBeforeMs, once: flags.once === true, say }
   refuseUnlessProgram(command[0] ?? '')
-  const options = flags.agent === undefined ? joinOptions(flags) : null
+  const options = flags.agent === undefined ? readJoinOptions(flags) : null
   const ownKillBeforeMs = options === null ? null : killBeforeIn(leaseTermsOf(options), killBeforeMs)
   const supervisor = Supervisor.ofThisProcess()
   const guarded = await Guarded.start()
@@ -101,7 +101,7 @@ async function run(command: readonly string[], flags: RunFlags): Promise<number>
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, onSignal)
   guarded.once('lost', (error) => {
     if (flags.json === true) narrateJson(error.message)
-    else narrate(error.message)
+    else printNote(error.message)
     told.abort()
   })
   try {
@@ -120,7 +120,7 @@ async function run(command: readonly string[], flags: RunFlags): Promise<number>
 
 /** With the same names as the log of an agent. */
 function narrateJson(reason: string): void {
-  narrate(JSON.stringify({ time: new Date().toISOString(), event: 'run', reason }))
+  printNote(JSON.stringify({ time: new Date().toISOString(), event: 'run', reason }))
 }
 
 function agentOf({ agent = '', group, adminTokenFile }: RunFlags): AgentOf {

@@ -14,10 +14,10 @@ import {
 import { specs as allSpecs, type Spec, type SpecVerdict, specNamed } from '../workbench/specs/index.ts'
 import { idleness, type TraceRecord, traceLine, transcriptLine } from '../workbench/trace/index.ts'
 import { EXIT, UsageError } from './errors.ts'
-import { load } from './load.ts'
-import { NEW_LINE, paint, print, printJson, table, timesText } from './output.ts'
+import { loadProtocols } from './load.ts'
+import { formatTable, formatTimes, NEW_LINE, paint, print, printJson } from './output.ts'
 import { type CampaignFlags, campaign } from './parallel/campaign.ts'
-import { wholeNumber } from './values.ts'
+import { parseWholeNumber } from './values.ts'
 
 type SimFlags = Partial<CampaignFlags> & {
   readonly seed?: string
@@ -102,22 +102,22 @@ async function oneFile(file: string, flags: SimFlags): Promise<number> {
     ['protocol', 'nodes', 'seeds', 'faults', 'workers', 'option'],
     'belongs to a campaign; a file says it itself',
   )
-  const { lookup, watching } = await load(flags.load)
-  const parsed = parseScenario(readJson(file), lookup)
+  const { lookup, specsFor } = await loadProtocols(flags.load)
+  const parsed = parseScenario(readJsonFile(file), lookup)
   const scenario =
-    flags.seed === undefined ? parsed : { ...parsed, seed: wholeNumber('--seed', flags.seed, 0) }
+    flags.seed === undefined ? parsed : { ...parsed, seed: parseWholeNumber('--seed', flags.seed, 0) }
   const definition = present(lookup.find(scenario.protocol), 'protocol')
   const sinks = [traceSink(flags, scenario), transcriptSink(flags, definition.kinds)].filter(
     (sink) => sink !== null,
   )
   const report = runScenario(definition, scenario, {
-    ...watching(definition),
+    ...specsFor(definition),
     ...(flags.spec === undefined || flags.spec.length === 0
       ? {}
       : {
           specs: [
-            ...(watching(definition).specs ?? promisedSpecs(definition, scenario.options)),
-            ...flags.spec.map((name) => namedSpec(name, '--spec')),
+            ...(specsFor(definition).specs ?? promisedSpecs(definition, scenario.options)),
+            ...flags.spec.map((name) => findSpec(name, '--spec')),
           ],
         }),
     strict: flags.strict === true,
@@ -125,18 +125,18 @@ async function oneFile(file: string, flags: SimFlags): Promise<number> {
   })
   for (const sink of sinks) sink.end()
   if (flags.json === true) printJson(report)
-  else print(reportText(report))
+  else print(formatReport(report))
   return report.specs.some(({ verdict }) => verdict === 'violated') ? EXIT.violated : EXIT.ok
 }
 
-export function namedSpec(name: string, flag: string): Spec {
+export function findSpec(name: string, flag: string): Spec {
   const spec = specNamed(name)
   if (spec !== null) return spec
   const known = allSpecs.map((each) => each.name).join(', ')
   throw new UsageError(`${flag} ${name}: unknown specification (known: ${known})`, flag)
 }
 
-export function readJson(file: string): unknown {
+export function readJsonFile(file: string): unknown {
   let text: string
   try {
     text = readFileSync(file === '-' ? 0 : file, 'utf8')
@@ -205,7 +205,7 @@ function standingText(node: Report['nodes'][string]): string {
   return idle === null ? node.role : `leader of a view, ${idle}`
 }
 
-export function reportText(report: Report): string {
+export function formatReport(report: Report): string {
   const nodes = Object.entries(report.nodes).map(([id, node]) => [
     id,
     standingText(node),
@@ -217,7 +217,7 @@ export function reportText(report: Report): string {
   return [
     `${report.protocol}, seed ${report.seed}: ${report.endedAtMs} ms of virtual time, ${count(report.steps)} steps`,
     '',
-    table([['node', 'role', 'leader', 'token'], ...nodes]),
+    formatTable([['node', 'role', 'leader', 'token'], ...nodes]),
     '',
     `messages  ${count(messages.total)}${kinds.length === 0 ? '' : ` (${kinds.join(', ')})`}`,
     ...(linkMessages.total === 0 ? [] : [`below     ${count(linkMessages.total)} of the layers underneath`]),
@@ -226,16 +226,16 @@ export function reportText(report: Report): string {
         `led       ${node} from ${fromMs} ms ${ended === null ? 'on' : `until ${untilMs} ms (${ended})`}`,
     ),
     '',
-    verdictText(report.specs, (atMs) => `at ${atMs} ms`),
+    formatVerdicts(report.specs, (atMs) => `at ${atMs} ms`),
   ].join(NEW_LINE)
 }
 
-export function verdictText(specs: readonly SpecVerdict[], when: (atMs: number) => string): string {
-  return table(
+export function formatVerdicts(specs: readonly SpecVerdict[], when: (atMs: number) => string): string {
+  return formatTable(
     specs.map((spec) => {
       switch (spec.verdict) {
         case 'held':
-          return [spec.name, `${paint('green', 'held')} (judged ${timesText(spec.judged)})`]
+          return [spec.name, `${paint('green', 'held')} (judged ${formatTimes(spec.judged)})`]
         case 'vacuous':
           return [spec.name, `${paint('yellow', 'vacuous')}: ${spec.why}`]
         case 'violated':

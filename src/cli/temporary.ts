@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { UsageError } from './errors.ts'
 
-export function temporaryFolder(prefix: string): string {
+export function makeTemporaryFolder(prefix: string): string {
   const parent = tmpdir()
   try {
     return mkdtempSync(join(parent, prefix))

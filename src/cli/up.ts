@@ -5,14 +5,14 @@ import { freePorts } from '../service/chaos/free-ports.ts'
 import { Warden } from '../service/chaos/reaper.ts'
 import { PROTOCOLS } from '../service/config/schema.ts'
 import { UsageError } from './errors.ts'
-import { NEW_LINE, narrate, print, printJson } from './output.ts'
-import { temporaryFolder } from './temporary.ts'
+import { NEW_LINE, print, printJson, printNote } from './output.ts'
+import { makeTemporaryFolder } from './temporary.ts'
 import { agentsOf, type Described, describedIn, type Plan } from './up/agents.ts'
 import { UP_COMMANDS } from './up/commands.ts'
 import { LocalGroup } from './up/local-group.ts'
 import { happeningText } from './up/text.ts'
 import { watchInTerminal, watchPlainly } from './up/watch.ts'
-import { oneOf, wholeNumber } from './values.ts'
+import { parseChoice, parseWholeNumber } from './values.ts'
 
 export type UpFlags = {
   readonly nodes: string
@@ -78,18 +78,18 @@ When this process ends, however it ends, so do they.`,
 }
 
 async function up(flags: UpFlags): Promise<void> {
-  const count = wholeNumber('--nodes', flags.nodes, 1)
+  const count = parseWholeNumber('--nodes', flags.nodes, 1)
   if (count > MOST_NODES)
     throw new UsageError(`--nodes ${count}: at most ${MOST_NODES} on one machine`, '--nodes')
-  oneOf('--protocol', flags.protocol, PROTOCOLS)
-  oneOf('--mode', flags.mode, ['local', 'majority'])
-  oneOf('--profile', flags.profile, ['lan', 'region', 'wan'])
-  const seconds = flags.seconds === undefined ? null : wholeNumber('--seconds', flags.seconds, 1)
-  const firstPort = wholeNumber('--http-port', flags.httpPort, 0)
+  parseChoice('--protocol', flags.protocol, PROTOCOLS)
+  parseChoice('--mode', flags.mode, ['local', 'majority'])
+  parseChoice('--profile', flags.profile, ['lan', 'region', 'wan'])
+  const seconds = flags.seconds === undefined ? null : parseWholeNumber('--seconds', flags.seconds, 1)
+  const firstPort = parseWholeNumber('--http-port', flags.httpPort, 0)
   if (firstPort + count > 65_536)
     throw new UsageError(`--http-port ${firstPort}: there is no port above 65535`, '--http-port')
   const [udp, http] = await Promise.all([freePorts(count, 'udp'), freePorts(count, 'tcp', firstPort)])
-  const folder = temporaryFolder('conclave-up-')
+  const folder = makeTemporaryFolder('conclave-up-')
   const described = describedOrNothing(folder, { flags, count, udp, http })
   const warden = new Warden(folder)
   const isJson = flags.json === true
@@ -101,7 +101,7 @@ async function up(flags: UpFlags): Promise<void> {
     !isJson
   const group = new LocalGroup(
     (say) => agentsOf(described, warden, say),
-    isTerminal ? undefined : (happening) => narrate(happeningText(happening)),
+    isTerminal ? undefined : (happening) => printNote(happeningText(happening)),
   )
   const { agents } = group
   const ended = new AbortController()

@@ -3,7 +3,7 @@ import { FAULT_KINDS, type FaultKind, type Plain, type PlainObject } from '../co
 import { UsageError } from './errors.ts'
 
 /** `A..B` or a single number. */
-export function range(flag: string, text: string, least: number): readonly [number, number] {
+export function parseRange(flag: string, text: string, least: number): readonly [number, number] {
   const match = /^(-?\d+)(?:\.\.(-?\d+))?$/.exec(text)
   if (match === null)
     throw new UsageError(`${flag} ${text}: write a number, or a range such as 1..1000`, flag)
@@ -18,7 +18,7 @@ export function range(flag: string, text: string, least: number): readonly [numb
   return [first, last]
 }
 
-export function wholeNumber(flag: string, text: string, least: number): number {
+export function parseWholeNumber(flag: string, text: string, least: number): number {
   const value = /^-?\d+$/.test(text) ? Number(text) : Number.NaN
   if (!Number.isSafeInteger(value)) throw new UsageError(`${flag} ${text}: write a whole number`, flag)
   if (value < least) throw new UsageError(`${flag} ${text}: must be at least ${least}`, flag)
@@ -26,14 +26,14 @@ export function wholeNumber(flag: string, text: string, least: number): number {
 }
 
 /** A moment or a duration; fractions down to a microsecond count. */
-export function milliseconds(flag: string, text: string): number {
+export function parseMilliseconds(flag: string, text: string): number {
   const value = /^\d+(\.\d+)?$/.test(text) ? Number(text) : Number.NaN
   if (!Number.isFinite(value) || value > Number.MAX_SAFE_INTEGER / 1000)
     throw new UsageError(`${flag} ${text}: write a number of milliseconds, such as 1000 or 0.5`, flag)
   return value
 }
 
-export function oneOf<T extends string>(flag: string, text: string, choices: readonly T[]): T {
+export function parseChoice<T extends string>(flag: string, text: string, choices: readonly T[]): T {
   const choice = choices.find((each) => each === text)
   if (choice === undefined)
     throw new UsageError(`${flag} ${text}: must be one of ${choices.join(', ')}`, flag)
@@ -41,7 +41,7 @@ export function oneOf<T extends string>(flag: string, text: string, choices: rea
 }
 
 /** `NAME=VALUE`, repeated; the value is JSON where it reads as JSON, and text otherwise. */
-export function options(texts: readonly string[]): PlainObject {
+export function parseOptions(texts: readonly string[]): PlainObject {
   const values = texts.map((text): readonly [string, Plain] => {
     const at = text.indexOf('=')
     if (at <= 0) throw new UsageError(`--option ${text}: write NAME=VALUE`, '--option')
@@ -59,7 +59,7 @@ function valueOf(text: string): Plain {
 }
 
 /** `none`, `swarm` (whatever the protocol bears), or kinds of faults separated by commas. */
-export function faults(text: string, name: string, borne: readonly FaultKind[]): readonly FaultKind[] {
+export function parseFaults(text: string, name: string, borne: readonly FaultKind[]): readonly FaultKind[] {
   if (text === 'none') return []
   if (text === 'swarm') return borne
   return text.split(',').map((word) => {

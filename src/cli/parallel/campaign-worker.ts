@@ -2,7 +2,7 @@
 import { parentPort, workerData } from 'node:worker_threads'
 import { present } from '../../core/index.ts'
 import { addTallies, EMPTY_TALLY, runSeed, scenarioDrawer } from '../../workbench/sim/index.ts'
-import { find, load } from '../load.ts'
+import { findProtocol, loadProtocols } from '../load.ts'
 import type { WorkerAnswer, WorkerQuestion, WorkerTask } from './campaign.ts'
 
 const port = present(parentPort, 'the parent thread')
@@ -10,10 +10,10 @@ const task = workerData as WorkerTask
 const answer = (message: WorkerAnswer): void => port.postMessage(message)
 
 try {
-  const { lookup, watching } = await load(task.load)
-  const definition = find(lookup, task.protocol)
+  const { lookup, specsFor } = await loadProtocols(task.load)
+  const definition = findProtocol(lookup, task.protocol)
   const draw = scenarioDrawer(definition, task.settings)
-  const watched = watching(definition)
+  const watched = specsFor(definition)
   port.on('message', ({ first, last }: WorkerQuestion) => {
     try {
       let tally = EMPTY_TALLY

@@ -17,11 +17,11 @@ import {
 } from '../../workbench/sim/index.ts'
 import { qosReport } from '../../workbench/trace/index.ts'
 import { EXIT, UsageError } from '../errors.ts'
-import { find, load } from '../load.ts'
-import { NEW_LINE, narrate, paint, print, printJson, table, timesText } from '../output.ts'
-import { progressOf } from '../progress.ts'
-import { qosText } from '../qos-text.ts'
-import { faults, options, range, wholeNumber } from '../values.ts'
+import { findProtocol, loadProtocols } from '../load.ts'
+import { formatTable, formatTimes, NEW_LINE, paint, print, printJson, printNote } from '../output.ts'
+import { startProgress } from '../progress.ts'
+import { formatQos } from '../qos-text.ts'
+import { parseFaults, parseOptions, parseRange, parseWholeNumber } from '../values.ts'
 
 export type CampaignFlags = {
   readonly protocol: string
@@ -51,13 +51,13 @@ const SHRUNK = 5
 const CHUNK = 16
 
 export async function campaign(flags: CampaignFlags): Promise<number> {
-  const [first, last] = range('--seeds', flags.seeds, 0)
-  const { lookup, watching } = await load(flags.load)
-  const definition = find(lookup, flags.protocol)
-  const nodes = range('--nodes', flags.nodes, definition.leastNodes)
+  const [first, last] = parseRange('--seeds', flags.seeds, 0)
+  const { lookup, specsFor } = await loadProtocols(flags.load)
+  const definition = findProtocol(lookup, flags.protocol)
+  const nodes = parseRange('--nodes', flags.nodes, definition.leastNodes)
   if (nodes[1] > MOST_NODES)
     throw new UsageError(`--nodes ${flags.nodes}: at most ${MOST_NODES} nodes in one world`, '--nodes')
-  const fixed = options(flags.option)
+  const fixed = parseOptions(flags.option)
   // Maps by node must fit the smallest world that may be drawn.
   const smallest = Array.from({ length: nodes[0] }, (_, index) => index + 1)
   const checked = checkedOptions(definition, smallest, fixed)
@@ -66,17 +66,17 @@ export async function campaign(flags: CampaignFlags): Promise<number> {
   const settings: SwarmSettings = {
     nodes,
     options: fixed,
-    faults: faults(flags.faults, definition.name, borne),
+    faults: parseFaults(flags.faults, definition.name, borne),
   }
   const draw = scenarioDrawer(definition, settings)
   draw(first) // Wrong options show here, before any thread starts.
   const threads =
-    flags.workers === undefined ? availableParallelism() : wholeNumber('--workers', flags.workers, 1)
+    flags.workers === undefined ? availableParallelism() : parseWholeNumber('--workers', flags.workers, 1)
   const began = performance.now()
   const tally = await spread({ protocol: flags.protocol, load: flags.load, settings }, first, last, threads)
   const seconds = (performance.now() - began) / 1000
   const violations = tally.violations.map((violation, index) => ({
-    ...(index < SHRUNK ? shrinkViolation(definition, draw, violation, watching(definition)) : violation),
+    ...(index < SHRUNK ? shrinkViolation(definition, draw, violation, specsFor(definition)) : violation),
     replay: replayCommand(flags, violation.seed),
   }))
   const vacuous = Object.entries(tally.judged).flatMap(([spec, judged]) => (judged === 0 ? [spec] : []))
@@ -93,17 +93,17 @@ export async function campaign(flags: CampaignFlags): Promise<number> {
   if (flags.json === true) printJson(report)
   else print(campaignText(tally, violations, seconds))
   for (const spec of vacuous)
-    narrate(`warning: ${spec} was never judged: this campaign says nothing about it`)
+    printNote(`warning: ${spec} was never judged: this campaign says nothing about it`)
   for (const goal of tally.goals) {
     if (!goal.reached)
-      narrate(`warning: the goal ${goal.name} was never reached: try more seeds or other faults`)
+      printNote(`warning: the goal ${goal.name} was never reached: try more seeds or other faults`)
   }
   return violations.length > 0 ? EXIT.violated : EXIT.ok
 }
 
 function spread(task: WorkerTask, first: number, last: number, threads: number): Promise<CampaignTally> {
   const total = last - first + 1
-  const progress = progressOf('seeds')
+  const progress = startProgress('seeds')
   let next = first
   let tally = EMPTY_TALLY
   const workers = Array.from({ length: Math.min(threads, Math.ceil(total / CHUNK)) }, () => {
@@ -156,11 +156,13 @@ function campaignText(tally: CampaignTally, violations: readonly Replayable[], s
   return [
     `${count(tally.seeds)} seeds, ${count(tally.steps)} steps, ${hours} virtual hours (${rate} steps/s)`,
     '',
-    table(tally.goals.map(({ name, count: times }) => [`goal ${name}`, `reached ${timesText(times)}`])),
-    table(
-      Object.entries(tally.judged).map(([spec, times]) => [`spec ${spec}`, `judged ${timesText(times)}`]),
+    formatTable(
+      tally.goals.map(({ name, count: times }) => [`goal ${name}`, `reached ${formatTimes(times)}`]),
     ),
-    ...(tally.qos === null ? [] : ['', qosText(qosReport(tally.qos))]),
+    formatTable(
+      Object.entries(tally.judged).map(([spec, times]) => [`spec ${spec}`, `judged ${formatTimes(times)}`]),
+    ),
+    ...(tally.qos === null ? [] : ['', formatQos(qosReport(tally.qos))]),
     '',
     violations.length === 0
       ? paint('green', 'no violation')

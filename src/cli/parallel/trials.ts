@@ -4,7 +4,7 @@ import type { Plan } from '../../workbench/guarantees/plan.ts'
 import { type PlanTrial, runsOf } from '../../workbench/guarantees/trials.ts'
 import { addTrials, EMPTY_TRIALS, type TrialTally } from '../../workbench/sim/index.ts'
 import type { EpochsPlan } from '../plan/epochs.ts'
-import { progressOf } from '../progress.ts'
+import { startProgress } from '../progress.ts'
 
 export type TrialQuestion = { readonly trial: number; readonly first: number; readonly last: number }
 export type TrialAnswer =
@@ -24,7 +24,7 @@ export function measure(
   if (questions.length === 0) return Promise.resolve([])
   const total = questions.reduce((sum, { first, last }) => sum + last - first + 1, 0)
   const tallies = trials.map(() => EMPTY_TRIALS)
-  const progress = progressOf('runs')
+  const progress = startProgress('runs')
   const workers = Array.from({ length: Math.min(threads, questions.length) }, () => {
     return new Worker(new URL('./trials-worker.js', import.meta.url), { workerData: plan })
   })

@@ -2,7 +2,7 @@
 import { count, plural } from '../../core/text.ts'
 import type { Card } from '../../workbench/guarantees/card.ts'
 import type { Figure, Shape, Stats } from '../../workbench/guarantees/figures.ts'
-import { NEW_LINE, paint, table } from '../output.ts'
+import { formatTable, NEW_LINE, paint } from '../output.ts'
 
 export function cardText(card: Card): string {
   return [
@@ -93,7 +93,7 @@ export function figureTable(
 ): string {
   const cells = (stats: Stats | null): readonly string[] =>
     stats === null ? ['', '', '', ''] : [stats.meanMs, stats.p50Ms, stats.p99Ms, stats.maxMs].map(ms)
-  return table([
+  return formatTable([
     ['', 'computed', '', worlds[0], '', '', '', worlds[1], '', '', ''],
     ['', 'typical', 'worst', 'mean', 'p50', 'p99', 'max', 'mean', 'p50', 'p99', 'max'],
     ...figures.map((figure) => [
@@ -108,7 +108,7 @@ export function figureTable(
 }
 
 export function shapeTable(shapes: readonly Shape[], mode: Card['mode'] | 'store'): string {
-  return table([
+  return formatTable([
     ['', '', 'computed', 'mean', 'max', 'runs'],
     ...shapes.flatMap((shape) => {
       const { what, leader, stopped, stoppedWithinMs } = shape
@@ -195,7 +195,7 @@ function tolerance({
 
 function trafficTable({ traffic }: Card): string {
   const rate = (value: number): string => value.toFixed(1)
-  return table([
+  return formatTable([
     ['', 'computed /s', 'measured /s', 'bytes each'],
     ...traffic.kinds.map(({ kind, computedPerSecond, measuredPerSecond, bytes }) => [
       kind,

@@ -7,10 +7,10 @@ import { localLeaderDefinition } from '../../protocols/local-leader/index.ts'
 import type { LocalLeaderOptions } from '../../protocols/local-leader/options.ts'
 import type { Plan } from '../../workbench/guarantees/plan.ts'
 import { nodeList } from '../../workbench/scenario/schema.ts'
-import { InvalidScenarioError, checkedOptions, firstProblem } from '../../workbench/sim/index.ts'
+import { checkedOptions, firstProblem, InvalidScenarioError } from '../../workbench/sim/index.ts'
 import { UsageError } from '../errors.ts'
-import { readJson } from '../sim.ts'
-import { oneOf, options, wholeNumber } from '../values.ts'
+import { readJsonFile } from '../sim.ts'
+import { parseChoice, parseOptions, parseWholeNumber } from '../values.ts'
 
 export type PlanFlags = {
   readonly config?: string
@@ -65,7 +65,7 @@ export function readConfig(flags: PlanFlags): PlainObject {
     throw new UsageError('plan needs a configuration: --config FILE, or --nodes N with --profile and --mode')
   }
   if (flags.config === undefined) return {}
-  const said = /\.ya?ml$/i.test(flags.config) ? readYaml(flags.config) : readJson(flags.config)
+  const said = /\.ya?ml$/i.test(flags.config) ? readYaml(flags.config) : readJsonFile(flags.config)
   if (typeof said !== 'object' || said === null || Array.isArray(said))
     throw new UsageError(`${flags.config}: is no object`)
   return said as PlainObject
@@ -94,7 +94,7 @@ export function protocolIn(flags: PlanFlags, file: PlainObject): Planned {
 }
 
 export function seedsOf(flags: PlanFlags, file: { readonly seeds?: number | undefined }): number {
-  return flags.seeds === undefined ? (file.seeds ?? SEEDS) : wholeNumber('--seeds', flags.seeds, 1)
+  return flags.seeds === undefined ? (file.seeds ?? SEEDS) : parseWholeNumber('--seeds', flags.seeds, 1)
 }
 
 export function planOf(flags: PlanFlags, said: PlainObject): Plan {
@@ -121,7 +121,7 @@ export function nodesOf(
   flags: PlanFlags,
   file: Pick<ConfigFile, 'nodes' | 'voters' | 'observers' | 'witnesses'>,
 ): readonly NodeId[] {
-  const count = flags.nodes === undefined ? null : wholeNumber('--nodes', flags.nodes, 1)
+  const count = flags.nodes === undefined ? null : parseWholeNumber('--nodes', flags.nodes, 1)
   if (count !== null && count > MOST_NODES) {
     throw new UsageError(`--nodes ${count}: at most ${MOST_NODES} are simulated`, '--nodes')
   }
@@ -159,11 +159,11 @@ function optionsOf(flags: PlanFlags, file: ConfigFile, nodes: readonly NodeId[])
     ...voters,
     ...(file.observers === undefined ? {} : { observers: file.observers }),
     ...(file.witnesses === undefined ? {} : { witnesses: file.witnesses }),
-    ...options(flags.option),
+    ...parseOptions(flags.option),
     ...(flags.profile === undefined
       ? {}
-      : { profile: oneOf('--profile', flags.profile, ['lan', 'region', 'wan']) }),
-    ...(flags.mode === undefined ? {} : { mode: oneOf('--mode', flags.mode, ['local', 'majority']) }),
+      : { profile: parseChoice('--profile', flags.profile, ['lan', 'region', 'wan']) }),
+    ...(flags.mode === undefined ? {} : { mode: parseChoice('--mode', flags.mode, ['local', 'majority']) }),
   } as PlainObject
   const unreal = (['link', 'requests'] as const).find((name) => (chosen[name] ?? null) !== null)
   if (unreal !== undefined) {

@@ -1,6 +1,6 @@
 /** The guarantee card of `epochs`, for a person to read. */
 import { plural } from '../../core/text.ts'
-import { NEW_LINE, paint, table } from '../output.ts'
+import { formatTable, NEW_LINE, paint } from '../output.ts'
 import { figureTable, heading, indented, listed, mark, shapeTable, verdict } from './card-text.ts'
 import type { EpochsCard } from './epochs-card.ts'
 
@@ -95,7 +95,7 @@ function tolerance({ tolerance: { spare }, nodes }: EpochsCard): readonly string
 }
 
 function operationsTable({ operations }: EpochsCard): string {
-  return table([
+  return formatTable([
     ['', 'computed /s', 'measured /s'],
     ...operations.map((line) => [
       line.what,

@@ -10,7 +10,7 @@ import type { PlanTrial } from '../../workbench/guarantees/trials.ts'
 import { nodeList } from '../../workbench/scenario/schema.ts'
 import type { Span, TrialSettings } from '../../workbench/sim/index.ts'
 import { UsageError } from '../errors.ts'
-import { oneOf, options } from '../values.ts'
+import { parseChoice, parseOptions } from '../values.ts'
 import { checked, nodesOf, type PlanFlags, seedsOf, span } from './config.ts'
 
 export type EpochsPlan = {
@@ -42,7 +42,7 @@ export function epochsPlanOf(flags: PlanFlags, said: PlainObject): EpochsPlan {
   if (flags.mode !== undefined)
     throw new UsageError('--mode: epochs has none: whoever leads, leads all that reach the store', '--mode')
   const file = checked(configFile, said, flags.config ?? '')
-  const profile = oneOf(
+  const profile = parseChoice(
     flags.profile === undefined ? 'profile' : '--profile',
     flags.profile ?? file.profile ?? 'lan',
     ['lan', 'region', 'wan'],
@@ -51,7 +51,7 @@ export function epochsPlanOf(flags: PlanFlags, said: PlainObject): EpochsPlan {
     protocol: 'epochs',
     profile,
     nodes: nodesOf(flags, file),
-    options: optionsOf(profile, { ...file.options, ...options(flags.option) }),
+    options: optionsOf(profile, { ...file.options, ...parseOptions(flags.option) }),
     store: file.store === undefined ? null : storeOf(file.store),
     delayMs: file.registers?.delayMs ?? null,
     seeds: seedsOf(flags, file),

@@ -8,10 +8,15 @@ import { type Figure, type OmegaGuarantees, omegaGuarantees } from '../../protoc
 import { omegaDefinition } from '../../protocols/omega/index.ts'
 import type { OmegaSettings } from '../../protocols/omega/settings.ts'
 import { nodeList } from '../../workbench/scenario/schema.ts'
-import { InvalidScenarioError, checkedOptions, parseScenario, runScenario } from '../../workbench/sim/index.ts'
+import {
+  checkedOptions,
+  InvalidScenarioError,
+  parseScenario,
+  runScenario,
+} from '../../workbench/sim/index.ts'
 import { EXIT, UsageError } from '../errors.ts'
-import { paint, print, printJson, table } from '../output.ts'
-import { oneOf, options, wholeNumber } from '../values.ts'
+import { formatTable, paint, print, printJson } from '../output.ts'
+import { parseChoice, parseOptions, parseWholeNumber } from '../values.ts'
 import { checked, type PlanFlags } from './config.ts'
 
 const SEEDS = 200
@@ -37,12 +42,13 @@ type OmegaPlan = {
 
 export function omegaPlanOf(flags: PlanFlags, said: PlainObject): OmegaPlan {
   const file = checked(configFile, said, flags.config ?? '')
-  const nodes = flags.nodes === undefined ? (file.nodes?.length ?? 0) : wholeNumber('--nodes', flags.nodes, 2)
+  const nodes =
+    flags.nodes === undefined ? (file.nodes?.length ?? 0) : parseWholeNumber('--nodes', flags.nodes, 2)
   if (nodes < 2 || nodes > MOST_NODES)
     throw new UsageError(`nodes: omega needs two at least, and ${MOST_NODES} at most are simulated`, 'nodes')
   const profile =
-    flags.profile === undefined ? (file.profile ?? 'lan') : oneOf('--profile', flags.profile, NAMES)
-  const given: PlainObject = { ...file.options, ...options(flags.option) }
+    flags.profile === undefined ? (file.profile ?? 'lan') : parseChoice('--profile', flags.profile, NAMES)
+  const given: PlainObject = { ...file.options, ...parseOptions(flags.option) }
   if (given['links'] !== undefined && given['links'] !== 'datagrams')
     throw new UsageError(
       'options.links: the card is that of real processes, whose links go over datagrams: take it out',
@@ -53,13 +59,14 @@ export function omegaPlanOf(flags: PlanFlags, said: PlainObject): OmegaPlan {
   const broken = brokenBound(profile, settings)
   if (broken !== null)
     throw new UsageError(`options.${broken.field}: ${broken.problem}`, `options.${broken.field}`)
-  const seeds = flags.seeds === undefined ? (file.seeds ?? SEEDS) : wholeNumber('--seeds', flags.seeds, 1)
+  const seeds =
+    flags.seeds === undefined ? (file.seeds ?? SEEDS) : parseWholeNumber('--seeds', flags.seeds, 1)
   return { nodes, profile, options: settings, seeds }
 }
 
 function quorumOf(flags: PlanFlags, given: PlainObject): OmegaSettings['quorum'] {
   if (flags.mode === undefined) return 'dynamic'
-  const isLocal = oneOf('--mode', flags.mode, ['local', 'majority']) === 'local'
+  const isLocal = parseChoice('--mode', flags.mode, ['local', 'majority']) === 'local'
   const { quorum } = given
   if (quorum !== undefined && isLocal !== (quorum === 'none'))
     throw new UsageError(
@@ -216,7 +223,7 @@ function tell(
     figure(median),
     `${figure(most)}${exceeded ? ' BEYOND' : ''}`,
   ])
-  print(table([head, ...lines].map(([name = '', ...figures]) => [`  ${name}`, ...figures])))
+  print(formatTable([head, ...lines].map(([name = '', ...figures]) => [`  ${name}`, ...figures])))
   print('')
   print(paint('bold', 'Fault tolerance'))
   print(`  ${atOnce} of ${nodes} may fail at once, ${inTurn} one after another (${ruleOf(quorum)}).`)

@@ -17,7 +17,7 @@ import { checkedOptions, type Replayed, replayRuns } from '../../workbench/foren
 import { type Judged, judge } from '../../workbench/forensics/verdict.ts'
 import { InvalidTraceError, type Trace, writeTrace } from '../../workbench/trace/index.ts'
 import { EXIT } from '../errors.ts'
-import { NEW_LINE, paint, print, printJson, table } from '../output.ts'
+import { formatTable, NEW_LINE, paint, print, printJson } from '../output.ts'
 
 export type Recorded = Judged & {
   readonly runs: readonly Run[]
@@ -97,7 +97,7 @@ export function printRecorded(recorded: Recorded): void {
   print(
     `${plural(runs.length, 'run')} of ${[...named].join(', ')} in ${group}, ${(lengthMs / 1000).toFixed(1)} s${missing.length === 0 ? '' : `; no trace of ${missing.join(', ')}`}`,
   )
-  print(table(runs.map(runRow)))
+  print(formatTable(runs.map(runRow)))
   print(scaleText(scale))
   const { difference } = replayed
   if (difference === null) print(`${count(replayed.steps)} steps replayed: all effects are identical`)
@@ -108,10 +108,10 @@ export function printRecorded(recorded: Recorded): void {
   }
   print('')
   print('led:')
-  print(leaderships.length === 0 ? '  nobody' : table(leaderships.map(leadershipRow)))
+  print(leaderships.length === 0 ? '  nobody' : formatTable(leaderships.map(leadershipRow)))
   print('')
   print('promises:')
-  print(table(specs.map(specRow)))
+  print(formatTable(specs.map(specRow)))
   print('')
   print('what was not as assumed:')
   print(

@@ -5,12 +5,12 @@
  */
 import { setTimeout } from 'node:timers/promises'
 import {
+  AgentUnreachableError,
   type ClaimResponse,
   claim,
+  getStatus,
   RequestRefusedError,
   release,
-  getStatus,
-  AgentUnreachableError,
   watch,
 } from '../../service/client/index.ts'
 import type { LeaseTerms } from '../../service/node/index.ts'

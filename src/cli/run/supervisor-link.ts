@@ -8,7 +8,7 @@ import { z } from 'zod'
 import type { NetworkFaults } from '../../service/runtime/index.ts'
 import { linesOf } from '../../service/supervise/lines.ts'
 import { EXIT } from '../errors.ts'
-import { narrate } from '../output.ts'
+import { printNote } from '../output.ts'
 
 const order = z.strictObject({
   faults: z.record(
@@ -61,7 +61,7 @@ export class Supervisor {
     try {
       faults = order.parse(JSON.parse(text)).faults
     } catch (error) {
-      narrate(`an order of the supervisor cannot be read: ${(error as Error).message}`)
+      printNote(`an order of the supervisor cannot be read: ${(error as Error).message}`)
       return
     }
     this.#faults = faults

@@ -3,7 +3,7 @@ import { randomBytes } from 'node:crypto'
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Warden } from '../../service/chaos/reaper.ts'
-import { configOf, type NodeFlags, type ServiceFlags, wordsOf } from '../node-flags.ts'
+import { formatArguments, type NodeFlags, readConfig, type ServiceFlags } from '../node-flags.ts'
 import type { UpFlags } from '../up.ts'
 import { LocalAgent } from './local-agent.ts'
 import { toldBy } from './text.ts'
@@ -59,7 +59,7 @@ export function describedIn(folder: string, { flags, count, udp, http }: Plan): 
       },
     }
   })
-  for (const each of described) configOf(each.flags, {})
+  for (const each of described) readConfig(each.flags, {})
   return described
 }
 
@@ -74,7 +74,7 @@ export function agentsOf(
         id,
         url,
         adminToken,
-        words: wordsOf(flags),
+        words: formatArguments(flags),
         onStart: (child) => warden.watch(child),
         onSaid: (line) => {
           const text = toldBy(id, line)

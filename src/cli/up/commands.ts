@@ -2,7 +2,7 @@
 import { setTimeout } from 'node:timers/promises'
 import type { LinkFault } from '../../service/runtime/index.ts'
 import { UsageError } from '../errors.ts'
-import { milliseconds } from '../values.ts'
+import { parseMilliseconds } from '../values.ts'
 import type { LocalAgent } from './local-agent.ts'
 import type { Direction, LocalGroup } from './local-group.ts'
 
@@ -54,7 +54,7 @@ const DEEDS: { readonly [name: string]: { readonly words: readonly [number, numb
     words: [2, 2],
     do: link(([range = '']) => {
       const [least = '', most = least] = range.split('..')
-      const delayMs = [milliseconds('slow', least), milliseconds('slow', most)] as const
+      const delayMs = [parseMilliseconds('slow', least), parseMilliseconds('slow', most)] as const
       if (delayMs[0] > delayMs[1])
         throw new UsageError(`slow ${range}: runs backwards; write ${most}..${least}`)
       return { cut: false, delayMs, loss: 0 }
@@ -87,7 +87,7 @@ const DEEDS: { readonly [name: string]: { readonly words: readonly [number, numb
       } while (group.leaders.length !== 1 && !signal.aborted)
     },
   },
-  sleep: { words: [1, 1], do: (_group, [ms = ''], signal) => pause(milliseconds('sleep', ms), signal) },
+  sleep: { words: [1, 1], do: (_group, [ms = ''], signal) => pause(parseMilliseconds('sleep', ms), signal) },
 }
 
 /** Does what a line says, and is done when that is; throws UsageError when it cannot be read. */

@@ -2,7 +2,7 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import type { Duplex } from 'node:stream'
 import { fileURLToPath } from 'node:url'
-import { type StatusAnswer, statusOf, stepDown } from '../../service/client/index.ts'
+import { getStatus, type StatusResponse, stepDown } from '../../service/client/index.ts'
 import type { NetworkFaults } from '../../service/runtime/index.ts'
 import { linesOf } from '../../service/supervise/lines.ts'
 import type { SupervisorOrder } from '../run/supervisor-link.ts'
@@ -30,7 +30,7 @@ export class LocalAgent {
   #process: ChildProcess | null = null
   #isPaused = false
   #faults: NetworkFaults = {}
-  seen: StatusAnswer | null = null
+  seen: StatusResponse | null = null
 
   constructor(options: LocalAgentOptions) {
     this.#options = options
@@ -126,7 +126,7 @@ export class LocalAgent {
       return
     }
     try {
-      this.seen = await statusOf({ agent: this.url, signal: AbortSignal.timeout(ANSWER_MS) })
+      this.seen = await getStatus({ agent: this.url, signal: AbortSignal.timeout(ANSWER_MS) })
     } catch {
       this.seen = null
     }

@@ -2,7 +2,7 @@
  * The whole terminal, drawn anew as often as one likes. It is the alternate screen, which every frame fills from the
  * top: so nothing depends on where a former frame ended, or on how the terminal rewrapped it when it was resized.
  */
-import { print, visible } from '../output.ts'
+import { escapeControls, print } from '../output.ts'
 import type { Size } from './text.ts'
 
 const ENTER = '\u001B[?1049h\u001B[?25l\u001B[?7l'
@@ -40,7 +40,7 @@ export class Screen {
     const { columns, rows } = this.#size()
     const lines = this.#linesIn({ columns, rows })
     // Cleared before it is written: after a line that fills the terminal, the cursor stands on its last character.
-    const frame = lines.map((line) => `${CLEAR_LINE}${visible(line)}`).join('\r\n')
+    const frame = lines.map((line) => `${CLEAR_LINE}${escapeControls(line)}`).join('\r\n')
     if (frame === this.#shown && !isSpoilt) return
     this.#shown = frame
     this.#stdout.write(`${HOME}${frame}${lines.length < rows ? `\r\n${CLEAR_REST}` : ''}`)

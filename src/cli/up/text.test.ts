@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import type { StatusAnswer } from '../../service/client/index.ts'
-import { visible, widthOf } from '../output.ts'
+import type { StatusResponse } from '../../service/client/index.ts'
+import { escapeControls, measureWidth } from '../output.ts'
 import type { LocalAgent } from './local-agent.ts'
 import type { LocalGroup } from './local-group.ts'
 import { screenOf } from './text.ts'
@@ -20,11 +20,11 @@ function groupOf(nodes: number, { leader = 'n1', happened = 20 } = {}): LocalGro
     heardMsAgo: 3,
   }))
   const agents = ids.map((id, index) => {
-    const seen: Partial<StatusAnswer> = {
+    const seen: Partial<StatusResponse> = {
       banner: `degraded: ${leader} leads up with token 1234; 2 of ${nodes} voters are missing (n4, n5), 0 more may fail`,
       leader: { id: leader, token: 1234, expiresInMs: 83.1 },
       self: { id, role: id === leader ? 'leader' : 'follower' },
-      members,
+      nodes: members,
     }
     return { id, url: `http://127.0.0.1:${7480 + index}`, standing: 'up', leads: id === leader, seen }
   })
@@ -42,8 +42,9 @@ describe('the screen of conclave up', () => {
           const lines = screenOf(group, nodes - 1, typed, { columns, rows })
           if (lines.length > rows || lines.length === 0)
             wrong.push(`${columns}x${rows}: ${lines.length} lines`)
-          if (lines.some((line) => widthOf(line) > columns)) wrong.push(`${columns}x${rows}: too wide`)
-          if (lines.some((line) => visible(line).includes('\n'))) wrong.push(`${columns}x${rows}: two in one`)
+          if (lines.some((line) => measureWidth(line) > columns)) wrong.push(`${columns}x${rows}: too wide`)
+          if (lines.some((line) => escapeControls(line).includes('\n')))
+            wrong.push(`${columns}x${rows}: two in one`)
         }
       }
     }

@@ -1,6 +1,6 @@
 /** What `conclave up` shows. */
 import type { AgentEvent } from '../../service/client/index.ts'
-import { clipped, NEW_LINE, paint, table, widthOf } from '../output.ts'
+import { clip, formatTable, measureWidth, NEW_LINE, paint } from '../output.ts'
 import type { LocalAgent } from './local-agent.ts'
 import type { Happening, LocalGroup } from './local-group.ts'
 
@@ -55,7 +55,7 @@ export function screenOf(
 }
 
 const fitting = (lines: readonly string[], columns: number): readonly string[] =>
-  lines.map((line) => clipped(line, columns))
+  lines.map((line) => clip(line, columns))
 
 /** The head of the table, and as many of its rows around the chosen one as there is room for. */
 function around([head = '', ...rows]: readonly string[], chosen: number, room: number): readonly string[] {
@@ -80,10 +80,10 @@ function nodesTable(group: LocalGroup, chosen: number, width: number) {
   const all = Object.keys(cells[0] ?? {})
   for (let less = 0; ; less++) {
     const columns = all.filter((column) => !LESS_NEEDED.slice(0, less).includes(column))
-    const lines = table([columns, ...cells.map((row) => columns.map((column) => row[column] ?? ''))])
+    const lines = formatTable([columns, ...cells.map((row) => columns.map((column) => row[column] ?? ''))])
       .split(NEW_LINE)
       .map((line) => line.trimEnd())
-    if (less === LESS_NEEDED.length || lines.every((line) => widthOf(line) <= width))
+    if (less === LESS_NEEDED.length || lines.every((line) => measureWidth(line) <= width))
       return { lines, isWhole: less === 0 }
   }
 }
@@ -93,7 +93,7 @@ function wrapped(pieces: readonly string[], between: string, columns: number): r
   const lines: string[] = []
   for (const piece of pieces) {
     const longer = lines.length === 0 ? piece : `${lines.at(-1)}${between}${piece}`
-    if (lines.length > 0 && widthOf(longer) <= columns) lines[lines.length - 1] = longer
+    if (lines.length > 0 && measureWidth(longer) <= columns) lines[lines.length - 1] = longer
     else lines.push(piece)
   }
   return lines
@@ -143,7 +143,7 @@ function hearsOf({ agents }: LocalGroup, { id, seen }: LocalAgent): string {
   return agents
     .map((other, index) => {
       if (other.id === id) return ' '.repeat(String(index + 1).length)
-      const isHeard = seen.members.some((member) => member.id === other.id && member.there)
+      const isHeard = seen.nodes.some((member) => member.id === other.id && member.reachable)
       return isHeard ? String(index + 1) : '.'.padStart(String(index + 1).length)
     })
     .join(' ')

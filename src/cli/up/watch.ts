@@ -2,7 +2,7 @@
 import { createInterface } from 'node:readline'
 import { setTimeout } from 'node:timers/promises'
 import { UsageError } from '../errors.ts'
-import { narrate, print, printJson } from '../output.ts'
+import { print, printJson, printNote } from '../output.ts'
 import { obey } from './commands.ts'
 import type { LocalGroup } from './local-group.ts'
 import { Screen } from './screen.ts'
@@ -86,7 +86,7 @@ export async function watchInTerminal(group: LocalGroup, ended: AbortController)
     stdin.setRawMode(false)
     stdin.pause()
     screen.close()
-    narrate('ending the agents')
+    printNote('ending the agents')
   }
 }
 
