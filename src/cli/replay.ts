@@ -68,10 +68,13 @@ async function run(files: readonly string[], flags: ReplayFlags): Promise<number
   const definition = findProtocol(lookup, trace.header.protocol)
   if (flags.transcript === true && flags.json !== true) tell(trace, definition, flags.all === true)
   const result = replay(trace, definition)
-  const { steps, difference } = result
+  const { steps, difference, failure } = result
   if (flags.json === true) printJson({ ...result, identical: difference === null })
-  else if (difference === null) print(`${count(steps)} steps replayed: all effects are identical`)
-  else {
+  else if (difference === null) {
+    if (failure !== null)
+      print(`line ${failure.line}: node ${failure.node} fails at this step: ${failure.error}`)
+    print(`${count(steps)} steps replayed: all effects are identical`)
+  } else {
     print(`line ${difference.line}: node ${difference.node} answers differently now`)
     print(`  recorded ${JSON.stringify(difference.recorded)}`)
     print(`  replayed ${JSON.stringify(difference.replayed)}`)

@@ -13,7 +13,12 @@ import {
   scaleOf,
   type TraceFile,
 } from '../../workbench/forensics/index.ts'
-import { checkedOptions, type Replayed, replayRuns } from '../../workbench/forensics/replay.ts'
+import {
+  checkedOptions,
+  type Difference,
+  type Replayed,
+  replayRuns,
+} from '../../workbench/forensics/replay.ts'
 import { type Judged, judge } from '../../workbench/forensics/verdict.ts'
 import { InvalidTraceError, type Trace, writeTrace } from '../../workbench/trace/index.ts'
 import { EXIT } from '../errors.ts'
@@ -62,6 +67,7 @@ export function understand(
 
 export function codeOf({ replayed, specs }: Recorded): number {
   if (replayed.difference !== null) return EXIT.failure
+  if (replayed.failures.some(({ isFatal }) => isFatal)) return EXIT.violated
   return specs.some(({ verdict }) => verdict === 'violated') ? EXIT.violated : EXIT.ok
 }
 
@@ -73,6 +79,9 @@ export function writeMerged({ merged }: Recorded, file: string): void {
 export function verdictOf({ replayed, specs, broken }: Recorded): string {
   if (replayed.difference !== null)
     return 'the code answers differently from what is recorded: another version wrote these traces, or they are damaged; nothing else can be concluded'
+  const failure = replayed.failures.find(({ isFatal }) => isFatal)
+  if (failure !== undefined)
+    return `node ${failure.node} failed: ${failure.error}; that is a bug, please report it with these traces`
   const violated = specs.filter(({ verdict }) => verdict === 'violated').map(({ name }) => name)
   const unsafe = broken.filter(({ touches }) => touches === 'safety')
   const because = unsafe.map(({ text }) => text).join('; ')
@@ -100,7 +109,12 @@ export function printRecorded(recorded: Recorded): void {
   print(formatTable(runs.map(runRow)))
   print(scaleText(scale))
   const { difference } = replayed
+  for (const { file, line, node, error, isFatal } of replayed.failures)
+    print(
+      `${file}: line ${line}: node ${node} ${isFatal ? 'fails and stops' : 'drops a message'} at this step: ${error}`,
+    )
   if (difference === null) print(`${count(replayed.steps)} steps replayed: all effects are identical`)
+  else if (difference.errors !== undefined) print(failureText(difference.file, difference.line, difference))
   else {
     print(`${difference.file}: line ${difference.line}: node ${difference.node} answers differently now`)
     print(`  recorded ${JSON.stringify(difference.recorded)}`)
@@ -124,6 +138,12 @@ export function printRecorded(recorded: Recorded): void {
   print(paint(code === EXIT.ok ? 'green' : 'red', `verdict: ${verdictOf(recorded)}`))
 }
 
+/** A step that failed when it was recorded, and does not fail, or fails otherwise, now. */
+function failureText(file: string, line: number, { node, errors }: Difference): string {
+  const now = errors?.replayed === null ? 'it succeeds now' : `it fails differently now: ${errors?.replayed}`
+  return `${file}: line ${line}: node ${node} failed at this step (${errors?.recorded}); ${now}`
+}
+
 export function printRecordedJson(recorded: Recorded): void {
   const { runs, scale, replayed, specs, leaderships, broken, lengthMs } = recorded
   printJson({
@@ -138,6 +158,7 @@ export function printRecordedJson(recorded: Recorded): void {
     steps: replayed.steps,
     identical: replayed.difference === null,
     difference: replayed.difference,
+    failures: replayed.failures,
     leaderships,
     specs,
     broken,

@@ -65,6 +65,10 @@ export function postOf(runs: readonly Run[]): Post {
 
 /** The effects of a step that really happened. */
 export function carriedOut({ record }: Placed) {
-  if (record.type === 'resume' || (record.type === 'step' && record.takenBack === true)) return []
+  if (
+    record.type === 'resume' ||
+    (record.type === 'step' && (record.takenBack === true || record.failed !== undefined))
+  )
+    return []
   return record.cutAfter === null ? record.effects : record.effects.slice(0, record.cutAfter)
 }

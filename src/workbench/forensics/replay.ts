@@ -12,7 +12,7 @@ import {
   type Step,
   type View,
 } from '../../core/index.ts'
-import { InvalidTraceError } from '../trace/index.ts'
+import { differenceOfFailure, InvalidTraceError } from '../trace/index.ts'
 import { type Placed, type Run, type Turn } from './index.ts'
 
 export type Difference = {
@@ -21,11 +21,24 @@ export type Difference = {
   readonly node: Run['node']
   readonly recorded: readonly Effect[]
   readonly replayed: readonly Effect[]
+  /** Set where the recorded step failed: the recorded error, and the error now (null: the step succeeds now). */
+  readonly errors?: { readonly recorded: string; readonly replayed: string | null }
+}
+
+/** A step that failed, in the recording and now alike. */
+export type Failure = {
+  readonly file: string
+  readonly line: number
+  readonly node: Run['node']
+  readonly error: string
+  /** Whether the node stopped; otherwise it dropped the message. */
+  readonly isFatal: boolean
 }
 
 export type Replayed = {
   readonly steps: number
   readonly difference: Difference | null
+  readonly failures: readonly Failure[]
   /** What a node answers from this step on, where that is not what it was. */
   readonly views: ReadonlyMap<Placed, View>
   /** The state in which a step was taken. */
@@ -36,12 +49,15 @@ export function checkedOptions(definition: Definition, { header }: Run, file: st
   const options = definition.options(header.nodes).safeParse(header.options, { error: explain })
   if (options.success) return options.data
   const [issue] = options.error.issues
-  throw new InvalidTraceError(`${file}: line 1: ${['options', ...(issue?.path ?? [])].join('.')}: ${issue?.message}`)
+  throw new InvalidTraceError(
+    `${file}: line 1: ${['options', ...(issue?.path ?? [])].join('.')}: ${issue?.message}`,
+  )
 }
 
 export function replayRuns(runs: readonly Run[], definition: Definition): Replayed {
   const views = new Map<Placed, View>()
   const before = new Map<Placed, Plain>()
+  const failures: Failure[] = []
   let steps = 0
   for (const run of runs) {
     const file = run.steps[0]?.file ?? ''
@@ -53,7 +69,15 @@ export function replayRuns(runs: readonly Run[], definition: Definition): Replay
       const { record } = placed
       before.set(placed, state)
       if (record.type === 'resume') state = record.state
-      else {
+      else if (record.type === 'step' && record.failed !== undefined) {
+        const where = { file: placed.file, line: placed.line, node: run.node }
+        const { input, now, failed } = record
+        const from = present(state, 'state')
+        steps += 1
+        const differs = differenceOfFailure(failed.error, () => protocol.step(from, input, now))
+        if (differs !== null) return { steps, difference: { ...where, ...differs }, failures, views, before }
+        failures.push({ ...where, ...failed })
+      } else {
         const next = attempt(protocol, record, state, placed)
         steps += 1
         if (canonical(next.effects) !== canonical(record.effects)) {
@@ -65,7 +89,7 @@ export function replayRuns(runs: readonly Run[], definition: Definition): Replay
             recorded: record.effects,
             replayed: next.effects,
           }
-          return { steps, difference, views, before }
+          return { steps, difference, failures, views, before }
         }
         if (record.type === 'start' || record.takenBack !== true) state = next.state
       }
@@ -74,7 +98,7 @@ export function replayRuns(runs: readonly Run[], definition: Definition): Replay
       view = shown
     }
   }
-  return { steps, difference: null, views, before }
+  return { steps, difference: null, failures, views, before }
 }
 
 function attempt(
@@ -88,6 +112,8 @@ function attempt(
     if (state === null) throw new InvalidTraceError(`node ${record.node} steps before it has started`)
     return protocol.step(state, record.input, record.now)
   } catch (error) {
-    throw new InvalidTraceError(`${file}: line ${line}: the code cannot take this step: ${(error as Error).message}`)
+    throw new InvalidTraceError(
+      `${file}: line ${line}: the code cannot take this step: ${(error as Error).message}`,
+    )
   }
 }

@@ -63,6 +63,7 @@ const record = z.discriminatedUnion('type', [
     input: z.looseObject({ type: z.string() }),
     message: z.number().nullable(),
     takenBack: z.literal(true).optional(),
+    failed: z.object({ error: z.string(), isFatal: z.boolean() }).optional(),
   }),
   z.object({
     type: z.literal('resume'),

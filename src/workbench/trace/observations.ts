@@ -10,6 +10,7 @@ export function observationsOf(record: TraceRecord): readonly Observation[] {
     case 'start':
       return [{ type: 'up', at: record.at, node: record.node }, ...ofTurn(record)]
     case 'step':
+      if (record.failed?.isFatal === true) return [{ type: 'down', at: record.at, node: record.node }]
       return record.takenBack === true ? [] : ofTurn(record)
     case 'resume':
       return [{ type: 'up', at: record.at, node: record.node }]

@@ -49,6 +49,9 @@ type Turn = {
   readonly view: View | null
 }
 
+/** `isFatal`: the node stopped; otherwise it dropped the message. */
+export type FailedStep = { readonly error: string; readonly isFatal: boolean }
+
 type Seen = { readonly node: NodeId; readonly view: View }
 
 export type TraceRecord =
@@ -59,6 +62,8 @@ export type TraceRecord =
       readonly message: number | null
       /** Its data could not be made safe, so it did not happen: nothing was carried out, the state is as before. */
       readonly takenBack?: true
+      /** The protocol's code threw: no effect was carried out, the state is as before. */
+      readonly failed?: FailedStep
     })
   /** The state of a node whose first steps are not kept: from here the trace goes on. */
   | {

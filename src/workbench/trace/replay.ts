@@ -20,6 +20,8 @@ export type Replay = {
   readonly steps: number
   /** The first step that went differently, or null when all effects were identical. */
   readonly difference: ReplayDifference | null
+  /** The last step that failed, in the recording and now alike; null when none did. */
+  readonly failure: ReplayFailure | null
 }
 
 export type ReplayDifference = {
@@ -28,6 +30,16 @@ export type ReplayDifference = {
   readonly node: NodeId
   readonly recorded: readonly Effect[]
   readonly replayed: readonly Effect[]
+  /** Set where the recorded step failed: the recorded error, and the error now (null: the step succeeds now). */
+  readonly errors?: { readonly recorded: string; readonly replayed: string | null }
+}
+
+export type ReplayFailure = {
+  readonly line: number
+  readonly node: NodeId
+  readonly error: string
+  /** Whether the node stopped; otherwise it dropped the message. */
+  readonly isFatal: boolean
 }
 
 export function replay({ header, records }: Trace, definition: Definition): Replay {
@@ -43,6 +55,7 @@ export function replay({ header, records }: Trace, definition: Definition): Repl
     protocols.set(self, definition.create({ self, nodes: header.nodes }, own))
   }
   let steps = 0
+  let failure: ReplayFailure | null = null
   for (const [index, record] of records.entries()) {
     if (record.type === 'tick') {
       for (const [node, state] of states) {
@@ -57,16 +70,42 @@ export function replay({ header, records }: Trace, definition: Definition): Repl
     if (record.type !== 'start' && record.type !== 'step') continue
     const line = index + 2
     const protocol = protocols.get(record.node)
-    if (protocol === undefined) throw new InvalidTraceError(`line ${line}: node ${record.node} is not in the header`)
-    const next = attempt(() => again(protocol, record, states.get(record.node) ?? null, line), line)
+    if (protocol === undefined)
+      throw new InvalidTraceError(`line ${line}: node ${record.node} is not in the header`)
+    const { node } = record
+    const take = (): Step<Plain> => again(protocol, record, states.get(node) ?? null, line)
+    if (record.type === 'step' && record.failed !== undefined) {
+      steps += 1
+      const differs = differenceOfFailure(record.failed.error, take)
+      if (differs !== null) return { steps, difference: { line, node, ...differs }, failure }
+      failure = { line, node, ...record.failed }
+      continue
+    }
+    const next = attempt(take, line)
     steps += 1
     if (canonical(next.effects) !== canonical(record.effects)) {
       const difference = { line, node: record.node, recorded: record.effects, replayed: next.effects }
-      return { steps, difference }
+      return { steps, difference, failure }
     }
     if (record.type === 'start' || record.takenBack !== true) states.set(record.node, next.state)
   }
-  return { steps, difference: null }
+  return { steps, difference: null, failure }
+}
+
+/** Takes a step again that failed in the recording. Null when it fails with the same error. */
+export function differenceOfFailure(
+  error: string,
+  take: () => Step<Plain>,
+): Pick<ReplayDifference, 'recorded' | 'replayed' | 'errors'> | null {
+  try {
+    const { effects } = take()
+    return { recorded: [], replayed: effects, errors: { recorded: error, replayed: null } }
+  } catch (thrown) {
+    if (thrown instanceof InvalidTraceError) throw thrown
+    const { message } = thrown as Error
+    if (message === error) return null
+    return { recorded: [], replayed: [], errors: { recorded: error, replayed: message } }
+  }
 }
 
 /** What no protocol code has written may be anything; that it cannot be read is said of its line. */
@@ -86,7 +125,8 @@ function again(
   line: number,
 ): Step<Plain> {
   if (record.type === 'step') {
-    if (state === null) throw new InvalidTraceError(`line ${line}: node ${record.node} steps before it has started`)
+    if (state === null)
+      throw new InvalidTraceError(`line ${line}: node ${record.node} steps before it has started`)
     return protocol.step(state, record.input, record.now)
   }
   if (record.settledOn === null) return protocol.start(record.stable, record.now)

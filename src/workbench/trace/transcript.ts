@@ -29,6 +29,10 @@ export function transcriptLine(record: TraceRecord, { kinds, all }: TranscriptOp
     case 'step': {
       if (record.type === 'step' && record.takenBack === true)
         return `${time}${record.node} ${happened(record.input)}: takes it back, its data could not be made safe`
+      if (record.type === 'step' && record.failed !== undefined) {
+        const then = record.failed.isFatal ? 'and stops' : 'and drops the message'
+        return `${time}${record.node} ${happened(record.input)}: fails (${record.failed.error}) ${then}`
+      }
       const { effects, cutAfter } = record
       const carriedOut = cutAfter === null ? effects : effects.slice(0, cutAfter)
       const did = deeds(carriedOut, cutAfter === null ? record.view : null, all ? null : kinds)
