@@ -109,7 +109,10 @@ export class Endpoint {
       trouble: (error) => {
         this.#joining = error
       },
-      failed: (error) => hooks.failed(error),
+      failed: (error) => {
+        this.#endTerms()
+        hooks.failed(error)
+      },
       unusable: (from, error) => udp.refuse('unusable', from, error.message),
       spare: (input, stable) => this.#spare(input, stable),
       ...(hooks.record === undefined ? {} : { record: hooks.record }),
@@ -165,7 +168,7 @@ export class Endpoint {
   }
 
   /** Spoils what comes from others, on purpose: for whoever tries a group out. */
-  spoil(faults: NetworkFaults): void {
+  injectFaults(faults: NetworkFaults): void {
     this.#udp.network.set(faults)
   }
 
@@ -220,9 +223,13 @@ export class Endpoint {
   join(name: string, spec: GroupSpec, hooks: GroupHooks, stable?: Plain): void {
     if (this.#groups.has(name))
       throw new InvalidGroupError('group', `this process is in ${JSON.stringify(name)} already`)
-    if (!spec.nodes.includes(this.self)) throw new InvalidGroupError('nodes', `${this.self} is not among them`)
+    if (!spec.nodes.includes(this.self))
+      throw new InvalidGroupError('nodes', `${this.self} is not among them`)
     if (!this.#codec.learn(name)) {
-      throw new InvalidGroupError('group', `${JSON.stringify(name)} has the same digest as another group: rename it`)
+      throw new InvalidGroupError(
+        'group',
+        `${JSON.stringify(name)} has the same digest as another group: rename it`,
+      )
     }
     const group = groupFor(this.self, spec)
     this.#groups.set(name, { spec, group, hooks, troubledAt: Number.NEGATIVE_INFINITY })
@@ -247,7 +254,10 @@ export class Endpoint {
   regroup(name: string, spec: GroupSpec): void {
     const joined = this.#joined(name)
     if (spec.protocol === 'omega') {
-      throw new InvalidGroupError('nodes', 'under omega the nodes stay as they are: name all of them from the start')
+      throw new InvalidGroupError(
+        'nodes',
+        'under omega the nodes stay as they are: name all of them from the start',
+      )
     }
     const lost = this.insight(name).named.find((voter) => !spec.nodes.includes(voter))
     const isLocal = spec.options['mode'] === 'local'
@@ -267,6 +277,11 @@ export class Endpoint {
     this.#loop.command({ do: 'leave', group: name })
     this.#groups.delete(name)
     this.#codec.forget(name)
+  }
+
+  /** The group as it was joined, with the changes since. */
+  spec(name: string): GroupSpec {
+    return this.#joined(name).spec
   }
 
   has(name: string): boolean {
@@ -308,7 +323,8 @@ export class Endpoint {
 
   #joined(name: string): Joined {
     const joined = this.#groups.get(name)
-    if (joined === undefined) throw new InvalidGroupError('group', `this process is not in ${JSON.stringify(name)}`)
+    if (joined === undefined)
+      throw new InvalidGroupError('group', `this process is not in ${JSON.stringify(name)}`)
     return joined
   }
 
@@ -361,6 +377,25 @@ export class Endpoint {
       const { peer, field, problem } = event as unknown as ImplausibleEvent
       this.#udp.refuse('implausible', peer, `${group}: ${field} ${problem}`)
     } else this.#groups.get(group)?.hooks.output(event)
+  }
+
+  /** The loop has failed: a node that leads stops leading before anything else follows from that. */
+  #endTerms(): void {
+    for (const [name, { group, hooks }] of this.#groups) {
+      const token = this.#termToken(name, group)
+      if (token !== undefined) hooks.output({ type: 'demoted', token, cause: 'failed' })
+    }
+  }
+
+  /** The token of the term that the group's state shows; undefined when the node does not lead. */
+  #termToken(name: string, { protocol }: Group): number | null | undefined {
+    try {
+      const { role, token } = protocol.view(stateInBundle(this.#loop.state, name), this.#clock.now())
+      return role === 'leader' ? token : undefined
+    } catch {
+      // A state that cannot be read may be a leader's.
+      return null
+    }
   }
 
   /** Remembers what is safe, and says when the disk is well again. */

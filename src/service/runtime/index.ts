@@ -1,4 +1,5 @@
 export * from './black-box.ts'
+export * from './black-box-file.ts'
 export * from './bytes.ts'
 export * from './clock.ts'
 export * from './codec.ts'

@@ -10,38 +10,51 @@ import { EventEmitter } from 'node:events'
 import type { Command, NodeId, Output } from '../../../core/index.ts'
 import type { NetworkFaults } from '../../runtime/index.ts'
 import {
+  type ElectionBackend,
+  type ElectionStatus,
   NO_VIEW,
   type NodeStatus,
   type NodeView,
-  type Seat,
   type SeatHooks,
-  type Standing,
 } from '../election/election.ts'
-import type { LeaseTerms } from '../election/lease-terms.ts'
+import type { LeaseTiming } from '../election/lease-terms.ts'
 import type { Timers } from '../election/timers.ts'
 import { peerOf } from './address.ts'
-import { faultsGiven, flagIn, functionGiven, idGiven, type Signalled, signalIn } from './arguments.ts'
-import { InvalidOptionsError, CommandRefusedError, AlreadyLeadingError, NodeClosedError } from './errors.ts'
+import {
+  checkFaults,
+  checkFunction,
+  parseFlag,
+  parseNodeId,
+  parseSignal,
+  type SignalOption,
+} from './arguments.ts'
+import { AlreadyLeadingError, CommandRefusedError, InvalidOptionsError, NodeClosedError } from './errors.ts'
 import { HealthGate } from './health.ts'
-import type { Work } from './join-options.ts'
+import type { WorkSettings } from './join-options.ts'
 import { Notifier, termOf, viewsOf, type Watched } from './notifier.ts'
-import { type Aside, installedView, type MemberEvents, type MemberStatus, type Mode } from './status-cache.ts'
-import type { HeldTerm, Term } from './term.ts'
-import { Reign } from './terms.ts'
+import {
+  type GroupStatus,
+  type IneligibleReason,
+  installedView,
+  type Mode,
+  type NodeEvents,
+} from './status-cache.ts'
+import type { CurrentTerm, Term } from './term.ts'
+import { TermManager } from './terms.ts'
 
-export type { Signalled } from './arguments.ts'
+export type { SignalOption } from './arguments.ts'
 
-export type LeadOptions = Signalled & {
+export type LeadOptions = SignalOption & {
   /** One term is enough. */
   readonly once?: boolean
 }
 
-export type About = {
+export type NodeSettings = {
   readonly group: string
   readonly id: NodeId
   readonly mode: Mode
-  readonly lease: LeaseTerms
-  readonly work: Work
+  readonly lease: LeaseTiming
+  readonly work: WorkSettings
   readonly timers: Timers
   /** Null for those that may lead. */
   readonly part: 'observer' | 'witness' | null
@@ -53,16 +66,16 @@ const MOST_SAID = 1000
 /** As the protocol has it, either way. */
 const MOST_PRIORITY = 1_000_000
 
-export class Member extends EventEmitter<MemberEvents> implements AsyncDisposable {
+export class ConclaveNode extends EventEmitter<NodeEvents> implements AsyncDisposable {
   readonly group: string
   readonly id: NodeId
   readonly mode: Mode
   /** How long a lease lasts by its constants, and how soon it is renewed. */
-  readonly lease: LeaseTerms
-  readonly #part: About['part']
+  readonly lease: LeaseTiming
+  readonly #part: NodeSettings['part']
   readonly #health: HealthGate | null
-  readonly #reign: Reign
-  #seat: Seat | null = null
+  readonly #reign: TermManager
+  #seat: ElectionBackend | null = null
   #seen: NodeView = NO_VIEW
   #closed: Promise<void> | null = null
   #failure: Error | null = null
@@ -70,14 +83,14 @@ export class Member extends EventEmitter<MemberEvents> implements AsyncDisposabl
   readonly #changes = new Notifier<NodeView>()
   readonly #elections = new Notifier<void>()
 
-  private constructor({ group, id, mode, lease, work, timers, part }: About) {
+  private constructor({ group, id, mode, lease, work, timers, part }: NodeSettings) {
     super()
     this.group = group
     this.id = id
     this.mode = mode
     this.lease = lease
     this.#part = part
-    this.#reign = new Reign({
+    this.#reign = new TermManager({
       timers,
       drainMs: work.drainMs,
       seat: () => this.#seat,
@@ -88,20 +101,23 @@ export class Member extends EventEmitter<MemberEvents> implements AsyncDisposabl
           'the work has not ended though its term has: the lease is not renewed any more',
         ),
     })
-    const { healthy, healthEveryMs, healthTimeoutMs } = work
+    const { healthy, healthIntervalMs: healthEveryMs, healthTimeoutMs } = work
     this.#health =
       healthy === null
         ? null
         : new HealthGate(
-            { check: healthy, everyMs: healthEveryMs, timeoutMs: healthTimeoutMs },
+            { check: healthy, intervalMs: healthEveryMs, timeoutMs: healthTimeoutMs },
             timers,
             (isHealthy, why) => this.#onHealth(isHealthy, why),
           )
   }
 
   /** For `join`, and for whoever brings a seat of another kind. */
-  static async seated(about: About, open: (hooks: SeatHooks) => Promise<Seat>): Promise<Member> {
-    const member = new Member(about)
+  static async open(
+    about: NodeSettings,
+    open: (hooks: SeatHooks) => Promise<ElectionBackend>,
+  ): Promise<ConclaveNode> {
+    const member = new ConclaveNode(about)
     member.#seat = await open({
       output: (event) => member.#heed(event),
       changed: (view) => member.#look(view),
@@ -117,7 +133,7 @@ export class Member extends EventEmitter<MemberEvents> implements AsyncDisposabl
   }
 
   /** Null when this process stands for election when it is its turn; otherwise why not. */
-  get aside(): Aside | null {
+  get ineligibleReason(): IneligibleReason | null {
     if (this.isClosed) return 'closed'
     if (this.#part !== null) return this.#part
     if (!this.#reign.isWanted) return 'nobody leads here'
@@ -136,7 +152,7 @@ export class Member extends EventEmitter<MemberEvents> implements AsyncDisposabl
   }
 
   /** All that an operator wants to know. */
-  status(): MemberStatus {
+  status(): GroupStatus {
     const standing = this.#standing()
     const { view, leadUntil, now, voters, nodes, evidenceFor, isSilent, membership, primary } = standing
     return {
@@ -145,7 +161,7 @@ export class Member extends EventEmitter<MemberEvents> implements AsyncDisposabl
       leaseMs: leadUntil === null || view.leader === null ? null : Math.max(0, (leadUntil - now) / 1000),
       voters,
       nodes: this.isClosed
-        ? nodes.map((node) => (node.id === this.id ? { ...node, there: false } : node))
+        ? nodes.map((node) => (node.id === this.id ? { ...node, reachable: false } : node))
         : nodes,
       evidenceForMs: evidenceFor === null ? null : evidenceFor / 1000,
       idle: this.isClosed ? 'closed' : isSilent ? 'silent after a restart' : null,
@@ -166,9 +182,9 @@ export class Member extends EventEmitter<MemberEvents> implements AsyncDisposabl
    * The signal ends a term that is under way: its own signal is aborted, and this returns when the work has ended.
    */
   async lead(work: (term: Term) => void | Promise<void>, options?: LeadOptions): Promise<void> {
-    functionGiven('work', work)
-    const signal = signalIn(options)
-    const once = flagIn(options, 'once')
+    checkFunction('work', work)
+    const signal = parseSignal(options)
+    const once = parseFlag(options, 'once')
     if (this.#reign.isWanted) throw new AlreadyLeadingError()
     if (this.#failure !== null) throw this.#failure
     if (this.isClosed || signal?.aborted === true) return
@@ -178,18 +194,18 @@ export class Member extends EventEmitter<MemberEvents> implements AsyncDisposabl
     }
     signal?.addEventListener('abort', onAbort)
     try {
-      await this.#reign.want(true)
+      await this.#reign.setWanted(true)
       for (;;) {
         // oxlint-disable-next-line no-await-in-loop -- one term after the other
         const term = await this.#nextTerm(signal)
         if (term === null) break
         // oxlint-disable-next-line no-await-in-loop -- one term after the other
-        await this.#reign.during(term, work)
+        await this.#reign.runWork(term, work)
         if (once) break
       }
     } finally {
       signal?.removeEventListener('abort', onAbort)
-      await this.#reign.want(false)
+      await this.#reign.setWanted(false)
     }
     if (this.#failure !== null) throw this.#failure
   }
@@ -199,14 +215,14 @@ export class Member extends EventEmitter<MemberEvents> implements AsyncDisposabl
    * begin. The lease is renewed meanwhile, until `signal` is aborted or `drainMs` are over; then it lapses. Says whether
    * the lead was handed over, or there was none.
    */
-  async stepDown(options?: Signalled): Promise<boolean> {
-    const signal = signalIn(options)
+  async stepDown(options?: SignalOption): Promise<boolean> {
+    const signal = parseSignal(options)
     const { term } = this.#reign
     return term === null ? true : this.#reign.drain(term, 'stepped down', signal)
   }
 
   /** Higher is preferred. */
-  async setPriority(priority: number, options?: Signalled): Promise<void> {
+  async setPriority(priority: number, options?: SignalOption): Promise<void> {
     if (!Number.isInteger(priority) || Math.abs(priority) > MOST_PRIORITY)
       throw new CommandRefusedError(
         'setPriority',
@@ -216,40 +232,41 @@ export class Member extends EventEmitter<MemberEvents> implements AsyncDisposabl
   }
 
   /** To the leader: from now on this process votes, too. `status().voters` and the event `voters` show when it does. */
-  async addVoter(voter: NodeId, options?: Signalled): Promise<void> {
-    return this.#order({ do: 'addVoter', voter: idGiven('voter', voter) }, options)
+  async addVoter(voter: NodeId, options?: SignalOption): Promise<void> {
+    return this.#order({ do: 'addVoter', voter: parseNodeId('voter', voter) }, options)
   }
 
   /** To the leader: this process no longer votes. */
-  async removeVoter(voter: NodeId, options?: Signalled): Promise<void> {
-    return this.#order({ do: 'removeVoter', voter: idGiven('voter', voter) }, options)
+  async removeVoter(voter: NodeId, options?: SignalOption): Promise<void> {
+    return this.#order({ do: 'removeVoter', voter: parseNodeId('voter', voter) }, options)
   }
 
   /**
    * One more process may speak in the group, given as ID=HOST:PORT; every process of the group must be told so. In
    * majority mode it has no vote until the leader gives it one (addVoter).
    */
-  async addPeer(peer: string, options?: Signalled): Promise<void> {
+  async addPeer(peer: string, options?: SignalOption): Promise<void> {
     const { id, address } = peerOf(peer, 'peer')
-    if (id === null) throw new InvalidOptionsError('peer', `${JSON.stringify(peer)} has no id: give ID=HOST:PORT`)
+    if (id === null)
+      throw new InvalidOptionsError('peer', `${JSON.stringify(peer)} has no id: give ID=HOST:PORT`)
     return this.#order({ do: 'addPeer', id, address }, options)
   }
 
   /** A process no longer speaks in the group. In majority mode its vote must have been taken away before. */
-  async removePeer(id: NodeId, options?: Signalled): Promise<void> {
-    if (idGiven('id', id) === this.id)
+  async removePeer(id: NodeId, options?: SignalOption): Promise<void> {
+    if (parseNodeId('id', id) === this.id)
       throw new CommandRefusedError('removePeer', `${this.id} is this node itself: close it instead`)
     return this.#order({ do: 'removePeer', id }, options)
   }
 
   /** Every change of who leads, beginning with how it is. */
-  observe(options?: Signalled): AsyncGenerator<NodeView, void, void> {
-    return viewsOf(this.#watched(), signalIn(options))
+  observe(options?: SignalOption): AsyncGenerator<NodeView, void, void> {
+    return viewsOf(this.#watched(), parseSignal(options))
   }
 
   /** Hands over if it leads, and leaves. Work that has not ended when `signal` is aborted is not waited for. */
-  async close(options?: Signalled): Promise<void> {
-    const signal = signalIn(options)
+  async close(options?: SignalOption): Promise<void> {
+    const signal = parseSignal(options)
     this.#closed ??= this.#leave(signal)
     return this.#closed
   }
@@ -259,9 +276,9 @@ export class Member extends EventEmitter<MemberEvents> implements AsyncDisposabl
   }
 
   /** Spoils what this process hears of its peers, for trying a group out: only code in this process can ask for it. */
-  spoil(faults: NetworkFaults): void {
-    faultsGiven(faults)
-    this.#seat?.spoil(faults)
+  injectFaults(faults: NetworkFaults): void {
+    checkFaults(faults)
+    this.#seat?.injectFaults(faults)
   }
 
   // ---- What the seat says ----
@@ -272,7 +289,7 @@ export class Member extends EventEmitter<MemberEvents> implements AsyncDisposabl
     const cause = typeof event['cause'] === 'string' ? event['cause'] : ''
     switch (event.type) {
       case 'elected':
-        this.#reign.elected(token)
+        this.#reign.handleElected(token)
         queueMicrotask(() => this.#elections.notify())
         this.#tell('elected', { token, cause })
         break
@@ -301,7 +318,7 @@ export class Member extends EventEmitter<MemberEvents> implements AsyncDisposabl
   }
 
   #demoted(token: number | null, cause: string): void {
-    this.#tell('revoked', { token, reason: this.#reign.demoted(token, cause) })
+    this.#tell('revoked', { token, reason: this.#reign.handleDemoted(token, cause) })
   }
 
   #mismatch({ peer, field, ours, theirs }: Output): void {
@@ -317,8 +334,8 @@ export class Member extends EventEmitter<MemberEvents> implements AsyncDisposabl
   #fail(error: Error): void {
     if (this.#failure !== null) return
     this.#failure = error
+    if (this.#reign.term !== null) this.#demoted(this.#reign.term.token, 'failed')
     this.#warn('stopped', error.message)
-    if (this.#reign.term !== null) this.#demoted(this.#reign.term.token, error.message)
     // What keeps it from closing cleanly is no news any more.
     this.close().catch(() => {})
   }
@@ -327,11 +344,11 @@ export class Member extends EventEmitter<MemberEvents> implements AsyncDisposabl
     if (!isHealthy) this.#warn('unhealthy', `${why}: this process does not lead until it is well again`)
     const { term } = this.#reign
     if (!isHealthy && term !== null) void this.#reign.drain(term, 'unhealthy')
-    else void this.#reign.adjust()
+    else void this.#reign.updateCandidacy()
   }
 
   /** The term that is under way or comes next; null when there will be none. */
-  #nextTerm(signal: AbortSignal | undefined): Promise<HeldTerm | null> {
+  #nextTerm(signal: AbortSignal | undefined): Promise<CurrentTerm | null> {
     return termOf(this.#watched(), signal, () => {
       const { term } = this.#reign
       return term !== null && term.ended === null && term.remaining() > 0 ? term : null
@@ -350,13 +367,13 @@ export class Member extends EventEmitter<MemberEvents> implements AsyncDisposabl
     }
   }
 
-  #standing(): Standing {
+  #standing(): ElectionStatus {
     if (this.#seat === null) throw new NodeClosedError('this node has not begun yet')
-    return this.#seat.standing()
+    return this.#seat.status()
   }
 
-  async #order(command: Command, options: Signalled | undefined): Promise<void> {
-    signalIn(options)?.throwIfAborted()
+  async #order(command: Command, options: SignalOption | undefined): Promise<void> {
+    parseSignal(options)?.throwIfAborted()
     if (this.isClosed || this.#seat === null) throw new NodeClosedError('this node has ended')
     const why = await this.#seat.command(command)
     if (why !== null) throw new CommandRefusedError(command.do, why)
@@ -367,7 +384,7 @@ export class Member extends EventEmitter<MemberEvents> implements AsyncDisposabl
   }
 
   /** Listeners have their turn after the step that they hear of: nothing that they do can come between its effects. */
-  #tell<E extends keyof MemberEvents>(event: E, ...news: MemberEvents[E]): void {
+  #tell<E extends keyof NodeEvents>(event: E, ...news: NodeEvents[E]): void {
     queueMicrotask(() => this.emit(event, ...(news as never)))
   }
 

@@ -7,14 +7,15 @@
  */
 import { randomBytes } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
-import type {
-  Command,
-  Input,
-  NodeId,
-  Output,
-  PlainObject,
-  Protocol,
-  RegisterCall,
+import {
+  AssertionFailedError,
+  type Command,
+  type Input,
+  type NodeId,
+  type Output,
+  type PlainObject,
+  type Protocol,
+  type RegisterCall,
 } from '../../../core/index.ts'
 import {
   type EpochsOptions,
@@ -45,14 +46,15 @@ import {
   Loop,
   memoryStorage,
   openHostClock,
+  writeBlackBox,
 } from '../../runtime/index.ts'
 import { StoreFailedError } from '../api/errors.ts'
-import { type NodeView, type Standing, statusOf } from './election.ts'
+import { type ElectionStatus, type NodeView, nodeStatusOf } from './election.ts'
 import { Fencer } from './fencer.ts'
-import type { ThreadHooks, ThreadSeat } from './in-thread.ts'
+import type { LocalElection, ThreadHooks } from './in-thread.ts'
 
 /** What such an election is told when it begins. Plain, so that it can go to another thread. */
-export type RegisterSettings = {
+export type StoreElectionSettings = {
   readonly group: string
   readonly id: string
   /** Of those who are known beforehand: this node alone. */
@@ -77,11 +79,11 @@ const MOST_DOUBLINGS = 5
 const NO_DATAGRAMS = { sent: 0, received: 0, dropped: 0 }
 
 /** `clock` is closed with the seat. */
-export async function openRegisterSeat(
-  settings: RegisterSettings,
+export async function openElectionInStore(
+  settings: StoreElectionSettings,
   hooks: ThreadHooks,
   clock: HostClock = openHostClock(),
-): Promise<ThreadSeat> {
+): Promise<LocalElection> {
   try {
     const options = settings.options as unknown as EpochsOptions
     const { period, lease } = epochsTiming(epochsGiven(options))
@@ -92,7 +94,7 @@ export async function openRegisterSeat(
     const registers = openRegisters(store, { self: settings.id, timeoutMs, knockMs })
     try {
       const first = await claimed(registers)
-      const seat = new RegisterSeat(settings, options, registers, first, hooks, clock)
+      const seat = new ElectionInStore(settings, options, registers, first, hooks, clock)
       for (const weak of store.facts.weak) hooks.warn('store', `${store.facts.place}: ${weak}`)
       return seat
     } catch (error) {
@@ -107,7 +109,7 @@ export async function openRegisterSeat(
 
 /** A store that cannot be reached at this moment may be in a while; what else is wrong with it stays so. */
 async function reached(
-  { store, group }: RegisterSettings,
+  { store, group }: StoreElectionSettings,
   timeoutMs: number,
   hooks: ThreadHooks,
 ): Promise<CellStore> {
@@ -137,13 +139,14 @@ async function claimed(registers: Registers): Promise<Blocks> {
     const read = claim.outcome === 'ok' ? await registers.readAll() : claim
     if (read.outcome === 'ok') return read.blocks
     if (read.outcome === 'failed') throw read.error
-    if (performance.now() >= until) throw new StoreUnreachableError(registers.facts.place, new Error(read.why))
+    if (performance.now() >= until)
+      throw new StoreUnreachableError(registers.facts.place, new Error(read.why))
     // oxlint-disable-next-line no-await-in-loop -- one try after the other
     await sleep(AGAIN_MS)
   }
 }
 
-class RegisterSeat implements ThreadSeat {
+class ElectionInStore implements LocalElection {
   /** When each block was last seen to change, on this process's clock. */
   readonly heard = new Map<NodeId, number>()
   readonly #self: NodeId
@@ -178,7 +181,7 @@ class RegisterSeat implements ThreadSeat {
   #refusals = 0
 
   constructor(
-    { id, group, fencing, traceSteps }: RegisterSettings,
+    { id, group, fencing, traceSteps }: StoreElectionSettings,
     options: EpochsOptions,
     registers: Registers,
     blocks: Blocks,
@@ -246,7 +249,7 @@ class RegisterSeat implements ThreadSeat {
     return { until: holds ? until : null, now: this.#loop.now(), token, reason: null }
   }
 
-  standing(): Standing {
+  standing(): ElectionStatus {
     const { role, leader, token } = this.#loop.view()
     const now = this.#loop.now()
     const insight = this.#inspect((state) => openInsight(state, this.#options))
@@ -264,10 +267,10 @@ class RegisterSeat implements ThreadSeat {
       now,
       voters: [this.#members],
       nodes: this.#members.map((id) => {
-        if (id === this.#self) return { id, there: isRunning, evidenceMsAgo: 0, heardMsAgo: 0 }
+        if (id === this.#self) return { id, reachable: isRunning, evidenceMsAgo: 0, heardMsAgo: 0 }
         const isThere = (this.#blocks.get(id)?.holder ?? null) !== null
         const heardAt = this.heard.get(id) ?? null
-        return statusOf(id, { heardAt, evidenceAt: null, evidenceFor: null, isThere, now })
+        return nodeStatusOf(id, { heardAt, evidenceAt: null, evidenceFor: null, isReachable: isThere, now })
       }),
       evidenceFor: null,
       isSilent: insight.isStarting || !this.#isClaimed,
@@ -305,21 +308,31 @@ class RegisterSeat implements ThreadSeat {
   spoil(): void {}
 
   async *trace(): AsyncGenerator<string, void, void> {
+    if (this.#box !== null) yield* this.#box.text((skipped) => this.#header(skipped))
+  }
+
+  #header(skipped: number): TraceHeader {
+    const takenAt = this.#clock.now()
+    const recording = {
+      group: this.#group,
+      node: this.#self,
+      run: this.#run,
+      skipped,
+      clock: clockName(),
+      takenAt,
+      wallAhead: Date.now() * 1000 - takenAt,
+    }
+    const options: PlainObject = { ...this.#options, members: 'registered' }
+    return { trace: 1, protocol: 'epochs', nodes: this.#members, options, seed: 0, recording }
+  }
+
+  /** The trace that replays to the failed assertion, as a file. */
+  #leaveBlackBox(): void {
     if (this.#box === null) return
-    yield* this.#box.text((skipped): TraceHeader => {
-      const takenAt = this.#clock.now()
-      const recording = {
-        group: this.#group,
-        node: this.#self,
-        run: this.#run,
-        skipped,
-        clock: clockName(),
-        takenAt,
-        wallAhead: Date.now() * 1000 - takenAt,
-      }
-      const options: PlainObject = { ...this.#options, members: 'registered' }
-      return { trace: 1, protocol: 'epochs', nodes: this.#members, options, seed: 0, recording }
-    })
+    const owner = { group: this.#group, node: String(this.#self), run: this.#run, data: null }
+    const text = this.#box.textAtOnce((skipped) => this.#header(skipped))
+    const file = writeBlackBox(owner, text)
+    if (file !== null) this.#hooks.warn('black box', `the last steps are in ${file}: conclave replay ${file}`)
   }
 
   async close(): Promise<void> {
@@ -500,6 +513,10 @@ class RegisterSeat implements ThreadSeat {
     this.#stepped?.()
     if (this.#state !== 'running') return
     this.#state = 'failed'
+    // The term ends first, then the node.
+    const { role, token } = this.#loop.view()
+    if (role === 'leader') this.#hooks.output({ type: 'demoted', token, cause: 'failed' })
+    if (error instanceof AssertionFailedError) this.#leaveBlackBox()
     this.#hooks.failed(error)
     void this.#end()
   }

@@ -9,22 +9,23 @@ import { type GroupSpec, host } from '../../../protocols/index.ts'
 import type { TraceHeader } from '../../../workbench/trace/index.ts'
 import {
   type Address,
-  InvalidGroupError,
   BlackBox,
   clockName,
   DividedStorage,
   Endpoint,
   type GroupHooks,
   type HostClock,
+  InvalidGroupError,
   LaterIncarnationError,
   type LoopRecord,
   type Peer,
   type Storage,
   sealer,
   showAddress,
+  writeBlackBox,
 } from '../../runtime/index.ts'
 import { InvalidOptionsError } from '../api/errors.ts'
-import type { SeatSettings } from './election.ts'
+import type { NetworkElectionSettings } from './election.ts'
 
 export type TenantHooks = GroupHooks & {
   warn(what: string, detail: string): void
@@ -35,6 +36,8 @@ export type TenantHooks = GroupHooks & {
 
 type Tenant = {
   readonly hooks: TenantHooks
+  /** The group's data directory; null where it has none. */
+  readonly data: string | null
   readonly peers: Set<NodeId>
   /** How its group stood when it was last told. */
   mark: unknown
@@ -45,18 +48,18 @@ const opened = new Map<string, SharedEndpoint>()
 const closing = new Map<string, Promise<void>>()
 
 /** Which groups share: those at one address, unless the system is to choose a port for each. */
-export function placeOf(listen: Address): string | null {
+export function addressKey(listen: Address): string | null {
   return listen.port === 0 ? null : showAddress(listen)
 }
 
 /** A place for a group at the endpoint of its address; the storage is closed with it, or when it is not to be had. */
-export async function enter(
-  settings: SeatSettings,
+export async function openSharedEndpoint(
+  settings: NetworkElectionSettings,
   storage: Storage,
   openClock: () => HostClock,
   hooks: TenantHooks,
 ): Promise<{ readonly shared: SharedEndpoint; readonly stable: Plain }> {
-  const place = placeOf(settings.listen)
+  const place = addressKey(settings.listen)
   if (place !== null) await closing.get(place)
   const there = place === null ? undefined : opened.get(place)
   if (there !== undefined) return { shared: there, stable: await there.admit(settings, storage, hooks) }
@@ -82,7 +85,7 @@ export class SharedEndpoint {
   #opening: Promise<Endpoint> | null = null
   #endpoint: Endpoint | null = null
 
-  constructor({ id }: SeatSettings, place: string | null) {
+  constructor({ id }: NetworkElectionSettings, place: string | null) {
     this.#id = id
     this.#place = place
   }
@@ -94,13 +97,13 @@ export class SharedEndpoint {
 
   /** Opens it for its first group. */
   async begin(
-    settings: SeatSettings,
+    settings: NetworkElectionSettings,
     storage: Storage,
     openClock: () => HostClock,
     hooks: TenantHooks,
   ): Promise<Plain> {
     const { group, listen, keys, secrecy } = settings
-    this.#take(group, hooks)
+    this.#take(settings, hooks)
     try {
       this.#keepSteps(settings.traceSteps)
       const stable = this.#storage.add(group, storage)
@@ -120,9 +123,7 @@ export class SharedEndpoint {
           dropped: ({ reason, count, from, detail }) =>
             this.#warn('dropped', `${count} datagrams from ${from} and others (${reason}: ${detail})`),
           warning: (what, detail) => this.#warn(what, detail),
-          failed: (error) => {
-            for (const tenant of this.#tenants.values()) tenant.hooks.failed(error)
-          },
+          failed: (error) => this.#fail(error),
           record: (record, before) => this.#record(record, before),
         },
       )
@@ -139,13 +140,13 @@ export class SharedEndpoint {
   }
 
   /** Takes in another group. */
-  async admit(settings: SeatSettings, storage: Storage, hooks: TenantHooks): Promise<Plain> {
+  async admit(settings: NetworkElectionSettings, storage: Storage, hooks: TenantHooks): Promise<Plain> {
     const { group } = settings
     if (this.#tenants.has(group)) {
       storage.close()
       throw new InvalidOptionsError('group', `this process is in ${JSON.stringify(group)} already`)
     }
-    this.#take(group, hooks)
+    this.#take(settings, hooks)
     try {
       // What keeps it from opening is told to whoever came first, and to this one.
       await this.#opening?.catch((error: unknown) => {
@@ -212,9 +213,12 @@ export class SharedEndpoint {
   }
 
   /** The black box, as the trace of one of its groups. */
-  async *trace(group: string, { protocol, nodes, options }: GroupSpec): AsyncGenerator<string, void, void> {
-    if (this.#box === null) return
-    yield* this.#box.text((skipped): TraceHeader => {
+  async *trace(group: string, spec: GroupSpec): AsyncGenerator<string, void, void> {
+    if (this.#box !== null) yield* this.#box.text(this.#header(group, spec))
+  }
+
+  #header(group: string, { protocol, nodes, options }: GroupSpec): (skipped: number) => TraceHeader {
+    return (skipped) => {
       const takenAt = this.endpoint.now()
       const wallAhead = Date.now() * 1000 - takenAt
       const recording = {
@@ -229,7 +233,7 @@ export class SharedEndpoint {
       const below = protocol === 'omega' ? { links: 'hosted' } : { link: 'hosted' }
       const shown = { ...options, ...below, hostedGroup: group }
       return { trace: 1, protocol, nodes, options: shown, seed: 0, recording }
-    })
+    }
   }
 
   /** As many as the most demanding group asks for. */
@@ -240,8 +244,8 @@ export class SharedEndpoint {
     else this.#box.keepAtLeast(steps)
   }
 
-  #take(group: string, hooks: TenantHooks): void {
-    this.#tenants.set(group, { hooks, peers: new Set(), mark: null })
+  #take({ group, data }: SeatSettings, hooks: TenantHooks): void {
+    this.#tenants.set(group, { hooks, data, peers: new Set(), mark: null })
     if (hooks.stepped !== null) this.#watchers += 1
   }
 
@@ -274,6 +278,23 @@ export class SharedEndpoint {
     }
   }
 
+  /** The endpoint has ended its terms already. It leaves its black box, and then the nodes of all groups end. */
+  #fail(error: Error): void {
+    for (const [group, { hooks, data }] of this.#tenants) {
+      const file = this.#writeBlackBox(group, data)
+      if (file !== null) hooks.warn('black box', `the last steps are in ${file}: conclave replay ${file}`)
+    }
+    for (const { hooks } of this.#tenants.values()) hooks.failed(error)
+  }
+
+  #writeBlackBox(group: string, data: string | null): string | null {
+    const endpoint = this.#endpoint
+    if (this.#box === null || endpoint === null || !endpoint.has(group)) return null
+    const header = this.#header(group, endpoint.spec(group))
+    const owner = { group, node: String(this.#id), run: this.#run, data }
+    return writeBlackBox(owner, this.#box.textAtOnce(header))
+  }
+
   #warn(what: string, detail: string): void {
     const [first] = this.#tenants.values()
     first?.hooks.warn(what, detail)
@@ -289,7 +310,10 @@ export class SharedEndpoint {
   }
 }
 
-function cannotListen({ host: name, port }: Address, { code, message }: NodeJS.ErrnoException): InvalidOptionsError {
+function cannotListen(
+  { host: name, port }: Address,
+  { code, message }: NodeJS.ErrnoException,
+): InvalidOptionsError {
   const why =
     code === 'EADDRINUSE'
       ? 'another process listens there'

@@ -8,19 +8,19 @@
 import { parentPort } from 'node:worker_threads'
 import { type Command, type Micros, type Output, present } from '../../../core/index.ts'
 import { type HostClock, hostClock, openHostClock } from '../../runtime/index.ts'
-import { openRegisterSeat } from './in-store.ts'
-import { openThreadSeat, type ThreadSeat } from './in-thread.ts'
+import { openElectionInStore } from './in-store.ts'
+import { type LocalElection, openElectionInThread } from './in-thread.ts'
 import { SharedState } from './shared-lease.ts'
 import { StallWatch } from './stall-watch.ts'
 import { wallAheadAtLeast } from './suspend-check.ts'
 import {
-  type Errand,
+  type ElectionStart,
   GREETING,
-  type News,
-  plainError,
-  type Shown,
-  type WorkerBegin,
-  type WorkerOrder,
+  type StatusSnapshot,
+  serializeError,
+  type WorkerControl,
+  type WorkerMessage,
+  type WorkerRequest,
 } from './worker-requests.ts'
 
 type Campaign = { readonly do: 'campaign'; readonly willing: boolean; readonly lapse: boolean }
@@ -53,10 +53,10 @@ function openClock(): HostClock {
 }
 
 /** An election begins. */
-async function open({ settings, shared: buffer, maxStallMs, port }: WorkerBegin): Promise<void> {
+async function open({ settings, shared: buffer, maxStallMs, port }: ElectionStart): Promise<void> {
   const shared = new SharedState(buffer)
-  const say = (news: News): void => port.postMessage(news)
-  let seat: ThreadSeat | null = null
+  const say = (news: WorkerMessage): void => port.postMessage(news)
+  let seat: LocalElection | null = null
   let isLeading = false
   let granted: Micros = 0
   let lastShown = ''
@@ -99,7 +99,7 @@ async function open({ settings, shared: buffer, maxStallMs, port }: WorkerBegin)
   }
 
   /** Before it is said that this process was elected: whoever hears it finds the lease. */
-  function grant(from: ThreadSeat): void {
+  function grant(from: LocalElection): void {
     if (!isLeading) return
     const { until, token } = from.lease()
     if (until === null || until === granted) return
@@ -108,8 +108,8 @@ async function open({ settings, shared: buffer, maxStallMs, port }: WorkerBegin)
   }
 
   /** Writes down what changes all the time; gives the rest when it has changed. */
-  function show(from: ThreadSeat): Shown | null {
-    const standing = from.standing()
+  function show(from: LocalElection): StatusSnapshot | null {
+    const standing = from.status()
     const { view, membersUntil, leadUntil, voters, nodes, evidenceFor, isSilent, membership, primary, now } =
       standing
     shared.datagrams = standing.datagrams
@@ -120,8 +120,17 @@ async function open({ settings, shared: buffer, maxStallMs, port }: WorkerBegin)
     )
     shared.leadUntil = leadUntil
     shared.membersUntil = membersUntil
-    const there = evidenceFor === null ? nodes.filter((node) => node.there).map(({ id }) => id) : []
-    const shown: Shown = { view, voters, nodes: ids, there, evidenceFor, isSilent, membership, primary }
+    const there = evidenceFor === null ? nodes.filter((node) => node.reachable).map(({ id }) => id) : []
+    const shown: StatusSnapshot = {
+      view,
+      voters,
+      nodes: ids,
+      reachable: there,
+      evidenceFor,
+      isSilent,
+      membership,
+      primary,
+    }
     const text = JSON.stringify(shown)
     if (text === lastShown) return null
     lastShown = text
@@ -155,7 +164,7 @@ async function open({ settings, shared: buffer, maxStallMs, port }: WorkerBegin)
     return (await seat?.command(command)) ?? null
   }
 
-  async function answer(errand: Errand): Promise<string | null> {
+  async function answer(errand: WorkerRequest): Promise<string | null> {
     switch (errand.ask) {
       case 'command':
         return obey(errand.command)
@@ -163,7 +172,7 @@ async function open({ settings, shared: buffer, maxStallMs, port }: WorkerBegin)
         await seat?.stepDown(errand.token)
         return null
       case 'spoil':
-        seat?.spoil(errand.faults)
+        seat?.injectFaults(errand.faults)
         return null
       case 'trace':
         for await (const piece of seat?.trace() ?? []) say({ news: 'trace', number: errand.number, piece })
@@ -178,7 +187,7 @@ async function open({ settings, shared: buffer, maxStallMs, port }: WorkerBegin)
     }
   }
 
-  port.on('message', (errand: Errand) => {
+  port.on('message', (errand: WorkerRequest) => {
     void answer(errand)
       .catch((error: unknown) => (error instanceof Error ? error.message : String(error)))
       .then((why) => {
@@ -194,25 +203,28 @@ async function open({ settings, shared: buffer, maxStallMs, port }: WorkerBegin)
       changed() {},
       warn: (what: string, detail: string) => say({ news: 'warning', what, detail }),
       failed(error: Error) {
-        shared.revoke(error.message)
-        say({ news: 'failed', error: plainError(error) })
+        shared.revoke('failed')
+        // The end of the term goes first.
+        if (unsaid.length > 0) say({ news: 'turn', events: unsaid, shown: null })
+        unsaid = []
+        say({ news: 'failed', error: serializeError(error) })
       },
     }
     seat = await ('store' in settings
-      ? openRegisterSeat(settings, hooks, openClock())
-      : openThreadSeat(settings, hooks, openClock))
+      ? openElectionInStore(settings, hooks, openClock())
+      : openElectionInThread(settings, hooks, openClock))
     stall.start()
     say({ news: 'begun' })
     stepped()
   } catch (error) {
-    say({ news: 'refused', error: plainError(error) })
+    say({ news: 'refused', error: serializeError(error) })
     port.close()
   }
 }
 
 const orders = present(parentPort, 'the port of the thread')
 orders.postMessage(GREETING)
-orders.on('message', (order: WorkerOrder) => {
+orders.on('message', (order: WorkerControl) => {
   if (order.order === 'open') void open(order.begin)
   // Nothing is left that would keep this thread.
   else orders.close()
