@@ -8,7 +8,7 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { protocolNamed } from '../dist/protocols/index.js'
 import { explore } from '../dist/workbench/explore/index.js'
-import { checkedOptions, USUAL_HISTORY } from '../dist/workbench/sim/index.js'
+import { checkedOptions, DEFAULT_LINK_HISTORY } from '../dist/workbench/sim/index.js'
 
 /** Nodes, epochs, ballots. */
 const WORLDS = { small: [3, 1, 2], large: [3, 1, 3] }
@@ -26,13 +26,13 @@ function search([n, epochs, ballots]) {
       from: 'boot',
       order: 'any',
       timers: 'any',
-      history: USUAL_HISTORY,
+      history: DEFAULT_LINK_HISTORY,
       depth: Number.MAX_SAFE_INTEGER,
       maxStates: Number.MAX_SAFE_INTEGER,
       memoryMB: 4000,
       progress: false,
     },
-    { seconds: () => performance.now() / 1000, goOn: () => true },
+    { seconds: () => performance.now() / 1000, shouldContinue: () => true },
   )
 }
 

@@ -36,7 +36,7 @@ function measure(protocol, maxStates) {
       progress: false,
       ...(protocol === 'bully' || protocol === 'omega' ? {} : { specs: [] }),
     },
-    { seconds: () => performance.now() / 1000, goOn: () => true },
+    { seconds: () => performance.now() / 1000, shouldContinue: () => true },
   )
 }
 

@@ -250,7 +250,10 @@ export function conformance(about: string, backend: Backend): void {
       expect(valueOf(await b.readAll(), 'a')).toEqual({ ctr: 4, gone: true })
       if (backend.locks === true) return
       // It lived after all: it may not write any more, and learns why.
-      expect(await a.write({ ctr: 5 })).toMatchObject({ outcome: 'failed', error: { name: 'SupersededError' } })
+      expect(await a.write({ ctr: 5 })).toMatchObject({
+        outcome: 'failed',
+        error: { name: 'SupersededError' },
+      })
       expect(valueOf(await b.readAll(), 'a')).toEqual({ ctr: 4, gone: true })
     })
 
@@ -356,7 +359,10 @@ export function conformance(about: string, backend: Backend): void {
       expect(valueOf(await b.readAll(), 'a')).toBe(4)
       expect(valueOf(await c.readAll(), 'a')).toBe(4)
       const second = await raw.write(blockName('a'), older, first, SIGNAL())
-      const error = { name: 'StoreRolledBackError', message: expect.stringContaining('write 3 was read after write 4') }
+      const error = {
+        name: 'StoreRolledBackError',
+        message: expect.stringContaining('write 3 was read after write 4'),
+      }
       expect(await b.readAll()).toMatchObject({ outcome: 'failed', error })
       await raw.remove(blockName('a'), second ?? '', SIGNAL())
       expect(await c.readAll()).toMatchObject({

@@ -47,5 +47,5 @@ export function exploring(name: string, count: number, asked: Asked = {}): Explo
 }
 
 export function exploreQuietly(settings: ExploreSettings): ExploreReport {
-  return explore(settings, { seconds: () => 0, goOn: () => true })
+  return explore(settings, { seconds: () => 0, shouldContinue: () => true })
 }

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest'
 import { exploring, ids, simulate } from '../../../test/support/run.ts'
 import { sized } from '../../../test/support/sizes.ts'
 import { type Definition, type NodeId, type PlainObject, sortIds } from '../../core/index.ts'
-import { checkedOptions, deliverable, StillRules, type StillWorld } from '../../workbench/sim/index.ts'
+import { checkedOptions, deliverable, UntimedRules, type UntimedWorld } from '../../workbench/sim/index.ts'
 import { type Spec, specNamed } from '../../workbench/specs/index.ts'
 import { phiDefinition } from '../phi/index.ts'
 import { psiDefinition } from '../psi/index.ts'
@@ -12,13 +12,13 @@ import type { Note, PrintedState } from './state.ts'
 
 /** A world in which links change at both ends at once, and everything is delivered before the next change. */
 class Lockstep {
-  readonly #rules: StillRules
-  world: StillWorld
+  readonly #rules: UntimedRules
+  world: UntimedWorld
 
   constructor(definition: Definition, count: number, members: readonly NodeId[], options: PlainObject = {}) {
     const nodes = ids(count)
     const history = { slack: 0, labelled: true }
-    this.#rules = new StillRules(
+    this.#rules = new UntimedRules(
       definition,
       nodes,
       checkedOptions(definition, nodes, options),
@@ -26,7 +26,7 @@ class Lockstep {
       true,
       history,
     )
-    this.world = this.#rules.begin({ leader: members[0] as NodeId, members }).world
+    this.world = this.#rules.start({ leader: members[0] as NodeId, members }).world
   }
 
   flip(...pairs: readonly (readonly [NodeId, NodeId])[]): this {
@@ -40,7 +40,7 @@ class Lockstep {
   deliver(): this {
     for (;;) {
       const next = this.world.inboxes.flatMap((inbox, at) =>
-        deliverable(inbox, 'fifo', (message) => this.#rules.mayCome(this.world, at, message)).map(
+        deliverable(inbox, 'fifo', (message) => this.#rules.canDeliver(this.world, at, message)).map(
           ({ place }) => [at, inbox[place]?.from ?? -1] as const,
         ),
       )[0]
@@ -65,7 +65,7 @@ class Lockstep {
     return this.world.slots.flatMap(({ state }, place) => ((state as PrintedState).dead ? [place + 1] : []))
   }
 
-  #perform(step: Parameters<StillRules['perform']>[1]): void {
+  #perform(step: Parameters<UntimedRules['perform']>[1]): void {
     const performed = this.#rules.perform(this.world, step)
     if (typeof performed === 'string') throw new Error(performed)
     this.world = performed.world

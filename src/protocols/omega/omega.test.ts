@@ -6,10 +6,10 @@ import { isSoak, sized } from '../../../test/support/sizes.ts'
 import type { Effect, NodeId, PlainObject } from '../../core/index.ts'
 import {
   checkedOptions,
+  RandomWalker,
   type ScheduleStep,
-  StillRules,
-  type StillWorld,
-  Wanderer,
+  UntimedRules,
+  type UntimedWorld,
 } from '../../workbench/sim/index.ts'
 import { type Spec, specNamed } from '../../workbench/specs/index.ts'
 import { omegaDefinition } from './index.ts'
@@ -484,12 +484,12 @@ describe('two leaders in quorum: from worlds of five in which a split is half ov
   function halfOver(
     options: PlainObject,
     side: readonly number[],
-    isThere: (world: StillWorld) => boolean,
+    isThere: (world: UntimedWorld) => boolean,
     links: readonly (readonly [number, number])[],
   ): readonly ScheduleStep[] {
     const nodes = ids(5).map(Number)
     const asked = { links: 'reported', ...options }
-    const rules = new StillRules(
+    const rules = new UntimedRules(
       omegaDefinition,
       nodes,
       checkedOptions(omegaDefinition, nodes, asked),
@@ -500,7 +500,7 @@ describe('two leaders in quorum: from worlds of five in which a split is half ov
         labelled: true,
       },
     )
-    let { world } = rules.begin({ leader: 1, members: nodes })
+    let { world } = rules.start({ leader: 1, members: nodes })
     const steps: ScheduleStep[] = []
     const take = (step: ScheduleStep): void => {
       const performed = rules.perform(world, step)
@@ -520,7 +520,7 @@ describe('two leaders in quorum: from worlds of five in which a split is half ov
     return steps
   }
 
-  const leaderOf = (world: StillWorld, place: number): unknown =>
+  const leaderOf = (world: UntimedWorld, place: number): unknown =>
     (world.slots[place]?.state as OmegaState | null)?.view.id[1]
 
   it.each<[string, Flaw, PlainObject, readonly ScheduleStep[], number]>([
@@ -592,7 +592,7 @@ describe('random schedules with crashes, then all is healed and there is one vie
     '%i nodes, %j',
     (n, options, share) => {
       const nodes = ids(n)
-      const wanderer = new Wanderer({
+      const walker = new RandomWalker({
         definition: omegaDefinition,
         nodes,
         options: checkedOptions(omegaDefinition, nodes, {
@@ -608,12 +608,12 @@ describe('random schedules with crashes, then all is healed and there is one vie
       const seeds = Array.from({ length: Math.ceil(SCHEDULES * share) }, (_, place) => place + 1)
       let steps = 0
       const broken = seeds.flatMap((seed) => {
-        const { violation, schedule } = wanderer.walk(seed)
+        const { violation, schedule } = walker.walk(seed)
         steps += schedule.length
         return violation === null ? [] : [{ seed, ...violation }]
       })
       expect(broken).toEqual([])
-      expect(steps).toBeGreaterThan(seeds.length * wanderer.faults)
+      expect(steps).toBeGreaterThan(seeds.length * walker.faults)
     },
     PATIENCE_MS,
   )

@@ -6,8 +6,8 @@ import {
   checkedOptions,
   factsOf,
   promisedSpecs,
-  StillRules,
-  type StillWorld,
+  UntimedRules,
+  type UntimedWorld,
 } from '../../workbench/sim/index.ts'
 import { monitor, Watch } from '../../workbench/specs/index.ts'
 import { omegaDefinition } from './index.ts'
@@ -17,20 +17,20 @@ import type { OmegaMessage, OmegaState } from './state.ts'
 /** A world whose links break at both ends at once, with all that is under way on them. */
 class Scripted {
   readonly #nodes: readonly NodeId[]
-  readonly #rules: StillRules
+  readonly #rules: UntimedRules
   readonly #watch: Watch
-  #world: StillWorld
+  #world: UntimedWorld
 
   constructor(n: number, given: PlainObject = {}) {
     this.#nodes = ids(n)
     const options = checkedOptions(omegaDefinition, this.#nodes, { links: 'reported', ...given })
     const history = { slack: 0, labelled: true }
-    this.#rules = new StillRules(omegaDefinition, this.#nodes, options, 'fifo', false, history)
+    this.#rules = new UntimedRules(omegaDefinition, this.#nodes, options, 'fifo', false, history)
     const facts = factsOf(omegaDefinition, this.#nodes, options)
     this.#watch = new Watch(monitor(promisedSpecs(omegaDefinition, options), [], facts))
-    const { world, turns } = this.#rules.begin({ leader: 1, members: this.#nodes })
+    const { world, nodeSteps } = this.#rules.start({ leader: 1, members: this.#nodes })
     this.#world = world
-    for (const { did } of turns) for (const seen of did.seen) this.#watch.observe(seen)
+    for (const { result } of nodeSteps) for (const seen of result.seen) this.#watch.observe(seen)
   }
 
   flip(...links: readonly (readonly [number, number])[]): this {
@@ -89,7 +89,7 @@ class Scripted {
     return false
   }
 
-  #take(step: Parameters<StillRules['perform']>[1]): this {
+  #take(step: Parameters<UntimedRules['perform']>[1]): this {
     const performed = this.#rules.perform(this.#world, step)
     if (typeof performed === 'string') throw new Error(performed)
     for (const seen of performed.seen) this.#watch.observe(seen)

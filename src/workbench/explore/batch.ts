@@ -1,18 +1,18 @@
 /** Successors, gathered before they are looked up; and what was done to get to each. */
-import { mixed } from './hash.ts'
+import { mixBits } from './hash.ts'
 import type { Violation } from './judge.ts'
-import { ANY_WAY } from './sleep-sets.ts'
+import { NO_SLEEP_SET } from './sleep-sets.ts'
 import type { Visited } from './visited.ts'
 
 /** What was done, in numbers; `Model.describe` puts it into words. */
-export type Deed = {
-  readonly what: What
+export type Action = {
+  readonly kind: ActionKind
   readonly node: number
   /** Which of its messages, timers, stimuli or flips. */
   readonly choice: number
   readonly crashAfter: number
 }
-export type What = 0 | 1 | 2 | 3 | 4 | 5 | 6 | 7 | 8 | 9 | 10 | 11 | 12 | 13 | 14 | 15
+export type ActionKind = 0 | 1 | 2 | 3 | 4 | 5 | 6 | 7 | 8 | 9 | 10 | 11 | 12 | 13 | 14 | 15
 export const DELIVER = 0
 export const TIMER = 1
 export const COMMAND = 2
@@ -36,13 +36,13 @@ export const EXAMINE = 14
 export const BURY = 15
 
 /** How many rows are kept to be recognised; few enough that they stay in the processor's cache. */
-export const KEPT = 1 << 12
-const ROOM = KEPT * 2
-const WHAT_BITS = 4
+export const RECENT = 1 << 12
+const ROOM = RECENT * 2
+const KIND_BITS = 4
 const NODE_BITS = 8
 const CHOICE_BITS = 12
 
-export type Found = { readonly violation: Violation; readonly deed: Deed }
+export type Found = { readonly violation: Violation; readonly action: Action }
 
 export class Batch {
   readonly columns: number
@@ -59,11 +59,11 @@ export class Batch {
   #first = 0
   next = 0
   /** By hash, the row that had it last; -1 for none. */
-  readonly last = new Int32Array(KEPT).fill(-1)
+  readonly last = new Int32Array(RECENT).fill(-1)
   parents: Int32Array = new Int32Array(ROOM)
-  deeds: Int32Array = new Int32Array(ROOM)
+  actions: Int32Array = new Int32Array(ROOM)
   hashes: Int32Array = new Int32Array(ROOM)
-  ways: Int32Array = new Int32Array(ROOM)
+  sleepSets: Int32Array = new Int32Array(ROOM)
 
   constructor(columns: number) {
     this.columns = columns
@@ -75,7 +75,7 @@ export class Batch {
   }
 
   /** Copies the row that is expanded to where its next successor is to be made, which it returns. */
-  begin(row: Int32Array): number {
+  beginSuccessor(row: Int32Array): number {
     const { rows, columns } = this
     const at = this.next * columns
     for (let column = 0; column < columns; column++) rows[at + column] = row[column] as number
@@ -83,35 +83,41 @@ export class Batch {
   }
 
   /** The successor is made; `sum` is that of its columns, see hash.ts. */
-  took(sum: number, what: What, node: number, choice: number, crashAfter: number): void {
+  addSuccessor(sum: number, kind: ActionKind, node: number, choice: number, crashAfter: number): void {
     this.transitions += 1
-    const hash = mixed(sum)
-    const slot = hash & (KEPT - 1)
+    const hash = mixBits(sum)
+    const slot = hash & (RECENT - 1)
     if (this.#isKept(this.last[slot] as number, hash)) return
     const next = this.next
     this.hashes[next] = hash
     this.parents[next] = this.parent
-    this.ways[next] = ANY_WAY
-    this.deeds[next] = packed(what, node, choice, crashAfter)
-    if (next < KEPT) this.last[slot] = next
+    this.sleepSets[next] = NO_SLEEP_SET
+    this.actions[next] = packAction(kind, node, choice, crashAfter)
+    if (next < RECENT) this.last[slot] = next
     this.next = next + 1
     if (this.next === this.parents.length) this.grow()
   }
 
-  violated(violation: Violation, what: What, node: number, choice: number, crashAfter: number): void {
-    this.found ??= { violation, deed: { what, node, choice, crashAfter } }
+  addViolation(
+    violation: Violation,
+    kind: ActionKind,
+    node: number,
+    choice: number,
+    crashAfter: number,
+  ): void {
+    this.found ??= { violation, action: { kind, node, choice, crashAfter } }
   }
 
-  deed(index: number): Deed {
-    return unpacked(this.packedDeed(index))
+  action(index: number): Action {
+    return unpackAction(this.packedAction(index))
   }
 
-  packedDeed(index: number): number {
-    return this.deeds[this.#first + index] as number
+  packedAction(index: number): number {
+    return this.actions[this.#first + index] as number
   }
 
   isFault(index: number): boolean {
-    return ((this.deeds[this.#first + index] as number) & ((1 << WHAT_BITS) - 1)) >= CRASHING
+    return ((this.actions[this.#first + index] as number) & ((1 << KIND_BITS) - 1)) >= CRASHING
   }
 
   /** Drops the batch, and forgets every row. */
@@ -128,7 +134,7 @@ export class Batch {
     const { rows, columns } = this
     const hashes = this.hashes
     const parents = this.parents
-    const ways = this.ways
+    const sleepSets = this.sleepSets
     const first = this.#first
     const next = this.next
     let touched = 0
@@ -136,9 +142,9 @@ export class Batch {
     for (let each = first; each < next; each++) touched ^= visited.touchRow(hashes[each] as number)
     this.touched = touched
     for (let each = first; each < next; each++) {
-      visited.add(rows, each * columns, hashes[each] as number, parents[each] as number, ways[each])
+      visited.add(rows, each * columns, hashes[each] as number, parents[each] as number, sleepSets[each])
     }
-    this.#startAt(next < KEPT ? next : 0)
+    this.#startAt(next < RECENT ? next : 0)
   }
 
   #startAt(row: number): void {
@@ -148,7 +154,7 @@ export class Batch {
 
   /**
    * Whether the row being made is the same as this one, taken a short while ago. Most successors are reached by
-   * several ways that lie close together, and need not be looked up in the large table each time.
+   * several sleepSets that lie close together, and need not be looked up in the large table each time.
    */
   #isKept(row: number, hash: number): boolean {
     if (row < 0 || this.hashes[row] !== hash || row === this.next) return false
@@ -171,26 +177,26 @@ export class Batch {
     }
     this.rows = larger(this.rows)
     this.parents = larger(this.parents)
-    this.deeds = larger(this.deeds)
+    this.actions = larger(this.actions)
     this.hashes = larger(this.hashes)
-    this.ways = larger(this.ways)
+    this.sleepSets = larger(this.sleepSets)
   }
 }
 
-function packed(what: What, node: number, choice: number, crashAfter: number): number {
+function packAction(kind: ActionKind, node: number, choice: number, crashAfter: number): number {
   return (
-    what |
-    (node << WHAT_BITS) |
-    (choice << (WHAT_BITS + NODE_BITS)) |
-    (crashAfter << (WHAT_BITS + NODE_BITS + CHOICE_BITS))
+    kind |
+    (node << KIND_BITS) |
+    (choice << (KIND_BITS + NODE_BITS)) |
+    (crashAfter << (KIND_BITS + NODE_BITS + CHOICE_BITS))
   )
 }
 
-export function unpacked(deed: number): Deed {
+export function unpackAction(action: number): Action {
   return {
-    what: (deed & ((1 << WHAT_BITS) - 1)) as What,
-    node: (deed >>> WHAT_BITS) & ((1 << NODE_BITS) - 1),
-    choice: (deed >>> (WHAT_BITS + NODE_BITS)) & ((1 << CHOICE_BITS) - 1),
-    crashAfter: deed >>> (WHAT_BITS + NODE_BITS + CHOICE_BITS),
+    kind: (action & ((1 << KIND_BITS) - 1)) as ActionKind,
+    node: (action >>> KIND_BITS) & ((1 << NODE_BITS) - 1),
+    choice: (action >>> (KIND_BITS + NODE_BITS)) & ((1 << CHOICE_BITS) - 1),
+    crashAfter: action >>> (KIND_BITS + NODE_BITS + CHOICE_BITS),
   }
 }

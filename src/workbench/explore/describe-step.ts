@@ -3,12 +3,12 @@ import { assert, present } from '../../core/index.ts'
 import type { ScheduleStep } from '../scenario/index.ts'
 import {
   ACKNOWLEDGE,
+  type Action,
   BURY,
   COMMAND,
   CRASHING,
   DELETE,
   DELIVER,
-  type Deed,
   EXAMINE,
   FLIP,
   FOLLOW,
@@ -23,20 +23,20 @@ import {
 import type { Parts } from './parts.ts'
 import { READING_BITS } from './steps.ts'
 
-/** A deed in words: as a step of a schedule. */
+/** A action in words: as a step of a schedule. */
 export function describe(
   parts: Parts,
   row: Int32Array,
-  { what, node, choice, crashAfter }: Deed,
+  { kind, node, choice, crashAfter }: Action,
 ): ScheduleStep {
-  const { inboxes, reactions, environments, places } = parts
+  const { inboxes, reactions, environments, layout } = parts
   const { nodes } = parts.rules
   const name = present(nodes[node], 'node')
   const cut = crashAfter > 0 ? { crashAfter } : {}
   const slot = reactions.slot(node, row[node] as number)
-  switch (what) {
+  switch (kind) {
     case DELIVER: {
-      const inbox = row[places.inboxAt + node] as number
+      const inbox = row[layout.inboxAt + node] as number
       const message = inboxes.pool.data[inboxes.place(inbox) + 1 + choice * 2] as number
       const from = present(nodes[inboxes.message(message).from], 'sender')
       const nth = inboxes.nth(inbox, message)
@@ -44,13 +44,13 @@ export function describe(
     }
     case TIMER: {
       const timer = present(slot.timers[choice], 'timer')
-      if (places.cellAt >= 0 && timer === 'write') return { node: name, do: 'write' }
+      if (layout.cellAt >= 0 && timer === 'write') return { node: name, do: 'write' }
       return { node: name, do: 'timer', name: timer, ...cut }
     }
     case COMMAND: {
       const { command } = present(reactions.commands(node, slot)[choice], 'stimulus')
       const to = command['to']
-      if (places.cellAt >= 0 && command.do === 'tick' && typeof to === 'number') {
+      if (layout.cellAt >= 0 && command.do === 'tick' && typeof to === 'number') {
         return { node: name, do: 'tickDisk', to }
       }
       return { node: name, do: 'command', command, ...cut }
@@ -81,15 +81,15 @@ export function describe(
     case CRASHING:
       return { node: name, do: 'crash' }
     case RECOVERY:
-      if (places.cellAt < 0) return { node: name, do: 'recover', ...cut }
+      if (layout.cellAt < 0) return { node: name, do: 'recover', ...cut }
       return { node: name, do: 'reincarnate', ...(choice > 0 ? { nth: choice } : {}), ...cut }
     case FOLLOW:
     case FLIP: {
-      const { flips, moves } = environments.outlook(row[places.environmentAt] as number)
+      const { flips, moves } = environments.outlook(row[layout.environmentAt] as number)
       const move = moves[choice]
       if (move !== undefined) {
         const peer = present(nodes[move.peer], 'node')
-        return { node: name, do: what === FOLLOW ? 'follow' : 'flip', peer, ...cut }
+        return { node: name, do: kind === FOLLOW ? 'follow' : 'flip', peer, ...cut }
       }
       const { a, b, cutting } = present(flips[choice], 'flip')
       return {
@@ -101,6 +101,6 @@ export function describe(
     case TICK:
       return { do: 'tick' }
     default:
-      return what satisfies never
+      return kind satisfies never
   }
 }

@@ -1,18 +1,18 @@
 /** What is left of the fault budget, and how the links stand, as one number. */
 import {
-  afterCrash,
   aheadOf,
   type Budget,
   type Cut,
+  canFlip,
   closedPairs,
   type Ends,
   endOf,
-  flipped,
-  type History,
+  endsAfterCrash,
   isCut,
-  mayFlip,
-  moved,
+  type LinkHistory,
+  moveEnd,
   mustFollow,
+  toggleLink,
 } from '../untimed/index.ts'
 import { Interner } from './intern.ts'
 
@@ -59,9 +59,9 @@ export class Environments {
   readonly #cuts = new Interner<Cut>()
   readonly #outlooks: (Outlook | undefined)[] = []
   readonly #nodes: number
-  readonly #history: History
+  readonly #history: LinkHistory
 
-  constructor(nodes: number, history: History) {
+  constructor(nodes: number, history: LinkHistory) {
     this.#nodes = nodes
     this.#history = history
   }
@@ -83,12 +83,15 @@ export class Environments {
     const { crashes, recoveries, flips, ticks, ends } = environment
     const spend = (change: Partial<Environment>): number => this.idOf({ ...environment, ...change })
     const reported = ends.length > 0
-    const places = Array.from({ length: this.#nodes }, (_, node) => node)
+    const indexes = Array.from({ length: this.#nodes }, (_, node) => node)
     const cut = reported ? closedPairs(this.#nodes, ends) : environment.cut
     const outlook: Outlook = {
-      crashed: places.map((node) => {
+      crashed: indexes.map((node) => {
         if (crashes === 0) return -1
-        return spend({ crashes: crashes - 1, ends: reported ? afterCrash(ends, this.#nodes, node) : ends })
+        return spend({
+          crashes: crashes - 1,
+          ends: reported ? endsAfterCrash(ends, this.#nodes, node) : ends,
+        })
       }),
       recovered: recoveries > 0 ? spend({ recoveries: recoveries - 1 }) : -1,
       ticked: ticks > 0 ? spend({ ticks: ticks - 1 }) : -1,
@@ -96,7 +99,7 @@ export class Environments {
         a,
         b,
         cutting: !isCut(cut, a, b),
-        next: spend({ flips: flips - 1, cut: flipped(cut, a, b) }),
+        next: spend({ flips: flips - 1, cut: toggleLink(cut, a, b) }),
       })),
       moves: reported ? this.#moves(environment) : [],
       busy: ends.some(({ lead }) => lead !== 0),
@@ -119,8 +122,8 @@ export class Environments {
       ] as const) {
         const end = endOf(ends, this.#nodes, at, peer)
         const owed = mustFollow(end)
-        if (!owed && !(flips > 0 && mayFlip(end, at, peer, this.#history))) continue
-        const after = moved(ends, this.#nodes, at, peer, this.#history)
+        if (!owed && !(flips > 0 && canFlip(end, at, peer, this.#history))) continue
+        const after = moveEnd(ends, this.#nodes, at, peer, this.#history)
         const next = this.idOf({ ...environment, flips: owed ? flips : flips - 1, ends: after })
         moves.push({ at, peer, up: !end.up, next, owed })
       }

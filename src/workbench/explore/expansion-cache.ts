@@ -1,59 +1,59 @@
 /**
  * Where nodes share registers and send no messages, all that a node may do by itself depends on its own state, its
- * register and the budget; and what a read may lead to, on the register that is read instead. Each such fan of successors
+ * register and the budget; and what a read may lead to, on the register that is read instead. Each such expansion of successors
  * is worked out once, by the model's own rules, and kept as the few columns that change, with what they change in the
  * row's hash: the inner loop of the search then only copies rows. What the monitor makes of it is left to that loop.
  */
 import { assert } from '../../core/index.ts'
-import { Batch, CRASHING, KEPT, RECOVERY, unpacked } from './batch.ts'
-import { mixed, risen, sumOf } from './hash.ts'
+import { Batch, CRASHING, RECENT, RECOVERY, unpackAction } from './batch.ts'
+import { adjustSum, mixBits, sumOf } from './hash.ts'
 import { hashPair, PairTable } from './intern.ts'
 import { type Judge, NO_EVENTS } from './judge.ts'
-import type { Places } from './parts.ts'
+import type { RowLayout } from './parts.ts'
 import { Pool } from './pool.ts'
 import {
-  ANY_WAY,
-  BORN,
-  crashesBeside,
-  crashOf,
+  crashBit,
   EVENTS,
   eventsOf,
   FORGETS,
+  makeSleepSet,
   moverOf,
-  readOf,
+  NO_SLEEP_SET,
+  RECOVERED,
+  registerOf,
   STEP,
+  sleepingCrashes,
   WRITES,
   WROTE,
-  wayOf,
 } from './sleep-sets.ts'
 
-/** A fan in the pool: of which stance and register, that register's cell; how many transitions, how many successors. */
-const FAN_OF = 0
-const FAN_READ = 1
-const FAN_TRANSITIONS = 2
-const FAN_COUNT = 3
-const FAN = 4
+/** A expansion in the pool: of which entry and register, that register's cell; how many transitions, how many successors. */
+const EXPANSION_OF = 0
+const EXPANSION_READ = 1
+const EXPANSION_TRANSITIONS = 2
+const EXPANSION_COUNT = 3
+const EXPANSION = 4
 /** Then, for each of those, these fields. */
-const FAN_SLOT = 0
+const EXPANSION_SLOT = 0
 /** -1: the own register stays as it is, whatever that is. */
-const FAN_CELL = 1
+const EXPANSION_CELL = 1
 /** The number that the judge gave to the list of events. */
-const FAN_EVENTS = 2
-const FAN_ENVIRONMENT = 3
-const FAN_SUM = 4
-const FAN_DEED = 5
-/** See ways.ts: what is to be known of the step, and the way that it makes. */
-const FAN_MARK = 6
-const FAN_WAY = 7
-const FAN_FIELDS = 8
+const EXPANSION_EVENTS = 2
+const EXPANSION_ENVIRONMENT = 3
+const EXPANSION_SUM = 4
+const EXPANSION_DEED = 5
+/** See sleepSets.ts: what is to be known of the step, and the sleepSet that it makes. */
+const EXPANSION_MARK = 6
+const EXPANSION_WAY = 7
+const EXPANSION_FIELDS = 8
 
-/** A stance in the pool: its first number (one a register), the number of what is seen of a crash, how many registers it waits to read; which. */
-const STANCE_CRASH = 1
-const STANCE_READS = 2
-const STANCE = 3
+/** A entry in the pool: its first number (one a register), the number of what is seen of a crash, how many registers it waits to read; which. */
+const NODE_CRASH = 1
+const NODE_READS = 2
+const NODE_ENTRY = 3
 
-/** The model's own rules, by which a fan is worked out. */
-export type FanRules = {
+/** The model's own rules, by which a expansion is worked out. */
+export type ExpansionRules = {
   /** The registers that a node waits to read. */
   readsOf(node: number, slot: number): readonly number[]
   /** The number of what is seen when it crashes; -1 for a node that is down. */
@@ -68,122 +68,128 @@ export type FanRules = {
   reads(row: Int32Array, into: Batch, node: number, of: number): void
 }
 
-export class Fans {
+export class ExpansionCache {
   readonly #pool = new Pool()
   readonly #nodes: number
-  readonly #places: Places
-  readonly #rules: FanRules
+  readonly #layout: RowLayout
+  readonly #rules: ExpansionRules
   readonly #judge: Judge
   /** By node: its slot under a budget. */
-  readonly #stances: readonly PairTable[]
-  #stanceCount = 0
-  /** Where fans stand in the pool, by a hash of what they are of; -1 where none does. Small, to stay near the processor. */
-  #fans = new Int32Array(1 << 10).fill(-1)
-  #fanCount = 0
+  readonly #nodeEntries: readonly PairTable[]
+  #entryCount = 0
+  /** Where expansions stand in the pool, by a hash of what they are of; -1 where none does. Small, to stay near the processor. */
+  #expansions = new Int32Array(1 << 10).fill(-1)
+  #expansionCount = 0
   readonly #scratch: Batch
   readonly #row: Int32Array
 
-  constructor(places: Places, rules: FanRules, judge: Judge) {
-    this.#nodes = places.nodes
-    this.#places = places
+  constructor(layout: RowLayout, rules: ExpansionRules, judge: Judge) {
+    this.#nodes = layout.nodes
+    this.#layout = layout
     this.#rules = rules
     this.#judge = judge
-    this.#stances = Array.from({ length: places.nodes }, () => new PairTable())
-    this.#scratch = new Batch(places.columns)
-    this.#row = new Int32Array(places.columns)
+    this.#nodeEntries = Array.from({ length: layout.nodes }, () => new PairTable())
+    this.#scratch = new Batch(layout.columns)
+    this.#row = new Int32Array(layout.columns)
   }
 
   /**
-   * Puts into the batch what all nodes may do in this world, `sum` being that of its columns. It was come to in this way,
+   * Puts into the batch what all nodes may do in this world, `sum` being that of its columns. It was come to in this sleepSet,
    * from one in which the monitor remembered `earlier`.
    */
-  spread(row: Int32Array, sum: number, way: number, earlier: number, into: Batch): void {
+  expand(row: Int32Array, sum: number, sleepSet: number, earlier: number, into: Batch): void {
     const nodes = this.#nodes
     const judge = this.#judge
-    const { memoryAt, environmentAt, cellAt } = this.#places
+    const { memoryAt, environmentAt, cellAt } = this.#layout
     const { columns, parent, last } = into
-    let { rows, hashes, parents, deeds, ways, next } = into
+    let { rows, hashes, parents, actions, sleepSets, next } = into
     let { data } = this.#pool
-    let fans = this.#fans
+    let expansions = this.#expansions
     let at = next * columns
     let transitions = 0
-    const mover = moverOf(nodes, way)
-    const moverRead = readOf(nodes, way)
-    const moverSeen = eventsOf(way)
-    const known = moverSeen === NO_EVENTS && (way & BORN) === 0 ? way : this.#knownStill(row, way, earlier)
+    const mover = moverOf(nodes, sleepSet)
+    const moverRead = registerOf(nodes, sleepSet)
+    const moverSeen = eventsOf(sleepSet)
+    const known =
+      moverSeen === NO_EVENTS && (sleepSet & RECOVERED) === 0
+        ? sleepSet
+        : this.#knownCrashes(row, sleepSet, earlier)
     const memoryBefore = row[memoryAt] as number
     const environmentBefore = row[environmentAt] as number
     for (let node = 0; node < nodes; node++) {
       const slotBefore = row[node] as number
       const cellColumn = cellAt + node
       const cellBefore = row[cellColumn] as number
-      let stance = (this.#stances[node] as PairTable).get(slotBefore, environmentBefore)
-      if (stance < 0) {
-        stance = this.#stand(node, slotBefore, environmentBefore)
+      let entry = (this.#nodeEntries[node] as PairTable).get(slotBefore, environmentBefore)
+      if (entry < 0) {
+        entry = this.#addEntry(node, slotBefore, environmentBefore)
         ;({ data } = this.#pool)
       }
-      const beside = crashesBeside(node, known)
-      const number = data[stance] as number
-      const reads = data[stance + STANCE_READS] as number
+      const beside = sleepingCrashes(node, known)
+      const number = data[entry] as number
+      const reads = data[entry + NODE_READS] as number
       for (let each = -1; each < reads; each++) {
-        const register = each < 0 ? node : (data[stance + STANCE + each] as number)
+        const register = each < 0 ? node : (data[entry + NODE_ENTRY + each] as number)
         const cell = row[cellAt + register] as number
         const of = number + register
-        let place = hashPair(of, cell) & (fans.length - 1)
-        let fan = fans[place] as number
-        while (fan >= 0 && (data[fan + FAN_OF] !== of || data[fan + FAN_READ] !== cell)) {
-          place = (place + 1) & (fans.length - 1)
-          fan = fans[place] as number
+        let place = hashPair(of, cell) & (expansions.length - 1)
+        let expansion = expansions[place] as number
+        while (
+          expansion >= 0 &&
+          (data[expansion + EXPANSION_OF] !== of || data[expansion + EXPANSION_READ] !== cell)
+        ) {
+          place = (place + 1) & (expansions.length - 1)
+          expansion = expansions[place] as number
         }
-        if (fan < 0) {
+        if (expansion < 0) {
           row[node] = slotBefore
           row[cellColumn] = cellBefore
           row[environmentAt] = environmentBefore
-          fan = this.#make(node, register, of, row)
+          expansion = this.#compute(node, register, of, row)
           ;({ data } = this.#pool)
-          fans = this.#fans
+          expansions = this.#expansions
         }
-        transitions += data[fan + FAN_TRANSITIONS] as number
-        const count = data[fan + FAN_COUNT] as number
+        transitions += data[expansion + EXPANSION_TRANSITIONS] as number
+        const count = data[expansion + EXPANSION_COUNT] as number
         if (next + count >= parents.length) {
           into.next = next
           into.grow(count)
-          ;({ rows, hashes, parents, deeds, ways } = into)
+          ;({ rows, hashes, parents, actions, sleepSets } = into)
         }
         // A step is left out unless it has one of these marks.
         let touches = 0
-        if ((known & crashOf(node)) === 0) touches |= FORGETS
-        if (node >= mover || (register === mover && (way & WROTE) !== 0)) touches |= STEP
+        if ((known & crashBit(node)) === 0) touches |= FORGETS
+        if (node >= mover || (register === mover && (sleepSet & WROTE) !== 0)) touches |= STEP
         if (moverRead === node) touches |= WRITES
-        const end = fan + FAN + count * FAN_FIELDS
-        for (let from = fan + FAN; from < end; from += FAN_FIELDS) {
-          const mark = data[from + FAN_MARK] as number
+        const end = expansion + EXPANSION + count * EXPANSION_FIELDS
+        for (let from = expansion + EXPANSION; from < end; from += EXPANSION_FIELDS) {
+          const mark = data[from + EXPANSION_MARK] as number
           const isKnown = (mark & touches) === 0
           if (isKnown && (moverSeen === NO_EVENTS || (mark & (EVENTS | FORGETS)) !== EVENTS)) continue
-          let after = (sum + (data[from + FAN_SUM] as number)) | 0
+          let after = (sum + (data[from + EXPANSION_SUM] as number)) | 0
           let memory = memoryBefore
           if ((mark & EVENTS) !== 0) {
-            const events = data[from + FAN_EVENTS] as number
+            const events = data[from + EXPANSION_EVENTS] as number
             memory = judge.nextAll(memoryBefore, events)
             if (isKnown && judge.nextBoth(earlier, events, moverSeen) === memory) continue
             if (memory < 0) {
               transitions -= 1
               into.found ??= {
                 violation: judge.violation(memory),
-                deed: unpacked(data[from + FAN_DEED] as number),
+                action: unpackAction(data[from + EXPANSION_DEED] as number),
               }
               continue
             }
-            after = risen(after, memoryAt, memory - memoryBefore)
+            after = adjustSum(after, memoryAt, memory - memoryBefore)
           }
           // The successor is made in place of its parent, and copied only if it was not seen a short while ago.
-          row[node] = data[from + FAN_SLOT] as number
-          const cellAfter = data[from + FAN_CELL] as number
+          row[node] = data[from + EXPANSION_SLOT] as number
+          const cellAfter = data[from + EXPANSION_CELL] as number
           row[cellColumn] = cellAfter < 0 ? cellBefore : cellAfter
           row[memoryAt] = memory
-          row[environmentAt] = data[from + FAN_ENVIRONMENT] as number
-          const hash = mixed(after)
-          const recent = hash & (KEPT - 1)
+          row[environmentAt] = data[from + EXPANSION_ENVIRONMENT] as number
+          const hash = mixBits(after)
+          const recent = hash & (RECENT - 1)
           const kept = last[recent] as number
           if (kept >= 0 && hashes[kept] === hash) {
             let other = kept * columns
@@ -197,10 +203,10 @@ export class Fans {
           for (let column = 0; column < columns; column++) rows[at + column] = row[column] as number
           hashes[next] = hash
           parents[next] = parent
-          deeds[next] = data[from + FAN_DEED] as number
-          const wayThere = data[from + FAN_WAY] as number
-          ways[next] = wayThere === ANY_WAY ? ANY_WAY : wayThere | beside
-          if (next < KEPT) last[recent] = next
+          actions[next] = data[from + EXPANSION_DEED] as number
+          const nextSleepSet = data[from + EXPANSION_WAY] as number
+          sleepSets[next] = nextSleepSet === NO_SLEEP_SET ? NO_SLEEP_SET : nextSleepSet | beside
+          if (next < RECENT) last[recent] = next
           next += 1
           at += columns
         }
@@ -215,37 +221,40 @@ export class Fans {
   }
 
   /** Of the crashes that would be known if the monitor had seen nothing of the last step, those that are. */
-  #knownStill(row: Int32Array, way: number, earlier: number): number {
+  #knownCrashes(row: Int32Array, sleepSet: number, earlier: number): number {
     const judge = this.#judge
-    const { memoryAt, environmentAt } = this.#places
+    const { memoryAt, environmentAt } = this.#layout
     const memory = row[memoryAt] as number
-    const mover = moverOf(this.#nodes, way)
-    let known = way
+    const mover = moverOf(this.#nodes, sleepSet)
+    let known = sleepSet
     for (let node = 0; node < this.#nodes; node++) {
-      if ((way & crashOf(node)) === 0) continue
-      let stance = (this.#stances[node] as PairTable).get(row[node] as number, row[environmentAt] as number)
-      if (stance < 0) stance = this.#stand(node, row[node] as number, row[environmentAt] as number)
-      const crash = this.#pool.data[stance + STANCE_CRASH] as number
+      if ((sleepSet & crashBit(node)) === 0) continue
+      let entry = (this.#nodeEntries[node] as PairTable).get(
+        row[node] as number,
+        row[environmentAt] as number,
+      )
+      if (entry < 0) entry = this.#addEntry(node, row[node] as number, row[environmentAt] as number)
+      const crash = this.#pool.data[entry + NODE_CRASH] as number
       if (crash < 0) continue
       let otherwise = earlier
-      if (node !== mover) otherwise = judge.nextBoth(earlier, crash, eventsOf(way))
-      else if ((way & BORN) === 0) otherwise = judge.nextAll(earlier, crash)
-      if (judge.nextAll(memory, crash) !== otherwise) known &= ~crashOf(node)
+      if (node !== mover) otherwise = judge.nextBoth(earlier, crash, eventsOf(sleepSet))
+      else if ((sleepSet & RECOVERED) === 0) otherwise = judge.nextAll(earlier, crash)
+      if (judge.nextAll(memory, crash) !== otherwise) known &= ~crashBit(node)
     }
     return known
   }
 
-  #stand(node: number, slot: number, environment: number): number {
-    const count = this.#stanceCount
-    this.#stanceCount += this.#nodes
+  #addEntry(node: number, slot: number, environment: number): number {
+    const count = this.#entryCount
+    this.#entryCount += this.#nodes
     const reads = this.#rules.readsOf(node, slot)
     const place = this.#pool.add([count, this.#rules.crashEvents(node, slot), reads.length, ...reads])
-    ;(this.#stances[node] as PairTable).set(slot, environment, place)
+    ;(this.#nodeEntries[node] as PairTable).set(slot, environment, place)
     return place
   }
 
-  #make(node: number, register: number, of: number, row: Int32Array): number {
-    const { memoryAt, environmentAt, cellAt } = this.#places
+  #compute(node: number, register: number, of: number, row: Int32Array): number {
+    const { memoryAt, environmentAt, cellAt } = this.#layout
     const isRead = register !== node
     const small = this.#row
     small.fill(0)
@@ -259,53 +268,58 @@ export class Fans {
     if (isRead) this.#rules.reads(small, scratch, node, register)
     else this.#rules.ownMoves(small, scratch, node)
     const cell = row[cellAt + register] as number
-    const fan: number[] = [of, cell, scratch.transitions - taken, scratch.count]
+    const expansion: number[] = [of, cell, scratch.transitions - taken, scratch.count]
     for (let each = 0; each < scratch.count; each++) {
       const at = each * small.length
       const value = (column: number): number => scratch.rows[at + column] as number
       const events = value(memoryAt)
       const writes = value(cellAt + node) !== small[cellAt + node]
       assert(!isRead || !writes, 'a read does not write')
-      fan.push(value(node), isRead ? -1 : value(cellAt + node), events, value(environmentAt))
-      const after = risen(sumOf(scratch.rows, at, small.length), memoryAt, -events)
-      const { what } = scratch.deed(each)
-      let mark = what === CRASHING && !writes ? FORGETS : STEP
+      expansion.push(value(node), isRead ? -1 : value(cellAt + node), events, value(environmentAt))
+      const after = adjustSum(sumOf(scratch.rows, at, small.length), memoryAt, -events)
+      const { kind } = scratch.action(each)
+      let mark = kind === CRASHING && !writes ? FORGETS : STEP
       if (events !== NO_EVENTS) mark |= EVENTS
       if (writes) mark |= WRITES
-      let flags = (writes ? WROTE : 0) | (what === RECOVERY ? BORN : 0)
+      let flags = (writes ? WROTE : 0) | (kind === RECOVERY ? RECOVERED : 0)
       const environment = value(environmentAt)
       // A crash before and one after spend the same; but one after a recovery is one more.
       const leavesNoTrace =
         !writes &&
         environment === small[environmentAt] &&
-        (what !== RECOVERY || this.#rules.isFreeCrash(node, environment))
+        (kind !== RECOVERY || this.#rules.isFreeCrash(node, environment))
       if (leavesNoTrace && this.#rules.isForgotten(node, small[node] as number, value(node))) {
-        flags |= crashOf(node)
+        flags |= crashBit(node)
       }
-      const way = wayOf(this.#nodes, node, register, events, flags)
-      fan.push((after - before) | 0, scratch.packedDeed(each), mark, way)
+      const sleepSet = makeSleepSet(this.#nodes, node, register, events, flags)
+      expansion.push((after - before) | 0, scratch.packedAction(each), mark, sleepSet)
     }
-    const place = this.#pool.add(fan)
-    this.#enter(place, of, cell)
+    const place = this.#pool.add(expansion)
+    this.#insert(place, of, cell)
     return place
   }
 
-  #enter(fan: number, of: number, cell: number): void {
-    if (this.#fanCount * 2 >= this.#fans.length) this.#widen()
-    this.#fanCount += 1
-    const fans = this.#fans
-    let place = hashPair(of, cell) & (fans.length - 1)
-    while ((fans[place] as number) >= 0) place = (place + 1) & (fans.length - 1)
-    fans[place] = fan
+  #insert(expansion: number, of: number, cell: number): void {
+    if (this.#expansionCount * 2 >= this.#expansions.length) this.#grow()
+    this.#expansionCount += 1
+    const expansions = this.#expansions
+    let place = hashPair(of, cell) & (expansions.length - 1)
+    while ((expansions[place] as number) >= 0) place = (place + 1) & (expansions.length - 1)
+    expansions[place] = expansion
   }
 
-  #widen(): void {
-    const old = this.#fans
-    this.#fans = new Int32Array(old.length * 2).fill(-1)
-    this.#fanCount = 0
+  #grow(): void {
+    const old = this.#expansions
+    this.#expansions = new Int32Array(old.length * 2).fill(-1)
+    this.#expansionCount = 0
     const { data } = this.#pool
-    for (const fan of old) {
-      if (fan >= 0) this.#enter(fan, data[fan + FAN_OF] as number, data[fan + FAN_READ] as number)
+    for (const expansion of old) {
+      if (expansion >= 0)
+        this.#insert(
+          expansion,
+          data[expansion + EXPANSION_OF] as number,
+          data[expansion + EXPANSION_READ] as number,
+        )
     }
   }
 }

@@ -16,16 +16,16 @@ import { catalogue } from '../../protocols/index.ts'
 import { checkedOptions, type ScheduleStep } from '../scenario/index.ts'
 import {
   type Budget,
+  canFlip,
   deliverable,
   endOf,
-  type History,
   isClosed,
-  mayFlip,
+  type LinkHistory,
   mustFollow,
+  type NodeStep,
   readingsOf,
-  StillRules,
-  type StillTurn,
-  type StillWorld,
+  UntimedRules,
+  type UntimedWorld,
 } from '../untimed/index.ts'
 
 /** The same search, done slowly and plainly: a key of every world in a set. */
@@ -38,13 +38,13 @@ function naively(
   timers: 'any' | 'quiet',
   budget: Budget,
   most: number,
-  history?: History,
+  history?: LinkHistory,
 ): { states: number; transitions: number } {
   const nodes = ids(count)
   const resolved = checkedOptions(definition, nodes, options)
-  const rules = new StillRules(definition, nodes, resolved, order, false, history)
-  type State = { world: StillWorld; budget: Budget }
-  const { world } = rules.begin(initial)
+  const rules = new UntimedRules(definition, nodes, resolved, order, false, history)
+  type State = { world: UntimedWorld; budget: Budget }
+  const { world } = rules.start(initial)
   const first: State = { world, budget }
   const keyOf = stateKeys()
   const seen = new Set([keyOf(first)])
@@ -70,7 +70,7 @@ function naively(
  * Gives states short keys: equal keys exactly where the canonical texts are equal. Each part of a world (a node's slot,
  * an inbox, a register) has a number for its text. A step leaves most parts as they were, so most are known already.
  */
-function stateKeys(): (state: { world: StillWorld; budget: Budget }) => string {
+function stateKeys(): (state: { world: UntimedWorld; budget: Budget }) => string {
   const numberOfText = new Map<string, number>()
   const numberOfPart = new WeakMap<object, number>()
   const numberOf = (part: Plain): number => {
@@ -87,8 +87,8 @@ function stateKeys(): (state: { world: StillWorld; budget: Budget }) => string {
 }
 
 function stepsFrom(
-  rules: StillRules,
-  { world, budget }: { world: StillWorld; budget: Budget },
+  rules: UntimedRules,
+  { world, budget }: { world: UntimedWorld; budget: Budget },
   order: 'fifo' | 'any',
   timers: 'any' | 'quiet',
 ): [ScheduleStep, Budget][] {
@@ -99,7 +99,7 @@ function stepsFrom(
     const inbox = world.inboxes[index] ?? []
     const inputs: ScheduleStep[] = []
     for (const { place, nth } of deliverable(inbox, order, (message) =>
-      rules.mayCome(world, index, message),
+      rules.canDeliver(world, index, message),
     )) {
       const from = rules.nodes[inbox[place]?.from ?? -1] ?? 0
       inputs.push({ node, do: 'deliver', from, nth })
@@ -112,7 +112,7 @@ function stepsFrom(
       if (!rules.reported || at === index || slot?.up !== true) continue
       const end = endOf(world.ends, rules.nodes.length, index, at)
       if (mustFollow(end)) inputs.push({ node, do: 'follow', peer })
-      const canMove = mayFlip(end, index, at, rules.history) && (end.up || world.slots[at]?.up === true)
+      const canMove = canFlip(end, index, at, rules.history) && (end.up || world.slots[at]?.up === true)
       if (canMove && budget.flips > 0) inputs.push({ node, do: 'flip', peer })
     }
     const ways = rules.model === null ? 1 : readings(rules, world, index)
@@ -149,14 +149,14 @@ function stepsFrom(
 }
 
 /** How many values a read of this register may return; none where its owner was removed. */
-function readings(rules: StillRules, world: StillWorld, index: number): number {
+function readings(rules: UntimedRules, world: UntimedWorld, index: number): number {
   const cell = world.cells[index]
   if (cell === undefined || rules.model === null || isClosed(cell)) return 0
   return readingsOf(cell, rules.model).length
 }
 
 /** Every step of registers that the world allows: each is tried. */
-function registerSteps(rules: StillRules, world: StillWorld): ScheduleStep[] {
+function registerSteps(rules: UntimedRules, world: UntimedWorld): ScheduleStep[] {
   if (rules.model === null) return []
   const tries = rules.nodes.flatMap((node, index): ScheduleStep[] => {
     const slot = world.slots[index]
@@ -201,18 +201,18 @@ function spent(budget: Budget, { do: what }: ScheduleStep): Budget {
 const crashed = (budget: Budget): Budget => ({ ...budget, crashes: budget.crashes - 1 })
 
 /** Crashes in the middle of a step, where some but not all of what it persists and sends has been done. */
-function cutsOf(rules: StillRules, world: StillWorld, step: ScheduleStep): ScheduleStep[] {
+function cutsOf(rules: UntimedRules, world: UntimedWorld, step: ScheduleStep): ScheduleStep[] {
   const whole = rules.perform(world, step)
-  if (typeof whole === 'string' || whole.turns[0] === undefined) return []
-  const [{ stable, did }] = whole.turns as [StillTurn]
+  if (typeof whole === 'string' || whole.nodeSteps[0] === undefined) return []
+  const [{ stable, result: did }] = whole.nodeSteps as [NodeStep]
   const before = canonical([stable, [], []])
   const done = new Set([before, canonical([did.slot.stable, did.sends, did.writes])])
   const cuts: ScheduleStep[] = []
   for (let crashAfter = 1; crashAfter < did.effects.length; crashAfter++) {
     const cut = { ...step, crashAfter } as ScheduleStep
     const performed = rules.perform(world, cut)
-    if (typeof performed === 'string' || performed.turns[0] === undefined) continue
-    const { slot, sends, writes } = performed.turns[0].did
+    if (typeof performed === 'string' || performed.nodeSteps[0] === undefined) continue
+    const { slot, sends, writes } = performed.nodeSteps[0].result
     const text = canonical([slot.stable, sends, writes])
     if (done.has(text)) continue
     done.add(text)
@@ -278,7 +278,7 @@ describe('the explorer finds exactly what a plain search finds', () => {
     expect({ states, transitions }).toEqual(plain)
   })
 
-  it.each<[string, string, number, PlainObject, History, Partial<Budget>]>([
+  it.each<[string, string, number, PlainObject, LinkHistory, Partial<Budget>]>([
     ['nodes told of their links', 'phi', 3, {}, { slack: 1, labelled: true }, { flips: 4 }],
     ['both ends at once', 'phi', 3, {}, { slack: 0, labelled: true }, { flips: 4 }],
     ['ends that lead by two', 'omega', 2, OMEGA, { slack: 2, labelled: true }, { flips: 6 }],

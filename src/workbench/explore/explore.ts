@@ -3,9 +3,9 @@ import type { Definition, NodeId, Outcome, PlainObject } from '../../core/index.
 import { sortIds } from '../../core/index.ts'
 import { factsOf, promisedGoals, promisedSpecs, type ScheduleStep } from '../scenario/index.ts'
 import { type Goal, type GoalCount, monitor, type Spec, type SpecVerdict } from '../specs/index.ts'
-import { type Budget, type History, USUAL_HISTORY } from '../untimed/index.ts'
+import { type Budget, DEFAULT_LINK_HISTORY, type LinkHistory } from '../untimed/index.ts'
 import type { Violation } from './judge.ts'
-import { bytesToFindStuck, findStuck } from './livelock.ts'
+import { findLivelock, livelockBytes } from './livelock.ts'
 import { Model } from './model.ts'
 import { type CutShort, type SearchProgress, type SearchResult, search } from './search.ts'
 
@@ -21,7 +21,7 @@ export type ExploreSettings = {
   /** Who is in the settled component, where that is not everybody: the others begin alone. */
   readonly members?: readonly NodeId[]
   /** What holds for links of which nodes are told. */
-  readonly history?: History
+  readonly history?: LinkHistory
   readonly order: 'fifo' | 'any'
   readonly timers: 'any' | 'quiet'
   readonly depth: number
@@ -37,7 +37,7 @@ export type ExploreSettings = {
 /** The world outside: how time passes there, and whether to go on. */
 export type ExploreHooks = {
   seconds(): number
-  goOn(progress: SearchProgress): boolean
+  shouldContinue(progress: SearchProgress): boolean
 }
 
 export type ExploreReport = {
@@ -82,7 +82,7 @@ export const PROGRESS = 'progress'
 
 export function explore(settings: ExploreSettings, hooks: ExploreHooks): ExploreReport {
   const { definition, nodes, options, budget, order, timers } = settings
-  const { history = USUAL_HISTORY, members = nodes, after = [] } = settings
+  const { history = DEFAULT_LINK_HISTORY, members = nodes, after = [] } = settings
   const initial = settings.from === 'settled' ? settledOutcome(definition, members) : null
   const watched = monitor(
     settings.specs ?? promisedSpecs(definition, options),
@@ -106,13 +106,13 @@ export function explore(settings: ExploreSettings, hooks: ExploreHooks): Explore
   const found = search(
     model,
     { depth: settings.depth, maxStates: settings.maxStates, memoryBytes },
-    hooks.goOn,
+    hooks.shouldContinue,
   )
   const seconds = Math.max(hooks.seconds() - began, 1e-6)
   const specs = verdicts(model.judge.verdicts(), found.counterexample)
   const goals = model.judge.goals()
   const { visited, transitions, depth, cutShort } = found
-  const stuck = lookForStuck(settings, model, found, memoryBytes)
+  const stuck = checkLivelock(settings, model, found, memoryBytes)
   const scenarioOf = (schedule: readonly ScheduleStep[]): PlainObject => ({
     protocol: definition.name,
     nodes,
@@ -161,15 +161,15 @@ function verdicts(
   })
 }
 
-type StuckResult = { readonly progress: ProgressVerdict; readonly found: ReturnType<typeof findStuck> }
+type LivelockResult = { readonly progress: ProgressVerdict; readonly found: ReturnType<typeof findLivelock> }
 
-function lookForStuck(
+function checkLivelock(
   settings: ExploreSettings,
   model: Model,
   { visited, transitions, cutShort, counterexample: violation }: SearchResult,
   memoryBytes: number,
-): StuckResult {
-  const notChecked = (why: string): StuckResult => ({
+): LivelockResult {
+  const notChecked = (why: string): LivelockResult => ({
     progress: { verdict: 'not checked', why },
     found: null,
   })
@@ -178,15 +178,15 @@ function lookForStuck(
   if (cutShort !== null) return notChecked('the search is not complete')
   // Whoever waits for the end of a lock would seem to wait for ever.
   if (settings.budget.ticks > 0) return notChecked('time stands still once the ticks are used up')
-  const needed = bytesToFindStuck(visited, transitions) + visited.bytes
+  const needed = livelockBytes(visited, transitions) + visited.bytes
   if (needed > memoryBytes) return notChecked(`it needs ${Math.ceil(needed / 1_000_000)} MB of memory`)
-  const found = findStuck(model, visited, transitions)
+  const found = findLivelock(model, visited, transitions)
   return { progress: { verdict: found === null ? 'held' : 'livelock' }, found }
 }
 
 function counterexample(
   { counterexample: found }: SearchResult,
-  { found: stuck }: StuckResult,
+  { found: stuck }: LivelockResult,
   scenarioOf: (steps: readonly ScheduleStep[]) => PlainObject,
 ): ExploredCounterexample | null {
   if (found !== null) {

@@ -13,24 +13,24 @@ for (let column = 1; column < WEIGHTS; column++) {
 }
 
 /** The sum after a number in a column has risen by this much. */
-export function risen(sum: number, column: number, by: number): number {
+export function adjustSum(sum: number, column: number, by: number): number {
   return (sum + Math.imul(by, weights[column & (WEIGHTS - 1)] as number)) | 0
 }
 
 export function sumOf(rows: Int32Array, from: number, columns: number): number {
   let sum = 0
   for (let column = 0; column < columns; column++) {
-    sum = risen(sum, column, rows[from + column] as number)
+    sum = adjustSum(sum, column, rows[from + column] as number)
   }
   return sum
 }
 
-export function mixed(sum: number): number {
+export function mixBits(sum: number): number {
   const once = Math.imul(sum ^ (sum >>> 16), 0x85ebca6b)
   const twice = Math.imul(once ^ (once >>> 13), 0xc2b2ae35)
   return twice ^ (twice >>> 16)
 }
 
 export function hashRow(rows: Int32Array, from: number, columns: number): number {
-  return mixed(sumOf(rows, from, columns))
+  return mixBits(sumOf(rows, from, columns))
 }

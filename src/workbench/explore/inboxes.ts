@@ -5,7 +5,14 @@
  * each sender together, in their order or, in a bag, by number. Every inbox is worked out once.
  */
 import { equalPlain, type Message } from '../../core/index.ts'
-import { afterMove, append, fromCrashed, type History, type Inbox, type InFlight } from '../untimed/index.ts'
+import {
+  append,
+  dropFromCrashed,
+  type Inbox,
+  type InFlight,
+  inboxAfterMove,
+  type LinkHistory,
+} from '../untimed/index.ts'
 import { Interner, ListInterner, PairTable } from './intern.ts'
 import { Index, Pool } from './pool.ts'
 
@@ -22,9 +29,9 @@ export class Inboxes {
   readonly #afterMoves = new PairTable()
   readonly #fromCrashed = new PairTable()
   readonly #isBag: boolean
-  readonly #history: History
+  readonly #history: LinkHistory
 
-  constructor(order: 'fifo' | 'any', history: History) {
+  constructor(order: 'fifo' | 'any', history: LinkHistory) {
     this.#isBag = order === 'any'
     this.#history = history
     this.#lists.idOf([])
@@ -62,12 +69,12 @@ export class Inboxes {
 
   /** What is left when the receiver's end of its link to a sender has moved. */
   afterMove(inbox: number, sender: number): number {
-    return this.#changed(this.#afterMoves, inbox, sender, (old) => afterMove(old, sender, this.#history))
+    return this.#changed(this.#afterMoves, inbox, sender, (old) => inboxAfterMove(old, sender, this.#history))
   }
 
   /** What is left when a sender has crashed. */
   fromCrashed(inbox: number, sender: number): number {
-    return this.#changed(this.#fromCrashed, inbox, sender, (old) => fromCrashed(old, sender))
+    return this.#changed(this.#fromCrashed, inbox, sender, (old) => dropFromCrashed(old, sender))
   }
 
   /** Where in the pool an inbox's choices stand. */

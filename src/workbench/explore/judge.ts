@@ -24,8 +24,8 @@ export class Judge {
   readonly #events: Interner<Observation>
   /** What each fold remembers has a number; what the monitor remembers is a list of those. */
   readonly #memories = new ListInterner()
-  readonly #parts: readonly Part[]
-  readonly #opinions: readonly Opinion[]
+  readonly #parts: readonly FoldCache[]
+  readonly #opinions: readonly SpecCache[]
   readonly #reached: readonly PairTable[]
   readonly #known = new PairTable()
   readonly #lists = new ListInterner()
@@ -87,7 +87,7 @@ export class Judge {
     return this.#monitor.specs.some(({ when }) => when === 'settled')
   }
 
-  get speaksOfStates(): boolean {
+  get judgesStates(): boolean {
     return this.#monitor.specs.some(({ when }) => when === 'state')
   }
 
@@ -162,7 +162,7 @@ export class Judge {
     return result
   }
 
-  #nextPart({ fold, memories, next }: Part, part: number, event: number): number {
+  #nextPart({ fold, memories, next }: FoldCache, part: number, event: number): number {
     const known = next.get(part, event)
     if (known >= 0) return known
     const before = memories.valueOf(part)
@@ -183,7 +183,12 @@ export class Judge {
     return reached
   }
 
-  #judgement({ spec, known, whys }: Opinion, fold: number, after: readonly number[], event: number): number {
+  #judgement(
+    { spec, known, whys }: SpecCache,
+    fold: number,
+    after: readonly number[],
+    event: number,
+  ): number {
     const part = after[fold] as number
     const already = known.get(part, event)
     if (already >= 0) return already
@@ -197,10 +202,10 @@ export class Judge {
 }
 
 /** A fold, the memories it can have, and which follows which. */
-type Part = { readonly fold: Fold; readonly memories: Interner<Plain>; readonly next: PairTable }
+type FoldCache = { readonly fold: Fold; readonly memories: Interner<Plain>; readonly next: PairTable }
 
 /** What a specification says of a memory after an event, by one of these numbers; from FIRST_WHY on, why it is violated. */
-type Opinion = { readonly spec: Spec; readonly known: PairTable; readonly whys: string[] }
+type SpecCache = { readonly spec: Spec; readonly known: PairTable; readonly whys: string[] }
 const NOT_CONCERNED = 0
 const HELD = 1
 const FIRST_WHY = 2

@@ -14,22 +14,22 @@ import type { Model } from './model.ts'
 import { pathTo, stepBetween } from './search.ts'
 import type { Visited } from './visited.ts'
 
-export type Stuck = {
+export type Livelock = {
   /** The steps to the stuck state, and then those that repeat for ever. */
   readonly steps: readonly ScheduleStep[]
   readonly cycle: number
 }
 
 /** What this needs in memory: both ends of every edge and a few words a state. */
-export function bytesToFindStuck(visited: Visited, transitions: number): number {
+export function livelockBytes(visited: Visited, transitions: number): number {
   return transitions * 8 + visited.size * 13
 }
 
-export function findStuck(model: Model, visited: Visited, transitions: number): Stuck | null {
+export function findLivelock(model: Model, visited: Visited, transitions: number): Livelock | null {
   const edges = edgesOf(model, visited, transitions)
-  const reaches = settledReachable(visited.size, edges)
+  const reaches = canReachSettled(visited.size, edges)
   const stuck = reaches.indexOf(0)
-  return stuck < 0 ? null : describeStuck(model, visited, edges, stuck)
+  return stuck < 0 ? null : describeLivelock(model, visited, edges, stuck)
 }
 
 type Edges = {
@@ -64,7 +64,7 @@ function edgesOf(model: Model, visited: Visited, transitions: number): Edges {
 }
 
 /** 1 for each state from which a good one can be reached. */
-function settledReachable(states: number, { count, from, to, good }: Edges): Uint8Array {
+function canReachSettled(states: number, { count, from, to, good }: Edges): Uint8Array {
   const starts = new Int32Array(states + 1)
   for (let edge = 0; edge < count; edge++) {
     const target = (to[edge] as number) + 1
@@ -95,7 +95,12 @@ function settledReachable(states: number, { count, from, to, good }: Edges): Uin
   return reaches
 }
 
-function describeStuck(model: Model, visited: Visited, { count, from, to }: Edges, stuck: number): Stuck {
+function describeLivelock(
+  model: Model,
+  visited: Visited,
+  { count, from, to }: Edges,
+  stuck: number,
+): Livelock {
   const path = pathTo(model, visited, stuck)
   const next = new Map<number, number>()
   for (let edge = 0; edge < count; edge++) {

@@ -3,7 +3,7 @@ import { assert, type Definition, type NodeId, type Outcome, type PlainObject } 
 import { type ScheduleStep } from '../scenario/index.ts'
 import type { Monitor } from '../specs/index.ts'
 import type { Observation } from '../trace/index.ts'
-import { type Budget, type History, StillRules } from '../untimed/index.ts'
+import { type Budget, type LinkHistory, UntimedRules } from '../untimed/index.ts'
 import { Environments } from './environments.ts'
 import { Inboxes } from './inboxes.ts'
 import { Interner } from './intern.ts'
@@ -22,7 +22,7 @@ export type ModelSettings = {
   /** Steps that lead from there to the world in which the search begins. */
   readonly after?: readonly ScheduleStep[]
   readonly budget: Budget
-  readonly history: History
+  readonly history: LinkHistory
   readonly monitor: Monitor
 }
 
@@ -30,7 +30,7 @@ export type ModelSettings = {
  * A slot a node, the monitor, the environment, then an inbox a node where there are messages, and a register a node where
  * there are registers. Where the columns of each kind begin; -1 where there are none.
  */
-export type Places = {
+export type RowLayout = {
   readonly nodes: number
   readonly columns: number
   readonly memoryAt: number
@@ -41,8 +41,8 @@ export type Places = {
 
 export type Parts = {
   readonly settings: ModelSettings
-  readonly rules: StillRules
-  readonly places: Places
+  readonly rules: UntimedRules
+  readonly layout: RowLayout
   readonly events: Interner<Observation>
   readonly judge: Judge
   readonly inboxes: Inboxes
@@ -53,7 +53,7 @@ export type Parts = {
 
 export function partsOf(settings: ModelSettings): Parts {
   const { nodes, definition, options, order, history, monitor, budget } = settings
-  const rules = new StillRules(definition, nodes, options, order, false, history)
+  const rules = new UntimedRules(definition, nodes, options, order, false, history)
   assert(!(budget.ticks > 0) || rules.tick > 0, `${definition.name} does not say how long a tick is`)
   const events = new Interner<Observation>()
   const judge = new Judge(monitor, events)
@@ -62,7 +62,7 @@ export function partsOf(settings: ModelSettings): Parts {
   return {
     settings,
     rules,
-    places: placesOf(definition, rules),
+    layout: layoutOf(definition, rules),
     events,
     judge,
     inboxes,
@@ -72,7 +72,7 @@ export function partsOf(settings: ModelSettings): Parts {
   }
 }
 
-function placesOf(definition: Definition, rules: StillRules): Places {
+function layoutOf(definition: Definition, rules: UntimedRules): RowLayout {
   const nodes = rules.nodes.length
   const hasMessages = definition.kinds.length + definition.linkKinds.length > 0 || rules.reported
   const hasRegisters = rules.model !== null

@@ -3,7 +3,7 @@
  * did is kept in a pool of integers from which the search reads it ever after.
  */
 import { assert, canonical, type Input, present, type Stimulus } from '../../core/index.ts'
-import type { Slot, SlotStep, StillRules } from '../untimed/index.ts'
+import type { Slot, SlotStep, UntimedRules } from '../untimed/index.ts'
 import type { Inboxes } from './inboxes.ts'
 import { Interner, PairTable } from './intern.ts'
 import type { Judge } from './judge.ts'
@@ -30,7 +30,7 @@ export const REACTION = 7
  */
 export const UP = 0
 export const CRASH = 1
-/** The acknowledgement of a write that is under way, or -1. */
+/** The acknowledgement of a write that is under sleepSet, or -1. */
 export const ACK = 2
 export const TIMERS = 3
 export const STIMULI = 4
@@ -47,11 +47,11 @@ export class Reactions {
   runs = 0
   /** The most slots that any node has. */
   size = 0
-  readonly #rules: StillRules
+  readonly #rules: UntimedRules
   readonly #inboxes: Inboxes
   readonly #judge: Judge
   readonly #slots: readonly Interner<Slot>[]
-  readonly #places: readonly Index[]
+  readonly #offsets: readonly Index[]
   readonly #deliveries: readonly PairTable[]
   readonly #ticks: readonly Index[]
   readonly #recoveries: readonly PairTable[]
@@ -62,7 +62,7 @@ export class Reactions {
   readonly #crashes: boolean
 
   /** `crashes`: whether any may happen. */
-  constructor(rules: StillRules, inboxes: Inboxes, judge: Judge, registers: Registers, crashes: boolean) {
+  constructor(rules: UntimedRules, inboxes: Inboxes, judge: Judge, registers: Registers, crashes: boolean) {
     this.#rules = rules
     this.#registers = registers
     this.#crashes = crashes
@@ -71,7 +71,7 @@ export class Reactions {
     this.#inboxes = inboxes
     this.#judge = judge
     this.#slots = rules.nodes.map(() => new Interner<Slot>())
-    this.#places = rules.nodes.map(() => new Index())
+    this.#offsets = rules.nodes.map(() => new Index())
     this.#deliveries = rules.nodes.map(() => new PairTable())
     this.#ticks = rules.nodes.map(() => new Index())
     this.#links = rules.nodes.map(() => new PairTable())
@@ -93,7 +93,7 @@ export class Reactions {
 
   /** Where in the pool a slot stands. */
   place(node: number, slot: number): number {
-    const place = (this.#places[node] as Index).get(slot)
+    const place = (this.#offsets[node] as Index).get(slot)
     return place >= 0 ? place : this.#compile(node, slot)
   }
 
@@ -121,9 +121,9 @@ export class Reactions {
 
   /** Whether a crash after a step from the one slot to the other leads where one before it does, or back to it. */
   isForgotten(node: number, before: number, after: number): boolean {
-    const places = [this.place(node, before), this.place(node, after)]
+    const offsets = [this.place(node, before), this.place(node, after)]
     const { data } = this.pool
-    const [first = -1, second = -1] = places.map((place) => data[place + CRASH])
+    const [first = -1, second = -1] = offsets.map((place) => data[place + CRASH])
     if (second < 0) return false
     if (first < 0) return data[second + NEXT] === before
     return data[first + NEXT] === data[second + NEXT] && data[first + EVENTS] === data[second + EVENTS]
@@ -164,9 +164,9 @@ export class Reactions {
   }
 
   #compile(node: number, id: number): number {
-    const still = present(this.#rules.stillNodes[node], 'node')
+    const untimed = present(this.#rules.untimedNodes[node], 'node')
     const slot = this.slot(node, id)
-    const on = (input: Input): number => this.#reaction(node, slot, (cut) => still.step(slot, input, cut))
+    const on = (input: Input): number => this.#reaction(node, slot, (cut) => untimed.step(slot, input, cut))
     const timers = slot.timers.map((name) => on({ type: 'timer', name }))
     const commands = this.commands(node, slot)
     const stimuli = commands.flatMap(({ command, whenDown, owed }) => [
@@ -174,7 +174,7 @@ export class Reactions {
       owed ? 1 : 0,
       on({ type: 'command', command }),
     ])
-    const crash = slot.up ? this.#reaction(node, slot, () => still.crash(slot)) : -1
+    const crash = slot.up ? this.#reaction(node, slot, () => untimed.crash(slot)) : -1
     const write = slot.calls.find(({ op }) => op !== 'read')
     const ack = write === undefined ? -1 : on({ type: 'register', call: write, outcome: 'ok', value: null })
     const reads = slot.calls.flatMap((call) =>
@@ -190,31 +190,31 @@ export class Reactions {
           ].flat()
         : []
     const counts = [timers.length, stimuli.length / STIMULUS, reads.length, lates.length / LATE]
-    const leads = slot.up && still.view(slot).role === 'leader' ? 1 : 0
+    const leads = slot.up && untimed.view(slot).role === 'leader' ? 1 : 0
     const head = [slot.up ? 1 : 0, crash, ack, ...counts, leads]
     const place = this.pool.add([...head, ...timers, ...stimuli, ...reads, ...lates])
-    present(this.#places[node], 'node').set(id, place)
+    present(this.#offsets[node], 'node').set(id, place)
     return place
   }
 
   #lateOn(node: number, slot: Slot, kind: number, choice: number, input: Input): readonly number[] {
-    const late = present(this.#rules.stillNodes[node], 'node').stepLate(slot, input)
+    const late = present(this.#rules.untimedNodes[node], 'node').stepLate(slot, input)
     if (late === null) return []
     this.runs += 1
     return [kind, choice, this.#add(node, late.did, 0, []), this.#registers.valueId(late.late)]
   }
 
   #recover(node: number, id: number, value: number): number {
-    const still = present(this.#rules.stillNodes[node], 'node')
+    const untimed = present(this.#rules.untimedNodes[node], 'node')
     const slot = this.slot(node, id)
     const own = this.#registers.value(value)
-    const reaction = this.#reaction(node, slot, (cut) => still.boot(slot.stable, null, cut, own))
+    const reaction = this.#reaction(node, slot, (cut) => untimed.boot(slot.stable, null, cut, own))
     present(this.#recoveries[node], 'node').set(id, value, reaction)
     return reaction
   }
 
   #read(node: number, id: number, of: number, value: number): number {
-    const still = present(this.#rules.stillNodes[node], 'node')
+    const untimed = present(this.#rules.untimedNodes[node], 'node')
     const slot = this.slot(node, id)
     const target = present(this.#rules.nodes[of], 'node')
     const call = slot.calls.find((each) => each.op === 'read' && each.of === target)
@@ -224,13 +224,13 @@ export class Reactions {
       outcome: 'ok',
       value: this.#registers.value(value),
     }
-    const reaction = this.#reaction(node, slot, (cut) => still.step(slot, input, cut))
+    const reaction = this.#reaction(node, slot, (cut) => untimed.step(slot, input, cut))
     present(this.#reads[node]?.[of], 'node').set(id, value, reaction)
     return reaction
   }
 
   #deliver(node: number, id: number, message: number): number {
-    const still = present(this.#rules.stillNodes[node], 'node')
+    const untimed = present(this.#rules.untimedNodes[node], 'node')
     const slot = this.slot(node, id)
     const { from, body } = this.#inboxes.message(message)
     const input: Input = {
@@ -239,24 +239,24 @@ export class Reactions {
       body,
       receipt: null,
     }
-    const reaction = this.#reaction(node, slot, (cut) => still.step(slot, input, cut))
+    const reaction = this.#reaction(node, slot, (cut) => untimed.step(slot, input, cut))
     present(this.#deliveries[node], 'node').set(id, message, reaction)
     return reaction
   }
 
   #link(node: number, id: number, peer: number, up: boolean): number {
-    const still = present(this.#rules.stillNodes[node], 'node')
+    const untimed = present(this.#rules.untimedNodes[node], 'node')
     const slot = this.slot(node, id)
     const input: Input = { type: 'link', peer: present(this.#rules.nodes[peer], 'node'), up }
-    const reaction = this.#reaction(node, slot, (cut) => still.step(slot, input, cut))
+    const reaction = this.#reaction(node, slot, (cut) => untimed.step(slot, input, cut))
     present(this.#links[node], 'node').set(id, peer * 2 + (up ? 1 : 0), reaction)
     return reaction
   }
 
   #tick(node: number, id: number): number {
-    const still = present(this.#rules.stillNodes[node], 'node')
+    const untimed = present(this.#rules.untimedNodes[node], 'node')
     const slot = this.slot(node, id)
-    const reaction = this.#reaction(node, slot, () => still.tick(slot, this.#rules.tick))
+    const reaction = this.#reaction(node, slot, () => untimed.tick(slot, this.#rules.tick))
     present(this.#ticks[node], 'node').set(id, reaction)
     return reaction
   }

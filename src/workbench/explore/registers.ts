@@ -1,19 +1,19 @@
 /** Shared registers in numbers: what each holds is a column of the world; what may come of it is worked out once. */
 import { equalPlain, type Plain, present } from '../../core/index.ts'
 import {
-  acknowledgedIn,
-  buriedUnder,
+  acknowledgeCell,
+  buryCell,
   type Cell,
-  crashedIn,
-  examined,
+  canBury,
+  crashCell,
+  examineCell,
   isClosed,
-  landed,
-  mayBury,
+  landCell,
   NEW_CELL,
   readingsOf,
-  type StillRules,
-  takenOver,
-  writtenTo,
+  takeOverCell,
+  type UntimedRules,
+  writeCell,
 } from '../untimed/index.ts'
 import { Interner, PairTable } from './intern.ts'
 import { Index, Pool } from './pool.ts'
@@ -22,7 +22,7 @@ import { Index, Pool } from './pool.ts'
 export class Registers {
   /** At a cell's place: how many values a read may return, then those. */
   readonly pool = new Pool()
-  readonly #rules: StillRules
+  readonly #rules: UntimedRules
   readonly #cells = new Interner<Cell>()
   readonly #values = new Interner<Plain>()
   readonly #places = new Index()
@@ -36,7 +36,7 @@ export class Registers {
   readonly #examined = new Index()
   readonly #buried = new Map<number, readonly number[]>()
 
-  constructor(rules: StillRules) {
+  constructor(rules: UntimedRules) {
     this.#rules = rules
     this.#cells.idOf(NEW_CELL)
     this.#values.idOf(null)
@@ -75,27 +75,27 @@ export class Registers {
   written(cell: number, value: number): number {
     const known = this.#written.get(cell, value)
     if (known >= 0) return known
-    const next = this.idOf(writtenTo(this.cell(cell), this.value(value), this.#model()))
+    const next = this.idOf(writeCell(this.cell(cell), this.value(value), this.#model()))
     this.#written.set(cell, value, next)
     return next
   }
 
   acknowledged(cell: number): number {
-    return once(this.#acknowledged, cell, () => this.idOf(acknowledgedIn(this.cell(cell))))
+    return once(this.#acknowledged, cell, () => this.idOf(acknowledgeCell(this.cell(cell))))
   }
 
   crashed(cell: number): number {
-    return once(this.#crashed, cell, () => this.idOf(crashedIn(this.cell(cell), this.#model())))
+    return once(this.#crashed, cell, () => this.idOf(crashCell(this.cell(cell), this.#model())))
   }
 
   landed(cell: number): number {
-    return once(this.#landed, cell, () => this.idOf(landed(this.cell(cell))))
+    return once(this.#landed, cell, () => this.idOf(landCell(this.cell(cell))))
   }
 
   takenOver(cell: number, value: number): number {
     const known = this.#takenOver.get(cell, value)
     if (known >= 0) return known
-    const next = this.idOf(takenOver(this.cell(cell), this.value(value), this.#model()))
+    const next = this.idOf(takeOverCell(this.cell(cell), this.value(value), this.#model()))
     this.#takenOver.set(cell, value, next)
     return next
   }
@@ -128,7 +128,7 @@ export class Registers {
   /** After a node that would remove the owner has read it; the same number where that cannot be, or changes nothing. */
   examined(cell: number): number {
     return once(this.#examined, cell, () =>
-      this.#rules.mayExamine(this.cell(cell)) ? this.idOf(examined(this.cell(cell))) : cell,
+      this.#rules.mayExamine(this.cell(cell)) ? this.idOf(examineCell(this.cell(cell))) : cell,
     )
   }
 
@@ -137,8 +137,8 @@ export class Registers {
     const known = this.#buried.get(cell)
     if (known !== undefined) return known
     const { other } = this.cell(cell)
-    const all = mayBury(this.cell(cell), this.#model())
-      ? this.#rules.tombstones(other).map((tombstone) => this.idOf(buriedUnder(tombstone)))
+    const all = canBury(this.cell(cell), this.#model())
+      ? this.#rules.tombstones(other).map((tombstone) => this.idOf(buryCell(tombstone)))
       : []
     this.#buried.set(cell, all)
     return all

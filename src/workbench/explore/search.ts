@@ -6,11 +6,11 @@
  */
 import { present } from '../../core/index.ts'
 import type { ScheduleStep } from '../scenario/index.ts'
-import { Batch, type Deed } from './batch.ts'
+import { type Action, Batch } from './batch.ts'
 import { hashRow } from './hash.ts'
 import type { Violation } from './judge.ts'
 import type { Model } from './model.ts'
-import { ANY_WAY } from './sleep-sets.ts'
+import { NO_SLEEP_SET } from './sleep-sets.ts'
 import { Visited } from './visited.ts'
 
 export type SearchBounds = {
@@ -47,17 +47,17 @@ export type SearchResult = {
 }
 
 const BATCH = 512
-const LOOK_EVERY = 1 << 13
+const PROGRESS_INTERVAL = 1 << 13
 
-/** Where a violation was found: at a state, or by a deed out of it. */
-type Found = { readonly violation: Violation; readonly state: number; readonly deed: Deed | null }
+/** Where a violation was found: at a state, or by a action out of it. */
+type Found = { readonly violation: Violation; readonly state: number; readonly action: Action | null }
 
 export function search(
   model: Model,
   bounds: SearchBounds,
-  goOn: (progress: SearchProgress) => boolean,
+  shouldContinue: (progress: SearchProgress) => boolean,
 ): SearchResult {
-  const visited = new Visited(model.columns, model.usesWays)
+  const visited = new Visited(model.columns, model.usesSleepSets)
   const batch = new Batch(model.columns)
   const row = new Int32Array(model.columns)
   // A small bound on the states is kept closely, at the price of small batches.
@@ -73,7 +73,7 @@ export function search(
   })
 
   function flush(): void {
-    visited.fit(model.largest)
+    visited.makeRoomFor(model.largest)
     batch.flush(visited)
   }
 
@@ -81,8 +81,8 @@ export function search(
   function unjudged(from: number): Found | null {
     for (let state = from; state < visited.size; state++) {
       visited.read(state, row)
-      const violation = model.violationAsItStands(row)
-      if (violation !== null) return { violation, state, deed: null }
+      const violation = model.stateViolation(row)
+      if (violation !== null) return { violation, state, action: null }
     }
     return null
   }
@@ -94,24 +94,26 @@ export function search(
     for (let state = start; state < stop; state++) {
       visited.read(state, row)
       if (settledBadly === null) {
-        const violation = model.violationAsItStands(row)
-        if (violation !== null) settledBadly = { violation, state, deed: null }
+        const violation = model.stateViolation(row)
+        if (violation !== null) settledBadly = { violation, state, action: null }
       }
       if (depth < bounds.depth) {
         batch.parent = state
-        const way = visited.wayTo(state)
-        const earlier = way === ANY_WAY ? 0 : visited.column(visited.parentOf(state), model.memoryAt)
-        model.expand(row, batch, way, earlier)
+        const sleepSet = visited.sleepSetOf(state)
+        const earlier =
+          sleepSet === NO_SLEEP_SET ? 0 : visited.column(visited.parentOf(state), model.memoryAt)
+        model.expand(row, batch, sleepSet, earlier)
         if (batch.found !== null) steppedBadly ??= { ...batch.found, state }
         batch.found = null
         if (batch.count >= batchSize) flush()
       }
       if (visited.size >= bounds.maxStates)
         return settledBadly ?? steppedBadly ?? unjudged(state + 1) ?? 'max-states'
-      if (state % LOOK_EVERY === 0) {
+      if (state % PROGRESS_INTERVAL === 0) {
         if (visited.bytes + model.bytes >= bounds.memoryBytes) return settledBadly ?? steppedBadly ?? 'memory'
         const waiting = visited.size - state
-        if (!goOn({ states: visited.size, transitions: batch.transitions, depth, waiting })) return 'stopped'
+        if (!shouldContinue({ states: visited.size, transitions: batch.transitions, depth, waiting }))
+          return 'stopped'
       }
     }
     flush()
@@ -120,7 +122,7 @@ export function search(
   }
 
   const begin = model.begin()
-  visited.fit(model.largest)
+  visited.makeRoomFor(model.largest)
   visited.add(begin.row, 0, hashRow(begin.row, 0, model.columns), -1)
   if (begin.violation !== null) {
     return end('violation', { violation: begin.violation, steps: [], isDeadEnd: false })
@@ -133,10 +135,10 @@ export function search(
     if (typeof outcome === 'string') return end(outcome)
     if (outcome !== null) {
       const path = pathTo(model, visited, outcome.state)
-      const { violation, deed } = outcome
+      const { violation, action } = outcome
       visited.read(outcome.state, row)
-      if (deed === null) return end('violation', { violation, steps: path, isDeadEnd: !model.isBusy(row) })
-      return end('violation', { violation, steps: [...path, model.describe(row, deed)], isDeadEnd: false })
+      if (action === null) return end('violation', { violation, steps: path, isDeadEnd: !model.isBusy(row) })
+      return end('violation', { violation, steps: [...path, model.describe(row, action)], isDeadEnd: false })
     }
     if (visited.size === stop) return end(depth === bounds.depth && stop > start ? 'depth' : null)
     start = stop
@@ -165,5 +167,5 @@ export function stepBetween(model: Model, visited: Visited, from: number, to: nu
   const index = rows.find((each) =>
     after.every((value, column) => value === batch.rows[each * columns + column]),
   )
-  return model.describe(before, batch.deed(present(index, 'the step between two states')))
+  return model.describe(before, batch.action(present(index, 'the step between two states')))
 }

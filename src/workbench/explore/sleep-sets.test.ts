@@ -10,7 +10,7 @@ import {
   type ScheduleStep,
 } from '../scenario/index.ts'
 import { monitor, type Spec } from '../specs/index.ts'
-import { type Budget, USUAL_HISTORY } from '../untimed/index.ts'
+import { type Budget, DEFAULT_LINK_HISTORY } from '../untimed/index.ts'
 import { Batch } from './batch.ts'
 import { hashRow } from './hash.ts'
 import { Model } from './model.ts'
@@ -30,7 +30,13 @@ function modelOf(count: number, given: PlainObject, budget: Budget, specs?: read
     promisedGoals(definition, options),
     factsOf(definition, nodes, options),
   )
-  const how = { order: 'any', timers: 'any', initial: null, after: [], history: USUAL_HISTORY } as const
+  const how = {
+    order: 'any',
+    timers: 'any',
+    initial: null,
+    after: [],
+    history: DEFAULT_LINK_HISTORY,
+  } as const
   return new Model({ definition, nodes, options, budget, monitor: watched, ...how })
 }
 
@@ -53,10 +59,10 @@ function plainly(model: Model): Plain {
     visited.read(state, row)
     batch.parent = state
     model.expand(row, batch)
-    visited.fit(model.largest)
+    visited.makeRoomFor(model.largest)
     batch.flush(visited)
     if (batch.found !== null) {
-      steps ??= [...pathTo(model, visited, state), model.describe(row, batch.found.deed)]
+      steps ??= [...pathTo(model, visited, state), model.describe(row, batch.found.action)]
     }
     batch.found = null
   }
@@ -76,7 +82,12 @@ function rowsMade(model: Model, visited: Visited): { all: number; taken: number 
     model.expand(row, batch)
     all += batch.count
     batch.clear()
-    model.expand(row, batch, visited.wayTo(state), before < 0 ? 0 : visited.column(before, model.memoryAt))
+    model.expand(
+      row,
+      batch,
+      visited.sleepSetOf(state),
+      before < 0 ? 0 : visited.column(before, model.memoryAt),
+    )
     taken += batch.count
   }
   return { all, taken }

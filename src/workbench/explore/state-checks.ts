@@ -7,7 +7,7 @@ import type { Judge, Violation } from './judge.ts'
 import type { Parts } from './parts.ts'
 import { ACK, LEADS, READS, type Reactions, SLOT, STIMULI, STIMULUS, TIMERS, UP } from './reactions.ts'
 
-export class Standing {
+export class StateChecks {
   readonly #parts: Parts
   readonly #count: number
   readonly #memoryAt: number
@@ -23,14 +23,14 @@ export class Standing {
   readonly #settledEvents = new Map<number, number>()
 
   constructor(parts: Parts) {
-    const { places, judge } = parts
+    const { layout, judge } = parts
     this.#parts = parts
-    this.#count = places.nodes
-    this.#memoryAt = places.memoryAt
-    this.#environmentAt = places.environmentAt
-    this.#inboxAt = places.inboxAt
-    this.#cellAt = places.cellAt
-    this.#judgesStates = judge.speaksOfStates
+    this.#count = layout.nodes
+    this.#memoryAt = layout.memoryAt
+    this.#environmentAt = layout.environmentAt
+    this.#inboxAt = layout.inboxAt
+    this.#cellAt = layout.cellAt
+    this.#judgesStates = judge.judgesStates
     this.#judgesSettled = judge.judgesSettled
     this.#judge = judge
     this.#inboxes = parts.inboxes

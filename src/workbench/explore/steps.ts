@@ -30,15 +30,15 @@ import {
   UP,
 } from './reactions.ts'
 import type { Registers } from './registers.ts'
-import type { Standing } from './state-checks.ts'
-import { type Turns, UNCHANGED } from './successors.ts'
+import type { StateChecks } from './state-checks.ts'
+import { type Successors, UNCHANGED } from './successors.ts'
 
 /** Of a read: which of the calls, and which of the values that it may return. */
 export const READING_BITS = 6
 
-export class Steps {
-  readonly #turns: Turns
-  readonly #standing: Standing
+export class NodeSteps {
+  readonly #successors: Successors
+  readonly #checks: StateChecks
   readonly #count: number
   readonly #inboxAt: number
   readonly #cellAt: number
@@ -49,13 +49,13 @@ export class Steps {
   readonly #registers: Registers
   readonly #reactions: Reactions
 
-  constructor(parts: Parts, standing: Standing, turns: Turns) {
-    const { places, rules, settings } = parts
-    this.#turns = turns
-    this.#standing = standing
-    this.#count = places.nodes
-    this.#inboxAt = places.inboxAt
-    this.#cellAt = places.cellAt
+  constructor(parts: Parts, checks: StateChecks, successors: Successors) {
+    const { layout, rules, settings } = parts
+    this.#successors = successors
+    this.#checks = checks
+    this.#count = layout.nodes
+    this.#inboxAt = layout.inboxAt
+    this.#cellAt = layout.cellAt
     this.#timersAlways = settings.timers === 'any'
     this.#canBeLate = rules.model?.semantics === 'late'
     this.#canBeDeleted = rules.deletes
@@ -65,8 +65,8 @@ export class Steps {
   }
 
   /** All that nodes may do, one after the other. */
-  ofAll(row: Int32Array, into: Batch, outlook: Outlook): void {
-    const timersMayFire = this.#timersAlways || this.#standing.isQuiet(row)
+  expandAll(row: Int32Array, into: Batch, outlook: Outlook): void {
+    const timersMayFire = this.#timersAlways || this.#checks.isQuiet(row)
     for (let node = 0; node < this.#count; node++) {
       if (this.#inboxAt >= 0 && row[this.#inboxAt + node] !== EMPTY_INBOX) {
         this.#deliveries(row, into, outlook, node)
@@ -88,7 +88,7 @@ export class Steps {
     }
     const timers = data[slot + TIMERS] as number
     for (let each = 0; timersMayFire && each < timers; each++) {
-      this.#turns.react(
+      this.#successors.react(
         row,
         into,
         outlook,
@@ -105,20 +105,20 @@ export class Steps {
       const at = slot + SLOT + timers + each * STIMULUS
       const whenDown = data[at] as number
       assert(
-        !this.#turns.forFan || whenDown < 0,
+        !this.#successors.forCache || whenDown < 0,
         'where nodes share registers, no stimulus depends on who is up',
       )
-      if (whenDown >= 0 && this.#standing.isUp(row, whenDown)) continue
-      this.#turns.react(row, into, outlook, data[at + 2] as number, COMMAND, node, each, -1, UNCHANGED)
+      if (whenDown >= 0 && this.#checks.isUp(row, whenDown)) continue
+      this.#successors.react(row, into, outlook, data[at + 2] as number, COMMAND, node, each, -1, UNCHANGED)
     }
     const ack = data[slot + ACK] as number
     if (ack >= 0) {
       const cell = this.#registers.acknowledged(row[this.#cellAt + node] as number)
-      this.#turns.react(row, into, outlook, ack, ACKNOWLEDGE, node, 0, -1, cell)
+      this.#successors.react(row, into, outlook, ack, ACKNOWLEDGE, node, 0, -1, cell)
     }
     if ((outlook.crashed[node] as number) < 0) return
     const cell = this.#cellAt < 0 ? UNCHANGED : this.#registers.crashed(row[this.#cellAt + node] as number)
-    this.#turns.react(row, into, outlook, data[slot + CRASH] as number, CRASHING, node, 0, -1, cell)
+    this.#successors.react(row, into, outlook, data[slot + CRASH] as number, CRASHING, node, 0, -1, cell)
     const lates = data[slot + LATES] as number
     const firstLate = slot + SLOT + timers + stimuli * STIMULUS + (data[slot + READS] as number)
     for (let each = 0; each < lates; each++) {
@@ -139,7 +139,7 @@ export class Steps {
   }
 
   #deliveries(row: Int32Array, into: Batch, outlook: Outlook, node: number): void {
-    const isUp = this.#standing.isUp(row, node)
+    const isUp = this.#checks.isUp(row, node)
     const inbox = this.#inboxes.place(row[this.#inboxAt + node] as number)
     const choices = this.#inboxes.pool.data[inbox] as number
     for (let each = 0; each < choices; each++) {
@@ -148,10 +148,10 @@ export class Steps {
       if (outlook.closed !== null && !this.#mayCome(outlook.closed, node, message)) continue
       if (isUp) {
         const reaction = this.#reactions.delivery(node, row[node] as number, message)
-        this.#turns.react(row, into, outlook, reaction, DELIVER, node, each, rest, UNCHANGED)
+        this.#successors.react(row, into, outlook, reaction, DELIVER, node, each, rest, UNCHANGED)
       } else {
         // A message that reaches a node which is down is lost.
-        this.#turns.change(row, into, this.#inboxAt + node, rest, DELIVER, node, each)
+        this.#successors.change(row, into, this.#inboxAt + node, rest, DELIVER, node, each)
       }
     }
   }
@@ -169,15 +169,25 @@ export class Steps {
     const count = data[place] as number
     for (let nth = 0; nth < count; nth++) {
       const reaction = this.#reactions.read(node, row[node] as number, of, data[place + 1 + nth] as number)
-      this.#turns.react(row, into, outlook, reaction, READ, node, (call << READING_BITS) | nth, -1, UNCHANGED)
+      this.#successors.react(
+        row,
+        into,
+        outlook,
+        reaction,
+        READ,
+        node,
+        (call << READING_BITS) | nth,
+        -1,
+        UNCHANGED,
+      )
     }
   }
 
-  /** A node comes back with what its own register may be read as; without registers there is one way. */
+  /** A node comes back with what its own register may be read as; without registers there is one sleepSet. */
   #recoveries(row: Int32Array, into: Batch, outlook: Outlook, node: number): void {
     const slot = row[node] as number
     if (this.#cellAt < 0) {
-      this.#turns.react(
+      this.#successors.react(
         row,
         into,
         outlook,
@@ -198,22 +208,22 @@ export class Steps {
       const value = this.#registers.pool.data[place + 1 + nth] as number
       const reaction = this.#reactions.recovery(node, slot, value)
       const taken = this.#registers.takenOver(cell, value)
-      this.#turns.react(row, into, outlook, reaction, RECOVERY, node, nth, -1, taken)
+      this.#successors.react(row, into, outlook, reaction, RECOVERY, node, nth, -1, taken)
     }
   }
 
   /** A crash of a node whose write is still to come. */
   #late(row: Int32Array, into: Batch, outlook: Outlook, node: number, data: Int32Array, at: number): void {
-    const what = data[at] === 0 ? LATE_TIMER : LATE_COMMAND
+    const kind = data[at] === 0 ? LATE_TIMER : LATE_COMMAND
     const cell = this.#registers.late(row[this.#cellAt + node] as number, data[at + 3] as number)
     const reaction = data[at + 2] as number
-    this.#turns.apply(
+    this.#successors.apply(
       row,
       into,
       outlook.ahead,
       reaction,
       outlook.crashed[node] as number,
-      what,
+      kind,
       node,
       data[at + 1] as number,
       -1,
@@ -224,6 +234,6 @@ export class Steps {
   #land(row: Int32Array, into: Batch, node: number): void {
     const cell = row[this.#cellAt + node] as number
     if (this.#registers.cell(cell).is !== 'late') return
-    this.#turns.change(row, into, this.#cellAt + node, this.#registers.landed(cell), LAND, node, 0)
+    this.#successors.change(row, into, this.#cellAt + node, this.#registers.landed(cell), LAND, node, 0)
   }
 }

@@ -1,8 +1,8 @@
 /** What a reaction of a node makes of a world: the successor's row, and the sum of its columns. */
-import type { StillRules } from '../untimed/index.ts'
-import { type Batch, CRASHING, RECOVERY, type What } from './batch.ts'
+import type { UntimedRules } from '../untimed/index.ts'
+import { type ActionKind, type Batch, CRASHING, RECOVERY } from './batch.ts'
 import type { Environments, Outlook } from './environments.ts'
-import { risen } from './hash.ts'
+import { adjustSum } from './hash.ts'
 import { EMPTY_INBOX, type Inboxes } from './inboxes.ts'
 import { type Judge, NO_EVENTS } from './judge.ts'
 import type { Parts } from './parts.ts'
@@ -22,14 +22,14 @@ import type { Registers } from './registers.ts'
 /** A column that a transition leaves alone. */
 export const UNCHANGED = -1
 
-export class Turns {
+export class Successors {
   /** Of the row that is being expanded, see hash.ts. */
   sum = 0
   /** Of the row that was made last. */
   made = 0
   /** Whether the successors are for a fan: then events are noted where the monitor's memory stands. */
-  forFan = false
-  readonly #rules: StillRules
+  forCache = false
+  readonly #rules: UntimedRules
   readonly #count: number
   readonly #memoryAt: number
   readonly #environmentAt: number
@@ -41,13 +41,13 @@ export class Turns {
   readonly #reactions: Reactions
   readonly #environments: Environments
 
-  constructor({ rules, places, judge, inboxes, registers, reactions, environments }: Parts) {
+  constructor({ rules, layout, judge, inboxes, registers, reactions, environments }: Parts) {
     this.#rules = rules
-    this.#count = places.nodes
-    this.#memoryAt = places.memoryAt
-    this.#environmentAt = places.environmentAt
-    this.#inboxAt = places.inboxAt
-    this.#cellAt = places.cellAt
+    this.#count = layout.nodes
+    this.#memoryAt = layout.memoryAt
+    this.#environmentAt = layout.environmentAt
+    this.#inboxAt = layout.inboxAt
+    this.#cellAt = layout.cellAt
     this.#judge = judge
     this.#inboxes = inboxes
     this.#registers = registers
@@ -61,12 +61,12 @@ export class Turns {
     into: Batch,
     column: number,
     value: number,
-    what: What,
+    kind: ActionKind,
     node: number,
     choice: number,
   ): void {
-    into.rows[into.begin(row) + column] = value
-    into.took(risen(this.sum, column, value - (row[column] as number)), what, node, choice, 0)
+    into.rows[into.beginSuccessor(row) + column] = value
+    into.addSuccessor(adjustSum(this.sum, column, value - (row[column] as number)), kind, node, choice, 0)
   }
 
   /** What a reaction makes of a world, and what each crash in the middle of it would. */
@@ -75,7 +75,7 @@ export class Turns {
     into: Batch,
     outlook: Outlook,
     reaction: number,
-    what: What,
+    kind: ActionKind,
     node: number,
     choice: number,
     rest: number,
@@ -83,17 +83,17 @@ export class Turns {
     environment = -1,
   ): void {
     const after =
-      what === CRASHING
+      kind === CRASHING
         ? (outlook.crashed[node] as number)
-        : what === RECOVERY
+        : kind === RECOVERY
           ? outlook.recovered
           : environment
     const refused = this.#reactions.pool.data[reaction + REFUSED] as number
     if (refused >= 0 && this.#registers.isClosed(row[this.#cellAt + node] as number)) {
-      this.apply(row, into, outlook.ahead, refused, after, what, node, choice, rest, cell)
+      this.apply(row, into, outlook.ahead, refused, after, kind, node, choice, rest, cell)
       return
     }
-    this.apply(row, into, outlook.ahead, reaction, after, what, node, choice, rest, cell)
+    this.apply(row, into, outlook.ahead, reaction, after, kind, node, choice, rest, cell)
     const { data } = this.#reactions.pool
     const cuts = data[reaction + CUTS] as number
     if (cuts === 0) return
@@ -108,7 +108,7 @@ export class Turns {
         outlook.ahead,
         data[first + each] as number,
         crashed,
-        what,
+        kind,
         node,
         choice,
         rest,
@@ -127,7 +127,7 @@ export class Turns {
     ahead: Int8Array | null,
     reaction: number,
     environment: number,
-    what: What,
+    kind: ActionKind,
     node: number,
     choice: number,
     rest: number,
@@ -135,11 +135,11 @@ export class Turns {
     actor = node,
   ): void {
     const crashAfter = this.#reactions.pool.data[reaction + CRASH_AFTER] as number
-    const crashes = what === CRASHING || crashAfter > 0
-    const at = into.begin(row)
+    const crashes = kind === CRASHING || crashAfter > 0
+    const at = into.beginSuccessor(row)
     const memory = this.perform(row, into.rows, at, ahead, reaction, environment, actor, rest, cell, crashes)
-    if (memory < 0) into.violated(this.#judge.violation(memory), what, node, choice, crashAfter)
-    else into.took(this.made, what, node, choice, crashAfter)
+    if (memory < 0) into.addViolation(this.#judge.violation(memory), kind, node, choice, crashAfter)
+    else into.addSuccessor(this.made, kind, node, choice, crashAfter)
   }
 
   /**
@@ -161,14 +161,14 @@ export class Turns {
     const n = this.#count
     const { data } = this.#reactions.pool
     const next = data[reaction + NEXT] as number
-    let sum = risen(this.sum, node, next - (row[node] as number))
+    let sum = adjustSum(this.sum, node, next - (row[node] as number))
     rows[at + node] = next
     if (rest >= 0) {
-      sum = risen(sum, this.#inboxAt + node, rest - (row[this.#inboxAt + node] as number))
+      sum = adjustSum(sum, this.#inboxAt + node, rest - (row[this.#inboxAt + node] as number))
       rows[at + this.#inboxAt + node] = rest
     }
     if (environment >= 0) {
-      sum = risen(sum, this.#environmentAt, environment - (row[this.#environmentAt] as number))
+      sum = adjustSum(sum, this.#environmentAt, environment - (row[this.#environmentAt] as number))
       rows[at + this.#environmentAt] = environment
     }
     const written = data[reaction + WRITES] as number
@@ -177,7 +177,7 @@ export class Turns {
       const before = row[column] as number
       const kept = cell >= 0 ? cell : before
       const after = written >= 0 ? this.#registers.written(kept, written) : kept
-      sum = risen(sum, column, after - before)
+      sum = adjustSum(sum, column, after - before)
       rows[at + column] = after
     }
     let read = reaction + REACTION
@@ -189,7 +189,7 @@ export class Turns {
       const message = data[read + 1] as number
       const before = rows[at + this.#inboxAt + to] as number
       const after = this.#inboxes.append(before, by === 0 ? message : this.#inboxes.ahead(message, by))
-      sum = risen(sum, this.#inboxAt + to, after - before)
+      sum = adjustSum(sum, this.#inboxAt + to, after - before)
       rows[at + this.#inboxAt + to] = after
     }
     if (crashes && this.#rules.reported) sum = this.#loseOnCrash(rows, at, node, sum)
@@ -197,9 +197,9 @@ export class Turns {
     const before = row[this.#memoryAt] as number
     const events = data[reaction + EVENTS] as number
     if (events === NO_EVENTS) return before
-    const memory = this.forFan ? events : this.#judge.nextAll(before, events)
+    const memory = this.forCache ? events : this.#judge.nextAll(before, events)
     if (memory < 0) return memory
-    this.made = risen(sum, this.#memoryAt, memory - before)
+    this.made = adjustSum(sum, this.#memoryAt, memory - before)
     rows[at + this.#memoryAt] = memory
     return memory
   }
@@ -211,7 +211,7 @@ export class Turns {
     for (let node = 0; node < n; node++) {
       const before = rows[at + this.#inboxAt + node] as number
       const after = node === crashed ? EMPTY_INBOX : this.#inboxes.fromCrashed(before, crashed)
-      result = risen(result, this.#inboxAt + node, after - before)
+      result = adjustSum(result, this.#inboxAt + node, after - before)
       rows[at + this.#inboxAt + node] = after
     }
     return result

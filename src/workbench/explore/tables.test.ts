@@ -67,7 +67,7 @@ describe('the visited states', () => {
       visited.add(each, 0, hashRow(each, 0, 3), index - 1)
     }
     for (let index = 0; index < count / 2; index++) add(index)
-    visited.fit(70_000)
+    visited.makeRoomFor(70_000)
     for (let index = count / 2; index < count; index++) add(index)
     const wide = row(70_000, 0, 0)
     visited.add(wide, 0, hashRow(wide, 0, 3), 5)
@@ -88,9 +88,9 @@ describe('a batch', () => {
     const visited = new Visited(2, false, 4)
     const batch = new Batch(2)
     const take = (a: number, b: number): void => {
-      const at = batch.begin(Int32Array.from([a, b]))
+      const at = batch.beginSuccessor(Int32Array.from([a, b]))
       expect(batch.rows[at]).toBe(a)
-      batch.took(7, 0, 0, 0, 0)
+      batch.addSuccessor(7, 0, 0, 0, 0)
     }
     take(1, 2)
     take(2, 1)

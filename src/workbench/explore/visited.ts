@@ -7,7 +7,7 @@
  * agrees is the row itself looked at.
  */
 import { hashRow } from './hash.ts'
-import { ANY_WAY } from './sleep-sets.ts'
+import { NO_SLEEP_SET } from './sleep-sets.ts'
 
 const CHUNK_BITS = 16
 const CHUNK = 1 << CHUNK_BITS
@@ -23,8 +23,8 @@ export class Visited {
   readonly #columns: number
   #rows: Rows[] = []
   readonly #parents: Int32Array[] = []
-  /** How each was come to, see ways.ts; null where nobody asks. */
-  readonly #ways: Int32Array[] | null
+  /** How each was come to, see sleepSets.ts; null where nobody asks. */
+  readonly #sleepSets: Int32Array[] | null
   #wide = false
   #size = 0
   /** The table has 2^bits slots: index + 1 in the low bits, the top of the hash above them; 0 is free. */
@@ -36,7 +36,7 @@ export class Visited {
 
   constructor(columns: number, keepsWays = false, firstBits = FIRST_BITS) {
     this.#columns = columns
-    this.#ways = keepsWays ? [] : null
+    this.#sleepSets = keepsWays ? [] : null
     this.#bits = firstBits
     this.#mask = (1 << firstBits) - 1
     this.#slots = new Int32Array(1 << firstBits)
@@ -48,7 +48,7 @@ export class Visited {
 
   /** What is allocated, whether used or not. */
   get bytes(): number {
-    const row = this.#columns * (this.#wide ? 4 : 2) + (this.#ways === null ? 4 : 8)
+    const row = this.#columns * (this.#wide ? 4 : 2) + (this.#sleepSets === null ? 4 : 8)
     return this.#rows.length * CHUNK * row + this.#slots.byteLength
   }
 
@@ -57,9 +57,11 @@ export class Visited {
   }
 
   /** How it was come to; ANY_WAY where that is not kept. */
-  wayTo(index: number): number {
-    const ways = this.#ways
-    return ways === null ? ANY_WAY : ((ways[index >> CHUNK_BITS] as Int32Array)[index & IN_CHUNK] as number)
+  sleepSetOf(index: number): number {
+    const sleepSets = this.#sleepSets
+    return sleepSets === null
+      ? NO_SLEEP_SET
+      : ((sleepSets[index >> CHUNK_BITS] as Int32Array)[index & IN_CHUNK] as number)
   }
 
   column(index: number, column: number): number {
@@ -74,7 +76,7 @@ export class Visited {
   }
 
   /** Columns must be able to hold numbers up to this; called before such a number is added. */
-  fit(most: number): void {
+  makeRoomFor(most: number): void {
     if (this.#wide || most <= 0xffff) return
     this.#wide = true
     this.#rows = this.#rows.map((rows) => Uint32Array.from(rows))
@@ -94,12 +96,12 @@ export class Visited {
   }
 
   /** Adds the row that stands at `from`, unless it is known. */
-  add(row: Int32Array, from: number, hash: number, parent: number, way = ANY_WAY): void {
+  add(row: Int32Array, from: number, hash: number, parent: number, sleepSet = NO_SLEEP_SET): void {
     const at = this.#probe(row, from, hash)
     if (this.#slots[at] !== 0) return
     const index = this.#size++
     this.#slots[at] = (hash & ~this.#mask) | (index + 1)
-    this.#store(index, row, from, parent, way)
+    this.#store(index, row, from, parent, sleepSet)
     if (this.#size * 8 > this.#mask * 7) this.#grow()
   }
 
@@ -132,20 +134,20 @@ export class Visited {
     return true
   }
 
-  #store(index: number, row: Int32Array, from: number, parent: number, way: number): void {
+  #store(index: number, row: Int32Array, from: number, parent: number, sleepSet: number): void {
     const columns = this.#columns
     const chunk = index >> CHUNK_BITS
     if (chunk === this.#rows.length) {
       this.#rows.push(this.#wide ? new Uint32Array(CHUNK * columns) : new Uint16Array(CHUNK * columns))
       this.#parents.push(new Int32Array(CHUNK))
-      this.#ways?.push(new Int32Array(CHUNK))
+      this.#sleepSets?.push(new Int32Array(CHUNK))
     }
     const rows = this.#rows[chunk] as Rows
     const at = (index & IN_CHUNK) * columns
     for (let column = 0; column < columns; column++) rows[at + column] = row[from + column] as number
     ;(this.#parents[chunk] as Int32Array)[index & IN_CHUNK] = parent
-    const ways = this.#ways
-    if (ways !== null) (ways[chunk] as Int32Array)[index & IN_CHUNK] = way
+    const sleepSets = this.#sleepSets
+    if (sleepSets !== null) (sleepSets[chunk] as Int32Array)[index & IN_CHUNK] = sleepSet
   }
 
   #grow(): void {

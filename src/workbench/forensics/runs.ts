@@ -40,7 +40,9 @@ export function runsOf(files: readonly TraceFile[]): readonly Run[] {
 function pieceOf({ file, trace }: TraceFile): Piece {
   const { recording } = trace.header
   if (recording === undefined)
-    throw new InvalidTraceError(`${file}: not a trace of a real process: replay it alone (conclave replay ${file})`)
+    throw new InvalidTraceError(
+      `${file}: not a trace of a real process: replay it alone (conclave replay ${file})`,
+    )
   const steps = trace.records.map((record, index): Placed => {
     const line = index + 2
     if (record.type !== 'start' && record.type !== 'step' && record.type !== 'resume')

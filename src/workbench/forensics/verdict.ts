@@ -6,14 +6,14 @@
  * overlap that is shorter than the error may be missed, and the report says how long that is.
  */
 import type { Definition, Micros, PlainObject, View } from '../../core/index.ts'
-import { factsOf, type Leadership, Leaderships, promisedSpecs } from '../scenario/index.ts'
+import { factsOf, promisedSpecs, type TermRecord, TermRecorder } from '../scenario/index.ts'
 import { monitor, type SpecVerdict, Watch } from '../specs/index.ts'
 import { type Observation, observationsOf } from '../trace/index.ts'
 import { type Event, type Run, type Scale } from './index.ts'
 import { asFarAsKnown, isChainKnown } from './omega-views.ts'
 import type { Replayed } from './replay.ts'
 
-export type Judged = { readonly specs: readonly SpecVerdict[]; readonly leaderships: readonly Leadership[] }
+export type Judged = { readonly specs: readonly SpecVerdict[]; readonly leaderships: readonly TermRecord[] }
 
 /** What can be said of each node alone, or of epochs, whatever the clocks. */
 const WITHOUT_CLOCKS: readonly string[] = ['told-in-pairs', 'LS', 'one-leader-an-epoch', 'epoch-agreement']
@@ -42,7 +42,7 @@ export function judge(
       (name !== CHAIN || isChainKnown(runs)),
   )
   const watch = new Watch(monitor(judgeable, [], factsOf(definition, nodes, options)))
-  const leaderships = new Leaderships()
+  const leaderships = new TermRecorder()
   const all = observed(runs, events, scale, views)
   for (const seen of all) leaderships.observe(seen)
   for (const seen of definition.name === 'omega' ? asFarAsKnown(all, runs) : all) watch.observe(seen)

@@ -7,10 +7,10 @@ import type { Guarantees } from '../../protocols/local-leader/guarantees.ts'
 import { votersIn } from '../../protocols/local-leader/options.ts'
 import {
   addTrials,
-  type Blow,
   EMPTY_TRIALS,
   runTrial,
   type Span,
+  type TrialFault,
   type TrialSettings,
   type TrialTally,
 } from '../sim/index.ts'
@@ -26,7 +26,7 @@ export type PlanTrial = {
   /** Part of the seeds that are tried. */
   readonly share: number
   readonly settings: TrialSettings
-  readonly blow: (leader: NodeId, random: Draw) => Blow
+  readonly blow: (leader: NodeId, random: Draw) => TrialFault
   /** Promised: there is a leader again by then (null: nothing is promised; never: there is none), and others stop. */
   readonly restoredWithin: Micros | null | 'never'
   readonly stoppedWithin: Micros | null

@@ -2,7 +2,7 @@
 import type { NodeId } from '../../core/index.ts'
 import type { Observation } from '../trace/index.ts'
 
-export class Reigns {
+export class EpochWinners {
   readonly #leaders = new Map<number, NodeId>()
 
   observe(seen: Observation): void {

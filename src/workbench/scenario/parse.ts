@@ -35,7 +35,10 @@ export function parseScenario(file: unknown, lookup: Lookup): Scenario {
     throw new InvalidScenarioError('protocol', `unknown protocol "${head.protocol}" (known: ${known})`)
   }
   if (head.nodes.length < definition.leastNodes) {
-    throw new InvalidScenarioError('nodes', `${definition.name} needs at least ${definition.leastNodes} nodes`)
+    throw new InvalidScenarioError(
+      'nodes',
+      `${definition.name} needs at least ${definition.leastNodes} nodes`,
+    )
   }
   const schema = scenarioSchema(definition, head.nodes)
   const body = checked(schema.file, file, '')
@@ -44,7 +47,8 @@ export function parseScenario(file: unknown, lookup: Lookup): Scenario {
     throw new InvalidScenarioError('schedule', 'a scenario has events or a schedule, not both')
   }
   const timed = (['untilMs', 'checkpointsMs'] as const).find((field) => given(file, field))
-  if (schedule !== null && timed !== undefined) throw new InvalidScenarioError(timed, 'a schedule has no time')
+  if (schedule !== null && timed !== undefined)
+    throw new InvalidScenarioError(timed, 'a schedule has no time')
   if (body.untilMs === undefined && schedule === null) {
     throw new InvalidScenarioError('untilMs', `is missing: say when the run ends (at most ${LONGEST_MS})`)
   }
@@ -122,7 +126,8 @@ function readEvent(schema: ScenarioSchema, event: unknown, place: string, untilM
   if (kind === undefined) {
     const known = Object.keys(schema.events).join(', ')
     const unknown = fields.find((field) => field !== 'atMs')
-    if (unknown !== undefined) throw new InvalidScenarioError(`${place}.${unknown}`, `unknown event (known: ${known})`)
+    if (unknown !== undefined)
+      throw new InvalidScenarioError(`${place}.${unknown}`, `unknown event (known: ${known})`)
     throw new InvalidScenarioError(place, `says nothing of what happens (known: ${known})`)
   }
   const parsed = checked(schema.events[kind] as EventSchema, event, place)

@@ -8,9 +8,9 @@ import {
   sortIds,
 } from '../../core/index.ts'
 import type { GoalCount, SpecVerdict } from '../specs/index.ts'
-import { leads } from '../trace/index.ts'
-import type { Reigns } from './epoch-winners.ts'
-import type { Leadership } from './terms.ts'
+import { isLeading } from '../trace/index.ts'
+import type { EpochWinners } from './epoch-winners.ts'
+import type { TermRecord } from './terms.ts'
 
 export type NodeReport = PlainObject & {
   readonly up: boolean
@@ -35,7 +35,7 @@ export type Report = Snapshot &
     readonly protocol: string
     readonly seed: number
     readonly endedAtMs: number
-    readonly leaderships: readonly Leadership[]
+    readonly leaderships: readonly TermRecord[]
     readonly checkpoints: { readonly [atMs: string]: Snapshot }
     readonly specs: readonly SpecVerdict[]
     readonly goals: readonly GoalCount[]
@@ -52,7 +52,7 @@ export function sharedReport(
   { registers }: Definition,
   nodes: readonly NodeId[],
   values: readonly Plain[],
-  reigns: Reigns,
+  reigns: EpochWinners,
 ): SharedReport {
   if (registers === null) return {}
   return {
@@ -77,7 +77,7 @@ export function snapshot(
 ): Snapshot {
   return {
     nodes: Object.fromEntries(nodes),
-    leaders: sortIds(nodes.filter(([, node]) => leads(node.role, node)).map(([id]) => id)),
+    leaders: sortIds(nodes.filter(([, node]) => isLeading(node.role, node)).map(([id]) => id)),
     groups: groupsOf(nodes),
     messages,
     linkMessages,

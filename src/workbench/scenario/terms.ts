@@ -1,8 +1,8 @@
 /** Who led, from when until when, and how it ended: told from what could be seen of a run. */
 import { type Micros, msOf, type NodeId } from '../../core/index.ts'
-import { leads, type Observation } from '../trace/index.ts'
+import { isLeading, type Observation } from '../trace/index.ts'
 
-export type Leadership = {
+export type TermRecord = {
   readonly node: NodeId
   readonly token: number | null
   readonly fromMs: number
@@ -13,9 +13,9 @@ export type Leadership = {
   readonly ended: string | null
 }
 
-export class Leaderships {
-  readonly #past: Leadership[] = []
-  readonly #present = new Map<NodeId, Leadership>()
+export class TermRecorder {
+  readonly #past: TermRecord[] = []
+  readonly #present = new Map<NodeId, TermRecord>()
   readonly #causes = new Map<NodeId, string>()
 
   observe(seen: Observation): void {
@@ -37,14 +37,14 @@ export class Leaderships {
     }
   }
 
-  list(): readonly Leadership[] {
+  list(): readonly TermRecord[] {
     return [...this.#past, ...this.#present.values()].sort((a, b) => a.fromMs - b.fromMs)
   }
 
   #view(seen: Observation & { type: 'view' }): void {
     const { node, at, view, until } = seen
     const present = this.#present.get(node)
-    if (!leads(view.role, view.detail)) {
+    if (!isLeading(view.role, view.detail)) {
       this.#end(node, at, 'demoted')
       return
     }

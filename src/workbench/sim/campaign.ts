@@ -40,13 +40,13 @@ export const EMPTY_TALLY: CampaignTally = {
 }
 
 /** What is watched, where it is not what the protocol promises. */
-export type Watching = Pick<RunOptions, 'specs' | 'goals'>
+export type CampaignOptions = Pick<RunOptions, 'specs' | 'goals'>
 
 export function runSeed(
   definition: Definition,
   draw: (seed: number) => Scenario,
   seed: number,
-  watching: Watching = {},
+  watching: CampaignOptions = {},
 ): CampaignTally {
   const scenario = draw(seed)
   const detectors = new QosWatch()
@@ -89,7 +89,7 @@ export function shrinkViolation(
   definition: Definition,
   draw: (seed: number) => Scenario,
   violation: SeedViolation,
-  watching: Watching = {},
+  watching: CampaignOptions = {},
 ): SeedViolation {
   return { ...violation, shrunk: shrink(definition, draw(violation.seed), violation.spec, watching) }
 }

@@ -5,20 +5,20 @@
  * even count is up. An end moves when it notices that the network has changed, or that something sent over the link
  * was lost, and never leads by more than the slack; the other end follows.
  */
-import type { History } from '../untimed/link-ends.ts'
+import type { LinkHistory } from '../untimed/link-ends.ts'
 
 /** What a look at a link has come to, for the end that looked: what it now sees, or null when it sees nothing new. */
-export type News = { readonly up: boolean } | null
+export type LinkChange = { readonly up: boolean } | null
 
-export class LinkNews {
+export class LinkStates {
   readonly #nodes: number
-  readonly #history: History
+  readonly #history: LinkHistory
   /** By end and peer: transitions seen. */
   readonly #seen: Int32Array
   /** By pair, both ways: 1 where something was lost, so that both ends must see a down before an up. */
   readonly #broken: Uint8Array
 
-  constructor(nodes: number, history: History, beginsUp: (a: number, b: number) => boolean) {
+  constructor(nodes: number, history: LinkHistory, beginsUp: (a: number, b: number) => boolean) {
     this.#nodes = nodes
     this.#history = history
     this.#seen = new Int32Array(nodes ** 2)
@@ -43,7 +43,7 @@ export class LinkNews {
   }
 
   /** An end looks at its link; `open`: whether the network would carry messages, both ways, between living processes. */
-  look(at: number, peer: number, open: boolean): News {
+  check(at: number, peer: number, open: boolean): LinkChange {
     const mine = this.count(at, peer)
     const theirs = this.count(peer, at)
     if (mine < theirs) return this.#move(at, peer)
@@ -67,7 +67,7 @@ export class LinkNews {
     return Math.max(this.count(a, b), this.count(b, a))
   }
 
-  #move(at: number, peer: number): News {
+  #move(at: number, peer: number): LinkChange {
     const place = at * this.#nodes + peer
     this.#seen[place] = (this.#seen[place] as number) + 1
     return { up: this.isUp(at, peer) }

@@ -3,24 +3,24 @@
  * network has changed or the other end has moved.
  */
 import type { Input, Micros } from '../../core/index.ts'
-import type { LinkNews } from './link-news.ts'
+import type { LinkStates } from './link-news.ts'
 import type { Network } from './network.ts'
 import type { Pending, SimNode } from './world-node.ts'
 
 /** What it needs of the world. */
-type Surroundings = {
+type NotifierContext = {
   now(): Micros
   push(time: Micros, pending: Pending): void
   advance(node: SimNode, input: Input): void
 }
 
-export class LinkWatch {
-  readonly #news: LinkNews
+export class LinkNotifier {
+  readonly #news: LinkStates
   readonly #network: Network
   readonly #nodes: readonly SimNode[]
-  readonly #world: Surroundings
+  readonly #world: NotifierContext
 
-  constructor(news: LinkNews, network: Network, nodes: readonly SimNode[], world: Surroundings) {
+  constructor(news: LinkStates, network: Network, nodes: readonly SimNode[], world: NotifierContext) {
     this.#news = news
     this.#network = network
     this.#nodes = nodes
@@ -28,13 +28,13 @@ export class LinkWatch {
   }
 
   /** A node looks at its end of a link, and is told when that is no longer as it was. */
-  look(node: SimNode, peer: SimNode): void {
+  check(node: SimNode, peer: SimNode): void {
     if (!node.up) return
     if (node.stalledUntil !== 0) {
       this.#world.push(node.stalledUntil, { type: 'look', node, peer })
       return
     }
-    const news = this.#news.look(node.index, peer.index, this.#isOpen(node, peer))
+    const news = this.#news.check(node.index, peer.index, this.#isOpen(node, peer))
     if (news === null) return
     this.#lookSoon(peer, node)
     this.#lookSoon(node, peer)
@@ -42,19 +42,19 @@ export class LinkWatch {
   }
 
   /** A frame of an incarnation that its receiver has yet to see says that it has begun. False when it has ended. */
-  arrives(from: SimNode, to: SimNode, label: number): boolean {
-    while (to.up && this.#news.count(to.index, from.index) < label) this.look(to, from)
+  accepts(from: SimNode, to: SimNode, label: number): boolean {
+    while (to.up && this.#news.count(to.index, from.index) < label) this.check(to, from)
     return to.up && this.#news.count(to.index, from.index) === label
   }
 
   /** Nothing is lost on such a link without both ends seeing it down. */
-  lost(from: SimNode, to: SimNode): void {
+  noteLoss(from: SimNode, to: SimNode): void {
     this.#news.break(from.index, to.index)
     this.#lookSoon(from, to)
   }
 
   /** The network has changed: every end takes a look before long. */
-  lookEverywhere(): void {
+  checkAll(): void {
     for (const node of this.#nodes) {
       for (const peer of this.#nodes) {
         if (node === peer) continue

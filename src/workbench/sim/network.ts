@@ -166,7 +166,7 @@ export class Network {
   }
 
   /** From now on these rules hold instead of those before. */
-  obey(rules: readonly NetworkRule[]): void {
+  setRules(rules: readonly NetworkRule[]): void {
     this.#rules = rules.map((rule) => this.#ruleOf(rule))
     this.#lengthen()
   }

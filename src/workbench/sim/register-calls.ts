@@ -16,7 +16,7 @@ export class RegisterCalls {
   call(node: SimNode, call: RegisterCall, of: number, now: Micros): void {
     const expected = call.op === 'read' ? 0 : this.#store.expected(node.index, of)
     const { life } = node
-    const course = this.#store.courseOf(now)
+    const course = this.#store.drawTiming(now)
     this.#push(course.at, { type: 'operation', node, life, call, of, expected, course })
     if (course.inTime) return
     const input = { type: 'register', call, outcome: 'unknown', value: null } as const

@@ -1,6 +1,6 @@
 /** Runs one scenario and reports. The same scenario gives the same report and the same trace, always. */
 import { type Definition, microsOf, msOf, type NodeId } from '../../core/index.ts'
-import { Reigns } from '../scenario/epoch-winners.ts'
+import { EpochWinners } from '../scenario/epoch-winners.ts'
 import { factsOf, promisedGoals, promisedSpecs, type RunOptions } from '../scenario/options.ts'
 import {
   CRASHED,
@@ -12,7 +12,7 @@ import {
   snapshot,
 } from '../scenario/report.ts'
 import type { Scenario } from '../scenario/scenario.ts'
-import { Leaderships } from '../scenario/terms.ts'
+import { TermRecorder } from '../scenario/terms.ts'
 import { monitor, Watch } from '../specs/index.ts'
 import type { TraceHeader } from '../trace/index.ts'
 import { runSchedule } from '../untimed/schedule.ts'
@@ -36,8 +36,8 @@ function runTimed(definition: Definition, scenario: Scenario, options: RunOption
   const specs = options.specs ?? promisedSpecs(definition, scenario.options)
   const goals = options.goals ?? promisedGoals(definition, scenario.options)
   const watch = new Watch(monitor(specs, goals, facts))
-  const leaderships = new Leaderships()
-  const reigns = new Reigns()
+  const leaderships = new TermRecorder()
+  const reigns = new EpochWinners()
   const world = new World(
     definition,
     scenario,
@@ -55,7 +55,7 @@ function runTimed(definition: Definition, scenario: Scenario, options: RunOption
   const checkpoints: [string, Snapshot][] = []
   for (const atMs of scenario.checkpointsMs.toSorted((a, b) => a - b)) {
     world.run(microsOf(atMs))
-    checkpoints.push([String(atMs), look(world, definition, scenario.nodes)])
+    checkpoints.push([String(atMs), takeSnapshot(world, definition, scenario.nodes)])
   }
   world.run(microsOf(scenario.untilMs))
   world.finish()
@@ -63,7 +63,7 @@ function runTimed(definition: Definition, scenario: Scenario, options: RunOption
     protocol: scenario.protocol,
     seed: scenario.seed,
     endedAtMs: scenario.untilMs,
-    ...look(world, definition, scenario.nodes),
+    ...takeSnapshot(world, definition, scenario.nodes),
     ...sharedReport(definition, scenario.nodes, world.registers, reigns),
     leaderships: leaderships.list(),
     checkpoints: Object.fromEntries(checkpoints),
@@ -73,14 +73,14 @@ function runTimed(definition: Definition, scenario: Scenario, options: RunOption
   }
 }
 
-function look(world: World, definition: Definition, nodes: readonly NodeId[]): Snapshot {
+function takeSnapshot(world: World, definition: Definition, nodes: readonly NodeId[]): Snapshot {
   const reports = nodes.map((id) => [id, nodeReport(world, id)] as const)
   const sentOf = (kind: string) => world.sentOf(kind)
   return snapshot(reports, countOf(definition.kinds, sentOf), countOf(definition.linkKinds, sentOf))
 }
 
 function nodeReport(world: World, id: NodeId): NodeReport {
-  const standing = world.standing(id)
+  const standing = world.status(id)
   if (standing === null) return CRASHED
   const { view, until } = standing
   return {

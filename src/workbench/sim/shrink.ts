@@ -49,10 +49,10 @@ export function shrink(
     dropEvents(() => best, attempt)
     for (const node of best.nodes.toReversed())
       if (best.nodes.length > definition.leastNodes) attempt(withoutNode(best, node))
-    for (const plainer of plainerWorlds(best)) attempt({ ...best, ...plainer })
+    for (const plainer of simplerScenarios(best)) attempt({ ...best, ...plainer })
     progress = best !== before
   }
-  for (const digits of [0, 1]) attempt(rounded(best, digits))
+  for (const digits of [0, 1]) attempt(roundTimes(best, digits))
   return best
 }
 
@@ -71,7 +71,7 @@ function dropEvents(best: () => Scenario, attempt: (smaller: Scenario) => boolea
   }
 }
 
-function plainerWorlds(scenario: Scenario): readonly Partial<Scenario>[] {
+function simplerScenarios(scenario: Scenario): readonly Partial<Scenario>[] {
   const { network, clocks } = scenario
   const slowest = typeof network.delayMs === 'number' ? network.delayMs : network.delayMs[1]
   const plainer: Partial<Scenario>[] = []
@@ -125,7 +125,7 @@ function subjectOf(event: ScenarioEvent): NodeId | null {
 }
 
 /** Times in whole milliseconds, or tenths: easier to read, if it still violates. */
-function rounded(scenario: Scenario, digits: number): Scenario {
+function roundTimes(scenario: Scenario, digits: number): Scenario {
   const round = (ms: number): number => Math.round(ms * 10 ** digits) / 10 ** digits
   const events = scenario.events.map((event): ScenarioEvent => ({ ...event, atMs: round(event.atMs) }))
   const last = Math.max(scenario.untilMs, ...events.map(({ atMs }) => atMs))

@@ -21,7 +21,7 @@ export class Silences {
   }
 
   /** A node that was silent has sent something at this instant, to all that `mayArrive` names. */
-  sent(from: number, now: Micros, mayArrive: (to: number) => boolean): void {
+  noteSent(from: number, now: Micros, mayArrive: (to: number) => boolean): void {
     for (let to = 0; to < this.#nodes; to++) {
       const place = from * this.#nodes + to
       if (this.#since[place] !== NEVER && mayArrive(to)) this.#since[place] = now
@@ -29,7 +29,7 @@ export class Silences {
   }
 
   /** Something has changed: which messages may arrive from now on. */
-  look(now: Micros, mayArrive: (from: number, to: number) => boolean): void {
+  update(now: Micros, mayArrive: (from: number, to: number) => boolean): void {
     this.isAny = false
     for (let from = 0; from < this.#nodes; from++) {
       for (let to = 0; to < this.#nodes; to++) {

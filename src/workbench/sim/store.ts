@@ -14,10 +14,14 @@ import { type Delay, delayOf } from './network.ts'
 type Register = { value: Plain; version: number }
 
 /** When an operation takes place, and when its caller hears of it. */
-export type Course = { readonly at: Micros; readonly repliesAt: Micros; readonly inTime: boolean }
+export type CallTiming = { readonly at: Micros; readonly repliesAt: Micros; readonly inTime: boolean }
 
 /** What came of an operation. */
-export type Done = { readonly outcome: 'ok' | 'unknown'; readonly value: Plain; readonly version: number }
+export type CallResult = {
+  readonly outcome: 'ok' | 'unknown'
+  readonly value: Plain
+  readonly version: number
+}
 
 /** Where nobody calls. */
 const UNUSED: StoreSettings = { delayMs: 0, late: 0, lateMs: 0, timeoutMs: 1 }
@@ -70,7 +74,7 @@ export class Store {
   }
 
   /** Draws from the seed. */
-  courseOf(now: Micros): Course {
+  drawTiming(now: Micros): CallTiming {
     const { least, most } = this.#random.chance(this.late) ? this.#lateness : this.#delay
     const length = this.#random.integer(least, most)
     const begins = Math.max(now, this.#hangsUntil)
@@ -86,7 +90,7 @@ export class Store {
   }
 
   /** Takes place, now. */
-  carryOut(call: RegisterCall, of: number, expected: number): Done {
+  carryOut(call: RegisterCall, of: number, expected: number): CallResult {
     const register = this.#registers[of] as Register
     if (call.op === 'read') return { outcome: 'ok', value: register.value, version: register.version }
     const isBlind = call.op === 'bury' && this.#buriesBlindly
@@ -97,7 +101,7 @@ export class Store {
   }
 
   /** The reply has arrived. */
-  told(caller: number, of: number, version: number): void {
+  noteVersion(caller: number, of: number, version: number): void {
     if (version >= 0) this.#known[caller * this.#count + of] = version
   }
 }

@@ -21,11 +21,11 @@ import {
 import { World } from './world.ts'
 
 /** An event whose moment is yet to be drawn. */
-type Undated<E> = E extends unknown ? Omit<E, 'atMs'> : never
+type UndatedEvent<E> = E extends unknown ? Omit<E, 'atMs'> : never
 
 /** What befalls a world, and among whom somebody should lead afterwards. */
-export type Blow = {
-  readonly events: readonly Undated<ScenarioEvent>[]
+export type TrialFault = {
+  readonly events: readonly UndatedEvent<ScenarioEvent>[]
   readonly among: readonly NodeId[]
 }
 
@@ -47,7 +47,7 @@ export type TrialSettings = {
 }
 
 /** What happened, counted from the blow. */
-export type Timed = {
+export type Durations = {
   /** When somebody of those among whom somebody should lead stood for election for the first time. */
   readonly detected: Micros | null
   /** Since when they have had a leader; 0 if they always had one, null if they have none. */
@@ -93,7 +93,7 @@ const OWN_SEEDS = 0x9e37_79b9
 export function runTrial(
   definition: Definition,
   settings: TrialSettings,
-  blowFor: (leader: NodeId, random: Random) => Blow,
+  blowFor: (leader: NodeId, random: Random) => TrialFault,
   seed: number,
 ): TrialTally {
   const random = new Random((seed ^ OWN_SEEDS) >>> 0)
@@ -124,7 +124,7 @@ export function runTrial(
   if (leader === null) return { ...EMPTY_TRIALS, runs: 1, idle: 1 }
   const { events, among } = blowFor(leader, random)
   stopwatch.start(at, among, events.some(isDelayedCrash))
-  for (const event of events) world.befall({ ...event, atMs: at / 1000 })
+  for (const event of events) world.applyEvent({ ...event, atMs: at / 1000 })
   let end = at
   while (end < at + settings.watched && !stopwatch.isOver(end)) {
     end = Math.min(at + settings.watched, end + settings.watched / 16)
@@ -148,7 +148,7 @@ function sampled(sample: Micros | null): Distribution {
 }
 
 /** It falls with the next step that has so many effects, not at once. */
-function isDelayedCrash(event: Blow['events'][number]): boolean {
+function isDelayedCrash(event: TrialFault['events'][number]): boolean {
   return 'afterEffects' in event
 }
 
@@ -269,7 +269,7 @@ class Stopwatch {
     return !this.#awaitsCrash && this.#ledSince !== null && this.#ledSince > (this.#startedAt ?? 0) && !others
   }
 
-  result(at: Micros): Timed {
+  result(at: Micros): Durations {
     this.#lapse(at)
     const begin = this.#startedAt ?? 0
     const others = [...this.#leases.keys()].some((node) => !this.#among.includes(node))

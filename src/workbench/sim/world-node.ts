@@ -13,10 +13,10 @@ import {
   type View,
 } from '../../core/index.ts'
 import type { Scenario, ScenarioEvent } from '../scenario/scenario.ts'
-import { USUAL_HISTORY } from '../untimed/link-ends.ts'
+import { DEFAULT_LINK_HISTORY } from '../untimed/link-ends.ts'
 import type { Clock } from './clock.ts'
-import { LinkNews } from './link-news.ts'
-import type { Course } from './store.ts'
+import { LinkStates } from './link-news.ts'
+import type { CallTiming } from './store.ts'
 
 export type Timer = {
   readonly node: SimNode
@@ -75,7 +75,7 @@ export type Pending =
       readonly call: RegisterCall
       readonly of: number
       readonly expected: number
-      readonly course: Course
+      readonly course: CallTiming
     }
   | {
       readonly type: 'reply'
@@ -93,12 +93,12 @@ export type Pending =
   /** The store answers again. */
   | { readonly type: 'answers' }
 
-export function linkNewsOf(definition: Definition, scenario: Scenario): LinkNews | null {
+export function linkStatesOf(definition: Definition, scenario: Scenario): LinkStates | null {
   const { nodes, initial, network } = scenario
   if (definition.links(scenario.options) === 'silent') return null
-  const { slack = USUAL_HISTORY.slack, labelled = USUAL_HISTORY.labelled } = network
+  const { slack = DEFAULT_LINK_HISTORY.slack, labelled = DEFAULT_LINK_HISTORY.labelled } = network
   const isMember = (place: number): boolean => initial?.members.includes(nodes[place] as NodeId) === true
-  return new LinkNews(nodes.length, { slack, labelled }, (a, b) => isMember(a) && isMember(b))
+  return new LinkStates(nodes.length, { slack, labelled }, (a, b) => isMember(a) && isMember(b))
 }
 
 export function sameView(a: View, b: View): boolean {

@@ -27,14 +27,14 @@ import type { Scenario, ScenarioEvent } from '../scenario/scenario.ts'
 import type { LossReason, Observation, TraceRecord } from '../trace/index.ts'
 import { Clock } from './clock.ts'
 import { connectivity, mayReach } from './connectivity.ts'
-import type { LinkNews } from './link-news.ts'
-import { LinkWatch } from './link-watch.ts'
+import type { LinkStates } from './link-news.ts'
+import { LinkNotifier } from './link-watch.ts'
 import { type Delay, delayOf, Network } from './network.ts'
 import { EventQueue } from './queue.ts'
 import { RegisterCalls } from './register-calls.ts'
 import { Silences } from './silences.ts'
 import { Store } from './store.ts'
-import { linkNewsOf, NEVER, type Pending, type SimNode, sameView, type Timer } from './world-node.ts'
+import { linkStatesOf, NEVER, type Pending, type SimNode, sameView, type Timer } from './world-node.ts'
 
 export type WorldHooks = {
   observe(seen: Observation): void
@@ -78,8 +78,8 @@ export class World {
   /** How late timers fire. */
   readonly #lateness: Delay
   /** Null where nodes are told nothing of their links. */
-  readonly #links: LinkNews | null
-  readonly #watch: LinkWatch | null
+  readonly #links: LinkStates | null
+  readonly #watch: LinkNotifier | null
   readonly #calls: RegisterCalls
 
   constructor(definition: Definition, scenario: Scenario, hooks: WorldHooks, strictly: boolean) {
@@ -122,11 +122,11 @@ export class World {
     const { initial } = scenario
     const push = (time: Micros, pending: Pending): void => this.#push(time, pending)
     this.#calls = new RegisterCalls(this.#store, push)
-    this.#links = linkNewsOf(definition, scenario)
+    this.#links = linkStatesOf(definition, scenario)
     this.#watch =
       this.#links === null
         ? null
-        : new LinkWatch(this.#links, this.#network, this.#nodes, {
+        : new LinkNotifier(this.#links, this.#network, this.#nodes, {
             now: () => this.#now,
             push,
             advance: (node, input) => this.#advance(node, input, null),
@@ -165,7 +165,7 @@ export class World {
   }
 
   /** Something befalls the world at this moment, as an event of its scenario would. */
-  befall(event: ScenarioEvent): void {
+  applyEvent(event: ScenarioEvent): void {
     this.#disturb(event)
     this.#disturbed()
   }
@@ -174,7 +174,7 @@ export class World {
    * How a node stands at this moment; null while it is down. A lease runs on while its holder sleeps, as far as others
    * can see, until the holder has woken and says otherwise.
    */
-  standing(id: NodeId): { readonly view: View; readonly until: Micros | null } | null {
+  status(id: NodeId): { readonly view: View; readonly until: Micros | null } | null {
     const node = this.#node(id)
     if (!node.up) return null
     const missed = node.sleptFor === 0 ? 0 : node.sleptFor - node.clock.standsFor(this.#now)
@@ -193,7 +193,9 @@ export class World {
       this.#pending[slot] = null
       this.#happen(pending)
       if (this.#steps > MOST_STEPS) {
-        throw new RunawayRunError(`stopped after ${MOST_STEPS} steps at ${this.#now / 1000} ms: the nodes storm`)
+        throw new RunawayRunError(
+          `stopped after ${MOST_STEPS} steps at ${this.#now / 1000} ms: the nodes storm`,
+        )
       }
     }
     this.#now = until
@@ -236,13 +238,13 @@ export class World {
         this.#reply(pending)
         break
       case 'event':
-        this.befall(pending.event)
+        this.applyEvent(pending.event)
         break
       case 'resume':
         this.#resume(pending.node, pending.isLast)
         break
       case 'look':
-        this.#watch?.look(pending.node, pending.peer)
+        this.#watch?.check(pending.node, pending.peer)
         break
       case 'answers':
         this.#disturbed()
@@ -265,7 +267,7 @@ export class World {
       this.#lose(id, 'down')
       return
     }
-    if (this.#watch?.arrives(from, to, label) === false) {
+    if (this.#watch?.accepts(from, to, label) === false) {
       this.#lose(id, 'cut')
       return
     }
@@ -288,7 +290,7 @@ export class World {
       node.backlog.push(pending)
       return
     }
-    this.#store.told(node.index, of, version)
+    this.#store.noteVersion(node.index, of, version)
     this.#advance(node, input, null)
   }
 
@@ -487,7 +489,7 @@ export class World {
     const why = this.#network.lossOf(from.index, target.index, name)
     if (why !== null) {
       this.#lose(id, why)
-      this.#watch?.lost(from, target)
+      this.#watch?.noteLoss(from, target)
       return
     }
     const label = links === null ? 0 : links.count(from.index, target.index)
@@ -550,7 +552,7 @@ export class World {
     else if ('slow' in event) this.#network.slow(event.slow, event.delayMs)
     else if ('pause' in event) this.#stall(this.#node(event.pause), microsOf(event.forMs), false)
     else if ('suspend' in event) this.#stall(this.#node(event.suspend), microsOf(event.forMs), true)
-    else if ('rules' in event) this.#network.obey(event.rules)
+    else if ('rules' in event) this.#network.setRules(event.rules)
     else if ('unwritable' in event) this.#node(event.unwritable).isWritable = false
     else if ('writable' in event) this.#node(event.writable).isWritable = true
     else {
@@ -582,7 +584,7 @@ export class World {
   #noteLastWords({ index }: SimNode): void {
     const timeliness = this.#definition.timeliness(this.#scenario.options)
     if (timeliness === null) return
-    this.#silent.sent(index, this.#now, (to) => mayReach(this.#network, index, to, timeliness))
+    this.#silent.noteSent(index, this.#now, (to) => mayReach(this.#network, index, to, timeliness))
   }
 
   /** The process stands still; with `clockToo` its clock does as well. What is due meanwhile waits: timers first. */
@@ -621,7 +623,7 @@ export class World {
     const stalled = this.#nodes.filter((node) => node.up && node.stalledUntil !== 0).map(({ id }) => id)
     const delay = Math.max(this.#network.longestDelay, this.#lateness.most)
     this.#hooks.observe({ type: 'disturbed', at: this.#now, delay, stalled })
-    this.#watch?.lookEverywhere()
+    this.#watch?.checkAll()
     this.#disturbances += 1
     const { options, nodes } = this.#scenario
     const settling = this.#definition.settlesWithin(options, this.#network.longestDelay, nodes.length)
@@ -631,7 +633,7 @@ export class World {
     if (timeliness === null) return
     const running = this.#nodes.filter((node) => node.up && node.stalledUntil === 0)
     const unwritable = running.filter(({ isWritable }) => !isWritable)
-    this.#silent.look(this.#now, (from, to) => {
+    this.#silent.update(this.#now, (from, to) => {
       const { up, stalledUntil } = this.#nodes[from] as SimNode
       return up && stalledUntil === 0 && mayReach(this.#network, from, to, timeliness)
     })

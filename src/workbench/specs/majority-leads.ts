@@ -32,7 +32,7 @@ type System = {
   readonly wrong: string | null
 }
 
-type Turn = Observation & { readonly type: 'view' | 'down' | 'up' }
+type ViewOrOutput = Observation & { readonly type: 'view' | 'down' | 'up' }
 
 /**
  * The constants are `leadsWithin`, `keepsAfter` (absent where leaders take turns) and `retirement`. Voters in force are
@@ -75,19 +75,19 @@ export const majorityLeads: Spec<MajorityLeads> = {
         case 'view':
         case 'down':
         case 'up':
-          return afterTurn(memory, seen)
+          return afterChange(memory, seen)
         case 'commanded': {
           const electors = electorate.next(memory.electors, seen)
           return changed(
-            { ...memory, electors, system: lookAt(memory, seen.at) },
+            { ...memory, electors, system: checkAt(memory, seen.at) },
             memory.system.reach,
             seen.at,
           )
         }
         case 'connectivity':
-          return changed({ ...memory, system: lookAt(memory, seen.at) }, seen.reach, seen.at)
+          return changed({ ...memory, system: checkAt(memory, seen.at) }, seen.reach, seen.at)
         case 'ended':
-          return { ...memory, system: lookAt(memory, seen.at) }
+          return { ...memory, system: checkAt(memory, seen.at) }
         default:
           return memory
       }
@@ -108,7 +108,7 @@ export const majorityLeads: Spec<MajorityLeads> = {
 function afterOutput(memory: MajorityLeads, seen: Observation & { readonly type: 'output' }): MajorityLeads {
   const { event, node, at } = seen
   if (event.type === 'elected') {
-    const system = lookAt(memory, at)
+    const system = checkAt(memory, at)
     return { ...memory, system, told: withId(memory.told, node) }
   }
   if (event.type !== 'demoted') return memory
@@ -122,7 +122,7 @@ function afterOutput(memory: MajorityLeads, seen: Observation & { readonly type:
   }
 }
 
-function afterTurn(memory: MajorityLeads, seen: Turn): MajorityLeads {
+function afterChange(memory: MajorityLeads, seen: ViewOrOutput): MajorityLeads {
   const after = leases.next(memory.leases, seen)
   const electors = electorate.next(memory.electors, seen)
   const isGone = seen.type !== 'view'
@@ -132,7 +132,7 @@ function afterTurn(memory: MajorityLeads, seen: Turn): MajorityLeads {
   const isRenewed = was !== undefined && isOn(was, seen.at) && after.some(({ node }) => node === seen.node)
   let { system } = memory
   // A renewal changes nothing. A crash is a change, of which the world tells next.
-  if (!isRenewed) system = isGone ? lookAt(memory, seen.at) : termEnded(memory, seen.node, seen.at)
+  if (!isRenewed) system = isGone ? checkAt(memory, seen.at) : termEnded(memory, seen.node, seen.at)
   const next = { leases: after, told, electors, system }
   return electors === memory.electors ? next : changed(next, system.reach, seen.at, system.since)
 }
@@ -169,25 +169,25 @@ function ledUpTo({ leases: all, told, system }: MajorityLeads, at: Micros): Micr
 }
 
 /** Looks back: whether nobody has led for too long, and whether a lease has run out without a cause. */
-function lookAt(memory: MajorityLeads, at: Micros): System {
+function checkAt(memory: MajorityLeads, at: Micros): System {
   const { system, told } = memory
   let { wrong } = system
   for (const { node, until } of memory.leases) {
     if (until !== null && until <= at && told.includes(node)) wrong ??= whyNotEnded(system, node, until)
   }
   const led = ledUpTo(memory, at)
-  return { ...system, led, wrong: wrong ?? whyNobody(system, led, at) }
+  return { ...system, led, wrong: wrong ?? whyNoLeader(system, led, at) }
 }
 
 /** A node has stopped leading at this instant, or earlier if its lease was over. */
 function termEnded(memory: MajorityLeads, node: NodeId, at: Micros): System {
-  const system = lookAt(memory, at)
+  const system = checkAt(memory, at)
   const lease = memory.leases.find((each) => each.node === node)
   if (lease === undefined || !memory.told.includes(node)) return system
   return { ...system, wrong: system.wrong ?? whyNotEnded(system, node, endOf(lease, at)) }
 }
 
-function whyNobody({ within, hub }: System, led: Micros, at: Micros): string | null {
+function whyNoLeader({ within, hub }: System, led: Micros, at: Micros): string | null {
   if (within === null || hub === null) return null
   const from = Math.max(led, hub.since)
   if (at - from <= within) return null

@@ -24,7 +24,7 @@ export const majorityOfViewLeads: Spec<Memory> = {
   },
   judge({ views, acting }, seen, run) {
     if (seen.type !== 'settled') return 'not concerned'
-    const up = views.standings.filter((standing) => standing.up)
+    const up = views.viewStates.filter((standing) => standing.up)
     const graph = graphOf(
       up.map(({ node }) => node),
       seen.connected,

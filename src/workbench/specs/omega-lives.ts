@@ -1,5 +1,5 @@
 import type { NodeId } from '../../core/index.ts'
-import { isAlive, type Standing, standingOf, viewText } from './memory/view-states.ts'
+import { isAlive, type ViewState, viewStateOf, viewText } from './memory/view-states.ts'
 import type { Spec } from './spec.ts'
 
 /** The life of each process, whether that is over, and what went wrong first. */
@@ -26,7 +26,7 @@ export const omegaLives: Spec<Lives> = {
       if (seen.type === 'down') {
         return was.over ? memory : { ...memory, lives: memory.lives.with(place, { ...was, over: true }) }
       }
-      const now = standingOf(seen)
+      const now = viewStateOf(seen)
       const over = !isAlive(now)
       if (was.life === now.life && was.over === over) return memory
       const is = { node: seen.node, life: now.life, over }
@@ -36,21 +36,21 @@ export const omegaLives: Spec<Lives> = {
   judge({ wrong }, seen) {
     if (wrong !== null) return { violated: wrong }
     if (seen.type !== 'view') return 'not concerned'
-    const now = standingOf(seen)
+    const now = viewStateOf(seen)
     if (!isAlive(now)) return 'not concerned'
     const why = whyNotInside(now)
     return why === null ? 'held' : { violated: why }
   },
 }
 
-function whyWrong(was: Lives['lives'][number], now: Standing): string | null {
+function whyWrong(was: Lives['lives'][number], now: ViewState): string | null {
   if (now.life < was.life) return `${now.node} goes back from life ${was.life} to ${now.life}`
   // The life of a dead process is the one that it will have: it begins when a view takes it in.
   if (was.over || now.life === was.life) return null
   return isAlive(now) ? `${now.node} goes from life ${was.life} to ${now.life} without having died` : null
 }
 
-function whyNotInside({ node, life, view }: Standing): string | null {
+function whyNotInside({ node, life, view }: ViewState): string | null {
   if (view === null) return `${node} is alive without a view`
   const named = view.lives[view.members.indexOf(node)]
   return named === life ? null : `${node} is alive in life ${life}, but has ${viewText(view)}`

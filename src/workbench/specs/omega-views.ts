@@ -1,6 +1,6 @@
 import type { NodeId } from '../../core/index.ts'
 import type { Observation } from '../trace/index.ts'
-import { compareSeen, isAlive, type SeenView, sameSeen, standingOf, viewText } from './memory/view-states.ts'
+import { compareSeen, isAlive, type SeenView, sameSeen, viewStateOf, viewText } from './memory/view-states.ts'
 import type { Spec } from './spec.ts'
 
 /** Every view that anybody has installed, in their order; the last of each process; and what went wrong first. */
@@ -21,7 +21,7 @@ export const omegaViews: Spec<Installed> = {
     begin: ({ nodes }) => ({ views: [], last: nodes.map((node) => [node, null]), wrong: null }),
     next(memory, seen) {
       if (seen.type !== 'view') return memory
-      const { node, view } = standingOf(seen)
+      const { node, view } = viewStateOf(seen)
       const place = memory.last.findIndex(([id]) => id === node)
       const was = memory.last[place]?.[1] ?? null
       if (view === null || (was !== null && sameSeen(was.id, view.id) && sameView(was, view))) return memory
@@ -34,7 +34,7 @@ export const omegaViews: Spec<Installed> = {
   },
   judge({ wrong }, seen) {
     if (wrong !== null) return { violated: wrong }
-    return seen.type === 'view' && isAlive(standingOf(seen)) ? 'held' : 'not concerned'
+    return seen.type === 'view' && isAlive(viewStateOf(seen)) ? 'held' : 'not concerned'
   },
 }
 

@@ -4,7 +4,7 @@ import {
   type SeenView,
   type SeenViewId,
   sameSeen,
-  standingOf,
+  viewStateOf,
   viewText,
 } from './memory/view-states.ts'
 import { withView } from './omega-views.ts'
@@ -31,15 +31,15 @@ export const primaryChain: Spec<Chain> = {
         return n !== 1 || memory.promisedFirst ? memory : { ...memory, promisedFirst: true }
       }
       if (seen.type !== 'view') return memory
-      const { view } = standingOf(seen)
+      const { view } = viewStateOf(seen)
       if (view === null) return memory
       const views = withView(memory.views, view)
       return views === memory.views ? memory : { ...memory, views }
     },
   },
   judge({ views, promisedFirst }, seen, { nodes, constants }) {
-    if (seen.type !== 'view' || !isAlive(standingOf(seen))) return 'not concerned'
-    const { view } = standingOf(seen)
+    if (seen.type !== 'view' || !isAlive(viewStateOf(seen))) return 'not concerned'
+    const { view } = viewStateOf(seen)
     if (view === null) return 'not concerned'
     const tie = constants['tie'] === 1
     if (constants['staticQuorum'] === 1) {

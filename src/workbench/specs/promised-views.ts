@@ -5,7 +5,7 @@ import {
   type SeenView,
   type SeenViewId,
   sameSeen,
-  standingOf,
+  viewStateOf,
   viewText,
 } from './memory/view-states.ts'
 import type { Spec } from './spec.ts'
@@ -39,7 +39,7 @@ export const promisedViews: Spec<Promised> = {
   },
   judge(memory, seen) {
     if (seen.type !== 'view') return 'not concerned'
-    const standing = standingOf(seen)
+    const standing = viewStateOf(seen)
     const { view } = standing
     if (!isAlive(standing) || view === null) return 'not concerned'
     // The first view of a world that begins settled was promised before it began.

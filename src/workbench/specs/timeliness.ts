@@ -75,11 +75,11 @@ export const timeliness: Spec<Timeliness> = {
           return { leases: after, system }
         }
         case 'commanded': {
-          const system = withElectors(lookAtAll(memory, seen.at), seen)
+          const system = withElectors(checkAll(memory, seen.at), seen)
           return system === memory.system ? memory : { leases: memory.leases, system }
         }
         case 'connectivity': {
-          const looked = lookAtAll(memory, seen.at)
+          const looked = checkAll(memory, seen.at)
           const { unwritable } = seen.reach
           const isWritableAgain = looked.unwritable.some((node) => !unwritable.includes(node))
           const parts = seen.stable.map((members): Part => {
@@ -89,7 +89,7 @@ export const timeliness: Spec<Timeliness> = {
           return { leases: memory.leases, system: { ...looked, unwritable, parts } }
         }
         case 'ended': {
-          const system = lookAtAll(memory, seen.at)
+          const system = checkAll(memory, seen.at)
           return system === memory.system ? memory : { leases: memory.leases, system }
         }
         default:
@@ -125,16 +125,16 @@ function changed(
   const place = system.parts.findIndex(({ members }) => members.includes(node))
   const part = system.parts[place]
   if (part === undefined) return system
-  if (leads) return look(system, before, part, at)
+  if (leads) return checkPart(system, before, part, at)
   return { ...system, parts: system.parts.with(place, { ...part, led: ledUpTo(before, part, at) }) }
 }
 
-function lookAtAll({ system, leases: before }: Timeliness, at: Micros): System {
-  return system.parts.reduce((looked, part) => look(looked, before, part, at), system)
+function checkAll({ system, leases: before }: Timeliness, at: Micros): System {
+  return system.parts.reduce((looked, part) => checkPart(looked, before, part, at), system)
 }
 
 /** Whether a partition has been without a leader for too long. */
-function look(system: System, before: readonly Lease[], part: Part, at: Micros): System {
+function checkPart(system: System, before: readonly Lease[], part: Part, at: Micros): System {
   const { kappa, gap } = system
   if (kappa === null || gap !== null) return system
   const from = ledUpTo(before, part, at)

@@ -2,7 +2,7 @@ import { components, type NodeId } from '../../core/index.ts'
 import { sameSet } from './memory/connections.ts'
 import { type FormedViews, formedViews, mayForm } from './memory/formed-views.ts'
 import { areAllLinked, type Graph, graphOf } from './memory/graphs.ts'
-import { isAlive, type Standing, viewText } from './memory/view-states.ts'
+import { isAlive, type ViewState, viewText } from './memory/view-states.ts'
 import type { RunFacts, Spec } from './spec.ts'
 
 /** Invariant I7 of Omega+. */
@@ -39,7 +39,7 @@ function judged(
   run: RunFacts,
   expected: (graph: Graph, part: readonly NodeId[], alive: readonly NodeId[]) => readonly NodeId[],
 ): 'not concerned' | 'held' | { readonly violated: string } {
-  const up = memory.standings.filter((standing) => standing.up)
+  const up = memory.viewStates.filter((standing) => standing.up)
   const graph = graphOf(
     up.map(({ node }) => node),
     connected,
@@ -69,7 +69,7 @@ function judged(
   return concerned ? 'held' : 'not concerned'
 }
 
-function whyNotTogether(inside: readonly Standing[], part: readonly NodeId[]): string | null {
+function whyNotTogether(inside: readonly ViewState[], part: readonly NodeId[]): string | null {
   const component = part.join(', ')
   const dead = inside.find((standing) => !isAlive(standing))
   if (dead !== undefined) return `${dead.node} is left dead, though ${component} are all linked`

@@ -8,13 +8,13 @@
 import { microsOf, msOf } from '../../core/index.ts'
 import { clip, momentsOf } from './diagram/clip.ts'
 import { describe } from './diagram/describe.ts'
-import { type History, historyOf, type Selection } from './diagram/history.ts'
+import { type DiagramHistory, diagramHistory, type Selection } from './diagram/history.ts'
 import { type Layout, layoutOf } from './diagram/layout.ts'
 import { svgOf } from './diagram/svg.ts'
 import type { Trace } from './ndjson.ts'
 
 export type { Arrow } from './diagram/arrows.ts'
-export type { Flight, History, Mark, Notice, Spell, Stall, Standing } from './diagram/history.ts'
+export type { DiagramHistory, Flight, LanePeriod, LaneState, Mark, Notice, Stall } from './diagram/history.ts'
 export type { Layout } from './diagram/layout.ts'
 
 export type DiagramOptions = Selection & {
@@ -46,18 +46,22 @@ export function drawTrace(trace: Trace, options: DiagramOptions): string {
 export function diagramOf(
   trace: Trace,
   options: DiagramOptions,
-): { readonly history: History; readonly layout: Layout } {
+): { readonly history: DiagramHistory; readonly layout: Layout } {
   const { nodes } = trace.header
   if (nodes.length > MOST_NODES) {
-    throw new UndrawableTraceError(`${nodes.length} nodes are too many for a picture: it holds ${MOST_NODES} lanes`)
+    throw new UndrawableTraceError(
+      `${nodes.length} nodes are too many for a picture: it holds ${MOST_NODES} lanes`,
+    )
   }
-  const whole = historyOf(trace, options)
+  const whole = diagramHistory(trace, options)
   const from = options.fromMs === null ? whole.begin : microsOf(options.fromMs)
   const until = options.toMs === null ? whole.end : microsOf(options.toMs)
   const span = `the trace runs from ${msOf(whole.begin)} to ${msOf(whole.end)} ms`
   if (trace.records.length === 0) throw new UndrawableTraceError('the trace has a header and nothing else')
-  if (from > whole.end || until < whole.begin) throw new UndrawableTraceError(`nothing happens in that range: ${span}`)
-  if (from > until) throw new UndrawableTraceError(`the range from ${msOf(from)} to ${msOf(until)} ms is empty`)
+  if (from > whole.end || until < whole.begin)
+    throw new UndrawableTraceError(`nothing happens in that range: ${span}`)
+  if (from > until)
+    throw new UndrawableTraceError(`the range from ${msOf(from)} to ${msOf(until)} ms is empty`)
   const history = clip(whole, from, until)
   const moments = momentsOf(history).length
   if (moments > MOST_MOMENTS) {

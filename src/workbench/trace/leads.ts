@@ -1,7 +1,7 @@
 /** Whether a view says that its node leads: applications are told that they lead only then. */
 import type { PlainObject, Role } from '../../core/index.ts'
 
-export function leads(role: Role | 'crashed', detail: PlainObject | null | undefined): boolean {
+export function isLeading(role: Role | 'crashed', detail: PlainObject | null | undefined): boolean {
   return role === 'leader' && idleness(detail) === null
 }
 

@@ -3,15 +3,15 @@ import type { Effect, Micros, NodeId } from '../../core/index.ts'
 import type { Observation } from './observation.ts'
 import type { TraceRecord } from './records.ts'
 
-type Turn = TraceRecord & { readonly type: 'start' | 'step' }
+type StartOrStep = TraceRecord & { readonly type: 'start' | 'step' }
 
 export function observationsOf(record: TraceRecord): readonly Observation[] {
   switch (record.type) {
     case 'start':
-      return [{ type: 'up', at: record.at, node: record.node }, ...ofTurn(record)]
+      return [{ type: 'up', at: record.at, node: record.node }, ...observationsOfStep(record)]
     case 'step':
       if (record.failed?.isFatal === true) return [{ type: 'down', at: record.at, node: record.node }]
-      return record.takenBack === true ? [] : ofTurn(record)
+      return record.takenBack === true ? [] : observationsOfStep(record)
     case 'resume':
       return [{ type: 'up', at: record.at, node: record.node }]
     case 'world':
@@ -25,7 +25,7 @@ export function observationsOf(record: TraceRecord): readonly Observation[] {
 }
 
 /** A crash in the middle of a step falls where the step was cut; the world's announcement of it does not count. */
-function ofTurn({ at, node, effects, cutAfter }: Turn): readonly Observation[] {
+function observationsOfStep({ at, node, effects, cutAfter }: StartOrStep): readonly Observation[] {
   const seen = outputsOf(effects.slice(0, cutAfter ?? effects.length), at, node)
   return cutAfter === null ? seen : [...seen, { type: 'down', at, node }]
 }

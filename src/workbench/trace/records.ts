@@ -34,7 +34,7 @@ export type Recording = {
 }
 
 /** What every step has: when, whose, the node's own clock, what it asked, and what it then answered when asked. */
-type Turn = {
+type StepRecord = {
   /** True time. */
   readonly at: Micros
   readonly node: NodeId
@@ -55,8 +55,8 @@ export type FailedStep = { readonly error: string; readonly isFatal: boolean }
 type Seen = { readonly node: NodeId; readonly view: View }
 
 export type TraceRecord =
-  | (Turn & { readonly type: 'start'; readonly stable: Plain; readonly settledOn: Outcome | null })
-  | (Turn & {
+  | (StepRecord & { readonly type: 'start'; readonly stable: Plain; readonly settledOn: Outcome | null })
+  | (StepRecord & {
       readonly type: 'step'
       readonly input: Input
       readonly message: number | null

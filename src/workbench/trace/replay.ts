@@ -73,7 +73,7 @@ export function replay({ header, records }: Trace, definition: Definition): Repl
     if (protocol === undefined)
       throw new InvalidTraceError(`line ${line}: node ${record.node} is not in the header`)
     const { node } = record
-    const take = (): Step<Plain> => again(protocol, record, states.get(node) ?? null, line)
+    const take = (): Step<Plain> => rerun(protocol, record, states.get(node) ?? null, line)
     if (record.type === 'step' && record.failed !== undefined) {
       steps += 1
       const differs = differenceOfFailure(record.failed.error, take)
@@ -118,7 +118,7 @@ function attempt<T>(run: () => T, line: number): T {
   }
 }
 
-function again(
+function rerun(
   protocol: Protocol,
   record: TraceRecord & { type: 'start' | 'step' },
   state: Plain,

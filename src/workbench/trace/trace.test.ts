@@ -4,8 +4,8 @@ import { bullyDefinition } from '../../protocols/bully/index.ts'
 import { catalogue } from '../../protocols/index.ts'
 import { parseScenario, runScenario, traceHeader } from '../sim/index.ts'
 import {
-  InvalidTraceError,
   diffTraces,
+  InvalidTraceError,
   readTrace,
   replay,
   type Trace,

@@ -18,7 +18,7 @@ export function transcriptLine(record: TraceRecord, { kinds, all }: TranscriptOp
     case 'world':
       return `${time}-- ${worldText(record.event)} --`
     case 'tick': {
-      const seen = record.views.map(({ node, view }) => `${node} ${belief(view)}`)
+      const seen = record.views.map(({ node, view }) => `${node} ${beliefText(view)}`)
       return `${time}-- ${[`a tick of ${msOf(record.by)} ms passes`, ...seen].join('; ')} --`
     }
     case 'lost':
@@ -28,18 +28,18 @@ export function transcriptLine(record: TraceRecord, { kinds, all }: TranscriptOp
     case 'start':
     case 'step': {
       if (record.type === 'step' && record.takenBack === true)
-        return `${time}${record.node} ${happened(record.input)}: takes it back, its data could not be made safe`
+        return `${time}${record.node} ${inputText(record.input)}: takes it back, its data could not be made safe`
       if (record.type === 'step' && record.failed !== undefined) {
         const then = record.failed.isFatal ? 'and stops' : 'and drops the message'
-        return `${time}${record.node} ${happened(record.input)}: fails (${record.failed.error}) ${then}`
+        return `${time}${record.node} ${inputText(record.input)}: fails (${record.failed.error}) ${then}`
       }
       const { effects, cutAfter } = record
       const carriedOut = cutAfter === null ? effects : effects.slice(0, cutAfter)
-      const did = deeds(carriedOut, cutAfter === null ? record.view : null, all ? null : kinds)
+      const did = actionTexts(carriedOut, cutAfter === null ? record.view : null, all ? null : kinds)
       const cut = cutAfter === null ? '' : ` -- and crashes after ${cutAfter} of ${effects.length} effects`
       const quiet = did === '' && cut === ''
       if (quiet && !all && (record.type === 'start' || isBackground(record.input, kinds))) return null
-      const cause = record.type === 'start' ? 'starts' : happened(record.input)
+      const cause = record.type === 'start' ? 'starts' : inputText(record.input)
       return `${time}${record.node} ${cause}${did === '' ? '' : `: ${did}`}${cut}`
     }
     default:
@@ -52,7 +52,7 @@ function isBackground(input: Input, kinds: readonly string[]): boolean {
   return input.type === 'timer' || input.type === 'register'
 }
 
-function happened(input: Input): string {
+function inputText(input: Input): string {
   switch (input.type) {
     case 'message':
       return `gets ${messageText(input.body)} from ${input.from}`
@@ -81,7 +81,7 @@ function replyText({ call, outcome, value }: Input & { type: 'register' }): stri
 }
 
 /** What was done, in order; equal messages to several nodes are told together. */
-function deeds(effects: readonly Effect[], view: View | null, kinds: readonly string[] | null): string {
+function actionTexts(effects: readonly Effect[], view: View | null, kinds: readonly string[] | null): string {
   const parts: { readonly text: string; readonly to: NodeId[] }[] = []
   for (const effect of effects) {
     if (effect.type === 'persist') parts.push({ text: 'persists', to: [] })
@@ -95,10 +95,10 @@ function deeds(effects: readonly Effect[], view: View | null, kinds: readonly st
     else parts.push({ text, to: [effect.to] })
   }
   const told = parts.map(({ text, to }) => (to.length === 0 ? text : `${text} to ${to.join(', ')}`))
-  return (view === null ? told : [...told, belief(view)]).join('; ')
+  return (view === null ? told : [...told, beliefText(view)]).join('; ')
 }
 
-function belief(view: View): string {
+function beliefText(view: View): string {
   const idle = view.role === 'leader' ? idleness(view.detail) : null
   if (idle !== null)
     return idle === 'out of quorum' ? 'leads a view without a quorum' : 'would not lead its view'

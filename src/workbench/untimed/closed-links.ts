@@ -10,7 +10,7 @@ export function isCut(cut: Cut, a: number, b: number): boolean {
   return cut.some(([x, y]) => (x === a && y === b) || (x === b && y === a))
 }
 
-export function flipped(cut: Cut, a: number, b: number): Cut {
+export function toggleLink(cut: Cut, a: number, b: number): Cut {
   if (isCut(cut, a, b)) return cut.filter((pair) => !isCut([pair], a, b))
   return [...cut, [Math.min(a, b), Math.max(a, b)] as const].sort((p, q) => p[0] - q[0] || p[1] - q[1])
 }

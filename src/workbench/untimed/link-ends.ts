@@ -11,9 +11,9 @@
 import type { Inbox } from './inbox.ts'
 
 /** `slack`: by how many transitions an end may lead. `labelled`: frames bear the link's incarnation. */
-export type History = { readonly slack: number; readonly labelled: boolean }
+export type LinkHistory = { readonly slack: number; readonly labelled: boolean }
 
-export const USUAL_HISTORY: History = { slack: 1, labelled: true }
+export const DEFAULT_LINK_HISTORY: LinkHistory = { slack: 1, labelled: true }
 
 /** One end of a link: whether it is up, and how many transitions it has seen that the other end has not. */
 export type End = { readonly up: boolean; readonly lead: number }
@@ -24,7 +24,7 @@ export type Ends = readonly End[]
 const DOWN: End = { up: false, lead: 0 }
 const UP: End = { up: true, lead: 0 }
 
-export function beginEnds(nodes: number, isUp: (a: number, b: number) => boolean): Ends {
+export function initialEnds(nodes: number, isUp: (a: number, b: number) => boolean): Ends {
   const ends: End[] = []
   for (let a = 0; a < nodes; a++) for (let b = a + 1; b < nodes; b++) ends.push(isUp(a, b) ? UP : DOWN)
   return ends
@@ -37,28 +37,28 @@ function placeOf(nodes: number, a: number, b: number): number {
 /** The end at `at` of its link with `peer`. */
 export function endOf(ends: Ends, nodes: number, at: number, peer: number): End {
   if (at < peer) return ends[placeOf(nodes, at, peer)] as End
-  return turned(ends[placeOf(nodes, peer, at)] as End)
+  return reverseEnd(ends[placeOf(nodes, peer, at)] as End)
 }
 
 /** The same link, seen from the other end. */
-function turned({ up, lead }: End): End {
+function reverseEnd({ up, lead }: End): End {
   return { up: lead % 2 === 0 ? up : !up, lead: lead === 0 ? 0 : -lead }
 }
 
 export function withEnd(ends: Ends, nodes: number, at: number, peer: number, end: End): Ends {
   return at < peer
     ? ends.with(placeOf(nodes, at, peer), end)
-    : ends.with(placeOf(nodes, peer, at), turned(end))
+    : ends.with(placeOf(nodes, peer, at), reverseEnd(end))
 }
 
 /** After the end at `at` has seen one more transition; with slack 0 the other has, too. */
-export function moved(ends: Ends, nodes: number, at: number, peer: number, { slack }: History): Ends {
+export function moveEnd(ends: Ends, nodes: number, at: number, peer: number, { slack }: LinkHistory): Ends {
   const { up, lead } = endOf(ends, nodes, at, peer)
   return withEnd(ends, nodes, at, peer, { up: !up, lead: slack === 0 ? 0 : lead + 1 })
 }
 
 /** Whether the end may move by itself: it then leads by no more than the slack. With slack 0 the first end stands for both. */
-export function mayFlip({ lead }: End, at: number, peer: number, { slack }: History): boolean {
+export function canFlip({ lead }: End, at: number, peer: number, { slack }: LinkHistory): boolean {
   // After a crash an end may lag behind even so.
   return slack === 0 ? at < peer && lead === 0 : lead >= 0 && lead < slack
 }
@@ -68,7 +68,7 @@ export function mustFollow({ lead }: End): boolean {
 }
 
 /** A process that crashes takes its ends down; whoever still has the other end up will see that. */
-export function afterCrash(ends: Ends, nodes: number, crashed: number): Ends {
+export function endsAfterCrash(ends: Ends, nodes: number, crashed: number): Ends {
   let next = ends
   for (let peer = 0; peer < nodes; peer++) {
     if (peer === crashed) continue
@@ -79,13 +79,13 @@ export function afterCrash(ends: Ends, nodes: number, crashed: number): Ends {
 }
 
 /** How far ahead of its receiver a frame from this end is; -1 when it is lost, for the receiver will see a down. */
-export function aheadOf({ up, lead }: End, { labelled }: History): number {
+export function aheadOf({ up, lead }: End, { labelled }: LinkHistory): number {
   if (!up || lead < 0) return -1
   return labelled ? lead : 0
 }
 
 /** The frames from `peer` as the receiver sees them after one more transition of its end. */
-export function afterMove(inbox: Inbox, peer: number, { labelled }: History): Inbox {
+export function inboxAfterMove(inbox: Inbox, peer: number, { labelled }: LinkHistory): Inbox {
   if (!labelled) return inbox
   return inbox.flatMap((frame) => {
     if (frame.from !== peer) return [frame]
@@ -96,7 +96,7 @@ export function afterMove(inbox: Inbox, peer: number, { labelled }: History): In
 }
 
 /** What is left of the frames from a process that crashed: those of the incarnation that the receiver is in. */
-export function fromCrashed(inbox: Inbox, crashed: number): Inbox {
+export function dropFromCrashed(inbox: Inbox, crashed: number): Inbox {
   const lost = inbox.some(({ from, ahead }) => from === crashed && ahead !== undefined)
   return lost ? inbox.filter(({ from, ahead }) => from !== crashed || ahead === undefined) : inbox
 }

@@ -5,11 +5,11 @@
  */
 import { canonical, type Message, type NodeId, present } from '../../core/index.ts'
 
-type Letter = { readonly id: number; readonly text: string }
+type NumberedMessage = { readonly id: number; readonly text: string }
 
-export class Letters {
+export class MessageNumbers {
   readonly #keepsOrder: boolean
-  readonly #inFlight = new Map<NodeId, Map<NodeId, Letter[]>>()
+  readonly #inFlight = new Map<NodeId, Map<NodeId, NumberedMessage[]>>()
   #next = 0
 
   constructor(keepsOrder: boolean) {
@@ -38,7 +38,7 @@ export class Letters {
     return (which === 'last' ? link.splice(0, lost) : link.splice(count, lost)).map(({ id }) => id)
   }
 
-  #link(from: NodeId, to: NodeId): Letter[] {
+  #link(from: NodeId, to: NodeId): NumberedMessage[] {
     let links = this.#inFlight.get(from)
     if (links === undefined) {
       links = new Map()

@@ -25,7 +25,7 @@ import {
   type View,
 } from '../../core/index.ts'
 import type { Observation } from '../trace/index.ts'
-import { takesTime } from './registers.ts'
+import { acknowledgesLater } from './registers.ts'
 
 /** A node without time: its timers are a set of names, sorted. When it is down only `stable` means anything. */
 export type Slot = {
@@ -49,25 +49,25 @@ export type SlotStep = {
   /** What it then answers when asked, where that has changed. */
   readonly view: View | null
   /** What it did next within the same step, when its write was acknowledged. */
-  readonly later: readonly Turn[]
+  readonly later: readonly FollowUp[]
 }
 
 export type RegisterWrite = { readonly of: NodeId; readonly value: Plain }
 
 /** One run of the protocol's code. */
-export type Turn = {
+export type FollowUp = {
   readonly input: Input
   readonly effects: readonly Effect[]
   readonly view: View | null
 }
 
 /** A node's turn: what it was given (null when it booted) and what it did. */
-export type StillTurn = {
+export type NodeStep = {
   readonly node: NodeId
   readonly input: Input | null
   readonly stable: Plain
   readonly settledOn: Outcome | null
-  readonly did: SlotStep
+  readonly result: SlotStep
 }
 
 export const DOWN = { up: false, state: null, timers: [], calls: [] } as const
@@ -76,7 +76,7 @@ export const DOWN = { up: false, state: null, timers: [], calls: [] } as const
 export const NO_TIME = 0
 
 /** `crashAfter`: it crashes once so many effects have been carried out. */
-export class StillNode {
+export class UntimedNode {
   readonly identity: Identity
   readonly #protocol: Protocol
   readonly #model: RegisterModel | null
@@ -107,7 +107,7 @@ export class StillNode {
   step(slot: Slot, input: Input, crashAfter: number | null): SlotStep {
     const view = this.#protocol.view(slot.state, NO_TIME)
     const next = this.#protocol.step(slot.state, input, NO_TIME)
-    let did = this.#carryOut(answered(slot, input), view, next, crashAfter, [])
+    let did = this.#carryOut(withoutCall(slot, input), view, next, crashAfter, [])
     if (this.#isAcknowledgedApart(input)) return did
     for (;;) {
       const call = did.slot.calls.find(({ op }) => op !== 'read')
@@ -147,7 +147,9 @@ export class StillNode {
 
   #isAcknowledgedApart(input: Input): boolean {
     if (this.#model === null) return false
-    return takesTime(this.#model) || (input.type === 'command' && this.#model.acknowledged === 'apart')
+    return (
+      acknowledgesLater(this.#model) || (input.type === 'command' && this.#model.acknowledged === 'apart')
+    )
   }
 
   /** One more turn within the same step. */
@@ -155,7 +157,7 @@ export class StillNode {
     const { slot } = first
     const was = this.#protocol.view(slot.state, NO_TIME)
     const next = this.#protocol.step(slot.state, input, NO_TIME)
-    const did = this.#carryOut(answered(slot, input), was, next, null, [])
+    const did = this.#carryOut(withoutCall(slot, input), was, next, null, [])
     return {
       ...first,
       slot: did.slot,
@@ -248,7 +250,7 @@ export class StillNode {
 const NOTHING_DONE = { sends: [], writes: [], seen: [], effects: [], cutAfter: null, view: null, later: [] }
 
 /** The slot of a node that is given an input: the timer has fired, the call is answered. */
-function answered(slot: Slot, input: Input): Slot {
+function withoutCall(slot: Slot, input: Input): Slot {
   if (input.type === 'timer') return { ...slot, timers: slot.timers.filter((name) => name !== input.name) }
   if (input.type !== 'register') return slot
   return { ...slot, calls: slot.calls.filter((call) => call !== input.call) }

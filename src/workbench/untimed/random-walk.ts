@@ -18,21 +18,21 @@ import { Random } from '../scenario/random.ts'
 import type { ScheduleStep } from '../scenario/scenario.ts'
 import { monitor, type Spec, Watch } from '../specs/index.ts'
 import { deliverable } from './inbox.ts'
-import { endOf, type History, mayFlip, mustFollow, USUAL_HISTORY } from './link-ends.ts'
-import { StillRules, type StillWorld } from './world.ts'
+import { canFlip, DEFAULT_LINK_HISTORY, endOf, type LinkHistory, mustFollow } from './link-ends.ts'
+import { UntimedRules, type UntimedWorld } from './world.ts'
 
-export type WanderSettings = {
+export type RandomWalkSettings = {
   readonly definition: Definition
   readonly nodes: readonly NodeId[]
   readonly options: PlainObject
   readonly initial: Outcome | null
   readonly faults: number
   readonly crashes: boolean
-  readonly history?: History
+  readonly history?: LinkHistory
   readonly specs?: readonly Spec[]
 }
 
-export type Wandered = {
+export type RandomWalk = {
   readonly schedule: readonly ScheduleStep[]
   readonly violation: { readonly spec: string; readonly why: string } | null
 }
@@ -44,16 +44,16 @@ const SPLIT_CHANCE = 0.15
 /** How likely it is, at each step, that the faults pause until the world is at rest. */
 const CALM_CHANCE = 0.02
 
-export class Wanderer {
-  readonly #settings: WanderSettings
-  readonly #rules: StillRules
-  readonly #history: History
+export class RandomWalker {
+  readonly #settings: RandomWalkSettings
+  readonly #rules: UntimedRules
+  readonly #history: LinkHistory
 
-  constructor(settings: WanderSettings) {
-    const { definition, nodes, options, history = USUAL_HISTORY } = settings
+  constructor(settings: RandomWalkSettings) {
+    const { definition, nodes, options, history = DEFAULT_LINK_HISTORY } = settings
     this.#settings = settings
     this.#history = history
-    this.#rules = new StillRules(definition, nodes, options, 'fifo', false, history)
+    this.#rules = new UntimedRules(definition, nodes, options, 'fifo', false, history)
     if (!this.#rules.reported) fail(`${definition.name} is told nothing of its links`)
   }
 
@@ -62,14 +62,14 @@ export class Wanderer {
     return this.#settings.faults
   }
 
-  walk(seed: number): Wandered {
+  walk(seed: number): RandomWalk {
     const { definition, nodes, options, specs, initial } = this.#settings
     const random = new Random(seed)
     const watched = specs ?? promisedSpecs(definition, options)
     const watch = new Watch(monitor(watched, [], factsOf(definition, nodes, options)))
-    const begin = this.#rules.begin(initial)
+    const begin = this.#rules.start(initial)
     let { world } = begin
-    for (const { did } of begin.turns) for (const seen of did.seen) watch.observe(seen)
+    for (const { result: did } of begin.nodeSteps) for (const seen of did.seen) watch.observe(seen)
     const schedule: ScheduleStep[] = []
     let faults = this.#settings.faults
     const take = (step: ScheduleStep): void => {
@@ -79,7 +79,7 @@ export class Wanderer {
       for (const seen of performed.seen) watch.observe(seen)
       world = performed.world
     }
-    const violation = (): Wandered['violation'] => {
+    const violation = (): RandomWalk['violation'] => {
       const found = watch.verdicts().find(({ verdict }) => verdict === 'violated')
       return found?.verdict === 'violated' ? { spec: found.name, why: found.why } : null
     }
@@ -134,13 +134,13 @@ export class Wanderer {
   }
 
   /** What will happen some time: deliveries, and ends that follow. */
-  #owed(world: StillWorld): readonly ScheduleStep[] {
+  #owed(world: UntimedWorld): readonly ScheduleStep[] {
     const { nodes } = this.#settings
     const steps: ScheduleStep[] = []
     for (const [at, node] of nodes.entries()) {
       const inbox = present(world.inboxes[at], 'inbox')
       for (const { place } of deliverable(inbox, 'fifo', (message) =>
-        this.#rules.mayCome(world, at, message),
+        this.#rules.canDeliver(world, at, message),
       )) {
         steps.push({
           node,
@@ -156,7 +156,7 @@ export class Wanderer {
     return steps
   }
 
-  #faults(world: StillWorld): readonly ScheduleStep[] {
+  #faults(world: UntimedWorld): readonly ScheduleStep[] {
     const { nodes, crashes } = this.#settings
     const steps: ScheduleStep[] = []
     for (const [at, node] of nodes.entries()) {
@@ -168,7 +168,7 @@ export class Wanderer {
   }
 
   /** Ends of links between the two sides that are still up. */
-  #split(world: StillWorld, sides: number): readonly ScheduleStep[] {
+  #split(world: UntimedWorld, sides: number): readonly ScheduleStep[] {
     if (sides === 0) return []
     const isOn = (place: number): boolean => (sides & (1 << place)) !== 0
     const { nodes } = this.#settings
@@ -182,19 +182,19 @@ export class Wanderer {
   }
 
   /** Whatever brings the world nearer to all nodes up and all links up. */
-  #healing(world: StillWorld): readonly ScheduleStep[] {
+  #healing(world: UntimedWorld): readonly ScheduleStep[] {
     return this.#settings.nodes.flatMap((node, at): readonly ScheduleStep[] => {
       if (world.slots[at]?.up !== true) return [{ node, do: 'recover' }]
       return this.#flips(world, at, (up) => !up)
     })
   }
 
-  #flips(world: StillWorld, at: number, wanted: (up: boolean) => boolean): readonly ScheduleStep[] {
+  #flips(world: UntimedWorld, at: number, wanted: (up: boolean) => boolean): readonly ScheduleStep[] {
     const { nodes } = this.#settings
     return nodes.flatMap((peer, place): readonly ScheduleStep[] => {
       if (place === at) return []
       const end = endOf(world.ends, nodes.length, at, place)
-      if (!wanted(end.up) || !mayFlip(end, at, place, this.#history)) return []
+      if (!wanted(end.up) || !canFlip(end, at, place, this.#history)) return []
       if (!end.up && world.slots[place]?.up !== true) return []
       return [{ node: present(nodes[at], 'node'), do: 'flip', peer }]
     })

@@ -23,19 +23,19 @@ export const NEW_CELL: Cell = { value: null, other: null, is: 'still' }
 export const GONE: Cell = { value: null, other: null, is: 'gone' }
 
 /** Whether a write takes a step to begin and one to end. */
-export function takesTime({ semantics }: RegisterModel): boolean {
+export function acknowledgesLater({ semantics }: RegisterModel): boolean {
   return semantics === 'regular' || semantics === 'torn'
 }
 
 /** A write begins; where it takes no time, it is over. */
-export function writtenTo(cell: Cell, value: Plain, model: RegisterModel): Cell {
-  if (takesTime(model)) return { value: cell.value, other: value, is: 'writing' }
+export function writeCell(cell: Cell, value: Plain, model: RegisterModel): Cell {
+  if (acknowledgesLater(model)) return { value: cell.value, other: value, is: 'writing' }
   if (model.semantics === 'stale') return { value, other: cell.value, is: 'still' }
   // A write of a former life that has not taken place yet may still do so.
   return { ...cell, value }
 }
 
-export function acknowledgedIn(cell: Cell): Cell {
+export function acknowledgeCell(cell: Cell): Cell {
   return cell.is === 'writing' ? { value: cell.other, other: null, is: 'still' } : cell
 }
 
@@ -54,33 +54,33 @@ export function readingsOf({ value, other, is }: Cell, { semantics }: RegisterMo
 }
 
 /** Where a crash leaves the register of the node. */
-export function crashedIn(cell: Cell, model: RegisterModel): Cell {
+export function crashCell(cell: Cell, model: RegisterModel): Cell {
   return model.forgets && cell.is !== 'gone' ? NEW_CELL : cell
 }
 
 /** A node comes back and takes over what it has read: nothing of its former life is under way any more, if it can. */
-export function takenOver(cell: Cell, read: Plain, { semantics, compare }: RegisterModel): Cell {
+export function takeOverCell(cell: Cell, read: Plain, { semantics, compare }: RegisterModel): Cell {
   if (cell.is === 'writing') return { value: read, other: null, is: 'still' }
   if (semantics === 'late' && compare) return { value: cell.value, other: null, is: 'still' }
   return cell
 }
 
 /** The late write takes place. */
-export function landed({ other }: Cell): Cell {
+export function landCell({ other }: Cell): Cell {
   return { value: other, other: null, is: 'still' }
 }
 
 /** A node that would remove the owner reads the register. */
-export function examined({ value }: Cell): Cell {
+export function examineCell({ value }: Cell): Cell {
   return { value, other: value, is: 'examined' }
 }
 
 /** Whether a tombstone may be written that was computed from what was read. */
-export function mayBury({ value, other, is }: Cell, { burials }: RegisterModel): boolean {
+export function canBury({ value, other, is }: Cell, { burials }: RegisterModel): boolean {
   return is === 'examined' && (burials === 'blind' || equalPlain(value, other))
 }
 
-export function buriedUnder(tombstone: Plain): Cell {
+export function buryCell(tombstone: Plain): Cell {
   return { value: tombstone, other: null, is: 'buried' }
 }
 

@@ -89,7 +89,9 @@ describe('a tick', () => {
     const options = { kinds: definition.kinds, all: false, fromMs: null, toMs: null, title: null }
     const { history } = diagramOf({ header, records }, options)
     expect(history.notices.map(({ at }) => at)).toEqual([4000, 5000, 6000])
-    expect(history.spells.filter(({ node }) => node === 1).map(({ words, from }) => [words, from])).toEqual([
+    expect(
+      history.periods.filter(({ node }) => node === 1).map(({ text: words, from }) => [words, from]),
+    ).toEqual([
       ['follower', 0],
       ['leads', 3000],
       ['follower', 5000],

@@ -3,20 +3,20 @@
  * that its trace and its report read like any other.
  */
 import { type Definition, type NodeId, present, type View } from '../../core/index.ts'
-import { Reigns } from '../scenario/epoch-winners.ts'
+import { EpochWinners } from '../scenario/epoch-winners.ts'
 import { factsOf, promisedGoals, promisedSpecs, type RunOptions } from '../scenario/options.ts'
 import { InvalidScenarioError } from '../scenario/parse.ts'
 import { CRASHED, countOf, type NodeReport, type Report, sharedReport, snapshot } from '../scenario/report.ts'
 import type { Scenario, ScheduleStep } from '../scenario/scenario.ts'
-import { Leaderships } from '../scenario/terms.ts'
+import { TermRecorder } from '../scenario/terms.ts'
 import { monitor, Watch } from '../specs/index.ts'
 import type { LossReason, Observation, TraceRecord } from '../trace/index.ts'
 import { type Cut, isCut } from './closed-links.ts'
 import type { Inbox } from './inbox.ts'
-import { afterMove, moved, USUAL_HISTORY } from './link-ends.ts'
-import { Letters } from './message-numbers.ts'
-import type { StillTurn } from './node.ts'
-import { StillRules, type StillWorld } from './world.ts'
+import { DEFAULT_LINK_HISTORY, inboxAfterMove, moveEnd } from './link-ends.ts'
+import { MessageNumbers } from './message-numbers.ts'
+import type { NodeStep } from './node.ts'
+import { UntimedRules, type UntimedWorld } from './world.ts'
 
 const STEP_MICROS = 1000
 
@@ -27,17 +27,17 @@ export function runSchedule(
 ): Report {
   const { nodes, schedule } = scenario
   const order = scenario.network.fifo ? 'fifo' : 'any'
-  const { slack = USUAL_HISTORY.slack, labelled = USUAL_HISTORY.labelled } = scenario.network
+  const { slack = DEFAULT_LINK_HISTORY.slack, labelled = DEFAULT_LINK_HISTORY.labelled } = scenario.network
   const history = { slack, labelled }
-  const rules = new StillRules(definition, nodes, scenario.options, order, options.strict ?? false, history)
+  const rules = new UntimedRules(definition, nodes, scenario.options, order, options.strict ?? false, history)
   const specs = options.specs ?? promisedSpecs(definition, scenario.options)
   const speaksOfStates = specs.some(({ when }) => when === 'state')
   const goals = options.goals ?? promisedGoals(definition, scenario.options)
   const watch = new Watch(monitor(specs, goals, factsOf(definition, nodes, scenario.options)))
-  const leaderships = new Leaderships()
-  const reigns = new Reigns()
+  const leaderships = new TermRecorder()
+  const reigns = new EpochWinners()
   const sent = new Map<string, number>()
-  const letters = new Letters(scenario.network.fifo)
+  const messageNumbers = new MessageNumbers(scenario.network.fifo)
   let at = 0
 
   function observe(seen: readonly Observation[]): void {
@@ -50,19 +50,19 @@ export function runSchedule(
     }
   }
 
-  /** `during`: the world in which the node took its turn. */
-  function take(turn: StillTurn, message: number | null, during: StillWorld): void {
-    const ids = turn.did.sends.map(({ to, body }) => {
+  /** `during`: the world in which the node took its nodeStep. */
+  function take(nodeStep: NodeStep, message: number | null, during: UntimedWorld): void {
+    const ids = nodeStep.result.sends.map(({ to, body }) => {
       const kind = definition.kindOf(body)
       sent.set(kind, (sent.get(kind) ?? 0) + 1)
-      const lost = rules.aheadOf(during, nodes.indexOf(turn.node), nodes.indexOf(to)) < 0
-      const id = letters.send(turn.node, to, body, lost)
+      const lost = rules.aheadOf(during, nodes.indexOf(nodeStep.node), nodes.indexOf(to)) < 0
+      const id = messageNumbers.send(nodeStep.node, to, body, lost)
       if (lost) options.record?.({ type: 'lost', at, message: id, why: 'cut' })
       return id
     })
-    options.record?.(recordOf(turn, at, message, ids))
-    for (const { input, effects, view } of turn.did.later) {
-      const did = { at, node: turn.node, now: 0, effects, sent: [], cutAfter: null, view }
+    options.record?.(recordOf(nodeStep, at, message, ids))
+    for (const { input, effects, view } of nodeStep.result.later) {
+      const did = { at, node: nodeStep.node, now: 0, effects, sent: [], cutAfter: null, view }
       options.record?.({ type: 'step', ...did, input, message: null })
     }
   }
@@ -73,20 +73,20 @@ export function runSchedule(
       history.slack === 0 ? [[node, peer] as const, [peer, node] as const] : [[node, peer] as const]
     for (const [to, from] of ends) {
       const inbox = present(world.inboxes[nodes.indexOf(to)], 'inbox')
-      const kept = afterMove(inbox, nodes.indexOf(from), history)
-      lose(letters.keep(from, to, countFrom(kept, nodes.indexOf(from)), 'last'), 'cut')
+      const kept = inboxAfterMove(inbox, nodes.indexOf(from), history)
+      lose(messageNumbers.keep(from, to, countFrom(kept, nodes.indexOf(from)), 'last'), 'cut')
     }
   }
 
   /** And so are those to a process that crashed, or from it in an incarnation that its peer has not seen. */
-  function loseOnCrash(after: StillWorld, step: ScheduleStep): void {
+  function loseOnCrash(after: UntimedWorld, step: ScheduleStep): void {
     if (step.do === 'tick') return
     const crashed = nodes.indexOf(step.node)
     for (const [place, node] of nodes.entries()) {
       if (place === crashed) continue
       const left = countFrom(present(after.inboxes[place], 'inbox'), crashed)
-      lose(letters.keep(step.node, node, left, 'first'), 'cut')
-      lose(letters.keep(node, step.node, 0, 'first'), 'down')
+      lose(messageNumbers.keep(step.node, node, left, 'first'), 'cut')
+      lose(messageNumbers.keep(node, step.node, 0, 'first'), 'down')
     }
   }
 
@@ -99,30 +99,30 @@ export function runSchedule(
     nodes.indexOf(step.peer),
   ]
 
-  const begin = rules.begin(scenario.initial, missingLinks(scenario))
+  const begin = rules.start(scenario.initial, missingLinks(scenario))
   let { world } = begin
-  for (const turn of begin.turns) {
-    take(turn, null, world)
-    observe(turn.did.seen)
+  for (const nodeStep of begin.nodeSteps) {
+    take(nodeStep, null, world)
+    observe(nodeStep.result.seen)
   }
   for (const [index, step] of schedule.entries()) {
     at = (index + 1) * STEP_MICROS
     const performed = rules.perform(world, step)
     if (typeof performed === 'string') throw new InvalidScenarioError(`schedule[${index}]`, performed)
-    const message = step.do === 'deliver' ? letters.deliver(step.from, step.node, step.nth ?? 0) : null
+    const message = step.do === 'deliver' ? messageNumbers.deliver(step.from, step.node, step.nth ?? 0) : null
     if (step.do === 'tick') {
       const views = performed.seen.filter(isView).map(({ node, view }) => ({ node, view }))
       options.record?.({ type: 'tick', at, by: rules.tick, views })
-    } else if (performed.turns.length === 0) {
+    } else if (performed.nodeSteps.length === 0) {
       options.record?.({ type: 'world', at, event: step })
       if (message !== null) options.record?.({ type: 'lost', at, message, why: 'down' })
     }
     const moves = step.do === 'flip' || step.do === 'follow'
     if (moves) loseOnMove(step.node, step.peer)
     const during = moves
-      ? { ...world, ends: moved(world.ends, nodes.length, ...placesOf(step), history) }
+      ? { ...world, ends: moveEnd(world.ends, nodes.length, ...placesOf(step), history) }
       : world
-    for (const turn of performed.turns) take(turn, message, during)
+    for (const nodeStep of performed.nodeSteps) take(nodeStep, message, during)
     if (rules.reported && isDown(performed.seen)) loseOnCrash(performed.world, step)
     observe(performed.seen)
     world = performed.world
@@ -173,7 +173,7 @@ function countFrom(inbox: Inbox, sender: number): number {
 }
 
 /** No message, no end that must follow, no timer, and nothing owed to a node: nothing but faults could happen. */
-function nothingIsLeft(rules: StillRules, world: StillWorld): boolean {
+function nothingIsLeft(rules: UntimedRules, world: UntimedWorld): boolean {
   return (
     world.inboxes.every((inbox) => inbox.length === 0) &&
     world.ends.every(({ lead }) => lead === 0) &&
@@ -182,10 +182,10 @@ function nothingIsLeft(rules: StillRules, world: StillWorld): boolean {
   )
 }
 
-function nodeReport(rules: StillRules, world: StillWorld, index: number): NodeReport {
+function nodeReport(rules: UntimedRules, world: UntimedWorld, index: number): NodeReport {
   const slot = present(world.slots[index], 'slot')
   if (!slot.up) return CRASHED
-  const view: View = present(rules.stillNodes[index], 'node').view(slot)
+  const view: View = present(rules.untimedNodes[index], 'node').view(slot)
   const { role, leader, token, members } = view
   return { up: true, role, leader, token, members, untilMs: null, ...view.detail }
 }
@@ -197,12 +197,12 @@ function isView(seen: Observation): seen is Viewed {
 }
 
 function recordOf(
-  { node, input, stable, settledOn, did }: StillTurn,
+  { node, input, stable, settledOn, result: did }: NodeStep,
   at: number,
   message: number | null,
   sent: readonly number[],
 ): TraceRecord {
-  const turn = {
+  const nodeStep = {
     at,
     node: node satisfies NodeId,
     now: 0,
@@ -212,6 +212,6 @@ function recordOf(
     view: did.view,
   }
   return input === null
-    ? { type: 'start', ...turn, stable, settledOn }
-    : { type: 'step', ...turn, input, message }
+    ? { type: 'start', ...nodeStep, stable, settledOn }
+    : { type: 'step', ...nodeStep, input, message }
 }

@@ -25,37 +25,37 @@ import {
 } from '../../core/index.ts'
 import type { ScheduleStep } from '../scenario/scenario.ts'
 import type { Connected, Observation } from '../trace/index.ts'
-import { type Cut, closedPairs, connectedPairs, flipped, isCut } from './closed-links.ts'
+import { type Cut, closedPairs, connectedPairs, isCut, toggleLink } from './closed-links.ts'
 import { append, type Inbox, type InFlight } from './inbox.ts'
 import {
-  afterCrash,
-  afterMove,
   aheadOf,
-  beginEnds,
+  canFlip,
+  DEFAULT_LINK_HISTORY,
+  dropFromCrashed,
   type Ends,
   endOf,
-  fromCrashed,
-  type History,
-  mayFlip,
-  moved,
+  endsAfterCrash,
+  inboxAfterMove,
+  initialEnds,
+  type LinkHistory,
+  moveEnd,
   mustFollow,
-  USUAL_HISTORY,
 } from './link-ends.ts'
-import { DOWN, NO_TIME, type Slot, type SlotStep, StillNode, type StillTurn } from './node.ts'
+import { DOWN, NO_TIME, type NodeStep, type Slot, type SlotStep, UntimedNode } from './node.ts'
 import {
-  acknowledgedIn,
-  buriedUnder,
+  acknowledgeCell,
+  buryCell,
   type Cell,
-  crashedIn,
-  examined,
+  canBury,
+  crashCell,
+  examineCell,
   GONE,
   isClosed,
-  landed,
-  mayBury,
+  landCell,
   NEW_CELL,
   readingsOf,
-  takenOver,
-  writtenTo,
+  takeOverCell,
+  writeCell,
 } from './registers.ts'
 
 /** How many faults may still happen, and how often time may pass. */
@@ -66,7 +66,7 @@ export type Budget = {
   readonly ticks: number
 }
 
-export type StillWorld = {
+export type UntimedWorld = {
   readonly slots: readonly Slot[]
   readonly inboxes: readonly Inbox[]
   /** Links that are cut. */
@@ -82,17 +82,17 @@ type RegisterStep = ScheduleStep & {
 }
 
 export type Performed = {
-  readonly world: StillWorld
-  /** Whoever took a turn: nobody, one node, or both ends of a link at once. */
-  readonly turns: readonly StillTurn[]
+  readonly world: UntimedWorld
+  /** Whoever took a nodeStep: nobody, one node, or both ends of a link at once. */
+  readonly nodeSteps: readonly NodeStep[]
   readonly seen: readonly Observation[]
 }
 
 /** The rules of one such world: which nodes, which protocol, which order of messages. */
-export class StillRules {
+export class UntimedRules {
   readonly nodes: readonly NodeId[]
   readonly order: 'fifo' | 'any'
-  readonly stillNodes: readonly StillNode[]
+  readonly untimedNodes: readonly UntimedNode[]
   /** How long a tick is; 0 where there is none. */
   readonly tick: Micros
   /** What registers may do; null where there are none. */
@@ -100,7 +100,7 @@ export class StillRules {
   readonly #deletable: ((value: Plain, others: readonly Plain[]) => boolean) | null
   /** Whether nodes are told of their links, and what holds for those. */
   readonly reported: boolean
-  readonly history: History
+  readonly history: LinkHistory
   readonly #definition: Definition
   readonly #options: PlainObject
 
@@ -110,7 +110,7 @@ export class StillRules {
     options: PlainObject,
     order: 'fifo' | 'any',
     strictly = false,
-    history: History = USUAL_HISTORY,
+    history: LinkHistory = DEFAULT_LINK_HISTORY,
   ) {
     this.nodes = nodes
     this.order = order
@@ -122,28 +122,28 @@ export class StillRules {
     const { registers } = definition
     this.model = registers?.model(options) ?? null
     this.#deletable = registers?.deletable(options) ?? null
-    this.stillNodes = nodes.map((self) => {
+    this.untimedNodes = nodes.map((self) => {
       const protocol = definition.create({ self, nodes }, options)
-      return new StillNode({ self, nodes }, strictly ? strict(protocol) : protocol, this.model)
+      return new UntimedNode({ self, nodes }, strictly ? strict(protocol) : protocol, this.model)
     })
   }
 
-  begin(
+  start(
     initial: Outcome | null,
     cut: Cut = [],
-  ): { readonly world: StillWorld; readonly turns: readonly StillTurn[] } {
-    let world: StillWorld = {
+  ): { readonly world: UntimedWorld; readonly nodeSteps: readonly NodeStep[] } {
+    let world: UntimedWorld = {
       slots: this.nodes.map(() => ({ ...DOWN, stable: null })),
       inboxes: this.nodes.map(() => []),
       cut: this.reported ? [] : cut,
-      ends: this.reported ? beginEnds(this.nodes.length, (a, b) => this.#beginsUp(initial, a, b)) : [],
+      ends: this.reported ? initialEnds(this.nodes.length, (a, b) => this.#beginsUp(initial, a, b)) : [],
       cells: this.model === null ? [] : this.nodes.map(() => NEW_CELL),
     }
-    const turns: StillTurn[] = []
-    for (const [index, node] of this.stillNodes.entries()) {
+    const nodeSteps: NodeStep[] = []
+    for (const [index, node] of this.untimedNodes.entries()) {
       const settledOn = initial?.members.includes(node.identity.self) === true ? initial : null
       const did = node.boot(null, settledOn, null, null)
-      turns.push({ node: node.identity.self, input: null, stable: null, settledOn, did })
+      nodeSteps.push({ node: node.identity.self, input: null, stable: null, settledOn, result: did })
       world = this.#apply(world, index, did)
     }
     if (this.reported) {
@@ -152,10 +152,10 @@ export class StillRules {
         if (!endOf(world.ends, this.nodes.length, a, b).up) continue
         const performed = this.#move(world, a, b)
         world = performed.world
-        turns.push(...performed.turns)
+        nodeSteps.push(...performed.nodeSteps)
       }
     }
-    return { world, turns }
+    return { world, nodeSteps }
   }
 
   /** A world that begins settled begins with the links among the members, any other with none. */
@@ -165,10 +165,10 @@ export class StillRules {
   }
 
   /** The world after a step, or in words why that step is impossible. */
-  perform(world: StillWorld, step: ScheduleStep): Performed | string {
+  perform(world: UntimedWorld, step: ScheduleStep): Performed | string {
     if (step.do === 'tick') return this.#tick(world)
     const index = this.nodes.indexOf(step.node)
-    const node = present(this.stillNodes[index], 'node')
+    const node = present(this.untimedNodes[index], 'node')
     const slot = present(world.slots[index], 'slot')
     switch (step.do) {
       case 'crash': {
@@ -178,8 +178,8 @@ export class StillRules {
         const cells =
           model === null
             ? world.cells
-            : world.cells.map((cell, place) => (place === index ? crashedIn(cell, model) : cell))
-        return { world: this.#apply({ ...world, cells }, index, did), turns: [], seen: did.seen }
+            : world.cells.map((cell, place) => (place === index ? crashCell(cell, model) : cell))
+        return { world: this.#apply({ ...world, cells }, index, did), nodeSteps: [], seen: did.seen }
       }
       case 'recover':
       case 'reincarnate':
@@ -205,7 +205,7 @@ export class StillRules {
   }
 
   /** Steps of registers; `land`, `examine`, `bury` and `delete` befall a register, the others are a node's. */
-  #register(world: StillWorld, index: number, step: RegisterStep): Performed | string {
+  #register(world: UntimedWorld, index: number, step: RegisterStep): Performed | string {
     const { model } = this
     const cell = world.cells[index]
     if (model === null || cell === undefined) return `${this.#definition.name} shares no registers`
@@ -213,17 +213,21 @@ export class StillRules {
     const slot = present(world.slots[index], 'slot')
     if (step.do === 'land') {
       if (cell.is !== 'late') return `no write of ${node} is late`
-      return { world: { ...world, cells: world.cells.with(index, landed(cell)) }, turns: [], seen: [] }
+      return { world: { ...world, cells: world.cells.with(index, landCell(cell)) }, nodeSteps: [], seen: [] }
     }
     if (step.do === 'examine') {
       if (!this.mayExamine(cell)) return `nobody removes ${node}`
-      return { world: { ...world, cells: world.cells.with(index, examined(cell)) }, turns: [], seen: [] }
+      return {
+        world: { ...world, cells: world.cells.with(index, examineCell(cell)) },
+        nodeSteps: [],
+        seen: [],
+      }
     }
     if (step.do === 'bury') {
-      if (!mayBury(cell, model)) return `no tombstone may be written for ${node} now`
+      if (!canBury(cell, model)) return `no tombstone may be written for ${node} now`
       const tombstone = this.tombstones(cell.other)[step.nth ?? 0]
       if (tombstone === undefined) return `no tombstone number ${step.nth ?? 0} follows from what was read`
-      return this.#superseded({ ...world, cells: world.cells.with(index, buriedUnder(tombstone)) })
+      return this.#superseded({ ...world, cells: world.cells.with(index, buryCell(tombstone)) })
     }
     if (step.do === 'delete') {
       if (slot.up && cell.is !== 'buried')
@@ -245,7 +249,7 @@ export class StillRules {
       case 'tickMem': {
         const call = slot.calls.find(({ op }) => op !== 'read')
         if (call === undefined) return `${node} has no write under way`
-        const done = { ...world, cells: world.cells.with(index, acknowledgedIn(cell)) }
+        const done = { ...world, cells: world.cells.with(index, acknowledgeCell(cell)) }
         return this.#input(done, index, { type: 'register', call, outcome: 'ok', value: null }, undefined)
       }
       case 'read': {
@@ -265,17 +269,17 @@ export class StillRules {
    * A node that finds a register gone lists the members anew, and reads all of them once more. If its own register was
    * taken from it, it learns so at the latest then, and stops: as soon as it waits for a register that is gone.
    */
-  #superseded(after: StillWorld): Performed {
+  #superseded(after: UntimedWorld): Performed {
     let world = after
     const seen: Observation[] = []
-    for (const [index, node] of this.stillNodes.entries()) {
+    for (const [index, node] of this.untimedNodes.entries()) {
       const slot = present(world.slots[index], 'slot')
       if (!slot.up || !this.isSuperseded(world.cells, index, slot)) continue
       const did = node.crash(slot)
       seen.push(...did.seen)
       world = this.#apply(world, index, did)
     }
-    return { world, turns: [], seen }
+    return { world, nodeSteps: [], seen }
   }
 
   /** Whether a node waits for a register that is gone, though its own was taken from it. */
@@ -288,29 +292,29 @@ export class StillRules {
   }
 
   /** An input that makes the node write; `late`: the write is still to come when the node has crashed. */
-  #writing(world: StillWorld, index: number, input: Input, late: boolean): Performed | string {
-    const node = present(this.stillNodes[index], 'node')
+  #writing(world: UntimedWorld, index: number, input: Input, late: boolean): Performed | string {
+    const node = present(this.untimedNodes[index], 'node')
     const slot = present(world.slots[index], 'slot')
     const { self } = node.identity
     if (!late) {
       const performed = this.#input(world, index, input, undefined)
-      const did = performed.turns[0]?.did
+      const did = performed.nodeSteps[0]?.result
       return did?.writes.length === 0 && did.slot.up ? `${self} cannot write that now` : performed
     }
     const crash = node.stepLate(slot, input)
     if (this.model?.semantics !== 'late' || crash === null) return `no write of ${self} can be late here`
     const cell: Cell = { ...present(world.cells[index], 'register'), other: crash.late, is: 'late' }
-    const turn = { node: self, input, stable: slot.stable, settledOn: null, did: crash.did }
+    const nodeStep = { node: self, input, stable: slot.stable, settledOn: null, result: crash.did }
     const next = { ...world, cells: world.cells.with(index, cell) }
-    return { world: this.#apply(next, index, crash.did), turns: [turn], seen: crash.did.seen }
+    return { world: this.#apply(next, index, crash.did), nodeSteps: [nodeStep], seen: crash.did.seen }
   }
 
   #recover(
-    world: StillWorld,
+    world: UntimedWorld,
     index: number,
     step: ScheduleStep & { do: 'recover' | 'reincarnate' },
   ): Performed | string {
-    const node = present(this.stillNodes[index], 'node')
+    const node = present(this.untimedNodes[index], 'node')
     const { stable } = present(world.slots[index], 'slot')
     const { model } = this
     let own: Plain = null
@@ -321,19 +325,19 @@ export class StillRules {
       const value = readingsOf(cell, model)[step.nth ?? 0]
       if (value === undefined) return `its register cannot be read as number ${step.nth}`
       own = value
-      cells = cells.with(index, takenOver(cell, value, model))
+      cells = cells.with(index, takeOverCell(cell, value, model))
     }
     const did = node.boot(stable, null, step.crashAfter ?? null, own)
-    const turn = { node: step.node, input: null, stable, settledOn: null, did }
-    return { world: this.#apply({ ...world, cells }, index, did), turns: [turn], seen: did.seen }
+    const nodeStep = { node: step.node, input: null, stable, settledOn: null, result: did }
+    return { world: this.#apply({ ...world, cells }, index, did), nodeSteps: [nodeStep], seen: did.seen }
   }
 
   /** What the surroundings may tell this node now. */
-  commands(world: StillWorld, index: number): readonly Command[] {
+  commands(world: UntimedWorld, index: number): readonly Command[] {
     return this.stimuli(world, index).map(({ command }) => command)
   }
 
-  stimuli(world: StillWorld, index: number): readonly Stimulus[] {
+  stimuli(world: UntimedWorld, index: number): readonly Stimulus[] {
     const slot = present(world.slots[index], 'slot')
     if (!slot.up) return []
     return this.stimuliOf(index, slot).filter(
@@ -342,7 +346,7 @@ export class StillRules {
   }
 
   stimuliOf(index: number, slot: Slot) {
-    const { identity } = present(this.stillNodes[index], 'node')
+    const { identity } = present(this.untimedNodes[index], 'node')
     return this.#definition.stimuli(slot.state, identity, this.#options)
   }
 
@@ -390,7 +394,7 @@ export class StillRules {
     }
   }
 
-  connected(world: StillWorld): Connected {
+  connected(world: UntimedWorld): Connected {
     const up = [...world.slots.keys()].filter((index) => world.slots[index]?.up === true)
     return connectedPairs(
       this.nodes,
@@ -399,7 +403,7 @@ export class StillRules {
     )
   }
 
-  #deliver(world: StillWorld, index: number, step: ScheduleStep & { do: 'deliver' }): Performed | string {
+  #deliver(world: UntimedWorld, index: number, step: ScheduleStep & { do: 'deliver' }): Performed | string {
     const inbox = present(world.inboxes[index], 'inbox')
     const from = this.nodes.indexOf(step.from)
     const first = inbox.findIndex((message) => message.from === from)
@@ -410,30 +414,30 @@ export class StillRules {
     }
     if (this.order === 'fifo' && place > first)
       return `the link from ${step.from} to ${step.node} keeps its order`
-    if (!this.mayCome(world, index, message))
+    if (!this.canDeliver(world, index, message))
       return `${step.node} does not see that link up, or not yet in the message's incarnation`
     const without = { ...world, inboxes: world.inboxes.with(index, inbox.toSpliced(place, 1)) }
-    if (!present(world.slots[index], 'slot').up) return { world: without, turns: [], seen: [] }
+    if (!present(world.slots[index], 'slot').up) return { world: without, nodeSteps: [], seen: [] }
     const input: Input = { type: 'message', from: step.from, body: message.body, receipt: null }
     return this.#input(without, index, input, step.crashAfter)
   }
 
-  #input(world: StillWorld, index: number, input: Input, crashAfter: number | undefined): Performed {
-    const node = present(this.stillNodes[index], 'node')
+  #input(world: UntimedWorld, index: number, input: Input, crashAfter: number | undefined): Performed {
+    const node = present(this.untimedNodes[index], 'node')
     const slot = present(world.slots[index], 'slot')
     const cell = world.cells[index]
     // A node whose register was taken from it learns so when it writes, and stops.
     const refused = cell !== undefined && isClosed(cell) ? node.stepLate(slot, input) : null
     const did = refused?.did ?? node.step(slot, input, crashAfter ?? null)
-    const turn = { node: node.identity.self, input, stable: slot.stable, settledOn: null, did }
-    return { world: this.#apply(world, index, did), turns: [turn], seen: did.seen }
+    const nodeStep = { node: node.identity.self, input, stable: slot.stable, settledOn: null, result: did }
+    return { world: this.#apply(world, index, did), nodeSteps: [nodeStep], seen: did.seen }
   }
 
   /** Pairs of leaders that both see their link up, with nothing in flight on it. */
-  quietLeaders(world: StillWorld): readonly (readonly [NodeId, NodeId])[] {
+  quietLeaders(world: UntimedWorld): readonly (readonly [NodeId, NodeId])[] {
     if (!this.reported) return []
     const closed = closedPairs(this.nodes.length, world.ends)
-    const leaders = this.stillNodes.flatMap((node, place) => {
+    const leaders = this.untimedNodes.flatMap((node, place) => {
       const slot = present(world.slots[place], 'slot')
       return slot.up && node.view(slot).role === 'leader' ? [place] : []
     })
@@ -447,22 +451,22 @@ export class StillRules {
   }
 
   /** Whether a message in flight may be delivered as things stand: its receiver must see the link up. */
-  mayCome(world: StillWorld, index: number, { from, ahead }: InFlight): boolean {
+  canDeliver(world: UntimedWorld, index: number, { from, ahead }: InFlight): boolean {
     return !this.reported || (ahead === undefined && endOf(world.ends, this.nodes.length, index, from).up)
   }
 
   /** How far ahead of its receiver a message from one place to another is now; -1 when it is lost. */
-  aheadOf(world: StillWorld, from: number, to: number): number {
+  aheadOf(world: UntimedWorld, from: number, to: number): number {
     if (this.reported) return aheadOf(endOf(world.ends, this.nodes.length, from, to), this.history)
     return isCut(world.cut, from, to) ? -1 : 0
   }
 
-  #apply(world: StillWorld, index: number, { slot, sends, writes }: SlotStep): StillWorld {
+  #apply(world: UntimedWorld, index: number, { slot, sends, writes }: SlotStep): UntimedWorld {
     let { inboxes, ends, cells } = world
     for (const { of, value } of writes) {
       const place = this.nodes.indexOf(of)
       const cell = present(cells[place], 'register')
-      cells = cells.with(place, writtenTo(cell, value, present(this.model, 'model')))
+      cells = cells.with(place, writeCell(cell, value, present(this.model, 'model')))
     }
     for (const { to, body } of sends) {
       const target = this.nodes.indexOf(to)
@@ -472,14 +476,14 @@ export class StillRules {
       inboxes = inboxes.with(target, append(present(inboxes[target], 'inbox'), message, this.order))
     }
     if (this.reported && world.slots[index]?.up !== slot.up && !slot.up) {
-      ends = afterCrash(ends, this.nodes.length, index)
-      inboxes = inboxes.map((inbox, at) => (at === index ? [] : fromCrashed(inbox, index)))
+      ends = endsAfterCrash(ends, this.nodes.length, index)
+      inboxes = inboxes.map((inbox, at) => (at === index ? [] : dropFromCrashed(inbox, index)))
     }
     return { ...world, slots: world.slots.with(index, slot), inboxes, ends, cells }
   }
 
   #moveEnd(
-    world: StillWorld,
+    world: UntimedWorld,
     at: number,
     peer: number,
     step: ScheduleStep & { do: 'flip' | 'follow' },
@@ -490,14 +494,14 @@ export class StillRules {
     if (step.do === 'follow') {
       return mustFollow(end) ? this.#move(world, at, peer, step.crashAfter) : 'the other end does not lead'
     }
-    if (!mayFlip(end, at, peer, this.history)) return `the end of ${step.node} would lead by too much`
+    if (!canFlip(end, at, peer, this.history)) return `the end of ${step.node} would lead by too much`
     if (!end.up && world.slots[peer]?.up !== true) return `${step.peer} is down`
     return this.#move(world, at, peer, step.crashAfter)
   }
 
   /** The end at `at` sees one more transition, and its node hears of it; with slack 0 the other end does, too. */
-  #move(world: StillWorld, at: number, peer: number, crashAfter?: number): Performed {
-    const ends = moved(world.ends, this.nodes.length, at, peer, this.history)
+  #move(world: UntimedWorld, at: number, peer: number, crashAfter?: number): Performed {
+    const ends = moveEnd(world.ends, this.nodes.length, at, peer, this.history)
     const both = this.history.slack === 0 && world.slots[peer]?.up === true
     let inboxes = world.inboxes.with(at, this.#afterMove(world, at, peer))
     if (both) inboxes = inboxes.with(peer, this.#afterMove(world, peer, at))
@@ -506,37 +510,37 @@ export class StillRules {
     const second = this.#told(first.world, peer, at)
     return {
       world: second.world,
-      turns: [...first.turns, ...second.turns],
+      nodeSteps: [...first.nodeSteps, ...second.nodeSteps],
       seen: [...first.seen, ...second.seen],
     }
   }
 
-  #afterMove(world: StillWorld, at: number, peer: number): Inbox {
-    return afterMove(present(world.inboxes[at], 'inbox'), peer, this.history)
+  #afterMove(world: UntimedWorld, at: number, peer: number): Inbox {
+    return inboxAfterMove(present(world.inboxes[at], 'inbox'), peer, this.history)
   }
 
-  #told(world: StillWorld, at: number, peer: number, crashAfter?: number): Performed {
+  #told(world: UntimedWorld, at: number, peer: number, crashAfter?: number): Performed {
     const { up } = endOf(world.ends, this.nodes.length, at, peer)
     const input: Input = { type: 'link', peer: present(this.nodes[peer], 'node'), up }
     return this.#input(world, at, input, crashAfter)
   }
 
-  #tick(world: StillWorld): Performed | string {
+  #tick(world: UntimedWorld): Performed | string {
     if (this.tick === 0) return `ticks mean nothing to ${this.#definition.name}`
     let next = world
     const seen: Observation[] = []
-    for (const [index, node] of this.stillNodes.entries()) {
+    for (const [index, node] of this.untimedNodes.entries()) {
       const slot = present(world.slots[index], 'slot')
       if (!slot.up) continue
       const did = node.tick(slot, this.tick)
       seen.push(...did.seen)
       next = this.#apply(next, index, did)
     }
-    return { world: next, turns: [], seen }
+    return { world: next, nodeSteps: [], seen }
   }
 
-  #flip(world: StillWorld, a: number, b: number, cutting: boolean): Performed | string {
+  #flip(world: UntimedWorld, a: number, b: number, cutting: boolean): Performed | string {
     if (isCut(world.cut, a, b) === cutting) return `the link is ${cutting ? 'cut' : 'there'} already`
-    return { world: { ...world, cut: flipped(world.cut, a, b) }, turns: [], seen: [] }
+    return { world: { ...world, cut: toggleLink(world.cut, a, b) }, nodeSteps: [], seen: [] }
   }
 }

@@ -61,15 +61,15 @@ export const connections: Fold<Connections> = {
         const observers = withObserver(memory.system.observers, seen.node, role)
         if (after === memory.leases && observers === memory.system.observers) return memory
         if (observers !== memory.system.observers) {
-          const looked = lookBackAtAll(memory, seen.at)
-          return { leases: after, system: { ...beganAnew(looked, seen.node, seen.at), observers } }
+          const looked = checkAll(memory, seen.at)
+          return { leases: after, system: { ...restartTerm(looked, seen.node, seen.at), observers } }
         }
         const was = leaseOf(memory.leases, seen.node)
         const { system } = memory
-        return { leases: after, system: was === null ? system : lookBack(system, was, seen.at) }
+        return { leases: after, system: was === null ? system : checkLease(system, was, seen.at) }
       }
       case 'connectivity': {
-        const looked = lookBackAtAll(memory, seen.at)
+        const looked = checkAll(memory, seen.at)
         const since = connectedSince(looked, seen)
         const stable = seen.stable.map(
           (members) =>
@@ -78,7 +78,7 @@ export const connections: Fold<Connections> = {
         return { leases: memory.leases, system: { ...looked, since, stable } }
       }
       case 'ended': {
-        const system = lookBackAtAll(memory, seen.at)
+        const system = checkAll(memory, seen.at)
         return system === memory.system ? memory : { leases: memory.leases, system }
       }
       default:
@@ -87,12 +87,12 @@ export const connections: Fold<Connections> = {
   },
 }
 
-function lookBackAtAll({ leases: all, system }: Connections, at: Micros): System {
-  return all.reduce((looked, lease) => lookBack(looked, lease, at), system)
+function checkAll({ leases: all, system }: Connections, at: Micros): System {
+  return all.reduce((looked, lease) => checkLease(looked, lease, at), system)
 }
 
 /** Whether a lease that lasted up to `at`, or its own end, lacked somebody for some of the time. */
-function lookBack(system: System, lease: Lease, at: Micros): System {
+function checkLease(system: System, lease: Lease, at: Micros): System {
   const { members } = lease
   // Whoever has the support of all lacks nobody.
   if (system.kappa === null || members === null || members.length === system.nodes.length) return system
@@ -105,7 +105,7 @@ function lookBack(system: System, lease: Lease, at: Micros): System {
 }
 
 /** Whoever becomes an observer, or ceases to be one, is from then on as good as just connected. */
-function beganAnew(system: System, node: NodeId, at: Micros): System {
+function restartTerm(system: System, node: NodeId, at: Micros): System {
   const place = system.nodes.indexOf(node)
   const anew = (from: Micros | null): Micros | null => (from === null ? null : at)
   return {

@@ -14,10 +14,10 @@ import {
   isAlive,
   type SeenView,
   type SeenViewId,
-  type Standing,
   sameSeen,
-  standingOf,
-  standings,
+  type ViewState,
+  viewStateOf,
+  viewStates,
 } from './view-states.ts'
 
 /** A view that was proposed, and who has promised it. */
@@ -28,7 +28,7 @@ type Promised = {
 }
 
 export type FormedViews = {
-  readonly standings: readonly Standing[]
+  readonly viewStates: readonly ViewState[]
   /** The newest view that any node ever installed, whether that node is still up or not. */
   readonly last: SeenView | null
   /** Those that are newer than the oldest view that some node last installed, in the order of their ids. */
@@ -39,7 +39,7 @@ export type FormedViews = {
 
 export const formedViews: Fold<FormedViews> = {
   begin: (run) => ({
-    standings: standings.begin(run),
+    viewStates: viewStates.begin(run),
     last: null,
     promised: [],
     installed: run.nodes.map(() => null),
@@ -52,13 +52,13 @@ export function nextFormed(memory: FormedViews, seen: Observation): FormedViews 
     const { id, members } = seen.event as unknown as Omit<Promised, 'by'>
     return { ...memory, promised: withPromise(memory.promised, id, members ?? [], seen.node) }
   }
-  const known = standings.next(memory.standings, seen)
-  if (known === memory.standings) return memory
-  const view = seen.type === 'view' ? standingOf(seen).view : null
-  if (seen.type !== 'view' || view === null) return { ...memory, standings: known }
+  const known = viewStates.next(memory.viewStates, seen)
+  if (known === memory.viewStates) return memory
+  const view = seen.type === 'view' ? viewStateOf(seen).view : null
+  if (seen.type !== 'view' || view === null) return { ...memory, viewStates: known }
   const place = known.findIndex(({ node }) => node === seen.node)
   const was = memory.installed[place] ?? null
-  if (was !== null && sameSeen(was, view.id)) return { ...memory, standings: known }
+  if (was !== null && sameSeen(was, view.id)) return { ...memory, viewStates: known }
   const installed = memory.installed.with(place, view.id)
   const last = memory.last === null || compareSeen(view.id, memory.last.id) > 0 ? view : memory.last
   const isNews = (id: SeenViewId): boolean =>
@@ -66,7 +66,7 @@ export function nextFormed(memory: FormedViews, seen: Observation): FormedViews 
   const promised = memory.promised.every(({ id }) => isNews(id))
     ? memory.promised
     : memory.promised.filter(({ id }) => isNews(id))
-  return { standings: known, last, promised, installed }
+  return { viewStates: known, last, promised, installed }
 }
 
 function withPromise(
@@ -92,7 +92,7 @@ function withPromise(
  */
 export function mayForm(
   memory: FormedViews,
-  inside: readonly Standing[],
+  inside: readonly ViewState[],
   part: readonly NodeId[],
   { nodes, constants }: RunFacts,
 ): boolean {
@@ -119,7 +119,7 @@ export function mayForm(
 }
 
 /** Its proposer is not here, all its members have promised it, and all of them who are here know nothing to the contrary. */
-function mayBeInstalled({ promised }: FormedViews, inside: readonly Standing[], { id }: Attempt): boolean {
+function mayBeInstalled({ promised }: FormedViews, inside: readonly ViewState[], { id }: Attempt): boolean {
   const known = promised.find((other) => sameSeen(other.id, id))
   if (known === undefined) return false
   const { members, by } = known

@@ -11,7 +11,7 @@ export type SeenView = {
 }
 export type Attempt = { readonly id: SeenViewId; readonly members: readonly NodeId[] }
 
-export type Standing = {
+export type ViewState = {
   readonly node: NodeId
   readonly up: boolean
   readonly role: Role | null
@@ -25,7 +25,7 @@ export type Standing = {
 
 type ViewSeen = Observation & { readonly type: 'view' }
 
-export function standingOf({ node, view }: ViewSeen): Standing {
+export function viewStateOf({ node, view }: ViewSeen): ViewState {
   const detail: { readonly [field: string]: Plain } = view.detail ?? {}
   return {
     node,
@@ -38,7 +38,7 @@ export function standingOf({ node, view }: ViewSeen): Standing {
   }
 }
 
-const absent = (node: NodeId): Standing => ({
+const absent = (node: NodeId): ViewState => ({
   node,
   up: false,
   role: null,
@@ -48,22 +48,22 @@ const absent = (node: NodeId): Standing => ({
   willing: false,
 })
 
-export const standings: Fold<readonly Standing[]> = {
+export const viewStates: Fold<readonly ViewState[]> = {
   begin: ({ nodes }) => nodes.map(absent),
   next(memory, seen) {
-    if (seen.type === 'view') return update(memory, standingOf(seen))
+    if (seen.type === 'view') return update(memory, viewStateOf(seen))
     if (seen.type === 'down') return update(memory, absent(seen.node))
     return memory
   },
 }
 
-function update(memory: readonly Standing[], next: Standing): readonly Standing[] {
+function update(memory: readonly ViewState[], next: ViewState): readonly ViewState[] {
   const place = memory.findIndex(({ node }) => node === next.node)
   const was = memory[place]
   return was === undefined || equalPlain(was, next) ? memory : memory.with(place, next)
 }
 
-export function isAlive({ up, role }: Standing): boolean {
+export function isAlive({ up, role }: ViewState): boolean {
   return up && role !== 'dead' && role !== null
 }
 

@@ -1,7 +1,7 @@
 /** Messages as lines from lane to lane. */
 import type { Micros } from '../../../core/index.ts'
 import { messageText } from '../words.ts'
-import type { Flight, History } from './history.ts'
+import type { DiagramHistory, Flight } from './history.ts'
 import type { Place } from './place.ts'
 import type { Point } from './room.ts'
 
@@ -20,7 +20,7 @@ export type Arrow = {
 const SHORT_OF_TARGET = 0.5
 const FALL_PX = 12
 
-export function arrowOf(flight: Flight, { begin, end }: History, place: Place): Arrow {
+export function arrowOf(flight: Flight, { begin, end }: DiagramHistory, place: Place): Arrow {
   const { from, to, sentAt, endedAt, lost } = flight
   const what = `${messageText(flight.body)} from ${from} to ${to}, sent at ${place.moment(sentAt)}`
   const start = { x: place.x(from), y: place.y(sentAt) }

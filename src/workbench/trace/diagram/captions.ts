@@ -5,13 +5,13 @@
  */
 import { messageText } from '../words.ts'
 import type { Arrow } from './arrows.ts'
-import type { Flight, History } from './history.ts'
-import { alongLine, beside, type Label, shortened } from './labels.ts'
+import type { DiagramHistory, Flight } from './history.ts'
+import { alongLine, beside, type Label, shorten } from './labels.ts'
 import type { LanePiece, Sign } from './layout.ts'
 import type { Place } from './place.ts'
-import { Room } from './room.ts'
+import { LabelSpace } from './room.ts'
 
-const LETTERS = 30
+const CAPTION_LENGTH = 30
 /** In a picture of more messages than this, equal messages of one step are labelled once. */
 const CROWD = 30
 
@@ -24,11 +24,11 @@ type Drawn = {
 /** What is carried by a layer, or has far more to say than there is room for, is called by its kind alone. */
 function wordsOf({ body, kind }: Flight): string {
   const text = messageText(body)
-  return kind !== body.kind || text.length > 3 * LETTERS ? kind : shortened(text, LETTERS)
+  return kind !== body.kind || text.length > 3 * CAPTION_LENGTH ? kind : shorten(text, CAPTION_LENGTH)
 }
 
-export function captionsOf(history: History, place: Place, drawn: Drawn): readonly Label[] {
-  const room = new Room()
+export function captionsOf(history: DiagramHistory, place: Place, drawn: Drawn): readonly Label[] {
+  const room = new LabelSpace()
   const lines = drawn.arrows.map(({ from, to }) => room.rule(from, to))
   for (const { x, top, bottom } of drawn.pieces) room.rule({ x, y: top }, { x, y: bottom })
   // A command's sign lies left of the lane.
@@ -38,14 +38,14 @@ export function captionsOf(history: History, place: Place, drawn: Drawn): readon
     history.marks
       .filter(({ type }) => (type === 'crash' || type === 'restart') === fate)
       .map(({ node, at, type, text }) =>
-        beside(room, { x: place.x(node), y: place.y(at) }, shortened(text, LETTERS), type, 'left'),
+        beside(room, { x: place.x(node), y: place.y(at) }, shorten(text, CAPTION_LENGTH), type, 'left'),
       )
   const labels: (Label | null)[] = [
     ...history.notices.map(({ at, text }) =>
       beside(room, { x: place.edge, y: place.y(at) - 8 }, text, 'notice', 'right'),
     ),
     ...marksOf(true),
-    ...history.spells.map(({ node, from, standing, words }) => {
+    ...history.periods.map(({ node, from, state: standing, text: words }) => {
       // Where a node goes down in the picture, the crash says it.
       if ((standing === 'down' && from > history.begin) || words === '') return null
       return beside(room, { x: place.x(node), y: place.y(from) }, words, standing, 'right')

@@ -1,9 +1,9 @@
 /** The part of a history that lies between two moments. */
 import type { Micros } from '../../../core/index.ts'
-import type { History } from './history.ts'
+import type { DiagramHistory } from './history.ts'
 
 /** A flight that crosses a border keeps its true ends; the rest is cut off there. */
-export function clip(history: History, from: Micros, until: Micros): History {
+export function clip(history: DiagramHistory, from: Micros, until: Micros): DiagramHistory {
   const begin = Math.max(from, history.begin)
   const end = Math.min(until, history.end)
   const within = ({ at }: { readonly at: Micros }): boolean => at >= begin && at <= end
@@ -19,7 +19,7 @@ export function clip(history: History, from: Micros, until: Micros): History {
     flights: history.flights.filter(
       ({ sentAt, endedAt }) => sentAt <= end && (endedAt === null ? sentAt >= begin : endedAt >= begin),
     ),
-    spells: cut(history.spells),
+    periods: cut(history.periods),
     stalls: cut(history.stalls),
     marks: history.marks.filter(within),
     notices: history.notices.filter(within),
@@ -27,13 +27,13 @@ export function clip(history: History, from: Micros, until: Micros): History {
 }
 
 /** Every moment at which something is to be seen, sorted, each once; the first and the last of the picture too. */
-export function momentsOf(history: History): readonly Micros[] {
-  const { begin, end, flights, spells, stalls, marks, notices } = history
+export function momentsOf(history: DiagramHistory): readonly Micros[] {
+  const { begin, end, flights, periods, stalls, marks, notices } = history
   const all = [
     begin,
     end,
     ...flights.flatMap(({ sentAt, endedAt }) => [sentAt, endedAt ?? sentAt]),
-    ...spells.map(({ from }) => from),
+    ...periods.map(({ from }) => from),
     ...stalls.flatMap(({ from, until }) => [from, until]),
     ...marks.map(({ at }) => at),
     ...notices.map(({ at }) => at),

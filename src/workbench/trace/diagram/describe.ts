@@ -1,14 +1,23 @@
 /** The picture in sentences, for those who cannot see it. */
 import { type Micros, msOf } from '../../../core/index.ts'
-import type { History } from './history.ts'
+import type { DiagramHistory } from './history.ts'
 
 /** Beyond this a transcript serves better. */
 const MOST_SENTENCES = 60
 
-export function describe({ nodes, timed, begin, end, flights, spells, marks, notices }: History): string {
+export function describe({
+  nodes,
+  timed,
+  begin,
+  end,
+  flights,
+  periods,
+  marks,
+  notices,
+}: DiagramHistory): string {
   const moment = (at: Micros): string => (timed ? `${msOf(at)} ms` : `step ${msOf(at)}`)
   const events = [
-    ...spells.flatMap(({ node, from, standing, words }) =>
+    ...periods.flatMap(({ node, from, state: standing, text: words }) =>
       standing === 'down' || words === '' ? [] : [{ at: from, text: `${node}: ${words}` }],
     ),
     ...marks.map(({ node, at, type, text }) => ({

@@ -22,15 +22,15 @@ export type Flight = {
   readonly lost: LossReason | null
 }
 
-export type Standing = 'leads' | 'follows' | 'leaderless' | 'down'
+export type LaneState = 'leads' | 'follows' | 'leaderless' | 'down'
 
 /** How a node stood, from one moment until another. */
-export type Spell = {
+export type LanePeriod = {
   readonly node: NodeId
   readonly from: Micros
   readonly until: Micros
-  readonly standing: Standing
-  readonly words: string
+  readonly state: LaneState
+  readonly text: string
 }
 
 /** Time in which a process did nothing. */
@@ -52,14 +52,14 @@ export type Mark = {
 /** Something that happened to the network. */
 export type Notice = { readonly at: Micros; readonly text: string }
 
-export type History = {
+export type DiagramHistory = {
   readonly nodes: readonly NodeId[]
   /** False for a world without time, whose milliseconds are steps. */
   readonly timed: boolean
   readonly begin: Micros
   readonly end: Micros
   readonly flights: readonly Flight[]
-  readonly spells: readonly Spell[]
+  readonly periods: readonly LanePeriod[]
   readonly stalls: readonly Stall[]
   readonly marks: readonly Mark[]
   readonly notices: readonly Notice[]
@@ -74,73 +74,78 @@ export type Selection = {
   readonly all: boolean
 }
 
-type Turn = TraceRecord & { readonly type: 'start' | 'step' }
+type StartOrStep = TraceRecord & { readonly type: 'start' | 'step' }
 type Send = Effect & { readonly type: 'send' }
 type Open<T> = { -readonly [K in keyof T]: T[K] }
 
-export function historyOf({ header, records }: Trace, { kinds, kindOf, all }: Selection): History {
+export function diagramHistory(
+  { header, records }: Trace,
+  { kinds, kindOf, all }: Selection,
+): DiagramHistory {
   const { nodes } = header
   const countsAs = kindOf ?? (({ kind }: Message) => kind)
   const ends = endsOf(records)
   const begin = records.reduce((least, { at }) => Math.min(least, at), records[0]?.at ?? 0)
   const end = records.reduce((most, { at }) => Math.max(most, at), begin)
   const flights: Flight[] = []
-  const spells: Open<Spell>[] = []
+  const periods: Open<LanePeriod>[] = []
   const stalls: Open<Stall>[] = []
   const marks: Mark[] = []
   const notices: Notice[] = []
-  const standing = new Map<NodeId, Open<Spell>>()
+  const current = new Map<NodeId, Open<LanePeriod>>()
   const everUp = new Set<NodeId>()
 
-  function stand(node: NodeId, at: Micros, how: { standing: Standing; words: string }): void {
-    const before = standing.get(node)
-    if (before?.standing === how.standing && before.words === how.words) return
+  function enterState(node: NodeId, at: Micros, how: { state: LaneState; text: string }): void {
+    const before = current.get(node)
+    if (before?.state === how.state && before.text === how.text) return
     if (before !== undefined) before.until = at
-    const spell = { node, from: at, until: end, ...how }
-    standing.set(node, spell)
-    spells.push(spell)
+    const period = { node, from: at, until: end, ...how }
+    current.set(node, period)
+    periods.push(period)
   }
 
-  const isUp = (node: NodeId): boolean => (standing.get(node)?.standing ?? 'down') !== 'down'
+  const isUp = (node: NodeId): boolean => (current.get(node)?.state ?? 'down') !== 'down'
 
   function crash(node: NodeId, at: Micros, text: string): void {
     if (!isUp(node)) return
-    stand(node, at, { standing: 'down', words: 'down' })
+    enterState(node, at, { state: 'down', text: 'down' })
     for (const stall of stalls) if (stall.node === node && stall.until > at) stall.until = at
     marks.push({ node, at, type: 'crash', text })
   }
 
-  function take(turn: Turn, line: number): void {
-    const { node, at, effects, cutAfter } = turn
+  function take(record: StartOrStep, line: number): void {
+    const { node, at, effects, cutAfter } = record
     if (!nodes.includes(node)) throw new InvalidTraceError(`line ${line}: node ${node} is not in the header`)
     const sends = (cutAfter === null ? effects : effects.slice(0, cutAfter)).filter(isSend)
     const shown = sends.map((send) => {
       if (!nodes.includes(send.to) || typeof send.body?.kind !== 'string') {
-        throw new InvalidTraceError(`line ${line}: a message goes to a node that is not in the header, or is none`)
+        throw new InvalidTraceError(
+          `line ${line}: a message goes to a node that is not in the header, or is none`,
+        )
       }
       return all || kinds.includes(countsAs(send.body))
     })
     for (const [index, { to, body }] of sends.entries()) {
-      const id = turn.sent[index]
+      const id = record.sent[index]
       if (shown[index] !== true || id === undefined) continue
       const ended = ends.get(id) ?? [{ endedAt: null, lost: null }]
       for (const each of ended)
         flights.push({ from: node, to, body, kind: countsAs(body), sentAt: at, ...each })
     }
-    const telling = shown.includes(true) || turn.view !== null || cutAfter !== null
-    if (turn.type === 'step') {
-      const mark = markOf(turn, all || telling)
+    const telling = shown.includes(true) || record.view !== null || cutAfter !== null
+    if (record.type === 'step') {
+      const mark = markOf(record, all || telling)
       if (mark !== null) marks.push(mark)
     } else {
       if (everUp.has(node)) marks.push({ node, at, type: 'restart', text: 'restart' })
       everUp.add(node)
-      if (!isUp(node)) stand(node, at, { standing: 'leaderless', words: '' })
+      if (!isUp(node)) enterState(node, at, { state: 'leaderless', text: '' })
     }
     if (cutAfter !== null) crash(node, at, `crash after ${cutAfter} of ${effects.length} effects`)
-    else if (turn.view !== null) stand(node, at, standingOf(turn.view))
+    else if (record.view !== null) enterState(node, at, laneStateOf(record.view))
   }
 
-  function befall(fault: Fault, at: Micros): void {
+  function applyFault(fault: Fault, at: Micros): void {
     if (fault.type === 'notice') notices.push({ at, text: fault.text })
     else if (!nodes.includes(fault.node)) return
     else if (fault.type === 'crash') crash(fault.node, at, 'crash')
@@ -154,11 +159,11 @@ export function historyOf({ header, records }: Trace, { kinds, kindOf, all }: Se
     if (record.type === 'start' || record.type === 'step') take(record, index + 2)
     else if (record.type === 'world') {
       const fault = faultOf(record.event)
-      if (fault !== null) befall(fault, record.at)
+      if (fault !== null) applyFault(fault, record.at)
     } else if (record.type === 'tick') {
       notices.push({ at: record.at, text: 'tick' })
       for (const { node, view } of record.views) {
-        if (nodes.includes(node)) stand(node, record.at, standingOf(view))
+        if (nodes.includes(node)) enterState(node, record.at, laneStateOf(view))
       }
     }
   }
@@ -169,7 +174,7 @@ export function historyOf({ header, records }: Trace, { kinds, kindOf, all }: Se
     end,
     flights,
     // A standing that was over at once was never seen.
-    spells: spells.filter(({ from, until }) => until > from || from === end),
+    periods: periods.filter(({ from, until }) => until > from || from === end),
     stalls,
     marks,
     notices,
@@ -199,8 +204,8 @@ function endsOf(records: readonly TraceRecord[]): ReadonlyMap<number, readonly E
 }
 
 /** What happened at the node, unless that is a message, whose arrow says it, or a timer that nobody would miss. */
-function markOf(turn: Turn & { readonly type: 'step' }, telling: boolean): Mark | null {
-  const { node, at, input } = turn
+function markOf(record: StartOrStep & { readonly type: 'step' }, telling: boolean): Mark | null {
+  const { node, at, input } = record
   switch (input.type) {
     case 'message':
       return null
@@ -222,11 +227,10 @@ function markOf(turn: Turn & { readonly type: 'step' }, telling: boolean): Mark 
   }
 }
 
-function standingOf({ role, leader, token, detail }: View): { standing: Standing; words: string } {
+function laneStateOf({ role, leader, token, detail }: View): { state: LaneState; text: string } {
   const idle = role === 'leader' ? idleness(detail) : null
-  if (idle !== null) return { standing: 'leaderless', words: idle }
-  if (role === 'leader')
-    return { standing: 'leads', words: token === null ? 'leads' : `leads, token ${token}` }
-  if (leader !== null) return { standing: 'follows', words: `follows ${leader}` }
-  return { standing: 'leaderless', words: role === 'candidate' ? 'no leader' : role }
+  if (idle !== null) return { state: 'leaderless', text: idle }
+  if (role === 'leader') return { state: 'leads', text: token === null ? 'leads' : `leads, token ${token}` }
+  if (leader !== null) return { state: 'follows', text: `follows ${leader}` }
+  return { state: 'leaderless', text: role === 'candidate' ? 'no leader' : role }
 }

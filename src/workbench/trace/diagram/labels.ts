@@ -1,9 +1,9 @@
 /** Puts the words into the picture: each where it disturbs least, or nowhere when there is no room. */
-import type { Mark, Standing } from './history.ts'
-import { along, type Point, type Room } from './room.ts'
+import type { LaneState, Mark } from './history.ts'
+import { along, type LabelSpace, type Point } from './room.ts'
 
 /** What a label is about. */
-export type Look = Mark['type'] | Standing | 'stalled' | 'notice' | 'message'
+export type Look = Mark['type'] | LaneState | 'stalled' | 'notice' | 'message'
 
 export type Label = Point & {
   readonly text: string
@@ -17,15 +17,15 @@ export type Label = Point & {
 
 export const FONT_PX = 11
 /** Letters of a sans-serif font are about this wide, on average. */
-const LETTER_PX = FONT_PX * 0.56
+const CHARACTER_PX = FONT_PX * 0.56
 /** From the baseline to the middle of the letters. */
 const MIDDLE_PX = 4
 
 export function widthOf(text: string): number {
-  return text.length * LETTER_PX
+  return text.length * CHARACTER_PX
 }
 
-export function shortened(text: string, letters: number): string {
+export function shorten(text: string, letters: number): string {
   return text.length <= letters ? text : `${text.slice(0, letters - 1)}\u2026`
 }
 
@@ -33,7 +33,7 @@ type Candidate = { readonly label: Label; readonly cost: number }
 
 /** The cheapest candidate that is free, or null; `own` is the line that the label belongs to. */
 function choose(
-  room: Room,
+  room: LabelSpace,
   candidates: readonly Label[],
   own: number | null,
   { most, within }: { readonly most: number; readonly within: number },
@@ -72,7 +72,7 @@ const LINES_BESIDE = { most: 6, within: 9 }
 
 /** A label beside a lane, at a moment: on the side where it is wanted, or else on the other. */
 export function beside(
-  room: Room,
+  room: LabelSpace,
   { x, y }: Point,
   text: string,
   look: Look,
@@ -100,7 +100,7 @@ const LINES_ALONG = { most: 2, within: 6.5 }
 
 /** A label along a line, in the middle between two lanes, nearer to the arrow's head if it can be. */
 export function alongLine(
-  room: Room,
+  room: LabelSpace,
   [from, to]: readonly [Point, Point],
   lanePx: number,
   text: string,

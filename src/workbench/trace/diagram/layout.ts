@@ -6,8 +6,8 @@ import { type Micros, msOf, type NodeId, present } from '../../../core/index.ts'
 import { type Arrow, arrowOf } from './arrows.ts'
 import { captionsOf } from './captions.ts'
 import { momentsOf } from './clip.ts'
-import type { History, Mark, Standing } from './history.ts'
-import { type Label, shortened, widthOf } from './labels.ts'
+import type { DiagramHistory, LaneState, Mark } from './history.ts'
+import { type Label, shorten, widthOf } from './labels.ts'
 import type { Place } from './place.ts'
 import type { Point } from './room.ts'
 import { type Break, timeScale } from './timescale.ts'
@@ -16,7 +16,7 @@ export type Lane = { readonly node: NodeId; readonly x: number; readonly name: s
 
 export type LanePiece = {
   readonly node: NodeId
-  readonly standing: Exclude<Standing, 'down'>
+  readonly state: Exclude<LaneState, 'down'>
   readonly x: number
   readonly top: number
   readonly bottom: number
@@ -61,16 +61,16 @@ const BEYOND_PX = 24
 const PAGE_PX = 760
 const LEAST_LANE_PX = 96
 const MOST_LANE_PX = 190
-const NAME_LETTERS = 14
+const NAME_LENGTH = 14
 
-export function layoutOf(history: History): Layout {
+export function layoutOf(history: DiagramHistory): Layout {
   const { nodes, timed } = history
   const lanePx = Math.max(LEAST_LANE_PX, Math.min(MOST_LANE_PX, PAGE_PX / Math.max(1, nodes.length - 1)))
   const xs = new Map(nodes.map((node, index) => [node, AXIS_X + SIDE_PX + index * lanePx]))
   const lanes = nodes.map((node) => ({
     node,
     x: present(xs.get(node), 'lane'),
-    name: shortened(`node ${node}`, NAME_LETTERS),
+    name: shorten(`node ${node}`, NAME_LENGTH),
   }))
   const scale = timeScale(momentsOf(history), TOP_Y, timed ? 1 : 1000)
   const place: Place = {
@@ -127,14 +127,18 @@ function shortDuration(micros: Micros): string {
   return `${Number(ms.toPrecision(3))} ms`
 }
 
-function piecesOf({ spells, begin, end }: History, place: Place, pageBottom: number): readonly LanePiece[] {
-  const last = new Map(spells.map((spell) => [spell.node, spell]))
-  return spells.flatMap((spell) => {
-    const { node, from, until, standing, words } = spell
-    if (standing === 'down') return []
+function piecesOf(
+  { periods, begin, end }: DiagramHistory,
+  place: Place,
+  pageBottom: number,
+): readonly LanePiece[] {
+  const last = new Map(periods.map((period) => [period.node, period]))
+  return periods.flatMap((period) => {
+    const { node, from, until, state, text } = period
+    if (state === 'down') return []
     const top = place.y(from) - (from === begin ? AHEAD_PX : 0)
-    const bottom = until === end && last.get(node) === spell ? pageBottom : place.y(until)
-    const title = `node ${node}: ${words} (${place.moment(from)} to ${place.moment(until)})`
-    return [{ node, standing, x: place.x(node), top, bottom, title }]
+    const bottom = until === end && last.get(node) === period ? pageBottom : place.y(until)
+    const title = `node ${node}: ${text} (${place.moment(from)} to ${place.moment(until)})`
+    return [{ node, state, x: place.x(node), top, bottom, title }]
   })
 }

@@ -1,10 +1,10 @@
 /** The legend: a sample and a word for each thing that is in the picture, and for nothing else. */
-import type { History, Mark, Standing } from './history.ts'
+import type { DiagramHistory, LaneState, Mark } from './history.ts'
 import { widthOf } from './labels.ts'
 import type { Layout } from './layout.ts'
 import type { Point } from './room.ts'
 import { colourOfKind, cross, head, sign } from './shapes.ts'
-import { element, escaped } from './xml.ts'
+import { element, escape } from './xml.ts'
 
 type Entry = {
   readonly words: string
@@ -19,7 +19,7 @@ const GAP_PX = 26
 const LEFT_PX = 24
 
 export const LANE_LOOKS: {
-  readonly [S in Exclude<Standing, 'down'>]: { readonly [attribute: string]: string | number }
+  readonly [S in Exclude<LaneState, 'down'>]: { readonly [attribute: string]: string | number }
 } = {
   leads: { class: 'leads-line', 'stroke-width': 6 },
   follows: { class: 'ink-line', 'stroke-width': 1.6 },
@@ -37,7 +37,7 @@ const MARK_WORDS: { readonly [T in Mark['type']]: string } = {
 
 /** The legend as XML, and where it ends. */
 export function legendOf(
-  history: History,
+  history: DiagramHistory,
   layout: Layout,
   kinds: readonly string[],
 ): { readonly xml: string; readonly bottom: number } {
@@ -51,16 +51,16 @@ export function legendOf(
       y += ROW_PX
     }
     rows.push(sample({ x, y }))
-    rows.push(element('text', { x: x + samplePx + 8, y: y + 4 }, escaped(words)))
+    rows.push(element('text', { x: x + samplePx + 8, y: y + 4 }, escape(words)))
     x += width
   }
   return { xml: rows.join('\n'), bottom: y + ROW_PX }
 }
 
-function entriesOf(history: History, layout: Layout, kinds: readonly string[]): readonly Entry[] {
+function entriesOf(history: DiagramHistory, layout: Layout, kinds: readonly string[]): readonly Entry[] {
   const line = (look: { readonly [attribute: string]: string | number }) => (at: Point) =>
     element('path', { ...look, d: `M${at.x} ${at.y}h${SAMPLE_PX}` })
-  const standings = new Set(layout.pieces.map(({ standing }) => standing))
+  const standings = new Set(layout.pieces.map(({ state: standing }) => standing))
   const lanes = [
     ['leads', 'leads'],
     ['follows', 'follows a leader'],

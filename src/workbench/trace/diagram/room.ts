@@ -11,7 +11,7 @@ const STEP_PX = 5
 /** Texts keep this distance, from the middle of the line of letters. */
 const APART_PX = 11
 
-export class Room {
+export class LabelSpace {
   readonly #words = new Map<number, Point[]>()
   readonly #ink = new Map<number, Ink[]>()
   #lines = 0

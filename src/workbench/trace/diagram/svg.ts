@@ -1,19 +1,19 @@
 /** A laid out picture as SVG: no scripts, no fonts or files from elsewhere, light and dark. */
 import type { Arrow } from './arrows.ts'
-import type { History } from './history.ts'
+import type { DiagramHistory } from './history.ts'
 import type { Label, Look } from './labels.ts'
 import type { Layout } from './layout.ts'
 import { brokenLane, hatch, LANE_LOOKS, legendOf } from './legend.ts'
 import type { Point } from './room.ts'
 import { colourOfKind, cross, head, sign } from './shapes.ts'
 import { styleSheet } from './style.ts'
-import { decimal, element, escaped } from './xml.ts'
+import { decimal, element, escape } from './xml.ts'
 
 export type Heading = { readonly title: string; readonly description: string }
 
 /** `kinds`: all that are drawn and perhaps others, in the order in which looks are given out. */
 export function svgOf(
-  history: History,
+  history: DiagramHistory,
   layout: Layout,
   kinds: readonly string[],
   { title, description }: Heading,
@@ -23,12 +23,12 @@ export function svgOf(
   const height = Math.ceil(legend.bottom)
   return `${[
     `<svg xmlns="http://www.w3.org/2000/svg" width="${width}" height="${height}" viewBox="0 0 ${width} ${height}" role="img" aria-labelledby="title description">`,
-    element('title', { id: 'title' }, escaped(title)),
-    element('desc', { id: 'description' }, escaped(description)),
+    element('title', { id: 'title' }, escape(title)),
+    element('desc', { id: 'description' }, escape(description)),
     element('style', {}, `\n${styleSheet()}\n`),
     HATCH,
     element('rect', { class: 'paper-fill', width, height }),
-    element('text', { class: 'title', x: 24, y: 30 }, escaped(title)),
+    element('text', { class: 'title', x: 24, y: 30 }, escape(title)),
     ...axis(history, layout),
     ...layout.rules.map((y) =>
       element('path', {
@@ -65,10 +65,10 @@ const HATCH = element(
 )
 
 function titled(title: string, ...children: readonly string[]): string {
-  return element('g', {}, element('title', {}, escaped(title)), ...children)
+  return element('g', {}, element('title', {}, escape(title)), ...children)
 }
 
-function axis({ timed }: History, { axisX, nameY, ticks, breaks }: Layout): readonly string[] {
+function axis({ timed }: DiagramHistory, { axisX, nameY, ticks, breaks }: Layout): readonly string[] {
   const beside = (y: number, text: string, look: string): string =>
     element('text', { class: look, x: axisX - 8, y: y + 4, 'text-anchor': 'end' }, text)
   return [
@@ -87,11 +87,11 @@ function lanes({ lanes: all, pieces, nameY }: Layout): readonly string[] {
       element(
         'text',
         { class: 'name', x, y: nameY + 4, 'text-anchor': 'middle' },
-        element('title', {}, escaped(String(node))),
-        escaped(name),
+        element('title', {}, escape(String(node))),
+        escape(name),
       ),
     ),
-    ...pieces.map(({ standing, x, top, bottom, title }) =>
+    ...pieces.map(({ state: standing, x, top, bottom, title }) =>
       titled(
         title,
         element('path', { ...LANE_LOOKS[standing], d: `M${decimal(x)} ${decimal(top)}V${decimal(bottom)}` }),
@@ -145,5 +145,5 @@ function words({ x, y, text, anchor, angle, look, kind }: Label, kinds: readonly
   const colour = look === 'message' ? `${colourOfKind(kinds.indexOf(kind ?? ''))}-text` : LOOKS[look]
   const turn =
     Math.round(angle) === 0 ? {} : { transform: `rotate(${decimal(angle)} ${decimal(x)} ${decimal(y)})` }
-  return element('text', { class: `words ${colour}`, x, y, 'text-anchor': anchor, ...turn }, escaped(text))
+  return element('text', { class: `words ${colour}`, x, y, 'text-anchor': anchor, ...turn }, escape(text))
 }
