@@ -54,7 +54,7 @@ async function agent(flags: AgentFlags): Promise<number> {
   const telling = setInterval(() => systemd.status(sentence()), TELL_SYSTEMD_MS)
   telling.unref()
   process.on('SIGUSR2', () => void saveTraces(running, log))
-  supervisor?.spoils(running.nodes)
+  supervisor?.injectInto(running.nodes)
   log('started', { http: running.url })
   void systemd.ready(sentence(), () => running.nodes.every((node) => !node.isClosed))
   const why = await Promise.race([told, running.failed])

@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { afterAll, describe, expect, it } from 'vitest'
-import { program } from '../../dist/cli/commands.js'
+import { createProgram } from '../../dist/cli/commands.js'
 import { type Ended, conclave as run } from '../../test/support/cli.ts'
 
 const root = fileURLToPath(new URL('../..', import.meta.url))
@@ -320,7 +320,7 @@ describe('conclave specs, protocols and help', () => {
   })
 
   it('name --json for every command', async () => {
-    const { commands } = await program('')
+    const { commands } = await createProgram('')
     const names = commands.map((command) => command.name())
     expect(names).toEqual(expect.arrayContaining(['up', 'agent', 'run', 'status', 'draw', 'completion']))
     const without = commands

@@ -1,20 +1,20 @@
-/** Every command by name, each loaded when it is needed. */
+/** All commands by name. The module of a command is loaded when the command is needed. */
 import { Command } from 'commander'
 import { readVersion } from './version.ts'
 
 type Loader = () => Promise<Command>
 
-/** In the order of the help. */
+/** In the order in which the help lists them. */
 const COMMANDS: { readonly [name: string]: Loader } = {
   up: async () => (await import('./up.ts')).upCommand(),
   agent: async () => (await import('./agent.ts')).agentCommand(),
   run: async () => (await import('./run.ts')).runCommand(),
-  status: async () => (await import('./ask.ts')).statusCommand(),
-  leader: async () => (await import('./ask.ts')).leaderCommand(),
-  members: async () => (await import('./ask.ts')).membersCommand(),
-  watch: async () => (await import('./ask.ts')).watchCommand(),
-  'step-down': async () => (await import('./ask.ts')).stepDownCommand(),
-  remove: async () => (await import('./ask.ts')).removeCommand(),
+  status: async () => (await import('./status.ts')).statusCommand(),
+  leader: async () => (await import('./leader.ts')).leaderCommand(),
+  members: async () => (await import('./members.ts')).membersCommand(),
+  watch: async () => (await import('./watch.ts')).watchCommand(),
+  'step-down': async () => (await import('./step-down.ts')).stepDownCommand(),
+  remove: async () => (await import('./remove.ts')).removeCommand(),
   chaos: async () => (await import('./chaos.ts')).chaosCommand(),
   plan: async () => (await import('./plan.ts')).planCommand(),
   recover: async () => (await import('./recover.ts')).recoverCommand(),
@@ -24,18 +24,18 @@ const COMMANDS: { readonly [name: string]: Loader } = {
   replay: async () => (await import('./replay.ts')).replayCommand(),
   draw: async () => (await import('./draw.ts')).drawCommand(),
   qos: async () => (await import('./qos.ts')).qosCommand(),
-  specs: async () => (await import('./lists.ts')).specsCommand(),
-  protocols: async () => (await import('./lists.ts')).protocolsCommand(),
+  specs: async () => (await import('./specs.ts')).specsCommand(),
+  protocols: async () => (await import('./protocols.ts')).protocolsCommand(),
 }
 
 export function isCommand(name: string): boolean {
   return Object.hasOwn(COMMANDS, name)
 }
 
-/** All commands, or only the one that is asked for: enough to run it, not to tell what else there is. */
-export async function program(asked: string): Promise<Command> {
-  const isOne = isCommand(asked)
-  const names = isOne ? [asked] : Object.keys(COMMANDS)
+/** Creates the program with all commands, or only with the command named, which is enough to run it. */
+export async function createProgram(commandName: string): Promise<Command> {
+  const isOne = isCommand(commandName)
+  const names = isOne ? [commandName] : Object.keys(COMMANDS)
   const root = new Command('conclave')
     .description('Leader election, failure detection and membership: run it, simulate it, explore it.')
     .version(readVersion())
@@ -51,7 +51,7 @@ Examples:
     )
   const commands = await Promise.all(names.map((name) => (COMMANDS[name] as Loader)()))
   for (const command of [root, ...commands]) {
-    // Errors are reported in one place, all in the same way.
+    // main.ts reports all errors in the same way.
     command.exitOverride().configureOutput({ outputError: () => {} })
   }
   for (const command of commands) root.addCommand(command)

@@ -1,4 +1,4 @@
-/** `conclave completion bash|zsh|fish|powershell`: a script for the shell, which asks `conclave complete` what fits. */
+/** `conclave completion bash|zsh|fish|powershell`: prints a shell script that calls `conclave complete`. */
 import tab from '@bomb.sh/tab/commander'
 import type { Command } from 'commander'
 import { print, printJson } from './output.ts'
@@ -6,12 +6,12 @@ import { print, printJson } from './output.ts'
 type Shell = 'bash' | 'zsh' | 'fish' | 'powershell'
 
 /**
- * For bash alone: the package bash-completion, whose functions other scripts call, is not installed everywhere. Asks the
- * very program that is being typed, so that it works for bin/conclave too. File names fit where nothing else does.
+ * A script for bash that does not need the package bash-completion, which is not installed everywhere. It calls the
+ * program that is being typed, so it also works for bin/conclave. It falls back to file names.
  */
 const BASH = `# bash completion for conclave: source <(conclave completion bash)
 __conclave_complete() {
-    # Words as they were typed up to the cursor: bash takes them apart at every = and :
+    # The words up to the cursor, as typed: bash splits them at every = and :
     local line=\${COMP_LINE:0:COMP_POINT} words=() word i
     for ((i = 0; i <= COMP_CWORD; i++)); do
         word=\${COMP_WORDS[i]}
@@ -24,7 +24,7 @@ __conclave_complete() {
         line=\${line#"$word"}
     done
     local cur=\${words[\${#words[@]} - 1]} value
-    # What bash already has on the line of this word.
+    # The part of this word that bash already has on the line.
     local kept=\${cur%"\${cur##*[=:]}"}
     [[ \${COMP_WORDBREAKS-} == *[=:]* ]] || kept=
     COMPREPLY=()
@@ -34,11 +34,11 @@ __conclave_complete() {
 }
 complete -o bashdefault -o default -F __conclave_complete conclave`
 
-/** So that sourcing is enough where nothing has set completion up before. */
+/** Makes sourcing enough in a zsh that has not set up completion. */
 const ZSH_FIRST = `#compdef conclave
 (( $+functions[compdef] )) || { autoload -Uz compinit && compinit }`
 
-/** Adds both commands; after all others, which they are to know. */
+/** Adds the commands `completion` and `complete`. Call it last: they offer the commands that exist by then. */
 export function addCompletion(root: Command): void {
   const scripts = tab(root, { completionCommandName: 'completion' })
   root.commands
@@ -54,15 +54,15 @@ Examples:
     )
     .option('--json', 'print one JSON object, with the script as "script"')
     .action((shell: Shell, flags: { readonly json?: true }) => {
-      const whole = shell === 'bash' ? BASH : logged(() => scripts.setup(root.name(), root.name(), shell))
+      const whole = shell === 'bash' ? BASH : captureLog(() => scripts.setup(root.name(), root.name(), shell))
       const script = shell === 'zsh' ? `${ZSH_FIRST}\n${whole}` : whole
       if (flags.json === true) printJson({ shell, script })
       else for (const line of script.split('\n')) print(line)
     })
 }
 
-/** What it would write to the console. */
-function logged(write: () => void): string {
+/** Returns the text that `write` prints with console.log. */
+function captureLog(write: () => void): string {
   const { log } = console
   const lines: string[] = []
   console.log = (...words: readonly unknown[]) => void lines.push(words.join(' '))

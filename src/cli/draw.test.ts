@@ -87,14 +87,14 @@ describe('the layout of a picture', () => {
     const crash = layout.signs.find(({ type }) => type === 'crash')
     const restart = layout.signs.find(({ type }) => type === 'restart')
     const pieces = layout.pieces.filter(({ node }) => node === 3)
-    expect(pieces.map(({ standing }) => standing)).toEqual(['leads', 'leads'])
+    expect(pieces.map(({ state: standing }) => standing)).toEqual(['leads', 'leads'])
     expect(pieces[0]?.bottom).toBe(crash?.y)
     expect(pieces[1]?.top).toBe(restart?.y)
     expect(crash?.y).toBeLessThan(restart?.y ?? 0)
   })
 
   it('tells how nodes stand, from moment to moment', () => {
-    const first = history.spells.filter(({ node }) => node === 1).map(({ words }) => words)
+    const first = history.periods.filter(({ node }) => node === 1).map(({ text: words }) => words)
     expect(first).toEqual(['follows 3', 'no leader', 'leads', 'follows 3'])
   })
 

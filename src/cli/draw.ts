@@ -3,9 +3,9 @@ import { writeFileSync } from 'node:fs'
 import { Command } from 'commander'
 import { drawTrace } from '../workbench/trace/index.ts'
 import { UsageError } from './errors.ts'
+import { readTraceFile } from './input-files.ts'
 import { findProtocol, loadProtocols } from './load.ts'
 import { printJson, printNote } from './output.ts'
-import { readTraceFile } from './trace-file.ts'
 import { parseMilliseconds } from './values.ts'
 
 type DrawFlags = {

@@ -266,8 +266,8 @@ export const ERROR_CATALOGUE: { readonly [code: string]: CatalogueEntry } = {
   ERR_CONCLAVE_REQUEST_REFUSED: entry(
     'RequestRefusedError',
     'conclave/client',
-    'The agent answered with an error. `status` is the HTTP status, `reason` the `code` in the body.',
-    'Look up `reason` in the HTTP reference.',
+    'The agent answered with an error. `status` is the HTTP status, `kind` the `code` in the body.',
+    'Look up `kind` in the HTTP reference.',
     EXIT.refused,
   ),
   ERR_CONCLAVE_GUARDIAN_LOST: entry(

@@ -1,9 +1,9 @@
-/** How commands end. The codes are part of the command line's contract. */
+/** Exit codes. They are part of the public interface of the command line. */
 export const EXIT = {
   ok: 0,
   failure: 1,
   usage: 2,
-  /** Nobody leads, or not whom it was asked of. */
+  /** The group has no leader, or the agent that was asked is not the leader. */
   noLeader: 3,
   unreachable: 4,
   refused: 5,
@@ -11,7 +11,7 @@ export const EXIT = {
   lost: 7,
 } as const
 
-/** What the caller must change; reported in one line, exit code 2. `field` names what is wrong, where it has a name. */
+/** Bad input. Reported in one line, with exit code 2. `field` names the flag, argument or field that is wrong. */
 export class UsageError extends Error {
   override readonly name = 'UsageError'
   readonly code = 'ERR_CONCLAVE_USAGE'

@@ -1,6 +1,6 @@
 /**
- * The little of `fetch` that asking an agent needs, over node:http: loading Node's own fetch takes longer than all the
- * rest of `conclave leader`.
+ * The part of `fetch` that requests to an agent need, over node:http. Loading Node's own fetch takes longer than
+ * everything else that `conclave leader` does.
  */
 import { type IncomingMessage, request } from 'node:http'
 import type { Fetch, FetchResponse } from '../service/client/index.ts'
@@ -8,24 +8,24 @@ import type { Fetch, FetchResponse } from '../service/client/index.ts'
 export const fetchOverHttp: Fetch = async (url, { method = 'GET', headers = {}, body, signal }) => {
   const send = url.protocol === 'https:' ? (await import('node:https')).request : request
   return new Promise<FetchResponse>((resolve, reject) => {
-    // Nobody asks twice: without an agent the connection ends with the answer.
+    // No connection pool: every command sends one request.
     const options = { method, headers, agent: false, ...(signal === undefined ? {} : { signal }) }
-    const asking = send(url, options, (answer) => resolve(fetched(answer)))
-    asking.once('error', (error) => reject(error))
-    asking.end(body)
+    const sent = send(url, options, (response) => resolve(toFetchResponse(response)))
+    sent.once('error', (error) => reject(error))
+    sent.end(body)
   })
 }
 
-function fetched(answer: IncomingMessage): FetchResponse {
-  const status = answer.statusCode ?? 0
+function toFetchResponse(response: IncomingMessage): FetchResponse {
+  const status = response.statusCode ?? 0
   return {
     ok: status >= 200 && status < 300,
     status,
-    body: answer,
+    body: response,
     async json() {
-      const pieces: Buffer[] = []
-      for await (const piece of answer) pieces.push(piece as Buffer)
-      return JSON.parse(Buffer.concat(pieces).toString('utf8')) as unknown
+      const chunks: Buffer[] = []
+      for await (const chunk of response) chunks.push(chunk as Buffer)
+      return JSON.parse(Buffer.concat(chunks).toString('utf8')) as unknown
     },
   }
 }

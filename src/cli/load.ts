@@ -1,4 +1,4 @@
-/** Protocols by name: those of this package, and one of your own from a module (`--load FILE`). */
+/** Finds protocols by name: the protocols of this package, and a user's own from a module (`--load FILE`). */
 import { resolve } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import type { Definition } from '../core/index.ts'
@@ -7,7 +7,7 @@ import type { Lookup } from '../workbench/sim/index.ts'
 import type { Goal, Spec } from '../workbench/specs/index.ts'
 import { UsageError } from './errors.ts'
 
-/** What a module given with `--load` exports. `specs` and `goals` replace those that the protocol names. */
+/** The exports of a module given with `--load`. `specs` and `goals` replace the ones that the protocol names. */
 export type ProtocolModule = {
   readonly protocol: Definition
   readonly specs?: readonly Spec[]
@@ -16,7 +16,7 @@ export type ProtocolModule = {
 
 export type Loaded = {
   readonly lookup: Lookup
-  /** Specifications of the loaded protocol, if it brings its own. */
+  /** The specifications and goals that the module of a loaded protocol exports. */
   specsFor(definition: Definition): { readonly specs?: readonly Spec[]; readonly goals?: readonly Goal[] }
 }
 
@@ -45,7 +45,7 @@ async function importModule(file: string): Promise<ProtocolModule> {
   }
   if (typeof module.protocol?.create !== 'function') {
     throw new UsageError(
-      `--load ${file}: the module exports no \`protocol\` (see docs/tutorials/your-first-protocol.md)`,
+      `--load ${file}: the module must export \`protocol\`, a definition (see docs/tutorials/your-first-protocol.md)`,
       '--load',
     )
   }
@@ -56,7 +56,7 @@ export function findProtocol(lookup: Lookup, name: string): Definition {
   const definition = lookup.find(name)
   if (definition !== null) return definition
   throw new UsageError(
-    `--protocol ${name}: unknown protocol (known: ${lookup.names.join(', ')})`,
+    `--protocol ${name}: unknown protocol; use one of ${lookup.names.join(', ')}`,
     '--protocol',
   )
 }

@@ -1,36 +1,36 @@
 /**
- * The command line. Errors are one line that says what to change; with `--json`, one object.
+ * The entry point of the command line. It reports an error in one line, or with `--json` as one object.
  *
- * Only the command that is asked for is loaded: `conclave leader` must answer fast, and most of what the others need
- * takes longer to load than the answer.
+ * It loads only the module of the requested command: `conclave leader` must answer fast, and the modules of the other
+ * commands take longer to load than the answer takes.
  */
 import { CommanderError } from 'commander'
-import { isCommand, program } from './commands.ts'
+import { createProgram, isCommand } from './commands.ts'
 import { exitCodeOf } from './error-catalogue.ts'
 import { EXIT } from './errors.ts'
 import { printJson, printNote } from './output.ts'
 
-type Explained = {
+type Problem = {
   readonly code: number
   readonly name: string
   readonly message: string
   readonly field: string | null
 }
 
-/** Refusals of an agent that mean something else, by their status. */
-const REFUSALS: { readonly [status: number]: number } = { 400: EXIT.usage, 409: EXIT.noLeader }
+/** Exit codes for refusals by an agent that have a code of their own, by HTTP status. */
+const EXIT_BY_STATUS: { readonly [status: number]: number } = { 400: EXIT.usage, 409: EXIT.noLeader }
 
-/** What is wrong, and what kind of thing it is; null where commander has said all there is to say. */
-function explained(error: unknown, asked: string): Explained | null {
+/** Describes an error; null if commander has already printed everything, such as the help. */
+function describeError(error: unknown, commandName: string): Problem | null {
   if (error instanceof CommanderError) {
     if (error.exitCode === 0) return null
-    // No command at all: the help has been printed, but nothing was done.
+    // No command was given: commander has printed the help, but that is still bad input.
     if (error.code === 'commander.help')
       return { code: EXIT.usage, name: 'UsageError', message: '', field: null }
-    // Commander names what it is about in quotes: '--agent <url>', 'id'.
+    // Commander quotes the name of the flag or argument: '--agent <url>', 'id'.
     const field = /(?:option|required argument) '([\w-]+)/.exec(error.message)?.[1] ?? null
-    const told = error.message.replace(/^error: /, '').replaceAll('\n', ' ')
-    const message = `${told} (see ${helpFor(asked)})`
+    const text = error.message.replace(/^error: /, '').replaceAll('\n', ' ')
+    const message = `${text} (see ${helpCommandFor(commandName)})`
     return { code: EXIT.usage, name: 'UsageError', message, field }
   }
   const { name, message, field, code, kind, status } = (
@@ -41,9 +41,8 @@ function explained(error: unknown, asked: string): Explained | null {
     readonly kind?: string
     readonly status?: number
   }
-  // An agent that refuses because it does not lead says what was asked, in a way; or it was asked wrongly.
   const refused =
-    name === 'RequestRefusedError' && kind !== 'CommandRefusedError' ? REFUSALS[status ?? 0] : undefined
+    name === 'RequestRefusedError' && kind !== 'CommandRefused' ? EXIT_BY_STATUS[status ?? 0] : undefined
   return {
     code: refused ?? exitCodeOf(code),
     name: name === 'RequestRefusedError' ? (kind ?? name) : name,
@@ -52,59 +51,58 @@ function explained(error: unknown, asked: string): Explained | null {
   }
 }
 
-/** A configuration may have several problems, one per line; any other line break comes from elsewhere. */
-function linesOf(name: string, message: string): readonly string[] {
+/** Lists the problems of a configuration, one per line. A line break in another message is data, not a separator. */
+function splitMessage(name: string, message: string): readonly string[] {
   return (name === 'InvalidConfigError' ? message.split('\n') : [message]).filter(Boolean)
 }
 
-/** Where to read on. */
-function helpFor(asked: string): string {
-  return isCommand(asked) ? `conclave ${asked} --help` : 'conclave --help'
+function helpCommandFor(commandName: string): string {
+  return isCommand(commandName) ? `conclave ${commandName} --help` : 'conclave --help'
 }
 
-/** Whether JSON was asked for, by a word that is not of the command after `--`. */
+/** Whether `--json` was given. Words after `--` belong to the command that `conclave run` starts. */
 function wantsJson(words: readonly string[]): boolean {
   const end = words.indexOf('--')
   return (end < 0 ? words : words.slice(0, end)).includes('--json')
 }
 
-let isHungUp = false
+let hasHungUp = false
 
-/** For a process that is this command and nothing else: what to do when its readers are gone. */
+/** Handles closed output streams. For a process that runs nothing but this command. */
 export function handleHangUps(): void {
-  // A reader that has seen enough, such as `head`, is no error.
+  // A reader that stops early, such as `head`, is not an error.
   process.stdout.on('error', (error: NodeJS.ErrnoException) => {
     noteHangUp(error)
     process.exit(error.code === 'EPIPE' ? EXIT.ok : EXIT.failure)
   })
-  // The reader of stderr is gone, such as a terminal or a log collector: no reason to stop, or to lose a lead.
+  // If the reader of stderr is gone, such as a log collector, the node keeps running and keeps leading.
   process.stderr.on('error', noteHangUp)
 }
 
-/** The terminal was closed. Node would abort at its end, when it tries to leave that as it was. */
+/** After the terminal was closed, Node.js would abort at exit when it tries to restore the terminal. */
 function noteHangUp({ code }: NodeJS.ErrnoException): void {
-  if (code !== 'EIO' || isHungUp) return
-  isHungUp = true
+  if (code !== 'EIO' || hasHungUp) return
+  hasHungUp = true
   process.on('exit', () => {
     process.removeAllListeners('SIGHUP')
     process.kill(process.pid, 'SIGHUP')
   })
 }
 
-/** Runs one command, given as the words after `conclave`, and returns its exit code. */
+/** Runs one command, given by the words after `conclave`, and returns its exit code. */
 export async function main(words: readonly string[]): Promise<number> {
-  const asked = words[0] ?? ''
+  const commandName = words[0] ?? ''
   try {
-    const root = await program(asked)
+    const root = await createProgram(commandName)
     await root.parseAsync(words, { from: 'user' })
-    // Commands report how they ended there.
+    // Commands set process.exitCode.
     return Number(process.exitCode ?? EXIT.ok)
   } catch (error) {
-    const problem = explained(error, asked)
+    const problem = describeError(error, commandName)
     if (problem === null) return EXIT.ok
     const { code, name, message, field } = problem
     if (message !== '' && wantsJson(words)) printJson({ error: { name, message, field } })
-    else for (const line of linesOf(name, message)) printNote(`conclave: ${line}`)
+    else for (const line of splitMessage(name, message)) printNote(`conclave: ${line}`)
     if (process.env['CONCLAVE_DEBUG'] !== undefined && error instanceof Error)
       for (const line of (error.stack ?? '').split('\n')) printNote(line)
     return code

@@ -24,8 +24,7 @@ import {
 import { type EpochsCard, epochsCard } from './plan/epochs-card.ts'
 import { epochsText } from './plan/epochs-text.ts'
 import { omegaPlanOf, runOmegaPlan } from './plan/omega.ts'
-import { collect } from './sim.ts'
-import { parseWholeNumber } from './values.ts'
+import { collect, parseWholeNumber } from './values.ts'
 
 export function planCommand(): Command {
   return new Command('plan')

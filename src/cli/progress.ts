@@ -1,49 +1,49 @@
-/** Progress of long work on standard error: a bar on a terminal, a line every five seconds elsewhere. */
+/** Shows the progress of long work on standard error: a bar on a terminal, otherwise one line every five seconds. */
 import { SingleBar } from 'cli-progress'
 import { escapeControls, printNote } from './output.ts'
 
-const LINE_EVERY_MS = 5000
+const LINE_INTERVAL_MS = 5000
 
 export type Progress = {
-  /** `total` is 0 where no end is in sight. */
+  /** `total` is 0 if the amount of work is unknown. */
   update(done: number, total: number, note: string): void
   stop(): void
 }
 
-export function startProgress(what: string): Progress {
-  return process.stderr.isTTY ? bar(what) : lines(what)
+export function startProgress(unit: string): Progress {
+  return process.stderr.isTTY ? showBar(unit) : printLines(unit)
 }
 
-function bar(what: string): Progress {
+function showBar(unit: string): Progress {
   const view = new SingleBar({
-    format: `${escapeControls(what)} {bar} {percentage}% {note}`,
+    format: `${escapeControls(unit)} {bar} {percentage}% {note}`,
     hideCursor: true,
     clearOnComplete: true,
     stream: process.stderr,
     noTTYOutput: false,
   })
-  let started = false
+  let isStarted = false
   return {
     update(done, total, note) {
       const shown = { note: escapeControls(note) }
-      if (!started) view.start(Math.max(total, done, 1), done, shown)
-      started = true
+      if (!isStarted) view.start(Math.max(total, done, 1), done, shown)
+      isStarted = true
       view.setTotal(Math.max(total, done, 1))
       view.update(done, shown)
     },
     stop() {
-      if (started) view.stop()
+      if (isStarted) view.stop()
     },
   }
 }
 
-function lines(what: string): Progress {
+function printLines(unit: string): Progress {
   let last = performance.now()
   return {
     update(done, total, note) {
-      if (performance.now() - last < LINE_EVERY_MS) return
+      if (performance.now() - last < LINE_INTERVAL_MS) return
       last = performance.now()
-      printNote(`${what}: ${done}${total > 0 ? ` of ${total}` : ''}, ${note}`)
+      printNote(`${unit}: ${done}${total > 0 ? ` of ${total}` : ''}, ${note}`)
     },
     stop() {},
   }

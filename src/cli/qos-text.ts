@@ -1,5 +1,4 @@
-/** The quality of service of failure detectors, for a person to read. */
-
+/** Formats the quality of service of failure detectors. */
 import { count, plural } from '../core/text.ts'
 import type { DurationReport, QosReport, TraceQos } from '../workbench/trace/index.ts'
 import { formatTable, NEW_LINE } from './output.ts'
@@ -10,35 +9,40 @@ export function formatQos(qos: QosReport): string {
   return [
     formatTable([
       ['failure detection', 'samples', 'censored', 'mean ms', 'p99 ms', 'max ms'],
-      row('  detection time T_D', qos.detection),
-      row('  mistake recurrence T_MR', qos.mistakeRecurrence),
-      row('  mistake duration T_M', qos.mistakeDuration),
-      row('  good period T_G', qos.goodPeriod),
+      formatRow('  detection time T_D', qos.detection),
+      formatRow('  mistake recurrence T_MR', qos.mistakeRecurrence),
+      formatRow('  mistake duration T_M', qos.mistakeDuration),
+      formatRow('  good period T_G', qos.goodPeriod),
     ]),
-    `  ${plural(qos.mistakes, 'mistake')} (${rate} an hour of watching), query accuracy P_A ${accuracy}`,
+    `  ${plural(qos.mistakes, 'mistake')} (${rate} per hour of monitoring), query accuracy P_A ${accuracy}`,
   ].join(NEW_LINE)
 }
 
-/** One line a pair: who watched whom, for how long, and how well. */
+/** One line per pair of a monitor and the peer that it monitors. */
 export function formatQosPairs(pairs: TraceQos['pairs']): string {
   return formatTable([
-    ['monitor', 'peer', 'watched ms', 'detected', 'mean T_D ms', 'mistakes', 'P_A'],
+    ['monitor', 'peer', 'monitored ms', 'detected', 'mean T_D ms', 'mistakes', 'P_A'],
     ...pairs.map((pair) => [
       String(pair.monitor),
       String(pair.peer),
-      ms(pair.watchedMs),
+      formatMs(pair.watchedMs),
       count(pair.detection.samples),
-      ms(pair.detection.meanMs),
+      formatMs(pair.detection.meanMs),
       count(pair.mistakes),
       pair.queryAccuracy === null ? '-' : pair.queryAccuracy.toFixed(6),
     ]),
   ])
 }
 
-function row(name: string, of: DurationReport): readonly string[] {
-  return [name, count(of.samples), count(of.censored), ...[of.meanMs, of.p99Ms, of.maxMs].map(ms)]
+function formatRow(name: string, durations: DurationReport): readonly string[] {
+  return [
+    name,
+    count(durations.samples),
+    count(durations.censored),
+    ...[durations.meanMs, durations.p99Ms, durations.maxMs].map(formatMs),
+  ]
 }
 
-function ms(value: number | null): string {
+function formatMs(value: number | null): string {
   return value === null ? '-' : value.toFixed(3)
 }

@@ -1,14 +1,14 @@
-/** `conclave qos`: how well the failure detectors of a recorded run did. */
+/** `conclave qos`: measures the failure detectors of a recorded run. */
 import { Command } from 'commander'
 import { qosOfTrace } from '../workbench/trace/index.ts'
 import { EXIT } from './errors.ts'
+import { readTraceFile } from './input-files.ts'
 import { print, printJson, printNote } from './output.ts'
 import { formatQos, formatQosPairs } from './qos-text.ts'
-import { readTraceFile } from './trace-file.ts'
 
 export function qosCommand(): Command {
   return new Command('qos')
-    .description('the quality of service of the failure detectors in a trace: speed and mistakes')
+    .description('measure the quality of service of the failure detectors in a trace: speed and mistakes')
     .argument('<trace>', 'trace file (NDJSON), as written by "conclave sim --trace"')
     .option('--json', 'print one JSON object')
     .addHelpText(
@@ -29,7 +29,7 @@ The measures are those of Chen, Toueg and Aguilera (docs/explanation/detectors.m
 function run(file: string, flags: { readonly json?: true }): number {
   const qos = qosOfTrace(readTraceFile(file))
   if (flags.json === true) printJson({ qos })
-  else if (qos === null) printNote('nobody watches anybody in this trace: there is nothing to measure')
+  else if (qos === null) printNote('this trace has no failure detector; nothing to measure')
   else {
     print(formatQosPairs(qos.pairs))
     print('')

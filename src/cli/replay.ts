@@ -5,10 +5,10 @@ import { count } from '../core/text.ts'
 import { type TraceFile } from '../workbench/forensics/index.ts'
 import { diffTraces, replay, type Trace, transcriptLine } from '../workbench/trace/index.ts'
 import { EXIT, UsageError } from './errors.ts'
+import { readTraceFile } from './input-files.ts'
 import { findProtocol, loadProtocols } from './load.ts'
 import { print, printJson } from './output.ts'
 import { codeOf, printRecorded, printRecordedJson, understand, writeMerged } from './replay/recorded.ts'
-import { readTraceFile } from './trace-file.ts'
 import { parseMilliseconds } from './values.ts'
 
 type ReplayFlags = {

@@ -1,12 +1,12 @@
 /** conclave run: a command that runs while this node leads, and at no other time. */
 import { Command, Option } from 'commander'
 import { readAdminToken } from '../service/config/keys.ts'
-import { leaseTermsOf } from '../service/node/election/lease-terms.ts'
+import { leaseTimingOf } from '../service/node/election/lease-terms.ts'
 import {
+  type ConclaveNode,
   type JoinOptions,
   join,
   LeadershipLostError,
-  type Member,
   type StoreJoinOptions,
   type Term,
 } from '../service/node/index.ts'
@@ -94,7 +94,7 @@ async function run(command: readonly string[], flags: RunFlags): Promise<number>
   const running = { command, told: told.signal, graceMs, killBeforeMs, once: flags.once === true, say }
   refuseUnlessProgram(command[0] ?? '')
   const options = flags.agent === undefined ? readJoinOptions(flags) : null
-  const ownKillBeforeMs = options === null ? null : killBeforeIn(leaseTermsOf(options), killBeforeMs)
+  const ownKillBeforeMs = options === null ? null : killBeforeIn(leaseTimingOf(options), killBeforeMs)
   const supervisor = Supervisor.ofThisProcess()
   const guarded = await Guarded.start()
   const onSignal = (): void => told.abort()
@@ -143,7 +143,7 @@ async function runWithNode(
 ): Promise<number> {
   // This thread does nothing else that takes long; one more would cost 20 MB.
   const node = await join({ isolation: 'thread', ...options })
-  supervisor?.spoils([node])
+  supervisor?.injectInto([node])
   running.say(`${String(node.id)} takes part in ${node.group}`)
   if (options.protocol === 'omega') running.say(NO_LEASE)
   node.on('warning', ({ what, detail }) => running.say(`${what}: ${detail}`))
@@ -155,7 +155,12 @@ async function runWithNode(
 }
 
 /** Term after term, until the command has ended by itself or nobody wants it any more. */
-async function lead(node: Member, killBeforeMs: number, guarded: Guarded, running: Running): Promise<number> {
+async function lead(
+  node: ConclaveNode,
+  killBeforeMs: number,
+  guarded: Guarded,
+  running: Running,
+): Promise<number> {
   const { told, once } = running
   let code: number | null = null
   const ended = new AbortController()

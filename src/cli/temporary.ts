@@ -1,4 +1,4 @@
-/** A folder for the time of a command. */
+/** Makes a folder that exists while a command runs. */
 import { mkdtempSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -11,7 +11,7 @@ export function makeTemporaryFolder(prefix: string): string {
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException
     throw new UsageError(
-      `cannot make a folder in ${parent} (${code}): set TMPDIR to a folder that this user can write to`,
+      `cannot create a folder in ${parent} (${code}); set TMPDIR to a folder that this user can write to`,
     )
   }
 }

@@ -1,31 +1,31 @@
-/** Values as they are written on a command line. */
+/** Parses the values of flags. Every error names the flag and says what to write. */
 import { FAULT_KINDS, type FaultKind, type Plain, type PlainObject } from '../core/index.ts'
 import { UsageError } from './errors.ts'
 
-/** `A..B` or a single number. */
-export function parseRange(flag: string, text: string, least: number): readonly [number, number] {
+/** Parses `A..B` or a single number. */
+export function parseRange(flag: string, text: string, minimum: number): readonly [number, number] {
   const match = /^(-?\d+)(?:\.\.(-?\d+))?$/.exec(text)
   if (match === null)
     throw new UsageError(`${flag} ${text}: write a number, or a range such as 1..1000`, flag)
   const first = Number(match[1])
   const last = match[2] === undefined ? first : Number(match[2])
   if (!Number.isSafeInteger(first) || !Number.isSafeInteger(last)) {
-    throw new UsageError(`${flag} ${text}: the numbers are too large`, flag)
+    throw new UsageError(`${flag} ${text}: must be at most ${Number.MAX_SAFE_INTEGER}`, flag)
   }
   if (last < first)
-    throw new UsageError(`${flag} ${text}: the range runs backwards; write ${last}..${first}`, flag)
-  if (first < least) throw new UsageError(`${flag} ${text}: must be at least ${least}`, flag)
+    throw new UsageError(`${flag} ${text}: the range is reversed; write ${last}..${first}`, flag)
+  if (first < minimum) throw new UsageError(`${flag} ${text}: must be at least ${minimum}`, flag)
   return [first, last]
 }
 
-export function parseWholeNumber(flag: string, text: string, least: number): number {
+export function parseWholeNumber(flag: string, text: string, minimum: number): number {
   const value = /^-?\d+$/.test(text) ? Number(text) : Number.NaN
   if (!Number.isSafeInteger(value)) throw new UsageError(`${flag} ${text}: write a whole number`, flag)
-  if (value < least) throw new UsageError(`${flag} ${text}: must be at least ${least}`, flag)
+  if (value < minimum) throw new UsageError(`${flag} ${text}: must be at least ${minimum}`, flag)
   return value
 }
 
-/** A moment or a duration; fractions down to a microsecond count. */
+/** Parses an instant or a duration. Fractions count down to a microsecond. */
 export function parseMilliseconds(flag: string, text: string): number {
   const value = /^\d+(\.\d+)?$/.test(text) ? Number(text) : Number.NaN
   if (!Number.isFinite(value) || value > Number.MAX_SAFE_INTEGER / 1000)
@@ -40,17 +40,17 @@ export function parseChoice<T extends string>(flag: string, text: string, choice
   return choice
 }
 
-/** `NAME=VALUE`, repeated; the value is JSON where it reads as JSON, and text otherwise. */
+/** Parses `NAME=VALUE` for each `--option`. A value that is not JSON is a string. */
 export function parseOptions(texts: readonly string[]): PlainObject {
   const values = texts.map((text): readonly [string, Plain] => {
     const at = text.indexOf('=')
     if (at <= 0) throw new UsageError(`--option ${text}: write NAME=VALUE`, '--option')
-    return [text.slice(0, at), valueOf(text.slice(at + 1))]
+    return [text.slice(0, at), parseValue(text.slice(at + 1))]
   })
   return Object.fromEntries(values)
 }
 
-function valueOf(text: string): Plain {
+function parseValue(text: string): Plain {
   try {
     return JSON.parse(text) as Plain
   } catch {
@@ -58,17 +58,26 @@ function valueOf(text: string): Plain {
   }
 }
 
-/** `none`, `swarm` (whatever the protocol bears), or kinds of faults separated by commas. */
-export function parseFaults(text: string, name: string, borne: readonly FaultKind[]): readonly FaultKind[] {
+/** Parses `none`, `swarm` (all faults that the protocol tolerates), or fault kinds separated by commas. */
+export function parseFaults(
+  text: string,
+  protocol: string,
+  tolerated: readonly FaultKind[],
+): readonly FaultKind[] {
   if (text === 'none') return []
-  if (text === 'swarm') return borne
+  if (text === 'swarm') return tolerated
   return text.split(',').map((word) => {
     const kind = FAULT_KINDS.find((each) => each === word)
-    if (kind !== undefined && borne.includes(kind)) return kind
+    if (kind !== undefined && tolerated.includes(kind)) return kind
     const problem =
       kind === undefined
-        ? `"${word}" is not none, swarm or one of ${FAULT_KINDS.join(', ')}`
-        : `${name} does not bear "${word}" (it bears ${borne.join(', ') || 'none'})`
+        ? `"${word}" is unknown; write none, swarm, or kinds from ${FAULT_KINDS.join(', ')}`
+        : `${protocol} does not tolerate "${word}"; it tolerates ${tolerated.join(', ') || 'no faults'}`
     throw new UsageError(`--faults ${text}: ${problem}`, '--faults')
   })
+}
+
+/** Collects the values of a flag that can be repeated. */
+export function collect(value: string, earlier: readonly string[]): readonly string[] {
+  return [...earlier, value]
 }

@@ -9,7 +9,7 @@ import type { Plan } from '../../workbench/guarantees/plan.ts'
 import { nodeList } from '../../workbench/scenario/schema.ts'
 import { checkedOptions, firstProblem, InvalidScenarioError } from '../../workbench/sim/index.ts'
 import { UsageError } from '../errors.ts'
-import { readJsonFile } from '../sim.ts'
+import { readJsonFile } from '../input-files.ts'
 import { parseChoice, parseOptions, parseWholeNumber } from '../values.ts'
 
 export type PlanFlags = {

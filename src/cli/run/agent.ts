@@ -13,7 +13,7 @@ import {
   release,
   watch,
 } from '../../service/client/index.ts'
-import type { LeaseTerms } from '../../service/node/index.ts'
+import type { LeaseTiming } from '../../service/node/index.ts'
 import { monotonicNow } from '../../service/runtime/index.ts'
 import type { Guarded } from '../../service/supervise/guarded.ts'
 import { EXIT } from '../errors.ts'
@@ -65,8 +65,8 @@ async function nextLead(of: AgentOf, { told, say, killBeforeMs: asked }: Running
       // oxlint-disable-next-line no-await-in-loop -- until it leads
       for await (const seen of watch({ ...of, signal: told })) {
         const mayLead =
-          seen.type === 'now'
-            ? seen.now.self.role === 'leader'
+          seen.type === 'snapshot'
+            ? seen.snapshot.self.role === 'leader'
             : seen.type === 'event' && seen.event.event === 'elected'
         const held = mayLead ? await ClaimedLead.take(of) : null
         if (held !== null) return { held, killBeforeMs }
@@ -86,7 +86,7 @@ async function nextLead(of: AgentOf, { told, say, killBeforeMs: asked }: Running
 }
 
 /** Of a renewed lease this process hears when it renews its claim. */
-function claimTerms({ lengthMs, marginMs }: LeaseTerms): LeaseTerms {
+function claimTerms({ lengthMs, marginMs }: LeaseTiming): LeaseTiming {
   const late = Math.max(LEAST_RENEWAL_MS, marginMs / RENEWALS)
   return { lengthMs, marginMs: Math.max(0, marginMs - late) }
 }

@@ -1,6 +1,6 @@
 /**
  * Whoever starts a node with an open descriptor, named in CONCLAVE_SUPERVISOR_FD, takes it along when it ends, however
- * it ends, and may spoil its network: `conclave up` and `conclave chaos` do. Orders are lines of JSON on that descriptor.
+ * it ends, and may inject network faults: `conclave up` and `conclave chaos` do. Orders are lines of JSON on that descriptor.
  * A node that was started otherwise has no such path.
  */
 import { Socket } from 'node:net'
@@ -27,11 +27,11 @@ const order = z.strictObject({
 /** What a supervisor writes, one a line. */
 export type SupervisorOrder = z.infer<typeof order>
 
-type Spoilt = { spoil(faults: NetworkFaults): void }
+type FaultTarget = { injectFaults(faults: NetworkFaults): void }
 
 export class Supervisor {
   #faults: NetworkFaults | null = null
-  #nodes: readonly Spoilt[] = []
+  #nodes: readonly FaultTarget[] = []
 
   /** Null when there is none. */
   static ofThisProcess(): Supervisor | null {
@@ -50,10 +50,10 @@ export class Supervisor {
     return supervisor
   }
 
-  /** From now on these are spoiled as ordered; what was ordered before counts too. */
-  spoils(nodes: readonly Spoilt[]): void {
+  /** Injects the faults that the supervisor orders into these nodes, those ordered before included. */
+  injectInto(nodes: readonly FaultTarget[]): void {
     this.#nodes = nodes
-    if (this.#faults !== null) this.#spoil(this.#faults)
+    if (this.#faults !== null) this.#inject(this.#faults)
   }
 
   #hear(text: string): void {
@@ -65,10 +65,10 @@ export class Supervisor {
       return
     }
     this.#faults = faults
-    this.#spoil(faults)
+    this.#inject(faults)
   }
 
-  #spoil(faults: NetworkFaults): void {
-    for (const node of this.#nodes) node.spoil(faults)
+  #inject(faults: NetworkFaults): void {
+    for (const node of this.#nodes) node.injectFaults(faults)
   }
 }

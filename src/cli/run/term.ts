@@ -1,6 +1,6 @@
 /** A command under one leadership, wherever that comes from: started, given its deadlines, and ended in time. */
 import { constants } from 'node:os'
-import type { LeaseTerms } from '../../service/node/index.ts'
+import type { LeaseTiming } from '../../service/node/index.ts'
 import { monotonicNow } from '../../service/runtime/index.ts'
 import type { Ending, Guarded } from '../../service/supervise/guarded.ts'
 import { EXIT, UsageError } from '../errors.ts'
@@ -40,7 +40,7 @@ const FOR_ENDING = 1 / 3
  * How long before the end of its lease a command is dead. Were it asked to end before the lease is renewed, it would be
  * in every lease: so there is a largest value, and where none was asked for it is never exceeded.
  */
-export function killBeforeIn({ lengthMs, marginMs }: LeaseTerms, askedMs: number | null): number {
+export function killBeforeIn({ lengthMs, marginMs }: LeaseTiming, askedMs: number | null): number {
   const most = Math.floor(marginMs * (1 - FOR_ENDING))
   const ms = askedMs ?? Math.min(KILL_BEFORE_MS, most)
   if (most < 1)

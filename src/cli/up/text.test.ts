@@ -15,7 +15,7 @@ function groupOf(nodes: number, { leader = 'n1', happened = 20 } = {}): LocalGro
     id,
     voter: true,
     leader: id === leader,
-    there: true,
+    reachable: true,
     evidenceMsAgo: 3,
     heardMsAgo: 3,
   }))

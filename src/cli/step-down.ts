@@ -1,0 +1,20 @@
+/** `conclave step-down`: asks the agent that leads to hand leadership over. */
+import type { Command } from 'commander'
+import { stepDown } from '../service/client/index.ts'
+import { type AdminFlags, adminCommand, readAdminOptions } from './ask/request.ts'
+import { formatToken } from './ask/text.ts'
+import { print, printJson } from './output.ts'
+
+/** The agent answers when it no longer leads, which includes the time that its work takes to end. */
+const TIMEOUT_MS = 15_000
+
+export function stepDownCommand(): Command {
+  return adminCommand(
+    'step-down',
+    'ask the agent that leads to hand leadership over; exit code 3 if it does not lead',
+  ).action(async (flags: AdminFlags) => {
+    const response = await stepDown(readAdminOptions(flags, TIMEOUT_MS))
+    if (flags.json === true) printJson(response)
+    else print(`${response.steppedDown.id} stepped down${formatToken(response.steppedDown)}`)
+  })
+}
