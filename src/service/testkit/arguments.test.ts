@@ -1,7 +1,13 @@
 /** Every method of a node, called with what cannot be: a clear error, and the node goes on. */
 import { getEventListeners } from 'node:events'
 import { describe, expect, it } from 'vitest'
-import { InvalidArgumentError, InvalidOptionsError, CommandRefusedError, type Member, type Term } from '../node/index.ts'
+import {
+  CommandRefusedError,
+  type ConclaveNode,
+  InvalidArgumentError,
+  InvalidOptionsError,
+  type Term,
+} from '../node/index.ts'
 import { type Testkit, testkit } from './testkit.ts'
 
 const WRONG: readonly unknown[] = [
@@ -26,7 +32,7 @@ function untilItEnds({ signal }: Term): Promise<void> {
   return new Promise((resolve) => signal.addEventListener('abort', () => resolve()))
 }
 
-async function alone(): Promise<{ readonly kit: Testkit; readonly node: Member }> {
+async function alone(): Promise<{ readonly kit: Testkit; readonly node: ConclaveNode }> {
   const kit = testkit({ nodes: ['a'] })
   return { kit, node: await kit.join('a') }
 }
@@ -34,7 +40,7 @@ async function alone(): Promise<{ readonly kit: Testkit; readonly node: Member }
 /** A method as it can be called from JavaScript. */
 type Loose = (...given: readonly unknown[]) => unknown
 
-function methodOf(node: Member, name: string): Loose {
+function methodOf(node: ConclaveNode, name: string): Loose {
   const method = (node as unknown as { readonly [name: string]: Loose })[name] as Loose
   return (...given) => method.apply(node, [...given])
 }
@@ -74,7 +80,8 @@ describe('a signal that is none', () => {
 
   it('observe refuses it at once', async () => {
     const { node } = await alone()
-    for (const signal of WRONG) expect(() => methodOf(node, 'observe')({ signal })).toThrow(InvalidArgumentError)
+    for (const signal of WRONG)
+      expect(() => methodOf(node, 'observe')({ signal })).toThrow(InvalidArgumentError)
     for (const options of [null, 5, 'x'])
       expect(() => methodOf(node, 'observe')(options)).toThrow(InvalidArgumentError)
   })
@@ -88,7 +95,7 @@ it('lead refuses work that is no function, and a once that is neither true nor f
   await expect(methodOf(node, 'lead')(untilItEnds, { once: 'yes' })).rejects.toThrow(
     'once: "yes" must be true or false',
   )
-  expect(node.aside).toBe('nobody leads here')
+  expect(node.ineligibleReason).toBe('nobody leads here')
 })
 
 it.each(['addVoter', 'removeVoter', 'removePeer'])('%s refuses what is no id', async (name) => {
@@ -104,7 +111,7 @@ it.each(['addVoter', 'removeVoter', 'removePeer'])('%s refuses what is no id', a
   expect(kit.leaders).toEqual(['a'])
 })
 
-it('spoil refuses faults that cannot be, before a datagram meets them', async () => {
+it('rejects invalid faults before they are injected', async () => {
   const { node } = await alone()
   const wrong = [
     { b: null },
@@ -115,9 +122,9 @@ it('spoil refuses faults that cannot be, before a datagram meets them', async ()
     { b: { cut: false, delayMs: [0, 1], loss: 2 } },
   ]
   for (const faults of [undefined, null, 5, 'x', [], ...wrong])
-    expect(() => methodOf(node, 'spoil')(faults)).toThrow(InvalidArgumentError)
+    expect(() => methodOf(node, 'injectFaults')(faults)).toThrow(InvalidArgumentError)
   for (const faults of [{}, { b: { cut: true } }, { b: { cut: false, delayMs: [0, 5], loss: 0.5 } }])
-    expect(() => methodOf(node, 'spoil')(faults)).not.toThrow()
+    expect(() => methodOf(node, 'injectFaults')(faults)).not.toThrow()
 })
 
 it('setPriority and addPeer say what they want instead', async () => {

@@ -2,7 +2,7 @@
 import type { Command, Micros, NodeId, Output } from '../../core/index.ts'
 import { type GroupSpec, insightFor } from '../../protocols/index.ts'
 import type { World } from '../../workbench/sim/index.ts'
-import { type Seat, type SeatHooks, statusOf, viewOf } from '../node/election/election.ts'
+import { type ElectionBackend, nodeStatusOf, type SeatHooks, viewOf } from '../node/election/election.ts'
 
 /** What the world sees of a process's traffic. */
 export type Traffic = {
@@ -12,7 +12,7 @@ export type Traffic = {
   readonly heard: Map<NodeId, Micros>
 }
 
-export class VirtualSeat implements Seat {
+export class VirtualSeat implements ElectionBackend {
   readonly #world: World
   readonly #id: NodeId
   readonly #spec: GroupSpec
@@ -54,7 +54,7 @@ export class VirtualSeat implements Seat {
     return { until: leads ? standing.until : null, now: this.#now(), token, reason: null }
   }
 
-  standing() {
+  status() {
     const now = this.#now()
     const view = this.view()
     const insight = this.#isUp
@@ -70,14 +70,14 @@ export class VirtualSeat implements Seat {
       now,
       voters: insight?.voters ?? [],
       nodes: this.#spec.nodes.map((id) => {
-        if (id === this.#id) return { id, there: this.#isUp, evidenceMsAgo: 0, heardMsAgo: 0 }
+        if (id === this.#id) return { id, reachable: this.#isUp, evidenceMsAgo: 0, heardMsAgo: 0 }
         const evidence = insight?.evidence?.of.find((each) => each.id === id)
-        return statusOf(id, {
+        return nodeStatusOf(id, {
           heardAt: heard.get(id) ?? null,
           // Its own clock made it; `now` is that of the world.
           evidenceAt: insight === null || evidence === undefined ? null : now - (insight.at - evidence.at),
           evidenceFor,
-          isThere: false,
+          isReachable: false,
           now,
         })
       }),
@@ -94,7 +94,7 @@ export class VirtualSeat implements Seat {
     if (command.do === 'addPeer' || command.do === 'removePeer')
       return 'the nodes of a testkit stay as they are'
     this.#refusal = null
-    this.#world.befall({ atMs: this.#now() / 1000, command: { ...command, node: this.#id } })
+    this.#world.applyEvent({ atMs: this.#now() / 1000, command: { ...command, node: this.#id } })
     return this.#refusal
   }
 
@@ -105,12 +105,12 @@ export class VirtualSeat implements Seat {
   }
 
   /** Here the world has its own faults. */
-  spoil(): void {}
+  injectFaults(): void {}
 
   async close(): Promise<void> {
     if (!this.#isUp) return
     this.#isUp = false
-    this.#world.befall({ atMs: this.#now() / 1000, crash: this.#id })
+    this.#world.applyEvent({ atMs: this.#now() / 1000, crash: this.#id })
   }
 
   // ---- What the world says ----
@@ -129,7 +129,7 @@ export class VirtualSeat implements Seat {
   }
 
   #standing() {
-    return this.#isUp ? this.#world.standing(this.#id) : null
+    return this.#isUp ? this.#world.status(this.#id) : null
   }
 }
 

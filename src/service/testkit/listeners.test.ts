@@ -1,6 +1,6 @@
 /** What applications do to a node's public emitter: nothing of it may stop `lead`, `observe` or `close`. */
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import type { Member, Term } from '../node/index.ts'
+import type { ConclaveNode, Term } from '../node/index.ts'
 import { testkit } from './testkit.ts'
 
 const NODES = ['a', 'b', 'c']
@@ -30,7 +30,7 @@ function throwAlways(): never {
   throw new Error('a listener that throws')
 }
 
-type Disturbance = readonly [name: string, disturb: (member: Member) => void]
+type Disturbance = readonly [name: string, disturb: (member: ConclaveNode) => void]
 
 const DISTURBANCES: readonly Disturbance[] = [
   ...EVENTS.map(
@@ -47,7 +47,11 @@ const DISTURBANCES: readonly Disturbance[] = [
 describe.each(DISTURBANCES)('%s', (_name, disturb) => {
   it('lead does its work in every term, observe tells every change, close ends both', async () => {
     const kit = testkit({ nodes: NODES })
-    const [a, b] = (await Promise.all(NODES.map((id) => kit.join(id)))) as [Member, Member, Member]
+    const [a, b] = (await Promise.all(NODES.map((id) => kit.join(id)))) as [
+      ConclaveNode,
+      ConclaveNode,
+      ConclaveNode,
+    ]
     const terms: string[] = []
     const seen: unknown[] = []
     const led = a.lead(async (term) => {

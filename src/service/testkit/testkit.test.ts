@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { LeadershipLostError, type Member, type Term } from '../node/index.ts'
+import { type ConclaveNode, LeadershipLostError, type Term } from '../node/index.ts'
 import { NodeCrashedError, type Testkit, testkit } from './index.ts'
 
 const NODES = ['a', 'b', 'c']
@@ -9,12 +9,12 @@ function untilItEnds({ signal }: Term): Promise<void> {
   return new Promise((resolve) => signal.addEventListener('abort', () => resolve()))
 }
 
-async function all(kit: Testkit): Promise<Member[]> {
+async function all(kit: Testkit): Promise<ConclaveNode[]> {
   return Promise.all(NODES.map((id) => kit.join(id)))
 }
 
 /** All lead; what happens is written down, with the virtual time. */
-async function leading(kit: Testkit, log: string[]): Promise<Member[]> {
+async function leading(kit: Testkit, log: string[]): Promise<ConclaveNode[]> {
   const members = await all(kit)
   for (const member of members) {
     member.on('elected', ({ token }) => log.push(`${kit.nowMs.toFixed(0)} ${member.id} elected ${token}`))
@@ -142,9 +142,9 @@ describe('the testkit', () => {
     void b.lead(untilItEnds)
     const stepped = a.stepDown()
     await kit.advance(650)
-    expect([kit.leaders, a.aside]).toEqual([['a'], null])
+    expect([kit.leaders, a.ineligibleReason]).toEqual([['a'], null])
     await kit.advance(600)
-    expect([await stepped, kit.leaders, warnings, a.aside]).toEqual([
+    expect([await stepped, kit.leaders, warnings, a.ineligibleReason]).toEqual([
       false,
       ['b'],
       ['draining'],
@@ -228,7 +228,7 @@ describe('the health gate, in virtual time', () => {
     let isWell: () => boolean | Promise<boolean> = () => true
     const a = await kit.join('a', {
       healthy: () => isWell(),
-      healthEveryMs: 100,
+      healthIntervalMs: 100,
       healthTimeoutMs: 50,
       priority: 1,
     })
@@ -250,7 +250,7 @@ describe('the health gate, in virtual time', () => {
       await kit.until(() => kit.leaders.includes('b'), 1000)
       // oxlint-disable-next-line no-await-in-loop -- it stays so
       await kit.advance(1000)
-      expect([kit.leaders, a.aside]).toEqual([['b'], 'unhealthy'])
+      expect([kit.leaders, a.ineligibleReason]).toEqual([['b'], 'unhealthy'])
       isWell = () => true
       // oxlint-disable-next-line no-await-in-loop -- and is over
       await kit.until(() => kit.leaders.includes('a'), 2000)

@@ -8,11 +8,11 @@ import type { Micros, NodeId, PlainObject } from '../../core/index.ts'
 import { catalogue, type GroupSpec, leaseLength } from '../../protocols/index.ts'
 import { parseScenario, type ScenarioEvent, type Span, World } from '../../workbench/sim/index.ts'
 import type { Observation, TraceRecord } from '../../workbench/trace/index.ts'
-import { functionGiven, millisecondsGiven, type Signalled, signalIn } from '../node/api/arguments.ts'
+import { checkFunction, parseMilliseconds, parseSignal, type SignalOption } from '../node/api/arguments.ts'
 import { InvalidArgumentError } from '../node/api/errors.ts'
 import { type WorkOptions, workOf } from '../node/api/join-options.ts'
-import { Member } from '../node/api/node.ts'
-import type { LeaseTerms } from '../node/election/lease-terms.ts'
+import { ConclaveNode } from '../node/api/node.ts'
+import type { LeaseTiming } from '../node/election/lease-terms.ts'
 import type { Timers } from '../node/election/timers.ts'
 import { type Traffic, VirtualSeat } from './in-simulation.ts'
 
@@ -67,7 +67,7 @@ export class Testkit {
   readonly #nodes: readonly string[]
   readonly #options: PlainObject
   readonly #spec: GroupSpec
-  readonly #lease: LeaseTerms
+  readonly #lease: LeaseTiming
   readonly #world: World
   readonly #seats = new Map<NodeId, VirtualSeat>()
   readonly #traffic: ReadonlyMap<NodeId, Traffic>
@@ -120,11 +120,11 @@ export class Testkit {
 
   /** Whose lease lasts at this moment; several only in local mode. */
   get leaders(): readonly string[] {
-    return this.#nodes.filter((id) => this.#seats.has(id) && this.#world.standing(id)?.view.role === 'leader')
+    return this.#nodes.filter((id) => this.#seats.has(id) && this.#world.status(id)?.view.role === 'leader')
   }
 
   /** Starts the process of a node, or starts it again after a crash. */
-  async join(id: string, { priority = 0, ...options }: JoinVirtually = {}): Promise<Member> {
+  async join(id: string, { priority = 0, ...options }: JoinVirtually = {}): Promise<ConclaveNode> {
     const work = workOf(options)
     this.#known(id)
     if (this.#seats.has(id)) throw new Error(`${id} has joined already: crash or close it first`)
@@ -138,7 +138,7 @@ export class Testkit {
       timers,
       part: this.#partOf(id),
     }
-    const member = await Member.seated(about, async (hooks) => {
+    const member = await ConclaveNode.open(about, async (hooks) => {
       const traffic = this.#traffic.get(id) as Traffic
       const seat = new VirtualSeat(this.#world, id, this.#spec, () => this.#now, traffic, hooks)
       this.#seats.set(id, seat)
@@ -174,7 +174,7 @@ export class Testkit {
 
   /** Lets time pass until something is so; fails when it is not for a long time. */
   async until(isSo: () => boolean, withinMs = LONGEST_WAIT_MS): Promise<void> {
-    functionGiven('isSo', isSo)
+    checkFunction('isSo', isSo)
     duration('withinMs', withinMs)
     const end = this.nowMs + withinMs
     await this.advance(0)
@@ -186,9 +186,9 @@ export class Testkit {
   }
 
   /** For work: waits in virtual time. Ends early, with the signal's reason, when the signal is aborted. */
-  async sleep(ms: number, options?: Signalled): Promise<void> {
+  async sleep(ms: number, options?: SignalOption): Promise<void> {
     duration('ms', ms)
-    const signal = signalIn(options)
+    const signal = parseSignal(options)
     return new Promise((resolve, reject) => {
       const onAbort = (): void => {
         cancel()
@@ -255,7 +255,7 @@ export class Testkit {
   }
 
   #befall(event: Undated<ScenarioEvent>): void {
-    this.#world.befall({ ...event, atMs: this.nowMs })
+    this.#world.applyEvent({ ...event, atMs: this.nowMs })
   }
 
   #stands(id: string, ms: number): void {
@@ -320,14 +320,17 @@ export class Testkit {
 const LONGEST_MS = 1e12
 
 function duration(field: string, ms: number): void {
-  if (millisecondsGiven(field, ms) > LONGEST_MS)
+  if (parseMilliseconds(field, ms) > LONGEST_MS)
     throw new InvalidArgumentError(field, `${ms} must be at most ${LONGEST_MS} milliseconds`)
 }
 
 function checkNodes(nodes: unknown): void {
   const isList = Array.isArray(nodes) && nodes.length > 0
   if (!isList || !nodes.every((id) => typeof id === 'string' && id !== ''))
-    throw new InvalidArgumentError('nodes', 'must be a list of ids, at least one, as in { nodes: ["a", "b", "c"] }')
+    throw new InvalidArgumentError(
+      'nodes',
+      'must be a list of ids, at least one, as in { nodes: ["a", "b", "c"] }',
+    )
   const twice = nodes.find((id, index) => nodes.indexOf(id) !== index) as string | undefined
   if (twice !== undefined) throw new InvalidArgumentError('nodes', `${JSON.stringify(twice)} is named twice`)
 }

@@ -8,7 +8,10 @@ export function addressOf(text: string, field: string): Address {
   const host = match?.groups?.['six'] ?? match?.groups?.['host']
   const port = Number(match?.groups?.['port'])
   if (host === undefined || port > 65_535) {
-    throw new InvalidOptionsError(field, `${JSON.stringify(text)} is not HOST:PORT, as in 10.0.0.1:7400 or [::1]:7400`)
+    throw new InvalidOptionsError(
+      field,
+      `${JSON.stringify(text)} is not HOST:PORT, as in 10.0.0.1:7400 or [::1]:7400`,
+    )
   }
   return { host, port }
 }
@@ -19,7 +22,10 @@ export function peerOf(text: string, field: string): Peer & { readonly id: strin
     throw new InvalidOptionsError(field, `${JSON.stringify(text)} is no text: give ID=HOST:PORT`)
   const at = text.indexOf('=')
   if (at === 0)
-    throw new InvalidOptionsError(field, `${JSON.stringify(text)} has no id before the =, as in b=10.0.0.2:7400`)
+    throw new InvalidOptionsError(
+      field,
+      `${JSON.stringify(text)} has no id before the =, as in b=10.0.0.2:7400`,
+    )
   if (at < 0 && !text.includes(':')) {
     throw new InvalidOptionsError(
       field,

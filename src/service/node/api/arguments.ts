@@ -3,7 +3,7 @@ import { inspect } from 'node:util'
 import type { NodeId } from '../../../core/index.ts'
 import { InvalidArgumentError } from './errors.ts'
 
-export type Signalled = { readonly signal?: AbortSignal | undefined }
+export type SignalOption = { readonly signal?: AbortSignal | undefined }
 
 /** Signals of another realm or of a polyfill are no instances of this realm's class. */
 export function isAbortSignal(value: unknown): value is AbortSignal {
@@ -17,13 +17,13 @@ export function isAbortSignal(value: unknown): value is AbortSignal {
 }
 
 /** The signal among the options of a method. */
-export function signalIn(options: unknown): AbortSignal | undefined {
+export function parseSignal(options: unknown): AbortSignal | undefined {
   const { signal } = optionsGiven(options)
   if (signal === undefined || isAbortSignal(signal)) return signal
   throw new InvalidArgumentError('signal', `${show(signal)} must be an AbortSignal`)
 }
 
-export function flagIn(options: unknown, field: string): boolean {
+export function parseFlag(options: unknown, field: string): boolean {
   const flag = optionsGiven(options)[field] ?? false
   if (typeof flag === 'boolean') return flag
   throw new InvalidArgumentError(field, `${show(flag)} must be true or false`)
@@ -35,23 +35,23 @@ function optionsGiven(options: unknown): { readonly [field: string]: unknown } {
   throw new InvalidArgumentError('options', `${show(options)} must be an object such as { signal }`)
 }
 
-export function functionGiven(field: string, value: unknown): void {
+export function checkFunction(field: string, value: unknown): void {
   if (typeof value !== 'function') throw new InvalidArgumentError(field, `${show(value)} must be a function`)
 }
 
 /** The id of a node. */
-export function idGiven(field: string, id: unknown): NodeId {
+export function parseNodeId(field: string, id: unknown): NodeId {
   if (typeof id === 'string' && id !== '') return id
   throw new InvalidArgumentError(field, `${show(id)} must be the id of a node, a non-empty string`)
 }
 
-export function millisecondsGiven(field: string, ms: unknown): number {
+export function parseMilliseconds(field: string, ms: unknown): number {
   if (typeof ms === 'number' && ms >= 0) return ms
   throw new InvalidArgumentError(field, `${show(ms)} must be a number of milliseconds, 0 or more`)
 }
 
 /** What is to befall the datagrams of each peer. */
-export function faultsGiven(faults: unknown): void {
+export function checkFaults(faults: unknown): void {
   if (faults === null || typeof faults !== 'object' || Array.isArray(faults))
     throw new InvalidArgumentError('faults', `${show(faults)} must be an object of peers and their faults`)
   for (const [peer, fault] of Object.entries(faults)) {

@@ -1,11 +1,11 @@
 /** What a seat does that cannot be closed cleanly: nobody waits for it. */
 import { expect, it } from 'vitest'
-import { NO_VIEW, type Seat } from '../election/election.ts'
+import { type ElectionBackend, NO_VIEW } from '../election/election.ts'
 import { REAL_TIMERS } from '../election/timers.ts'
 import { workOf } from './join-options.ts'
-import { type About, Member } from './node.ts'
+import { ConclaveNode, type NodeSettings } from './node.ts'
 
-const ABOUT: About = {
+const ABOUT: NodeSettings = {
   group: 'g',
   id: 'a',
   mode: 'majority',
@@ -15,15 +15,15 @@ const ABOUT: About = {
   part: null,
 }
 
-const UNCLOSABLE: Seat = {
+const UNCLOSABLE: ElectionBackend = {
   view: () => NO_VIEW,
-  standing() {
+  status() {
     throw new Error('nobody asks')
   },
   lease: () => ({ until: null, now: 0, token: null, reason: null }),
   command: async () => null,
   async stepDown() {},
-  spoil() {},
+  injectFaults() {},
   async *trace() {},
   async close() {
     throw new Error('the disk is gone')
@@ -31,7 +31,7 @@ const UNCLOSABLE: Seat = {
 }
 
 it('lead and observe end though the seat cannot be closed, and close says why', async () => {
-  const member = await Member.seated(ABOUT, async () => UNCLOSABLE)
+  const member = await ConclaveNode.open(ABOUT, async () => UNCLOSABLE)
   const leading = member.lead(() => {})
   const views = member.observe()
   await views.next()

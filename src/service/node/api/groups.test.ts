@@ -7,7 +7,14 @@ import { until } from '../../../../test/support/wait.ts'
 import type { Effect } from '../../../core/index.ts'
 import type { Bundle, Datagram } from '../../../links/index.ts'
 import { readTrace } from '../../../workbench/trace/index.ts'
-import { InvalidOptionsError, type JoinOptions, join, type Member, NodeClosedError, type Term } from '../index.ts'
+import {
+  type ConclaveNode,
+  InvalidOptionsError,
+  type JoinOptions,
+  join,
+  NodeClosedError,
+  type Term,
+} from '../index.ts'
 
 const ISOLATIONS = ['worker', 'thread'] as const
 const KEY = new Uint8Array(32).fill(3)
@@ -15,7 +22,7 @@ const KEY = new Uint8Array(32).fill(3)
 const PATIENT = { sigmaMs: 300, renewalIntervalMs: 100 }
 const IDS = ['a', 'b', 'c']
 
-let members: Member[] = []
+let members: ConclaveNode[] = []
 const folders: string[] = []
 
 afterEach(async () => {
@@ -49,13 +56,13 @@ async function three(more: Partial<JoinOptions> = {}) {
   })
 }
 
-const into = async (options: JoinOptions): Promise<Member> => {
+const into = async (options: JoinOptions): Promise<ConclaveNode> => {
   const member = await join(options)
   members.push(member)
   return member
 }
 
-const leads = (member: Member | undefined): unknown => member?.view().leader?.id ?? null
+const leads = (member: ConclaveNode | undefined): unknown => member?.view().leader?.id ?? null
 
 describe.each(ISOLATIONS)('several groups at one address, in a %s', (isolation) => {
   it('have a leader each over one session a pair, and closing one leaves the others alone', async () => {
@@ -82,7 +89,7 @@ describe.each(ISOLATIONS)('several groups at one address, in a %s', (isolation) 
     // All that went from a to b, whatever the group, was one numbered sequence of one incarnation.
     const sent = await vi.waitUntil(
       async () => {
-        const so = await datagramsTo('b', two[0] as Member)
+        const so = await datagramsTo('b', two[0] as ConclaveNode)
         return so.length > 10 && so
       },
       { timeout: 25_000, interval: 50 },
@@ -148,7 +155,7 @@ describe.each(ISOLATIONS)('several groups at one address, in a %s', (isolation) 
     const incarnation = (data: string): number =>
       JSON.parse(readFileSync(pathJoin(data, 'stable.json'), 'utf8')).data.layer
     const led = async (...joining: readonly JoinOptions[]): Promise<readonly number[]> => {
-      const nodes: Member[] = []
+      const nodes: ConclaveNode[] = []
       // oxlint-disable-next-line no-await-in-loop -- the first opens
       for (const options of joining) nodes.push(await into(options))
       const tokens = await Promise.all(
@@ -199,7 +206,7 @@ describe('joining at an address', () => {
   })
 })
 
-async function datagramsTo(to: string, member: Member): Promise<readonly Datagram[]> {
+async function datagramsTo(to: string, member: ConclaveNode): Promise<readonly Datagram[]> {
   let text = ''
   for await (const piece of member.trace()) text += piece
   const effects = readTrace(text).records.flatMap((record): readonly Effect[] =>

@@ -9,7 +9,7 @@ export type HealthCheck = (asked: { readonly signal: AbortSignal }) => boolean |
 
 export type HealthSettings = {
   readonly check: HealthCheck
-  readonly everyMs: number
+  readonly intervalMs: number
   readonly timeoutMs: number
 }
 
@@ -52,7 +52,7 @@ export class HealthGate {
       this.#isFirst = false
       this.#changed(isHealthy, why ?? '')
     }
-    this.#cancel = this.#timers.after(this.#settings.everyMs, () => void this.#ask())
+    this.#cancel = this.#timers.after(this.#settings.intervalMs, () => void this.#ask())
   }
 
   /** Null when it is well, otherwise why not. */

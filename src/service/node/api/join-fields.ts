@@ -53,7 +53,7 @@ const FIELDS: { readonly [field in keyof JoinOptions | keyof StoreJoinOptions]-?
     value !== null && typeof value === 'object' && !Array.isArray(value) ? null : 'is no object of options',
   signal: (value) => (isAbortSignal(value) ? null : 'is no AbortSignal'),
   healthy: elsewhere,
-  healthEveryMs: elsewhere,
+  healthIntervalMs: elsewhere,
   healthTimeoutMs: elsewhere,
   drainMs: elsewhere,
 }

@@ -8,7 +8,7 @@ import {
   type RunnableProtocol,
 } from '../../../protocols/index.ts'
 import { type Address, sealer } from '../../runtime/index.ts'
-import type { SeatSettings } from '../election/election.ts'
+import type { NetworkElectionSettings } from '../election/election.ts'
 import { addressOf, peerOf, whyApart } from './address.ts'
 import { InvalidOptionsError } from './errors.ts'
 import type { HealthCheck } from './health.ts'
@@ -18,7 +18,7 @@ export type WorkOptions = {
   /** Whether the application is fit to lead, asked again and again: while it is not, this process does not lead. */
   readonly healthy?: HealthCheck
   /** How often `healthy` is asked, and how long it may take to answer; 1000 each unless told otherwise. */
-  readonly healthEveryMs?: number
+  readonly healthIntervalMs?: number
   readonly healthTimeoutMs?: number
   /** How long work that was told to end may take, before its lease is no longer renewed; 5000 unless told otherwise. */
   readonly drainMs?: number
@@ -70,20 +70,23 @@ const MAX_STALL_MS = 2000
 const HEALTH_MS = 1000
 const DRAIN_MS = 5000
 
-export type Work = {
+export type WorkSettings = {
   readonly healthy: HealthCheck | null
-  readonly healthEveryMs: number
+  readonly healthIntervalMs: number
   readonly healthTimeoutMs: number
   readonly drainMs: number
 }
 
-export function workOf(options: WorkOptions): Work {
-  const { healthy = null, healthEveryMs, healthTimeoutMs, drainMs } = options
+export function workOf(options: WorkOptions): WorkSettings {
+  const { healthy = null, healthIntervalMs, healthTimeoutMs, drainMs } = options
   if (healthy !== null && typeof healthy !== 'function')
-    throw new InvalidOptionsError('healthy', 'is no function: give one that says whether this process should lead')
+    throw new InvalidOptionsError(
+      'healthy',
+      'is no function: give one that says whether this process should lead',
+    )
   return {
     healthy,
-    healthEveryMs: durationOf('healthEveryMs', healthEveryMs, HEALTH_MS, 1),
+    healthIntervalMs: durationOf('healthIntervalMs', healthIntervalMs, HEALTH_MS, 1),
     healthTimeoutMs: durationOf('healthTimeoutMs', healthTimeoutMs, HEALTH_MS, 1),
     drainMs: durationOf('drainMs', drainMs, DRAIN_MS, 0),
   }
@@ -104,7 +107,10 @@ const LONGEST_MS = 3_600_000
 function durationOf(field: string, given: number | undefined, otherwise: number, least: number): number {
   const ms = given ?? otherwise
   if (typeof ms === 'number' && ms >= least && ms <= LONGEST_MS) return ms
-  throw new InvalidOptionsError(field, `${String(ms)} is not a number of milliseconds from ${least} to ${LONGEST_MS}`)
+  throw new InvalidOptionsError(
+    field,
+    `${String(ms)} is not a number of milliseconds from ${least} to ${LONGEST_MS}`,
+  )
 }
 
 /** Where a process listens. */
@@ -112,7 +118,7 @@ export function listenOf({ listen }: JoinOptions): Address {
   return addressOf(listen, 'listen')
 }
 
-export function settingsOf(options: JoinOptions): SeatSettings {
+export function settingsOf(options: JoinOptions): NetworkElectionSettings {
   const { group, id, secrecy = false } = options
   const protocol = protocolOf(options)
   for (const field of ['store', 'fencing'] as const) {
@@ -122,7 +128,8 @@ export function settingsOf(options: JoinOptions): SeatSettings {
         "has no meaning without the protocol epochs: take it out, or add protocol: 'epochs'",
       )
   }
-  if (typeof group !== 'string' || group === '') throw new InvalidOptionsError('group', 'is empty: name the group')
+  if (typeof group !== 'string' || group === '')
+    throw new InvalidOptionsError('group', 'is empty: name the group')
   if (typeof id !== 'string' || id === '') throw new InvalidOptionsError('id', 'is empty: name this process')
   if (/[=,\s]/.test(id))
     throw new InvalidOptionsError(
@@ -147,7 +154,10 @@ export function settingsOf(options: JoinOptions): SeatSettings {
     throw new InvalidOptionsError(`peers[${shared}]`, `${places[shared]} is the address of another peer too`)
   const keys = options.key instanceof Uint8Array ? [options.key] : options.key
   if (!Array.isArray(keys) || !keys.every((key) => key instanceof Uint8Array))
-    throw new InvalidOptionsError('key', 'is missing or no bytes: give a Uint8Array, such as readFileSync(FILE)')
+    throw new InvalidOptionsError(
+      'key',
+      'is missing or no bytes: give a Uint8Array, such as readFileSync(FILE)',
+    )
   sealer(keys, secrecy)
   return {
     group,
@@ -174,7 +184,7 @@ function protocolOf({ protocol = 'local-leader' }: JoinOptions): RunnableProtoco
 }
 
 /** What is promised: one leader in all, or one in each partition. */
-export function modeOf({ protocol, options }: SeatSettings): 'local' | 'majority' {
+export function modeOf({ protocol, options }: NetworkElectionSettings): 'local' | 'majority' {
   if (protocol === 'omega') return options['quorum'] === 'none' ? 'local' : 'majority'
   return options['mode'] === 'local' ? 'local' : 'majority'
 }
@@ -235,9 +245,15 @@ function omegaOptions(options: JoinOptions, nodes: number): object {
   if (data === undefined)
     throw new InvalidOptionsError('data', 'is needed with omega: what it has promised must survive a crash')
   if (nodes < 2)
-    throw new InvalidOptionsError('peers', 'is empty: omega needs two nodes at least, for nobody is in a view alone')
+    throw new InvalidOptionsError(
+      'peers',
+      'is empty: omega needs two nodes at least, for nobody is in a view alone',
+    )
   if (priority !== 0)
-    throw new InvalidOptionsError('priority', 'omega compares weights that all nodes know: set options.weights on all')
+    throw new InvalidOptionsError(
+      'priority',
+      'omega compares weights that all nodes know: set options.weights on all',
+    )
   for (const part of ['observer', 'witness'] as const) {
     if (options[part] === true) throw new InvalidOptionsError(part, `omega has none: leave it out`)
   }

@@ -4,7 +4,7 @@ import { explain, type PlainObject, present } from '../../../core/index.ts'
 import { protocolNamed } from '../../../protocols/index.ts'
 import { type FencingConfig, type FencingInput, fencingSchema } from '../../fencing/config.ts'
 import { InvalidStoreError, parseStore, type StoreConfig } from '../../registers/index.ts'
-import type { RegisterSettings } from '../election/in-store.ts'
+import type { StoreElectionSettings } from '../election/in-store.ts'
 import { InvalidOptionsError } from './errors.ts'
 import type { JoinOptions, WorkOptions } from './join-options.ts'
 
@@ -34,12 +34,16 @@ export function isStoreJoin(options: JoinOptions | StoreJoinOptions): options is
   return options.protocol === 'epochs'
 }
 
-export function storeSettingsOf(options: StoreJoinOptions): RegisterSettings {
+export function storeSettingsOf(options: StoreJoinOptions): StoreElectionSettings {
   const { group, id, store } = options
-  if (typeof group !== 'string' || group === '') throw new InvalidOptionsError('group', 'is empty: name the group')
+  if (typeof group !== 'string' || group === '')
+    throw new InvalidOptionsError('group', 'is empty: name the group')
   if (typeof id !== 'string' || id === '') throw new InvalidOptionsError('id', 'is empty: name this process')
   if (Buffer.byteLength(id) > LONGEST_ID)
-    throw new InvalidOptionsError('id', `is longer than ${LONGEST_ID} bytes, which a register has no room for`)
+    throw new InvalidOptionsError(
+      'id',
+      `is longer than ${LONGEST_ID} bytes, which a register has no room for`,
+    )
   for (const field of [
     'listen',
     'peers',
@@ -76,11 +80,15 @@ function fencingOf(given: readonly unknown[]): readonly FencingConfig[] {
 
 function storeOf(given: unknown): StoreConfig {
   if (given === undefined)
-    throw new InvalidOptionsError('store', 'is missing: say where the registers are, as in file:/srv/shared/conclave')
+    throw new InvalidOptionsError(
+      'store',
+      'is missing: say where the registers are, as in file:/srv/shared/conclave',
+    )
   try {
     return parseStore(given)
   } catch (error) {
-    if (error instanceof InvalidStoreError) throw new InvalidOptionsError(error.field, error.message.slice(error.field.length + 2))
+    if (error instanceof InvalidStoreError)
+      throw new InvalidOptionsError(error.field, error.message.slice(error.field.length + 2))
     throw error
   }
 }
@@ -92,7 +100,8 @@ export function storeProtocolOptions({
   options,
 }: Pick<StoreJoinOptions, 'id' | 'profile' | 'options'>): PlainObject {
   const constants = (PROFILES as { readonly [name: string]: object })[profile]
-  if (constants === undefined) throw new InvalidOptionsError('profile', `${profile} is none of lan, region, wan`)
+  if (constants === undefined)
+    throw new InvalidOptionsError('profile', `${profile} is none of lan, region, wan`)
   const given = { ...constants, ...options }
   const definition = present(protocolNamed('epochs'), 'epochs')
   const result = definition.options([id]).safeParse(given, { error: explain })
@@ -101,7 +110,8 @@ export function storeProtocolOptions({
     throw new InvalidOptionsError(`options.${issue?.path.join('.') ?? ''}`, issue?.message ?? 'cannot work')
   }
   const { clock, epochs, ballots } = result.data as { clock: string; epochs: unknown; ballots: unknown }
-  if (clock !== 'own') throw new InvalidOptionsError('options.clock', 'is for searches: real processes have clocks')
+  if (clock !== 'own')
+    throw new InvalidOptionsError('options.clock', 'is for searches: real processes have clocks')
   if (epochs !== null || ballots !== null)
     throw new InvalidOptionsError('options.epochs', 'and ballots bound searches: real processes run on')
   return result.data

@@ -1,12 +1,12 @@
 /** Joining a group for real: what was asked for is checked, the election begins, and a member stands for it. */
 import { resolve as resolvePath } from 'node:path'
-import type { Seat, SeatHooks } from '../election/election.ts'
-import { abandon, freed, inTurn, occupy } from '../election/endpoints.ts'
-import { openRegisterSeat } from '../election/in-store.ts'
-import { openThreadSeat } from '../election/in-thread.ts'
-import { openWorkerSeat } from '../election/in-worker.ts'
+import type { ElectionBackend, SeatHooks } from '../election/election.ts'
+import { claimAddress, queueAt, trackTeardown, waitUntilFree } from '../election/endpoints.ts'
+import { openElectionInStore } from '../election/in-store.ts'
+import { openElectionInThread } from '../election/in-thread.ts'
+import { openElectionInWorker } from '../election/in-worker.ts'
 import { withEveryId } from '../election/introduce.ts'
-import { leaseTerms } from '../election/lease-terms.ts'
+import { leaseTiming } from '../election/lease-terms.ts'
 import { REAL_TIMERS } from '../election/timers.ts'
 import { NodeClosedError } from './errors.ts'
 import { checkFields } from './join-fields.ts'
@@ -20,7 +20,7 @@ import {
   workOf,
 } from './join-options.ts'
 import { isStoreJoin, type StoreJoinOptions, storeSettingsOf } from './join-store-options.ts'
-import { type About, Member } from './node.ts'
+import { ConclaveNode, type NodeSettings } from './node.ts'
 
 /** How far an attempt to join has come. */
 type Attempt = { phase: 'waiting' | 'introducing' | 'opening' }
@@ -29,7 +29,7 @@ type Attempt = { phase: 'waiting' | 'introducing' | 'opening' }
  * Joins a group. The promise is kept once this process listens and takes part; who leads shows later. Groups that are
  * joined at one address share its socket, its sessions and its thread.
  */
-export async function join(asked: JoinOptions | StoreJoinOptions): Promise<Member> {
+export async function join(asked: JoinOptions | StoreJoinOptions): Promise<ConclaveNode> {
   checkFields(asked)
   const { signal } = asked
   if (signal?.aborted === true) throw new NodeClosedError(NOT_BEGUN)
@@ -37,14 +37,18 @@ export async function join(asked: JoinOptions | StoreJoinOptions): Promise<Membe
   const used = usedBy(asked)
   const joining = isStoreJoin(asked)
     ? joinInStore(asked, used, attempt)
-    : inTurn(listenOf(asked), () => joinByNetwork(asked, used, attempt))
+    : queueAt(listenOf(asked), () => joinByNetwork(asked, used, attempt))
   return signal === undefined ? joining : unlessAborted(joining, used, signal, attempt)
 }
 
 const NOT_BEGUN = 'joining was given up before it began'
 
-async function joinByNetwork(asked: JoinOptions, used: readonly string[], attempt: Attempt): Promise<Member> {
-  await freed(used)
+async function joinByNetwork(
+  asked: JoinOptions,
+  used: readonly string[],
+  attempt: Attempt,
+): Promise<ConclaveNode> {
+  await waitUntilFree(used)
   refuseIfAborted(asked)
   attempt.phase = 'introducing'
   const options = await withEveryId(asked)
@@ -53,13 +57,23 @@ async function joinByNetwork(asked: JoinOptions, used: readonly string[], attemp
   const isolation = isolationOf(options)
   const maxStallMs = maxStallOf(options)
   refuseIfAborted(asked)
-  const vacate = occupy(settings, isolation)
+  const vacate = claimAddress(settings, isolation)
   const { group, id } = settings
   const mode = modeOf(settings)
   const part = options.observer === true ? 'observer' : options.witness === true ? 'witness' : null
-  const about: About = { group, id, mode, lease: leaseTerms(settings), work, part, timers: REAL_TIMERS }
-  const open = (hooks: SeatHooks): Promise<Seat> =>
-    isolation === 'worker' ? openWorkerSeat(settings, maxStallMs, hooks) : openThreadSeat(settings, hooks)
+  const about: NodeSettings = {
+    group,
+    id,
+    mode,
+    lease: leaseTiming(settings),
+    work,
+    part,
+    timers: REAL_TIMERS,
+  }
+  const open = (hooks: SeatHooks): Promise<ElectionBackend> =>
+    isolation === 'worker'
+      ? openElectionInWorker(settings, maxStallMs, hooks)
+      : openElectionInThread(settings, hooks)
   attempt.phase = 'opening'
   return seated(about, open, { used, signal: asked.signal, vacate })
 }
@@ -68,18 +82,20 @@ async function joinInStore(
   options: StoreJoinOptions,
   used: readonly string[],
   attempt: Attempt,
-): Promise<Member> {
+): Promise<ConclaveNode> {
   const settings = storeSettingsOf(options)
   const work = workOf(options)
   const isolation = isolationOf(options)
   const maxStallMs = maxStallOf(options)
-  await freed(used)
+  await waitUntilFree(used)
   refuseIfAborted(options)
-  const open = (hooks: SeatHooks): Promise<Seat> =>
-    isolation === 'worker' ? openWorkerSeat(settings, maxStallMs, hooks) : openRegisterSeat(settings, hooks)
+  const open = (hooks: SeatHooks): Promise<ElectionBackend> =>
+    isolation === 'worker'
+      ? openElectionInWorker(settings, maxStallMs, hooks)
+      : openElectionInStore(settings, hooks)
   const { group, id } = settings
-  const lease = leaseTerms(settings)
-  const about: About = { group, id, mode: 'store', lease, work, part: null, timers: REAL_TIMERS }
+  const lease = leaseTiming(settings)
+  const about: NodeSettings = { group, id, mode: 'store', lease, work, part: null, timers: REAL_TIMERS }
   attempt.phase = 'opening'
   return seated(about, open, { used, signal: options.signal, vacate() {} })
 }
@@ -98,19 +114,19 @@ type Tenancy = {
 
 /** A member whose election runs. */
 async function seated(
-  about: About,
-  open: (hooks: SeatHooks) => Promise<Seat>,
+  about: NodeSettings,
+  open: (hooks: SeatHooks) => Promise<ElectionBackend>,
   { used, signal, vacate }: Tenancy,
-): Promise<Member> {
+): Promise<ConclaveNode> {
   let forget = (): void => {}
-  const opening = Member.seated(about, async (hooks) => {
+  const opening = ConclaveNode.open(about, async (hooks) => {
     const seat = await open(hooks)
     const close = async (): Promise<void> => {
       forget()
       try {
         const closing = seat.close()
         // Whoever joins again before it is closed waits for that.
-        abandon(used, closing)
+        trackTeardown(used, closing)
         await closing
       } finally {
         vacate()
@@ -121,7 +137,7 @@ async function seated(
   opening.catch(vacate)
   const member = await opening
   if (signal === undefined) return member
-  const onAbort = (): void => abandon(used, member.close())
+  const onAbort = (): void => trackTeardown(used, member.close())
   if (signal.aborted) {
     await member.close()
     throw new NodeClosedError('joining was given up')
@@ -133,16 +149,16 @@ async function seated(
 
 /** Callers that give up do not wait. What opens all the same is closed, and the next attempt waits for that. */
 function unlessAborted(
-  joining: Promise<Member>,
+  joining: Promise<ConclaveNode>,
   used: readonly string[],
   signal: AbortSignal,
   attempt: Attempt,
-): Promise<Member> {
+): Promise<ConclaveNode> {
   return new Promise((resolve, reject) => {
     const onAbort = (): void => {
       // Introductions end by themselves, and name those that have not answered.
       if (attempt.phase === 'introducing') return
-      if (attempt.phase === 'opening') abandon(used, joining)
+      if (attempt.phase === 'opening') trackTeardown(used, joining)
       reject(new NodeClosedError(attempt.phase === 'waiting' ? NOT_BEGUN : 'joining was given up'))
     }
     signal.addEventListener('abort', onAbort)
@@ -158,14 +174,14 @@ function usedBy(asked: JoinOptions | StoreJoinOptions): readonly string[] {
 }
 
 /** The same seat, closed in another way. */
-function closedBy(seat: Seat, close: () => Promise<void>): Seat {
+function closedBy(seat: ElectionBackend, close: () => Promise<void>): ElectionBackend {
   return {
     view: () => seat.view(),
-    standing: () => seat.standing(),
+    status: () => seat.status(),
     lease: () => seat.lease(),
     command: (command) => seat.command(command),
     stepDown: (token) => seat.stepDown(token),
-    spoil: (faults) => seat.spoil(faults),
+    injectFaults: (faults) => seat.injectFaults(faults),
     trace: () => seat.trace(),
     close,
   }

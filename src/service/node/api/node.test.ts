@@ -9,13 +9,13 @@ import { freePorts } from '../../../../test/support/ports.ts'
 import { pending, until } from '../../../../test/support/wait.ts'
 
 import {
-  InvalidOptionsError,
+  AlreadyLeadingError,
   CommandRefusedError,
+  type ConclaveNode,
+  InvalidOptionsError,
   type JoinOptions,
   join,
   LeadershipLostError,
-  AlreadyLeadingError,
-  type Member,
   NodeClosedError,
   type NodeView,
   type Term,
@@ -26,14 +26,14 @@ const KEY = new Uint8Array(32).fill(3)
 /** A busy machine must not make healthy processes look dead. */
 const PATIENT = { sigmaMs: 300, renewalIntervalMs: 100 }
 
-let members: Member[] = []
+let members: ConclaveNode[] = []
 
 afterEach(async () => {
   await Promise.all(members.map((member) => member.close()))
   members = []
 })
 
-async function group(ids: readonly string[], more: Partial<JoinOptions> = {}): Promise<Member[]> {
+async function group(ids: readonly string[], more: Partial<JoinOptions> = {}): Promise<ConclaveNode[]> {
   const ports = await freePorts(ids.length)
   const at = (index: number): string => `127.0.0.1:${ports[index]}`
   members = await Promise.all(
@@ -57,7 +57,7 @@ function untilItEnds({ signal }: Term): Promise<void> {
   return new Promise((resolve) => signal.addEventListener('abort', () => resolve()))
 }
 
-const byId = (id: string): Member => members.find((member) => member.id === id) as Member
+const byId = (id: string): ConclaveNode => members.find((member) => member.id === id) as ConclaveNode
 const leaderOf = (id: string): unknown => byId(id).view().leader?.id ?? null
 
 describe.each(ISOLATIONS)('lead, with its election in a %s', (isolation) => {
@@ -169,7 +169,7 @@ describe.each(ISOLATIONS)('status, with its election in a %s', (isolation) => {
         leaderOf('b') === 'a' &&
         byId('b')
           .status()
-          .nodes.every(({ there }) => there),
+          .nodes.every(({ reachable: there }) => there),
     )
     const status = byId('b').status()
     expect(status).toMatchObject({
@@ -181,7 +181,7 @@ describe.each(ISOLATIONS)('status, with its election in a %s', (isolation) => {
     expect(status.leaseMs).toBeGreaterThan(0)
     expect(status.nodes.map(({ id }) => id)).toEqual(['a', 'b', 'c'])
     await byId('c').close()
-    await until(() => byId('b').status().nodes[2]?.there === false)
+    await until(() => byId('b').status().nodes[2]?.reachable === false)
     expect(byId('b').status().nodes[2]?.heardMsAgo).toBeGreaterThan(0)
     expect(byId('c').status().idle).toBe('closed')
   }, 30_000)
@@ -293,13 +293,15 @@ describe('joining', () => {
     [{ protocol: 'epochs', store: '/s', stor: 1 } as object, 'stor: there is no such option: did you mean'],
     [{ maxStallMs: 10 }, 'maxStallMs: 10 is not a number of milliseconds from 50'],
     [{ drainMs: Number.NaN }, 'drainMs: NaN is not'],
-    [{ healthEveryMs: 0 }, 'healthEveryMs: 0 is not'],
+    [{ healthIntervalMs: 0 }, 'healthIntervalMs: 0 is not'],
     [{ healthy: true as unknown as () => boolean }, 'healthy: is no function'],
     [{ observer: true, witness: true }, 'options.witnesses: a is not a voter'],
   ])('with %j is refused', async (more, message) => {
     const refused = join({ ...good, ...more })
     await expect(refused).rejects.toThrow(message)
-    await expect(refused).rejects.toMatchObject({ name: message.includes(':') ? 'InvalidOptionsError' : 'InvalidKeyError' })
+    await expect(refused).rejects.toMatchObject({
+      name: message.includes(':') ? 'InvalidOptionsError' : 'InvalidKeyError',
+    })
   })
 
   it('with what no file could hold is refused as anything else', async () => {
@@ -369,7 +371,7 @@ describe('joining', () => {
     const led = node.lead(untilItEnds)
     later.abort()
     await led
-    expect([node.isClosed, node.aside]).toEqual([true, 'closed'])
+    expect([node.isClosed, node.ineligibleReason]).toEqual([true, 'closed'])
   })
 
   it.each(ISOLATIONS)(
@@ -471,7 +473,11 @@ describe.each(ISOLATIONS)('orders, with the election in a %s', (isolation) => {
     const first = (): unknown => leaderOf('a')
     await until(() => first() !== null && ids.every((id) => leaderOf(id) === first()))
     const [leader, other] = first() === 'c' ? ['c', 'd'] : ['d', 'c']
-    expect([leader, byId('a').aside, byId('b').aside]).toEqual([first(), 'observer', 'witness'])
+    expect([leader, byId('a').ineligibleReason, byId('b').ineligibleReason]).toEqual([
+      first(),
+      'observer',
+      'witness',
+    ])
     expect(byId('a').view().role).toBe('observer')
     expect(byId('b').status().voters).toEqual([['b', 'c', 'd']])
     await byId(leader).close()

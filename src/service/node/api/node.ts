@@ -101,12 +101,12 @@ export class ConclaveNode extends EventEmitter<NodeEvents> implements AsyncDispo
           'the work has not ended though its term has: the lease is not renewed any more',
         ),
     })
-    const { healthy, healthIntervalMs: healthEveryMs, healthTimeoutMs } = work
+    const { healthy, healthIntervalMs, healthTimeoutMs } = work
     this.#health =
       healthy === null
         ? null
         : new HealthGate(
-            { check: healthy, intervalMs: healthEveryMs, timeoutMs: healthTimeoutMs },
+            { check: healthy, intervalMs: healthIntervalMs, timeoutMs: healthTimeoutMs },
             timers,
             (isHealthy, why) => this.#onHealth(isHealthy, why),
           )

@@ -5,7 +5,7 @@
  * keeps those after it from being called.
  */
 import type { NodeView } from '../election/election.ts'
-import type { HeldTerm } from './term.ts'
+import type { CurrentTerm } from './term.ts'
 
 /** Calls every subscriber, in the order in which they came. Subscribers belong to the library and do not throw. */
 export class Notifier<T> {
@@ -67,13 +67,13 @@ export async function* viewsOf(
 export function termOf(
   node: Watched,
   signal: AbortSignal | undefined,
-  current: () => HeldTerm | null,
-): Promise<HeldTerm | null> {
+  current: () => CurrentTerm | null,
+): Promise<CurrentTerm | null> {
   if (signal?.aborted === true || node.isClosed()) return Promise.resolve(null)
   const held = current()
   if (held !== null) return Promise.resolve(held)
   return new Promise((resolve) => {
-    const done = (term: HeldTerm | null): void => {
+    const done = (term: CurrentTerm | null): void => {
       unsubscribeElections()
       unsubscribeChanges()
       signal?.removeEventListener('abort', onAbort)

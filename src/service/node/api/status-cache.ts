@@ -7,7 +7,7 @@ import type { Datagrams, NodeStatus, NodeView } from '../election/election.ts'
 export type Mode = 'local' | 'majority' | 'store'
 
 /** What an operator wants to know, as this process sees it at one moment. */
-export type MemberStatus = NodeView & {
+export type GroupStatus = NodeView & {
   readonly mode: Mode
   /**
    * How long whoever leads goes on leading unless it renews; null when nobody is known to lead. Sure on the leader
@@ -30,7 +30,7 @@ export type MemberStatus = NodeView & {
   readonly datagrams: Datagrams
 }
 
-export type MemberEvents = {
+export type NodeEvents = {
   /** A term of this process begins. */
   elected: [{ readonly token: number | null; readonly cause: string }]
   /** It is over: exactly once for each that began. */
@@ -54,7 +54,7 @@ export type InstalledView = SeenView & {
 }
 
 /** Why this process does not stand for election. */
-export type Aside =
+export type IneligibleReason =
   | 'closed'
   | 'observer'
   | 'witness'
@@ -69,7 +69,7 @@ export function installedView(event: Output): InstalledView {
   return {
     id: event['id'] as unknown as SeenView['id'],
     members: idsOf('members'),
-    lives: (event['members'] as unknown as Lives).map((member) => member[1]),
+    incarnations: (event['members'] as unknown as Lives).map((member) => member[1]),
     joined: idsOf('joined'),
     left: idsOf('left'),
   }

@@ -1,7 +1,7 @@
 /** One leadership, as the application holds it. */
 
 import type { Lease } from '../election/election.ts'
-import { millisecondsGiven } from './arguments.ts'
+import { parseMilliseconds } from './arguments.ts'
 import { LeadershipLostError } from './errors.ts'
 
 export type Term = {
@@ -16,7 +16,7 @@ export type Term = {
 }
 
 /** A term that is under way: whoever runs the node ends it, or the clock does. */
-export class HeldTerm implements Term {
+export class CurrentTerm implements Term {
   readonly token: number | null
   readonly #abort = new AbortController()
   readonly #lease: () => Lease
@@ -48,7 +48,7 @@ export class HeldTerm implements Term {
   }
 
   assertHeld(leastMs = 0): void {
-    millisecondsGiven('leastMs', leastMs)
+    parseMilliseconds('leastMs', leastMs)
     const left = this.remaining()
     const reason = this.#ended ?? this.#over
     if (reason !== null) throw new LeadershipLostError(reason)

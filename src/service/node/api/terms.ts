@@ -5,17 +5,17 @@
  * for as long as the work may take to end, and then it lapses.
  */
 
-import type { Seat } from '../election/election.ts'
+import type { ElectionBackend } from '../election/election.ts'
 import type { Timers } from '../election/timers.ts'
 import { LeadershipLostError } from './errors.ts'
-import { HeldTerm, type Term } from './term.ts'
+import { CurrentTerm, type Term } from './term.ts'
 
-export type ReignHooks = {
+export type TermManagerSettings = {
   readonly timers: Timers
   /** How long work that was told to end may take, before its lease is no longer renewed. */
   readonly drainMs: number
   /** Null before the election runs. */
-  seat(): Seat | null
+  seat(): ElectionBackend | null
   /** Whether the application is fit to lead. */
   isFit(): boolean
   /** Work has not ended in time. */
@@ -23,7 +23,7 @@ export type ReignHooks = {
 }
 
 /** What the application does, and in which term; `ended` is kept when that is over and the lead was let go. */
-type Working = { readonly term: HeldTerm; readonly ended: Promise<void> }
+type Working = { readonly term: CurrentTerm; readonly ended: Promise<void> }
 
 /**
  * How long before a lease ends that was not renewed its work is told: timers are late by a millisecond or two, and
@@ -31,21 +31,21 @@ type Working = { readonly term: HeldTerm; readonly ended: Promise<void> }
  */
 const EARLY_MS = 5
 
-export class Reign {
-  readonly #hooks: ReignHooks
-  #term: HeldTerm | null = null
+export class TermManager {
+  readonly #hooks: TermManagerSettings
+  #term: CurrentTerm | null = null
   #working: Working | null = null
   #isStuck = false
   #isWanted = false
   /** What the seat was told last. */
   #told = { willing: false, lapse: false }
 
-  constructor(hooks: ReignHooks) {
+  constructor(hooks: TermManagerSettings) {
     this.#hooks = hooks
   }
 
   /** The term under way, from its election to its end. */
-  get term(): HeldTerm | null {
+  get term(): CurrentTerm | null {
     return this.#term
   }
 
@@ -59,26 +59,26 @@ export class Reign {
   }
 
   /** The term whose work is under way. */
-  get working(): HeldTerm | null {
+  get working(): CurrentTerm | null {
     return this.#working?.term ?? null
   }
 
   // ---- As the seat says: nothing may be done at once ----
 
-  elected(token: number | null): void {
-    const term = new HeldTerm(
+  handleElected(token: number | null): void {
+    const term = new CurrentTerm(
       token,
       () => this.#hooks.seat()?.lease() ?? { until: null, now: 0, token: null, reason: null },
     )
     this.#term = term
     queueMicrotask(() => {
-      void this.adjust()
+      void this.updateCandidacy()
       this.#watch(term)
     })
   }
 
   /** Says why the term has ended: that may have been known before. */
-  demoted(token: number | null, cause: string): string {
+  handleDemoted(token: number | null, cause: string): string {
     const term = this.#term
     this.#term = null
     term?.endedBy(cause)
@@ -86,7 +86,7 @@ export class Reign {
       // The clock of this thread may have ended it while the election goes on: then nobody should lead by it. Where a
       // view has withdrawn because work of the one before was under way, it leads again when that has ended.
       if (this.#working === null && cause !== 'withdrew') void this.#hooks.seat()?.stepDown(token)
-      void this.adjust()
+      void this.updateCandidacy()
     })
     return term?.ended ?? cause
   }
@@ -94,13 +94,13 @@ export class Reign {
   // ---- As the application says ----
 
   /** It would lead from now on, or would not. */
-  async want(isWanted: boolean): Promise<void> {
+  async setWanted(isWanted: boolean): Promise<void> {
     this.#isWanted = isWanted
-    await this.adjust()
+    await this.updateCandidacy()
   }
 
   /** Does the work of a term, and lets the lead go when it has ended. */
-  async during(term: HeldTerm, work: (term: Term) => void | Promise<void>): Promise<void> {
+  async runWork(term: CurrentTerm, work: (term: Term) => void | Promise<void>): Promise<void> {
     const result = (async () => work(term))()
     const over = async (): Promise<void> => {
       this.#working = null
@@ -113,7 +113,8 @@ export class Reign {
       await result
     } catch (error) {
       // The end of the term is how work is told to stop: passing that on is no failure.
-      const isToldSo = error instanceof LeadershipLostError || (term.signal.aborted && isAbort(error, term.signal))
+      const isToldSo =
+        error instanceof LeadershipLostError || (term.signal.aborted && isAbort(error, term.signal))
       if (!isToldSo) throw error
     } finally {
       await ended
@@ -121,7 +122,7 @@ export class Reign {
   }
 
   /** Ends a term, its work first, then lets the lead go. False when the work has not ended in time. */
-  async drain(term: HeldTerm, reason: string, signal?: AbortSignal): Promise<boolean> {
+  async drain(term: CurrentTerm, reason: string, signal?: AbortSignal): Promise<boolean> {
     term.end(reason)
     const working = this.#working
     if (working === null || working.term !== term) {
@@ -132,7 +133,7 @@ export class Reign {
     if (this.#working === working && !this.#isStuck) {
       this.#isStuck = true
       this.#hooks.overdue()
-      await this.adjust()
+      await this.updateCandidacy()
     }
     return false
   }
@@ -141,7 +142,7 @@ export class Reign {
    * Tells the seat whether this process would lead. While there is work under the present term it leads on; afterwards
    * it depends on the application. As long as any work is under way nothing is let go: what is not renewed lapses.
    */
-  async adjust(): Promise<void> {
+  async updateCandidacy(): Promise<void> {
     const working = this.#working
     const willing =
       working === null ? this.#isWanted && this.#hooks.isFit() : working.term === this.#term && !this.#isStuck
@@ -152,7 +153,7 @@ export class Reign {
   }
 
   /** Ends a term just before its lease does. */
-  #watch(term: HeldTerm): void {
+  #watch(term: CurrentTerm): void {
     if (term.ended !== null) return
     const left = term.remaining()
     if (left > EARLY_MS) {
@@ -166,9 +167,9 @@ export class Reign {
   }
 
   /** Nobody works under it any more: whoever comes next may begin. */
-  async #letGo(term: HeldTerm): Promise<void> {
+  async #letGo(term: CurrentTerm): Promise<void> {
     term.end('stepped down')
-    await this.adjust()
+    await this.updateCandidacy()
     await this.#hooks.seat()?.stepDown(term.token)
   }
 

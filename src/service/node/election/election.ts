@@ -9,7 +9,7 @@ import type { Membership, RunnableProtocol } from '../../../protocols/index.ts'
 import type { Address, NetworkFaults } from '../../runtime/index.ts'
 
 /** What an election is told when it begins. Plain, so that it can go to another thread. */
-export type SeatSettings = {
+export type NetworkElectionSettings = {
   readonly group: string
   readonly id: string
   readonly listen: Address
@@ -38,7 +38,7 @@ export const NO_VIEW: NodeView = { role: 'follower', leader: null, members: null
 export type NodeStatus = {
   readonly id: NodeId
   /** Whether it is heard in time, so that it counts: at this moment, by the evidence that follows. */
-  readonly there: boolean
+  readonly reachable: boolean
   /**
    * How old the evidence is that it is there: a timely message of its own, or the leader's word that it answered. It
    * counts for `evidenceForMs` of the status. 0 for this process itself, null when there is none.
@@ -49,27 +49,27 @@ export type NodeStatus = {
 }
 
 /** What is known of another node, on the clock of `now`. */
-type KnownOf = {
+type NodeEvidence = {
   readonly heardAt: Micros | null
   readonly evidenceAt: Micros | null
   /** Null where the protocol does not say for how long evidence counts: then `isThere` decides. */
   readonly evidenceFor: Micros | null
-  readonly isThere: boolean
+  readonly isReachable: boolean
   readonly now: Micros
 }
 
 /** How it stands with another node at this moment, however long ago that was worked out. */
-export function statusOf(id: NodeId, known: KnownOf): NodeStatus {
-  const { heardAt, evidenceAt, evidenceFor, isThere, now } = known
+export function nodeStatusOf(id: NodeId, known: NodeEvidence): NodeStatus {
+  const { heardAt, evidenceAt, evidenceFor, isReachable: isThere, now } = known
   const agoMs = (at: Micros | null): number | null => (at === null ? null : Math.max(0, (now - at) / 1000))
   const there = evidenceFor === null ? isThere : evidenceAt !== null && now - evidenceAt < evidenceFor
-  return { id, there, evidenceMsAgo: agoMs(evidenceAt), heardMsAgo: agoMs(heardAt) }
+  return { id, reachable: there, evidenceMsAgo: agoMs(evidenceAt), heardMsAgo: agoMs(heardAt) }
 }
 
 export type Datagrams = { readonly sent: number; readonly received: number; readonly dropped: number }
 
 /** How things stand, for operators. */
-export type Standing = {
+export type ElectionStatus = {
   readonly view: NodeView
   /** Until when whoever is known to lead leads, and until when the members in the view are sure; on the clock of `now`. */
   readonly leadUntil: Micros | null
@@ -113,16 +113,16 @@ export type PeerCommand = Command &
     | { readonly do: 'removePeer'; readonly id: NodeId }
   )
 
-export type Seat = {
+export type ElectionBackend = {
   view(): NodeView
-  standing(): Standing
+  status(): ElectionStatus
   lease(): Lease
   /** Null when the protocol has taken it, otherwise why it has not. */
   command(command: Command): Promise<string | null>
   /** Hands the lead over, if it is still that of this token. */
   stepDown(token: number | null): Promise<void>
   /** Spoils what is heard of the peers, for trying a group out. */
-  spoil(faults: NetworkFaults): void
+  injectFaults(faults: NetworkFaults): void
   /** Its last steps, in pieces of text. */
   trace(): AsyncIterable<string>
   /** Ends it without a word: a lease that is left lapses by itself. */

@@ -4,23 +4,26 @@
  */
 import { showAddress } from '../../runtime/index.ts'
 import { InvalidOptionsError } from '../api/errors.ts'
-import type { SeatSettings } from './election.ts'
-import { placeOf } from './shared-endpoint.ts'
+import type { NetworkElectionSettings } from './election.ts'
+import { addressKey } from './shared-endpoint.ts'
 
 export type Isolation = 'worker' | 'thread'
 
-type Place = {
-  readonly settings: SeatSettings
+type SharedAddress = {
+  readonly settings: NetworkElectionSettings
   readonly isolation: Isolation
-  readonly groups: Map<string, SeatSettings>
+  readonly groups: Map<string, NetworkElectionSettings>
 }
 
-const places = new Map<string, Place>()
+const places = new Map<string, SharedAddress>()
 const turns = new Map<string, Promise<unknown>>()
 
 /** After all that came before at this address. */
-export async function inTurn<T>(listen: SeatSettings['listen'], act: () => Promise<T>): Promise<T> {
-  const place = placeOf(listen)
+export async function queueAt<T>(
+  listen: NetworkElectionSettings['listen'],
+  act: () => Promise<T>,
+): Promise<T> {
+  const place = addressKey(listen)
   if (place === null) return act()
   const before = turns.get(place) ?? Promise.resolve()
   const own = before.then(act, act)
@@ -35,7 +38,7 @@ export async function inTurn<T>(listen: SeatSettings['listen'], act: () => Promi
 /** Attempts to join that were given up and have not ended yet, by what they use. */
 const abandoned = new Map<string, Promise<unknown>>()
 
-export function abandon(used: readonly string[], attempt: Promise<unknown>): void {
+export function trackTeardown(used: readonly string[], attempt: Promise<unknown>): void {
   for (const what of used) {
     const before = abandoned.get(what)
     const over = Promise.allSettled([before, attempt]).then(() => {
@@ -46,21 +49,21 @@ export function abandon(used: readonly string[], attempt: Promise<unknown>): voi
 }
 
 /** Kept when no attempt that was given up uses any of this. */
-export async function freed(used: readonly string[]): Promise<void> {
+export async function waitUntilFree(used: readonly string[]): Promise<void> {
   await Promise.all(used.map((what) => abandoned.get(what) ?? Promise.resolve()))
 }
 
 /** By its address, every peer of which this process knows at this address who it is; null when it does not listen there. */
-export function knownAt(listen: SeatSettings['listen']): ReadonlyMap<string, string> | null {
-  const place = places.get(placeOf(listen) ?? '')
+export function knownPeersAt(listen: NetworkElectionSettings['listen']): ReadonlyMap<string, string> | null {
+  const place = places.get(addressKey(listen) ?? '')
   if (place === undefined) return null
   const peers = [...place.groups.values()].flatMap((settings) => settings.peers)
   return new Map(peers.map(({ id, address }) => [showAddress(address), id]))
 }
 
 /** Throws InvalidOptionsError when it cannot share with what is there. The answer gives the place up again. */
-export function occupy(settings: SeatSettings, isolation: Isolation): () => void {
-  const key = placeOf(settings.listen)
+export function claimAddress(settings: NetworkElectionSettings, isolation: Isolation): () => void {
+  const key = addressKey(settings.listen)
   if (key === null) return () => {}
   let place = places.get(key)
   if (place === undefined) {
@@ -80,12 +83,13 @@ export function occupy(settings: SeatSettings, isolation: Isolation): () => void
 
 function whyApart(
   key: string,
-  { settings: first, isolation: firsts, groups }: Place,
-  settings: SeatSettings,
+  { settings: first, isolation: firsts, groups }: SharedAddress,
+  settings: NetworkElectionSettings,
   isolation: Isolation,
 ): InvalidOptionsError | null {
   const { group, id, keys, secrecy } = settings
-  if (groups.has(group)) return new InvalidOptionsError('group', `this process is in ${JSON.stringify(group)} already`)
+  if (groups.has(group))
+    return new InvalidOptionsError('group', `this process is in ${JSON.stringify(group)} already`)
   const [other] = groups.keys()
   const apart = (field: string, ours: string, theirs: string): InvalidOptionsError =>
     new InvalidOptionsError(

@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os'
 import { join as path } from 'node:path'
 import { afterEach, beforeEach, expect, it } from 'vitest'
 import { until } from '../../../../test/support/wait.ts'
-import { join, type Member, type StoreJoinOptions, type Term } from '../index.ts'
+import { type ConclaveNode, join, type StoreJoinOptions, type Term } from '../index.ts'
 
 type Order = { readonly action: 'on' | 'off'; readonly target: string; readonly token: number }
 
@@ -61,7 +61,7 @@ class Switch {
 }
 
 let folder: string
-let nodes: Member[]
+let nodes: ConclaveNode[]
 let device: Switch
 let url: string
 const warnings: string[] = []
@@ -80,7 +80,7 @@ afterEach(async () => {
   rmSync(folder, { recursive: true, force: true })
 })
 
-async function node(id: string, more: Partial<StoreJoinOptions> = {}): Promise<Member> {
+async function node(id: string, more: Partial<StoreJoinOptions> = {}): Promise<ConclaveNode> {
   const joined = await join({
     group: 'g',
     id,
@@ -96,7 +96,7 @@ async function node(id: string, more: Partial<StoreJoinOptions> = {}): Promise<M
   return joined
 }
 
-function leading(member: Member): { readonly terms: Term[] } {
+function leading(member: ConclaveNode): { readonly terms: Term[] } {
   const terms: Term[] = []
   member
     .lead(

@@ -3,10 +3,10 @@ import { tmpdir } from 'node:os'
 import { join as path } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { pending, until } from '../../../../test/support/wait.ts'
-import { join, LeadershipLostError, type Member, type StoreJoinOptions, type Term } from '../index.ts'
+import { type ConclaveNode, join, LeadershipLostError, type StoreJoinOptions, type Term } from '../index.ts'
 
 let folder: string
-let nodes: Member[]
+let nodes: ConclaveNode[]
 
 beforeEach(() => {
   folder = mkdtempSync(path(tmpdir(), 'conclave-epochs-'))
@@ -28,7 +28,7 @@ function wasInterrupted(term: Term | null): boolean {
   return reason instanceof LeadershipLostError && /its write|overtaken/.test(reason.reason)
 }
 
-async function node(id: string, more: Partial<StoreJoinOptions> = {}): Promise<Member> {
+async function node(id: string, more: Partial<StoreJoinOptions> = {}): Promise<ConclaveNode> {
   const joined = await join({
     group: 'g',
     id,
@@ -43,7 +43,7 @@ async function node(id: string, more: Partial<StoreJoinOptions> = {}): Promise<M
 }
 
 /** Leads in every term, and keeps the last. */
-function leading(member: Member): { term: Term | null; done: Promise<void> } {
+function leading(member: ConclaveNode): { term: Term | null; done: Promise<void> } {
   const kept: { term: Term | null; done: Promise<void> } = { term: null, done: Promise.resolve() }
   kept.done = member.lead(
     (term) =>
@@ -128,7 +128,7 @@ describe('a group that meets in a folder', () => {
     const [a, b] = [await node('a'), await node('b')]
     const kept = leading(b)
     await until(() => kept.term !== null && a.view().leader?.id === 'b')
-    expect(a.aside).toBe('nobody leads here')
+    expect(a.ineligibleReason).toBe('nobody leads here')
   })
 
   it('work that has not ended keeps its lease until it lapses; only then does another lead', async () => {

@@ -240,7 +240,7 @@ class ElectionInStore implements LocalElection {
   }
 
   view(): NodeView {
-    return this.standing().view
+    return this.status().view
   }
 
   lease() {
@@ -249,7 +249,7 @@ class ElectionInStore implements LocalElection {
     return { until: holds ? until : null, now: this.#loop.now(), token, reason: null }
   }
 
-  standing(): ElectionStatus {
+  status(): ElectionStatus {
     const { role, leader, token } = this.#loop.view()
     const now = this.#loop.now()
     const insight = this.#inspect((state) => openInsight(state, this.#options))
@@ -304,8 +304,8 @@ class ElectionInStore implements LocalElection {
     if (view.role === 'leader' && view.token === token) this.#loop.command({ do: 'stepDown' })
   }
 
-  /** There are no links to spoil. */
-  spoil(): void {}
+  /** A store has no network links to harm. */
+  injectFaults(): void {}
 
   async *trace(): AsyncGenerator<string, void, void> {
     if (this.#box !== null) yield* this.#box.text((skipped) => this.#header(skipped))
@@ -363,7 +363,7 @@ class ElectionInStore implements LocalElection {
   #remove(of: NodeId): string | null {
     if (of === this.#self) return 'a node cannot remove itself: end it, and ask another'
     if (!this.#members.includes(of)) return `${of} has no register: there are ${this.#members.join(', ')}`
-    if (of === this.#loop.view().leader && this.standing().view.leader !== null)
+    if (of === this.#loop.view().leader && this.status().view.leader !== null)
       return `${of} leads: remove it when its process is gone for good`
     const removal = this.#inspect(({ inner }) => inner.time?.removal ?? null)
     if (removal !== null && removal.of !== of) return `${removal.of} is being removed: try again when it is`

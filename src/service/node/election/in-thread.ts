@@ -2,8 +2,8 @@
 import { type Command, type NodeId, type Plain, sortIds } from '../../../core/index.ts'
 import { forgetfulStable, type GroupSpec } from '../../../protocols/index.ts'
 import {
-  InvalidGroupError,
   type HostClock,
+  InvalidGroupError,
   memoryStorage,
   openHostClock,
   openStorage,
@@ -11,16 +11,16 @@ import {
 } from '../../runtime/index.ts'
 import { InvalidOptionsError } from '../api/errors.ts'
 import {
+  type ElectionBackend,
+  type ElectionStatus,
+  type NetworkElectionSettings,
   NO_VIEW,
+  nodeStatusOf,
   type PeerCommand,
-  type Seat,
   type SeatHooks,
-  type SeatSettings,
-  type Standing,
-  statusOf,
   viewOf,
 } from './election.ts'
-import { enter, type SharedEndpoint, type TenantHooks } from './shared-endpoint.ts'
+import { openSharedEndpoint, type SharedEndpoint, type TenantHooks } from './shared-endpoint.ts'
 
 export type ThreadHooks = SeatHooks & {
   /** A step was taken; within it. */
@@ -28,17 +28,17 @@ export type ThreadHooks = SeatHooks & {
 }
 
 /** What a seat has besides when it is in one's own thread. */
-export type ThreadSeat = Seat & {
+export type LocalElection = ElectionBackend & {
   /** When each was last heard, on this process's clock. */
   readonly heard: ReadonlyMap<NodeId, number>
 }
 
 /** `openClock` is asked when the endpoint is not open yet; the clock is closed with that. */
-export async function openThreadSeat(
-  settings: SeatSettings,
+export async function openElectionInThread(
+  settings: NetworkElectionSettings,
   hooks: ThreadHooks,
   openClock: () => HostClock = openHostClock,
-): Promise<ThreadSeat> {
+): Promise<LocalElection> {
   const { group, id: self, options } = settings
   let spec: GroupSpec = { protocol: settings.protocol, nodes: settings.nodes, options }
   let refusal: string | null = null
@@ -85,8 +85,8 @@ export async function openThreadSeat(
   }
 
   /** How things stood when it was closed. */
-  let last: Standing | null = null
-  const seat: ThreadSeat = {
+  let last: ElectionStatus | null = null
+  const seat: LocalElection = {
     heard: endpoint.heard,
     view: () => last?.view ?? viewOf(endpoint.view(group)),
     lease() {
@@ -94,7 +94,7 @@ export async function openThreadSeat(
       const { role, until, token } = endpoint.view(group)
       return { until: role === 'leader' ? until : null, now: endpoint.now(), token, reason: null }
     },
-    standing() {
+    status() {
       if (last !== null) return last
       const shown = endpoint.view(group)
       const view = viewOf(shown)
@@ -111,12 +111,12 @@ export async function openThreadSeat(
         now,
         voters: insight.voters,
         nodes: spec.nodes.map((id) => {
-          if (id === self) return { id, there: true, evidenceMsAgo: 0, heardMsAgo: 0 }
-          return statusOf(id, {
+          if (id === self) return { id, reachable: true, evidenceMsAgo: 0, heardMsAgo: 0 }
+          return nodeStatusOf(id, {
             heardAt: endpoint.heard.get(id) ?? null,
             evidenceAt: evidence.get(id) ?? null,
             evidenceFor,
-            isThere: insight.heard.includes(id),
+            isReachable: insight.heard.includes(id),
             now,
           })
         }),
@@ -141,17 +141,17 @@ export async function openThreadSeat(
       const view = endpoint.view(group)
       if (view.role === 'leader' && view.token === token) endpoint.command(group, { do: 'stepDown' })
     },
-    spoil: (faults) => endpoint.spoil(faults),
+    injectFaults: (faults) => endpoint.injectFaults(faults),
     trace: () => shared.trace(group, spec),
     async close() {
       if (isClosed) return
-      const standing = seat.standing()
+      const standing = seat.status()
       last = {
         ...standing,
         view: NO_VIEW,
         leadUntil: null,
         membersUntil: null,
-        nodes: standing.nodes.map((node) => (node.id === self ? { ...node, there: false } : node)),
+        nodes: standing.nodes.map((node) => (node.id === self ? { ...node, reachable: false } : node)),
       }
       isClosed = true
       await shared.leave(group)
@@ -164,7 +164,7 @@ const FIXED_NODES = 'under omega the nodes stay as they are: name all of them fr
 
 /** Everything that makes an election run for real: a group at the endpoint of its address. */
 async function startElection(
-  settings: SeatSettings,
+  settings: NetworkElectionSettings,
   spec: GroupSpec,
   openClock: () => HostClock,
   hooks: ThreadHooks,
@@ -177,7 +177,7 @@ async function startElection(
     failed: (error) => hooks.failed(error),
     stepped: hooks.stepped === undefined ? null : () => hooks.stepped?.(),
   }
-  const { shared, stable } = await enter(settings, await storageFor(settings), openClock, tenant)
+  const { shared, stable } = await openSharedEndpoint(settings, await storageFor(settings), openClock, tenant)
   try {
     shared.endpoint.join(group, spec, tenant, stable)
     // Nobody leads who would not do anything with it: that begins with `lead`.
@@ -190,7 +190,7 @@ async function startElection(
 }
 
 /** A process that keeps nothing begins as if it had just been restarted, and had promised everything up to now. */
-async function storageFor({ data, id, nodes, options }: SeatSettings): Promise<Storage> {
+async function storageFor({ data, id, nodes, options }: NetworkElectionSettings): Promise<Storage> {
   if (data !== null) return openStorage(data)
   const storage = memoryStorage()
   const moment = Date.now()
@@ -199,7 +199,10 @@ async function storageFor({ data, id, nodes, options }: SeatSettings): Promise<S
   return storage
 }
 
-function votersAmong(nodes: readonly NodeId[], options: SeatSettings['options']): readonly NodeId[] {
+function votersAmong(
+  nodes: readonly NodeId[],
+  options: NetworkElectionSettings['options'],
+): readonly NodeId[] {
   const { voters, observers } = options as {
     readonly voters: readonly NodeId[] | null
     readonly observers: readonly NodeId[]

@@ -10,21 +10,21 @@ import type { Command, Micros, Output } from '../../../core/index.ts'
 import { type HostClock, monotonicNow, type NetworkFaults, openHostClock } from '../../runtime/index.ts'
 import { WorkerLostError } from '../api/errors.ts'
 import {
+  type ElectionBackend,
+  type ElectionStatus,
   type Lease,
+  type NetworkElectionSettings,
   NO_VIEW,
   type NodeView,
-  type Seat,
+  nodeStatusOf,
   type SeatHooks,
-  type SeatSettings,
-  type Standing,
-  statusOf,
 } from './election.ts'
-import type { RegisterSettings } from './in-store.ts'
-import { type SharedStanding, SharedState } from './shared-lease.ts'
+import type { StoreElectionSettings } from './in-store.ts'
+import { type SharedLeaseState, SharedState } from './shared-lease.ts'
 import { progressEveryMs } from './stall-watch.ts'
 import { SleepCheck, wallAheadAtMost } from './suspend-check.ts'
-import { ThreadLine, type Told } from './worker-channel.ts'
-import { revivedError, type Shown } from './worker-requests.ts'
+import { WorkerChannel, type WorkerNotification } from './worker-channel.ts'
+import { deserializeError, type StatusSnapshot } from './worker-requests.ts'
 import { threadScript } from './worker-script.ts'
 import { ElectionThread } from './worker-thread.ts'
 
@@ -37,35 +37,35 @@ const LONGEST_OPENING_MS = 60_000
 /** Room in shared memory for so many nodes at least: more of them may come. */
 const LEAST_ROOM = 64
 
-const NOTHING_HELD: SharedStanding = { lease: null, reason: null }
+const NOTHING_HELD: SharedLeaseState = { lease: null, reason: null }
 
-export async function openWorkerSeat(
-  settings: SeatSettings | RegisterSettings,
+export async function openElectionInWorker(
+  settings: NetworkElectionSettings | StoreElectionSettings,
   maxStallMs: number,
   hooks: SeatHooks,
-): Promise<Seat> {
+): Promise<ElectionBackend> {
   // Where there is no thread to be had, nothing is begun.
   threadScript()
-  const seat = new WorkerSeat(settings, maxStallMs, hooks)
+  const seat = new ElectionInWorker(settings, maxStallMs, hooks)
   await seat.begun
   return seat
 }
 
-class WorkerSeat implements Seat {
+class ElectionInWorker implements ElectionBackend {
   /** Kept when the election runs, broken by what kept it from running. */
   readonly begun: Promise<void>
-  readonly #settings: SeatSettings | RegisterSettings
+  readonly #settings: NetworkElectionSettings | StoreElectionSettings
   readonly #hooks: SeatHooks
   readonly #shared: SharedState
   readonly #thread: ElectionThread
   readonly #onLost = (error: Error): void => this.#lost(error)
-  readonly #line: ThreadLine
+  readonly #line: WorkerChannel
   readonly #clock: HostClock = openHostClock()
   /** Only Linux has a clock that notices sleeps. */
   readonly #sleep = new SleepCheck(process.platform === 'linux' ? this.#clock : null)
   readonly #progress: NodeJS.Timeout
   #settle: { readonly resolve: () => void; readonly reject: (error: Error) => void } | null = null
-  #shown: Shown
+  #shown: StatusSnapshot
   /** The term of which the member was told last, while it lasts. */
   #told: { readonly token: number | null } | null = null
   #deadline: NodeJS.Timeout | null = null
@@ -74,14 +74,18 @@ class WorkerSeat implements Seat {
   #left: Promise<void> | null = null
   #state: 'running' | 'closing' | 'ended' = 'running'
 
-  constructor(settings: SeatSettings | RegisterSettings, maxStallMs: number, hooks: SeatHooks) {
+  constructor(
+    settings: NetworkElectionSettings | StoreElectionSettings,
+    maxStallMs: number,
+    hooks: SeatHooks,
+  ) {
     this.#settings = settings
     this.#hooks = hooks
     this.#shown = {
       view: NO_VIEW,
       voters: [],
       nodes: settings.nodes,
-      there: [],
+      reachable: [],
       evidenceFor: null,
       isSilent: false,
       membership: null,
@@ -94,7 +98,8 @@ class WorkerSeat implements Seat {
     }, progressEveryMs(maxStallMs))
     this.#progress.unref()
     const late = setTimeout(
-      () => this.#lost(new WorkerLostError(`the election did not begin within ${LONGEST_OPENING_MS} ms`), true),
+      () =>
+        this.#lost(new WorkerLostError(`the election did not begin within ${LONGEST_OPENING_MS} ms`), true),
       LONGEST_OPENING_MS,
     )
     this.begun = new Promise<void>((resolve, reject) => {
@@ -103,7 +108,7 @@ class WorkerSeat implements Seat {
     const { port1, port2 } = new MessageChannel()
     this.#thread = ElectionThread.at('listen' in settings ? settings.listen : null, this.#onLost)
     this.#thread.open({ settings, shared: this.#shared.buffer, maxStallMs, port: port2 })
-    this.#line = new ThreadLine(port1, (news) => this.#heed(news))
+    this.#line = new WorkerChannel(port1, (news) => this.#heed(news))
   }
 
   view(): NodeView {
@@ -111,12 +116,12 @@ class WorkerSeat implements Seat {
     return this.#viewAt(monotonicNow())
   }
 
-  standing(): Standing {
+  status(): ElectionStatus {
     this.#line.catchUp()
     const now = monotonicNow()
     const { id: self } = this.#settings
     const { leadUntil, membersUntil, datagrams } = this.#shared
-    const { voters, nodes, there, evidenceFor, isSilent, membership, primary } = this.#shown
+    const { voters, nodes, reachable: there, evidenceFor, isSilent, membership, primary } = this.#shown
     const view = this.#viewAt(now)
     // Of its own lead this process knows the present lease; the other number is shown only now and then.
     const ends = view.role === 'leader' ? this.lease().until : leadUntil
@@ -127,12 +132,12 @@ class WorkerSeat implements Seat {
       now,
       voters,
       nodes: nodes.map((id, place) => {
-        if (id === self) return { id, there: this.#state === 'running', evidenceMsAgo: 0, heardMsAgo: 0 }
-        return statusOf(id, {
+        if (id === self) return { id, reachable: this.#state === 'running', evidenceMsAgo: 0, heardMsAgo: 0 }
+        return nodeStatusOf(id, {
           heardAt: this.#shared.heardAt(place),
           evidenceAt: this.#shared.evidenceAt(place),
           evidenceFor,
-          isThere: there.includes(id),
+          isReachable: there.includes(id),
           now,
         })
       }),
@@ -168,8 +173,8 @@ class WorkerSeat implements Seat {
     await this.#line.ask({ ask: 'stepDown', token })
   }
 
-  spoil(faults: NetworkFaults): void {
-    void this.#line.ask({ ask: 'spoil', faults })
+  injectFaults(faults: NetworkFaults): void {
+    void this.#line.ask({ ask: 'injectFaults', faults })
   }
 
   trace(): AsyncGenerator<string, void, void> {
@@ -216,14 +221,14 @@ class WorkerSeat implements Seat {
     return until !== null && now < until
   }
 
-  #heed(news: Told): void {
+  #heed(news: WorkerNotification): void {
     switch (news.news) {
       case 'begun':
         this.#settle?.resolve()
         this.#settle = null
         break
       case 'refused':
-        this.#refused(revivedError(news.error))
+        this.#refused(deserializeError(news.error))
         break
       case 'turn':
         // Whoever hears of it finds it so.
@@ -235,7 +240,7 @@ class WorkerSeat implements Seat {
         this.#hooks.warn(news.what, news.detail)
         break
       case 'failed':
-        this.#lost(revivedError(news.error))
+        this.#lost(deserializeError(news.error))
         break
       default:
         news satisfies never

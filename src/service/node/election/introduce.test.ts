@@ -4,13 +4,13 @@ import { join as pathJoin } from 'node:path'
 import { afterEach, describe, expect, it } from 'vitest'
 import { freePorts } from '../../../../test/support/ports.ts'
 import { until } from '../../../../test/support/wait.ts'
-import { type JoinOptions, join, type Member } from '../index.ts'
+import { type ConclaveNode, type JoinOptions, join } from '../index.ts'
 
 const KEY = new Uint8Array(32).fill(3)
 /** A busy machine must not make healthy processes look dead. */
 const PATIENT = { sigmaMs: 300, renewalIntervalMs: 100 }
 
-let members: Member[] = []
+let members: ConclaveNode[] = []
 const folders: string[] = []
 
 afterEach(async () => {
@@ -51,7 +51,7 @@ describe('peers without ids', () => {
     await members[2]?.close()
     // One of the others is gone: it need not be asked again.
     const again = await join(withData)
-    members = [again, members[1] as Member]
+    members = [again, members[1] as ConclaveNode]
     await until(() => again.view().leader?.id === 'b')
   }, 30_000)
 

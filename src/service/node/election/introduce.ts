@@ -17,7 +17,7 @@ import {
 import { peerOf } from '../api/address.ts'
 import { InvalidOptionsError, NodeClosedError } from '../api/errors.ts'
 import { type JoinOptions, listenOf } from '../api/join-options.ts'
-import { knownAt } from './endpoints.ts'
+import { knownPeersAt } from './endpoints.ts'
 
 const NOTE = 'peers.json'
 
@@ -25,7 +25,7 @@ const NOTE = 'peers.json'
 export async function withEveryId(options: JoinOptions): Promise<JoinOptions> {
   if (!Array.isArray(options.peers))
     throw new InvalidOptionsError('peers', 'is no list: name the others, or give [] when there are none')
-  const met = knownAt(listenOf(options))
+  const met = knownPeersAt(listenOf(options))
   const known = knownIn(options.data)
   const peers = options.peers.map((text, index): Peer => {
     const peer = peerOf(text, `peers[${index}]`)
@@ -94,7 +94,8 @@ async function introduced(
   try {
     const ids = await endpoint.introduced(over.signal)
     if (ids !== null) return ids
-    if (conflict.signal.aborted) throw new InvalidOptionsError('peers', problems.at(-1) ?? 'cannot be told apart')
+    if (conflict.signal.aborted)
+      throw new InvalidOptionsError('peers', problems.at(-1) ?? 'cannot be told apart')
     const missing = endpoint.unknown().map(showAddress).join(', ')
     const why = problems.map((problem) => `; ${problem}`).join('')
     throw new NodeClosedError(`joining was given up before ${missing} had said who is there${why}`)

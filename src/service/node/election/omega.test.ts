@@ -49,7 +49,7 @@ await node.lead(async (term) => {
   if (term.signal.aborted) return
   terms += 1
   if (cutOff) {
-    node.spoil({ b: { cut: true }, c: { cut: true } })
+    node.injectFaults({ b: { cut: true }, c: { cut: true } })
     await new Promise((resolve) => setTimeout(resolve, 20))
   }
   say('spinning', term.token)

@@ -244,7 +244,7 @@ export class SharedEndpoint {
     else this.#box.keepAtLeast(steps)
   }
 
-  #take({ group, data }: SeatSettings, hooks: TenantHooks): void {
+  #take({ group, data }: NetworkElectionSettings, hooks: TenantHooks): void {
     this.#tenants.set(group, { hooks, data, peers: new Set(), mark: null })
     if (hooks.stepped !== null) this.#watchers += 1
   }

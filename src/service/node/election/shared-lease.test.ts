@@ -4,11 +4,11 @@ import { Worker } from 'node:worker_threads'
 import { afterEach, describe, expect, it } from 'vitest'
 import { until } from '../../../../test/support/wait.ts'
 import { InvalidOptionsError } from '../api/errors.ts'
-import { statusOf } from './election.ts'
+import { nodeStatusOf } from './election.ts'
 import { SharedState } from './shared-lease.ts'
 import { progressEveryMs, StallWatch } from './stall-watch.ts'
 import { SleepCheck } from './suspend-check.ts'
-import { plainError, revivedError } from './worker-requests.ts'
+import { deserializeError, serializeError } from './worker-requests.ts'
 
 describe('a lease in shared memory', () => {
   it('is there until it is taken back', () => {
@@ -231,7 +231,7 @@ describe('a host that slept', () => {
 
 describe('an error of the other thread', () => {
   it('keeps its name, its code and what it is about', () => {
-    const there = (error: Error): Error => revivedError(structuredClone(plainError(error)))
+    const there = (error: Error): Error => deserializeError(structuredClone(serializeError(error)))
     const busy = there(Object.assign(new Error('in use'), { name: 'StorageInUseError', code: 'EBUSY' }))
     expect(busy).toMatchObject({ name: 'StorageInUseError', message: 'in use', code: 'EBUSY' })
     const bad = there(new InvalidOptionsError('listen', 'is taken'))
@@ -252,7 +252,7 @@ describe('what is known of another node', () => {
 
   it('ends by the clock of the reader, however long nobody has worked it out again', () => {
     const status = (now: number, evidenceFor: number | null) =>
-      statusOf('b', { heardAt: 1000, evidenceAt: 5000, evidenceFor, isThere: true, now })
+      nodeStatusOf('b', { heardAt: 1000, evidenceAt: 5000, evidenceFor, isReachable: true, now })
     expect(status(8999, 4000)).toEqual({ id: 'b', there: true, evidenceMsAgo: 3.999, heardMsAgo: 7.999 })
     expect(status(9000, 4000)).toMatchObject({ there: false, evidenceMsAgo: 4 })
     // Where the protocol states no such time, its own word counts.

@@ -54,7 +54,7 @@ export type SharedLease = {
 }
 
 /** `reason`: why there is no lease, or why it is not renewed; null when nothing is wrong with it. */
-export type SharedStanding = { readonly lease: SharedLease | null; readonly reason: string | null }
+export type SharedLeaseState = { readonly lease: SharedLease | null; readonly reason: string | null }
 
 export class SharedState {
   readonly buffer: SharedArrayBuffer
@@ -95,7 +95,7 @@ export class SharedState {
     return this.standing().lease
   }
 
-  standing(): SharedStanding {
+  standing(): SharedLeaseState {
     const cells = this.#cells
     for (let reads = 0; reads < MOST_READS; reads++) {
       const version = Atomics.load(cells, VERSION)

@@ -1,28 +1,28 @@
 /** The line to the thread of an election: what is asked of it and answered, and what it tells by itself. */
 import { type MessagePort, receiveMessageOnPort } from 'node:worker_threads'
-import type { Errand, News } from './worker-requests.ts'
+import type { WorkerMessage, WorkerRequest } from './worker-requests.ts'
 
 /** Without its number, which it gets on the way. */
-type Asked = Errand extends infer E ? (E extends Errand ? Omit<E, 'number'> : never) : never
+type Asked = WorkerRequest extends infer E ? (E extends WorkerRequest ? Omit<E, 'number'> : never) : never
 
 /** What it tells without having been asked. */
-export type Told = Exclude<News, { readonly news: 'answer' | 'trace' }>
+export type WorkerNotification = Exclude<WorkerMessage, { readonly news: 'answer' | 'trace' }>
 
 const ENDED = 'this node has ended'
 
-export class ThreadLine {
+export class WorkerChannel {
   readonly #port: MessagePort
-  readonly #heed: (news: Told) => void
+  readonly #heed: (news: WorkerNotification) => void
   readonly #answers = new Map<number, (why: string | null) => void>()
   /** Who waits for the pieces of a trace, by the number under which it was asked for. */
   readonly #pieces = new Map<number, (piece: string) => void>()
   #asked = 0
   #isOver = false
 
-  constructor(port: MessagePort, heed: (news: Told) => void) {
+  constructor(port: MessagePort, heed: (news: WorkerNotification) => void) {
     this.#port = port
     this.#heed = heed
-    port.on('message', (news: News) => this.#hear(news))
+    port.on('message', (news: WorkerMessage) => this.#hear(news))
     // The thread keeps the process running; this port need not.
     port.unref()
   }
@@ -34,7 +34,7 @@ export class ThreadLine {
     const number = this.#asked
     return new Promise((resolve) => {
       this.#answers.set(number, resolve)
-      this.#port.postMessage({ ...asked, number } satisfies Errand)
+      this.#port.postMessage({ ...asked, number } satisfies WorkerRequest)
     })
   }
 
@@ -75,7 +75,7 @@ export class ThreadLine {
   /** Reads what has arrived already, before its turn. */
   catchUp(): void {
     for (let next = receiveMessageOnPort(this.#port); next !== undefined; ) {
-      this.#hear(next.message as News)
+      this.#hear(next.message as WorkerMessage)
       next = receiveMessageOnPort(this.#port)
     }
   }
@@ -88,7 +88,7 @@ export class ThreadLine {
     this.#answers.clear()
   }
 
-  #hear(news: News): void {
+  #hear(news: WorkerMessage): void {
     if (news.news === 'answer') {
       this.#answers.get(news.number)?.(news.why)
       this.#answers.delete(news.number)

@@ -5,8 +5,8 @@
 import { Worker } from 'node:worker_threads'
 import type { Address } from '../../runtime/index.ts'
 import { WorkerLostError } from '../api/errors.ts'
-import { placeOf } from './shared-endpoint.ts'
-import { GREETING, type WorkerBegin, type WorkerOrder } from './worker-requests.ts'
+import { addressKey } from './shared-endpoint.ts'
+import { type ElectionStart, GREETING, type WorkerControl } from './worker-requests.ts'
 import { threadScript } from './worker-script.ts'
 
 /** How long a thread may take to end before it is ended. */
@@ -58,7 +58,7 @@ export class ElectionThread {
     lost: (error: Error) => void,
     { file = threadScript(), longestStartMs = LONGEST_START_MS } = {},
   ): ElectionThread {
-    const place = listen === null ? null : placeOf(listen)
+    const place = listen === null ? null : addressKey(listen)
     const there = place === null ? undefined : running.get(place)
     const thread = there ?? new ElectionThread(place, file, longestStartMs)
     thread.#users.add(lost)
@@ -66,8 +66,8 @@ export class ElectionThread {
     return thread
   }
 
-  open(begin: WorkerBegin): void {
-    const order: WorkerOrder = { order: 'open', begin }
+  open(begin: ElectionStart): void {
+    const order: WorkerControl = { order: 'open', begin }
     this.#worker.postMessage(order, [begin.port])
   }
 
@@ -80,7 +80,7 @@ export class ElectionThread {
     if (this.#users.size > 0) return
     if (this.#place !== null && running.get(this.#place) === this) running.delete(this.#place)
     if (isHung) void this.#worker.terminate()
-    else this.#worker.postMessage({ order: 'end' } satisfies WorkerOrder)
+    else this.#worker.postMessage({ order: 'end' } satisfies WorkerControl)
     const timer = setTimeout(() => void this.#worker.terminate(), LONGEST_FAREWELL_MS)
     await this.#exited
     clearTimeout(timer)

@@ -171,7 +171,7 @@ async function open({ settings, shared: buffer, maxStallMs, port }: ElectionStar
       case 'stepDown':
         await seat?.stepDown(errand.token)
         return null
-      case 'spoil':
+      case 'injectFaults':
         seat?.injectFaults(errand.faults)
         return null
       case 'trace':
