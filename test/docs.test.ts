@@ -15,6 +15,7 @@ import { parseScenario } from 'conclave/sim'
 import { monitor, type Spec, type SpecVerdict, Watch } from 'conclave/specs'
 import { afterAll, describe, expect, it } from 'vitest'
 import { conclave } from './support/cli.ts'
+import { missingLine } from './support/shown.ts'
 
 const ROOT = resolve(import.meta.dirname, '..')
 const COMMAND_TIMEOUT_MS = 120_000
@@ -111,21 +112,6 @@ function runInShell(command: string): Promise<Ran> {
     env,
   })
   return Promise.resolve({ code: result.status, output: `${result.stdout}\n${result.stderr}` })
-}
-
-/** The first shown line that does not come, in order, or null. A shown line that ends in ` ...` is a beginning. */
-function missingLine(shown: readonly string[], output: string): string | null {
-  const lines = output.split('\n').map((line) => line.trimEnd())
-  let from = 0
-  for (const line of shown) {
-    if (line.trim() === '...') continue
-    const matches = (real: string): boolean =>
-      line.endsWith(' ...') ? real.startsWith(line.slice(0, -4)) : real === line.trimEnd()
-    const found = lines.findIndex((real, index) => index >= from && matches(real))
-    if (found < 0) return line
-    from = found + 1
-  }
-  return null
 }
 
 function problemWith(ended: Ran, exit: number, shown: readonly string[]): string | null {
