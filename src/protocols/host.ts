@@ -20,19 +20,13 @@ import {
   seatsIn,
   weightOf,
 } from '../links/index.ts'
+import type { PeerHosting } from './hosting.ts'
+import { hostingOf } from './hostings.ts'
 import type { Insight } from './insight.ts'
-import { localLeaderGroup, timingFor } from './local-leader/group.ts'
-import { insightOf } from './local-leader/insight.ts'
-import type { LocalLeaderOptions } from './local-leader/options.ts'
-import { type OmegaOptions, omegaGroup, omegaInsight } from './omega/group.ts'
-
-/** The protocols that real processes run. */
-export const RUNNABLE = ['local-leader', 'omega'] as const
-export type RunnableProtocol = (typeof RUNNABLE)[number]
 
 /** A group in plain words: its protocol's options have been checked and filled in. */
 export type GroupSpec = PlainObject & {
-  readonly protocol: RunnableProtocol
+  readonly protocol: string
   readonly nodes: readonly NodeId[]
   readonly options: PlainObject
 }
@@ -49,18 +43,23 @@ const FRAME: Room = { most: 1452 - 33 - 98, weigh: weightOf }
 /** Until there is a group. */
 const NO_GROUP: SessionTerms = { leastDelay: 0, fast: 1_000_000, rho: 0.0001, stampAge: 0 }
 
+/** The hosting of a protocol whose nodes exchange messages. Throws where this process cannot run it. */
+export function peerHosting(protocol: string): PeerHosting {
+  const hosting = hostingOf(protocol)
+  if (hosting?.needs === 'peers') return hosting
+  throw new Error(
+    `${protocol} is not a protocol that this process can run over the network: load its module first`,
+  )
+}
+
 export function groupFor(self: NodeId, { protocol, nodes, options }: GroupSpec): Group {
-  if (protocol === 'omega') return omegaGroup({ self, nodes }, options as unknown as OmegaOptions)
-  return localLeaderGroup({ self, nodes }, options as unknown as LocalLeaderOptions)
+  return peerHosting(protocol).group({ self, nodes }, options)
 }
 
 /** What an operator may ask of a group; `state` is that of its protocol. */
 export function insightFor(self: NodeId, spec: GroupSpec, state: Plain, now: Micros): Insight {
   const { protocol, nodes, options } = spec
-  if (protocol !== 'omega') {
-    return insightOf(state, nodes, timingFor(options as unknown as LocalLeaderOptions, nodes.length), now)
-  }
-  return omegaInsight(state, { self, nodes }, options as unknown as OmegaOptions, now)
+  return peerHosting(protocol).insight({ self, nodes }, options, state, now)
 }
 
 export function host({ self, groups, room = FRAME }: HostSettings): Protocol {

@@ -95,7 +95,8 @@ export class Writer {
 
   #room(more: number): void {
     const needed = this.#length + more
-    if (needed > MOST) throw new InvalidBytesError(`a message of more than ${MOST} bytes does not fit into a datagram`)
+    if (needed > MOST)
+      throw new InvalidBytesError(`a message of more than ${MOST} bytes does not fit into a datagram`)
     if (needed <= this.#bytes.length) return
     const larger = new Uint8Array(Math.min(MOST, Math.max(needed, this.#bytes.length * 2)))
     larger.set(this.#bytes)
@@ -148,6 +149,11 @@ export class Reader {
     const value = this.u8()
     if (value >= limit) throw new InvalidBytesError(`${what} ${value} is unknown`)
     return value
+  }
+
+  /** Refuses what was read: its values do not fit together. */
+  refuse(why: string): never {
+    throw new InvalidBytesError(why)
   }
 
   /** How many things follow; each takes at least a byte. */

@@ -1,0 +1,46 @@
+/** What real processes need to run the protocol. */
+import type { PlainObject } from '../../core/index.ts'
+import type { StoreHosting } from '../hosting.ts'
+import { type OpenState, openEpochs, openInsight } from './open-group.ts'
+import { type EpochsOptions, givenBy } from './options.ts'
+import { epochsPlanning } from './planning.ts'
+import { problemInHosted, profileOptions } from './profiles.ts'
+import { timingOf } from './timing.ts'
+
+const own = (options: PlainObject): EpochsOptions => options as unknown as EpochsOptions
+const stateOf = (state: unknown): OpenState => state as OpenState
+
+export const epochsHosting: StoreHosting = {
+  name: 'epochs',
+  needs: 'store',
+  summary: 'election in a store',
+  optionsFor: ({ profile = 'lan', options = {} }) => profileOptions(profile, options),
+  problemWith: problemInHosted,
+  leaseLength(options) {
+    const { lease, period, access } = timingOf(givenBy(own(options)))
+    // A renewal is one write and one round of reads.
+    return { lease, margin: lease - period - 2 * access }
+  },
+  withoutLease: null,
+  recordedOptions: () => ({ members: 'registered' }),
+  forensics: null,
+  planning: epochsPlanning,
+  create: (self, options) =>
+    openEpochs(self, [self], own(options)) as unknown as ReturnType<StoreHosting['create']>,
+  insight(state, options) {
+    const open = stateOf(state)
+    const { writing, time } = open.inner
+    return {
+      ...openInsight(open, own(options)),
+      isReleasing: writing === 'release' || (writing !== null && time?.isLeaving === true),
+      removing: time?.removal?.of ?? null,
+      fencing: time?.partition.fencing?.token ?? null,
+    }
+  },
+  timing: (options) => timingOf(givenBy(own(options))),
+  causes: {
+    'its lease ran out': 'expired',
+    'it stepped down': 'stepped down',
+    'its clock stood still for too long': 'suspended',
+  },
+}

@@ -1,0 +1,343 @@
+/** The guarantee card: the configuration it is made for, and what it says. */
+import { msOf, type NodeId, type PlainObject } from '../../core/index.ts'
+import { count, plural } from '../../core/text.ts'
+import type { Problem } from '../hosting.ts'
+import { hundredth, listedIds, shownMs } from '../plan-text.ts'
+import type {
+  LoadCard,
+  Plan,
+  PlanAsked,
+  PlanField,
+  PlannedFigure,
+  PlannedTrial,
+  Planning,
+  SteadyLoad,
+  TrialPlan,
+  TrialText,
+} from '../planning.ts'
+import { type Guarantees, guaranteesOf } from './guarantees.ts'
+import { type LocalLeaderOptions, votersIn } from './options.ts'
+import {
+  brokenAssumptions,
+  type LocalLeaderPlan,
+  planFor,
+  spanMicros,
+  steadyWorld,
+  trialsOf,
+} from './trials.ts'
+
+/** Lists of processes that may stand beside `options` as well as in it. */
+const LISTS = ['voters', 'observers', 'witnesses'] as const satisfies readonly PlanField[]
+
+function optionsFor(asked: PlanAsked): { readonly options: PlainObject } | Problem {
+  const twice = LISTS.find((list) => asked[list] !== undefined && asked.options[list] !== undefined)
+  if (twice !== undefined) return { field: `options.${twice}`, problem: `is given as ${twice} already` }
+  const { voters, observers, witnesses = [], profile, mode } = asked
+  const options: PlainObject = {
+    ...asked.options,
+    // A witness votes, whether it is listed among the voters or not.
+    ...(voters === undefined
+      ? {}
+      : { voters: [...voters, ...witnesses.filter((id) => !voters.includes(id))] }),
+    ...(observers === undefined ? {} : { observers }),
+    ...(asked.witnesses === undefined ? {} : { witnesses }),
+    ...asked.chosen,
+    ...(profile === undefined ? {} : { profile }),
+    ...(mode === undefined ? {} : { mode }),
+  }
+  const unreal = (['link', 'requests'] as const).find((name) => (options[name] ?? null) !== null)
+  if (unreal === undefined) return { options }
+  return {
+    field: `options.${unreal}`,
+    problem: 'is for searches without time, which have no guarantee card',
+  }
+}
+
+/** Computed for what is assumed; what is typical, for the delays that there are, as long as they are within that. */
+function guaranteesFor(plan: LocalLeaderPlan): Guarantees {
+  const assumed = guaranteesOf(plan.options, plan.nodes)
+  if (plan.delayMs === null || brokenAssumptions(plan, assumed).length > 0) return assumed
+  const [least, most] = spanMicros(plan.delayMs)
+  return guaranteesOf(plan.options, plan.nodes, { least, most })
+}
+
+function describe({ asked, options }: Plan): TrialPlan {
+  const plan = planFor(asked, options as unknown as LocalLeaderOptions)
+  const guarantees = guaranteesFor(plan)
+  const trials = trialsOf(plan, guarantees)
+  const broken = brokenAssumptions(plan, guarantees)
+  const advice = adviceOn(guarantees)
+  const { timing, failOver, leaseEnd, spare, quorum, eligible } = guarantees
+  const takesTurns = plan.options.termMs !== null
+  return {
+    kind: 'trials',
+    card: {
+      protocol: 'local-leader',
+      mode: timing.mode,
+      rule: guarantees.rule,
+      profile: plan.options.profile,
+      voters: votersIn(plan.options, plan.nodes),
+      observers: plan.options.observers,
+      witnesses: plan.options.witnesses,
+      constantsMs: constantsOf(guarantees),
+      rhoPpm: plan.options.rhoPpm,
+      network: { delayMs: plan.delayMs ?? [msOf(timing.leastDelay), msOf(timing.delay)], loss: plan.loss },
+      brokenAssumptions: broken,
+      advice,
+    },
+    tolerance: { spare, quorum, eligible },
+    trials,
+    steady: steadyWorld(plan, guarantees),
+    figures: figuresOf(guarantees, trials),
+    mayBeIdle: takesTurns,
+    bounds: { failOver: failOver?.worst ?? null, leaseEnd, silence: timing.lockTime },
+    load: { field: 'traffic', measure: (steady) => trafficOf(guarantees, steady, takesTurns) },
+    text: textOf(plan, guarantees, broken, advice),
+  }
+}
+
+function adviceOn({ timing, ampleFast }: Guarantees): readonly string[] {
+  if (timing.fast >= ampleFast) return []
+  return [
+    `messages that take ${msOf(timing.delay)} ms (δ) may count as slow, as clocks drift: set fastMs to ${shownMs(ampleFast)} or more`,
+  ]
+}
+
+function constantsOf({ timing, traffic }: Guarantees): { readonly [name: string]: number } {
+  return {
+    delta: msOf(timing.delay),
+    deltaMin: msOf(timing.leastDelay),
+    fast: msOf(timing.fast),
+    sigma: msOf(timing.lateness),
+    lockTime: msOf(timing.lockTime),
+    lease: msOf(timing.lease),
+    electionPeriod: msOf(timing.electionPeriod),
+    expires: msOf(timing.expires),
+    heartbeat: msOf(timing.heartbeat),
+    renewal: msOf(traffic.renewalPeriod),
+  }
+}
+
+function figuresOf(guarantees: Guarantees, trials: readonly PlannedTrial[]): readonly PlannedFigure[] {
+  const { detection, failOver, handOver, leaseEnd, longestGap } = guarantees
+  const named = (has: (trial: PlannedTrial) => boolean): readonly string[] =>
+    trials.filter(has).map(({ name }) => name)
+  const isPromised = ({ restoredWithin }: PlannedTrial): boolean =>
+    typeof restoredWithin === 'number' && restoredWithin > 0
+  return [
+    {
+      name: 'detection',
+      title: 'leader crashes: another stands',
+      computed: detection,
+      usual: { trials: ['crash'], of: 'detected' },
+      worst: { trials: ['crash-late'], of: 'detected' },
+    },
+    {
+      name: 'fail-over',
+      title: 'leader crashes: another leads',
+      computed: failOver,
+      usual: { trials: ['crash'], of: 'restored' },
+      worst: { trials: ['crash-late'], of: 'restored' },
+    },
+    {
+      name: 'hand-over',
+      title: 'leader steps down: another leads',
+      computed: handOver,
+      usual: { trials: ['hand-over'], of: 'restored' },
+      worst: { trials: ['hand-over-late'], of: 'restored' },
+    },
+    {
+      name: 'isolated leader stops',
+      title: 'leader cut off: it has stopped',
+      computed: { typical: null, worst: leaseEnd },
+      usual: null,
+      worst: { trials: named(({ stoppedWithin }) => stoppedWithin !== null), of: 'stopped' },
+    },
+    {
+      name: 'longest gap',
+      title: 'stable partition without leader (κ)',
+      computed: { typical: null, worst: longestGap },
+      usual: null,
+      worst: { trials: named(isPromised), of: 'restored' },
+    },
+  ]
+}
+
+/** Sizes are those of the canonical texts; kinds that are not computed are those of the layer below. */
+function trafficOf(
+  { traffic, timing }: Guarantees,
+  { micros, kinds }: SteadyLoad,
+  takesTurns: boolean,
+): LoadCard {
+  const computed: { readonly [kind: string]: number } = {
+    Election: traffic.elections,
+    Reply: traffic.replies,
+    Heartbeat: traffic.heartbeats,
+  }
+  const seconds = micros / 1_000_000
+  const names = [...new Set([...Object.keys(computed), ...Object.keys(kinds)])]
+  const rows = names.map((kind) => {
+    const { count: sent, bytes } = kinds[kind] ?? { count: 0, bytes: 0 }
+    return {
+      kind,
+      computedPerSecond: hundredth(computed[kind] ?? 0),
+      measuredPerSecond: hundredth(sent / seconds),
+      bytes: sent === 0 ? 0 : Math.round(bytes / sent),
+    }
+  })
+  const sum = (of: (row: (typeof rows)[number]) => number): number =>
+    rows.reduce((total, row) => total + of(row), 0)
+  const perSecond = traffic.elections + traffic.replies + traffic.heartbeats
+  // Clocks may be fast, and the ends of the watched time may catch one more of each.
+  const once = (perSecond * Math.max(traffic.renewalPeriod, traffic.heartbeatPeriod)) / micros
+  // On a tree a vote that comes too late to be gathered is passed on by itself. Where leaders take turns each
+  // hand-over adds a Release and a round: less than a renewal more for every renewal.
+  const beside =
+    (timing.isTree ? traffic.replies : 0) + (takesTurns ? traffic.elections + traffic.replies : 0)
+  const card = {
+    computed: {
+      datagramsPerSecond: hundredth(perSecond),
+      bytesPerSecond: Math.round(sum((row) => row.computedPerSecond * row.bytes)),
+    },
+    measured: {
+      datagramsPerSecond: hundredth(sum((row) => row.measuredPerSecond)),
+      bytesPerSecond: Math.round(sum((row) => row.measuredPerSecond * row.bytes)),
+    },
+    kinds: rows,
+    exceeded: sum((row) => row.measuredPerSecond) > perSecond * (1 + timing.rho) + once + beside,
+  }
+  return { card, exceeded: card.exceeded ? ['traffic'] : [], rows: trafficRows(card) }
+}
+
+type TrafficCard = {
+  readonly computed: { readonly datagramsPerSecond: number; readonly bytesPerSecond: number }
+  readonly measured: { readonly datagramsPerSecond: number; readonly bytesPerSecond: number }
+  readonly kinds: readonly {
+    readonly kind: string
+    readonly computedPerSecond: number
+    readonly measuredPerSecond: number
+    readonly bytes: number
+  }[]
+  readonly exceeded: boolean
+}
+
+function trafficRows({ computed, measured, kinds, exceeded }: TrafficCard): LoadCard['rows'] {
+  const rate = (value: number): string => value.toFixed(1)
+  const rowOf = (...cells: readonly string[]) => ({ cells, exceeded: false })
+  return [
+    rowOf('', 'computed /s', 'measured /s', 'bytes each'),
+    ...kinds.map(({ kind, computedPerSecond, measuredPerSecond, bytes }) =>
+      rowOf(kind, rate(computedPerSecond), rate(measuredPerSecond), String(bytes)),
+    ),
+    {
+      cells: ['datagrams', rate(computed.datagramsPerSecond), rate(measured.datagramsPerSecond), ''],
+      exceeded,
+    },
+    rowOf('bytes', count(computed.bytesPerSecond), count(measured.bytesPerSecond), ''),
+  ]
+}
+
+function textOf(
+  plan: LocalLeaderPlan,
+  guarantees: Guarantees,
+  broken: readonly string[],
+  advice: readonly string[],
+): TrialText {
+  const { mode } = guarantees.timing
+  return {
+    headline: headline(plan, guarantees),
+    assumes: assumptions(constantsOf(guarantees), plan.options.rhoPpm, mode),
+    broken,
+    advice: advice.map((line) => `advice: ${line}`),
+    worlds: ['punctual', 'late'],
+    worldsMean:
+      'punctual: timers fire when due. late: up to σ later, half of the crashes in the middle of a step.',
+    overlap: mode === 'majority' ? OVERLAP : LOCAL_OVERLAP,
+    leaderWords: mode === 'local' ? 'a leader of its own within' : 'a leader within',
+    stoppedWords: 'and none on the other side after',
+    shapesMean: [],
+    tolerance: tolerance(plan, guarantees),
+    loadTitle: 'Steady state, the whole group',
+    loadMeans: [
+      'bytes: the text of a message as canonical JSON; a wire format may be smaller, and headers come on top.',
+    ],
+  }
+}
+
+function headline({ nodes, options }: LocalLeaderPlan, { timing: { mode }, rule }: Guarantees): string {
+  const { observers, witnesses, profile } = options
+  const voters = votersIn(options, nodes)
+  const among = (ids: readonly NodeId[], what: string): string =>
+    `${plural(ids.length, what)} (${listedIds(ids)})`
+  const parts = [
+    among(voters, 'voter'),
+    ...(witnesses.length === 0 ? [] : [`of which ${among(witnesses, 'witness')}`]),
+    ...(observers.length === 0 ? [] : [among(observers, 'observer')]),
+  ]
+  const how = mode === 'majority' && rule === 'equality' ? 'majority mode, rule equality' : `${mode} mode`
+  return `local-leader, ${how}, profile ${profile}: ${parts.join(', ')}`
+}
+
+function assumptions(
+  c: { readonly [name: string]: number },
+  rhoPpm: number,
+  mode: 'local' | 'majority',
+): readonly string[] {
+  return [
+    `a message takes ${c['deltaMin']} to ${c['delta']} ms (δmin, δ); one that provably took at most ${c['fast']} ms is fast (Δ)`,
+    `a process acts at most ${c['sigma']} ms after it is due (σ: scheduling, garbage collection)`,
+    `a clock drifts by at most ${rhoPpm} ppm (ρ); after a sleep of the host a second clock tells how long it was`,
+    mode === 'majority'
+      ? 'what a voter has stored survives its crash: a voter that lost its disk comes back as a new one'
+      : 'what a process has stored survives its crash, or it comes back as a new one',
+    `from these: lease ${c['lease']} ms, renewed every ${c['renewal']}; gone after ${c['expires']} ms of silence; heartbeat every ${c['heartbeat']}`,
+  ]
+}
+
+const OVERLAP = [
+  'zero: at no instant of true time do two lead, and every leadership has a larger token than those before.',
+  'Not zero if a clock drifts by more than ρ, or stands still and the second clock does too (a paused or copied',
+  'virtual machine). Tokens only grow even then: whoever checks them never obeys the older leader again.',
+  'If a voter loses its disk and comes back under its old id, neither holds.',
+]
+
+const LOCAL_OVERLAP = [
+  'zero within a partition: no process supports two leaders at the same instant of true time.',
+  'Each partition has a leader of its own, so there are two while the network is split: local mode has no tokens.',
+  'Not zero if a clock drifts by more than ρ, or stands still and the second clock does too.',
+]
+
+function tolerance(
+  { nodes, options: { observers, witnesses }, options }: LocalLeaderPlan,
+  { timing: { mode }, spare, quorum, eligible }: Guarantees,
+): readonly string[] {
+  const voters = votersIn(options, nodes)
+  const fail = `${spare} of ${plural(voters.length, 'voter')} may fail, whichever they are`
+  const lines =
+    mode === 'majority'
+      ? [
+          `${fail}: ${quorum} must be there for a leader.`,
+          ...(voters.length % 2 === 0
+            ? [
+                `An even number: ${voters.length - 1} voters would bear as many failures, ${voters.length + 1} one more.`,
+              ]
+            : []),
+        ]
+      : [`${fail}: those that are left have a leader.`]
+  if (witnesses.length > 0) {
+    lines.push(`Witnesses vote but never lead: ${eligible} of ${voters.length} can lead.`)
+  }
+  if (observers.length > 0)
+    lines.push('Observers learn who leads; their failure matters to nobody, nor do they help.')
+  return lines
+}
+
+export const localLeaderPlanning: Planning = {
+  fields: [...LISTS, 'network'],
+  leastNodes: 1,
+  mostNodes: 1000,
+  seeds: 2000,
+  optionsFor,
+  problemWith: () => null,
+  describe,
+}

@@ -1,0 +1,215 @@
+/** The messages as bytes. They have a layout of their own because they are most of the traffic: docs/reference/wire.md. */
+import type { Message } from '../../core/index.ts'
+import {
+  type MessageLayout,
+  readFlag,
+  readId,
+  readIds,
+  readList,
+  readOptional,
+  type WireFormat,
+  type WireReader,
+  type WireWriter,
+  writeFlag,
+  writeId,
+  writeIds,
+  writeList,
+  writeOptional,
+} from '../wire.ts'
+import { messageFault } from './bounds.ts'
+import type {
+  Ballot,
+  Certificate,
+  Election,
+  Epoch,
+  Heartbeat,
+  Herald,
+  LocalLeaderMessage,
+  MembershipView,
+  Release,
+  Reply,
+  Request,
+} from './messages.ts'
+import type { Configuration } from './voters.ts'
+
+const CANDIDATE = 1
+const INCUMBENT = 2
+const HEARD = 4
+const LEADS = 8
+const HAS_TOKEN = 16
+const HERALD_FLAGS = 32
+
+function writeHerald(
+  writer: WireWriter,
+  { candidate, low, priority, incumbent, heard, seen, lease }: Herald,
+): void {
+  writer.u8(
+    (candidate ? CANDIDATE : 0) |
+      (incumbent ? INCUMBENT : 0) |
+      (heard ? HEARD : 0) |
+      (lease === null ? 0 : LEADS | (lease.token === null ? 0 : HAS_TOKEN)),
+  )
+  writer.u8(low)
+  writer.i32(priority)
+  writeEpoch(writer, seen)
+  if (lease === null) return
+  writer.u53(lease.left)
+  if (lease.token !== null) writer.u53(lease.token)
+}
+
+function readHerald(reader: WireReader): Herald {
+  const flags = reader.below(HERALD_FLAGS, 'flags')
+  const has = (flag: number): boolean => (flags & flag) !== 0
+  const low = reader.u8()
+  const priority = reader.i32()
+  const seen = readEpoch(reader)
+  if (has(HAS_TOKEN) && !has(LEADS)) reader.refuse('a token without a lease')
+  const lease = has(LEADS) ? { left: reader.u53(), token: has(HAS_TOKEN) ? reader.u53() : null } : null
+  return {
+    candidate: has(CANDIDATE),
+    low,
+    priority,
+    incumbent: has(INCUMBENT),
+    heard: has(HEARD),
+    seen,
+    lease,
+  }
+}
+
+function writeEpoch(writer: WireWriter, { number, owner }: Epoch): void {
+  writer.u53(number)
+  writeOptional(writer, owner, (id) => writeId(writer, id))
+}
+
+function readEpoch(reader: WireReader): Epoch {
+  return { number: reader.u53(), owner: readOptional(reader, () => readId(reader)) }
+}
+
+function writeRequest(writer: WireWriter, { incarnation, counter }: Request): void {
+  writer.u53(incarnation)
+  writer.u53(counter)
+}
+
+function readRequest(reader: WireReader): Request {
+  return { incarnation: reader.u53(), counter: reader.u53() }
+}
+
+function writeConfig(writer: WireWriter, { id, sets }: Configuration): void {
+  writer.u53(id[0])
+  writer.u53(id[1])
+  writeList(writer, sets, (voters) => writeIds(writer, voters))
+}
+
+function readConfig(reader: WireReader): Configuration {
+  return { id: [reader.u53(), reader.u53()], sets: readList(reader, () => readIds(reader)) }
+}
+
+function writeElection(writer: WireWriter, election: Election): void {
+  const { request, epoch, renew, config, certificate, view, wanted, tree } = election
+  writeRequest(writer, request)
+  writer.u53(epoch)
+  writeFlag(writer, renew)
+  writeConfig(writer, config)
+  writeOptional(writer, certificate, (given) => {
+    writeId(writer, given.owner)
+    writeRequest(writer, given.request)
+  })
+  writeOptional(writer, view, (given) => {
+    writeRequest(writer, given.round)
+    writeIds(writer, given.members)
+  })
+  writeOptional(writer, wanted, (given) => writeIds(writer, given))
+  writeOptional(writer, tree, (given) => writeIds(writer, given))
+}
+
+function readElection(reader: WireReader, herald: Herald): Election {
+  return {
+    kind: 'Election',
+    herald,
+    request: readRequest(reader),
+    epoch: reader.u53(),
+    renew: readFlag(reader),
+    config: readConfig(reader),
+    certificate: readOptional(
+      reader,
+      (): Certificate => ({ owner: readId(reader), request: readRequest(reader) }),
+    ),
+    view: readOptional(
+      reader,
+      (): MembershipView => ({ round: readRequest(reader), members: readIds(reader) }),
+    ),
+    wanted: readOptional(reader, () => readIds(reader)),
+    tree: readOptional(reader, () => readIds(reader)),
+  }
+}
+
+function writeReply(writer: WireWriter, { candidate, request, votes, promised, config }: Reply): void {
+  writeId(writer, candidate)
+  writeRequest(writer, request)
+  writeList(writer, votes, ({ node, support }) => {
+    writeId(writer, node)
+    writeFlag(writer, support)
+  })
+  writeEpoch(writer, promised)
+  writeConfig(writer, config)
+}
+
+function readReply(reader: WireReader, herald: Herald): Reply {
+  return {
+    kind: 'Reply',
+    herald,
+    candidate: readId(reader),
+    request: readRequest(reader),
+    votes: readList(reader, (): Ballot => ({ node: readId(reader), support: readFlag(reader) })),
+    promised: readEpoch(reader),
+    config: readConfig(reader),
+  }
+}
+
+function writeRelease(writer: WireWriter, { request, yields }: Release): void {
+  writeRequest(writer, request)
+  writeFlag(writer, yields)
+}
+
+function readRelease(reader: WireReader, herald: Herald): Release {
+  return { kind: 'Release', herald, request: readRequest(reader), yields: readFlag(reader) }
+}
+
+/** Every message begins with the herald of its sender. */
+function layout<M extends LocalLeaderMessage>(
+  kind: M['kind'],
+  write: (writer: WireWriter, message: M) => void,
+  read: (reader: WireReader, herald: Herald) => M,
+): MessageLayout {
+  return {
+    kind,
+    write(writer, message) {
+      const own = message as unknown as M
+      writeHerald(writer, own.herald)
+      write(writer, own)
+    },
+    read: (reader) => read(reader, readHerald(reader)) as unknown as Message,
+  }
+}
+
+const LAYOUTS: readonly MessageLayout[] = [
+  layout<Heartbeat>(
+    'Heartbeat',
+    () => {},
+    (_reader, herald) => ({ kind: 'Heartbeat', herald }),
+  ),
+  layout<Election>('Election', writeElection, readElection),
+  layout<Reply>('Reply', writeReply, readReply),
+  layout<Release>('Release', writeRelease, readRelease),
+]
+
+const KINDS = new Set(LAYOUTS.map(({ kind }) => kind))
+
+export const localLeaderWire: WireFormat = {
+  layouts: LAYOUTS,
+  fault(message) {
+    if (!KINDS.has(message.kind)) return null
+    const wrong = messageFault(message as unknown as LocalLeaderMessage)
+    return wrong === null ? null : `${message.kind}.${wrong[0]}: ${wrong[1]}`
+  },
+}

@@ -1,0 +1,74 @@
+/** What real processes need to run the protocol. */
+import { microsOf, type NodeId, type PlainObject } from '../../core/index.ts'
+import type { Asked, PeerHosting, Problem } from '../hosting.ts'
+import { omegaForensics } from './forensics.ts'
+import { type OmegaOptions, omegaGroup, omegaInsight } from './group.ts'
+import { omegaPlanning } from './planning.ts'
+import { brokenBound, profileOptions } from './profiles.ts'
+import { recoverOmega } from './recover.ts'
+import { omegaFault } from './wire.ts'
+
+function optionsFor(asked: Asked, nodes: readonly NodeId[]): { readonly options: object } | Problem {
+  const { mode = 'majority', profile = 'lan', priority = 0, data, options = {} } = asked
+  if (data === undefined)
+    return { field: 'data', problem: 'is needed with omega: what it has promised must survive a crash' }
+  if (nodes.length < 2)
+    return {
+      field: 'peers',
+      problem: 'is empty: omega needs two nodes at least, for nobody is in a view alone',
+    }
+  if (priority !== 0)
+    return {
+      field: 'priority',
+      problem: 'omega compares weights that all nodes know: set options.weights on all',
+    }
+  for (const field of ['observer', 'witness'] as const) {
+    if (asked[field] === true) return { field, problem: 'omega has none: leave it out' }
+  }
+  const quorum = mode === 'local' ? 'none' : 'dynamic'
+  return { options: { quorum, ...options, ...profileOptions(profile, options), links: 'datagrams' } }
+}
+
+const own = (options: PlainObject): OmegaOptions => options as unknown as OmegaOptions
+
+/** All nodes are recovered together; see recover.ts. */
+const TOGETHER =
+  'Under omega all nodes are recovered together: stop all of them, and run this with --all-stopped on each'
+
+export const omegaHosting: PeerHosting = {
+  name: 'omega',
+  needs: 'peers',
+  summary: 'numbered views of the living, no leases, needs `data`',
+  optionsFor,
+  /** Single times may be given, but not such as the network of the profile does not bear. */
+  problemWith(options, { profile = 'lan' }) {
+    const broken = brokenBound(profile, own(options))
+    return broken === null ? null : { field: `options.${broken.field}`, problem: broken.problem }
+  },
+  leaseLength(options) {
+    const { detector, timeoutMs, pingMs, alphaMs, retransmitMs } = own(options)
+    const lease = microsOf(detector === 'nfd-e' ? Math.min(timeoutMs, pingMs + alphaMs) : timeoutMs)
+    return { lease, margin: Math.max(0, lease - microsOf(pingMs + retransmitMs)) }
+  },
+  withoutLease:
+    'omega gives no lease: the command is killed when no majority of its view has answered for a while, but another may lead before; let what it acts on check CONCLAVE_TOKEN',
+  recordedOptions: (group) => ({ links: 'hosted', hostedGroup: group }),
+  forensics: omegaForensics,
+  planning: omegaPlanning,
+  wire: { layouts: [], fault: omegaFault },
+  fixedNodes: 'under omega the nodes stay as they are: name all of them from the start',
+  listsRoles: false,
+  group: (identity, options) => omegaGroup(identity, own(options)),
+  insight: (identity, options, state, now) => omegaInsight(state, identity, own(options), now),
+  modeOf: (options) => (own(options).quorum === 'none' ? 'local' : 'majority'),
+  forgetfulStable: () => null,
+  recovery: {
+    isOwn: (stable) => stable !== null && typeof stable === 'object' && 'upper' in stable,
+    recover(stable, { self, moment, above, voters, together }) {
+      if (voters !== null) throw new RangeError('voters: under omega all nodes vote: leave it out')
+      const mended = recoverOmega(stable, { self, second: Math.floor(moment / 1000), above }, together)
+      if (mended === null || together) return mended
+      throw new RangeError(`all-stopped: ${mended.changes[0] ?? 'the data is unusable'}. ${TOGETHER}`)
+    },
+  },
+}

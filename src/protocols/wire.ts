@@ -1,0 +1,96 @@
+/** How a protocol lays its messages out as bytes: what the codec of the runtime offers it, and the parts layouts share. */
+import type { Message, NodeId } from '../core/index.ts'
+
+/** Writes values in a fixed layout, big-endian. */
+export type WireWriter = {
+  u8(value: number): void
+  u16(value: number): void
+  u32(value: number): void
+  i32(value: number): void
+  /** A whole number below 2^53, in eight bytes. */
+  u53(value: number): void
+  f64(value: number): void
+  text(value: string): void
+}
+
+/** Reads them back. Every method throws when the bytes do not hold such a value. */
+export type WireReader = {
+  u8(): number
+  u16(): number
+  u32(): number
+  i32(): number
+  u53(): number
+  f64(): number
+  text(): string
+  /** A byte below `limit`; `what` names it in the error. */
+  below(limit: number, what: string): number
+  /** The length of a list; never more than the bytes that are left. */
+  count(): number
+  /** Refuses the message: the values do not fit together. */
+  refuse(why: string): never
+}
+
+/** The layout of one kind of message. `kind` itself is not written: the codec numbers the layouts of a protocol. */
+export type MessageLayout = {
+  readonly kind: string
+  write(writer: WireWriter, message: Message): void
+  read(reader: WireReader): Message
+}
+
+/** The messages of a protocol on the wire. Messages without a layout travel as canonical JSON. */
+export type WireFormat = {
+  readonly layouts: readonly MessageLayout[]
+  /** What is wrong with a message that a peer sent; null when nothing is. Every message is checked before it is used. */
+  fault(message: Message): string | null
+}
+
+const NUMBER = 0
+const TEXT = 1
+
+export function writeId(writer: WireWriter, id: NodeId): void {
+  if (typeof id === 'number') {
+    writer.u8(NUMBER)
+    writer.f64(id)
+  } else {
+    writer.u8(TEXT)
+    writer.text(id)
+  }
+}
+
+export function readId(reader: WireReader): NodeId {
+  return reader.below(2, 'kind of name') === NUMBER ? reader.f64() : reader.text()
+}
+
+export function writeIds(writer: WireWriter, ids: readonly NodeId[]): void {
+  writeList(writer, ids, (id) => writeId(writer, id))
+}
+
+export function readIds(reader: WireReader): readonly NodeId[] {
+  return readList(reader, () => readId(reader))
+}
+
+export function writeList<T>(writer: WireWriter, list: readonly T[], write: (item: T) => void): void {
+  writer.u32(list.length)
+  for (const item of list) write(item)
+}
+
+export function readList<T>(reader: WireReader, read: () => T): readonly T[] {
+  return Array.from({ length: reader.count() }, read)
+}
+
+export function writeOptional<T>(writer: WireWriter, value: T | null, write: (value: T) => void): void {
+  writer.u8(value === null ? 0 : 1)
+  if (value !== null) write(value)
+}
+
+export function readOptional<T>(reader: WireReader, read: () => T): T | null {
+  return readFlag(reader) ? read() : null
+}
+
+export function writeFlag(writer: WireWriter, value: boolean): void {
+  writer.u8(value ? 1 : 0)
+}
+
+export function readFlag(reader: WireReader): boolean {
+  return reader.below(2, 'flag') === 1
+}
