@@ -6,20 +6,20 @@ export type SeenView = {
   readonly id: readonly [number: number, leader: NodeId | null]
   /** In order, and the life of each. */
   readonly members: readonly NodeId[]
-  readonly lives: readonly number[]
+  readonly incarnations: readonly number[]
 }
 
 export type Membership = {
   /** Null while this process is in none. */
   readonly view: SeenView | null
   /** Which life of this process it is. */
-  readonly life: number
+  readonly incarnation: number
   /** Whether more than half of the view answer from it: only then does anybody act on it. */
   readonly inQuorum: boolean
   /** How many members of the view may fail at once, whichever they are, so that those who are left form the next. */
-  readonly spare: number
+  readonly failureTolerance: number
   /** Whose return a group without a quorum waits for; null while it has one. */
-  readonly waitsFor: Waiting | null
+  readonly waitingFor: Waiting | null
 }
 
 /**
@@ -29,8 +29,8 @@ export type Membership = {
 export type Waiting = {
   readonly view: readonly [number: number, leader: NodeId | null] | null
   readonly members: readonly NodeId[]
-  readonly isAttempt: boolean
-  readonly missing: readonly NodeId[]
+  readonly mayHaveFormed: boolean
+  readonly unreachable: readonly NodeId[]
 }
 
 /** Why peers are called reachable. */

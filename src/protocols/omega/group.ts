@@ -147,11 +147,11 @@ export function omegaInsight(state: Plain, identity: Identity, options: OmegaOpt
     evidence: null,
     silentUntil: null,
     membership: {
-      view: ok ? { id: view.id, members, lives: view.members.map((member) => member[1]) } : null,
-      life,
+      view: ok ? { id: view.id, members, incarnations: view.members.map((member) => member[1]) } : null,
+      incarnation: life,
       inQuorum,
-      waitsFor: inQuorum ? null : waitsFor(upper, identity, settings),
-      spare: inQuorum ? spareIn(upper, settings, nodes.length) : 0,
+      waitingFor: inQuorum ? null : waitsFor(upper, identity, settings),
+      failureTolerance: inQuorum ? spareIn(upper, settings, nodes.length) : 0,
     },
   }
 }

@@ -162,14 +162,14 @@ export function waitsFor(state: OmegaState, identity: Identity, settings: OmegaS
     isMajority(here, whole, tie && quorum === 'dynamic') ? null : whole.filter((id) => !here.includes(id))
   if (quorum === 'static') {
     const missing = lacking(nodes)
-    return missing === null ? null : { view: null, members: nodes, isAttempt: false, missing }
+    return missing === null ? null : { view: null, members: nodes, mayHaveFormed: false, unreachable: missing }
   }
   const reports = state.links.flatMap(({ peer, status }) => (status === null ? [] : [{ peer, ...status }]))
   const known = [{ peer: self, view: state.view, formed: state.formed, attempts: state.attempts }, ...reports]
   for (const [place, { id, members }] of binding(known, nodes, null).entries()) {
     const missing = lacking(idsOf(members))
     const view = id[0] === 0 ? null : id
-    if (missing !== null) return { view, members: idsOf(members), isAttempt: place > 0, missing }
+    if (missing !== null) return { view, members: idsOf(members), mayHaveFormed: place > 0, unreachable: missing }
   }
   return null
 }

@@ -1,30 +1,30 @@
-/** Who may give orders: whoever knows the admin token. Errors have one form everywhere. */
+/** Error responses, which all have the same shape, and the check of the admin token. */
 import { createHash, timingSafeEqual } from 'node:crypto'
 import type { Context } from 'hono'
-import type { ErrorAnswer } from '../client/index.ts'
+import type { ErrorResponse } from '../client/index.ts'
 
-export function failure(
+export function errorResponse(
   c: Context,
-  code: 400 | 401 | 403 | 404 | 409 | 413 | 500 | 503,
-  name: string,
+  status: 400 | 401 | 403 | 404 | 409 | 413 | 500 | 503,
+  code: string,
   message: string,
   field: string | null = null,
 ): Response {
-  return c.json({ error: { name, message, field } } satisfies ErrorAnswer, code)
+  return c.json({ error: { code, message, field } } satisfies ErrorResponse, status)
 }
 
-/** Why the caller may not, or null. Without a configured token nobody may. */
-export function refusal(c: Context, adminToken: string | null): Response | null {
+/** Null if the request carries the admin token; otherwise the error response. */
+export function checkAdminToken(c: Context, adminToken: string | null): Response | null {
   if (adminToken === null) {
-    const message = 'this agent takes no orders: start it with --admin-token-file FILE'
-    return failure(c, 403, 'AdminDisabled', message)
+    const message = 'admin requests are disabled: start the agent with --admin-token-file FILE'
+    return errorResponse(c, 403, 'AdminDisabled', message)
   }
   if (isSame(c.req.header('Authorization') ?? '', `Bearer ${adminToken}`)) return null
   c.header('WWW-Authenticate', 'Bearer')
-  return failure(c, 401, 'BadAdminToken', 'the admin token is missing or wrong', 'Authorization')
+  return errorResponse(c, 401, 'InvalidAdminToken', 'the admin token is missing or wrong', 'Authorization')
 }
 
-/** Takes the same time whatever differs. */
+/** Constant-time comparison. */
 function isSame(a: string, b: string): boolean {
   const digest = (text: string): Buffer => createHash('sha256').update(text).digest()
   return timingSafeEqual(digest(a), digest(b))

@@ -10,11 +10,11 @@ import { protocolNamed } from '../../protocols/index.ts'
 import { readTrace, replay } from '../../workbench/trace/index.ts'
 import {
   type AgentEvent,
-  getLeader,
-  RequestRefusedError,
-  getStatus,
-  stepDown,
   AgentUnreachableError,
+  getLeader,
+  getStatus,
+  RequestRefusedError,
+  stepDown,
   watch,
 } from '../client/index.ts'
 import { type Agent, type AgentOptions, startAgent } from './agent.ts'

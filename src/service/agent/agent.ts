@@ -1,28 +1,28 @@
 /**
- * The long-running process: a node in each of its groups that campaigns for ever, and answers over HTTP who leads.
- * Whatever acts on the lead asks it; the agent itself does nothing with a term but hold it.
+ * The long-running process: a node in each of its groups that is always a candidate, and an HTTP interface that says who
+ * leads. The agent does nothing with its terms but hold them; other processes claim them over HTTP.
  */
 import { randomBytes } from 'node:crypto'
 import type { AgentEvent } from '../client/index.ts'
-import { type JoinOptions, join, type Member, type StoreJoinOptions } from '../node/index.ts'
+import { type ConclaveNode, type JoinOptions, join, type StoreJoinOptions } from '../node/index.ts'
 import type { Address } from '../runtime/index.ts'
-import { agentApp, type Served } from './app.ts'
+import { createApp, type ServedGroup } from './app.ts'
 import { Claims } from './claims.ts'
-import { History } from './history.ts'
+import { EventLog } from './event-log.ts'
 import { isLoopbackHost } from './hosts.ts'
-import { type HttpLimits, listening } from './listen.ts'
-import { Observer } from './observer.ts'
+import { LeaderMonitor } from './leader-monitor.ts'
+import { type HttpLimits, listen } from './listen.ts'
 import { saveTrace } from './trace-file.ts'
 
 export type AgentOptions = {
-  /** At least one; each with a name of its own. */
+  /** At least one; names must differ. */
   readonly groups: readonly (JoinOptions | StoreJoinOptions)[]
   readonly http: Address
   /** Host names that requests may use for this agent, in addition to its addresses and localhost. */
   readonly httpNames?: readonly string[]
   readonly adminToken: string | null
   readonly version: string
-  /** For each thing that happens; for whoever keeps the log. */
+  /** Called with every event. */
   readonly log: (event: AgentEvent) => void
   readonly limits?: Partial<HttpLimits>
 }
@@ -30,68 +30,71 @@ export type AgentOptions = {
 export type Agent = {
   readonly url: string
   /** The nodes, in the order of the groups. */
-  readonly nodes: readonly Member[]
-  /** Kept when the agent has ended by itself, because a node could not go on; never after `close`. */
+  readonly nodes: readonly ConclaveNode[]
+  /** Resolves when a node fails and the agent must end. Never resolves after `close`. */
   readonly failed: Promise<Error>
-  /** Writes the black box of each node to a file in its data folder, or in `folder` where it has none; says which. */
+  /** Writes the black box of each node to its data folder, or to `folder` if it has none. Returns the paths. */
   saveTraces(folder: string): Promise<readonly string[]>
-  /** Hands over what it leads, and ends. */
+  /** Ends all terms, leaves the groups and stops the HTTP server. */
   close(): Promise<void>
 }
 
 /**
- * How long the thread that answers HTTP may have no turn before the lead is given up: an agent that answers nobody leads
- * for nobody. Many connections with many requests each are answered in one turn, so it is long.
+ * The agent ends its terms when the HTTP thread makes no progress for this long: an agent that does not respond must not
+ * lead. The limit is generous because Node answers many requests of many connections in one turn of the event loop.
  */
-const LONGEST_STALL_MS = 10_000
+const MAX_STALL_MS = 10_000
 
 export async function startAgent(options: AgentOptions): Promise<Agent> {
   const { http, httpNames = [], adminToken, version, log, limits } = options
-  const joined: Served[] = []
-  const nodes: Member[] = []
-  const ending = new AbortController()
+  const served: ServedGroup[] = []
+  const nodes: ConclaveNode[] = []
+  const closing = new AbortController()
   try {
-    // Anyone who can reach the address can send requests: answering them must never delay a renewal.
+    // The elections run in worker threads: anyone who can reach the address can send requests, and responding must
+    // never delay a renewal.
     for (const group of options.groups) {
-      // oxlint-disable-next-line no-await-in-loop -- when one fails, those before it are closed again
-      const node = await join({ isolation: 'worker', maxStallMs: LONGEST_STALL_MS, ...group })
+      // oxlint-disable-next-line no-await-in-loop -- if one fails, the nodes before it are closed
+      const node = await join({ isolation: 'worker', maxStallMs: MAX_STALL_MS, ...group })
       nodes.push(node)
-      joined.push(served(node, log))
+      served.push(serveGroup(node, log))
     }
-    const groups = new Map(joined.map((each) => [each.node.group, each]))
+    const groups = new Map(served.map((each) => [each.node.group, each]))
     const isLoopback = await isLoopbackHost(http.host)
     const hosts = isLoopback || httpNames.length > 0 ? httpNames : null
-    const app = agentApp({ groups, adminToken, isLoopback, hosts, version, ending: ending.signal })
-    const server = await listening(app.fetch, http, limits)
-    const leading = joined.map(({ claims }, index) =>
-      (nodes[index] as Member).lead(claims.during, { signal: ending.signal }),
+    const app = createApp({ groups, adminToken, isLoopback, hosts, version, closing: closing.signal })
+    const server = await listen(app.fetch, http, limits)
+    const leading = served.map(({ claims }, index) =>
+      (nodes[index] as ConclaveNode).lead(claims.holdTerm, { signal: closing.signal }),
     )
     const failed = new Promise<Error>((resolve) => {
       for (const [index, each] of leading.entries()) {
-        const stopped = `the node in ${nodes[index]?.group} stopped by itself: the warning before says why`
+        const message = `the node in ${nodes[index]?.group} stopped; see the preceding warning for the reason`
         each.then(
-          () => ending.signal.aborted || resolve(new Error(stopped)),
+          () => closing.signal.aborted || resolve(new Error(message)),
           (error: Error) => resolve(error),
         )
       }
     })
-    const end = async (): Promise<void> => {
-      ending.abort()
-      // Answers go on while the lead is handed over.
+    const closeAll = async (): Promise<void> => {
+      closing.abort()
+      // The server keeps responding while the terms end.
       await Promise.all(nodes.map((node) => node.close()))
       await Promise.allSettled(leading)
       await server.close()
     }
-    let ended: Promise<void> | null = null
+    let closed: Promise<void> | null = null
     return {
       url: server.url,
       nodes,
       failed,
       saveTraces: (folder) =>
-        Promise.all(nodes.map((node, index) => saveTrace(node, dataOf(options.groups[index]) ?? folder))),
+        Promise.all(
+          nodes.map((node, index) => saveTrace(node, dataFolderOf(options.groups[index]) ?? folder)),
+        ),
       close() {
-        ended ??= end()
-        return ended
+        closed ??= closeAll()
+        return closed
       },
     }
   } catch (error) {
@@ -100,15 +103,15 @@ export async function startAgent(options: AgentOptions): Promise<Agent> {
   }
 }
 
-function dataOf(group: JoinOptions | StoreJoinOptions | undefined): string | undefined {
+function dataFolderOf(group: JoinOptions | StoreJoinOptions | undefined): string | undefined {
   return group !== undefined && 'data' in group ? group.data : undefined
 }
 
-/** A node with its history, its observer, and whoever keeps the log. */
-function served(node: Member, log: (event: AgentEvent) => void): Served {
-  const history = new History(randomBytes(6).toString('hex'))
-  const tell = (event: AgentEvent['event'], about: Partial<AgentEvent>): void => {
-    const whole: AgentEvent = {
+/** Connects a node to its event log, its monitor and the agent's log. */
+function serveGroup(node: ConclaveNode, log: (event: AgentEvent) => void): ServedGroup {
+  const events = new EventLog(randomBytes(6).toString('hex'))
+  const report = (event: AgentEvent['event'], fields: Partial<AgentEvent>): void => {
+    const complete: AgentEvent = {
       at: new Date().toISOString(),
       group: node.group,
       self: node.id,
@@ -117,25 +120,25 @@ function served(node: Member, log: (event: AgentEvent) => void): Served {
       token: null,
       term: null,
       reason: null,
-      ...about,
+      ...fields,
     }
-    history.add(whole)
-    log(whole)
+    events.add(complete)
+    log(complete)
   }
-  const observer = new Observer((reason) => tell('alarm', { reason }))
+  const monitor = new LeaderMonitor((reason) => report('alarm', { reason }))
   node.on('elected', ({ token, cause }) => {
-    observer.elected()
-    tell('elected', { leader: node.id, token, term: observer.leaderships, reason: cause })
+    monitor.countTerm()
+    report('elected', { leader: node.id, token, term: monitor.terms, reason: cause })
   })
-  node.on('revoked', ({ token, reason }) => tell('revoked', { token, term: observer.leaderships, reason }))
+  node.on('revoked', ({ token, reason }) => report('revoked', { token, term: monitor.terms, reason }))
   node.on('change', ({ leader }) => {
-    observer.see(leader)
-    tell('change', { leader: leader?.id ?? null, token: leader?.token ?? null })
+    monitor.observeLeader(leader)
+    report('change', { leader: leader?.id ?? null, token: leader?.token ?? null })
   })
   node.on('view', (view) => {
-    observer.installed()
-    tell('view', { leader: view.id[1], view })
+    monitor.countView()
+    report('view', { leader: view.id[1], view })
   })
-  node.on('warning', ({ what, detail }) => tell('warning', { reason: `${what}: ${detail}` }))
-  return { node, history, observer, claims: new Claims() }
+  node.on('warning', ({ what, detail }) => report('warning', { reason: `${what}: ${detail}` }))
+  return { node, events, monitor, claims: new Claims() }
 }

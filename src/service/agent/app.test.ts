@@ -1,18 +1,18 @@
 import { describe, expect, it, vi } from 'vitest'
 import { type NodeId, present } from '../../core/index.ts'
 import type { ErrorResponse, MembersResponse, StatusResponse } from '../client/index.ts'
-import { CommandRefusedError, type MemberStatus } from '../node/index.ts'
+import { CommandRefusedError, type GroupStatus } from '../node/index.ts'
 import { createApp } from './app.ts'
 import { Claims } from './claims.ts'
-import { EventLog } from './history.ts'
+import { EventLog } from './event-log.ts'
+import { LeaderMonitor } from './leader-monitor.ts'
 import { METRICS } from './metrics.ts'
-import { LeaderMonitor } from './observer.ts'
 import { openApi, ROUTES } from './openapi.ts'
 import * as schemas from './schemas.ts'
 
 const TOKEN = 'an admin token of some length'
 
-const LED: MemberStatus = {
+const LED: GroupStatus = {
   role: 'follower',
   leader: { id: 'n1', token: 12 },
   members: ['n1', 'n2', 'n3'],
@@ -20,9 +20,9 @@ const LED: MemberStatus = {
   leaseMs: 83.1,
   voters: [['n1', 'n2', 'n3']],
   nodes: [
-    { id: 'n1', there: true, evidenceMsAgo: 3, heardMsAgo: 3 },
-    { id: 'n2', there: true, evidenceMsAgo: 0, heardMsAgo: 0 },
-    { id: 'n3', there: true, evidenceMsAgo: 7, heardMsAgo: 7 },
+    { id: 'n1', reachable: true, evidenceMsAgo: 3, heardMsAgo: 3 },
+    { id: 'n2', reachable: true, evidenceMsAgo: 0, heardMsAgo: 0 },
+    { id: 'n3', reachable: true, evidenceMsAgo: 7, heardMsAgo: 7 },
   ],
   evidenceForMs: 110.541,
   idle: null,
@@ -38,17 +38,17 @@ type Served = {
 }
 
 function agent(
-  status: Partial<MemberStatus> = {},
+  status: Partial<GroupStatus> = {},
   adminToken: string | null = TOKEN,
   { groups: names = ['g'], isLoopback = true, hosts = [] }: Served = {},
 ) {
-  const history = new EventLog('run', 3)
-  const ending = new AbortController()
+  const events = new EventLog('run', 3)
+  const closing = new AbortController()
   const stepped: string[] = []
   const nodeIn = (group: string) => ({
     group,
     id: 'n2',
-    status: (): MemberStatus => ({ ...LED, ...status }),
+    status: (): GroupStatus => ({ ...LED, ...status }),
     lease: { lengthMs: 100, marginMs: 40 },
     stepDown: () => {
       stepped.push('n2')
@@ -61,24 +61,24 @@ function agent(
       yield '{"type":"start"}\n'
     },
   })
-  const observer = new LeaderMonitor(() => {})
+  const monitor = new LeaderMonitor(() => {})
   const groups = new Map(
-    names.map((name) => [name, { node: nodeIn(name), history, observer, claims: new Claims() }]),
+    names.map((name) => [name, { node: nodeIn(name), events, monitor, claims: new Claims() }]),
   )
-  const app = createApp({ groups, adminToken, isLoopback, hosts, version: '0', ending: ending.signal })
+  const app = createApp({ groups, adminToken, isLoopback, hosts, version: '0', closing: closing.signal })
   const node = (groups.get('g') ?? present([...groups.values()][0], 'a group')).node
-  return { app, history, ending, stepped, observer, node }
+  return { app, events, closing, stepped, monitor, node }
 }
 
-const happens = (history: EventLog, ...reasons: readonly string[]): void => {
+const happens = (events: EventLog, ...reasons: readonly string[]): void => {
   for (const reason of reasons) {
     const about = { leader: null, token: null, term: null, reason }
-    history.add({ at: '2030-01-01T00:00:00.000Z', group: 'g', self: 'n2', event: 'warning', ...about })
+    events.add({ at: '2030-01-01T00:00:00.000Z', group: 'g', self: 'n2', event: 'warning', ...about })
   }
 }
 
 const NONE = { leader: null, leaseMs: null, members: null }
-const FIRST: Partial<MemberStatus> = { role: 'leader', leader: { id: 'n2', token: 13 } }
+const FIRST: Partial<GroupStatus> = { role: 'leader', leader: { id: 'n2', token: 13 } }
 
 describe('an agent over HTTP', () => {
   it('says who leads, and nothing else', async () => {
@@ -107,7 +107,7 @@ describe('an agent over HTTP', () => {
       id: 'n3',
       voter: true,
       leader: false,
-      there: true,
+      reachable: true,
       evidenceMsAgo: 7,
       heardMsAgo: 7,
     })
@@ -116,7 +116,7 @@ describe('an agent over HTTP', () => {
   })
 
   it('keeps health, readiness and leadership apart', async () => {
-    const codes = async (status: Partial<MemberStatus>): Promise<readonly number[]> => {
+    const codes = async (status: Partial<GroupStatus>): Promise<readonly number[]> => {
       const { app } = agent(status)
       const paths = ['/healthz', '/readyz', '/leader']
       return Promise.all(paths.map(async (path) => (await app.request(path)).status))
@@ -151,10 +151,10 @@ describe('an agent over HTTP', () => {
     )
   })
 
-  it.each<[string, Partial<MemberStatus>, string | null, string | null, number, string | null]>([
+  it.each<[string, Partial<GroupStatus>, string | null, string | null, number, string | null]>([
     ['without a configured token', FIRST, null, `Bearer ${TOKEN}`, 403, 'AdminDisabled'],
-    ['without a token', FIRST, TOKEN, null, 401, 'BadAdminToken'],
-    ['with a wrong token', FIRST, TOKEN, 'Bearer nonsense', 401, 'BadAdminToken'],
+    ['without a token', FIRST, TOKEN, null, 401, 'InvalidAdminToken'],
+    ['with a wrong token', FIRST, TOKEN, 'Bearer nonsense', 401, 'InvalidAdminToken'],
     ['when it does not lead', {}, TOKEN, `Bearer ${TOKEN}`, 409, 'NotLeader'],
     ['when it leads', FIRST, TOKEN, `Bearer ${TOKEN}`, 200, null],
   ])('step-down %s', async (_when, status, configured, authorization, code, name) => {
@@ -163,14 +163,14 @@ describe('an agent over HTTP', () => {
     const response = await app.request('/v1/step-down', { method: 'POST', ...(headers && { headers }) })
     expect(response.status).toBe(code)
     const answer = (await response.json()) as Partial<ErrorResponse>
-    expect(answer.error?.name ?? null).toBe(name)
+    expect(answer.error?.code ?? null).toBe(name)
     expect(stepped).toEqual(name === null ? ['n2'] : [])
     if (name === null) expect(answer).toEqual({ group: 'g', steppedDown: { id: 'n2', token: 13 } })
   })
 
   it('step-down is answered when the lead is over, not while claimed work still has it', async () => {
-    let role: MemberStatus['role'] = 'leader'
-    const { app, history, node } = agent(FIRST)
+    let role: GroupStatus['role'] = 'leader'
+    const { app, events, node } = agent(FIRST)
     node.status = () => ({ ...LED, ...FIRST, role })
     node.stepDown = () => Promise.resolve(false)
     const headers = { authorization: `Bearer ${TOKEN}` }
@@ -181,23 +181,23 @@ describe('an agent over HTTP', () => {
     await new Promise((resolve) => setTimeout(resolve, 20))
     expect(answered).toBeNull()
     role = 'follower'
-    happens(history, 'revoked')
+    happens(events, 'revoked')
     await asking
     expect(answered).toBe(200)
   })
 
   it.each<[string, string, number, string | null]>([
     ['a node', '{"id":"n3"}', 200, null],
-    ['one that the protocol keeps', '{"id":"n1"}', 409, 'CommandRefusedError'],
+    ['one that the protocol keeps', '{"id":"n1"}', 409, 'CommandRefused'],
     ['a stranger', '{"id":"n9"}', 404, 'UnknownNode'],
-    ['nobody', '{}', 400, 'BadBody'],
-    ['without the token', '{"id":"n3"}', 401, 'BadAdminToken'],
+    ['nobody', '{}', 400, 'InvalidBody'],
+    ['without the token', '{"id":"n3"}', 401, 'InvalidAdminToken'],
   ])('removes %s', async (about, body, code, name) => {
     const { app } = agent()
     const headers = about === 'without the token' ? {} : { authorization: `Bearer ${TOKEN}` }
     const response = await app.request('/v1/remove', { method: 'POST', body, headers })
     const answer = (await response.json()) as Partial<ErrorResponse>
-    expect([response.status, answer.error?.name ?? null]).toEqual([code, name])
+    expect([response.status, answer.error?.code ?? null]).toEqual([code, name])
     if (name === null) expect(answer).toEqual({ group: 'g', removing: 'n3' })
   })
 
@@ -229,13 +229,13 @@ describe('an agent over HTTP', () => {
 describe('events', () => {
   /** All that is sent until the agent ends. */
   async function sent(lastSeen: string | null, before: number, later: readonly string[]): Promise<string> {
-    const { app, history, ending } = agent()
-    happens(history, ...Array.from({ length: before }, (_, index) => `old ${index + 1}`))
+    const { app, events, closing } = agent()
+    happens(events, ...Array.from({ length: before }, (_, index) => `old ${index + 1}`))
     const headers = lastSeen === null ? {} : { 'last-event-id': lastSeen }
     const response = await app.request('/v1/events', { headers })
     const text = response.text()
-    happens(history, ...later)
-    setTimeout(() => ending.abort(), 20)
+    happens(events, ...later)
+    setTimeout(() => closing.abort(), 20)
     return text
   }
 
@@ -273,7 +273,7 @@ describe('several groups', () => {
     const bodies = await Promise.all(answers.map((answer) => answer.json() as Promise<ErrorResponse>))
     for (const { error } of bodies) {
       expect(error).toEqual({
-        name: 'GroupNeeded',
+        name: 'GroupRequired',
         message: 'this agent is in the groups g, h: add ?group=NAME (--group NAME)',
         field: 'group',
       })

@@ -1,27 +1,27 @@
 import { describe, expect, it } from 'vitest'
-import { bannerOf, type Situation } from './banner.ts'
-import { Observer } from './observer.ts'
+import { describeGroup, type GroupCondition } from './banner.ts'
+import { LeaderMonitor } from './leader-monitor.ts'
 
-const FIVE: Situation = {
+const FIVE: GroupCondition = {
   group: 'g',
   leader: { id: 'a', token: 4 },
   mode: 'majority',
   voters: [['a', 'b', 'c', 'd', 'e']],
-  there: ['a', 'b', 'c', 'd', 'e'],
+  reachable: ['a', 'b', 'c', 'd', 'e'],
   leaderlessMs: null,
   alarm: null,
   membership: null,
 }
 
 describe('the banner', () => {
-  it.each<[Partial<Situation>, string]>([
+  it.each<[Partial<GroupCondition>, string]>([
     [{}, 'healthy: a leads g with token 4; all 5 voters are there, 2 may fail'],
     [
-      { there: ['a', 'b', 'c', 'd'] },
+      { reachable: ['a', 'b', 'c', 'd'] },
       'degraded: a leads g with token 4; 1 of 5 voters is missing (e), 1 more may fail',
     ],
     [
-      { there: ['a', 'b', 'c'] },
+      { reachable: ['a', 'b', 'c'] },
       'at risk: a leads g with token 4; 2 of 5 voters are missing (d, e), none may fail',
     ],
     [{ voters: [['a', 'b']] }, 'at risk: a leads g with token 4; all 2 voters are there, none may fail'],
@@ -31,28 +31,28 @@ describe('the banner', () => {
           ['a', 'b', 'c'],
           ['a', 'b', 'c', 'd', 'e'],
         ],
-        there: ['a', 'b', 'd', 'e'],
+        reachable: ['a', 'b', 'd', 'e'],
       },
       'at risk: a leads g with token 4; 1 of 5 voters is missing (c), none may fail',
     ],
     [
-      { leader: null, leaderlessMs: 1234, there: ['a', 'b'] },
+      { leader: null, leaderlessMs: 1234, reachable: ['a', 'b'] },
       'no leader in g for 1.2 s: 2 of 5 voters are there, 3 are needed',
     ],
     [
-      { mode: 'local', leader: { id: 'a', token: null }, there: ['a', 'b'] },
+      { mode: 'local', leader: { id: 'a', token: null }, reachable: ['a', 'b'] },
       'degraded: a leads g; 3 of 5 voters are missing (c, d, e), 1 more may fail',
     ],
     [{ alarm: 'two lead' }, 'SAFETY ALARM in g: two lead'],
   ])('of %j', (change, sentence) => {
-    expect(bannerOf({ ...FIVE, ...change }).sentence).toBe(sentence)
+    expect(describeGroup({ ...FIVE, ...change }).sentence).toBe(sentence)
   })
 })
 
 describe('an observer', () => {
-  const watched = (...tokens: readonly (readonly [string, number] | null)[]): Observer => {
-    const observer = new Observer(() => {})
-    for (const each of tokens) observer.see(each === null ? null : { id: each[0], token: each[1] })
+  const watched = (...tokens: readonly (readonly [string, number] | null)[]): LeaderMonitor => {
+    const observer = new LeaderMonitor(() => {})
+    for (const each of tokens) observer.observeLeader(each === null ? null : { id: each[0], token: each[1] })
     return observer
   }
 
@@ -71,18 +71,18 @@ describe('an observer', () => {
   it('tells once of an alarm, and for how long nobody has led', () => {
     const told: string[] = []
     let now = 0
-    const observer = new Observer(
+    const observer = new LeaderMonitor(
       (problem) => told.push(problem),
       () => now,
     )
     now = 40
     expect(observer.leaderlessMs()).toBe(40)
-    for (const token of [3, 2, 1]) observer.see({ id: 'a', token })
+    for (const token of [3, 2, 1]) observer.observeLeader({ id: 'a', token })
     expect(told).toHaveLength(1)
     expect(observer.leaderlessMs()).toBeNull()
-    observer.see(null)
+    observer.observeLeader(null)
     now = 50
-    observer.see(null)
+    observer.observeLeader(null)
     expect(observer.leaderlessMs()).toBe(10)
   })
 })

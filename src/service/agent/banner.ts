@@ -1,117 +1,134 @@
-/** One sentence that says how the group is, and how bad that is: the same text on the page, over HTTP and in a terminal. */
-
+/** One sentence about the condition of a group, and its level. The page, HTTP and the terminal show the same sentence. */
 import type { Membership, Waiting } from '../../protocols/index.ts'
 import type { Id, Level } from '../client/index.ts'
 
-export type Situation = {
+export type GroupCondition = {
   readonly group: string
   readonly leader: { readonly id: Id; readonly token: number | null } | null
   readonly mode: 'local' | 'majority' | 'store'
-  /** Sets of voters, each of which must give a majority; two while one replaces the other. */
+  /** Voter sets. A majority of each is needed; there are two while one replaces the other. */
   readonly voters: readonly (readonly Id[])[]
-  readonly there: readonly Id[]
+  readonly reachable: readonly Id[]
   readonly leaderlessMs: number | null
   readonly alarm: string | null
-  /** Null where the protocol has no views. */
+  /** Null for protocols without views. */
   readonly membership: Membership | null
 }
 
-export type Banner = { readonly level: Level; readonly sentence: string; readonly spareFailures: number }
+export type Banner = { readonly level: Level; readonly sentence: string; readonly failureTolerance: number }
 
-const needed = (voters: number): number => Math.floor(voters / 2) + 1
-
-/** How many more voters may fail, whichever they are; negative when too many have. */
-function spareOf({ mode, voters, there }: Situation): number {
-  const present = (set: readonly Id[]): number => set.filter((id) => there.includes(id)).length
-  if (mode === 'local') return present(voters.flat()) - 1
-  return Math.min(...voters.map((set) => present(set) - needed(set.length)))
-}
-
-/** In a store nobody votes: one that lives is enough, and whether those that follow live does not show there. */
-function storeBanner({ group, leader, there, leaderlessMs, alarm }: Situation): Banner {
-  const spareFailures = Math.max(0, there.length - 1)
-  if (alarm !== null) return { level: 'alarm', sentence: `SAFETY ALARM in ${group}: ${alarm}`, spareFailures }
-  const nodes = `${there.length} ${there.length === 1 ? 'node has' : 'nodes have'} a register`
-  if (leader === null) {
-    const forS = ((leaderlessMs ?? 0) / 1000).toFixed(1)
-    return { level: 'no-leader', sentence: `no leader in ${group} for ${forS} s: ${nodes}`, spareFailures }
+export function describeGroup(condition: GroupCondition): Banner {
+  const { group, alarm, mode, membership } = condition
+  if (alarm !== null) {
+    const failureTolerance = toleranceOf(condition)
+    return { level: 'alarm', sentence: `SAFETY ALARM in ${group}: ${alarm}`, failureTolerance }
   }
-  const token = leader.token === null ? '' : ` with token ${leader.token}`
-  const leads = `${leader.id} leads ${group}${token}`
-  return spareFailures === 0
-    ? { level: 'at-risk', sentence: `at risk: ${leads}; ${nodes}, nobody could take over`, spareFailures }
-    : { level: 'healthy', sentence: `healthy: ${leads}; ${nodes}`, spareFailures }
+  if (mode === 'store') return describeStoreGroup(condition)
+  if (membership !== null) return describeView(condition, membership)
+  return describeVoters(condition)
 }
 
-export function bannerOf(situation: Situation): Banner {
-  if (situation.mode === 'store') return storeBanner(situation)
-  const { group, leader, voters, there, leaderlessMs, alarm, mode } = situation
+const majorityOf = (voters: number): number => Math.floor(voters / 2) + 1
+
+/** Number of further voters that can fail in the worst case; 0 also without a quorum. */
+function toleranceOf({ mode, voters, reachable, membership }: GroupCondition): number {
+  if (mode === 'store') return Math.max(0, reachable.length - 1)
+  if (membership !== null) return membership.failureTolerance
+  const count = (set: readonly Id[]): number => set.filter((id) => reachable.includes(id)).length
+  const spare =
+    mode === 'local'
+      ? count(voters.flat()) - 1
+      : Math.min(...voters.map((set) => count(set) - majorityOf(set.length)))
+  return Math.max(0, spare)
+}
+
+function describeVoters(condition: GroupCondition): Banner {
+  const { voters, reachable, mode } = condition
   const all = [...new Set(voters.flat())]
-  const missing = all.filter((id) => !there.includes(id))
-  const spare = spareOf(situation)
-  const spareFailures = situation.membership?.spare ?? Math.max(0, spare)
-  if (alarm !== null) return { level: 'alarm', sentence: `SAFETY ALARM in ${group}: ${alarm}`, spareFailures }
-  if (situation.membership !== null) return bannerOfView(situation, situation.membership, all)
-  if (leader === null) {
-    const least = mode === 'local' ? 1 : Math.max(...voters.map((set) => needed(set.length)))
-    const count = all.length - missing.length
-    return {
-      level: 'no-leader',
-      sentence: `no leader in ${group} for ${((leaderlessMs ?? 0) / 1000).toFixed(1)} s: ${count} of ${all.length} voters ${count === 1 ? 'is' : 'are'} there, ${least} ${least === 1 ? 'is' : 'are'} needed`,
-      spareFailures,
-    }
+  const unreachable = all.filter((id) => !reachable.includes(id))
+  const failureTolerance = toleranceOf(condition)
+  if (condition.leader === null) {
+    const needed = mode === 'local' ? 1 : Math.max(...voters.map((set) => majorityOf(set.length)))
+    const count = all.length - unreachable.length
+    const why = `${count} of ${all.length} voters ${isOrAre(count)} reachable, ${needed} ${isOrAre(needed)} needed`
+    return { level: 'no-leader', sentence: leaderless(condition, why), failureTolerance }
   }
-  const token = leader.token === null ? '' : ` with token ${leader.token}`
-  const leads = `${leader.id} leads ${group}${token}`
-  const lacking =
-    missing.length === 0
+  const reach =
+    unreachable.length === 0
       ? all.length === 1
-        ? 'its only voter is there'
-        : `all ${all.length} voters are there`
-      : `${missing.length} of ${all.length} voters ${missing.length === 1 ? 'is' : 'are'} missing (${missing.join(', ')})`
-  if (spareFailures === 0)
-    return { level: 'at-risk', sentence: `at risk: ${leads}; ${lacking}, none may fail`, spareFailures }
-  const level = missing.length === 0 ? 'healthy' : 'degraded'
-  const more = missing.length === 0 ? '' : ' more'
-  return {
-    level,
-    sentence: `${level}: ${leads}; ${lacking}, ${spareFailures}${more} may fail`,
-    spareFailures,
-  }
+        ? 'the only voter is reachable'
+        : `all ${all.length} voters are reachable`
+      : `${unreachable.join(', ')} ${isOrAre(unreachable.length)} unreachable`
+  return describeLed(condition, reach, unreachable.length > 0, failureTolerance)
 }
 
-/** Where there are views: who is in this one, and how many of them may fail at once. */
-function bannerOfView(
-  { group, leader, leaderlessMs }: Situation,
-  { view, inQuorum, spare, waitsFor }: Membership,
-  all: readonly Id[],
-): Banner {
+/** A store has no votes. One live node is enough to lead, and the store does not show whether followers are alive. */
+function describeStoreGroup(condition: GroupCondition): Banner {
+  const { leader, reachable } = condition
+  const failureTolerance = toleranceOf(condition)
+  const nodes = `${reachable.length} ${reachable.length === 1 ? 'node has' : 'nodes have'} a register`
+  if (leader === null) return { level: 'no-leader', sentence: leaderless(condition, nodes), failureTolerance }
+  const leads = leadsText(condition)
+  return failureTolerance === 0
+    ? {
+        level: 'at-risk',
+        sentence: `at risk: ${leads}; ${nodes}, so no other node can take over`,
+        failureTolerance,
+      }
+    : { level: 'healthy', sentence: `healthy: ${leads}; ${nodes}`, failureTolerance }
+}
+
+/** Protocols with views: which nodes are outside the view, and how many simultaneous failures it survives. */
+function describeView(condition: GroupCondition, membership: Membership): Banner {
+  const { view, inQuorum, failureTolerance, waitingFor } = membership
   const name = view === null ? '' : `view ${view.id.join('.')}`
-  if (leader === null || view === null) {
-    const answers = inQuorum ? `the leader of ${name} would not act` : `no majority of ${name} answers`
+  if (condition.leader === null || view === null) {
+    const quorum = inQuorum ? `the leader of ${name} is ineligible` : `no majority of ${name} responds`
     const why =
-      waitsFor === null ? (view === null ? 'this node is in no view' : answers) : waitingText(waitsFor)
-    const sentence = `no leader in ${group} for ${((leaderlessMs ?? 0) / 1000).toFixed(1)} s: ${why}`
-    return { level: 'no-leader', sentence, spareFailures: spare }
+      waitingFor === null ? (view === null ? 'this node is in no view' : quorum) : waitingText(waitingFor)
+    return { level: 'no-leader', sentence: leaderless(condition, why), failureTolerance }
   }
-  const leads = `${leader.id} leads ${group} with token ${leader.token}`
-  const out = all.filter((id) => !view.members.includes(id))
-  const who =
-    out.length === 0
+  const all = [...new Set(condition.voters.flat())]
+  const outside = all.filter((id) => !view.members.includes(id))
+  const members =
+    outside.length === 0
       ? `all ${all.length} nodes are in ${name}`
-      : `${out.length} of ${all.length} nodes ${out.length === 1 ? 'is' : 'are'} not in ${name} (${out.join(', ')})`
-  if (spare === 0) {
-    return { level: 'at-risk', sentence: `at risk: ${leads}; ${who}, none may fail`, spareFailures: 0 }
-  }
-  const level = out.length === 0 ? 'healthy' : 'degraded'
-  const sentence = `${level}: ${leads}; ${who}, ${spare}${out.length === 0 ? '' : ' more'} may fail at once`
-  return { level, sentence, spareFailures: spare }
+      : `${outside.join(', ')} ${isOrAre(outside.length)} not in ${name}`
+  return describeLed(condition, members, outside.length > 0, failureTolerance)
 }
 
-/** What a group without a quorum waits for, and whose return would end that. */
-function waitingText({ view, members, isAttempt, missing }: Waiting): string {
-  const gone = `${missing.join(', ')} ${missing.length === 1 ? 'is' : 'are'} unreachable`
-  const of = `${members.length} ${view === null ? 'nodes' : `members of view ${view.join('.')}`}`
-  if (!isAttempt) return `${needed(members.length)} of the ${of} are needed, and ${gone}`
-  return `view ${view?.join('.')} may have been formed by ${missing.join(', ')}; waiting for ${missing.length === 1 ? 'it' : 'any of them'} to return`
+function describeLed(
+  condition: GroupCondition,
+  reach: string,
+  isDegraded: boolean,
+  failureTolerance: number,
+): Banner {
+  const leads = leadsText(condition)
+  if (failureTolerance === 0) {
+    const sentence = `at risk: ${leads}; ${reach}; the group cannot survive ${isDegraded ? 'another' : 'a'} failure`
+    return { level: 'at-risk', sentence, failureTolerance }
+  }
+  const level = isDegraded ? 'degraded' : 'healthy'
+  const failures = `${failureTolerance}${isDegraded ? ' more' : ''} ${failureTolerance === 1 ? 'failure' : 'failures'}`
+  const sentence = `${level}: ${leads}; ${reach}; the group can survive ${failures}`
+  return { level, sentence, failureTolerance }
 }
+
+/** What a group without a quorum waits for. */
+function waitingText({ view, members, mayHaveFormed, unreachable }: Waiting): string {
+  const missing = `${unreachable.join(', ')} ${isOrAre(unreachable.length)} unreachable`
+  const of = `${members.length} ${view === null ? 'nodes' : `members of view ${view.join('.')}`}`
+  if (!mayHaveFormed) return `${majorityOf(members.length)} of the ${of} are needed, but ${missing}`
+  return `${unreachable.join(', ')} may have formed view ${view?.join('.')}; waiting for ${unreachable.length === 1 ? 'it' : 'one of them'} to return`
+}
+
+function leadsText({ group, leader }: GroupCondition): string {
+  const token = leader?.token === null ? '' : ` with token ${leader?.token}`
+  return `${leader?.id} leads ${group}${token}`
+}
+
+function leaderless({ group, leaderlessMs }: GroupCondition, why: string): string {
+  return `no leader in ${group} for ${((leaderlessMs ?? 0) / 1000).toFixed(1)} s: ${why}`
+}
+
+const isOrAre = (count: number): string => (count === 1 ? 'is' : 'are')

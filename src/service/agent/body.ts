@@ -1,33 +1,33 @@
 /**
- * The bodies of requests, read whole and up to a limit before anything is answered. Hono's own limit makes the request
- * anew when a body comes without its length (any `curl -X POST`, any chunked one), which the requests of Node's server
- * do not survive.
+ * Reads the whole body of a request, up to a limit, before its handler runs. Not Hono's bodyLimit: it copies a request
+ * whose body has no Content-Length (any chunked request), and that fails with the requests of Node's server.
  */
 import type { MiddlewareHandler } from 'hono'
-import { failure } from './admin.ts'
+import { errorResponse } from './admin.ts'
 
-const LARGEST_BODY = 64 * 1024
+const MAX_BODY_BYTES = 64 * 1024
 
 export type WithBody = { Variables: { body: string } }
 
 export const readBody: MiddlewareHandler<WithBody> = async (c, next) => {
   const { method } = c.req
-  // A length that is said is believed: Node hands on no more than that.
-  const isTooLong = Number(c.req.header('Content-Length') ?? 0) > LARGEST_BODY
-  const body = method === 'GET' || method === 'HEAD' ? '' : isTooLong ? null : await textOf(c.req.raw.body)
-  if (body === null) return failure(c, 413, 'BodyTooLarge', `a body may have ${LARGEST_BODY} bytes at most`)
+  // Content-Length can be trusted: Node reads no more than it declares.
+  const isTooLong = Number(c.req.header('Content-Length') ?? 0) > MAX_BODY_BYTES
+  const body = method === 'GET' || method === 'HEAD' ? '' : isTooLong ? null : await readText(c.req.raw.body)
+  if (body === null)
+    return errorResponse(c, 413, 'BodyTooLarge', `the body exceeds the limit of ${MAX_BODY_BYTES} bytes`)
   c.set('body', body)
   return next()
 }
 
-/** Null when there is more of it than there may be; the rest is not waited for. */
-async function textOf(stream: ReadableStream<Uint8Array> | null): Promise<string | null> {
-  const pieces: Uint8Array[] = []
+/** Null if the body exceeds the limit. Does not wait for the rest. */
+async function readText(stream: ReadableStream<Uint8Array> | null): Promise<string | null> {
+  const chunks: Uint8Array[] = []
   let size = 0
-  for await (const piece of stream ?? []) {
-    size += piece.length
-    if (size > LARGEST_BODY) return null
-    pieces.push(piece)
+  for await (const chunk of stream ?? []) {
+    size += chunk.length
+    if (size > MAX_BODY_BYTES) return null
+    chunks.push(chunk)
   }
-  return Buffer.concat(pieces).toString('utf8')
+  return Buffer.concat(chunks).toString('utf8')
 }

@@ -12,7 +12,7 @@ afterEach(() => {
 function term(claims: Claims): { end(): Promise<void>; isOver(): boolean } {
   const told = new AbortController()
   let isOver = false
-  void claims.during({ signal: told.signal }).then(() => {
+  void claims.holdTerm({ signal: told.signal }).then(() => {
     isOver = true
   })
   return {
@@ -34,10 +34,10 @@ describe('claims', () => {
   it('a term waits for a claim to be given back', async () => {
     const claims = new Claims()
     const { end, isOver } = term(claims)
-    const claim = claims.take(null, 100) as string
+    const claim = claims.acquire(null, 100) as string
     await end()
     expect([isOver(), claims.isEnding]).toEqual([false, true])
-    claims.giveBack(claim)
+    claims.release(claim)
     await vi.advanceTimersByTimeAsync(0)
     expect(isOver()).toBe(true)
   })
@@ -45,34 +45,34 @@ describe('claims', () => {
   it('a claim that is not renewed runs out, and one that is lasts on', async () => {
     const claims = new Claims()
     const { end, isOver } = term(claims)
-    const claim = claims.take(null, 100) as string
+    const claim = claims.acquire(null, 100) as string
     await end()
     await vi.advanceTimersByTimeAsync(80)
-    expect(claims.take(claim, 100)).toBe(claim)
+    expect(claims.acquire(claim, 100)).toBe(claim)
     await vi.advanceTimersByTimeAsync(90)
     expect(isOver()).toBe(false)
     await vi.advanceTimersByTimeAsync(20)
     expect(isOver()).toBe(true)
-    expect(claims.take(claim, 100)).toBe(null)
+    expect(claims.acquire(claim, 100)).toBe(null)
   })
 
   it('nobody new may claim a lead that is being handed over, or too much of it', async () => {
     const claims = new Claims()
     const { end } = term(claims)
-    for (let each = 0; each < 64; each++) expect(claims.take(null, 100)).not.toBe(null)
-    expect(claims.take(null, 100)).toBe(null)
+    for (let each = 0; each < 64; each++) expect(claims.acquire(null, 100)).not.toBe(null)
+    expect(claims.acquire(null, 100)).toBe(null)
     await vi.advanceTimersByTimeAsync(101)
-    expect(claims.take(null, 100)).not.toBe(null)
+    expect(claims.acquire(null, 100)).not.toBe(null)
     await end()
-    expect(claims.take(null, 100)).toBe(null)
+    expect(claims.acquire(null, 100)).toBe(null)
   })
 
   it('a claim of an earlier term is gone', async () => {
     const claims = new Claims()
     const { end } = term(claims)
-    const claim = claims.take(null, 1_000_000) as string
+    const claim = claims.acquire(null, 1_000_000) as string
     await end()
     term(claims)
-    expect(claims.take(claim, 100)).toBe(null)
+    expect(claims.acquire(claim, 100)).toBe(null)
   })
 })

@@ -1,64 +1,64 @@
 /**
- * Who acts on this agent's lead. Whoever claims it is told for how long, and may go on acting for that long without
- * asking again; so the lead is handed over only when every claim was given back or has run out. A claim never outlasts
- * the lease that it was given under: when the lease is lost, there is nothing to wait for.
+ * Claims on the agent's term. A process that acts on the term holds a claim, and can act without another request until
+ * the claim expires. The agent therefore ends its term only after every claim was released or has expired. A claim never
+ * outlasts the lease, so nothing is waited for when the lease is lost.
  */
 import { randomBytes } from 'node:crypto'
 
-/** At once; more are refused. */
-const MOST_CLAIMS = 64
+/** Limit of concurrent claims. */
+const MAX_CLAIMS = 64
 
 export class Claims {
-  /** Until when each lasts, as `performance.now()` has it. */
-  readonly #until = new Map<string, number>()
+  /** Expiry of each claim, on the clock of `performance.now()`. */
+  readonly #expiry = new Map<string, number>()
   #isEnding = false
   #wake: () => void = () => {}
 
-  /** Whether the lead is about to be handed over: then nobody new may claim it. */
+  /** Whether the agent is about to end its term. Then new claims are refused. */
   get isEnding(): boolean {
     return this.#isEnding
   }
 
-  /** All that an agent does with a term: it lasts until it is told to end and nobody acts on it any more. */
-  readonly during = async ({ signal }: { readonly signal: AbortSignal }): Promise<void> => {
-    this.#until.clear()
+  /** The work of an agent during a term: wait for the signal, then for the claims. */
+  readonly holdTerm = async ({ signal }: { readonly signal: AbortSignal }): Promise<void> => {
+    this.#expiry.clear()
     this.#isEnding = false
     await new Promise<void>((resolve) => {
       if (signal.aborted) resolve()
       signal.addEventListener('abort', () => resolve())
     })
     this.#isEnding = true
-    // oxlint-disable-next-line no-await-in-loop -- until nobody is left
-    while (this.#leftMs() > 0) await this.#change(this.#leftMs())
+    // oxlint-disable-next-line no-await-in-loop -- until the last claim is gone
+    while (this.#remainingMs() > 0) await this.#waitForRelease(this.#remainingMs())
   }
 
-  /** A new one, or, by its name, one that lasts on; null when it cannot be had. */
-  take(claim: string | null, forMs: number): string | null {
-    this.#forget()
-    if (claim === null ? this.#isEnding || this.#until.size >= MOST_CLAIMS : !this.#until.has(claim))
+  /** Makes a claim (null), or renews one by its id. Returns its id, or null if the claim is refused. */
+  acquire(claim: string | null, forMs: number): string | null {
+    this.#removeExpired()
+    if (claim === null ? this.#isEnding || this.#expiry.size >= MAX_CLAIMS : !this.#expiry.has(claim))
       return null
-    const name = claim ?? randomBytes(9).toString('base64url')
-    this.#until.set(name, performance.now() + forMs)
-    return name
+    const id = claim ?? randomBytes(9).toString('base64url')
+    this.#expiry.set(id, performance.now() + forMs)
+    return id
   }
 
-  giveBack(claim: string): void {
-    this.#until.delete(claim)
+  release(claim: string): void {
+    this.#expiry.delete(claim)
     this.#wake()
   }
 
-  #forget(): void {
+  #removeExpired(): void {
     const now = performance.now()
-    for (const [claim, until] of this.#until) if (until <= now) this.#until.delete(claim)
+    for (const [claim, until] of this.#expiry) if (until <= now) this.#expiry.delete(claim)
   }
 
-  #leftMs(): number {
-    return Math.max(0, ...this.#until.values()) - performance.now()
+  #remainingMs(): number {
+    return Math.max(0, ...this.#expiry.values()) - performance.now()
   }
 
-  #change(withinMs: number): Promise<void> {
+  #waitForRelease(timeoutMs: number): Promise<void> {
     return new Promise((resolve) => {
-      const timer = setTimeout(resolve, Math.ceil(withinMs) + 1)
+      const timer = setTimeout(resolve, Math.ceil(timeoutMs) + 1)
       this.#wake = () => {
         clearTimeout(timer)
         resolve()

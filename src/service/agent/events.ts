@@ -1,49 +1,49 @@
-/** A stream of events to one watcher, as fast as it reads. */
+/** Streams the events of a group to one watcher, as fast as the watcher reads. */
 import type { SSEStreamingApi } from 'hono/streaming'
-import { leaderAnswer, type Served } from './responses.ts'
+import { leaderResponse, type ServedGroup } from './responses.ts'
 
-/** Something is sent at least this often, so that both sides notice when the other is gone. */
+/** Interval of keep-alive comments. They let both sides notice a broken connection. */
 const KEEP_ALIVE_MS = 10_000
 
-export async function tellEvents(
+export async function streamEvents(
   stream: SSEStreamingApi,
-  { node, history }: Served,
+  group: Pick<ServedGroup, 'node' | 'events'>,
   lastSeen: string | undefined,
-  ending: AbortSignal,
+  agentClosing: AbortSignal,
 ): Promise<void> {
-  // Not AbortSignal.any: what it makes of a signal that lives as long as the agent is never freed in Node 20.
-  const gone = new AbortController()
-  const leave = (): void => gone.abort()
-  stream.onAbort(leave)
-  ending.addEventListener('abort', leave)
-  if (ending.aborted) leave()
+  // Not AbortSignal.any: Node 20 never frees a signal derived from one that lives as long as the agent.
+  const closing = new AbortController()
+  const close = (): void => closing.abort()
+  stream.onAbort(close)
+  agentClosing.addEventListener('abort', close)
+  if (agentClosing.aborted) close()
   try {
-    await tellUntil(gone.signal, stream, { node, history }, lastSeen)
+    await streamUntil(closing.signal, stream, group, lastSeen)
   } finally {
-    ending.removeEventListener('abort', leave)
+    agentClosing.removeEventListener('abort', close)
   }
 }
 
-async function tellUntil(
-  over: AbortSignal,
+async function streamUntil(
+  closing: AbortSignal,
   stream: SSEStreamingApi,
-  { node, history }: Pick<Served, 'node' | 'history'>,
+  { node, events }: Pick<ServedGroup, 'node' | 'events'>,
   lastSeen: string | undefined,
 ): Promise<void> {
-  let place = lastSeen === undefined ? history.latest : history.placeOf(lastSeen)
-  await stream.writeSSE({ event: 'now', data: JSON.stringify(leaderAnswer(node, node.status())) })
-  while (!over.aborted) {
-    const { missed, entries } = history.after(place)
-    // oxlint-disable-next-line no-await-in-loop -- as fast as the watcher reads
+  let position = lastSeen === undefined ? events.latest : events.positionOf(lastSeen)
+  await stream.writeSSE({ event: 'snapshot', data: JSON.stringify(leaderResponse(node, node.status())) })
+  while (!closing.aborted) {
+    const { missed, entries } = events.after(position)
+    // oxlint-disable-next-line no-await-in-loop -- backpressure: wait for the watcher to read
     if (missed) await stream.writeSSE({ event: 'missed', data: '{}' })
     for (const { id, number, event } of entries) {
-      // oxlint-disable-next-line no-await-in-loop -- as fast as the watcher reads
+      // oxlint-disable-next-line no-await-in-loop -- backpressure: wait for the watcher to read
       await stream.writeSSE({ id, event: event.event, data: JSON.stringify(event) })
-      place = number
+      position = number
     }
-    // oxlint-disable-next-line no-await-in-loop -- as fast as the watcher reads
-    if (entries.length === 0) await stream.write(': still here\n\n')
-    // oxlint-disable-next-line no-await-in-loop -- until there is something to tell
-    if (history.latest === place) await history.next(over, KEEP_ALIVE_MS)
+    // oxlint-disable-next-line no-await-in-loop -- backpressure: wait for the watcher to read
+    if (entries.length === 0) await stream.write(': keep-alive\n\n')
+    // oxlint-disable-next-line no-await-in-loop -- wait for the next event
+    if (events.latest === position) await events.next(closing, KEEP_ALIVE_MS)
   }
 }

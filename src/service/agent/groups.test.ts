@@ -2,7 +2,7 @@ import { writeFileSync } from 'node:fs'
 import { afterEach, beforeEach, expect, it, vi } from 'vitest'
 import { type AgentProcess, conclave, Workplace } from '../../../test/support/agents.ts'
 import { freePorts } from '../../../test/support/ports.ts'
-import { leaderOf } from '../client/index.ts'
+import { getLeader } from '../client/index.ts'
 
 const IDS = ['a', 'b', 'c'] as const
 const NOBODY = 'nobody'
@@ -35,7 +35,7 @@ async function started(): Promise<readonly AgentProcess[]> {
   })
 }
 
-const leader = async (agent: string, group: string) => (await leaderOf({ agent, group })).leader
+const leader = async (agent: string, group: string) => (await getLeader({ agent, group })).leader
 
 /** Asks again until it is so, and never before the last question was answered: agents have other things to do. */
 const PATIENCE = { timeout: 40_000, interval: 100 }

@@ -5,26 +5,26 @@
 import { connect } from 'node:net'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { chance } from '../../../test/support/bad-member.ts'
-import type { MemberStatus } from '../node/index.ts'
-import { agentApp } from './app.ts'
+import type { GroupStatus } from '../node/index.ts'
+import { createApp } from './app.ts'
 import { Claims } from './claims.ts'
-import { History } from './history.ts'
-import { type Listening, listening } from './listen.ts'
-import { Observer } from './observer.ts'
+import { EventLog } from './event-log.ts'
+import { LeaderMonitor } from './leader-monitor.ts'
+import { type HttpServer, listen } from './listen.ts'
 import { ROUTES } from './openapi.ts'
 
 const RUNS = Number(process.env['HTTP_FUZZ_RUNS'] ?? 2000)
 const AT_ONCE = 20
 const HERE = '127.0.0.1'
 
-const STATUS: MemberStatus = {
+const STATUS: GroupStatus = {
   role: 'leader',
   leader: { id: 'n2', token: 12 },
   members: ['n1', 'n2', 'n3'],
   mode: 'majority',
   leaseMs: 83.1,
   voters: [['n1', 'n2', 'n3']],
-  nodes: ['n1', 'n2', 'n3'].map((id) => ({ id, there: true, evidenceMsAgo: 1, heardMsAgo: 1 })),
+  nodes: ['n1', 'n2', 'n3'].map((id) => ({ id, reachable: true, evidenceMsAgo: 1, heardMsAgo: 1 })),
   evidenceForMs: 120,
   idle: null,
   membership: null,
@@ -33,8 +33,8 @@ const STATUS: MemberStatus = {
 }
 
 const changes: string[] = []
-const ending = new AbortController()
-let server: Listening
+const closing = new AbortController()
+let server: HttpServer
 
 beforeAll(async () => {
   const node = {
@@ -56,23 +56,23 @@ beforeAll(async () => {
   }
   const served = {
     node,
-    history: new History('run', 3),
-    observer: new Observer(() => {}),
+    events: new EventLog('run', 3),
+    monitor: new LeaderMonitor(() => {}),
     claims: new Claims(),
   }
-  const app = agentApp({
+  const app = createApp({
     groups: new Map([['g', served]]),
     adminToken: 'an admin token of some length',
     isLoopback: true,
     hosts: [],
     version: '0',
-    ending: ending.signal,
+    closing: closing.signal,
   })
-  server = await listening((request) => app.fetch(request), { host: HERE, port: 0 })
+  server = await listen((request) => app.fetch(request), { host: HERE, port: 0 })
 })
 
 afterAll(async () => {
-  ending.abort()
+  closing.abort()
   await server.close()
 })
 

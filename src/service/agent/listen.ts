@@ -1,19 +1,19 @@
-/** The HTTP server: bounded in everything that a stranger could use up. */
+/** The HTTP server, with limits on every resource that a client could exhaust. */
 import type { Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { createAdaptorServer } from '@hono/node-server'
 import type { Address } from '../runtime/index.ts'
 
-/** The HTTP address cannot be used. */
+/** The agent cannot listen on its HTTP address. */
 export class CannotListenError extends Error {
   override readonly name = 'CannotListenError'
   readonly code = 'ERR_CONCLAVE_CANNOT_LISTEN'
 }
 
 export type HttpLimits = {
-  /** By when a request must be complete, its headers too: nobody needs longer for one as small as these. */
+  /** Time limit for a complete request, headers included. Requests to an agent are small. */
   readonly requestMs: number
-  /** How long a connection may stay without a request. */
+  /** Time limit for a connection without a request. */
   readonly idleMs: number
   readonly connections: number
 }
@@ -30,14 +30,14 @@ export function listen(
   const { requestMs, idleMs, connections } = { ...LIMITS, ...limits }
   const server = createAdaptorServer({
     fetch,
-    // For HTTP/1.0 without a Host header, as load balancers send their checks.
+    // For HTTP/1.0 requests without a Host header, which load balancers send as health checks.
     hostname: 'localhost',
     overrideGlobalObjects: false,
     serverOptions: {
       requestTimeout: requestMs,
       headersTimeout: requestMs,
       keepAliveTimeout: idleMs,
-      // Node looks for those that are late only as often as this.
+      // Node enforces the timeouts only at this interval.
       connectionsCheckingInterval: Math.min(1000, requestMs),
     },
   }) as Server
@@ -46,17 +46,17 @@ export function listen(
   return new Promise((resolve, reject) => {
     server.once('error', (error: NodeJS.ErrnoException) => {
       const why =
-        error.code === 'EADDRINUSE' ? 'another process answers there: choose another port' : error.message
-      reject(new CannotListenError(`cannot answer HTTP at ${host}:${at.port}: ${why}`))
+        error.code === 'EADDRINUSE' ? 'another process uses the port; choose another port' : error.message
+      reject(new CannotListenError(`cannot listen on http://${host}:${at.port}: ${why}`))
     })
     server.listen(at.port, at.host, () => {
       const { port } = server.address() as AddressInfo
-      resolve({ url: `http://${host}:${port}`, close: () => closing(server) })
+      resolve({ url: `http://${host}:${port}`, close: () => closeServer(server) })
     })
   })
 }
 
-function closing(server: Server): Promise<void> {
+function closeServer(server: Server): Promise<void> {
   return new Promise((resolve) => {
     server.close(() => resolve())
     server.closeAllConnections()

@@ -7,7 +7,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, afterEach, expect, it, vi } from 'vitest'
 import { conclave } from '../../../test/support/agents.ts'
 import { until } from '../../../test/support/wait.ts'
-import { type AgentEvent, type StatusAnswer, statusOf, type Watched, watch } from '../client/index.ts'
+import { type AgentEvent, getStatus, type StatusResponse, type WatchEvent, watch } from '../client/index.ts'
 
 const CONCLAVE = new URL('../../../bin/conclave', import.meta.url).pathname
 /** A busy machine must not make healthy processes look dead. */
@@ -35,9 +35,9 @@ type Group = {
   readonly urls: ReadonlyMap<string, string>
   said(): string
   tell(line: string): void
-  status(id: string): Promise<StatusAnswer | null>
+  status(id: string): Promise<StatusResponse | null>
   /** They are in one view under this leader (null: whoever it is), as every one of them says, in quorum. */
-  together(leader: string | null, members: readonly string[]): Promise<StatusAnswer>
+  together(leader: string | null, members: readonly string[]): Promise<StatusResponse>
 }
 
 async function start(): Promise<Group> {
@@ -52,15 +52,15 @@ async function start(): Promise<Group> {
   const urls = new Map(
     [...out.matchAll(/^(n\d) {2}(http\S+)$/gm)].map(([, id, url]) => [id, url] as [string, string]),
   )
-  const status = (id: string): Promise<StatusAnswer | null> =>
-    statusOf({ agent: urls.get(id) as string, signal: AbortSignal.timeout(1000) }).catch(() => null)
+  const status = (id: string): Promise<StatusResponse | null> =>
+    getStatus({ agent: urls.get(id) as string, signal: AbortSignal.timeout(1000) }).catch(() => null)
   return {
     urls,
     said: () => said,
     tell: (line) => child.stdin.write(`${line}\n`),
     status,
     async together(leader, members) {
-      let seen: readonly (StatusAnswer | null)[] = []
+      let seen: readonly (StatusResponse | null)[] = []
       let isAsking = false
       await until(() => {
         if (!isAsking) {
@@ -80,16 +80,16 @@ async function start(): Promise<Group> {
           )
         )
       })
-      return seen[0] as StatusAnswer
+      return seen[0] as StatusResponse
     },
   }
 }
 
-const tokenIn = ({ leader }: StatusAnswer): number => leader?.token ?? 0
+const tokenIn = ({ leader }: StatusResponse): number => leader?.token ?? 0
 
 async function follow(url: string, into: AgentEvent[]): Promise<void> {
   try {
-    for await (const seen of watch({ agent: url, signal: watching.signal }) as AsyncIterable<Watched>) {
+    for await (const seen of watch({ agent: url, signal: watching.signal }) as AsyncIterable<WatchEvent>) {
       if (seen.type === 'event') into.push(seen.event)
     }
   } catch {
@@ -133,7 +133,7 @@ it('the story of the introduction: killed, cut off, brought back; views and toke
   group.tell('heal')
   const last = await group.together(two, all)
   expect(tokenIn(last)).toBeGreaterThan(tokenIn(third))
-  const lives = Object.fromEntries(all.map((id, at) => [id, last.view?.lives[at]]))
+  const lives = Object.fromEntries(all.map((id, at) => [id, last.view?.incarnations[at]]))
   expect(lives[one]).toBeGreaterThan(1)
   expect(lives[five]).toBeGreaterThan(1)
   // All of them answer from it as soon as they have told each other.
@@ -201,7 +201,7 @@ it('a leader that was expelled while it was stopped never acts again under its o
   const answers = await Promise.all(
     asked.map(async (each) => {
       const answer = await each
-      const { leader } = (await answer.json()) as StatusAnswer
+      const { leader } = (await answer.json()) as StatusResponse
       return { status: answer.status, isOld: leader?.token === old }
     }),
   )

@@ -1,244 +1,257 @@
-/** The HTTP interface, described for programs (OpenAPI 3.1) out of the schemas of its answers. */
+/** The OpenAPI 3.1 description of the HTTP interface, generated from the schemas of the responses. */
 import { z } from 'zod'
 import {
-  agentEvent,
-  claimed,
-  errorAnswer,
-  healthAnswer,
-  leaderAnswer,
-  membersAnswer,
-  readyAnswer,
-  released,
-  removing,
-  sidecarAnswer,
-  statusAnswer,
-  steppedDown,
+  claimSchema,
+  errorSchema,
+  eventSchema,
+  healthSchema,
+  leaderSchema,
+  membersSchema,
+  readySchema,
+  releaseSchema,
+  removeSchema,
+  sidecarSchema,
+  statusSchema,
+  stepDownSchema,
 } from './schemas.ts'
 
 const SCHEMAS = {
-  Leader: leaderAnswer,
-  Members: membersAnswer,
-  Status: statusAnswer,
-  SteppedDown: steppedDown,
-  Claimed: claimed,
-  Released: released,
-  Removing: removing,
-  Event: agentEvent,
-  Error: errorAnswer,
-  Health: healthAnswer,
-  Ready: readyAnswer,
-  Sidecar: sidecarAnswer,
+  Leader: leaderSchema,
+  Members: membersSchema,
+  Status: statusSchema,
+  SteppedDown: stepDownSchema,
+  Claimed: claimSchema,
+  Released: releaseSchema,
+  Removing: removeSchema,
+  Event: eventSchema,
+  Error: errorSchema,
+  Health: healthSchema,
+  Ready: readySchema,
+  Sidecar: sidecarSchema,
 }
-type Name = keyof typeof SCHEMAS
+type SchemaName = keyof typeof SCHEMAS
 
-type Answer = { readonly says: string; readonly schema?: Name; readonly type?: string }
+type RouteResponse = { readonly description: string; readonly schema?: SchemaName; readonly type?: string }
 
 export type Route = {
   readonly method: 'get' | 'post' | 'delete' | 'options'
   readonly path: string
   readonly summary: string
-  /** Whether `?group=NAME` chooses among several groups. */
-  readonly ofGroup: boolean
+  /** Whether the route takes `?group=NAME`. */
+  readonly takesGroup: boolean
   readonly admin: 'always' | 'unless loopback' | 'never'
   readonly headers?: readonly { readonly name: string; readonly description: string }[]
-  readonly answers: { readonly [code: string]: Answer }
+  readonly responses: { readonly [status: string]: RouteResponse }
 }
 
-const error = (says: string): Answer => ({ says, schema: 'Error' })
-const unknownGroup = error('this agent is not in that group')
-const groupNeeded = error('this agent is in several groups: add ?group=NAME')
-const OF_GROUP = { 400: groupNeeded, 404: unknownGroup }
-const ADMIN = {
+const error = (description: string): RouteResponse => ({ description, schema: 'Error' })
+const unknownGroup = error('the agent does not serve this group')
+const groupRequired = error('the agent serves several groups: add ?group=NAME')
+const GROUP_ERRORS = { 400: groupRequired, 404: unknownGroup }
+const ADMIN_ERRORS = {
   401: error('the admin token is missing or wrong'),
-  403: error('this agent was started without --admin-token-file, or the request is for another host'),
+  403: error('the agent was started without --admin-token-file, or the Host or Origin header is not its own'),
 }
-const OTHER_HOST = { 403: error('the request is for another host, or from the page of another') }
+const HOST_ERRORS = { 403: error('the Host or Origin header is not a name of this agent') }
 
-const DESCRIBED: readonly Route[] = [
+const BASE_ROUTES: readonly Route[] = [
   {
     method: 'get',
     path: '/v1/leader',
-    summary: 'who leads, as this agent knows',
-    ofGroup: true,
+    summary: 'the leader, as this agent knows it',
+    takesGroup: true,
     admin: 'never',
-    answers: { 200: { says: 'who leads', schema: 'Leader' }, ...OF_GROUP },
+    responses: { 200: { description: 'the leader', schema: 'Leader' }, ...GROUP_ERRORS },
   },
   {
     method: 'get',
     path: '/v1/status',
-    summary: 'the same, with the sentence, its level, voters, spare failures, members',
-    ofGroup: true,
+    summary: 'the leader, and the condition of the group: banner, level, voters, failure tolerance, nodes',
+    takesGroup: true,
     admin: 'never',
-    answers: { 200: { says: 'how the group is', schema: 'Status' }, ...OF_GROUP },
+    responses: { 200: { description: 'the condition of the group', schema: 'Status' }, ...GROUP_ERRORS },
   },
   {
     method: 'get',
     path: '/v1/members',
-    summary: 'the members alone',
-    ofGroup: true,
+    summary: 'the nodes of the group',
+    takesGroup: true,
     admin: 'never',
-    answers: { 200: { says: 'who belongs to the group', schema: 'Members' }, ...OF_GROUP },
+    responses: { 200: { description: 'the nodes of the group', schema: 'Members' }, ...GROUP_ERRORS },
   },
   {
     method: 'get',
     path: '/v1/events',
-    summary: 'what happens, as server-sent events',
-    ofGroup: true,
+    summary: 'events of the group, as server-sent events',
+    takesGroup: true,
     admin: 'never',
-    headers: [{ name: 'Last-Event-ID', description: 'the id of the last event that was seen' }],
-    answers: {
-      200: { says: 'events, each with one Event as its data', type: 'text/event-stream', schema: 'Event' },
-      503: error('too many watch already'),
-      ...OF_GROUP,
+    headers: [{ name: 'Last-Event-ID', description: 'id of the last event that the client received' }],
+    responses: {
+      200: {
+        description: 'a stream; the data of each event is one Event; the first is a snapshot with a Leader',
+        type: 'text/event-stream',
+        schema: 'Event',
+      },
+      503: error('too many watchers'),
+      ...GROUP_ERRORS,
     },
   },
   {
     method: 'get',
     path: '/v1/trace',
     summary: 'the black box: the last steps of the node, for `conclave replay`',
-    ofGroup: true,
+    takesGroup: true,
     admin: 'unless loopback',
-    answers: {
-      200: { says: 'a trace, one JSON object a line', type: 'application/x-ndjson' },
-      503: error('somebody else is being told the trace'),
-      ...OF_GROUP,
-      ...ADMIN,
+    responses: {
+      200: { description: 'a trace, one JSON object per line', type: 'application/x-ndjson' },
+      503: error('another client is reading the trace'),
+      ...GROUP_ERRORS,
+      ...ADMIN_ERRORS,
     },
   },
   {
     method: 'get',
     path: '/v1/openapi.json',
     summary: 'this description',
-    ofGroup: false,
+    takesGroup: false,
     admin: 'never',
-    answers: { 200: { says: 'OpenAPI 3.1', type: 'application/json' } },
+    responses: { 200: { description: 'OpenAPI 3.1', type: 'application/json' } },
   },
   {
     method: 'post',
     path: '/v1/step-down',
-    summary: 'hands the lead over',
-    ofGroup: true,
+    summary: 'ends the term of this agent and lets another node lead',
+    takesGroup: true,
     admin: 'always',
-    answers: {
-      200: { says: 'the lead is given up', schema: 'SteppedDown' },
-      409: error('this agent does not lead'),
+    responses: {
+      200: { description: 'the term has ended', schema: 'SteppedDown' },
+      409: error('the agent does not lead'),
       413: error('the body is too large'),
-      503: error('whoever has claimed the lead has not ended within 10 s'),
-      ...OF_GROUP,
-      ...ADMIN,
+      503: error('a claim still holds the term after 10 s'),
+      ...GROUP_ERRORS,
+      ...ADMIN_ERRORS,
     },
   },
   {
     method: 'post',
     path: '/v1/remove',
-    summary: 'takes the node in `{"id": ...}` out of the group, once its process is gone for good',
-    ofGroup: true,
+    summary: 'removes the node in `{"id": ...}` from the group; its process must be stopped for good',
+    takesGroup: true,
     admin: 'always',
-    answers: {
-      200: { says: 'it has begun; a warning `removed` tells when it is done', schema: 'Removing' },
-      409: error('the protocol refuses, and says why'),
+    responses: {
+      200: {
+        description: 'the removal has started; a warning `removed` reports its end',
+        schema: 'Removing',
+      },
+      409: error('the protocol refuses; the message says why'),
       413: error('the body is too large'),
-      ...OF_GROUP,
-      404: error('there is no such group, or no such node in it'),
-      ...ADMIN,
+      ...GROUP_ERRORS,
+      404: error('unknown group or unknown node'),
+      ...ADMIN_ERRORS,
     },
   },
   {
     method: 'post',
     path: '/v1/claim',
     summary:
-      'claims the lead, or renews a claim: it is handed over only when that was given back or has run out',
-    ofGroup: true,
+      'claims the term, or renews a claim; the agent ends its term only after all claims are released or expired',
+    takesGroup: true,
     admin: 'always',
-    answers: {
-      200: { says: 'it may be acted on', schema: 'Claimed' },
-      409: error('this agent does not lead, or there is no such claim, or too many'),
+    responses: {
+      200: { description: 'the claim is valid', schema: 'Claimed' },
+      409: error('the agent does not lead, the claim has expired, or there are too many claims'),
       413: error('the body is too large'),
-      ...OF_GROUP,
-      ...ADMIN,
+      ...GROUP_ERRORS,
+      ...ADMIN_ERRORS,
     },
   },
   {
     method: 'delete',
     path: '/v1/claim',
-    summary: 'gives the claim in `?claim=` back',
-    ofGroup: true,
+    summary: 'releases the claim in `?claim=`',
+    takesGroup: true,
     admin: 'always',
-    answers: { 200: { says: 'nobody acts on it any more', schema: 'Released' }, ...OF_GROUP, ...ADMIN },
+    responses: {
+      200: { description: 'the claim is released', schema: 'Released' },
+      ...GROUP_ERRORS,
+      ...ADMIN_ERRORS,
+    },
   },
   {
     method: 'get',
     path: '/healthz',
-    summary: 'whether the node runs',
-    ofGroup: false,
+    summary: 'health: whether the node is running',
+    takesGroup: false,
     admin: 'never',
-    answers: {
-      200: { says: 'it runs', schema: 'Health' },
-      503: { says: 'it has ended', schema: 'Health' },
+    responses: {
+      200: { description: 'the node is running', schema: 'Health' },
+      503: { description: 'the node has stopped', schema: 'Health' },
     },
   },
   {
     method: 'get',
     path: '/readyz',
-    summary: 'whether it takes part in elections; never whether it leads',
-    ofGroup: false,
+    summary: 'readiness: whether the node takes part in elections; independent of leadership',
+    takesGroup: false,
     admin: 'never',
-    answers: {
-      200: { says: 'it takes part', schema: 'Ready' },
-      503: { says: 'it is silent for a moment after a restart, or has ended', schema: 'Ready' },
+    responses: {
+      200: { description: 'the node takes part', schema: 'Ready' },
+      503: { description: 'the node is silent after a restart, or has stopped', schema: 'Ready' },
     },
   },
   {
     method: 'get',
     path: '/leader',
-    summary: 'whether this agent leads, by the status code: for load balancers',
-    ofGroup: true,
+    summary: 'whether this agent leads, by the status code; for load balancers',
+    takesGroup: true,
     admin: 'never',
-    answers: {
-      200: { says: 'it leads', schema: 'Leader' },
-      503: { says: 'it does not', schema: 'Leader' },
-      ...OF_GROUP,
+    responses: {
+      200: { description: 'the agent leads', schema: 'Leader' },
+      503: { description: 'the agent does not lead', schema: 'Leader' },
+      ...GROUP_ERRORS,
     },
   },
   {
     method: 'get',
     path: '/metrics',
-    summary: 'metrics for Prometheus, of all groups',
-    ofGroup: false,
+    summary: 'Prometheus metrics of all groups',
+    takesGroup: false,
     admin: 'never',
-    answers: { 200: { says: 'metrics', type: 'text/plain' } },
+    responses: { 200: { description: 'metrics', type: 'text/plain' } },
   },
   {
     method: 'get',
     path: '/',
-    summary: 'for programs who leads, as a Kubernetes sidecar says it; for browsers a plain page',
-    ofGroup: true,
+    summary:
+      'the id of the leader, in the format of the Kubernetes leader-elector sidecar; a status page for browsers',
+    takesGroup: true,
     admin: 'never',
-    answers: { 200: { says: 'who leads', schema: 'Sidecar' }, ...OF_GROUP },
+    responses: { 200: { description: 'the leader', schema: 'Sidecar' }, ...GROUP_ERRORS },
   },
   {
     method: 'options',
     path: '/',
-    summary: 'whether an agent answers here: what HAProxy checks unless it is given a path',
-    ofGroup: false,
+    summary: 'the default health check of HAProxy',
+    takesGroup: false,
     admin: 'never',
-    answers: { 204: { says: 'it answers' } },
+    responses: { 204: { description: 'the agent responds' } },
   },
 ]
 
 const CHECKS = ['/healthz', '/readyz', '/leader']
 
-/** Everything that an agent answers. Checks are answered to OPTIONS as to GET. */
-export const ROUTES: readonly Route[] = DESCRIBED.flatMap((route): readonly Route[] => {
-  const whole = { ...route, answers: { ...OTHER_HOST, ...route.answers } }
+/** All routes of an agent. Checks accept OPTIONS as well as GET. */
+export const ROUTES: readonly Route[] = BASE_ROUTES.flatMap((route): readonly Route[] => {
+  const complete = { ...route, responses: { ...HOST_ERRORS, ...route.responses } }
   return route.method === 'get' && CHECKS.includes(route.path)
-    ? [whole, { ...whole, method: 'options' }]
-    : [whole]
+    ? [complete, { ...complete, method: 'options' }]
+    : [complete]
 })
 
 export function openApi(version: string): object {
   const paths: { [path: string]: object } = {}
-  for (const route of ROUTES) paths[route.path] = { ...paths[route.path], [route.method]: operation(route) }
+  for (const route of ROUTES)
+    paths[route.path] = { ...paths[route.path], [route.method]: describeOperation(route) }
   const schemas = Object.entries(SCHEMAS).map(([name, schema]) => {
     const { $schema: _, ...rest } = z.toJSONSchema(schema)
     return [name, rest] as const
@@ -254,29 +267,31 @@ export function openApi(version: string): object {
   }
 }
 
-function operation({ summary, ofGroup, admin, headers = [], answers }: Route): object {
+function describeOperation({ summary, takesGroup, admin, headers = [], responses }: Route): object {
   const parameters = [
-    ...(ofGroup
+    ...(takesGroup
       ? [
           {
             name: 'group',
             in: 'query',
             required: false,
-            description: 'which group',
+            description: 'name of the group',
             schema: { type: 'string' },
           },
         ]
       : []),
     ...headers.map((header) => ({ ...header, in: 'header', required: false, schema: { type: 'string' } })),
   ]
-  const responses = Object.entries(answers).map(([code, { says, schema, type = 'application/json' }]) => {
-    const content = schema === undefined ? {} : { schema: { $ref: `#/components/schemas/${schema}` } }
-    return [code, { description: says, content: { [type]: content } }] as const
-  })
+  const described = Object.entries(responses).map(
+    ([status, { description, schema, type = 'application/json' }]) => {
+      const content = schema === undefined ? {} : { schema: { $ref: `#/components/schemas/${schema}` } }
+      return [status, { description, content: { [type]: content } }] as const
+    },
+  )
   return {
     summary,
     ...(parameters.length === 0 ? {} : { parameters }),
     ...(admin === 'never' ? {} : { security: admin === 'always' ? [{ admin: [] }] : [{}, { admin: [] }] }),
-    responses: Object.fromEntries(responses),
+    responses: Object.fromEntries(described),
   }
 }

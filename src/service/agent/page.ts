@@ -1,13 +1,12 @@
-/** How it is, for a person with a browser: plain HTML, no script. */
+/** The status page for browsers: plain HTML without scripts. */
 import { html } from 'hono/html'
-import type { StatusAnswer } from '../client/index.ts'
+import type { StatusResponse } from '../client/index.ts'
 
-/** What a browser may do with it: nothing but show it. */
+/** Content security policy: the browser may show the page and nothing else. */
 export const PAGE_POLICY =
   "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'"
 
-/** One group after the other. */
-export function page(groups: readonly StatusAnswer[]) {
+export function renderPage(groups: readonly StatusResponse[]) {
   const title = groups.map(({ level, group }) => `${level}: ${group}`).join(', ')
   return html`<!doctype html>
 <html lang="en">
@@ -29,48 +28,54 @@ ${groups.map(section)}</main>
 `
 }
 
-function section({ group, self, banner, leader, spareFailures, members, view, at }: StatusAnswer) {
+function section({ group, self, banner, leader, failureTolerance, nodes, view, at }: StatusResponse) {
   return html`<h1>${group}</h1>
 <p><strong>${banner}</strong></p>
 <table>
 <tr><th scope="row">leader</th><td>${leader === null ? 'none' : leader.id}</td></tr>
 <tr><th scope="row">token</th><td>${leader?.token ?? 'none'}</td></tr>
 <tr><th scope="row">lease left</th><td>${leaseText(leader)}</td></tr>
-<tr><th scope="row">voters that may fail</th><td>${spareFailures}</td></tr>
+<tr><th scope="row">failures the group can survive</th><td>${failureTolerance}</td></tr>
 ${
   view === undefined
     ? ''
     : html`<tr><th scope="row">view</th><td>${viewText(view)}</td></tr>
 `
 }</table>
-<h2>Members</h2>
+<h2>Nodes</h2>
 <table>
-<thead><tr><th scope="col">id</th><th scope="col">is</th><th scope="col">last heard</th></tr></thead>
+<thead><tr><th scope="col">id</th><th scope="col">state</th><th scope="col">last heard</th></tr></thead>
 <tbody>
-${members.map(
-  (member) => html`<tr><td>${member.id}</td><td>${wordsFor(member)}</td><td>${heardText(member)}</td></tr>
+${nodes.map(
+  (node) => html`<tr><td>${node.id}</td><td>${stateText(node)}</td><td>${heardText(node)}</td></tr>
 `,
 )}</tbody>
 </table>
-<p>As ${self.id} (${self.role}) saw it at <time datetime="${at}">${at}</time>. Reload for the present state.</p>
+<p>As observed by ${self.id} (${self.role}) at <time datetime="${at}">${at}</time>. Reload to refresh.</p>
 `
 }
 
-function leaseText(leader: StatusAnswer['leader']): string {
+function leaseText(leader: StatusResponse['leader']): string {
   if (leader === null) return 'none'
-  return leader.expiresInMs === null ? 'there are no leases' : `${leader.expiresInMs.toFixed(1)} ms`
+  return leader.expiresInMs === null
+    ? 'not applicable: this protocol has no leases'
+    : `${leader.expiresInMs.toFixed(1)} ms`
 }
 
-function viewText(view: StatusAnswer['view']): string {
+function viewText(view: StatusResponse['view']): string {
   return view === undefined || view === null ? 'none' : `${view.id.join('.')}: ${view.members.join(', ')}`
 }
 
-function wordsFor({ leader, voter, there, evidenceMsAgo }: StatusAnswer['members'][number]): string {
-  const age = evidenceMsAgo === null ? '' : ` (${evidenceMsAgo.toFixed(0)} ms old)`
-  const words = [there ? `there${age}` : 'missing', leader ? 'leader' : null, voter ? null : 'observer']
-  return words.filter((word) => word !== null).join(', ')
+function stateText({ leader, voter, reachable, evidenceMsAgo }: StatusResponse['nodes'][number]): string {
+  const age = evidenceMsAgo === null ? '' : ` (${evidenceMsAgo.toFixed(0)} ms ago)`
+  const parts = [
+    reachable ? `reachable${age}` : 'unreachable',
+    leader ? 'leader' : null,
+    voter ? null : 'observer',
+  ]
+  return parts.filter((part) => part !== null).join(', ')
 }
 
-function heardText({ heardMsAgo }: StatusAnswer['members'][number]): string {
+function heardText({ heardMsAgo }: StatusResponse['nodes'][number]): string {
   return heardMsAgo === null ? 'never' : `${heardMsAgo.toFixed(0)} ms ago`
 }

@@ -9,7 +9,7 @@ import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { Workplace } from '../../../test/support/agents.ts'
 import { freePorts } from '../../../test/support/ports.ts'
 import { until } from '../../../test/support/wait.ts'
-import { getLeader, type StatusResponse, getStatus, type WatchEvent, watch } from '../client/index.ts'
+import { getLeader, getStatus, type StatusResponse, type WatchEvent, watch } from '../client/index.ts'
 
 const CONCLAVE = new URL('../../../bin/conclave', import.meta.url).pathname
 const IDS = ['a', 'b', 'c'] as const
@@ -164,7 +164,9 @@ describe('conclave agent, three real processes', () => {
     third.leader.process.kill('SIGTERM')
     expect(await ended).toBe(0)
     const [last] = left.filter((agent) => agent !== third.leader) as [Agent]
-    await vi.waitUntil(async () => (await getLeader({ agent: last.url })).leader === null, { timeout: 25_000 })
+    await vi.waitUntil(async () => (await getLeader({ agent: last.url })).leader === null, {
+      timeout: 25_000,
+    })
     // Whoever ended is missed a little later.
     await vi.waitFor(
       async () => {

@@ -1,4 +1,4 @@
-/** The reference of the HTTP interface, in Markdown, out of what /v1/openapi.json serves. */
+/** Renders the HTTP reference in Markdown from the OpenAPI description. */
 import { markdownTable } from '../config/markdown.ts'
 import { METRICS } from './metrics.ts'
 import { openApi, ROUTES } from './openapi.ts'
@@ -12,29 +12,31 @@ type Schema = {
   readonly description?: string
 }
 
-export function httpReferenceText(): string {
+export function renderHttpReference(): string {
   const { components } = openApi('') as { components: { schemas: { [name: string]: Schema } } }
-  const paths = ROUTES.map(({ method, path, summary, admin, ofGroup, answers }) => [
+  const paths = ROUTES.map(({ method, path, summary, admin, takesGroup, responses }) => [
     `\`${method.toUpperCase()} ${path}\``,
     summary,
-    Object.entries(answers)
-      .map(([code, { schema }]) => (schema === undefined || schema === 'Error' ? code : `${code} ${schema}`))
+    Object.entries(responses)
+      .map(([status, { schema }]) =>
+        schema === undefined || schema === 'Error' ? status : `${status} ${schema}`,
+      )
       .join(', '),
-    `${ofGroup ? '`?group=`' : ''}${admin === 'never' ? '' : `${ofGroup ? '; ' : ''}admin ${admin}`}`,
+    `${takesGroup ? '`?group=`' : ''}${admin === 'never' ? '' : `${takesGroup ? '; ' : ''}admin ${admin}`}`,
   ])
   const shapes = Object.entries(components.schemas).flatMap(([name, schema]) => [
     '',
     `### ${name}`,
     '',
-    markdownTable([['field', 'value', 'meaning'], ...fieldsOf(schema, '')]),
+    markdownTable([['field', 'value', 'meaning'], ...fieldRows(schema, '')]),
   ])
   const metrics = METRICS.map(({ name, type, help }) => [`\`${name}\``, type, help])
   return [
     '## All paths',
     '',
-    markdownTable([['path', 'what it answers', 'codes', 'takes']].concat(paths)),
+    markdownTable([['path', 'purpose', 'status codes', 'parameters']].concat(paths)),
     '',
-    '## All answers',
+    '## All responses',
     ...shapes,
     '',
     '## All metrics',
@@ -43,24 +45,24 @@ export function httpReferenceText(): string {
   ].join('\n')
 }
 
-/** Nested fields with a dot, those of a list with []. */
-function fieldsOf({ properties = {} }: Schema, before: string): readonly (readonly string[])[] {
+/** Table rows for the fields of a schema. Nested fields are joined with dots, fields of list items with []. */
+function fieldRows({ properties = {} }: Schema, before: string): readonly (readonly string[])[] {
   return Object.entries(properties).flatMap(([field, schema]) => {
     const inner = schema.anyOf?.find(({ type }) => type === 'object') ?? schema
     const name = `${before}${field}`
-    const row = [`\`${name}\``, kindOf(schema), schema.description ?? '']
+    const row = [`\`${name}\``, describeType(schema), schema.description ?? '']
     const below =
       schema.type === 'array' && schema.items?.type === 'object'
-        ? fieldsOf(schema.items, `${name}[].`)
-        : fieldsOf(inner, `${name}.`)
+        ? fieldRows(schema.items, `${name}[].`)
+        : fieldRows(inner, `${name}.`)
     return [row, ...below]
   })
 }
 
-function kindOf(schema: Schema): string {
-  if (schema.anyOf !== undefined) return [...new Set(schema.anyOf.map(kindOf))].join(' or ')
+function describeType(schema: Schema): string {
+  if (schema.anyOf !== undefined) return [...new Set(schema.anyOf.map(describeType))].join(' or ')
   if (schema.enum !== undefined) return schema.enum.map((each) => `\`${each}\``).join(', ')
   if (schema.type === 'array')
-    return `list of ${schema.items === undefined ? 'values' : kindOf(schema.items)}`
+    return `list of ${schema.items === undefined ? 'values' : describeType(schema.items)}`
   return [schema.type ?? 'value'].flat().join(' or ')
 }

@@ -1,26 +1,29 @@
-/** What an agent says of one of its groups. */
-import type { LeaderAnswer, MembersAnswer, StatusAnswer } from '../client/index.ts'
-import type { Member, MemberStatus } from '../node/index.ts'
-import { bannerOf } from './banner.ts'
+/** Builds the response bodies about one group of the agent. */
+import type { LeaderResponse, MembersResponse, NodeResponse, StatusResponse } from '../client/index.ts'
+import type { ConclaveNode, GroupStatus } from '../node/index.ts'
+import { describeGroup } from './banner.ts'
 import type { Claims } from './claims.ts'
-import type { History } from './history.ts'
-import type { Observer } from './observer.ts'
+import type { EventLog } from './event-log.ts'
+import type { LeaderMonitor } from './leader-monitor.ts'
 
-/** A group that an agent belongs to. */
-export type Served = {
-  readonly node: Pick<Member, 'group' | 'id' | 'lease' | 'status' | 'stepDown' | 'removeVoter' | 'trace'>
-  readonly history: History
-  readonly observer: Observer
+/** A group that the agent serves. */
+export type ServedGroup = {
+  readonly node: Pick<
+    ConclaveNode,
+    'group' | 'id' | 'lease' | 'status' | 'stepDown' | 'removeVoter' | 'trace'
+  >
+  readonly events: EventLog
+  readonly monitor: LeaderMonitor
   readonly claims: Claims
 }
 
-type Who = Pick<Member, 'group' | 'id'>
+type NodeIdentity = Pick<ConclaveNode, 'group' | 'id'>
 
-export function leaderAnswer(
-  { group, id }: Who,
-  { role, leader, leaseMs, membership }: MemberStatus,
-): LeaderAnswer {
-  // Where views take the place of leases, nothing is known of when the lead ends.
+export function leaderResponse(
+  { group, id }: NodeIdentity,
+  { role, leader, leaseMs, membership }: GroupStatus,
+): LeaderResponse {
+  // A protocol with views has no leases, so the end of the term is unknown.
   const expiresInMs = membership === null ? (leaseMs ?? 0) : null
   return {
     group,
@@ -29,55 +32,54 @@ export function leaderAnswer(
   }
 }
 
-export function membersAnswer(
-  { group, id }: Who,
-  { role, leader, voters, nodes }: MemberStatus,
-): MembersAnswer {
-  const members = nodes.map(({ id: member, there, evidenceMsAgo, heardMsAgo }) => ({
-    id: member,
-    voter: voters.some((set) => set.includes(member)),
-    leader: member === leader?.id,
-    there,
+export function membersResponse({ group, id }: NodeIdentity, status: GroupStatus): MembersResponse {
+  return { group, self: { id, role: status.role }, nodes: nodeResponses(status) }
+}
+
+function nodeResponses({ leader, voters, nodes }: GroupStatus): readonly NodeResponse[] {
+  return nodes.map(({ id, reachable, evidenceMsAgo, heardMsAgo }) => ({
+    id,
+    voter: voters.some((set) => set.includes(id)),
+    leader: id === leader?.id,
+    reachable,
     evidenceMsAgo,
     heardMsAgo,
   }))
-  return { group, self: { id, role }, members }
 }
 
-export function statusAnswer({ node, observer }: Served): StatusAnswer {
+export function statusResponse({ node, monitor }: ServedGroup): StatusResponse {
   const status = node.status()
   const { leader, mode, voters, nodes, membership, primary } = status
-  observer.see(leader)
-  const leaderlessMs = observer.leaderlessMs()
-  const there = nodes.flatMap((each) => (each.there ? [each.id] : []))
-  const { level, sentence, spareFailures } = bannerOf({
+  monitor.observeLeader(leader)
+  const leaderlessMs = monitor.leaderlessMs()
+  const { level, sentence, failureTolerance } = describeGroup({
     group: node.group,
     leader,
     mode,
     voters,
-    there,
+    reachable: nodes.flatMap((each) => (each.reachable ? [each.id] : [])),
     leaderlessMs,
-    alarm: observer.alarm,
+    alarm: monitor.alarm,
     membership,
   })
   return {
-    ...leaderAnswer(node, status),
+    ...leaderResponse(node, status),
     banner: sentence,
     level,
     mode,
     voters: [...new Set(voters.flat())],
-    spareFailures,
-    evidenceForMs: status.evidenceForMs,
+    failureTolerance,
+    evidenceTtlMs: status.evidenceForMs,
     leaderlessMs,
     lease: node.lease,
-    members: membersAnswer(node, status).members,
+    nodes: nodeResponses(status),
     ...(membership === null
       ? {}
       : {
           view: membership.view,
-          life: membership.life,
+          incarnation: membership.incarnation,
           inQuorum: membership.inQuorum,
-          waitsFor: membership.waitsFor,
+          waitingFor: membership.waitingFor,
         }),
     ...(primary === null ? {} : { primary }),
     at: new Date().toISOString(),

@@ -2,31 +2,31 @@ import { expect, it } from 'vitest'
 import type { z } from 'zod'
 import type {
   AgentEvent,
-  ErrorAnswer,
-  LeaderAnswer,
-  MembersAnswer,
-  StatusAnswer,
-  SteppedDown,
+  ErrorResponse,
+  LeaderResponse,
+  MembersResponse,
+  StatusResponse,
+  StepDownResponse,
 } from '../client/index.ts'
 import type {
-  agentEvent,
-  errorAnswer,
-  leaderAnswer,
-  membersAnswer,
-  statusAnswer,
-  steppedDown,
+  errorSchema,
+  eventSchema,
+  leaderSchema,
+  membersSchema,
+  statusSchema,
+  stepDownSchema,
 } from './schemas.ts'
 
 /** Plain is what JSON makes of it: without `readonly`, deeply. */
 type Writable<T> = T extends object ? { -readonly [K in keyof T]: Writable<T[K]> } : T
 type Same<A, B> = [A, Writable<B>] extends [Writable<B>, A] ? true : false
 type Agreed = {
-  leader: Same<z.infer<typeof leaderAnswer>, LeaderAnswer>
-  members: Same<z.infer<typeof membersAnswer>, MembersAnswer>
-  status: Same<z.infer<typeof statusAnswer>, StatusAnswer>
-  steppedDown: Same<z.infer<typeof steppedDown>, SteppedDown>
-  event: Same<z.infer<typeof agentEvent>, AgentEvent>
-  error: Same<z.infer<typeof errorAnswer>, ErrorAnswer>
+  leader: Same<z.infer<typeof leaderSchema>, LeaderResponse>
+  members: Same<z.infer<typeof membersSchema>, MembersResponse>
+  status: Same<z.infer<typeof statusSchema>, StatusResponse>
+  steppedDown: Same<z.infer<typeof stepDownSchema>, StepDownResponse>
+  event: Same<z.infer<typeof eventSchema>, AgentEvent>
+  error: Same<z.infer<typeof errorSchema>, ErrorResponse>
 }
 /** Does not compile when one of them is false. */
 const agreed: Agreed = {

@@ -1,157 +1,167 @@
 /**
- * What an agent answers, as schemas: the source of /v1/openapi.json. The types are the client's, which imports nothing; tests
- * hold the two together, and answers to their schemas.
+ * The response bodies as schemas: the source of /v1/openapi.json and of the HTTP reference. The TypeScript types are in
+ * client/responses.ts, which imports nothing. schemas.test.ts makes the compiler compare the two.
  */
 import { z } from 'zod'
 
 const id = z.union([z.string(), z.number()])
-const group = z.string().describe('the group that this is about')
+const group = z.string().describe('name of the group')
 const token = z.number().nullable()
 
 const leader = z
   .strictObject({
     id,
-    token: token.describe('grows with every leadership; null in local mode'),
+    token: token.describe('fencing token; grows with every term; null in local mode'),
     expiresInMs: z
       .number()
       .nullable()
       .describe(
-        'how long it goes on leading unless it renews; sure when the asked agent leads itself; null under omega, which has no leases',
+        'time until the lease expires unless the leader renews it; exact if the agent itself leads; null under omega, which has no leases',
       ),
   })
   .nullable()
-  .describe('null when the asked agent knows of none')
+  .describe('null if the agent knows of no leader')
 
 const self = z
   .strictObject({
     id,
     role: z.string().describe('leader, follower, candidate or observer; under omega also dead'),
   })
-  .describe('the asked agent itself')
+  .describe('the node of this agent')
 
 const viewFields = {
-  id: z.tuple([z.number(), id.nullable()]).describe('its number, and its leader'),
+  id: z.tuple([z.number(), id.nullable()]).describe('number and leader of the view'),
   members: z.array(id),
-  lives: z.array(z.number()).describe('of each member, which of its lives'),
+  incarnations: z.array(z.number()).describe('incarnation of each member, in the same order'),
 }
 
 const leaderFields = { group, leader, self }
 
-const member = z.strictObject({
+const node = z.strictObject({
   id,
   voter: z.boolean().describe('whether its vote counts'),
   leader: z.boolean(),
-  there: z.boolean().describe('whether the asked agent hears it in time'),
+  reachable: z
+    .boolean()
+    .describe('whether the agent has recent evidence that it can exchange messages with it'),
   evidenceMsAgo: z
     .number()
     .nullable()
     .describe(
-      'how old the evidence is that it is there: a timely message of its own, or the word of the leader; null: none',
+      'age of the newest evidence that it is reachable: a timely message, or a report of the leader; null: no evidence',
     ),
-  heardMsAgo: z.number().nullable().describe('when the asked agent last heard it; null: never'),
-})
-
-export const leaderAnswer = z.strictObject(leaderFields)
-export const membersAnswer = z.strictObject({ group, self, members: z.array(member) })
-export const statusAnswer = z.strictObject({
-  ...leaderFields,
-  banner: z.string().describe('one sentence that says how the group is'),
-  level: z.enum(['healthy', 'degraded', 'at-risk', 'no-leader', 'alarm']),
-  mode: z.enum(['local', 'majority', 'store']),
-  voters: z.array(id).describe('whose votes count'),
-  spareFailures: z.number().describe('how many more voters may fail, whichever they are'),
-  evidenceForMs: z
+  heardMsAgo: z
     .number()
     .nullable()
-    .describe(
-      'a node is called there for this long after the last evidence, and no longer; null under omega and epochs',
-    ),
-  leaderlessMs: z.number().nullable().describe('for how long no leader is known; null while one is'),
+    .describe('time since the agent last received a message from it; null: never'),
+})
+
+export const leaderSchema = z.strictObject(leaderFields)
+export const membersSchema = z.strictObject({ group, self, nodes: z.array(node) })
+export const statusSchema = z.strictObject({
+  ...leaderFields,
+  banner: z.string().describe('one sentence about the condition of the group'),
+  level: z.enum(['healthy', 'degraded', 'at-risk', 'no-leader', 'alarm']),
+  mode: z.enum(['local', 'majority', 'store']),
+  voters: z.array(id).describe('nodes whose votes count'),
+  failureTolerance: z
+    .number()
+    .describe('number of further voters that can fail, in the worst case, before the group loses its leader'),
+  evidenceTtlMs: z
+    .number()
+    .nullable()
+    .describe('a node is reachable for this long after the newest evidence; null under omega and epochs'),
+  leaderlessMs: z
+    .number()
+    .nullable()
+    .describe('time since the agent last knew of a leader; null while it knows one'),
   lease: z
     .strictObject({
-      lengthMs: z.number().describe('how long it lasts unless it is renewed'),
+      lengthMs: z.number().describe('length of a lease that is not renewed'),
       marginMs: z
         .number()
-        .describe(
-          'what is left of it when it has been renewed by the first try, which took as long as it may',
-        ),
+        .describe('what remains of the lease after the slowest renewal that succeeds at the first attempt'),
     })
     .describe(
-      'of every leader of the group, by the constants; under omega, which has no leases: of the answers of a peer',
+      'computed from the constants; the same for every leader of the group; under omega, which has no leases: of the replies of a peer',
     ),
-  members: z.array(member),
+  nodes: z.array(node),
   view: z
     .strictObject(viewFields)
     .nullable()
     .optional()
-    .describe('only under omega: the view that the asked agent is in, null while in none'),
-  life: z.number().optional().describe('only under omega: which life of the asked agent it is'),
+    .describe('omega only: the view that the agent is in; null while it is in none'),
+  incarnation: z.number().optional().describe('omega only: incarnation of the node of this agent'),
   inQuorum: z
     .boolean()
     .optional()
     .describe(
-      'only under omega: whether more than half of the view (with a static quorum: of all nodes) answer from it',
+      'omega only: whether more than half of the view (with a static quorum: of all nodes) respond in it',
     ),
-  waitsFor: z
+  waitingFor: z
     .strictObject({
       view: viewFields.id
         .nullable()
-        .describe('the view whose majority is missing; null: a majority of all nodes is missing'),
+        .describe('the view that lacks a majority; null: a majority of all nodes is unreachable'),
       members: z.array(id),
-      isAttempt: z
+      mayHaveFormed: z
         .boolean()
-        .describe('true if the missing nodes may have formed that view; any one of them can tell'),
-      missing: z.array(id).describe('the members that are unreachable'),
+        .describe(
+          'true if the unreachable members may have formed that view; the return of any of them settles it',
+        ),
+      unreachable: z.array(id).describe('the members that are unreachable'),
     })
     .nullable()
     .optional()
-    .describe(
-      'only under omega: the nodes that a group without a quorum waits for; null while it has a quorum',
-    ),
+    .describe('omega only: what a group without a quorum waits for; null while it has a quorum'),
   primary: z
     .boolean()
     .optional()
     .describe(
-      'only under epochs with fencing: whether the asked agent knows that it leads its epoch, all others cut off',
+      'epochs with fencing only: whether the node knows that it leads its epoch and that all others are fenced off',
     ),
-  at: z.string().describe('when this was said, on the wall clock of the asked agent'),
+  at: z.string().describe('time of the response, on the wall clock of the agent'),
 })
-export const steppedDown = z.strictObject({ group, steppedDown: z.strictObject({ id, token }) })
-export const claimBody = z.strictObject({ claim: z.string().max(100).nullable() })
-export const claimed = z.strictObject({
+export const stepDownSchema = z.strictObject({ group, steppedDown: z.strictObject({ id, token }) })
+export const claimBodySchema = z.strictObject({ claim: z.string().max(100).nullable() })
+export const claimSchema = z.strictObject({
   group,
   id,
-  claim: z.string().describe('by which name it is renewed and given back'),
+  claim: z.string().describe('id of the claim, for renewal and release'),
   token,
-  expiresInMs: z.number().describe('how long it may be acted on, counted from before it was asked for'),
-  ending: z.boolean().describe('whether the agent waits for it to be given back, to hand the lead over'),
+  expiresInMs: z
+    .number()
+    .describe('how long the claim is valid, counted from the moment before the request was sent'),
+  ending: z
+    .boolean()
+    .describe('whether the agent wants to end its term and waits for the release of this claim'),
 })
-export const removeBody = z.strictObject({ id: z.string().min(1).max(200) })
-export const removing = z.strictObject({ group, removing: id })
-export const released = z.strictObject({ group })
-export const agentEvent = z.strictObject({
+export const removeBodySchema = z.strictObject({ id: z.string().min(1).max(200) })
+export const removeSchema = z.strictObject({ group, removing: id })
+export const releaseSchema = z.strictObject({ group })
+export const eventSchema = z.strictObject({
   at: z.string(),
   group,
   self: id,
   event: z.enum(['elected', 'revoked', 'change', 'view', 'warning', 'alarm']),
   leader: id.nullable(),
   token,
-  term: z.number().nullable().describe('elected and revoked: which leadership of this process it is, from 1'),
+  term: z.number().nullable().describe('elected and revoked: number of the term in this process, from 1'),
   reason: z.string().nullable(),
   view: z
     .strictObject({ ...viewFields, joined: z.array(id), left: z.array(id) })
     .optional()
-    .describe('only of view; whoever came back under a new life has left and joined'),
+    .describe('view only; a node that returns with a new incarnation is in both left and joined'),
 })
-export const errorAnswer = z.strictObject({
+export const errorSchema = z.strictObject({
   error: z.strictObject({
-    name: z.string().describe('stable: programs may rely on it'),
+    code: z.string().describe('stable: programs can rely on it'),
     message: z.string(),
-    field: z.string().nullable().describe('what is wrong, where it has a name'),
+    field: z.string().nullable().describe('the field or header that is wrong, if there is one'),
   }),
 })
-export const healthAnswer = z.strictObject({ ok: z.boolean(), reason: z.string().nullable() })
-export const readyAnswer = z.strictObject({ ready: z.boolean(), reason: z.string().nullable() })
-export const sidecarAnswer = z.strictObject({
-  name: z.string().describe('the leader; empty when nobody leads'),
+export const healthSchema = z.strictObject({ ok: z.boolean(), reason: z.string().nullable() })
+export const readySchema = z.strictObject({ ready: z.boolean(), reason: z.string().nullable() })
+export const sidecarSchema = z.strictObject({
+  name: z.string().describe('id of the leader; empty without a leader'),
 })

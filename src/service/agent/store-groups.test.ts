@@ -8,7 +8,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { type AgentProcess, CONCLAVE, conclave, Workplace } from '../../../test/support/agents.ts'
 import { describeWith } from '../../../test/support/servers.ts'
 import { until } from '../../../test/support/wait.ts'
-import { leaderOf, statusOf } from '../client/index.ts'
+import { getLeader, getStatus } from '../client/index.ts'
 
 let place: Workplace
 
@@ -36,10 +36,10 @@ it('agents elect in a folder, follow, hand over, and remove who is gone', async 
   const url = await b.url()
   let token: number | null = null
   await until(() => {
-    void leaderOf({ agent: url }).then(({ leader }) => (token = leader?.id === 'a' ? leader.token : null))
+    void getLeader({ agent: url }).then(({ leader }) => (token = leader?.id === 'a' ? leader.token : null))
     return token === first.token
   })
-  const status = await statusOf({ agent: url })
+  const status = await getStatus({ agent: url })
   expect(status).toMatchObject({ mode: 'store', level: 'healthy', voters: ['a', 'b'] })
   expect(status.banner).toBe(`healthy: a leads g with token ${first.token}; 2 nodes have a register`)
   const admin = ['--admin-token-file', place.path('admin')]

@@ -2,22 +2,22 @@
 import { connect } from 'node:net'
 import { afterEach, describe, expect, it, vi } from 'vitest'
 import { until } from '../../../test/support/wait.ts'
-import type { ErrorAnswer } from '../client/index.ts'
-import type { MemberStatus } from '../node/index.ts'
-import { agentApp } from './app.ts'
+import type { ErrorResponse } from '../client/index.ts'
+import type { GroupStatus } from '../node/index.ts'
+import { createApp } from './app.ts'
 import { Claims } from './claims.ts'
-import { History } from './history.ts'
-import { type Listening, listening } from './listen.ts'
-import { Observer } from './observer.ts'
+import { EventLog } from './event-log.ts'
+import { LeaderMonitor } from './leader-monitor.ts'
+import { type HttpServer, listen } from './listen.ts'
 
-const STATUS: MemberStatus = {
+const STATUS: GroupStatus = {
   role: 'follower',
   leader: null,
   members: null,
   mode: 'majority',
   leaseMs: null,
   voters: [['a']],
-  nodes: [{ id: 'a', there: true, evidenceMsAgo: 0, heardMsAgo: 0 }],
+  nodes: [{ id: 'a', reachable: true, evidenceMsAgo: 0, heardMsAgo: 0 }],
   evidenceForMs: 110.541,
   idle: null,
   membership: null,
@@ -28,7 +28,7 @@ const STATUS: MemberStatus = {
 const KEPT = 1000
 
 function agent(trace: () => AsyncGenerator<string, void, void> = async function* () {}) {
-  const history = new History('run', KEPT)
+  const events = new EventLog('run', KEPT)
   const node = {
     group: 'g',
     id: 'a',
@@ -38,20 +38,20 @@ function agent(trace: () => AsyncGenerator<string, void, void> = async function*
     removeVoter: () => Promise.resolve(),
     trace,
   }
-  const served = { node, history, observer: new Observer(() => {}), claims: new Claims() }
-  const ending = new AbortController()
+  const served = { node, events, monitor: new LeaderMonitor(() => {}), claims: new Claims() }
+  const closing = new AbortController()
   const groups = new Map([['g', served]])
   const where = { isLoopback: true, hosts: [], version: '0' }
-  const app = agentApp({ groups, adminToken: null, ...where, ending: ending.signal })
-  return { app, history }
+  const app = createApp({ groups, adminToken: null, ...where, closing: closing.signal })
+  return { app, events }
 }
 
-function happens(history: History, reason: string): void {
+function happens(events: EventLog, reason: string): void {
   const about = { leader: null, token: null, term: null, reason }
-  history.add({ at: '2030-01-01T00:00:00.000Z', group: 'g', self: 'a', event: 'warning', ...about })
+  events.add({ at: '2030-01-01T00:00:00.000Z', group: 'g', self: 'a', event: 'warning', ...about })
 }
 
-let server: Listening | null = null
+let server: HttpServer | null = null
 
 afterEach(async () => {
   vi.useRealTimers()
@@ -66,7 +66,7 @@ describe('events', () => {
     expect(watching.map(({ status }) => status)).toEqual(watching.map(() => 200))
     const refused = await app.request('/v1/events')
     expect(refused.status).toBe(503)
-    expect(((await refused.json()) as ErrorAnswer).error).toMatchObject({
+    expect(((await refused.json()) as ErrorResponse).error).toMatchObject({
       name: 'TooManyWatchers',
       message: '256 watch already: try again later',
     })
@@ -76,8 +76,8 @@ describe('events', () => {
   }, 30_000)
 
   it('that a watcher does not read are not kept for it: it learns that it missed some', async () => {
-    const { app, history } = agent()
-    server = await listening(app.fetch, { host: '127.0.0.1', port: 0 })
+    const { app, events } = agent()
+    server = await listen(app.fetch, { host: '127.0.0.1', port: 0 })
     const socket = connect(Number(new URL(server.url).port), '127.0.0.1')
     let heard = ''
     const onData = (data: Buffer): void => void (heard += data.toString())
@@ -89,11 +89,11 @@ describe('events', () => {
     const reason = 'x'.repeat(4096)
     // 80 MB, while the server has its turns; 4 MB of them are what an agent keeps for everybody.
     for (let count = 0; count < 20_000; count++) {
-      happens(history, reason)
+      happens(events, reason)
       // oxlint-disable-next-line no-await-in-loop -- so that it could send them, if somebody read
       if (count % 50 === 0) await new Promise((resolve) => setImmediate(resolve))
     }
-    happens(history, 'the last')
+    happens(events, 'the last')
     heard = ''
     let bytes = 0
     socket.off('data', onData)
@@ -125,7 +125,7 @@ describe('the black box', () => {
     const first = await app.request('/v1/trace')
     expect(first.status).toBe(200)
     await vi.advanceTimersByTimeAsync(29_999)
-    expect(((await (await app.request('/v1/trace')).json()) as ErrorAnswer).error.name).toBe('TraceBusy')
+    expect(((await (await app.request('/v1/trace')).json()) as ErrorResponse).error.code).toBe('TraceBusy')
     // Steps are asked for as they are read.
     expect(told).toBeLessThan(10)
     await vi.advanceTimersByTimeAsync(1)

@@ -1,34 +1,34 @@
-/** The black box of a node, written to a file: beside the others, under a name of its own. */
+/** Writes the black box of a node to a file with a unique name. */
 import { mkdir, open, readdir, rename, rm } from 'node:fs/promises'
 import { join } from 'node:path'
-import type { Member } from '../node/index.ts'
+import type { ConclaveNode } from '../node/index.ts'
 
-/** Older ones go: a data folder must not fill up because somebody sends signals. */
-const MOST_FILES = 10
+/** Older files are deleted, so that repeated signals cannot fill the disk. */
+const MAX_FILES = 10
 
 export async function saveTrace(
-  node: Pick<Member, 'id' | 'group' | 'trace'>,
+  node: Pick<ConclaveNode, 'id' | 'group' | 'trace'>,
   folder: string,
 ): Promise<string> {
   await mkdir(folder, { recursive: true, mode: 0o700 })
-  const plain = (text: string): string => text.replaceAll(/[^\w.-]/g, '_')
-  const start = `trace-${plain(node.group)}-${plain(String(node.id))}-`
+  const sanitize = (text: string): string => text.replaceAll(/[^\w.-]/g, '_')
+  const start = `trace-${sanitize(node.group)}-${sanitize(String(node.id))}-`
   const stamp = new Date().toISOString().replaceAll(/[:.]/g, '-')
   const file = join(folder, `${start}${stamp}.ndjson`)
-  const beside = `${file}.new`
-  const handle = await open(beside, 'wx', 0o600)
+  const temporary = `${file}.new`
+  const handle = await open(temporary, 'wx', 0o600)
   try {
-    // oxlint-disable-next-line no-await-in-loop -- pieces in order
-    for await (const piece of node.trace()) await handle.write(piece)
+    // oxlint-disable-next-line no-await-in-loop -- chunks in order
+    for await (const chunk of node.trace()) await handle.write(chunk)
   } catch (error) {
     await handle.close()
-    await rm(beside, { force: true })
+    await rm(temporary, { force: true })
     throw error
   }
   await handle.close()
-  await rename(beside, file)
+  await rename(temporary, file)
   const kept = (await readdir(folder)).filter((name) => name.startsWith(start) && name.endsWith('.ndjson'))
-  const old = kept.toSorted().slice(0, -MOST_FILES)
+  const old = kept.toSorted().slice(0, -MAX_FILES)
   await Promise.all(old.map((name) => rm(join(folder, name), { force: true })))
   return file
 }

@@ -1,107 +1,135 @@
-/** What an agent answers over HTTP: the words that agent, client and command line share. */
+/** The JSON bodies of an agent's HTTP responses, shared by the agent, the client and the command line. */
 
 export type Id = string | number
 
-export type LeaderAnswer = {
+export type LeaderResponse = {
   readonly group: string
-  /**
-   * `token` is null in local mode. `expiresInMs`: how long it goes on leading unless it renews; sure when the asked agent
-   * leads itself, otherwise counted from when that was told, which is up to Δ too long; null under omega, which has no
-   * leases.
-   */
+  /** Null when the agent knows of no leader. */
   readonly leader: {
     readonly id: Id
+    /** Fencing token of the term. Null in local mode. */
     readonly token: number | null
+    /**
+     * Time until the lease expires unless the leader renews it. Exact when the agent itself leads. On a follower it is
+     * counted from the arrival of the last renewal, so it can be too long by up to Δ. Null under omega, which has no leases.
+     */
     readonly expiresInMs: number | null
   } | null
   readonly self: { readonly id: Id; readonly role: string }
 }
 
-/** A view of the living, under omega: its number and leader, and the members, each with the number of its life. */
-export type ViewAnswer = {
+/** A view (omega): its number and leader, its members, and the incarnation of each member. */
+export type ViewResponse = {
   readonly id: readonly [number: number, leader: Id | null]
   readonly members: readonly Id[]
-  readonly lives: readonly number[]
+  readonly incarnations: readonly number[]
 }
 
-export type MemberAnswer = {
+export type NodeResponse = {
   readonly id: Id
   readonly voter: boolean
   readonly leader: boolean
-  /** Whether the asked agent hears it in time. */
-  readonly there: boolean
-  /** How old the evidence is that it is there: 0 for the asked agent itself, null when there is none. */
+  /** Whether the agent has recent evidence that it can exchange messages with the node. */
+  readonly reachable: boolean
+  /** Age of the newest evidence that the node is reachable. 0 for the agent itself, null without evidence. */
   readonly evidenceMsAgo: number | null
-  /** How long ago the asked agent last heard it: 0 for itself, null when it never did. */
+  /** Time since the agent last received a message from the node. 0 for the agent itself, null if it never did. */
   readonly heardMsAgo: number | null
 }
 
-export type MembersAnswer = {
+export type MembersResponse = {
   readonly group: string
-  readonly self: LeaderAnswer['self']
-  readonly members: readonly MemberAnswer[]
+  readonly self: LeaderResponse['self']
+  readonly nodes: readonly NodeResponse[]
 }
 
-/** From good to bad. */
+/** From best to worst. */
 export type Level = 'healthy' | 'degraded' | 'at-risk' | 'no-leader' | 'alarm'
 
-/** `isAttempt`: the missing nodes may have formed that view, and any one of them can tell. */
-export type WaitingAnswer = {
-  readonly view: ViewAnswer['id'] | null
+/** What a group without a quorum waits for (omega). */
+export type WaitingResponse = {
+  /** The view that lacks a majority. Null before the first view: then a majority of all nodes is needed. */
+  readonly view: ViewResponse['id'] | null
   readonly members: readonly Id[]
-  readonly isAttempt: boolean
-  readonly missing: readonly Id[]
+  /** True if the unreachable members may have formed that view. The return of any one of them settles it. */
+  readonly mayHaveFormed: boolean
+  readonly unreachable: readonly Id[]
 }
 
-export type StatusAnswer = LeaderAnswer & {
-  /** One sentence, the same wherever it is shown. */
+export type StatusResponse = LeaderResponse & {
+  /** One sentence about the condition of the group. The page, HTTP and the terminal show the same sentence. */
   readonly banner: string
   readonly level: Level
   readonly mode: 'local' | 'majority' | 'store'
   readonly voters: readonly Id[]
-  /** How many more of the voters may fail, whichever they are, before nobody can lead; 0 also when it is too late. */
-  readonly spareFailures: number
-  /** For how long evidence that a node is there counts; null where the protocol does not say. */
-  readonly evidenceForMs: number | null
-  /** For how long the asked agent has known of no leader; null while it knows of one. */
+  /** Number of further voters that can fail, in the worst case, before the group loses its leader; 0 also without a quorum. */
+  readonly failureTolerance: number
+  /** How long evidence of reachability counts. Null where the protocol has no such limit. */
+  readonly evidenceTtlMs: number | null
+  /** Time since the agent last knew of a leader. Null while it knows of one. */
   readonly leaderlessMs: number | null
   /**
-   * By the constants: how long a lease lasts, and what is left of it when it has been renewed by the first try, which
-   * took as long as it may. Under omega, which has no leases: the same of the answers of a peer.
+   * Computed from the constants: the length of a lease, and what remains of it after the slowest renewal that succeeds at
+   * the first attempt. Under omega, which has no leases: the same for the replies of a peer.
    */
   readonly lease: { readonly lengthMs: number; readonly marginMs: number }
-  readonly members: readonly MemberAnswer[]
-  /** Only under omega: the view that the asked agent is in, null while in none; its own life; whether more than half answer. */
-  readonly view?: ViewAnswer | null | undefined
-  readonly life?: number | undefined
+  readonly nodes: readonly NodeResponse[]
+  /** omega only: the view that the agent is in; null while it is in none. */
+  readonly view?: ViewResponse | null | undefined
+  /** omega only: the incarnation of the agent's node. */
+  readonly incarnation?: number | undefined
+  /** omega only: whether more than half of the view respond in it. */
   readonly inQuorum?: boolean | undefined
-  /** Only under omega: the nodes that a group without a quorum waits for; null while it has a quorum. */
-  readonly waitsFor?: WaitingAnswer | null | undefined
-  /** epochs with fencing: whether this node knows that it leads and has cut all others off. */
+  /** omega only: the nodes that a group without a quorum waits for; null while it has a quorum. */
+  readonly waitingFor?: WaitingResponse | null | undefined
+  /** epochs with fencing only: whether this node knows that it leads and that all other nodes are fenced off. */
   readonly primary?: boolean | undefined
-  /** When the asked agent said so, on its wall clock. */
+  /** Time of the response, on the agent's wall clock. */
   readonly at: string
 }
 
 /**
- * What happened, as one agent saw it. `elected` and `revoked` are about itself; `change` is about whom it takes for the
- * leader; `view`, under omega, is about who is alive; `warning` and `alarm` are for the operator.
+ * An event, as one agent observed it. `elected` and `revoked` are about the agent's own terms, `change` about the leader
+ * that it follows, `view` about the membership (omega). `warning` and `alarm` are for operators.
  */
 export type AgentEvent = {
   readonly at: string
   readonly group: string
-  /** Whose view it is. */
+  /** The node that observed the event. */
   readonly self: Id
   readonly event: 'elected' | 'revoked' | 'change' | 'view' | 'warning' | 'alarm'
   readonly leader: Id | null
   readonly token: number | null
-  /** `elected` and `revoked`: which leadership of this process it is, counted from 1; null in the others. */
+  /** `elected` and `revoked`: number of the term in this process, from 1. Null for other events. */
   readonly term: number | null
   readonly reason: string | null
-  /** Only of `view`: whoever came back under a new life has left and joined. */
-  readonly view?: (ViewAnswer & { readonly joined: readonly Id[]; readonly left: readonly Id[] }) | undefined
+  /** `view` only. A node that returns with a new incarnation is in both `left` and `joined`. */
+  readonly view?:
+    | (ViewResponse & { readonly joined: readonly Id[]; readonly left: readonly Id[] })
+    | undefined
 }
 
-export type ErrorAnswer = {
-  readonly error: { readonly name: string; readonly message: string; readonly field: string | null }
+export type StepDownResponse = {
+  readonly group: string
+  readonly steppedDown: { readonly id: Id; readonly token: number | null }
+}
+
+export type RemoveResponse = { readonly group: string; readonly removing: Id }
+
+/** A claim on the term of an agent: permission for another process to act on it. */
+export type ClaimResponse = {
+  readonly group: string
+  /** The node that leads. */
+  readonly id: Id
+  /** Id of the claim, for renewal and release. */
+  readonly claim: string
+  readonly token: number | null
+  /** How long the claim is valid, counted from the moment before the request was sent. */
+  readonly expiresInMs: number
+  /** Whether the agent wants to end its term and waits for the release of this claim. */
+  readonly ending: boolean
+}
+
+export type ErrorResponse = {
+  readonly error: { readonly code: string; readonly message: string; readonly field: string | null }
 }

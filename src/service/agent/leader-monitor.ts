@@ -1,39 +1,40 @@
-/** What an agent notices over time: since when nobody leads, how often it led, and whether a promise was broken. */
+/** What an agent observes over time: terms, views, time without a leader, and violations of the safety promise. */
 import type { Id } from '../client/index.ts'
 
-type Seen = { readonly id: Id; readonly token: number | null }
+type ObservedLeader = { readonly id: Id; readonly token: number | null }
 
-export class Observer {
+export class LeaderMonitor {
   readonly #onAlarm: (problem: string) => void
   readonly #now: () => number
-  #largest: Seen | null = null
+  #newest: ObservedLeader | null = null
   #leaderlessSince: number | null
-  #leaderships = 0
+  #terms = 0
   #views = 0
   #alarm: string | null = null
 
-  /** `onAlarm` is called once at most. */
+  /** Calls `onAlarm` at most once. */
   constructor(onAlarm: (problem: string) => void, now: () => number = () => performance.now()) {
     this.#onAlarm = onAlarm
     this.#now = now
     this.#leaderlessSince = now()
   }
 
-  /** Never dismisses itself: whoever restarts the agent has read it. */
+  /** Stays set until the agent restarts, so that an operator sees it. */
   get alarm(): string | null {
     return this.#alarm
   }
 
-  get leaderships(): number {
-    return this.#leaderships
+  /** Number of terms of this node since the agent started. */
+  get terms(): number {
+    return this.#terms
   }
 
-  /** How many views were installed here. */
+  /** Number of views that this node has installed since the agent started. */
   get views(): number {
     return this.#views
   }
 
-  installed(): void {
+  countView(): void {
     this.#views += 1
   }
 
@@ -41,29 +42,32 @@ export class Observer {
     return this.#leaderlessSince === null ? null : this.#now() - this.#leaderlessSince
   }
 
-  elected(): void {
-    this.#leaderships += 1
+  countTerm(): void {
+    this.#terms += 1
   }
 
-  /** Whom this agent takes for the leader now. */
-  see(leader: Seen | null): void {
+  /** Records the leader that this node knows of now. */
+  observeLeader(leader: ObservedLeader | null): void {
     if (leader === null) {
       this.#leaderlessSince ??= this.#now()
       return
     }
     this.#leaderlessSince = null
     if (leader.token === null) return
-    const before = this.#largest
-    const problem = before === null ? null : contradiction(before, leader)
-    if (leader.token > (before?.token ?? -1)) this.#largest = leader
+    const before = this.#newest
+    const problem = before === null ? null : findViolation(before, leader)
+    if (leader.token > (before?.token ?? -1)) this.#newest = leader
     if (problem === null || this.#alarm !== null) return
     this.#alarm = problem
     this.#onAlarm(problem)
   }
 }
 
-/** Tokens grow from leader to leader, and each has one holder: otherwise clocks or stable data were not what was assumed. */
-function contradiction(before: Seen, { id, token }: Seen): string | null {
+/**
+ * Tokens grow from term to term, and each token has one holder. A violation means that an assumption about clocks or
+ * stable storage did not hold.
+ */
+function findViolation(before: ObservedLeader, { id, token }: ObservedLeader): string | null {
   if (before.token === null || token === null || token > before.token) return null
   if (token === before.token)
     return id === before.id ? null : `${before.id} and ${id} both lead with token ${token}`

@@ -1,0 +1,113 @@
+/** The routes that change something: step down, remove a node, claim the term. All need the admin token. */
+import type { Context, Hono } from 'hono'
+import type { NodeId } from '../../core/index.ts'
+import type { ClaimResponse } from '../client/index.ts'
+import { CommandRefusedError, type GroupStatus } from '../node/index.ts'
+import { checkAdminToken, errorResponse } from './admin.ts'
+import type { Handler, WithGroup } from './app.ts'
+import type { WithBody } from './body.ts'
+import type { ServedGroup } from './responses.ts'
+import { claimBodySchema, removeBodySchema } from './schemas.ts'
+
+/** A step-down that takes longer is reported as unfinished. */
+const STEP_DOWN_TIMEOUT_MS = 10_000
+const STEP_DOWN_POLL_MS = 50
+
+export function addAdminRoutes(app: Hono<WithBody>, withGroup: WithGroup, adminToken: string | null): void {
+  const asAdmin = (respond: Parameters<WithGroup>[0]): Handler =>
+    withGroup((c, group) => checkAdminToken(c, adminToken) ?? respond(c, group))
+  app.post('/v1/step-down', asAdmin(stepDown))
+  app.post('/v1/remove', asAdmin(removeNode))
+  app.post('/v1/claim', asAdmin(claimTerm))
+  app.delete(
+    '/v1/claim',
+    asAdmin((c, { node, claims }) => {
+      claims.release(c.req.query('claim') ?? '')
+      return c.json({ group: node.group })
+    }),
+  )
+}
+
+async function stepDown(c: Context<WithBody>, { node, events }: ServedGroup): Promise<Response> {
+  const { role, leader } = node.status()
+  if (role !== 'leader') return notLeader(c, node.id, leader)
+  const signal = AbortSignal.timeout(STEP_DOWN_TIMEOUT_MS)
+  const isOver = (): boolean => {
+    const now = node.status()
+    return now.role !== 'leader' || now.leader?.token !== leader?.token
+  }
+  // Claims keep the term alive until they are released or the lease expires.
+  let isDone = await node.stepDown({ signal })
+  while (!isDone && !signal.aborted) {
+    isDone = isOver()
+    // oxlint-disable-next-line no-await-in-loop -- poll until the term is over
+    if (!isDone) await events.next(signal, STEP_DOWN_POLL_MS)
+  }
+  if (!isDone) {
+    const message = `a claim still holds the term after ${STEP_DOWN_TIMEOUT_MS / 1000} s; the term ends when the claim is released or expires`
+    return errorResponse(c, 503, 'StillLeading', message)
+  }
+  return c.json({ group: node.group, steppedDown: { id: node.id, token: leader?.token ?? null } })
+}
+
+async function removeNode(c: Context<WithBody>, { node }: ServedGroup): Promise<Response> {
+  const body = removeBodySchema.safeParse(parseBody(c.get('body')))
+  if (!body.success)
+    return errorResponse(c, 400, 'InvalidBody', 'id: must be the id of a node, as in {"id": "n3"}', 'id')
+  const { id } = body.data
+  const { mode, nodes } = node.status()
+  // In store mode only the store knows the nodes, and removing asks it.
+  if (mode !== 'store' && !nodes.some((each) => each.id === id)) {
+    const known = nodes.map((each) => each.id).join(', ')
+    const message = `${id} is not a node of ${node.group}; its nodes are ${known}`
+    return errorResponse(c, 404, 'UnknownNode', message, 'id')
+  }
+  try {
+    await node.removeVoter(id)
+  } catch (error) {
+    if (!(error instanceof CommandRefusedError)) throw error
+    return errorResponse(c, 409, 'CommandRefused', error.message)
+  }
+  return c.json({ group: node.group, removing: id })
+}
+
+function claimTerm(c: Context<WithBody>, { node, claims }: ServedGroup): Response {
+  const body = claimBodySchema.safeParse(parseBody(c.get('body')))
+  if (!body.success) {
+    const message =
+      'claim: must be null for a new claim, or the id of a claim to renew, as in {"claim": null}'
+    return errorResponse(c, 400, 'InvalidBody', message, 'claim')
+  }
+  const { role, leader, leaseMs } = node.status()
+  if (role !== 'leader' || leader === null || leaseMs === null) return notLeader(c, node.id, leader)
+  const claim = claims.acquire(body.data.claim, leaseMs)
+  if (claim === null) {
+    const why = claims.isEnding
+      ? 'the agent is ending its term'
+      : 'the claim has expired, or there are too many claims'
+    return errorResponse(c, 409, 'ClaimRefused', why)
+  }
+  const { group, id } = node
+  return c.json({
+    group,
+    id,
+    claim,
+    token: leader.token,
+    expiresInMs: leaseMs,
+    ending: claims.isEnding,
+  } satisfies ClaimResponse)
+}
+
+/** Null for text that is not JSON. */
+function parseBody(text: string): unknown {
+  try {
+    return JSON.parse(text) as unknown
+  } catch {
+    return null
+  }
+}
+
+function notLeader(c: Context, id: NodeId, leader: GroupStatus['leader']): Response {
+  const message = leader === null ? `${id} does not lead` : `${id} does not lead; the leader is ${leader.id}`
+  return errorResponse(c, 409, 'NotLeader', message)
+}

@@ -1,0 +1,88 @@
+/** One HTTP request to an agent. Uses nothing but `fetch`, so that it works in Node, browsers and edge runtimes. */
+import { AgentUnreachableError, RequestRefusedError } from './errors.ts'
+import type { ErrorResponse } from './responses.ts'
+
+/** The part of a fetch response that the client uses. */
+export type FetchResponse = {
+  readonly ok: boolean
+  readonly status: number
+  readonly body: AsyncIterable<Uint8Array> | null
+  json(): Promise<unknown>
+}
+
+export type Fetch = (
+  url: URL,
+  init: {
+    readonly method?: string
+    readonly headers?: { readonly [name: string]: string }
+    readonly body?: string
+    readonly redirect?: 'error'
+    readonly signal?: AbortSignal
+  },
+) => Promise<FetchResponse>
+
+export type RequestOptions = {
+  /** URL of the agent, such as http://127.0.0.1:7480. */
+  readonly agent: string
+  /** Name of the group. Required when the agent serves several groups. */
+  readonly group?: string | null
+  readonly signal?: AbortSignal
+  /** Replaces the global `fetch`. */
+  readonly fetch?: Fetch
+}
+
+export async function getJson<T>(options: RequestOptions, path: string): Promise<T> {
+  return parseJson(options, await sendRequest(options, path, {}))
+}
+
+/** Reads the body of a response. A server that does not respond with JSON is not an agent. */
+export async function parseJson<T>(options: RequestOptions, response: FetchResponse): Promise<T> {
+  try {
+    return (await response.json()) as T
+  } catch (error) {
+    if (!(error instanceof SyntaxError)) throw toClientError(options, error)
+    throw new AgentUnreachableError(
+      `the server at ${options.agent} is not a Conclave agent: its response is not JSON; check the address`,
+      { cause: error },
+    )
+  }
+}
+
+export async function sendRequest(
+  options: RequestOptions,
+  path: string,
+  init: Parameters<Fetch>[1],
+): Promise<FetchResponse> {
+  let response: FetchResponse
+  try {
+    const url = new URL(path, options.agent)
+    if (typeof options.group === 'string') url.searchParams.set('group', options.group)
+    response = await (options.fetch ?? fetch)(url, {
+      ...init,
+      redirect: 'error',
+      ...(options.signal === undefined ? {} : { signal: options.signal }),
+    })
+  } catch (error) {
+    throw toClientError(options, error)
+  }
+  if (response.ok) return response
+  const body = (await response.json().catch(() => null)) as ErrorResponse | null
+  const { code = 'Unknown', message = `HTTP status ${response.status}`, field = null } = body?.error ?? {}
+  throw new RequestRefusedError(
+    response.status,
+    code,
+    `the agent at ${options.agent} refused the request: ${message}`,
+    field,
+  )
+}
+
+/** Converts a failure of `fetch`. A caller that aborts its own signal gets its own reason back. */
+export function toClientError({ agent, signal }: RequestOptions, error: unknown): unknown {
+  if (signal?.aborted === true && (signal.reason as Error | null)?.name !== 'TimeoutError')
+    return signal.reason
+  const { cause, message } = error as Error & { cause?: Error }
+  return new AgentUnreachableError(
+    `no agent responds at ${agent}: ${cause?.message || message}; check that the agent is running and that the address is right`,
+    { cause: error },
+  )
+}
