@@ -50,12 +50,12 @@ async function alone(
   return agent
 }
 
-it('refuses a port that is taken, and leaves nothing behind', async () => {
+it('refuses an HTTP port that is in use, and leaves nothing behind', async () => {
   const { url } = await alone()
   await expect(alone(Number(new URL(url).port))).rejects.toThrow(CannotListenError)
 })
 
-it('leads alone, steps down when told and leads again; closing ends those that watch', async () => {
+it('leads alone, steps down on request and leads again, and ends watchers when it closes', async () => {
   const log: AgentEvent[] = []
   const agent = await alone(0, (event) => log.push(event))
   const ask = { agent: agent.url }
@@ -67,7 +67,7 @@ it('leads alone, steps down when told and leads again; closing ends those that w
   await until(() => log.some(({ event }) => event === 'elected'))
   expect(await getLeader(ask)).toMatchObject({ leader: { id: 'a', token: 1 }, self: { role: 'leader' } })
   expect((await getStatus(ask)).banner).toBe(
-    'at risk: a leads g with token 1; its only voter is there, none may fail',
+    'at risk: a leads g with token 1; the only voter is reachable; the group cannot survive a failure',
   )
   await expect(stepDown({ ...ask, adminToken: 'wrong' })).rejects.toThrow(RequestRefusedError)
   const adminToken = 'an admin token of some length'
@@ -75,12 +75,12 @@ it('leads alone, steps down when told and leads again; closing ends those that w
   await until(() => log.some(({ event, token }) => event === 'elected' && token === 2))
   await agent.close()
   const types = await watched
-  expect(types[0]).toBe('now')
+  expect(types[0]).toBe('snapshot')
   expect(types).toContain('revoked')
   await expect(getLeader(ask)).rejects.toThrow(AgentUnreachableError)
 }, 30_000)
 
-it('bears bodies without end, watchers that do not read, and nonsense', async () => {
+it('survives endless bodies, watchers that do not read, and malformed requests', async () => {
   const { url } = await alone()
   const { port } = new URL(url)
   const code = await new Promise<number | undefined>((resolve) => {
@@ -109,13 +109,13 @@ it('bears bodies without end, watchers that do not read, and nonsense', async ()
   for (const socket of sockets) socket.destroy()
 }, 30_000)
 
-it('hears orders with bodies of no stated length, and without any, as curl sends them', async () => {
+it('accepts admin requests with a chunked body and without a body, as curl sends them', async () => {
   const log: AgentEvent[] = []
   const { url } = await alone(0, (event) => log.push(event))
   await until(() => log.some(({ event }) => event === 'elected'))
   const { host, port } = new URL(url)
   const order = (line: string, rest: string): Promise<string> =>
-    ending(
+    exchange(
       port,
       `${line} HTTP/1.1\r\nHost: ${host}\r\nConnection: close\r\n` +
         `Authorization: Bearer an admin token of some length\r\n${rest}`,
@@ -125,16 +125,16 @@ it('hears orders with bodies of no stated length, and without any, as curl sends
   expect(claimed).toMatch(/^HTTP\/1.1 200 [^]*"claim":"/)
   const claim = /"claim":"([^"]+)"/.exec(claimed)?.[1]
   expect(await order(`DELETE /v1/claim?claim=${claim}`, '\r\n')).toMatch(/^HTTP\/1.1 200 /)
-  expect(await order('POST /v1/claim', '\r\n')).toMatch(/^HTTP\/1.1 400 [^]*"BadBody"/)
+  expect(await order('POST /v1/claim', '\r\n')).toMatch(/^HTTP\/1.1 400 [^]*"InvalidBody"/)
   expect(await order('POST /v1/step-down', '\r\n')).toMatch(/^HTTP\/1.1 200 [^]*"steppedDown"/)
 }, 30_000)
 
-it('is not kept busy by those who ask only for the head of a stream', async () => {
+it('does not count HEAD requests for a stream as watchers', async () => {
   const { url } = await alone()
   const { port } = new URL(url)
   const head = (path: string): Promise<string> =>
-    ending(port, `HEAD ${path} HTTP/1.1\r\nHost: 127.0.0.1\r\nConnection: close\r\n\r\n`)
-  // oxlint-disable-next-line no-await-in-loop -- one after the other, more than may watch at once
+    exchange(port, `HEAD ${path} HTTP/1.1\r\nHost: 127.0.0.1\r\nConnection: close\r\n\r\n`)
+  // oxlint-disable-next-line no-await-in-loop -- sequential, more than the limit of watchers
   for (let count = 0; count < 257; count++) expect(await head('/v1/events')).toMatch(/^HTTP\/1.1 200 /)
   expect(await head('/v1/trace')).toMatch(/^HTTP\/1.1 200 /)
   const watching = await fetch(`${url}/v1/events`)
@@ -143,8 +143,8 @@ it('is not kept busy by those who ask only for the head of a stream', async () =
   expect((await fetch(`${url}/v1/trace`)).status).toBe(200)
 }, 30_000)
 
-/** What a connection gets for what it sends, until the other side ends it. */
-function ending(port: string, ...pieces: readonly string[]): Promise<string> {
+/** Sends text and resolves to everything received until the server closes the connection. */
+function exchange(port: string, ...pieces: readonly string[]): Promise<string> {
   const socket = connect(Number(port), '127.0.0.1')
   let text = ''
   socket.on('data', (data) => (text += data.toString()))
@@ -153,27 +153,27 @@ function ending(port: string, ...pieces: readonly string[]): Promise<string> {
   return new Promise((resolve) => socket.once('close', () => resolve(text)))
 }
 
-it('does not wait for those who send slowly, and takes no more connections than it can bear', async () => {
+it('closes slow connections and limits their number', async () => {
   const { url } = await alone(0, () => {}, { limits: { requestMs: 300, connections: 4 } })
   const { port } = new URL(url)
   const asking = 'GET /v1/leader HTTP/1.1\r\nHost: 127.0.0.1\r\n'
   const slow = [
-    ending(port, `${asking}X-Slow: `),
-    ending(port, 'POST /v1/step-down HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: 100\r\n\r\n', 'x'),
-    ending(port),
-    ending(port, 'G'),
+    exchange(port, `${asking}X-Slow: `),
+    exchange(port, 'POST /v1/step-down HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: 100\r\n\r\n', 'x'),
+    exchange(port),
+    exchange(port, 'G'),
   ]
-  // While they hold all connections nobody else gets one.
-  expect(await ending(port, `${asking}Connection: close\r\n\r\n`)).toBe('')
+  // The slow clients hold all connections.
+  expect(await exchange(port, `${asking}Connection: close\r\n\r\n`)).toBe('')
   const [headers] = await Promise.all(slow)
   expect(headers).toMatch(/^HTTP\/1.1 408 /)
-  expect(await ending(port, `${asking}X-Large: ${'x'.repeat(64 * 1024)}\r\n\r\n`)).toMatch(
+  expect(await exchange(port, `${asking}X-Large: ${'x'.repeat(64 * 1024)}\r\n\r\n`)).toMatch(
     /^(HTTP\/1.1 431 |$)/,
   )
   expect((await getLeader({ agent: url })).group).toBe('g')
 }, 30_000)
 
-it('is in several groups at once; one that cannot be joined leaves none behind', async () => {
+it('serves several groups, and closes all of them if one cannot be joined', async () => {
   const key = new Uint8Array(32).fill(3)
   const group = (name: string) => ({
     group: name,
@@ -196,7 +196,7 @@ it('is in several groups at once; one that cannot be joined leaves none behind',
 }, 30_000)
 
 it.each(['thread', 'worker'] as const)(
-  'writes its black box, kept in a %s, to a file that can be replayed',
+  'writes the black box of an election in a %s to a file that replays',
   async (isolation) => {
     const folder = mkdtempSync(join(tmpdir(), 'conclave-box-'))
     try {
@@ -219,8 +219,8 @@ it.each(['thread', 'worker'] as const)(
       expect(trace.header.recording).toMatchObject({ group: 'g', node: 'a' })
       const definition = present(protocolNamed('local-leader'), 'local-leader')
       expect(replay(trace, definition)).toMatchObject({ difference: null })
-      const told = await (await fetch(`${agent.url}/v1/trace`)).text()
-      expect(readTrace(told).header.recording?.run).toBe(trace.header.recording?.run)
+      const served = await (await fetch(`${agent.url}/v1/trace`)).text()
+      expect(readTrace(served).header.recording?.run).toBe(trace.header.recording?.run)
     } finally {
       rmSync(folder, { recursive: true, force: true })
     }

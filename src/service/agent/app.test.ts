@@ -70,7 +70,7 @@ function agent(
   return { app, events, closing, stepped, monitor, node }
 }
 
-const happens = (events: EventLog, ...reasons: readonly string[]): void => {
+const addWarnings = (events: EventLog, ...reasons: readonly string[]): void => {
   for (const reason of reasons) {
     const about = { leader: null, token: null, term: null, reason }
     events.add({ at: '2030-01-01T00:00:00.000Z', group: 'g', self: 'n2', event: 'warning', ...about })
@@ -81,7 +81,7 @@ const NONE = { leader: null, leaseMs: null, members: null }
 const FIRST: Partial<GroupStatus> = { role: 'leader', leader: { id: 'n2', token: 13 } }
 
 describe('an agent over HTTP', () => {
-  it('says who leads, and nothing else', async () => {
+  it('reports the leader', async () => {
     expect(await (await agent().app.request('/v1/leader')).json()).toEqual({
       group: 'g',
       leader: { id: 'n1', token: 12, expiresInMs: 83.1 },
@@ -94,13 +94,14 @@ describe('an agent over HTTP', () => {
     })
   })
 
-  it('says how the group is, in one sentence, with whom it has heard when', async () => {
+  it('describes the group in one sentence and lists its nodes', async () => {
     const answer = (await (await agent().app.request('/v1/status?group=g')).json()) as StatusResponse
     expect(answer).toMatchObject({
-      banner: 'healthy: n1 leads g with token 12; all 3 voters are there, 1 may fail',
+      banner:
+        'healthy: n1 leads g with token 12; all 3 voters are reachable; the group can survive 1 failure',
       level: 'healthy',
       voters: ['n1', 'n2', 'n3'],
-      spareFailures: 1,
+      failureTolerance: 1,
       leaderlessMs: null,
     })
     expect(answer.nodes[2]).toEqual({
@@ -115,7 +116,7 @@ describe('an agent over HTTP', () => {
     expect(members).toEqual(answer.nodes)
   })
 
-  it('keeps health, readiness and leadership apart', async () => {
+  it('separates health, readiness and leadership', async () => {
     const codes = async (status: Partial<GroupStatus>): Promise<readonly number[]> => {
       const { app } = agent(status)
       const paths = ['/healthz', '/readyz', '/leader']
@@ -128,7 +129,7 @@ describe('an agent over HTTP', () => {
     expect(await codes({ ...NONE, idle: 'closed' })).toEqual([503, 503, 503])
   })
 
-  it('answers programs as a sidecar does, and browsers with a page that runs nothing', async () => {
+  it('responds to programs like a Kubernetes sidecar, and to browsers with a page without scripts', async () => {
     expect(await (await agent().app.request('/')).json()).toEqual({ name: 'n1' })
     expect(await (await agent(NONE).app.request('/')).json()).toEqual({ name: '' })
     const evil = { leader: { id: '<script>x</script>', token: 1 } }
@@ -139,7 +140,7 @@ describe('an agent over HTTP', () => {
     expect(text).not.toContain('<script')
   })
 
-  it('tells Prometheus', async () => {
+  it('serves metrics in the Prometheus format', async () => {
     const text = await (await agent(FIRST).app.request('/metrics')).text()
     expect(text).toContain('# TYPE conclave_leader gauge\nconclave_leader{group="g",id="n2"} 1\n')
     expect(text).toContain('conclave_token{group="g",id="n2"} 13\n')
@@ -157,7 +158,7 @@ describe('an agent over HTTP', () => {
     ['with a wrong token', FIRST, TOKEN, 'Bearer nonsense', 401, 'InvalidAdminToken'],
     ['when it does not lead', {}, TOKEN, `Bearer ${TOKEN}`, 409, 'NotLeader'],
     ['when it leads', FIRST, TOKEN, `Bearer ${TOKEN}`, 200, null],
-  ])('step-down %s', async (_when, status, configured, authorization, code, name) => {
+  ])('handles step-down %s', async (_when, status, configured, authorization, code, name) => {
     const { app, stepped } = agent(status, configured)
     const headers = authorization === null ? undefined : { authorization }
     const response = await app.request('/v1/step-down', { method: 'POST', ...(headers && { headers }) })
@@ -168,7 +169,7 @@ describe('an agent over HTTP', () => {
     if (name === null) expect(answer).toEqual({ group: 'g', steppedDown: { id: 'n2', token: 13 } })
   })
 
-  it('step-down is answered when the lead is over, not while claimed work still has it', async () => {
+  it('answers step-down after the term has ended, not while a claim holds it', async () => {
     let role: GroupStatus['role'] = 'leader'
     const { app, events, node } = agent(FIRST)
     node.status = () => ({ ...LED, ...FIRST, role })
@@ -181,18 +182,18 @@ describe('an agent over HTTP', () => {
     await new Promise((resolve) => setTimeout(resolve, 20))
     expect(answered).toBeNull()
     role = 'follower'
-    happens(events, 'revoked')
+    addWarnings(events, 'revoked')
     await asking
     expect(answered).toBe(200)
   })
 
   it.each<[string, string, number, string | null]>([
     ['a node', '{"id":"n3"}', 200, null],
-    ['one that the protocol keeps', '{"id":"n1"}', 409, 'CommandRefused'],
-    ['a stranger', '{"id":"n9"}', 404, 'UnknownNode'],
-    ['nobody', '{}', 400, 'InvalidBody'],
+    ['a node that the protocol refuses to remove', '{"id":"n1"}', 409, 'CommandRefused'],
+    ['an unknown node', '{"id":"n9"}', 404, 'UnknownNode'],
+    ['no node', '{}', 400, 'InvalidBody'],
     ['without the token', '{"id":"n3"}', 401, 'InvalidAdminToken'],
-  ])('removes %s', async (about, body, code, name) => {
+  ])('handles the removal of %s', async (about, body, code, name) => {
     const { app } = agent()
     const headers = about === 'without the token' ? {} : { authorization: `Bearer ${TOKEN}` }
     const response = await app.request('/v1/remove', { method: 'POST', body, headers })
@@ -201,7 +202,7 @@ describe('an agent over HTTP', () => {
     if (name === null) expect(answer).toEqual({ group: 'g', removing: 'n3' })
   })
 
-  it('refuses large bodies, whether they say so or not, unknown paths and other groups, in one form', async () => {
+  it('refuses large bodies with and without a length, unknown paths and unknown groups, with one error format', async () => {
     const { app } = agent()
     const big = 'x'.repeat(65 * 1024)
     const stream = new Blob([big]).stream()
@@ -217,24 +218,24 @@ describe('an agent over HTTP', () => {
     const bodies = await Promise.all(answers.map((answer) => answer.json() as Promise<ErrorResponse>))
     expect(bodies[3]).toEqual({
       error: {
-        name: 'UnknownGroup',
-        message: 'this agent is in the group g, not in other',
+        code: 'UnknownGroup',
+        message: 'this agent does not serve the group other; it serves g',
         field: 'group',
       },
     })
-    for (const body of bodies) expect(Object.keys(body.error)).toEqual(['name', 'message', 'field'])
+    for (const body of bodies) expect(Object.keys(body.error)).toEqual(['code', 'message', 'field'])
   })
 })
 
-describe('events', () => {
-  /** All that is sent until the agent ends. */
+describe('the event stream', () => {
+  /** The text of the stream until the agent closes. */
   async function sent(lastSeen: string | null, before: number, later: readonly string[]): Promise<string> {
     const { app, events, closing } = agent()
-    happens(events, ...Array.from({ length: before }, (_, index) => `old ${index + 1}`))
+    addWarnings(events, ...Array.from({ length: before }, (_, index) => `old ${index + 1}`))
     const headers = lastSeen === null ? {} : { 'last-event-id': lastSeen }
     const response = await app.request('/v1/events', { headers })
     const text = response.text()
-    happens(events, ...later)
+    addWarnings(events, ...later)
     setTimeout(() => closing.abort(), 20)
     return text
   }
@@ -242,18 +243,18 @@ describe('events', () => {
   const seen = (text: string): readonly string[] =>
     [...text.matchAll(/"reason":"([^"]*)"/g)].map((m) => m[1] ?? '')
 
-  it('begin with how it is, and go on with what happens', async () => {
+  it('starts with a snapshot and continues with events', async () => {
     const text = await sent(null, 2, ['new'])
-    expect(text).toMatch(/^event: now\ndata: \{"group":"g","leader":\{"id":"n1"/)
+    expect(text).toMatch(/^event: snapshot\ndata: \{"group":"g","leader":\{"id":"n1"/)
     expect(text).toContain('id: run-3\n')
     expect(seen(text)).toEqual(['new'])
   })
 
-  it('go on where the watcher was interrupted', async () => {
+  it('resumes after the last event that the watcher received', async () => {
     expect(seen(await sent('run-1', 3, ['new']))).toEqual(['old 2', 'old 3', 'new'])
   })
 
-  it('say when some are no longer known, or when the agent is another run', async () => {
+  it('reports missed events, and restarts when the id is of another run', async () => {
     const late = await sent('run-1', 5, [])
     expect(late).toContain('event: missed')
     expect(seen(late)).toEqual(['old 3', 'old 4', 'old 5'])
@@ -261,10 +262,10 @@ describe('events', () => {
   })
 })
 
-describe('several groups', () => {
+describe('an agent with several groups', () => {
   const two = () => agent({}, TOKEN, { groups: ['g', 'h'] })
 
-  it('are told apart by ?group=NAME, which is then needed', async () => {
+  it('requires ?group=NAME', async () => {
     const { app } = two()
     expect(await (await app.request('/v1/leader?group=h')).json()).toMatchObject({ group: 'h' })
     const paths = ['/v1/leader', '/v1/status', '/v1/events', '/v1/trace', '/leader', '/']
@@ -273,20 +274,20 @@ describe('several groups', () => {
     const bodies = await Promise.all(answers.map((answer) => answer.json() as Promise<ErrorResponse>))
     for (const { error } of bodies) {
       expect(error).toEqual({
-        name: 'GroupRequired',
-        message: 'this agent is in the groups g, h: add ?group=NAME (--group NAME)',
+        code: 'GroupRequired',
+        message: 'this agent serves several groups (g, h): add ?group=NAME (--group NAME)',
         field: 'group',
       })
     }
     expect((await app.request('/v1/leader?group=x')).status).toBe(404)
   })
 
-  it('share health, readiness, metrics and the page', async () => {
+  it('reports all groups in health, readiness, metrics and the page', async () => {
     const { app } = two()
     expect((await app.request('/readyz')).status).toBe(200)
     const text = await (await app.request('/metrics')).text()
     expect(text).toContain('conclave_leader{group="g",id="n2"} 0\nconclave_leader{group="h",id="n2"} 0\n')
-    // Those of views only where there are some.
+    // Metrics about views exist only under omega.
     const common = METRICS.filter(({ help }) => !help.startsWith('omega: '))
     expect(text.match(/^# TYPE /gm)).toHaveLength(common.length)
     const page = await (await app.request('/', { headers: { accept: 'text/html' } })).text()
@@ -299,8 +300,8 @@ describe('several groups', () => {
   })
 })
 
-describe('the black box', () => {
-  it('can be read by this machine; from elsewhere only with the token', async () => {
+describe('/v1/trace', () => {
+  it('is open to this machine, and needs the admin token from elsewhere', async () => {
     const near = await agent({}, null).app.request('/v1/trace')
     expect(near.headers.get('content-type')).toBe('application/x-ndjson')
     expect(await near.text()).toBe('{"trace":1}\n{"type":"start"}\n')
@@ -311,7 +312,7 @@ describe('the black box', () => {
     expect((await agent({}, TOKEN, far).app.request('/v1/trace', { headers })).status).toBe(200)
   })
 
-  it('is told to one at a time', async () => {
+  it('serves one client at a time', async () => {
     const { app } = agent()
     const first = await app.request('/v1/trace')
     expect((await app.request('/v1/trace')).status).toBe(503)
@@ -321,7 +322,7 @@ describe('the black box', () => {
 })
 
 describe('/v1/openapi.json', () => {
-  it('describes every path that is answered, and no other', async () => {
+  it('describes exactly the routes of the app', async () => {
     const { app } = agent()
     const served = app.routes
       .filter(({ method }) => method !== 'ALL')
@@ -341,7 +342,7 @@ describe('/v1/openapi.json', () => {
     ['/readyz', schemas.readySchema],
     ['/', schemas.sidecarSchema],
     ['/v1/nothing', schemas.errorSchema],
-  ] as const)('%s answers as described', async (path, schema) => {
+  ] as const)('describes the response of %s', async (path, schema) => {
     const errors = await Promise.all(
       [{}, NONE, FIRST].map(async (status) => {
         const body: unknown = await (await agent(status).app.request(path)).json()

@@ -13,18 +13,21 @@ const FIVE: GroupCondition = {
   membership: null,
 }
 
-describe('the banner', () => {
+describe('describeGroup', () => {
   it.each<[Partial<GroupCondition>, string]>([
-    [{}, 'healthy: a leads g with token 4; all 5 voters are there, 2 may fail'],
+    [{}, 'healthy: a leads g with token 4; all 5 voters are reachable; the group can survive 2 failures'],
     [
       { reachable: ['a', 'b', 'c', 'd'] },
-      'degraded: a leads g with token 4; 1 of 5 voters is missing (e), 1 more may fail',
+      'degraded: a leads g with token 4; e is unreachable; the group can survive 1 more failure',
     ],
     [
       { reachable: ['a', 'b', 'c'] },
-      'at risk: a leads g with token 4; 2 of 5 voters are missing (d, e), none may fail',
+      'at risk: a leads g with token 4; d, e are unreachable; the group cannot survive another failure',
     ],
-    [{ voters: [['a', 'b']] }, 'at risk: a leads g with token 4; all 2 voters are there, none may fail'],
+    [
+      { voters: [['a', 'b']] },
+      'at risk: a leads g with token 4; all 2 voters are reachable; the group cannot survive a failure',
+    ],
     [
       {
         voters: [
@@ -33,56 +36,56 @@ describe('the banner', () => {
         ],
         reachable: ['a', 'b', 'd', 'e'],
       },
-      'at risk: a leads g with token 4; 1 of 5 voters is missing (c), none may fail',
+      'at risk: a leads g with token 4; c is unreachable; the group cannot survive another failure',
     ],
     [
       { leader: null, leaderlessMs: 1234, reachable: ['a', 'b'] },
-      'no leader in g for 1.2 s: 2 of 5 voters are there, 3 are needed',
+      'no leader in g for 1.2 s: 2 of 5 voters are reachable, 3 are needed',
     ],
     [
       { mode: 'local', leader: { id: 'a', token: null }, reachable: ['a', 'b'] },
-      'degraded: a leads g; 3 of 5 voters are missing (c, d, e), 1 more may fail',
+      'degraded: a leads g; c, d, e are unreachable; the group can survive 1 more failure',
     ],
     [{ alarm: 'two lead' }, 'SAFETY ALARM in g: two lead'],
-  ])('of %j', (change, sentence) => {
+  ])('describes %j', (change, sentence) => {
     expect(describeGroup({ ...FIVE, ...change }).sentence).toBe(sentence)
   })
 })
 
-describe('an observer', () => {
-  const watched = (...tokens: readonly (readonly [string, number] | null)[]): LeaderMonitor => {
-    const observer = new LeaderMonitor(() => {})
-    for (const each of tokens) observer.observeLeader(each === null ? null : { id: each[0], token: each[1] })
-    return observer
+describe('LeaderMonitor', () => {
+  const monitorOf = (...tokens: readonly (readonly [string, number] | null)[]): LeaderMonitor => {
+    const monitor = new LeaderMonitor(() => {})
+    for (const each of tokens) monitor.observeLeader(each === null ? null : { id: each[0], token: each[1] })
+    return monitor
   }
 
-  it('is content with tokens that grow, and with a leader that is seen again', () => {
-    expect(watched(['a', 1], null, ['a', 1], ['b', 2], ['a', 3]).alarm).toBeNull()
+  it('accepts growing tokens, and a leader that is observed again', () => {
+    expect(monitorOf(['a', 1], null, ['a', 1], ['b', 2], ['a', 3]).alarm).toBeNull()
   })
 
   it.each([
-    [watched(['a', 1], ['b', 2], ['a', 1]), 'a leads with token 1 after b led with token 2'],
-    [watched(['a', 1], ['b', 1]), 'a and b both lead with token 1'],
-    [watched(['a', 2], ['b', 1], ['b', 5]), 'b leads with token 1 after a led with token 2'],
-  ])('raises an alarm, which stays', (observer, alarm) => {
-    expect(observer.alarm).toBe(alarm)
+    [monitorOf(['a', 1], ['b', 2], ['a', 1]), 'a leads with token 1 after b led with token 2'],
+    [monitorOf(['a', 1], ['b', 1]), 'a and b both lead with token 1'],
+    [monitorOf(['a', 2], ['b', 1], ['b', 5]), 'b leads with token 1 after a led with token 2'],
+  ])('raises a permanent alarm: %#', (monitor, alarm) => {
+    expect(monitor.alarm).toBe(alarm)
   })
 
-  it('tells once of an alarm, and for how long nobody has led', () => {
-    const told: string[] = []
+  it('reports an alarm once, and the time without a leader', () => {
+    const alarms: string[] = []
     let now = 0
-    const observer = new LeaderMonitor(
-      (problem) => told.push(problem),
+    const monitor = new LeaderMonitor(
+      (problem) => alarms.push(problem),
       () => now,
     )
     now = 40
-    expect(observer.leaderlessMs()).toBe(40)
-    for (const token of [3, 2, 1]) observer.observeLeader({ id: 'a', token })
-    expect(told).toHaveLength(1)
-    expect(observer.leaderlessMs()).toBeNull()
-    observer.observeLeader(null)
+    expect(monitor.leaderlessMs()).toBe(40)
+    for (const token of [3, 2, 1]) monitor.observeLeader({ id: 'a', token })
+    expect(alarms).toHaveLength(1)
+    expect(monitor.leaderlessMs()).toBeNull()
+    monitor.observeLeader(null)
     now = 50
-    observer.observeLeader(null)
-    expect(observer.leaderlessMs()).toBe(10)
+    monitor.observeLeader(null)
+    expect(monitor.leaderlessMs()).toBe(10)
   })
 })

@@ -10,14 +10,14 @@ afterEach(() => {
 
 /** A term under way: `end` tells it to, and `isOver` says whether it has. */
 function term(claims: Claims): { end(): Promise<void>; isOver(): boolean } {
-  const told = new AbortController()
+  const ending = new AbortController()
   let isOver = false
-  void claims.holdTerm({ signal: told.signal }).then(() => {
+  void claims.holdTerm({ signal: ending.signal }).then(() => {
     isOver = true
   })
   return {
     async end() {
-      told.abort()
+      ending.abort()
       await vi.advanceTimersByTimeAsync(0)
     },
     isOver: () => isOver,
@@ -25,13 +25,13 @@ function term(claims: Claims): { end(): Promise<void>; isOver(): boolean } {
 }
 
 describe('claims', () => {
-  it('without any, a term ends when it is told to', async () => {
+  it('ends a term at once without claims', async () => {
     const { end, isOver } = term(new Claims())
     await end()
     expect(isOver()).toBe(true)
   })
 
-  it('a term waits for a claim to be given back', async () => {
+  it('keeps the term until the claim is released', async () => {
     const claims = new Claims()
     const { end, isOver } = term(claims)
     const claim = claims.acquire(null, 100) as string
@@ -42,7 +42,7 @@ describe('claims', () => {
     expect(isOver()).toBe(true)
   })
 
-  it('a claim that is not renewed runs out, and one that is lasts on', async () => {
+  it('expires a claim that is not renewed', async () => {
     const claims = new Claims()
     const { end, isOver } = term(claims)
     const claim = claims.acquire(null, 100) as string
@@ -56,7 +56,7 @@ describe('claims', () => {
     expect(claims.acquire(claim, 100)).toBe(null)
   })
 
-  it('nobody new may claim a lead that is being handed over, or too much of it', async () => {
+  it('refuses new claims while the term ends, and more than 64', async () => {
     const claims = new Claims()
     const { end } = term(claims)
     for (let each = 0; each < 64; each++) expect(claims.acquire(null, 100)).not.toBe(null)
@@ -67,7 +67,7 @@ describe('claims', () => {
     expect(claims.acquire(null, 100)).toBe(null)
   })
 
-  it('a claim of an earlier term is gone', async () => {
+  it('forgets the claims of an earlier term', async () => {
     const claims = new Claims()
     const { end } = term(claims)
     const claim = claims.acquire(null, 1_000_000) as string

@@ -16,7 +16,7 @@ beforeEach(() => {
 
 afterEach(() => place.close())
 
-/** A file for each of three, with three groups at one address; each process is preferred in one of them. */
+/** Configuration files for three agents with three groups at one address. Each node is preferred in one group. */
 async function started(): Promise<readonly AgentProcess[]> {
   const ports = await freePorts(IDS.length)
   const peers = IDS.map((id, index) => `${id}=127.0.0.1:${ports[index]}`)
@@ -37,10 +37,10 @@ async function started(): Promise<readonly AgentProcess[]> {
 
 const leader = async (agent: string, group: string) => (await getLeader({ agent, group })).leader
 
-/** Asks again until it is so, and never before the last question was answered: agents have other things to do. */
+/** Polls until the condition holds, one request at a time. */
 const PATIENCE = { timeout: 40_000, interval: 100 }
 
-/** All groups are led, by these, as all these agents see it. */
+/** Whether all these agents report these leaders for all groups. */
 function untilLed(agents: readonly string[], by: (group: string) => readonly string[]): Promise<void> {
   return vi.waitFor(async () => {
     const all = await Promise.all(
@@ -53,7 +53,7 @@ function untilLed(agents: readonly string[], by: (group: string) => readonly str
   }, PATIENCE)
 }
 
-/** Of whoever leads; on a busy machine nobody may for a moment. */
+/** The token of the current leader. On a loaded machine there may be none for a moment. */
 function tokenOf(agent: string, group: string): Promise<number> {
   return vi.waitFor(async () => {
     const token = (await leader(agent, group))?.token ?? null
@@ -62,7 +62,7 @@ function tokenOf(agent: string, group: string): Promise<number> {
   }, PATIENCE)
 }
 
-it('agents with several groups at one address lead each of them, and a killed one is replaced in all', async () => {
+it('elects a leader per group at one address, and replaces a killed agent in all groups', async () => {
   const agents = await started()
   const urls = await Promise.all(agents.map((agent) => agent.url()))
   const [first = '', ...others] = urls
@@ -71,10 +71,10 @@ it('agents with several groups at one address lead each of them, and a killed on
 
   const unnamed = await fetch(`${first}/v1/leader`)
   expect([unnamed.status, await unnamed.json()]).toMatchObject([400, { error: { name: 'GroupNeeded' } }])
-  const asked = await conclave(['leader', '--agent', first, '--group', 'mail', '--json'])
-  expect(JSON.parse(asked.out)).toMatchObject({ group: 'mail', leader: { id: 'c' }, self: { id: 'a' } })
+  const result = await conclave(['leader', '--agent', first, '--group', 'mail', '--json'])
+  expect(JSON.parse(result.out)).toMatchObject({ group: 'mail', leader: { id: 'c' }, self: { id: 'a' } })
 
-  // A command runs by the lead of the group that is named, and of no other.
+  // A command runs under the term of the named group only.
   const running = ['run', '--agent', urls[2] as string, '--admin-token-file', place.path('admin'), '--quiet']
   const ran = await conclave([
     ...running,
@@ -88,7 +88,7 @@ it('agents with several groups at one address lead each of them, and a killed on
   expect([ran.code, ran.out]).toEqual([4, 'mail\n'])
   expect((await conclave([...running, '--', 'true'])).said).toContain('add ?group=NAME (--group NAME)')
 
-  // Each agent has one black box; the trace of a group is that, seen as the group.
+  // Each agent has one black box; the trace of a group is a projection of it.
   const files = await Promise.all(
     urls.map(async (url, index) => {
       const file = place.path(`${IDS[index]}.ndjson`)
@@ -102,7 +102,7 @@ it('agents with several groups at one address lead each of them, and a killed on
   expect(new Set(verdict.leaderships.map(({ node }) => node))).toContain('c')
   expect(verdict.leaderships.at(-1)).toMatchObject({ node: 'c', ended: null })
 
-  // One of its groups is handed over; in the others nothing happens.
+  // One group steps down; the others are unaffected.
   await agents[0]?.kill('SIGKILL')
   await untilLed(others, (group) => (group === 'billing' ? ['b', 'c'] : group === 'reports' ? ['b'] : ['c']))
   expect(await tokenOf(others[0] as string, 'billing')).toBeGreaterThan(before)

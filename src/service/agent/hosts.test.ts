@@ -35,7 +35,7 @@ function started(host: string, httpNames: readonly string[]): Promise<Agent> {
 type Answer = { readonly status: number; readonly text: string }
 
 /** Sends exactly these lines. */
-function asked(port: number, ...lines: readonly string[]): Promise<Answer> {
+function send(port: number, ...lines: readonly string[]): Promise<Answer> {
   const socket = connect(port, '127.0.0.1')
   let text = ''
   socket.on('error', () => {})
@@ -47,7 +47,7 @@ function asked(port: number, ...lines: readonly string[]): Promise<Answer> {
 }
 
 const get = (port: number, path: string, ...headers: readonly string[]): Promise<Answer> =>
-  asked(port, `GET ${path} HTTP/1.1`, 'Connection: close', ...headers)
+  send(port, `GET ${path} HTTP/1.1`, 'Connection: close', ...headers)
 
 describe('checks of load balancers', () => {
   it.each(['GET', 'HEAD', 'OPTIONS'])(
@@ -55,7 +55,7 @@ describe('checks of load balancers', () => {
     async (method) => {
       const port = await agentAt('127.0.0.1')
       const status = async (path: string): Promise<number> =>
-        (await asked(port, `${method} ${path} HTTP/1.0`)).status
+        (await send(port, `${method} ${path} HTTP/1.0`)).status
       await vi.waitUntil(async () => (await status('/leader')) === 200, { timeout: 25_000 })
       expect(await Promise.all(['/healthz', '/readyz', '/leader'].map(status))).toEqual([200, 200, 200])
       expect(await status('/')).toBe(method === 'OPTIONS' ? 204 : 200)
@@ -68,16 +68,16 @@ describe('checks of load balancers', () => {
 const PATHS = ['/v1/trace', '/v1/leader', '/v1/status', '/v1/events', '/', '/leader', '/metrics', '/nothing']
 
 describe('an agent on loopback', () => {
-  it('refuses requests for another host on every path: DNS rebinding', async () => {
+  it('refuses requests for another host on every path (DNS rebinding)', async () => {
     const port = await agentAt('127.0.0.1')
     const answers = await Promise.all(PATHS.map((path) => get(port, path, 'Host: attacker.example:7480')))
     expect(answers.map(({ status }) => status)).toEqual(PATHS.map(() => 403))
     for (const { text } of answers) {
-      expect(text).toContain('"name":"UnknownHost"')
+      expect(text).toContain('"code":"UnknownHost"')
       expect(text).toContain('--http-name NAME')
       expect(text).toContain('"field":"Host"')
     }
-    const order = await asked(
+    const order = await send(
       port,
       'POST /v1/step-down HTTP/1.1',
       'Connection: close',
@@ -96,7 +96,7 @@ describe('an agent on loopback', () => {
     '127.9.9.9:80',
     '[::1]:7480',
     '10.0.0.1:7480',
-  ])('answers requests for %s', async (host) => {
+  ])('accepts the Host header %s', async (host) => {
     expect((await get(await agentAt('127.0.0.1'), '/v1/leader', `Host: ${host}`)).status).toBe(200)
   })
 
@@ -107,13 +107,13 @@ describe('an agent on loopback', () => {
     '1.2.3.4.5',
     '127.0.0.1:80.attacker.example',
     'attacker.example:127.0.0.1',
-  ])('does not take %s for its own', async (host) => {
+  ])('rejects the Host header %s', async (host) => {
     expect((await get(await agentAt('127.0.0.1'), '/v1/leader', `Host: ${host}`)).status).toSatisfy(
       (status: number) => status === 403 || status === 400,
     )
   })
 
-  it('refuses pages of other origins, and serves its own', async () => {
+  it('refuses pages from other origins, and serves its own page', async () => {
     const port = await agentAt('127.0.0.1')
     const own = `127.0.0.1:${port}`
     const from = async (origin: string): Promise<Answer> =>
@@ -121,11 +121,11 @@ describe('an agent on loopback', () => {
     const foreign = ['http://attacker.example', 'null', 'file://', 'https://localhost:3000', 'nonsense']
     const refused = await Promise.all(foreign.map(from))
     expect(refused.map(({ status }) => status)).toEqual(foreign.map(() => 403))
-    expect(refused[0]?.text).toContain('"name":"ForeignOrigin"')
+    expect(refused[0]?.text).toContain('"code":"ForeignOrigin"')
     expect((await from(`http://${own}`)).status).toBe(200)
   }, 30_000)
 
-  it('answers under the names that it was given, also to their pages through a proxy', async () => {
+  it('accepts its configured names, also as the origin of a page behind a proxy', async () => {
     const port = await agentAt('localhost', ['Agents.example'])
     const status = async (...headers: readonly string[]): Promise<number> =>
       (await get(port, '/v1/leader', ...headers)).status
@@ -137,8 +137,8 @@ describe('an agent on loopback', () => {
   }, 30_000)
 })
 
-describe('an agent that others can reach', () => {
-  it('answers under any name, unless it was given some', async () => {
+describe('an agent on a public address', () => {
+  it('accepts any name unless names are configured', async () => {
     const open = await agentAt('0.0.0.0')
     expect((await get(open, '/v1/leader', 'Host: agents.example')).status).toBe(200)
     expect((await get(open, '/v1/trace', 'Host: agents.example')).status).toBe(401)

@@ -164,8 +164,8 @@ function answerTo(bytes: Buffer): Promise<string> {
   })
 }
 
-describe('requests that nobody meant', () => {
-  it(`never make the agent fail, in ${RUNS} of them`, async () => {
+describe('malformed requests', () => {
+  it(`never crash the agent, in ${RUNS} requests`, async () => {
     const seen = new Map<string, number>()
     for (let first = 1; first <= RUNS; first += AT_ONCE) {
       const requests = Array.from({ length: AT_ONCE }, (_, index) => requestOf(chance(first + index)))

@@ -1,4 +1,4 @@
-/** Whatever HTTP does to the thread that answers it, the election goes on. */
+/** A blocked HTTP thread does not stop the election. */
 import { afterEach, expect, it } from 'vitest'
 import { until } from '../../../test/support/wait.ts'
 import type { AgentEvent } from '../client/index.ts'
@@ -11,11 +11,11 @@ afterEach(async () => {
   agent = null
 })
 
-/** Long beside the turns that a busy machine takes away, short beside the time for which HTTP is kept busy. */
+/** Long compared with scheduling delays of a loaded machine, short compared with the time that HTTP is blocked. */
 const SIGMA_MS = 300
 const LEASES = 2.5
 
-/** What an agent says of its lead while the thread of HTTP has no turn for longer than two leases, and after it. */
+/** Events of an agent while its HTTP thread is blocked for more than two leases, and afterwards. */
 async function saidWhileBusy(isolation?: 'thread'): Promise<readonly string[]> {
   const log: AgentEvent[] = []
   const key = new Uint8Array(32).fill(3)
@@ -41,16 +41,16 @@ async function saidWhileBusy(isolation?: 'thread'): Promise<readonly string[]> {
   const lengthMs = node?.lease.lengthMs ?? Number.NaN
   const end = performance.now() + LEASES * lengthMs
   while (performance.now() < end);
-  // What was due meanwhile is said now.
+  // Events of the meantime are reported now.
   await new Promise((resolve) => setTimeout(resolve, 10))
   await until(() => node?.status().role === 'leader')
   return log.map(({ event }) => event).filter((event) => event === 'elected' || event === 'revoked')
 }
 
-it('an agent keeps the lead while its HTTP has no turn for longer than two leases', async () => {
+it('keeps its term while the HTTP thread is blocked for more than two leases', async () => {
   expect(await saidWhileBusy()).toEqual(['elected'])
 }, 60_000)
 
-it('would lose it if both were done in one thread', async () => {
+it('loses its term if HTTP and election share a thread', async () => {
   expect(await saidWhileBusy('thread')).toContain('revoked')
 }, 60_000)

@@ -1,4 +1,4 @@
-/** An agent as its operator meets it: started, asked, signalled, misconfigured and ended. */
+/** The agent command from an operator's point of view: start, requests, signals, misconfiguration, shutdown. */
 import { spawn, spawnSync } from 'node:child_process'
 import { readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { delimiter } from 'node:path'
@@ -14,7 +14,7 @@ beforeEach(() => {
 })
 afterEach(() => place.close())
 
-/** The search path; where there is no systemd, with something that sends what it is told as systemd-notify would. */
+/** The search path, with a substitute for systemd-notify where systemd is not installed. */
 function withNotify(at: Workplace): string {
   const path = process.env['PATH'] ?? ''
   if (spawnSync('systemd-notify', ['--version']).status === 0) return path
@@ -27,7 +27,7 @@ socket.socket(socket.AF_UNIX,socket.SOCK_DGRAM).sendto("\\n".join(words).encode(
 }
 
 describe('an agent', () => {
-  it('takes its configuration from a file; what is doubtful is in its log', async () => {
+  it('reads its configuration from a file and logs warnings about it', async () => {
     const file = place.path('conclave.yaml')
     const lines = [
       'group: g',
@@ -49,19 +49,19 @@ describe('an agent', () => {
     const elected = await agent.logged('elected')
     expect(elected).toMatchObject({ group: 'g', id: 'a', term: 1, reason: 'elected' })
     expect(elected.token).toBeGreaterThan(0)
-    // As a terminal does that is closed.
+    // A terminal sends this when it is closed.
     expect(await agent.kill('SIGHUP')).toBe(0)
     expect((await agent.logged('revoked')).reason).toBe('stopped')
     expect((await agent.logged('ending')).reason).toBe('SIGHUP')
   }, 60_000)
 
-  it('leads on when whoever read its log has gone', async () => {
+  it('keeps leading when the reader of its log exits', async () => {
     const agent = place.start(place.alone('--admin-token-file', place.path('admin')))
     await agent.logged('elected')
     const url = await agent.url()
     agent.deafen()
     const ask = (): Promise<string> => conclave(['leader', '--agent', url]).then(({ out }) => out)
-    // Each hand-over is several lines of its log.
+    // Each step-down writes several log lines.
     const handOver = ['step-down', '--agent', url, '--admin-token-file', place.path('admin')]
     expect(await conclave(handOver)).toMatchObject({ code: 0 })
     await vi.waitUntil(async () => (await ask()) === 'a\n', { timeout: 25_000 })
@@ -95,9 +95,9 @@ describe('an agent', () => {
     expect([ended, said]).toEqual([code, expect.stringMatching(message)])
   })
 
-  it('ends at once when it is told a second time, whoever still acts on its lead', async () => {
+  it('exits at once on a second signal, even while a claim holds its term', async () => {
     const files = ['--admin-token-file', place.path('admin'), '--data', place.path('data')]
-    // A long lease: whoever claims it need not hurry to renew.
+    // A long lease, so that the claim does not expire meanwhile.
     const agent = place.start(place.alone(...files, '--option', 'electionPeriodMs=4000'))
     await agent.logged('elected')
     const about = { agent: await agent.url(), adminToken: 'an admin token of some length' }
@@ -107,13 +107,13 @@ describe('an agent', () => {
     )
     agent.signal('SIGTERM')
     await agent.logged('ending')
-    // It waits for whoever has claimed the lead.
+    // The agent waits for the claim.
     await vi.waitUntil(async () => (await claim({ ...about, claim: name })).ending, 20_000)
     expect(await agent.kill('SIGTERM')).toBe(1)
     expect(agent.log.some(({ event }) => event === 'revoked')).toBe(false)
   }, 60_000)
 
-  it('says so when its ports or its folder are taken', async () => {
+  it('reports ports and data folders that are in use', async () => {
     const first = place.start(place.alone('--data', place.path('data')))
     const url = new URL(await first.url())
     const http = await conclave(['agent', ...place.alone('--http', url.host)])
@@ -122,7 +122,7 @@ describe('an agent', () => {
     expect([data.code, data.said]).toEqual([1, expect.stringContaining('is used by another process')])
   }, 60_000)
 
-  it('writes its last steps to a file on SIGUSR2, and goes on', async () => {
+  it('writes its black box to a file on SIGUSR2 and continues', async () => {
     const agent = place.start(place.alone('--data', place.path('data')))
     await agent.logged('elected')
     agent.signal('SIGUSR2')
@@ -135,7 +135,7 @@ describe('an agent', () => {
     expect(await agent.kill('SIGTERM')).toBe(0)
   }, 60_000)
 
-  it('that has lost its data is found out by the traces of before and after', async () => {
+  it('is detected by replay when it has lost its data', async () => {
     const traced = async (name: string): Promise<string> => {
       const agent = place.start(place.alone('--data', place.path('data')))
       await agent.logged('elected')
@@ -155,8 +155,8 @@ describe('an agent', () => {
     expect(code).toBe(6)
   }, 60_000)
 
-  it('tells systemd that it is ready, what it does, that it is alive, and that it ends', async () => {
-    // Node has no datagrams on Unix sockets; whoever has systemd has systemd-notify, and Python receives.
+  it('notifies systemd of readiness, status, liveness and shutdown', async () => {
+    // Node cannot send datagrams to Unix sockets: systemd-notify sends, and Python receives.
     const socket = place.path('notify')
     const heard = place.path('heard')
     const script = `import socket,sys

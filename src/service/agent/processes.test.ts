@@ -76,7 +76,7 @@ async function conclave(
 
 type Led = { readonly leader: Agent; readonly token: number }
 
-/** Waits until all that are asked say the same, of a token larger than that. */
+/** Waits until all agents report the same leader, with a token above the given one. */
 function agreement(among: readonly Agent[], after = 0): Promise<Led> {
   return vi.waitUntil(
     async () => {
@@ -92,9 +92,9 @@ function agreement(among: readonly Agent[], after = 0): Promise<Led> {
 }
 
 describe('conclave agent, three real processes', () => {
-  it('elect; all agents and commands say the same; exactly one answers 200 at /leader', async () => {
+  it('elects one leader; agents and commands agree; exactly one agent answers 200 at /leader', async () => {
     await start()
-    // A busy machine may have the lead change in between: then they are asked again.
+    // On a loaded machine the leader may change in between: then ask again.
     await vi.waitFor(
       async () => {
         const { leader, token } = await agreement(agents)
@@ -116,16 +116,16 @@ describe('conclave agent, three real processes', () => {
     )
   }, 60_000)
 
-  it('the leader steps down when told by whoever may, and is followed when it is killed', async () => {
+  it('steps down on an admin request, and is replaced when it is killed', async () => {
     await start()
     const first = await agreement(agents)
     const admin = ['--admin-token-file', join(folder, 'admin')]
     const follower = agents.find((agent) => agent !== first.leader) as Agent
     expect((await conclave('step-down', '--agent', first.leader.url)).code).toBe(5)
     expect((await conclave('step-down', '--agent', follower.url, ...admin)).code).toBe(3)
-    const told = await conclave('step-down', '--agent', first.leader.url, ...admin)
-    expect([told.code, told.out]).toEqual([0, `${first.leader.id} stepped down with token ${first.token}\n`])
-    // On a busy machine its successors may be too late to stay: then it leads again, and is told again.
+    const result = await conclave('step-down', '--agent', first.leader.url, ...admin)
+    expect([result.code, result.out]).toEqual([0, `${first.leader.id} stepped down with token ${first.token}\n`])
+    // On a loaded machine the successor may lose its lease at once: then the first leads again and is asked again.
     const second = await vi.waitFor(
       async () => {
         const led = await agreement(agents, first.token)
@@ -138,7 +138,7 @@ describe('conclave agent, three real processes', () => {
 
     second.leader.process.kill('SIGKILL')
     const left = agents.filter((agent) => agent !== second.leader)
-    // A busy machine may have the lead change in between: then they are asked again.
+    // On a loaded machine the leader may change in between: then ask again.
     const third = await vi.waitFor(
       async () => {
         const led = await agreement(left, second.token)
@@ -149,7 +149,7 @@ describe('conclave agent, three real processes', () => {
       },
       { timeout: 80_000, interval: 50 },
     )
-    // However late an answer is, it never calls a node there whose evidence no longer counts.
+    // However late a response is, it never calls a node reachable whose evidence has expired.
     const { nodes: members, evidenceTtlMs: evidenceForMs } = await getStatus({ agent: third.leader.url })
     for (const { reachable: there, evidenceMsAgo } of members) {
       if (there) expect(evidenceMsAgo).toBeLessThan(evidenceForMs ?? 0)
@@ -167,7 +167,7 @@ describe('conclave agent, three real processes', () => {
     await vi.waitUntil(async () => (await getLeader({ agent: last.url })).leader === null, {
       timeout: 25_000,
     })
-    // Whoever ended is missed a little later.
+    // A killed node becomes unreachable when its evidence expires.
     await vi.waitFor(
       async () => {
         const alone = await conclave('status', '--agent', last.url)
@@ -178,7 +178,7 @@ describe('conclave agent, three real processes', () => {
     )
   }, 120_000)
 
-  it('whoever watches sees what happens, and after an interruption what happened meanwhile', async () => {
+  it('streams events to a watcher, and after an interruption the events in between', async () => {
     await start()
     const { leader, token } = await agreement(agents)
     const follower = agents.find((agent) => agent !== leader) as Agent
@@ -200,7 +200,7 @@ describe('conclave agent, three real processes', () => {
     })
     const admin = ['--admin-token-file', join(folder, 'admin')]
     await new Promise((resolve) => setTimeout(resolve, 100))
-    // On a busy machine another may lead by now, and the first may lead again before it is told.
+    // On a loaded machine another node may lead by now, and the first may lead again before the request arrives.
     const stepDown = async (): Promise<void> => {
       if (isTold) return
       const { leader: present } = await agreement(agents)
@@ -210,7 +210,7 @@ describe('conclave agent, three real processes', () => {
     }
     await stepDown()
     const live = await watching
-    expect(live[0]).toMatchObject({ type: 'now' })
+    expect(live[0]).toMatchObject({ type: 'snapshot' })
     const events = live.flatMap((each) => (each.type === 'event' ? [each] : []))
     const firstId = events[0]?.id ?? ''
     const replayed = await seen(firstId, tellsOf)
@@ -219,7 +219,7 @@ describe('conclave agent, three real processes', () => {
   }, 60_000)
 })
 
-describe('asking an agent', () => {
+describe('requests to an agent', () => {
   it.each<[readonly string[], number, string]>([
     [['leader', '--agent', 'http://127.0.0.1:2'], 4, 'no agent answers at http://127.0.0.1:2'],
     [['status', '--agent', 'nonsense'], 2, '--agent nonsense: write a URL'],
@@ -238,7 +238,7 @@ describe('asking an agent', () => {
     readonly error: { readonly name: string; readonly message: string; readonly field: unknown }
   }
 
-  it('with --json every failure is one object that names the field, where one is concerned', async () => {
+  it('prints every failure as one JSON object with --json, with the field that is wrong', async () => {
     const place = new Workplace()
     const agent = place.start(place.alone('--admin-token-file', place.path('admin')))
     const url = await agent.url()
@@ -265,9 +265,9 @@ describe('asking an agent', () => {
       [['status', 'twice'], 2, 'UsageError', null],
     ]
     try {
-      const told = await Promise.all(tries.map(([words]) => conclave(...words, '--json')))
+      const result = await Promise.all(tries.map(([words]) => conclave(...words, '--json')))
       for (const [index, [words, code, name, field]] of tries.entries()) {
-        const { out, code: ended } = told[index] as (typeof told)[number]
+        const { out, code: ended } = result[index] as (typeof result)[number]
         const { error } = JSON.parse(out) as Failed
         expect([words[0], ended, error.name, error.field]).toEqual([words[0], code, name, field])
         expect(error.message).not.toContain('\n')

@@ -17,7 +17,7 @@ import type {
   stepDownSchema,
 } from './schemas.ts'
 
-/** Plain is what JSON makes of it: without `readonly`, deeply. */
+/** Removes `readonly` deeply. */
 type Writable<T> = T extends object ? { -readonly [K in keyof T]: Writable<T[K]> } : T
 type Same<A, B> = [A, Writable<B>] extends [Writable<B>, A] ? true : false
 type Agreed = {
@@ -28,7 +28,7 @@ type Agreed = {
   event: Same<z.infer<typeof eventSchema>, AgentEvent>
   error: Same<z.infer<typeof errorSchema>, ErrorResponse>
 }
-/** Does not compile when one of them is false. */
+/** Fails to compile when a type differs from its schema. */
 const agreed: Agreed = {
   leader: true,
   members: true,
@@ -38,6 +38,6 @@ const agreed: Agreed = {
   error: true,
 }
 
-it('the types of the client are those of the schemas', () => {
+it('matches the types of the client with the schemas', () => {
   expect(Object.values(agreed)).not.toContain(false)
 })

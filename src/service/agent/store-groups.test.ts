@@ -1,4 +1,4 @@
-/** Agents that meet in a folder, as their users run them; and what is wrong with a store, as it is said. */
+/** Agents with a shared folder as their store, and the error messages about stores. */
 import { spawn, spawnSync } from 'node:child_process'
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -29,7 +29,7 @@ function agent(id: string, ...also: readonly string[]): AgentProcess {
   return place.start([...words(id, place.path('registers')), ...more, ...also])
 }
 
-it('agents elect in a folder, follow, hand over, and remove who is gone', async () => {
+it('elects, follows, steps down and removes a node through a shared folder', async () => {
   const a = agent('a')
   const first = await a.logged('elected')
   const b = agent('b')
@@ -57,7 +57,7 @@ it('agents elect in a folder, follow, hand over, and remove who is gone', async 
   expect([again.code, again.said]).toEqual([5, expect.stringContaining('give this process a new id')])
 }, 60_000)
 
-it('their black boxes are replayed together and judged', async () => {
+it('replays the black boxes of all agents as one run and checks it', async () => {
   const a = agent('a', '--option', 'leaseMs=20000')
   await a.logged('elected')
   const b = agent('b', '--option', 'leaseMs=20000')
@@ -73,19 +73,19 @@ it('their black boxes are replayed together and judged', async () => {
     }),
   )
   const { code, out } = await conclave(['replay', ...files, '--json'])
-  const told = JSON.parse(out) as {
+  const result = JSON.parse(out) as {
     identical: boolean
     steps: number
     clocks: { by: string }
     leaderships: readonly { node: string; token: number }[]
     specs: readonly { name: string; verdict: string }[]
   }
-  expect([code, told.identical, told.clocks.by]).toEqual([0, true, 'one clock'])
-  expect(told.steps).toBeGreaterThan(20)
-  expect([...new Set(told.leaderships.map(({ node }) => node))]).toEqual(['a', 'b'])
-  const held = told.specs.flatMap(({ name, verdict }) => (verdict === 'held' ? [name] : []))
+  expect([code, result.identical, result.clocks.by]).toEqual([0, true, 'one clock'])
+  expect(result.steps).toBeGreaterThan(20)
+  expect([...new Set(result.leaderships.map(({ node }) => node))]).toEqual(['a', 'b'])
+  const held = result.specs.flatMap(({ name, verdict }) => (verdict === 'held' ? [name] : []))
   expect(held).toEqual(expect.arrayContaining(['one-leader-an-epoch', 'one-leader', 'tokens']))
-  // A box in which somebody has led twice is told apart from one that is as it was.
+  // A black box that was manipulated to show a second term is detected.
   const [first = ''] = files
   const lines = readFileSync(first, 'utf8').split('\n')
   const forged = place.path('forged.ndjson')
@@ -93,7 +93,7 @@ it('their black boxes are replayed together and judged', async () => {
   expect((await conclave(['replay', forged])).code).toBe(1)
 }, 60_000)
 
-it('up starts agents that meet in a folder, and one of them leads', async () => {
+it('starts agents with a shared folder by conclave up, and one of them leads', async () => {
   const asked = ['up', '--protocol', 'epochs', '--nodes', '3', '--http-port', '0', '--plain']
   const up = spawn(CONCLAVE, asked, { stdio: 'pipe' })
   let out = ''
@@ -104,7 +104,7 @@ it('up starts agents that meet in a folder, and one of them leads', async () => 
   expect([await ended, out]).toEqual([0, expect.stringMatching(/n\d \(token \d+\) leads/)])
 }, 60_000)
 
-it('of two agents with one id the younger refuses to start', async () => {
+it('refuses to start a second agent with the same id', async () => {
   const a = agent('a')
   await a.logged('elected')
   const { code, said } = await conclave(['agent', ...words('a', place.path('registers'))])
@@ -147,12 +147,12 @@ function folderText(): string {
   return 'registers'
 }
 
-it('a folder in which nobody may write, not even root: says so and ends', async () => {
+it('reports a folder that is not writable even for root, and exits', async () => {
   const { code, said } = await conclave(['agent', ...words('a', '/sys/conclave')])
   expect([code, said]).toEqual([5, expect.stringContaining('cannot write to /sys/conclave')])
 })
 
-/** A file system of its own: root may make one, if the machine lets it. */
+/** A separate file system, where root may mount one. */
 function mounted(path: string, option: string): boolean {
   mkdirSync(path)
   return spawnSync('mount', ['-t', 'tmpfs', '-o', option, 'tmpfs', path]).status === 0
@@ -170,10 +170,10 @@ describe.skipIf(!mayMount)('a disk (only root can mount one)', () => {
     disk = place.path('disk')
   })
 
-  // Lazily: the agents on it end after this.
+  // Lazily: the agents on it end after this test.
   afterEach(() => spawnSync('umount', ['-l', disk]))
 
-  it('that fills up under an agent ends its lead and is said; when there is room again it leads', async () => {
+  it('ends the term and reports it when the file system is full, and leads again when there is room', async () => {
     mounted(disk, 'size=64k')
     const a = place.start([...words('a', disk), '--http', '127.0.0.1:0'])
     const first = await a.logged('elected')
@@ -186,7 +186,7 @@ describe.skipIf(!mayMount)('a disk (only root can mount one)', () => {
     expect(second.token).toBeGreaterThan(first.token ?? Number.NaN)
   }, 60_000)
 
-  it('that is read-only: says so and ends', async () => {
+  it('reports a read-only file system and exits', async () => {
     mounted(disk, 'ro')
     const { code, said } = await conclave(['agent', ...words('a', disk)])
     expect([code, said]).toEqual([5, expect.stringContaining('is read-only')])
@@ -194,7 +194,7 @@ describe.skipIf(!mayMount)('a disk (only root can mount one)', () => {
 })
 
 await describeWith('postgres', 'PostgreSQL that does not let us in', (url) => {
-  it('rights that are missing: what is printed makes it work when it is pasted', async () => {
+  it('prints the SQL that grants missing rights', async () => {
     const admin = postgres(url, { onnotice: () => {} })
     try {
       await admin.unsafe(`CREATE ROLE pasted LOGIN PASSWORD 'secret'`)
@@ -212,7 +212,7 @@ await describeWith('postgres', 'PostgreSQL that does not let us in', (url) => {
     }
   }, 60_000)
 
-  it('wrong credentials: says so, and does not try again', async () => {
+  it('reports wrong credentials and does not retry', async () => {
     const wrong = new URL(url)
     wrong.username = 'nobody'
     wrong.password = 'wrong'
@@ -221,7 +221,7 @@ await describeWith('postgres', 'PostgreSQL that does not let us in', (url) => {
     expect(said).not.toContain('trying again')
   })
 
-  it('no server at all: it is tried for a while, and then said', async () => {
+  it('retries an unreachable server for a while, then reports it', async () => {
     const { code, said } = await conclave(['agent', ...words('a', 'postgres://u:p@127.0.0.1:1/db')])
     expect([code, said]).toEqual([4, expect.stringContaining('is it running, and is that its address?')])
   }, 60_000)
