@@ -1,14 +1,14 @@
-/** Successors, gathered before they are looked up; and what was done to get to each. */
+/** Collects successors before looking them up in the visited set, and records the action that led to each. */
 import { mixBits } from './hash.ts'
 import type { Violation } from './judge.ts'
 import { NO_SLEEP_SET } from './sleep-sets.ts'
 import type { Visited } from './visited.ts'
 
-/** What was done, in numbers; `Model.describe` puts it into words. */
+/** A transition as integers; `Model.describe` turns it into a schedule step. */
 export type Action = {
   readonly kind: ActionKind
   readonly node: number
-  /** Which of its messages, timers, stimuli or flips. */
+  /** Index of the message, timer, stimulus or flip. */
   readonly choice: number
   readonly crashAfter: number
 }
@@ -16,26 +16,29 @@ export type ActionKind = 0 | 1 | 2 | 3 | 4 | 5 | 6 | 7 | 8 | 9 | 10 | 11 | 12 | 
 export const DELIVER = 0
 export const TIMER = 1
 export const COMMAND = 2
-/** An end of a link sees what the other has seen. */
+/** One end of a link catches up with a transition that the other end has seen. */
 export const FOLLOW = 3
-/** A read of a register, and the acknowledgement of a write. */
+/** A register read completes; a register write is acknowledged. */
 export const READ = 4
 export const ACKNOWLEDGE = 5
-/** From here on: faults, which need not happen; and time, which need not pass. */
+/** From here on: faults and clock ticks, which are optional. They do not count as progress. */
 export const CRASHING = 6
 export const RECOVERY = 7
 export const FLIP = 8
 export const TICK = 9
-/** A crash of a node whose write, on a timer or on a command, is still to come; that it comes; that a register goes. */
+/**
+ * A node crashes while its write (after a timer or a command) is still in flight; the write lands; a register
+ * is deleted.
+ */
 export const LATE_TIMER = 10
 export const LATE_COMMAND = 11
 export const LAND = 12
 export const DELETE = 13
-/** A register is read in order to remove its owner, and a tombstone is written there. */
+/** A node reads a register in order to remove its owner, then writes a tombstone there. */
 export const EXAMINE = 14
 export const BURY = 15
 
-/** How many rows are kept to be recognised; few enough that they stay in the processor's cache. */
+/** Number of recent rows kept for deduplication. Small enough to stay in the CPU cache. */
 export const RECENT = 1 << 12
 const ROOM = RECENT * 2
 const KIND_BITS = 4
@@ -46,19 +49,19 @@ export type Found = { readonly violation: Violation; readonly action: Action }
 
 export class Batch {
   readonly columns: number
-  /** Rows one after another: since `clear`, if there was no `flush`, those of the batch from the beginning. */
+  /** Row-major array. `clear` without `flush` restarts the batch at the first row. */
   rows: Int32Array
-  /** Rows taken so far, known or not. */
+  /** Transitions taken so far, including those to known states. */
   transitions = 0
   /** The state that is being expanded. */
   parent = -1
   found: Found | null = null
-  /** Kept so that the touching below is not optimised away. */
+  /** Written so that the engine does not optimize the prefetch below away. */
   touched = 0
-  /** The first row of the batch, and the row that is being made; all others were flushed, or never used. */
+  /** The first row of the batch, and the row under construction. Earlier rows are flushed. */
   #first = 0
   next = 0
-  /** By hash, the row that had it last; -1 for none. */
+  /** By hash: the most recent row with that hash; -1 for none. */
   readonly last = new Int32Array(RECENT).fill(-1)
   parents: Int32Array = new Int32Array(ROOM)
   actions: Int32Array = new Int32Array(ROOM)
@@ -74,7 +77,7 @@ export class Batch {
     return this.next - this.#first
   }
 
-  /** Copies the row that is expanded to where its next successor is to be made, which it returns. */
+  /** Copies the expanded row to the place of its next successor and returns the offset of that place. */
   beginSuccessor(row: Int32Array): number {
     const { rows, columns } = this
     const at = this.next * columns
@@ -82,7 +85,7 @@ export class Batch {
     return at
   }
 
-  /** The successor is made; `sum` is that of its columns, see hash.ts. */
+  /** Completes the successor under construction. `sum` is the weighted sum of its columns (hash.ts). */
   addSuccessor(sum: number, kind: ActionKind, node: number, choice: number, crashAfter: number): void {
     this.transitions += 1
     const hash = mixBits(sum)
@@ -120,15 +123,15 @@ export class Batch {
     return ((this.actions[this.#first + index] as number) & ((1 << KIND_BITS) - 1)) >= CRASHING
   }
 
-  /** Drops the batch, and forgets every row. */
+  /** Drops the batch and forgets all recent rows. */
   clear(): void {
     this.#startAt(0)
     this.last.fill(-1)
   }
 
   /**
-   * Adds what is new to the visited states. Their table is far larger than any cache: touching the lines of the
-   * whole batch first lets the memory answer many lookups at once.
+   * Adds the new rows to the visited set. The hash table is far larger than the CPU cache, so the first pass
+   * touches the cache lines of the whole batch: the memory can then serve many lookups in parallel.
    */
   flush(visited: Visited): void {
     const { rows, columns } = this
@@ -153,8 +156,8 @@ export class Batch {
   }
 
   /**
-   * Whether the row being made is the same as this one, taken a short while ago. Most successors are reached by
-   * several sleepSets that lie close together, and need not be looked up in the large table each time.
+   * Whether the row under construction equals a recent row. Most states are reached over several paths close
+   * together; this check saves the lookup in the large table.
    */
   #isKept(row: number, hash: number): boolean {
     if (row < 0 || this.hashes[row] !== hash || row === this.next) return false

@@ -1,4 +1,4 @@
-/** Deeds in words: as steps of a schedule, which `conclave sim` runs. */
+/** Turns actions into schedule steps, which `conclave sim` can run. */
 import { assert, present } from '../../core/index.ts'
 import type { ScheduleStep } from '../scenario/index.ts'
 import {
@@ -23,7 +23,6 @@ import {
 import type { Parts } from './parts.ts'
 import { READING_BITS } from './steps.ts'
 
-/** A action in words: as a step of a schedule. */
 export function describe(
   parts: Parts,
   row: Int32Array,

@@ -1,4 +1,4 @@
-/** What may happen next that is no node's own: links that change, registers that go, time that passes. */
+/** The transitions that belong to no node: links that change, registers that disappear, time that passes. */
 import { GONE } from '../untimed/index.ts'
 import { type ActionKind, type Batch, BURY, DELETE, EXAMINE, FLIP, FOLLOW, TICK } from './batch.ts'
 import type { Environments, Flip, Move, Outlook } from './environments.ts'
@@ -28,7 +28,7 @@ export class EnvironmentSteps {
   readonly #registers: Registers
   readonly #reactions: Reactions
   readonly #environments: Environments
-  /** A world between the two successors of a link whose ends move together. */
+  /** The intermediate row when both ends of a link move in one step. */
   readonly #between: Int32Array
 
   constructor(parts: Parts, checks: StateChecks, successors: Successors) {
@@ -52,63 +52,66 @@ export class EnvironmentSteps {
     this.#between = new Int32Array(layout.columns)
   }
 
-  /** Puts all of it into the batch. */
+  /** Adds all environment transitions to the batch. */
   expand(row: Int32Array, into: Batch, outlook: Outlook): void {
     if (this.#canBeBuried) this.#burials(row, into)
     if (this.#canBeDeleted) this.#deletions(row, into)
     const { moves, flips, ticked } = outlook
-    for (let each = 0; each < moves.length; each++) this.#move(row, into, moves[each] as Move, each)
+    if (moves.length > 0) this.#moves(row, into, outlook)
     for (let each = 0; each < flips.length; each++) {
       const { next } = flips[each] as Flip
-      this.#successors.change(row, into, this.#environmentAt, next, FLIP, 0, each)
+      this.#successors.change(this.#environmentAt, next, FLIP, 0, each)
     }
     if (ticked >= 0) this.#tick(row, into, ticked)
   }
 
-  /** An end of a link moves, and its node is told; where both ends move in one step, the other's node is, too. */
+  #moves(row: Int32Array, into: Batch, outlook: Outlook): void {
+    const { moves } = outlook
+    const { sum } = this.#successors
+    for (let each = 0; each < moves.length; each++) {
+      const move = moves[each] as Move
+      // The node reacts in the environment that the move leads to.
+      this.#successors.begin(row, into, this.#environments.outlook(move.next), sum)
+      this.#move(row, into, move, each)
+    }
+    this.#successors.begin(row, into, outlook, sum)
+  }
+
+  /**
+   * One end of a link moves and its node is notified. If both ends move in one step, the other node is
+   * notified too.
+   */
   #move(row: Int32Array, into: Batch, { at, peer, up, next, owed }: Move, choice: number): void {
     if (!this.#checks.isUp(row, at) || (up && !owed && !this.#checks.isUp(row, peer))) return
-    const outlook = this.#environments.outlook(next)
-    const rest = this.#inboxes.afterMove(row[this.#inboxAt + at] as number, peer)
+    const successors = this.#successors
     const kind = owed ? FOLLOW : FLIP
     const reaction = this.#reactions.link(at, row[at] as number, peer, up)
+    successors.rest = this.#inboxes.afterMove(row[this.#inboxAt + at] as number, peer)
     if (!this.#endsMoveTogether || !this.#checks.isUp(row, peer)) {
-      this.#successors.react(row, into, outlook, reaction, kind, at, choice, rest, UNCHANGED, next)
+      successors.react(reaction, kind, at, choice, next)
       return
     }
     const between = this.#between
     between.set(row)
     between[this.#inboxAt + peer] = this.#inboxes.afterMove(row[this.#inboxAt + peer] as number, at)
-    const memory = this.#successors.perform(
-      row,
-      between,
-      0,
-      outlook.ahead,
-      reaction,
-      next,
-      at,
-      rest,
-      UNCHANGED,
-      false,
-    )
+    const memory = successors.perform(between, 0, reaction, next, at, false)
+    successors.rest = UNCHANGED
     if (memory < 0) {
       into.addViolation(this.#judge.violation(memory), kind, at, choice, 0)
       return
     }
     const other = this.#reactions.link(peer, between[peer] as number, at, up)
-    const sum = this.#successors.sum
-    this.#successors.sum = sumOf(between, 0, this.#columns)
-    this.#successors.apply(between, into, outlook.ahead, other, -1, kind, at, choice, -1, UNCHANGED, peer)
-    this.#successors.sum = sum
+    successors.begin(between, into, this.#environments.outlook(next), sumOf(between, 0, this.#columns))
+    successors.apply(other, UNCHANGED, kind, at, choice, peer)
   }
 
-  /** Registers that are read in order to remove their owners, and the tombstones that follow. */
+  /** Nodes that read a register in order to remove its owner, and the tombstones that follow. */
   #burials(row: Int32Array, into: Batch): void {
     for (let node = 0; node < this.#count; node++) {
       const column = this.#cellAt + node
       const cell = row[column] as number
       const examined = this.#registers.examined(cell)
-      if (examined !== cell) this.#successors.change(row, into, column, examined, EXAMINE, node, 0)
+      if (examined !== cell) this.#successors.change(column, examined, EXAMINE, node, 0)
       const buried = this.#registers.buried(cell)
       for (let nth = 0; nth < buried.length; nth++) {
         this.#takeAway(row, into, node, buried[nth] as number, BURY, nth)
@@ -116,7 +119,7 @@ export class EnvironmentSteps {
     }
   }
 
-  /** Registers that go for good. */
+  /** Registers that are deleted. */
   #deletions(row: Int32Array, into: Batch): void {
     for (let node = 0; node < this.#count; node++) this.#delete(row, into, node)
   }
@@ -129,7 +132,10 @@ export class EnvironmentSteps {
     this.#takeAway(row, into, node, this.#registers.idOf(GONE), DELETE, 0)
   }
 
-  /** A register changes for good; nodes whose own was taken from them may learn so by it, and stop (untimed.ts). */
+  /**
+   * A register is removed. Nodes whose own register was removed may learn it from this, and stop
+   * (untimed/world.ts).
+   */
   #takeAway(
     row: Int32Array,
     into: Batch,
@@ -140,7 +146,7 @@ export class EnvironmentSteps {
   ): void {
     const column = this.#cellAt + node
     if (!this.#canBeBuried) {
-      this.#successors.change(row, into, column, cell, kind, node, choice)
+      this.#successors.change(column, cell, kind, node, choice)
       return
     }
     const { rows } = into
@@ -175,7 +181,7 @@ export class EnvironmentSteps {
       .some((of) => this.#registers.cell(rows[first + of] as number).is === 'gone')
   }
 
-  /** Time passes for all nodes that are up; what is seen of it is judged in their order. */
+  /** A clock tick for all nodes that are up. The monitor sees the resulting observations in node order. */
   #tick(row: Int32Array, into: Batch, environment: number): void {
     const n = this.#count
     const { rows } = into

@@ -1,4 +1,4 @@
-/** What is left of the fault budget, and how the links stand, as one number. */
+/** The environment as one integer: the remaining fault budget and the state of the links. */
 import {
   aheadOf,
   type Budget,
@@ -16,7 +16,7 @@ import {
 } from '../untimed/index.ts'
 import { Interner } from './intern.ts'
 
-/** `ends`: those of the links, in a world that tells its nodes about them; empty in any other. */
+/** `ends`: the link ends, if nodes are notified of link changes; otherwise empty. */
 export type Environment = Budget & { readonly cut: Cut; readonly ends: Ends }
 
 export type Flip = {
@@ -26,7 +26,7 @@ export type Flip = {
   readonly next: number
 }
 
-/** An end of a link that may move, or must: what its node is then told, and the environment after it. */
+/** A link end that can move, or has to: the notification of its node, and the environment afterwards. */
 export type Move = {
   readonly at: number
   readonly peer: number
@@ -35,7 +35,7 @@ export type Move = {
   readonly owed: boolean
 }
 
-/** An environment and what follows it; -1 where the budget is used up. */
+/** An environment and its successors; -1 if the budget does not allow the step. */
 export type Outlook = {
   /** By the node that crashes. */
   readonly crashed: readonly number[]
@@ -43,13 +43,17 @@ export type Outlook = {
   readonly ticked: number
   readonly flips: readonly Flip[]
   readonly moves: readonly Move[]
-  /** Whether some end must still follow the other. */
+  /** Whether some end has to catch up with the other. */
   readonly busy: boolean
-  /** By sender and receiver: how far ahead a message is, -1 where it is lost. Null while all is 0. */
+  /**
+   * By sender and receiver: how many incarnations a message is ahead, or -1 if it is lost. Null if all are 0.
+   */
   readonly ahead: Int8Array | null
-  /** By receiver and sender: 1 where the receiver does not see the link up. Null where no node is told of its links. */
+  /**
+   * By receiver and sender: 1 if the receiver sees the link down. Null if nodes are not notified of links.
+   */
   readonly closed: Uint8Array | null
-  /** The links that are cut, or not up at both ends; and the same number for the same ones. */
+  /** The links that are cut or not up at both ends, and an integer that identifies this set. */
   readonly cut: Cut
   readonly cutId: number
 }

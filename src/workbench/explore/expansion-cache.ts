@@ -1,8 +1,10 @@
 /**
- * Where nodes share registers and send no messages, all that a node may do by itself depends on its own state, its
- * register and the budget; and what a read may lead to, on the register that is read instead. Each such expansion of successors
- * is worked out once, by the model's own rules, and kept as the few columns that change, with what they change in the
- * row's hash: the inner loop of the search then only copies rows. What the monitor makes of it is left to that loop.
+ * Expansion cache: the successors that a node's own steps produce, computed once and replayed from then on.
+ *
+ * Applies where nodes share registers and send no messages. A node's own steps then depend only on its state,
+ * its register and the budget; a read depends on the register that is read instead. An expansion stores the
+ * columns that change and the change of the row's hash, so the inner loop of the search only copies rows. The
+ * monitor's step is left to that loop, because it depends on the monitor's memory.
  */
 import { assert } from '../../core/index.ts'
 import { Batch, CRASHING, RECENT, RECOVERY, unpackAction } from './batch.ts'
@@ -27,44 +29,55 @@ import {
   WROTE,
 } from './sleep-sets.ts'
 
-/** A expansion in the pool: of which entry and register, that register's cell; how many transitions, how many successors. */
+/**
+ * An expansion in the pool: the node entry and register it belongs to, that register's cell, the number of
+ * transitions and the number of successors.
+ */
 const EXPANSION_OF = 0
 const EXPANSION_READ = 1
 const EXPANSION_TRANSITIONS = 2
 const EXPANSION_COUNT = 3
 const EXPANSION = 4
-/** Then, for each of those, these fields. */
+/** Then these fields for each successor. */
 const EXPANSION_SLOT = 0
-/** -1: the own register stays as it is, whatever that is. */
+/**
+ * -1 if the own register does not change.
+ */
 const EXPANSION_CELL = 1
-/** The number that the judge gave to the list of events. */
+/** The judge's integer for the list of observations. */
 const EXPANSION_EVENTS = 2
 const EXPANSION_ENVIRONMENT = 3
 const EXPANSION_SUM = 4
 const EXPANSION_DEED = 5
-/** See sleepSets.ts: what is to be known of the step, and the sleepSet that it makes. */
+/** See sleep-sets.ts: the marks of the step, and the sleep set of the state that it leads to. */
 const EXPANSION_MARK = 6
 const EXPANSION_WAY = 7
 const EXPANSION_FIELDS = 8
 
-/** A entry in the pool: its first number (one a register), the number of what is seen of a crash, how many registers it waits to read; which. */
+/**
+ * A node entry in the pool: its first key (one per register), the observations of a crash, the number of
+ * registers that it waits to read, and which.
+ */
 const NODE_CRASH = 1
 const NODE_READS = 2
 const NODE_ENTRY = 3
 
-/** The model's own rules, by which a expansion is worked out. */
+/** The model's rules, from which expansions are computed. */
 export type ExpansionRules = {
   /** The registers that a node waits to read. */
   readsOf(node: number, slot: number): readonly number[]
-  /** The number of what is seen when it crashes; -1 for a node that is down. */
+  /** The judge's integer for the observations of a crash; -1 for a node that is down. */
   crashEvents(node: number, slot: number): number
-  /** Whether a crash after a step from the one slot to the other forgets all of the step. */
+  /** Whether a crash after a step between these slots has the same effect as a crash before it. */
   isForgotten(node: number, before: number, after: number): boolean
-  /** Whether a crash of the node spends nothing of the budget. */
+  /** Whether a crash of the node costs nothing of the budget. */
   isFreeCrash(node: number, environment: number): boolean
-  /** All that a node may do by itself, into a batch, with the number of its events instead of a memory. */
+  /**
+   * Adds all steps that a node can take by itself. The memory column of each row holds the integer of its
+   * observations.
+   */
   ownMoves(row: Int32Array, into: Batch, node: number): void
-  /** All that its read of a register may lead to. */
+  /** Adds all outcomes of a node's read of one register. */
   reads(row: Int32Array, into: Batch, node: number, of: number): void
 }
 
@@ -74,10 +87,13 @@ export class ExpansionCache {
   readonly #layout: RowLayout
   readonly #rules: ExpansionRules
   readonly #judge: Judge
-  /** By node: its slot under a budget. */
+  /** By node: (slot, environment) to its entry. */
   readonly #nodeEntries: readonly PairTable[]
   #entryCount = 0
-  /** Where expansions stand in the pool, by a hash of what they are of; -1 where none does. Small, to stay near the processor. */
+  /**
+   * Open-addressing hash table of offsets in the pool; -1 marks a free place. Starts small to stay in the CPU
+   * cache.
+   */
   #expansions = new Int32Array(1 << 10).fill(-1)
   #expansionCount = 0
   readonly #scratch: Batch
@@ -94,8 +110,8 @@ export class ExpansionCache {
   }
 
   /**
-   * Puts into the batch what all nodes may do in this world, `sum` being that of its columns. It was come to in this sleepSet,
-   * from one in which the monitor remembered `earlier`.
+   * Adds the steps of all nodes in this state. `sum` is the weighted sum of the row; `sleepSet` is the
+   * state's sleep set; `earlier` is the monitor's memory in the parent state.
    */
   expand(row: Int32Array, sum: number, sleepSet: number, earlier: number, into: Batch): void {
     const nodes = this.#nodes
@@ -156,7 +172,7 @@ export class ExpansionCache {
           into.grow(count)
           ;({ rows, hashes, parents, actions, sleepSets } = into)
         }
-        // A step is left out unless it has one of these marks.
+        // A step without any of these marks is in the sleep set.
         let touches = 0
         if ((known & crashBit(node)) === 0) touches |= FORGETS
         if (node >= mover || (register === mover && (sleepSet & WROTE) !== 0)) touches |= STEP
@@ -182,7 +198,7 @@ export class ExpansionCache {
             }
             after = adjustSum(after, memoryAt, memory - memoryBefore)
           }
-          // The successor is made in place of its parent, and copied only if it was not seen a short while ago.
+          // Builds the successor in place of its parent; copies it only if it is not among the recent rows.
           row[node] = data[from + EXPANSION_SLOT] as number
           const cellAfter = data[from + EXPANSION_CELL] as number
           row[cellColumn] = cellAfter < 0 ? cellBefore : cellAfter
@@ -220,7 +236,7 @@ export class ExpansionCache {
     into.transitions += transitions
   }
 
-  /** Of the crashes that would be known if the monitor had seen nothing of the last step, those that are. */
+  /** Keeps a crash in the sleep set only if the monitor ends in the same memory on both paths. */
   #knownCrashes(row: Int32Array, sleepSet: number, earlier: number): number {
     const judge = this.#judge
     const { memoryAt, environmentAt } = this.#layout
@@ -283,7 +299,7 @@ export class ExpansionCache {
       if (writes) mark |= WRITES
       let flags = (writes ? WROTE : 0) | (kind === RECOVERY ? RECOVERED : 0)
       const environment = value(environmentAt)
-      // A crash before and one after spend the same; but one after a recovery is one more.
+      // A crash before and a crash after the step cost the same, but a crash after a recovery costs one more.
       const leavesNoTrace =
         !writes &&
         environment === small[environmentAt] &&

@@ -1,4 +1,4 @@
-/** Explores a protocol in a small world and reports: what `conclave explore` prints. */
+/** Explores a protocol in a small world and reports the result: the library side of `conclave explore`. */
 import type { Definition, NodeId, Outcome, PlainObject } from '../../core/index.ts'
 import { sortIds } from '../../core/index.ts'
 import { factsOf, promisedGoals, promisedSpecs, type ScheduleStep } from '../scenario/index.ts'
@@ -12,29 +12,29 @@ import { type CutShort, type SearchProgress, type SearchResult, search } from '.
 export type ExploreSettings = {
   readonly definition: Definition
   readonly nodes: readonly NodeId[]
-  /** Resolved: every option has its value. */
+  /** With defaults filled in. */
   readonly options: PlainObject
   readonly budget: Budget
   readonly from: 'boot' | 'settled'
-  /** Steps that are taken first: the search begins in the world to which they lead. They cost nothing of the budget. */
+  /** Steps to take first. The search starts in the state they lead to. They cost nothing of the budget. */
   readonly after?: readonly ScheduleStep[]
-  /** Who is in the settled component, where that is not everybody: the others begin alone. */
+  /** The nodes of the settled component, if not all; the other nodes start alone. */
   readonly members?: readonly NodeId[]
-  /** What holds for links of which nodes are told. */
+  /** The link semantics where nodes are notified of link changes. */
   readonly history?: LinkHistory
   readonly order: 'fifo' | 'any'
   readonly timers: 'any' | 'quiet'
   readonly depth: number
   readonly maxStates: number
   readonly memoryMB: number
-  /** Look for deadlocks and livelocks, too, once everything has been seen. */
+  /** Also look for deadlocks and livelocks, after a complete search. */
   readonly progress: boolean
-  /** Instead of those that the protocol promises. */
+  /** Replace the specifications that the protocol promises. */
   readonly specs?: readonly Spec[]
   readonly goals?: readonly Goal[]
 }
 
-/** The world outside: how time passes there, and whether to go on. */
+/** What the caller provides: a clock, and a check whether to continue. */
 export type ExploreHooks = {
   seconds(): number
   shouldContinue(progress: SearchProgress): boolean
@@ -47,13 +47,13 @@ export type ExploreReport = {
   readonly states: number
   readonly transitions: number
   readonly depth: number
-  /** Whether everything within the fault budget was seen. */
+  /** Whether the search saw every state within the fault budget. */
   readonly complete: boolean
   readonly cutShort: CutShort | null
   readonly seconds: number
   readonly statesPerSecond: number
   readonly bytesPerState: number
-  /** Transitions for each run of protocol code. */
+  /** Transitions per run of protocol code. */
   readonly reuse: number
   readonly specs: readonly SpecVerdict[]
   readonly goals: readonly GoalCount[]
@@ -61,7 +61,7 @@ export type ExploreReport = {
   readonly counterexample: ExploredCounterexample | null
 }
 
-/** `deadlock`: the counterexample ends where nothing but faults can happen any more. */
+/** `deadlock`: the counterexample ends in a state where only faults can happen. */
 export type ProgressVerdict =
   | { readonly verdict: 'held' }
   | { readonly verdict: 'deadlock' | 'livelock' }
@@ -71,13 +71,15 @@ export type ExploredCounterexample = {
   readonly spec: string
   readonly why: string
   readonly steps: readonly ScheduleStep[]
-  /** How many steps at the end repeat for ever; 0 where the end is the violation. */
+  /** Number of steps at the end that repeat for ever; 0 if the last step is the violation. */
   readonly cycle: number
   /** Runs with `conclave sim`. */
   readonly scenario: PlainObject
 }
 
-/** The specification that a stuck state violates; it has no monitor, because no single run can show it. */
+/**
+ * The specification that a livelock violates. It has no monitor, because no single finite run can show it.
+ */
 export const PROGRESS = 'progress'
 
 export function explore(settings: ExploreSettings, hooks: ExploreHooks): ExploreReport {
@@ -142,7 +144,7 @@ export function explore(settings: ExploreSettings, hooks: ExploreHooks): Explore
   }
 }
 
-/** As after an election among all: the preferred node leads. */
+/** The state after an election among all nodes: the preferred node leads. */
 export function settledOutcome(definition: Definition, nodes: readonly NodeId[]): Outcome {
   const leader = sortIds(nodes).at(definition.prefers === 'highest' ? -1 : 0) as NodeId
   return { leader, members: nodes }
@@ -176,7 +178,7 @@ function checkLivelock(
   if (!settings.progress) return notChecked('not asked for')
   if (violation?.isDeadEnd === true) return { progress: { verdict: 'deadlock' }, found: null }
   if (cutShort !== null) return notChecked('the search is not complete')
-  // Whoever waits for the end of a lock would seem to wait for ever.
+  // A node that waits for the end of a lock would seem to wait for ever.
   if (settings.budget.ticks > 0) return notChecked('time stands still once the ticks are used up')
   const needed = livelockBytes(visited, transitions) + visited.bytes
   if (needed > memoryBytes) return notChecked(`it needs ${Math.ceil(needed / 1_000_000)} MB of memory`)

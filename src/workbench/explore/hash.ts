@@ -1,18 +1,19 @@
 /**
- * The hash of a row: a weighted sum of its columns, then a mix of the sum's bits.
+ * Hash of a row: a weighted sum of its columns, then a bit mixer (the finalizer of MurmurHash3).
  *
- * A sum, because a successor differs from its parent in a few columns only: its sum is the parent's, corrected.
+ * The sum is incremental: a successor differs from its parent in a few columns, so its sum is the parent's
+ * plus the weighted differences.
  */
 const WEIGHTS = 1 << 10
 
-/** Beyond these, columns share weights. */
+/** Columns beyond this number reuse weights. */
 const weights = new Int32Array(WEIGHTS)
 weights[0] = 0x9e3779b1
 for (let column = 1; column < WEIGHTS; column++) {
   weights[column] = Math.imul(weights[column - 1] as number, 0x2c9277b5)
 }
 
-/** The sum after a number in a column has risen by this much. */
+/** The sum after the value of a column has grown by `by`. */
 export function adjustSum(sum: number, column: number, by: number): number {
   return (sum + Math.imul(by, weights[column & (WEIGHTS - 1)] as number)) | 0
 }

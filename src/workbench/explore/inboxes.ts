@@ -1,8 +1,8 @@
 /**
- * The messages in flight to a node, as one number.
+ * Interns inboxes: the messages in flight to one node, as one integer.
  *
- * A link that keeps its order is a queue, one that does not is a bag; the list of an inbox holds the messages of
- * each sender together, in their order or, in a bag, by number. Every inbox is worked out once.
+ * A FIFO link is a queue; an unordered link is a multiset. The list of an inbox groups messages by sender: in
+ * sending order for queues, sorted by message id for multisets. Each operation on an inbox is computed once.
  */
 import { equalPlain, type Message } from '../../core/index.ts'
 import {
@@ -19,7 +19,10 @@ import { Index, Pool } from './pool.ts'
 export const EMPTY_INBOX = 0
 
 export class Inboxes {
-  /** At an inbox's place: how many messages may come out, then for each the message and the inbox without it. */
+  /**
+   * At an inbox's offset: the number of deliverable messages, then for each the message and the inbox without
+   * it.
+   */
   readonly pool = new Pool()
   readonly #messages = new Interner<InFlight>()
   readonly #lists = new ListInterner()
@@ -58,7 +61,7 @@ export class Inboxes {
     return known >= 0 ? known : this.#append(inbox, message)
   }
 
-  /** The same message, so far ahead of its receiver. */
+  /** The same message, labelled as this many incarnations ahead of its receiver. */
   ahead(message: number, ahead: number): number {
     const known = this.#labelled.get(message, ahead)
     if (known >= 0) return known
@@ -67,17 +70,17 @@ export class Inboxes {
     return id
   }
 
-  /** What is left when the receiver's end of its link to a sender has moved. */
+  /** The inbox after the receiver's end of its link to a sender has moved. */
   afterMove(inbox: number, sender: number): number {
     return this.#changed(this.#afterMoves, inbox, sender, (old) => inboxAfterMove(old, sender, this.#history))
   }
 
-  /** What is left when a sender has crashed. */
+  /** The inbox after a sender has crashed. */
   fromCrashed(inbox: number, sender: number): number {
     return this.#changed(this.#fromCrashed, inbox, sender, (old) => dropFromCrashed(old, sender))
   }
 
-  /** Where in the pool an inbox's choices stand. */
+  /** The offset of an inbox's entry in the pool. */
   place(inbox: number): number {
     const place = this.#places.get(inbox)
     return place >= 0 ? place : this.#compile(inbox)
@@ -88,7 +91,7 @@ export class Inboxes {
     return this.#lists.listOf(inbox).some((id) => this.message(id).from === sender)
   }
 
-  /** The place of a message among those from the same sender, in the order of the world without time. */
+  /** The index of a message among those of the same sender, in the order that the untimed world uses. */
   nth(inbox: number, message: number): number {
     if (!this.#isBag) return 0
     const wanted = this.message(message)
@@ -126,7 +129,7 @@ export class Inboxes {
     for (const [at, message] of list.entries()) {
       const previous = list[at - 1]
       const isFirst = previous === undefined || this.message(previous).from !== this.message(message).from
-      // From a queue the first comes out; from a bag anything does, but of equal messages any one will do.
+      // A queue delivers its first message. A multiset delivers any; of equal messages one is enough.
       if (!isFirst && (!this.#isBag || previous === message)) continue
       choices.push(message, this.#lists.idOf(list.toSpliced(at, 1)))
     }

@@ -1,7 +1,7 @@
-/** Small numbers for things: equal things get equal numbers, so worlds can be compared as rows of integers. */
+/** Interning: equal values get equal small integers, so that worlds compare as rows of integers. */
 import { canonical, type Plain } from '../../core/index.ts'
 
-/** What an interned thing takes beside its text, about: a map entry, the value's own objects. */
+/** Estimated bytes per interned value in addition to its text: a map entry and the value's own objects. */
 const OVERHEAD = 300
 
 export class Interner<T extends Plain> {
@@ -9,7 +9,7 @@ export class Interner<T extends Plain> {
   readonly #values: T[] = []
   #textLength = 0
 
-  /** An estimate, for bounds on memory. */
+  /** An estimate, for the memory bound. */
   get bytes(): number {
     return this.#values.length * OVERHEAD + this.#textLength * 3
   }
@@ -34,13 +34,13 @@ export class Interner<T extends Plain> {
   }
 }
 
-/** The same for lists of small numbers, which need no canonical text. */
+/** Interns lists of small integers, which need no canonical text. */
 export class ListInterner {
   readonly #idOf = new Map<string, number>()
   readonly #lists: (readonly number[])[] = []
   #textLength = 0
 
-  /** An estimate, for bounds on memory. */
+  /** An estimate, for the memory bound. */
   get bytes(): number {
     return this.#lists.length * OVERHEAD + this.#textLength * 5
   }
@@ -67,14 +67,14 @@ export class ListInterner {
 
 const EMPTY = -1
 
-/** The largest table that is kept as a plain rectangle: 16 MB. */
+/** The largest dense table: 16 MB. */
 const MOST_DENSE = 1 << 22
 
 /**
- * A map from pairs of small numbers to numbers other than -1: the memory of what has been worked out.
+ * Memoization table: maps pairs of small integers to integers other than -1.
  *
- * While the numbers are small it is a rectangle, read without any hashing; when that would grow too large it
- * becomes a hash table.
+ * Dense (a rectangle, no hashing) while the keys are small; becomes an open-addressing hash table when the
+ * rectangle would grow too large.
  */
 export class PairTable {
   #dense: Int32Array | null = new Int32Array(1 << 10).fill(EMPTY)
@@ -84,7 +84,7 @@ export class PairTable {
   #mask = 0
   #entries = new Int32Array(0)
 
-  /** The value for a pair, or -1 when there is none. */
+  /** The value of a pair, or -1 if there is none. */
   get(a: number, b: number): number {
     const dense = this.#dense
     if (dense === null) return this.#sparseGet(a, b)
@@ -99,7 +99,7 @@ export class PairTable {
     else this.#sparseSet(a, b, value)
   }
 
-  /** Widens the rectangle until it holds the pair, or gives it up. */
+  /** Grows the rectangle until it holds the pair, or switches to the hash table. */
   #makeRoom(a: number, b: number): void {
     const old = this.#dense as Int32Array
     const oldBits = this.#bits

@@ -1,4 +1,4 @@
-/** The monitor in numbers: what it remembers is a column of the world, and each of its steps is worked out once. */
+/** Runs the monitor on integers: its memory is one column of the world, and each of its steps is memoized. */
 import { type Plain, present } from '../../core/index.ts'
 import {
   type Fold,
@@ -12,17 +12,17 @@ import {
 import type { Observation } from '../trace/index.ts'
 import { Interner, ListInterner, PairTable } from './intern.ts'
 
-/** A moment at which specifications are violated: the first of them, and all. */
+/** The specifications violated at one moment: the first one, and all of them. */
 export type Violation = { readonly spec: string; readonly why: string; readonly all: readonly Violated[] }
 export type Violated = { readonly spec: string; readonly why: string }
 
-/** The number of the list without events. */
+/** The id of the empty list of observations. */
 export const NO_EVENTS = 0
 
 export class Judge {
   readonly #monitor: Monitor
   readonly #events: Interner<Observation>
-  /** What each fold remembers has a number; what the monitor remembers is a list of those. */
+  /** Each fold's memory is interned; the monitor's memory is a list of those ids. */
   readonly #memories = new ListInterner()
   readonly #parts: readonly FoldCache[]
   readonly #opinions: readonly SpecCache[]
@@ -59,30 +59,30 @@ export class Judge {
     return this.#memories.idOf(parts)
   }
 
-  /** The memory after an event; below -1 when the event violates a specification (`violation` says which). */
+  /** The memory after an observation; below -1 if it violates a specification (`violation` decodes it). */
   next(memory: number, event: number): number {
     const known = this.#known.get(memory, event)
     return known === -1 ? this.#judge(memory, event) : known
   }
 
-  /** A number for the events of one step, in their order. */
+  /** Interns the observations of one step, in order. */
   listId(events: readonly Observation[]): number {
     return this.#lists.idOf(events.map((event) => this.#events.idOf(event)))
   }
 
-  /** The same as `next` for the events of one step; the first that violates a specification decides. */
+  /** Like `next`, for the observations of one step. The first violation decides. */
   nextAll(memory: number, list: number): number {
     const known = this.#knownLists.get(memory, list)
     return known === -1 ? this.#judgeAll(memory, list) : known
   }
 
-  /** The same for two steps, one after the other. */
+  /** Like `nextAll`, for two steps in sequence. */
   nextBoth(memory: number, first: number, second: number): number {
     const between = this.nextAll(memory, first)
     return between < 0 ? between : this.nextAll(between, second)
   }
 
-  /** Whether a settled state concerns any specification; one that is watched always may ask for settled moments, too. */
+  /** Whether any specification judges settled states. A specification without `when` may judge them too. */
   get judgesSettled(): boolean {
     return this.#monitor.specs.some(({ when }) => when === 'settled')
   }
@@ -91,7 +91,7 @@ export class Judge {
     return this.#monitor.specs.some(({ when }) => when === 'state')
   }
 
-  /** What specifications of states say of one: nothing of it is remembered, for every state is another. */
+  /** The verdict of state specifications on one state. Not memoized, because every state is different. */
   state(seen: Observation): Violation | null {
     const all: Violated[] = []
     const memory = this.#monitor.begin()
@@ -110,7 +110,7 @@ export class Judge {
     return present(this.#violations[-2 - result], 'violation')
   }
 
-  /** Verdicts once a search has ended without a violation. Counts are of distinct situations. */
+  /** The verdicts of a search without violations. Counts are of distinct situations. */
   verdicts(): readonly SpecVerdict[] {
     return this.#monitor.specs.map((spec, index) => {
       const judged = this.#judgedCounts[index] ?? 0
@@ -135,7 +135,7 @@ export class Judge {
     return result
   }
 
-  /** Every part of this is worked out once for what a fold remembers and an event; here the parts are put together. */
+  /** Combines the memoized steps of the single folds. */
   #judge(memory: number, event: number): number {
     const { goals, specs, foldOfGoal, foldOfSpec } = this.#monitor
     const before = this.#memories.listOf(memory)
@@ -201,10 +201,13 @@ export class Judge {
   }
 }
 
-/** A fold, the memories it can have, and which follows which. */
+/** One fold, its interned memories, and its memoized steps. */
 type FoldCache = { readonly fold: Fold; readonly memories: Interner<Plain>; readonly next: PairTable }
 
-/** What a specification says of a memory after an event, by one of these numbers; from FIRST_WHY on, why it is violated. */
+/**
+ * Memoized judgements of one specification, by memory and observation. From FIRST_WHY on: the index of the
+ * reason for a violation.
+ */
 type SpecCache = { readonly spec: Spec; readonly known: PairTable; readonly whys: string[] }
 const NOT_CONCERNED = 0
 const HELD = 1

@@ -1,10 +1,10 @@
 /**
- * Livelock: after a complete search, is there a state from which no settled state can be reached any more, unless a
- * new fault comes to its aid?
+ * Livelock detection after a complete search: is there a state from which no settled state can be reached
+ * without a new fault?
  *
- * Every state is expanded once more for its edges; then everything is marked from which a settled state can be
- * reached, walking the edges backwards. What stays unmarked goes round for ever: a state in which nothing can happen
- * has been judged as a settled one by the search itself, which would have reported it.
+ * Expands every state once more to collect its edges, then marks all states that reach a settled state, by
+ * breadth along the reversed edges. The unmarked states form livelocks. States without successors are not
+ * among them: the search itself has judged those as settled.
  */
 import { present } from '../../core/index.ts'
 import type { ScheduleStep } from '../scenario/index.ts'
@@ -15,12 +15,12 @@ import { pathTo, stepBetween } from './search.ts'
 import type { Visited } from './visited.ts'
 
 export type Livelock = {
-  /** The steps to the stuck state, and then those that repeat for ever. */
+  /** The steps to the livelock, followed by one round of its cycle. */
   readonly steps: readonly ScheduleStep[]
   readonly cycle: number
 }
 
-/** What this needs in memory: both ends of every edge and a few words a state. */
+/** Estimated memory: both ends of every edge, and 13 bytes per state. */
 export function livelockBytes(visited: Visited, transitions: number): number {
   return transitions * 8 + visited.size * 13
 }
@@ -36,7 +36,7 @@ type Edges = {
   readonly count: number
   readonly from: Int32Array
   readonly to: Int32Array
-  /** 1 where the specifications have no objection to the state as a settled one. */
+  /** 1 if the specifications accept the state as a settled state. */
   readonly good: Uint8Array
 }
 
@@ -63,7 +63,7 @@ function edgesOf(model: Model, visited: Visited, transitions: number): Edges {
   return { count, from, to, good }
 }
 
-/** 1 for each state from which a good one can be reached. */
+/** 1 for each state from which a good state can be reached. */
 function canReachSettled(states: number, { count, from, to, good }: Edges): Uint8Array {
   const starts = new Int32Array(states + 1)
   for (let edge = 0; edge < count; edge++) {

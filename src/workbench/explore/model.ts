@@ -1,11 +1,10 @@
 /**
- * A small world as a row of integers, and all that can happen next.
+ * A small world as a row of integers, and its transitions.
  *
- * Every node's local state, every inbox, the monitor's memory and what is left of the fault budget are interned to
- * small numbers, each by the file of its name; a world is one row of them (parts.ts says which column is which), and a
- * transition is a few table lookups: steps.ts and surroundings.ts say what may happen, successors.ts what that makes of a world,
- * checks.ts what is to be said of it as it is. The rules are those of the world without time in sim/untimed.ts, against which the tests
- * compare.
+ * Node states, inboxes, registers, the monitor's memory and the environment are interned to small integers,
+ * so a world is one row (parts.ts has the layout) and a transition is a few table lookups. steps.ts and
+ * environment-steps.ts enumerate the transitions, successors.ts applies them, state-checks.ts judges single
+ * states. The rules are those of untimed/world.ts; tests compare the two.
  */
 import { fail } from '../../core/index.ts'
 import type { ScheduleStep } from '../scenario/index.ts'
@@ -28,7 +27,7 @@ import { Successors } from './successors.ts'
 export class Model {
   readonly columns: number
   readonly judge: Judge
-  /** Where in a row stands what the monitor remembers. */
+  /** The column of the monitor's memory. */
   readonly memoryAt: number
   readonly #environmentAt: number
   readonly #environments: Environments
@@ -37,7 +36,7 @@ export class Model {
   readonly #successors: Successors
   readonly #steps: NodeSteps
   readonly #environmentSteps: EnvironmentSteps
-  /** Null where messages, too, have a part in what happens next. */
+  /** Null if nodes also exchange messages. */
   readonly #cache: ExpansionCache | null
 
   constructor(settings: ModelSettings) {
@@ -59,23 +58,23 @@ export class Model {
         : null
   }
 
-  /** Whether `expand` makes use of how a world was come to. */
+  /** Whether `expand` uses the sleep set of a state. */
   get usesSleepSets(): boolean {
     return this.#cache !== null
   }
 
-  /** How often protocol code was run. */
+  /** Number of runs of protocol code. */
   get runs(): number {
     return this.#parts.reactions.runs
   }
 
-  /** No column holds a number above this, so far. */
+  /** The largest value in any column so far. */
   get largest(): number {
     const { registers, reactions, inboxes, environments } = this.#parts
     return Math.max(reactions.size, inboxes.size, this.judge.size, environments.size, registers.size)
   }
 
-  /** About what the interned pieces take, beside the rows of worlds. */
+  /** Estimated memory of the interned values, without the rows of visited states. */
   get bytes(): number {
     const { registers, reactions, inboxes } = this.#parts
     return reactions.bytes + inboxes.bytes + this.judge.bytes + registers.bytes
@@ -116,34 +115,37 @@ export class Model {
   }
 
   /**
-   * Puts every successor of a world into the batch; but for such that are known, if it is said in which sleepSet the world was
-   * come to (sleepSets.ts), and what the monitor remembered in the one before.
+   * Adds the successors of a state to the batch. With a sleep set (sleep-sets.ts) and the monitor's memory in
+   * the parent state, transitions to known states are omitted.
    */
   expand(row: Int32Array, into: Batch, sleepSet = NO_SLEEP_SET, earlier = 0): void {
     const outlook = this.#environments.outlook(row[this.#environmentAt] as number)
     const sum = sumOf(row, 0, this.columns)
-    this.#successors.sum = sum
-    if (this.#cache === null) this.#steps.expandAll(row, into, outlook)
-    else this.#cache.expand(row, sum, sleepSet, earlier, into)
+    if (this.#cache !== null) this.#cache.expand(row, sum, sleepSet, earlier, into)
+    this.#successors.begin(row, into, outlook, sum)
+    if (this.#cache === null) this.#steps.expandAll(row, outlook)
     this.#environmentSteps.expand(row, into, outlook)
   }
 
-  /** Whether anything but faults can still happen: a message or a timer that is due, or news that is owed. */
+  /**
+   * Whether anything except faults can still happen: a message, a timer, or a stimulus that the environment
+   * owes.
+   */
   isBusy(row: Int32Array): boolean {
     return this.#checks.isBusy(row)
   }
 
-  /** What is wrong with this world as it stands, whatever happens next. */
+  /** The violation of a specification that this state has by itself. */
   stateViolation(row: Int32Array): Violation | null {
     return this.#checks.violation(row)
   }
 
-  /** What the specifications say of this world, if it is taken to be settled; null when they have no objection. */
+  /** The violation that this state has if it counts as settled; null if the specifications accept it. */
   settledViolation(row: Int32Array): Violation | null {
     return this.#checks.settledViolation(row)
   }
 
-  /** A action in words: as a step of a schedule. */
+  /** Turns an action into a schedule step. */
   describe(row: Int32Array, action: Action): ScheduleStep {
     return describe(this.#parts, row, action)
   }
@@ -157,25 +159,22 @@ export class Model {
       isFreeCrash: (node, environment) =>
         this.#environments.outlook(environment).crashed[node] === environment,
       ownMoves: (row, into, node) =>
-        this.#forCache(row, (outlook) => this.#steps.ownMoves(row, into, outlook, node, true)),
-      reads: (row, into, node, of) =>
-        this.#forCache(row, (outlook) => this.#steps.reads(row, into, outlook, node, of)),
+        this.#forCache(row, into, (outlook) => this.#steps.ownMoves(row, outlook, node, true)),
+      reads: (row, into, node, of) => this.#forCache(row, into, () => this.#steps.reads(row, node, of)),
     }
   }
 
-  /** Expands another row than the one that is being expanded, for a fan. */
-  #forCache(row: Int32Array, expand: (outlook: Outlook) => void): void {
-    const successors = this.#successors
-    const { sum } = successors
-    successors.sum = sumOf(row, 0, this.columns)
-    successors.forCache = true
-    expand(this.#environments.outlook(row[this.#environmentAt] as number))
-    successors.forCache = false
-    successors.sum = sum
+  /** Expands a row for the cache. The row holds only the columns that the expansion depends on. */
+  #forCache(row: Int32Array, into: Batch, expand: (outlook: Outlook) => void): void {
+    const outlook = this.#environments.outlook(row[this.#environmentAt] as number)
+    this.#successors.begin(row, into, outlook, sumOf(row, 0, this.columns))
+    this.#successors.forCache = true
+    expand(outlook)
+    this.#successors.forCache = false
   }
 }
 
-/** The budget may come with more than that; what does not count must not tell worlds apart. */
+/** Keeps only the fields that count: others would make equal environments differ. */
 function budgetOf({ crashes, recoveries, flips, ticks }: Budget): Budget {
   return { crashes, recoveries, flips, ticks }
 }

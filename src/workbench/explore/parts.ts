@@ -1,4 +1,4 @@
-/** What a world is made of, each kind of thing with its numbers; and which column of a row holds which. */
+/** The parts of a model: one table of interned values per kind of column, and the layout of a row. */
 import { assert, type Definition, type NodeId, type Outcome, type PlainObject } from '../../core/index.ts'
 import { type ScheduleStep } from '../scenario/index.ts'
 import type { Monitor } from '../specs/index.ts'
@@ -16,10 +16,10 @@ export type ModelSettings = {
   readonly nodes: readonly NodeId[]
   readonly options: PlainObject
   readonly order: 'fifo' | 'any'
-  /** `quiet`: a timer fires only when no message is in flight. */
+  /** `quiet`: a timer fires only if no message is in flight. */
   readonly timers: 'any' | 'quiet'
   readonly initial: Outcome | null
-  /** Steps that lead from there to the world in which the search begins. */
+  /** Steps from the initial world to the world in which the search starts. */
   readonly after?: readonly ScheduleStep[]
   readonly budget: Budget
   readonly history: LinkHistory
@@ -27,8 +27,8 @@ export type ModelSettings = {
 }
 
 /**
- * A slot a node, the monitor, the environment, then an inbox a node where there are messages, and a register a node where
- * there are registers. Where the columns of each kind begin; -1 where there are none.
+ * One slot per node, the monitor's memory, the environment; then one inbox per node if there are messages,
+ * and one register per node if there are registers. `-At` fields: the first column of each kind, or -1.
  */
 export type RowLayout = {
   readonly nodes: number
@@ -54,7 +54,7 @@ export type Parts = {
 export function partsOf(settings: ModelSettings): Parts {
   const { nodes, definition, options, order, history, monitor, budget } = settings
   const rules = new UntimedRules(definition, nodes, options, order, false, history)
-  assert(!(budget.ticks > 0) || rules.tick > 0, `${definition.name} does not say how long a tick is`)
+  assert(!(budget.ticks > 0) || rules.tick > 0, `${definition.name} does not define the length of a tick (exploration.tick)`)
   const events = new Interner<Observation>()
   const judge = new Judge(monitor, events)
   const inboxes = new Inboxes(order, history)

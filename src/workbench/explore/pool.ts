@@ -1,10 +1,13 @@
-/** Short lists of integers, one after another in one flat array: what the inner loop of the search reads. */
+/** Short lists of integers in one flat array. The inner loops of the search read from it. */
 export class Pool {
-  /** Read directly by the inner loops; replaced when it grows, which undoes their optimisation: so large at once. */
+  /**
+   * The inner loops read this array directly. Growing replaces it, which deoptimizes them, so it starts
+   * large.
+   */
   data = new Int32Array(1 << 15)
   #used = 0
 
-  /** Where the list begins. */
+  /** Appends a list and returns its offset. */
   add(list: readonly number[]): number {
     const start = this.#used
     this.#used += list.length
@@ -18,7 +21,7 @@ export class Pool {
   }
 }
 
-/** Numbers by a small number that grows; -1 where none was set. */
+/** A growing array of integers, indexed by id; -1 for unset. */
 export class Index {
   data = new Int32Array(1 << 12).fill(-1)
 

@@ -1,6 +1,6 @@
 /**
- * What nodes do, in numbers: the protocol's own code runs once for each distinct (local state, input), and what it
- * did is kept in a pool of integers from which the search reads it ever after.
+ * Memoized reactions: protocol code runs once per (local state, input). Its result is compiled to integers in
+ * a pool, from which the search reads it.
  */
 import { assert, canonical, type Input, present, type Stimulus } from '../../core/index.ts'
 import type { Slot, SlotStep, UntimedRules } from '../untimed/index.ts'
@@ -10,27 +10,31 @@ import type { Judge } from './judge.ts'
 import { Index, Pool } from './pool.ts'
 import type { Registers } from './registers.ts'
 
-/** A reaction in the pool: these fields, then its sends (receiver, message), then its cuts (reactions). */
+/**
+ * A reaction in the pool: these fields, then its sends (receiver, message), then its cuts (offsets of
+ * reactions).
+ */
 export const NEXT = 0
 export const SENDS = 1
-/** The number that the judge gave to the list of events. */
+/** The judge's id of the list of observations. */
 export const EVENTS = 2
 export const CUTS = 3
 export const CRASH_AFTER = 4
-/** The value that it writes to its register, or -1. */
+/** The value that the node writes to its register, or -1. */
 export const WRITES = 5
-/** What becomes of it instead where that write is refused, or -1. */
+/** The reaction that replaces this one if the write is refused, or -1. */
 export const REFUSED = 6
 export const REACTION = 7
 
 /**
- * A slot in the pool: these fields, then a reaction a timer, then for each stimulus the peer that must be down (or
- * -1), whether it is owed, and the reaction; then whose register each read is of; then, where writes can be late, for
- * each crash before one whether a timer or a stimulus made it, which, the reaction and the value.
+ * A slot in the pool: these fields, then one reaction per timer; then per stimulus the peer that must be down
+ * (or -1), whether it is owed, and the reaction; then the owner of each register that the node reads. If
+ * writes can be late, then for each crash before a write: its cause (0 timer, 1 stimulus), the index of the
+ * cause, the reaction and the value.
  */
 export const UP = 0
 export const CRASH = 1
-/** The acknowledgement of a write that is under sleepSet, or -1. */
+/** The reaction to the acknowledgement of the pending write, or -1. */
 export const ACK = 2
 export const TIMERS = 3
 export const STIMULI = 4
@@ -43,9 +47,9 @@ export const LATE = 4
 
 export class Reactions {
   readonly pool = new Pool()
-  /** How often protocol code was run. */
+  /** Number of runs of protocol code. */
   runs = 0
-  /** The most slots that any node has. */
+  /** The largest number of slots of any node. */
   size = 0
   readonly #rules: UntimedRules
   readonly #inboxes: Inboxes
@@ -55,13 +59,13 @@ export class Reactions {
   readonly #deliveries: readonly PairTable[]
   readonly #ticks: readonly Index[]
   readonly #recoveries: readonly PairTable[]
-  /** By node and by whose register is read. */
+  /** By reader and owner. */
   readonly #reads: readonly (readonly PairTable[])[]
   readonly #links: readonly PairTable[]
   readonly #registers: Registers
   readonly #crashes: boolean
 
-  /** `crashes`: whether any may happen. */
+  /** `crashes`: whether crashes are possible. */
   constructor(rules: UntimedRules, inboxes: Inboxes, judge: Judge, registers: Registers, crashes: boolean) {
     this.#rules = rules
     this.#registers = registers
@@ -91,13 +95,13 @@ export class Reactions {
     return present(this.#slots[node], 'node').valueOf(id)
   }
 
-  /** Where in the pool a slot stands. */
+  /** The offset of a slot in the pool. */
   place(node: number, slot: number): number {
     const place = (this.#offsets[node] as Index).get(slot)
     return place >= 0 ? place : this.#compile(node, slot)
   }
 
-  /** Whose registers a node waits to read. */
+  /** The owners of the registers that a node waits to read. */
   readsOf(node: number, slot: number): readonly number[] {
     const place = this.place(node, slot)
     const { data } = this.pool
@@ -106,20 +110,23 @@ export class Reactions {
     return [...data.subarray(first, first + (data[place + READS] as number))]
   }
 
-  /** What a crash makes of a running node: a place in the pool. */
+  /** The offset of the reaction to a crash. */
   crash(node: number, slot: number): number {
     const place = this.place(node, slot)
     return this.pool.data[place + CRASH] as number
   }
 
-  /** The number of what is seen when a node crashes; -1 if it is down. */
+  /** The judge's id of the observations of a crash; -1 if the node is down. */
   crashEvents(node: number, slot: number): number {
     const place = this.place(node, slot)
     const crash = this.pool.data[place + CRASH] as number
     return crash < 0 ? -1 : (this.pool.data[crash + EVENTS] as number)
   }
 
-  /** Whether a crash after a step from the one slot to the other leads where one before it does, or back to it. */
+  /**
+   * Whether a crash after a step between these slots leads to the same state as a crash before it, or back to
+   * `before`.
+   */
   isForgotten(node: number, before: number, after: number): boolean {
     const offsets = [this.place(node, before), this.place(node, after)]
     const { data } = this.pool
@@ -129,31 +136,31 @@ export class Reactions {
     return data[first + NEXT] === data[second + NEXT] && data[first + EVENTS] === data[second + EVENTS]
   }
 
-  /** What a node does on a message: a place in the pool. */
+  /** The offset of a node's reaction to a message. */
   delivery(node: number, slot: number, message: number): number {
     const known = (this.#deliveries[node] as PairTable).get(slot, message)
     return known >= 0 ? known : this.#deliver(node, slot, message)
   }
 
-  /** What a node does when it comes back, its register holding this. */
+  /** The offset of a node's reaction to its recovery, if its register holds this value. */
   recovery(node: number, slot: number, value: number): number {
     const known = (this.#recoveries[node] as PairTable).get(slot, value)
     return known >= 0 ? known : this.#recover(node, slot, value)
   }
 
-  /** What a node does when a read of another's register returns this. */
+  /** The offset of a node's reaction to the result of a read. */
   read(node: number, slot: number, of: number, value: number): number {
     const known = ((this.#reads[node] as readonly PairTable[])[of] as PairTable).get(slot, value)
     return known >= 0 ? known : this.#read(node, slot, of, value)
   }
 
-  /** What the passing of a tick makes of a running node: a place in the pool. */
+  /** The offset of a running node's reaction to a tick. */
   tick(node: number, slot: number): number {
     const known = (this.#ticks[node] as Index).get(slot)
     return known >= 0 ? known : this.#tick(node, slot)
   }
 
-  /** What a node does when it sees its link to a peer up or down: a place in the pool. */
+  /** The offset of a node's reaction to a link change. */
   link(node: number, slot: number, peer: number, up: boolean): number {
     const known = (this.#links[node] as PairTable).get(slot, peer * 2 + (up ? 1 : 0))
     return known >= 0 ? known : this.#link(node, slot, peer, up)
@@ -261,7 +268,7 @@ export class Reactions {
     return reaction
   }
 
-  /** Runs the protocol once (and once more for each crash that may fall in the middle of what it does). */
+  /** Runs the protocol once, and once more for each crash in the middle of the step. */
   #reaction(node: number, slot: Slot, run: (crashAfter: number | null) => SlotStep): number {
     this.runs += 1
     const whole = run(null)
@@ -269,7 +276,7 @@ export class Reactions {
     return this.#add(node, whole, 0, this.#crashes ? this.#cuts(node, slot, whole, run) : [], refused)
   }
 
-  /** A node whose register was taken from it stops when it would write. */
+  /** A node whose register was removed stops at its next write. */
   #refused(node: number, whole: SlotStep, run: (crashAfter: number) => SlotStep): number {
     if (!this.#rules.burials) return -1
     const at = whole.effects.findIndex((effect) => effect.type === 'register' && effect.call.op === 'write')
@@ -277,8 +284,8 @@ export class Reactions {
   }
 
   /**
-   * The crashes in the middle of a step that differ from a crash before or after it: some of what it persists and
-   * sends has been done, and some has not.
+   * The crashes in the middle of a step that differ from a crash before and a crash after it: only a part of
+   * its writes and messages is done.
    */
   #cuts(node: number, slot: Slot, whole: SlotStep, run: (crashAfter: number) => SlotStep): readonly number[] {
     const done = ({ slot: after, sends, writes }: SlotStep): string =>
@@ -298,7 +305,7 @@ export class Reactions {
     const self = present(this.#rules.nodes[node], 'node')
     assert(
       writes.length <= 1 && writes.every(({ of }) => of === self),
-      'a search knows steps with one write, to the own register',
+      'the explorer supports one write per step, to the own register',
     )
     const written = writes.map(({ value }) => this.#registers.valueId(value))[0] ?? -1
     const sent = sends.flatMap(({ to, body }) => [

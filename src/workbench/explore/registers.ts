@@ -1,4 +1,4 @@
-/** Shared registers in numbers: what each holds is a column of the world; what may come of it is worked out once. */
+/** Interns shared registers: each cell is one column, and each operation on it is memoized. */
 import { equalPlain, type Plain, present } from '../../core/index.ts'
 import {
   acknowledgeCell,
@@ -18,9 +18,8 @@ import {
 import { Interner, PairTable } from './intern.ts'
 import { Index, Pool } from './pool.ts'
 
-/** Where the registers of a protocol that has none would stand: one column less is one column less to compare. */
 export class Registers {
-  /** At a cell's place: how many values a read may return, then those. */
+  /** At a cell's offset: the number of values that a read may return, then their ids. */
   readonly pool = new Pool()
   readonly #rules: UntimedRules
   readonly #cells = new Interner<Cell>()
@@ -66,7 +65,7 @@ export class Registers {
     return this.#values.valueOf(id)
   }
 
-  /** Where in the pool the readings of a cell stand. */
+  /** The offset of the readings of a cell. */
   place(cell: number): number {
     const place = this.#places.get(cell)
     return place >= 0 ? place : this.#compile(cell)
@@ -100,7 +99,7 @@ export class Registers {
     return next
   }
 
-  /** A node crashes while this value is on its way. */
+  /** The cell after its owner crashed while this value was being written. */
   late(cell: number, value: number): number {
     const known = this.#late.get(cell, value)
     if (known >= 0) return known
@@ -125,14 +124,17 @@ export class Registers {
     return isClosed(this.cell(cell))
   }
 
-  /** After a node that would remove the owner has read it; the same number where that cannot be, or changes nothing. */
+  /**
+   * The cell after a node has read it in order to remove its owner; the same id if that is impossible or
+   * changes nothing.
+   */
   examined(cell: number): number {
     return once(this.#examined, cell, () =>
       this.#rules.mayExamine(this.cell(cell)) ? this.idOf(examineCell(this.cell(cell))) : cell,
     )
   }
 
-  /** The cells that a tombstone may leave, in the order of the tombstones. */
+  /** The cells that result from a tombstone, in the order of the tombstones. */
   buried(cell: number): readonly number[] {
     const known = this.#buried.get(cell)
     if (known !== undefined) return known
@@ -144,7 +146,7 @@ export class Registers {
     return all
   }
 
-  /** The number of a reading among those that are possible. */
+  /** The index of a value among the possible readings. */
   nth(cell: number, value: number): number {
     const wanted = this.value(value)
     return readingsOf(this.cell(cell), this.#model()).findIndex((each) => equalPlain(each, wanted))

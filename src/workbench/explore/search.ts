@@ -1,8 +1,8 @@
 /**
- * Breadth-first search over every interleaving of a small world, within bounds.
+ * Breadth-first search over all interleavings of a small world, within bounds.
  *
- * States are expanded level by level in the order in which they were found, so the first violation of the least
- * depth is a shortest counterexample.
+ * States are expanded level by level, in the order of discovery. The first violation at the least depth is
+ * therefore a shortest counterexample.
  */
 import { present } from '../../core/index.ts'
 import type { ScheduleStep } from '../scenario/index.ts'
@@ -14,7 +14,7 @@ import { NO_SLEEP_SET } from './sleep-sets.ts'
 import { Visited } from './visited.ts'
 
 export type SearchBounds = {
-  /** Levels to search: states at this depth are judged but not expanded. */
+  /** States at this depth are judged but not expanded. */
   readonly depth: number
   readonly maxStates: number
   readonly memoryBytes: number
@@ -24,18 +24,18 @@ export type SearchProgress = {
   readonly states: number
   readonly transitions: number
   readonly depth: number
-  /** States found and not yet expanded. */
+  /** States that are found but not yet expanded. */
   readonly waiting: number
 }
 
 export type Counterexample = {
   readonly violation: Violation
   readonly steps: readonly ScheduleStep[]
-  /** Whether it ends where nothing but faults can happen any more. */
+  /** Whether only faults can happen after the last step. */
   readonly isDeadEnd: boolean
 }
 
-/** Why a search ended before everything was seen. */
+/** Why a search ended early. */
 export type CutShort = 'violation' | 'depth' | 'max-states' | 'memory' | 'stopped'
 
 export type SearchResult = {
@@ -49,7 +49,7 @@ export type SearchResult = {
 const BATCH = 512
 const PROGRESS_INTERVAL = 1 << 13
 
-/** Where a violation was found: at a state, or by a action out of it. */
+/** A violation in a state, or by an action from it. */
 type Found = { readonly violation: Violation; readonly state: number; readonly action: Action | null }
 
 export function search(
@@ -60,7 +60,7 @@ export function search(
   const visited = new Visited(model.columns, model.usesSleepSets)
   const batch = new Batch(model.columns)
   const row = new Int32Array(model.columns)
-  // A small bound on the states is kept closely, at the price of small batches.
+  // Small bounds are kept exactly, at the cost of small batches.
   const batchSize = Math.min(BATCH, bounds.maxStates)
   let depth = 0
 
@@ -77,7 +77,7 @@ export function search(
     batch.flush(visited)
   }
 
-  /** Before a search gives up: a state that was found, but not looked at, may be wrong as it stands. */
+  /** Judges the states that were found but not expanded when the search ends early. */
   function unjudged(from: number): Found | null {
     for (let state = from; state < visited.size; state++) {
       visited.read(state, row)
@@ -87,7 +87,7 @@ export function search(
     return null
   }
 
-  /** Expands the states of one level; the worst thing found there, or why the search must end. */
+  /** Expands the states of one level. Returns the nearest violation, or why the search ends. */
   function level(start: number, stop: number): Found | CutShort | null {
     let settledBadly: Found | null = null
     let steppedBadly: Found | null = null
@@ -117,7 +117,7 @@ export function search(
       }
     }
     flush()
-    // A state that is wrong as it stands is one step nearer than one that a step out of it would make.
+    // A violation in a state is one step nearer than a violation by a step from it.
     return settledBadly ?? steppedBadly
   }
 
@@ -146,7 +146,7 @@ export function search(
   }
 }
 
-/** The steps from the beginning to a state: each is found again by expanding the state before. */
+/** The steps from the initial state, found by expanding each state on the path again. */
 export function pathTo(model: Model, visited: Visited, state: number): readonly ScheduleStep[] {
   const steps: ScheduleStep[] = []
   for (let at = state; visited.parentOf(at) >= 0; at = visited.parentOf(at)) {

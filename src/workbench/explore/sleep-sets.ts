@@ -1,42 +1,46 @@
 /**
- * How a state was come to, in one word: which steps out of it need not be taken, because what they lead to is known.
+ * Sleep sets (Godefroid): a partial-order reduction. The sleep set of a state is a bitmask of transitions
+ * that lead only to known states, so the search need not take them.
  *
- * Say p was expanded, and a step of node i led from there to s. A step of node j, before i in the order of nodes, that
- * could be taken at p just so, and that does not touch i's, was taken at p before i's: it led to a state q that stands
- * before s in the queue. When it is s's turn, q has been expanded, with i's step; so what j's step makes of s is known.
+ * Let a step of node i lead from p to s. Let j precede i in node order, and let j's step at p be independent
+ * of i's. The search took j's step at p first, which led to a state q before s in the queue. When the search
+ * reaches s, it has already expanded q with i's step. So the result of j's step at s is known.
  *
- * A crash is left out more often. If a crash forgets all that a node did at p, then its crash at s leads where its crash
- * at p did; and if what it did was to come back, its crash leads back to p, where crashes are not counted. What is known of
- * another node's crash at p is known of it at s, if i's step does not touch it.
+ * Crashes sleep more often. If a crash discards all that node i did at p, its crash at s leads to the same
+ * state as its crash at p. If i's step was its recovery, its crash leads back to p. A crash of another node
+ * that sleeps at p also sleeps at s if i's step is independent of it.
  *
- * So a step is left out only if a search that leaves none out would come upon a known state by it. All states are found
- * in the same order and from the same parents; and no violation is missed, for it was found on the other sleepSet before.
+ * The reduction omits transitions, never states: the search finds all states in the same order and from the
+ * same parents as without it. It misses no violation, because the other path found it first.
  *
- * Two steps of different nodes touch each other if one writes the register that the other reads, or if the monitor, shown
- * what is seen of the two, remembers another thing when it is shown them in turn. (Of a budget they spend as much in either
- * order; but a crash forgets nothing that a step has spent.)
+ * Two steps of different nodes are dependent if one writes the register that the other reads, or if the
+ * monitor's memory depends on their order. (Both orders cost the same budget; but a crash does not refund the
+ * cost of a step.)
  */
 
-/** Marks of a step: the monitor sees something of it, the own register changes. */
+/** Marks of a step: it produces observations; it changes the node's own register. */
 export const EVENTS = 1
 export const WRITES = 2
-/** What it is: a crash, which only forgets, or any other step. */
+/** The type of a step: a crash that only discards state, or any other step. */
 export const FORGETS = 4
 export const STEP = 8
 
-/** Nothing is known of the sleepSet: all steps are taken. */
+/** Nothing is known: take all steps. */
 export const NO_SLEEP_SET = 0
-/** Of a sleepSet: its last step changed a register; its last step began a new life. */
+/** Flags of the last step: it changed a register; it was a recovery. */
 export const WROTE = 1
 export const RECOVERED = 2
-/** Then a bit a node, for crashes that lead to what is known; the last step; and the number of what was seen of it. */
+/** Then one bit per node for its sleeping crash, the last step, and the id of its observations. */
 const CRASHES_AT = 2
 const MOST_NODES = 5
 const STEP_AT = CRASHES_AT + MOST_NODES
 const EVENTS_AT = 16
 const MOST_EVENTS = 0xffff
 
-/** The sleepSet that a step makes, of a node which reads a register (its own: none), before more is known. */
+/**
+ * The sleep set after a step of a node that reads this register (its own: none), before the parent's sleep
+ * set is added.
+ */
 export function makeSleepSet(
   nodes: number,
   node: number,
@@ -48,12 +52,12 @@ export function makeSleepSet(
   return (events << EVENTS_AT) | ((1 + node * nodes + register) << STEP_AT) | flags
 }
 
-/** What was seen of the last step: a list's number. */
+/** The id of the observations of the last step. */
 export function eventsOf(sleepSet: number): number {
   return sleepSet >>> EVENTS_AT
 }
 
-/** Whose the last step was; -1 where that is not known. */
+/** The node that took the last step; -1 if unknown. */
 export function moverOf(nodes: number, sleepSet: number): number {
   return sleepSet === NO_SLEEP_SET ? -1 : (stepOf(sleepSet) / nodes) | 0
 }
@@ -66,12 +70,15 @@ function stepOf(sleepSet: number): number {
   return ((sleepSet & ((1 << EVENTS_AT) - 1)) >> STEP_AT) - 1
 }
 
-/** The bit that says that a crash of the node leads to what is known. */
+/** The bit for a sleeping crash of the node. */
 export function crashBit(node: number): number {
   return 1 << (CRASHES_AT + node)
 }
 
-/** Once a node has taken a step: the crashes of those after it that were known before, and of those before it. */
+/**
+ * The crashes that sleep after a step of the node: those of all earlier nodes, and those of later nodes that
+ * already slept.
+ */
 export function sleepingCrashes(node: number, known: number): number {
   const before = crashBit(node) - crashBit(0)
   const after = crashBit(MOST_NODES) - crashBit(node + 1)

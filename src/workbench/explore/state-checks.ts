@@ -1,4 +1,7 @@
-/** How a world stands: who is up, whether anything is still to come, and what is wrong with it as it is. */
+/**
+ * Checks on a single state: which nodes are up, whether anything can still happen, and whether it violates a
+ * specification.
+ */
 import { present } from '../../core/index.ts'
 import { connectedPairs, isCut } from '../untimed/index.ts'
 import type { Environments } from './environments.ts'
@@ -38,7 +41,10 @@ export class StateChecks {
     this.#environments = parts.environments
   }
 
-  /** Whether anything but faults can still happen: a message or a timer that is due, or news that is owed. */
+  /**
+   * Whether anything except faults can still happen: a message, a timer, or a stimulus that the environment
+   * owes.
+   */
   isBusy(row: Int32Array): boolean {
     if (!this.isQuiet(row)) return true
     if (this.#environments.outlook(row[this.#environmentAt] as number).busy) return true
@@ -48,7 +54,7 @@ export class StateChecks {
     return false
   }
 
-  /** What is wrong with this world as it stands, whatever happens next. */
+  /** The violation that this state has by itself. */
   violation(row: Int32Array): Violation | null {
     if (this.#judgesStates) {
       const violation = this.#stateViolation(row)
@@ -58,7 +64,7 @@ export class StateChecks {
     return settled ?? this.#quietViolation(row)
   }
 
-  /** What specifications of states say of this one; null when they have no objection. */
+  /** The verdict of state specifications; null if they accept the state. */
   #stateViolation(row: Int32Array): Violation | null {
     const slots = this.#parts.rules.nodes.map((_, node) => this.#reactions.slot(node, row[node] as number))
     const cells =
@@ -66,13 +72,16 @@ export class StateChecks {
     return this.#judge.state(this.#parts.rules.stateOf(slots, cells))
   }
 
-  /** What the specifications say of this world, if it is taken to be settled; null when they have no objection. */
+  /** The violation that this state has if it counts as settled; null if the specifications accept it. */
   settledViolation(row: Int32Array): Violation | null {
     const next = this.#judge.next(row[this.#memoryAt] as number, this.#settledEvent(row))
     return next < 0 ? this.#judge.violation(next) : null
   }
 
-  /** What they say of two leaders between whom a link is up and nothing in flight; null where there are none. */
+  /**
+   * The verdict on two leaders with an open link and no message in flight between them; null if there are
+   * none.
+   */
   #quietViolation(row: Int32Array): Violation | null {
     const { closed } = this.#environments.outlook(row[this.#environmentAt] as number)
     if (closed === null) return null
@@ -114,7 +123,7 @@ export class StateChecks {
     return this.#reactions.pool.data[this.#reactions.place(node, row[node] as number) + UP] === 1
   }
 
-  /** A timer, or a stimulus that is owed to it. */
+  /** Whether a timer is set or a stimulus is owed. */
   #awaitsSomething(row: Int32Array, node: number): boolean {
     const slot = this.#reactions.place(node, row[node] as number)
     const { data } = this.#reactions.pool

@@ -1,8 +1,9 @@
-/** All that nodes may do next: on messages, timers, stimuli, reads and faults. */
+/**
+ * Enumerates the steps of nodes: deliveries, timers, stimuli, register operations, crashes and recoveries.
+ */
 import { assert } from '../../core/index.ts'
 import {
   ACKNOWLEDGE,
-  type Batch,
   COMMAND,
   CRASHING,
   DELIVER,
@@ -33,7 +34,7 @@ import type { Registers } from './registers.ts'
 import type { StateChecks } from './state-checks.ts'
 import { type Successors, UNCHANGED } from './successors.ts'
 
-/** Of a read: which of the calls, and which of the values that it may return. */
+/** A read action packs the index of the call and the index of the returned value. */
 export const READING_BITS = 6
 
 export class NodeSteps {
@@ -64,41 +65,31 @@ export class NodeSteps {
     this.#reactions = parts.reactions
   }
 
-  /** All that nodes may do, one after the other. */
-  expandAll(row: Int32Array, into: Batch, outlook: Outlook): void {
+  /** Adds the steps of all nodes, in node order. */
+  expandAll(row: Int32Array, outlook: Outlook): void {
     const timersMayFire = this.#timersAlways || this.#checks.isQuiet(row)
     for (let node = 0; node < this.#count; node++) {
       if (this.#inboxAt >= 0 && row[this.#inboxAt + node] !== EMPTY_INBOX) {
-        this.#deliveries(row, into, outlook, node)
+        this.#deliveries(row, outlook, node)
       }
-      this.ownMoves(row, into, outlook, node, timersMayFire)
-      if (this.#cellAt >= 0) this.reads(row, into, outlook, node, -1)
+      this.ownMoves(row, outlook, node, timersMayFire)
+      if (this.#cellAt >= 0) this.reads(row, node, -1)
     }
   }
 
-  /** All that a node may do by itself: nothing but its own columns, the monitor and the budget have a part in it. */
-  ownMoves(row: Int32Array, into: Batch, outlook: Outlook, node: number, timersMayFire: boolean): void {
+  /** Adds the steps that depend only on the node's own columns, the monitor and the budget. */
+  ownMoves(row: Int32Array, outlook: Outlook, node: number, timersMayFire: boolean): void {
     const slot = this.#reactions.place(node, row[node] as number)
-    // The pool's array is replaced when it grows, but this slot stands in the old one as well.
+    // The pool may replace its array when it grows. The old array still holds this slot.
     const { data } = this.#reactions.pool
-    if (this.#canBeLate) this.#land(row, into, node)
+    if (this.#canBeLate) this.#land(row, node)
     if (data[slot + UP] !== 1) {
-      if (outlook.recovered >= 0) this.#recoveries(row, into, outlook, node)
+      if (outlook.recovered >= 0) this.#recoveries(row, node)
       return
     }
     const timers = data[slot + TIMERS] as number
     for (let each = 0; timersMayFire && each < timers; each++) {
-      this.#successors.react(
-        row,
-        into,
-        outlook,
-        data[slot + SLOT + each] as number,
-        TIMER,
-        node,
-        each,
-        -1,
-        UNCHANGED,
-      )
+      this.#successors.react(data[slot + SLOT + each] as number, TIMER, node, each)
     }
     const stimuli = data[slot + STIMULI] as number
     for (let each = 0; each < stimuli; each++) {
@@ -106,39 +97,41 @@ export class NodeSteps {
       const whenDown = data[at] as number
       assert(
         !this.#successors.forCache || whenDown < 0,
-        'where nodes share registers, no stimulus depends on who is up',
+        'with shared registers no stimulus may require that a peer is down',
       )
       if (whenDown >= 0 && this.#checks.isUp(row, whenDown)) continue
-      this.#successors.react(row, into, outlook, data[at + 2] as number, COMMAND, node, each, -1, UNCHANGED)
+      this.#successors.react(data[at + 2] as number, COMMAND, node, each)
     }
     const ack = data[slot + ACK] as number
     if (ack >= 0) {
       const cell = this.#registers.acknowledged(row[this.#cellAt + node] as number)
-      this.#successors.react(row, into, outlook, ack, ACKNOWLEDGE, node, 0, -1, cell)
+      this.#successors.cell = cell
+      this.#successors.react(ack, ACKNOWLEDGE, node, 0)
     }
     if ((outlook.crashed[node] as number) < 0) return
     const cell = this.#cellAt < 0 ? UNCHANGED : this.#registers.crashed(row[this.#cellAt + node] as number)
-    this.#successors.react(row, into, outlook, data[slot + CRASH] as number, CRASHING, node, 0, -1, cell)
+    this.#successors.cell = cell
+    this.#successors.react(data[slot + CRASH] as number, CRASHING, node, 0)
     const lates = data[slot + LATES] as number
     const firstLate = slot + SLOT + timers + stimuli * STIMULUS + (data[slot + READS] as number)
     for (let each = 0; each < lates; each++) {
-      this.#late(row, into, outlook, node, data, firstLate + each * LATE)
+      this.#late(row, outlook, node, data, firstLate + each * LATE)
     }
   }
 
-  /** The reads that a node waits for: all of them, or only those of one register. */
-  reads(row: Int32Array, into: Batch, outlook: Outlook, node: number, only: number): void {
+  /** Adds the pending reads of a node: all of them, or only those of one register. */
+  reads(row: Int32Array, node: number, only: number): void {
     const slot = this.#reactions.place(node, row[node] as number)
     const { data } = this.#reactions.pool
     const reads = data[slot + READS] as number
     const first = slot + SLOT + (data[slot + TIMERS] as number) + (data[slot + STIMULI] as number) * STIMULUS
     for (let each = 0; each < reads; each++) {
       const of = data[first + each] as number
-      if (only < 0 || only === of) this.#readings(row, into, outlook, node, each, of)
+      if (only < 0 || only === of) this.#readings(row, node, each, of)
     }
   }
 
-  #deliveries(row: Int32Array, into: Batch, outlook: Outlook, node: number): void {
+  #deliveries(row: Int32Array, outlook: Outlook, node: number): void {
     const isUp = this.#checks.isUp(row, node)
     const inbox = this.#inboxes.place(row[this.#inboxAt + node] as number)
     const choices = this.#inboxes.pool.data[inbox] as number
@@ -148,56 +141,40 @@ export class NodeSteps {
       if (outlook.closed !== null && !this.#mayCome(outlook.closed, node, message)) continue
       if (isUp) {
         const reaction = this.#reactions.delivery(node, row[node] as number, message)
-        this.#successors.react(row, into, outlook, reaction, DELIVER, node, each, rest, UNCHANGED)
+        this.#successors.rest = rest
+        this.#successors.react(reaction, DELIVER, node, each)
       } else {
-        // A message that reaches a node which is down is lost.
-        this.#successors.change(row, into, this.#inboxAt + node, rest, DELIVER, node, each)
+        // A message to a node that is down is lost.
+        this.#successors.change(this.#inboxAt + node, rest, DELIVER, node, each)
       }
     }
   }
 
-  /** Whether the receiver sees the link up, and in the message's incarnation. */
+  /** Whether the receiver sees the link up, in the message's incarnation. */
   #mayCome(closed: Uint8Array, node: number, message: number): boolean {
     const { from, ahead } = this.#inboxes.message(message)
     return ahead === undefined && closed[node * this.#count + from] === 0
   }
 
-  /** Every value that a read may return now. */
-  #readings(row: Int32Array, into: Batch, outlook: Outlook, node: number, call: number, of: number): void {
+  /** Adds one step for each value that a read may return. */
+  #readings(row: Int32Array, node: number, call: number, of: number): void {
     const place = this.#registers.place(row[this.#cellAt + of] as number)
     const { data } = this.#registers.pool
     const count = data[place] as number
     for (let nth = 0; nth < count; nth++) {
       const reaction = this.#reactions.read(node, row[node] as number, of, data[place + 1 + nth] as number)
-      this.#successors.react(
-        row,
-        into,
-        outlook,
-        reaction,
-        READ,
-        node,
-        (call << READING_BITS) | nth,
-        -1,
-        UNCHANGED,
-      )
+      this.#successors.react(reaction, READ, node, (call << READING_BITS) | nth)
     }
   }
 
-  /** A node comes back with what its own register may be read as; without registers there is one sleepSet. */
-  #recoveries(row: Int32Array, into: Batch, outlook: Outlook, node: number): void {
+  /**
+   * Adds one recovery for each value that the node's register may be read as; without registers, one
+   * recovery.
+   */
+  #recoveries(row: Int32Array, node: number): void {
     const slot = row[node] as number
     if (this.#cellAt < 0) {
-      this.#successors.react(
-        row,
-        into,
-        outlook,
-        this.#reactions.recovery(node, slot, 0),
-        RECOVERY,
-        node,
-        0,
-        -1,
-        UNCHANGED,
-      )
+      this.#successors.react(this.#reactions.recovery(node, slot, 0), RECOVERY, node, 0)
       return
     }
     const cell = row[this.#cellAt + node] as number
@@ -207,33 +184,25 @@ export class NodeSteps {
     for (let nth = 0; nth < count; nth++) {
       const value = this.#registers.pool.data[place + 1 + nth] as number
       const reaction = this.#reactions.recovery(node, slot, value)
-      const taken = this.#registers.takenOver(cell, value)
-      this.#successors.react(row, into, outlook, reaction, RECOVERY, node, nth, -1, taken)
+      this.#successors.cell = this.#registers.takenOver(cell, value)
+      this.#successors.react(reaction, RECOVERY, node, nth)
     }
   }
 
-  /** A crash of a node whose write is still to come. */
-  #late(row: Int32Array, into: Batch, outlook: Outlook, node: number, data: Int32Array, at: number): void {
+  /** A crash of a node whose write is still in flight. */
+  #late(row: Int32Array, outlook: Outlook, node: number, data: Int32Array, at: number): void {
     const kind = data[at] === 0 ? LATE_TIMER : LATE_COMMAND
     const cell = this.#registers.late(row[this.#cellAt + node] as number, data[at + 3] as number)
     const reaction = data[at + 2] as number
-    this.#successors.apply(
-      row,
-      into,
-      outlook.ahead,
-      reaction,
-      outlook.crashed[node] as number,
-      kind,
-      node,
-      data[at + 1] as number,
-      -1,
-      cell,
-    )
+    this.#successors.cell = cell
+    const crashed = outlook.crashed[node] as number
+    this.#successors.apply(reaction, crashed, kind, node, data[at + 1] as number, node)
+    this.#successors.cell = UNCHANGED
   }
 
-  #land(row: Int32Array, into: Batch, node: number): void {
+  #land(row: Int32Array, node: number): void {
     const cell = row[this.#cellAt + node] as number
     if (this.#registers.cell(cell).is !== 'late') return
-    this.#successors.change(row, into, this.#cellAt + node, this.#registers.landed(cell), LAND, node, 0)
+    this.#successors.change(this.#cellAt + node, this.#registers.landed(cell), LAND, node, 0)
   }
 }

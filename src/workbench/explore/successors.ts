@@ -1,6 +1,11 @@
-/** What a reaction of a node makes of a world: the successor's row, and the sum of its columns. */
+/**
+ * Builds successors: applies the reaction of a node to a row, column by column, and keeps the row's hash sum up to date.
+ *
+ * The hot path of the search. What stays the same for a whole expansion (`begin`) and what few steps need (`rest`,
+ * `cell`) are fields, so that no call passes more than six arguments.
+ */
 import type { UntimedRules } from '../untimed/index.ts'
-import { type ActionKind, type Batch, CRASHING, RECOVERY } from './batch.ts'
+import { type ActionKind, Batch, CRASHING, RECOVERY } from './batch.ts'
 import type { Environments, Outlook } from './environments.ts'
 import { adjustSum } from './hash.ts'
 import { EMPTY_INBOX, type Inboxes } from './inboxes.ts'
@@ -19,16 +24,25 @@ import {
 } from './reactions.ts'
 import type { Registers } from './registers.ts'
 
-/** A column that a transition leaves alone. */
+/** A column that a transition does not change. */
 export const UNCHANGED = -1
 
 export class Successors {
-  /** Of the row that is being expanded, see hash.ts. */
+  /** The weighted sum (hash.ts) of the row that is expanded. */
   sum = 0
-  /** Of the row that was made last. */
+  /** The weighted sum of the row that was built last. */
   made = 0
-  /** Whether the successors are for a fan: then events are noted where the monitor's memory stands. */
+  /** Whether successors go into the expansion cache: their memory column then holds the id of the observations. */
   forCache = false
+  /** For the next reaction only: the node's inbox without the delivered message. */
+  rest = UNCHANGED
+  /** For the next reaction only: the node's register before its write. */
+  cell = UNCHANGED
+  #row: Int32Array
+  #into: Batch
+  #outlook: Outlook | null = null
+  /** By sender and receiver, see Outlook. */
+  #ahead: Int8Array | null = null
   readonly #rules: UntimedRules
   readonly #count: number
   readonly #memoryAt: number
@@ -42,6 +56,8 @@ export class Successors {
   readonly #environments: Environments
 
   constructor({ rules, layout, judge, inboxes, registers, reactions, environments }: Parts) {
+    this.#row = new Int32Array(layout.columns)
+    this.#into = new Batch(layout.columns)
     this.#rules = rules
     this.#count = layout.nodes
     this.#memoryAt = layout.memoryAt
@@ -55,33 +71,26 @@ export class Successors {
     this.#environments = environments
   }
 
-  /** A successor that differs in one column. */
-  change(
-    row: Int32Array,
-    into: Batch,
-    column: number,
-    value: number,
-    kind: ActionKind,
-    node: number,
-    choice: number,
-  ): void {
+  /** The following calls expand this row, whose weighted sum is `sum`. */
+  begin(row: Int32Array, into: Batch, outlook: Outlook, sum: number): void {
+    this.#row = row
+    this.#into = into
+    this.#outlook = outlook
+    this.#ahead = outlook.ahead
+    this.sum = sum
+  }
+
+  /** Adds a successor that differs in one column. */
+  change(column: number, value: number, kind: ActionKind, node: number, choice: number): void {
+    const row = this.#row
+    const into = this.#into
     into.rows[into.beginSuccessor(row) + column] = value
     into.addSuccessor(adjustSum(this.sum, column, value - (row[column] as number)), kind, node, choice, 0)
   }
 
-  /** What a reaction makes of a world, and what each crash in the middle of it would. */
-  react(
-    row: Int32Array,
-    into: Batch,
-    outlook: Outlook,
-    reaction: number,
-    kind: ActionKind,
-    node: number,
-    choice: number,
-    rest: number,
-    cell: number,
-    environment = -1,
-  ): void {
+  /** Adds the successor of a reaction, and one for each crash in the middle of it. */
+  react(reaction: number, kind: ActionKind, node: number, choice: number, environment = UNCHANGED): void {
+    const outlook = this.#outlook as Outlook
     const after =
       kind === CRASHING
         ? (outlook.crashed[node] as number)
@@ -89,76 +98,64 @@ export class Successors {
           ? outlook.recovered
           : environment
     const refused = this.#reactions.pool.data[reaction + REFUSED] as number
-    if (refused >= 0 && this.#registers.isClosed(row[this.#cellAt + node] as number)) {
-      this.apply(row, into, outlook.ahead, refused, after, kind, node, choice, rest, cell)
-      return
+    if (refused >= 0 && this.#registers.isClosed(this.#row[this.#cellAt + node] as number)) {
+      this.apply(refused, after, kind, node, choice, node)
+    } else {
+      this.apply(reaction, after, kind, node, choice, node)
+      const { data } = this.#reactions.pool
+      if ((data[reaction + CUTS] as number) > 0) this.#cuts(reaction, after, kind, node, choice)
     }
-    this.apply(row, into, outlook.ahead, reaction, after, kind, node, choice, rest, cell)
-    const { data } = this.#reactions.pool
-    const cuts = data[reaction + CUTS] as number
-    if (cuts === 0) return
-    const { crashed: byNode } = after < 0 ? outlook : this.#environments.outlook(after)
+    this.rest = UNCHANGED
+    this.cell = UNCHANGED
+  }
+
+  #cuts(reaction: number, environment: number, kind: ActionKind, node: number, choice: number): void {
+    const outlook = this.#outlook as Outlook
+    const { crashed: byNode } = environment < 0 ? outlook : this.#environments.outlook(environment)
     const crashed = byNode[node] as number
     if (crashed < 0) return
+    const { data } = this.#reactions.pool
+    const cuts = data[reaction + CUTS] as number
     const first = reaction + REACTION + (data[reaction + SENDS] as number) * 2
     for (let each = 0; each < cuts; each++) {
-      this.apply(
-        row,
-        into,
-        outlook.ahead,
-        data[first + each] as number,
-        crashed,
-        kind,
-        node,
-        choice,
-        rest,
-        cell,
-      )
+      this.apply(data[first + each] as number, crashed, kind, node, choice, node)
     }
   }
 
-  /**
-   * `rest`: the inbox without what was delivered, and `cell`: the own register before what is written; or -1. `actor`: whose
-   * reaction it is, where that is not the node that the step is told of.
-   */
+  /** Adds one successor. `actor`: the node that reacts, which may differ from the node that the action names. */
   apply(
-    row: Int32Array,
-    into: Batch,
-    ahead: Int8Array | null,
     reaction: number,
     environment: number,
     kind: ActionKind,
     node: number,
     choice: number,
-    rest: number,
-    cell: number,
-    actor = node,
+    actor: number,
   ): void {
+    const into = this.#into
     const crashAfter = this.#reactions.pool.data[reaction + CRASH_AFTER] as number
     const crashes = kind === CRASHING || crashAfter > 0
-    const at = into.beginSuccessor(row)
-    const memory = this.perform(row, into.rows, at, ahead, reaction, environment, actor, rest, cell, crashes)
+    const at = into.beginSuccessor(this.#row)
+    const memory = this.perform(into.rows, at, reaction, environment, actor, crashes)
     if (memory < 0) into.addViolation(this.#judge.violation(memory), kind, node, choice, crashAfter)
     else into.addSuccessor(this.made, kind, node, choice, crashAfter)
   }
 
   /**
-   * Makes the successor of `row` in `rows`, where a copy of it stands at `at`; `#made` is then the sum of its columns.
-   * Says what the monitor remembers, below 0 when a specification is violated.
+   * Builds the successor in `rows`, where a copy of the expanded row stands at `at`, and sets `made`. Returns the
+   * monitor's memory, or a value below 0 if a specification is violated.
    */
   perform(
-    row: Int32Array,
     rows: Int32Array,
     at: number,
-    ahead: Int8Array | null,
     reaction: number,
     environment: number,
     node: number,
-    rest: number,
-    cell: number,
     crashes: boolean,
   ): number {
     const n = this.#count
+    const row = this.#row
+    const ahead = this.#ahead
+    const { rest, cell } = this
     const { data } = this.#reactions.pool
     const next = data[reaction + NEXT] as number
     let sum = adjustSum(this.sum, node, next - (row[node] as number))
@@ -204,7 +201,7 @@ export class Successors {
     return memory
   }
 
-  /** Frames to a process that crashed are lost, and those from it in an incarnation that its peer has not seen. */
+  /** Drops the messages to a crashed node, and those from it in an incarnation that the receiver has not seen. */
   #loseOnCrash(rows: Int32Array, at: number, crashed: number, sum: number): number {
     const n = this.#count
     let result = sum

@@ -1,10 +1,10 @@
 /**
- * The states that were found, as rows of small integers, exactly: no fingerprints, nothing left out.
+ * The set of visited states: exact rows of small integers, no fingerprints.
  *
- * Rows stand in chunks in the order of discovery, so the search needs no queue of its own and no array is ever
- * copied as a whole; a row's index is its name. Columns are 16 bits wide until a number needs more. The table
- * holds one word a slot: the index, and in the bits that it leaves free a part of the hash. Only where that part
- * agrees is the row itself looked at.
+ * Rows are stored in chunks, in the order of discovery, so that the store doubles as the search queue and
+ * never copies an array as a whole. Columns are 16 bits wide until a value needs more. The hash table has one
+ * 32-bit word per slot: the row's index, and in the remaining bits a part of its hash. Only if that part
+ * matches is the row compared.
  */
 import { hashRow } from './hash.ts'
 import { NO_SLEEP_SET } from './sleep-sets.ts'
@@ -12,9 +12,12 @@ import { NO_SLEEP_SET } from './sleep-sets.ts'
 const CHUNK_BITS = 16
 const CHUNK = 1 << CHUNK_BITS
 const IN_CHUNK = CHUNK - 1
-/** 16 MB: the system hands out what is used of it, and a search of three million states never has to grow it. */
+/**
+ * 16 MB. The operating system commits only the pages in use, and a search of three million states never grows
+ * it.
+ */
 const FIRST_BITS = 22
-/** How many rows are entered at a time when the table grows. */
+/** Number of rows that are rehashed in one batch when the table grows. */
 const REHASHED = 512
 
 type Rows = Uint16Array | Uint32Array
@@ -23,15 +26,15 @@ export class Visited {
   readonly #columns: number
   #rows: Rows[] = []
   readonly #parents: Int32Array[] = []
-  /** How each was come to, see sleepSets.ts; null where nobody asks. */
+  /** The sleep set of each state (sleep-sets.ts); null if unused. */
   readonly #sleepSets: Int32Array[] | null
   #wide = false
   #size = 0
-  /** The table has 2^bits slots: index + 1 in the low bits, the top of the hash above them; 0 is free. */
+  /** 2^bits slots. Low bits: index + 1. High bits: the top of the hash. 0 marks a free slot. */
   #bits: number
   #mask: number
   #slots: Int32Array
-  /** Kept so that touching is not optimised away. */
+  /** Written so that the engine does not optimize the prefetch away. */
   touched = 0
 
   constructor(columns: number, keepsWays = false, firstBits = FIRST_BITS) {
@@ -46,7 +49,7 @@ export class Visited {
     return this.#size
   }
 
-  /** What is allocated, whether used or not. */
+  /** Allocated bytes, used or not. */
   get bytes(): number {
     const row = this.#columns * (this.#wide ? 4 : 2) + (this.#sleepSets === null ? 4 : 8)
     return this.#rows.length * CHUNK * row + this.#slots.byteLength
@@ -56,7 +59,7 @@ export class Visited {
     return (this.#parents[index >> CHUNK_BITS] as Int32Array)[index & IN_CHUNK] as number
   }
 
-  /** How it was come to; ANY_WAY where that is not kept. */
+  /** The sleep set of a state; NO_SLEEP_SET if none is kept. */
   sleepSetOf(index: number): number {
     const sleepSets = this.#sleepSets
     return sleepSets === null
@@ -75,19 +78,19 @@ export class Visited {
     for (let column = 0; column < columns; column++) into[column] = rows[at++] as number
   }
 
-  /** Columns must be able to hold numbers up to this; called before such a number is added. */
+  /** Makes the columns wide enough for values up to this. Call it before adding such a value. */
   makeRoomFor(most: number): void {
     if (this.#wide || most <= 0xffff) return
     this.#wide = true
     this.#rows = this.#rows.map((rows) => Uint32Array.from(rows))
   }
 
-  /** Brings the table's memory near, so that a batch of lookups does not wait for each one in turn. */
+  /** Prefetches the hash table slot, so that the lookups of a batch overlap. */
   touchSlot(hash: number): number {
     return this.#slots[hash & this.#mask] as number
   }
 
-  /** The same for the row that stands there, if it may be the one. */
+  /** Prefetches the row that the slot refers to, if its hash matches. */
   touchRow(hash: number): number {
     const slot = this.#slots[hash & this.#mask] as number
     if (slot === 0 || (slot ^ hash) >>> this.#bits !== 0) return 0
@@ -95,7 +98,7 @@ export class Visited {
     return (this.#rows[index >> CHUNK_BITS] as Rows)[(index & IN_CHUNK) * this.#columns] as number
   }
 
-  /** Adds the row that stands at `from`, unless it is known. */
+  /** Adds the row at `from` unless it is known. */
   add(row: Int32Array, from: number, hash: number, parent: number, sleepSet = NO_SLEEP_SET): void {
     const at = this.#probe(row, from, hash)
     if (this.#slots[at] !== 0) return
@@ -111,7 +114,7 @@ export class Visited {
     return slot === 0 ? -1 : (slot & this.#mask) - 1
   }
 
-  /** Where a row stands in the table, or the free slot where it would. */
+  /** The slot of a row, or the free slot for it. */
   #probe(row: Int32Array, from: number, hash: number): number {
     const slots = this.#slots
     const mask = this.#mask
@@ -167,7 +170,7 @@ export class Visited {
     }
   }
 
-  /** Enters a row that is not in the table. */
+  /** Inserts a row that is not in the table. */
   #place(index: number, hash: number): void {
     const slots = this.#slots
     const mask = this.#mask
