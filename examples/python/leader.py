@@ -65,7 +65,7 @@ class Agent:
                 line = raw.decode("utf-8").rstrip("\n")
                 if line.startswith("id: "):
                     self._last_id = line[4:]
-                elif line.startswith("event: ") and line != "event: now":
+                elif line.startswith("event: ") and line != "event: snapshot":
                     print("agent:", line[7:], file=sys.stderr, flush=True)
                     self.changed.set()
 

@@ -49,9 +49,9 @@ const ANSWER = {
   level: 'healthy',
   mode: 'majority',
   voters: [HOSTILE],
-  spareFailures: 0,
+  failureTolerance: 0,
   leaderlessMs: null,
-  members: [{ id: HOSTILE, voter: true, leader: true, there: true, evidenceMsAgo: 1, heardMsAgo: 1 }],
+  nodes: [{ id: HOSTILE, voter: true, leader: true, reachable: true, evidenceMsAgo: 1, heardMsAgo: 1 }],
   at: HOSTILE,
   steppedDown: { id: HOSTILE, token: 1 },
   removing: HOSTILE,
@@ -63,12 +63,12 @@ beforeAll(async () => {
     if (searchParams.get('group') === 'none') {
       response
         .writeHead(409)
-        .end(JSON.stringify({ error: { name: HOSTILE, message: HOSTILE, field: HOSTILE } }))
+        .end(JSON.stringify({ error: { code: HOSTILE, message: HOSTILE, field: HOSTILE } }))
     } else if (pathname === '/v1/events') {
       const event = { at: HOSTILE, group: HOSTILE, self: HOSTILE, leader: HOSTILE, token: 1, reason: HOSTILE }
       const view = { id: [1, HOSTILE], members: [HOSTILE], joined: [HOSTILE], left: [HOSTILE] }
       response.writeHead(200, { 'content-type': 'text/event-stream' })
-      response.write(`event: now\ndata: ${JSON.stringify(ANSWER)}\n\n`)
+      response.write(`event: snapshot\ndata: ${JSON.stringify(ANSWER)}\n\n`)
       for (const kind of ['elected', 'revoked', 'change', 'view', 'warning', 'alarm', HOSTILE])
         response.write(
           `id: ${JSON.stringify(HOSTILE)}\nevent: e\ndata: ${JSON.stringify({ ...event, event: kind, view })}\n\n`,
