@@ -17,7 +17,10 @@ import {
 
 const SEEDS = Array.from({ length: sized(100, 300) }, (_, index) => index + 1)
 
-/** These begin settled and are there to be broken, which is for the explorer (omega-printed/printed.test.ts). */
+/**
+ * These protocols start settled and are broken on purpose; the explorer covers them
+ * (omega-printed/printed.test.ts).
+ */
 const PRINTED = ['phi', 'psi', 'omega-printed']
 const drawn = protocols.filter(({ name }) => !PRINTED.includes(name))
 
@@ -34,7 +37,7 @@ describe.each(drawn.map((definition) => [definition.name, definition] as const))
       )
       expect(tally.violations).toEqual([])
       expect(tally.goals.filter(({ reached }) => !reached)).toEqual([])
-      // Each is judged at least once for every seed whose options promise it.
+      // Each specification is judged at least once for every seed whose options promise it.
       const promised = SEEDS.flatMap((seed) => promisedSpecs(definition, draw(seed).options))
       const seedsOf = (spec: string): number => promised.filter(({ name }) => name === spec).length
       expect(Object.entries(tally.judged).filter(([spec, judged]) => judged < seedsOf(spec))).toEqual([])

@@ -1,4 +1,4 @@
-/** Many seeds: each one a scenario drawn from it, run, and judged. */
+/** Campaigns: draws one scenario per seed, runs it and tallies the verdicts. */
 import { type Definition, type Micros, microsOf } from '../../core/index.ts'
 import type { RunOptions } from '../scenario/options.ts'
 import type { Scenario } from '../scenario/scenario.ts'
@@ -11,21 +11,21 @@ export type SeedViolation = {
   readonly seed: number
   readonly spec: string
   readonly why: string
-  /** A smaller scenario that still violates it; null beyond the first few, which are enough to read. */
+  /** A smaller scenario with the same violation; null after the first few violations. */
   readonly shrunk: Scenario | null
 }
 
-/** What a range of seeds came to; ranges add up. */
+/** The result of a range of seeds. Tallies add up. */
 export type CampaignTally = {
   readonly seeds: number
   readonly steps: number
-  /** Whole, so that the order of adding up does not show in the sum. */
+  /** An integer, so that the sum does not depend on the order of addition. */
   readonly virtualMicros: Micros
   readonly violations: readonly SeedViolation[]
   readonly goals: readonly GoalCount[]
   /** How often each specification was judged; 0 means that the campaign says nothing about it. */
   readonly judged: { readonly [spec: string]: number }
-  /** How well failures were detected; null where nobody watches anybody. */
+  /** Quality of service of the failure detectors; null if the protocol has none. */
   readonly qos: QosTally | null
 }
 
@@ -39,7 +39,7 @@ export const EMPTY_TALLY: CampaignTally = {
   qos: null,
 }
 
-/** What is watched, where it is not what the protocol promises. */
+/** Replace the specifications and goals that the protocol promises. */
 export type CampaignOptions = Pick<RunOptions, 'specs' | 'goals'>
 
 export function runSeed(
@@ -76,7 +76,7 @@ function timesJudged(spec: SpecVerdict): number {
   return spec.verdict === 'held' ? spec.judged : 1
 }
 
-/** An error in a step is the finding of its seed, like a violation; it must not end the campaign. */
+/** An exception in a step is a finding of its seed, like a violation. It does not end the campaign. */
 function attempt<T>(run: () => T): T | Error {
   try {
     return run()

@@ -1,11 +1,11 @@
 /**
- * A node's own clock: it runs a little fast or slow, started at some arbitrary reading, and stands still while
- * its host is suspended. True time is known to the world only.
+ * A node's clock: starts at an arbitrary reading, drifts, and stops while its host is suspended. Only the
+ * world knows true time.
  */
 import type { Micros } from '../../core/index.ts'
 
 export class Clock {
-  /** Local time is `#local` until true time `#since` and runs at `#rate` from there. */
+  /** Shows `#local` until true time `#since` and runs at `#rate` from then on. */
   #since: Micros = 0
   #local: Micros
   readonly #rate: number
@@ -15,7 +15,7 @@ export class Clock {
     this.#rate = 1 + driftPpm / 1_000_000
   }
 
-  /** What the clock shows at a true time. */
+  /** The reading at a true time. */
   at(trueTime: Micros): Micros {
     const elapsed = trueTime - this.#since
     return elapsed <= 0 ? this.#local : this.#local + Math.floor(elapsed * this.#rate)
@@ -28,17 +28,17 @@ export class Clock {
     return trueTime
   }
 
-  /** For how much longer it stands still. */
+  /** The remaining duration of a suspension. */
   standsFor(trueTime: Micros): Micros {
     return Math.max(0, this.#since - trueTime)
   }
 
-  /** Ends a standstill before its time. */
+  /** Ends a suspension early. */
   wake(at: Micros): void {
     if (at < this.#since) this.#since = at
   }
 
-  /** The clock stands still from one true time to another; says for how much longer than it would have anyway. */
+  /** Stops the clock between two true times. Returns by how much this prolongs a suspension in progress. */
   stop(from: Micros, until: Micros): Micros {
     const before = Math.max(this.#since, from)
     this.#local = this.at(from)

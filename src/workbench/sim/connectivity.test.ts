@@ -1,4 +1,4 @@
-/** Who counts as connected in time, and which sets are stable partitions, on networks of all kinds. */
+/** Which nodes are connected in time, and which sets are stable partitions, on networks of all kinds. */
 import { describe, expect, it } from 'vitest'
 import type { Timeliness } from '../../core/index.ts'
 import { Random } from '../scenario/random.ts'
@@ -8,7 +8,7 @@ import { Network } from './network.ts'
 
 const NODES = ['a', 'b', 'c', 'd']
 const ALL = [0, 1, 2, 3]
-/** Timely up to 10 ms; of no consequence above 20 ms; hosts at most 5 ms late. */
+/** Timely: up to 10 ms. Irrelevant: above 20 ms. Hosts: at most 5 ms late. */
 const TIMELY: Timeliness = { delay: 10_000, fast: 20_000, lateness: 5000 }
 const ALONE = [['a'], ['b'], ['c'], ['d']]
 

@@ -1,17 +1,17 @@
-/** Who is connected with whom in the sense of timed asynchronous systems, as things stand in a network. */
+/** Connectivity in the sense of timed asynchronous systems, for the current state of the network. */
 import { components, type Micros, type NodeId, type Timeliness } from '../../core/index.ts'
 import type { Connected, Reach } from '../trace/index.ts'
 import type { Network } from './network.ts'
 
-/** Whether something that one node sends may reach another in time, if both run. */
+/** Whether a message from one node may reach another in time, if both run. */
 export function mayReach(network: Network, from: number, to: number, { fast }: Timeliness): boolean {
   const { least } = network.qualityBetween(from, to)
   return least !== null && least <= fast
 }
 
 /**
- * Two running processes are connected when every message between them is timely, both ways. A set is a stable
- * partition when all in it are connected with each other and nothing from outside may reach any of them in time.
+ * Two running nodes are connected if every message between them, both ways, is timely. A set is a stable
+ * partition if its nodes are pairwise connected and no message from outside can reach any of them in time.
  */
 export function connectivity(
   network: Network,

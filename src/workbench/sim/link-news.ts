@@ -1,21 +1,21 @@
 /**
- * In the timed world: who sees which link up or down, for protocols that are told of their links.
+ * Link states in the timed world, for protocols that are notified of link changes.
  *
- * The rules are those of ends.ts, with counts instead of leads, since this world is never compared with another: an
- * even count is up. An end moves when it notices that the network has changed, or that something sent over the link
- * was lost, and never leads by more than the slack; the other end follows.
+ * Follows the rules of untimed/link-ends.ts, but with transition counts instead of leads, because timed
+ * worlds are never compared. An even count means up. An end moves when it notices a change of the network or
+ * the loss of a message, never exceeds the slack, and the other end follows.
  */
 import type { LinkHistory } from '../untimed/link-ends.ts'
 
-/** What a look at a link has come to, for the end that looked: what it now sees, or null when it sees nothing new. */
+/** The change that an end sees; null if there is none. */
 export type LinkChange = { readonly up: boolean } | null
 
 export class LinkStates {
   readonly #nodes: number
   readonly #history: LinkHistory
-  /** By end and peer: transitions seen. */
+  /** By end and peer: number of transitions seen. */
   readonly #seen: Int32Array
-  /** By pair, both ways: 1 where something was lost, so that both ends must see a down before an up. */
+  /** By pair, both ways: 1 after a loss, so that both ends must see the link down before it can go up. */
   readonly #broken: Uint8Array
 
   constructor(nodes: number, history: LinkHistory, beginsUp: (a: number, b: number) => boolean) {
@@ -32,17 +32,17 @@ export class LinkStates {
     return this.count(at, peer) % 2 === 0
   }
 
-  /** The incarnation of the link that an end is in: the label of what it sends. */
+  /** The incarnation of the link at an end: the label of the messages it sends. */
   count(at: number, peer: number): number {
     return this.#seen[at * this.#nodes + peer] as number
   }
 
-  /** Something sent over this link is lost: its newest incarnation must end, if it has not. */
+  /** A message on this link was lost: the newest incarnation must end. */
   break(a: number, b: number): void {
     if (this.#newest(a, b) % 2 === 0) this.#setBroken(a, b, 1)
   }
 
-  /** An end looks at its link; `open`: whether the network would carry messages, both ways, between living processes. */
+  /** Checks one end. `open`: whether the network carries messages both ways between running nodes. */
   check(at: number, peer: number, open: boolean): LinkChange {
     const mine = this.count(at, peer)
     const theirs = this.count(peer, at)
@@ -53,7 +53,7 @@ export class LinkStates {
     return this.#move(at, peer)
   }
 
-  /** A process is gone: its ends are down, and its peers will see that. */
+  /** A crashed node's ends are down; its peers will see that. */
   crash(at: number): void {
     for (let peer = 0; peer < this.#nodes; peer++) {
       if (peer === at) continue

@@ -1,13 +1,13 @@
 /**
- * Nodes that look at their ends of links, where the world tells them which are up: each at its own time, soon after the
- * network has changed or the other end has moved.
+ * Notifies nodes of link changes in the timed world. Each end checks its link soon after the network has
+ * changed or the other end has moved.
  */
 import type { Input, Micros } from '../../core/index.ts'
 import type { LinkStates } from './link-news.ts'
 import type { Network } from './network.ts'
 import type { Pending, SimNode } from './world-node.ts'
 
-/** What it needs of the world. */
+/** What the notifier needs of the world. */
 type NotifierContext = {
   now(): Micros
   push(time: Micros, pending: Pending): void
@@ -27,7 +27,7 @@ export class LinkNotifier {
     this.#world = world
   }
 
-  /** A node looks at its end of a link, and is told when that is no longer as it was. */
+  /** Checks one end of a link and notifies its node of a change. */
   check(node: SimNode, peer: SimNode): void {
     if (!node.up) return
     if (node.stalledUntil !== 0) {
@@ -41,19 +41,22 @@ export class LinkNotifier {
     this.#world.advance(node, { type: 'link', peer: peer.id, up: news.up })
   }
 
-  /** A frame of an incarnation that its receiver has yet to see says that it has begun. False when it has ended. */
+  /**
+   * A message of an incarnation that its receiver has not reached starts that incarnation there. False if the
+   * incarnation has ended.
+   */
   accepts(from: SimNode, to: SimNode, label: number): boolean {
     while (to.up && this.#news.count(to.index, from.index) < label) this.check(to, from)
     return to.up && this.#news.count(to.index, from.index) === label
   }
 
-  /** Nothing is lost on such a link without both ends seeing it down. */
+  /** A loss on such a link makes both ends see it down. */
   noteLoss(from: SimNode, to: SimNode): void {
     this.#news.break(from.index, to.index)
     this.#lookSoon(from, to)
   }
 
-  /** The network has changed: every end takes a look before long. */
+  /** After a change of the network: schedules a check of every end. */
   checkAll(): void {
     for (const node of this.#nodes) {
       for (const peer of this.#nodes) {

@@ -1,8 +1,7 @@
 /**
- * What becomes of a message: which links are there, how long each takes, what is lost or comes twice.
+ * The network of the timed world: open links, delays, loss and duplication.
  *
- * Nodes are numbers here, their places in the list of nodes. Whether a link is cut is decided when a message is
- * sent; what is already under way arrives.
+ * Nodes are indexes here. A cut takes effect when a message is sent; messages in flight still arrive.
  */
 import { type Micros, microsOf, type NodeId } from '../../core/index.ts'
 import type { Random } from '../scenario/random.ts'
@@ -16,17 +15,17 @@ type Rule = {
   readonly to: number | null
   readonly kind: string | null
   readonly delay: Delay | null
-  /** Probability that a message is lost by this rule; 1: every one is. */
+  /** Probability that this rule loses a message; 1 loses all. */
   readonly loss: number
 }
 
-/** How a link treats messages of all kinds; the worst and the best of them. */
+/** The best and the worst treatment of a message on a link, over all kinds of messages. */
 type LinkQuality = {
-  /** The longest delay of any message; null when some message is always lost. */
+  /** The longest delay of any message; null if some message is always lost. */
   readonly most: Micros | null
-  /** The shortest delay of any message; null when none arrives. */
+  /** The shortest delay of any message; null if none arrives. */
   readonly least: Micros | null
-  /** Whether chance decides which of two equal messages is lost. */
+  /** Whether the loss of a message is a matter of chance. */
   readonly losesByChance: boolean
 }
 
@@ -38,17 +37,17 @@ export class Network {
   readonly #random: Random
   readonly #indexOf: ReadonlyMap<NodeId, number>
   readonly #delay: Delay
-  /** Probabilities that a message is lost, and that it comes twice. */
+  /** Probabilities of loss and of duplication. */
   loss: number
   duplicate: number
   #rules: readonly Rule[]
-  /** Arrival of the last message on each link, where order is kept. */
+  /** Arrival time of the last message per link; null if links are unordered. */
   readonly #lastArrival: Float64Array | null
-  /** 1 where a link is open; `#graph` is what healing everything restores. */
+  /** 1 for an open link. `#graph` is the state that `heal: all` restores. */
   readonly #open: Uint8Array
   #graph: Uint8Array
   readonly #slow = new Map<number, Delay>()
-  /** Longest delay that any message can have had so far. */
+  /** The longest delay of any message so far. */
   #longest: Micros
 
   constructor(
@@ -76,7 +75,7 @@ export class Network {
     return this.#longest
   }
 
-  /** Why a message would be lost, or null when it gets through. Draws from the seed. */
+  /** Why a message is lost, or null if it gets through. Consumes randomness. */
   lossOf(from: number, to: number, kind: string): LossReason | null {
     if (this.#open[from * this.#count + to] === 0) return 'cut'
     const rule = this.#rules.length > 0 ? this.#ruleFor(from, to, kind) : null
@@ -88,7 +87,7 @@ export class Network {
     return this.#random.chance(this.duplicate)
   }
 
-  /** When a message sent at `at` arrives. Draws from the seed. */
+  /** When a message sent at `at` arrives. Consumes randomness. */
   arrivalOf(from: number, to: number, kind: string, at: Micros): Micros {
     const link = from * this.#count + to
     const rule = this.#rules.length > 0 ? this.#ruleFor(from, to, kind) : null
@@ -103,12 +102,12 @@ export class Network {
     return arrival
   }
 
-  /** Whether messages get through between two nodes, both ways. */
+  /** Whether both directions between two nodes are open. */
   isOpen(a: number, b: number): boolean {
     return this.#open[a * this.#count + b] === 1 && this.#open[b * this.#count + a] === 1
   }
 
-  /** How long something takes from one node to another. Draws from the seed. */
+  /** The delay from one node to another. Consumes randomness. */
   delay(from: number, to: number): Micros {
     const { least, most } = this.#slow.get(from * this.#count + to) ?? this.#delay
     return this.#random.integer(least, most)
@@ -118,7 +117,7 @@ export class Network {
     this.#set(pairs, oneWay, 0)
   }
 
-  /** A block talks within itself only; whoever is in no block is in one more, with the others. */
+  /** Nodes reach only nodes in their own block. Nodes that are in no block form one more block. */
   partition(blocks: readonly (readonly NodeId[])[]): void {
     const blockOf = new Int32Array(this.#count).fill(-1)
     for (const [block, members] of blocks.entries()) {
@@ -152,7 +151,7 @@ export class Network {
     for (const link of this.#linksOf(pairs, false)) this.#slow.set(link, delay)
   }
 
-  /** Which of these nodes can talk to each other, both ways. */
+  /** The pairs of these nodes that reach each other both ways. */
   connected(among: readonly number[]): Connected {
     const pairs: (readonly [NodeId, NodeId])[] = []
     let possible = 0
@@ -165,18 +164,18 @@ export class Network {
     return pairs.length === possible ? 'full' : pairs
   }
 
-  /** From now on these rules hold instead of those before. */
+  /** Replaces the rules. */
   setRules(rules: readonly NetworkRule[]): void {
     this.#rules = rules.map((rule) => this.#ruleOf(rule))
     this.#lengthen()
   }
 
-  /** Whether some message may be lost by chance, whichever link it takes. */
+  /** Whether any message may be lost by chance. */
   get isLossy(): boolean {
     return this.loss > 0 || this.#rules.some(({ loss }) => loss > 0 && loss < 1)
   }
 
-  /** What can become of messages from one node to another. */
+  /** The possible treatment of messages from one node to another. */
   qualityBetween(from: number, to: number): LinkQuality {
     const link = from * this.#count + to
     if (this.#open[link] === 0 || this.loss === 1) return CLOSED
@@ -192,7 +191,7 @@ export class Network {
     for (const rule of this.#rules) {
       if ((rule.from !== null && rule.from !== from) || (rule.to !== null && rule.to !== to)) continue
       take(rule.delay ?? usual, rule.loss)
-      // A rule for every kind leaves nothing to those after it.
+      // A rule without a kind matches everything, so no later rule applies.
       if (rule.kind === null) return { most: this.loss > 0 ? null : most, least, losesByChance }
     }
     take(usual, 0)

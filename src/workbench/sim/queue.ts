@@ -1,8 +1,8 @@
 /**
- * What is going to happen, in order of time; things due at the same time in the order in which they were put in.
+ * The event queue: ordered by time, then by insertion.
  *
- * A 4-ary heap over typed arrays. An entry is a slot number; what the slot stands for is the caller's affair,
- * and the slot is free again once it has been taken out.
+ * A 4-ary heap over typed arrays. An entry is a slot number; the caller keeps the payload of the slot.
+ * Popping an entry frees its slot.
  */
 const START = 1024
 
@@ -12,7 +12,7 @@ export class EventQueue {
   #orders = new Float64Array(START)
   #slots = new Int32Array(START)
   #pushed = 0
-  /** Slots that are free, as a stack; when it is empty the next new slot is `#slotCount`. */
+  /** Stack of free slots. If it is empty, the next new slot is `#slotCount`. */
   #free: number[] = []
   #slotCount = 0
 
@@ -20,12 +20,12 @@ export class EventQueue {
     return this.#size
   }
 
-  /** When the next entry is due; meaningless on an empty queue. */
+  /** The time of the next entry. Undefined behaviour on an empty queue. */
   get nextTime(): number {
     return this.#times[0] as number
   }
 
-  /** Puts in an entry and says which slot it has. */
+  /** Adds an entry and returns its slot. */
   push(time: number): number {
     const slot = this.#free.pop() ?? this.#slotCount++
     if (this.#size === this.#times.length) this.#grow()
@@ -33,7 +33,7 @@ export class EventQueue {
     return slot
   }
 
-  /** Takes out the next entry and says which slot it had. */
+  /** Removes the next entry and returns its slot. */
   pop(): number {
     const slot = this.#slots[0] as number
     const last = --this.#size
@@ -51,7 +51,7 @@ export class EventQueue {
     let at = from
     while (at > 0) {
       const parent = (at - 1) >> 2
-      // A new entry is later in order than any other, so an equal time does not rise.
+      // A new entry comes after all entries with the same time, so an equal time does not rise.
       if ((times[parent] as number) <= time) break
       times[at] = times[parent] as number
       orders[at] = orders[parent] as number

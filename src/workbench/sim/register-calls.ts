@@ -1,4 +1,4 @@
-/** Calls of nodes on the shared registers: each takes a course of its own, and its caller hears of it, or gives up. */
+/** Register calls of nodes: each has its own timing, and its caller receives the result or a timeout. */
 import type { Micros, RegisterCall } from '../../core/index.ts'
 import type { Store } from './store.ts'
 import type { Pending, SimNode } from './world-node.ts'
@@ -12,7 +12,7 @@ export class RegisterCalls {
     this.#push = push
   }
 
-  /** Those that one step asks for take place in any order. `of`: whose register it is. */
+  /** Calls of one step take place in any order. `of`: the index of the register's owner. */
   call(node: SimNode, call: RegisterCall, of: number, now: Micros): void {
     const expected = call.op === 'read' ? 0 : this.#store.expected(node.index, of)
     const { life } = node
@@ -23,7 +23,7 @@ export class RegisterCalls {
     this.#push(course.repliesAt, { type: 'reply', node, life, input, of, version: -1 })
   }
 
-  /** The operation takes place, whether or not its caller still waits for it. */
+  /** The operation takes place, even if its caller no longer waits for it. */
   operate({ node, life, call, of, expected, course }: Pending & { type: 'operation' }): void {
     const isHeard = node.up && node.life === life
     const { outcome, value, version } = this.#store.carryOut(call, of, expected)

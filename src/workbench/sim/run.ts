@@ -1,4 +1,6 @@
-/** Runs one scenario and reports. The same scenario gives the same report and the same trace, always. */
+/**
+ * Runs one scenario and reports. Deterministic: the same scenario gives the same report and the same trace.
+ */
 import { type Definition, microsOf, msOf, type NodeId } from '../../core/index.ts'
 import { EpochWinners } from '../scenario/epoch-winners.ts'
 import { factsOf, promisedGoals, promisedSpecs, type RunOptions } from '../scenario/options.ts'
@@ -23,7 +25,7 @@ export function traceHeader(scenario: Scenario): TraceHeader {
   return { trace: 1, protocol, nodes, options, seed, ...(nodeOptions === undefined ? {} : { nodeOptions }) }
 }
 
-/** Runs a scenario, by the clock or by its schedule. */
+/** Runs a scenario in the timed world, or its schedule in the untimed world. */
 export function runScenario(definition: Definition, scenario: Scenario, options: RunOptions = {}): Report {
   const { schedule } = scenario
   return schedule === null

@@ -1,16 +1,16 @@
 /**
- * Makes a scenario that violates a specification smaller, as long as it still violates it: fewer events, fewer
- * nodes, a plainer network. Greedy, in a fixed order, so the same scenario always shrinks to the same one.
+ * Shrinks a scenario that violates a specification: fewer events (delta debugging, ddmin), fewer nodes, a
+ * simpler network, as long as the violation remains. Greedy in a fixed order, so the result is deterministic.
  */
 import type { Definition, NodeId } from '../../core/index.ts'
 import type { RunOptions } from '../scenario/options.ts'
 import type { Pair, Scenario, ScenarioEvent } from '../scenario/scenario.ts'
 import { runScenario } from './run.ts'
 
-/** The specification that a run which throws has violated. */
+/** The specification that a run violates when it throws. */
 export const NO_ERROR = 'no-error'
 
-/** Shrinking gives up after this many runs and returns what it has. */
+/** Bound on the number of runs. Shrinking then returns the smallest scenario so far. */
 const MOST_RUNS = 600
 
 export function violates(
@@ -56,7 +56,7 @@ export function shrink(
   return best
 }
 
-/** Drops runs of events: half of them at a time, then a quarter, down to each alone. */
+/** Removes chunks of events: halves, then quarters, down to single events (ddmin). */
 function dropEvents(best: () => Scenario, attempt: (smaller: Scenario) => boolean): void {
   for (
     let size = Math.ceil(best().events.length / 2);
@@ -113,7 +113,7 @@ function withoutNode(scenario: Scenario, node: NodeId): Scenario {
   }
 }
 
-/** The one node that an event befalls, if it is one. */
+/** The node that an event acts on, if it acts on one. */
 function subjectOf(event: ScenarioEvent): NodeId | null {
   if ('crash' in event) return event.crash
   if ('recover' in event) return event.recover
@@ -124,7 +124,7 @@ function subjectOf(event: ScenarioEvent): NodeId | null {
   return 'command' in event ? event.command.node : null
 }
 
-/** Times in whole milliseconds, or tenths: easier to read, if it still violates. */
+/** Rounds times to whole or tenth milliseconds, which are easier to read. */
 function roundTimes(scenario: Scenario, digits: number): Scenario {
   const round = (ms: number): number => Math.round(ms * 10 ** digits) / 10 ** digits
   const events = scenario.events.map((event): ScenarioEvent => ({ ...event, atMs: round(event.atMs) }))

@@ -1,13 +1,16 @@
-/** Since when nothing that one node sends can have reached another in time: it is down, stalled or cut off. */
+/**
+ * Tracks since when no message from one node can have reached another in time, because the sender is down,
+ * stalled or cut off.
+ */
 import type { Micros } from '../../core/index.ts'
 
 const NEVER = -1
 
 export class Silences {
   readonly #nodes: number
-  /** By sender and receiver; NEVER where something may arrive. */
+  /** By sender and receiver; NEVER if a message may arrive. */
   readonly #since: Float64Array
-  /** Whether there is any at all: most of the time there is none. */
+  /** Whether there is any silence at all. Usually there is none, which saves the checks. */
   isAny = false
 
   constructor(nodes: number) {
@@ -20,7 +23,7 @@ export class Silences {
     return since === NEVER ? null : since
   }
 
-  /** A node that was silent has sent something at this instant, to all that `mayArrive` names. */
+  /** A silent node has sent a message at this instant to all nodes that `mayArrive` accepts. */
   noteSent(from: number, now: Micros, mayArrive: (to: number) => boolean): void {
     for (let to = 0; to < this.#nodes; to++) {
       const place = from * this.#nodes + to
@@ -28,7 +31,7 @@ export class Silences {
     }
   }
 
-  /** Something has changed: which messages may arrive from now on. */
+  /** The network or a node has changed: which messages may arrive from now on. */
   update(now: Micros, mayArrive: (from: number, to: number) => boolean): void {
     this.isAny = false
     for (let from = 0; from < this.#nodes; from++) {

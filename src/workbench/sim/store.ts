@@ -1,10 +1,10 @@
 /**
- * The shared registers of the timed world: a store that is right, and slow.
+ * The shared registers of the timed world: a correct but slow store.
  *
- * An operation takes place at some instant between its call and its reply, so registers are atomic. It may be late, even
- * so late that the caller has given up (`unknown`) or crashed meanwhile; what was asked for then still takes place. A
- * write is compared: it counts only if the register is as its caller knows it from the last reply that has arrived. That
- * is what keeps a write of a former life out, once the node has come back and written.
+ * An operation takes place at one instant between call and reply, so registers are atomic. It can be so late
+ * that the caller has given up (`unknown`) or crashed; it then still takes place. A write is a
+ * compare-and-swap against the version in the caller's last reply. That rejects a delayed write of a previous
+ * incarnation once the restarted node has written.
  */
 import type { Micros, NodeId, Plain, RegisterCall } from '../../core/index.ts'
 import type { Random } from '../scenario/random.ts'
@@ -13,17 +13,17 @@ import { type Delay, delayOf } from './network.ts'
 
 type Register = { value: Plain; version: number }
 
-/** When an operation takes place, and when its caller hears of it. */
+/** When an operation takes place, and when its caller receives the result. */
 export type CallTiming = { readonly at: Micros; readonly repliesAt: Micros; readonly inTime: boolean }
 
-/** What came of an operation. */
+/** The result of an operation. */
 export type CallResult = {
   readonly outcome: 'ok' | 'unknown'
   readonly value: Plain
   readonly version: number
 }
 
-/** Where nobody calls. */
+/** For protocols without registers. */
 const UNUSED: StoreSettings = { delayMs: 0, late: 0, lateMs: 0, timeoutMs: 1 }
 
 export class Store {
@@ -34,13 +34,13 @@ export class Store {
   readonly #lateness: Delay
   readonly #timeout: Micros
   readonly #registers: Register[]
-  /** By caller and register: the version of which the caller was told last; -1 for none. */
+  /** By caller and register: the version in the caller's last reply; -1 for none. */
   readonly #known: Int32Array
   readonly #count: number
   readonly #buriesBlindly: boolean
   #hangsUntil: Micros = 0
 
-  /** `buriesBlindly`: tombstones are not compared (a fault, for tests). */
+  /** `buriesBlindly`: tombstones are written without comparison (a deliberate defect, for tests). */
   constructor(nodes: readonly NodeId[], given: StoreSettings | null, random: Random, buriesBlindly: boolean) {
     this.#buriesBlindly = buriesBlindly
     const settings = given ?? UNUSED
@@ -58,22 +58,22 @@ export class Store {
     return this.#registers.map(({ value }) => value)
   }
 
-  /** Whether everything takes place in good time from now on. */
+  /** Whether all operations from now on are on time. */
   isPrompt(now: Micros): boolean {
     return this.late === 0 && this.#hangsUntil <= now
   }
 
-  /** Nothing takes place before this. */
+  /** Delays all operations until this time. */
   hang(until: Micros): void {
     this.#hangsUntil = Math.max(this.#hangsUntil, until)
   }
 
-  /** A new process knows nothing of versions. */
+  /** A restarted node knows no versions. */
   forget(caller: number): void {
     this.#known.fill(-1, caller * this.#count, (caller + 1) * this.#count)
   }
 
-  /** Draws from the seed. */
+  /** Consumes randomness. */
   drawTiming(now: Micros): CallTiming {
     const { least, most } = this.#random.chance(this.late) ? this.#lateness : this.#delay
     const length = this.#random.integer(least, most)
@@ -89,7 +89,7 @@ export class Store {
     return this.#known[caller * this.#count + of] as number
   }
 
-  /** Takes place, now. */
+  /** Carries the operation out now. */
   carryOut(call: RegisterCall, of: number, expected: number): CallResult {
     const register = this.#registers[of] as Register
     if (call.op === 'read') return { outcome: 'ok', value: register.value, version: register.version }
@@ -100,7 +100,7 @@ export class Store {
     return { outcome: 'ok', value: null, version: register.version }
   }
 
-  /** The reply has arrived. */
+  /** A reply has arrived at the caller. */
   noteVersion(caller: number, of: number, version: number): void {
     if (version >= 0) this.#known[caller * this.#count + of] = version
   }

@@ -1,9 +1,10 @@
 /**
- * A scenario drawn from a seed: options, network, clocks and faults, all within what the protocol assumes.
+ * Swarm testing: draws a scenario from a seed. Options, network, clocks and faults stay within the protocol's
+ * assumptions.
  *
- * Each seed uses only some of the kinds of faults (a swarm finds more than every fault everywhere does), at times
- * that are often close together, because what breaks protocols is two things at almost the same moment. Then all
- * is healed and left alone for as long as the protocol needs to settle: first safety under faults, then progress.
+ * Each seed uses a random subset of the fault kinds, which finds more than all faults everywhere. Faults
+ * often lie close together in time, because protocols break when two events nearly coincide. Then everything
+ * is healed and left alone for the protocol's settling time: first safety under faults, then progress.
  */
 import {
   type Command,
@@ -24,25 +25,28 @@ import type { NetworkRule, Scenario, ScenarioEvent, Span, StoreSettings } from '
 
 export type SwarmSettings = {
   readonly nodes: readonly [least: number, most: number]
-  /** Options that are fixed; the others are drawn where the protocol says what from. */
+  /** Fixed options. The others are drawn from the values that the protocol lists. */
   readonly options: PlainObject
-  /** Which faults may happen; those that the protocol does not bear are never drawn. */
+  /** The allowed fault kinds. Faults that the protocol does not tolerate are never drawn. */
   readonly faults: readonly FaultKind[]
 }
 
-/** What can befall a node that has no other to talk to. */
+/** The faults that can happen in a group of one node. */
 const ALONE: readonly FaultKind[] = ['crash', 'pause', 'suspend', 'late', 'hang']
 
-/** What a minority of the nodes may keep to the end, where the protocol promises something to the others. */
+/**
+ * The faults that a minority of the nodes may keep to the end, if the protocol still promises something to
+ * the others.
+ */
 const LASTING = ['cutOneWay', 'linkLoss', 'drop', 'unwritable'] as const
 
-/** A fault that ends by itself or is undone later. */
+/** A fault and the time at which it is over. */
 type Drawn = { readonly events: readonly ScenarioEvent[]; readonly until: number }
 
-/** Makes scenarios from seeds. */
+/** Returns a function that draws a scenario from a seed. */
 export function scenarioDrawer(definition: Definition, settings: SwarmSettings): (seed: number) => Scenario {
   const { swarm } = definition
-  // Options are checked once for each number of nodes and choice of values: campaigns draw the same ones often.
+  // Cache: campaigns draw the same options often, and checking them is slow.
   const resolved = new Map<string, PlainObject>()
 
   function resolve(nodes: readonly NodeId[], options: PlainObject): PlainObject {
@@ -98,7 +102,7 @@ export function scenarioDrawer(definition: Definition, settings: SwarmSettings):
   }
 }
 
-/** Operations that are late are so by up to eighty ordinary ones; what takes twenty is given up. */
+/** Late operations take up to 80 times the usual delay; callers time out after 20 times. */
 function storeOf(leastMs: number, mostMs: number): StoreSettings {
   return {
     delayMs: [leastMs, mostMs],
@@ -108,7 +112,7 @@ function storeOf(leastMs: number, mostMs: number): StoreSettings {
   }
 }
 
-/** Half of the worlds are punctual; in the others timers are as late as timely processes may be. */
+/** Half of the worlds have punctual timers; in the others timers are as late as timely nodes may be. */
 function drawLateness(timeliness: Timeliness | null, random: Random): Span {
   if (timeliness === null || random.chance(0.5)) return 0
   const most = msOf(timeliness.lateness)
@@ -124,7 +128,7 @@ function drawOptions(definition: Definition, fixed: PlainObject, random: Random)
   return { ...drawn, ...fixed }
 }
 
-/** Whole microseconds, so that a scenario reads the same after a trip through a file. */
+/** Rounds to whole microseconds, so that a scenario survives a round trip through a file. */
 function toMicros(ms: number): number {
   return Math.round(ms * 1000) / 1000
 }
@@ -133,12 +137,15 @@ class FaultDrawer {
   readonly #nodes: readonly NodeId[]
   readonly #random: Random
   readonly #settlingMs: number
-  /** Who should lead, all else being equal. */
+  /** The node that the protocol prefers as leader. */
   readonly #preferred: NodeId
-  /** Kinds of messages: the protocol's own, and all. */
+  /** Message kinds: the protocol's own, and all. */
   readonly #ownKinds: readonly [string, ...string[]]
   readonly #kinds: readonly [string, ...string[]]
-  /** Gaps between faults are drawn up to one of these: an instant, a message or two, a part of settling, all of it. */
+  /**
+   * Upper bounds of the gaps between faults: one message, a few messages, a part of the settling time, all of
+   * it.
+   */
   readonly #gaps: readonly [number, ...number[]]
 
   constructor(
@@ -267,8 +274,8 @@ class FaultDrawer {
   }
 
   /**
-   * The network falls apart, and soon in another way; then it is left so until the protocol must have settled. In between
-   * some nodes have heard what the others have not.
+   * Two different partitions in quick succession, then rest until the protocol must have settled. In between,
+   * nodes have different information.
    */
   #rest(atMs: number): Drawn {
     const again = toMicros(atMs + this.#gap())
@@ -280,7 +287,7 @@ class FaultDrawer {
     }
   }
 
-  /** Two sides, each all linked, at times with a node that is linked with both. */
+  /** Two cliques, sometimes with a node that is linked to both. */
   #cliques(): readonly (readonly [NodeId, NodeId])[] {
     const blocks = this.#blocks()
     const between = this.#random.chance(0.3) ? this.#node() : null
@@ -290,7 +297,7 @@ class FaultDrawer {
     })
   }
 
-  /** Rules replace each other: those that come later end those before. */
+  /** A later set of rules replaces an earlier one. */
   #ruled(rules: readonly NetworkRule[], atMs: number, until: number): Drawn {
     return {
       events: [
@@ -306,7 +313,7 @@ class FaultDrawer {
     return { from, to, loss: this.#probability(1) }
   }
 
-  /** Messages of one kind are lost, on one link or on all links from a node or to it. */
+  /** Messages of one kind are lost: on one link, or on all links from or to a node. */
   #targeted(): NetworkRule {
     const [from, to] = this.#pair()
     const kind = this.#random.pick(this.#kinds)
@@ -315,14 +322,14 @@ class FaultDrawer {
   }
 
   /**
-   * What is not healed: a minority of the nodes keeps bad links, a disk that refuses writes, or messages of one kind
-   * that never arrive, and the others must get along all the same.
+   * Faults that are not healed: a minority of the nodes keeps bad links, an unwritable disk, or the loss of
+   * one message kind. The others must make progress nevertheless.
    */
   lasting(kinds: readonly FaultKind[], atMs: number): readonly ScenarioEvent[] {
     const possible = LASTING.filter((kind) => kinds.includes(kind))
     const most = Math.ceil(this.#nodes.length / 2) - 1
     if (possible.length === 0 || most < 1 || this.#random.chance(0.5)) return []
-    // What befalls the node that should lead matters most.
+    // Faults of the preferred leader matter most.
     const preferred = this.#random.chance(0.5) ? [this.#preferred] : []
     const ill = new Set([...preferred, ...Array.from({ length: most }, () => this.#node())].slice(0, most))
     const rules: NetworkRule[] = []
@@ -349,7 +356,7 @@ class FaultDrawer {
     return { events: [event, { atMs: toMicros(until), heal: 'all' }], until }
   }
 
-  /** Everything is made whole: also what a crash in the middle of a step may still have in store. */
+  /** Undoes everything, including crashes in the middle of a step that have not happened yet. */
   #healing(events: readonly ScenarioEvent[], atMs: number): readonly ScenarioEvent[] {
     const hasRules = events.some((event) => 'rules' in event)
     const unwritable = events.flatMap((event) => ('unwritable' in event ? [event.unwritable] : []))
@@ -388,7 +395,7 @@ class FaultDrawer {
     return toMicros(this.#random.fraction() * most)
   }
 
-  /** Any graph, thin or dense. */
+  /** A random graph of random density. */
   #graph(): readonly (readonly [NodeId, NodeId])[] {
     const density = this.#random.fraction()
     return this.#nodes.flatMap((a, place) =>

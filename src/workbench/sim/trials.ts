@@ -1,8 +1,8 @@
 /**
- * Trials: a world is left alone until somebody leads, then one thing befalls it, and what follows is timed.
+ * Trials: wait until a leader is established, inject one fault, and time the recovery.
  *
- * Everything but that one thing comes from the seed: delays, drift, how late timers fire, the phase at which it
- * happens. So many seeds give a distribution, and the same seeds the same one.
+ * Everything except the fault comes from the seed: delays, drift, timer lateness, the phase of the fault.
+ * Many seeds give a distribution; the same seeds give the same distribution.
  */
 import { canonical, type Definition, type Micros, type NodeId } from '../../core/index.ts'
 import { factsOf, promisedSpecs } from '../scenario/options.ts'
@@ -20,45 +20,45 @@ import {
 } from '../trace/index.ts'
 import { World } from './world.ts'
 
-/** An event whose moment is yet to be drawn. */
+/** An event whose time is not yet drawn. */
 type UndatedEvent<E> = E extends unknown ? Omit<E, 'atMs'> : never
 
-/** What befalls a world, and among whom somebody should lead afterwards. */
+/** The fault to inject, and the nodes that should have a leader afterwards. */
 export type TrialFault = {
   readonly events: readonly UndatedEvent<ScenarioEvent>[]
   readonly among: readonly NodeId[]
 }
 
-/** The same in every run of a trial. */
+/** The same for every run of a trial. */
 export type TrialSettings = {
   readonly nodes: readonly NodeId[]
   readonly options: Scenario['options']
-  /** From these each seed draws one. */
+  /** Each seed draws one of these. */
   readonly delaysMs: readonly [Span, ...Span[]]
   readonly latenessMs: readonly [Span, ...Span[]]
   readonly loss: number
-  /** Of shared registers, where the protocol has such: how long accesses take, and when a caller gives up. */
+  /** For protocols with shared registers: how long accesses take, and the caller's timeout. */
   readonly store?: { readonly delaysMs: readonly [Span, ...Span[]]; readonly timeoutMs: number }
   readonly driftPpm: number
-  /** How long the world is left alone: at least, and at most. */
+  /** How long the world is left alone before the fault: minimum and maximum. */
   readonly calm: readonly [Micros, Micros]
-  /** How long it is watched afterwards. */
+  /** How long it is observed after the fault. */
   readonly watched: Micros
 }
 
-/** What happened, counted from the blow. */
+/** Durations from the fault on. */
 export type Durations = {
-  /** When somebody of those among whom somebody should lead stood for election for the first time. */
+  /** The first candidacy among the nodes that should have a leader. */
   readonly detected: Micros | null
-  /** Since when they have had a leader; 0 if they always had one, null if they have none. */
+  /** When these nodes had a leader again; 0 if they always had one, null if they have none. */
   readonly restored: Micros | null
-  /** When the last of the other leaders stopped; 0 if there was none, null if one still leads. */
+  /** When the last other leader stopped; 0 if there was none, null if one still leads. */
   readonly stopped: Micros | null
 }
 
 export type TrialTally = {
   readonly runs: number
-  /** Runs in which nobody led when the blow should have fallen: they say nothing. */
+  /** Runs without a leader at the time of the fault. They are not counted. */
   readonly idle: number
   readonly detected: Distribution
   readonly restored: Distribution
@@ -86,10 +86,10 @@ export function addTrials(a: TrialTally, b: TrialTally): TrialTally {
   }
 }
 
-/** So that the phase of the blow has nothing to do with the first delay that the world draws. */
+/** Makes the phase of the fault independent of the first delay that the world draws. */
 const OWN_SEEDS = 0x9e37_79b9
 
-/** One run: the blow is made for whoever leads when it falls. */
+/** One run. `faultFor` builds the fault for the current leader. */
 export function runTrial(
   definition: Definition,
   settings: TrialSettings,
@@ -147,7 +147,7 @@ function sampled(sample: Micros | null): Distribution {
   return sample === null ? withCensored(EMPTY_DISTRIBUTION) : withSample(EMPTY_DISTRIBUTION, sample)
 }
 
-/** It falls with the next step that has so many effects, not at once. */
+/** Such a crash happens during a later step that has enough effects. */
 function isDelayedCrash(event: TrialFault['events'][number]): boolean {
   return 'afterEffects' in event
 }
@@ -181,8 +181,8 @@ function scenarioOf(definition: Definition, settings: TrialSettings, random: Ran
 }
 
 /**
- * What a group does while nothing befalls it: datagrams of each kind, and how long their texts are together; and for
- * each node, the writes and the rounds of reads that it asks of shared registers.
+ * The traffic of a group without faults: datagrams per kind and their total length; per node the writes and
+ * read rounds on shared registers.
  */
 export type SteadyState = {
   readonly micros: Micros
@@ -190,7 +190,7 @@ export type SteadyState = {
   readonly accesses: ReadonlyMap<NodeId, { readonly writes: number; readonly rounds: number }>
 }
 
-/** Watches a quiet world for a while, after it has come to rest. */
+/** Observes an undisturbed world for a while, after it has settled. */
 export function steadyState(definition: Definition, settings: TrialSettings, seed: number): SteadyState {
   const random = new Random((seed ^ OWN_SEEDS) >>> 0)
   const kinds: { [kind: string]: { count: number; bytes: number } } = {}
@@ -202,7 +202,7 @@ export function steadyState(definition: Definition, settings: TrialSettings, see
       if (record.at < begin || (record.type !== 'step' && record.type !== 'start')) return
       const calls = record.effects.flatMap((effect) => (effect.type === 'register' ? [effect.call] : []))
       const before = accesses.get(record.node) ?? { writes: 0, rounds: 0 }
-      // Reads that a step asks for together are one round.
+      // Reads in the same step form one round.
       accesses.set(record.node, {
         writes: before.writes + calls.filter(({ op }) => op !== 'read').length,
         rounds: before.rounds + (calls.some(({ op }) => op === 'read') ? 1 : 0),
@@ -220,15 +220,15 @@ export function steadyState(definition: Definition, settings: TrialSettings, see
   return { micros: settings.watched, kinds, accesses }
 }
 
-/** Follows who leads, and until when, and times it from the blow on. */
+/** Tracks the leases of leaders and takes the times from the fault on. */
 class Stopwatch {
-  /** Until when each leader's lease lasts, in true time. */
+  /** The end of each leader's lease, in true time. */
   readonly #leases = new Map<NodeId, Micros>()
   #startedAt: Micros | null = null
   #awaitsCrash = false
   #among: readonly NodeId[] = []
   #detected: Micros | null = null
-  /** Since when somebody leads among those that count, and when the last other leader was seen to have stopped. */
+  /** Since when one of the relevant nodes leads, and when the last other leader stopped. */
   #ledSince: Micros | null = null
   #stopped: Micros = 0
 
@@ -262,7 +262,7 @@ class Stopwatch {
     this.#ledSince = among.some((node) => (this.#leases.get(node) ?? 0) > at) ? at : null
   }
 
-  /** Whether nothing is left to wait for: those that lost their leader have one, and no other leads. */
+  /** Whether the trial is over: the nodes without a leader have one again, and no other node leads. */
   isOver(at: Micros): boolean {
     this.#lapse(at)
     const others = [...this.#leases.keys()].some((node) => !this.#among.includes(node))
@@ -296,7 +296,7 @@ class Stopwatch {
     if (this.#leases.has(node)) this.#over(node, at)
   }
 
-  /** A lease is over at its end, noticed or not. */
+  /** A lease ends at its deadline, whether or not its holder has noticed. */
   #lapse(at: Micros): void {
     for (const [node, until] of this.#leases) if (until <= at) this.#over(node, until)
   }

@@ -1,4 +1,4 @@
-/** What the timed world is made of: nodes as the world sees them, their timers, and what an entry in the queue stands for. */
+/** The data of the timed world: nodes, timers and queue entries. */
 import {
   type Command,
   type Definition,
@@ -21,9 +21,9 @@ import type { CallTiming } from './store.ts'
 export type Timer = {
   readonly node: SimNode
   readonly name: string
-  /** On the node's own clock; NEVER when the timer is not set. */
+  /** On the node's own clock; NEVER if the timer is not set. */
   deadline: Micros
-  /** The queue entry that stands for it: for which deadline it was put there (or NEVER), and its number. */
+  /** Its entry in the queue: the deadline it was queued for (or NEVER), and its number. */
   queuedFor: Micros
   entry: number
 }
@@ -36,25 +36,25 @@ export type SimNode = {
   up: boolean
   state: Plain
   stable: Plain
-  /** Whether its stable storage takes what it is given. */
+  /** Whether its stable storage accepts writes. */
   isWritable: boolean
   view: View | null
   timers: Map<string, Timer>
-  /** True time until which the process does nothing; 0 when it runs. */
+  /** True time until which the node is stalled; 0 if it runs. */
   stalledUntil: Micros
-  /** For how long its clock has stood still without its knowing. */
+  /** How long its clock has stood still without the node knowing. */
   sleptFor: Micros
-  /** What came while it did nothing. */
+  /** Inputs that arrived while it was stalled. */
   backlog: (Pending & { type: 'message' | 'command' | 'reply' })[]
-  /** How often it has booted: what its former lives asked for is no news to it. */
+  /** Number of boots. Replies to calls of an earlier incarnation are dropped. */
   life: number
-  /** Carry out this many effects of the next step that has more, then crash; NEVER when no such crash is due. */
+  /** Crash after this many effects of the next step that has more; NEVER if no such crash is armed. */
   crashAfter: number
 }
 
 export const NEVER = Number.POSITIVE_INFINITY
 
-/** What an entry in the queue stands for. */
+/** The payload of a queue entry. */
 export type Pending =
   | {
       readonly type: 'message'
@@ -62,12 +62,12 @@ export type Pending =
       readonly to: SimNode
       readonly body: Message
       readonly id: number
-      /** The incarnation of the link in which it was sent; 0 where nodes are told nothing of their links. */
+      /** The incarnation of the link in which it was sent; 0 if nodes are not notified of links. */
       readonly label: number
     }
   | { readonly type: 'timer'; readonly timer: Timer; readonly entry: number }
   | { readonly type: 'command'; readonly node: SimNode; readonly command: Command }
-  /** An operation on a register takes place; and its caller hears of it, or gives up. */
+  /** A register operation takes place; its caller receives the result or a timeout. */
   | {
       readonly type: 'operation'
       readonly node: SimNode
@@ -82,7 +82,7 @@ export type Pending =
       readonly node: SimNode
       readonly life: number
       readonly input: Input & { type: 'register' }
-      /** Which register it tells of, and which version of it; -1 where that is not known. */
+      /** The register and version of the result; -1 if unknown. */
       readonly of: number
       readonly version: number
     }
@@ -90,7 +90,7 @@ export type Pending =
   | { readonly type: 'resume'; readonly node: SimNode; readonly isLast: boolean }
   | { readonly type: 'look'; readonly node: SimNode; readonly peer: SimNode }
   | { readonly type: 'settle'; readonly disturbance: number }
-  /** The store answers again. */
+  /** The store responds again. */
   | { readonly type: 'answers' }
 
 export function linkStatesOf(definition: Definition, scenario: Scenario): LinkStates | null {

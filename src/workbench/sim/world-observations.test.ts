@@ -1,4 +1,6 @@
-/** What the timed world shows from outside: who is connected in time, leases in true time, the end; and late timers. */
+/**
+ * Observations of the timed world: connectivity, leases in true time, the end of the run, and late timers.
+ */
 import { describe, expect, it } from 'vitest'
 import { probeDefinition } from '../../../test/support/probe.ts'
 import {
@@ -15,7 +17,7 @@ import {
 import type { Observation } from '../trace/index.ts'
 import { parseScenario, runScenario } from './index.ts'
 
-/** Timely up to 10 ms; of no consequence above 20 ms; hosts at most 5 ms late. */
+/** Timely: up to 10 ms. Irrelevant: above 20 ms. Hosts: at most 5 ms late. */
 const timed: Definition = {
   ...probeDefinition,
   timeliness: () => ({ delay: 10_000, fast: 20_000, lateness: 5000 }),
@@ -132,7 +134,7 @@ describe('the end', () => {
 })
 
 describe('timers where hosts are late', () => {
-  /** True times at which timers of a node fired. */
+  /** True times at which a node's timers fired. */
   const fired = (file: PlainObject): readonly number[] =>
     observed(file).flatMap((seen) => {
       const isTimer = seen.type === 'output' && (seen.event['input'] as PlainObject)?.['type'] === 'timer'
@@ -178,7 +180,7 @@ describe('timers where hosts are late', () => {
 })
 
 describe('a lease', () => {
-  /** Leads from the start for 100 ms of its clock; gives up when it is told that it slept, if it is careful. */
+  /** Leads for the first 100 ms of its clock; a careful one gives up when it learns that it slept. */
   const holder = (careful: boolean): Protocol => ({
     start: (_stable, now) => ({ state: { until: now + 100_000 }, effects: [] }),
     step: (state, input) =>

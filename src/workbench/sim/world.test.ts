@@ -1,4 +1,4 @@
-/** What the timed world does to its nodes, tried out with a node that does as it is told. */
+/** The timed world's effect on its nodes, with a protocol whose behaviour the scenario dictates. */
 import { describe, expect, it } from 'vitest'
 import { probeDefinition } from '../../../test/support/probe.ts'
 import type { Effect, Plain, PlainObject } from '../../core/index.ts'
@@ -10,7 +10,7 @@ const lookup = { names: ['probe'], find: () => probeDefinition }
 
 type Got = { readonly atMs: number; readonly node: Plain; readonly what: Plain; readonly now: Plain }
 
-/** Everything that nodes got, in order, with true times. */
+/** All inputs of nodes, in order, with true times. */
 function gotten(file: PlainObject): readonly Got[] {
   const records: TraceRecord[] = []
   const scenario = parseScenario({ protocol: 'probe', nodes: [1, 2, 3], untilMs: 1000, ...file }, lookup)

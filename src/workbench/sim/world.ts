@@ -1,9 +1,9 @@
 /**
- * The timed world: nodes with drifting clocks on a network, driven by one queue of things to come.
+ * The timed world: nodes with drifting clocks on a network, driven by one event queue.
  *
- * The heart is `#advance`: give a node an input, take the effects it answers with, carry them out in order.
- * Everything else decides which input comes next. What can be seen from outside goes to `observe`; what
- * happened in full goes to `record`, when somebody wants it.
+ * The core is `#advance`: feed one input to a node and carry out its effects in order. Everything else
+ * decides which input comes next. Externally visible behaviour goes to `observe`; the full history goes to
+ * `record`.
  */
 import {
   type Definition,
@@ -38,20 +38,19 @@ import { linkStatesOf, NEVER, type Pending, type SimNode, sameView, type Timer }
 
 export type WorldHooks = {
   observe(seen: Observation): void
-  /** Null where no trace is wanted: then none is made. */
+  /** Null if no trace is wanted: then no records are built. */
   readonly record: ((record: TraceRecord) => void) | null
 }
 
-/** A run that would never end is stopped, and says so. */
 export class RunawayRunError extends Error {
   override readonly name = 'RunawayRunError'
   readonly code = 'ERR_CONCLAVE_RUNAWAY_RUN'
 }
 
-/** A timer whose step was taken back fires again after this long, as in a real process. */
+/** A timer whose step was rolled back fires again after this delay, as in a real process. */
 const TRY_AGAIN: Micros = 10_000
 
-/** A protocol that keeps taking this many steps within one run is in a storm. */
+/** Bound on the steps of one run. A protocol that exceeds it is flooding itself. */
 const MOST_STEPS = 500_000_000
 
 export class World {
@@ -77,7 +76,7 @@ export class World {
   #sent: number[] = []
   /** How late timers fire. */
   readonly #lateness: Delay
-  /** Null where nodes are told nothing of their links. */
+  /** Null if nodes are not notified of link changes. */
   readonly #links: LinkStates | null
   readonly #watch: LinkNotifier | null
   readonly #calls: RegisterCalls
@@ -102,7 +101,7 @@ export class World {
         index,
         id,
         protocol: strictly ? strict(protocol) : protocol,
-        // No two clocks agree about what time it is. (Instants below 2^31 cost a machine word, larger ones an object.)
+        // No two clocks agree. (V8 stores integers below 2^31 unboxed; larger ones cost an object.)
         clock: new Clock(this.#random.integer(1, 1_000_000_000), (this.#random.fraction() * 2 - 1) * drift),
         up: false,
         state: null,
@@ -142,37 +141,37 @@ export class World {
     return this.#steps
   }
 
-  /** When the next thing happens; infinite when nothing is left to happen. */
+  /** The time of the next event; infinite if there is none. */
   get nextAt(): Micros {
     return this.#queue.size > 0 ? this.#queue.nextTime : NEVER
   }
 
-  /** Reads from the state of a node what its view does not show; null while it is down. */
+  /** Reads what a node's view does not show from its state; null while it is down. */
   inspect<T>(id: NodeId, read: (state: Plain, now: Micros) => T): T | null {
     const node = this.#node(id)
     return node.up ? read(node.state, node.clock.at(this.#now)) : null
   }
 
-  /** Messages sent so far, of each kind. */
+  /** Number of messages of a kind sent so far. */
   sentOf(kind: string): number {
     const index = this.#counted.indexOf(kind)
     return index < 0 ? 0 : (this.#counts[index] as number)
   }
 
-  /** What the shared registers hold, in the order of the nodes. */
+  /** The contents of the shared registers, in node order. */
   get registers(): readonly Plain[] {
     return this.#store.values
   }
 
-  /** Something befalls the world at this moment, as an event of its scenario would. */
+  /** Applies an event now, as if it were part of the scenario. */
   applyEvent(event: ScenarioEvent): void {
     this.#disturb(event)
     this.#disturbed()
   }
 
   /**
-   * How a node stands at this moment; null while it is down. A lease runs on while its holder sleeps, as far as others
-   * can see, until the holder has woken and says otherwise.
+   * A node's current view and lease end; null while it is down. To others, a lease keeps running while its
+   * holder is suspended, until the holder wakes up and says otherwise.
    */
   status(id: NodeId): { readonly view: View; readonly until: Micros | null } | null {
     const node = this.#node(id)
@@ -183,7 +182,7 @@ export class World {
     return { view, until: until === null ? null : until - node.sleptFor }
   }
 
-  /** Lets everything happen that is due up to `until` (true time), inclusive. */
+  /** Processes all events up to and including true time `until`. */
   run(until: Micros): void {
     const queue = this.#queue
     while (queue.size > 0 && queue.nextTime <= until) {
@@ -202,8 +201,8 @@ export class World {
   }
 
   /**
-   * Ends the run: what is promised of the settled system must hold at its end too, if it had the time to settle
-   * or nothing is left to happen.
+   * Ends the run. Specifications of settled systems are judged if the system had time to settle or no event
+   * is left.
    */
   finish(): void {
     if (this.#now >= this.#settlesAt || this.#nothingIsLeft()) this.#settled()
@@ -315,7 +314,7 @@ export class World {
     this.#advance(node, { type: 'timer', name: timer.name }, null)
   }
 
-  /** Gives a node an input and carries out what it answers with; first of all it learns that it slept. */
+  /** Feeds an input to a node and carries out its effects. A node that was suspended learns that first. */
   #advance(node: SimNode, input: Input, message: number | null): void {
     if (node.sleptFor > 0) {
       const by = node.sleptFor
@@ -325,7 +324,7 @@ export class World {
         if (message !== null) this.#lose(message, 'down')
         return
       }
-      // Its lease, if it still believes in one, now ends later than it did.
+      // The lease, if the node still believes in one, now ends later than before.
       const { view } = node
       if (view !== null && view.until !== null) {
         const until = this.#trueUntil(node, view)
@@ -362,8 +361,8 @@ export class World {
   }
 
   /**
-   * Its storage refused what the step would have stored: as in a real process the step did not happen. A message counts
-   * as lost; a timer fires again soon, and a suspension is told again.
+   * The storage rejected a write, so the step did not happen, as in a real process. A message counts as lost,
+   * a timer fires again soon, and a suspension is reported again.
    */
   #takeBack(node: SimNode, input: Input, message: number | null, { effects }: Step<Plain>): void {
     const { id } = node
@@ -383,7 +382,7 @@ export class World {
       settledOn === null || protocol.settled === undefined
         ? protocol.start(stable, now)
         : protocol.settled(settledOn, now)
-    // A process that cannot store what it starts from does not start.
+    // A node that cannot store its initial state does not start.
     if (!node.isWritable && persists(next)) return
     node.up = true
     node.life += 1
@@ -409,7 +408,10 @@ export class World {
     this.#outlook(node, next.effects, view, cutAfter)
   }
 
-  /** Carries effects out in order; says after how many the node crashed, or null when it did all of them. */
+  /**
+   * Carries out effects in order. Returns the number of effects before the node crashed, or null if it
+   * completed all.
+   */
   #carryOut(node: SimNode, { effects }: Step<Plain>): number | null {
     if (this.#hooks.record !== null) this.#sent = []
     if (effects.length === 0) return null
@@ -443,7 +445,7 @@ export class World {
     }
   }
 
-  /** Tells observers what they can see of a step, and lets a crash fall that was due in the middle of it. */
+  /** Reports the observations of a step, and applies a crash in the middle of it. */
   #outlook(node: SimNode, effects: readonly Effect[], view: View | null, cutAfter: number | null): void {
     const { observe } = this.#hooks
     const shown = cutAfter ?? effects.length
@@ -460,7 +462,7 @@ export class World {
     }
   }
 
-  /** What the node now answers when asked, or null when that is what it answered before. */
+  /** The node's view if it has changed, or null. */
   #see(node: SimNode, now: Micros): View | null {
     const view = node.protocol.view(node.state, now)
     const was = node.view
@@ -512,7 +514,7 @@ export class World {
       node.timers.set(name, timer)
     }
     timer.deadline = deadline
-    // A timer that is moved on keeps its entry in the queue and is looked at again when that comes up.
+    // A timer that moves later keeps its queue entry and is checked again when the entry comes up.
     if (deadline < timer.queuedFor) this.#queueTimer(timer, node.clock.whenShows(deadline))
   }
 
@@ -524,7 +526,7 @@ export class World {
   #queueTimer(timer: Timer, due: Micros): void {
     timer.queuedFor = timer.deadline
     const { least, most } = this.#lateness
-    // What is due at once is the next thing that the process does: nobody has to wake it.
+    // A timer that is already due fires in the current wakeup of the process, so it is never late.
     const late = most === 0 || due <= this.#now ? 0 : this.#random.integer(least, most)
     timer.entry = this.#entries++
     this.#push(Math.max(due, this.#now) + late, { type: 'timer', timer, entry: timer.entry })
@@ -570,7 +572,7 @@ export class World {
     node.view = null
     node.stalledUntil = 0
     node.sleptFor = 0
-    // Whoever can crash is awake: its host, too, and the clock of that.
+    // A crash ends a suspension: the clock runs again.
     node.clock.wake(this.#now)
     for (const waiting of node.backlog) if (waiting.type === 'message') this.#lose(waiting.id, 'down')
     node.backlog = []
@@ -580,14 +582,16 @@ export class World {
     this.#hooks.observe({ type: 'down', at: this.#now, node: node.id })
   }
 
-  /** A node that crashes in the instant in which its stall ends may have sent something first, when its timers fired. */
+  /**
+   * A node that crashes at the instant its stall ends may first have sent something when its timers fired.
+   */
   #noteLastWords({ index }: SimNode): void {
     const timeliness = this.#definition.timeliness(this.#scenario.options)
     if (timeliness === null) return
     this.#silent.noteSent(index, this.#now, (to) => mayReach(this.#network, index, to, timeliness))
   }
 
-  /** The process stands still; with `clockToo` its clock does as well. What is due meanwhile waits: timers first. */
+  /** Stalls the node; with `clockToo` its clock stops as well. Inputs wait until the stall ends. */
   #stall(node: SimNode, length: Micros, clockToo: boolean): void {
     if (!node.up) return
     const until = this.#now + length
@@ -598,8 +602,9 @@ export class World {
   }
 
   /**
-   * As in a real process, timers that fell due meanwhile come before the messages; and messages that arrive at this
-   * very instant come after those that waited. So the backlog is let go when all that was due now has been seen.
+   * As in a real process, timers that became due during the stall fire before messages are handled, and
+   * messages that arrive at this instant come after those that waited. So the backlog is released only after
+   * all events of this instant.
    */
   #resume(node: SimNode, isLast: boolean): void {
     if (node.stalledUntil === 0 || node.stalledUntil > this.#now) return
@@ -613,7 +618,7 @@ export class World {
     this.#disturbed()
   }
 
-  /** Whoever waited for the store goes on from its end: that is when settling begins. */
+  /** Nodes that wait for the store continue when it responds again. Settling starts then. */
   #hang(by: Micros): void {
     this.#store.hang(this.#now + by)
     this.#push(this.#now + by, { type: 'answers' })
@@ -651,7 +656,10 @@ export class World {
     })
   }
 
-  /** Whether a node calls somebody reachable of whom nothing can have come for a while. */
+  /**
+   * Reports peers that the node considers reachable although no message of theirs can have arrived for a
+   * while.
+   */
   #listen(node: SimNode, now: Micros): void {
     const { nodes, options } = this.#scenario
     const claimed = this.#definition.reachable(node.state, { self: node.id, nodes }, options, now)
@@ -663,7 +671,7 @@ export class World {
   }
 
   #settled(): void {
-    // While messages get lost anything may still change: nothing is promised of such a moment.
+    // While messages can get lost, nothing is promised.
     if (this.#network.isLossy || !this.#store.isPrompt(this.#now)) return
     const living = this.#nodes.filter(({ up }) => up)
     if (living.some((node) => node.stalledUntil !== 0 || this.#isOwedNews(node))) return

@@ -1,9 +1,9 @@
-/** Which links are closed, in a world without time: pairs of places in the list of nodes. */
+/** Closed links in the untimed world: pairs of node indexes. */
 import type { NodeId } from '../../core/index.ts'
 import type { Connected } from '../trace/index.ts'
 import { type Ends, endOf } from './link-ends.ts'
 
-/** Pairs of places, the smaller first, sorted. */
+/** Pairs of node indexes, the smaller first, sorted. */
 export type Cut = readonly (readonly [number, number])[]
 
 export function isCut(cut: Cut, a: number, b: number): boolean {
@@ -15,7 +15,7 @@ export function toggleLink(cut: Cut, a: number, b: number): Cut {
   return [...cut, [Math.min(a, b), Math.max(a, b)] as const].sort((p, q) => p[0] - q[0] || p[1] - q[1])
 }
 
-/** The links that are not up at both ends, in one incarnation. */
+/** The links that are not up at both ends in the same incarnation. */
 export function closedPairs(nodes: number, ends: Ends): Cut {
   const places = Array.from({ length: nodes }, (_, place) => place)
   return places.flatMap((a) =>

@@ -1,15 +1,15 @@
-/** Messages on their way to a node, in a world without time. */
+/** Messages in flight to a node, in the untimed world. */
 import { canonical, equalPlain, type Message } from '../../core/index.ts'
 
-/** A message in flight; `from` is a place in the list of nodes. `ahead`: see ends.ts; absent when it is 0. */
+/** A message in flight. `from`: the index of the sender. `ahead`: see link-ends.ts; absent if it is 0. */
 export type InFlight = { readonly from: number; readonly body: Message; readonly ahead?: number }
 
-/** Messages in flight to one node, in the one order that means the same: see `append`. */
+/** The messages in flight to one node, in canonical order: see `append`. */
 export type Inbox = readonly InFlight[]
 
 /**
- * A link that keeps its order is a queue, so only the order of messages from the same sender matters; a link that
- * does not is a bag, and no order matters.
+ * A FIFO link is a queue: only the order of messages from the same sender matters. An unordered link is a
+ * multiset: no order matters. Inserting in canonical order makes equal situations equal values.
  */
 export function append(inbox: Inbox, message: InFlight, order: 'fifo' | 'any'): Inbox {
   const rank = (other: InFlight): number => {
@@ -21,7 +21,7 @@ export function append(inbox: Inbox, message: InFlight, order: 'fifo' | 'any'): 
   return place < 0 ? [...inbox, message] : inbox.toSpliced(place, 0, message)
 }
 
-/** Which messages may be delivered next: each with its number among those from the same sender. */
+/** The messages that can be delivered next, each with its number among those from the same sender. */
 export function deliverable(
   inbox: Inbox,
   order: 'fifo' | 'any',
@@ -33,7 +33,7 @@ export function deliverable(
     const previous = inbox[place - 1]
     nth = previous !== undefined && previous.from === message.from ? nth + 1 : 0
     if (nth > 0 && order === 'fifo') continue
-    // Of two equal messages it does not matter which arrives.
+    // Of two equal messages, delivering either has the same effect.
     if (nth > 0 && previous !== undefined && equalPlain(previous.body, message.body)) continue
     if (!mayCome(message)) continue
     choices.push({ place, nth })

@@ -1,24 +1,26 @@
 /**
- * Links of a world that tells its nodes when a link goes up or down, as a link layer with a consistent history does
- * (links/consistent-history): both ends of a link see the same transitions in the same order, and one end may lead
- * the other by at most `slack` of them.
+ * Link ends in a world that notifies its nodes of link changes, like the consistent-history link layer
+ * (links/consistent-history). Both ends of a link see the same transitions in the same order, and one end is
+ * at most `slack` transitions ahead of the other.
  *
- * An end moves by itself (`flip`: somebody suspects, or hears again), or because the other has moved (`follow`). With
- * slack 0 both ends move in one step. A frame belongs to the incarnation of the link in which it was sent: `ahead`
- * says how many transitions its receiver has still to see before that incarnation begins there; once the receiver is
- * past it, the frame is lost. Counts would grow for ever; what matters of them is the lead, so only that is kept.
+ * An end moves on its own (`flip`: its node suspects the peer, or hears from it again) or catches up with the
+ * other end (`follow`). With slack 0 both ends move in one step. A message belongs to the incarnation of the
+ * link in which it was sent. `ahead` is the number of transitions that its receiver has yet to see before
+ * that incarnation begins there. Once the receiver has left the incarnation, the message is lost.
+ *
+ * Transition counts would grow without bound. Only their difference matters, so `lead` is all that is stored.
  */
 import type { Inbox } from './inbox.ts'
 
-/** `slack`: by how many transitions an end may lead. `labelled`: frames bear the link's incarnation. */
+/** `slack`: the maximum lead of an end. `labelled`: messages carry the incarnation of the link. */
 export type LinkHistory = { readonly slack: number; readonly labelled: boolean }
 
 export const DEFAULT_LINK_HISTORY: LinkHistory = { slack: 1, labelled: true }
 
-/** One end of a link: whether it is up, and how many transitions it has seen that the other end has not. */
+/** One end of a link: whether it is up, and how many transitions it is ahead of the other end. */
 export type End = { readonly up: boolean; readonly lead: number }
 
-/** For each pair of places, the smaller first, in order: the end at the smaller. */
+/** For each pair of node indexes in order, the smaller first: the end at the smaller index. */
 export type Ends = readonly End[]
 
 const DOWN: End = { up: false, lead: 0 }
@@ -51,15 +53,18 @@ export function withEnd(ends: Ends, nodes: number, at: number, peer: number, end
     : ends.with(placeOf(nodes, peer, at), reverseEnd(end))
 }
 
-/** After the end at `at` has seen one more transition; with slack 0 the other has, too. */
+/** The ends after the end at `at` has seen one more transition; with slack 0 the other end has too. */
 export function moveEnd(ends: Ends, nodes: number, at: number, peer: number, { slack }: LinkHistory): Ends {
   const { up, lead } = endOf(ends, nodes, at, peer)
   return withEnd(ends, nodes, at, peer, { up: !up, lead: slack === 0 ? 0 : lead + 1 })
 }
 
-/** Whether the end may move by itself: it then leads by no more than the slack. With slack 0 the first end stands for both. */
+/**
+ * Whether the end may move on its own without exceeding the slack. With slack 0 the smaller index moves both
+ * ends.
+ */
 export function canFlip({ lead }: End, at: number, peer: number, { slack }: LinkHistory): boolean {
-  // After a crash an end may lag behind even so.
+  // After a crash an end can be behind even with slack 0.
   return slack === 0 ? at < peer && lead === 0 : lead >= 0 && lead < slack
 }
 
@@ -67,7 +72,7 @@ export function mustFollow({ lead }: End): boolean {
   return lead < 0
 }
 
-/** A process that crashes takes its ends down; whoever still has the other end up will see that. */
+/** A crashed node's ends go down. Peers whose end is still up have a transition to follow. */
 export function endsAfterCrash(ends: Ends, nodes: number, crashed: number): Ends {
   let next = ends
   for (let peer = 0; peer < nodes; peer++) {
@@ -78,13 +83,16 @@ export function endsAfterCrash(ends: Ends, nodes: number, crashed: number): Ends
   return next
 }
 
-/** How far ahead of its receiver a frame from this end is; -1 when it is lost, for the receiver will see a down. */
+/**
+ * How many incarnations ahead of its receiver a message from this end is; -1 if it is lost because the
+ * receiver is about to see the link go down.
+ */
 export function aheadOf({ up, lead }: End, { labelled }: LinkHistory): number {
   if (!up || lead < 0) return -1
   return labelled ? lead : 0
 }
 
-/** The frames from `peer` as the receiver sees them after one more transition of its end. */
+/** The inbox after one more transition of the receiver's end of its link with `peer`. */
 export function inboxAfterMove(inbox: Inbox, peer: number, { labelled }: LinkHistory): Inbox {
   if (!labelled) return inbox
   return inbox.flatMap((frame) => {
@@ -95,7 +103,7 @@ export function inboxAfterMove(inbox: Inbox, peer: number, { labelled }: LinkHis
   })
 }
 
-/** What is left of the frames from a process that crashed: those of the incarnation that the receiver is in. */
+/** The inbox without messages from a crashed node whose incarnation the receiver has not reached. */
 export function dropFromCrashed(inbox: Inbox, crashed: number): Inbox {
   const lost = inbox.some(({ from, ahead }) => from === crashed && ahead !== undefined)
   return lost ? inbox.filter(({ from, ahead }) => from !== crashed || ahead === undefined) : inbox

@@ -1,7 +1,7 @@
 /**
- * Numbers for the messages of a world without time, so that its traces pair each delivery with its sending as those
- * of the timed world do. A message's place among those in flight on its link is its place in the inbox (see `append`
- * in still.ts): in the order of sending, or of the texts where links keep no order.
+ * Numbers the messages of the untimed world, so that its traces pair each delivery with its send as those of
+ * the timed world do. A message's position on its link is its position in the inbox (`append` in inbox.ts):
+ * sending order on FIFO links, canonical text order on unordered links.
  */
 import { canonical, type Message, type NodeId, present } from '../../core/index.ts'
 
@@ -16,7 +16,7 @@ export class MessageNumbers {
     this.#keepsOrder = keepsOrder
   }
 
-  /** The number of a message that goes out. One that is lost on sending is numbered all the same. */
+  /** The number of a message that is sent. A message that is lost at once also gets a number. */
   send(from: NodeId, to: NodeId, body: Message, lost: boolean): number {
     const id = this.#next++
     if (lost) return id
@@ -31,7 +31,9 @@ export class MessageNumbers {
     return present(this.#link(from, to).splice(nth, 1)[0], 'the message that was delivered').id
   }
 
-  /** Only so many of the messages on a link are still in flight: the last of them, or the first. */
+  /**
+   * Keeps the first or last `count` messages on a link and returns the numbers of the others, which are lost.
+   */
   keep(from: NodeId, to: NodeId, count: number, which: 'first' | 'last'): readonly number[] {
     const link = this.#link(from, to)
     const lost = link.length - count

@@ -1,10 +1,10 @@
 /**
- * One node's side of every step in a world without time: what it is given, what it does, where it then stands. Its
- * clock always shows 0, and its timers are a set of names.
+ * One node in the untimed world: its part of each step. Its clock always shows 0, and its timers are a set of
+ * names.
  *
- * Registers: what a node writes is written within the step. The acknowledgement follows at once, as a second turn of the
- * same step, unless the model says that it is a step of its own. A read is a step of its own always, but for that of the
- * own register when a node boots.
+ * Registers: a write takes place within the step. Its acknowledgement follows at once as a second input of
+ * the same step, unless the register model makes it a separate step. A read is always a separate step, except
+ * for a node's read of its own register when it boots.
  */
 import {
   assert,
@@ -27,41 +27,41 @@ import {
 import type { Observation } from '../trace/index.ts'
 import { acknowledgesLater } from './registers.ts'
 
-/** A node without time: its timers are a set of names, sorted. When it is down only `stable` means anything. */
+/** The state of one node. `timers` are sorted names. If the node is down, only `stable` is meaningful. */
 export type Slot = {
   readonly up: boolean
   readonly state: Plain
   readonly stable: Plain
   readonly timers: readonly string[]
-  /** Reads that it waits for, and the write that took place but is not acknowledged. */
+  /** Pending reads, and the write that took place but is not acknowledged. */
   readonly calls: readonly RegisterCall[]
 }
 
-/** What a node did: where it stands now, what it sent, what could be seen. */
+/** The result of a step: the node's new state, its messages and the observations. */
 export type SlotStep = {
   readonly slot: Slot
   readonly sends: readonly { readonly to: NodeId; readonly body: Message }[]
   readonly writes: readonly RegisterWrite[]
   readonly seen: readonly Observation[]
-  /** All that it answered with, and how many of those were carried out before a crash (null: all). */
+  /** All effects, and how many of them were carried out before a crash (null: all). */
   readonly effects: readonly Effect[]
   readonly cutAfter: number | null
-  /** What it then answers when asked, where that has changed. */
+  /** The node's view after the step, if it has changed. */
   readonly view: View | null
-  /** What it did next within the same step, when its write was acknowledged. */
+  /** Further inputs within the same step: acknowledgements of writes. */
   readonly later: readonly FollowUp[]
 }
 
 export type RegisterWrite = { readonly of: NodeId; readonly value: Plain }
 
-/** One run of the protocol's code. */
+/** One run of protocol code within a step. */
 export type FollowUp = {
   readonly input: Input
   readonly effects: readonly Effect[]
   readonly view: View | null
 }
 
-/** A node's turn: what it was given (null when it booted) and what it did. */
+/** A node's part of a step: its input (null for a boot) and the result. */
 export type NodeStep = {
   readonly node: NodeId
   readonly input: Input | null
@@ -72,10 +72,10 @@ export type NodeStep = {
 
 export const DOWN = { up: false, state: null, timers: [], calls: [] } as const
 
-/** The world without time has no clock either: every step sees this. */
+/** The time that every step sees. */
 export const NO_TIME = 0
 
-/** `crashAfter`: it crashes once so many effects have been carried out. */
+/** `crashAfter`: the node crashes after this many effects. */
 export class UntimedNode {
   readonly identity: Identity
   readonly #protocol: Protocol
@@ -87,7 +87,7 @@ export class UntimedNode {
     this.#model = model
   }
 
-  /** `own`: what a read of its register returns. */
+  /** `own`: the value that a read of its own register returns. */
   boot(stable: Plain, settledOn: Outcome | null, crashAfter: number | null, own: Plain): SlotStep {
     const { settled } = this.#protocol
     const step =
@@ -116,7 +116,7 @@ export class UntimedNode {
     }
   }
 
-  /** It asks for a write and crashes; the write has not taken place yet. Null where it asks for none. */
+  /** The node starts a write and crashes before it takes place. Null if the step writes nothing. */
   stepLate(slot: Slot, input: Input): { readonly did: SlotStep; readonly late: Plain } | null {
     const { effects } = this.#protocol.step(slot.state, input, NO_TIME)
     const index = effects.findIndex((effect) => effect.type === 'register' && effect.call.op === 'write')
@@ -130,12 +130,12 @@ export class UntimedNode {
     return { ...NOTHING_DONE, slot: { ...DOWN, stable: slot.stable }, seen: [this.#down()] }
   }
 
-  /** Time passes: what was to come at an instant is that much nearer. */
+  /** Time passes: all deadlines in the state move nearer. */
   tick(slot: Slot, by: Micros): SlotStep {
     const was = this.view(slot)
     const next = { ...slot, state: this.#protocol.shift(slot.state, -by) }
     const view = this.view(next)
-    // A lease whose end has merely come nearer is still the same lease.
+    // A lease whose end has only come nearer is still the same lease.
     const nearer = was.until === null ? was : { ...was, until: was.until - by }
     const seen = equalPlain(nearer, view) ? [] : [this.#seen(view)]
     return { ...NOTHING_DONE, slot: next, seen, view: seen.length === 0 ? null : view }
@@ -152,7 +152,7 @@ export class UntimedNode {
     )
   }
 
-  /** One more turn within the same step. */
+  /** Feeds one more input within the same step. */
   #then(first: SlotStep, input: Input): SlotStep {
     const { slot } = first
     const was = this.#protocol.view(slot.state, NO_TIME)
@@ -249,7 +249,7 @@ export class UntimedNode {
 
 const NOTHING_DONE = { sends: [], writes: [], seen: [], effects: [], cutAfter: null, view: null, later: [] }
 
-/** The slot of a node that is given an input: the timer has fired, the call is answered. */
+/** The slot without the timer that fires or the call that is answered by this input. */
 function withoutCall(slot: Slot, input: Input): Slot {
   if (input.type === 'timer') return { ...slot, timers: slot.timers.filter((name) => name !== input.name) }
   if (input.type !== 'register') return slot

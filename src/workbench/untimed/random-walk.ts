@@ -1,9 +1,10 @@
 /**
- * A random walk through a world without time whose nodes are told of their links: for worlds too large to be searched.
+ * Random walks through an untimed world with link notifications, for worlds too large to search.
  *
- * From a seed: so many faults (ends that move, crashes, recoveries) among whatever else can happen, in any order. Now and
- * then, and after the last fault, the faults pause until nothing more can happen: what is promised of a settled system
- * is judged there, with whatever is broken at that time. At last everything is healed, and it is judged once more.
+ * A seed determines the walk: a number of faults (link ends that move, crashes, recoveries) interleaved with
+ * all other steps in random order. Sometimes, and after the last fault, faults pause until nothing more can
+ * happen; the specifications of settled states are judged there, with the faults still in place. At the end
+ * everything is healed and judged again.
  */
 import {
   type Definition,
@@ -37,11 +38,13 @@ export type RandomWalk = {
   readonly violation: { readonly spec: string; readonly why: string } | null
 }
 
-/** A walk that does not come to rest within this many steps goes on for ever, for all we know. */
+/** A walk that does not come to rest within this many steps counts as non-terminating. */
 const MOST_STEPS = 20_000
-/** How likely it is that a fault is the first of many: all links between two sides go down, one end after another. */
+/**
+ * Probability that a fault starts a partition: all links between two sides go down, one end after another.
+ */
 const SPLIT_CHANCE = 0.15
-/** How likely it is, at each step, that the faults pause until the world is at rest. */
+/** Probability per step that faults pause until the world is at rest. */
 const CALM_CHANCE = 0.02
 
 export class RandomWalker {
@@ -57,7 +60,7 @@ export class RandomWalker {
     if (!this.#rules.reported) fail(`${definition.name} is told nothing of its links`)
   }
 
-  /** How many faults there are in a walk. */
+  /** Number of faults in a walk. */
   get faults(): number {
     return this.#settings.faults
   }
@@ -86,7 +89,7 @@ export class RandomWalker {
     const rest = (): void => {
       watch.observe({ type: 'settled', at: 0, connected: this.#rules.connected(world) })
     }
-    /** One side of a split that is under way, a bit for each place; 0 when there is none. */
+    /** One side of the partition in progress, as a bitmask of node indexes; 0 if there is none. */
     let sides = 0
     let isCalm = false
     let isHealing = false
@@ -104,7 +107,7 @@ export class RandomWalker {
         if (watch.violated) return { schedule, violation: violation() }
         continue
       }
-      // Bursts of faults close together, and long calms: what breaks protocols lies between.
+      // Alternates bursts of faults with long calm periods, because protocols break in between.
       const faultFirst = random.chance(faults > 0 ? 0.25 : 0.5)
       const choose = (isFault: boolean): readonly ScheduleStep[] => {
         if (!isFault) return this.#owed(world)
@@ -133,7 +136,7 @@ export class RandomWalker {
     return { schedule, violation: violation() }
   }
 
-  /** What will happen some time: deliveries, and ends that follow. */
+  /** Steps that must happen eventually: deliveries, and link ends that catch up. */
   #owed(world: UntimedWorld): readonly ScheduleStep[] {
     const { nodes } = this.#settings
     const steps: ScheduleStep[] = []
@@ -167,7 +170,7 @@ export class RandomWalker {
     return steps
   }
 
-  /** Ends of links between the two sides that are still up. */
+  /** Link ends between the two sides that are still up. */
   #split(world: UntimedWorld, sides: number): readonly ScheduleStep[] {
     if (sides === 0) return []
     const isOn = (place: number): boolean => (sides & (1 << place)) !== 0
@@ -181,7 +184,7 @@ export class RandomWalker {
     )
   }
 
-  /** Whatever brings the world nearer to all nodes up and all links up. */
+  /** Steps towards a world with all nodes up and all links up. */
   #healing(world: UntimedWorld): readonly ScheduleStep[] {
     return this.#settings.nodes.flatMap((node, at): readonly ScheduleStep[] => {
       if (world.slots[at]?.up !== true) return [{ node, do: 'recover' }]

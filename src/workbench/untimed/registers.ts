@@ -1,20 +1,20 @@
 /**
- * Shared registers in a world without time, as plain values: what one holds, what a read of it may return, and what
- * writes, crashes and restarts make of it. RegisterModel says which faults are possible.
+ * Shared registers in the untimed world, as plain values: their contents, the values that a read may return,
+ * and the effects of writes, crashes and restarts. RegisterModel selects the possible faults.
  */
 import { equalPlain, isList, type Plain, type PlainObject, type RegisterModel } from '../../core/index.ts'
 
 export type Cell = {
   readonly value: Plain
   /**
-   * What was there before (where reads may be stale), what is being written (where a write takes time), or what a node
-   * that would remove its owner has read.
+   * The previous value (if reads may be stale), the value being written (if writes take time), or the value
+   * that a node read in order to remove the owner.
    */
   readonly other: Plain
   /**
-   * `writing`: a write is under way. `late`: that of a process which crashed meanwhile. `examined`: a node that would
-   * remove its owner has read it. `buried`: it holds a tombstone, and the owner's writes are refused. `gone`: deleted
-   * for good.
+   * `still`: no operation is in progress. `writing`: a write is in progress. `late`: a write in progress
+   * whose writer has crashed. `examined`: a node has read it in order to remove its owner. `buried`: it holds
+   * a tombstone and refuses the owner's writes. `gone`: deleted.
    */
   readonly is: 'still' | 'writing' | 'late' | 'examined' | 'buried' | 'gone'
 }
@@ -22,16 +22,16 @@ export type Cell = {
 export const NEW_CELL: Cell = { value: null, other: null, is: 'still' }
 export const GONE: Cell = { value: null, other: null, is: 'gone' }
 
-/** Whether a write takes a step to begin and one to end. */
+/** Whether a write takes one step to start and one to end. */
 export function acknowledgesLater({ semantics }: RegisterModel): boolean {
   return semantics === 'regular' || semantics === 'torn'
 }
 
-/** A write begins; where it takes no time, it is over. */
+/** Starts a write; completes it if writes take no time. */
 export function writeCell(cell: Cell, value: Plain, model: RegisterModel): Cell {
   if (acknowledgesLater(model)) return { value: cell.value, other: value, is: 'writing' }
   if (model.semantics === 'stale') return { value, other: cell.value, is: 'still' }
-  // A write of a former life that has not taken place yet may still do so.
+  // A pending write of an earlier incarnation may still take place.
   return { ...cell, value }
 }
 
@@ -39,7 +39,7 @@ export function acknowledgeCell(cell: Cell): Cell {
   return cell.is === 'writing' ? { value: cell.other, other: null, is: 'still' } : cell
 }
 
-/** All that a read may return. */
+/** All values that a read may return. */
 export function readingsOf({ value, other, is }: Cell, { semantics }: RegisterModel): readonly Plain[] {
   switch (semantics) {
     case 'regular':
@@ -53,12 +53,15 @@ export function readingsOf({ value, other, is }: Cell, { semantics }: RegisterMo
   }
 }
 
-/** Where a crash leaves the register of the node. */
+/** The register after its owner crashes. */
 export function crashCell(cell: Cell, model: RegisterModel): Cell {
   return model.forgets && cell.is !== 'gone' ? NEW_CELL : cell
 }
 
-/** A node comes back and takes over what it has read: nothing of its former life is under way any more, if it can. */
+/**
+ * A restarted node adopts the value it has read. With compare-and-swap this cancels pending writes of its
+ * earlier incarnation.
+ */
 export function takeOverCell(cell: Cell, read: Plain, { semantics, compare }: RegisterModel): Cell {
   if (cell.is === 'writing') return { value: read, other: null, is: 'still' }
   if (semantics === 'late' && compare) return { value: cell.value, other: null, is: 'still' }
@@ -70,12 +73,12 @@ export function landCell({ other }: Cell): Cell {
   return { value: other, other: null, is: 'still' }
 }
 
-/** A node that would remove the owner reads the register. */
+/** A node reads the register in order to remove the owner. */
 export function examineCell({ value }: Cell): Cell {
   return { value, other: value, is: 'examined' }
 }
 
-/** Whether a tombstone may be written that was computed from what was read. */
+/** Whether a tombstone computed from the examined value may be written. */
 export function canBury({ value, other, is }: Cell, { burials }: RegisterModel): boolean {
   return is === 'examined' && (burials === 'blind' || equalPlain(value, other))
 }
@@ -84,7 +87,7 @@ export function buryCell(tombstone: Plain): Cell {
   return { value: tombstone, other: null, is: 'buried' }
 }
 
-/** Whether the owner's writes are refused. */
+/** Whether the register refuses its owner's writes. */
 export function isClosed({ is }: Cell): boolean {
   return is === 'buried' || is === 'gone'
 }
@@ -93,7 +96,7 @@ function distinct([first, second]: readonly [Plain, Plain]): readonly Plain[] {
   return equalPlain(first, second) ? [first] : [first, second]
 }
 
-/** Every record whose fields are each of the one or of the other. */
+/** All records that take each field from one of the two values: torn reads. */
 function mixtures(a: Plain, b: Plain): readonly Plain[] {
   if (!isRecord(a) || !isRecord(b)) return distinct([a, b])
   let all: readonly PlainObject[] = [{}]

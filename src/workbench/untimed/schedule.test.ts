@@ -17,7 +17,7 @@ const definition = lease()
 const lookup = { names: ['lease'], find: () => definition }
 const tick: PlainObject = { do: 'tick' }
 
-/** Node 1 leads. */
+/** Steps after which node 1 leads. */
 const LED: readonly PlainObject[] = [
   { node: 1, do: 'timer', name: 'ask' },
   { node: 2, do: 'deliver', from: 1 },
@@ -64,7 +64,7 @@ describe('a tick', () => {
       { node: 1, do: 'deliver', from: 2 },
     ]
     const crash = { node: 2, do: 'crash' }
-    // From its restart on it is locked for two ticks, however long it was down.
+    // After its restart the node is locked for two ticks, regardless of how long it was down.
     expect(() => run([crash, tick, tick, ...restarted])).toThrow('schedule[5]: no such message')
     expect(() => run([crash, ...restarted.toSpliced(1, 0, tick, tick)])).not.toThrow()
   })

@@ -1,6 +1,6 @@
 /**
- * Runs a schedule: a world without time does exactly the steps that are listed. A step counts as a millisecond, so
- * that its trace and its report read like any other.
+ * Runs a schedule: performs exactly the listed steps in the untimed world. Each step counts as one
+ * millisecond, so that traces and reports have the usual form.
  */
 import { type Definition, type NodeId, present, type View } from '../../core/index.ts'
 import { EpochWinners } from '../scenario/epoch-winners.ts'
@@ -50,7 +50,7 @@ export function runSchedule(
     }
   }
 
-  /** `during`: the world in which the node took its nodeStep. */
+  /** `during`: the world in which the node acted. */
   function take(nodeStep: NodeStep, message: number | null, during: UntimedWorld): void {
     const ids = nodeStep.result.sends.map(({ to, body }) => {
       const kind = definition.kindOf(body)
@@ -67,7 +67,7 @@ export function runSchedule(
     }
   }
 
-  /** Frames of an incarnation of the link that its receiver has left are lost. */
+  /** Messages of an incarnation that the receiver has left are lost. */
   function loseOnMove(node: NodeId, peer: NodeId): void {
     const ends =
       history.slack === 0 ? [[node, peer] as const, [peer, node] as const] : [[node, peer] as const]
@@ -78,7 +78,10 @@ export function runSchedule(
     }
   }
 
-  /** And so are those to a process that crashed, or from it in an incarnation that its peer has not seen. */
+  /**
+   * Messages to a crashed node, and those from it in an incarnation that the receiver has not reached, are
+   * lost.
+   */
   function loseOnCrash(after: UntimedWorld, step: ScheduleStep): void {
     if (step.do === 'tick') return
     const crashed = nodes.indexOf(step.node)
@@ -154,7 +157,7 @@ export function runSchedule(
   }
 }
 
-/** A schedule begins with the links that the scenario lists, and no others. */
+/** A schedule starts with exactly the links that the scenario lists. */
 function missingLinks({ nodes, links }: Scenario): Cut {
   if (links === 'full') return []
   const linked = links.map(([a, b]) => [nodes.indexOf(a), nodes.indexOf(b)] as const)
@@ -172,7 +175,7 @@ function countFrom(inbox: Inbox, sender: number): number {
   return inbox.filter(({ from }) => from === sender).length
 }
 
-/** No message, no end that must follow, no timer, and nothing owed to a node: nothing but faults could happen. */
+/** Whether only faults can happen: no message, no end behind, no timer, no stimulus owed. */
 function nothingIsLeft(rules: UntimedRules, world: UntimedWorld): boolean {
   return (
     world.inboxes.every((inbox) => inbox.length === 0) &&

@@ -1,12 +1,13 @@
 /**
- * A world without time: a thing happens only when the schedule says so, and any order is possible.
+ * The untimed world: the semantics that the explorer searches. Steps happen only when a schedule says so, in
+ * any order.
  *
- * Its clocks always show 0. Where a protocol compares instants, time can be made to pass all the same, by one tick for
- * every running node at once: the clock stays, and the instants in the node's state move nearer instead. Timers know
- * nothing of this: they may fire early or late.
+ * Clocks always show 0. Where a protocol compares instants, time can pass in ticks, for all running nodes at
+ * once: the clock stays at 0 and the deadlines in each node's state move nearer instead. Timers are
+ * independent of ticks and may fire early or late.
  *
- * This is the plain, readable form of what the explorer searches: schedules and counterexamples are run by it,
- * and the explorer's own, faster form is tested against it. A world is plain data; `perform` makes the next.
+ * This is the readable form of the rules. Schedules and counterexamples run on it, and tests compare the
+ * explorer's faster form with it. A world is plain data; `perform` returns the next world.
  */
 import {
   type Command,
@@ -58,7 +59,7 @@ import {
   writeCell,
 } from './registers.ts'
 
-/** How many faults may still happen, and how often time may pass. */
+/** The remaining faults and ticks. */
 export type Budget = {
   readonly crashes: number
   readonly recoveries: number
@@ -71,9 +72,9 @@ export type UntimedWorld = {
   readonly inboxes: readonly Inbox[]
   /** Links that are cut. */
   readonly cut: Cut
-  /** The ends of the links, in a world that tells its nodes about them; empty in any other. */
+  /** The link ends, if nodes are notified of link changes; otherwise empty. */
   readonly ends: Ends
-  /** The nodes' shared registers; none where the protocol has no use for them. */
+  /** One shared register per node; empty if the protocol uses none. */
   readonly cells: readonly Cell[]
 }
 
@@ -83,22 +84,22 @@ type RegisterStep = ScheduleStep & {
 
 export type Performed = {
   readonly world: UntimedWorld
-  /** Whoever took a nodeStep: nobody, one node, or both ends of a link at once. */
+  /** The nodes that acted: none, one, or both ends of a link at once. */
   readonly nodeSteps: readonly NodeStep[]
   readonly seen: readonly Observation[]
 }
 
-/** The rules of one such world: which nodes, which protocol, which order of messages. */
+/** The rules of one untimed world: its nodes, protocol and message order. */
 export class UntimedRules {
   readonly nodes: readonly NodeId[]
   readonly order: 'fifo' | 'any'
   readonly untimedNodes: readonly UntimedNode[]
-  /** How long a tick is; 0 where there is none. */
+  /** The length of a tick; 0 if there are no ticks. */
   readonly tick: Micros
-  /** What registers may do; null where there are none. */
+  /** The register semantics; null if there are no registers. */
   readonly model: RegisterModel | null
   readonly #deletable: ((value: Plain, others: readonly Plain[]) => boolean) | null
-  /** Whether nodes are told of their links, and what holds for those. */
+  /** Whether nodes are notified of link changes, and with which link semantics. */
   readonly reported: boolean
   readonly history: LinkHistory
   readonly #definition: Definition
@@ -147,7 +148,8 @@ export class UntimedRules {
       world = this.#apply(world, index, did)
     }
     if (this.reported) {
-      // Whoever begins settled takes its links to the other members for up; it is told at once of those that are not.
+      // A node that starts settled assumes that its links to the other members are up, so it is notified of
+      // those that are down.
       for (const [a, b] of cut.flatMap(([x, y]) => [[x, y] as const, [y, x] as const])) {
         if (!endOf(world.ends, this.nodes.length, a, b).up) continue
         const performed = this.#move(world, a, b)
@@ -158,13 +160,15 @@ export class UntimedRules {
     return { world, nodeSteps }
   }
 
-  /** A world that begins settled begins with the links among the members, any other with none. */
+  /**
+   * A settled world starts with the links among the members up; any other world starts with all links down.
+   */
   #beginsUp(initial: Outcome | null, a: number, b: number): boolean {
     if (initial === null) return false
     return [a, b].every((place) => initial.members.includes(present(this.nodes[place], 'node')))
   }
 
-  /** The world after a step, or in words why that step is impossible. */
+  /** The world after a step, or the reason why the step is impossible. */
   perform(world: UntimedWorld, step: ScheduleStep): Performed | string {
     if (step.do === 'tick') return this.#tick(world)
     const index = this.nodes.indexOf(step.node)
@@ -204,7 +208,10 @@ export class UntimedRules {
     }
   }
 
-  /** Steps of registers; `land`, `examine`, `bury` and `delete` befall a register, the others are a node's. */
+  /**
+   * Register steps. `land`, `examine`, `bury` and `delete` act on the register; the others are steps of its
+   * owner.
+   */
   #register(world: UntimedWorld, index: number, step: RegisterStep): Performed | string {
     const { model } = this
     const cell = world.cells[index]
@@ -266,8 +273,8 @@ export class UntimedRules {
   }
 
   /**
-   * A node that finds a register gone lists the members anew, and reads all of them once more. If its own register was
-   * taken from it, it learns so at the latest then, and stops: as soon as it waits for a register that is gone.
+   * A node that finds a register deleted lists the registers again and reads all of them. If its own register
+   * was removed, it learns so at the latest then, and stops.
    */
   #superseded(after: UntimedWorld): Performed {
     let world = after
@@ -282,7 +289,7 @@ export class UntimedRules {
     return { world, nodeSteps: [], seen }
   }
 
-  /** Whether a node waits for a register that is gone, though its own was taken from it. */
+  /** Whether a node's own register was removed and it waits for a register that is deleted. */
   isSuperseded(cells: readonly Cell[], index: number, { calls }: Slot): boolean {
     if (!isClosed(present(cells[index], 'register'))) return false
     return calls.some(({ op, ...call }) => {
@@ -291,7 +298,7 @@ export class UntimedRules {
     })
   }
 
-  /** An input that makes the node write; `late`: the write is still to come when the node has crashed. */
+  /** An input that makes the node write. `late`: the node crashes before the write takes place. */
   #writing(world: UntimedWorld, index: number, input: Input, late: boolean): Performed | string {
     const node = present(this.untimedNodes[index], 'node')
     const slot = present(world.slots[index], 'slot')
@@ -332,7 +339,7 @@ export class UntimedRules {
     return { world: this.#apply({ ...world, cells }, index, did), nodeSteps: [nodeStep], seen: did.seen }
   }
 
-  /** What the surroundings may tell this node now. */
+  /** The commands that the environment may give to this node now. */
   commands(world: UntimedWorld, index: number): readonly Command[] {
     return this.stimuli(world, index).map(({ command }) => command)
   }
@@ -350,17 +357,17 @@ export class UntimedRules {
     return this.#definition.stimuli(slot.state, identity, this.#options)
   }
 
-  /** Whether registers are ever deleted. */
+  /** Whether registers can be deleted. */
   get deletes(): boolean {
     return this.#deletable !== null
   }
 
-  /** Whether a node that would remove the owner may read this register. */
+  /** Whether a node may read this register in order to remove its owner. */
   mayExamine(cell: Cell): boolean {
     return this.burials && !isClosed(cell)
   }
 
-  /** Whether nodes remove others. */
+  /** Whether nodes can remove other nodes. */
   get burials(): boolean {
     return this.model !== null && this.model.burials !== 'none'
   }
@@ -372,7 +379,7 @@ export class UntimedRules {
   isDeletable(cells: readonly Cell[], of: number): boolean {
     const cell = present(cells[of], 'register')
     if (this.burials && cell.is !== 'buried') return false
-    // Nodes that are being removed themselves are not waited for.
+    // Nodes that are being removed are not waited for.
     const others = cells.filter((other, index) => index !== of && !isClosed(other))
     return (
       cell.is !== 'gone' &&
@@ -383,7 +390,7 @@ export class UntimedRules {
     )
   }
 
-  /** The world as specifications of states see it. */
+  /** The world as state specifications see it. */
   stateOf(slots: readonly Slot[], cells: readonly Cell[]): Observation & { type: 'state' } {
     return {
       type: 'state',
@@ -426,14 +433,14 @@ export class UntimedRules {
     const node = present(this.untimedNodes[index], 'node')
     const slot = present(world.slots[index], 'slot')
     const cell = world.cells[index]
-    // A node whose register was taken from it learns so when it writes, and stops.
+    // A node whose register was removed learns so when it writes, and stops.
     const refused = cell !== undefined && isClosed(cell) ? node.stepLate(slot, input) : null
     const did = refused?.did ?? node.step(slot, input, crashAfter ?? null)
     const nodeStep = { node: node.identity.self, input, stable: slot.stable, settledOn: null, result: did }
     return { world: this.#apply(world, index, did), nodeSteps: [nodeStep], seen: did.seen }
   }
 
-  /** Pairs of leaders that both see their link up, with nothing in flight on it. */
+  /** Pairs of leaders that both see their link up, with no message in flight on it. */
   quietLeaders(world: UntimedWorld): readonly (readonly [NodeId, NodeId])[] {
     if (!this.reported) return []
     const closed = closedPairs(this.nodes.length, world.ends)
@@ -450,12 +457,12 @@ export class UntimedRules {
     )
   }
 
-  /** Whether a message in flight may be delivered as things stand: its receiver must see the link up. */
+  /** Whether a message can be delivered now: its receiver must see the link up. */
   canDeliver(world: UntimedWorld, index: number, { from, ahead }: InFlight): boolean {
     return !this.reported || (ahead === undefined && endOf(world.ends, this.nodes.length, index, from).up)
   }
 
-  /** How far ahead of its receiver a message from one place to another is now; -1 when it is lost. */
+  /** How many incarnations ahead a message between these nodes would be now; -1 if it would be lost. */
   aheadOf(world: UntimedWorld, from: number, to: number): number {
     if (this.reported) return aheadOf(endOf(world.ends, this.nodes.length, from, to), this.history)
     return isCut(world.cut, from, to) ? -1 : 0
@@ -499,7 +506,7 @@ export class UntimedRules {
     return this.#move(world, at, peer, step.crashAfter)
   }
 
-  /** The end at `at` sees one more transition, and its node hears of it; with slack 0 the other end does, too. */
+  /** The end at `at` moves and its node is notified; with slack 0 the other end moves too. */
   #move(world: UntimedWorld, at: number, peer: number, crashAfter?: number): Performed {
     const ends = moveEnd(world.ends, this.nodes.length, at, peer, this.history)
     const both = this.history.slack === 0 && world.slots[peer]?.up === true
