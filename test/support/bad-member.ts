@@ -15,7 +15,7 @@ import {
   present,
 } from '../../src/core/index.ts'
 import { type Datagram, stateInBundle } from '../../src/links/index.ts'
-import { type GroupSpec, groupFor, host, protocolNamed } from '../../src/protocols/index.ts'
+import { type GroupSpec, groupFor, host, peerHosting, protocolNamed } from '../../src/protocols/index.ts'
 import { InvalidBytesError } from '../../src/service/runtime/bytes.ts'
 import { Codec } from '../../src/service/runtime/codec.ts'
 import { checkedOptions } from '../../src/workbench/sim/index.ts'
@@ -91,7 +91,7 @@ export class BadWorld {
     this.specs = specs
     this.#random = random
     this.#codec = codec
-    for (const group of Object.keys(specs)) codec.learn(group)
+    for (const [group, { protocol }] of Object.entries(specs)) codec.learn(group, peerHosting(protocol).wire)
   }
 
   static begun(specs: { readonly [group: string]: GroupSpec }): BadWorld {

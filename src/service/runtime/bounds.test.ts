@@ -3,10 +3,13 @@ import { describe, expect, it } from 'vitest'
 import { nested } from '../../../test/support/bad-member.ts'
 import { sent } from '../../../test/support/messages.ts'
 import { canonical, type Message, type Plain, type PlainObject } from '../../core/index.ts'
+import { peerHosting } from '../../protocols/index.ts'
 import { checkedStable } from '../../protocols/local-leader/stable.ts'
 import { InvalidBytesError, Writer } from './bytes.ts'
 import { Codec } from './codec.ts'
-import { bodyBytes, bodyOf } from './message-codec.ts'
+import { MessageCodec } from './message-codec.ts'
+
+const messages = new MessageCodec(peerHosting('local-leader').wire)
 
 const HERALD = {
   candidate: true,
@@ -43,9 +46,9 @@ const REPLY = {
 
 /** What a receiver makes of it, or the reason why it makes nothing of it. */
 function received(body: PlainObject): Message | string {
-  const { kind, bytes } = bodyBytes(body as Message)
+  const { kind, bytes } = messages.encode(body as Message)
   try {
-    return bodyOf(kind, bytes)
+    return messages.decode(kind, bytes)
   } catch (error) {
     if (error instanceof InvalidBytesError) return error.message
     throw error
@@ -56,7 +59,7 @@ function plainText(text: string): string {
   const writer = new Writer().begin()
   writer.text(text)
   try {
-    bodyOf(0, writer.end())
+    messages.decode(0, writer.end())
     return 'taken'
   } catch (error) {
     if (error instanceof InvalidBytesError) return error.message

@@ -3,12 +3,14 @@ import { describe, expect, it } from 'vitest'
 import { EVENTS, sent } from '../../../test/support/messages.ts'
 import type { Message } from '../../core/index.ts'
 import { type Datagram, type Part, weightOf } from '../../links/index.ts'
+import { peerHosting } from '../../protocols/index.ts'
 import { InvalidBytesError } from './bytes.ts'
 import { Codec, type Envelope, groupDigest } from './codec.ts'
 
 const codec = new Codec()
-codec.learn('g')
-codec.learn('other')
+const { wire } = peerHosting('local-leader')
+codec.learn('g', wire)
+codec.learn('other', wire)
 
 const MORE = { options: { mode: 'majority' }, events: EVENTS }
 
@@ -81,7 +83,7 @@ describe('every message', () => {
 describe('groups', () => {
   it('that this process has not joined are passed over, and counted', () => {
     const one = new Codec()
-    one.learn('other')
+    one.learn('other', wire)
     const envelope = envelopes('local-leader', MORE).find(
       ({ body }) => (body as unknown as Datagram).body !== null,
     )

@@ -1,12 +1,13 @@
 /**
  * Datagrams as bytes: docs/reference/wire.md describes them byte by byte. An envelope says who sends to whom; in it are the session
- * and the messages of any number of groups (bodies.ts).
+ * and the messages of any number of groups (message-codec.ts).
  */
 import { createHash } from 'node:crypto'
 import { canonical, type Message, type NodeId } from '../../core/index.ts'
 import { type Bundle, type Datagram, datagramFault, type Part } from '../../links/index.ts'
+import { readId, type WireFormat, writeId } from '../../protocols/index.ts'
 import { InvalidBytesError, Reader, Writer } from './bytes.ts'
-import { bodyBytes, bodyOf, readId, readPlain, writeId } from './message-codec.ts'
+import { MessageCodec, readPlain } from './message-codec.ts'
 
 export type Envelope = {
   readonly from: NodeId
@@ -32,37 +33,37 @@ export function groupDigest(name: string): number {
   return (hash.readUInt32BE(0) >>> 11) * 2 ** 32 + hash.readUInt32BE(4)
 }
 
-/** Bodies are written once, however many processes they go to. */
-const written = new WeakMap<Message, { readonly kind: number; readonly bytes: Uint8Array }>()
+/** Messages are encoded once, however many processes they go to. */
+const encoded = new WeakMap<Message, { readonly kind: number; readonly bytes: Uint8Array }>()
 
-function bytesOf(body: Message): { readonly kind: number; readonly bytes: Uint8Array } {
-  let made = written.get(body)
-  if (made === undefined) {
-    made = bodyBytes(body)
-    written.set(body, made)
-  }
-  return made
+type JoinedGroup = { readonly name: string; readonly digest: number; readonly messages: MessageCodec }
+
+/** For groups that were left in the meantime. */
+const NO_LAYOUTS: WireFormat = { layouts: [], fault: () => null }
+
+function joined(name: string, format: WireFormat): JoinedGroup {
+  return { name, digest: groupDigest(name), messages: new MessageCodec(format) }
 }
 
 /** Writes and reads envelopes for a process that has joined some groups. */
 export class Codec {
-  readonly #digests = new Map<string, number>()
-  readonly #names = new Map<number, string>()
+  readonly #groups = new Map<string, JoinedGroup>()
+  readonly #byDigest = new Map<number, JoinedGroup>()
   readonly #writer = new Writer()
 
-  /** False when another group has that digest. */
-  learn(group: string): boolean {
-    const digest = groupDigest(group)
-    const known = this.#names.get(digest)
-    if (known !== undefined && known !== group) return false
-    this.#digests.set(group, digest)
-    this.#names.set(digest, group)
+  /** Writes and reads the messages of this group from now on. False when another group has the same digest. */
+  learn(name: string, format: WireFormat): boolean {
+    const group = joined(name, format)
+    const known = this.#byDigest.get(group.digest)
+    if (known !== undefined && known.name !== name) return false
+    this.#groups.set(name, group)
+    this.#byDigest.set(group.digest, group)
     return true
   }
 
-  forget(group: string): void {
-    this.#names.delete(this.#digestOf(group))
-    this.#digests.delete(group)
+  forget(name: string): void {
+    this.#byDigest.delete(groupDigest(name))
+    this.#groups.delete(name)
   }
 
   /** Throws InvalidBytesError when it is too large for a datagram. */
@@ -86,7 +87,8 @@ export class Codec {
     try {
       const reader = new Reader(bytes)
       const version = reader.u8()
-      if (version !== WIRE_VERSION) return new InvalidBytesError(`version ${version}, this is ${WIRE_VERSION}`)
+      if (version !== WIRE_VERSION)
+        return new InvalidBytesError(`version ${version}, this is ${WIRE_VERSION}`)
       const kind = reader.below(KINDS, 'kind')
       const from = readId(reader)
       const to = readId(reader)
@@ -109,16 +111,19 @@ export class Codec {
     }
   }
 
-  #digestOf(group: string): number {
-    return this.#digests.get(group) ?? groupDigest(group)
-  }
-
   #writeParts(writer: Writer, parts: readonly Part[]): void {
     writer.u32(parts.length)
-    for (const { group, config, body } of parts) {
-      const { kind, bytes } = bytesOf(body)
-      if (bytes.length > MOST_IN_PART) throw new InvalidBytesError('a message that does not fit into a datagram')
-      writer.u53(this.#digestOf(group))
+    for (const { group: name, config, body } of parts) {
+      const group = this.#groups.get(name) ?? joined(name, NO_LAYOUTS)
+      let message = encoded.get(body)
+      if (message === undefined) {
+        message = group.messages.encode(body)
+        encoded.set(body, message)
+      }
+      const { kind, bytes } = message
+      if (bytes.length > MOST_IN_PART)
+        throw new InvalidBytesError('a message that does not fit into a datagram')
+      writer.u53(group.digest)
       writer.u32(config)
       writer.u8(kind)
       writer.u16(bytes.length)
@@ -129,15 +134,16 @@ export class Codec {
   /** What is for groups that are not here is passed over unread. */
   #readParts(reader: Reader): { readonly parts: readonly Part[]; readonly foreign: number } {
     const parts: Part[] = []
-    const count = reader.count()
-    for (let each = 0; each < count; each++) {
-      const group = this.#names.get(reader.u53())
+    const total = reader.count()
+    for (let each = 0; each < total; each++) {
+      const group = this.#byDigest.get(reader.u53())
       const config = reader.u32()
       const kind = reader.u8()
       const bytes = reader.bytes(reader.u16())
-      if (group !== undefined) parts.push({ group, config, body: bodyOf(kind, bytes) })
+      if (group !== undefined)
+        parts.push({ group: group.name, config, body: group.messages.decode(kind, bytes) })
     }
-    return { parts, foreign: count - parts.length }
+    return { parts, foreign: total - parts.length }
   }
 }
 

@@ -7,7 +7,14 @@
  */
 import type { Command, Input, Micros, NodeId, Output, Plain, View } from '../../core/index.ts'
 import { type Datagram, type FailAwareState, type Group, isStale, stateInBundle } from '../../links/index.ts'
-import { type GroupSpec, groupFor, host, type Insight, insightFor } from '../../protocols/index.ts'
+import {
+  type GroupSpec,
+  groupFor,
+  host,
+  type Insight,
+  insightFor,
+  peerHosting,
+} from '../../protocols/index.ts'
 import { type HostClock, openHostClock } from './clock.ts'
 import { Codec } from './codec.ts'
 import { type Address, Directory, type Lookup, type Peer, showAddress } from './directory.ts'
@@ -225,7 +232,7 @@ export class Endpoint {
       throw new InvalidGroupError('group', `this process is in ${JSON.stringify(name)} already`)
     if (!spec.nodes.includes(this.self))
       throw new InvalidGroupError('nodes', `${this.self} is not among them`)
-    if (!this.#codec.learn(name)) {
+    if (!this.#codec.learn(name, peerHosting(spec.protocol).wire)) {
       throw new InvalidGroupError(
         'group',
         `${JSON.stringify(name)} has the same digest as another group: rename it`,
@@ -253,15 +260,10 @@ export class Endpoint {
   /** Others may speak in the group from now on. In majority mode voters stay who they are: see addVoter. */
   regroup(name: string, spec: GroupSpec): void {
     const joined = this.#joined(name)
-    if (spec.protocol === 'omega') {
-      throw new InvalidGroupError(
-        'nodes',
-        'under omega the nodes stay as they are: name all of them from the start',
-      )
-    }
+    const { fixedNodes, modeOf } = peerHosting(spec.protocol)
+    if (fixedNodes !== null) throw new InvalidGroupError('nodes', fixedNodes)
     const lost = this.insight(name).named.find((voter) => !spec.nodes.includes(voter))
-    const isLocal = spec.options['mode'] === 'local'
-    if (lost !== undefined && !isLocal) {
+    if (lost !== undefined && modeOf(spec.options) === 'majority') {
       throw new InvalidGroupError(
         'nodes',
         `${lost} is a voter: take its vote away first (removeVoter), then remove it`,

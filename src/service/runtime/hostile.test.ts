@@ -6,7 +6,7 @@ import { afterEach, describe, expect, it } from 'vitest'
 import { until } from '../../../test/support/wait.ts'
 import { type Message, type NodeId, type Output, type PlainObject, present } from '../../core/index.ts'
 import type { Part } from '../../links/index.ts'
-import { type GroupSpec, protocolNamed } from '../../protocols/index.ts'
+import { type GroupSpec, peerHosting, protocolNamed } from '../../protocols/index.ts'
 import { checkedOptions } from '../../workbench/sim/index.ts'
 import { InvalidBytesError } from './bytes.ts'
 import { Codec } from './codec.ts'
@@ -285,7 +285,7 @@ describe('a member with the right key that says what cannot be true', () => {
   /** The last thing that b said to a, changed, as if b had said it next. */
   function changed(change: (part: Part) => Part, number: (last: number) => number): Uint8Array {
     const codec = new Codec()
-    codec.learn('g')
+    codec.learn('g', peerHosting('local-leader').wire)
     const right = sealer([KEY], false)
     for (const sealed of recorded.toReversed()) {
       const bytes = right.open(sealed)

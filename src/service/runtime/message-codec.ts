@@ -1,62 +1,66 @@
 /**
- * What the processes of a group have to say, as bytes. The messages of local-leader have a layout of their own, because
- * they are most of the traffic; everything else, of whatever protocol, goes as canonical JSON.
+ * The messages of a group as bytes. A protocol may give its messages layouts of their own (`hosting.wire`); every other
+ * message travels as canonical JSON.
  */
-import { canonical, type Message, type NodeId, type Plain, whyNotPlain } from '../../core/index.ts'
+import { canonical, type Message, type Plain, whyNotPlain } from '../../core/index.ts'
 import { settingsFault } from '../../links/index.ts'
-import { localLeaderFault, omegaFault } from '../../protocols/index.ts'
-import type {
-  Ballot,
-  Certificate,
-  Election,
-  Epoch,
-  Herald,
-  LocalLeaderMessage,
-  MembershipView,
-  Release,
-  Reply,
-  Request,
-} from '../../protocols/local-leader/messages.ts'
-import type { Configuration } from '../../protocols/local-leader/voters.ts'
+import type { MessageLayout, WireFormat } from '../../protocols/index.ts'
 import { InvalidBytesError, Reader, Writer } from './bytes.ts'
 
+/** The kind byte of a message without a layout; those with one are numbered from 1 on, in the order of the format. */
 const PLAIN = 0
-const HEARTBEAT = 1
-const ELECTION = 2
-const REPLY = 3
-const RELEASE = 4
-const KINDS = 5
-
-const LAID_OUT = { Heartbeat: HEARTBEAT, Election: ELECTION, Reply: REPLY, Release: RELEASE } as const
 
 /** Kept, because making one costs more than writing a message. */
 const own = new Writer()
 
-/** The byte for a message's kind, and the message. */
-export function bodyBytes(body: Message): { readonly kind: number; readonly bytes: Uint8Array } {
-  const writer = own.begin()
-  const kind = Object.hasOwn(LAID_OUT, body.kind) ? LAID_OUT[body.kind as keyof typeof LAID_OUT] : PLAIN
-  if (kind === PLAIN) writer.text(canonical(body))
-  else writeBody(writer, body as unknown as LocalLeaderMessage)
-  return { kind, bytes: writer.end() }
-}
+type Written = { readonly kind: number; readonly bytes: Uint8Array }
 
-export function bodyOf(kind: number, bytes: Uint8Array): Message {
-  if (kind >= KINDS) throw new InvalidBytesError(`kind ${kind} is unknown`)
-  const reader = new Reader(bytes)
-  if (kind === PLAIN) {
-    const body = readPlain(reader)
+/** Writes and reads the messages of one protocol. */
+export class MessageCodec {
+  readonly #layouts: readonly MessageLayout[]
+  readonly #numbers: ReadonlyMap<string, number>
+  readonly #fault: WireFormat['fault']
+
+  constructor({ layouts, fault }: WireFormat) {
+    this.#layouts = layouts
+    this.#numbers = new Map(layouts.map(({ kind }, place) => [kind, place + 1]))
+    this.#fault = fault
+  }
+
+  /** The byte for a message's kind, and the message. */
+  encode(body: Message): Written {
+    const writer = own.begin()
+    const kind = this.#numbers.get(body.kind) ?? PLAIN
+    if (kind === PLAIN) writer.text(canonical(body))
+    else (this.#layouts[kind - 1] as MessageLayout).write(writer, body)
+    return { kind, bytes: writer.end() }
+  }
+
+  /** Throws InvalidBytesError when that is no message of the protocol. */
+  decode(kind: number, bytes: Uint8Array): Message {
+    const reader = new Reader(bytes)
+    const body = kind === PLAIN ? this.#readPlain(reader) : this.#layoutOf(kind).read(reader)
     reader.end()
+    const wrong = this.#fault(body)
+    if (wrong !== null) throw new InvalidBytesError(wrong)
     return body
   }
-  const body = readBody(reader, kind)
-  reader.end()
-  const wrong = localLeaderFault(body)
-  if (wrong !== null) throw new InvalidBytesError(`${body.kind}.${wrong[0]}: ${wrong[1]}`)
-  return body
+
+  #layoutOf(kind: number): MessageLayout {
+    const layout = this.#layouts[kind - 1]
+    if (layout === undefined) throw new InvalidBytesError(`kind ${kind} is unknown`)
+    return layout
+  }
+
+  #readPlain(reader: Reader): Message {
+    const body = readPlain(reader)
+    // A message with a layout is checked by reading it.
+    if (this.#numbers.has(body.kind)) throw new InvalidBytesError(`a ${body.kind} in a plain message`)
+    return body
+  }
 }
 
-/** The deepest message, a view among the attempts of an accept in a frame, has seven levels. */
+/** The deepest message of a hosted protocol has seven levels. */
 const MOST_DEPTH = 12
 
 /**
@@ -105,230 +109,11 @@ export function readPlain(reader: Reader): Message {
   ) {
     throw new InvalidBytesError('a message without a kind')
   }
-  // Those have a layout of their own, and are checked by it.
-  if (message.kind === 'datagram' || message.kind === 'bundle' || Object.hasOwn(LAID_OUT, message.kind)) {
+  // These have a layout of their own, and are checked by it.
+  if (message.kind === 'datagram' || message.kind === 'bundle') {
     throw new InvalidBytesError(`a ${message.kind} in a plain message`)
   }
-  const wrong = omegaFault(message as Message) ?? settingsFault(message as Message)
+  const wrong = settingsFault(message as Message)
   if (wrong !== null) throw new InvalidBytesError(wrong)
   return message as Message
-}
-
-function writeBody(writer: Writer, body: LocalLeaderMessage): void {
-  writeHerald(writer, body.herald)
-  switch (body.kind) {
-    case 'Heartbeat':
-      break
-    case 'Election':
-      writeElection(writer, body)
-      break
-    case 'Reply':
-      writeId(writer, body.candidate)
-      writeRequest(writer, body.request)
-      writeList(writer, body.votes, ({ node, support }) => {
-        writeId(writer, node)
-        writer.u8(support ? 1 : 0)
-      })
-      writeEpoch(writer, body.promised)
-      writeConfig(writer, body.config)
-      break
-    case 'Release':
-      writeRequest(writer, body.request)
-      writer.u8(body.yields ? 1 : 0)
-      break
-    default:
-      body satisfies never
-  }
-}
-
-function readBody(reader: Reader, kind: number): LocalLeaderMessage {
-  const herald = readHerald(reader)
-  switch (kind) {
-    case HEARTBEAT:
-      return { kind: 'Heartbeat', herald }
-    case ELECTION:
-      return readElection(reader, herald)
-    case REPLY: {
-      const candidate = readId(reader)
-      const request = readRequest(reader)
-      const votes = readList(reader, (): Ballot => ({ node: readId(reader), support: readFlag(reader) }))
-      const reply: Reply = {
-        kind: 'Reply',
-        herald,
-        candidate,
-        request,
-        votes,
-        promised: readEpoch(reader),
-        config: readConfig(reader),
-      }
-      return reply
-    }
-    default: {
-      const release: Release = {
-        kind: 'Release',
-        herald,
-        request: readRequest(reader),
-        yields: readFlag(reader),
-      }
-      return release
-    }
-  }
-}
-
-function writeElection(writer: Writer, election: Election): void {
-  const { request, epoch, renew, config, certificate, view, wanted, tree } = election
-  writeRequest(writer, request)
-  writer.u53(epoch)
-  writer.u8(renew ? 1 : 0)
-  writeConfig(writer, config)
-  writeOptional(writer, certificate, (given) => {
-    writeId(writer, given.owner)
-    writeRequest(writer, given.request)
-  })
-  writeOptional(writer, view, (given) => {
-    writeRequest(writer, given.round)
-    writeIds(writer, given.members)
-  })
-  writeOptional(writer, wanted, (given) => writeIds(writer, given))
-  writeOptional(writer, tree, (given) => writeIds(writer, given))
-}
-
-function readElection(reader: Reader, herald: Herald): Election {
-  return {
-    kind: 'Election',
-    herald,
-    request: readRequest(reader),
-    epoch: reader.u53(),
-    renew: readFlag(reader),
-    config: readConfig(reader),
-    certificate: readOptional(
-      reader,
-      (): Certificate => ({ owner: readId(reader), request: readRequest(reader) }),
-    ),
-    view: readOptional(
-      reader,
-      (): MembershipView => ({ round: readRequest(reader), members: readIds(reader) }),
-    ),
-    wanted: readOptional(reader, () => readIds(reader)),
-    tree: readOptional(reader, () => readIds(reader)),
-  }
-}
-
-const CANDIDATE = 1
-const INCUMBENT = 2
-const HEARD = 4
-const LEADS = 8
-const HAS_TOKEN = 16
-const HERALD_FLAGS = 32
-
-function writeHerald(
-  writer: Writer,
-  { candidate, low, priority, incumbent, heard, seen, lease }: Herald,
-): void {
-  writer.u8(
-    (candidate ? CANDIDATE : 0) |
-      (incumbent ? INCUMBENT : 0) |
-      (heard ? HEARD : 0) |
-      (lease === null ? 0 : LEADS | (lease.token === null ? 0 : HAS_TOKEN)),
-  )
-  writer.u8(low)
-  writer.i32(priority)
-  writeEpoch(writer, seen)
-  if (lease === null) return
-  writer.u53(lease.left)
-  if (lease.token !== null) writer.u53(lease.token)
-}
-
-function readHerald(reader: Reader): Herald {
-  const flags = reader.below(HERALD_FLAGS, 'flags')
-  const has = (flag: number): boolean => (flags & flag) !== 0
-  const low = reader.u8()
-  const priority = reader.i32()
-  const seen = readEpoch(reader)
-  if (has(HAS_TOKEN) && !has(LEADS)) throw new InvalidBytesError('a token without a lease')
-  const lease = has(LEADS) ? { left: reader.u53(), token: has(HAS_TOKEN) ? reader.u53() : null } : null
-  return {
-    candidate: has(CANDIDATE),
-    low,
-    priority,
-    incumbent: has(INCUMBENT),
-    heard: has(HEARD),
-    seen,
-    lease,
-  }
-}
-
-function writeEpoch(writer: Writer, { number, owner }: Epoch): void {
-  writer.u53(number)
-  writeOptional(writer, owner, (id) => writeId(writer, id))
-}
-
-function readEpoch(reader: Reader): Epoch {
-  return { number: reader.u53(), owner: readOptional(reader, () => readId(reader)) }
-}
-
-function writeRequest(writer: Writer, { incarnation, counter }: Request): void {
-  writer.u53(incarnation)
-  writer.u53(counter)
-}
-
-function readRequest(reader: Reader): Request {
-  return { incarnation: reader.u53(), counter: reader.u53() }
-}
-
-function writeConfig(writer: Writer, { id, sets }: Configuration): void {
-  writer.u53(id[0])
-  writer.u53(id[1])
-  writeList(writer, sets, (voters) => writeIds(writer, voters))
-}
-
-function readConfig(reader: Reader): Configuration {
-  return { id: [reader.u53(), reader.u53()], sets: readList(reader, () => readIds(reader)) }
-}
-
-const NUMBER = 0
-const TEXT = 1
-
-export function writeId(writer: Writer, id: NodeId): void {
-  if (typeof id === 'number') {
-    writer.u8(NUMBER)
-    writer.f64(id)
-  } else {
-    writer.u8(TEXT)
-    writer.text(id)
-  }
-}
-
-export function readId(reader: Reader): NodeId {
-  return reader.below(2, 'kind of name') === NUMBER ? reader.f64() : reader.text()
-}
-
-function writeIds(writer: Writer, ids: readonly NodeId[]): void {
-  writeList(writer, ids, (id) => writeId(writer, id))
-}
-
-function readIds(reader: Reader): readonly NodeId[] {
-  return readList(reader, () => readId(reader))
-}
-
-function writeList<T>(writer: Writer, list: readonly T[], write: (item: T) => void): void {
-  writer.u32(list.length)
-  for (const item of list) write(item)
-}
-
-function readList<T>(reader: Reader, read: () => T): readonly T[] {
-  return Array.from({ length: reader.count() }, read)
-}
-
-function writeOptional<T>(writer: Writer, value: T | null, write: (value: T) => void): void {
-  writer.u8(value === null ? 0 : 1)
-  if (value !== null) write(value)
-}
-
-function readOptional<T>(reader: Reader, read: () => T): T | null {
-  return readFlag(reader) ? read() : null
-}
-
-export function readFlag(reader: Reader): boolean {
-  return reader.below(2, 'flag') === 1
 }

@@ -1,8 +1,11 @@
 /** Messages of omega on the wire: what is sent arrives as it was, and nothing that is not exactly a message is taken. */
 import { describe, expect, it } from 'vitest'
 import { canonical, type Message, type Plain, type PlainObject } from '../../core/index.ts'
+import { peerHosting } from '../../protocols/index.ts'
 import { InvalidBytesError, Writer } from './bytes.ts'
-import { bodyBytes, bodyOf } from './message-codec.ts'
+import { MessageCodec } from './message-codec.ts'
+
+const messages = new MessageCodec(peerHosting('omega').wire)
 
 const VIEW = {
   id: [4, 'b'],
@@ -40,7 +43,7 @@ const MESSAGES: readonly PlainObject[] = [
 function decoded(text: string): Message {
   const writer = new Writer().begin()
   writer.text(text)
-  return bodyOf(0, writer.end())
+  return messages.decode(0, writer.end())
 }
 
 /** False when it is refused as unreadable; whatever else is thrown is a fault. */
@@ -80,9 +83,9 @@ function* spoiled(value: Plain): Generator<Plain> {
 
 describe('messages of omega', () => {
   it.each(MESSAGES.map((message) => [message] as const))('arrive as they were: %j', (message) => {
-    const { kind, bytes } = bodyBytes(message as Message)
+    const { kind, bytes } = messages.encode(message as Message)
     expect(kind).toBe(0)
-    expect(bodyOf(kind, bytes)).toEqual(message)
+    expect(messages.decode(kind, bytes)).toEqual(message)
   })
 
   it('that are spoiled anywhere are unreadable', () => {

@@ -23,6 +23,7 @@ import {
   type Receipt,
   receiptOf,
 } from '../../links/index.ts'
+import { peerHosting } from '../../protocols/index.ts'
 import type { Herald, LocalLeaderMessage } from '../../protocols/local-leader/messages.ts'
 import type { Configuration } from '../../protocols/local-leader/voters.ts'
 import { Codec, type Envelope, groupDigest } from './codec.ts'
@@ -208,7 +209,7 @@ function bytesByThePage({ from, to, body }: Omit<Envelope, 'foreign'>): number[]
 const KEY = Uint8Array.from({ length: 32 }, (_, index) => index)
 
 const codec = new Codec()
-for (const group of ['orders', 'bills']) codec.learn(group)
+for (const group of ['orders', 'bills']) codec.learn(group, peerHosting('local-leader').wire)
 
 const EXAMPLE: Envelope = {
   from: 'a',
