@@ -1,9 +1,9 @@
 /**
- * A trace as a space-time diagram, as textbooks draw them (Lamport, "Time, Clocks, and the Ordering of Events in a
- * Distributed System", 1978, turned so that time runs downwards).
+ * Draws a trace as a space-time diagram (Lamport, "Time, Clocks, and the Ordering of Events in a Distributed
+ * System", 1978), with time running downwards.
  *
- * trace -> history (what is shown) -> layout (where) -> SVG (how): a folder of small pure files, so that a page can
- * draw the same picture as the command line.
+ * trace -> history (what is shown) -> layout (where) -> SVG (how). All steps are pure, so a web page can draw
+ * the same picture as the command line.
  */
 import { microsOf, msOf } from '../../core/index.ts'
 import { clip, momentsOf } from './diagram/clip.ts'
@@ -24,7 +24,7 @@ export type DiagramOptions = Selection & {
   readonly title: string | null
 }
 
-/** There is nothing to draw, or too much for a picture; says what to ask for instead. */
+/** The trace has nothing to draw, or too much. The message says what to select. */
 export class UndrawableTraceError extends Error {
   override readonly name = 'UndrawableTraceError'
   readonly code = 'ERR_CONCLAVE_UNDRAWABLE_TRACE'
@@ -37,12 +37,13 @@ export function drawTrace(trace: Trace, options: DiagramOptions): string {
   const { history, layout } = diagramOf(trace, options)
   const title = options.title ?? `${trace.header.protocol}, ${trace.header.nodes.length} nodes`
   const shown = new Set(history.flights.map(({ kind }) => kind))
-  // The protocol's own kinds come first, in its own order: so a kind looks the same in every picture of a protocol.
+  // The protocol's own kinds come first, in its order, so that a kind looks the same in every picture of a
+  // protocol.
   const kinds = [...new Set([...options.kinds, ...shown])]
   return svgOf(history, layout, kinds, { title, description: describe(history) })
 }
 
-/** What is shown, and where. */
+/** The history and its layout. */
 export function diagramOf(
   trace: Trace,
   options: DiagramOptions,

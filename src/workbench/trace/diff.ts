@@ -1,10 +1,10 @@
-/** Where two traces part. */
+/** Finds the first difference between two traces. */
 import { canonical, type Plain } from '../../core/index.ts'
 import type { Trace } from './ndjson.ts'
 
 export type TraceDifference = { readonly line: number; readonly left: Plain; readonly right: Plain }
 
-/** The first line that differs (null stands for a line that is missing), or null when the traces are the same. */
+/** The first line that differs (null: the line is missing), or null if the traces are equal. */
 export function diffTraces(a: Trace, b: Trace): TraceDifference | null {
   const left: readonly Plain[] = [a.header, ...a.records]
   const right: readonly Plain[] = [b.header, ...b.records]

@@ -1,7 +1,7 @@
 /**
- * A distribution of durations that can be added up: how many, their sum, the longest, and counts by value to three
- * significant digits (rounded up), from which the 99th percentile is read. Sums are of whole microseconds, so the
- * order in which distributions are added changes nothing.
+ * A mergeable distribution of durations: count, sum, maximum, and counts by value rounded up to three
+ * significant digits, from which quantiles are read. Sums are in whole microseconds, so the order of merging
+ * does not matter.
  */
 import type { Micros } from '../../core/index.ts'
 
@@ -9,7 +9,7 @@ export type Distribution = {
   readonly count: number
   readonly sum: Micros
   readonly max: Micros
-  /** How many were cut short, by a crash or by the end of the run, and so say nothing. */
+  /** Number of intervals cut short by a crash or by the end of the run. */
   readonly censored: number
   readonly buckets: { readonly [micros: string]: number }
 }
@@ -43,7 +43,7 @@ export function addDistributions(a: Distribution, b: Distribution): Distribution
   }
 }
 
-/** The least value that at least this share of all samples does not exceed; null where there are none. */
+/** The least value that at least this share of the samples does not exceed; null without samples. */
 export function quantile({ count, max, buckets }: Distribution, share: number): Micros | null {
   if (count === 0) return null
   let seen = 0

@@ -1,4 +1,4 @@
-/** Whether a view says that its node leads: applications are told that they lead only then. */
+/** Whether a view says that its node leads. Only then is the application notified of a term. */
 import type { PlainObject, Role } from '../../core/index.ts'
 
 export function isLeading(role: Role | 'crashed', detail: PlainObject | null | undefined): boolean {
@@ -6,8 +6,8 @@ export function isLeading(role: Role | 'crashed', detail: PlainObject | null | u
 }
 
 /**
- * Why the leader of a view leads nobody; null when it does. Where views have a quorum, it may be out of it; and its
- * application may have said that it would not lead.
+ * Why the leader of a view does not act; null if it does. The view may lack a quorum, or its application may
+ * be unwilling to lead.
  */
 export function idleness(detail: PlainObject | null | undefined): 'out of quorum' | 'would not lead' | null {
   if (detail?.['inQuorum'] === false) return 'out of quorum'

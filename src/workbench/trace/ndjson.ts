@@ -1,11 +1,10 @@
-/** Traces as text, and back. */
+/** Writes and reads traces as NDJSON. */
 import { z } from 'zod'
 import { explain } from '../../core/index.ts'
 import type { TraceHeader, TraceRecord } from './records.ts'
 
 export type Trace = { readonly header: TraceHeader; readonly records: readonly TraceRecord[] }
 
-/** A trace file that cannot be read: says which line and why. */
 export class InvalidTraceError extends Error {
   override readonly name = 'InvalidTraceError'
   readonly code = 'ERR_CONCLAVE_INVALID_TRACE'
@@ -92,7 +91,7 @@ export function readTrace(text: string): Trace {
   if (lines.length === 0) throw new InvalidTraceError('the trace is empty')
   const [first, ...rest] = lines.map(parseLine)
   return {
-    // The shapes of inputs and effects are the protocol's own affair; replay compares them to the letter.
+    // The shapes of inputs and effects belong to the protocol; replay compares them exactly.
     header: checked(header, first, 1) as TraceHeader,
     records: rest.map((value, index) => checked(record, value, index + 2) as TraceRecord),
   }

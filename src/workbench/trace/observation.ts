@@ -1,18 +1,21 @@
 /**
- * What can be seen of a run from outside, and so all that a specification may speak of.
+ * Observations: what is visible of a run from outside. Specifications refer to nothing else.
  *
- * `at` is true time, the world's own; no node knows it. Worlds without time (the explorer) leave it at 0.
+ * `at` is true time, which no node knows. Untimed worlds leave it at 0.
  */
 import type { Command, Micros, NodeId, Output, Plain, PlainObject, View } from '../../core/index.ts'
 
-/** Which pairs of living nodes can talk, both ways; `full` when all can. */
+/** The pairs of running nodes that reach each other both ways; `full` if all do. */
 export type Connected = 'full' | readonly (readonly [NodeId, NodeId])[]
 
-/** What each running node can do, direction by direction. */
+/** The capabilities of each running node, by direction. */
 export type Reach = {
   /** Nodes that are up and neither paused nor suspended. */
   readonly running: readonly NodeId[]
-  /** Sender and receiver, both running, where every message of every kind is timely; `full`: all of them. */
+  /**
+   * Sender and receiver, both running, between which every message of every kind is timely; `full`: all
+   * pairs.
+   */
   readonly timely: 'full' | readonly (readonly [from: NodeId, to: NodeId])[]
   /** Running nodes whose stable storage refuses writes. */
   readonly unwritable: readonly NodeId[]
@@ -21,7 +24,7 @@ export type Reach = {
 }
 
 export type Observation =
-  /** What a node answers when asked has changed. `until` is the end of its lease in true time. */
+  /** A node's view has changed. `until`: the end of its lease in true time. */
   | {
       readonly type: 'view'
       readonly at: Micros
@@ -32,18 +35,19 @@ export type Observation =
   | { readonly type: 'output'; readonly at: Micros; readonly node: NodeId; readonly event: Output }
   | { readonly type: 'up'; readonly at: Micros; readonly node: NodeId }
   | { readonly type: 'down'; readonly at: Micros; readonly node: NodeId }
-  /** Something befell the world: what is promised of the settled system need not hold until it has settled again. */
+  /** A disturbance: promises about the settled system are suspended until it has settled again. */
   | {
       readonly type: 'disturbed'
       readonly at: Micros
-      /** From now on no message takes longer, and no timer is later than this; links that are slowed down included. */
+      /** The maximum delay of any message and lateness of any timer from now on, including slowed links. */
       readonly delay?: Micros
-      /** Who is paused or asleep now. */
+      /** The nodes that are paused or suspended now. */
       readonly stalled?: readonly NodeId[]
     }
   /**
-   * Who can talk to whom from now on, where timeliness matters: pairs of running processes between which every message
-   * is timely, both ways; and the sets that are all connected with each other and hear from nobody else in time.
+   * Connectivity from now on, for protocols where timeliness matters: the pairs of running nodes between
+   * which every message is timely both ways, and the sets that are pairwise connected and cut off in time
+   * from all other nodes.
    */
   | {
       readonly type: 'connectivity'
@@ -53,8 +57,8 @@ export type Observation =
       readonly reach: Reach
     }
   /**
-   * A node calls a peer reachable, right after a step of its own, although nothing of that peer has been able to arrive
-   * in time since an instant: the peer is down, stalled or cut off.
+   * After one of its steps a node considers a peer reachable, although no message of that peer can have
+   * arrived in time since `silentSince`: the peer is down, stalled or cut off.
    */
   | {
       readonly type: 'called-reachable'
@@ -63,18 +67,18 @@ export type Observation =
       readonly peer: NodeId
       readonly silentSince: Micros
     }
-  /** A node is given a command; what follows from that is seen after it. */
+  /** A node receives a command. Its consequences follow. */
   | { readonly type: 'commanded'; readonly at: Micros; readonly node: NodeId; readonly command: Command }
   /**
-   * Two leaders both see the link between them up, in one incarnation, and nothing is in flight on it. Only worlds that
-   * tell nodes of their links and look at every state say so.
+   * Two leaders both see their link up, in one incarnation, with no message in flight on it. Only worlds with
+   * link notifications that inspect every state report this.
    */
   | { readonly type: 'quiet'; readonly at: Micros; readonly between: readonly [NodeId, NodeId] }
-  /** Enough time without a disturbance: what is promised of the settled system must hold now. */
+  /** No disturbance for the settling time: promises about the settled system must hold now. */
   | { readonly type: 'settled'; readonly at: Micros; readonly connected: Connected }
   /**
-   * The world as it stands, for specifications that speak of whole states: what each node holds in its paper's words
-   * (null: it is down), and what its register holds. Only where such a specification is watched, and time stands still.
+   * The whole state, for state specifications: each node's variables in the paper's terms (null: it is down),
+   * and the contents of its register. Only in untimed worlds, and only if such a specification is watched.
    */
   | {
       readonly type: 'state'
@@ -83,5 +87,5 @@ export type Observation =
       readonly variables: readonly (PlainObject | null)[]
       readonly registers: readonly Plain[]
     }
-  /** Nothing more is seen of this run. */
+  /** The end of the run. */
   | { readonly type: 'ended'; readonly at: Micros }

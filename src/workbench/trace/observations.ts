@@ -1,4 +1,4 @@
-/** What can be seen of a recorded step from outside: who is up, and what was put out. Beliefs are left out. */
+/** The observations of a recorded step: nodes that go up and down, and outputs. Views are omitted. */
 import type { Effect, Micros, NodeId } from '../../core/index.ts'
 import type { Observation } from './observation.ts'
 import type { TraceRecord } from './records.ts'
@@ -24,7 +24,7 @@ export function observationsOf(record: TraceRecord): readonly Observation[] {
   }
 }
 
-/** A crash in the middle of a step falls where the step was cut; the world's announcement of it does not count. */
+/** A crash in the middle of a step takes effect where the step was cut. The crash event itself is ignored. */
 function observationsOfStep({ at, node, effects, cutAfter }: StartOrStep): readonly Observation[] {
   const seen = outputsOf(effects.slice(0, cutAfter ?? effects.length), at, node)
   return cutAfter === null ? seen : [...seen, { type: 'down', at, node }]

@@ -1,4 +1,4 @@
-/** The quality of service as it is reported: of a trace, or of a campaign. The public format of `conclave qos --json`. */
+/** The quality-of-service report of a trace or a campaign: the public format of `conclave qos --json`. */
 import { msOf, type NodeId } from '../../core/index.ts'
 import { type Distribution, quantile } from './distribution.ts'
 import type { Trace } from './ndjson.ts'
@@ -7,7 +7,7 @@ import { addQos, EMPTY_QOS, type QosTally, QosWatch } from './qos.ts'
 
 export type DurationReport = {
   readonly samples: number
-  /** How many were cut short, by a crash or by the end of the run. */
+  /** Number of intervals cut short by a crash or by the end of the run. */
   readonly censored: number
   readonly meanMs: number | null
   /** To three digits. */
@@ -16,12 +16,12 @@ export type DurationReport = {
 }
 
 export type QosReport = {
-  /** For how long peers that were up were watched. */
+  /** Total time for which running peers were watched. */
   readonly watchedMs: number
   readonly mistakes: number
-  /** lambda_M, by the hour of watching. */
+  /** lambda_M, per hour of watching. */
   readonly mistakesPerHour: number | null
-  /** P_A: the share of that time during which they were trusted. */
+  /** P_A: the share of that time in which the peers were trusted. */
   readonly queryAccuracy: number | null
   /** T_D, T_MR, T_M and T_G. */
   readonly detection: DurationReport
@@ -59,7 +59,7 @@ function durationReport(of: Distribution): DurationReport {
   return { samples: count, censored, meanMs: msOf(sum / count), p99Ms: msOf(p99), maxMs: msOf(max) }
 }
 
-/** Null where the run has no failure detector. */
+/** Null if the run has no failure detector. */
 export function qosOfTrace({ records }: Trace): TraceQos | null {
   const watch = new QosWatch()
   for (const record of records) for (const seen of observationsOf(record)) watch.observe(seen)

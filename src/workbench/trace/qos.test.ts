@@ -105,7 +105,7 @@ describe('the quality of service', () => {
       say(420, 'trust'),
     )
     expect(qos.detection).toEqual(samples(50))
-    // From 100 to 400 is no recurrence: the peer was another in between. Nor was it mistaken from 300 to 310.
+    // 100 to 400 is not a recurrence: the peer restarted in between. 300 to 310 is not a mistake.
     expect(qos.mistakeRecurrence).toEqual({ ...NONE, censored: 2 })
     expect(qos.mistakeDuration).toEqual(samples(10, 20))
     expect(qos).toMatchObject({ mistakes: 2, watchedMs: 200 + 690 })

@@ -1,17 +1,18 @@
 /**
- * The quality of service of failure detectors, in the terms of W. Chen, S. Toueg, M. K. Aguilera, On the Quality of
- * Service of Failure Detectors, IEEE Transactions on Computers 51(5), 2002, folded over what can be seen of a run:
- * who is up, and the `suspect`, `trust` and `unwatch` that monitors put out.
+ * Quality of service of failure detectors, as defined by W. Chen, S. Toueg, M. K. Aguilera, On the Quality of
+ * Service of Failure Detectors, IEEE Transactions on Computers 51(5), 2002. A fold over observations: nodes
+ * that go up and down, and the `suspect`, `trust` and `unwatch` outputs of monitors.
  *
- *   T_D   from a crash to the last S-transition before the peer comes back; 0 if it was suspected already
- *   T_MR  from one S-transition to the next while the peer is up
- *   T_M   from an S-transition to the T-transition that takes it back, while the peer is up
- *   T_G   from such a T-transition to the next S-transition: T_MR - T_M
+ * - T_D: from a crash to the last S-transition before the peer is up again; 0 if it was already suspected
+ * - T_MR: from one S-transition to the next while the peer is up
+ * - T_M: from an S-transition to the T-transition that corrects it, while the peer is up
+ * - T_G: from such a T-transition to the next S-transition: T_MR - T_M
  *
- * All but T_D are measured on the pair's own watching time, which runs while the monitor has an opinion about a peer
- * that is up: in an election a leader goes unwatched for a while, and such gaps belong to no interval. An interval
- * that a crash of either or the end of the run cuts is counted as censored and not measured. A crash of the peer ends
- * its incarnation: nothing is carried over to the next. The suspicion of a dead peer is no mistake.
+ * All except T_D are measured in the pair's watching time, which runs while the monitor has an opinion about
+ * a peer that is up. During an election a leader is unwatched for a while; such gaps belong to no interval.
+ * An interval that is cut by a crash of either node, or by the end of the run, is counted as censored and not
+ * measured. A crash ends the peer's incarnation: nothing carries over to the next. Suspecting a crashed peer
+ * is not a mistake.
  */
 import { canonical, compareIds, type Micros, type NodeId } from '../../core/index.ts'
 import {
@@ -23,9 +24,9 @@ import {
 } from './distribution.ts'
 import type { Observation } from './observation.ts'
 
-/** What was measured; of one pair, or of many: it adds up. */
+/** Measurements of one pair or of many. Tallies add up. */
 export type QosTally = {
-  /** Time during which a peer that was up was watched, and the part of it during which it was suspected. */
+  /** Time for which a running peer was watched, and the part of it in which it was suspected. */
   readonly watched: Micros
   readonly mistaken: Micros
   readonly mistakes: number
@@ -61,13 +62,13 @@ export function addQos(a: QosTally, b: QosTally): QosTally {
 
 type Measure = 'detection' | 'recurrence' | 'duration' | 'good'
 
-/** One monitor and the peer that it watches. */
+/** One monitor and the peer it watches. */
 class Pair {
   readonly monitor: NodeId
   readonly peer: NodeId
   #tally: QosTally = EMPTY_QOS
   #opinion: 'none' | 'trust' | 'suspect' = 'none'
-  /** Up to when the watching time has been counted. */
+  /** Watching time is counted up to here. */
   #since: Micros = 0
   /** In watching time: the last S- and T-transition of this incarnation. */
   #suspectedAt: Micros | null = null
@@ -124,7 +125,7 @@ class Pair {
     this.#detectedAt = this.#opinion === 'suspect' ? at : null
   }
 
-  /** The peer's next incarnation: nobody has an opinion of it yet. */
+  /** The peer's next incarnation: the monitor has no opinion of it yet. */
   peerUp(at: Micros): void {
     this.#conclude()
     this.#opinion = 'none'
@@ -152,7 +153,7 @@ class Pair {
     }
   }
 
-  /** What the crash came to, as far as this monitor is concerned. */
+  /** Records the detection time of a crash. */
   #conclude(): void {
     if (this.#downSince === null) return
     if (this.#detectedAt !== null) this.#sample('detection', this.#detectedAt - this.#downSince)
@@ -160,7 +161,7 @@ class Pair {
     this.#detectedAt = null
   }
 
-  /** The intervals that are under way will not be seen to end. */
+  /** Censors the intervals in progress. */
   #cut(): void {
     if (this.#suspectedAt !== null) {
       this.#censor('recurrence')
@@ -189,7 +190,7 @@ export class QosWatch {
         this.#output(seen.node, seen.event.type, seen.event['peer'] as NodeId | undefined, seen.at)
         break
       case 'down':
-        // A trace tells of every crash that was ordered, also of one that is down already.
+        // A trace records every crash event, also of a node that is already down.
         if (this.#down.has(seen.node)) break
         this.#down.set(seen.node, seen.at)
         for (const pair of this.#pairs.values()) {
@@ -205,7 +206,7 @@ export class QosWatch {
     }
   }
 
-  /** What was measured of each pair, when the run ends at this moment; empty where nobody watches anybody. */
+  /** The measurements of each pair if the run ends at this moment; empty if no node watches another. */
   finish(at: Micros): readonly PairQos[] {
     const pairs = [...this.#pairs.values()].map((pair) => {
       pair.end(at)

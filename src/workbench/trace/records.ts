@@ -1,8 +1,8 @@
 /**
- * The trace: everything that happened in a run, one JSON object a line, the first line saying whose run it was.
+ * The trace format: everything that happened in a run, one JSON object per line, starting with a header.
  *
- * A record of a step holds the input and the local time that the protocol was given and the effects that it
- * answered with, so a trace can be run again through the same code (replay.ts), whoever wrote it.
+ * A step record holds the input, the local time and the resulting effects. So a trace can be replayed through
+ * the same code (replay.ts), regardless of which world wrote it.
  */
 import type { Effect, Input, Micros, NodeId, Outcome, Plain, PlainObject, View } from '../../core/index.ts'
 
@@ -12,28 +12,31 @@ export type TraceHeader = {
   readonly nodes: readonly NodeId[]
   readonly options: PlainObject
   readonly seed: number
-  /** Options of single nodes that were set up differently, by their ids as text. */
+  /** Options of nodes that are configured differently, by node id. */
   readonly nodeOptions?: { readonly [node: string]: PlainObject }
-  /** In a trace of a real process: whose it is. */
+  /** In a trace of a real process: its origin. */
   readonly recording?: Recording
 }
 
-/** What is known of a trace that one real process has kept: only its own steps, on its own clock. */
+/**
+ * The origin of a trace that a real process recorded. It contains only the process's own steps, on its own
+ * clock.
+ */
 export type Recording = {
   readonly group: string
   readonly node: NodeId
-  /** Names the run of the process: two traces of one run overlap. */
+  /** Identifies the run of the process: two traces of one run overlap. */
   readonly run: string
-  /** How many steps of the run came before these. */
+  /** Number of earlier steps of the run that are not in the trace. */
   readonly skipped: number
-  /** Processes that write the same text read the same clock; null where nobody can tell. */
+  /** Processes with the same value share a clock; null if unknown. */
   readonly clock: string | null
-  /** When it was taken, on its own clock, and how far the wall clock was ahead of that. */
+  /** When the recording was taken, on the process's clock, and how far the wall clock was ahead of it. */
   readonly takenAt: Micros
   readonly wallAhead: Micros
 }
 
-/** What every step has: when, whose, the node's own clock, what it asked, and what it then answered when asked. */
+/** The common part of all steps. */
 type StepRecord = {
   /** True time. */
   readonly at: Micros
@@ -41,11 +44,11 @@ type StepRecord = {
   /** The node's own clock. */
   readonly now: Micros
   readonly effects: readonly Effect[]
-  /** The numbers of the messages that its `send` effects became, in order. */
+  /** The numbers of the messages sent, in the order of the `send` effects. */
   readonly sent: readonly number[]
-  /** How many effects were carried out before a crash, or null when all were. */
+  /** The number of effects before a crash, or null if all were carried out. */
   readonly cutAfter: number | null
-  /** What the node answers from now on, or null when that is what it was. */
+  /** The node's view from now on, or null if it has not changed. */
   readonly view: View | null
 }
 
@@ -60,12 +63,12 @@ export type TraceRecord =
       readonly type: 'step'
       readonly input: Input
       readonly message: number | null
-      /** Its data could not be made safe, so it did not happen: nothing was carried out, the state is as before. */
+      /** The step was rolled back because its data could not be made durable: no effect was carried out. */
       readonly takenBack?: true
-      /** The protocol's code threw: no effect was carried out, the state is as before. */
+      /** The protocol's code threw: no effect was carried out, and the state is as before. */
       readonly failed?: FailedStep
     })
-  /** The state of a node whose first steps are not kept: from here the trace goes on. */
+  /** The state of a node whose first steps are not in the trace. */
   | {
       readonly type: 'resume'
       readonly at: Micros
@@ -75,8 +78,8 @@ export type TraceRecord =
     }
   | { readonly type: 'world'; readonly at: Micros; readonly event: PlainObject }
   /**
-   * In a world whose clocks stand still time passes all the same: the instants in every running node's state are nearer
-   * by this much. `views`: what nodes answer from now on, where that is no longer what it was.
+   * A clock tick in an untimed world: the deadlines in every running node's state move nearer by this much.
+   * `views`: the views that changed.
    */
   | { readonly type: 'tick'; readonly at: Micros; readonly by: Micros; readonly views: readonly Seen[] }
   | { readonly type: 'lost'; readonly at: Micros; readonly message: number; readonly why: LossReason }

@@ -1,6 +1,6 @@
 /**
- * Runs a recorded trace again through the pure code and compares effect by effect. A difference means that the
- * code has changed since, that the recording is damaged, or that a step depended on something outside itself.
+ * Replays a recorded trace through the pure code and compares all effects. A difference means that the code
+ * has changed, that the recording is damaged, or that a step depended on something outside its inputs.
  */
 import {
   canonical,
@@ -18,19 +18,22 @@ import type { TraceRecord } from './records.ts'
 
 export type Replay = {
   readonly steps: number
-  /** The first step that went differently, or null when all effects were identical. */
+  /** The first step with different effects; null if all are identical. */
   readonly difference: ReplayDifference | null
-  /** The last step that failed, in the recording and now alike; null when none did. */
+  /** The last step that failed, both in the recording and in the replay; null if none did. */
   readonly failure: ReplayFailure | null
 }
 
 export type ReplayDifference = {
-  /** Counted as in the file: the header is line 1. */
+  /** Line number in the file. The header is line 1. */
   readonly line: number
   readonly node: NodeId
   readonly recorded: readonly Effect[]
   readonly replayed: readonly Effect[]
-  /** Set where the recorded step failed: the recorded error, and the error now (null: the step succeeds now). */
+  /**
+   * Present if the recorded step failed: the recorded error, and the error in the replay (null: it succeeds
+   * now).
+   */
   readonly errors?: { readonly recorded: string; readonly replayed: string | null }
 }
 
@@ -92,7 +95,7 @@ export function replay({ header, records }: Trace, definition: Definition): Repl
   return { steps, difference: null, failure }
 }
 
-/** Takes a step again that failed in the recording. Null when it fails with the same error. */
+/** Repeats a step that failed in the recording. Null if it fails with the same error. */
 export function differenceOfFailure(
   error: string,
   take: () => Step<Plain>,
@@ -108,7 +111,7 @@ export function differenceOfFailure(
   }
 }
 
-/** What no protocol code has written may be anything; that it cannot be read is said of its line. */
+/** A trace that the protocol did not write can contain anything. Errors name its line. */
 function attempt<T>(run: () => T, line: number): T {
   try {
     return run()

@@ -1,17 +1,17 @@
-/** A trace told as a story: a line for each thing that a person would want to know. */
+/** Renders a trace for people: one line per relevant record. */
 import { type Effect, type Input, msOf, type NodeId, type View } from '../../core/index.ts'
 import { idleness } from './leads.ts'
 import type { TraceRecord } from './records.ts'
 import { commandText, messageText, worldText } from './words.ts'
 
 export type TranscriptOptions = {
-  /** The protocol's own messages; those of the layers below are left out unless they changed something. */
+  /** The protocol's own messages. Those of the layers below are omitted unless they changed something. */
   readonly kinds: readonly string[]
-  /** Everything, heartbeats too. */
+  /** Everything, including heartbeats. */
   readonly all: boolean
 }
 
-/** The line for a record, or null where there is nothing to tell. */
+/** The line for a record, or null if it is not relevant. */
 export function transcriptLine(record: TraceRecord, { kinds, all }: TranscriptOptions): string | null {
   const time = `${msOf(record.at).toFixed(3).padStart(12)} ms  `
   switch (record.type) {
@@ -80,7 +80,7 @@ function replyText({ call, outcome, value }: Input & { type: 'register' }): stri
     : `reads the register of ${call.of}`
 }
 
-/** What was done, in order; equal messages to several nodes are told together. */
+/** The effects in order. Equal messages to several nodes are combined. */
 function actionTexts(effects: readonly Effect[], view: View | null, kinds: readonly string[] | null): string {
   const parts: { readonly text: string; readonly to: NodeId[] }[] = []
   for (const effect of effects) {

@@ -1,4 +1,4 @@
-/** How things in a trace are called, in the transcript and in pictures alike. */
+/** Text for the parts of a trace, shared by the transcript and the diagram. */
 import {
   type Command,
   type Input,
@@ -28,14 +28,14 @@ export function worldText(event: PlainObject): string {
     .join(', ')
 }
 
-/** What came of a call on a register. */
+/** The outcome of a register call. */
 export function registerText({ call, outcome, value }: Input & { type: 'register' }): string {
   const what = call.op === 'read' ? `read ${call.of}` : call.op
   if (outcome === 'unknown') return `${what}: unknown`
   return `${what} ${blockText(call.op === 'read' ? value : call.value)}`
 }
 
-/** The plain fields of a record, without their names; what is null says nothing. */
+/** The non-null fields of a record, without their names. */
 function blockText(value: Plain): string {
   if (value === null) return 'nothing'
   if (typeof value !== 'object' || isList(value)) return JSON.stringify(value)

@@ -1,4 +1,4 @@
-/** Messages as lines from lane to lane. */
+/** Messages as lines between lanes. */
 import type { Micros } from '../../../core/index.ts'
 import { messageText } from '../words.ts'
 import type { DiagramHistory, Flight } from './history.ts'
@@ -9,14 +9,14 @@ export type Arrow = {
   readonly from: Point
   readonly to: Point
   readonly flight: Flight
-  /** False where the picture begins after the sending. */
+  /** False if the picture starts after the send. */
   readonly seenSent: boolean
-  /** `open`: the picture ends before the message does, or it is still under way. */
+  /** `open`: the message is still in flight at the end of the picture. */
   readonly ending: 'arrives' | 'lost' | 'open'
   readonly title: string
 }
 
-/** A message that never gets there ends halfway between its target's lane and the one before, so far down a lane. */
+/** A lost message ends halfway between its target's lane and the lane before. */
 const SHORT_OF_TARGET = 0.5
 const FALL_PX = 12
 

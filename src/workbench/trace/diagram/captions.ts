@@ -1,7 +1,7 @@
 /**
- * Which words the picture needs, the most needed first: what befell the network and the nodes, how nodes stand, what
- * they were told, what they said to each other. Later ones go where room is left, or are left out: every line also
- * has its title, and the legend tells the kinds of messages apart.
+ * Chooses the captions, the most important first: network events, events at nodes, node states, commands,
+ * messages. Later captions go where space is left, or are omitted. Every line also has a title, and the
+ * legend identifies the kinds of messages.
  */
 import { messageText } from '../words.ts'
 import type { Arrow } from './arrows.ts'
@@ -12,7 +12,7 @@ import type { Place } from './place.ts'
 import { LabelSpace } from './room.ts'
 
 const CAPTION_LENGTH = 30
-/** In a picture of more messages than this, equal messages of one step are labelled once. */
+/** With more messages than this, equal messages of one step get one caption. */
 const CROWD = 30
 
 type Drawn = {
@@ -21,7 +21,7 @@ type Drawn = {
   readonly signs: readonly Sign[]
 }
 
-/** What is carried by a layer, or has far more to say than there is room for, is called by its kind alone. */
+/** Messages inside a layer's message, and long messages, are captioned by their kind alone. */
 function wordsOf({ body, kind }: Flight): string {
   const text = messageText(body)
   return kind !== body.kind || text.length > 3 * CAPTION_LENGTH ? kind : shorten(text, CAPTION_LENGTH)
@@ -31,7 +31,7 @@ export function captionsOf(history: DiagramHistory, place: Place, drawn: Drawn):
   const room = new LabelSpace()
   const lines = drawn.arrows.map(({ from, to }) => room.rule(from, to))
   for (const { x, top, bottom } of drawn.pieces) room.rule({ x, y: top }, { x, y: bottom })
-  // A command's sign lies left of the lane.
+  // The sign of a command lies left of the lane.
   room.occupy(drawn.signs.map(({ type, x, y }) => ({ x: type === 'command' ? x - 4 : x, y })))
   room.occupy(drawn.arrows.flatMap(({ ending, to }) => (ending === 'lost' ? [to] : [])))
   const marksOf = (fate: boolean) =>
@@ -46,7 +46,7 @@ export function captionsOf(history: DiagramHistory, place: Place, drawn: Drawn):
     ),
     ...marksOf(true),
     ...history.periods.map(({ node, from, state: standing, text: words }) => {
-      // Where a node goes down in the picture, the crash says it.
+      // If the node goes down within the picture, the crash mark says so.
       if ((standing === 'down' && from > history.begin) || words === '') return null
       return beside(room, { x: place.x(node), y: place.y(from) }, words, standing, 'right')
     }),

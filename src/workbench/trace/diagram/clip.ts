@@ -1,15 +1,15 @@
-/** The part of a history that lies between two moments. */
+/** Clips a history to a time window. */
 import type { Micros } from '../../../core/index.ts'
 import type { DiagramHistory } from './history.ts'
 
-/** A flight that crosses a border keeps its true ends; the rest is cut off there. */
+/** A message that crosses the border keeps its true ends; everything else is cut off there. */
 export function clip(history: DiagramHistory, from: Micros, until: Micros): DiagramHistory {
   const begin = Math.max(from, history.begin)
   const end = Math.min(until, history.end)
   const within = ({ at }: { readonly at: Micros }): boolean => at >= begin && at <= end
   const cut = <T extends { readonly from: Micros; readonly until: Micros }>(spans: readonly T[]): T[] =>
     spans
-      // Where one standing ends and the next begins at the border, the next is what the picture begins with.
+      // If one state ends and another begins exactly at the border, the picture starts with the latter.
       .filter((span) => span.from <= end && (span.until > begin || span.until === history.end))
       .map((span) => ({ ...span, from: Math.max(span.from, begin), until: Math.min(span.until, end) }))
   return {
@@ -26,7 +26,7 @@ export function clip(history: DiagramHistory, from: Micros, until: Micros): Diag
   }
 }
 
-/** Every moment at which something is to be seen, sorted, each once; the first and the last of the picture too. */
+/** All moments with something to show, sorted and distinct, including the first and the last. */
 export function momentsOf(history: DiagramHistory): readonly Micros[] {
   const { begin, end, flights, periods, stalls, marks, notices } = history
   const all = [

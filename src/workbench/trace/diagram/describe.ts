@@ -1,8 +1,8 @@
-/** The picture in sentences, for those who cannot see it. */
+/** A text description of the diagram, for screen readers. */
 import { type Micros, msOf } from '../../../core/index.ts'
 import type { DiagramHistory } from './history.ts'
 
-/** Beyond this a transcript serves better. */
+/** A transcript is more useful beyond this. */
 const MOST_SENTENCES = 60
 
 export function describe({

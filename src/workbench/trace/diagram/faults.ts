@@ -1,4 +1,4 @@
-/** Events of a world, as scenarios and schedules write them, told apart by what a picture makes of them. */
+/** Classifies the events of scenarios and schedules by how the diagram shows them. */
 import {
   isList,
   type Micros,
@@ -14,7 +14,7 @@ export type Fault =
   | { readonly type: 'stall'; readonly node: NodeId; readonly length: Micros; readonly word: string }
   | { readonly type: 'notice'; readonly text: string }
 
-/** Null where something else in the trace shows it: a restart its start, a command its step. */
+/** Null if another record shows the event: a restart shows as a start, a command as a step. */
 export function faultOf(event: PlainObject): Fault | null {
   const { crash, pause, suspend, forMs, node, do: word } = event
   // A crash that waits for a step with enough effects shows in that step.

@@ -1,6 +1,6 @@
 /**
- * What a picture shows of a trace, still without any geometry: how each node stood and for how long, which messages
- * went from whom to whom and what became of them, and what happened to whom.
+ * What a diagram shows of a trace, without geometry: the state of each node over time, the messages and their
+ * fate, and the events at nodes and in the network.
  */
 import type { Effect, Message, Micros, NodeId, View } from '../../../core/index.ts'
 import { idleness } from '../leads.ts'
@@ -9,22 +9,25 @@ import type { LossReason, TraceRecord } from '../records.ts'
 import { commandText, registerText } from '../words.ts'
 import { type Fault, faultOf } from './faults.ts'
 
-/** A message's way. `endedAt`: when it arrived or was lost, or null while it is under way at the end of the trace. */
+/**
+ * A message in flight. `endedAt`: when it arrived or was lost; null if it is in flight at the end of the
+ * trace.
+ */
 export type Flight = {
   readonly from: NodeId
   readonly to: NodeId
   readonly body: Message
-  /** What it counts as: a layer's message may carry another. */
+  /** The kind it counts as. A layer's message may carry another. */
   readonly kind: string
   readonly sentAt: Micros
   readonly endedAt: Micros | null
-  /** Why it was lost; null when it was not. */
+  /** Why it was lost; null if it was not. */
   readonly lost: LossReason | null
 }
 
 export type LaneState = 'leads' | 'follows' | 'leaderless' | 'down'
 
-/** How a node stood, from one moment until another. */
+/** The state of a node over a period of time. */
 export type LanePeriod = {
   readonly node: NodeId
   readonly from: Micros
@@ -33,7 +36,7 @@ export type LanePeriod = {
   readonly text: string
 }
 
-/** Time in which a process did nothing. */
+/** A period in which a node was stalled. */
 export type Stall = {
   readonly node: NodeId
   readonly from: Micros
@@ -41,7 +44,7 @@ export type Stall = {
   readonly word: string
 }
 
-/** Something that happened at a node. */
+/** An event at a node. */
 export type Mark = {
   readonly node: NodeId
   readonly at: Micros
@@ -49,12 +52,12 @@ export type Mark = {
   readonly text: string
 }
 
-/** Something that happened to the network. */
+/** An event in the network. */
 export type Notice = { readonly at: Micros; readonly text: string }
 
 export type DiagramHistory = {
   readonly nodes: readonly NodeId[]
-  /** False for a world without time, whose milliseconds are steps. */
+  /** False for an untimed world, in which one millisecond is one step. */
   readonly timed: boolean
   readonly begin: Micros
   readonly end: Micros
@@ -66,11 +69,11 @@ export type DiagramHistory = {
 }
 
 export type Selection = {
-  /** The protocol's own messages; those of the layers below it are left out. */
+  /** The protocol's own messages. Those of the layers below are omitted. */
   readonly kinds: readonly string[]
-  /** What a message counts as; by itself unless said otherwise. */
+  /** The kind that a message counts as; by default its own. */
   readonly kindOf?: (body: Message) => string
-  /** Leave nothing out. */
+  /** Omit nothing. */
   readonly all: boolean
 }
 
@@ -173,7 +176,7 @@ export function diagramHistory(
     begin,
     end,
     flights,
-    // A standing that was over at once was never seen.
+    // A state of zero length was never visible.
     periods: periods.filter(({ from, until }) => until > from || from === end),
     stalls,
     marks,
@@ -187,7 +190,7 @@ function isSend(effect: Effect): effect is Send {
 
 type End = Pick<Flight, 'endedAt' | 'lost'>
 
-/** How each message ended, by its number. One that was doubled by the network ends twice. */
+/** The ends of each message, by its number. A duplicated message ends twice. */
 function endsOf(records: readonly TraceRecord[]): ReadonlyMap<number, readonly End[]> {
   const ends = new Map<number, End[]>()
   const add = (id: number, end: End): void => {
@@ -203,7 +206,9 @@ function endsOf(records: readonly TraceRecord[]): ReadonlyMap<number, readonly E
   return ends
 }
 
-/** What happened at the node, unless that is a message, whose arrow says it, or a timer that nobody would miss. */
+/**
+ * The event at the node. Null for a message, which its arrow shows, and for a timer without visible effect.
+ */
 function markOf(record: StartOrStep & { readonly type: 'step' }, telling: boolean): Mark | null {
   const { node, at, input } = record
   switch (input.type) {
@@ -216,7 +221,7 @@ function markOf(record: StartOrStep & { readonly type: 'step' }, telling: boolea
     case 'link':
       return { node, at, type: 'link', text: `link to ${input.peer} ${input.up ? 'up' : 'down'}` }
     case 'register':
-      // Reads are many, and most tell nothing.
+      // Reads are frequent, and most of them change nothing.
       return telling || input.call.op !== 'read'
         ? { node, at, type: 'register', text: registerText(input) }
         : null

@@ -1,8 +1,8 @@
-/** Puts the words into the picture: each where it disturbs least, or nowhere when there is no room. */
+/** Places labels: each at the cheapest free position, or nowhere if there is no space. */
 import type { LaneState, Mark } from './history.ts'
 import { along, type LabelSpace, type Point } from './room.ts'
 
-/** What a label is about. */
+/** The topic of a label. */
 export type Look = Mark['type'] | LaneState | 'stalled' | 'notice' | 'message'
 
 export type Label = Point & {
@@ -11,14 +11,14 @@ export type Label = Point & {
   /** Degrees, clockwise. */
   readonly angle: number
   readonly look: Look
-  /** Of the message that a label of this look is about. */
+  /** The kind of the message that the label is about. */
   readonly kind?: string
 }
 
 export const FONT_PX = 11
-/** Letters of a sans-serif font are about this wide, on average. */
+/** The average width of a character in a sans-serif font. */
 const CHARACTER_PX = FONT_PX * 0.56
-/** From the baseline to the middle of the letters. */
+/** From the baseline to the middle of a line of text. */
 const MIDDLE_PX = 4
 
 export function widthOf(text: string): number {
@@ -31,7 +31,7 @@ export function shorten(text: string, letters: number): string {
 
 type Candidate = { readonly label: Label; readonly cost: number }
 
-/** The cheapest candidate that is free, or null; `own` is the line that the label belongs to. */
+/** The cheapest free candidate, or null. `own`: the line that the label belongs to. */
 function choose(
   room: LabelSpace,
   candidates: readonly Label[],
@@ -67,10 +67,10 @@ const BESIDE_PX = 12
 /** The sign of a command points at the lane from the left. */
 const BESIDE_COMMAND_PX = 16
 const SHIFTS_PX = [0, 12, -12, 24, -24, 34]
-/** Heads of arrows lie beside a lane, and are wider than lines. */
+/** Arrowheads lie beside a lane and are wider than lines. */
 const LINES_BESIDE = { most: 6, within: 9 }
 
-/** A label beside a lane, at a moment: on the side where it is wanted, or else on the other. */
+/** A label beside a lane at a moment: on the preferred side, or else on the other. */
 export function beside(
   room: LabelSpace,
   { x, y }: Point,
@@ -98,7 +98,7 @@ const ABOVE_PX = 4
 const BELOW_PX = 12
 const LINES_ALONG = { most: 2, within: 6.5 }
 
-/** A label along a line, in the middle between two lanes, nearer to the arrow's head if it can be. */
+/** A label along a line, halfway between two lanes, near the arrowhead if possible. */
 export function alongLine(
   room: LabelSpace,
   [from, to]: readonly [Point, Point],
@@ -123,7 +123,9 @@ export function alongLine(
   return choose(room, candidates, own, LINES_ALONG)
 }
 
-/** Where the line is in the middle between two lanes, whole gaps before what is left at its end. */
+/**
+ * The positions halfway between two lanes, along the line; full gaps come before the partial gap at its end.
+ */
 function middlesOf(lanes: number): readonly number[] {
   const whole = Math.floor(lanes + 0.01)
   const rest = lanes - whole
@@ -131,7 +133,7 @@ function middlesOf(lanes: number): readonly number[] {
   return rest > 0.2 ? [...middles, whole + rest / 2] : middles
 }
 
-/** The line's angle, turned so that nobody has to read upside down. */
+/** The line's angle, turned so that text is never upside down. */
 function uprightAngle(from: Point, to: Point): number {
   const angle = (Math.atan2(to.y - from.y, to.x - from.x) * 180) / Math.PI
   return angle > 90 ? angle - 180 : angle < -90 ? angle + 180 : angle

@@ -1,6 +1,6 @@
 /**
- * A history laid out on a page: time runs downwards, a lane a node, a message a line from the moment and lane of its
- * sending to those of its arrival. Everything has its place here; svg.ts only writes it down.
+ * Lays a history out on a page. Time runs downwards, with one lane per node and one line per message from its
+ * send to its arrival. All geometry is here; svg.ts only writes it.
  */
 import { type Micros, msOf, type NodeId, present } from '../../../core/index.ts'
 import { type Arrow, arrowOf } from './arrows.ts'
@@ -34,7 +34,7 @@ export type Sign = Point & { readonly type: Mark['type']; readonly title: string
 
 export type Layout = {
   readonly width: number
-  /** Where the lanes end; the legend comes below. */
+  /** The bottom of the lanes; the legend follows below. */
   readonly bottom: number
   readonly axisX: number
   readonly nameY: number
@@ -43,7 +43,7 @@ export type Layout = {
   readonly hatches: readonly Hatch[]
   readonly arrows: readonly Arrow[]
   readonly signs: readonly Sign[]
-  /** Heights at which something happened to the network. */
+  /** The y coordinates of network events. */
   readonly rules: readonly number[]
   readonly labels: readonly Label[]
   readonly ticks: readonly { readonly y: number; readonly text: string }[]
@@ -53,9 +53,9 @@ export type Layout = {
 const NAME_Y = 64
 const TOP_Y = 106
 const AXIS_X = 84
-/** From the axis to the first lane, and from the last lane to the edge: room for words beside them. */
+/** From the axis to the first lane, and from the last lane to the edge: space for captions. */
 const SIDE_PX = 100
-/** A lane is seen a little before the first moment and after the last. */
+/** A lane extends a little beyond the first and the last moment. */
 const AHEAD_PX = 16
 const BEYOND_PX = 24
 const PAGE_PX = 760
@@ -116,7 +116,7 @@ export function layoutOf(history: DiagramHistory): Layout {
   }
 }
 
-/** To the microsecond, without idle zeros. */
+/** To the microsecond, without trailing zeros. */
 function round(ms: number): string {
   return String(Number(ms.toFixed(3)))
 }

@@ -1,4 +1,4 @@
-/** The legend: a sample and a word for each thing that is in the picture, and for nothing else. */
+/** The legend: a sample and a caption for each symbol that occurs in the picture. */
 import type { DiagramHistory, LaneState, Mark } from './history.ts'
 import { widthOf } from './labels.ts'
 import type { Layout } from './layout.ts'
@@ -35,7 +35,7 @@ const MARK_WORDS: { readonly [T in Mark['type']]: string } = {
   register: 'register answers',
 }
 
-/** The legend as XML, and where it ends. */
+/** The legend as XML, and its bottom edge. */
 export function legendOf(
   history: DiagramHistory,
   layout: Layout,
@@ -119,7 +119,7 @@ function entriesOf(history: DiagramHistory, layout: Layout, kinds: readonly stri
   return entries.filter((entry) => entry !== null)
 }
 
-/** Time in which a process does nothing. */
+/** A period in which a node is stalled. */
 export function hatch({
   x,
   top,
@@ -136,7 +136,7 @@ export function hatch({
   )
 }
 
-/** Two strokes across a lane: time is left out here. */
+/** Two strokes across a lane: time is omitted here. */
 export function brokenLane({ x, y }: Point): string {
   const stroke = (dy: number): string => `M${x - 8} ${y + dy + 3}L${x + 8} ${y + dy - 3}`
   return (

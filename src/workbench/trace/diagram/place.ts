@@ -1,12 +1,12 @@
-/** Where a node and a moment are on the page, and what the moment is called. */
+/** Maps nodes and moments to page coordinates and text. */
 import type { Micros, NodeId } from '../../../core/index.ts'
 
 export type Place = {
   x(node: NodeId): number
   y(at: Micros): number
-  /** From lane to lane. */
+  /** Distance between lanes. */
   readonly lanePx: number
-  /** The last lane. */
+  /** The x coordinate of the last lane. */
   readonly edge: number
   moment(at: Micros): string
 }

@@ -1,6 +1,6 @@
 /**
- * Where on the page there is room for words. What is written is remembered as a row of points, in a grid, so that
- * asking is cheap however full the page: no text may come near another, and lines under a text are counted.
+ * Finds free space for labels. Occupied space is a set of points in a grid, so queries are cheap on a full
+ * page: labels keep a distance from each other, and lines below a label are counted.
  */
 export type Point = { readonly x: number; readonly y: number }
 
@@ -8,7 +8,7 @@ type Ink = Point & { readonly line: number }
 
 const CELL_PX = 12
 const STEP_PX = 5
-/** Texts keep this distance, from the middle of the line of letters. */
+/** The minimum distance between texts, from the middle of the line. */
 const APART_PX = 11
 
 export class LabelSpace {
@@ -16,7 +16,7 @@ export class LabelSpace {
   readonly #ink = new Map<number, Ink[]>()
   #lines = 0
 
-  /** Takes the place for good. */
+  /** Marks the points as occupied. */
   occupy(points: readonly Point[]): void {
     for (const point of points) put(this.#words, point, point)
   }
@@ -25,14 +25,16 @@ export class LabelSpace {
     return points.every((point) => near(this.#words, point, APART_PX).length === 0)
   }
 
-  /** Draws a line, and gives it a number. */
+  /** Draws a line and returns its number. */
   rule(from: Point, to: Point): number {
     const line = this.#lines++
     for (const { x, y } of along(from, to)) put(this.#ink, { x, y }, { x, y, line })
     return line
   }
 
-  /** How many lines other than `own` come this near to the points; at most a cell can be asked for. */
+  /**
+   * The number of lines other than `own` within `distance` of the points; the distance is at most one cell.
+   */
   crossings(points: readonly Point[], own: number | null, distance: number): number {
     const lines = new Set(points.flatMap((point) => near(this.#ink, point, distance).map(({ line }) => line)))
     if (own !== null) lines.delete(own)
@@ -40,7 +42,7 @@ export class LabelSpace {
   }
 }
 
-/** Points from one end to the other, close enough together that nothing slips through. */
+/** Points between two ends, close enough that no line slips through. */
 export function along(from: Point, to: Point): readonly Point[] {
   const steps = Math.max(1, Math.ceil(Math.hypot(to.x - from.x, to.y - from.y) / STEP_PX))
   return Array.from({ length: steps + 1 }, (_, index) => ({

@@ -1,17 +1,17 @@
-/** The picture's signs, as XML: heads of arrows, one shape a kind of message, and what may happen at a lane. */
+/** The diagram's symbols as XML: one arrowhead per kind of message, and the marks on lanes. */
 import type { Mark } from './history.ts'
 import type { Point } from './room.ts'
 import { KIND_COLOURS } from './style.ts'
 import { decimal, element } from './xml.ts'
 
-/** The look of a kind of message: a colour and a head. */
+/** The style of a kind of message: a colour and an arrowhead. */
 export function colourOfKind(index: number): string {
   return `kind${index % KIND_COLOURS}`
 }
 
 type Head = { readonly path: string; readonly look: 'fill' | 'line' | 'hollow' }
 
-/** Heads that point to the right, their tips at the origin. */
+/** Arrowheads that point right, with the tip at the origin. */
 const HEADS: readonly Head[] = [
   { path: 'M0 0L-10 -4.2L-10 4.2Z', look: 'fill' },
   { path: 'M-8.5 -5L0 0L-8.5 5', look: 'line' },
@@ -31,7 +31,7 @@ export function head(kind: number, tip: Point, degrees: number): string {
   })
 }
 
-/** Where a message was lost. */
+/** Marks the loss of a message. */
 export function cross({ x, y }: Point, size: number): string {
   const [left, right, top, bottom] = [x - size, x + size, y - size, y + size].map(decimal)
   return element('path', {

@@ -1,7 +1,6 @@
 /**
- * Colours, for light and for dark surroundings: those of Okabe and Ito, which people with any colour vision can tell
- * apart, made darker or lighter until letters in them can be read (a contrast of 4.5 to the paper at least). No
- * colour stands alone: each goes with a shape and a word.
+ * Colours for light and dark backgrounds: the Okabe-Ito palette, which is safe for colour-blind readers,
+ * adjusted to a text contrast of at least 4.5. Colour never stands alone: each goes with a shape and a word.
  */
 export type Palette = { readonly [name: string]: string }
 
@@ -33,7 +32,10 @@ export const DARK: Palette = {
   kind4: '#c3c9d1',
 }
 
-/** How many looks a kind of message may have; shapes change at another pace than colours, so pairs do not repeat soon. */
+/**
+ * Number of colours for kinds of messages. Shapes cycle with a different period, so that combinations rarely
+ * repeat.
+ */
 export const KIND_COLOURS = 5
 
 export function styleSheet(): string {
@@ -41,7 +43,7 @@ export function styleSheet(): string {
     Object.entries(palette)
       .map(([name, colour]) => `--${name}:${colour}`)
       .join(';')
-  // A plain colour stands before each variable, for programs that know no variables.
+  // A fixed colour precedes each variable, for programs without CSS variables.
   const paint = (property: string, name: string): string =>
     `${property}:${LIGHT[name]};${property}:var(--${name})`
   const inColour = (name: string): string =>

@@ -1,4 +1,4 @@
-/** A laid out picture as SVG: no scripts, no fonts or files from elsewhere, light and dark. */
+/** Writes a layout as SVG: no scripts, no external fonts or files, light and dark. */
 import type { Arrow } from './arrows.ts'
 import type { DiagramHistory } from './history.ts'
 import type { Label, Look } from './labels.ts'
@@ -11,7 +11,7 @@ import { decimal, element, escape } from './xml.ts'
 
 export type Heading = { readonly title: string; readonly description: string }
 
-/** `kinds`: all that are drawn and perhaps others, in the order in which looks are given out. */
+/** `kinds`: determines colour and shape of each kind of message, in this order. */
 export function svgOf(
   history: DiagramHistory,
   layout: Layout,
@@ -100,7 +100,7 @@ function lanes({ lanes: all, pieces, nameY }: Layout): readonly string[] {
   ]
 }
 
-/** The tip of an arrow stays clear of the lane. */
+/** Distance of an arrow's tip from the lane. */
 const CLEAR_PX = 3
 const BULGE_PX = 40
 
@@ -125,7 +125,7 @@ function message({ from, to, flight, seenSent, ending, title }: Arrow, kinds: re
   return titled(title, element('path', { ...line, d: path }), seenSent ? dot(from) : '', end)
 }
 
-/** Looks of words by what they are about; those about messages have the colour of their kind. */
+/** Text styles by topic. Text about messages has the colour of their kind. */
 const LOOKS: { readonly [L in Exclude<Look, 'message'>]: string } = {
   crash: 'bad-text strong',
   restart: 'ink-text strong',

@@ -1,7 +1,7 @@
 /**
- * Where moments lie on the page. Between moments the distance is as the time that passes, except that every moment
- * keeps a little distance from the next, so that their order can be seen, and that a stretch much longer than most
- * is drawn as a break: a run is bursts of messages with seconds of nothing in between.
+ * The time axis. Distances are proportional to time, with two exceptions: all moments keep a minimum
+ * distance, so that their order is visible, and unusually long gaps are drawn as breaks, because a run
+ * consists of bursts of messages with seconds of silence between.
  */
 import type { Micros } from '../../../core/index.ts'
 
@@ -21,20 +21,20 @@ export type TimeScale = {
   readonly ticks: readonly Tick[]
 }
 
-/** A gap so many times as long as seven in ten of the gaps becomes a break. */
+/** A gap this many times as long as 70 % of the gaps becomes a break. */
 const BREAK_FACTOR = 4
 const COMMON_SHARE = 0.7
 const BREAK_PX = 46
-/** What a gap of average length gets: plenty in a picture of a few moments, little in one of hundreds. */
+/** The height of an average gap: large for few moments, small for hundreds. */
 const MOST_PX = 52
 const LEAST_PX = 15
 const PAGE_PX = 2200
-/** No gap gets less than this share of that. */
+/** The minimum share of that for any gap. */
 const LEAST_SHARE = 0.25
 const TICK_PX = 44
 const TICK_APART_PX = 15
 
-/** `moments`: at least one, sorted, each once. `leastTick`: no finer ticks than this. */
+/** `moments`: at least one, sorted, distinct. `leastTick`: the finest tick. */
 export function timeScale(moments: readonly Micros[], top: number, leastTick: Micros): TimeScale {
   const first = moments[0] ?? 0
   const gaps = moments.slice(1).map((at, index) => at - (moments[index] ?? at))
@@ -76,7 +76,7 @@ function longestUnbroken(gaps: readonly Micros[]): Micros {
   return common * BREAK_FACTOR
 }
 
-/** How many of the moments are at or before `at`. */
+/** The number of moments at or before `at`. */
 function indexAfter(moments: readonly Micros[], at: Micros): number {
   let low = 0
   let high = moments.length
@@ -95,7 +95,7 @@ function roundStep(wanted: Micros, least: Micros): Micros {
   return step
 }
 
-/** Exact times where a stretch begins and ends, round ones in between. */
+/** Exact times at the ends of a segment, round ones in between. */
 function ticksOf(
   moments: readonly Micros[],
   breaks: readonly Break[],
