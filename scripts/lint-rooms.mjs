@@ -37,6 +37,7 @@ const ROOMS = {
   'service/registers': ['core'],
   'service/fencing': [],
   'service/runtime': ['core', 'links', 'protocols', 'workbench/trace', 'service/registers'],
+  'service/config': ['core', 'protocols', 'service/registers', 'service/fencing', 'service/runtime'],
   'service/node': [
     'core',
     'links',
@@ -45,14 +46,7 @@ const ROOMS = {
     'service/registers',
     'service/fencing',
     'service/runtime',
-  ],
-  'service/config': [
-    'core',
-    'protocols',
-    'service/registers',
-    'service/fencing',
-    'service/runtime',
-    'service/node',
+    'service/config',
   ],
   'service/testkit': [
     'core',
@@ -60,6 +54,7 @@ const ROOMS = {
     'workbench/trace',
     'workbench/specs',
     'workbench/sim',
+    'service/config',
     'service/node',
   ],
   'service/client': [],

@@ -1,10 +1,10 @@
-/** `conclave agent`: a node that campaigns for ever, and answers over HTTP. */
+/** `conclave agent`: runs a node that is always a candidate, and serves its state over HTTP. */
 import { tmpdir } from 'node:os'
 import { Command } from 'commander'
 import { type Agent, CannotListenError, SystemdNotifier, startAgent } from '../service/agent/index.ts'
 import type { AgentEvent } from '../service/client/index.ts'
+import { parseAddress } from '../service/config/address.ts'
 import { type Config, effectiveJson, effectiveText } from '../service/config/index.ts'
-import { addressOf } from '../service/node/api/address.ts'
 import { EXIT, UsageError } from './errors.ts'
 import { addNodeFlags, addServiceFlags, type NodeFlags, readConfig, type ServiceFlags } from './node-flags.ts'
 import { print, printJson, printNote } from './output.ts'
@@ -16,10 +16,12 @@ type AgentFlags = NodeFlags & ServiceFlags & { readonly check?: boolean; readonl
 export function agentCommand(): Command {
   return addServiceFlags(
     addNodeFlags(
-      new Command('agent').description('run a node beside your processes: it campaigns, and tells who leads'),
+      new Command('agent').description(
+        'run a node beside your processes that takes part in elections and reports the leader over HTTP',
+      ),
     ),
   )
-    .option('--check', 'only say how it is configured, and what is doubtful about that')
+    .option('--check', 'print the effective configuration and warnings, and exit')
     .option('--json', 'with --check: print one JSON object')
     .addHelpText(
       'after',
@@ -29,12 +31,12 @@ Examples:
     --key-file /etc/conclave/key --data /var/lib/conclave/billing
   conclave agent --config /etc/conclave/billing.yaml --check
 
-Flags win over the environment, that over the file; docs/reference/configuration.md lists all fields. What happens is written to
-standard error, one JSON object a line. SIGTERM, SIGINT and SIGHUP: the lead is handed over, then it ends with 0; a
-second one ends it at once. SIGUSR2: its last steps are written to a file in the data folder. Whoever can reach the HTTP address
-may ask; see docs/reference/http.md.
+Flags take precedence over the environment, and the environment over the file. docs/reference/configuration.md lists all
+fields. The agent logs to standard error, one JSON object per line. On SIGTERM, SIGINT or SIGHUP it hands leadership over
+and exits with 0; a second signal ends it at once. On SIGUSR2 it writes its last steps to a file in the data folder.
+Anyone who can reach the HTTP address can read the state; see docs/reference/http.md.
 
-Exit code 2 for a configuration that cannot work, 1 when the node cannot go on.`,
+Exit code 2 for an invalid configuration, 1 if the node cannot continue.`,
     )
     .action(async (flags: AgentFlags) => {
       process.exitCode = await agent(flags)
@@ -43,34 +45,34 @@ Exit code 2 for a configuration that cannot work, 1 when the node cannot go on.`
 
 async function agent(flags: AgentFlags): Promise<number> {
   const config = readConfig(flags)
-  if (flags.check === true) return check(config, flags.json === true)
-  const log = logOf(config)
+  if (flags.check === true) return printConfig(config, flags.json === true)
+  const log = createLog(config)
   for (const { field, message } of config.warnings) log('warning', { reason: `${field}: ${message}` })
-  const supervisor = Supervisor.ofThisProcess()
-  const told = firstSignal()
+  const supervisor = Supervisor.connect()
+  const stopped = firstSignal()
   const running = await start(config, log)
   const systemd = new SystemdNotifier(process.env, { onFailure: (reason) => log('warning', { reason }) })
-  const sentence = (): string => running.nodes.map(standing).join('; ')
-  const telling = setInterval(() => systemd.status(sentence()), TELL_SYSTEMD_MS)
-  telling.unref()
+  const statusText = (): string => running.nodes.map(describeRole).join('; ')
+  const statusTimer = setInterval(() => systemd.status(statusText()), SYSTEMD_STATUS_INTERVAL_MS)
+  statusTimer.unref()
   process.on('SIGUSR2', () => void saveTraces(running, log))
   supervisor?.injectInto(running.nodes)
   log('started', { http: running.url })
-  void systemd.ready(sentence(), () => running.nodes.every((node) => !node.isClosed))
-  const why = await Promise.race([told, running.failed])
-  clearInterval(telling)
-  log('ending', { reason: typeof why === 'string' ? why : why.message })
+  void systemd.ready(statusText(), () => running.nodes.every((node) => !node.isClosed))
+  const cause = await Promise.race([stopped, running.failed])
+  clearInterval(statusTimer)
+  log('ending', { reason: typeof cause === 'string' ? cause : cause.message })
   await Promise.all([systemd.stopping(), running.close()])
-  return typeof why === 'string' ? EXIT.ok : EXIT.failure
+  return typeof cause === 'string' ? EXIT.ok : EXIT.failure
 }
 
-/** How often systemd is told who leads, if that has changed. */
-const TELL_SYSTEMD_MS = 1000
+/** How often the status text of systemd is updated, if it has changed. */
+const SYSTEMD_STATUS_INTERVAL_MS = 1000
 
 type Log = (event: string, more: { readonly [field: string]: unknown }) => void
 
-/** One JSON object a line; what is not about one group has `group` null. */
-function logOf({ groups }: Config): Log {
+/** Logs one JSON object per line. `group` is null in a line that concerns several groups. */
+function createLog({ groups }: Config): Log {
   const [first] = groups
   const only = groups.length === 1 ? (first?.node.group ?? null) : null
   return (event, more) =>
@@ -92,17 +94,17 @@ async function start(
   { groups, process: { http, httpNames, traceSteps }, adminToken }: Config,
   log: Log,
 ): Promise<Agent> {
-  const heard = ({ event, group, leader, token, term, reason, view }: AgentEvent): void =>
+  const logEvent = ({ event, group, leader, token, term, reason, view }: AgentEvent): void =>
     log(event, { group, leader, token, term, reason, ...(view === undefined ? {} : { view }) })
   try {
     return await startAgent({
-      // What meets in a store keeps no steps.
+      // A group that meets in a store records no steps.
       groups: groups.map(({ join }) => ({ ...join, traceSteps })),
-      http: addressOf(http, 'http'),
+      http: parseAddress(http),
       httpNames,
       adminToken,
       version: readVersion(),
-      log: heard,
+      log: logEvent,
     })
   } catch (error) {
     if (error instanceof CannotListenError) throw new UsageError(`--http: ${error.message}`, '--http')
@@ -110,14 +112,14 @@ async function start(
   }
 }
 
-/** The first is waited for; a second ends the process at once, as one that is in a hurry wants it. */
+/** Resolves with the first signal. A second signal ends the process at once. */
 function firstSignal(): Promise<string> {
   return new Promise((resolve) => {
-    let heard = 0
+    let received = 0
     for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
       process.on(signal, () => {
-        heard += 1
-        if (heard > 1) process.exit(EXIT.failure)
+        received += 1
+        if (received > 1) process.exit(EXIT.failure)
         resolve(signal)
       })
     }
@@ -128,17 +130,17 @@ async function saveTraces(running: Agent, log: Log): Promise<void> {
   try {
     for (const file of await running.saveTraces(tmpdir())) log('trace', { file })
   } catch (error) {
-    log('warning', { reason: `the trace could not be written: ${(error as Error).message}` })
+    log('warning', { reason: `cannot write the trace: ${(error as Error).message}` })
   }
 }
 
-function standing(node: Agent['nodes'][number]): string {
+function describeRole(node: Agent['nodes'][number]): string {
   const { role, leader } = node.status()
   if (role === 'leader') return `leads ${node.group} with token ${leader?.token}`
   return leader === null ? `no leader in ${node.group}` : `follows ${leader.id} in ${node.group}`
 }
 
-function check(config: Config, json: boolean): number {
+function printConfig(config: Config, json: boolean): number {
   if (json) printJson(effectiveJson(config))
   else {
     for (const line of effectiveText(config).split('\n')) print(line)

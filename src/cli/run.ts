@@ -1,23 +1,16 @@
-/** conclave run: a command that runs while this node leads, and at no other time. */
+/** `conclave run`: runs a command while this node leads, and at no other time. */
 import { Command, Option } from 'commander'
-import { readAdminToken } from '../service/config/keys.ts'
-import { leaseTimingOf } from '../service/node/election/lease-terms.ts'
-import {
-  type ConclaveNode,
-  type JoinOptions,
-  join,
-  LeadershipLostError,
-  type StoreJoinOptions,
-  type Term,
-} from '../service/node/index.ts'
+import { leaseTimingOf } from '../service/node/election/lease-timing.ts'
 import { CommandFailedError, Guarded } from '../service/supervise/guarded.ts'
-import { EXIT, UsageError } from './errors.ts'
+import { parseAgentUrl, readAdminTokenFlag } from './ask/request.ts'
+import { UsageError } from './errors.ts'
 import { addNodeFlags, type NodeFlags, readJoinOptions } from './node-flags.ts'
 import { printNote } from './output.ts'
-import { type AgentOf, runWithAgent } from './run/agent.ts'
-import { refuseUnlessProgram } from './run/program.ts'
+import { type AgentTarget, runWithAgent } from './run/agent.ts'
+import { runWithNode } from './run/own-node.ts'
+import { checkProgram } from './run/program.ts'
 import { Supervisor } from './run/supervisor-link.ts'
-import { type HeldLead, killBeforeIn, type Running, runUnder } from './run/term.ts'
+import { type RunSettings, resolveKillBefore } from './run/term.ts'
 import { parseMilliseconds } from './values.ts'
 
 type RunFlags = NodeFlags & {
@@ -33,28 +26,31 @@ type RunFlags = NodeFlags & {
 export function runCommand(): Command {
   return addNodeFlags(
     new Command('run').description(
-      'run a command while this node leads, and end it before anybody else does',
+      'run a command while this node leads, and end it before another node can lead',
     ),
   )
-    .option('--agent <url>', 'run it while this agent leads, instead of with a node of its own')
+    .option(
+      '--agent <url>',
+      'run the command while this agent leads, instead of running a node in this process',
+    )
     .addOption(
-      new Option('--admin-token-file <file>', "with --agent: the agent's admin token is in it").env(
+      new Option('--admin-token-file <file>', "with --agent: file with the agent's admin token").env(
         'CONCLAVE_ADMIN_TOKEN_FILE',
       ),
     )
-    .option('--once', 'end when the leadership is lost, instead of waiting for the next')
+    .option('--once', 'exit when the term is lost, instead of waiting for the next term')
     .option(
       '--grace-ms <ms>',
-      'when this process is told to end: how long the command may take to end',
+      'how long the command may take to end when this process receives SIGTERM, SIGINT or SIGHUP',
       '10000',
     )
     .option(
       '--kill-before-ms <ms>',
-      'how long before the lease ends the command is dead at the latest (default: 15, or less where a lease has no room for that)',
+      'how long before the end of the lease the command is killed (default: 15, or less if the lease is short)',
     )
-    .option('--quiet', 'say nothing of what happens')
-    .option('--json', 'say it as JSON, one object a line')
-    .argument('<command...>', 'the command and its words, after --; there is no shell')
+    .option('--quiet', 'print nothing about terms and the command')
+    .option('--json', 'print messages as JSON, one object per line')
+    .argument('<command...>', 'the command and its arguments, after --; no shell is involved')
     .addHelpText(
       'after',
       `
@@ -63,20 +59,21 @@ Example:
     --key-file /etc/conclave/key --data /var/lib/conclave/billing -- /usr/local/bin/worker --all
   conclave run --agent http://127.0.0.1:7480 --admin-token-file /etc/conclave/admin-token -- /usr/local/bin/worker
 
-The command finds CONCLAVE_GROUP, CONCLAVE_ID, CONCLAVE_TOKEN and CONCLAVE_EXPIRES_MS (what is left of the lease as it
-begins) in its environment. It is asked to end (SIGTERM to its process group) when the lease runs out without having
-been renewed, and killed before the lease ends. A guardian, a process of its own, sees to that even if this one is
-stopped or killed. Everything that the command has started is killed with it: all of it where a cgroup can be made, and
-otherwise what can be found; docs/how-to/run-a-command.md says what that is.
+The environment of the command has CONCLAVE_GROUP, CONCLAVE_ID, CONCLAVE_TOKEN and CONCLAVE_EXPIRES_MS (the rest of the
+lease when the command starts). If the lease is not renewed, the command receives SIGTERM in its process group, and is
+killed before the lease ends. A guardian process does this even if this process is stopped or killed. Processes that the
+command has started are killed with it: all of them if a cgroup can be created, otherwise the ones that can be found.
+See docs/how-to/run-a-command.md.
 
-With --protocol omega there is no lease: CONCLAVE_EXPIRES_MS is how long a majority of the view is counted as answering,
-and another node may lead before that is over. Only the token protects then.
+With --protocol omega there is no lease. CONCLAVE_EXPIRES_MS is how long the replies of a majority of the view count, and
+another node can lead earlier. Only the token protects then.
 
-With --agent there is no node in this process: it claims the agent's lead, which needs the agent's admin token, and the
-agent hands over only when the command has ended or its time is up. When the agent is gone, the command is ended in time.
+With --agent, this process has no node. It claims the term of the agent, which needs the agent's admin token. The agent
+hands leadership over only after the command has ended or the claim has expired. If the agent dies, the command is ended
+in time.
 
-Exit code: the command's own when it ends by itself; 7 with --once when the leadership was lost; 0 when this process was
-told to end; 2 for bad input.`,
+Exit code: that of the command if it ends by itself; 7 with --once if the term was lost; 0 if this process received a
+signal to stop; 2 for bad input.`,
     )
     .action(async (command: readonly string[], flags: RunFlags) => {
       process.exitCode = await run(command, flags)
@@ -88,26 +85,35 @@ async function run(command: readonly string[], flags: RunFlags): Promise<number>
   const killBeforeMs =
     flags.killBeforeMs === undefined ? null : parseMilliseconds('--kill-before-ms', flags.killBeforeMs)
   if (killBeforeMs !== null && killBeforeMs < 1)
-    throw new UsageError('--kill-before-ms must be at least 1: killing takes time', '--kill-before-ms')
-  const say = flags.quiet === true ? () => {} : flags.json === true ? narrateJson : printNote
-  const told = new AbortController()
-  const running = { command, told: told.signal, graceMs, killBeforeMs, once: flags.once === true, say }
-  refuseUnlessProgram(command[0] ?? '')
+    throw new UsageError(
+      '--kill-before-ms: must be at least 1, because killing takes time',
+      '--kill-before-ms',
+    )
+  const printMessage = flags.json === true ? printJsonNote : printNote
+  const stop = new AbortController()
+  const settings: RunSettings = {
+    command,
+    stopSignal: stop.signal,
+    graceMs,
+    killBeforeMs,
+    once: flags.once === true,
+    report: flags.quiet === true ? () => {} : printMessage,
+  }
+  checkProgram(command[0] ?? '')
   const options = flags.agent === undefined ? readJoinOptions(flags) : null
-  const ownKillBeforeMs = options === null ? null : killBeforeIn(leaseTimingOf(options), killBeforeMs)
-  const supervisor = Supervisor.ofThisProcess()
+  const ownKillBeforeMs = options === null ? null : resolveKillBefore(leaseTimingOf(options), killBeforeMs)
+  const supervisor = Supervisor.connect()
   const guarded = await Guarded.start()
-  const onSignal = (): void => told.abort()
+  const onSignal = (): void => stop.abort()
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, onSignal)
   guarded.once('lost', (error) => {
-    if (flags.json === true) narrateJson(error.message)
-    else printNote(error.message)
-    told.abort()
+    printMessage(error.message)
+    stop.abort()
   })
   try {
     if (options === null || ownKillBeforeMs === null)
-      return await runWithAgent(agentOf(flags), guarded, running)
-    return await runWithNode(options, ownKillBeforeMs, supervisor, guarded, running)
+      return await runWithAgent(readAgentTarget(flags), guarded, settings)
+    return await runWithNode({ options, killBeforeMs: ownKillBeforeMs, supervisor }, guarded, settings)
   } catch (error) {
     if (error instanceof CommandFailedError)
       throw new UsageError(`cannot run ${command[0]}: ${error.message}`, null)
@@ -118,83 +124,15 @@ async function run(command: readonly string[], flags: RunFlags): Promise<number>
   }
 }
 
-/** With the same names as the log of an agent. */
-function narrateJson(reason: string): void {
+/** Prints a message with the field names of an agent's log. */
+function printJsonNote(reason: string): void {
   printNote(JSON.stringify({ time: new Date().toISOString(), event: 'run', reason }))
 }
 
-function agentOf({ agent = '', group, adminTokenFile }: RunFlags): AgentOf {
-  if (!URL.canParse(agent))
-    throw new UsageError(`--agent ${agent}: write a URL, such as http://127.0.0.1:7480`, '--agent')
-  const { token: adminToken, problem } = readAdminToken(adminTokenFile)
-  if (problem !== null) throw new UsageError(`--admin-token-file: ${problem}`, '--admin-token-file')
-  return { agent, group: group ?? process.env['CONCLAVE_GROUP'] ?? null, adminToken }
-}
-
-const NO_LEASE =
-  'omega gives no lease: the command is killed when no majority of its view has answered for a while, but another may lead before; let what it acts on check CONCLAVE_TOKEN'
-
-async function runWithNode(
-  options: JoinOptions | StoreJoinOptions,
-  killBeforeMs: number,
-  supervisor: Supervisor | null,
-  guarded: Guarded,
-  running: Running,
-): Promise<number> {
-  // This thread does nothing else that takes long; one more would cost 20 MB.
-  const node = await join({ isolation: 'thread', ...options })
-  supervisor?.injectInto([node])
-  running.say(`${String(node.id)} takes part in ${node.group}`)
-  if (options.protocol === 'omega') running.say(NO_LEASE)
-  node.on('warning', ({ what, detail }) => running.say(`${what}: ${detail}`))
-  try {
-    return await lead(node, killBeforeMs, guarded, running)
-  } finally {
-    await node.close()
+function readAgentTarget({ agent = '', group, adminTokenFile }: RunFlags): AgentTarget {
+  return {
+    agent: parseAgentUrl(agent),
+    group: group ?? process.env['CONCLAVE_GROUP'] ?? null,
+    adminToken: readAdminTokenFlag(adminTokenFile),
   }
-}
-
-/** Term after term, until the command has ended by itself or nobody wants it any more. */
-async function lead(
-  node: ConclaveNode,
-  killBeforeMs: number,
-  guarded: Guarded,
-  running: Running,
-): Promise<number> {
-  const { told, once } = running
-  let code: number | null = null
-  const ended = new AbortController()
-  // Ends the terms of this node, and with them the command: so a command that runs has its grace first.
-  let isRunning = false
-  const onEnd = (): void => {
-    if (!isRunning) ended.abort()
-  }
-  told.addEventListener('abort', onEnd)
-  if (told.aborted) onEnd()
-
-  async function during(term: Term): Promise<void> {
-    const held: HeldLead = {
-      group: node.group,
-      id: String(node.id),
-      token: term.token,
-      signal: term.signal,
-      ending: null,
-      remaining: () => term.remaining(),
-    }
-    isRunning = true
-    try {
-      code = await runUnder(held, killBeforeMs, guarded, running)
-    } finally {
-      isRunning = false
-      if (code !== null || once || told.aborted) ended.abort()
-    }
-  }
-
-  try {
-    await node.lead(during, { signal: ended.signal })
-  } catch (error) {
-    if (!(error instanceof LeadershipLostError)) throw error
-  }
-  if (told.aborted) return EXIT.ok
-  return code ?? EXIT.lost
 }

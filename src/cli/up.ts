@@ -1,18 +1,20 @@
-/** conclave up: a group of real agents on this machine, watched and teased. */
+/** `conclave up`: starts a group of agents on this machine, shows how they elect, and injects faults. */
 import { rmSync } from 'node:fs'
 import { Command } from 'commander'
+import { DEFAULT_PROTOCOL, hostedNames } from '../protocols/index.ts'
 import { freePorts } from '../service/chaos/free-ports.ts'
 import { Warden } from '../service/chaos/reaper.ts'
-import { PROTOCOLS } from '../service/config/schema.ts'
+import { PROTOCOLS } from '../service/config/fields.ts'
 import { UsageError } from './errors.ts'
+import { describeProtocols } from './node-flags.ts'
 import { NEW_LINE, print, printJson, printNote } from './output.ts'
 import { makeTemporaryFolder } from './temporary.ts'
-import { agentsOf, type Described, describedIn, type Plan } from './up/agents.ts'
+import { type AgentDescription, createAgents, describeAgents, type GroupPlan } from './up/agents.ts'
 import { UP_COMMANDS } from './up/commands.ts'
 import { LocalGroup } from './up/local-group.ts'
-import { happeningText } from './up/text.ts'
-import { watchInTerminal, watchPlainly } from './up/watch.ts'
-import { parseChoice, parseWholeNumber } from './values.ts'
+import { formatLogEntry } from './up/text.ts'
+import { watchAsLines, watchInTerminal } from './up/watch.ts'
+import { collect, parseChoice, parseWholeNumber } from './values.ts'
 
 export type UpFlags = {
   readonly nodes: string
@@ -26,51 +28,45 @@ export type UpFlags = {
   readonly json?: boolean
 }
 
-const MOST_NODES = 25
-
-const collect = (text: string, before: readonly string[]): readonly string[] => [...before, text]
+const MAX_NODES = 25
 
 export function upCommand(): Command {
   return new Command('up')
-    .description('start a group of real processes on this machine, and watch them elect')
-    .option('--nodes <n>', 'how many', '5')
-    .option(
-      '--protocol <name>',
-      'local-leader; omega: views of the living; epochs: election in a folder that all share',
-      'local-leader',
-    )
-    .option('--mode <mode>', 'majority: one leader in all; local: one in each partition', 'majority')
+    .description('start a group of nodes as processes on this machine, and watch them elect a leader')
+    .option('--nodes <n>', 'number of nodes', '5')
+    .option('--protocol <name>', describeProtocols(), DEFAULT_PROTOCOL)
+    .option('--mode <mode>', 'majority: one leader; local: one leader per partition', 'majority')
     .option('--profile <profile>', 'lan, region or wan', 'lan')
     .option(
       '--option <name=value>',
-      "set one of the protocol's options (repeat for more); local-leader with the profile lan: sigmaMs=60 unless it is set",
+      'set an option of the protocol (repeat for more); default for local-leader with --profile lan: sigmaMs=60',
       collect,
       [],
     )
     .option(
       '--http-port <n>',
-      'where the first answers HTTP, the others above; 0, or one that is taken: any that is free',
+      'HTTP port of the first node; the others follow. A port that is 0 or in use is replaced by a free one',
       '7480',
     )
-    .option('--seconds <n>', 'end by itself after so long')
-    .option('--plain', 'lines instead of a table, as without a terminal')
-    .option('--json', 'the same lines as JSON')
+    .option('--seconds <n>', 'stop after this many seconds')
+    .option('--plain', 'print lines instead of a table, as without a terminal')
+    .option('--json', 'print the lines as JSON')
     .addHelpText(
       'after',
       `
-In a terminal: a number chooses a node; k kills it (kill -9), r starts it again, p pauses it or lets it go on, x cuts it
-off from the others; h heals all links; l kills whoever leads; d lets the leader hand over; : begins a command in words;
-q ends everything. "hears" shows for each node whom it hears in time.
+In a terminal, a digit selects a node. Keys: k kills it (kill -9), r restarts it, p pauses or resumes it, x cuts its
+links; h heals all links, l kills the leader, d makes the leader step down, : starts a command, q quits. The column
+"reaches" shows the nodes that each node can reach.
 
-Without a terminal: one line for each change of who leads, and what else happens on standard error; commands are read
-from standard input, one a line, each when the one before is done:
+Without a terminal, standard output has one line per change of the leader or of a node's state. Other events go to
+standard error. Commands are read from standard input, one per line, and run one after the other:
 ${UP_COMMANDS}
 
 Example:
   printf 'wait\\nkill leader\\nwait\\npartition n1,n2\\nsleep 1000\\nheal\\nsleep 1000\\nquit\\n' | conclave up --plain
 
 Each node is a "conclave agent" with its own ports and data folder, in a temporary folder that is removed at the end.
-When this process ends, however it ends, so do they.`,
+The nodes end with this process, even if it is killed.`,
     )
     .action(async (flags: UpFlags) => {
       await up(flags)
@@ -79,18 +75,20 @@ When this process ends, however it ends, so do they.`,
 
 async function up(flags: UpFlags): Promise<void> {
   const count = parseWholeNumber('--nodes', flags.nodes, 1)
-  if (count > MOST_NODES)
-    throw new UsageError(`--nodes ${count}: at most ${MOST_NODES} on one machine`, '--nodes')
-  parseChoice('--protocol', flags.protocol, PROTOCOLS)
+  if (count > MAX_NODES) throw new UsageError(`--nodes ${count}: must be at most ${MAX_NODES}`, '--nodes')
+  parseChoice('--protocol', flags.protocol, hostedNames())
   parseChoice('--mode', flags.mode, ['local', 'majority'])
   parseChoice('--profile', flags.profile, ['lan', 'region', 'wan'])
   const seconds = flags.seconds === undefined ? null : parseWholeNumber('--seconds', flags.seconds, 1)
   const firstPort = parseWholeNumber('--http-port', flags.httpPort, 0)
   if (firstPort + count > 65_536)
-    throw new UsageError(`--http-port ${firstPort}: there is no port above 65535`, '--http-port')
+    throw new UsageError(
+      `--http-port ${firstPort}: the ports of ${count} nodes must be at most 65535`,
+      '--http-port',
+    )
   const [udp, http] = await Promise.all([freePorts(count, 'udp'), freePorts(count, 'tcp', firstPort)])
   const folder = makeTemporaryFolder('conclave-up-')
-  const described = describedOrNothing(folder, { flags, count, udp, http })
+  const descriptions = describeOrRemove(folder, { flags, count, udp, http })
   const warden = new Warden(folder)
   const isJson = flags.json === true
   const isTerminal =
@@ -100,8 +98,8 @@ async function up(flags: UpFlags): Promise<void> {
     flags.plain !== true &&
     !isJson
   const group = new LocalGroup(
-    (say) => agentsOf(described, warden, say),
-    isTerminal ? undefined : (happening) => printNote(happeningText(happening)),
+    (report) => createAgents(descriptions, warden, report),
+    isTerminal ? undefined : (entry) => printNote(formatLogEntry(entry)),
   )
   const { agents } = group
   const ended = new AbortController()
@@ -112,17 +110,17 @@ async function up(flags: UpFlags): Promise<void> {
     for (const agent of agents) agent.start()
     if (isJson) printJson({ nodes: agents.map(({ id, url }) => ({ id, url })) })
     else print(agents.map(({ id, url }) => `${id}  ${url}`).join(NEW_LINE))
-    await (isTerminal ? watchInTerminal(group, ended) : watchPlainly(group, ended, isJson))
+    await (isTerminal ? watchInTerminal(group, ended) : watchAsLines(group, ended, isJson))
   } finally {
     await group.stop()
     await warden.close()
   }
 }
 
-/** Refused as an agent would refuse it, before any is started. */
-function describedOrNothing(folder: string, plan: Plan): readonly Described[] {
+/** Describes the agents. If the flags are invalid, removes the folder before any agent is started. */
+function describeOrRemove(folder: string, plan: GroupPlan): readonly AgentDescription[] {
   try {
-    return describedIn(folder, plan)
+    return describeAgents(folder, plan)
   } catch (error) {
     rmSync(folder, { recursive: true, force: true })
     throw error

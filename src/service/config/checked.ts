@@ -2,7 +2,7 @@
 import type { z } from 'zod'
 import { explain } from '../../core/index.ts'
 import { type Layered, placeIn } from './layers.ts'
-import { type Problem, pathText, told } from './problems.ts'
+import { issueProblems, type Problem, pathText } from './problems.ts'
 import { KNOWN_FIELDS } from './schema.ts'
 
 /** What the schema makes of it; null when something is wrong, which is then among the problems. */
@@ -15,7 +15,7 @@ export function checked(
   const result = schema.safeParse(values, { error: explain })
   if (result.success) return result.data
   for (const issue of result.error.issues) {
-    for (const { path: inside, message } of told(issue, KNOWN_FIELDS)) {
+    for (const { path: inside, message } of issueProblems(issue, KNOWN_FIELDS)) {
       const field = String(inside[0])
       const isMissing = values[field] === undefined
       problems.push({

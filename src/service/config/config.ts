@@ -1,17 +1,25 @@
 /**
- * The configuration of a process: what flags say, then the environment, then the file, then the defaults; checked as a
- * whole. Everything that is wrong is said at once, each with the place where it was said.
+ * The configuration of a process. Flags override the environment, which overrides the file, which overrides the
+ * defaults. The result is checked as a whole, and all problems are reported at once, each with its place.
  */
-import { equalPlain, type NodeId, sortIds } from '../../core/index.ts'
+import { equalPlain, type NodeId, present, sortIds } from '../../core/index.ts'
 import { protocolNamed } from '../../protocols/index.ts'
-import { addressOf, whyApart } from '../node/api/address.ts'
-import { protocolOptions } from '../node/api/join-options.ts'
-import { InvalidOptionsError, type JoinOptions, type StoreJoinOptions } from '../node/index.ts'
+import { parseAddress } from './address.ts'
 import { checked } from './checked.ts'
+import { NEEDS_STORE } from './fields.ts'
 import { type FileConfig, readConfigFile } from './file.ts'
+import type { JoinOptions } from './join-options.ts'
 import { type KeyFile, readAdminToken, readKeyFile } from './keys.ts'
 import { chosenGroups, type Layered, layered, placeIn, type Sources } from './layers.ts'
-import { InvalidConfigError, type Problem, pathText } from './problems.ts'
+import { peerListProblems } from './peer-list.ts'
+import {
+  type FieldProblem,
+  InvalidConfigError,
+  InvalidOptionsError,
+  type Problem,
+  pathText,
+} from './problems.ts'
+import { protocolOptions } from './protocol-options.ts'
 import {
   NODE_FIELDS,
   type NodeConfig,
@@ -24,12 +32,13 @@ import {
   type StoreNodeConfig,
 } from './schema.ts'
 import { type StoreGroup, storeGroup } from './store-group.ts'
+import type { StoreJoinOptions } from './store-join-options.ts'
 import { type Warning, warningsAbout } from './warnings.ts'
 
 export type GroupConfig = {
   readonly node: NodeConfig | StoreNodeConfig
   readonly join: JoinOptions | StoreJoinOptions
-  /** Who said each field: a flag, a variable, a place in the file, or `default`. */
+  /** The origin of each field: a flag, a variable, a place in the file, or `default`. */
   readonly from: { readonly [field: string]: string }
 }
 
@@ -57,8 +66,11 @@ export function configFrom(sources: Sources): Config {
     const { store, fencing, ...values } = said.values
     for (const [field, value] of Object.entries({ store, fencing })) {
       if (value === undefined || !isOwn(field)) continue
-      const message = 'has no meaning without the protocol epochs: take it out, or give --protocol epochs'
-      problems.push({ field: pathText([...path, field]), place: placeIn(said.from, field), message })
+      problems.push({
+        field: pathText([...path, field]),
+        place: placeIn(said.from, field),
+        message: NEEDS_STORE,
+      })
     }
     const node = checked(nodeSchema, { ...said, values }, problems, path) as NodeConfig | null
     return node === null ? [] : [{ node, said, path }]
@@ -68,21 +80,20 @@ export function configFrom(sources: Sources): Config {
   const ready = groups.map((group): GroupConfig => {
     if ('join' in group) return group
     const { node, said, path } = group
-    const problem = (field: keyof NodeConfig, more: readonly PropertyKey[], message: string): void => {
-      const place = placeIn(said.from, field)
-      problems.push({ field: pathText([...path, field, ...more]), place, message })
+    const problem = (field: string, message: string): void => {
+      const place = placeIn(said.from, /^\w+/.exec(field)?.[0] ?? '')
+      problems.push({ field: path.length === 0 ? field : `${pathText(path)}.${field}`, place, message })
     }
     for (const name of [node.keyFile].flat()) {
       const read = keys.get(name) ?? readKeyFile(name)
       keys.set(name, read)
-      if (read.problem !== null) problem('keyFile', [], read.problem)
+      if (read.problem !== null) problem('keyFile', read.problem)
     }
-    const join = joining(
+    const join = joinOptionsOf(
       node,
       [node.keyFile].flat().map((name) => keys.get(name)?.key ?? new Uint8Array()),
     )
-    const bad = whyImpossible(node, join)
-    if (bad !== null) problem(bad.field, bad.path, bad.message)
+    for (const { field, message } of combinedProblems(node, join)) problem(field, message)
     return { node, join, from: said.from }
   })
   problems.push(...clashes(ready))
@@ -112,8 +123,8 @@ function refuse(problems: readonly Problem[]): void {
   if (problems.length > 0) throw new InvalidConfigError(problems)
 }
 
-/** What the library is told. */
-function joining(node: NodeConfig, key: readonly Uint8Array[]): JoinOptions {
+/** The options of `join` for a node. */
+function joinOptionsOf(node: NodeConfig, key: readonly Uint8Array[]): JoinOptions {
   const { group, id, listen, protocol, mode, profile, sticky, priority, secrecy, data } = node
   const peers = othersIn(node)
   const having = (role: 'observer' | 'witness'): readonly string[] => [
@@ -144,53 +155,20 @@ function joining(node: NodeConfig, key: readonly Uint8Array[]): JoinOptions {
 
 const listIn = (value: unknown): readonly unknown[] => (Array.isArray(value) ? value : [])
 
-type Impossible = {
-  readonly field: keyof NodeConfig
-  readonly path: readonly PropertyKey[]
-  readonly message: string
-}
-
-/** What only shows when everything is known: an id named twice, constants that cannot work together. */
-function whyImpossible(node: NodeConfig, join: JoinOptions): Impossible | null {
-  const listed = node.peers.map(peerParts)
-  const names = listed.map(({ id }) => id)
-  const twice = names.findIndex((id, index) => names.indexOf(id) !== index)
-  if (twice >= 0) {
-    const message = `${names[twice]} is named twice: every node needs an id of its own`
-    return { field: 'peers', path: [twice], message }
-  }
-  const self = names.indexOf(node.id)
-  const portOf = (address: string): string => address.slice(address.lastIndexOf(':'))
-  const there = listed[self]?.address ?? node.listen
-  if (portOf(there) !== portOf(node.listen)) {
-    const message = `${node.id} is this node itself, but it listens at ${node.listen}: is its id right?`
-    return { field: 'peers', path: [self], message }
-  }
-  const listen = addressOf(node.listen, 'listen')
-  const aparts = listed.map(({ id, address }) =>
-    id === node.id ? null : whyApart(listen, addressOf(address, 'peers')),
-  )
-  const apart = aparts.findIndex((why) => why !== null)
-  if (apart >= 0) return { field: 'peers', path: [apart], message: aparts[apart] as string }
-  const places = listed.map(({ address }) => address)
-  const shared = places.findIndex((address, index) => places.indexOf(address) !== index)
-  if (shared >= 0) {
-    const first = names[places.indexOf(places[shared] as string)]
-    const message = `${names[shared]} has the address of ${first}, ${places[shared]}: every node listens at one of its own`
-    return { field: 'peers', path: [shared], message }
-  }
+/** What only shows when all fields are known: an id that is listed twice, options that cannot work together. */
+function combinedProblems(node: NodeConfig, join: JoinOptions): readonly FieldProblem[] {
+  const listed = node.peers.map(peerParts).map(({ id, address }) => ({ id, address: parseAddress(address) }))
+  const inList = peerListProblems({ id: node.id, listen: parseAddress(node.listen) }, listed)
+  if (inList.length > 0) return inList
   if (node.observer && node.witness)
-    return { field: 'witness', path: [], message: 'a witness votes, an observer does not: choose one' }
-  const ids: readonly NodeId[] = [node.id, ...names.filter((id) => id !== node.id)]
-  const definition = protocolNamed(node.protocol)
-  if (definition === null) return { field: 'protocol', path: [], message: 'is not known' }
+    return [{ field: 'witness', message: 'a witness votes, an observer does not; choose one' }]
+  const ids: readonly NodeId[] = [node.id, ...listed.map(({ id }) => id).filter((id) => id !== node.id)]
   try {
-    protocolOptions(definition, sortIds(ids), join)
-    return null
+    protocolOptions(present(protocolNamed(node.protocol), node.protocol), sortIds(ids), join)
+    return []
   } catch (error) {
-    if (!(error instanceof InvalidOptionsError)) throw error
-    const [field = '', ...path] = error.field.split('.').filter(Boolean)
-    return { field: field as 'options', path, message: error.problem }
+    if (error instanceof InvalidOptionsError) return error.problems
+    throw error
   }
 }
 
@@ -214,7 +192,7 @@ function clashes(groups: readonly GroupConfig[]): readonly Problem[] {
         problems.push({
           field: `groups[${index}].${field}`,
           place: placeIn(from, field),
-          message: `${value} is that of groups[${before}] too: every group of a process needs its own`,
+          message: `${value} is also used by groups[${before}]; every group of a process needs its own`,
         })
     }
   }
@@ -231,7 +209,7 @@ function disagreements(
   const problem = (field: string, ours: string, theirs: string): Problem => ({
     field: `groups[${index}].${field}`,
     place: placeIn(from, field),
-    message: `${ours} here and ${theirs} in groups[${place}], which listens at the same address, ${one.listen}: say the same, or listen elsewhere`,
+    message: `is ${ours} here but ${theirs} in groups[${place}], which listens on the same address, ${one.listen}; use the same value, or another address`,
   })
   const fields = (['id', 'keyFile', 'secrecy'] as const)
     .filter((field) => !equalPlain(one[field] ?? null, other[field] ?? null))
@@ -241,7 +219,7 @@ function disagreements(
     const there = known.get(id)
     return there === undefined || there === address
       ? []
-      : [problem('peers', `${id} is at ${address}`, `at ${there}`)]
+      : [problem('peers', `${id}=${address}`, `${id}=${there}`)]
   })
   return [...fields, ...peers]
 }

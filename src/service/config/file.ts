@@ -2,7 +2,7 @@
 import { readFileSync } from 'node:fs'
 import { isNode, LineCounter, parseDocument } from 'yaml'
 import { explain } from '../../core/index.ts'
-import { InvalidConfigError, pathText, told } from './problems.ts'
+import { InvalidConfigError, issueProblems, pathText } from './problems.ts'
 import { fileSchema, KNOWN_FIELDS } from './schema.ts'
 
 export type FileConfig = {
@@ -52,7 +52,7 @@ export function parseConfig(name: string, text: string): FileConfig {
   if (!result.success) {
     throw new InvalidConfigError(
       result.error.issues
-        .flatMap((issue) => told(issue, KNOWN_FIELDS))
+        .flatMap((issue) => issueProblems(issue, KNOWN_FIELDS))
         .map(({ path, message }) => ({ field: pathText(path), place: placeOf(path), message })),
     )
   }

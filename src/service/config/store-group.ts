@@ -1,11 +1,10 @@
-/** A group whose nodes meet in a store: what it is told, checked, and what has no meaning for it. */
-
-import { storeSettingsOf } from '../node/api/join-store-options.ts'
-import { InvalidOptionsError, type StoreJoinOptions } from '../node/index.ts'
+/** The configuration of a group whose nodes share a store, checked; fields that do not apply to it are problems. */
 import { checked } from './checked.ts'
+import { NEEDS_NETWORK } from './fields.ts'
 import { type Layered, placeIn } from './layers.ts'
-import { type Problem, pathText } from './problems.ts'
+import { InvalidOptionsError, type Problem, pathText } from './problems.ts'
 import { type StoreNodeConfig, storeNodeSchema } from './schema.ts'
+import { type StoreJoinOptions, storeSettings } from './store-join-options.ts'
 
 export type StoreGroup = {
   readonly node: StoreNodeConfig
@@ -13,7 +12,7 @@ export type StoreGroup = {
   readonly from: Layered['from']
 }
 
-/** `isOwn`: whether a field was said for this group, and not for all groups of the file. */
+/** `isOwn`: whether a field was given for this group, and not for all groups of the file. */
 export function storeGroup(
   said: Layered,
   path: readonly PropertyKey[],
@@ -28,8 +27,11 @@ export function storeGroup(
       values[field] = value
       from[field] = said.from[field] ?? ''
     } else if (value !== undefined && said.from[field] !== 'default' && isOwn(field)) {
-      const message = 'has no meaning with the protocol epochs, whose nodes meet in a store: take it out'
-      problems.push({ field: pathText([...path, field]), place: placeIn(said.from, field), message })
+      problems.push({
+        field: pathText([...path, field]),
+        place: placeIn(said.from, field),
+        message: NEEDS_NETWORK,
+      })
     }
   }
   const node = checked(storeNodeSchema, { values, from }, problems, path) as StoreNodeConfig | null
@@ -37,16 +39,14 @@ export function storeGroup(
   const { group, id, protocol, profile, options, fencing = [] } = node
   const join: StoreJoinOptions = { group, id, protocol, profile, options, store: node.store, fencing }
   try {
-    const { store } = storeSettingsOf(join)
+    const { store } = storeSettings(join)
     return [{ node: { ...node, store }, join: { ...join, store }, from }]
   } catch (error) {
     if (!(error instanceof InvalidOptionsError)) throw error
-    const [field = '', ...more] = error.field.split('.').filter(Boolean)
-    problems.push({
-      field: pathText([...path, field, ...more]),
-      place: placeIn(from, field),
-      message: error.problem,
-    })
+    for (const { field, message } of error.problems) {
+      const [first = '', ...more] = field.split('.').filter(Boolean)
+      problems.push({ field: pathText([...path, first, ...more]), place: placeIn(from, first), message })
+    }
     return []
   }
 }

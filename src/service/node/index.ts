@@ -1,10 +1,28 @@
-export * from './api/errors.ts'
-export type { HealthCheck } from './api/health.ts'
-export * from './api/join.ts'
-export type { JoinOptions, WorkOptions } from './api/join-options.ts'
-export type { StoreJoinOptions } from './api/join-store-options.ts'
-export * from './api/node.ts'
-export type { GroupStatus, IneligibleReason, InstalledView, Mode, NodeEvents } from './api/status-cache.ts'
+/** The library: `join`, the node and its terms, their events, and the errors that callers can meet. */
+export type { HealthCheck, JoinOptions, WorkOptions } from '../config/join-options.ts'
+export type { FieldProblem } from '../config/problems.ts'
+export type { StoreJoinOptions } from '../config/store-join-options.ts'
+export {
+  DamagedStorageError,
+  InvalidKeyError,
+  StorageFailedError,
+  StorageInUseError,
+  StorageLockError,
+  UnusableFolderError,
+} from '../runtime/index.ts'
+export {
+  AlreadyLeadingError,
+  CommandRefusedError,
+  InvalidArgumentError,
+  InvalidOptionsError,
+  LeadershipLostError,
+  NodeClosedError,
+  StoreFailedError,
+  WorkerLostError,
+} from './api/errors.ts'
+export { join } from './api/join.ts'
+export type { ConclaveNode, LeadOptions } from './api/node.ts'
+export type { GroupStatus, IneligibleReason, InstalledView, Mode, NodeEvents } from './api/status.ts'
 export type { Term } from './api/term.ts'
 export type { NodeStatus, NodeView } from './election/election.ts'
-export type { LeaseTiming } from './election/lease-terms.ts'
+export type { LeaseTiming } from './election/lease-timing.ts'

@@ -2,7 +2,7 @@
 import type { Command, Micros, NodeId, Output } from '../../core/index.ts'
 import { type GroupSpec, insightFor } from '../../protocols/index.ts'
 import type { World } from '../../workbench/sim/index.ts'
-import { type ElectionBackend, nodeStatusOf, type SeatHooks, viewOf } from '../node/election/election.ts'
+import { type ElectionBackend, type ElectionEvents, nodeStatusOf, viewOf } from '../node/election/election.ts'
 
 /** What the world sees of a process's traffic. */
 export type Traffic = {
@@ -17,7 +17,7 @@ export class VirtualSeat implements ElectionBackend {
   readonly #id: NodeId
   readonly #spec: GroupSpec
   readonly #now: () => Micros
-  readonly #hooks: SeatHooks
+  readonly #hooks: ElectionEvents
   readonly #traffic: Traffic
   #isUp = true
   #refusal: string | null = null
@@ -28,7 +28,7 @@ export class VirtualSeat implements ElectionBackend {
     spec: GroupSpec,
     now: () => Micros,
     traffic: Traffic,
-    hooks: SeatHooks,
+    hooks: ElectionEvents,
   ) {
     this.#world = world
     this.#id = id

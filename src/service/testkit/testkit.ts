@@ -8,11 +8,12 @@ import type { Micros, NodeId, PlainObject } from '../../core/index.ts'
 import { catalogue, type GroupSpec, leaseLength } from '../../protocols/index.ts'
 import { parseScenario, type ScenarioEvent, type Span, World } from '../../workbench/sim/index.ts'
 import type { Observation, TraceRecord } from '../../workbench/trace/index.ts'
+import { type WorkOptions, workSettings } from '../config/join-options.ts'
+import { checkWorkOptions } from '../config/join-schema.ts'
 import { checkFunction, parseMilliseconds, parseSignal, type SignalOption } from '../node/api/arguments.ts'
 import { InvalidArgumentError } from '../node/api/errors.ts'
-import { type WorkOptions, workOf } from '../node/api/join-options.ts'
 import { ConclaveNode } from '../node/api/node.ts'
-import type { LeaseTiming } from '../node/election/lease-terms.ts'
+import type { LeaseTiming } from '../node/election/lease-timing.ts'
 import type { Timers } from '../node/election/timers.ts'
 import { type Traffic, VirtualSeat } from './in-simulation.ts'
 
@@ -125,7 +126,8 @@ export class Testkit {
 
   /** Starts the process of a node, or starts it again after a crash. */
   async join(id: string, { priority = 0, ...options }: JoinVirtually = {}): Promise<ConclaveNode> {
-    const work = workOf(options)
+    checkWorkOptions(options)
+    const work = workSettings(options)
     this.#known(id)
     if (this.#seats.has(id)) throw new Error(`${id} has joined already: crash or close it first`)
     const timers: Timers = { after: (ms, run) => this.#after(ms, run, id) }
@@ -136,7 +138,7 @@ export class Testkit {
       lease: this.#lease,
       work,
       timers,
-      part: this.#partOf(id),
+      role: this.#partOf(id),
     }
     const member = await ConclaveNode.open(about, async (hooks) => {
       const traffic = this.#traffic.get(id) as Traffic

@@ -1,20 +1,10 @@
 /** What callers hand to a node's methods, checked before anything happens. */
 import { inspect } from 'node:util'
 import type { NodeId } from '../../../core/index.ts'
+import { isAbortSignal } from '../../config/join-schema.ts'
 import { InvalidArgumentError } from './errors.ts'
 
 export type SignalOption = { readonly signal?: AbortSignal | undefined }
-
-/** Signals of another realm or of a polyfill are no instances of this realm's class. */
-export function isAbortSignal(value: unknown): value is AbortSignal {
-  if (value === null || typeof value !== 'object') return false
-  const { aborted, addEventListener, removeEventListener } = value as { readonly [field: string]: unknown }
-  return (
-    typeof aborted === 'boolean' &&
-    typeof addEventListener === 'function' &&
-    typeof removeEventListener === 'function'
-  )
-}
 
 /** The signal among the options of a method. */
 export function parseSignal(options: unknown): AbortSignal | undefined {

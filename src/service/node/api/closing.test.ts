@@ -1,8 +1,8 @@
 /** What a seat does that cannot be closed cleanly: nobody waits for it. */
 import { expect, it } from 'vitest'
+import { workSettings } from '../../config/join-options.ts'
 import { type ElectionBackend, NO_VIEW } from '../election/election.ts'
 import { REAL_TIMERS } from '../election/timers.ts'
-import { workOf } from './join-options.ts'
 import { ConclaveNode, type NodeSettings } from './node.ts'
 
 const ABOUT: NodeSettings = {
@@ -10,9 +10,9 @@ const ABOUT: NodeSettings = {
   id: 'a',
   mode: 'majority',
   lease: { lengthMs: 100, marginMs: 50 },
-  work: workOf({}),
+  work: workSettings({}),
   timers: REAL_TIMERS,
-  part: null,
+  role: null,
 }
 
 const UNCLOSABLE: ElectionBackend = {

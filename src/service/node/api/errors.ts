@@ -1,6 +1,8 @@
 /** What a caller may have to handle. */
 import { InvalidFieldError } from '../../runtime/index.ts'
 
+export { InvalidOptionsError } from '../../config/problems.ts'
+
 /** The term is over, or so close to its end that nothing safe can be begun. */
 export class LeadershipLostError extends Error {
   override readonly name = 'LeadershipLostError'
@@ -12,12 +14,6 @@ export class LeadershipLostError extends Error {
     super(`this process no longer leads: ${reason}`)
     this.reason = reason
   }
-}
-
-/** Options that cannot work; the message names the one that is wrong. */
-export class InvalidOptionsError extends InvalidFieldError {
-  override readonly name = 'InvalidOptionsError'
-  readonly code = 'ERR_CONCLAVE_INVALID_OPTIONS'
 }
 
 /** A method was called with something that cannot be; `field` names it. Nothing has happened. */

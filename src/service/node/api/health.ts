@@ -2,10 +2,8 @@
  * The application's own word on whether it should lead, asked again and again. Whoever does not answer in time, or fails
  * to answer at all, is not well.
  */
+import type { HealthCheck } from '../../config/join-options.ts'
 import type { Timers } from '../election/timers.ts'
-
-/** The signal is aborted when the answer would come too late. */
-export type HealthCheck = (asked: { readonly signal: AbortSignal }) => boolean | Promise<boolean>
 
 export type HealthSettings = {
   readonly check: HealthCheck

@@ -1,188 +1,172 @@
-/** Joining a group for real: what was asked for is checked, the election begins, and a member stands for it. */
+/** `join`: checks the options, starts the election on a backend, and returns the node. */
 import { resolve as resolvePath } from 'node:path'
-import type { ElectionBackend, SeatHooks } from '../election/election.ts'
-import { claimAddress, queueAt, trackTeardown, waitUntilFree } from '../election/endpoints.ts'
+import { parseAddress } from '../../config/address.ts'
+import {
+  type JoinOptions,
+  maxStallOf,
+  modeOf,
+  networkSettings,
+  workSettings,
+} from '../../config/join-options.ts'
+import { checkJoinOptions } from '../../config/join-schema.ts'
+import { isStoreJoin, type StoreJoinOptions, storeSettings } from '../../config/store-join-options.ts'
+import { claimAddress, queueAt, trackTeardown, waitUntilFree } from '../election/address-claims.ts'
+import type { ElectionBackend, ElectionEvents } from '../election/election.ts'
 import { openElectionInStore } from '../election/in-store.ts'
 import { openElectionInThread } from '../election/in-thread.ts'
 import { openElectionInWorker } from '../election/in-worker.ts'
 import { withEveryId } from '../election/introduce.ts'
-import { leaseTiming } from '../election/lease-terms.ts'
+import { leaseTiming } from '../election/lease-timing.ts'
 import { REAL_TIMERS } from '../election/timers.ts'
-import { NodeClosedError } from './errors.ts'
-import { checkFields } from './join-fields.ts'
-import {
-  isolationOf,
-  type JoinOptions,
-  listenOf,
-  maxStallOf,
-  modeOf,
-  settingsOf,
-  workOf,
-} from './join-options.ts'
-import { isStoreJoin, type StoreJoinOptions, storeSettingsOf } from './join-store-options.ts'
 import { ConclaveNode, type NodeSettings } from './node.ts'
 
+type OpenBackend = (events: ElectionEvents) => Promise<ElectionBackend>
+
 /** How far an attempt to join has come. */
-type Attempt = { phase: 'waiting' | 'introducing' | 'opening' }
+type Attempt = {
+  phase: 'waiting' | 'introducing' | 'opening'
+  /** What only one election can use at a time: an aborted attempt may hold it for a moment longer. */
+  readonly resources: readonly string[]
+}
 
 /**
- * Joins a group. The promise is kept once this process listens and takes part; who leads shows later. Groups that are
- * joined at one address share its socket, its sessions and its thread.
+ * Joins a group. Resolves when this node listens and takes part; who leads is known later. Groups joined on one address
+ * share its socket, its sessions and its thread. Rejects with `signal.reason` when the signal is aborted.
  */
-export async function join(asked: JoinOptions | StoreJoinOptions): Promise<ConclaveNode> {
-  checkFields(asked)
-  const { signal } = asked
-  if (signal?.aborted === true) throw new NodeClosedError(NOT_BEGUN)
-  const attempt: Attempt = { phase: 'waiting' }
-  const used = usedBy(asked)
-  const joining = isStoreJoin(asked)
-    ? joinInStore(asked, used, attempt)
-    : queueAt(listenOf(asked), () => joinByNetwork(asked, used, attempt))
-  return signal === undefined ? joining : unlessAborted(joining, used, signal, attempt)
+export async function join(options: JoinOptions | StoreJoinOptions): Promise<ConclaveNode> {
+  checkJoinOptions(options)
+  const { signal } = options
+  signal?.throwIfAborted()
+  const attempt: Attempt = { phase: 'waiting', resources: resourcesOf(options) }
+  const joining = isStoreJoin(options)
+    ? joinInStore(options, attempt)
+    : queueAt(parseAddress(options.listen), () => joinByNetwork(options, attempt))
+  return signal === undefined ? joining : unlessAborted(joining, signal, attempt)
 }
 
-const NOT_BEGUN = 'joining was given up before it began'
-
-async function joinByNetwork(
-  asked: JoinOptions,
-  used: readonly string[],
-  attempt: Attempt,
-): Promise<ConclaveNode> {
-  await waitUntilFree(used)
-  refuseIfAborted(asked)
+async function joinByNetwork(asked: JoinOptions, attempt: Attempt): Promise<ConclaveNode> {
+  await waitUntilFree(attempt.resources)
+  asked.signal?.throwIfAborted()
   attempt.phase = 'introducing'
   const options = await withEveryId(asked)
-  const settings = settingsOf(options)
-  const work = workOf(options)
-  const isolation = isolationOf(options)
-  const maxStallMs = maxStallOf(options)
-  refuseIfAborted(asked)
-  const vacate = claimAddress(settings, isolation)
-  const { group, id } = settings
-  const mode = modeOf(settings)
-  const part = options.observer === true ? 'observer' : options.witness === true ? 'witness' : null
-  const about: NodeSettings = {
-    group,
-    id,
-    mode,
+  const settings = networkSettings(options)
+  const { isolation = 'worker' } = options
+  asked.signal?.throwIfAborted()
+  const release = claimAddress(settings, isolation)
+  const node: NodeSettings = {
+    group: settings.group,
+    id: settings.id,
+    mode: modeOf(settings),
     lease: leaseTiming(settings),
-    work,
-    part,
+    work: workSettings(options),
+    role: options.observer === true ? 'observer' : options.witness === true ? 'witness' : null,
     timers: REAL_TIMERS,
   }
-  const open = (hooks: SeatHooks): Promise<ElectionBackend> =>
+  const open: OpenBackend = (events) =>
     isolation === 'worker'
-      ? openElectionInWorker(settings, maxStallMs, hooks)
-      : openElectionInThread(settings, hooks)
+      ? openElectionInWorker(settings, maxStallOf(options), events)
+      : openElectionInThread(settings, events)
   attempt.phase = 'opening'
-  return seated(about, open, { used, signal: asked.signal, vacate })
+  return openNode(node, open, { resources: attempt.resources, signal: asked.signal, release })
 }
 
-async function joinInStore(
-  options: StoreJoinOptions,
-  used: readonly string[],
-  attempt: Attempt,
-): Promise<ConclaveNode> {
-  const settings = storeSettingsOf(options)
-  const work = workOf(options)
-  const isolation = isolationOf(options)
-  const maxStallMs = maxStallOf(options)
-  await waitUntilFree(used)
-  refuseIfAborted(options)
-  const open = (hooks: SeatHooks): Promise<ElectionBackend> =>
-    isolation === 'worker'
-      ? openElectionInWorker(settings, maxStallMs, hooks)
-      : openElectionInStore(settings, hooks)
-  const { group, id } = settings
-  const lease = leaseTiming(settings)
-  const about: NodeSettings = { group, id, mode: 'store', lease, work, part: null, timers: REAL_TIMERS }
+async function joinInStore(options: StoreJoinOptions, attempt: Attempt): Promise<ConclaveNode> {
+  const settings = storeSettings(options)
+  await waitUntilFree(attempt.resources)
+  options.signal?.throwIfAborted()
+  const node: NodeSettings = {
+    group: settings.group,
+    id: settings.id,
+    mode: 'store',
+    lease: leaseTiming(settings),
+    work: workSettings(options),
+    role: null,
+    timers: REAL_TIMERS,
+  }
+  const open: OpenBackend = (events) =>
+    (options.isolation ?? 'worker') === 'worker'
+      ? openElectionInWorker(settings, maxStallOf(options), events)
+      : openElectionInStore(settings, events)
   attempt.phase = 'opening'
-  return seated(about, open, { used, signal: options.signal, vacate() {} })
+  return openNode(node, open, { resources: attempt.resources, signal: options.signal, release() {} })
 }
 
-function refuseIfAborted({ signal }: Pick<JoinOptions, 'signal'>): void {
-  if (signal?.aborted === true) throw new NodeClosedError(NOT_BEGUN)
-}
-
-type Tenancy = {
-  readonly used: readonly string[]
-  /** Closes the member later on. */
+type Claims = {
+  readonly resources: readonly string[]
+  /** Closes the node later on. */
   readonly signal: AbortSignal | undefined
-  /** Called when nothing of it is left. */
-  vacate(): void
+  /** Called when the election is closed. */
+  release(): void
 }
 
-/** A member whose election runs. */
-async function seated(
-  about: NodeSettings,
-  open: (hooks: SeatHooks) => Promise<ElectionBackend>,
-  { used, signal, vacate }: Tenancy,
+async function openNode(
+  settings: NodeSettings,
+  open: OpenBackend,
+  { resources, signal, release }: Claims,
 ): Promise<ConclaveNode> {
-  let forget = (): void => {}
-  const opening = ConclaveNode.open(about, async (hooks) => {
-    const seat = await open(hooks)
+  let stopListening = (): void => {}
+  const opening = ConclaveNode.open(settings, async (events) => {
+    const backend = await open(events)
     const close = async (): Promise<void> => {
-      forget()
+      stopListening()
       try {
-        const closing = seat.close()
-        // Whoever joins again before it is closed waits for that.
-        trackTeardown(used, closing)
+        const closing = backend.close()
+        // A `join` of the same group waits until it is closed.
+        trackTeardown(resources, closing)
         await closing
       } finally {
-        vacate()
+        release()
       }
     }
-    return closedBy(seat, close)
+    return withClose(backend, close)
   })
-  opening.catch(vacate)
-  const member = await opening
-  if (signal === undefined) return member
-  const onAbort = (): void => trackTeardown(used, member.close())
+  opening.catch(release)
+  const node = await opening
+  if (signal === undefined) return node
+  const onAbort = (): void => trackTeardown(resources, node.close())
   if (signal.aborted) {
-    await member.close()
-    throw new NodeClosedError('joining was given up')
+    await node.close()
+    signal.throwIfAborted()
   }
   signal.addEventListener('abort', onAbort)
-  forget = () => signal.removeEventListener('abort', onAbort)
-  return member
+  stopListening = () => signal.removeEventListener('abort', onAbort)
+  return node
 }
 
-/** Callers that give up do not wait. What opens all the same is closed, and the next attempt waits for that. */
+/** Rejects as soon as the signal is aborted. A node that opens all the same is closed, and the next attempt waits for it. */
 function unlessAborted(
   joining: Promise<ConclaveNode>,
-  used: readonly string[],
   signal: AbortSignal,
   attempt: Attempt,
 ): Promise<ConclaveNode> {
   return new Promise((resolve, reject) => {
     const onAbort = (): void => {
-      // Introductions end by themselves, and name those that have not answered.
+      // Introductions watch the signal themselves, and close their socket before they reject.
       if (attempt.phase === 'introducing') return
-      if (attempt.phase === 'opening') trackTeardown(used, joining)
-      reject(new NodeClosedError(attempt.phase === 'waiting' ? NOT_BEGUN : 'joining was given up'))
+      if (attempt.phase === 'opening') trackTeardown(attempt.resources, joining)
+      reject(signal.reason as Error)
     }
     signal.addEventListener('abort', onAbort)
     joining.then(resolve, reject).finally(() => signal.removeEventListener('abort', onAbort))
   })
 }
 
-/** What only one election can use: an attempt that was given up may have it for a moment longer. */
-function usedBy(asked: JoinOptions | StoreJoinOptions): readonly string[] {
-  if (isStoreJoin(asked)) return [`store ${JSON.stringify([asked.store, asked.group, asked.id])}`]
-  const place = `place ${JSON.stringify([asked.listen, asked.group])}`
-  return asked.data === undefined ? [place] : [place, `data ${resolvePath(asked.data)}`]
+function resourcesOf(options: JoinOptions | StoreJoinOptions): readonly string[] {
+  if (isStoreJoin(options)) return [`store ${JSON.stringify([options.store, options.group, options.id])}`]
+  const address = `address ${JSON.stringify([options.listen, options.group])}`
+  return options.data === undefined ? [address] : [address, `data ${resolvePath(options.data)}`]
 }
 
-/** The same seat, closed in another way. */
-function closedBy(seat: ElectionBackend, close: () => Promise<void>): ElectionBackend {
+/** The same backend with another way to close it. */
+function withClose(backend: ElectionBackend, close: () => Promise<void>): ElectionBackend {
   return {
-    view: () => seat.view(),
-    status: () => seat.status(),
-    lease: () => seat.lease(),
-    command: (command) => seat.command(command),
-    stepDown: (token) => seat.stepDown(token),
-    injectFaults: (faults) => seat.injectFaults(faults),
-    trace: () => seat.trace(),
+    view: () => backend.view(),
+    status: () => backend.status(),
+    lease: () => backend.lease(),
+    command: (command) => backend.command(command),
+    stepDown: (token) => backend.stepDown(token),
+    injectFaults: (faults) => backend.injectFaults(faults),
+    trace: () => backend.trace(),
     close,
   }
 }

@@ -7,19 +7,20 @@
  * nobody calls `lead` votes and watches, but is never elected.
  */
 import { EventEmitter } from 'node:events'
-import type { Command, NodeId, Output } from '../../../core/index.ts'
+import { type Command, type NodeId, type Output, present } from '../../../core/index.ts'
+import { parsePeer, peerProblem } from '../../config/address.ts'
+import type { WorkSettings } from '../../config/join-options.ts'
 import type { NetworkFaults } from '../../runtime/index.ts'
 import {
   type ElectionBackend,
+  type ElectionEvents,
   type ElectionStatus,
   NO_VIEW,
   type NodeStatus,
   type NodeView,
-  type SeatHooks,
 } from '../election/election.ts'
-import type { LeaseTiming } from '../election/lease-terms.ts'
+import type { LeaseTiming } from '../election/lease-timing.ts'
 import type { Timers } from '../election/timers.ts'
-import { peerOf } from './address.ts'
 import {
   checkFaults,
   checkFunction,
@@ -28,9 +29,8 @@ import {
   parseSignal,
   type SignalOption,
 } from './arguments.ts'
-import { AlreadyLeadingError, CommandRefusedError, InvalidOptionsError, NodeClosedError } from './errors.ts'
+import { AlreadyLeadingError, CommandRefusedError, InvalidArgumentError, NodeClosedError } from './errors.ts'
 import { HealthGate } from './health.ts'
-import type { WorkSettings } from './join-options.ts'
 import { Notifier, termOf, viewsOf, type Watched } from './notifier.ts'
 import {
   type GroupStatus,
@@ -38,9 +38,9 @@ import {
   installedView,
   type Mode,
   type NodeEvents,
-} from './status-cache.ts'
+} from './status.ts'
 import type { CurrentTerm, Term } from './term.ts'
-import { TermManager } from './terms.ts'
+import { TermManager } from './term-manager.ts'
 
 export type { SignalOption } from './arguments.ts'
 
@@ -56,8 +56,8 @@ export type NodeSettings = {
   readonly lease: LeaseTiming
   readonly work: WorkSettings
   readonly timers: Timers
-  /** Null for those that may lead. */
-  readonly part: 'observer' | 'witness' | null
+  /** Null for nodes that may lead. */
+  readonly role: 'observer' | 'witness' | null
 }
 
 /** Mismatches that have been said are not said again; so many are remembered. */
@@ -72,7 +72,7 @@ export class ConclaveNode extends EventEmitter<NodeEvents> implements AsyncDispo
   readonly mode: Mode
   /** How long a lease lasts by its constants, and how soon it is renewed. */
   readonly lease: LeaseTiming
-  readonly #part: NodeSettings['part']
+  readonly #role: NodeSettings['role']
   readonly #health: HealthGate | null
   readonly #reign: TermManager
   #seat: ElectionBackend | null = null
@@ -83,18 +83,18 @@ export class ConclaveNode extends EventEmitter<NodeEvents> implements AsyncDispo
   readonly #changes = new Notifier<NodeView>()
   readonly #elections = new Notifier<void>()
 
-  private constructor({ group, id, mode, lease, work, timers, part }: NodeSettings) {
+  private constructor({ group, id, mode, lease, work, timers, role }: NodeSettings) {
     super()
     this.group = group
     this.id = id
     this.mode = mode
     this.lease = lease
-    this.#part = part
+    this.#role = role
     this.#reign = new TermManager({
       timers,
       drainMs: work.drainMs,
       seat: () => this.#seat,
-      isFit: () => part === null && !this.isClosed && this.#health?.isHealthy !== false,
+      isFit: () => role === null && !this.isClosed && this.#health?.isHealthy !== false,
       overdue: () =>
         this.#warn(
           'draining',
@@ -115,7 +115,7 @@ export class ConclaveNode extends EventEmitter<NodeEvents> implements AsyncDispo
   /** For `join`, and for whoever brings a seat of another kind. */
   static async open(
     about: NodeSettings,
-    open: (hooks: SeatHooks) => Promise<ElectionBackend>,
+    open: (hooks: ElectionEvents) => Promise<ElectionBackend>,
   ): Promise<ConclaveNode> {
     const member = new ConclaveNode(about)
     member.#seat = await open({
@@ -135,7 +135,7 @@ export class ConclaveNode extends EventEmitter<NodeEvents> implements AsyncDispo
   /** Null when this process stands for election when it is its turn; otherwise why not. */
   get ineligibleReason(): IneligibleReason | null {
     if (this.isClosed) return 'closed'
-    if (this.#part !== null) return this.#part
+    if (this.#role !== null) return this.#role
     if (!this.#reign.isWanted) return 'nobody leads here'
     if (this.#reign.isOverdue) return 'work has not ended'
     return this.#health?.isHealthy === false ? 'unhealthy' : null
@@ -246,10 +246,10 @@ export class ConclaveNode extends EventEmitter<NodeEvents> implements AsyncDispo
    * majority mode it has no vote until the leader gives it one (addVoter).
    */
   async addPeer(peer: string, options?: SignalOption): Promise<void> {
-    const { id, address } = peerOf(peer, 'peer')
-    if (id === null)
-      throw new InvalidOptionsError('peer', `${JSON.stringify(peer)} has no id: give ID=HOST:PORT`)
-    return this.#order({ do: 'addPeer', id, address }, options)
+    const problem = typeof peer === 'string' ? peerProblem(peer) : 'must be a string of the form ID=HOST:PORT'
+    if (problem !== null) throw new InvalidArgumentError('peer', problem)
+    const { id, address } = parsePeer(peer)
+    return this.#order({ do: 'addPeer', id: present(id, 'the id'), address }, options)
   }
 
   /** A process no longer speaks in the group. In majority mode its vote must have been taken away before. */

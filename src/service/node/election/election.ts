@@ -4,28 +4,9 @@
  * Whoever holds one gives orders, asks how things stand, and is told what happens. What is asked is answered at once and
  * never goes beyond what the protocol's own lease allows, even if nothing was delivered for a while.
  */
-import type { Command, Micros, NodeId, Output, PlainObject, View } from '../../../core/index.ts'
-import type { Membership, RunnableProtocol } from '../../../protocols/index.ts'
+import type { Command, Micros, NodeId, Output, View } from '../../../core/index.ts'
+import type { Membership } from '../../../protocols/index.ts'
 import type { Address, NetworkFaults } from '../../runtime/index.ts'
-
-/** What an election is told when it begins. Plain, so that it can go to another thread. */
-export type NetworkElectionSettings = {
-  readonly group: string
-  readonly id: string
-  readonly listen: Address
-  readonly peers: readonly { readonly id: string; readonly address: Address }[]
-  /** All of the group, in order. */
-  readonly nodes: readonly NodeId[]
-  readonly keys: readonly Uint8Array[]
-  readonly secrecy: boolean
-  /** The folder of what must survive a crash; null: nothing does. */
-  readonly data: string | null
-  readonly protocol: RunnableProtocol
-  /** The protocol's options, as resolved. */
-  readonly options: PlainObject
-  /** How many of the last steps are kept. */
-  readonly traceSteps: number
-}
 
 export type NodeView = {
   readonly role: View['role']
@@ -96,7 +77,7 @@ export type Lease = {
   readonly reason: string | null
 }
 
-export type SeatHooks = {
+export type ElectionEvents = {
   /** What the protocol puts out. In the seat's own thread this comes within the step: nothing may be done at once. */
   output(event: Output): void
   /** How the election sees it now; told whenever that may have changed. */

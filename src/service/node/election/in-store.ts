@@ -26,7 +26,7 @@ import {
   openInsight,
 } from '../../../protocols/index.ts'
 import type { TraceHeader } from '../../../workbench/trace/index.ts'
-import type { FencingConfig } from '../../fencing/config.ts'
+import type { StoreElectionSettings } from '../../config/election-settings.ts'
 import {
   type CellStore,
   membersIn,
@@ -36,7 +36,6 @@ import {
   type RegisterBlock,
   type Registers,
   registerCalls,
-  type StoreConfig,
   StoreUnreachableError,
 } from '../../registers/index.ts'
 import {
@@ -52,21 +51,6 @@ import { StoreFailedError } from '../api/errors.ts'
 import { type ElectionStatus, type NodeView, nodeStatusOf } from './election.ts'
 import { Fencer } from './fencer.ts'
 import type { LocalElection, ThreadHooks } from './in-thread.ts'
-
-/** What such an election is told when it begins. Plain, so that it can go to another thread. */
-export type StoreElectionSettings = {
-  readonly group: string
-  readonly id: string
-  /** Of those who are known beforehand: this node alone. */
-  readonly nodes: readonly NodeId[]
-  readonly store: StoreConfig
-  /** What cuts the others off before this node says that it leads; none where nobody is to be fenced. */
-  readonly fencing: readonly FencingConfig[]
-  /** How many of the last steps are kept. */
-  readonly traceSteps: number
-  /** The protocol's options, as resolved. */
-  readonly options: PlainObject
-}
 
 /** How long a store that does not answer is tried when a node starts. */
 const REACH_MS = 5000

@@ -1,6 +1,7 @@
 /** An election in the thread that asks for it. It is late whenever this thread is. */
 import { type Command, type NodeId, type Plain, sortIds } from '../../../core/index.ts'
 import { forgetfulStable, type GroupSpec } from '../../../protocols/index.ts'
+import type { NetworkElectionSettings } from '../../config/election-settings.ts'
 import {
   type HostClock,
   InvalidGroupError,
@@ -12,17 +13,16 @@ import {
 import { InvalidOptionsError } from '../api/errors.ts'
 import {
   type ElectionBackend,
+  type ElectionEvents,
   type ElectionStatus,
-  type NetworkElectionSettings,
   NO_VIEW,
   nodeStatusOf,
   type PeerCommand,
-  type SeatHooks,
   viewOf,
 } from './election.ts'
 import { openSharedEndpoint, type SharedEndpoint, type TenantHooks } from './shared-endpoint.ts'
 
-export type ThreadHooks = SeatHooks & {
+export type ThreadHooks = ElectionEvents & {
   /** A step was taken; within it. */
   stepped?(): void
 }

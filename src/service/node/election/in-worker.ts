@@ -7,19 +7,18 @@
  */
 import { MessageChannel } from 'node:worker_threads'
 import type { Command, Micros, Output } from '../../../core/index.ts'
+import type { NetworkElectionSettings, StoreElectionSettings } from '../../config/election-settings.ts'
 import { type HostClock, monotonicNow, type NetworkFaults, openHostClock } from '../../runtime/index.ts'
 import { WorkerLostError } from '../api/errors.ts'
 import {
   type ElectionBackend,
+  type ElectionEvents,
   type ElectionStatus,
   type Lease,
-  type NetworkElectionSettings,
   NO_VIEW,
   type NodeView,
   nodeStatusOf,
-  type SeatHooks,
 } from './election.ts'
-import type { StoreElectionSettings } from './in-store.ts'
 import { type SharedLeaseState, SharedState } from './shared-lease.ts'
 import { progressEveryMs } from './stall-watch.ts'
 import { SleepCheck, wallAheadAtMost } from './suspend-check.ts'
@@ -42,7 +41,7 @@ const NOTHING_HELD: SharedLeaseState = { lease: null, reason: null }
 export async function openElectionInWorker(
   settings: NetworkElectionSettings | StoreElectionSettings,
   maxStallMs: number,
-  hooks: SeatHooks,
+  hooks: ElectionEvents,
 ): Promise<ElectionBackend> {
   // Where there is no thread to be had, nothing is begun.
   threadScript()
@@ -55,7 +54,7 @@ class ElectionInWorker implements ElectionBackend {
   /** Kept when the election runs, broken by what kept it from running. */
   readonly begun: Promise<void>
   readonly #settings: NetworkElectionSettings | StoreElectionSettings
-  readonly #hooks: SeatHooks
+  readonly #hooks: ElectionEvents
   readonly #shared: SharedState
   readonly #thread: ElectionThread
   readonly #onLost = (error: Error): void => this.#lost(error)
@@ -77,7 +76,7 @@ class ElectionInWorker implements ElectionBackend {
   constructor(
     settings: NetworkElectionSettings | StoreElectionSettings,
     maxStallMs: number,
-    hooks: SeatHooks,
+    hooks: ElectionEvents,
   ) {
     this.#settings = settings
     this.#hooks = hooks

@@ -4,6 +4,8 @@
  * need not wait for all the others.
  */
 import type { NodeId } from '../../../core/index.ts'
+import { parseAddress, parsePeer } from '../../config/address.ts'
+import type { JoinOptions } from '../../config/join-options.ts'
 import {
   Endpoint,
   makeFolder,
@@ -14,21 +16,17 @@ import {
   showAddress,
   writeNote,
 } from '../../runtime/index.ts'
-import { peerOf } from '../api/address.ts'
 import { InvalidOptionsError, NodeClosedError } from '../api/errors.ts'
-import { type JoinOptions, listenOf } from '../api/join-options.ts'
-import { knownPeersAt } from './endpoints.ts'
+import { knownPeersAt } from './address-claims.ts'
 
 const NOTE = 'peers.json'
 
 /** The same options with an id for every peer. */
 export async function withEveryId(options: JoinOptions): Promise<JoinOptions> {
-  if (!Array.isArray(options.peers))
-    throw new InvalidOptionsError('peers', 'is no list: name the others, or give [] when there are none')
-  const met = knownPeersAt(listenOf(options))
+  const met = knownPeersAt(parseAddress(options.listen))
   const known = knownIn(options.data)
-  const peers = options.peers.map((text, index): Peer => {
-    const peer = peerOf(text, `peers[${index}]`)
+  const peers = options.peers.map((text): Peer => {
+    const peer = parsePeer(text)
     const at = showAddress(peer.address)
     return { ...peer, id: peer.id ?? met?.get(at) ?? known.get(at) ?? null }
   })
@@ -73,7 +71,7 @@ async function introduced(
   const endpoint = await Endpoint.open(
     {
       self: id,
-      listen: listenOf(options),
+      listen: parseAddress(options.listen),
       peers,
       sealer: sealer(keys, secrecy),
       storage: passingStorage(),

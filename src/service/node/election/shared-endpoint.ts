@@ -7,6 +7,7 @@ import { randomBytes } from 'node:crypto'
 import type { NodeId, Plain } from '../../../core/index.ts'
 import { type GroupSpec, host } from '../../../protocols/index.ts'
 import type { TraceHeader } from '../../../workbench/trace/index.ts'
+import type { NetworkElectionSettings } from '../../config/election-settings.ts'
 import {
   type Address,
   BlackBox,
@@ -25,7 +26,6 @@ import {
   writeBlackBox,
 } from '../../runtime/index.ts'
 import { InvalidOptionsError } from '../api/errors.ts'
-import type { NetworkElectionSettings } from './election.ts'
 
 export type TenantHooks = GroupHooks & {
   warn(what: string, detail: string): void

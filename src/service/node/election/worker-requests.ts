@@ -2,10 +2,10 @@
 import type { MessagePort } from 'node:worker_threads'
 import type { Command, Micros, NodeId, Output } from '../../../core/index.ts'
 import type { Membership } from '../../../protocols/index.ts'
+import type { NetworkElectionSettings, StoreElectionSettings } from '../../config/election-settings.ts'
 import type { NetworkFaults } from '../../runtime/index.ts'
 import { InvalidOptionsError } from '../api/errors.ts'
-import type { NetworkElectionSettings, NodeView } from './election.ts'
-import type { StoreElectionSettings } from './in-store.ts'
+import type { NodeView } from './election.ts'
 
 /** The first word of a thread: whoever says something else is not ours. */
 export const GREETING = 'conclave election thread 1'

@@ -1,0 +1,136 @@
+/** The fields of a node: one schema for `join`, configuration files, flags and the environment. */
+import { z } from 'zod'
+import { RUNNABLE } from '../../protocols/index.ts'
+import { fencingSchema } from '../fencing/config.ts'
+import { storeSchema } from '../registers/index.ts'
+import {
+  ADDRESS_PATTERN,
+  addressProblem,
+  NODE_ID_PATTERN,
+  nodeIdProblem,
+  PEER_PATTERN,
+  peerOrAddressProblem,
+  peerProblem,
+  unreachablePort,
+} from './address.ts'
+
+/** A string with a pattern for the JSON Schema, and a function that says more exactly what is wrong with it. */
+const written = (pattern: RegExp, problemOf: (text: string) => string | null) =>
+  z
+    .string()
+    .regex(pattern, { error: ({ input }) => problemOf(input as string) ?? 'is not valid' })
+    .refine((text) => problemOf(text) === null, {
+      error: ({ input }) => problemOf(input as string) ?? 'is not valid',
+      when: ({ value }) => typeof value === 'string' && pattern.test(value),
+    })
+
+export const address = written(ADDRESS_PATTERN, addressProblem)
+const name = z.string().min(1).max(200)
+const nodeId = name.regex(NODE_ID_PATTERN, {
+  error: ({ input }) => nodeIdProblem(input as string) ?? 'is not valid',
+})
+export const path = z.string().min(1)
+
+const peerAddress = written(ADDRESS_PATTERN, (text) => addressProblem(text) ?? unreachablePort(text))
+
+const peer = z.union([
+  written(PEER_PATTERN, peerProblem),
+  z.strictObject({
+    id: nodeId.describe('its id'),
+    address: peerAddress.describe('the address on which it listens, HOST:PORT'),
+    observer: z.boolean().default(false).describe('it learns who leads but never votes'),
+    witness: z.boolean().default(false).describe('it votes but never leads'),
+  }),
+])
+
+/** For `join`, which can ask a peer for its id. */
+export const peerOrAddress = z.string().refine((text) => peerOrAddressProblem(text) === null, {
+  error: ({ input }) => peerOrAddressProblem(input as string) ?? 'is not valid',
+})
+
+/** The protocols that real nodes run: over the network, or in a store. */
+export const PROTOCOLS = [...RUNNABLE, 'epochs'] as const
+
+export const MAX_TRACE_STEPS = 1_000_000
+/** In either direction, as the protocols have it. */
+export const MAX_PRIORITY = 1_000_000
+
+export const traceSteps = z.int().min(0).max(MAX_TRACE_STEPS)
+
+/** The id is twice in a block of 480 bytes. */
+const MAX_STORE_ID_BYTES = 64
+
+export const storeNodeId = nodeId.refine((id) => Buffer.byteLength(id) <= MAX_STORE_ID_BYTES, {
+  error: `must be at most ${MAX_STORE_ID_BYTES} bytes long, because a register has room for no more`,
+})
+
+export const nodeFields = {
+  group: name.describe('the group that this node belongs to'),
+  id: nodeId.describe('the id of this node; no two processes of a group may share one'),
+  listen: address.describe('the UDP address on which it listens'),
+  peers: z
+    .array(peer)
+    .describe(
+      'the nodes of the group, each as ID=HOST:PORT or as an object with its role; this node may be among them',
+    ),
+  keyFile: z
+    .union([path, z.array(path).min(1)])
+    .describe('the file of the cluster key, at least 16 bytes; of several keys the first seals and all open'),
+  secrecy: z.boolean().describe('encrypts datagrams as well as authenticating them; the same on all nodes'),
+  data: path.describe(
+    'the data directory, for state that must survive a crash; given for several groups, each has a directory in it',
+  ),
+  protocol: z
+    .enum(PROTOCOLS)
+    .describe(
+      'local-leader: leases; omega: numbered views of the living nodes, no leases, needs `data`; epochs: election in a store',
+    ),
+  store: z
+    .union([z.string().min(1), storeSchema])
+    .describe(
+      'the store that holds the registers of `epochs`: a URL, or an object; `epochs` cannot run without it',
+    ),
+  fencing: z
+    .array(fencingSchema)
+    .describe('devices that fence all other nodes, and confirm it, before a node of `epochs` leads'),
+  mode: z
+    .enum(['local', 'majority'])
+    .describe(
+      'majority: one leader overall; local: one in each partition (omega: the quorum `dynamic`, or `none`)',
+    ),
+  profile: z
+    .enum(['lan', 'region', 'wan'])
+    .describe('the network between the nodes; it determines the timing constants'),
+  priority: z
+    .int()
+    .min(-MAX_PRIORITY)
+    .max(MAX_PRIORITY)
+    .describe('a node with a higher priority is preferred as leader'),
+  sticky: z.boolean().describe('whether only a node with a higher priority replaces a leader'),
+  observer: z.boolean().describe('this node learns who leads but never votes; its peers must be told so too'),
+  witness: z.boolean().describe('this node votes but never leads'),
+  options: z
+    .record(z.string(), z.json())
+    .describe(
+      'single options of the protocol, as `conclave protocols` lists them; they override the profile',
+    ),
+}
+
+/** Fields that a group in a store does not have, and fields that no other group has. */
+export const NETWORK_ONLY = [
+  'listen',
+  'peers',
+  'key',
+  'keyFile',
+  'secrecy',
+  'data',
+  'mode',
+  'priority',
+  'sticky',
+  'observer',
+  'witness',
+] as const
+export const STORE_ONLY = ['store', 'fencing'] as const
+
+export const NEEDS_NETWORK = 'does not apply to the protocol epochs, whose nodes share a store; remove it'
+export const NEEDS_STORE = 'applies only to the protocol epochs; remove it, or set the protocol to epochs'
