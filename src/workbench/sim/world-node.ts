@@ -15,7 +15,7 @@ import {
 import type { Scenario, ScenarioEvent } from '../scenario/scenario.ts'
 import { DEFAULT_LINK_HISTORY } from '../untimed/link-ends.ts'
 import type { Clock } from './clock.ts'
-import { LinkStates } from './link-news.ts'
+import { LinkStates } from './link-states.ts'
 import type { CallTiming } from './store.ts'
 
 export type Timer = {

@@ -1,8 +1,8 @@
 /** Renders a trace for people: one line per relevant record. */
 import { type Effect, type Input, msOf, type NodeId, type View } from '../../core/index.ts'
-import { idleness } from './leads.ts'
+import { idleness } from './is-leading.ts'
 import type { TraceRecord } from './records.ts'
-import { commandText, messageText, worldText } from './words.ts'
+import { commandText, messageText, worldText } from './text.ts'
 
 export type TranscriptOptions = {
   /** The protocol's own messages. Those of the layers below are omitted unless they changed something. */

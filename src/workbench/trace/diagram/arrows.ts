@@ -1,9 +1,9 @@
 /** Messages as lines between lanes. */
 import type { Micros } from '../../../core/index.ts'
-import { messageText } from '../words.ts'
+import { messageText } from '../text.ts'
 import type { DiagramHistory, Flight } from './history.ts'
 import type { Place } from './place.ts'
-import type { Point } from './room.ts'
+import type { Point } from './label-space.ts'
 
 export type Arrow = {
   readonly from: Point

@@ -3,13 +3,13 @@
  * messages. Later captions go where space is left, or are omitted. Every line also has a title, and the
  * legend identifies the kinds of messages.
  */
-import { messageText } from '../words.ts'
+import { messageText } from '../text.ts'
 import type { Arrow } from './arrows.ts'
 import type { DiagramHistory, Flight } from './history.ts'
 import { alongLine, beside, type Label, shorten } from './labels.ts'
 import type { LanePiece, Sign } from './layout.ts'
 import type { Place } from './place.ts'
-import { LabelSpace } from './room.ts'
+import { LabelSpace } from './label-space.ts'
 
 const CAPTION_LENGTH = 30
 /** With more messages than this, equal messages of one step get one caption. */

@@ -7,7 +7,7 @@ import {
   type Plain,
   type PlainObject,
 } from '../../../core/index.ts'
-import { worldText } from '../words.ts'
+import { worldText } from '../text.ts'
 
 export type Fault =
   | { readonly type: 'crash'; readonly node: NodeId }

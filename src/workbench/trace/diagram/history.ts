@@ -3,10 +3,10 @@
  * fate, and the events at nodes and in the network.
  */
 import type { Effect, Message, Micros, NodeId, View } from '../../../core/index.ts'
-import { idleness } from '../leads.ts'
+import { idleness } from '../is-leading.ts'
 import { InvalidTraceError, type Trace } from '../ndjson.ts'
 import type { LossReason, TraceRecord } from '../records.ts'
-import { commandText, registerText } from '../words.ts'
+import { commandText, registerText } from '../text.ts'
 import { type Fault, faultOf } from './faults.ts'
 
 /**

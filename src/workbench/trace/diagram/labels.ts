@@ -1,6 +1,6 @@
 /** Places labels: each at the cheapest free position, or nowhere if there is no space. */
 import type { LaneState, Mark } from './history.ts'
-import { along, type LabelSpace, type Point } from './room.ts'
+import { along, type LabelSpace, type Point } from './label-space.ts'
 
 /** The topic of a label. */
 export type Look = Mark['type'] | LaneState | 'stalled' | 'notice' | 'message'

@@ -2,7 +2,7 @@
 import type { DiagramHistory, LaneState, Mark } from './history.ts'
 import { widthOf } from './labels.ts'
 import type { Layout } from './layout.ts'
-import type { Point } from './room.ts'
+import type { Point } from './label-space.ts'
 import { colourOfKind, cross, head, sign } from './shapes.ts'
 import { element, escape } from './xml.ts'
 

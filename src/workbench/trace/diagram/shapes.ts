@@ -1,6 +1,6 @@
 /** The diagram's symbols as XML: one arrowhead per kind of message, and the marks on lanes. */
 import type { Mark } from './history.ts'
-import type { Point } from './room.ts'
+import type { Point } from './label-space.ts'
 import { KIND_COLOURS } from './style.ts'
 import { decimal, element } from './xml.ts'
 

@@ -3,7 +3,7 @@
  * changed or the other end has moved.
  */
 import type { Input, Micros } from '../../core/index.ts'
-import type { LinkStates } from './link-news.ts'
+import type { LinkStates } from './link-states.ts'
 import type { Network } from './network.ts'
 import type { Pending, SimNode } from './world-node.ts'
 
