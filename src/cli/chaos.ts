@@ -1,20 +1,20 @@
-/** conclave chaos: real processes on this machine are killed, stopped and cut off, and an independent witness judges. */
+/** `conclave chaos`: injects faults into real processes on this machine, and judges them with an independent witness. */
 import { rmdirSync } from 'node:fs'
 import { Command } from 'commander'
 import { guaranteesOf } from '../protocols/local-leader/guarantees.ts'
 import {
   CASES,
+  type ChaosSettings,
+  exceedsBound,
   type Finding,
-  isMissed,
-  measureText,
-  type Settings,
-  summaryOf,
+  formatMeasure,
+  summarize,
 } from '../service/chaos/index.ts'
 import { EXIT, UsageError } from './errors.ts'
 import { NEW_LINE, print, printJson, printNote } from './output.ts'
 import { planOf } from './plan/config.ts'
 import { makeTemporaryFolder } from './temporary.ts'
-import { parseMilliseconds, parseWholeNumber } from './values.ts'
+import { collect, parseMilliseconds, parseWholeNumber } from './values.ts'
 
 type ChaosFlags = {
   readonly nodes: string
@@ -26,20 +26,18 @@ type ChaosFlags = {
   readonly json?: boolean
 }
 
-const collect = (text: string, before: readonly string[]): readonly string[] => [...before, text]
-
 export function chaosCommand(): Command {
   return new Command('chaos')
     .description(
-      'kill, stop, cut off and pester real processes on this machine, and see whether two ever lead',
+      'kill, stop, partition and flood real processes on this machine, and check that two never lead at once',
     )
-    .argument('[case...]', `what to do: ${Object.keys(CASES).join(', ')}; everything unless named`)
-    .option('--nodes <n>', 'how many', '5')
-    .option('--times <n>', 'how often the leader is killed; other things are done in proportion', '50')
-    .option('--datagrams <n>', 'how many hostile datagrams', '2000000')
+    .argument('[case...]', `cases to run: ${Object.keys(CASES).join(', ')} (default: all)`)
+    .option('--nodes <n>', 'number of nodes', '5')
+    .option('--times <n>', 'how often the leader is killed; the other cases scale with it', '50')
+    .option('--datagrams <n>', 'number of hostile datagrams', '2000000')
     .option('--profile <profile>', 'lan, region or wan', 'lan')
-    .option('--option <name=value>', "set one of the protocol's options (repeat for more)", collect, [])
-    .option('--kill-before-ms <ms>', 'as for "conclave run"', '15')
+    .option('--option <name=value>', 'set an option of the protocol (repeat for more)', collect, [])
+    .option('--kill-before-ms <ms>', 'as in "conclave run"', '15')
     .option('--json', 'print one JSON object')
     .addHelpText(
       'after',
@@ -48,13 +46,12 @@ Examples:
   conclave chaos
   conclave chaos kill partition --times 10 --option sigmaMs=60 --kill-before-ms 40
 
-Each node is a "conclave run" whose command writes its token into one file, again and again: the witness. Whatever is
-done, an older token must never follow a newer one, no token may have two holders, and no command may begin while
-another still lives. Times are printed beside what the configuration promises; docs/how-to/run-chaos.md says what is done and how
-it is judged.
+Each node is a "conclave run" whose command repeatedly writes its token into one shared file, the witness. An older token
+must never follow a newer one, no token may have two holders, and no command may start while another still runs. The
+measured times are printed beside the bounds of the configuration. docs/how-to/run-chaos.md describes the cases.
 
-Exit code: 0 when all is well; 6 when two led at once or something else happened that must not; 1 when half of the
-times of a kind were beyond their bound (a busy machine can do that); 2 for bad input.`,
+Exit code: 0 if all checks pass; 6 if two nodes led at once or another check failed; 1 if half of the times of one kind
+exceed their bound, which a busy machine can cause; 2 for bad input.`,
     )
     .action(async (names: readonly string[], flags: ChaosFlags) => {
       process.exitCode = await chaos(names, flags)
@@ -62,36 +59,36 @@ times of a kind were beyond their bound (a busy machine can do that); 2 for bad 
 }
 
 async function chaos(names: readonly string[], flags: ChaosFlags): Promise<number> {
-  const stranger = names.find((name) => CASES[name] === undefined)
-  if (stranger !== undefined)
-    throw new UsageError(`there is no case "${stranger}"; there are ${Object.keys(CASES).join(', ')}`)
-  const settings = settingsOf(flags)
-  // Every case makes one of its own: better said before than in each of them.
+  const unknown = names.find((name) => CASES[name] === undefined)
+  if (unknown !== undefined)
+    throw new UsageError(`"${unknown}": unknown case; use ${Object.keys(CASES).join(', ')}`)
+  const settings = readSettings(flags)
+  // Every case creates a temporary folder. Check once that this works.
   rmdirSync(makeTemporaryFolder('conclave-chaos-'))
   const isJson = flags.json === true
   const findings: Finding[] = []
   for (const [name, run] of Object.entries(CASES)) {
     if (names.length > 0 && !names.includes(name)) continue
-    // oxlint-disable-next-line no-await-in-loop -- one after the other: they share the machine
-    const finding = await run({ ...settings, say: (text) => printNote(`${name}: ${text}`) }).catch(
+    // oxlint-disable-next-line no-await-in-loop -- one case after the other: they share the machine
+    const finding = await run({ ...settings, onProgress: (text) => printNote(`${name}: ${text}`) }).catch(
       (error: Error) => ({
         name,
-        done: 'not to its end',
+        done: 'not completed',
         problems: [error.message],
         measures: [],
         limited: null,
       }),
     )
     findings.push(finding)
-    if (!isJson) print(findingText(finding))
+    if (!isJson) print(formatFinding(finding))
   }
-  if (isJson) printJson(reportOf(findings))
-  else print(verdictText(findings))
+  if (isJson) printJson(toJson(findings))
+  else print(formatVerdict(findings))
   if (findings.some(({ problems }) => problems.length > 0)) return EXIT.violated
-  return findings.some(({ measures }) => measures.some(isMissed)) ? EXIT.failure : EXIT.ok
+  return findings.some(({ measures }) => measures.some(exceedsBound)) ? EXIT.failure : EXIT.ok
 }
 
-function settingsOf(flags: ChaosFlags): Settings {
+function readSettings(flags: ChaosFlags): ChaosSettings {
   const nodes = parseWholeNumber('--nodes', flags.nodes, 3)
   const { profile, option } = flags
   const plan = planOf({ nodes: String(nodes), profile, option }, {})
@@ -100,42 +97,42 @@ function settingsOf(flags: ChaosFlags): Settings {
     nodes,
     times: parseWholeNumber('--times', flags.times, 1),
     datagrams: parseWholeNumber('--datagrams', flags.datagrams, 1),
-    words: ['--profile', profile, ...option.flatMap((each) => ['--option', each])],
+    flags: ['--profile', profile, ...option.flatMap((each) => ['--option', each])],
     killBeforeMs: parseMilliseconds('--kill-before-ms', flags.killBeforeMs),
     bounds: {
-      failOverMs: (failOver?.worst ?? Number.NaN) / 1000,
+      failoverMs: (failOver?.worst ?? Number.NaN) / 1000,
       leaseMs: leaseEnd / 1000,
       lockMs: timing.lockTime / 1000,
     },
-    say: () => {},
+    onProgress: () => {},
   }
 }
 
-function findingText({ name, done, problems, measures, limited }: Finding): string {
+function formatFinding({ name, done, problems, measures, limited }: Finding): string {
   return [
     `${name.padEnd(14)} ${problems.length === 0 ? 'ok' : 'VIOLATED'}  ${done}`,
-    ...measures.map((measure) => `  ${measureText(measure)}`),
+    ...measures.map((measure) => `  ${formatMeasure(measure)}`),
     ...(limited === null ? [] : [`  limited: ${limited}`]),
     ...problems.map((problem) => `  VIOLATED: ${problem.replaceAll('\n', `${NEW_LINE}    `)}`),
   ].join(NEW_LINE)
 }
 
-function verdictText(findings: readonly Finding[]): string {
+function formatVerdict(findings: readonly Finding[]): string {
   const bad = findings.filter(({ problems }) => problems.length > 0).map(({ name }) => name)
-  const late = findings.filter(({ measures }) => measures.some(isMissed)).map(({ name }) => name)
-  if (bad.length > 0) return `${NEW_LINE}NOT as promised: ${bad.join(', ')}`
-  return `${NEW_LINE}never two leaders at once${late.length > 0 ? `; slower than promised: ${late.join(', ')}` : ''}`
+  const late = findings.filter(({ measures }) => measures.some(exceedsBound)).map(({ name }) => name)
+  if (bad.length > 0) return `${NEW_LINE}violations in ${bad.join(', ')}`
+  return `${NEW_LINE}never two leaders at once${late.length > 0 ? `; slower than the bound: ${late.join(', ')}` : ''}`
 }
 
-function reportOf(findings: readonly Finding[]) {
+function toJson(findings: readonly Finding[]) {
   return {
     cases: findings.map(({ measures, ...rest }) => ({
       ...rest,
       measures: measures.map((measure) => ({
         what: measure.what,
         boundMs: measure.boundMs,
-        ...summaryOf(measure.samplesMs),
-        missed: isMissed(measure),
+        ...summarize(measure.samplesMs),
+        missed: exceedsBound(measure),
       })),
     })),
   }

@@ -1,4 +1,4 @@
-/** `conclave draw`: a recorded trace as a picture. */
+/** `conclave draw`: draws a recorded trace as SVG. */
 import { writeFileSync } from 'node:fs'
 import { Command } from 'commander'
 import { drawTrace } from '../workbench/trace/index.ts'
@@ -20,15 +20,17 @@ type DrawFlags = {
 
 export function drawCommand(): Command {
   return new Command('draw')
-    .description('draw a recorded trace as a space-time diagram (SVG): time runs downwards, a lane a node')
+    .description(
+      'draw a recorded trace as a space-time diagram (SVG): time runs downwards, one lane per node',
+    )
     .argument('<trace>', 'trace file (NDJSON), as written by "conclave sim --trace"')
-    .option('--out <file>', 'write the picture there instead of to standard output')
-    .option('--from <ms>', 'begin at this moment of true time (of a schedule: at this step)')
+    .option('--out <file>', 'write the SVG to this file instead of standard output')
+    .option('--from <ms>', 'start at this moment of true time (for a schedule: at this step)')
     .option('--to <ms>', 'end at this moment')
-    .option('--all', 'everything, heartbeats too')
-    .option('--title <text>', "instead of the protocol's name and the number of nodes")
-    .option('--load <file>', 'a module with a protocol of your own')
-    .option('--json', 'print one JSON object: the picture as "svg", or with --out the file as "out"')
+    .option('--all', 'include heartbeats and other background messages')
+    .option('--title <text>', "title of the diagram (default: the protocol's name and the number of nodes)")
+    .option('--load <file>', 'load a module with your own protocol')
+    .option('--json', 'print one JSON object: the SVG as "svg", or with --out the file as "out"')
     .addHelpText(
       'after',
       `
@@ -38,8 +40,8 @@ Examples:
   conclave draw run.ndjson --from 990 --to 1200 --title "The coordinator crashes" --out failover.svg
   conclave draw run.ndjson --all --from 1000 --to 1100 --out heartbeats.svg
 
-Stretches in which nothing happens are left out, and marked so. The picture suits light and dark pages.
-Exit code 0 when it was drawn, 2 for bad input: no trace, an empty range, a file that cannot be written.`,
+Long stretches without events are left out and marked. The diagram is readable on light and dark pages.
+Exit code 0 on success, 2 for bad input: not a trace, an empty range, a file that cannot be written.`,
     )
     .action(async (file: string, flags: DrawFlags) => {
       await run(file, flags)
@@ -51,14 +53,14 @@ async function run(file: string, flags: DrawFlags): Promise<void> {
   const toMs = flags.to === undefined ? null : parseMilliseconds('--to', flags.to)
   if (fromMs !== null && toMs !== null && toMs < fromMs) {
     throw new UsageError(
-      `--from ${flags.from} --to ${flags.to}: the range runs backwards; write --from ${flags.to} --to ${flags.from}`,
+      `--from ${flags.from} --to ${flags.to}: the range is reversed; write --from ${flags.to} --to ${flags.from}`,
       '--to',
     )
   }
   const trace = readTraceFile(file)
   const { lookup } = await loadProtocols(flags.load)
   const { kinds, kindOf } = findProtocol(lookup, trace.header.protocol)
-  const picture = drawTrace(trace, {
+  const svg = drawTrace(trace, {
     kinds,
     kindOf,
     all: flags.all === true,
@@ -67,13 +69,13 @@ async function run(file: string, flags: DrawFlags): Promise<void> {
     title: flags.title ?? null,
   })
   if (flags.out === undefined) {
-    if (flags.json === true) printJson({ svg: picture })
-    // A picture has no control characters but the ends of its lines.
-    else process.stdout.write(picture)
+    if (flags.json === true) printJson({ svg })
+    // The SVG contains no control characters except line breaks.
+    else process.stdout.write(svg)
     return
   }
   try {
-    writeFileSync(flags.out, picture)
+    writeFileSync(flags.out, svg)
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException
     throw new UsageError(`--out ${flags.out}: cannot be written (${code})`, '--out')

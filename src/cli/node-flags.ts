@@ -1,13 +1,14 @@
 /**
- * How a node is described: by flags, in the environment or in a file, the same for every command that runs one. What
- * each means and what is wrong with it is said in one place, src/service/config.
+ * The flags that describe a node, the same for every command that runs one. Each can also be set in the environment or
+ * in a file. src/service/config validates the values.
  */
 import { type Command, Option } from 'commander'
+import { hostedNames, hostingOf } from '../protocols/index.ts'
 import { type Config, configFrom, flagOf, type Said, variableOf } from '../service/config/index.ts'
 import type { JoinOptions, StoreJoinOptions } from '../service/node/index.ts'
 import { UsageError } from './errors.ts'
 import { printNote } from './output.ts'
-import { parseOptions } from './values.ts'
+import { collect, parseOptions } from './values.ts'
 
 export type NodeFlags = {
   readonly group?: string
@@ -27,72 +28,78 @@ export type NodeFlags = {
   readonly config?: string
 }
 
-/** Of an agent, besides. */
+/** The additional flags of an agent. */
 export type ServiceFlags = {
   readonly http?: string
   readonly httpName?: readonly string[]
   readonly adminTokenFile?: string
 }
 
-const separated = (text: string): readonly string[] => text.split(/[\s,]+/).filter(Boolean)
-const collect = (text: string, before: readonly string[]): readonly string[] => [...before, text]
+const splitList = (text: string): readonly string[] => text.split(/[\s,]+/).filter(Boolean)
 
-/** For the help; commander does not read it, so that `CONCLAVE_OBSERVER=false` can mean no. */
-const shownWith = (flags: string, meaning: string): Option => {
+/** Adds the variable to the help. Commander must not read it itself, so that `CONCLAVE_OBSERVER=false` means no. */
+const createFlag = (flags: string, meaning: string): Option => {
   const field = flags.slice(2).split(' ')[0] ?? ''
   return new Option(flags, `${meaning} (env: CONCLAVE_${field.toUpperCase().replaceAll('-', '_')})`)
 }
 
-const repeated = (flags: string, meaning: string): Option =>
-  shownWith(flags, meaning).argParser(collect).default([], '')
+const createRepeatedFlag = (flags: string, meaning: string): Option =>
+  createFlag(flags, meaning).argParser(collect).default([], '')
+
+/** The protocols that real processes can run, each with a few words. */
+export function describeProtocols(): string {
+  const all = hostedNames().map((name) => `${name} (${hostingOf(name)?.summary ?? ''})`)
+  return `protocol: ${all.join(', ')}`
+}
 
 export function addNodeFlags(command: Command): Command {
   return command
-    .addOption(shownWith('--config <file>', 'a file, YAML or JSON, that says any of this; flags win'))
-    .addOption(shownWith('--group <name>', 'the group that this node belongs to'))
-    .addOption(shownWith('--id <id>', 'the name of this node in the group'))
-    .addOption(shownWith('--listen <host:port>', 'where it listens, UDP'))
-    .addOption(repeated('--peer <id=host:port>', 'another node of the group; repeat for each'))
+    .addOption(createFlag('--config <file>', 'configuration file (YAML or JSON); flags take precedence'))
+    .addOption(createFlag('--group <name>', 'name of the group'))
+    .addOption(createFlag('--id <id>', 'id of this node in the group'))
+    .addOption(createFlag('--listen <host:port>', 'address for messages between nodes (UDP)'))
+    .addOption(createRepeatedFlag('--peer <id=host:port>', 'another node of the group (repeat for each)'))
     .addOption(
-      repeated('--key-file <file>', "the cluster's key, at least 16 bytes; of several the first seals"),
+      createRepeatedFlag(
+        '--key-file <file>',
+        "file with the group's key, at least 16 bytes (repeat to accept several; messages are sent with the first)",
+      ),
     )
-    .addOption(shownWith('--data <folder>', 'what must survive a crash is kept here'))
+    .addOption(createFlag('--data <folder>', 'folder for the data that must survive a crash'))
+    .addOption(createFlag('--protocol <name>', describeProtocols()))
     .addOption(
-      shownWith('--protocol <name>', 'local-leader; omega: views of the living; epochs: election in a store'),
-    )
-    .addOption(
-      shownWith(
+      createFlag(
         '--store <url>',
         'with epochs: file:/folder, postgres://…, redis://…, etcd://…, nats://…, s3://…',
       ),
     )
-    .addOption(shownWith('--mode <mode>', 'majority: one leader in all; local: one in each partition'))
-    .addOption(shownWith('--profile <profile>', 'lan, region or wan'))
-    .addOption(shownWith('--priority <n>', 'higher is preferred'))
-    .addOption(shownWith('--observer', 'learn, but never vote'))
-    .addOption(shownWith('--witness', 'vote, but never lead'))
-    .addOption(repeated('--option <name=value>', "set one of the protocol's options; repeat for more"))
+    .addOption(createFlag('--mode <mode>', 'majority: one leader; local: one leader per partition'))
+    .addOption(createFlag('--profile <profile>', 'lan, region or wan'))
+    .addOption(createFlag('--priority <n>', 'nodes with a higher priority are preferred as leader'))
+    .addOption(createFlag('--observer', 'never vote and never lead'))
+    .addOption(createFlag('--witness', 'vote but never lead'))
+    .addOption(createRepeatedFlag('--option <name=value>', 'set an option of the protocol (repeat for more)'))
 }
 
 export function addServiceFlags(command: Command): Command {
   return command
-    .addOption(shownWith('--http <host:port>', 'where it answers HTTP: 127.0.0.1:7480 unless told'))
+    .addOption(createFlag('--http <host:port>', 'address for HTTP (default: 127.0.0.1:7480)'))
     .addOption(
-      repeated('--http-name <name>', 'a host name under which requests may ask for it; repeat for each'),
+      createRepeatedFlag('--http-name <name>', 'accept HTTP requests for this host name (repeat for each)'),
     )
-    .addOption(shownWith('--admin-token-file <file>', 'whoever knows what is in it may give orders'))
+    .addOption(createFlag('--admin-token-file <file>', 'file with the token that authorizes admin requests'))
 }
 
 type Reader = (text: string, by: string) => unknown
 
 const asText: Reader = (text) => text
 
-/** How the text of a flag or variable is read; what is wrong with the value is the schema's affair. */
+/** Converts the text of a variable to a value. The schema validates the value. */
 const READERS: { readonly [field: string]: Reader } = {
   group: asText,
   id: asText,
   listen: asText,
-  peers: separated,
+  peers: splitList,
   keyFile: (text) => text.split(',').filter(Boolean),
   data: asText,
   protocol: asText,
@@ -100,15 +107,15 @@ const READERS: { readonly [field: string]: Reader } = {
   mode: asText,
   profile: asText,
   priority: (text) => (/^-?\d+$/.test(text) ? Number(text) : text),
-  observer: yesOrNo,
-  witness: yesOrNo,
-  options: (text) => parseOptions(separated(text)),
+  observer: parseBoolean,
+  witness: parseBoolean,
+  options: (text) => parseOptions(splitList(text)),
   http: asText,
-  httpNames: separated,
+  httpNames: splitList,
   adminTokenFile: asText,
 }
 
-function yesOrNo(text: string, by: string): boolean {
+function parseBoolean(text: string, by: string): boolean {
   if (['true', 'yes', '1'].includes(text)) return true
   if (['false', 'no', '0'].includes(text)) return false
   throw new UsageError(`${by} ${text}: write true or false`, by)
@@ -155,7 +162,7 @@ function fromFlags(flags: NodeFlags & ServiceFlags): { readonly [field: string]:
   }
 }
 
-/** The words of a command line that says the same. */
+/** The command-line arguments that set these flags. */
 export function formatArguments(flags: NodeFlags & ServiceFlags): readonly string[] {
   type Value = string | boolean | readonly string[] | undefined
   return Object.entries<Value>(flags).flatMap(([field, value]) => {
@@ -166,12 +173,12 @@ export function formatArguments(flags: NodeFlags & ServiceFlags): readonly strin
   })
 }
 
-/** For a command that runs one node. */
+/** Reads the options of a command that runs one node. Prints warnings. */
 export function readJoinOptions(flags: NodeFlags): JoinOptions | StoreJoinOptions {
   const { groups, warnings } = readConfig(flags)
   const [first, second] = groups
   if (first === undefined || second !== undefined)
-    throw new UsageError('the file has several groups: choose one with --group', '--group')
+    throw new UsageError('the configuration file has several groups; choose one with --group', '--group')
   for (const { field, message } of warnings) printNote(`warning: ${field}: ${message}`)
   return first.join
 }

@@ -1,4 +1,4 @@
-/** `conclave replay`: a recorded trace through the same code again, told as a story, or compared with another. */
+/** `conclave replay`: runs a recorded trace through the protocol code again, prints it, or compares two traces. */
 import { Command } from 'commander'
 import type { Definition } from '../core/index.ts'
 import { count } from '../core/text.ts'
@@ -8,7 +8,7 @@ import { EXIT, UsageError } from './errors.ts'
 import { readTraceFile } from './input-files.ts'
 import { findProtocol, loadProtocols } from './load.ts'
 import { print, printJson } from './output.ts'
-import { codeOf, printRecorded, printRecordedJson, understand, writeMerged } from './replay/recorded.ts'
+import { analyse, exitCodeOf, printRecorded, printRecordedJson, writeMerged } from './replay/recorded.ts'
 import { parseMilliseconds } from './values.ts'
 
 type ReplayFlags = {
@@ -26,14 +26,14 @@ export function replayCommand(): Command {
     .description('run a recorded trace through the protocol code again and compare every effect')
     .argument(
       '<traces...>',
-      'a trace (NDJSON) of "conclave sim --trace", or those of all agents of a real run',
+      'a trace (NDJSON) from "conclave sim --trace", or the traces of all agents of a real run',
     )
-    .option('--transcript', 'tell the trace, line by line')
-    .option('--all', 'with --transcript: everything, heartbeats too')
-    .option('--diff <other>', 'say where this trace and another part')
-    .option('--load <file>', 'a module with a protocol of your own')
-    .option('--clock-error-ms <ms>', 'real runs: how far the wall clocks of the hosts are apart at most')
-    .option('--merged <file>', 'real runs: write all traces as one, for "conclave draw" and "conclave qos"')
+    .option('--transcript', 'print the trace, one line per step')
+    .option('--all', 'with --transcript: include heartbeats and other background messages')
+    .option('--diff <other>', 'show the first difference from another trace')
+    .option('--load <file>', 'load a module with your own protocol')
+    .option('--clock-error-ms <ms>', 'real runs: maximum difference between the wall clocks of the hosts')
+    .option('--merged <file>', 'real runs: write one merged trace, for "conclave draw" and "conclave qos"')
     .option('--json', 'print one JSON object')
     .addHelpText(
       'after',
@@ -44,12 +44,13 @@ Examples:
   conclave replay run.ndjson --transcript
   conclave replay run.ndjson --diff other.ndjson
 
-A real run: fetch the trace of every agent, then judge them together. docs/how-to/replay-a-black-box.md explains the report.
+For a real run, fetch the trace of every agent and replay them together. docs/how-to/replay-a-black-box.md explains the
+report.
   curl -s http://10.0.0.1:7480/v1/trace > a.ndjson
   conclave replay a.ndjson b.ndjson c.ndjson
 
-Exit code 0 when all effects are identical (or the traces are), 1 when they differ, 2 for bad input, 6 when a promise was
-broken in a real run.`,
+Exit code 0 if all effects are identical (with --diff: the traces), 1 if they differ, 2 for bad input, 6 if a real run
+violated a specification.`,
     )
     .action(async (files: readonly string[], flags: ReplayFlags) => {
       process.exitCode = await run(files, flags)
@@ -60,13 +61,15 @@ async function run(files: readonly string[], flags: ReplayFlags): Promise<number
   const [first, ...rest] = files.map((file): TraceFile => ({ file, trace: readTraceFile(file) }))
   const { trace } = first as TraceFile
   if (trace.header.recording !== undefined && flags.diff === undefined)
-    return recorded([first as TraceFile, ...rest], flags)
+    return replayRealRun([first as TraceFile, ...rest], flags)
   if (rest.length > 0)
-    throw new UsageError('several traces are replayed together only when real processes have kept them')
+    throw new UsageError(
+      'several traces can be replayed together only if they come from agents; replay one trace at a time',
+    )
   if (flags.diff !== undefined) return compare(trace, readTraceFile(flags.diff), flags)
   const { lookup } = await loadProtocols(flags.load)
   const definition = findProtocol(lookup, trace.header.protocol)
-  if (flags.transcript === true && flags.json !== true) tell(trace, definition, flags.all === true)
+  if (flags.transcript === true && flags.json !== true) printTranscript(trace, definition, flags.all === true)
   const result = replay(trace, definition)
   const { steps, difference, failure } = result
   if (flags.json === true) printJson({ ...result, identical: difference === null })
@@ -75,14 +78,14 @@ async function run(files: readonly string[], flags: ReplayFlags): Promise<number
       print(`line ${failure.line}: node ${failure.node} fails at this step: ${failure.error}`)
     print(`${count(steps)} steps replayed: all effects are identical`)
   } else {
-    print(`line ${difference.line}: node ${difference.node} answers differently now`)
+    print(`line ${difference.line}: node ${difference.node} responds differently now`)
     print(`  recorded ${JSON.stringify(difference.recorded)}`)
     print(`  replayed ${JSON.stringify(difference.replayed)}`)
   }
   return difference === null ? EXIT.ok : EXIT.failure
 }
 
-function tell({ records }: Trace, { kinds }: Definition, all: boolean): void {
+function printTranscript({ records }: Trace, { kinds }: Definition, all: boolean): void {
   for (const record of records) {
     const line = transcriptLine(record, { kinds, all })
     if (line !== null) print(line)
@@ -90,20 +93,20 @@ function tell({ records }: Trace, { kinds }: Definition, all: boolean): void {
   print('')
 }
 
-/** A real run, from the traces that its processes have kept. */
-async function recorded(files: readonly TraceFile[], flags: ReplayFlags): Promise<number> {
+/** Judges a real run from the traces of its nodes. */
+async function replayRealRun(files: readonly TraceFile[], flags: ReplayFlags): Promise<number> {
   const { lookup } = await loadProtocols(flags.load)
   const definition = findProtocol(lookup, files[0]?.trace.header.protocol ?? '')
   const clockErrorMs =
     flags.clockErrorMs === undefined ? null : parseMilliseconds('--clock-error-ms', flags.clockErrorMs)
-  const real = understand(files, definition, clockErrorMs)
-  if (flags.merged !== undefined) writeMerged(real, flags.merged)
-  if (flags.json === true) printRecordedJson(real)
+  const run = analyse(files, definition, clockErrorMs)
+  if (flags.merged !== undefined) writeMerged(run, flags.merged)
+  if (flags.json === true) printRecordedJson(run)
   else {
-    if (flags.transcript === true) tell(real.merged, definition, flags.all === true)
-    printRecorded(real)
+    if (flags.transcript === true) printTranscript(run.merged, definition, flags.all === true)
+    printRecorded(run)
   }
-  return codeOf(real)
+  return exitCodeOf(run)
 }
 
 function compare(left: Trace, right: Trace, flags: ReplayFlags): number {
@@ -111,7 +114,7 @@ function compare(left: Trace, right: Trace, flags: ReplayFlags): number {
   if (flags.json === true) printJson({ identical: difference === null, difference })
   else if (difference === null) print('the traces are identical')
   else {
-    print(`the traces part at line ${difference.line}`)
+    print(`the traces differ at line ${difference.line}`)
     print(`  ${JSON.stringify(difference.left)}`)
     print(`  ${JSON.stringify(difference.right)}`)
   }

@@ -2,9 +2,8 @@
 import { rmSync } from 'node:fs'
 import { Command } from 'commander'
 import { DEFAULT_PROTOCOL, hostedNames } from '../protocols/index.ts'
-import { freePorts } from '../service/chaos/free-ports.ts'
-import { Warden } from '../service/chaos/reaper.ts'
-import { PROTOCOLS } from '../service/config/fields.ts'
+import { findFreePorts } from '../service/chaos/free-ports.ts'
+import { Reaper } from '../service/chaos/reaper.ts'
 import { UsageError } from './errors.ts'
 import { describeProtocols } from './node-flags.ts'
 import { NEW_LINE, print, printJson, printNote } from './output.ts'
@@ -86,10 +85,10 @@ async function up(flags: UpFlags): Promise<void> {
       `--http-port ${firstPort}: the ports of ${count} nodes must be at most 65535`,
       '--http-port',
     )
-  const [udp, http] = await Promise.all([freePorts(count, 'udp'), freePorts(count, 'tcp', firstPort)])
+  const [udp, http] = await Promise.all([findFreePorts(count, 'udp'), findFreePorts(count, 'tcp', firstPort)])
   const folder = makeTemporaryFolder('conclave-up-')
   const descriptions = describeOrRemove(folder, { flags, count, udp, http })
-  const warden = new Warden(folder)
+  const reaper = new Reaper(folder)
   const isJson = flags.json === true
   const isTerminal =
     process.stdout.isTTY &&
@@ -98,7 +97,7 @@ async function up(flags: UpFlags): Promise<void> {
     flags.plain !== true &&
     !isJson
   const group = new LocalGroup(
-    (report) => createAgents(descriptions, warden, report),
+    (report) => createAgents(descriptions, reaper, report),
     isTerminal ? undefined : (entry) => printNote(formatLogEntry(entry)),
   )
   const { agents } = group
@@ -113,7 +112,7 @@ async function up(flags: UpFlags): Promise<void> {
     await (isTerminal ? watchInTerminal(group, ended) : watchAsLines(group, ended, isJson))
   } finally {
     await group.stop()
-    await warden.close()
+    await reaper.close()
   }
 }
 

@@ -1,4 +1,4 @@
-/** A campaign of seeds, spread over threads. What it reports does not depend on how many there are. */
+/** Runs a campaign over many seeds on several threads. The result does not depend on the number of threads. */
 import { availableParallelism } from 'node:os'
 import { Worker } from 'node:worker_threads'
 import { count, plural } from '../../core/text.ts'
@@ -34,20 +34,21 @@ export type CampaignFlags = {
   readonly json?: true
 }
 
-/** What a worker is started with; it asks for seeds until there are none. */
+/** The data that a worker is started with. It then receives ranges of seeds until none are left. */
 export type WorkerTask = {
   readonly protocol: string
   readonly load: string | undefined
   readonly settings: SwarmSettings
 }
-export type WorkerAnswer =
+export type WorkerReply =
   | { readonly type: 'ready' }
   | { readonly type: 'done'; readonly tally: CampaignTally }
   | { readonly type: 'failed'; readonly message: string }
-export type WorkerQuestion = { readonly first: number; readonly last: number }
+export type WorkerRequest = { readonly first: number; readonly last: number }
 
-/** Violations beyond these are counted and named, not shrunk: nobody reads a hundred. */
-const SHRUNK = 5
+/** Number of violations that are shrunk and printed. The others are only counted. */
+const MAX_SHRUNK = 5
+/** Seeds per request to a worker. */
 const CHUNK = 16
 
 export async function campaign(flags: CampaignFlags): Promise<number> {
@@ -56,28 +57,33 @@ export async function campaign(flags: CampaignFlags): Promise<number> {
   const definition = findProtocol(lookup, flags.protocol)
   const nodes = parseRange('--nodes', flags.nodes, definition.leastNodes)
   if (nodes[1] > MOST_NODES)
-    throw new UsageError(`--nodes ${flags.nodes}: at most ${MOST_NODES} nodes in one world`, '--nodes')
+    throw new UsageError(`--nodes ${flags.nodes}: at most ${MOST_NODES} nodes can be simulated`, '--nodes')
   const fixed = parseOptions(flags.option)
-  // Maps by node must fit the smallest world that may be drawn.
+  // Options that map nodes to values must fit the smallest world of the campaign.
   const smallest = Array.from({ length: nodes[0] }, (_, index) => index + 1)
   const checked = checkedOptions(definition, smallest, fixed)
   checkBounds(definition, checked, definition.swarm.delayMs[1], fixed)
-  const borne = definition.bears(checked)
+  const tolerated = definition.bears(checked)
   const settings: SwarmSettings = {
     nodes,
     options: fixed,
-    faults: parseFaults(flags.faults, definition.name, borne),
+    faults: parseFaults(flags.faults, definition.name, tolerated),
   }
   const draw = scenarioDrawer(definition, settings)
-  draw(first) // Wrong options show here, before any thread starts.
+  draw(first) // Throws for invalid options, before any thread starts.
   const threads =
     flags.workers === undefined ? availableParallelism() : parseWholeNumber('--workers', flags.workers, 1)
-  const began = performance.now()
-  const tally = await spread({ protocol: flags.protocol, load: flags.load, settings }, first, last, threads)
-  const seconds = (performance.now() - began) / 1000
+  const startedAt = performance.now()
+  const tally = await runOnThreads(
+    { protocol: flags.protocol, load: flags.load, settings },
+    first,
+    last,
+    threads,
+  )
+  const seconds = (performance.now() - startedAt) / 1000
   const violations = tally.violations.map((violation, index) => ({
-    ...(index < SHRUNK ? shrinkViolation(definition, draw, violation, specsFor(definition)) : violation),
-    replay: replayCommand(flags, violation.seed),
+    ...(index < MAX_SHRUNK ? shrinkViolation(definition, draw, violation, specsFor(definition)) : violation),
+    replay: formatReplayCommand(flags, violation.seed),
   }))
   const vacuous = Object.entries(tally.judged).flatMap(([spec, judged]) => (judged === 0 ? [spec] : []))
   const report = {
@@ -91,17 +97,21 @@ export async function campaign(flags: CampaignFlags): Promise<number> {
     ...(tally.qos === null ? {} : { qos: qosReport(tally.qos) }),
   }
   if (flags.json === true) printJson(report)
-  else print(campaignText(tally, violations, seconds))
-  for (const spec of vacuous)
-    printNote(`warning: ${spec} was never judged: this campaign says nothing about it`)
+  else print(formatCampaign(tally, violations, seconds))
+  for (const spec of vacuous) printNote(`warning: ${spec} was never judged; this campaign does not test it`)
   for (const goal of tally.goals) {
     if (!goal.reached)
-      printNote(`warning: the goal ${goal.name} was never reached: try more seeds or other faults`)
+      printNote(`warning: the goal ${goal.name} was never reached; try more seeds or other faults`)
   }
   return violations.length > 0 ? EXIT.violated : EXIT.ok
 }
 
-function spread(task: WorkerTask, first: number, last: number, threads: number): Promise<CampaignTally> {
+function runOnThreads(
+  task: WorkerTask,
+  first: number,
+  last: number,
+  threads: number,
+): Promise<CampaignTally> {
   const total = last - first + 1
   const progress = startProgress('seeds')
   let next = first
@@ -110,26 +120,26 @@ function spread(task: WorkerTask, first: number, last: number, threads: number):
     return new Worker(new URL('./campaign-worker.js', import.meta.url), { workerData: task })
   })
   return new Promise<CampaignTally>((resolve, reject) => {
-    let working = workers.length
+    let active = workers.length
     for (const worker of workers) {
       worker.on('error', reject)
-      worker.on('message', (answer: WorkerAnswer) => {
-        if (answer.type === 'failed') {
-          reject(new Error(answer.message))
+      worker.on('message', (reply: WorkerReply) => {
+        if (reply.type === 'failed') {
+          reject(new Error(reply.message))
           return
         }
-        if (answer.type === 'done') {
-          tally = addTallies(tally, answer.tally)
+        if (reply.type === 'done') {
+          tally = addTallies(tally, reply.tally)
           progress.update(tally.seeds, total, plural(tally.violations.length, 'violation'))
         }
         if (next <= last) {
-          const question: WorkerQuestion = { first: next, last: Math.min(last, next + CHUNK - 1) }
-          next = question.last + 1
-          worker.postMessage(question)
+          const request: WorkerRequest = { first: next, last: Math.min(last, next + CHUNK - 1) }
+          next = request.last + 1
+          worker.postMessage(request)
           return
         }
-        working -= 1
-        if (working === 0) resolve(tally)
+        active -= 1
+        if (active === 0) resolve(tally)
       })
     }
   }).finally(async () => {
@@ -138,19 +148,19 @@ function spread(task: WorkerTask, first: number, last: number, threads: number):
   })
 }
 
-function replayCommand(flags: CampaignFlags, seed: number): string {
-  const fixed = flags.option.map((option) => ` --option ${shellWord(option)}`).join('')
-  const loaded = flags.load === undefined ? '' : ` --load ${shellWord(flags.load)}`
+function formatReplayCommand(flags: CampaignFlags, seed: number): string {
+  const fixed = flags.option.map((option) => ` --option ${quoteForShell(option)}`).join('')
+  const loaded = flags.load === undefined ? '' : ` --load ${quoteForShell(flags.load)}`
   return `conclave sim --protocol ${flags.protocol} --nodes ${flags.nodes} --seeds ${seed}..${seed} --faults ${flags.faults}${fixed}${loaded}`
 }
 
-function shellWord(text: string): string {
+function quoteForShell(text: string): string {
   return /^[\w./=:,+-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`
 }
 
 type Replayable = SeedViolation & { readonly replay: string }
 
-function campaignText(tally: CampaignTally, violations: readonly Replayable[], seconds: number): string {
+function formatCampaign(tally: CampaignTally, violations: readonly Replayable[], seconds: number): string {
   const hours = virtualHours(tally).toFixed(2)
   const rate = count(tally.steps / seconds)
   return [
@@ -168,12 +178,12 @@ function campaignText(tally: CampaignTally, violations: readonly Replayable[], s
       ? paint('green', 'no violation')
       : paint('red', plural(violations.length, 'violation')),
     ...violations
-      .slice(0, SHRUNK)
+      .slice(0, MAX_SHRUNK)
       .flatMap(({ seed, spec, why, replay, shrunk }) => [
         '',
         `seed ${seed}: ${spec} violated: ${why}`,
         `  replay: ${replay}`,
-        ...(shrunk === null ? [] : [`  shrunk: ${shrunkText(shrunk)}`]),
+        ...(shrunk === null ? [] : [`  shrunk: ${formatShrunk(shrunk)}`]),
       ]),
   ].join(NEW_LINE)
 }
@@ -182,8 +192,8 @@ function virtualHours({ virtualMicros }: CampaignTally): number {
   return virtualMicros / 3_600_000_000
 }
 
-/** The scenario as one line that can be saved to a file and run. */
-function shrunkText(scenario: Scenario): string {
+/** Formats a scenario as one line that can be saved to a file and run. */
+function formatShrunk(scenario: Scenario): string {
   const { initial, registers, schedule: _schedule, checkpointsMs: _checkpointsMs, ...rest } = scenario
   return JSON.stringify({
     ...rest,

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest'
 import { recordings } from '../../../test/support/recordings.ts'
 import { type Definition, type PlainObject, present } from '../../core/index.ts'
 import { protocolNamed } from '../../protocols/index.ts'
-import { type Recorded, understand, verdictOf } from './recorded.ts'
+import { analyse, describeVerdict, type Recorded } from './recorded.ts'
 
 const omega = present(protocolNamed('omega'), 'omega')
 
@@ -31,7 +31,7 @@ async function understood(
   { definition = omega, most = 1_000_000 }: { definition?: Definition; most?: number } = {},
 ): Promise<Recorded> {
   const { files } = await recordings(scenario, definition, most)
-  return understand(
+  return analyse(
     files.filter(({ file }) => isKept(file)),
     definition,
     null,
@@ -47,7 +47,7 @@ describe('a run of omega out of the traces of its processes', () => {
     expect(named(run, 'violated')).toEqual([])
     expect(named(run, 'held')).toEqual(JUDGED)
     expect(run.leaderships.map(({ node }) => node)).toEqual(expect.arrayContaining([1, 2]))
-    expect(verdictOf(run)).toBe('every promise that could be judged was kept')
+    expect(describeVerdict(run)).toBe('every promise that could be judged was kept')
   })
 
   it('who was killed took its promises along: that is nobody’s fault', async () => {

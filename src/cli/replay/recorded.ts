@@ -1,4 +1,4 @@
-/** A real run out of the traces of its processes: replayed, put on one time scale, judged, and told in words. */
+/** Analyses a real run from the traces of its nodes: replays them, merges them on one time scale, and judges them. */
 import { writeFileSync } from 'node:fs'
 import { type Definition, msOf } from '../../core/index.ts'
 import { count, plural } from '../../core/text.ts'
@@ -33,18 +33,18 @@ export type Recorded = Judged & {
   readonly lengthMs: number
 }
 
-export function understand(
+export function analyse(
   files: readonly TraceFile[],
   definition: Definition,
   clockErrorMs: number | null,
 ): Recorded {
   const runs = runsOf(files)
   const [first] = runs
-  if (first === undefined) throw new InvalidTraceError('there is no trace')
-  const stranger = runs.find(({ recording }) => recording.group !== first.recording.group)
-  if (stranger !== undefined)
+  if (first === undefined) throw new InvalidTraceError('the file contains no trace')
+  const other = runs.find(({ recording }) => recording.group !== first.recording.group)
+  if (other !== undefined)
     throw new InvalidTraceError(
-      `these are traces of two groups, ${first.recording.group} and ${stranger.recording.group}: replay each by itself`,
+      `the traces are from two groups, ${first.recording.group} and ${other.recording.group}; replay each group separately`,
     )
   const options = checkedOptions(definition, first, first.steps[0]?.file ?? '')
   const replayed = replayRuns(runs, definition)
@@ -65,7 +65,7 @@ export function understand(
   }
 }
 
-export function codeOf({ replayed, specs }: Recorded): number {
+export function exitCodeOf({ replayed, specs }: Recorded): number {
   if (replayed.difference !== null) return EXIT.failure
   if (replayed.failures.some(({ isFatal }) => isFatal)) return EXIT.violated
   return specs.some(({ verdict }) => verdict === 'violated') ? EXIT.violated : EXIT.ok
@@ -75,27 +75,26 @@ export function writeMerged({ merged }: Recorded, file: string): void {
   writeFileSync(file, writeTrace(merged))
 }
 
-/** The whole in one or two sentences. */
-export function verdictOf({ replayed, specs, broken }: Recorded): string {
+/** Summarizes the analysis in one or two sentences. */
+export function describeVerdict({ replayed, specs, broken }: Recorded): string {
   if (replayed.difference !== null)
-    return 'the code answers differently from what is recorded: another version wrote these traces, or they are damaged; nothing else can be concluded'
+    return 'the code does not reproduce the recorded effects, so nothing can be concluded: another version wrote these traces, or they are damaged'
   const failure = replayed.failures.find(({ isFatal }) => isFatal)
   if (failure !== undefined)
     return `node ${failure.node} failed: ${failure.error}; that is a bug, please report it with these traces`
   const violated = specs.filter(({ verdict }) => verdict === 'violated').map(({ name }) => name)
   const unsafe = broken.filter(({ touches }) => touches === 'safety')
-  const because = unsafe.map(({ text }) => text).join('; ')
+  const causes = unsafe.map(({ text }) => text).join('; ')
   if (violated.length === 0) {
-    const kept = 'every promise that could be judged was kept'
-    if (unsafe.length > 0) return `${kept}, although what it rests on was broken: ${because}`
+    const kept = 'no specification was violated'
+    if (unsafe.length > 0) return `${kept}, although an assumption for safety did not hold: ${causes}`
     return broken.length === 0
       ? kept
-      : `${kept}; what was not as assumed can only cost a leader, never make two`
+      : `${kept}; the assumptions that did not hold can only delay an election, not cause two leaders`
   }
-  const what = `${violated.join(', ')} ${violated.length === 1 ? 'was' : 'were'} broken`
-  if (unsafe.length > 0)
-    return `${what}, because what ${violated.length === 1 ? 'it rests' : 'they rest'} on was broken: ${because}`
-  return `${what}, and no broken assumption explains it: that is a bug, please report it with these traces`
+  const what = `${violated.join(', ')} ${violated.length === 1 ? 'was' : 'were'} violated`
+  if (unsafe.length > 0) return `${what} because an assumption did not hold: ${causes}`
+  return `${what}, and all assumptions held: this is a bug; please report it with these traces`
 }
 
 export function printRecorded(recorded: Recorded): void {
@@ -106,8 +105,8 @@ export function printRecorded(recorded: Recorded): void {
   print(
     `${plural(runs.length, 'run')} of ${[...named].join(', ')} in ${group}, ${(lengthMs / 1000).toFixed(1)} s${missing.length === 0 ? '' : `; no trace of ${missing.join(', ')}`}`,
   )
-  print(formatTable(runs.map(runRow)))
-  print(scaleText(scale))
+  print(formatTable(runs.map(formatRunRow)))
+  print(describeTimeScale(scale))
   const { difference } = replayed
   for (const { file, line, node, error, isFatal } of replayed.failures)
     print(
@@ -116,26 +115,26 @@ export function printRecorded(recorded: Recorded): void {
   if (difference === null) print(`${count(replayed.steps)} steps replayed: all effects are identical`)
   else if (difference.errors !== undefined) print(failureText(difference.file, difference.line, difference))
   else {
-    print(`${difference.file}: line ${difference.line}: node ${difference.node} answers differently now`)
+    print(`${difference.file}: line ${difference.line}: node ${difference.node} responds differently now`)
     print(`  recorded ${JSON.stringify(difference.recorded)}`)
     print(`  replayed ${JSON.stringify(difference.replayed)}`)
   }
   print('')
   print('led:')
-  print(leaderships.length === 0 ? '  nobody' : formatTable(leaderships.map(leadershipRow)))
+  print(leaderships.length === 0 ? '  no node' : formatTable(leaderships.map(formatTermRow)))
   print('')
-  print('promises:')
-  print(formatTable(specs.map(specRow)))
+  print('specifications:')
+  print(formatTable(specs.map(formatSpecRow)))
   print('')
-  print('what was not as assumed:')
+  print('assumptions that did not hold:')
   print(
     broken.length === 0
-      ? '  nothing'
+      ? '  none'
       : broken.map(({ touches, text }) => `  ${touches}: ${text}`).join(NEW_LINE),
   )
-  const code = codeOf(recorded)
+  const code = exitCodeOf(recorded)
   print('')
-  print(paint(code === EXIT.ok ? 'green' : 'red', `verdict: ${verdictOf(recorded)}`))
+  print(paint(code === EXIT.ok ? 'green' : 'red', `verdict: ${describeVerdict(recorded)}`))
 }
 
 /** A step that failed when it was recorded, and does not fail, or fails otherwise, now. */
@@ -162,24 +161,24 @@ export function printRecordedJson(recorded: Recorded): void {
     leaderships,
     specs,
     broken,
-    verdict: verdictOf(recorded),
+    verdict: describeVerdict(recorded),
   })
 }
 
-function runRow({ node, recording, steps, skipped }: Run): readonly string[] {
-  const begins = skipped === 0 ? 'from its start' : `${count(skipped)} steps before are not kept`
+function formatRunRow({ node, recording, steps, skipped }: Run): readonly string[] {
+  const begins = skipped === 0 ? 'from its start' : `the first ${count(skipped)} steps are not kept`
   return [`  ${node}`, `run ${recording.run}`, plural(steps.length, 'step'), begins]
 }
 
-function scaleText({ by, error }: Scale): string {
-  if (by === 'one clock') return 'time: all read one clock'
+function describeTimeScale({ by, error }: Scale): string {
+  if (by === 'one clock') return 'time: all nodes share one clock'
   if (error === null)
-    return 'time: nothing bounds how the clocks stand to each other, so leases cannot be compared; say how far wall clocks are apart at most with --clock-error-ms'
-  const how = by === 'messages' ? 'found from messages' : 'from wall clocks, as told, and messages'
-  return `time: ${how}, exact to ${msOf(error).toFixed(3)} ms; a shorter overlap of leases would not be seen`
+    return 'time: the traces do not bound the difference between the clocks, so leases cannot be compared; give the maximum difference between wall clocks with --clock-error-ms'
+  const how = by === 'messages' ? 'from messages' : 'from wall clocks (--clock-error-ms) and messages'
+  return `time: ${how}, with an error of at most ${msOf(error).toFixed(3)} ms; a shorter overlap of leases is not detected`
 }
 
-function leadershipRow({ node, token, fromMs, untilMs, cause, ended }: Recorded['leaderships'][number]) {
+function formatTermRow({ node, token, fromMs, untilMs, cause, ended }: Recorded['leaderships'][number]) {
   const until = untilMs === null ? 'no end' : `${untilMs.toFixed(1)} ms`
   return [
     `  ${node}`,
@@ -190,7 +189,7 @@ function leadershipRow({ node, token, fromMs, untilMs, cause, ended }: Recorded[
   ]
 }
 
-function specRow(spec: Recorded['specs'][number]): readonly string[] {
+function formatSpecRow(spec: Recorded['specs'][number]): readonly string[] {
   if (spec.verdict === 'violated')
     return [`  ${spec.name}`, 'VIOLATED', `at ${spec.atMs.toFixed(1)} ms: ${spec.why}`]
   if (spec.verdict === 'held') return [`  ${spec.name}`, 'held', `judged ${count(spec.judged)} times`]

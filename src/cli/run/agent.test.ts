@@ -6,9 +6,9 @@ import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { conclave } from '../../../test/support/agents.ts'
 import { until } from '../../../test/support/wait.ts'
-import { freePorts as free } from '../../service/chaos/free-ports.ts'
+import { findFreePorts as free } from '../../service/chaos/free-ports.ts'
 import { judge } from '../../service/chaos/judge.ts'
-import { COMMAND, type Line, Witness } from '../../service/chaos/witness.ts'
+import { COMMAND, Witness, type WitnessLine } from '../../service/chaos/witness.ts'
 import { stepDown } from '../../service/client/index.ts'
 import { isAlive } from '../../service/supervise/processes.ts'
 
@@ -71,14 +71,14 @@ function run(id: Id, manner: 'stubborn' | 'kind'): ChildProcess {
   return spawn(CONCLAVE, ['run', ...asked, '--', ...command], { stdio: 'ignore' })
 }
 
-async function nextAfter({ token }: Line): Promise<Line> {
-  await until(() => (witness.last?.token ?? 0) > token)
-  return witness.last as Line
+async function nextAfter({ token }: WitnessLine): Promise<WitnessLine> {
+  await until(() => (witness.latest?.token ?? 0) > token)
+  return witness.latest as WitnessLine
 }
 
 describe('conclave run --agent', () => {
   it('one command at a time: after a hand-over, after the agent was killed, after the runner was stopped', async () => {
-    const first = witness.last as Line
+    const first = witness.latest as WitnessLine
     // On a busy machine the lead may be lost by itself before it is handed over.
     await stepDown({ agent: urls.get(first.id) ?? '', adminToken: ADMIN }).catch((error: Error) =>
       expect(error).toMatchObject({ code: 409 }),
@@ -89,8 +89,8 @@ describe('conclave run --agent', () => {
     await until(() => !isAlive(second.pid))
     runners.get(second.id)?.kill('SIGCONT')
     // The agent leads on: the same runner begins again under the same token, once the first command is dead.
-    await until(() => witness.last?.pid !== second.pid)
-    const third = witness.last as Line
+    await until(() => witness.latest?.pid !== second.pid)
+    const third = witness.latest as WitnessLine
 
     agents.get(third.id)?.kill('SIGKILL')
     const fourth = await nextAfter(third)
@@ -115,7 +115,7 @@ describe('conclave run --agent', () => {
   })
 
   it("what the agent's lease has no room for is refused, though it does not lead: exit code 2", async () => {
-    const follower = IDS.find((id) => id !== witness.last?.id) as Id
+    const follower = IDS.find((id) => id !== witness.latest?.id) as Id
     const words = ['--agent', urls.get(follower) ?? '', ...adminFlags(), '--kill-before-ms', '500']
     const { code, said } = await conclave(['run', ...words, '--', 'true'])
     expect(said).toMatch(/--kill-before-ms 500: a lease lasts [\d.]+ ms here, .*; at most 361 works/)
@@ -123,7 +123,7 @@ describe('conclave run --agent', () => {
   }, 60_000)
 
   it('an agent that does not know the token refuses: exit code 5', async () => {
-    const { id } = witness.last as Line
+    const { id } = witness.latest as WitnessLine
     const words = ['--agent', urls.get(id) ?? '']
     const child = spawn(CONCLAVE, ['run', ...words, '--', 'true'], { stdio: 'ignore' })
     expect(await new Promise<number | null>((resolve) => child.once('exit', resolve))).toBe(5)

@@ -1,7 +1,7 @@
 /**
- * A command that runs while an agent leads. This process has no node: it claims the agent's lead, again and again, and
- * knows from each answer for how long it has it, counted from before it asked. The agent hands the lead over only when
- * the claim was given back or has run out; when the agent is gone, the claim runs out before anybody else leads.
+ * Runs a command while an agent leads. This process has no node. It claims the agent's term, renews the claim, and
+ * counts its duration from before each request. The agent ends its term only after the claim is released or has expired.
+ * If the agent dies, the claim expires before another node can lead.
  */
 import { setTimeout } from 'node:timers/promises'
 import {
@@ -17,109 +17,116 @@ import type { LeaseTiming } from '../../service/node/index.ts'
 import { monotonicNow } from '../../service/runtime/index.ts'
 import type { Guarded } from '../../service/supervise/guarded.ts'
 import { EXIT } from '../errors.ts'
-import { type HeldLead, killBeforeIn, type Running, runUnder } from './term.ts'
+import { type HeldTerm, type RunSettings, resolveKillBefore, runInTerm } from './term.ts'
 
-export type AgentOf = {
+export type AgentTarget = {
   readonly agent: string
-  /** Which, where the agent is in several. */
+  /** Null if the agent is in one group only. */
   readonly group: string | null
   readonly adminToken: string | null
 }
 
-/** How long until an agent that does not answer, or lost its lead, is asked again. */
-const AGAIN_MS = 200
-/** A claim is renewed so many times in the time that it lasts, but not more often than this. */
-const RENEWALS = 8
-const LEAST_RENEWAL_MS = 5
+/** Delay before the next request to an agent that does not answer or no longer leads. */
+const RETRY_DELAY_MS = 200
+/** Renewals per duration of a claim, and the shortest interval between two. */
+const RENEWALS_PER_CLAIM = 8
+const MIN_RENEWAL_INTERVAL_MS = 5
 
-export async function runWithAgent(of: AgentOf, guarded: Guarded, running: Running): Promise<number> {
-  const { told, once } = running
-  while (!told.aborted) {
-    // oxlint-disable-next-line no-await-in-loop -- one leadership after the other
-    const next = await nextLead(of, running)
+export async function runWithAgent(
+  target: AgentTarget,
+  guarded: Guarded,
+  settings: RunSettings,
+): Promise<number> {
+  const { stopSignal, once } = settings
+  while (!stopSignal.aborted) {
+    // oxlint-disable-next-line no-await-in-loop -- one term after the other
+    const next = await waitForTerm(target, settings)
     if (next === null) break
-    const { held, killBeforeMs } = next
+    const { term, killBeforeMs } = next
     try {
-      // oxlint-disable-next-line no-await-in-loop -- one leadership after the other
-      const code = await runUnder(held, killBeforeMs, guarded, running)
+      // oxlint-disable-next-line no-await-in-loop -- one term after the other
+      const code = await runInTerm(term, killBeforeMs, guarded, settings)
       if (code !== null) return code
       if (once) return EXIT.lost
     } finally {
-      // oxlint-disable-next-line no-await-in-loop -- one leadership after the other
-      await held.end()
+      // oxlint-disable-next-line no-await-in-loop -- one term after the other
+      await term.release()
     }
   }
   return EXIT.ok
 }
 
-type Next = { readonly held: ClaimedLead; readonly killBeforeMs: number }
+type Next = { readonly term: ClaimedTerm; readonly killBeforeMs: number }
 
-/** Waits until the agent leads; null when this process was told to end first. */
-async function nextLead(of: AgentOf, { told, say, killBeforeMs: asked }: Running): Promise<Next | null> {
-  let said = ''
-  while (!told.aborted) {
+/** Waits until the agent leads; null if this process is stopped first. */
+async function waitForTerm(
+  target: AgentTarget,
+  { stopSignal, report, killBeforeMs: requested }: RunSettings,
+): Promise<Next | null> {
+  let lastProblem = ''
+  while (!stopSignal.aborted) {
     try {
       // oxlint-disable-next-line no-await-in-loop -- until it leads
-      const { lease } = await getStatus({ ...of, signal: told })
-      const killBeforeMs = killBeforeIn(claimTerms(lease), asked)
+      const { lease } = await getStatus({ ...target, signal: stopSignal })
+      const killBeforeMs = resolveKillBefore(claimTiming(lease), requested)
       // oxlint-disable-next-line no-await-in-loop -- until it leads
-      for await (const seen of watch({ ...of, signal: told })) {
+      for await (const seen of watch({ ...target, signal: stopSignal })) {
         const mayLead =
           seen.type === 'snapshot'
             ? seen.snapshot.self.role === 'leader'
             : seen.type === 'event' && seen.event.event === 'elected'
-        const held = mayLead ? await ClaimedLead.take(of) : null
-        if (held !== null) return { held, killBeforeMs }
-        said = ''
+        const term = mayLead ? await ClaimedTerm.claim(target) : null
+        if (term !== null) return { term, killBeforeMs }
+        lastProblem = ''
       }
     } catch (error) {
-      if (told.aborted) return null
-      // An agent that takes no such orders never will.
+      if (stopSignal.aborted) return null
+      // A refusal is final: the agent will not accept this request later.
       if (!(error instanceof AgentUnreachableError)) throw error
-      if (error.message !== said) say(error.message)
-      said = error.message
+      if (error.message !== lastProblem) report(error.message)
+      lastProblem = error.message
     }
     // oxlint-disable-next-line no-await-in-loop -- until it leads
-    await setTimeout(AGAIN_MS, undefined, { signal: told }).catch(() => {})
+    await setTimeout(RETRY_DELAY_MS, undefined, { signal: stopSignal }).catch(() => {})
   }
   return null
 }
 
-/** Of a renewed lease this process hears when it renews its claim. */
-function claimTerms({ lengthMs, marginMs }: LeaseTiming): LeaseTiming {
-  const late = Math.max(LEAST_RENEWAL_MS, marginMs / RENEWALS)
-  return { lengthMs, marginMs: Math.max(0, marginMs - late) }
+/** This process learns of a renewed lease only when it renews its claim, so its margin is smaller. */
+function claimTiming({ lengthMs, marginMs }: LeaseTiming): LeaseTiming {
+  const delayMs = Math.max(MIN_RENEWAL_INTERVAL_MS, marginMs / RENEWALS_PER_CLAIM)
+  return { lengthMs, marginMs: Math.max(0, marginMs - delayMs) }
 }
 
-class ClaimedLead implements HeldLead {
+class ClaimedTerm implements HeldTerm {
   readonly group: string
   readonly id: string
   readonly token: number | null
-  readonly #of: AgentOf
+  readonly #target: AgentTarget
   readonly #claim: string
   readonly #lost = new AbortController()
   readonly #ending = new AbortController()
-  readonly #over = new AbortController()
-  readonly #renewed: Promise<void>
-  /** On this process's clock. */
+  readonly #released = new AbortController()
+  readonly #renewals: Promise<void>
+  /** End of the claim on the clock of this process. */
   #until: number
 
-  private constructor(of: AgentOf, first: ClaimResponse, until: number) {
-    this.#of = of
+  private constructor(target: AgentTarget, first: ClaimResponse, until: number) {
+    this.#target = target
     this.#claim = first.claim
     this.group = first.group
     this.id = String(first.id)
     this.token = first.token
     this.#until = until
-    this.#renewed = this.#renew()
+    this.#renewals = this.#renew()
   }
 
-  /** Null when the agent does not lead. */
-  static async take(of: AgentOf): Promise<ClaimedLead | null> {
+  /** Null if the agent does not lead. */
+  static async claim(target: AgentTarget): Promise<ClaimedTerm | null> {
     const before = monotonicNow()
     try {
-      const first = await claim({ ...of, claim: null })
-      return new ClaimedLead(of, first, before + first.expiresInMs * 1000)
+      const first = await claim({ ...target, claim: null })
+      return new ClaimedTerm(target, first, before + first.expiresInMs * 1000)
     } catch (error) {
       if (error instanceof RequestRefusedError && error.status === 409) return null
       throw error
@@ -138,31 +145,33 @@ class ClaimedLead implements HeldLead {
     return Math.max(0, (this.#until - monotonicNow()) / 1000)
   }
 
-  /** The command has ended: the agent need not wait any longer. */
-  async end(): Promise<void> {
-    this.#over.abort()
-    await this.#renewed
-    // If it is not heard, the claim runs out by itself.
-    await release({ ...this.#of, claim: this.#claim, signal: AbortSignal.timeout(AGAIN_MS) }).catch(() => {})
+  /** Releases the claim after the command has ended, so that the agent can end its term. */
+  async release(): Promise<void> {
+    this.#released.abort()
+    await this.#renewals
+    // If the request is lost, the claim expires.
+    await release({ ...this.#target, claim: this.#claim, signal: AbortSignal.timeout(RETRY_DELAY_MS) }).catch(
+      () => {},
+    )
   }
 
   async #renew(): Promise<void> {
-    while (!this.#over.signal.aborted && this.remaining() > 0) {
-      const pause = Math.max(LEAST_RENEWAL_MS, this.remaining() / RENEWALS)
-      // oxlint-disable-next-line no-await-in-loop -- one after the other
-      await setTimeout(pause, undefined, { signal: this.#over.signal }).catch(() => {})
-      if (this.#over.signal.aborted) return
+    while (!this.#released.signal.aborted && this.remaining() > 0) {
+      const pause = Math.max(MIN_RENEWAL_INTERVAL_MS, this.remaining() / RENEWALS_PER_CLAIM)
+      // oxlint-disable-next-line no-await-in-loop -- one renewal after the other
+      await setTimeout(pause, undefined, { signal: this.#released.signal }).catch(() => {})
+      if (this.#released.signal.aborted) return
       const before = monotonicNow()
       try {
         const limit = AbortSignal.timeout(Math.max(1, Math.ceil(this.remaining())))
-        const signal = AbortSignal.any([limit, this.#over.signal])
-        // oxlint-disable-next-line no-await-in-loop -- one after the other
-        const { token, expiresInMs, ending } = await claim({ ...this.#of, claim: this.#claim, signal })
+        const signal = AbortSignal.any([limit, this.#released.signal])
+        // oxlint-disable-next-line no-await-in-loop -- one renewal after the other
+        const { token, expiresInMs, ending } = await claim({ ...this.#target, claim: this.#claim, signal })
         if (token !== this.token) break
         this.#until = before + expiresInMs * 1000
         if (ending) this.#ending.abort()
       } catch (error) {
-        // An agent that says no has lost the lead; one that says nothing may yet answer while the claim lasts.
+        // A refusal means that the agent no longer leads. Without an answer, try again while the claim lasts.
         if (error instanceof RequestRefusedError) break
       }
     }

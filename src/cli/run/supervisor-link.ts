@@ -1,7 +1,7 @@
 /**
- * Whoever starts a node with an open descriptor, named in CONCLAVE_SUPERVISOR_FD, takes it along when it ends, however
- * it ends, and may inject network faults: `conclave up` and `conclave chaos` do. Orders are lines of JSON on that descriptor.
- * A node that was started otherwise has no such path.
+ * The link to a supervisor: a process, such as `conclave up` or `conclave chaos`, that starts a node with an open
+ * descriptor named in CONCLAVE_SUPERVISOR_FD. The node exits when the supervisor ends in any way. The supervisor can
+ * inject network faults: it writes orders to the descriptor, one JSON object per line.
  */
 import { Socket } from 'node:net'
 import { z } from 'zod'
@@ -24,7 +24,7 @@ const order = z.strictObject({
   ),
 })
 
-/** What a supervisor writes, one a line. */
+/** A line that a supervisor writes. */
 export type SupervisorOrder = z.infer<typeof order>
 
 type FaultTarget = { injectFaults(faults: NetworkFaults): void }
@@ -33,19 +33,19 @@ export class Supervisor {
   #faults: NetworkFaults | null = null
   #nodes: readonly FaultTarget[] = []
 
-  /** Null when there is none. */
-  static ofThisProcess(): Supervisor | null {
+  /** Null if this process has no supervisor. */
+  static connect(): Supervisor | null {
     const descriptor = process.env['CONCLAVE_SUPERVISOR_FD']
     if (descriptor === undefined) return null
-    // Not for the processes that this one starts.
+    // Child processes of this one have no supervisor.
     delete process.env['CONCLAVE_SUPERVISOR_FD']
     const line = new Socket({ fd: Number(descriptor) })
     const end = (): void => process.exit(EXIT.failure)
     line.on('error', end)
     line.on('close', end)
     const supervisor = new Supervisor()
-    linesOf(line, (text) => supervisor.#hear(text))
-    // It is no reason to go on once everything else is done.
+    linesOf(line, (text) => supervisor.#receive(text))
+    // The link alone does not keep the process running.
     line.unref()
     return supervisor
   }
@@ -56,12 +56,12 @@ export class Supervisor {
     if (this.#faults !== null) this.#inject(this.#faults)
   }
 
-  #hear(text: string): void {
+  #receive(text: string): void {
     let faults: NetworkFaults
     try {
       faults = order.parse(JSON.parse(text)).faults
     } catch (error) {
-      printNote(`an order of the supervisor cannot be read: ${(error as Error).message}`)
+      printNote(`cannot parse an order of the supervisor: ${(error as Error).message}`)
       return
     }
     this.#faults = faults

@@ -1,105 +1,105 @@
-/** A command under one leadership, wherever that comes from: started, given its deadlines, and ended in time. */
+/** Runs a command during one term: starts it, keeps its deadlines up to date, and ends it in time. */
 import { constants } from 'node:os'
 import type { LeaseTiming } from '../../service/node/index.ts'
 import { monotonicNow } from '../../service/runtime/index.ts'
 import type { Ending, Guarded } from '../../service/supervise/guarded.ts'
 import { EXIT, UsageError } from '../errors.ts'
 
-export type Running = {
+export type RunSettings = {
   readonly command: readonly string[]
-  /** This process was told to end. */
-  readonly told: AbortSignal
+  /** Aborted when this process receives a signal to stop. */
+  readonly stopSignal: AbortSignal
   readonly graceMs: number
-  /** --kill-before-ms, as given. */
+  /** The value of --kill-before-ms; null if the flag was not given. */
   readonly killBeforeMs: number | null
   readonly once: boolean
-  readonly say: (text: string) => void
+  readonly report: (text: string) => void
 }
 
-/** What a leadership must be able to say. */
-export type HeldLead = {
+/** A term of this node or of an agent, as far as a command needs it. */
+export type HeldTerm = {
   readonly group: string
   readonly id: string
   readonly token: number | null
-  /** Aborted when it is lost. */
+  /** Aborted when the term is lost. */
   readonly signal: AbortSignal
-  /** Aborted when it is to be given up, which waits for the command; null where nobody but this process decides that. */
+  /** Aborted when the agent wants to end the term and waits for the command; null for a term of this process. */
   readonly ending: AbortSignal | null
-  /** Milliseconds for which it surely lasts, as things stand. */
+  /** Milliseconds until the lease expires unless it is renewed. */
   remaining(): number
 }
 
-/** How often the guardian is told of a renewed lease, at least. */
-const LOOK_MS = 5
+/** How often the guardian receives the deadlines of the renewed lease. */
+const DEADLINE_INTERVAL_MS = 5
 
-const KILL_BEFORE_MS = 15
-/** Of what is left of the lease, so much is for ending by itself at most. */
-const FOR_ENDING = 1 / 3
+const DEFAULT_KILL_BEFORE_MS = 15
+/** The largest part of the remaining lease that the command gets to end after SIGTERM. */
+const SIGTERM_SHARE = 1 / 3
 
 /**
- * How long before the end of its lease a command is dead. Were it asked to end before the lease is renewed, it would be
- * in every lease: so there is a largest value, and where none was asked for it is never exceeded.
+ * How long before the end of the lease the command is killed. A value so large that the command is asked to end before
+ * the lease is renewed would end it in every lease. Such a value is refused, and the default never exceeds the maximum.
  */
-export function killBeforeIn({ lengthMs, marginMs }: LeaseTiming, askedMs: number | null): number {
-  const most = Math.floor(marginMs * (1 - FOR_ENDING))
-  const ms = askedMs ?? Math.min(KILL_BEFORE_MS, most)
-  if (most < 1)
+export function resolveKillBefore({ lengthMs, marginMs }: LeaseTiming, requestedMs: number | null): number {
+  const maximum = Math.floor(marginMs * (1 - SIGTERM_SHARE))
+  const ms = requestedMs ?? Math.min(DEFAULT_KILL_BEFORE_MS, maximum)
+  if (maximum < 1)
     throw new UsageError(
-      `--kill-before-ms: a lease lasts ${lengthMs} ms here, and when it is renewed too little of it is left to kill a command in: give it more time, such as --option sigmaMs=10 or a larger --profile`,
+      `--kill-before-ms: a lease lasts ${lengthMs} ms, and too little of it remains at renewal to kill a command in; use a longer lease, such as --option sigmaMs=10 or a larger --profile`,
       '--kill-before-ms',
     )
-  if (ms <= most) return ms
+  if (ms <= maximum) return ms
   throw new UsageError(
-    `--kill-before-ms ${ms}: a lease lasts ${lengthMs} ms here, and only ${Math.floor(marginMs)} ms of it may be left when it is renewed: the command would be ended before that, every time; at most ${most} works`,
+    `--kill-before-ms ${ms}: must be at most ${maximum}; a lease lasts ${lengthMs} ms, and as little as ${Math.floor(marginMs)} ms of it can remain at renewal, so the command would be ended before every renewal`,
     '--kill-before-ms',
   )
 }
 
-/** With which code this process should end; null when it should wait for the next leadership. */
-export async function runUnder(
-  lead: HeldLead,
+/** Returns the exit code of this process; null if it should wait for the next term. */
+export async function runInTerm(
+  term: HeldTerm,
   killBeforeMs: number,
   guarded: Guarded,
-  running: Running,
+  settings: RunSettings,
 ): Promise<number | null> {
-  const { command, told, graceMs, say } = running
+  const { command, stopSignal, graceMs, report } = settings
   const killBefore = killBeforeMs * 1000
   const deadlines = (): readonly [number, number] => {
-    const left = lead.remaining() * 1000
+    const left = term.remaining() * 1000
     const kill = monotonicNow() + left - killBefore
-    // Ending by itself is given no more than as long again as being killed.
-    return [kill - Math.min(killBefore, left * FOR_ENDING), kill]
+    // The command gets at most killBefore to end after SIGTERM.
+    return [kill - Math.min(killBefore, left * SIGTERM_SHARE), kill]
   }
   const env = {
-    CONCLAVE_GROUP: lead.group,
-    CONCLAVE_ID: lead.id,
-    CONCLAVE_TOKEN: String(lead.token ?? ''),
-    CONCLAVE_EXPIRES_MS: String(Math.floor(lead.remaining())),
+    CONCLAVE_GROUP: term.group,
+    CONCLAVE_ID: term.id,
+    CONCLAVE_TOKEN: String(term.token ?? ''),
+    CONCLAVE_EXPIRES_MS: String(Math.floor(term.remaining())),
   }
-  say(`${lead.id} leads with token ${lead.token}: starting ${command[0]}`)
+  report(`${term.id} leads with token ${term.token}: starting ${command[0]}`)
   const renewing = setInterval(() => {
-    if (!lead.signal.aborted) guarded.deadline(...deadlines())
-  }, LOOK_MS)
-  // The lead is kept and renewed while the command ends, for as long as the grace lasts.
-  const onTold = (): void => guarded.stop(graceMs)
+    if (!term.signal.aborted) guarded.deadline(...deadlines())
+  }, DEADLINE_INTERVAL_MS)
+  // The lease is renewed while the command ends, for at most the grace period.
+  const onStop = (): void => guarded.stop(graceMs)
   const onLost = (): void => guarded.stop(0)
-  told.addEventListener('abort', onTold)
-  lead.ending?.addEventListener('abort', onTold)
-  lead.signal.addEventListener('abort', onLost)
+  stopSignal.addEventListener('abort', onStop)
+  term.ending?.addEventListener('abort', onStop)
+  term.signal.addEventListener('abort', onLost)
   try {
     const ended = await guarded.run(command, env, ...deadlines())
-    say(`${command[0]} ended${ended.signal === null ? ` with ${ended.code}` : ` by ${ended.signal}`}`)
-    if (told.aborted) return EXIT.ok
-    return ended.asked ? null : codeOf(ended)
+    report(`${command[0]} ended${ended.signal === null ? ` with ${ended.code}` : ` by ${ended.signal}`}`)
+    if (stopSignal.aborted) return EXIT.ok
+    return ended.asked ? null : exitCodeOf(ended)
   } finally {
     clearInterval(renewing)
-    told.removeEventListener('abort', onTold)
-    lead.ending?.removeEventListener('abort', onTold)
-    lead.signal.removeEventListener('abort', onLost)
+    stopSignal.removeEventListener('abort', onStop)
+    term.ending?.removeEventListener('abort', onStop)
+    term.signal.removeEventListener('abort', onLost)
   }
 }
 
-/** As a shell has it: 128 and the number of the signal. */
-function codeOf({ code, signal }: Ending): number {
+/** As in a shell: 128 plus the number of the signal that ended the command. */
+function exitCodeOf({ code, signal }: Ending): number {
   return code ?? 128 + (constants.signals[signal as keyof typeof constants.signals] ?? 0)
 }

@@ -1,30 +1,33 @@
-/** The agents of `conclave up`: each described by the flags of a node, and checked as an agent checks them. */
+/** The agents of `conclave up`. Each is described by the flags of a node, and validated as `conclave agent` does. */
 import { randomBytes } from 'node:crypto'
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import type { Warden } from '../../service/chaos/reaper.ts'
+import type { Reaper } from '../../service/chaos/reaper.ts'
 import { formatArguments, type NodeFlags, readConfig, type ServiceFlags } from '../node-flags.ts'
 import type { UpFlags } from '../up.ts'
 import { LocalAgent } from './local-agent.ts'
-import { toldBy } from './text.ts'
+import { describeLogLine } from './text.ts'
 
-export type Plan = {
+export type GroupPlan = {
   readonly flags: Pick<UpFlags, 'protocol' | 'mode' | 'profile' | 'option'>
   readonly count: number
-  /** Ports, one for each. */
+  /** One UDP and one TCP port per agent. */
   readonly udp: readonly number[]
   readonly http: readonly number[]
 }
 
-export type Described = {
+export type AgentDescription = {
   readonly id: string
   readonly url: string
   readonly adminToken: string
   readonly flags: NodeFlags & ServiceFlags
 }
 
-/** Writes what they share into the folder; throws what an agent would say against its flags. */
-export function describedIn(folder: string, { flags, count, udp, http }: Plan): readonly Described[] {
+/** Writes the shared files into the folder. Throws the error with which an agent would refuse its flags. */
+export function describeAgents(
+  folder: string,
+  { flags, count, udp, http }: GroupPlan,
+): readonly AgentDescription[] {
   const keyFile = join(folder, 'key')
   writeFileSync(keyFile, randomBytes(32), { mode: 0o600 })
   const adminToken = randomBytes(16).toString('hex')
@@ -32,7 +35,7 @@ export function describedIn(folder: string, { flags, count, udp, http }: Plan): 
   writeFileSync(adminTokenFile, adminToken, { mode: 0o600 })
   const ids = Array.from({ length: count }, (_, index) => `n${index + 1}`)
   const isStore = flags.protocol === 'epochs'
-  const described = ids.map((id, index): Described => {
+  const descriptions = ids.map((id, index): AgentDescription => {
     const at = `127.0.0.1:${http[index]}`
     const place = isStore
       ? { peer: [], keyFile: [], store: join(folder, 'registers') }
@@ -55,40 +58,40 @@ export function describedIn(folder: string, { flags, count, udp, http }: Plan): 
         protocol: flags.protocol,
         profile: flags.profile,
         ...place,
-        option: [...patience(flags), ...flags.option],
+        option: [...slackOptions(flags), ...flags.option],
       },
     }
   })
-  for (const each of described) readConfig(each.flags, {})
-  return described
+  for (const each of descriptions) readConfig(each.flags, {})
+  return descriptions
 }
 
-export function agentsOf(
-  described: readonly Described[],
-  warden: Warden,
-  say: (text: string) => void,
+export function createAgents(
+  descriptions: readonly AgentDescription[],
+  reaper: Reaper,
+  report: (text: string) => void,
 ): readonly LocalAgent[] {
-  return described.map(
+  return descriptions.map(
     ({ id, url, adminToken, flags }) =>
       new LocalAgent({
         id,
         url,
         adminToken,
         words: formatArguments(flags),
-        onStart: (child) => warden.watch(child),
-        onSaid: (line) => {
-          const text = toldBy(id, line)
-          if (text !== null) say(text)
+        onStart: (child) => reaper.watch(child),
+        onLogLine: (line) => {
+          const text = describeLogLine(id, line)
+          if (text !== null) report(text)
         },
       }),
   )
 }
 
 /**
- * All of them and the terminal share the processors of one machine: each may have to wait longer for its turn than a
- * process with a machine of its own.
+ * Options that tolerate longer scheduling delays than the defaults: the agents and the terminal share the processors of
+ * one machine.
  */
-function patience({ protocol, profile, option }: Plan['flags']): readonly string[] {
+function slackOptions({ protocol, profile, option }: GroupPlan['flags']): readonly string[] {
   if (protocol !== 'local-leader') return []
   const isSet = option.some((each) => each.startsWith('sigmaMs='))
   return profile === 'lan' && !isSet ? ['sigmaMs=60'] : []

@@ -1,4 +1,4 @@
-/** An agent on this machine: a process of its own, started, watched, teased and ended from here. */
+/** A `conclave agent` process on this machine: starts it, reads its status, injects faults and ends it. */
 import { type ChildProcess, spawn } from 'node:child_process'
 import type { Duplex } from 'node:stream'
 import { fileURLToPath } from 'node:url'
@@ -7,30 +7,32 @@ import type { NetworkFaults } from '../../service/runtime/index.ts'
 import { linesOf } from '../../service/supervise/lines.ts'
 import type { SupervisorOrder } from '../run/supervisor-link.ts'
 
-export type AgentStanding = 'up' | 'paused' | 'down'
+export type AgentState = 'up' | 'paused' | 'down'
 
 export type LocalAgentOptions = {
   readonly id: string
   readonly url: string
   readonly adminToken: string
-  /** The words after `conclave agent`. */
+  /** The arguments of `conclave agent`. */
   readonly words: readonly string[]
-  /** For each process that is started, and for each line that it says. */
+  /** Called for each process that is started. */
   readonly onStart: (child: ChildProcess) => void
-  readonly onSaid: (line: string) => void
+  /** Called for each line that the process writes to its log. */
+  readonly onLogLine: (line: string) => void
 }
 
-/** An agent that says nothing for so long is shown as silent. */
-const ANSWER_MS = 500
-/** How long an agent may take to hand over and end. */
-const FAREWELL_MS = 3000
+/** An agent that takes longer to answer is shown as silent. */
+const REQUEST_TIMEOUT_MS = 500
+/** How long an agent may take to hand leadership over and exit. */
+const STOP_TIMEOUT_MS = 3000
 
 export class LocalAgent {
   readonly #options: LocalAgentOptions
   #process: ChildProcess | null = null
   #isPaused = false
   #faults: NetworkFaults = {}
-  seen: StatusResponse | null = null
+  /** The last response; null if the agent is not up or did not answer. */
+  status: StatusResponse | null = null
 
   constructor(options: LocalAgentOptions) {
     this.#options = options
@@ -44,65 +46,65 @@ export class LocalAgent {
     return this.#options.url
   }
 
-  get standing(): AgentStanding {
+  get state(): AgentState {
     if (this.#process === null) return 'down'
     return this.#isPaused ? 'paused' : 'up'
   }
 
-  get leads(): boolean {
-    return this.standing === 'up' && this.seen?.self.role === 'leader'
+  get isLeader(): boolean {
+    return this.state === 'up' && this.status?.self.role === 'leader'
   }
 
-  /** False when it runs already. */
+  /** Returns false if the process is already running. */
   start(): boolean {
     if (this.#process !== null) return false
     const conclave = fileURLToPath(new URL('../../../bin/conclave', import.meta.url))
-    // It ends when this process does, however that ends: the descriptor is closed then.
+    // The agent exits when descriptor 3 is closed, that is, when this process ends in any way.
     const child = spawn(process.execPath, [conclave, 'agent', ...this.#options.words], {
       stdio: ['ignore', 'ignore', 'pipe', 'pipe'],
-      env: { ...withoutOurs(process.env), CONCLAVE_SUPERVISOR_FD: '3' },
+      env: { ...withoutOwnVariables(process.env), CONCLAVE_SUPERVISOR_FD: '3' },
     })
     this.#process = child
     this.#isPaused = false
-    if (child.stderr !== null) linesOf(child.stderr, this.#options.onSaid)
-    this.#line?.on('error', () => {})
+    if (child.stderr !== null) linesOf(child.stderr, this.#options.onLogLine)
+    this.#supervisorLink?.on('error', () => {})
     child.once('exit', () => {
       if (this.#process === child) this.#process = null
-      this.seen = null
+      this.status = null
     })
     this.#options.onStart(child)
-    this.spoil(this.#faults)
+    this.injectFaults(this.#faults)
     return true
   }
 
-  /** Resolves when it is dead; false when there was nothing to kill. */
+  /** Resolves when the process is dead; to false if none was running. */
   async kill(): Promise<boolean> {
     const child = this.#process
     if (child === null) return false
-    const gone = new Promise<void>((resolve) => child.once('exit', () => resolve()))
+    const exited = new Promise<void>((resolve) => child.once('exit', () => resolve()))
     child.kill('SIGKILL')
-    await gone
+    await exited
     return true
   }
 
-  /** Stops it where it stands, or lets it go on; false when it was so already. */
+  /** Stops or continues the process. Returns false if nothing changed. */
   pause(isPaused: boolean): boolean {
     if (this.#process === null || this.#isPaused === isPaused) return false
     this.#isPaused = isPaused
     return this.#process.kill(isPaused ? 'SIGSTOP' : 'SIGCONT')
   }
 
-  /** Spoils what it hears; kept when it is started again. */
-  spoil(faults: NetworkFaults): void {
+  /** Replaces the faults on the messages that the agent receives. They outlast a restart. */
+  injectFaults(faults: NetworkFaults): void {
     this.#faults = faults
-    this.#line?.write(`${JSON.stringify({ faults } satisfies SupervisorOrder)}\n`)
+    this.#supervisorLink?.write(`${JSON.stringify({ faults } satisfies SupervisorOrder)}\n`)
   }
 
-  /** Asks it to hand the lead over; why not, when it does not. */
-  async handOver(): Promise<string | null> {
+  /** Asks the agent to hand leadership over. Returns the reason if it did not. */
+  async stepDown(): Promise<string | null> {
     try {
       const { url: agent, adminToken } = this.#options
-      await stepDown({ agent, adminToken, signal: AbortSignal.timeout(ANSWER_MS) })
+      await stepDown({ agent, adminToken, signal: AbortSignal.timeout(REQUEST_TIMEOUT_MS) })
       return null
     } catch (error) {
       return (error as Error).message
@@ -112,32 +114,33 @@ export class LocalAgent {
   async stop(): Promise<void> {
     const child = this.#process
     if (child === null) return
-    const gone = new Promise<void>((resolve) => child.once('exit', () => resolve()))
+    const exited = new Promise<void>((resolve) => child.once('exit', () => resolve()))
     if (this.#isPaused) child.kill('SIGCONT')
     child.kill('SIGTERM')
-    const timer = setTimeout(() => child.kill('SIGKILL'), FAREWELL_MS)
-    await gone
+    const timer = setTimeout(() => child.kill('SIGKILL'), STOP_TIMEOUT_MS)
+    await exited
     clearTimeout(timer)
   }
 
-  async look(): Promise<void> {
-    if (this.standing !== 'up') {
-      this.seen = null
+  /** Requests the status. */
+  async refresh(): Promise<void> {
+    if (this.state !== 'up') {
+      this.status = null
       return
     }
     try {
-      this.seen = await getStatus({ agent: this.url, signal: AbortSignal.timeout(ANSWER_MS) })
+      this.status = await getStatus({ agent: this.url, signal: AbortSignal.timeout(REQUEST_TIMEOUT_MS) })
     } catch {
-      this.seen = null
+      this.status = null
     }
   }
 
-  get #line(): Duplex | null {
+  get #supervisorLink(): Duplex | null {
     return (this.#process?.stdio[3] as Duplex | undefined) ?? null
   }
 }
 
-/** What it is told it is told by flags: variables are for an agent that somebody runs by hand. */
-function withoutOurs(env: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
+/** The agents are configured by flags only; CONCLAVE_* variables are meant for an agent that is run by hand. */
+function withoutOwnVariables(env: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
   return Object.fromEntries(Object.entries(env).filter(([name]) => !name.startsWith('CONCLAVE_')))
 }

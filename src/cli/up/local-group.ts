@@ -1,86 +1,87 @@
-/** A group of agents on this machine, the links between them, and what happened to them. */
+/** A group of agents on this machine, the faults on the links between them, and a log of what happened. */
 import type { LinkFault, NetworkFaults } from '../../service/runtime/index.ts'
 import type { LocalAgent } from './local-agent.ts'
 
-/** One direction of a link: what `from` sends to `to`. */
+/** One direction of a link: the messages that `from` sends to `to`. */
 export type Direction = { readonly from: string; readonly to: string }
 
-export type Happening = { readonly atMs: number; readonly text: string }
+export type LogEntry = { readonly atMs: number; readonly text: string }
 
-const MOST_HAPPENINGS = 100
+const MAX_LOG_ENTRIES = 100
 
 export class LocalGroup {
   readonly agents: readonly LocalAgent[]
-  readonly #began = performance.now()
+  readonly #startedAt = performance.now()
   readonly #faults = new Map<string, Map<string, LinkFault>>()
-  readonly #onHappening: (happening: Happening) => void
-  /** The last of what happened. */
-  readonly happenings: Happening[] = []
+  readonly #onEntry: (entry: LogEntry) => void
+  /** The newest entries. */
+  readonly log: LogEntry[] = []
 
-  /** `makeAgents` is given where to say what happens. */
+  /** `createAgents` receives the function that adds an entry to the log. */
   constructor(
-    makeAgents: (say: (text: string) => void) => readonly LocalAgent[],
-    onHappening: (happening: Happening) => void = () => {},
+    createAgents: (report: (text: string) => void) => readonly LocalAgent[],
+    onEntry: (entry: LogEntry) => void = () => {},
   ) {
-    this.#onHappening = onHappening
-    this.agents = makeAgents((text) => this.say(text))
+    this.#onEntry = onEntry
+    this.agents = createAgents((text) => this.report(text))
   }
 
   get ids(): readonly string[] {
     return this.agents.map(({ id }) => id)
   }
 
-  /** Who leads, as far as is known; several only if something is very wrong, or the news is old. */
+  /** The agents that said they lead. More than one means a stale status, or a bug. */
   get leaders(): readonly LocalAgent[] {
-    return this.agents.filter(({ leads }) => leads)
+    return this.agents.filter(({ isLeader }) => isLeader)
   }
 
-  get sinceMs(): number {
-    return performance.now() - this.#began
+  get elapsedMs(): number {
+    return performance.now() - this.#startedAt
   }
 
-  say(text: string): void {
-    const happening = { atMs: this.sinceMs, text }
-    this.happenings.push(happening)
-    this.happenings.splice(0, this.happenings.length - MOST_HAPPENINGS)
-    this.#onHappening(happening)
+  report(text: string): void {
+    const entry = { atMs: this.elapsedMs, text }
+    this.log.push(entry)
+    this.log.splice(0, this.log.length - MAX_LOG_ENTRIES)
+    this.#onEntry(entry)
   }
 
-  async look(): Promise<void> {
-    await Promise.all(this.agents.map((agent) => agent.look()))
+  async refresh(): Promise<void> {
+    await Promise.all(this.agents.map((agent) => agent.refresh()))
   }
 
   async stop(): Promise<void> {
     await Promise.all(this.agents.map((agent) => agent.stop()))
   }
 
-  /** What befalls what one sends to the other; null: nothing any more. */
-  spoil(directions: readonly Direction[], fault: LinkFault | null): void {
+  /** Sets the fault on some directions; null removes it. */
+  injectFault(directions: readonly Direction[], fault: LinkFault | null): void {
     for (const { from, to } of directions) {
-      const heard = this.#faults.get(to) ?? new Map<string, LinkFault>()
-      if (fault === null) heard.delete(from)
-      else heard.set(from, fault)
-      this.#faults.set(to, heard)
+      const incoming = this.#faults.get(to) ?? new Map<string, LinkFault>()
+      if (fault === null) incoming.delete(from)
+      else incoming.set(from, fault)
+      this.#faults.set(to, incoming)
     }
-    for (const to of new Set(directions.map((direction) => direction.to))) this.#tell(to)
+    for (const to of new Set(directions.map((direction) => direction.to))) this.#sendFaults(to)
   }
 
   faultOf({ from, to }: Direction): LinkFault | null {
     return this.#faults.get(to)?.get(from) ?? null
   }
 
-  /** Every direction between agents of different parts; who is named in none is in one more part with the others so. */
+  /** The directions between agents of different parts. Agents that are in no part form one more part together. */
   between(parts: readonly (readonly string[])[]): readonly Direction[] {
     const partOf = (id: string): number => parts.findIndex((part) => part.includes(id))
     return this.directions().filter(({ from, to }) => partOf(from) !== partOf(to))
   }
 
+  /** Both directions of every link. */
   directions(): readonly Direction[] {
     return this.ids.flatMap((from) => this.ids.flatMap((to) => (from === to ? [] : [{ from, to }])))
   }
 
-  #tell(to: string): void {
+  #sendFaults(to: string): void {
     const faults: NetworkFaults = Object.fromEntries(this.#faults.get(to) ?? [])
-    this.agents.find(({ id }) => id === to)?.spoil(faults)
+    this.agents.find(({ id }) => id === to)?.injectFaults(faults)
   }
 }

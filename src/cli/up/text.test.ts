@@ -3,13 +3,13 @@ import type { StatusResponse } from '../../service/client/index.ts'
 import { escapeControls, measureWidth } from '../output.ts'
 import type { LocalAgent } from './local-agent.ts'
 import type { LocalGroup } from './local-group.ts'
-import { screenOf } from './text.ts'
+import { renderScreen } from './text.ts'
 
-const HAPPENING =
+const ENTRY =
   'n1 warning (storage: something that takes many words to tell, more than fit into a narrow terminal)'
 
-/** What is shown of a group: agents that have all been seen, and things that happened. */
-function groupOf(nodes: number, { leader = 'n1', happened = 20 } = {}): LocalGroup {
+/** A group whose agents have all answered, with some log entries. */
+function groupOf(nodes: number, { leader = 'n1', entries = 20 } = {}): LocalGroup {
   const ids = Array.from({ length: nodes }, (_, index) => `n${index + 1}`)
   const members = ids.map((id) => ({
     id,
@@ -20,16 +20,16 @@ function groupOf(nodes: number, { leader = 'n1', happened = 20 } = {}): LocalGro
     heardMsAgo: 3,
   }))
   const agents = ids.map((id, index) => {
-    const seen: Partial<StatusResponse> = {
-      banner: `degraded: ${leader} leads up with token 1234; 2 of ${nodes} voters are missing (n4, n5), 0 more may fail`,
+    const status: Partial<StatusResponse> = {
+      banner: `degraded: ${leader} leads up with token 1234; n4 and n5 are unreachable; the group can survive 0 more failures`,
       leader: { id: leader, token: 1234, expiresInMs: 83.1 },
       self: { id, role: id === leader ? 'leader' : 'follower' },
       nodes: members,
     }
-    return { id, url: `http://127.0.0.1:${7480 + index}`, standing: 'up', leads: id === leader, seen }
+    return { id, url: `http://127.0.0.1:${7480 + index}`, state: 'up', isLeader: id === leader, status }
   })
-  const happenings = Array.from({ length: happened }, (_, index) => ({ atMs: index * 1000, text: HAPPENING }))
-  return { agents: agents as unknown as readonly LocalAgent[], happenings, ids } as unknown as LocalGroup
+  const log = Array.from({ length: entries }, (_, index) => ({ atMs: index * 1000, text: ENTRY }))
+  return { agents: agents as unknown as readonly LocalAgent[], log, ids } as unknown as LocalGroup
 }
 
 describe('the screen of conclave up', () => {
@@ -39,7 +39,7 @@ describe('the screen of conclave up', () => {
     for (let columns = 1; columns <= 140; columns++) {
       for (const rows of [1, 2, 3, 5, 8, 12, 24, 50]) {
         for (const typed of [null, 'partition n1,n2 n3,n4,n5 and some more words that are typed']) {
-          const lines = screenOf(group, nodes - 1, typed, { columns, rows })
+          const lines = renderScreen(group, nodes - 1, typed, { columns, rows })
           if (lines.length > rows || lines.length === 0)
             wrong.push(`${columns}x${rows}: ${lines.length} lines`)
           if (lines.some((line) => measureWidth(line) > columns)) wrong.push(`${columns}x${rows}: too wide`)
@@ -51,9 +51,9 @@ describe('the screen of conclave up', () => {
     expect(wrong).toEqual([])
   })
 
-  it('shows every node, who leads, who hears whom and all keys from 60 columns', () => {
+  it('shows every node, the leader, reachability and all keys from 60 columns', () => {
     for (const columns of [60, 66, 80, 107, 108, 200]) {
-      const text = screenOf(groupOf(5), 1, null, { columns, rows: 24 }).join('\n')
+      const text = renderScreen(groupOf(5), 1, null, { columns, rows: 24 }).join('\n')
       expect(text.match(/degraded: n1 leads/g)).toHaveLength(1)
       for (const word of [
         'n1',
@@ -61,31 +61,31 @@ describe('the screen of conclave up', () => {
         'n3',
         'n4',
         'n5',
-        'hears',
+        'reaches',
         'lease left',
         '1234',
         'q quit',
-        'd hand over',
+        'd step down',
       ])
         expect(text).toContain(word)
-      // The whole address of the chosen node, if not those of all.
+      // The address of the selected node, if not all addresses fit.
       expect(text).toContain('http://127.0.0.1:7481')
       expect(text).toContain('n1 warning')
     }
   })
 
-  it('leaves columns out before it cuts any off', () => {
+  it('drops columns before it clips any', () => {
     const head = (columns: number): string =>
-      screenOf(groupOf(5), 0, null, { columns, rows: 24 }).find((line) => line.includes('node')) ?? ''
-    expect(head(100)).toMatch(/node +role +leader +token +lease left +hears +address$/)
-    expect(head(60)).toMatch(/node +role +leader +token +lease left +hears$/)
+      renderScreen(groupOf(5), 0, null, { columns, rows: 24 }).find((line) => line.includes('node')) ?? ''
+    expect(head(100)).toMatch(/node +role +leader +token +lease left +reaches +address$/)
+    expect(head(60)).toMatch(/node +role +leader +token +lease left +reaches$/)
     expect(head(48)).toMatch(/node +role +leader +token +lease left$/)
     expect(head(30)).toMatch(/node +role +lease left$/)
   })
 
-  it('keeps the chosen node in sight where not all of them fit', () => {
+  it('shows the selected node if not all of them fit', () => {
     for (const chosen of [0, 12, 24]) {
-      const lines = screenOf(groupOf(25), chosen, null, { columns: 80, rows: 10 })
+      const lines = renderScreen(groupOf(25), chosen, null, { columns: 80, rows: 10 })
       expect(lines.filter((line) => line.startsWith('>  '))).toHaveLength(1)
       expect(lines.find((line) => line.startsWith('>'))).toContain(`n${chosen + 1} `)
     }

@@ -8,7 +8,7 @@ import { until } from '../../../test/support/wait.ts'
 const CONCLAVE = new URL('../../../bin/conclave', import.meta.url).pathname
 
 let up: ChildProcess | null = null
-/** The folder of this test's `up`, once its agents were seen. */
+/** The folder of this test's `up`, known after its agents have started. */
 let folder: string | null = null
 
 afterEach(async () => {
@@ -39,33 +39,33 @@ function agents(): readonly Process[] {
     })
 }
 
-function start(...words: readonly string[]): { out(): string; said(): string; tell(line: string): void } {
+function start(...words: readonly string[]): { out(): string; said(): string; send(line: string): void } {
   let out = ''
   let said = ''
   const flags = ['--nodes', '3', '--option', 'sigmaMs=300', '--http-port', '0', ...words]
   up = spawn(CONCLAVE, ['up', ...flags], { stdio: 'pipe' })
   up.stdout?.on('data', (data: Buffer) => (out += data.toString()))
   up.stderr?.on('data', (data: Buffer) => (said += data.toString()))
-  return { out: () => out, said: () => said, tell: (line) => up?.stdin?.write(`${line}\n`) }
+  return { out: () => out, said: () => said, send: (line) => up?.stdin?.write(`${line}\n`) }
 }
 
-/** Who was last said to lead, alone. */
+/** The single leader in the last line, if any. */
 function leaderIn(text: string): string | null {
   return / s  (n\d) \(token \d+\) leads/.exec(text.trim().split('\n').at(-1) ?? '')?.[1] ?? null
 }
 
-it('starts agents that elect; when the leader is killed another leads; killed itself, it leaves nothing, not even what is stopped', async () => {
-  const { out, said, tell } = start()
+it('elects again after the leader is killed; leaves no process behind when it is killed itself, not even a paused one', async () => {
+  const { out, said, send } = start()
   await until(() => leaderIn(out()) !== null)
   expect(agents()).toHaveLength(3)
-  tell('wait')
-  tell('kill leader')
-  tell('wait')
+  send('wait')
+  send('kill leader')
+  send('wait')
   await until(() => / (n\d) killed/.test(said()))
   const first = / (n\d) killed/.exec(said())?.[1]
   await until(() => leaderIn(out()) !== null && leaderIn(out()) !== first)
   const [other] = agents().filter(({ id }) => id !== leaderIn(out())) as [Process]
-  tell(`pause ${other.id}`)
+  send(`pause ${other.id}`)
   await until(() => agents().some(({ isStopped }) => isStopped))
   const left = agents()
   expect(left).toHaveLength(2)
@@ -73,22 +73,22 @@ it('starts agents that elect; when the leader is killed another leads; killed it
   await until(() => left.every((agent) => !existsSync(`/proc/${agent.pid}`)))
 }, 60_000)
 
-it('cuts a part off: nobody leads where no majority is; when it is healed somebody leads alone', async () => {
-  const { out, said, tell } = start()
+it('has no leader while the partition has no majority, and one leader after it is healed', async () => {
+  const { out, said, send } = start()
   await until(() => leaderIn(out()) !== null)
-  tell('partition n1 n2 n3')
-  await until(() => out().trim().endsWith('nobody leads'))
-  tell('heal')
+  send('partition n1 n2 n3')
+  await until(() => out().trim().endsWith('no leader'))
+  send('heal')
   await until(() => leaderIn(out()) !== null)
-  tell('cut n9-n1')
-  tell('dance')
-  await until(() => said().includes('"dance" is no command'))
-  expect(said()).toContain('"n9" is none of n1, n2, n3, leader, all')
-  tell('quit')
+  send('cut n9-n1')
+  send('dance')
+  await until(() => said().includes('"dance": unknown command'))
+  expect(said()).toContain('"n9": unknown node; use n1, n2, n3, leader or all')
+  send('quit')
   expect(await new Promise((resolve) => up?.once('exit', resolve))).toBe(0)
 }, 60_000)
 
-it('ends by itself when told for how long, cleanly, and tells programs in JSON', async () => {
+it('stops after --seconds without leaving anything behind, and prints JSON', async () => {
   const { out } = start('--seconds', '4', '--json')
   await until(() => agents().length > 0)
   const code = await new Promise((resolve) => up?.once('exit', resolve))
@@ -103,7 +103,7 @@ it('ends by itself when told for how long, cleanly, and tells programs in JSON',
 }, 60_000)
 
 it.each(['bogus=1', 'sigmaMs=fast', 'fastMs=1', 'nonsense'])(
-  '--option %s is refused before anything is started, in the words of an agent',
+  'refuses --option %s before it starts anything, with the message of an agent',
   async (option) => {
     const workplace = new Workplace()
     const agent = await conclave(['agent', ...workplace.alone('--option', option)])
@@ -117,7 +117,7 @@ it.each(['bogus=1', 'sigmaMs=fast', 'fastMs=1', 'nonsense'])(
   20_000,
 )
 
-it('is not led astray by the variables of an agent', async () => {
+it('ignores the variables of an agent', async () => {
   const env = { CONCLAVE_OBSERVER: 'true', CONCLAVE_OPTION: 'bogus=1', CONCLAVE_CONFIG: '/no/such/file' }
   up = spawn(CONCLAVE, ['up', '--nodes', '1', '--option', 'sigmaMs=300', '--http-port', '0'], {
     stdio: 'pipe',
@@ -129,7 +129,7 @@ it('is not led astray by the variables of an agent', async () => {
   expect(leaderIn(out)).toBe('n1')
 }, 60_000)
 
-it('fills a terminal of 60 columns, frame by frame, and leaves it as it was', async () => {
+it('draws frames that fit a terminal of 60 columns, and restores the terminal', async () => {
   const words = `${CONCLAVE} up --nodes 3 --option sigmaMs=300 --http-port 0`
   up = spawn('script', ['-qec', `stty cols 60 rows 16; exec ${words}`, '/dev/null'], { stdio: 'pipe' })
   let out = ''
@@ -145,11 +145,11 @@ it('fills a terminal of 60 columns, frame by frame, and leaves it as it was', as
   const frames = drawn.split('\u001B[H').slice(1)
   expect(frames.length).toBeGreaterThan(2)
   for (const frame of frames) {
-    // oxlint-disable-next-line no-control-regex -- that is what is taken out
+    // oxlint-disable-next-line no-control-regex -- it removes escape sequences
     const lines = frame.replaceAll(/\u001B\[[\d;?]*[a-zA-Z]/g, '').split(/\r+\n/)
     expect(lines.filter((line) => line.length > 60)).toEqual([])
     expect(lines.length).toBeLessThanOrEqual(16)
   }
   expect(after).toContain('killed')
-  expect(after.trim()).toMatch(/ending the agents$/)
+  expect(after.trim()).toMatch(/stopping the agents$/)
 }, 60_000)

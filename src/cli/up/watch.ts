@@ -1,37 +1,36 @@
-/** How `conclave up` is watched and told what to do: by lines, or by a table and keys. */
+/** The two interfaces of `conclave up`: lines on standard input and output, or a table and keys in a terminal. */
 import { createInterface } from 'node:readline'
 import { setTimeout } from 'node:timers/promises'
 import { UsageError } from '../errors.ts'
 import { print, printJson, printNote } from '../output.ts'
-import { obey } from './commands.ts'
+import { execute } from './commands.ts'
 import type { LocalGroup } from './local-group.ts'
 import { Screen } from './screen.ts'
-import { screenOf, standingText } from './text.ts'
+import { formatState, renderScreen } from './text.ts'
 
-/** How often the agents are asked how they stand. */
-const LOOK_MS = 100
+const REFRESH_INTERVAL_MS = 100
 
-/** One line for each change of who leads; commands come by standard input, one after the other. */
-export async function watchPlainly(group: LocalGroup, ended: AbortController, json: boolean): Promise<void> {
+/** Prints one line per change of the leader or of the state of a node, and runs commands from standard input. */
+export async function watchAsLines(group: LocalGroup, ended: AbortController, json: boolean): Promise<void> {
   const { signal } = ended
   const commands = createInterface({ input: process.stdin })
-  const told = obeyAll(group, commands, ended)
-  let said = ''
-  await everySoOften(signal, async () => {
-    await group.look()
-    const text = standingText(group)
-    if (text === said || signal.aborted) return
-    said = text
-    if (json) printJson(standingOf(group))
-    else print(`${(group.sinceMs / 1000).toFixed(1).padStart(7)} s  ${text}`)
+  const commandsDone = executeAll(group, commands, ended)
+  let lastText = ''
+  await repeat(signal, async () => {
+    await group.refresh()
+    const text = formatState(group)
+    if (text === lastText || signal.aborted) return
+    lastText = text
+    if (json) printJson(stateJson(group))
+    else print(`${(group.elapsedMs / 1000).toFixed(1).padStart(7)} s  ${text}`)
   })
   commands.close()
   process.stdin.destroy()
-  await told
+  await commandsDone
 }
 
-/** The end of the commands is not the end of everything. */
-async function obeyAll(
+/** Runs the commands one after the other. The end of standard input does not end the group. */
+async function executeAll(
   group: LocalGroup,
   commands: AsyncIterable<string>,
   ended: AbortController,
@@ -39,35 +38,35 @@ async function obeyAll(
   for await (const line of commands) {
     if (ended.signal.aborted) return
     if (line.trim() === 'quit') ended.abort()
-    else await obeySaying(group, line, ended.signal)
+    else await executeReporting(group, line, ended.signal)
   }
 }
 
-/** What cannot be done is said, and nothing ends. */
-async function obeySaying(group: LocalGroup, line: string, signal: AbortSignal): Promise<void> {
+/** Runs a command, and reports bad input instead of throwing it. */
+async function executeReporting(group: LocalGroup, line: string, signal: AbortSignal): Promise<void> {
   try {
-    await obey(group, line, signal)
+    await execute(group, line, signal)
   } catch (error) {
     if (!(error instanceof UsageError)) throw error
-    group.say(error.message)
+    group.report(error.message)
   }
 }
 
-function standingOf(group: LocalGroup) {
+function stateJson(group: LocalGroup) {
   return {
-    atMs: Math.round(group.sinceMs),
-    leaders: group.leaders.map(({ id, seen }) => ({ id, token: seen?.leader?.token ?? null })),
-    nodes: group.agents.map(({ id, standing, url }) => ({ id, standing, url })),
+    atMs: Math.round(group.elapsedMs),
+    leaders: group.leaders.map(({ id, status }) => ({ id, token: status?.leader?.token ?? null })),
+    nodes: group.agents.map(({ id, state, url }) => ({ id, standing: state, url })),
   }
 }
 
 export async function watchInTerminal(group: LocalGroup, ended: AbortController): Promise<void> {
   const { stdin } = process
   const keys = new Keys(group, ended)
-  const screen = new Screen((size) => screenOf(group, keys.chosen, keys.typed, size))
+  const screen = new Screen((size) => renderScreen(group, keys.chosen, keys.typed, size))
   const onKey = (data: Buffer): void => {
     const text = data.toString()
-    // Arrows and the like come as several characters, none of which was pressed.
+    // An arrow key arrives as an escape sequence, whose characters are not keys.
     const isSequence = text.length > 1 && text.startsWith('\u001B')
     if (!isSequence) for (const key of text) keys.press(key)
     if (!ended.signal.aborted) screen.draw()
@@ -77,8 +76,8 @@ export async function watchInTerminal(group: LocalGroup, ended: AbortController)
   stdin.on('data', onKey)
   screen.open()
   try {
-    await everySoOften(ended.signal, async () => {
-      await group.look()
+    await repeat(ended.signal, async () => {
+      await group.refresh()
       if (!ended.signal.aborted) screen.draw()
     })
   } finally {
@@ -86,11 +85,11 @@ export async function watchInTerminal(group: LocalGroup, ended: AbortController)
     stdin.setRawMode(false)
     stdin.pause()
     screen.close()
-    printNote('ending the agents')
+    printNote('stopping the agents')
   }
 }
 
-/** What each key does; and a line that is being typed. */
+/** Handles keys. `typed` is the command line that is being typed, if any. */
 class Keys {
   readonly #group: LocalGroup
   readonly #ended: AbortController
@@ -113,7 +112,7 @@ class Keys {
     if (key === '\r' || key === '\n') {
       this.typed = null
       if (typed.trim() === 'quit') this.#ended.abort()
-      else this.#obey(typed)
+      else this.#execute(typed)
     } else if (key === '\u001B') this.typed = null
     else if (key === '\u007F' || key === '\b') this.typed = typed === '' ? null : typed.slice(0, -1)
     else if (key >= ' ') this.typed = typed + key
@@ -122,32 +121,32 @@ class Keys {
   #act(key: string): void {
     const agent = this.#group.agents[this.chosen]
     if (agent === undefined) return
-    const { id, standing } = agent
-    const orders: { readonly [key: string]: string } = {
+    const { id, state } = agent
+    const commands: { readonly [key: string]: string } = {
       k: `kill ${id}`,
       r: `restart ${id}`,
-      p: `${standing === 'paused' ? 'resume' : 'pause'} ${id}`,
+      p: `${state === 'paused' ? 'resume' : 'pause'} ${id}`,
       x: `cut ${id}-all`,
       h: 'heal',
       l: 'kill leader',
       d: 'step-down',
     }
-    const order = orders[key]
+    const command = commands[key]
     if (key === 'q') this.#ended.abort()
     else if (key === ':') this.typed = ''
-    else if (order !== undefined) this.#obey(order)
+    else if (command !== undefined) this.#execute(command)
   }
 
-  #obey(line: string): void {
-    void obeySaying(this.#group, line, this.#ended.signal)
+  #execute(line: string): void {
+    void executeReporting(this.#group, line, this.#ended.signal)
   }
 }
 
-async function everySoOften(signal: AbortSignal, look: () => Promise<void>): Promise<void> {
+async function repeat(signal: AbortSignal, action: () => Promise<void>): Promise<void> {
   while (!signal.aborted) {
-    // oxlint-disable-next-line no-await-in-loop -- one look after the other
-    await look()
-    // oxlint-disable-next-line no-await-in-loop -- one look after the other
-    await setTimeout(LOOK_MS, undefined, { signal }).catch(() => {})
+    // oxlint-disable-next-line no-await-in-loop -- one refresh after the other
+    await action()
+    // oxlint-disable-next-line no-await-in-loop -- one refresh after the other
+    await setTimeout(REFRESH_INTERVAL_MS, undefined, { signal }).catch(() => {})
   }
 }

@@ -51,7 +51,7 @@ export const omegaHosting: PeerHosting = {
     return { lease, margin: Math.max(0, lease - microsOf(pingMs + retransmitMs)) }
   },
   withoutLease:
-    'omega gives no lease: the command is killed when no majority of its view has answered for a while, but another may lead before; let what it acts on check CONCLAVE_TOKEN',
+    'omega has no lease: the command is killed if no majority of its view replies for a while, but another node can lead earlier; check CONCLAVE_TOKEN in the resource that the command writes to',
   recordedOptions: (group) => ({ links: 'hosted', hostedGroup: group }),
   forensics: omegaForensics,
   planning: omegaPlanning,
