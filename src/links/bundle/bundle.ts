@@ -81,7 +81,17 @@ export function bundle(settings: BundleSettings): Protocol<BundleState, Message,
   function sit(turn: Turn, name: string, spec: PlainObject): void {
     const group = groupFor(name, spec)
     const { state, effects } = group.protocol.start(turn.kept(name), turn.now)
-    const seat: Seat = { name, spec, state, timers: [], due: null, draws: 0, strangers: [], heldUntil: null }
+    const seat: Seat = {
+      name,
+      spec,
+      state,
+      timers: [],
+      due: null,
+      term: null,
+      draws: 0,
+      strangers: [],
+      heldUntil: null,
+    }
     const seats = [...turn.seats, seat].sort((a, b) => (a.name < b.name ? -1 : 1))
     turn.reseat(seats)
     turn.take(seatNamed(seats, name), { state, effects })

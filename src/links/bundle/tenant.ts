@@ -1,5 +1,5 @@
 /** One group's place in a bundle: its state, and its timers, which the bundle keeps. */
-import type { Micros, Plain, PlainObject, Protocol } from '../../core/index.ts'
+import type { Micros, Plain, PlainObject, Protocol, TermRecord } from '../../core/index.ts'
 import type { Stranger } from '../fail-aware/strangers.ts'
 
 export type Timer = { readonly name: string; readonly at: Micros }
@@ -12,6 +12,8 @@ export type Seat = {
   readonly timers: readonly Timer[]
   /** When the bundle is to wake for the first of them. */
   readonly due: Micros | null
+  /** The last term of this node in the group; null before the first. */
+  readonly term: TermRecord | null
   /** How often an instant was chosen for it from a range. */
   readonly draws: number
   readonly strangers: readonly Stranger[]
@@ -27,6 +29,7 @@ export function reseated(seat: Seat, change: Partial<Seat>): Seat {
     state: change.state === undefined ? seat.state : change.state,
     timers: change.timers ?? seat.timers,
     due: change.due === undefined ? seat.due : change.due,
+    term: change.term === undefined ? seat.term : change.term,
     draws: change.draws ?? seat.draws,
     strangers: change.strangers ?? seat.strangers,
     heldUntil: change.heldUntil === undefined ? seat.heldUntil : change.heldUntil,

@@ -7,6 +7,7 @@ import {
   type Message,
   type Micros,
   type NodeId,
+  nextTerm,
   type Output,
   output,
   type Plain,
@@ -86,7 +87,7 @@ export class Turn {
   take(index: number, { state, effects }: Step<Plain>): void {
     const seat = this.#seats[index] as Seat
     const { name } = seat
-    let { timers, draws } = seat
+    let { timers, draws, term } = seat
     for (const effect of effects) {
       switch (effect.type) {
         case 'persist':
@@ -103,6 +104,7 @@ export class Turn {
           timers = withoutTimer(timers, effect.name)
           break
         case 'output':
+          term = nextTerm(term, effect.event)
           this.say({ ...effect.event, group: name })
           break
         case 'register':
@@ -112,8 +114,11 @@ export class Turn {
           effect satisfies never
       }
     }
-    if (state === seat.state && timers === seat.timers) return
-    this.put(index, reseated(seat, { state, timers, draws, due: this.#dueOf(seat, timers, seat.heldUntil) }))
+    if (state === seat.state && timers === seat.timers && term === seat.term) return
+    this.put(
+      index,
+      reseated(seat, { state, timers, term, draws, due: this.#dueOf(seat, timers, seat.heldUntil) }),
+    )
   }
 
   /** A timer is over. */

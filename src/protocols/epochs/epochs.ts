@@ -13,6 +13,8 @@
  * Without `timing` there is no time: nodes tick when they are told to, and nothing else happens by itself.
  */
 import {
+  assertLease,
+  assertNoDecrease,
   type Effect,
   type Identity,
   type Input,
@@ -177,9 +179,21 @@ function react(kit: Kit, state: EpochsState, input: Input<never, EpochsCommand>,
   }
 }
 
+function assertInvariants({ settings }: Kit, before: EpochsState, after: EpochsState): void {
+  // A node that has stopped resets what means nothing any more.
+  if (after.status === 'Stopped') return
+  assertNoDecrease('the epoch', before.ctr, after.ctr)
+  const lead = after.time?.lead ?? null
+  const former = before.time?.lead ?? null
+  if (lead === null || lead === former || after.time === null) return
+  if (former !== null) assertNoDecrease('the token', former.token, lead.token)
+  if (settings.timing !== null) assertLease(lead.until, after.time.w, settings.timing.lease)
+}
+
 /** The same object where nothing changed; and what the application wants to hear of. */
 function withNews(kit: Kit, before: EpochsState, step: EpochsStep): EpochsStep {
   const state = step.state === before ? before : sameOr(before, step.state)
+  if (state !== before) assertInvariants(kit, before, state)
   const hint = state.time?.hint ?? null
   const effects: Effect<never>[] = [...step.effects]
   if (

@@ -1,5 +1,5 @@
 /** Whether a request is supported, and what a vote for it changes: for requests of others and for one's own alike. */
-import { equalPlain, type Micros, NOTHING, type NodeId, persist } from '../../core/index.ts'
+import { assertNoDecrease, equalPlain, type Micros, NOTHING, type NodeId, persist } from '../../core/index.ts'
 import type { Context, Deed } from './context.ts'
 import { type Election, type Epoch, isLater } from './messages.ts'
 import type { Hearing } from './reachability.ts'
@@ -74,6 +74,7 @@ export function balloting(context: Context, { isBest, isUnheardBy }: Hearing) {
       request: election.request,
       until: state.vote.lock?.owner === from ? Math.max(state.vote.lock.until, until) : until,
     }
+    if (state.vote.lock !== null) assertNoDecrease('the end of the lock', state.vote.lock.until, lock.until)
     const isOther = isMajority && election.epoch !== state.vote.promised.number
     const promised: Epoch = isOther ? { number: election.epoch, owner: from } : state.vote.promised
     const former = isOther ? state.vote.promised : (state.vote.revocable?.former ?? null)

@@ -1,5 +1,7 @@
 /** Standing for election, leading, and letting go. */
 import {
+  assertLease,
+  assertNoDecrease,
   type Micros,
   NOTHING,
   type NodeId,
@@ -433,6 +435,13 @@ export function candidacy(
       supporters: before === null || !isMajority ? [] : before.supporters.filter((each) => each.until > now),
       members: before === null ? [] : before.members,
       config: campaign.config,
+    }
+    assertLease(until, campaign.at, lease)
+    if (before !== null) assertNoDecrease('the end of the lease', before.until, until)
+    // A new term has a token of its own; a renewal keeps it.
+    if (isMajority) {
+      const least = before === null ? state.spent + 1 : before.epoch
+      assertNoDecrease('the epoch', least, campaign.epoch)
     }
     const lead = withSupporters(fresh, campaign.supporters, until)
     const isLasting = before !== null && now - before.since >= timing.retirement
