@@ -171,7 +171,7 @@ describe('conclave sim FILE', () => {
 
   it('tells the story with --transcript', async () => {
     const { stdout } = await conclave('sim', file('story.json', CROSSED), '--transcript')
-    expect(stdout).toContain('110.000 ms  2 is told: detect(of 3): coordinator(id 2) to 1; LEADS')
+    expect(stdout).toContain('110.000 ms  2 command detect(of 3): coordinator(id 2) to 1; LEADS')
   })
 })
 

@@ -244,7 +244,7 @@ describe('conclave draw', () => {
     [['draw', folder], 'cannot be read (EISDIR)'],
     [['draw', 'examples/first-election.json'], 'line 1 is not JSON'],
     [['draw', file('empty', '')], 'the trace is empty'],
-    [['draw', file('header', header)], 'the trace has a header and nothing else'],
+    [['draw', file('header', header)], 'the trace contains only a header'],
     [['draw', file('node', start({}))], 'line 2: node 9 is not in the header'],
     [
       ['draw', file('send', start({ node: 1, effects: [{ type: 'send', to: 7 }] }))],

@@ -240,7 +240,7 @@ describe('schedules', () => {
 
   it.each([
     [[[1, 'write']], '1 has nothing to write'],
-    [[[1, 'tickMem']], '1 has no write under way'],
+    [[[1, 'tickMem']], '1 has no write in progress'],
     [[[1, 'read', 2]], '1 does not wait for the register of 2'],
     [
       [

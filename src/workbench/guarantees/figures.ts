@@ -1,9 +1,8 @@
 /** Figures of a guarantee card, whatever the protocol: what was computed, beside what simulated worlds showed. */
 import { type Definition, type Micros, msOf, type PlainObject } from '../../core/index.ts'
-import { shownMs } from '../../protocols/local-leader/guarantees.ts'
+import { type PlannedTrial, shownMs } from '../../protocols/index.ts'
 import { promisedSpecs, type TrialTally } from '../sim/index.ts'
 import { addDistributions, type Distribution, EMPTY_DISTRIBUTION, quantile } from '../trace/index.ts'
-import type { PlanTrial } from './trials.ts'
 
 /** A distribution as it is reported. `none`: how often it never came to pass while it was watched. */
 export type Stats = {
@@ -67,7 +66,10 @@ function isBeyond({ max, censored }: Distribution, worst: Micros): boolean {
   return max > worst || censored > 0
 }
 
-export function shapeOf({ name, what, restoredWithin, stoppedWithin }: PlanTrial, tally: TrialTally): Shape {
+export function shapeOf(
+  { name, what, restoredWithin, stoppedWithin }: PlannedTrial,
+  tally: TrialTally,
+): Shape {
   const isLate =
     restoredWithin === 'never'
       ? tally.restored.count > 0
@@ -98,10 +100,6 @@ export function statsOf(of: Distribution): Stats {
 /** Milliseconds to a hundredth. */
 function rounded(micros: Micros): number {
   return Math.round(micros / 10) / 100
-}
-
-export function hundredth(value: number): number {
-  return Math.round(value * 100) / 100
 }
 
 export function specsOf(

@@ -58,7 +58,7 @@ export function diagramOf(
   const from = options.fromMs === null ? whole.begin : microsOf(options.fromMs)
   const until = options.toMs === null ? whole.end : microsOf(options.toMs)
   const span = `the trace runs from ${msOf(whole.begin)} to ${msOf(whole.end)} ms`
-  if (trace.records.length === 0) throw new UndrawableTraceError('the trace has a header and nothing else')
+  if (trace.records.length === 0) throw new UndrawableTraceError('the trace contains only a header')
   if (from > whole.end || until < whole.begin)
     throw new UndrawableTraceError(`nothing happens in that range: ${span}`)
   if (from > until)

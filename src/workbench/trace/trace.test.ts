@@ -101,13 +101,13 @@ describe('a trace', () => {
       '       0.000 ms  3 starts: persists; LEADS',
       '     100.000 ms  -- crash 3 --',
       '     110.000 ms  -- command {"node":2,"do":"detect","of":3} --',
-      '     110.000 ms  2 is told: detect(of 3): persists; coordinator(id 2) to 1; LEADS',
+      '     110.000 ms  2 command detect(of 3): persists; coordinator(id 2) to 1; LEADS',
       '     115.000 ms  -- recover 3 --',
       '     115.000 ms  3 starts: coordinator(id 3) to 1, 2; LEADS',
-      '     120.000 ms  1 gets coordinator(id 2) from 2: follows 2',
-      '     125.000 ms  1 gets coordinator(id 3) from 3: follows 3',
-      '     125.000 ms  2 gets coordinator(id 3) from 3: coordinator(id 3) to 1; follows 3',
-      '     135.000 ms  1 gets coordinator(id 3) from 2',
+      '     120.000 ms  1 receives coordinator(id 2) from 2: follows 2',
+      '     125.000 ms  1 receives coordinator(id 3) from 3: follows 3',
+      '     125.000 ms  2 receives coordinator(id 3) from 3: coordinator(id 3) to 1; follows 3',
+      '     135.000 ms  1 receives coordinator(id 3) from 2',
     ])
   })
 })

@@ -24,11 +24,11 @@ export function transcriptLine(record: TraceRecord, { kinds, all }: TranscriptOp
     case 'lost':
       return all ? `${time}message ${record.message} is lost (${record.why})` : null
     case 'resume':
-      return all ? `${time}${record.node} goes on from here` : null
+      return all ? `${time}${record.node} resumes here` : null
     case 'start':
     case 'step': {
       if (record.type === 'step' && record.takenBack === true)
-        return `${time}${record.node} ${inputText(record.input)}: takes it back, its data could not be made safe`
+        return `${time}${record.node} ${inputText(record.input)}: rolls back, because its data could not be stored`
       if (record.type === 'step' && record.failed !== undefined) {
         const then = record.failed.isFatal ? 'and stops' : 'and drops the message'
         return `${time}${record.node} ${inputText(record.input)}: fails (${record.failed.error}) ${then}`
@@ -55,7 +55,7 @@ function isBackground(input: Input, kinds: readonly string[]): boolean {
 function inputText(input: Input): string {
   switch (input.type) {
     case 'message':
-      return `gets ${messageText(input.body)} from ${input.from}`
+      return `receives ${messageText(input.body)} from ${input.from}`
     case 'timer':
       return `timer ${input.name}`
     case 'link':
@@ -63,9 +63,9 @@ function inputText(input: Input): string {
     case 'register':
       return replyText(input)
     case 'command':
-      return `is told: ${commandText(input.command)}`
+      return `command ${commandText(input.command)}`
     case 'suspended':
-      return `wakes: its clock stood still for ${msOf(input.by)} ms`
+      return `wakes after a suspension of ${msOf(input.by)} ms`
     default:
       return input satisfies never
   }
@@ -73,8 +73,8 @@ function inputText(input: Input): string {
 
 function replyText({ call, outcome, value }: Input & { type: 'register' }): string {
   const what = call.op === 'write' ? 'its write' : `its ${call.op} of the register of ${call.of}`
-  if (outcome === 'unknown') return `does not know what became of ${what}`
-  if (call.op !== 'read') return `hears that ${what} is done`
+  if (outcome === 'unknown') return `does not know the outcome of ${what}`
+  if (call.op !== 'read') return `learns that ${what} is done`
   return value === null
     ? `reads that the register of ${call.of} was never written`
     : `reads the register of ${call.of}`
@@ -94,14 +94,14 @@ function actionTexts(effects: readonly Effect[], view: View | null, kinds: reado
     if (last?.text === text) last.to.push(effect.to)
     else parts.push({ text, to: [effect.to] })
   }
-  const told = parts.map(({ text, to }) => (to.length === 0 ? text : `${text} to ${to.join(', ')}`))
-  return (view === null ? told : [...told, beliefText(view)]).join('; ')
+  const texts = parts.map(({ text, to }) => (to.length === 0 ? text : `${text} to ${to.join(', ')}`))
+  return (view === null ? texts : [...texts, beliefText(view)]).join('; ')
 }
 
 function beliefText(view: View): string {
   const idle = view.role === 'leader' ? idleness(view.detail) : null
   if (idle !== null)
-    return idle === 'out of quorum' ? 'leads a view without a quorum' : 'would not lead its view'
+    return idle === 'out of quorum' ? 'leads a view without a quorum' : 'is unwilling to lead its view'
   if (view.role === 'leader') return view.token === null ? 'LEADS' : `LEADS with token ${view.token}`
   if (view.leader !== null) return `follows ${view.leader}`
   return view.role === 'candidate' ? 'has no leader' : `is ${view.role}`

@@ -228,7 +228,7 @@ export class UntimedNode {
     }
     assert(
       called.length === 0 || from.calls.every(({ op }) => op === 'read'),
-      'a register is called while a write is under way',
+      'a register is called while a write is in progress',
     )
     const calls = called.length === 0 ? from.calls : called
     const view = this.#protocol.view(state, NO_TIME)

@@ -255,7 +255,7 @@ export class UntimedRules {
         return this.#writing(world, index, { type: 'timer', name: 'write' }, step.late === true)
       case 'tickMem': {
         const call = slot.calls.find(({ op }) => op !== 'read')
-        if (call === undefined) return `${node} has no write under way`
+        if (call === undefined) return `${node} has no write in progress`
         const done = { ...world, cells: world.cells.with(index, acknowledgeCell(cell)) }
         return this.#input(done, index, { type: 'register', call, outcome: 'ok', value: null }, undefined)
       }

@@ -2,8 +2,8 @@
 import type { Micros } from '../../../core/index.ts'
 import { messageText } from '../text.ts'
 import type { DiagramHistory, Flight } from './history.ts'
-import type { Place } from './place.ts'
 import type { Point } from './label-space.ts'
+import type { Place } from './place.ts'
 
 export type Arrow = {
   readonly from: Point
@@ -29,7 +29,7 @@ export function arrowOf(flight: Flight, { begin, end }: DiagramHistory, place: P
     const lanes = Math.max(SHORT_OF_TARGET, Math.abs(width) / place.lanePx - SHORT_OF_TARGET)
     const dead = { x: start.x + Math.sign(width) * lanes * place.lanePx, y: start.y + FALL_PX * (1 + lanes) }
     return lost === null
-      ? { from: start, to: dead, flight, seenSent: true, ending: 'open', title: `${what}, under way` }
+      ? { from: start, to: dead, flight, seenSent: true, ending: 'open', title: `${what}, in flight` }
       : { from: start, to: dead, flight, seenSent: true, ending: 'lost', title: `${what}, lost (${lost})` }
   }
   const on = (at: Micros): Point => ({

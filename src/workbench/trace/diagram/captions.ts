@@ -6,10 +6,10 @@
 import { messageText } from '../text.ts'
 import type { Arrow } from './arrows.ts'
 import type { DiagramHistory, Flight } from './history.ts'
+import { LabelSpace } from './label-space.ts'
 import { alongLine, beside, type Label, shorten } from './labels.ts'
 import type { LanePiece, Sign } from './layout.ts'
 import type { Place } from './place.ts'
-import { LabelSpace } from './label-space.ts'
 
 const CAPTION_LENGTH = 30
 /** With more messages than this, equal messages of one step get one caption. */
@@ -22,49 +22,49 @@ type Drawn = {
 }
 
 /** Messages inside a layer's message, and long messages, are captioned by their kind alone. */
-function wordsOf({ body, kind }: Flight): string {
+function captionOf({ body, kind }: Flight): string {
   const text = messageText(body)
   return kind !== body.kind || text.length > 3 * CAPTION_LENGTH ? kind : shorten(text, CAPTION_LENGTH)
 }
 
 export function captionsOf(history: DiagramHistory, place: Place, drawn: Drawn): readonly Label[] {
-  const room = new LabelSpace()
-  const lines = drawn.arrows.map(({ from, to }) => room.rule(from, to))
-  for (const { x, top, bottom } of drawn.pieces) room.rule({ x, y: top }, { x, y: bottom })
+  const space = new LabelSpace()
+  const lines = drawn.arrows.map(({ from, to }) => space.rule(from, to))
+  for (const { x, top, bottom } of drawn.pieces) space.rule({ x, y: top }, { x, y: bottom })
   // The sign of a command lies left of the lane.
-  room.occupy(drawn.signs.map(({ type, x, y }) => ({ x: type === 'command' ? x - 4 : x, y })))
-  room.occupy(drawn.arrows.flatMap(({ ending, to }) => (ending === 'lost' ? [to] : [])))
+  space.occupy(drawn.signs.map(({ type, x, y }) => ({ x: type === 'command' ? x - 4 : x, y })))
+  space.occupy(drawn.arrows.flatMap(({ ending, to }) => (ending === 'lost' ? [to] : [])))
   const marksOf = (fate: boolean) =>
     history.marks
       .filter(({ type }) => (type === 'crash' || type === 'restart') === fate)
       .map(({ node, at, type, text }) =>
-        beside(room, { x: place.x(node), y: place.y(at) }, shorten(text, CAPTION_LENGTH), type, 'left'),
+        beside(space, { x: place.x(node), y: place.y(at) }, shorten(text, CAPTION_LENGTH), type, 'left'),
       )
   const labels: (Label | null)[] = [
     ...history.notices.map(({ at, text }) =>
-      beside(room, { x: place.edge, y: place.y(at) - 8 }, text, 'notice', 'right'),
+      beside(space, { x: place.edge, y: place.y(at) - 8 }, text, 'notice', 'right'),
     ),
     ...marksOf(true),
-    ...history.periods.map(({ node, from, state: standing, text: words }) => {
+    ...history.periods.map(({ node, from, state, text }) => {
       // If the node goes down within the picture, the crash mark says so.
-      if ((standing === 'down' && from > history.begin) || words === '') return null
-      return beside(room, { x: place.x(node), y: place.y(from) }, words, standing, 'right')
+      if ((state === 'down' && from > history.begin) || text === '') return null
+      return beside(space, { x: place.x(node), y: place.y(from) }, text, state, 'right')
     }),
     ...history.stalls.map(({ node, from, until, word }) => {
       const y = (place.y(from) + place.y(until)) / 2
-      return beside(room, { x: place.x(node), y }, word, 'stalled', 'right')
+      return beside(space, { x: place.x(node), y }, word, 'stalled', 'right')
     }),
     ...marksOf(false),
   ]
   const said = new Set<string>()
   for (const [index, arrow] of drawn.arrows.entries()) {
     const { flight } = arrow
-    const text = wordsOf(flight)
+    const text = captionOf(flight)
     const whole = arrow.ending === 'lost' ? `${text} lost` : text
     const saying = `${flight.sentAt} ${flight.from} ${whole}`
     if (drawn.arrows.length > CROWD && said.has(saying)) continue
     const label = alongLine(
-      room,
+      space,
       [arrow.from, arrow.to],
       place.lanePx,
       whole,

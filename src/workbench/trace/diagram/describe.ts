@@ -17,8 +17,8 @@ export function describe({
 }: DiagramHistory): string {
   const moment = (at: Micros): string => (timed ? `${msOf(at)} ms` : `step ${msOf(at)}`)
   const events = [
-    ...periods.flatMap(({ node, from, state: standing, text: words }) =>
-      standing === 'down' || words === '' ? [] : [{ at: from, text: `${node}: ${words}` }],
+    ...periods.flatMap(({ node, from, state, text }) =>
+      state === 'down' || text === '' ? [] : [{ at: from, text: `${node}: ${text}` }],
     ),
     ...marks.map(({ node, at, type, text }) => ({
       at,
@@ -27,11 +27,11 @@ export function describe({
     ...notices.map(({ at, text }) => ({ at, text })),
   ].sort((a, b) => a.at - b.at)
   const lost = flights.filter(({ lost: why }) => why !== null).length
-  const told = events.slice(0, MOST_SENTENCES).map(({ at, text }) => `At ${moment(at)}, ${text}.`)
+  const sentences = events.slice(0, MOST_SENTENCES).map(({ at, text }) => `At ${moment(at)}, ${text}.`)
   return [
-    `A space-time diagram from ${moment(begin)} to ${moment(end)}: time runs downwards, a lane a node (${nodes.join(', ')}).`,
+    `A space-time diagram from ${moment(begin)} to ${moment(end)}: time runs downwards, one lane per node (${nodes.join(', ')}).`,
     `${flights.length} messages are drawn, ${lost} of them lost.`,
-    ...told,
-    ...(told.length < events.length ? [`${events.length - told.length} more events follow.`] : []),
+    ...sentences,
+    ...(sentences.length < events.length ? [`${events.length - sentences.length} more events follow.`] : []),
   ].join(' ')
 }

@@ -12,17 +12,17 @@ const STEP_PX = 5
 const APART_PX = 11
 
 export class LabelSpace {
-  readonly #words = new Map<number, Point[]>()
+  readonly #text = new Map<number, Point[]>()
   readonly #ink = new Map<number, Ink[]>()
   #lines = 0
 
   /** Marks the points as occupied. */
   occupy(points: readonly Point[]): void {
-    for (const point of points) put(this.#words, point, point)
+    for (const point of points) put(this.#text, point, point)
   }
 
   isFree(points: readonly Point[]): boolean {
-    return points.every((point) => near(this.#words, point, APART_PX).length === 0)
+    return points.every((point) => near(this.#text, point, APART_PX).length === 0)
   }
 
   /** Draws a line and returns its number. */

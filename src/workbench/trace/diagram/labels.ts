@@ -25,15 +25,15 @@ export function widthOf(text: string): number {
   return text.length * CHARACTER_PX
 }
 
-export function shorten(text: string, letters: number): string {
-  return text.length <= letters ? text : `${text.slice(0, letters - 1)}\u2026`
+export function shorten(text: string, maxLength: number): string {
+  return text.length <= maxLength ? text : `${text.slice(0, maxLength - 1)}\u2026`
 }
 
 type Candidate = { readonly label: Label; readonly cost: number }
 
 /** The cheapest free candidate, or null. `own`: the line that the label belongs to. */
 function choose(
-  room: LabelSpace,
+  space: LabelSpace,
   candidates: readonly Label[],
   own: number | null,
   { most, within }: { readonly most: number; readonly within: number },
@@ -41,14 +41,14 @@ function choose(
   let best: Candidate | null = null
   for (const [index, label] of candidates.entries()) {
     const points = pointsOf(label)
-    if (!room.isFree(points)) continue
-    const crossings = room.crossings(points, own, within)
+    if (!space.isFree(points)) continue
+    const crossings = space.crossings(points, own, within)
     if (crossings > most) continue
     const cost = crossings + index * 0.1
     if (best === null || cost < best.cost) best = { label, cost }
   }
   if (best === null) return null
-  room.occupy(pointsOf(best.label))
+  space.occupy(pointsOf(best.label))
   return best.label
 }
 
@@ -72,7 +72,7 @@ const LINES_BESIDE = { most: 6, within: 9 }
 
 /** A label beside a lane at a moment: on the preferred side, or else on the other. */
 export function beside(
-  room: LabelSpace,
+  space: LabelSpace,
   { x, y }: Point,
   text: string,
   look: Look,
@@ -91,7 +91,7 @@ export function beside(
       }
     }),
   )
-  return choose(room, candidates, null, LINES_BESIDE)
+  return choose(space, candidates, null, LINES_BESIDE)
 }
 
 const ABOVE_PX = 4
@@ -100,7 +100,7 @@ const LINES_ALONG = { most: 2, within: 6.5 }
 
 /** A label along a line, halfway between two lanes, near the arrowhead if possible. */
 export function alongLine(
-  room: LabelSpace,
+  space: LabelSpace,
   [from, to]: readonly [Point, Point],
   lanePx: number,
   text: string,
@@ -120,7 +120,7 @@ export function alongLine(
       return { x, y, text, anchor: 'middle', angle, look: 'message', kind }
     }),
   )
-  return choose(room, candidates, own, LINES_ALONG)
+  return choose(space, candidates, own, LINES_ALONG)
 }
 
 /**

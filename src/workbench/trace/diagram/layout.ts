@@ -7,9 +7,9 @@ import { type Arrow, arrowOf } from './arrows.ts'
 import { captionsOf } from './captions.ts'
 import { momentsOf } from './clip.ts'
 import type { DiagramHistory, LaneState, Mark } from './history.ts'
+import type { Point } from './label-space.ts'
 import { type Label, shorten, widthOf } from './labels.ts'
 import type { Place } from './place.ts'
-import type { Point } from './label-space.ts'
 import { type Break, timeScale } from './timescale.ts'
 
 export type Lane = { readonly node: NodeId; readonly x: number; readonly name: string }

@@ -1,13 +1,13 @@
 /** The legend: a sample and a caption for each symbol that occurs in the picture. */
 import type { DiagramHistory, LaneState, Mark } from './history.ts'
+import type { Point } from './label-space.ts'
 import { widthOf } from './labels.ts'
 import type { Layout } from './layout.ts'
-import type { Point } from './label-space.ts'
 import { colourOfKind, cross, head, sign } from './shapes.ts'
 import { element, escape } from './xml.ts'
 
 type Entry = {
-  readonly words: string
+  readonly caption: string
   readonly samplePx: number
   readonly sample: (at: Point) => string
 }
@@ -26,7 +26,7 @@ export const LANE_LOOKS: {
   leaderless: { class: 'ink-line', 'stroke-width': 1.6, 'stroke-dasharray': '5 4' },
 }
 
-const MARK_WORDS: { readonly [T in Mark['type']]: string } = {
+const MARK_CAPTIONS: { readonly [T in Mark['type']]: string } = {
   crash: 'crash',
   restart: 'restart',
   timer: 'timer',
@@ -44,14 +44,14 @@ export function legendOf(
   const rows: string[] = []
   let x = LEFT_PX
   let y = layout.bottom + 34
-  for (const { words, samplePx, sample } of entriesOf(history, layout, kinds)) {
-    const width = samplePx + 8 + widthOf(words) + GAP_PX
+  for (const { caption, samplePx, sample } of entriesOf(history, layout, kinds)) {
+    const width = samplePx + 8 + widthOf(caption) + GAP_PX
     if (x > LEFT_PX && x + width - GAP_PX > layout.width - LEFT_PX) {
       x = LEFT_PX
       y += ROW_PX
     }
     rows.push(sample({ x, y }))
-    rows.push(element('text', { x: x + samplePx + 8, y: y + 4 }, escape(words)))
+    rows.push(element('text', { x: x + samplePx + 8, y: y + 4 }, escape(caption)))
     x += width
   }
   return { xml: rows.join('\n'), bottom: y + ROW_PX }
@@ -60,7 +60,7 @@ export function legendOf(
 function entriesOf(history: DiagramHistory, layout: Layout, kinds: readonly string[]): readonly Entry[] {
   const line = (look: { readonly [attribute: string]: string | number }) => (at: Point) =>
     element('path', { ...look, d: `M${at.x} ${at.y}h${SAMPLE_PX}` })
-  const standings = new Set(layout.pieces.map(({ state: standing }) => standing))
+  const states = new Set(layout.pieces.map(({ state }) => state))
   const lanes = [
     ['leads', 'leads'],
     ['follows', 'follows a leader'],
@@ -70,13 +70,13 @@ function entriesOf(history: DiagramHistory, layout: Layout, kinds: readonly stri
   const types = new Set(history.marks.map(({ type }) => type))
   const middle = ({ x, y }: Point): Point => ({ x: x + SIGN_PX / 2, y })
   const entries: (Entry | null)[] = [
-    ...lanes.map(([standing, words]) =>
-      standings.has(standing) ? { words, samplePx: SAMPLE_PX, sample: line(LANE_LOOKS[standing]) } : null,
+    ...lanes.map(([state, caption]) =>
+      states.has(state) ? { caption, samplePx: SAMPLE_PX, sample: line(LANE_LOOKS[state]) } : null,
     ),
     ...kinds.map((kind, index) =>
       said.has(kind)
         ? {
-            words: kind,
+            caption: kind,
             samplePx: SAMPLE_PX,
             sample: (at: Point) =>
               line({ class: `${colourOfKind(index)}-line`, 'stroke-width': 1.4 })(at) +
@@ -86,7 +86,7 @@ function entriesOf(history: DiagramHistory, layout: Layout, kinds: readonly stri
     ),
     layout.arrows.some(({ ending }) => ending === 'lost')
       ? {
-          words: 'lost',
+          caption: 'lost',
           samplePx: SAMPLE_PX + 4,
           sample: (at) =>
             line({ class: 'quiet-line', 'stroke-width': 1.4 })(at) +
@@ -95,25 +95,25 @@ function entriesOf(history: DiagramHistory, layout: Layout, kinds: readonly stri
       : null,
     layout.arrows.some(({ ending }) => ending === 'open')
       ? {
-          words: 'under way',
+          caption: 'in flight',
           samplePx: SAMPLE_PX,
           sample: line({ class: 'quiet-line', 'stroke-width': 1.4, 'stroke-dasharray': '2 3' }),
         }
       : null,
-    ...(Object.keys(MARK_WORDS) as Mark['type'][]).map((type) =>
+    ...(Object.keys(MARK_CAPTIONS) as Mark['type'][]).map((type) =>
       types.has(type)
-        ? { words: MARK_WORDS[type], samplePx: SIGN_PX, sample: (at: Point) => sign(type, middle(at)) }
+        ? { caption: MARK_CAPTIONS[type], samplePx: SIGN_PX, sample: (at: Point) => sign(type, middle(at)) }
         : null,
     ),
     layout.hatches.length > 0
       ? {
-          words: 'the process does nothing',
+          caption: 'stalled',
           samplePx: SIGN_PX,
           sample: ({ x, y }) => hatch({ x: x + SIGN_PX / 2, top: y - 7, bottom: y + 7 }),
         }
       : null,
     layout.breaks.length > 0
-      ? { words: 'time left out', samplePx: SIGN_PX, sample: (at) => brokenLane(middle(at)) }
+      ? { caption: 'time omitted', samplePx: SIGN_PX, sample: (at) => brokenLane(middle(at)) }
       : null,
   ]
   return entries.filter((entry) => entry !== null)

@@ -61,7 +61,7 @@ export function styleSheet(): string {
     'text.name{font-size:13px;font-weight:bold}',
     'text.strong{font-weight:bold}',
     'text.slant{font-style:italic}',
-    `.words{paint-order:stroke;${paint('stroke', 'paper')};stroke-width:3px;stroke-linejoin:round}`,
+    `.label{paint-order:stroke;${paint('stroke', 'paper')};stroke-width:3px;stroke-linejoin:round}`,
     ...Object.keys(LIGHT).map(inColour),
   ].join('\n')
 }

@@ -1,10 +1,10 @@
 /** Writes a layout as SVG: no scripts, no external fonts or files, light and dark. */
 import type { Arrow } from './arrows.ts'
 import type { DiagramHistory } from './history.ts'
+import type { Point } from './label-space.ts'
 import type { Label, Look } from './labels.ts'
 import type { Layout } from './layout.ts'
 import { brokenLane, hatch, LANE_LOOKS, legendOf } from './legend.ts'
-import type { Point } from './label-space.ts'
 import { colourOfKind, cross, head, sign } from './shapes.ts'
 import { styleSheet } from './style.ts'
 import { decimal, element, escape } from './xml.ts'
@@ -48,7 +48,7 @@ export function svgOf(
     }),
     ...layout.arrows.map((arrow) => message(arrow, kinds)),
     ...layout.signs.map((each) => titled(each.title, sign(each.type, each))),
-    ...layout.labels.map((label) => words(label, kinds)),
+    ...layout.labels.map((label) => labelText(label, kinds)),
     legend.xml,
     '</svg>',
   ].join('\n')}\n`
@@ -91,10 +91,10 @@ function lanes({ lanes: all, pieces, nameY }: Layout): readonly string[] {
         escape(name),
       ),
     ),
-    ...pieces.map(({ state: standing, x, top, bottom, title }) =>
+    ...pieces.map(({ state, x, top, bottom, title }) =>
       titled(
         title,
-        element('path', { ...LANE_LOOKS[standing], d: `M${decimal(x)} ${decimal(top)}V${decimal(bottom)}` }),
+        element('path', { ...LANE_LOOKS[state], d: `M${decimal(x)} ${decimal(top)}V${decimal(bottom)}` }),
       ),
     ),
   ]
@@ -141,9 +141,9 @@ const LOOKS: { readonly [L in Exclude<Look, 'message'>]: string } = {
   register: 'quiet-text',
 }
 
-function words({ x, y, text, anchor, angle, look, kind }: Label, kinds: readonly string[]): string {
+function labelText({ x, y, text, anchor, angle, look, kind }: Label, kinds: readonly string[]): string {
   const colour = look === 'message' ? `${colourOfKind(kinds.indexOf(kind ?? ''))}-text` : LOOKS[look]
   const turn =
     Math.round(angle) === 0 ? {} : { transform: `rotate(${decimal(angle)} ${decimal(x)} ${decimal(y)})` }
-  return element('text', { class: `words ${colour}`, x, y, 'text-anchor': anchor, ...turn }, escape(text))
+  return element('text', { class: `label ${colour}`, x, y, 'text-anchor': anchor, ...turn }, escape(text))
 }
