@@ -5,7 +5,6 @@
 import { measure } from '../dist/cli/parallel/trials.js'
 import { planOf } from '../dist/cli/plan/config.js'
 import { guaranteesOf } from '../dist/protocols/local-leader/guarantees.js'
-import { trialsOf } from '../dist/workbench/guarantees/trials.js'
 import { quantile } from '../dist/workbench/trace/index.js'
 import { publish } from './generated-page.mjs'
 
@@ -21,10 +20,14 @@ const TRIALS = ['crash', 'crash-late', 'hand-over', 'hand-over-late']
 
 async function measured(profile, mode) {
   const plan = planOf({ nodes: '5', profile, mode, option: [], seeds: String(SEEDS) }, {})
-  const guarantees = guaranteesOf(plan.options, plan.nodes)
-  const trials = trialsOf(plan, guarantees).slice(0, TRIALS.length)
+  const guarantees = guaranteesOf(plan.options, plan.asked.nodes)
+  const trials = plan.planning.describe(plan).trials.slice(0, TRIALS.length)
   if (trials.map(({ name }) => name).join() !== TRIALS.join()) throw new Error('the trials have changed')
-  const [crash, crashLate, handOver, handOverLate] = await measure(plan, trials, 1)
+  const [crash, crashLate, handOver, handOverLate] = await measure(
+    { protocol: plan.definition.name, asked: plan.asked, options: plan.options },
+    trials,
+    1,
+  )
   return { profile, mode, guarantees, crash, crashLate, handOver, handOverLate }
 }
 

@@ -1,7 +1,6 @@
 /** `conclave chaos`: injects faults into real processes on this machine, and judges them with an independent witness. */
 import { rmdirSync } from 'node:fs'
 import { Command } from 'commander'
-import { guaranteesOf } from '../protocols/local-leader/guarantees.ts'
 import {
   CASES,
   type ChaosSettings,
@@ -92,7 +91,10 @@ function readSettings(flags: ChaosFlags): ChaosSettings {
   const nodes = parseWholeNumber('--nodes', flags.nodes, 3)
   const { profile, option } = flags
   const plan = planOf({ nodes: String(nodes), profile, option }, {})
-  const { failOver, leaseEnd, timing } = guaranteesOf(plan.options, plan.nodes)
+  const described = plan.planning.describe(plan)
+  if (described.kind !== 'trials')
+    throw new UsageError(`${plan.definition.name} computes no bounds that this command could check`)
+  const { failOver, leaseEnd, silence } = described.bounds
   return {
     nodes,
     times: parseWholeNumber('--times', flags.times, 1),
@@ -100,9 +102,9 @@ function readSettings(flags: ChaosFlags): ChaosSettings {
     flags: ['--profile', profile, ...option.flatMap((each) => ['--option', each])],
     killBeforeMs: parseMilliseconds('--kill-before-ms', flags.killBeforeMs),
     bounds: {
-      failoverMs: (failOver?.worst ?? Number.NaN) / 1000,
+      failoverMs: (failOver ?? Number.NaN) / 1000,
       leaseMs: leaseEnd / 1000,
-      lockMs: timing.lockTime / 1000,
+      lockMs: silence / 1000,
     },
     onProgress: () => {},
   }

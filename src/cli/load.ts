@@ -1,14 +1,14 @@
 /** Finds protocols by name: the protocols of this package, and a user's own from a module (`--load FILE`). */
-import { resolve } from 'node:path'
-import { pathToFileURL } from 'node:url'
 import type { Definition } from '../core/index.ts'
 import { catalogue } from '../protocols/index.ts'
+import { loadProtocol } from '../service/config/load-protocol.ts'
+import { InvalidOptionsError } from '../service/config/problems.ts'
 import type { Lookup } from '../workbench/sim/index.ts'
 import type { Goal, Spec } from '../workbench/specs/index.ts'
 import { UsageError } from './errors.ts'
 
 /** The exports of a module given with `--load`. `specs` and `goals` replace the ones that the protocol names. */
-export type ProtocolModule = {
+type ProtocolModule = {
   readonly protocol: Definition
   readonly specs?: readonly Spec[]
   readonly goals?: readonly Goal[]
@@ -22,13 +22,9 @@ export type Loaded = {
 
 export async function loadProtocols(file: string | undefined): Promise<Loaded> {
   if (file === undefined) return { lookup: catalogue, specsFor: () => ({}) }
-  const module = await importModule(file)
-  const { protocol, specs, goals } = module
+  const { protocol, specs, goals } = await importModule(file)
   return {
-    lookup: {
-      names: [protocol.name, ...catalogue.names],
-      find: (name) => (name === protocol.name ? protocol : catalogue.find(name)),
-    },
+    lookup: catalogue,
     specsFor: (definition) =>
       definition === protocol
         ? { ...(specs === undefined ? {} : { specs }), ...(goals === undefined ? {} : { goals }) }
@@ -37,19 +33,15 @@ export async function loadProtocols(file: string | undefined): Promise<Loaded> {
 }
 
 async function importModule(file: string): Promise<ProtocolModule> {
-  let module: Partial<ProtocolModule>
   try {
-    module = (await import(pathToFileURL(resolve(file)).href)) as Partial<ProtocolModule>
+    return await loadProtocol(file)
   } catch (error) {
-    throw new UsageError(`--load ${file}: ${(error as Error).message.split('\n')[0]}`, '--load')
-  }
-  if (typeof module.protocol?.create !== 'function') {
+    const problem = error instanceof InvalidOptionsError ? error.problems[0]?.message : null
     throw new UsageError(
-      `--load ${file}: the module must export \`protocol\`, a definition (see docs/tutorials/your-first-protocol.md)`,
+      `--load ${problem ?? `${file}: ${(error as Error).message.split('\n')[0]}`}`,
       '--load',
     )
   }
-  return module as ProtocolModule
 }
 
 export function findProtocol(lookup: Lookup, name: string): Definition {

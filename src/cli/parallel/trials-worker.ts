@@ -1,21 +1,20 @@
 /** One thread of `conclave plan`: runs the trials that it is given. */
 import { parentPort, workerData } from 'node:worker_threads'
 import { present } from '../../core/index.ts'
-import { epochsDefinition } from '../../protocols/epochs/index.ts'
-import { guaranteesOf } from '../../protocols/local-leader/guarantees.ts'
-import { localLeaderDefinition } from '../../protocols/local-leader/index.ts'
-import type { Plan } from '../../workbench/guarantees/plan.ts'
-import { runPlanTrial, trialsOf } from '../../workbench/guarantees/trials.ts'
-import { type EpochsPlan, epochsTrials, guaranteesFor } from '../plan/epochs.ts'
-import type { TrialAnswer, TrialQuestion } from './trials.ts'
+import { hostingOf, protocolNamed } from '../../protocols/index.ts'
+import { loadProtocol } from '../../service/config/load-protocol.ts'
+import { runPlanTrial } from '../../workbench/guarantees/trials.ts'
+import type { TrialAnswer, TrialQuestion, TrialWorkerData } from './trials.ts'
 
 const port = present(parentPort, 'the parent thread')
-const plan = workerData as Plan | EpochsPlan
-const isEpochs = plan.protocol === 'epochs'
-const definition = isEpochs ? epochsDefinition : localLeaderDefinition
-const trials = isEpochs
-  ? epochsTrials(plan, guaranteesFor(plan))
-  : trialsOf(plan, guaranteesOf(plan.options, plan.nodes))
+const { source, modules } = workerData as TrialWorkerData
+for (const module of modules) {
+  // oxlint-disable-next-line no-await-in-loop -- a protocol may use another that was loaded before it
+  await loadProtocol(module)
+}
+const definition = present(protocolNamed(source.protocol), 'definition')
+const described = present(hostingOf(source.protocol)?.planning ?? null, 'planning').describe(source)
+const trials = described.kind === 'trials' ? described.trials : []
 
 const answer = (message: TrialAnswer): void => port.postMessage(message)
 port.on('message', ({ trial, first, last }: TrialQuestion) => {

@@ -1,12 +1,14 @@
 /** Spreads the trials of a plan over threads. What comes out does not depend on how many there are. */
 import { Worker } from 'node:worker_threads'
-import type { Plan } from '../../workbench/guarantees/plan.ts'
-import { type PlanTrial, runsOf } from '../../workbench/guarantees/trials.ts'
+import { addedModules, type Plan, type PlannedTrial } from '../../protocols/index.ts'
+import { runsOf } from '../../workbench/guarantees/trials.ts'
 import { addTrials, EMPTY_TRIALS, type TrialTally } from '../../workbench/sim/index.ts'
-import type { EpochsPlan } from '../plan/epochs.ts'
 import { startProgress } from '../progress.ts'
 
 export type TrialQuestion = { readonly trial: number; readonly first: number; readonly last: number }
+/** What the trials are made from, in every thread again: their functions cannot be passed on. */
+export type TrialSource = Plan & { readonly protocol: string }
+export type TrialWorkerData = { readonly source: TrialSource; readonly modules: readonly string[] }
 export type TrialAnswer =
   | { readonly type: 'ready' }
   | { readonly type: 'done'; readonly trial: number; readonly tally: TrialTally }
@@ -16,17 +18,18 @@ const CHUNK = 25
 
 /** The tallies of all trials, in their order. */
 export function measure(
-  plan: Plan | EpochsPlan,
-  trials: readonly PlanTrial[],
+  source: TrialSource,
+  trials: readonly PlannedTrial[],
   threads: number,
 ): Promise<readonly TrialTally[]> {
-  const questions = trials.flatMap((trial, index) => chunks(index, runsOf(trial, plan.seeds)))
+  const questions = trials.flatMap((trial, index) => chunks(index, runsOf(trial, source.asked.seeds)))
   if (questions.length === 0) return Promise.resolve([])
   const total = questions.reduce((sum, { first, last }) => sum + last - first + 1, 0)
   const tallies = trials.map(() => EMPTY_TRIALS)
   const progress = startProgress('runs')
   const workers = Array.from({ length: Math.min(threads, questions.length) }, () => {
-    return new Worker(new URL('./trials-worker.js', import.meta.url), { workerData: plan })
+    const workerData: TrialWorkerData = { source, modules: addedModules() }
+    return new Worker(new URL('./trials-worker.js', import.meta.url), { workerData })
   })
   let next = 0
   let done = 0

@@ -1,39 +1,42 @@
-/** The guarantee card, for a person to read. */
+/** The guarantee card, for a person to read: the sentences of the protocol around the measured figures. */
 import { count, plural } from '../../core/text.ts'
-import type { Card } from '../../workbench/guarantees/card.ts'
+import type { LoadCard, PlannedFigure, TrialPlan, TrialText } from '../../protocols/index.ts'
+import type { Measured } from '../../workbench/guarantees/card.ts'
 import type { Figure, Shape, Stats } from '../../workbench/guarantees/figures.ts'
 import { formatTable, NEW_LINE, paint } from '../output.ts'
 
-export function cardText(card: Card): string {
+export function cardText({ figures, text }: TrialPlan, measured: Measured): string {
+  const [, worstWorlds] = text.worlds
   return [
-    paint('bold', headline(card)),
+    paint('bold', text.headline),
     '',
     heading('It assumes'),
-    ...assumptions(card).map((line) => `  ${line}`),
-    ...card.brokenAssumptions.map((line) => paint('red', `  NOT SO in what was simulated: ${line}`)),
-    ...card.advice.map((line) => paint('yellow', `  advice: ${line}`)),
+    ...indented(text.assumes),
+    ...text.advice.map((line) => paint('yellow', `  ${line}`)),
+    ...text.broken.map((line) => paint('red', `  NOT SO in what was simulated: ${line}`)),
     '',
     heading('Times in ms: computed, and measured in simulated worlds of this very configuration'),
-    indented(figureTable(card.figures, TITLES)),
-    ...(card.figures.some(({ name }) => name === 'fail-over')
+    ...indentedTable(figureTable(measured.figures, figures, text.worlds)),
+    ...(measured.figures.some(({ name }) => name === 'fail-over')
       ? []
       : ['  fail-over: none. When the leader fails, nobody else can lead until it is back.']),
-    '  punctual: timers fire when due. late: up to σ later, half of the crashes in the middle of a step.',
+    `  ${text.worldsMean}`,
     '',
     heading('Overlap'),
-    ...overlap(card).map((line) => `  ${line}`),
+    ...indented(text.overlap),
     '',
-    heading('What happens when (ms, in the late worlds)'),
-    indented(shapeTable(card.shapes, card.mode)),
+    heading(`What happens when (ms, in the ${worstWorlds} worlds)`),
+    ...indentedTable(shapeTable(measured.shapes, text)),
+    ...indented(text.shapesMean),
     '',
     heading('Fault tolerance'),
-    ...tolerance(card).map((line) => `  ${line}`),
+    ...indented(text.tolerance),
     '',
-    heading('Steady state, the whole group'),
-    indented(trafficTable(card)),
-    '  bytes: the text of a message as canonical JSON; a wire format may be smaller, and headers come on top.',
+    heading(text.loadTitle),
+    ...indentedTable(loadTable(measured.load)),
+    ...indented(text.loadMeans),
     '',
-    verdict(card),
+    verdict(measured),
   ].join(NEW_LINE)
 }
 
@@ -41,185 +44,83 @@ export function heading(text: string): string {
   return paint('bold', text)
 }
 
-export function indented(text: string): string {
-  return text
-    .split(NEW_LINE)
-    .map((line) => `  ${line}`)
-    .join(NEW_LINE)
+export function indented(lines: readonly string[]): readonly string[] {
+  return lines.map((line) => `  ${line}`)
 }
 
-function headline({ protocol, mode, rule, profile, voters, observers, witnesses }: Card): string {
-  const parts = [
-    `${plural(voters.length, 'voter')} (${listed(voters)})`,
-    ...(witnesses.length === 0
-      ? []
-      : [`of which ${plural(witnesses.length, 'witness')} (${listed(witnesses)})`]),
-    ...(observers.length === 0 ? [] : [`${plural(observers.length, 'observer')} (${listed(observers)})`]),
-  ]
-  const how = mode === 'majority' && rule === 'equality' ? 'majority mode, rule equality' : `${mode} mode`
-  return `${protocol}, ${how}, profile ${profile}: ${parts.join(', ')}`
+export function indentedTable(rows: readonly (readonly string[])[]): readonly string[] {
+  return indented(formatTable(rows).split(NEW_LINE))
 }
 
-const LISTED = 9
-
-export function listed(ids: readonly (string | number)[]): string {
-  return ids.length <= LISTED ? ids.join(', ') : `${ids.slice(0, 3).join(', ')} ... ${ids.at(-1)}`
-}
-
-function assumptions({ constantsMs: c, rhoPpm, mode }: Card): readonly string[] {
-  return [
-    `a message takes ${c['deltaMin']} to ${c['delta']} ms (δmin, δ); one that provably took at most ${c['fast']} ms is fast (Δ)`,
-    `a process acts at most ${c['sigma']} ms after it is due (σ: scheduling, garbage collection)`,
-    `a clock drifts by at most ${rhoPpm} ppm (ρ); after a sleep of the host a second clock tells how long it was`,
-    mode === 'majority'
-      ? 'what a voter has stored survives its crash: a voter that lost its disk comes back as a new one'
-      : 'what a process has stored survives its crash, or it comes back as a new one',
-    `from these: lease ${c['lease']} ms, renewed every ${c['renewal']}; gone after ${c['expires']} ms of silence; heartbeat every ${c['heartbeat']}`,
-  ]
-}
-
-const TITLES: { readonly [name: string]: string } = {
-  detection: 'leader crashes: another stands',
-  'fail-over': 'leader crashes: another leads',
-  'hand-over': 'leader steps down: another leads',
-  'isolated leader stops': 'leader cut off: it has stopped',
-  'longest gap': 'stable partition without leader (κ)',
-}
-
-export function figureTable(
+function figureTable(
   figures: readonly Figure[],
-  titles: { readonly [name: string]: string },
-  worlds: readonly [string, string] = ['punctual', 'late'],
-): string {
+  planned: readonly PlannedFigure[],
+  [usual, worst]: TrialText['worlds'],
+): readonly (readonly string[])[] {
+  const titles = new Map(planned.map(({ name, title }) => [name, title]))
   const cells = (stats: Stats | null): readonly string[] =>
-    stats === null ? ['', '', '', ''] : [stats.meanMs, stats.p50Ms, stats.p99Ms, stats.maxMs].map(ms)
-  return formatTable([
-    ['', 'computed', '', worlds[0], '', '', '', worlds[1], '', '', ''],
+    stats === null ? ['', '', '', ''] : [stats.meanMs, stats.p50Ms, stats.p99Ms, stats.maxMs].map(formatMs)
+  return [
+    ['', 'computed', '', usual, '', '', '', worst, '', '', ''],
     ['', 'typical', 'worst', 'mean', 'p50', 'p99', 'max', 'mean', 'p50', 'p99', 'max'],
     ...figures.map((figure) => [
-      titles[figure.name] ?? figure.name,
-      ms(figure.computed.typicalMs),
-      ms(figure.computed.worstMs),
+      titles.get(figure.name) ?? figure.name,
+      formatMs(figure.computed.typicalMs),
+      formatMs(figure.computed.worstMs),
       ...cells(figure.punctual),
       ...cells(figure.late),
       mark(figure),
     ]),
-  ])
+  ]
 }
 
-export function shapeTable(shapes: readonly Shape[], mode: Card['mode'] | 'store'): string {
-  return formatTable([
+function shapeTable(shapes: readonly Shape[], text: TrialText): readonly (readonly string[])[] {
+  return [
     ['', '', 'computed', 'mean', 'max', 'runs'],
     ...shapes.flatMap((shape) => {
       const { what, leader, stopped, stoppedWithinMs } = shape
       const some = leader.none > 0 && leader.none < leader.runs ? ` (none in ${leader.none})` : ''
       const row = [
         what,
-        outcome(shape, mode),
-        typeof shape.leaderWithinMs === 'number' ? ms(shape.leaderWithinMs) : '-',
-        leader.meanMs === null ? 'none' : ms(leader.meanMs),
-        leader.maxMs === null ? 'none' : `${ms(leader.maxMs)}${some}`,
+        outcome(shape, text),
+        typeof shape.leaderWithinMs === 'number' ? formatMs(shape.leaderWithinMs) : '-',
+        leader.meanMs === null ? 'none' : formatMs(leader.meanMs),
+        leader.maxMs === null ? 'none' : `${formatMs(leader.maxMs)}${some}`,
         count(leader.runs),
         mark(shape),
       ]
       if (stoppedWithinMs === null) return [row]
       const other = [
         '',
-        mode === 'store' ? 'and the one before has stopped after' : 'and none on the other side after',
-        ms(stoppedWithinMs),
-        ms(stopped.meanMs),
-        ms(stopped.maxMs),
+        text.stoppedWords,
+        formatMs(stoppedWithinMs),
+        formatMs(stopped.meanMs),
+        formatMs(stopped.maxMs),
       ]
       return [row, [...other, count(stopped.runs), '']]
     }),
-  ])
+  ]
 }
 
-function outcome({ leaderWithinMs }: Shape, mode: Card['mode'] | 'store'): string {
+function outcome({ leaderWithinMs }: Shape, { leaderWords }: TrialText): string {
   if (leaderWithinMs === 'never') return 'no leader while it lasts'
   if (leaderWithinMs === null) return 'nothing promised; a leader within'
-  if (leaderWithinMs === 0) return 'the leader stays'
-  return mode === 'local' ? 'a leader of its own within' : 'a leader within'
+  return leaderWithinMs === 0 ? 'the leader stays' : leaderWords
 }
 
-export function mark({ exceeded }: { readonly exceeded: boolean }): string {
+function loadTable({ rows }: LoadCard): readonly (readonly string[])[] {
+  return rows.map(({ cells, exceeded }) => (exceeded ? [...cells, mark({ exceeded })] : cells))
+}
+
+function mark({ exceeded }: { readonly exceeded: boolean }): string {
   return exceeded ? paint('red', '<- EXCEEDS what was computed') : ''
 }
 
-export function ms(value: number | null): string {
+export function formatMs(value: number | null): string {
   return value === null ? '-' : value.toFixed(1)
 }
 
-function overlap({ mode }: Card): readonly string[] {
-  return mode === 'majority'
-    ? [
-        'zero: at no instant of true time do two lead, and every leadership has a larger token than those before.',
-        'Not zero if a clock drifts by more than ρ, or stands still and the second clock does too (a paused or copied',
-        'virtual machine). Tokens only grow even then: whoever checks them never obeys the older leader again.',
-        'If a voter loses its disk and comes back under its old id, neither holds.',
-      ]
-    : [
-        'zero within a partition: no process supports two leaders at the same instant of true time.',
-        'Each partition has a leader of its own, so there are two while the network is split: local mode has no tokens.',
-        'Not zero if a clock drifts by more than ρ, or stands still and the second clock does too.',
-      ]
-}
-
-function tolerance({
-  mode,
-  voters,
-  tolerance: { spare, quorum, eligible },
-  witnesses,
-  observers,
-}: Card): readonly string[] {
-  const lines =
-    mode === 'majority'
-      ? [
-          `${spare} of ${plural(voters.length, 'voter')} may fail, whichever they are: ${quorum} must be there for a leader.`,
-          ...(voters.length % 2 === 0
-            ? [
-                `An even number: ${voters.length - 1} voters would bear as many failures, ${voters.length + 1} one more.`,
-              ]
-            : []),
-        ]
-      : [
-          `${spare} of ${plural(voters.length, 'voter')} may fail, whichever they are: those that are left have a leader.`,
-        ]
-  if (witnesses.length > 0) {
-    lines.push(`Witnesses vote but never lead: ${eligible} of ${voters.length} can lead.`)
-  }
-  if (observers.length > 0)
-    lines.push('Observers learn who leads; their failure matters to nobody, nor do they help.')
-  return lines
-}
-
-function trafficTable({ traffic }: Card): string {
-  const rate = (value: number): string => value.toFixed(1)
-  return formatTable([
-    ['', 'computed /s', 'measured /s', 'bytes each'],
-    ...traffic.kinds.map(({ kind, computedPerSecond, measuredPerSecond, bytes }) => [
-      kind,
-      rate(computedPerSecond),
-      rate(measuredPerSecond),
-      String(bytes),
-    ]),
-    [
-      'datagrams',
-      rate(traffic.computed.datagramsPerSecond),
-      rate(traffic.measured.datagramsPerSecond),
-      '',
-      mark(traffic),
-    ],
-    ['bytes', count(traffic.computed.bytesPerSecond), count(traffic.measured.bytesPerSecond), ''],
-  ])
-}
-
-export function verdict({
-  exceeded,
-  runs,
-  specs,
-  idle,
-}: Pick<Card, 'exceeded' | 'runs' | 'specs' | 'idle'>): string {
+function verdict({ exceeded, runs, specs, idle }: Measured): string {
   const names = specs.map(({ name }) => name).join(', ')
   const violated = specs.filter(({ violations }) => violations > 0)
   const lines = [

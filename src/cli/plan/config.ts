@@ -2,10 +2,28 @@
 import { readFileSync } from 'node:fs'
 import { parse } from 'yaml'
 import { z } from 'zod'
-import { explain, type NodeId, type PlainObject, sortIds } from '../../core/index.ts'
-import { localLeaderDefinition } from '../../protocols/local-leader/index.ts'
-import type { LocalLeaderOptions } from '../../protocols/local-leader/options.ts'
-import type { Plan } from '../../workbench/guarantees/plan.ts'
+import {
+  type Definition,
+  explain,
+  type NodeId,
+  type PlainObject,
+  present,
+  sortIds,
+} from '../../core/index.ts'
+import {
+  DEFAULT_PROTOCOL,
+  hostedNames,
+  hostingOf,
+  isProblem,
+  type Plan,
+  type PlanAsked,
+  type PlanField,
+  type PlannedStore,
+  type Planning,
+  type Problem,
+  protocolNamed,
+} from '../../protocols/index.ts'
+import { assumedOf, InvalidStoreError, parseStore } from '../../service/registers/index.ts'
 import { nodeList } from '../../workbench/scenario/schema.ts'
 import { checkedOptions, firstProblem, InvalidScenarioError } from '../../workbench/sim/index.ts'
 import { UsageError } from '../errors.ts'
@@ -21,15 +39,15 @@ export type PlanFlags = {
   readonly option: readonly string[]
   readonly seeds?: string
   readonly workers?: string
+  readonly load?: string
   readonly json?: true
 }
 
-const SEEDS = 2000
-const MOST_NODES = 1000
+const PROFILES = ['lan', 'region', 'wan'] as const
 
 const ms = z.number().min(0).max(3_600_000)
 /** A duration, or a range of them. */
-export const span = z.union(
+const span = z.union(
   [
     ms,
     z
@@ -38,28 +56,35 @@ export const span = z.union(
   ],
   { error: 'is neither a number of milliseconds nor [least, most]' },
 )
-const configFile = z.strictObject({
+const ids = z.array(z.union([z.int(), z.string().min(1)])).optional()
+
+/** Fields that every protocol takes. */
+const COMMON = {
   protocol: z.string().optional(),
   nodes: nodeList().optional(),
-  voters: z.array(z.union([z.int(), z.string().min(1)])).optional(),
-  observers: z.array(z.union([z.int(), z.string().min(1)])).optional(),
-  witnesses: z.array(z.union([z.int(), z.string().min(1)])).optional(),
   options: z.record(z.string(), z.json()).optional(),
-  network: z
-    .strictObject({
-      delayMs: span.optional(),
-      loss: z.number().min(0).max(1).optional(),
-    })
-    .optional(),
   seeds: z.int().min(1).max(1_000_000).optional(),
-})
+}
 
-type ConfigFile = z.infer<typeof configFile>
+/** Fields that only some protocols take. `group` and `id` may stand there, as in the file of an agent; they mean nothing. */
+const SPECIAL = {
+  group: z.string().optional(),
+  id: z.string().optional(),
+  voters: ids,
+  observers: ids,
+  witnesses: ids,
+  profile: z.enum(PROFILES).optional(),
+  network: z.strictObject({ delayMs: span.optional(), loss: z.number().min(0).max(1).optional() }).optional(),
+  registers: z.strictObject({ delayMs: span.optional() }).optional(),
+  store: z.unknown().optional(),
+} satisfies { readonly [field in PlanField]: z.ZodType }
 
-/** Lists of processes that may stand beside `options` as well as in it. */
+type ConfigFile = z.infer<z.ZodObject<typeof COMMON & typeof SPECIAL>>
+
+/** Lists of nodes that may stand beside `options` as well as in it. */
 const LISTS = ['voters', 'observers', 'witnesses'] as const
 
-/** What the file says, whichever protocol it is for; an empty object where there is none. */
+/** Reads the file, whichever protocol it is for; an empty object where there is none. */
 export function readConfig(flags: PlanFlags): PlainObject {
   if (flags.config === undefined && flags.nodes === undefined) {
     throw new UsageError('plan needs a configuration: --config FILE, or --nodes N with --profile and --mode')
@@ -80,50 +105,84 @@ function readYaml(file: string): unknown {
   }
 }
 
-export type Planned = 'local-leader' | 'epochs' | 'omega'
+/** A protocol and the description of its guarantee card. */
+export type Planned = { readonly definition: Definition; readonly planning: Planning }
 
-/** For which protocol a card is asked. */
-export function protocolIn(flags: PlanFlags, file: PlainObject): Planned {
-  const protocol = flags.protocol ?? file['protocol'] ?? localLeaderDefinition.name
-  if (protocol === 'local-leader' || protocol === 'epochs' || protocol === 'omega') return protocol
+/** The protocol for which a card is asked. */
+export function plannedIn(flags: PlanFlags, file: PlainObject): Planned {
+  const name = flags.protocol ?? file['protocol'] ?? DEFAULT_PROTOCOL
+  const planning = typeof name === 'string' ? (hostingOf(name)?.planning ?? null) : null
+  if (planning !== null) return { definition: present(protocolNamed(name as string), 'definition'), planning }
   const place = flags.protocol === undefined ? 'protocol' : '--protocol'
+  const planned = hostedNames().filter((each) => hostingOf(each)?.planning !== null)
   throw new UsageError(
-    `${place}: ${typeof protocol === 'string' ? protocol : JSON.stringify(protocol)} has no guarantee card; local-leader, epochs and omega have one`,
+    `${place}: ${typeof name === 'string' ? name : JSON.stringify(name)} has no guarantee card; use one of ${planned.join(', ')}`,
     place,
   )
 }
 
-export function seedsOf(flags: PlanFlags, file: { readonly seeds?: number | undefined }): number {
-  return flags.seeds === undefined ? (file.seeds ?? SEEDS) : parseWholeNumber('--seeds', flags.seeds, 1)
+export function planOf(flags: PlanFlags, said: PlainObject): Plan & Planned {
+  const planned = plannedIn(flags, said)
+  const { definition, planning } = planned
+  const file = checkedFile(planning, said, flags.config ?? '')
+  const asked = askedFor(flags, file, planned)
+  const given = orRefuse(planning.optionsFor(asked))
+  const options = optionsOf(definition, asked, given.options, file)
+  const problem = planning.problemWith(options, asked)
+  if (problem !== null) orRefuse(problem)
+  return { ...planned, asked, options }
 }
 
-export function planOf(flags: PlanFlags, said: PlainObject): Plan {
-  const file = checked(configFile, said, flags.config ?? '')
-  const nodes = nodesOf(flags, file)
-  return {
-    protocol: 'local-leader',
-    nodes,
-    options: optionsOf(flags, file, nodes),
-    delayMs: file.network?.delayMs ?? null,
-    loss: file.network?.loss ?? 0,
-    seeds: seedsOf(flags, file),
-  }
+function orRefuse<T extends object>(value: T | Problem): T {
+  if (!isProblem(value)) return value
+  throw new UsageError(`${value.field}: ${value.problem}`, value.field)
 }
 
-export function checked<T>(schema: z.ZodType<T>, said: PlainObject, file: string): T {
+function checkedFile({ fields }: Planning, said: PlainObject, file: string): ConfigFile {
+  const special = Object.entries(SPECIAL).filter(([field]) => fields.includes(field as PlanField))
+  const schema = z.strictObject({ ...COMMON, ...Object.fromEntries(special) })
   const result = schema.safeParse(said, { error: explain })
-  if (result.success) return result.data
+  if (result.success) return result.data as ConfigFile
   const { field, problem } = firstProblem(result.error, '')
   throw new UsageError(field === '' ? `${file}: ${problem}` : `${field}: ${problem}`, field)
 }
 
-export function nodesOf(
+function askedFor(flags: PlanFlags, file: ConfigFile, { definition, planning }: Planned): PlanAsked {
+  const nodes = nodesOf(flags, file, planning, definition.name)
+  const profile =
+    flags.profile === undefined ? file.profile : parseChoice('--profile', flags.profile, PROFILES)
+  const mode = flags.mode === undefined ? undefined : parseChoice('--mode', flags.mode, ['local', 'majority'])
+  const seeds =
+    flags.seeds === undefined ? (file.seeds ?? planning.seeds) : parseWholeNumber('--seeds', flags.seeds, 1)
+  const given = {
+    voters: file.voters,
+    observers: file.observers,
+    witnesses: file.witnesses,
+    profile,
+    mode,
+    network: file.network,
+    registers: file.registers,
+    store: file.store === undefined ? undefined : storeOf(file.store),
+  }
+  const present = Object.entries(given).filter(([, value]) => value !== undefined)
+  return {
+    ...(Object.fromEntries(present) as Partial<PlanAsked>),
+    nodes,
+    options: (file.options ?? {}) as PlainObject,
+    chosen: parseOptions(flags.option),
+    seeds,
+  }
+}
+
+function nodesOf(
   flags: PlanFlags,
-  file: Pick<ConfigFile, 'nodes' | 'voters' | 'observers' | 'witnesses'>,
+  file: ConfigFile,
+  { leastNodes, mostNodes }: Planning,
+  protocol: string,
 ): readonly NodeId[] {
-  const count = flags.nodes === undefined ? null : parseWholeNumber('--nodes', flags.nodes, 1)
-  if (count !== null && count > MOST_NODES) {
-    throw new UsageError(`--nodes ${count}: at most ${MOST_NODES} are simulated`, '--nodes')
+  const count = flags.nodes === undefined ? null : parseWholeNumber('--nodes', flags.nodes, leastNodes)
+  if (count !== null && count > mostNodes) {
+    throw new UsageError(`--nodes ${count}: at most ${mostNodes} are simulated`, '--nodes')
   }
   const listed = [...(file.voters ?? []), ...(file.witnesses ?? []), ...(file.observers ?? [])]
   const nodes =
@@ -134,7 +193,12 @@ export function nodesOf(
       'nodes',
     )
   }
-  // A card names processes by text, so 1 and "1" would be one.
+  if (nodes.length < leastNodes || nodes.length > mostNodes)
+    throw new UsageError(
+      `nodes: ${protocol} needs ${leastNodes} at least, and ${mostNodes} at most are simulated`,
+      'nodes',
+    )
+  // A card names nodes by text, so 1 and "1" would be one.
   for (const list of LISTS) {
     const twin = (file[list] ?? []).find((id) =>
       nodes.some((other) => other !== id && `${other}` === `${id}`),
@@ -144,36 +208,25 @@ export function nodesOf(
   return nodes
 }
 
-function optionsOf(flags: PlanFlags, file: ConfigFile, nodes: readonly NodeId[]): LocalLeaderOptions {
-  const given = file.options ?? {}
-  const twice = LISTS.find((list) => file[list] !== undefined && given[list] !== undefined)
-  if (twice !== undefined)
-    throw new UsageError(`options.${twice}: is given as ${twice} already`, `options.${twice}`)
-  // A witness votes, whether it is listed among the voters or not.
-  const voters =
-    file.voters === undefined
-      ? {}
-      : { voters: [...file.voters, ...(file.witnesses ?? []).filter((id) => !file.voters?.includes(id))] }
-  const chosen = {
-    ...given,
-    ...voters,
-    ...(file.observers === undefined ? {} : { observers: file.observers }),
-    ...(file.witnesses === undefined ? {} : { witnesses: file.witnesses }),
-    ...parseOptions(flags.option),
-    ...(flags.profile === undefined
-      ? {}
-      : { profile: parseChoice('--profile', flags.profile, ['lan', 'region', 'wan']) }),
-    ...(flags.mode === undefined ? {} : { mode: parseChoice('--mode', flags.mode, ['local', 'majority']) }),
-  } as PlainObject
-  const unreal = (['link', 'requests'] as const).find((name) => (chosen[name] ?? null) !== null)
-  if (unreal !== undefined) {
-    throw new UsageError(
-      `options.${unreal}: is for searches without time, which have no guarantee card`,
-      `options.${unreal}`,
-    )
-  }
+function storeOf(given: unknown): PlannedStore {
   try {
-    return checkedOptions(localLeaderDefinition, nodes, chosen) as LocalLeaderOptions
+    const store = parseStore(given)
+    const acceptWeak = 'acceptWeak' in store && store.acceptWeak
+    return { kind: store.kind, acceptWeak, assumed: assumedOf(store) }
+  } catch (error) {
+    if (error instanceof InvalidStoreError) throw new UsageError(error.message, error.field)
+    throw error
+  }
+}
+
+function optionsOf(
+  definition: Definition,
+  { nodes }: PlanAsked,
+  given: PlainObject,
+  file: ConfigFile,
+): PlainObject {
+  try {
+    return checkedOptions(definition, nodes, given)
   } catch (error) {
     if (!(error instanceof InvalidScenarioError)) throw error
     // What stands beside the options in the file is named as it stands there.

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, describe, expect, it } from 'vitest'
 import { conclave } from '../../../test/support/cli.ts'
-import { rowOf } from './omega.ts'
+import { rowOf } from '../../workbench/guarantees/milestones.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'conclave-plan-omega-'))
 afterAll(() => rmSync(folder, { recursive: true, force: true }))
@@ -73,9 +73,8 @@ describe('the card of omega', () => {
   })
 
   it('a measurement beyond its bound, or one that never came, is called so', () => {
-    const trial = (installed: number) => ({ promised: 1, installed, acting: 1, violated: false })
-    const row = (...times: readonly number[]) =>
-      rowOf('view', { typical: 5, worst: 10 }, times.map(trial), 'installed')
+    const milestone = { name: 'view', output: 'view', computed: { typical: 5, worst: 10 } }
+    const row = (...times: readonly number[]) => rowOf(milestone, times)
     expect(row(9, 10, 8)).toMatchObject({ exceeded: false, median: 9, most: 10 })
     expect(row(9, 11).exceeded).toBe(true)
     expect(row(9, 0).exceeded).toBe(true)
