@@ -1,4 +1,6 @@
-/** Who led each epoch, as the nodes themselves say when they have won it: the paper's history variable LeaderChosenAtT. */
+/**
+ * The leader of each epoch, as nodes report it when they win: the paper's history variable LeaderChosenAtT.
+ */
 import type { NodeId } from '../../core/index.ts'
 import type { Observation } from '../trace/index.ts'
 
@@ -12,7 +14,7 @@ export class EpochWinners {
     this.#leaders.set(epoch, seen.node)
   }
 
-  /** In the order of the epochs. Of two leaders of one epoch the first is shown; the specification tells of both. */
+  /** In epoch order. If an epoch has two leaders, the first is shown; the specification reports both. */
   byEpoch(): { readonly [epoch: string]: NodeId } {
     return Object.fromEntries([...this.#leaders].sort(([a], [b]) => a - b))
   }

@@ -1,20 +1,20 @@
-/** How a run is watched. */
+/** How a run is observed. */
 import { type Definition, type NodeId, type PlainObject, present } from '../../core/index.ts'
 import { type Goal, goalNamed, type RunFacts, type Spec, specNamed } from '../specs/index.ts'
 import type { Observation, TraceRecord } from '../trace/index.ts'
 
 export type RunOptions = {
-  /** Instead of those that the protocol promises. */
+  /** Replace the specifications that the protocol promises. */
   readonly specs?: readonly Spec[]
   readonly goals?: readonly Goal[]
-  /** Told all that can be seen from outside, as it happens. */
+  /** Receives each observation as it happens. */
   readonly observe?: (seen: Observation) => void
   readonly record?: (record: TraceRecord) => void
-  /** Holds the protocol to the contract at every step. Slow. */
+  /** Checks the protocol's contract at every step. Slow. */
   readonly strict?: boolean
 }
 
-/** What specifications may know of a run before it begins. */
+/** The facts of a run that specifications may use. */
 export function factsOf(definition: Definition, nodes: readonly NodeId[], options: PlainObject): RunFacts {
   return {
     nodes,

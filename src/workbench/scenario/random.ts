@@ -1,4 +1,4 @@
-/** The world's chance: everything random in a run comes from here, in one order, from one seed. */
+/** The world's random source: all randomness of a run comes from one seed, in a fixed order. */
 
 import { xoroshiro128plus } from 'pure-rand/generator/xoroshiro128plus'
 import type { RandomGenerator } from 'pure-rand/types/RandomGenerator'
@@ -10,7 +10,7 @@ export class Random {
 
   constructor(seed: number) {
     this.#generator = xoroshiro128plus(seed)
-    // Neighbouring seeds start out alike; their first numbers are thrown away.
+    // Neighbouring seeds start out similar, so the first numbers are discarded.
     for (let i = 0; i < 16; i++) this.#generator.next()
   }
 
@@ -19,13 +19,13 @@ export class Random {
     return (this.#generator.next() >>> 0) / TWO_32
   }
 
-  /** A whole number from `least` to `most`, both included. Draws nothing when there is no choice. */
+  /** An integer from `least` to `most`, inclusive. Consumes no randomness if there is no choice. */
   integer(least: number, most: number): number {
     if (least >= most) return least
     return least + Math.floor(this.fraction() * (most - least + 1))
   }
 
-  /** Draws nothing when the answer is certain. */
+  /** Consumes no randomness if the outcome is certain. */
   chance(probability: number): boolean {
     return probability > 0 && (probability >= 1 || this.fraction() < probability)
   }

@@ -1,4 +1,4 @@
-/** What a run is reported as: the public format of `conclave sim --json` (docs/reference/scenarios.md). */
+/** The report of a run: the public format of `conclave sim --json` (docs/reference/scenarios.md). */
 import {
   type Definition,
   type NodeId,
@@ -20,10 +20,10 @@ export type NodeReport = PlainObject & {
 
 export type MessageCount = { readonly total: number; readonly byKind: { readonly [kind: string]: number } }
 
-/** How the world stands at one moment. */
+/** The state of the world at one moment. */
 export type Snapshot = {
   readonly nodes: { readonly [id: string]: NodeReport }
-  /** Who acts: the leader of a view that is out of quorum does not. */
+  /** The acting leaders. The leader of a view without a quorum does not act. */
   readonly leaders: readonly NodeId[]
   readonly groups: readonly (readonly NodeId[])[]
   readonly messages: MessageCount
@@ -42,7 +42,7 @@ export type Report = Snapshot &
     readonly steps: number
   }
 
-/** Where registers are shared: what they hold, and who led each epoch. */
+/** With shared registers: their contents, and the leader of each epoch. */
 export type SharedReport = {
   readonly registers?: { readonly [id: string]: Plain }
   readonly leadersByEpoch?: { readonly [epoch: string]: NodeId }
@@ -84,7 +84,7 @@ export function snapshot(
   }
 }
 
-/** The sets of living nodes that share a leader, each sorted, sorted by their first members. */
+/** The sets of running nodes that share a leader, each sorted, sorted by their first node. */
 function groupsOf(nodes: readonly (readonly [NodeId, NodeReport])[]): readonly (readonly NodeId[])[] {
   const byLeader = new Map<NodeId, NodeId[]>()
   const sorted = sortIds(nodes.map(([id]) => id))

@@ -1,12 +1,12 @@
 /**
- * The scenario file: a small world and what befalls it. The format is public; docs/reference/scenarios.md describes it.
+ * The scenario file: a small world and its events. The format is public; see docs/reference/scenarios.md.
  *
- * Durations stay in milliseconds here, as people write them; the world counts in microseconds.
+ * Durations are in milliseconds here, as people write them; the world uses microseconds.
  */
 import type { Command, NodeId, PlainObject } from '../../core/index.ts'
 
 export type Pair = readonly [NodeId, NodeId]
-/** A duration in milliseconds: exactly, or anything from the first to the second. */
+/** A duration in milliseconds: exact, or a range. */
 export type Span = number | readonly [least: number, most: number]
 
 export type NetworkRule = {
@@ -15,7 +15,7 @@ export type NetworkRule = {
   readonly kind?: string
   readonly delayMs?: Span
   readonly drop?: boolean
-  /** Probability that a message to which the rule applies is lost. */
+  /** Probability that a message matched by the rule is lost. */
   readonly loss?: number
 }
 
@@ -23,10 +23,13 @@ export type Network = {
   readonly delayMs: Span
   readonly loss: number
   readonly duplicate: number
-  /** Whether each link keeps the order of sending; as the protocol assumes, unless said otherwise. */
+  /** Whether links deliver in order. The default is the protocol's assumption. */
   readonly fifo: boolean
   readonly rules: readonly NetworkRule[]
-  /** Where nodes are told of their links: by how many transitions an end may lead, and whether frames bear labels. */
+  /**
+   * With link notifications: the maximum lead of a link end, and whether messages carry the link's
+   * incarnation.
+   */
   readonly slack?: number | undefined
   readonly labelled?: boolean | undefined
 }
@@ -34,10 +37,10 @@ export type Network = {
 /** The store of shared registers, for protocols that use them. */
 export type StoreSettings = {
   readonly delayMs: Span
-  /** How often an operation is late, and then by how much. */
+  /** Probability that an operation is late, and by how much. */
   readonly late: number
   readonly lateMs: Span
-  /** When a caller gives up: the outcome is unknown to it. */
+  /** When a caller gives up; the outcome is then unknown to it. */
   readonly timeoutMs: number
 }
 
@@ -62,20 +65,23 @@ export type ScenarioEvent = { readonly atMs: number } & (
   | { readonly command: Command & { readonly node: NodeId } }
 )
 
-/** One atomic step of a world without time. */
+/** One atomic step of an untimed world. */
 export type ScheduleStep =
   | {
       readonly node: NodeId
       readonly do: 'deliver'
       readonly from: NodeId
-      /** Which of the messages in flight from there, in the order of their canonical texts, when links keep no order. */
+      /**
+       * On unordered links: the index among the messages in flight from there, in the order of their
+       * canonical texts.
+       */
       readonly nth?: number
       readonly crashAfter?: number
     }
   | { readonly node: NodeId; readonly do: 'timer'; readonly name: string; readonly crashAfter?: number }
   | { readonly node: NodeId; readonly do: 'command'; readonly command: Command; readonly crashAfter?: number }
   | { readonly node: NodeId; readonly do: 'crash' }
-  /** The same; `nth`: what the own register is read as, where there is a choice. */
+  /** Like `recover`. `nth`: the value that the node's own register is read as, if there is a choice. */
   | {
       readonly node: NodeId
       readonly do: 'recover' | 'reincarnate'
@@ -84,11 +90,12 @@ export type ScheduleStep =
     }
   | { readonly node: NodeId; readonly do: 'cut' | 'heal'; readonly peer: NodeId }
   /**
-   * Registers. The counter goes to the register (`to`: the epoch of a jump), and is acknowledged; a write of an election
-   * and its acknowledgement; a read of one other, the last of a round with what follows from it. `late`: the node
-   * crashes, and its write is still to come, when it lands. `delete`: the register of a node that is gone.
-   * `examine`: another node reads the register in order to remove its owner; `bury`: it writes a tombstone there (`nth`:
-   * which of those that follow from what it read).
+   * Register steps. `tickDisk`: the counter is written (`to`: the epoch of a jump). `tickMem`: a write is
+   * acknowledged. `write`: an election's write. `read`: a read of another node's register; the last read of a
+   * round includes its consequences. `late`: the node crashes while its write is in flight; `land`: that
+   * write takes place. `delete`: the register of a removed node. `examine`: another node reads the register
+   * in order to remove its owner; `bury`: it writes a tombstone there (`nth`: which of the possible
+   * tombstones).
    */
   | { readonly node: NodeId; readonly do: 'tickDisk'; readonly to?: number; readonly late?: true }
   | { readonly node: NodeId; readonly do: 'write'; readonly late?: true }
@@ -98,34 +105,34 @@ export type ScheduleStep =
   | { readonly node: NodeId; readonly do: 'examine' }
   | { readonly node: NodeId; readonly do: 'bury'; readonly nth?: number }
   | { readonly node: NodeId; readonly do: 'delete' }
-  /** Where nodes are told of their links: the node's end moves by itself, or after the other has moved. */
+  /** With link notifications: the node's end moves by itself, or catches up with the other end. */
   | {
       readonly node: NodeId
       readonly do: 'flip' | 'follow'
       readonly peer: NodeId
       readonly crashAfter?: number
     }
-  /** Time passes for every running node alike, by what the protocol's definition calls a tick. */
+  /** A clock tick for all running nodes, of the length that the protocol's definition gives. */
   | { readonly do: 'tick' }
 
 export type Scenario = {
   readonly protocol: string
   readonly nodes: readonly NodeId[]
-  /** As resolved: every option has its value. */
+  /** With all defaults filled in. */
   readonly options: PlainObject
-  /** Options of single nodes that were set up differently, by their ids as text; as resolved, too. */
+  /** Options of nodes that are configured differently, by node id, with all defaults filled in. */
   readonly nodeOptions?: { readonly [node: string]: PlainObject } | undefined
   readonly seed: number
   readonly links: 'full' | readonly Pair[]
   readonly network: Network
-  /** Null where the protocol shares none. */
+  /** Null if the protocol uses no registers. */
   readonly registers: StoreSettings | null
-  /** How far clocks drift, and how late timers fire. */
+  /** Clock drift and timer lateness. */
   readonly clocks: { readonly driftPpm: number; readonly lateMs: Span }
   readonly initial: { readonly leader: NodeId; readonly members: readonly NodeId[] } | null
   readonly events: readonly ScenarioEvent[]
   readonly untilMs: number
   readonly checkpointsMs: readonly number[]
-  /** Replaces time altogether: the world does exactly these steps. */
+  /** Replaces time: the world performs exactly these steps. */
   readonly schedule: readonly ScheduleStep[] | null
 }

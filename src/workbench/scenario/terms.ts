@@ -1,4 +1,7 @@
-/** Who led, from when until when, and how it ended: told from what could be seen of a run. */
+/**
+ * The terms of a run: which node led, from when until when, and how the term ended. Derived from
+ * observations.
+ */
 import { type Micros, msOf, type NodeId } from '../../core/index.ts'
 import { isLeading, type Observation } from '../trace/index.ts'
 
@@ -6,7 +9,7 @@ export type TermRecord = {
   readonly node: NodeId
   readonly token: number | null
   readonly fromMs: number
-  /** The end of the lease, or of the leadership when it has ended; null where no end is in sight. */
+  /** The end of the lease, or of the term if it has ended; null if unlimited. */
   readonly untilMs: number | null
   readonly cause: string
   /** Why it ended, or null while it lasts. */

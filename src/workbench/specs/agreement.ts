@@ -3,8 +3,8 @@ import { beliefs, living } from './memory/beliefs.ts'
 import type { Spec } from './spec.ts'
 
 /**
- * The lecture demands that electd is ⊥ or *the* leader at every moment, which no algorithm with messages in
- * flight can give: it is checked once the system has settled.
+ * The lecture requires at every moment that electd is ⊥ or *the* leader. No algorithm with messages in flight
+ * can provide that, so it is checked in settled states.
  */
 export const agreement: Spec<readonly Belief[]> = {
   name: 'agreement',

@@ -2,8 +2,8 @@ import { type Member, members, placed, sameGroupNumber } from './memory/assertio
 import type { Spec } from './spec.ts'
 
 /**
- * As printed it asks that members of one group have one leader; the group's number names the leader, so it cannot
- * fail. What can is the task: Garcia-Molina's second clause, which Stoller left out, and for Reorganization too.
+ * As printed it requires one leader per group, but the group's number names the leader, so it cannot fail.
+ * The task can: Garcia-Molina's second clause, which Stoller omitted, here also for Reorganization.
  */
 export const assertion3: Spec<readonly Member[]> = {
   name: 'assertion-3',

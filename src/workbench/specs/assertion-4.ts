@@ -3,8 +3,8 @@ import { graphOf, leastCliqueCover, MOST_FOR_COVER, maximalCliques } from './mem
 import type { Spec } from './spec.ts'
 
 /**
- * Garcia-Molina's own form. It forces processes that cannot talk into one group (Stoller 1999, Figure 1), so no
- * protocol here promises it; it is in the catalogue to be seen failing.
+ * Garcia-Molina's own form. It forces nodes that cannot communicate into one group (Stoller 1999, Figure 1),
+ * so no protocol here promises it. It is in the catalogue to demonstrate the failure.
  */
 export const assertion4: Spec<readonly Member[]> = {
   name: 'assertion-4',
@@ -37,7 +37,7 @@ export const assertion4: Spec<readonly Member[]> = {
   },
 }
 
-/** Stoller's form, with E instead of its closure E*: everybody is connected with its leader directly. */
+/** Stoller's form, with E instead of its closure E*: every node is directly connected with its leader. */
 export const assertion4prime: Spec<readonly Member[]> = {
   name: "assertion-4'",
   title:

@@ -3,7 +3,9 @@ import { type Connections, connections } from './memory/connections.ts'
 import { leadsNow } from './memory/leases.ts'
 import type { Spec } from './spec.ts'
 
-/** The constant is the protocol's `kappaBI`. Of observers, which the paper does not have, nothing is asked. */
+/**
+ * The constant is the protocol's `kappaBI`. Nothing is required of observers, which the paper does not have.
+ */
 export const boundedInconsistency: Spec<Connections> = {
   name: 'BI',
   title: 'a leader has the support of every process with which it has been connected for κ',

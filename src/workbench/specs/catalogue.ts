@@ -1,4 +1,4 @@
-/** Every specification and goal, by name: what `conclave specs` lists. */
+/** All specifications and goals by name: the list of `conclave specs`. */
 import { agreement } from './agreement.ts'
 import { assertion1 } from './assertion-1.ts'
 import { assertion2 } from './assertion-2.ts'

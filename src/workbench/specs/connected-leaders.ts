@@ -2,7 +2,9 @@ import { type Belief, beliefs, living } from './memory/beliefs.ts'
 import { graphOf } from './memory/graphs.ts'
 import type { Spec } from './spec.ts'
 
-/** Invariant I6 of Omega+. Two may lead while news is under way between them; not once all has been said. */
+/**
+ * Invariant I6 of Omega+. Two nodes may lead while messages between them are in flight, but not afterwards.
+ */
 export const connectedLeaders: Spec<readonly Belief[]> = {
   name: 'connected-leaders',
   title: 'no two leaders are linked with each other, once nothing is in flight between them',

@@ -1,7 +1,7 @@
 /**
- * The two invariants on which the paper's proof rests, section 5. They speak of whole states: phase, diskWritten and
- * blocksRead of every node beside what is on the disk. Parentheses are balanced as the prose says. A node that is down
- * has no memory: it counts with what is on the disk.
+ * The two invariants of the paper's proof, section 5. They refer to whole states: phase, diskWritten and
+ * blocksRead of every node together with the contents of the disk. Parentheses are balanced as the prose
+ * says. A node that is down has no memory; its block on the disk counts.
  */
 import { compareIds, type NodeId, type Plain, type PlainObject } from '../../core/index.ts'
 import type { Observation } from '../trace/index.ts'
@@ -60,7 +60,10 @@ function hasRead(p: Node, of: NodeId): boolean {
   return p.blocksRead.some((read) => read.of === of)
 }
 
-/** MaxBalInp: whoever has a greater (bal, id) in this epoch, on the disk or as somebody read it, has the same value. */
+/**
+ * MaxBalInp: every node with a greater (bal, id) in this epoch, on the disk or as read by another node, has
+ * the same value.
+ */
 function isDecided(nodes: readonly Node[], p: Node): boolean {
   const { bal, val } = p.block
   if (val === null) return true

@@ -43,7 +43,7 @@ describe('the invariants of the proof', () => {
     readonly written: boolean
     readonly read?: readonly (readonly [number, Block])[]
   }
-  /** Node 1 and node 2: what is on the disk, and in memory (null: down). */
+  /** Node 1 and node 2: the contents of the disk and of memory (null: down). */
   function state(nodes: readonly (readonly [Block, Held | null])[]): Observation {
     return {
       type: 'state',

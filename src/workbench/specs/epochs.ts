@@ -1,14 +1,14 @@
-/** What is promised of epochs: one leader each, and one outcome for all that come to one. */
+/** Promises about epochs: one leader per epoch, and one outcome for all nodes that complete it. */
 import type { NodeId } from '../../core/index.ts'
 import type { Observation } from '../trace/index.ts'
 import type { Spec } from './spec.ts'
 
-/** The epochs that came to an outcome, in their order, each with what came first. */
+/** The completed epochs in order, each with its first outcome. */
 type Outcomes = readonly (readonly [epoch: number, leader: NodeId])[]
 
 type Learned = { readonly epoch: number; readonly leader: NodeId; readonly node: NodeId }
 
-/** A node has completed an epoch, and knows its leader. */
+/** A node has completed an epoch and knows its leader. */
 function learnedIn(seen: Observation): Learned | null {
   if (seen.type !== 'output' || seen.event.type !== 'learned') return null
   const { epoch, leader } = seen.event
@@ -25,7 +25,9 @@ function outcomeOf(memory: Outcomes, epoch: number): NodeId | null {
   return memory.find(([known]) => known === epoch)?.[1] ?? null
 }
 
-/** The history variable LeaderChosenAtT. A second leader does not overwrite the first: it is the violation. */
+/**
+ * The history variable LeaderChosenAtT. A second leader does not overwrite the first; it is the violation.
+ */
 export const oneLeaderAnEpoch: Spec<Outcomes> = {
   name: 'one-leader-an-epoch',
   title: 'no epoch ever has two leaders, at the same time or one after the other',
@@ -47,7 +49,7 @@ export const oneLeaderAnEpoch: Spec<Outcomes> = {
   },
 }
 
-/** Stronger than one leader an epoch: also those that do not win end with the winner's id. */
+/** Stronger than one leader per epoch: nodes that do not win also end with the winner's id. */
 export const epochAgreement: Spec<Outcomes> = {
   name: 'epoch-agreement',
   title: 'all that complete an epoch end with the same leader',

@@ -2,7 +2,9 @@ import { type Member, members } from './memory/assertions.ts'
 import { graphOf } from './memory/graphs.ts'
 import type { Spec } from './spec.ts'
 
-/** Stronger than Assertion 4': independent, or two would merge; maximal, or somebody would be led by none in reach. */
+/**
+ * Stronger than Assertion 4': no two leaders are connected, or they would merge; every node reaches a leader.
+ */
 export const independentLeaders: Spec<readonly Member[]> = {
   name: 'independent-leaders',
   title: 'once settled, no two leaders can talk to each other, and everybody else can talk to one',

@@ -1,6 +1,6 @@
 /**
- * Requirements that speak of every instant are judged only when something is seen. Here they are held against a plain
- * reading of the same words: go through a drawn trace instant by instant and look.
+ * Specifications about every instant are evaluated only when an observation arrives. Here they are compared
+ * with a direct reading of the definition: walk through a generated trace instant by instant.
  */
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
@@ -18,7 +18,7 @@ const RUN: RunFacts = {
   constants: { kappaT: KAPPA * 1000, kappaBI: KAPPA * 1000 },
 }
 
-/** What happens at one instant, in whole milliseconds, at most one thing each. */
+/** The event at one instant, in whole milliseconds, at most one each. */
 type Event =
   | { readonly do: 'lead'; readonly node: number; readonly for: number; readonly members: readonly number[] }
   | { readonly do: 'follow' | 'crash'; readonly node: number }
@@ -57,7 +57,7 @@ const event: fc.Arbitrary<Event> = fc.oneof(
 )
 const trace = fc.array(event, { minLength: 10, maxLength: 40 })
 
-/** Sets of running nodes that are all linked with each other and with nobody else. */
+/** Sets of running nodes that are pairwise linked and linked with no other node. */
 function stableOf(running: readonly number[], links: readonly (readonly number[])[]): readonly number[][] {
   const near = (a: number): number[] =>
     running.filter((b) => a === b || links.some((pair) => pair.includes(a) && pair.includes(b)))
@@ -84,7 +84,7 @@ function observe(each: Event, ms: number): readonly Observation[] {
   }
 }
 
-/** How things stand from one instant up to the next. */
+/** The state from one instant to the next. */
 type Instant = {
   readonly leaders: ReadonlyMap<number, readonly number[]>
   readonly linked: ReadonlySet<string>
@@ -106,7 +106,7 @@ function instants(events: readonly Event[]): readonly Instant[] {
   })
 }
 
-/** Whether something has been the case at this instant and throughout the `KAPPA` before it. */
+/** Whether a condition holds at this instant and throughout the `KAPPA` before it. */
 function lasted(all: readonly Instant[], at: number, what: (instant: Instant) => boolean): boolean {
   return at >= KAPPA && all.slice(at - KAPPA, at + 1).every(what)
 }

@@ -1,7 +1,7 @@
 import { type Lease, leadsNow, leases } from './memory/leases.ts'
 import type { Spec } from './spec.ts'
 
-/** A leader that shows no support set is not in it. */
+/** A leader without a support set does not support itself. */
 export const leaderSelfSupport: Spec<readonly Lease[]> = {
   name: 'LS',
   title: 'at every moment a leader is in its own support set',

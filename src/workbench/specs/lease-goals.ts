@@ -56,7 +56,7 @@ export const split: Goal<readonly Lease[]> = {
 type Union = {
   readonly leases: readonly Lease[]
   readonly up: readonly NodeId[]
-  /** Two have led at once, and nobody has led all since. */
+  /** Two nodes have led at once, and no node has led all nodes since. */
   readonly isSplit: boolean
 }
 

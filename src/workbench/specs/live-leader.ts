@@ -1,7 +1,7 @@
 import { type Belief, beliefs, living } from './memory/beliefs.ts'
 import type { Spec } from './spec.ts'
 
-/** The lecture's Liveness is content with a leader that has crashed; this is not. */
+/** The lecture's Liveness accepts a crashed leader; this specification does not. */
 export const liveLeader: Spec<readonly Belief[]> = {
   name: 'live-leader',
   title: 'once settled, every living process has a leader, and it is alive and leads',

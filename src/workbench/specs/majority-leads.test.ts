@@ -1,4 +1,4 @@
-/** Progress in majority mode: traces that break it, and near misses. */
+/** Progress in majority mode: violating traces and near misses. */
 import { describe, expect, it } from 'vitest'
 import {
   commandedAt,
@@ -16,7 +16,7 @@ import type { NodeId } from '../../core/index.ts'
 import type { Observation, Reach } from '../trace/index.ts'
 import type { Judgement, RunFacts } from './index.ts'
 
-/** Somebody leads within 100 ms, and stays from 200 ms on; 5 never leads. */
+/** A node leads within 100 ms and keeps leading after 200 ms; node 5 never leads. */
 const RUN: RunFacts = {
   nodes: [1, 2, 3, 4, 5],
   prefers: 'lowest',
@@ -26,7 +26,7 @@ const RUN: RunFacts = {
 const CONFIG = { id: [0, 0], sets: [[1, 2, 3, 4, 5]] } as const
 const CONSTANTS_OF_TURNS = { leadsWithin: 100_000, retirement: 300_000 }
 
-/** All nodes are up, and show the same voters. */
+/** All nodes are up and show the same voters. */
 const begun = (configs: { readonly [node: number]: typeof CONFIG | object } = {}): readonly Observation[] =>
   RUN.nodes.flatMap((node) => [
     upAt(0, node),
@@ -50,7 +50,7 @@ const nobody = (from: number, to: number, node: number, votes: string): Judgemen
 const stopped = (node: number, at: number, since: number): Judgement => ({
   violated: `${node} stopped leading at ${at} ms, though nothing has changed since ${since} ms`,
 })
-/** Both ways between a node and each of the others given. */
+/** Both directions between a node and each of the other nodes. */
 const star = (centre: number, ...others: readonly number[]): Reach['timely'] =>
   others.flatMap((other) => [[centre, other] as const, [other, centre] as const])
 

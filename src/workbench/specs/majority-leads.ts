@@ -6,26 +6,29 @@ import type { Fold, Spec } from './spec.ts'
 
 type MajorityLeads = {
   readonly leases: readonly Lease[]
-  /** Nodes whose application was told last that its node leads. */
+  /** Nodes whose application was last notified of a term. */
   readonly told: readonly NodeId[]
   readonly electors: readonly Elector[]
   readonly system: System
 }
 
-/** All that changes seldom. */
+/** The part of the memory that rarely changes. */
 type System = {
-  /** How long nobody may lead although somebody could; null where the protocol does not say. */
+  /**
+   * How long the group may be without a leader although a node could lead; null if the protocol has no such
+   * bound.
+   */
   readonly within: Micros | null
-  /** From when on after the last change the leader stays; null where leaders take turns. */
+  /** How long after the last change the leader stays; null if leaders rotate. */
   readonly settles: Micros | null
-  /** How long a node that stepped down leaves the lead to others; when it returns it may depose its successor. */
+  /** How long a node that stepped down is not a candidate. When it returns it may depose its successor. */
   readonly retirement: Micros
   readonly reach: Reach | null
-  /** Since when nothing has changed: no fault, no command. */
+  /** The time of the last change: a fault or a command. */
   readonly since: Micros
-  /** A node that could lead since then, as things stand; null: there is none. */
+  /** A node that could lead since then, in the current state; null if there is none. */
   readonly hub: { readonly node: NodeId; readonly votes: readonly NodeId[]; readonly since: Micros } | null
-  /** When somebody last led whose lease is no longer remembered. */
+  /** The end of the last lease that is no longer remembered. */
   readonly led: Micros
   /** Until when a node may still return from its retirement. */
   readonly retiredUntil: Micros
@@ -35,13 +38,14 @@ type System = {
 type ViewOrOutput = Observation & { readonly type: 'view' | 'down' | 'up' }
 
 /**
- * The constants are `leadsWithin`, `keepsAfter` (absent where leaders take turns) and `retirement`. Voters in force are
- * what the nodes show (electorate.ts). A node is asked to lead only if it and those who must vote for it run, can store
- * their votes and are linked with it both ways: every message of every kind is timely. All other links, nodes and disks
- * may be as bad as they like, as long as nothing changes.
+ * The constants are `leadsWithin`, `keepsAfter` (absent if leaders rotate) and `retirement`. The voters in
+ * force are the ones that nodes show (electorate.ts). A node must lead only if it and its voters run, can
+ * store their votes and are linked with it both ways, with every message timely. All other links, nodes and
+ * disks may be arbitrarily bad, as long as nothing changes.
  *
- * Somebody leads if its application was told so (`elected`) and its lease lasts. A term may end only within
- * `keepsAfter` of a change; where chance decides what arrives on some link, terms may end at any time.
+ * A node leads if its application was notified (`elected`) and its lease has not ended. A term may end only
+ * within `keepsAfter` of a change. If chance decides which messages arrive on some link, terms may end at any
+ * time.
  */
 export const majorityLeads: Spec<MajorityLeads> = {
   name: 'majority-leads',
@@ -131,13 +135,13 @@ function afterChange(memory: MajorityLeads, seen: ViewOrOutput): MajorityLeads {
   const was = memory.leases.find(({ node }) => node === seen.node)
   const isRenewed = was !== undefined && isOn(was, seen.at) && after.some(({ node }) => node === seen.node)
   let { system } = memory
-  // A renewal changes nothing. A crash is a change, of which the world tells next.
+  // A renewal is not a change. A crash is one, which the world reports next.
   if (!isRenewed) system = isGone ? checkAt(memory, seen.at) : termEnded(memory, seen.node, seen.at)
   const next = { leases: after, told, electors, system }
   return electors === memory.electors ? next : changed(next, system.reach, seen.at, system.since)
 }
 
-/** Something has changed: whoever could lead now is looked for. */
+/** After a change: determines which node could lead now. */
 function changed(memory: MajorityLeads, reach: Reach | null, at: Micros, since: Micros = at): MajorityLeads {
   const { system, electors } = memory
   const found = reach === null ? null : hubIn(electors, reach)
@@ -146,7 +150,7 @@ function changed(memory: MajorityLeads, reach: Reach | null, at: Micros, since: 
   return { ...memory, system: { ...system, reach, since, hub } }
 }
 
-/** A node that could lead with the votes of those that are linked with it both ways. */
+/** A node that could lead with the votes of the nodes that are linked with it both ways. */
 function hubIn(
   electors: readonly Elector[],
   { running, timely, unwritable }: Reach,
@@ -161,14 +165,17 @@ function hubIn(
   return null
 }
 
-/** The last instant up to now of which it is known that somebody led before it. */
+/** The last instant up to now before which some node is known to have led. */
 function ledUpTo({ leases: all, told, system }: MajorityLeads, at: Micros): Micros {
   let last = system.led
   for (const lease of all) if (told.includes(lease.node)) last = Math.max(last, endOf(lease, at))
   return last
 }
 
-/** Looks back: whether nobody has led for too long, and whether a lease has run out without a cause. */
+/**
+ * Checks the past: whether the group was without a leader for too long, and whether a lease ended without
+ * cause.
+ */
 function checkAt(memory: MajorityLeads, at: Micros): System {
   const { system, told } = memory
   let { wrong } = system
@@ -179,7 +186,7 @@ function checkAt(memory: MajorityLeads, at: Micros): System {
   return { ...system, led, wrong: wrong ?? whyNoLeader(system, led, at) }
 }
 
-/** A node has stopped leading at this instant, or earlier if its lease was over. */
+/** A node stopped leading at this instant, or earlier if its lease had ended. */
 function termEnded(memory: MajorityLeads, node: NodeId, at: Micros): System {
   const system = checkAt(memory, at)
   const lease = memory.leases.find((each) => each.node === node)

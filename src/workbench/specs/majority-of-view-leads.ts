@@ -7,7 +7,7 @@ import type { RunFacts, Spec } from './spec.ts'
 
 type Memory = { readonly views: FormedViews; readonly acting: readonly ActingLeader[] }
 
-/** What a user expects of a quorum: if enough nodes are linked with each other, one of them leads. */
+/** What users expect of a quorum: if enough nodes are linked with each other, one of them leads. */
 export const majorityOfViewLeads: Spec<Memory> = {
   name: 'majority-of-view-leads',
   title: 'once settled, a fully linked component with a majority of the last formed view has a leader',
@@ -32,7 +32,7 @@ export const majorityOfViewLeads: Spec<Memory> = {
     let concerned = false
     for (const part of components(graph.nodes, graph.linked)) {
       const inside = up.filter(({ node }) => part.includes(node))
-      // An application that would not lead is not told that it does.
+      // An application that is unwilling to lead is not notified of a term.
       if (part.length < 2 || !inside.some(({ willing }) => willing)) continue
       if (!areAllLinked(graph, part) || !mayForm(views, inside, part, run)) continue
       concerned = true

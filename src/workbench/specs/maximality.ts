@@ -2,7 +2,7 @@ import { sortIds } from '../../core/index.ts'
 import { type Belief, beliefs, living } from './memory/beliefs.ts'
 import type { Spec } from './spec.ts'
 
-/** The lecture fixes the leader "at the end of the run", which nobody can know; settled moments can be checked. */
+/** The lecture fixes the leader "at the end of the run", which is not observable; settled states are. */
 export const maximality: Spec<readonly Belief[]> = {
   name: 'maximality',
   title: 'once settled, whoever is taken for the leader is the preferred one of the living processes',

@@ -1,36 +1,36 @@
 /**
- * Several specifications and goals watched together. Specifications that share a fold share its memory.
+ * Runs several specifications and goals together. Specifications with the same fold share its memory.
  *
- * The monitor itself is pure, so the explorer can remember its steps; `Watch` is the same thing with a memory
- * of its own, for a single run.
+ * The monitor is pure, so that the explorer can memoize its steps. `Watch` adds a mutable memory, for a
+ * single run.
  */
 import { type Micros, msOf, type Plain } from '../../core/index.ts'
 import type { Observation } from '../trace/index.ts'
 import type { Fold, Goal, Judgement, RunFacts, Spec } from './spec.ts'
 
-/** One memory for each distinct fold. */
+/** One memory per distinct fold. */
 export type MonitorMemory = readonly Plain[]
 
 export type Monitor = {
   readonly specs: readonly Spec[]
   readonly goals: readonly Goal[]
-  /** The distinct folds, and which of them each specification and goal reads, by place. */
+  /** The distinct folds, and the index of the fold that each specification and goal uses. */
   readonly folds: readonly Fold[]
   readonly foldOfSpec: readonly number[]
   readonly foldOfGoal: readonly number[]
   readonly run: RunFacts
   begin(): MonitorMemory
-  /** The same memory when nothing changed. */
+  /** Returns the same object if nothing changed. */
   next(memory: MonitorMemory, seen: Observation): MonitorMemory
-  /** What the specification at this place says, given the memory after the observation. */
+  /** The judgement of the specification at this index, given the memory after the observation. */
   judge(place: number, memory: MonitorMemory, seen: Observation): Judgement
-  /** Whether the goal at this place is reached, given the memory before the observation. */
+  /** Whether the goal at this index is reached, given the memory before the observation. */
   reached(place: number, memory: MonitorMemory, seen: Observation): boolean
 }
 
 export function monitor(specs: readonly Spec[], goals: readonly Goal[], run: RunFacts): Monitor {
   const folds: readonly Fold[] = [...new Set([...specs, ...goals].map(({ fold }) => fold))]
-  // Which memory each of them reads, by its place.
+  // The index of the memory that each of them reads.
   const memoryOfSpec = specs.map(({ fold }) => folds.indexOf(fold))
   const memoryOfGoal = goals.map(({ fold }) => folds.indexOf(fold))
   return {
@@ -41,7 +41,7 @@ export function monitor(specs: readonly Spec[], goals: readonly Goal[], run: Run
     foldOfGoal: memoryOfGoal,
     run,
     begin: () => folds.map((fold) => fold.begin(run)),
-    // Every observation of a run comes through these three: no iterators, no look-ups.
+    // Every observation of a run passes through these three functions: no iterators, no lookups.
     next(memory, seen) {
       let next: Plain[] | null = null
       for (let place = 0; place < folds.length; place++) {
@@ -60,7 +60,7 @@ export function monitor(specs: readonly Spec[], goals: readonly Goal[], run: Run
   }
 }
 
-/** What became of a specification in a run. `vacuous`: nothing ever happened that it speaks of. */
+/** The verdict on a specification in a run. `vacuous`: the run never concerned it. */
 export type SpecVerdict =
   | { readonly name: string; readonly verdict: 'held'; readonly judged: number }
   | { readonly name: string; readonly verdict: 'vacuous'; readonly why: string }

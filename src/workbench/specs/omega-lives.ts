@@ -2,7 +2,7 @@ import type { NodeId } from '../../core/index.ts'
 import { isAlive, type ViewState, viewStateOf, viewText } from './memory/view-states.ts'
 import type { Spec } from './spec.ts'
 
-/** The life of each process, whether that is over, and what went wrong first. */
+/** Each node's incarnation, whether it has ended, and the first violation. */
 type Lives = {
   readonly lives: readonly { readonly node: NodeId; readonly life: number; readonly over: boolean }[]
   readonly wrong: string | null
@@ -45,7 +45,7 @@ export const omegaLives: Spec<Lives> = {
 
 function whyWrong(was: Lives['lives'][number], now: ViewState): string | null {
   if (now.life < was.life) return `${now.node} goes back from life ${was.life} to ${now.life}`
-  // The life of a dead process is the one that it will have: it begins when a view takes it in.
+  // A dead node shows its next incarnation, which begins when a view includes it.
   if (was.over || now.life === was.life) return null
   return isAlive(now) ? `${now.node} goes from life ${was.life} to ${now.life} without having died` : null
 }

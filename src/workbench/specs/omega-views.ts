@@ -3,7 +3,7 @@ import type { Observation } from '../trace/index.ts'
 import { compareSeen, isAlive, type SeenView, sameSeen, viewStateOf, viewText } from './memory/view-states.ts'
 import type { Spec } from './spec.ts'
 
-/** Every view that anybody has installed, in their order; the last of each process; and what went wrong first. */
+/** All installed views in order, the last view of each node, and the first violation. */
 type Installed = {
   readonly views: readonly SeenView[]
   readonly last: readonly (readonly [node: NodeId, view: SeenView | null])[]
@@ -53,7 +53,7 @@ function whyWrong(
     return `${node} installs ${viewText(view)} after ${viewText(was)}`
   }
   if (!view.members.includes(view.id[1])) return `the leader is not in ${viewText(view)}`
-  // The leader of a view need not show itself as one: real processes do so only while they may act.
+  // The leader of a view need not have the role of leader: real processes take it only while they may act.
   return seen.view.role === 'leader' && view.id[1] !== node ? `${node} is leader in ${viewText(view)}` : null
 }
 

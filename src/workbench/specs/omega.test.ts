@@ -1,4 +1,4 @@
-/** What is promised of views of the living: each on a trace that breaks it, and on a legal one that comes close. */
+/** Promises about views of living nodes: each on a violating trace and on a legal near miss. */
 import { describe, expect, it } from 'vitest'
 import type { NodeId, PlainObject, Role } from '../../core/index.ts'
 import type { Connected, Observation } from '../trace/index.ts'
@@ -180,7 +180,7 @@ describe('weak-liveness', () => {
     ]
     const all = [1, 2, 3, 4].map((node) => promised(node, [3, 3], [1, 2, 3, 4]))
     expect(judge('weak-liveness', [...all, ...open], DYNAMIC)).toBe('not concerned')
-    // Nobody could have installed it: 4 never promised it.
+    // No node can have installed it: 4 never promised it.
     expect(judge('weak-liveness', [...all.slice(0, 3), ...open], DYNAMIC)).not.toBe('not concerned')
   })
   it('with filter, a half-linked outsider is no excuse', () => {

@@ -1,7 +1,9 @@
 import { type ActingLeader, actingLeaders } from './memory/acting-leaders.ts'
 import type { Spec } from './spec.ts'
 
-/** Judged on what applications were told, not on roles: a leader of a view that is out of quorum does not act. */
+/**
+ * Judged on notifications to applications, not on roles: the leader of a view without a quorum does not act.
+ */
 export const oneActingLeader: Spec<readonly ActingLeader[]> = {
   name: 'one-acting-leader',
   title: 'once settled, at most one application has been told that it leads',

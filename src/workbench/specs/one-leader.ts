@@ -2,8 +2,8 @@ import { isOn, type Lease, leadsNow, leases, otherLeader } from './memory/leases
 import type { Spec } from './spec.ts'
 
 /**
- * What exclusive protocols promise and elections by message alone cannot: no two at once, ever. A lease counts up to
- * its end in true time, also where its holder has not noticed that it is over, and not beyond.
+ * The promise of exclusive protocols, which elections by messages alone cannot give: never two leaders at
+ * once. A lease counts up to its end in true time, whether or not its holder has noticed.
  */
 export const oneLeader: Spec<readonly Lease[]> = {
   name: 'one-leader',

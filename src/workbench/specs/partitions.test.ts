@@ -1,4 +1,4 @@
-/** What is promised where processes have been connected for long: on traces that break it, and on near misses. */
+/** Promises about nodes that have been connected for long: violating traces and near misses. */
 import { describe, expect, it } from 'vitest'
 import {
   connectivityAt,

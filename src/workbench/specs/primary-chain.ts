@@ -10,12 +10,12 @@ import {
 import { withView } from './omega-views.ts'
 import type { Spec } from './spec.ts'
 
-/** Every view that anybody has installed, in their order; and whether one with number 1 was ever promised. */
+/** All installed views in order, and whether a view with number 1 was ever promised. */
 type Chain = { readonly views: readonly SeenView[]; readonly promisedFirst: boolean }
 
 /**
- * Invariants I8 and I9 of Omega+. In the order of their ids, not of true time: a view may be installed late by its own
- * leader, when a newer one exists already; nobody else installs it then, and its leader is never in quorum.
+ * Invariants I8 and I9 of Omega+, in the order of view ids, not of true time: a leader may install its view
+ * late, when a newer one exists. No other node installs it then, and its leader is never in quorum.
  */
 export const primaryChain: Spec<Chain> = {
   name: 'primary-chain',
@@ -43,7 +43,7 @@ export const primaryChain: Spec<Chain> = {
     if (view === null) return 'not concerned'
     const tie = constants['tie'] === 1
     if (constants['staticQuorum'] === 1) {
-      // The first view of a world that begins settled is whatever the world says: nobody formed it.
+      // The first view of a settled world comes from the world; no node formed it.
       if (view.id[0] === 1 && !promisedFirst) return 'not concerned'
       if (2 * view.members.length > nodes.length) return 'held'
       return { violated: `${viewText(view)} has no majority of the ${nodes.length} nodes` }

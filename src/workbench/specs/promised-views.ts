@@ -13,9 +13,9 @@ import type { Spec } from './spec.ts'
 type Promised = readonly { readonly id: SeenViewId; readonly by: readonly NodeId[] }[]
 
 /**
- * The first half of Theorem 3.3 in the form that is true. As printed it speaks of who suspects whom at one instant; no
- * protocol can know that (two suspicions that never overlap look the same to the candidate as two that do). What can
- * be promised is about logical suspicion: an accept is a promise, and stands.
+ * The first half of Theorem 3.3, corrected. As printed it refers to which nodes suspect which at one instant.
+ * No protocol can know that: two suspicions that never overlap look the same to the candidate as two that do.
+ * What can be promised concerns logical suspicion: an accept is a promise, and is not withdrawn.
  */
 export const promisedViews: Spec<Promised> = {
   name: 'theorem-3-3-logical',
@@ -42,7 +42,7 @@ export const promisedViews: Spec<Promised> = {
     const standing = viewStateOf(seen)
     const { view } = standing
     if (!isAlive(standing) || view === null) return 'not concerned'
-    // The first view of a world that begins settled was promised before it began.
+    // The first view of a settled world was promised before the run.
     if (view.id[0] === 1 && !memory.some(({ id }) => sameSeen(id, view.id))) return 'not concerned'
     return whoDidNot(memory, view)
   },

@@ -1,4 +1,4 @@
-/** What a node says of peers that it cannot hear: a trace that breaks the bound, and near misses. */
+/** What a node says about peers that it cannot hear: a trace that violates the bound, and near misses. */
 import { describe, expect, it } from 'vitest'
 import { judgement } from '../../../test/support/traces.ts'
 import { microsOf, type NodeId } from '../../core/index.ts'

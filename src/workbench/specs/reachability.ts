@@ -2,9 +2,9 @@ import { type Micros, msOf } from '../../core/index.ts'
 import type { Spec } from './spec.ts'
 
 /**
- * The constant is `reachableWithin`. Of a peer that is down, stalled or cut off nothing can arrive in time; a node may
- * call it reachable for no longer than the constant after that began. It is looked at after every step of a node, with
- * the answer that its operator would get at that moment.
+ * The constant is `reachableWithin`. No message of a peer that is down, stalled or cut off can arrive in
+ * time. A node may consider such a peer reachable for at most the constant. The check follows every step of a
+ * node, with the status that its operator would see at that moment.
  */
 export const reachability: Spec<Micros | null> = {
   name: 'reachability',

@@ -10,9 +10,9 @@ type RingMember = {
 
 type RingMemory = {
   readonly members: readonly RingMember[]
-  /** Somebody has taken part in an election. */
+  /** Some node has taken part in an election. */
   readonly started: boolean
-  /** Loads changed on the way: whoever was the least loaded then need not be now. */
+  /** Loads have changed during the election, so the least loaded node may be a different one now. */
   readonly loadsChanged: boolean
 }
 

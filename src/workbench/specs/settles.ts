@@ -1,7 +1,7 @@
 import { type Micros, msOf, type NodeId } from '../../core/index.ts'
 import type { Spec } from './spec.ts'
 
-/** Who followed whom, and since when; what has changed since the world was found settled, newest last. */
+/** Each node's leader and since when; the changes since the world was settled, newest last. */
 type Calm = {
   readonly leaders: readonly (readonly [NodeId, NodeId | null])[]
   readonly settledAt: Micros | null
@@ -9,10 +9,12 @@ type Calm = {
   readonly count: number
 }
 
-/** How many changes are remembered, to find how often they repeat. */
+/** Number of changes to remember, to find the period in which they repeat. */
 const REMEMBERED = 400
 
-/** The last clause of Assertion 4', which its proof takes for granted: that the groups come to rest at all. */
+/**
+ * The last clause of Assertion 4', which its proof takes for granted: that the groups come to rest at all.
+ */
 export const settles: Spec<Calm> = {
   name: 'settles',
   title: 'once settled, nobody changes its leader until something happens',
@@ -59,7 +61,7 @@ export const settles: Spec<Calm> = {
   },
 }
 
-/** How long ago everything stood as it does now, if what followed was the same each time. */
+/** The time since everything was as it is now, if the changes after it were the same each time. */
 function periodOf(changes: Calm['changes']): Micros | null {
   const last = changes.at(-1)
   if (last === undefined) return null

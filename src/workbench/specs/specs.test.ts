@@ -1,4 +1,4 @@
-/** Each specification on a trace that breaks it, and on a legal one that comes close. */
+/** Each specification on a violating trace and on a legal near miss. */
 import { describe, expect, it } from 'vitest'
 import type { NodeId, Role } from '../../core/index.ts'
 import type { Connected, Observation } from '../trace/index.ts'
@@ -17,7 +17,7 @@ const down = (node: NodeId): Observation => ({ type: 'down', at: 0, node })
 const up = (node: NodeId): Observation => ({ type: 'up', at: 0, node })
 const settled = (connected: Connected = 'full'): Observation => ({ type: 'settled', at: 5000, connected })
 
-/** Judgements on each observation in turn; the last one is what a test is about. */
+/** The judgement of the last observation. */
 function judge(name: string, observations: readonly Observation[], run: RunFacts = RUN): Judgement {
   const spec = specNamed(name)
   if (spec === null) throw new Error(`no specification ${name}`)

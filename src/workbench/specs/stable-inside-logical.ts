@@ -3,10 +3,7 @@ import { type Connections, connections } from './memory/connections.ts'
 import { leadsNow, otherLeader, supporterOfTwo } from './memory/leases.ts'
 import type { Spec } from './spec.ts'
 
-/**
- * As a leader knows its logical partition: it is its support set. That a leader must have been found at all is the
- * business of T.
- */
+/** A leader's logical partition is its support set. That there is a leader at all is the requirement of T. */
 export const stableInsideLogical: Spec<Connections> = {
   name: 'stable-inside-logical',
   title: 'logical partitions do not overlap, and hold every stable partition of age κ that a leader is in',

@@ -4,17 +4,17 @@ import type { Spec } from './spec.ts'
 
 type Superseding = {
   readonly acting: readonly ActingLeader[]
-  /** The longest that a message or a due timer takes, as the world has said so far. */
+  /** The longest delay of a message or due timer so far, according to the world. */
   readonly delay: Micros
-  /** Nodes that are paused or asleep: they can neither act nor notice anything. */
+  /** Nodes that are paused or suspended: they can neither act nor notice anything. */
   readonly stalled: readonly NodeId[]
-  /** When each node was last released from a stall. */
+  /** When each node's last stall ended. */
   readonly resumed: readonly (readonly [node: NodeId, at: Micros])[]
 }
 
 /**
- * There are no leases, so the leaders of two views may overlap: the older one finds out when its links to the nodes that
- * left its view go down. Tokens protect from what it does until then. Clocks may drift, hence the tenth.
+ * Without leases the leaders of two views may overlap: the older one notices when its links to the nodes that
+ * left its view go down. Tokens protect against its actions until then. The tenth allows for clock drift.
  */
 export const supersededLeader: Spec<Superseding> = {
   name: 'superseded-leader',

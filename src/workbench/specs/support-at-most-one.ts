@@ -1,7 +1,7 @@
 import { type Lease, leadsNow, leases, supporterOfTwo } from './memory/leases.ts'
 import type { Spec } from './spec.ts'
 
-/** A process supports whoever leads with it in the support set; a lease that has ended supports nobody. */
+/** A node supports the leader whose support set contains it. An ended lease counts for nothing. */
 export const supportAtMostOne: Spec<readonly Lease[]> = {
   name: 'SO',
   title: 'at every moment a process is in the support set of at most one leader',

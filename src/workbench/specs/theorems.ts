@@ -5,7 +5,7 @@ import { areAllLinked, graphOf } from './memory/graphs.ts'
 import { type Linked, linkedNodes } from './memory/links.ts'
 import type { Judgement, Spec } from './spec.ts'
 
-/** Fully linked components of at least two, with those in them that are not dead. */
+/** Fully linked components of at least two nodes, with their members that are not dead. */
 function cliques(memory: readonly Linked[], connected: Connected) {
   const up = memory.filter((each) => each.up)
   const graph = graphOf(
@@ -26,7 +26,7 @@ const isComponent = (members: readonly NodeId[] | null, part: readonly NodeId[])
 function oneLeader(memory: readonly Linked[], connected: Connected): Judgement {
   let concerned = false
   for (const { part, alive } of cliques(memory, connected)) {
-    // Where nothing has changed, or nobody is left, nobody has to be elected.
+    // If nothing has changed, or no node is left, no election is due.
     if (alive.every(({ members }) => isComponent(members, part))) continue
     concerned = true
     const least = alive.map(({ node }) => node).sort(compareIds)[0] as NodeId
@@ -38,7 +38,7 @@ function oneLeader(memory: readonly Linked[], connected: Connected): Judgement {
   return concerned ? 'held' : 'not concerned'
 }
 
-/** How all stand, and whether a link has come back: Phi knows no recoveries. */
+/** The state of all nodes, and whether a link has come back: Phi has no recoveries. */
 type Failing = { readonly all: readonly Linked[]; readonly repaired: boolean }
 
 export const theorem31: Spec<Failing> = {
@@ -73,14 +73,16 @@ export const theorem32: Spec<readonly Linked[]> = {
   judge: (memory, seen) => (seen.type === 'settled' ? oneLeader(memory, seen.connected) : 'not concerned'),
 }
 
-/** How all stand, who has been elected just now, and whom all others have suspected at one instant. */
+/**
+ * The state of all nodes, the node elected just now, and the nodes that all others suspected at one instant.
+ */
 type Elected = {
   readonly all: readonly Linked[]
   readonly elected: NodeId | null
   readonly failed: readonly NodeId[]
 }
 
-/** As printed: false for every protocol of this kind. It is in the catalogue to be seen failing. */
+/** As printed: false for every protocol of this kind. It is in the catalogue to demonstrate the failure. */
 export const theorem33: Spec<Elected> = {
   name: 'theorem-3-3',
   title:
@@ -94,7 +96,7 @@ export const theorem33: Spec<Elected> = {
       const all = linkedNodes.next(memory.all, seen)
       let { elected, failed } = memory
       if (seen.type === 'output' && seen.event.type === 'elected') elected = seen.node
-      // Whom the winner suspects is seen in its own view, which comes next.
+      // The winner's own view, which comes next, shows which nodes it suspects.
       else if (seen.type === 'view' && (seen.node !== elected || seen.view.role !== 'leader')) elected = null
       if (all !== memory.all) failed = withIds(failed, suspectedByAll(all))
       return all === memory.all && elected === memory.elected ? memory : { all, elected, failed }

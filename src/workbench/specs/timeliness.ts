@@ -14,7 +14,9 @@ import {
 } from './memory/leases.ts'
 import type { Spec } from './spec.ts'
 
-/** A stable partition; `led` is the last instant at which somebody in it stopped leading, or else its beginning. */
+/**
+ * A stable partition. `led`: the last instant at which a node in it stopped leading, or else its beginning.
+ */
 type Part = { readonly members: readonly NodeId[]; readonly since: Micros; readonly led: Micros }
 
 type Timeliness = {
@@ -22,11 +24,11 @@ type Timeliness = {
   readonly system: System
 }
 
-/** All that changes seldom. */
+/** The part of the memory that rarely changes. */
 type System = {
-  /** How long a partition may be without a leader (κ); null where the protocol does not say. */
+  /** How long a partition may be without a leader (κ); null if the protocol has no such bound. */
   readonly kappa: Micros | null
-  /** Of whose voters a partition must hold a majority; null where any partition counts. */
+  /** The nodes of whose voters a partition must hold a majority; null if any partition counts. */
   readonly electors: readonly Elector[] | null
   /** Nodes that cannot store a vote. */
   readonly unwritable: readonly NodeId[]
@@ -36,11 +38,11 @@ type System = {
 }
 
 /**
- * The constant is the protocol's `kappaT`. Where it demands a majority (`majority`), a partition counts from when on one
- * of its nodes may lead and holds, with those in it that can store a vote, a majority of the voters in force among them
- * (electorate.ts). A partition of observers alone never counts.
+ * The constant is the protocol's `kappaT`. If the protocol requires a majority (`majority`), a partition
+ * counts from the moment one of its nodes may lead and holds, with the members that can store a vote, a
+ * majority of the voters in force (electorate.ts). A partition of observers never counts.
  *
- * It is looked at when somebody begins to lead, when the partitions change, and at the end of the run.
+ * Checked when a node starts to lead, when the partitions change, and at the end of the run.
  */
 export const timeliness: Spec<Timeliness> = {
   name: 'T',
@@ -112,7 +114,7 @@ export const timeliness: Spec<Timeliness> = {
   },
 }
 
-/** What becomes of the partition in which somebody begins or stops to lead; `before` are the leases before that. */
+/** Updates the partition in which a node starts or stops leading. `before`: the leases before that. */
 function changed(
   system: System,
   before: readonly Lease[],
@@ -142,7 +144,7 @@ function checkPart(system: System, before: readonly Lease[], part: Part, at: Mic
   return { ...system, gap: { members: part.members, from, to: at } }
 }
 
-/** The last instant up to now of which it is known that somebody in the partition led before it; or its beginning. */
+/** The last instant up to now before which a node in the partition is known to have led; or its beginning. */
 function ledUpTo(before: readonly Lease[], part: Part, at: Micros): Micros {
   let last = part.led
   for (const lease of before) {
@@ -158,7 +160,7 @@ function counts({ electors, unwritable, observers }: System, { members }: Part):
   return votes.some((node) => couldLead(electors, node, votes))
 }
 
-/** A partition that comes to hold a majority, because voters have changed, has time from then on. */
+/** A partition that gains a majority because voters have changed has the full bound from then on. */
 function withElectors(
   system: System,
   seen: Observation & { readonly type: 'view' | 'down' | 'up' | 'commanded' },

@@ -4,14 +4,14 @@ import type { Spec } from './spec.ts'
 
 type Tokens = {
   readonly leases: readonly Lease[]
-  /** The largest token so far, and whose it was. */
+  /** The largest token so far, and its owner. */
   readonly largest: { readonly token: number; readonly owner: NodeId } | null
   readonly wrong: string | null
 }
 
 /**
- * A resource that remembers the largest token it has seen can then refuse whoever led before. A leadership that has
- * lapsed does not go on: whoever leads again, even by a late renewal, needs a new token.
+ * A resource that remembers the largest token can refuse all earlier leaders. An ended term does not resume:
+ * a node that leads again, even by a late renewal, needs a new token.
  */
 export const tokens: Spec<Tokens> = {
   name: 'tokens',

@@ -4,11 +4,11 @@ import { leadsNow } from './memory/leases.ts'
 import type { Spec } from './spec.ts'
 
 type Told = {
-  /** Whose clients have been told that they lead, and with which token; in the order of ids. */
+  /** The nodes whose application was notified of a term, with the token; in id order. */
   readonly leading: readonly { readonly node: NodeId; readonly token: number | null }[]
-  /** Who was told just now and has yet to show it. */
+  /** The node that was just notified and has yet to show it in its view. */
   readonly unshown: { readonly node: NodeId; readonly at: Micros } | null
-  /** Who has started and has shown nothing yet. */
+  /** Nodes that have started and not yet shown a view. */
   readonly starting: readonly NodeId[]
   readonly wrong: string | null
 }
@@ -17,8 +17,9 @@ type ViewSeen = Observation & { readonly type: 'view' }
 type OutputSeen = Observation & { readonly type: 'output' }
 
 /**
- * A client acts on what it is told, so it must hear of every leadership, in order, and of none that is over already. A
- * crash ends a term without a word. A world may begin with a leader of which nobody was told.
+ * Applications act on notifications. So they must receive one for every term, in order, and none for a term
+ * that is already over. A crash ends a term without a notification. A settled world may start with a leader
+ * whose application was not notified.
  */
 export const toldInPairs: Spec<Told> = {
   name: 'told-in-pairs',
@@ -54,7 +55,7 @@ function isNews({ event }: OutputSeen): boolean {
   return event.type === 'elected' || event.type === 'demoted'
 }
 
-/** Whoever was told that it leads shows so at once, or crashes. */
+/** A node whose application is notified of a term shows it at once, or crashes. */
 function overdue(memory: Told, { node, at }: NonNullable<Told['unshown']>, seen: Observation): Told {
   const isTakenBack = seen.type === 'output' && seen.node === node && seen.event.type === 'demoted'
   if (seen.at === at && seen.type !== 'ended' && !isTakenBack) return memory

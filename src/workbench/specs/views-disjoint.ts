@@ -3,7 +3,7 @@ import type { Observation } from '../trace/index.ts'
 import { commonMember, leadsNow, sameMembers } from './memory/leases.ts'
 import type { Spec } from './spec.ts'
 
-/** Whom a process takes for the members of its leader's partition, and until when it may. */
+/** The nodes that a node believes to be members of its leader's partition, and until when. */
 type Trusted = {
   readonly node: NodeId
   readonly leader: NodeId
@@ -12,17 +12,18 @@ type Trusted = {
 }
 
 type Views = {
-  /** In the order of ids. */
+  /** In id order. */
   readonly views: readonly Trusted[]
-  /** Who gave up a lease before its end and has not led since. */
+  /** Nodes that gave up a lease early and have not led since. */
   readonly gaveUp: readonly NodeId[]
 }
 
 type ViewSeen = Observation & { readonly type: 'view' }
 
 /**
- * A leader that gives up before its lease is over releases its supporters at once, and whoever has not heard of it
- * goes on trusting what it was told. Such views do not count. A crash releases nobody, so those of a crashed leader do.
+ * A leader that gives up before the end of its lease releases its supporters at once. A node that has not
+ * heard of it keeps trusting the old view. Such views do not count. A crash releases nothing, so views of a
+ * crashed leader do count.
  */
 export const viewsDisjoint: Spec<Views> = {
   name: 'views-disjoint',
@@ -71,7 +72,7 @@ function shown(memory: Views, seen: ViewSeen): Views {
   const { node, until } = seen
   const { leader, members } = seen.view
   const leads = leadsNow(seen)
-  // Only a leader's view may have no end: whoever was told of one without an end was told of none.
+  // Only a leader's view may lack an end; any other view without an end is not trusted.
   const isTrusted = leads || (seen.view.role !== 'leader' && until !== null && until > seen.at)
   if (!isTrusted || members === null || leader === null) return without(memory, node)
   const gaveUp = leads ? withoutId(memory.gaveUp, node) : memory.gaveUp

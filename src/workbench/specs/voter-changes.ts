@@ -4,13 +4,13 @@ import { sameSet } from './memory/connections.ts'
 import { isMajority, leadsNow, memberTest, sameMembers } from './memory/leases.ts'
 import type { Spec } from './spec.ts'
 
-/** One set of voters, or two while they change: then a leader needs a majority of each. */
+/** One set of voters, or two during a change (joint consensus): a leader then needs a majority of each. */
 type Config = {
   readonly id: readonly [epoch: number, counter: number]
   readonly sets: readonly (readonly NodeId[])[]
 }
 
-/** What a leader was last seen to act under, and until when it then led. */
+/** The configuration under which a leader was last seen acting, and the end of its lease then. */
 type Acting = {
   readonly node: NodeId
   readonly token: number | null
@@ -19,7 +19,7 @@ type Acting = {
 }
 
 type Changes = {
-  /** Of all leaders. */
+  /** The last of all leaders. */
   readonly last: Acting | null
   /** The newest configuration under which a leader has renewed its lease. */
   readonly firm: Config | null
@@ -27,11 +27,11 @@ type Changes = {
 }
 
 /**
- * Two configurations that follow each other have a set in common, so a majority under one meets every majority under
- * the other. That is what a joint configuration is for.
+ * Consecutive configurations share a set, so that every majority of one intersects every majority of the
+ * other. That is the purpose of a joint configuration.
  *
- * A renewal writes the configuration to a majority: from then on nobody leads under an older one. Somebody may have
- * been elected under a newer one that was written to few; its successor need not have heard of that.
+ * A renewal writes the configuration to a majority. From then on no node leads under an older one. A node may
+ * have been elected under a newer one that reached few nodes; its successor need not know it.
  */
 export const voterChanges: Spec<Changes> = {
   name: 'voter-changes',
@@ -70,7 +70,7 @@ export const voterChanges: Spec<Changes> = {
   },
 }
 
-/** What a leader shows that it acts under; null for whoever does not lead, or shows none. */
+/** The configuration that a leader shows; null for a node that does not lead or shows none. */
 function configOf(seen: Observation): Config | null {
   if (seen.type !== 'view' || seen.view.detail === null || !leadsNow(seen)) return null
   return (seen.view.detail['config'] ?? null) as Config | null

@@ -1,4 +1,4 @@
-/** Whether linked voters support their leader: traces that break it, and near misses. */
+/** Whether linked voters support their leader: violating traces and near misses. */
 import { describe, expect, it } from 'vitest'
 import {
   commandedAt,

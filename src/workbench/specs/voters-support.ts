@@ -5,22 +5,25 @@ import { leadsNow } from './memory/leases.ts'
 import type { Spec } from './spec.ts'
 
 type Support = {
-  /** How long after the last change a linked voter may be missing; null where the protocol does not say. */
+  /** How long after the last change a linked voter may be missing; null if the protocol has no such bound. */
   readonly within: Micros | null
-  /** How long a node that stepped down leaves the lead to others; then it may be about to depose its successor. */
+  /**
+   * How long a node that stepped down is not a candidate. After that it may be about to depose its successor.
+   */
   readonly retirement: Micros
   readonly electors: readonly Elector[]
   readonly reach: Reach | null
-  /** Since when nothing has changed: no fault, no command, no new term, no new voters. */
+  /** The time of the last change: a fault, a command, a new term or new voters. */
   readonly since: Micros
-  /** The term and the voters that were seen last, as text. */
+  /** The last term and voters, as text. */
   readonly term: string | null
   readonly wrong: string | null
 }
 
 /**
- * The constant is `supportsWithin`. A voter is linked with the leader if every message between them is timely, both
- * ways; and it can vote if it runs, its storage takes what it stores, and it was not set up with other voters.
+ * The constant is `supportsWithin`. A voter is linked with the leader if every message between them, both
+ * ways, is timely. It can vote if it runs, its storage accepts writes, and it is not configured with other
+ * voters.
  */
 export const votersSupport: Spec<Support> = {
   name: 'voters-support',
@@ -69,7 +72,7 @@ function afterRound(memory: Support, seen: Observation & { readonly type: 'view'
   const term = `${node} ${view.token} ${JSON.stringify(config)}`
   if (term !== memory.term) return { ...memory, term, since: Math.max(memory.since, at) }
   const { within, since, reach, electors } = memory
-  // Where chance decides what arrives in time, a renewal may miss anybody.
+  // If chance decides which messages arrive in time, a renewal may miss any voter.
   if (within === null || reach === null || reach.byChance || at - since <= within) return memory
   const missing = (config?.sets ?? [])
     .flat()

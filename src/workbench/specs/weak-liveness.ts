@@ -18,7 +18,10 @@ export const weakLiveness: Spec<FormedViews> = {
     seen.type === 'settled' ? judged(memory, seen.connected, run, (_graph, part) => part) : 'not concerned',
 }
 
-/** Invariant I10 of Omega+: with the filter, dead outsiders that are linked with only some do not stand in the way. */
+/**
+ * Invariant I10 of Omega+: with the filter, dead outsiders that are linked with only some members do not
+ * block.
+ */
 export const filteredLiveness: Spec<FormedViews> = {
   name: 'filtered-liveness',
   title:
@@ -32,7 +35,7 @@ export const filteredLiveness: Spec<FormedViews> = {
       : 'not concerned',
 }
 
-/** `expected`: who of a component should be in one view. */
+/** `expected`: the members of a component that should be in one view. */
 function judged(
   memory: FormedViews,
   connected: Parameters<typeof graphOf>[1],

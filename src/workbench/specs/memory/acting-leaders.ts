@@ -1,11 +1,11 @@
-/** Memory of what applications were told: which nodes lead right now, under which token, and since when. */
+/** Memory of notifications: the nodes whose application leads now, their tokens, and since when. */
 import { compareIds, type Micros, type NodeId } from '../../../core/index.ts'
 import type { Observation } from '../../trace/index.ts'
 import type { Fold } from '../spec.ts'
 
 export type ActingLeader = { readonly node: NodeId; readonly token: number; readonly since: Micros }
 
-/** In the order of ids. A node leads from `elected` to `demoted`, or until it crashes. */
+/** In id order. A node leads from `elected` to `demoted`, or until it crashes. */
 export const actingLeaders: Fold<readonly ActingLeader[]> = { begin: () => [], next: nextActing }
 
 export function nextActing(memory: readonly ActingLeader[], seen: Observation): readonly ActingLeader[] {

@@ -1,4 +1,7 @@
-/** Garcia-Molina's and Stoller's assertions, and the ring's: each on a bad trace and on a near miss. */
+/**
+ * The assertions of Garcia-Molina and Stoller, and those of the ring: each on a violating trace and on a near
+ * miss.
+ */
 import { describe, expect, it } from 'vitest'
 import type { NodeId, PlainObject } from '../../../core/index.ts'
 import type { Connected, Observation } from '../../trace/index.ts'

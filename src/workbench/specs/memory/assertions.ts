@@ -1,4 +1,6 @@
-/** Memory shared by Garcia-Molina's assertions: each living process's status, coordinator, group and task. */
+/**
+ * Memory shared by Garcia-Molina's assertions: the status, coordinator, group and task of each running node.
+ */
 import type { NodeId, Plain } from '../../../core/index.ts'
 import type { Fold } from '../spec.ts'
 
@@ -7,7 +9,7 @@ export type Member = {
   readonly up: boolean
   readonly status: string | null
   readonly coordinator: NodeId | null
-  /** The number of its group, where the protocol has groups. */
+  /** The number of its group, if the protocol has groups. */
   readonly group: readonly [NodeId, number] | null
   /** The task it was given. */
   readonly d: NodeId | null
@@ -52,7 +54,7 @@ function update(memory: readonly Member[], next: Member): readonly Member[] {
   return memory.with(index, next)
 }
 
-/** Living processes that have a coordinator: Reorganization counts as well as Normal. */
+/** Running nodes that have a coordinator. Reorganization counts as well as Normal. */
 export function placed(memory: readonly Member[]): readonly Member[] {
   return memory.filter(({ up, status }) => up && (status === 'Normal' || status === 'Reorganization'))
 }

@@ -1,4 +1,4 @@
-/** Memory that many specifications share: who is up, and whom each takes for the leader. */
+/** Memory shared by many specifications: which nodes are up, and which leader each believes in. */
 import type { NodeId, Role } from '../../../core/index.ts'
 import type { Fold } from '../spec.ts'
 
@@ -25,7 +25,7 @@ export const beliefs: Fold<readonly Belief[]> = {
   },
 }
 
-/** Most views say nothing new, and then nothing is made. */
+/** Returns the same memory if the view changes nothing, which is the common case. */
 function update(
   memory: readonly Belief[],
   node: NodeId,

@@ -1,16 +1,19 @@
 /**
- * Memory shared by what is said of leaders and of those that have long been connected with them: leases, since when
- * each two processes are connected, and since when a set is a stable partition.
+ * Memory shared by the specifications about leaders and the nodes they have long been connected with: leases,
+ * since when each pair is connected, and since when a set is a stable partition.
  *
- * Of any lease it is known only afterwards how long it lasted and who was connected meanwhile. So a lease is looked at
- * when something about it changes, for the time from when it was granted up to then, and what was amiss is kept.
+ * The length of a lease, and the connections during it, are known only afterwards. So a lease is checked when
+ * something about it changes, for the time since it was granted, and violations are kept.
  */
 import type { Micros, NodeId } from '../../../core/index.ts'
 import type { Connected, Observation } from '../../trace/index.ts'
 import type { Fold } from '../spec.ts'
 import { endOf, type Lease, leaseOf, leases, memberTest, withObserver } from './leases.ts'
 
-/** `leader` led without the support of `process`, though they had been connected, or in one partition, since then. */
+/**
+ * `leader` led without the support of `process`, although they were connected, or in one partition, since
+ * then.
+ */
 export type Unsupported = {
   readonly leader: NodeId
   readonly process: NodeId
@@ -22,15 +25,18 @@ export type Connections = {
   readonly system: System
 }
 
-/** All that changes seldom. */
+/** The part of the memory that rarely changes. */
 type System = {
   readonly nodes: readonly NodeId[]
-  /** How long two must have been connected (κ); null where the protocol does not say, and then nothing is judged. */
+  /**
+   * How long two nodes must have been connected (κ); null if the protocol has no such bound, and then nothing
+   * is judged.
+   */
   readonly kappa: Micros | null
-  /** Since when each two are connected, by their places among the nodes; null where they are not. */
+  /** Since when each pair is connected, by node index; null if it is not. */
   readonly since: readonly (readonly (Micros | null)[])[]
   readonly stable: readonly { readonly members: readonly NodeId[]; readonly since: Micros }[]
-  /** Who only observes: its support is asked by nobody. */
+  /** Observers. Their support is not required. */
   readonly observers: readonly NodeId[]
   readonly unsupported: Unsupported | null
   readonly leftOut: Unsupported | null
@@ -91,10 +97,10 @@ function checkAll({ leases: all, system }: Connections, at: Micros): System {
   return all.reduce((looked, lease) => checkLease(looked, lease, at), system)
 }
 
-/** Whether a lease that lasted up to `at`, or its own end, lacked somebody for some of the time. */
+/** Whether a lease that lasted until `at`, or until its own end, lacked a supporter for some of the time. */
 function checkLease(system: System, lease: Lease, at: Micros): System {
   const { members } = lease
-  // Whoever has the support of all lacks nobody.
+  // A leader with the support of all nodes lacks none.
   if (system.kappa === null || members === null || members.length === system.nodes.length) return system
   const end = endOf(lease, at) - system.kappa
   const supports = memberTest(members)
@@ -104,7 +110,7 @@ function checkLease(system: System, lease: Lease, at: Micros): System {
   return isSame ? system : { ...system, unsupported, leftOut }
 }
 
-/** Whoever becomes an observer, or ceases to be one, is from then on as good as just connected. */
+/** A node that becomes an observer, or stops being one, counts as just connected. */
 function restartTerm(system: System, node: NodeId, at: Micros): System {
   const place = system.nodes.indexOf(node)
   const anew = (from: Micros | null): Micros | null => (from === null ? null : at)
@@ -117,7 +123,7 @@ function restartTerm(system: System, node: NodeId, at: Micros): System {
   }
 }
 
-/** Somebody without whose support it leads, though they were connected before an instant. */
+/** A node without whose support it leads, although they were connected before an instant. */
 function unsupportedBefore(
   { nodes, since, observers }: System,
   leader: NodeId,
@@ -145,7 +151,7 @@ function leftOutBefore(
   return process === undefined ? null : { leader, process, since: part.since }
 }
 
-/** Pairs that stay connected keep their beginning; the others begin now. */
+/** Pairs that stay connected keep their start; the others start now. */
 function connectedSince({ nodes, since: before }: System, seen: ConnectivitySeen): System['since'] {
   const placeOf = new Map(nodes.map((node, place) => [node, place]))
   const since = nodes.map(() => nodes.map((): Micros | null => null))
@@ -160,7 +166,10 @@ function connectedSince({ nodes, since: before }: System, seen: ConnectivitySeen
   return since
 }
 
-/** Where all that run are connected with each other, they are one stable partition: its members say who runs. */
+/**
+ * If all running nodes are connected with each other, they are one stable partition, whose members are the
+ * running nodes.
+ */
 function pairsOf({ connected, stable }: ConnectivitySeen): Exclude<Connected, 'full'> {
   if (connected !== 'full') return connected
   return stable.flatMap((part) =>

@@ -1,16 +1,17 @@
 /**
- * Memory shared by what is said of progress in majority mode: who may lead, and by which voters each node goes.
+ * Memory shared by the specifications of progress in majority mode: which nodes may lead, and each node's
+ * voters.
  *
- * A node shows its configuration of voters in its view, and keeps it through a crash. Which configuration is in force
- * among some nodes follows from what they show: a voter refuses requests under an older configuration than its own, so
- * the newest one decides. Nodes that show other voters under the same id were set up differently: they do not count.
+ * A node shows its voter configuration in its view and keeps it through a crash. A voter refuses requests
+ * under an older configuration than its own, so the newest one among some nodes is in force there. Nodes that
+ * show different voters under the same id are misconfigured and do not count.
  */
 import { type Command, equalPlain, type NodeId } from '../../../core/index.ts'
 import type { Observation } from '../../trace/index.ts'
 import type { Fold, RunFacts } from '../spec.ts'
 import { isMajority } from './leases.ts'
 
-/** One set of voters, or two while they change: then a leader needs a majority of each. */
+/** One set of voters, or two during a change (joint consensus): a leader then needs a majority of each. */
 type ShownConfig = {
   readonly id: readonly [epoch: number, counter: number]
   readonly sets: readonly (readonly NodeId[])[]
@@ -18,9 +19,11 @@ type ShownConfig = {
 
 export type Elector = {
   readonly node: NodeId
-  /** Null before it has shown any. */
+  /** Null before the node has shown one. */
   readonly config: ShownConfig | null
-  /** Whether it may lead at all, and whether it would: it would not after it was told so, until it restarts. */
+  /**
+   * Whether it may lead at all, and whether it is willing to: a command makes it unwilling until it restarts.
+   */
   readonly canLead: boolean
   readonly isWilling: boolean
 }
@@ -61,7 +64,10 @@ function isCapable(run: RunFacts, node: NodeId): boolean {
   return run.neverLead?.includes(node) !== true
 }
 
-/** Whether `self` could lead with the votes of these nodes, itself among them: they hold a majority of its voters. */
+/**
+ * Whether `self` could lead with the votes of these nodes, including its own: they hold a majority of its
+ * voters.
+ */
 export function couldLead(memory: readonly Elector[], self: NodeId, votes: readonly NodeId[]): boolean {
   const candidate = memory.find(({ node }) => node === self)
   if (candidate === undefined || candidate.config === null) return false

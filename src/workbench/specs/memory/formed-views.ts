@@ -1,8 +1,9 @@
 /**
- * Memory of the views that were really installed, and what follows from it: which nodes, if linked, must form the next.
+ * Memory of the installed views, and the conclusion from it: which nodes, if linked, must form the next view.
  *
- * A protocol's own bookkeeping cannot say that, for a group that is blocked by mistake believes that it has to wait.
- * What a node reports as open counts here only as an excuse, and only where no protocol could do better (`mayForm`).
+ * A protocol's own bookkeeping cannot decide this, because a group that blocks by mistake believes that it
+ * has to wait. A node's open attempts count only as an excuse, and only where no protocol could do better
+ * (`mayForm`).
  */
 import { type NodeId, withId } from '../../../core/index.ts'
 import type { Observation } from '../../trace/index.ts'
@@ -20,7 +21,7 @@ import {
   viewStates,
 } from './view-states.ts'
 
-/** A view that was proposed, and who has promised it. */
+/** A proposed view, and the nodes that have promised it. */
 type Promised = {
   readonly id: SeenViewId
   readonly members: readonly NodeId[]
@@ -29,11 +30,11 @@ type Promised = {
 
 export type FormedViews = {
   readonly viewStates: readonly ViewState[]
-  /** The newest view that any node ever installed, whether that node is still up or not. */
+  /** The newest view that any node ever installed, whether or not that node is up. */
   readonly last: SeenView | null
-  /** Those that are newer than the oldest view that some node last installed, in the order of their ids. */
+  /** The promised views that are newer than the oldest of the nodes' last views, in id order. */
   readonly promised: readonly Promised[]
-  /** The last view that each node installed, also when it is down. */
+  /** The last view that each node installed, also if it is down. */
   readonly installed: readonly (SeenViewId | null)[]
 }
 
@@ -85,10 +86,11 @@ function withPromise(
 }
 
 /**
- * Whether these nodes, all linked with each other, must come to a view of their own. With dynamic voting: they hold a
- * majority of the last view that was installed anywhere. Two excuses, both the lost message of Yeger Lotem, Keidar and
- * Dolev: none of them has installed that view, and they hold no majority of the newest one that any of them has; or a
- * newer view may have been installed, for all that they can know, and they hold no majority of it.
+ * Whether these nodes, pairwise linked, must form a view of their own. With dynamic voting: they hold a
+ * majority of the last view installed anywhere. There are two excuses, both the lost message of Yeger Lotem,
+ * Keidar and Dolev. Either none of them has installed that view, and they hold no majority of the newest view
+ * that any of them has; or a newer view may have been installed as far as they can know, and they hold no
+ * majority of it.
  */
 export function mayForm(
   memory: FormedViews,
@@ -118,7 +120,10 @@ export function mayForm(
   )
 }
 
-/** Its proposer is not here, all its members have promised it, and all of them who are here know nothing to the contrary. */
+/**
+ * Its proposer is absent, all its members have promised it, and no member here knows that it was not
+ * installed.
+ */
 function mayBeInstalled({ promised }: FormedViews, inside: readonly ViewState[], { id }: Attempt): boolean {
   const known = promised.find((other) => sameSeen(other.id, id))
   if (known === undefined) return false

@@ -1,8 +1,8 @@
-/** Small graphs: who is connected with whom, maximal cliques, and the least number of cliques that cover all. */
+/** Small graphs: connections, maximal cliques, and minimum clique covers. */
 import type { NodeId } from '../../../core/index.ts'
 import type { Connected } from '../../trace/index.ts'
 
-/** Exact clique covers are looked for up to this many nodes. */
+/** Exact clique covers are computed up to this many nodes. */
 export const MOST_FOR_COVER = 10
 
 export type Graph = { readonly nodes: readonly NodeId[]; linked(a: NodeId, b: NodeId): boolean }
@@ -15,7 +15,7 @@ export function graphOf(nodes: readonly NodeId[], connected: Connected): Graph {
   }
 }
 
-/** Neighbours of each node as bits, by place. */
+/** The neighbours of each node as a bitmask, by index. */
 function neighbours({ nodes, linked }: Graph): readonly number[] {
   return nodes.map((a) =>
     nodes.reduce<number>((bits, b, place) => (a !== b && linked(a, b) ? bits | (1 << place) : bits), 0),
@@ -30,7 +30,7 @@ function isClique(bits: number, next: readonly number[]): boolean {
   return true
 }
 
-/** The least number of cliques into which the nodes can be divided; by dynamic programming over all subsets. */
+/** The least number of cliques that partition the nodes, by dynamic programming over subsets. */
 export function leastCliqueCover(graph: Graph): number {
   const next = neighbours(graph)
   const all = (1 << graph.nodes.length) - 1
@@ -47,7 +47,7 @@ export function leastCliqueCover(graph: Graph): number {
   return cover[all] as number
 }
 
-/** Sets of nodes that are all linked with each other, and to which none can be added. */
+/** Cliques to which no node can be added. */
 export function maximalCliques(graph: Graph): readonly (readonly NodeId[])[] {
   const next = neighbours(graph)
   const all = (1 << graph.nodes.length) - 1

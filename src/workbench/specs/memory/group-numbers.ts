@@ -1,6 +1,6 @@
 import type { Spec } from '../spec.ts'
 
-/** The numbers of all groups that were made, and the one made last. */
+/** The numbers of all groups that were formed, and the last one. */
 type Made = { readonly numbers: readonly string[]; readonly last: string | null }
 
 export const groupNumbers: Spec<Made> = {

@@ -1,4 +1,4 @@
-/** What is said of leases, support and tokens: each on a trace that breaks it, and on a legal one that comes close. */
+/** Specifications of leases, support and tokens: each on a violating trace and on a legal near miss. */
 import { describe, expect, it } from 'vitest'
 import {
   downAt,

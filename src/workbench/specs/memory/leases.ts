@@ -1,8 +1,8 @@
 /**
- * Memory shared by what is said of leases: who leads, until when, and with whose support.
+ * Memory shared by the specifications of leases: which nodes lead, until when, and with whose support.
  *
- * A lease is over at its end, in true time, whether or not its holder has noticed: it may be paused. No end means no
- * end in sight, as in worlds without time.
+ * A lease is over at its end in true time, whether or not its holder, which may be paused, has noticed. A
+ * lease without an end is unlimited, as in untimed worlds.
  */
 import { compareIds, type Micros, type NodeId, type Role, sortIds } from '../../../core/index.ts'
 import type { Observation } from '../../trace/index.ts'
@@ -18,7 +18,7 @@ export type Lease = {
 
 type ViewSeen = Observation & { readonly type: 'view' }
 
-/** Each process's last lease, in the order of ids; none once it was seen not to lead, or crashed. */
+/** Each node's last lease, in id order. Removed once its node was seen not to lead, or crashed. */
 export const leases: Fold<readonly Lease[]> = {
   begin: () => [],
   next(memory, seen) {
@@ -43,7 +43,7 @@ export function isOn({ until }: Lease, at: Micros): boolean {
   return until === null || until > at
 }
 
-/** Up to when somebody has led by this lease, as far as can be said at `at`. */
+/** The end of this lease, at most `at`. */
 export function endOf({ until }: Lease, at: Micros): Micros {
   return until === null || until > at ? at : until
 }
@@ -53,13 +53,13 @@ export function leaseOf(memory: readonly Lease[], node: NodeId): Lease | null {
   return null
 }
 
-/** Somebody who leads at this instant besides the one that is seen to. */
+/** Another node that leads at the instant of this observation. */
 export function otherLeader(memory: readonly Lease[], { node, at }: ViewSeen): Lease | null {
   if (memory.length < 2) return null
   return memory.find((lease) => lease.node !== node && isOn(lease, at)) ?? null
 }
 
-/** A process that supports the leader that is seen and, at this instant, another one. */
+/** A node that supports the observed leader and, at this instant, another one. */
 export function supporterOfTwo(
   memory: readonly Lease[],
   { node, at, view }: ViewSeen,
@@ -73,7 +73,7 @@ export function supporterOfTwo(
   return null
 }
 
-/** Those that were last seen to be observers; the same list when nothing changed. */
+/** The nodes last seen as observers; the same list if nothing changed. */
 export function withObserver(
   observers: readonly NodeId[],
   node: NodeId,
@@ -84,10 +84,10 @@ export function withObserver(
   return isKnown ? observers.filter((other) => other !== node) : sortIds([...observers, node])
 }
 
-/** From this size on it pays to make a set first. */
+/** From this size on a set is faster. */
 const LARGE = 16
 
-/** A quick test of membership. */
+/** A fast membership test. */
 export function memberTest(members: readonly NodeId[]): (node: NodeId) => boolean {
   if (members.length < LARGE) return (node) => members.includes(node)
   const set = new Set(members)

@@ -1,4 +1,7 @@
-/** Memory shared by the theorems on Phi, Psi and Omega as printed: what each process sees of its links and component. */
+/**
+ * Memory shared by the theorems on Phi, Psi and Omega as printed: each node's view of its links and
+ * component.
+ */
 import { equalPlain, type NodeId, type Plain, type Role } from '../../../core/index.ts'
 import type { Fold } from '../spec.ts'
 
@@ -6,11 +9,11 @@ export type Linked = {
   readonly node: NodeId
   readonly up: boolean
   readonly role: Role | null
-  /** Its logical component; null when it is dead. */
+  /** Its logical component; null if it is dead. */
   readonly members: readonly NodeId[] | null
   readonly linked: readonly NodeId[]
   readonly suspects: readonly NodeId[]
-  /** How many messages it remembers. */
+  /** The number of messages it remembers. */
   readonly notes: number
 }
 

@@ -1,4 +1,7 @@
-/** Memory shared by what is promised of views of the living: how each process stands in its view, and under which life. */
+/**
+ * Memory shared by the promises about views of living nodes: each node's state in its view, and its
+ * incarnation.
+ */
 import { compareIds, equalPlain, type NodeId, type Plain, type Role } from '../../../core/index.ts'
 import type { Observation } from '../../trace/index.ts'
 import type { Fold } from '../spec.ts'
@@ -16,10 +19,10 @@ export type ViewState = {
   readonly up: boolean
   readonly role: Role | null
   readonly life: number
-  /** The last view that it installed, also when it is dead; null when there was none, or it is down. */
+  /** The last view that it installed, also if it is dead; null if there was none, or it is down. */
   readonly view: SeenView | null
   readonly attempts: readonly Attempt[]
-  /** Whether its application would lead. */
+  /** Whether its application is willing to lead. */
   readonly willing: boolean
 }
 
@@ -83,7 +86,7 @@ export function viewText({ id, members, lives }: SeenView): string {
   return `view ${id[0]}.${id[1]} of ${named.join(', ')}`
 }
 
-/** More than half of `whole`; with `tie`, exactly half of it is enough when its least is there. */
+/** More than half of `whole`; with `tie`, exactly half is enough if it contains the least node. */
 export function holdsMajority(part: readonly NodeId[], whole: readonly NodeId[], tie: boolean): boolean {
   const common = whole.filter((id) => part.includes(id))
   if (2 * common.length > whole.length) return true
