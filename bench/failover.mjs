@@ -11,8 +11,8 @@ import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
-import { freePorts } from '../dist/service/chaos/free-ports.js'
-import { summaryOf } from '../dist/service/chaos/report.js'
+import { findFreePorts } from '../dist/service/chaos/free-ports.js'
+import { summarize } from '../dist/service/chaos/report.js'
 import { openStorage } from '../dist/service/runtime/index.js'
 import { startServer, whyMissing } from '../scripts/servers/keeper.mjs'
 
@@ -101,7 +101,7 @@ export async function measure(wordsOf, times) {
 async function conclave(times, where) {
   const folder = mkdtempSync(join(where, 'conclave-bench-'))
   writeFileSync(join(folder, 'key'), randomBytes(32), { mode: 0o600 })
-  const ports = await freePorts(CONTENDERS, 'udp')
+  const ports = await findFreePorts(CONTENDERS, 'udp')
   const at = (index) => `127.0.0.1:${ports[index]}`
   try {
     return await measure((index) => {
@@ -184,7 +184,7 @@ export function print(name, { failOver, handOver, missing }) {
     console.log(`${name.padEnd(44)}not measured: ${missing}`)
     return null
   }
-  const columns = [failOver, handOver].map(summaryOf)
+  const columns = [failOver, handOver].map(summarize)
   const [first, second] = columns.map(({ medianMs, p99Ms, maxMs }) =>
     [medianMs, p99Ms, maxMs].map((value) => value.toFixed(value < 100 ? 1 : 0).padStart(7)).join(''),
   )

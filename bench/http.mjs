@@ -9,7 +9,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
-import { freePorts } from '../dist/service/chaos/free-ports.js'
+import { findFreePorts } from '../dist/service/chaos/free-ports.js'
 
 const AGENTS = 3
 const GROUPS = ['loaded', 'control']
@@ -84,7 +84,7 @@ export async function printHttp(seconds, sigmaMs = USUAL_SIGMA_MS) {
 }
 
 async function group(folder, name, sigmaMs) {
-  const [udp, http] = await Promise.all([freePorts(AGENTS, 'udp'), freePorts(AGENTS, 'tcp')])
+  const [udp, http] = await Promise.all([findFreePorts(AGENTS, 'udp'), findFreePorts(AGENTS, 'tcp')])
   return udp.map((port, index) => {
     const peers = udp.flatMap((other, place) =>
       place === index ? [] : ['--peer', `n${place}=127.0.0.1:${other}`],

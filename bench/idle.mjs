@@ -7,7 +7,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
-import { freePorts } from '../dist/service/chaos/free-ports.js'
+import { findFreePorts } from '../dist/service/chaos/free-ports.js'
 import { leaderOf } from '../dist/service/client/index.js'
 
 const AGENTS = 5
@@ -22,7 +22,7 @@ const SIZE = 200
 export async function printIdle(seconds) {
   const folder = mkdtempSync(join(tmpdir(), 'conclave-bench-'))
   writeFileSync(join(folder, 'key'), randomBytes(32), { mode: 0o600 })
-  const [udp, http] = await Promise.all([freePorts(AGENTS, 'udp'), freePorts(AGENTS, 'tcp')])
+  const [udp, http] = await Promise.all([findFreePorts(AGENTS, 'udp'), findFreePorts(AGENTS, 'tcp')])
   const agents = udp.map((port, index) => {
     const peers = udp.flatMap((other, place) =>
       place === index ? [] : ['--peer', `n${place}=127.0.0.1:${other}`],
@@ -55,7 +55,7 @@ export async function printIdle(seconds) {
     const after = await datagrams(urls)
     const rate = Math.round((after.sent - before.sent) / AGENTS / ((after.at - before.at) / 1000))
     // The floor: processes that do nothing but send and receive as many, at the same time on the same machine.
-    const ports = await freePorts(AGENTS, 'udp')
+    const ports = await findFreePorts(AGENTS, 'udp')
     for (const port of ports) {
       const words = [port, rate, SIZE, ...ports.filter((other) => other !== port)].map(String)
       const script = fileURLToPath(new URL('idle-bare.mjs', import.meta.url))

@@ -11,7 +11,7 @@ import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
-import { freePorts } from '../dist/service/chaos/free-ports.js'
+import { findFreePorts } from '../dist/service/chaos/free-ports.js'
 import { openStorage } from '../dist/service/runtime/index.js'
 
 const IDS = ['n1', 'n2', 'n3', 'n4', 'n5']
@@ -171,7 +171,7 @@ export async function printViews(times) {
 
 async function measure(where, parent, delayMs, times) {
   const folder = mkdtempSync(join(parent, 'conclave-bench-'))
-  const ports = await freePorts(IDS.length, 'udp')
+  const ports = await findFreePorts(IDS.length, 'udp')
   const nodes = IDS.map((id, index) => {
     const peers = IDS.flatMap((peer, place) => (place === index ? [] : [`${peer}=127.0.0.1:${ports[place]}`]))
     const listen = `127.0.0.1:${ports[index]}`

@@ -1,15 +1,15 @@
-// npm run stores [-- TIMES [STORE ...]]: three nodes on each kind of store; their leader is killed TIMES times (20), the
-// store's server is killed and restarted, and then hangs for longer than a lease. Then every fault of the fault rig
-// (src/service/chaos/store-faults.ts) is injected. An independent witness judges. TIMES 0: only the fault rig.
+// npm run stores [-- TIMES [STORE ...]]: three nodes on each kind of store. The leader is killed TIMES times (20), the
+// server is killed and restarted, and then hangs for longer than a lease. Then every fault of the fault rig
+// (src/service/chaos/store-faults.ts) is injected. An independent witness judges. TIMES 0 runs only the fault rig.
 /* oxlint-disable no-await-in-loop -- one store after the other: they share the machine */
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import {
   FAULT_TABLE,
-  faultText,
-  measureText,
-  NO_SERVER,
+  formatFaultRow,
+  formatMeasure,
+  LEADER_KILL,
   STORE_FAULTS,
   storeSettings,
   tryFaults,
@@ -18,15 +18,15 @@ import {
 import { startServer, whyMissing } from './servers/keeper.mjs'
 
 const KINDS = ['file', 'postgres', 'redis', 'etcd', 'nats']
-const [times = '20', ...asked] = process.argv.slice(2)
-const unknown = asked.filter((kind) => !KINDS.includes(kind))
+const [times = '20', ...selected] = process.argv.slice(2)
+const unknown = selected.filter((kind) => !KINDS.includes(kind))
 if (!/^\d+$/.test(times) || unknown.length > 0) {
   console.error(`usage: npm run stores -- TIMES [${KINDS.join('|')} ...]`)
   process.exit(2)
 }
 
-/** What is to be ended or taken away when this process is told to end in the middle; the nodes end with it by themselves. */
-const undo = new Set()
+/** Cleanup for an interrupted run. The nodes exit with this process. */
+const cleanups = new Set()
 let isEnding = false
 for (const [signal, code] of [
   ['SIGINT', 130],
@@ -36,14 +36,14 @@ for (const [signal, code] of [
   process.on(signal, async () => {
     if (isEnding) return
     isEnding = true
-    console.error(`told to end by ${signal}: ending what was started`)
-    await Promise.allSettled([...undo].map((each) => each()))
+    console.error(`received ${signal}: stopping the servers`)
+    await Promise.allSettled([...cleanups].map((each) => each()))
     process.exit(code)
   })
 
 let failed = 0
 const table = [...FAULT_TABLE]
-for (const kind of asked.length > 0 ? asked : KINDS) {
+for (const kind of selected.length > 0 ? selected : KINDS) {
   const missing = kind === 'file' ? null : whyMissing(kind)
   if (missing !== null) {
     console.log(`${kind.padEnd(9)} skipped: ${missing}`)
@@ -55,41 +55,41 @@ for (const kind of asked.length > 0 ? asked : KINDS) {
     periodMs: 500,
     accessMs: 25,
     killBeforeMs: 50,
-    say: (text) => console.error(`${kind}: ${text}`),
+    onProgress: (text) => console.error(`${kind}: ${text}`),
   })
   const folder = mkdtempSync(join(tmpdir(), 'conclave-stores-'))
   const starting = kind === 'file' ? Promise.resolve(null) : startServer(kind)
-  // A server that is just being started is waited for.
+  // Waits for a server that is still starting.
   const clean = async () => {
     const started = await starting.catch(() => null)
     await started?.end()
     rmSync(folder, { recursive: true, force: true })
   }
-  undo.add(clean)
+  cleanups.add(clean)
   const server = await starting
   try {
     const url = server?.url ?? `file:${folder}`
     if (settings.times > 0) {
       const { done, problems, measures } = await tryStore(settings, url, server)
       console.log(`${kind.padEnd(9)} ${problems.length === 0 ? 'ok' : 'VIOLATED'}  ${done}`)
-      for (const measure of measures) console.log(`  ${measureText(measure)}`)
+      for (const measure of measures) console.log(`  ${formatMeasure(measure)}`)
       for (const problem of problems) console.log(`  VIOLATED: ${problem}`)
       if (problems.length > 0) failed += 1
     }
-    const rows = await tryFaults(settings, url, server, server === null ? [NO_SERVER] : STORE_FAULTS)
+    const rows = await tryFaults(settings, url, server, server === null ? [LEADER_KILL] : STORE_FAULTS)
     const wrong = rows.flatMap(({ problems }) => problems)
     console.log(
       `${kind.padEnd(9)} ${wrong.length === 0 ? 'ok' : 'VIOLATED'}  ${rows.length} faults, each twice`,
     )
     for (const problem of wrong) console.log(`  VIOLATED: ${problem}`)
-    table.push(...rows.map((row) => faultText(kind, row)))
+    table.push(...rows.map((row) => formatFaultRow(kind, row)))
     if (wrong.length > 0) failed += 1
   } catch (error) {
-    // What fails because it is being ended is no failure.
+    // Failures during shutdown do not count.
     if (!isEnding) console.log(`${kind.padEnd(9)} FAILED  ${error.message}`)
     failed += 1
   } finally {
-    undo.delete(clean)
+    cleanups.delete(clean)
     await clean()
   }
 }

@@ -1,6 +1,6 @@
 import { type AddressInfo, createServer, type Socket } from 'node:net'
 import { onTestFinished } from 'vitest'
-import { freePorts as free } from '../../src/service/chaos/free-ports.ts'
+import { findFreePorts as free } from '../../src/service/chaos/free-ports.ts'
 
 /** UDP ports on loopback that nobody uses at this moment. */
 export function freePorts(count: number): Promise<readonly number[]> {

@@ -1,4 +1,4 @@
-/** Everything that is done to real processes, case by case. */
+/** The cases of `conclave chaos`, by name. */
 import { disks } from './disks.ts'
 import { kill, killGuardian, pause, restart, stop } from './failures.ts'
 import { freeze } from './freeze.ts'
@@ -6,11 +6,11 @@ import { garbage } from './garbage.ts'
 import { namespaces, partition } from './partitions.ts'
 import type { Finding } from './report.ts'
 import { strangers } from './strangers.ts'
-import type { Settings } from './trial.ts'
+import type { ChaosSettings } from './trial.ts'
 
-type Case = (settings: Settings) => Promise<Finding>
+type ChaosCase = (settings: ChaosSettings) => Promise<Finding>
 
-export const CASES: { readonly [name: string]: Case } = {
+export const CASES: { readonly [name: string]: ChaosCase } = {
   kill,
   'kill-guardian': killGuardian,
   stop,

@@ -1,4 +1,4 @@
-/** Stable data that is damaged, a data folder that is taken, and a disk that is full. */
+/** Cases about stable data: damaged files, a data folder in use, and a full disk. */
 import { spawnSync } from 'node:child_process'
 import {
   existsSync,
@@ -12,143 +12,143 @@ import {
 } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { setTimeout } from 'node:timers/promises'
-import { freePorts } from './free-ports.ts'
+import { findFreePorts } from './free-ports.ts'
 import type { Finding } from './report.ts'
 import type { RunNode } from './run-node.ts'
-import { type Settings, Trial } from './trial.ts'
+import { type ChaosSettings, Trial } from './trial.ts'
 
-/** The disks of three nodes are small, so that one can be filled. */
+/** Three nodes with small disks, so that one can be filled. */
 const NODES = 3
 const DISK = 'size=256k'
-const PATIENCE_MS = 30_000
+const TIMEOUT_MS = 30_000
 
-export async function disks(settings: Settings): Promise<Finding> {
+export async function disks(settings: ChaosSettings): Promise<Finding> {
   const small = { ...settings, nodes: NODES }
   const mounted: string[] = []
   let limited: string | null = null
   const prepare = (folder: string): void => {
-    limited ??= mount(folder)
+    limited ??= mountSmallDisk(folder)
     if (limited === null) mounted.push(folder)
   }
   const problems: string[] = []
   try {
-    const trial = await Trial.begin(small, { prepare })
+    const trial = await Trial.start(small, { prepare })
     try {
-      settings.say('damaged')
-      problems.push(...(await damaged(trial)))
-      settings.say('taken')
-      problems.push(...(await taken(trial)))
-      settings.say('full')
-      if (limited === null) problems.push(...(await full(trial)))
+      settings.onProgress('damaged')
+      problems.push(...(await tryDamagedData(trial)))
+      settings.onProgress('taken')
+      problems.push(...(await tryFolderInUse(trial)))
+      settings.onProgress('full')
+      if (limited === null) problems.push(...(await tryFullDisk(trial)))
       problems.push(...trial.problems(limited === null ? 2 : 1))
     } finally {
-      await trial.end()
+      await trial.stop()
     }
   } finally {
     for (const folder of mounted) spawnSync('umount', ['-l', folder])
-    // What was mounted could not be removed with the rest.
+    // Mounted folders could not be removed with the rest.
     for (const folder of mounted) rmSync(dirname(folder), { recursive: true, force: true })
   }
   return {
     name: 'disks',
-    done: `stable data damaged, a data folder used twice${limited === null ? ', a full disk while a vote was asked for' : ''}`,
+    done: `stable data damaged, a data folder used twice${limited === null ? ', a full disk during a vote' : ''}`,
     problems,
     measures: [],
     limited,
   }
 }
 
-/** A follower comes back to stable data of which one bit is wrong: it refuses, and says what to do. */
-async function damaged(trial: Trial): Promise<readonly string[]> {
-  const node = await follower(trial)
+/** A follower restarts with one flipped bit in its stable data: it must refuse to start. */
+async function tryDamagedData(trial: Trial): Promise<readonly string[]> {
+  const node = await findFollower(trial)
   const folder = join(trial.folder, node.id)
   node.signal('SIGTERM')
-  await node.ended
+  await node.exited
   const files = readdirSync(folder).map((name) => join(folder, name))
   const kept = files.filter((file) => statSync(file).isFile() && statSync(file).size > 0)
   const [before] = kept.map((file) => readFileSync(file))
   const [file] = kept
-  if (file === undefined || before === undefined) return ['damaged: there is no stable data to damage']
+  if (file === undefined || before === undefined) return ['damaged: no stable data found']
   const bytes = Buffer.from(before)
   const middle = Math.floor(bytes.length / 2)
   bytes[middle] = (bytes[middle] ?? 0) ^ 1
   writeFileSync(file, bytes)
-  const problems = await refuses(node, 'damaged', folder)
+  const problems = await expectRefusal(node, 'damaged', folder)
   writeFileSync(file, before)
   node.start()
   return problems
 }
 
-/** A second process that is given the same data folder refuses. */
-async function taken(trial: Trial): Promise<readonly string[]> {
-  const node = await follower(trial)
-  const [port] = await freePorts(1, 'udp')
-  const second = node.as((words) =>
-    words.map((word, place) => (words[place - 1] === '--listen' ? `127.0.0.1:${port}` : word)),
+/** A second process with the same data folder must refuse to start. */
+async function tryFolderInUse(trial: Trial): Promise<readonly string[]> {
+  const node = await findFollower(trial)
+  const [port] = await findFreePorts(1, 'udp')
+  const second = node.withCommand((args) =>
+    args.map((word, place) => (args[place - 1] === '--listen' ? `127.0.0.1:${port}` : word)),
   )
-  return refuses(second, 'taken', join(trial.folder, node.id))
+  return expectRefusal(second, 'taken', join(trial.folder, node.id))
 }
 
-/** With one voter's disk full and the leader dead, nobody is elected, for that takes its vote; with room again, somebody is. */
-async function full(trial: Trial): Promise<readonly string[]> {
-  const node = await follower(trial)
-  const { leading } = trial
+/** With the leader dead and one of two voters' disks full there must be no leader; with free space again there must be one. */
+async function tryFullDisk(trial: Trial): Promise<readonly string[]> {
+  const node = await findFollower(trial)
+  const { latest: leading } = trial
   const folder = join(trial.folder, node.id)
   const ballast = join(folder, 'ballast')
   const { bavail, bsize } = statfsSync(folder)
   writeFileSync(ballast, Buffer.alloc(bavail * bsize))
   const problems: string[] = []
   const leader = trial.node(leading.id)
-  const from = node.said.length
+  const from = node.log.length
   leader.signal('SIGKILL')
-  await leader.ended
-  const isSaid = (): boolean => node.said.slice(from).some((line) => line.startsWith('storage'))
-  const until = performance.now() + PATIENCE_MS
-  // oxlint-disable-next-line no-await-in-loop -- until it is said
-  while (!isSaid() && performance.now() < until) await setTimeout(20)
-  if (!isSaid()) problems.push('full: nothing was said of the full disk')
-  const led = await trial.witness.first(
+  await leader.exited
+  const isLogged = (): boolean => node.log.slice(from).some((line) => line.startsWith('storage'))
+  const until = performance.now() + TIMEOUT_MS
+  // oxlint-disable-next-line no-await-in-loop -- poll until it is logged
+  while (!isLogged() && performance.now() < until) await setTimeout(20)
+  if (!isLogged()) problems.push('full: the full disk was not logged')
+  const led = await trial.witness.waitForLine(
     ({ token }) => token > leading.token,
     0,
     5 * trial.settings.bounds.lockMs,
   )
   if (led !== null)
-    problems.push(`full: ${led.id} leads with token ${led.token}, though a vote could not be kept`)
-  if (node.pid === null) problems.push(`full: ${node.id} ended`)
+    problems.push(`full: ${led.id} leads with token ${led.token}, although a vote could not be stored`)
+  if (node.pid === null) problems.push(`full: ${node.id} exited`)
   rmSync(ballast)
-  await trial.next(leading)
+  await trial.waitForNextTerm(leading)
   leader.start()
-  await trial.settle()
+  await trial.waitUntilStable()
   return problems
 }
 
-async function follower(trial: Trial): Promise<RunNode> {
-  const { id } = await trial.settle()
+async function findFollower(trial: Trial): Promise<RunNode> {
+  const { id } = await trial.waitUntilStable()
   return trial.nodes.find((node) => node.id !== id) as RunNode
 }
 
-/** It ends with an error that names the folder, before it takes part. */
-async function refuses(node: RunNode, what: string, folder: string): Promise<readonly string[]> {
-  const from = node.said.length
+/** Expects the node to exit with an error that names the folder before it joins. */
+async function expectRefusal(node: RunNode, what: string, folder: string): Promise<readonly string[]> {
+  const from = node.log.length
   node.start()
-  await node.takesPart
-  const said = node.said.slice(from).join('\n')
+  await node.joined
+  const log = node.log.slice(from).join('\n')
   if (node.pid !== null) {
     node.signal('SIGKILL')
-    await node.ended
-    return [`${what}: ${node.id} took part all the same`]
+    await node.exited
+    return [`${what}: ${node.id} joined nevertheless`]
   }
-  const code = await node.ended
-  return code !== 0 && said.includes(folder) ? [] : [`${what}: ended with ${code} and said "${said}"`]
+  const code = await node.exited
+  return code !== 0 && log.includes(folder) ? [] : [`${what}: exited with code ${code} and logged "${log}"`]
 }
 
-/** Why not; null when it is done. */
-function mount(folder: string): string | null {
-  if (process.getuid?.() !== 0) return 'a full disk was not tried: that needs root'
+/** Mounts a small tmpfs. Returns the reason if that fails, else null. */
+function mountSmallDisk(folder: string): string | null {
+  if (process.getuid?.() !== 0) return 'the full disk was skipped: mounting needs root'
   mkdirSync(folder, { recursive: true })
   const { status, stderr, error } = spawnSync('mount', ['-t', 'tmpfs', '-o', DISK, 'tmpfs', folder], {
     encoding: 'utf8',
   })
   if (status === 0 && existsSync(folder)) return null
-  return `a full disk was not tried: ${error?.message ?? stderr.trim()}`
+  return `the full disk was skipped: ${error?.message ?? stderr.trim()}`
 }

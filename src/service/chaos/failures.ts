@@ -1,93 +1,93 @@
-/** Processes are killed, stopped and restarted. */
+/** Cases that kill, stop and restart processes. */
 import { setTimeout } from 'node:timers/promises'
 import { isAlive, signal } from '../supervise/processes.ts'
 import type { Finding } from './report.ts'
-import { type Settings, Trial } from './trial.ts'
-import type { Line } from './witness.ts'
+import { type ChaosSettings, Trial } from './trial.ts'
+import type { WitnessLine } from './witness.ts'
 
-/** Up to so long passes between two blows, so that they fall at different moments of the election's rhythm. */
-const MOST_REST_MS = 150
+/** Random delay before a fault, so that faults hit different phases of the renewal cycle. */
+const MAX_JITTER_MS = 150
 
-/** Begins a trial, does something to whoever leads so many times, and judges. */
-async function repeatedly(
-  settings: Settings,
+/** Starts a trial, injects a fault into the leader `times` times, and returns the violations. */
+async function repeatFault(
+  settings: ChaosSettings,
   options: { readonly stubborn: boolean; readonly times: number },
-  blow: (trial: Trial, leading: Line, time: number) => Promise<void>,
+  fault: (trial: Trial, leading: WitnessLine, time: number) => Promise<void>,
 ): Promise<readonly string[]> {
-  const trial = await Trial.begin(settings, options)
+  const trial = await Trial.start(settings, options)
   try {
     for (let time = 0; time < options.times; time++) {
-      settings.say(`${time + 1} of ${options.times}`)
-      // oxlint-disable-next-line no-await-in-loop -- one blow after the other
-      await trial.settle()
-      // oxlint-disable-next-line no-await-in-loop -- one blow after the other
-      await setTimeout(Math.random() * MOST_REST_MS)
-      // oxlint-disable-next-line no-await-in-loop -- one blow after the other
-      await blow(trial, trial.leading, time)
+      settings.onProgress(`${time + 1} of ${options.times}`)
+      // oxlint-disable-next-line no-await-in-loop -- one fault after the other
+      await trial.waitUntilStable()
+      // oxlint-disable-next-line no-await-in-loop -- one fault after the other
+      await setTimeout(Math.random() * MAX_JITTER_MS)
+      // oxlint-disable-next-line no-await-in-loop -- one fault after the other
+      await fault(trial, trial.latest, time)
     }
-    // Whoever came back has its chance to do something wrong.
-    await trial.settle()
+    // Gives the restarted nodes time to violate something.
+    await trial.waitUntilStable()
     return trial.problems(options.times + 1)
   } finally {
-    await trial.end()
+    await trial.stop()
   }
 }
 
-/** kill -9 of the leader's node: its command, which only SIGKILL ends, is dead before the next one begins. */
-export async function kill(settings: Settings): Promise<Finding> {
+/** kill -9 of the leader's node: its command, which ignores SIGTERM, must be dead before the next one starts. */
+export async function kill(settings: ChaosSettings): Promise<Finding> {
   const samplesMs: number[] = []
   const { times, bounds } = settings
-  const problems = await repeatedly(settings, { stubborn: true, times }, async (trial, leading) => {
+  const problems = await repeatFault(settings, { stubborn: true, times }, async (trial, leading) => {
     const node = trial.node(leading.id)
     const at = performance.now()
     node.signal('SIGKILL')
-    samplesMs.push((await trial.next(leading)).atMs - at)
-    await node.ended
+    samplesMs.push((await trial.waitForNextTerm(leading)).atMs - at)
+    await node.exited
     node.start()
   })
   return {
     name: 'kill',
     done: `kill -9 of the leader's "conclave run", ${times} times`,
     problems,
-    measures: [{ what: "to the next leader's command", boundMs: bounds.failOverMs, samplesMs }],
+    measures: [{ what: "time to the next leader's command", boundMs: bounds.failoverMs, samplesMs }],
     limited: null,
   }
 }
 
-/** kill -9 of the guardian alone: the node ends the command itself before it gives the lead away. */
-export async function killGuardian(settings: Settings): Promise<Finding> {
+/** kill -9 of the guardian: the node must kill the command before it gives up its term. */
+export async function killGuardian(settings: ChaosSettings): Promise<Finding> {
   const samplesMs: number[] = []
   const times = Math.ceil(settings.times / 5)
-  const problems = await repeatedly(settings, { stubborn: true, times }, async (trial, leading) => {
+  const problems = await repeatFault(settings, { stubborn: true, times }, async (trial, leading) => {
     const node = trial.node(leading.id)
     const at = performance.now()
-    if (node.guardian !== null) signal(node.guardian, 'SIGKILL')
-    samplesMs.push((await trial.next(leading)).atMs - at)
-    await node.ended
+    if (node.guardianPid !== null) signal(node.guardianPid, 'SIGKILL')
+    samplesMs.push((await trial.waitForNextTerm(leading)).atMs - at)
+    await node.exited
     node.start()
   })
   return {
     name: 'kill-guardian',
     done: `kill -9 of the guardian of the leader's command, ${times} times`,
     problems,
-    measures: [{ what: "to the next leader's command", boundMs: settings.bounds.failOverMs, samplesMs }],
+    measures: [{ what: "time to the next leader's command", boundMs: settings.bounds.failoverMs, samplesMs }],
     limited: null,
   }
 }
 
-/** SIGSTOP of the leader's node alone, its command left running: the guardian ends it. */
-export async function stop(settings: Settings): Promise<Finding> {
+/** SIGSTOP of the leader's node while its command keeps running: the guardian must kill the command. */
+export async function stop(settings: ChaosSettings): Promise<Finding> {
   const samplesMs: number[] = []
-  const late: number[] = []
+  const lastLineMs: number[] = []
   const { bounds } = settings
   const times = Math.ceil(settings.times / 5)
-  const problems = await repeatedly(settings, { stubborn: true, times }, async (trial, leading) => {
+  const problems = await repeatFault(settings, { stubborn: true, times }, async (trial, leading) => {
     const node = trial.node(leading.id)
     const at = performance.now()
     node.signal('SIGSTOP')
-    const next = await trial.next(leading)
+    const next = await trial.waitForNextTerm(leading)
     samplesMs.push(next.atMs - at)
-    late.push(Math.max(0, trial.lastOf(leading).atMs - at))
+    lastLineMs.push(Math.max(0, trial.lastLineOf(leading).atMs - at))
     node.signal('SIGCONT')
   })
   return {
@@ -95,24 +95,24 @@ export async function stop(settings: Settings): Promise<Finding> {
     done: `SIGSTOP of the leader's "conclave run", its command left running, ${times} times`,
     problems,
     measures: [
-      { what: 'until its command wrote last', boundMs: bounds.leaseMs, samplesMs: late },
-      { what: "to the next leader's command", boundMs: bounds.failOverMs, samplesMs },
+      { what: 'time to the last line of its command', boundMs: bounds.leaseMs, samplesMs: lastLineMs },
+      { what: "time to the next leader's command", boundMs: bounds.failoverMs, samplesMs },
     ],
     limited: null,
   }
 }
 
-/** How long stopped, in lock times; the longest is left out where little is done. */
-export function pausesOf({ times }: Settings): readonly number[] {
+/** Lengths of the pauses, in lock times. Short runs leave out the longest. */
+export function pauseLengths({ times }: ChaosSettings): readonly number[] {
   return times < 5 ? [1, 5] : [1, 5, 30]
 }
 
-/** SIGSTOP of node and command for a while, then SIGCONT: the guardian has killed the command meanwhile. */
-export async function pause(settings: Settings): Promise<Finding> {
+/** SIGSTOP of node and command, then SIGCONT: the guardian must have killed the command meanwhile. */
+export async function pause(settings: ChaosSettings): Promise<Finding> {
   const problems: string[] = []
-  const pauses = pausesOf(settings)
+  const pauses = pauseLengths(settings)
   const rounds = Math.ceil(settings.times / 25)
-  const found = await repeatedly(
+  const violations = await repeatFault(
     settings,
     { stubborn: true, times: rounds * pauses.length },
     async (trial, leading, time) => {
@@ -120,8 +120,8 @@ export async function pause(settings: Settings): Promise<Finding> {
       const lockTimes = pauses[time % pauses.length] as number
       signal(leading.pid, 'SIGSTOP')
       node.signal('SIGSTOP')
-      await Promise.all([setTimeout(lockTimes * settings.bounds.lockMs), trial.next(leading)])
-      if (isAlive(leading.pid)) problems.push(`the command was still there after ${lockTimes} lock times`)
+      await Promise.all([setTimeout(lockTimes * settings.bounds.lockMs), trial.waitForNextTerm(leading)])
+      if (isAlive(leading.pid)) problems.push(`the command was still alive after ${lockTimes} lock times`)
       signal(leading.pid, 'SIGCONT')
       node.signal('SIGCONT')
     },
@@ -129,44 +129,44 @@ export async function pause(settings: Settings): Promise<Finding> {
   return {
     name: 'pause',
     done: `SIGSTOP of the leader's "conclave run" and of its command for ${pauses.join(', ')} lock times, then SIGCONT, ${rounds} times each`,
-    problems: [...found, ...problems],
+    problems: [...violations, ...problems],
     measures: [],
     limited: null,
   }
 }
 
-/** All nodes restarted in turn by SIGTERM: the lead is handed over, not lost. */
-export async function restart(settings: Settings): Promise<Finding> {
+/** Restarts all nodes in turn by SIGTERM: the leader must step down instead of losing its lease. */
+export async function restart(settings: ChaosSettings): Promise<Finding> {
   const samplesMs: number[] = []
   const rounds = Math.ceil(settings.times / 10)
-  const trial = await Trial.begin(settings)
+  const trial = await Trial.start(settings)
   let problems: readonly string[]
   try {
     for (let round = 0; round < rounds; round++) {
-      settings.say(`${round + 1} of ${rounds}`)
+      settings.onProgress(`${round + 1} of ${rounds}`)
       const left = new Set(trial.nodes)
       while (left.size > 0) {
         // oxlint-disable-next-line no-await-in-loop -- one after the other
-        const leading = await trial.settle()
+        const leading = await trial.waitUntilStable()
         const leader = trial.node(leading.id)
-        // Whoever leads first, so that there is a lead to hand over.
+        // The leader first, so that there is a term to end.
         const [node] = left.has(leader) ? [leader] : [...left]
         if (node === undefined) break
         left.delete(node)
         node.signal('SIGTERM')
         // oxlint-disable-next-line no-await-in-loop -- one after the other
-        await node.ended
+        await node.exited
         if (leader === node) {
           // oxlint-disable-next-line no-await-in-loop -- one after the other
-          const next = await trial.next(leading)
-          samplesMs.push(next.atMs - trial.lastOf(leading).atMs)
+          const next = await trial.waitForNextTerm(leading)
+          samplesMs.push(next.atMs - trial.lastLineOf(leading).atMs)
         }
         node.start()
       }
     }
     problems = trial.problems(2)
   } finally {
-    await trial.end()
+    await trial.stop()
   }
   return {
     name: 'restart',
@@ -174,8 +174,8 @@ export async function restart(settings: Settings): Promise<Finding> {
     problems,
     measures: [
       {
-        what: 'no command at work, a hand-over',
-        boundMs: HAND_OVER_MS + HAND_OVER_ROUND_TRIPS * LOOPBACK_ROUND_TRIP_MS,
+        what: 'time without a command after a step-down',
+        boundMs: STEP_DOWN_MS + STEP_DOWN_ROUND_TRIPS * LOOPBACK_ROUND_TRIP_MS,
         samplesMs,
       },
     ],
@@ -183,7 +183,7 @@ export async function restart(settings: Settings): Promise<Finding> {
   }
 }
 
-/** A hand-over takes five round trips and 50 ms at most; on loopback a round trip is a fraction of a millisecond. */
-const HAND_OVER_ROUND_TRIPS = 5
-const HAND_OVER_MS = 50
+/** A step-down takes at most five round trips and 50 ms. On loopback a round trip takes a fraction of a millisecond. */
+const STEP_DOWN_ROUND_TRIPS = 5
+const STEP_DOWN_MS = 50
 const LOOPBACK_ROUND_TRIP_MS = 0.2

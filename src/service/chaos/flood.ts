@@ -1,50 +1,50 @@
 /**
- * A process of its own that sends hostile datagrams: noise, real ones cut short, with bits flipped, or sent again. It is
- * given on standard input, as JSON: { "ports", "recorded": [{ "port", "hex" }], "count", "perSecond" }.
+ * A separate process that sends hostile datagrams: random bytes, and recorded datagrams that are truncated, corrupted or
+ * replayed. It reads its request from standard input: { "ports", "recorded": [{ "port", "hex" }], "count", "perSecond" }.
  */
 import { randomBytes, randomInt } from 'node:crypto'
 import { createSocket, type Socket } from 'node:dgram'
 import { text } from 'node:stream/consumers'
 import { setTimeout } from 'node:timers/promises'
 
-export type FloodOrder = {
+export type FloodRequest = {
   readonly ports: readonly number[]
   readonly recorded: readonly { readonly port: number; readonly hex: string }[]
   readonly count: number
   readonly perSecond: number
 }
 
-/** What is sent in one go. */
+/** Datagrams per batch. */
 const BATCH = 100
-const LONGEST_NOISE = 1400
-const NOISES = 200
+const MAX_NOISE_BYTES = 1400
+const NOISE_COUNT = 200
 
-const order = JSON.parse(await text(process.stdin)) as FloodOrder
-const recorded = order.recorded.map(({ port, hex }) => ({ port, bytes: Buffer.from(hex, 'hex') }))
-const noises = Array.from({ length: NOISES }, () => randomBytes(randomInt(LONGEST_NOISE)))
+const flood = JSON.parse(await text(process.stdin)) as FloodRequest
+const recorded = flood.recorded.map(({ port, hex }) => ({ port, bytes: Buffer.from(hex, 'hex') }))
+const noise = Array.from({ length: NOISE_COUNT }, () => randomBytes(randomInt(MAX_NOISE_BYTES)))
 const socket = createSocket('udp4')
 await new Promise<void>((resolve) => socket.bind(0, '127.0.0.1', resolve))
-const began = performance.now()
-for (let sent = 0; sent < order.count; sent += BATCH) {
-  const batch = Array.from({ length: Math.min(BATCH, order.count - sent) }, one)
-  // oxlint-disable-next-line no-await-in-loop -- as fast as they go out
+const startedAt = performance.now()
+for (let sent = 0; sent < flood.count; sent += BATCH) {
+  const batch = Array.from({ length: Math.min(BATCH, flood.count - sent) }, nextDatagram)
+  // oxlint-disable-next-line no-await-in-loop -- backpressure: wait for the socket
   await Promise.all(batch.map(({ port, bytes }) => send(socket, bytes, port)))
-  const due = ((sent + BATCH) / order.perSecond) * 1000
-  const ahead = due - (performance.now() - began)
-  // oxlint-disable-next-line no-await-in-loop -- at the rate that was asked for
+  const due = ((sent + BATCH) / flood.perSecond) * 1000
+  const ahead = due - (performance.now() - startedAt)
+  // oxlint-disable-next-line no-await-in-loop -- keep the requested rate
   if (ahead > 1) await setTimeout(ahead)
 }
-process.stdout.write(JSON.stringify({ seconds: (performance.now() - began) / 1000 }))
+process.stdout.write(JSON.stringify({ seconds: (performance.now() - startedAt) / 1000 }))
 socket.close()
 
-function one(): { readonly port: number; readonly bytes: Buffer } {
+function nextDatagram(): { readonly port: number; readonly bytes: Buffer } {
   const real = recorded[randomInt(Math.max(1, recorded.length))]
   const kind = real === undefined ? 0 : randomInt(4)
-  const noise = {
-    port: order.ports[randomInt(order.ports.length)] ?? 0,
-    bytes: noises[randomInt(NOISES)] as Buffer,
+  const random = {
+    port: flood.ports[randomInt(flood.ports.length)] ?? 0,
+    bytes: noise[randomInt(NOISE_COUNT)] as Buffer,
   }
-  if (real === undefined || kind === 0) return noise
+  if (real === undefined || kind === 0) return random
   if (kind === 1) return { port: real.port, bytes: real.bytes.subarray(0, randomInt(real.bytes.length)) }
   if (kind === 2) return real
   const bytes = Buffer.from(real.bytes)

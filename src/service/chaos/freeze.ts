@@ -1,85 +1,86 @@
 /**
- * Node, guardian and command all stand still, as when a whole virtual machine is paused, and then all go on. Nobody is
- * left who could end the command meanwhile, so another leads while it exists; and in its first instant it may act before
- * it is killed. That is what tokens are for: whoever keeps the data refuses an older one. Here the reader of the witness
- * does: it takes a line only when its token is not older than any that it took.
+ * Node, guardian and command all freeze, as when a virtual machine is paused, and then continue. No process can kill the
+ * command meanwhile, so another node leads while it exists, and it can act for an instant before it is killed. Fencing
+ * tokens exist for this case: the resource refuses older tokens. Here the reader of the witness plays the resource.
  */
 import { setTimeout } from 'node:timers/promises'
 import { isAlive, signal } from '../supervise/processes.ts'
-import { pausesOf } from './failures.ts'
+import { pauseLengths } from './failures.ts'
 import { judge } from './judge.ts'
 import type { Finding } from './report.ts'
-import { type Settings, Trial } from './trial.ts'
-import type { Line } from './witness.ts'
+import { type ChaosSettings, Trial } from './trial.ts'
+import type { WitnessLine } from './witness.ts'
 
-const LOOK_MS = 1
+const POLL_MS = 1
 
-export async function freeze(settings: Settings): Promise<Finding> {
-  const freezes = pausesOf(settings)
+export async function freeze(settings: ChaosSettings): Promise<Finding> {
+  const freezes = pauseLengths(settings)
   const rounds = Math.ceil(settings.times / 25)
   const survived: number[] = []
   const frozen = new Set<number>()
-  const trial = await Trial.begin(settings, { stubborn: true })
-  let taken: Fenced
+  const trial = await Trial.start(settings, { stubborn: true })
+  let outcome: FencedLines
   try {
     for (let time = 0; time < rounds * freezes.length; time++) {
-      settings.say(`${time + 1} of ${rounds * freezes.length}`)
+      settings.onProgress(`${time + 1} of ${rounds * freezes.length}`)
       const lockTimes = freezes[time % freezes.length] as number
       // oxlint-disable-next-line no-await-in-loop -- one after the other
-      const leading = await trial.settle()
+      const leading = await trial.waitUntilStable()
       frozen.add(leading.token)
       // oxlint-disable-next-line no-await-in-loop -- one after the other
       survived.push(await freezeOnce(trial, leading, lockTimes))
     }
-    await trial.settle()
-    taken = fenced(trial.witness.lines)
+    await trial.waitUntilStable()
+    outcome = applyFencing(trial.witness.lines)
   } finally {
-    await trial.end()
+    await trial.stop()
   }
-  const strangers = taken.refused.filter(({ token }) => !frozen.has(token))
-  const few = new Set(taken.accepted.map(({ token }) => token)).size <= rounds * freezes.length
+  const unexpected = outcome.refused.filter(({ token }) => !frozen.has(token))
+  const hasTooFewTerms = new Set(outcome.accepted.map(({ token }) => token)).size <= rounds * freezes.length
   return {
     name: 'freeze',
-    done: `SIGSTOP of the leader's "conclave run", guardian and command for ${freezes.join(', ')} lock times, then SIGCONT, ${rounds} times each; ${taken.refused.length} lines of older tokens were refused`,
+    done: `SIGSTOP of the leader's "conclave run", guardian and command for ${freezes.join(', ')} lock times, then SIGCONT, ${rounds} times each; ${outcome.refused.length} lines with older tokens were refused`,
     problems: [
-      ...judge(taken.accepted),
-      ...strangers.map(
-        ({ id, token }) => `${id} wrote with token ${token} after a newer one, though it was never frozen`,
+      ...judge(outcome.accepted),
+      ...unexpected.map(
+        ({ id, token }) => `${id} wrote with token ${token} after a newer token, but it was never frozen`,
       ),
-      ...(few ? ['nobody else led while the leader was frozen: nothing was tried'] : []),
+      ...(hasTooFewTerms
+        ? ['no other node led while the leader was frozen: the case did not test anything']
+        : []),
     ],
     measures: [
-      { what: 'from SIGCONT to the death of the older command', boundMs: null, samplesMs: survived },
+      { what: 'time from SIGCONT to the death of the old command', boundMs: null, samplesMs: survived },
     ],
     limited: null,
   }
 }
 
-async function freezeOnce(trial: Trial, leading: Line, lockTimes: number): Promise<number> {
+async function freezeOnce(trial: Trial, leading: WitnessLine, lockTimes: number): Promise<number> {
   const node = trial.node(leading.id)
-  const { pid, guardian } = node
+  const { pid, guardianPid: guardian } = node
   const all = [leading.pid, ...[pid, guardian].flatMap((each) => (each === null ? [] : [each]))]
   for (const each of all) signal(each, 'SIGSTOP')
   try {
-    await Promise.all([setTimeout(lockTimes * trial.settings.bounds.lockMs), trial.next(leading)])
+    await Promise.all([setTimeout(lockTimes * trial.settings.bounds.lockMs), trial.waitForNextTerm(leading)])
   } finally {
     for (const each of all) signal(each, 'SIGCONT')
   }
   const at = performance.now()
-  // oxlint-disable-next-line no-await-in-loop -- until it is dead
-  while (isAlive(leading.pid)) await setTimeout(LOOK_MS)
+  // oxlint-disable-next-line no-await-in-loop -- poll until it is dead
+  while (isAlive(leading.pid)) await setTimeout(POLL_MS)
   return performance.now() - at
 }
 
-type Fenced = { readonly accepted: readonly Line[]; readonly refused: readonly Line[] }
+type FencedLines = { readonly accepted: readonly WitnessLine[]; readonly refused: readonly WitnessLine[] }
 
-/** What a resource that refuses older tokens takes, in the order in which it is asked. */
-function fenced(lines: readonly Line[]): Fenced {
-  const [accepted, refused] = [[] as Line[], [] as Line[]]
+/** Splits the lines into those that a fenced resource accepts and those that it refuses. */
+function applyFencing(lines: readonly WitnessLine[]): FencedLines {
+  const [accepted, refused] = [[] as WitnessLine[], [] as WitnessLine[]]
   let newest = 0
   for (const line of lines) {
-    // Of the lock, which a frozen command still has, the resource knows nothing.
-    if (line.did === 'overlap' || line.did === 'alone') continue
+    // A frozen command still holds the lock; a fenced resource does not see locks.
+    if (line.action === 'overlap' || line.action === 'alone') continue
     if (line.token < newest) refused.push(line)
     else accepted.push(line)
     newest = Math.max(newest, line.token)

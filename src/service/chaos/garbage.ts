@@ -1,50 +1,50 @@
-/** A flood of hostile datagrams: nobody crashes, nobody joins, the lead is kept, and the log does not fill up. */
+/** A flood of hostile datagrams: no node crashes, the leader stays, and logs stay short. */
 import { spawn } from 'node:child_process'
 import { text } from 'node:stream/consumers'
 import { setTimeout } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
-import type { FloodOrder } from './flood.ts'
+import type { FloodRequest } from './flood.ts'
 import { Relays } from './relay.ts'
 import type { Finding } from './report.ts'
-import { type Settings, Trial } from './trial.ts'
+import { type ChaosSettings, Trial } from './trial.ts'
 
 const PER_SECOND = 50_000
-/** Three are enough, and the rest of the machine floods them. */
+/** Three nodes are enough: the flood takes the rest of the machine. */
 const NODES = 3
-/** Reasons for which a datagram is dropped, and how often each may be said: once in ten seconds, and at the end. */
+/** Number of drop reasons, and the interval at which a node may log each. */
 const REASONS = 10
-const SAID_EVERY_S = 10
+const LOG_INTERVAL_S = 10
 
-export async function garbage(settings: Settings): Promise<Finding> {
+export async function garbage(settings: ChaosSettings): Promise<Finding> {
   const relays = new Relays()
   const problems: string[] = []
   let seconds: number
   let lost: number
   let quiet: number
   try {
-    const trial = await Trial.begin({ ...settings, nodes: NODES }, { relays })
+    const trial = await Trial.start({ ...settings, nodes: NODES }, { relays })
     try {
-      quiet = await changes(trial, () => setTimeout((settings.datagrams / PER_SECOND) * 1000))
+      quiet = await countTermChanges(trial, () => setTimeout((settings.datagrams / PER_SECOND) * 1000))
       const pids = trial.nodes.map(({ pid }) => pid)
-      const said = trial.nodes.map((node) => node.said.length)
+      const logged = trial.nodes.map((node) => node.log.length)
       let took = 0
-      lost = await changes(trial, async () => {
-        took = await flood(trial, relays, settings)
+      lost = await countTermChanges(trial, async () => {
+        took = await runFlood(trial, relays, settings)
       })
       seconds = took
       if (quiet === 0 && lost > 0)
-        problems.push(`the lead changed ${lost} times in the flood, and never before it`)
-      for (const [place, node] of trial.nodes.entries()) {
-        if (node.pid === null || node.pid !== pids[place]) problems.push(`${node.id} is gone`)
-        const lines = node.said.slice(said[place]).filter((line) => line.startsWith('dropped'))
-        const most = REASONS * (2 + seconds / SAID_EVERY_S)
-        if (lines.length === 0) problems.push(`${node.id} did not say that it was flooded`)
-        if (lines.length > most) problems.push(`${node.id} wrote ${lines.length} lines about it`)
+        problems.push(`the leader changed ${lost} times during the flood, and never before it`)
+      for (const [index, node] of trial.nodes.entries()) {
+        if (node.pid === null || node.pid !== pids[index]) problems.push(`${node.id} has exited`)
+        const lines = node.log.slice(logged[index]).filter((line) => line.startsWith('dropped'))
+        const most = REASONS * (2 + seconds / LOG_INTERVAL_S)
+        if (lines.length === 0) problems.push(`${node.id} did not log the flood`)
+        if (lines.length > most) problems.push(`${node.id} logged the flood in ${lines.length} lines`)
       }
-      await trial.settle()
+      await trial.waitUntilStable()
       problems.push(...trial.problems(1))
     } finally {
-      await trial.end()
+      await trial.stop()
     }
   } finally {
     relays.close()
@@ -52,34 +52,35 @@ export async function garbage(settings: Settings): Promise<Finding> {
   const rate = Math.round(settings.datagrams / seconds).toLocaleString('en-US')
   return {
     name: 'garbage',
-    done: `${settings.datagrams.toLocaleString('en-US')} datagrams of noise, cut short, spoiled or sent again, ${rate} a second; the lead changed ${lost} times, and ${quiet} times in as long without`,
+    done: `${settings.datagrams.toLocaleString('en-US')} datagrams: random, truncated, corrupted or replayed, ${rate} per second; the leader changed ${lost} times, and ${quiet} times in the same time without the flood`,
     problems,
     measures: [],
     limited: null,
   }
 }
 
-/** How many leaderships begin while something is done. */
-async function changes(trial: Trial, during: () => Promise<void>): Promise<number> {
-  const { token } = await trial.settle()
+/** Number of terms that start while `action` runs. */
+async function countTermChanges(trial: Trial, action: () => Promise<void>): Promise<number> {
+  const { token } = await trial.waitUntilStable()
   const from = trial.witness.lines.length
-  await during()
-  trial.witness.look()
+  await action()
+  trial.witness.readNewLines()
   const tokens = trial.witness.lines.slice(from).map((line) => line.token)
   return new Set(tokens.filter((each) => each > token)).size
 }
 
-async function flood(trial: Trial, relays: Relays, { datagrams }: Settings): Promise<number> {
-  const order: FloodOrder = {
+async function runFlood(trial: Trial, relays: Relays, { datagrams }: ChaosSettings): Promise<number> {
+  const request: FloodRequest = {
     ports: trial.ports,
     recorded: relays.recorded.map(({ port, bytes }) => ({ port, hex: bytes.toString('hex') })),
     count: datagrams,
     perSecond: PER_SECOND,
   }
-  if (order.recorded.length === 0) throw new Error('no real datagram was recorded: there is nothing to spoil')
+  if (request.recorded.length === 0)
+    throw new Error('no datagram was recorded: there is nothing to corrupt or replay')
   const child = spawn(process.execPath, [fileURLToPath(new URL('./flood.js', import.meta.url))], {
     stdio: ['pipe', 'pipe', 'inherit'],
   })
-  child.stdin.end(JSON.stringify(order))
+  child.stdin.end(JSON.stringify(request))
   return (JSON.parse(await text(child.stdout)) as { seconds: number }).seconds
 }

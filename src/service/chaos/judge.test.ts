@@ -1,18 +1,17 @@
 import { describe, expect, it } from 'vitest'
 import { judge } from './judge.ts'
-import type { Line } from './witness.ts'
 
-type Seen = Pick<Line, 'id' | 'token' | 'pid' | 'did' | 'atMs'>
+type Seen = Parameters<typeof judge>[0][number]
 
-/** Lines as in the file: "a 1 100 begin". */
+/** Parses lines in the format of the witness file: "a 1 100 begin". */
 const lines = (...texts: readonly string[]): readonly Seen[] =>
-  texts.map((text, place) => {
-    const [id = '', token, pid, did] = text.split(' ')
-    return { id, token: Number(token), pid: Number(pid), did: did as Line['did'], atMs: 10 * place }
+  texts.map((text, index) => {
+    const [id = '', token, pid, action] = text.split(' ')
+    return { id, token: Number(token), pid: Number(pid), action: action ?? '', atMs: 10 * index }
   })
 
-describe('the judge', () => {
-  it('has nothing to say of one command after the other', () => {
+describe('judge', () => {
+  it('accepts one command after the other', () => {
     expect(
       judge(lines('a 1 100 begin', 'a 1 100 on', 'a 1 100 end', 'b 2 200 begin', 'a 4 101 begin')),
     ).toEqual([])
@@ -21,7 +20,7 @@ describe('the judge', () => {
   it.each([
     [
       ['a 1 100 begin', 'b 2 200 begin', 'a 1 100 on', 'b 2 200 on'],
-      "a's command (token 1, process 100) wrote after b's command (token 2, process 200) had begun",
+      "a's command (token 1, process 100) wrote after b's command (token 2, process 200) had started",
     ],
     [
       ['a 1 100 begin', 'b 1 200 begin'],
@@ -33,14 +32,14 @@ describe('the judge', () => {
     ],
     [
       ['a 1 100 begin', 'b 2 200 begin', 'b 2 200 overlap'],
-      "b's command (token 2, process 200) began while another command was still there",
+      "b's command (token 2, process 200) started while another command was still running",
     ],
     [
       ['a 1 100 begin', 'b 2 200 begin', 'b 2 200 overlap', 'b 2 200 alone'],
-      "b's command (token 2, process 200) began while another command was still there, for about 10 ms more",
+      "b's command (token 2, process 200) started while another command was still running for about 10 ms",
     ],
-    [['a  100 begin'], "a's command (token 0, process 100) has no proper token"],
-  ])('objects to %j', (texts, problem) => {
+    [['a  100 begin'], "a's command (token 0, process 100) has an invalid token"],
+  ])('rejects %j', (texts, problem) => {
     expect(judge(lines(...texts))).toEqual([problem])
   })
 })

@@ -1,6 +1,6 @@
 /**
- * Network namespaces: each node has a network of its own, joined by a bridge, and is cut off for real by moving its
- * cable to another bridge. It takes root and the `ip` command.
+ * Network namespaces: each node has its own network stack, connected by a bridge. Moving its veth to another bridge
+ * partitions it. Needs root and the `ip` command.
  */
 import { spawnSync } from 'node:child_process'
 import { randomInt } from 'node:crypto'
@@ -16,44 +16,43 @@ export class Namespaces {
     this.#count = count
   }
 
-  /** Why there cannot be any here; null when there can. */
-  static problem(): string | null {
+  /** Why namespaces cannot be created here; null if they can. */
+  static unavailableReason(): string | null {
     if (process.getuid?.() !== 0) return 'network namespaces need root'
     const name = `cv${randomInt(0x10000).toString(16)}t`
-    const tried = ip('link', 'add', name, 'type', 'bridge') ?? ip('netns', 'add', name)
-    ip('link', 'del', name)
-    ip('netns', 'del', name)
-    return tried === null ? null : `network namespaces cannot be made here: ${tried}`
+    const tried = tryIp('link', 'add', name, 'type', 'bridge') ?? tryIp('netns', 'add', name)
+    tryIp('link', 'del', name)
+    tryIp('netns', 'del', name)
+    return tried === null ? null : `cannot create network namespaces: ${tried}`
   }
 
-  static make(count: number): Namespaces {
-    const made = new Namespaces(count)
+  static create(count: number): Namespaces {
+    const created = new Namespaces(count)
     try {
-      made.#build()
+      created.#build()
     } catch (error) {
-      made.close()
+      created.close()
       throw error
     }
-    return made
+    return created
   }
 
   hostOf(index: number): string {
     return `${this.#net}.${index + 1}`
   }
 
-  /** What to put before a command so that it runs there. */
-  inside(index: number): readonly string[] {
-    return ['ip', 'netns', 'exec', this.#space(index)]
+  /** Prefix for a command that runs inside the namespace. */
+  enterCommand(index: number): readonly string[] {
+    return ['ip', 'netns', 'exec', this.#namespace(index)]
   }
 
-  /** These on one side, all others on the other. */
+  /** Separates these nodes from all others. */
   split(indexes: readonly number[]): void {
     const moves = Array.from(
       { length: this.#count },
-      (_, index) =>
-        `link set ${this.#cable(index)} master ${this.#bridge(indexes.includes(index) ? 1 : 0)}\n`,
+      (_, index) => `link set ${this.#veth(index)} master ${this.#bridge(indexes.includes(index) ? 1 : 0)}\n`,
     )
-    // All at once, or nearly so.
+    // One batch, so that all moves take effect at nearly the same time.
     const { status, stderr } = spawnSync('ip', ['-batch', '-'], { input: moves.join(''), encoding: 'utf8' })
     if (status !== 0) throw new Error(`ip -batch: ${stderr.trim()}`)
   }
@@ -64,33 +63,33 @@ export class Namespaces {
 
   close(): void {
     for (let index = 0; index < this.#count; index++) {
-      ip('link', 'del', this.#cable(index))
-      ip('netns', 'del', this.#space(index))
+      tryIp('link', 'del', this.#veth(index))
+      tryIp('netns', 'del', this.#namespace(index))
     }
-    for (const side of [0, 1]) ip('link', 'del', this.#bridge(side))
+    for (const side of [0, 1]) tryIp('link', 'del', this.#bridge(side))
   }
 
   #build(): void {
     for (const side of [0, 1]) {
-      must('link', 'add', this.#bridge(side), 'type', 'bridge', 'forward_delay', '0')
-      must('link', 'set', this.#bridge(side), 'up')
+      runIp('link', 'add', this.#bridge(side), 'type', 'bridge', 'forward_delay', '0')
+      runIp('link', 'set', this.#bridge(side), 'up')
     }
     for (let index = 0; index < this.#count; index++) {
-      const [space, cable] = [this.#space(index), this.#cable(index)]
-      must('netns', 'add', space)
-      must('link', 'add', cable, 'type', 'veth', 'peer', 'name', 'eth0', 'netns', space)
-      must('-n', space, 'address', 'add', `${this.hostOf(index)}/24`, 'dev', 'eth0')
-      must('-n', space, 'link', 'set', 'eth0', 'up')
-      must('-n', space, 'link', 'set', 'lo', 'up')
-      must('link', 'set', cable, 'master', this.#bridge(0), 'up')
+      const [namespace, veth] = [this.#namespace(index), this.#veth(index)]
+      runIp('netns', 'add', namespace)
+      runIp('link', 'add', veth, 'type', 'veth', 'peer', 'name', 'eth0', 'netns', namespace)
+      runIp('-n', namespace, 'address', 'add', `${this.hostOf(index)}/24`, 'dev', 'eth0')
+      runIp('-n', namespace, 'link', 'set', 'eth0', 'up')
+      runIp('-n', namespace, 'link', 'set', 'lo', 'up')
+      runIp('link', 'set', veth, 'master', this.#bridge(0), 'up')
     }
   }
 
-  #space(index: number): string {
+  #namespace(index: number): string {
     return `${this.#name}-${index}`
   }
 
-  #cable(index: number): string {
+  #veth(index: number): string {
     return `${this.#name}v${index}`
   }
 
@@ -99,14 +98,14 @@ export class Namespaces {
   }
 }
 
-/** What went wrong; null when nothing did. */
-function ip(...words: readonly string[]): string | null {
-  const { status, stderr, error } = spawnSync('ip', words, { encoding: 'utf8' })
+/** Runs `ip`. Returns the error message, or null on success. */
+function tryIp(...args: readonly string[]): string | null {
+  const { status, stderr, error } = spawnSync('ip', args, { encoding: 'utf8' })
   if (error !== undefined) return error.message
   return status === 0 ? null : stderr.trim()
 }
 
-function must(...words: readonly string[]): void {
-  const problem = ip(...words)
-  if (problem !== null) throw new Error(`ip ${words.join(' ')}: ${problem}`)
+function runIp(...args: readonly string[]): void {
+  const problem = tryIp(...args)
+  if (problem !== null) throw new Error(`ip ${args.join(' ')}: ${problem}`)
 }

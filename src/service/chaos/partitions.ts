@@ -1,91 +1,104 @@
-/** The leader and a minority are cut off from the rest: by the nodes' own fault commands, or by the network itself. */
+/** Partitions that isolate the leader with a minority: by fault injection in the nodes, or between network namespaces. */
 import { Namespaces } from './namespaces.ts'
 import type { Finding } from './report.ts'
 import type { Faults } from './run-node.ts'
-import { type Settings, Trial } from './trial.ts'
+import { type ChaosSettings, Trial } from './trial.ts'
 
-/** How a group is split in two and made whole again. */
-type Knife = { split(minority: readonly number[]): void; heal(): void }
+/** Splits the group in two, and heals it. */
+type Partitioner = { split(minority: readonly number[]): void; heal(): void }
 
-export async function partition(settings: Settings): Promise<Finding> {
-  const trial = await Trial.begin(settings, { stubborn: true })
+export async function partition(settings: ChaosSettings): Promise<Finding> {
+  const trial = await Trial.start(settings, { stubborn: true })
   const ids = trial.nodes.map(({ id }) => id)
-  const knife: Knife = {
+  const partitioner: Partitioner = {
     split(minority) {
-      for (const [place, node] of trial.nodes.entries()) {
-        const others = ids.filter((_, other) => minority.includes(other) !== minority.includes(place))
-        node.spoil(Object.fromEntries(others.map((id) => [id, { cut: true }])) satisfies Faults)
+      for (const [index, node] of trial.nodes.entries()) {
+        const others = ids.filter((_, other) => minority.includes(other) !== minority.includes(index))
+        node.injectFaults(Object.fromEntries(others.map((id) => [id, { cut: true }])) satisfies Faults)
       }
     },
     heal() {
-      for (const node of trial.nodes) node.spoil({})
+      for (const node of trial.nodes) node.injectFaults({})
     },
   }
-  return splitting('partition', 'by fault commands', trial, knife)
+  return runPartitions('partition', 'by fault injection', trial, partitioner)
 }
 
-export async function namespaces(settings: Settings): Promise<Finding> {
-  const problem = Namespaces.problem()
+export async function namespaces(settings: ChaosSettings): Promise<Finding> {
+  const problem = Namespaces.unavailableReason()
   if (problem !== null)
-    return { name: 'namespaces', done: 'nothing', problems: [], measures: [], limited: problem }
-  const spaces = Namespaces.make(settings.nodes)
+    return { name: 'namespaces', done: 'skipped', problems: [], measures: [], limited: problem }
+  const spaces = Namespaces.create(settings.nodes)
   try {
-    const trial = await Trial.begin(settings, { stubborn: true, namespaces: spaces })
-    return await splitting('namespaces', 'between network namespaces', trial, spaces)
+    const trial = await Trial.start(settings, { stubborn: true, namespaces: spaces })
+    return await runPartitions('namespaces', 'between network namespaces', trial, spaces)
   } finally {
     spaces.close()
   }
 }
 
-async function splitting(name: string, how: string, trial: Trial, knife: Knife): Promise<Finding> {
+async function runPartitions(
+  name: string,
+  how: string,
+  trial: Trial,
+  partitioner: Partitioner,
+): Promise<Finding> {
   const { settings } = trial
   const { bounds } = settings
   const times = Math.ceil(settings.times / 5)
-  const [gone, next] = [[] as number[], [] as number[]]
+  const [lastLineMs, failoverMs] = [[] as number[], [] as number[]]
   const problems: string[] = []
   try {
     for (let time = 0; time < times; time++) {
-      settings.say(`${time + 1} of ${times}`)
+      settings.onProgress(`${time + 1} of ${times}`)
       // oxlint-disable-next-line no-await-in-loop -- one split after the other
-      const leading = await trial.settle()
-      const minority = minorityWith(trial, leading.id)
-      const isCutOff = (id: string): boolean => minority.some((place) => trial.nodes[place]?.id === id)
-      knife.split(minority)
+      const leading = await trial.waitUntilStable()
+      const minority = chooseMinority(trial, leading.id)
+      const isIsolated = (id: string): boolean => minority.some((index) => trial.nodes[index]?.id === id)
+      partitioner.split(minority)
       const at = performance.now()
       // oxlint-disable-next-line no-await-in-loop -- one split after the other
-      const led = await trial.after(
+      const led = await trial.waitForLine(
         trial.witness.lines.length,
-        ({ token, id }) => token > leading.token && !isCutOff(id),
-        'nobody leads in the majority',
+        ({ token, id }) => token > leading.token && !isIsolated(id),
+        'no leader in the majority',
       )
-      next.push(led.atMs - at)
-      const last = trial.witness.lines.findLast(({ id }) => isCutOff(id))
-      gone.push(Math.max(0, (last?.atMs ?? at) - at))
+      failoverMs.push(led.atMs - at)
+      const last = trial.witness.lines.findLast(({ id }) => isIsolated(id))
+      lastLineMs.push(Math.max(0, (last?.atMs ?? at) - at))
       const from = trial.witness.lines.length
       // oxlint-disable-next-line no-await-in-loop -- one split after the other
-      const intruder = await trial.witness.first(({ id }) => isCutOff(id), from, 3 * bounds.lockMs)
+      const intruder = await trial.witness.waitForLine(({ id }) => isIsolated(id), from, 3 * bounds.lockMs)
       if (intruder !== null) problems.push(`${intruder.id} led in the minority with token ${intruder.token}`)
-      knife.heal()
+      partitioner.heal()
     }
-    await trial.settle()
+    await trial.waitUntilStable()
     problems.push(...trial.problems(times + 1))
   } finally {
-    await trial.end()
+    await trial.stop()
   }
   return {
     name,
-    done: `the leader and a minority cut off from the rest ${how}, then healed, ${times} times`,
+    done: `the leader and a minority partitioned from the rest ${how}, then healed, ${times} times`,
     problems,
     measures: [
-      { what: 'the last sign of a command in the minority', boundMs: bounds.leaseMs, samplesMs: gone },
-      { what: 'to the first command in the majority', boundMs: bounds.failOverMs, samplesMs: next },
+      {
+        what: 'time to the last line of a command in the minority',
+        boundMs: bounds.leaseMs,
+        samplesMs: lastLineMs,
+      },
+      {
+        what: 'time to the first command in the majority',
+        boundMs: bounds.failoverMs,
+        samplesMs: failoverMs,
+      },
     ],
     limited: null,
   }
 }
 
-/** As many as can be without a majority, this one among them. */
-function minorityWith({ nodes }: Trial, id: string): readonly number[] {
+/** The largest minority that contains this node, as indexes. */
+function chooseMinority({ nodes }: Trial, id: string): readonly number[] {
   const first = nodes.findIndex((node) => node.id === id)
   return Array.from(
     { length: Math.floor((nodes.length - 1) / 2) },

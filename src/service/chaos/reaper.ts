@@ -1,10 +1,10 @@
 /**
- * The warden: a shell that waits for the end of this process, however it comes, and ends with it what it was told of.
- * Even a stopped process, which could not notice by itself, is killed; the folder that they used is removed.
+ * The reaper: a shell process that outlives this process, however it ends, and kills the processes that were registered
+ * with it. It also kills stopped processes, which could not notice the end of their parent, and removes their folder.
  */
 import { type ChildProcess, spawn } from 'node:child_process'
 
-/** It reads "+ PID" and "- PID" until nobody is left to write; then it kills who is still listed. */
+/** Reads "+ PID" and "- PID" until the pipe is closed; then kills the processes that are still listed. */
 const SCRIPT = `trap '' INT TERM HUP
 listed=
 while read -r sign pid; do
@@ -14,21 +14,21 @@ while read -r sign pid; do
   esac
 done
 [ -z "$listed" ] || kill -9 $listed 2>/dev/null
-# What was just killed may still have been writing.
+# A process that was just killed may still have been writing.
 rm -rf "$1" || { sleep 1; rm -rf "$1"; }`
 
-export class Warden {
+export class Reaper {
   readonly #shell: ChildProcess
 
-  /** The folder is removed at the end. */
+  /** Removes the folder at the end. */
   constructor(folder: string) {
-    this.#shell = spawn('sh', ['-c', SCRIPT, 'conclave-warden', folder], {
+    this.#shell = spawn('sh', ['-c', SCRIPT, 'conclave-reaper', folder], {
       stdio: ['pipe', 'ignore', 'ignore'],
     })
     this.#shell.stdin?.on('error', () => {})
   }
 
-  /** Kills it at the end, unless it has ended before. */
+  /** Registers a child process. It is killed at the end unless it exits before. */
   watch(child: ChildProcess): void {
     const { pid } = child
     if (pid === undefined) return
@@ -36,7 +36,7 @@ export class Warden {
     child.once('exit', () => this.#shell.stdin?.write(`- ${pid}\n`))
   }
 
-  /** As if this process had ended; resolves when all is done. */
+  /** Kills the registered processes and removes the folder. */
   async close(): Promise<void> {
     const gone = new Promise<void>((resolve) => this.#shell.once('exit', () => resolve()))
     this.#shell.stdin?.end()

@@ -1,23 +1,23 @@
-/** What one node sends to another goes through here, so that there are real datagrams to spoil and to send again. */
+/** UDP relays between the nodes. They record real datagrams, which the flood corrupts and replays. */
 import { createSocket, type Socket } from 'node:dgram'
 
-export type Recorded = { readonly port: number; readonly bytes: Buffer }
+export type RecordedDatagram = { readonly port: number; readonly bytes: Buffer }
 
-/** How many are kept, the latest. */
-const MOST_RECORDED = 2000
+/** Limit of recorded datagrams; the latest are kept. */
+const MAX_RECORDED = 2000
 
 export class Relays {
   readonly #sockets: Socket[] = []
-  readonly recorded: Recorded[] = []
+  readonly recorded: RecordedDatagram[] = []
 
-  /** A port from which everything goes on to another. */
-  async to(port: number): Promise<number> {
+  /** Opens a port that forwards every datagram to the given port. */
+  async forwardTo(port: number): Promise<number> {
     const socket = createSocket('udp4')
     this.#sockets.push(socket)
     socket.on('error', () => {})
     socket.on('message', (bytes) => {
       this.recorded.push({ port, bytes })
-      if (this.recorded.length > 2 * MOST_RECORDED) this.recorded.splice(0, MOST_RECORDED)
+      if (this.recorded.length > 2 * MAX_RECORDED) this.recorded.splice(0, MAX_RECORDED)
       socket.send(bytes, port, '127.0.0.1', () => {})
     })
     await new Promise<void>((resolve) => socket.bind(0, '127.0.0.1', resolve))

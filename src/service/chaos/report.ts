@@ -1,20 +1,20 @@
-/** What was found: problems in words, and times beside what was promised. */
+/** The result of a chaos case: violations, and measured times next to their bounds. */
 
 export type Measure = {
   readonly what: string
-  /** What it should not exceed; null where nothing is promised. */
+  /** The promised limit; null if there is none. */
   readonly boundMs: number | null
   readonly samplesMs: readonly number[]
 }
 
 export type Finding = {
   readonly name: string
-  /** What was done. */
+  /** Description of the injected faults. */
   readonly done: string
-  /** Everything that must not be. */
+  /** Violations; empty if the case passed. */
   readonly problems: readonly string[]
   readonly measures: readonly Measure[]
-  /** Why it was not done, or not as meant; null when it was. */
+  /** Why the case was skipped or reduced; null if it ran completely. */
   readonly limited: string | null
 }
 
@@ -25,26 +25,27 @@ export type Summary = {
   readonly maxMs: number
 }
 
-export function summaryOf(samples: readonly number[]): Summary {
+export function summarize(samples: readonly number[]): Summary {
   const sorted = samples.toSorted((a, b) => a - b)
-  const at = (part: number): number => sorted[Math.max(0, Math.ceil(part * sorted.length) - 1)] ?? Number.NaN
-  return { count: sorted.length, medianMs: at(0.5), p99Ms: at(0.99), maxMs: at(1) }
+  const quantile = (part: number): number =>
+    sorted[Math.max(0, Math.ceil(part * sorted.length) - 1)] ?? Number.NaN
+  return { count: sorted.length, medianMs: quantile(0.5), p99Ms: quantile(0.99), maxMs: quantile(1) }
 }
 
-/** A bound is missed when half of the samples are beyond it: single ones may be the machine's doing, and are shown. */
-export function isMissed({ boundMs, samplesMs }: Measure): boolean {
-  return boundMs !== null && samplesMs.length > 0 && summaryOf(samplesMs).medianMs > boundMs
+/** True if the median exceeds the bound. Single outliers can be caused by machine load; they are only shown. */
+export function exceedsBound({ boundMs, samplesMs }: Measure): boolean {
+  return boundMs !== null && samplesMs.length > 0 && summarize(samplesMs).medianMs > boundMs
 }
 
-export function measureText(measure: Measure): string {
+export function formatMeasure(measure: Measure): string {
   const { what, boundMs, samplesMs } = measure
   if (samplesMs.length === 0) return `${what}: not measured`
-  const { count, medianMs, p99Ms, maxMs } = summaryOf(samplesMs)
-  const figures = `median ${ms(medianMs)}  p99 ${ms(p99Ms)}  max ${ms(maxMs)} ms  (${count} times)`
+  const { count, medianMs, p99Ms, maxMs } = summarize(samplesMs)
+  const figures = `median ${formatMs(medianMs)}  p99 ${formatMs(p99Ms)}  max ${formatMs(maxMs)} ms  (${count} samples)`
   if (boundMs === null) return `${what}: ${figures}`
   const beyond = samplesMs.filter((sample) => sample > boundMs).length
-  const verdict = isMissed(measure) ? 'MISSED' : beyond === 0 ? 'kept' : `${beyond} beyond`
-  return `${what}: ${figures}  bound ${ms(boundMs)} ms: ${verdict}`
+  const verdict = exceedsBound(measure) ? 'EXCEEDED' : beyond === 0 ? 'met' : `${beyond} above`
+  return `${what}: ${figures}  bound ${formatMs(boundMs)} ms: ${verdict}`
 }
 
-const ms = (value: number): string => value.toFixed(value < 100 ? 1 : 0)
+const formatMs = (value: number): string => value.toFixed(value < 100 ? 1 : 0)

@@ -1,4 +1,4 @@
-/** A `conclave run` of the group under trial: a process that is started, spoiled, stopped and killed. */
+/** One `conclave run` process of the group under test: start, fault injection, signals, log. */
 import { type ChildProcess, spawn } from 'node:child_process'
 import type { Duplex } from 'node:stream'
 import { linesOf } from '../supervise/lines.ts'
@@ -6,22 +6,22 @@ import { childrenOf, signal } from '../supervise/processes.ts'
 
 export type RunNodeOptions = {
   readonly id: string
-  /** Program and words, up to the end. */
+  /** Program and arguments. */
   readonly command: readonly string[]
   readonly onStart: (child: ChildProcess) => void
 }
 
-/** What befalls what it hears of each peer, as `conclave run` is told by whoever supervises it. */
+/** Faults to inject into datagrams from each peer, in the format of the supervisor link of `conclave run`. */
 export type Faults = { readonly [from: string]: { readonly cut: true } }
 
 export class RunNode {
   readonly #options: RunNodeOptions
   #process: ChildProcess | null = null
-  #takesPart: Promise<void> = Promise.resolve()
+  #joined: Promise<void> = Promise.resolve()
   #ended: Promise<number | null> = Promise.resolve(null)
   #faults: Faults = {}
-  /** What it said, over all its lives. */
-  readonly said: string[] = []
+  /** Log lines of all incarnations. */
+  readonly log: string[] = []
 
   constructor(options: RunNodeOptions) {
     this.#options = options
@@ -35,25 +35,25 @@ export class RunNode {
     return this.#process?.pid ?? null
   }
 
-  /** Kept when it has joined the group, or has ended without. */
-  get takesPart(): Promise<void> {
-    return this.#takesPart
+  /** Resolves when the node has joined the group or has exited. */
+  get joined(): Promise<void> {
+    return this.#joined
   }
 
-  /** The exit code; null when it was killed. */
-  get ended(): Promise<number | null> {
+  /** Resolves to the exit code; null if the process was killed. */
+  get exited(): Promise<number | null> {
     return this.#ended
   }
 
-  /** A node like this one, but with other words. */
-  as(twist: (command: readonly string[]) => readonly string[]): RunNode {
-    return new RunNode({ ...this.#options, command: twist(this.#options.command) })
+  /** A node like this one with a changed command line. */
+  withCommand(change: (command: readonly string[]) => readonly string[]): RunNode {
+    return new RunNode({ ...this.#options, command: change(this.#options.command) })
   }
 
   start(): void {
     if (this.#process !== null) return
-    const [program = '', ...words] = this.#options.command
-    const child = spawn(program, words, {
+    const [program = '', ...args] = this.#options.command
+    const child = spawn(program, args, {
       stdio: ['ignore', 'ignore', 'pipe', 'pipe'],
       env: { ...process.env, CONCLAVE_SUPERVISOR_FD: '3' },
     })
@@ -65,20 +65,20 @@ export class RunNode {
         resolve(code)
       })
     })
-    this.#line?.on('error', () => {})
-    this.#takesPart = new Promise((resolve) => {
+    this.#supervisorLink?.on('error', () => {})
+    this.#joined = new Promise((resolve) => {
       child.once('exit', () => resolve())
       if (child.stderr === null) return
       linesOf(child.stderr, (line) => {
-        this.said.push(line)
+        this.log.push(line)
         if (line.includes(' takes part in ')) resolve()
       })
     })
-    this.spoil(this.#faults)
+    this.injectFaults(this.#faults)
   }
 
-  /** The guardian of its command. */
-  get guardian(): number | null {
+  /** Process id of the guardian of its command. */
+  get guardianPid(): number | null {
     return this.pid === null ? null : (childrenOf(this.pid)[0] ?? null)
   }
 
@@ -86,12 +86,12 @@ export class RunNode {
     if (this.pid !== null) signal(this.pid, name)
   }
 
-  spoil(faults: Faults): void {
+  injectFaults(faults: Faults): void {
     this.#faults = faults
-    this.#line?.write(`${JSON.stringify({ faults })}\n`)
+    this.#supervisorLink?.write(`${JSON.stringify({ faults })}\n`)
   }
 
-  get #line(): Duplex | null {
+  get #supervisorLink(): Duplex | null {
     return (this.#process?.stdio[3] as Duplex | undefined) ?? null
   }
 }

@@ -1,12 +1,12 @@
 /**
- * The fault rig of the stores: three processes that meet in a store, and everything that happens to a server or to the
- * network before it. The same faults for every backend, judged by the same outside witness.
+ * The fault rig for stores: three processes that elect through a store, and faults of its server and its network. Every
+ * backend gets the same faults and the same witness.
  *
- * Each fault is injected twice into a running group. The first time a follower is told to end while the fault lasts;
- * the second time the leader is killed. After each, the group must lead again, idle cheaply, and survive the kill of
- * its leader. At the end every process must end when it is told to.
+ * Each fault is injected twice into a running group. The first time a follower is terminated during the fault; the second
+ * time the leader is killed. After each fault the group must have a leader, use little CPU, and survive the kill of its
+ * leader. At the end every process must exit on SIGTERM.
  *
- * `isBrief`: once, with the leader alive, and processes that have ended stay so. For a suite that has little time.
+ * `isBrief`: inject each fault once, with the leader alive, and do not restart processes. For the test suite.
  */
 import { setTimeout } from 'node:timers/promises'
 import { cpuMsOf } from '../supervise/processes.ts'
@@ -14,127 +14,126 @@ import { judge } from './judge.ts'
 import type { RunNode } from './run-node.ts'
 import { type ProxyFault, StoreProxy } from './store-proxy.ts'
 import type { StoreServer } from './stores.ts'
-import { type Settings, Trial } from './trial.ts'
+import { type ChaosSettings, Trial } from './trial.ts'
 
 export type StoreFault = {
   readonly name: string
-  /** How long it lasts. */
+  /** Duration. */
   readonly forMs: number
-  readonly does:
+  readonly effect:
     | { readonly to: 'network'; readonly fault: ProxyFault }
     | { readonly to: 'server'; readonly by: 'kill' | 'pause' }
-    /** Only the leader is killed: for stores that have no server. */
+    /** Only the leader is killed: for stores without a server. */
     | { readonly to: 'nobody' }
 }
 
-/** What was measured of one fault. */
+/** The measurements of one fault. */
 export type FaultRow = {
   readonly fault: string
-  /** Everything that must not be, in words. */
+  /** Violations. */
   readonly problems: readonly string[]
-  /** Two leaders at once, as the witness saw them. */
+  /** Number of violations that the witness shows. */
   readonly overlaps: number
-  /** From the end of the fault to the next line of a leader's command: the leader lives, or was killed during it. */
-  readonly backMs: readonly number[]
-  /** From the kill of the leader afterwards to the next leader's command. */
-  readonly nextMs: readonly number[]
-  /** The largest share of a core that a node uses afterwards, in percent. */
+  /** From the end of the fault to the next line of a leader's command: with the leader alive, and with the leader killed. */
+  readonly recoveryMs: readonly number[]
+  /** From the kill of the leader after the fault to the next leader's command. */
+  readonly failoverMs: readonly number[]
+  /** Largest share of a core that a node uses after the fault, in percent. */
   readonly cpuPercent: number
-  /** How long processes took to end that were told to: during the fault, and at the end of all. */
+  /** From SIGTERM to exit: during the fault, and at the end. */
   readonly exitMs: readonly number[]
 }
 
-/** The one that starved event loops: the server is away for less than a lease. For a suite that has little time. */
+/** The server is down for less than a lease. This fault once starved event loops; the test suite runs it alone. */
 export const SHORT_RESTART: StoreFault = {
   name: 'server killed, restarted after 0.3 s',
   forMs: 300,
-  does: { to: 'server', by: 'kill' },
+  effect: { to: 'server', by: 'kill' },
 }
 
 const RESTARTS_MS = [100, 300, 1000, 10_000]
 
-/** All of them take about eight minutes per store. */
+/** About eight minutes per store. */
 export const STORE_FAULTS: readonly StoreFault[] = [
   ...RESTARTS_MS.map(
     (forMs): StoreFault => ({
       name: `server killed, restarted after ${forMs / 1000} s`,
       forMs,
-      does: { to: 'server', by: 'kill' },
+      effect: { to: 'server', by: 'kill' },
     }),
   ),
-  { name: 'server stopped for 3 s', forMs: 3000, does: { to: 'server', by: 'pause' } },
-  { name: 'server stopped for 8 s', forMs: 8000, does: { to: 'server', by: 'pause' } },
-  { name: 'replies 60 ms late', forMs: 3000, does: { to: 'network', fault: { is: 'delay', ms: 30 } } },
-  { name: 'replies 2 s late', forMs: 5000, does: { to: 'network', fault: { is: 'delay', ms: 1000 } } },
-  { name: 'half-open', forMs: 3000, does: { to: 'network', fault: { is: 'stall' } } },
-  { name: 'replies lost after the write', forMs: 2000, does: { to: 'network', fault: { is: 'mute' } } },
+  { name: 'server stopped for 3 s', forMs: 3000, effect: { to: 'server', by: 'pause' } },
+  { name: 'server stopped for 8 s', forMs: 8000, effect: { to: 'server', by: 'pause' } },
+  { name: 'replies 60 ms late', forMs: 3000, effect: { to: 'network', fault: { is: 'delay', ms: 30 } } },
+  { name: 'replies 2 s late', forMs: 5000, effect: { to: 'network', fault: { is: 'delay', ms: 1000 } } },
+  { name: 'half-open', forMs: 3000, effect: { to: 'network', fault: { is: 'stall' } } },
+  { name: 'replies lost after the write', forMs: 2000, effect: { to: 'network', fault: { is: 'mute' } } },
   {
-    name: 'cut in the middle of requests',
+    name: 'connections reset in the middle of requests',
     forMs: 3000,
-    does: { to: 'network', fault: { is: 'cut', share: 0.2 } },
+    effect: { to: 'network', fault: { is: 'cut', share: 0.2 } },
   },
-  { name: 'connections refused for 6 s', forMs: 6000, does: { to: 'network', fault: { is: 'refuse' } } },
+  { name: 'connections refused for 6 s', forMs: 6000, effect: { to: 'network', fault: { is: 'refuse' } } },
 ]
 
-/** The head of a table in Markdown; one line per store and fault follows. */
+/** Header of a Markdown table with one row per store and fault. */
 export const FAULT_TABLE = [
-  '| store | fault | overlaps | leader back, ms | after a kill, ms | CPU afterwards | told to end, ms |',
-  '| ----- | ----- | -------- | --------------- | ---------------- | -------------- | --------------- |',
+  '| store | fault | overlaps | recovery, ms | failover, ms | CPU afterwards | exit, ms |',
+  '| ----- | ----- | -------- | ------------ | ------------ | -------------- | -------- |',
 ] as const
 
-export function faultText(store: string, row: FaultRow): string {
+export function formatFaultRow(store: string, row: FaultRow): string {
   const ms = (samples: readonly number[]): string => samples.map((sample) => sample.toFixed(0)).join(', ')
   const cells = [
     store,
     row.fault,
     String(row.overlaps),
-    ms(row.backMs),
-    ms(row.nextMs),
+    ms(row.recoveryMs),
+    ms(row.failoverMs),
     `${row.cpuPercent.toFixed(0)} %`,
     ms(row.exitMs),
   ]
   return `| ${cells.join(' | ')} |`
 }
 
-/** For a store without a server. */
-export const NO_SERVER: StoreFault = { name: 'leader killed', forMs: 0, does: { to: 'nobody' } }
+/** The only fault for a store without a server. */
+export const LEADER_KILL: StoreFault = { name: 'leader killed', forMs: 0, effect: { to: 'nobody' } }
 
-/** A node that idles on a store uses a few percent of a core; one that spins, most of it. */
-const SPINS_PERCENT = 30
+/** An idle node uses a few percent of a core; a node in a busy loop uses most of it. */
+const MAX_IDLE_PERCENT = 30
 const CPU_WINDOW_MS = 1000
-/** A process that has not ended by then never will. */
-const EXIT_PATIENCE_MS = 30_000
+const EXIT_TIMEOUT_MS = 30_000
 /** Longer than every pause between two attempts to reconnect, and than one attempt that hangs. */
 const RECOVERY_MS = 6000
 
 export async function tryFaults(
-  settings: Settings,
+  settings: ChaosSettings,
   url: string,
   server: StoreServer | null,
   faults: readonly StoreFault[],
   { isBrief = false }: { readonly isBrief?: boolean } = {},
 ): Promise<readonly FaultRow[]> {
-  const idle = server === null ? faults.find(({ does }) => does.to !== 'nobody') : undefined
+  const idle = server === null ? faults.find(({ effect: does }) => does.to !== 'nobody') : undefined
   if (idle !== undefined) throw new RangeError(`${idle.name}: there is no server to which it could be done`)
-  const proxy = server === null ? null : await StoreProxy.to(url)
+  const proxy = server === null ? null : await StoreProxy.start(url)
   const rows: FaultRow[] = []
   try {
-    const trial = await Trial.begin(settings, { store: proxy?.through(url) ?? url })
+    const trial = await Trial.start(settings, { store: proxy?.rewrite(url) ?? url })
     try {
       for (const fault of faults) {
-        settings.say(fault.name)
+        settings.onProgress(fault.name)
         // oxlint-disable-next-line no-await-in-loop -- one fault after the other
         const row = await tryFault(trial, fault, isBrief, server, proxy)
-        settings.say(faultText('done', row))
+        settings.onProgress(formatFaultRow('done', row))
         rows.push(row)
       }
-      settings.say('every process is told to end')
-      await trial.settle()
+      settings.onProgress('terminating all nodes')
+      await trial.waitUntilStable()
       const running = trial.nodes.filter(({ pid }) => pid !== null)
-      const ends = await Promise.all(running.map((node) => endInOrder(node)))
-      // Once more all of it: what was seen while they ended, and between two faults.
-      trial.witness.look()
-      const seen = judge(trial.witness.lines).filter((problem) =>
+      const ends = await Promise.all(running.map((node) => terminate(node)))
+      // Judge all lines again, including those between faults and during termination.
+      trial.witness.readNewLines()
+      const violations = judge(trial.witness.lines).filter((problem) =>
         rows.every(({ problems }) => !problems.includes(problem)),
       )
       const last = rows.pop()
@@ -143,12 +142,12 @@ export async function tryFaults(
         rows.push({
           ...last,
           exitMs,
-          overlaps: last.overlaps + seen.length,
-          problems: [...last.problems, ...ends.flatMap(({ problem }) => problem ?? []), ...seen],
+          overlaps: last.overlaps + violations.length,
+          problems: [...last.problems, ...ends.flatMap(({ problem }) => problem ?? []), ...violations],
         })
       }
     } finally {
-      await trial.end()
+      await trial.stop()
     }
   } finally {
     await proxy?.close()
@@ -163,69 +162,69 @@ async function tryFault(
   server: StoreServer | null,
   proxy: StoreProxy | null,
 ): Promise<FaultRow> {
-  const backMs: number[] = []
-  const nextMs: number[] = []
+  const recoveryMs: number[] = []
+  const failoverMs: number[] = []
   const exitMs: number[] = []
   const problems: string[] = []
   let cpuPercent = 0
   const first = trial.witness.lines.length
   for (const leaderDies of isBrief ? [false] : [false, true]) {
     // oxlint-disable no-await-in-loop -- once with the leader alive, once without
-    const leading = await trial.settle()
+    const leading = await trial.waitUntilStable()
     const follower = trial.nodes.find(({ id }) => id !== leading.id)
     await inject(fault, server, proxy)
     await setTimeout(fault.forMs / 2)
     let ended: RunNode | undefined
     if (leaderDies) {
-      ended = trial.node(trial.leading.id)
+      ended = trial.node(trial.latest.id)
       ended.signal('SIGKILL')
-      await ended.ended
+      await ended.exited
     } else if (follower !== undefined) {
       ended = follower
-      const { ms, problem } = await endInOrder(follower)
+      const { ms, problem } = await terminate(follower)
       exitMs.push(...ms)
       problems.push(...problem)
     }
     await setTimeout(fault.forMs / 2)
     await heal(fault, server, proxy)
     const healedAt = performance.now()
-    const back = await trial.after(
+    const back = await trial.waitForLine(
       trial.witness.lines.length,
       ({ id }) => !leaderDies || id !== ended?.id,
-      `nobody leads again after: ${fault.name}`,
+      `no leader after: ${fault.name}`,
     )
-    backMs.push(Math.max(0, back.atMs - healedAt))
-    if (back.atMs - healedAt > trial.settings.bounds.failOverMs + RECOVERY_MS * SLACK)
+    recoveryMs.push(Math.max(0, back.atMs - healedAt))
+    if (back.atMs - healedAt > trial.settings.bounds.failoverMs + RECOVERY_MS * SLACK)
       problems.push(`${(back.atMs - healedAt).toFixed(0)} ms without a leader after: ${fault.name}`)
     if (!isBrief) ended?.start()
-    await trial.settle()
-    const percent = await cpuPercentOf(trial.nodes)
+    await trial.waitUntilStable()
+    const percent = await measureCpuPercent(trial.nodes)
     cpuPercent = Math.max(cpuPercent, percent)
-    if (percent > SPINS_PERCENT)
+    if (percent > MAX_IDLE_PERCENT)
       problems.push(`a node uses ${percent.toFixed(0)} % of a core after: ${fault.name}`)
-    const now = await trial.after(trial.witness.lines.length, () => true, 'nobody leads')
+    const now = await trial.waitForLine(trial.witness.lines.length, () => true, 'no leader')
     const killedAt = performance.now()
     const killed = trial.node(now.id)
     killed.signal('SIGKILL')
-    nextMs.push((await trial.next(now)).atMs - killedAt)
-    await killed.ended
+    failoverMs.push((await trial.waitForNextTerm(now)).atMs - killedAt)
+    await killed.exited
     if (!isBrief) killed.start()
     // oxlint-enable no-await-in-loop
   }
-  trial.witness.look()
-  const seen = judge(trial.witness.lines.slice(first))
+  trial.witness.readNewLines()
+  const violations = judge(trial.witness.lines.slice(first))
   return {
     fault: fault.name,
-    problems: [...problems, ...seen],
-    overlaps: seen.length,
-    backMs,
-    nextMs,
+    problems: [...problems, ...violations],
+    overlaps: violations.length,
+    recoveryMs,
+    failoverMs,
     cpuPercent,
     exitMs,
   }
 }
 
-/** How much longer things may take on a busy machine before they count as not happening. */
+/** Factor by which recovery may be slower on a loaded machine. */
 const SLACK = 3
 
 async function inject(
@@ -233,39 +232,40 @@ async function inject(
   server: StoreServer | null,
   proxy: StoreProxy | null,
 ): Promise<void> {
-  if (fault.does.to === 'network') proxy?.inject(fault.does.fault)
-  else if (fault.does.to === 'server') await server?.[fault.does.by]()
+  if (fault.effect.to === 'network') proxy?.inject(fault.effect.fault)
+  else if (fault.effect.to === 'server') await server?.[fault.effect.by]()
 }
 
 async function heal(fault: StoreFault, server: StoreServer | null, proxy: StoreProxy | null): Promise<void> {
-  if (fault.does.to === 'network') proxy?.heal()
-  else if (fault.does.to === 'server') await (fault.does.by === 'kill' ? server?.restart() : server?.resume())
+  if (fault.effect.to === 'network') proxy?.heal()
+  else if (fault.effect.to === 'server')
+    await (fault.effect.by === 'kill' ? server?.restart() : server?.resume())
 }
 
-type Ended = { readonly ms: readonly number[]; readonly problem: readonly string[] }
+type Termination = { readonly ms: readonly number[]; readonly problem: readonly string[] }
 
-/** SIGTERM; what does not end by itself is killed and counted as a problem. */
-async function endInOrder(node: RunNode): Promise<Ended> {
+/** Sends SIGTERM. A process that does not exit is killed and reported. */
+async function terminate(node: RunNode): Promise<Termination> {
   const at = performance.now()
-  const { pid, ended } = node
-  if (pid === null) return { ms: [], problem: [`${node.id} was not there any more`] }
+  const { pid, exited: ended } = node
+  if (pid === null) return { ms: [], problem: [`${node.id} had already exited`] }
   node.signal('SIGTERM')
   const patience = new AbortController()
   const code = await Promise.race([
     ended,
-    setTimeout(EXIT_PATIENCE_MS, 'late' as const, { signal: patience.signal }).catch(() => null),
+    setTimeout(EXIT_TIMEOUT_MS, 'late' as const, { signal: patience.signal }).catch(() => null),
   ])
   patience.abort()
   const ms = [performance.now() - at]
   if (code === 0) return { ms, problem: [] }
-  if (code !== 'late') return { ms, problem: [`${node.id} ended with ${code}: ${node.said.at(-1)}`] }
+  if (code !== 'late') return { ms, problem: [`${node.id} exited with code ${code}: ${node.log.at(-1)}`] }
   node.signal('SIGKILL')
   await ended
-  return { ms, problem: [`${node.id} did not end within ${EXIT_PATIENCE_MS / 1000} s of SIGTERM`] }
+  return { ms, problem: [`${node.id} did not exit within ${EXIT_TIMEOUT_MS / 1000} s of SIGTERM`] }
 }
 
-/** Of the node that uses most, while nothing happens. */
-async function cpuPercentOf(nodes: readonly RunNode[]): Promise<number> {
+/** CPU use of the busiest node while the group is idle. */
+async function measureCpuPercent(nodes: readonly RunNode[]): Promise<number> {
   const at = performance.now()
   const before = nodes.map(({ pid }) => (pid === null ? 0 : cpuMsOf(pid)))
   await setTimeout(CPU_WINDOW_MS)

@@ -1,17 +1,17 @@
 /**
- * A TCP proxy in front of a store's server that injects the faults of a network: delay, a half-open connection, lost
- * replies, connections that are reset in the middle of a request.
+ * A TCP proxy in front of a store's server that injects network faults: delay, half-open connections, lost replies, and
+ * connections that are reset in the middle of a request.
  */
 import { once } from 'node:events'
 import { type AddressInfo, connect, createServer, type Server, type Socket } from 'node:net'
 
 /**
- * `delay`: every chunk, in both directions, arrives this much later.
- * `stall`: half-open. Connections are accepted, and nothing that is sent arrives. A connection on which bytes were
- * lost stays dead after the fault has ended, as behind a firewall that forgot it: the client must give it up.
- * `mute`: requests reach the server, which applies them; the replies are lost. Those connections are reset afterwards.
- * `cut`: this share of the requests is cut off in the middle, and the connection is reset.
- * `refuse`: connections are reset as soon as they are made, and those that exist are reset.
+ * `delay`: delays every chunk in both directions.
+ * `stall`: half-open. Connections are accepted, but no bytes arrive. A connection that lost bytes stays dead after the
+ * fault, as behind a firewall that dropped its state: the client must abandon it.
+ * `mute`: requests reach the server, which applies them, but the replies are lost. The connections are reset afterwards.
+ * `cut`: truncates this share of the requests and resets the connection.
+ * `refuse`: resets existing connections, and new ones as soon as they are made.
  */
 export type ProxyFault =
   | { readonly is: 'none' }
@@ -33,7 +33,7 @@ export class StoreProxy {
   }
 
   /** Listens on loopback and forwards to the server that the URL names. */
-  static async to(url: string): Promise<StoreProxy> {
+  static async start(url: string): Promise<StoreProxy> {
     const { hostname, port } = new URL(url)
     const server = createServer({ allowHalfOpen: true })
     const proxy = new StoreProxy(server)
@@ -47,20 +47,25 @@ export class StoreProxy {
     return (this.#server.address() as AddressInfo).port
   }
 
-  /** The same URL, by way of this proxy. */
-  through(url: string): string {
+  /** Replaces host and port of the URL with those of this proxy. */
+  rewrite(url: string): string {
     const { host } = new URL(url)
     return url.replace(host, `127.0.0.1:${this.port}`)
   }
 
-  /** Connections that clients hold at this moment. */
+  /** Number of open client connections. */
   get connections(): number {
     return this.#pairs.size
   }
 
+  /** Number of open client connections that have lost bytes. */
+  get deadConnections(): number {
+    return [...this.#pairs].filter(({ state }) => state !== 'open').length
+  }
+
   inject(fault: ProxyFault): void {
     this.#fault = fault
-    for (const pair of this.#pairs) if (fault.is === 'refuse' || pair.state === 'muted') drop(pair)
+    for (const pair of this.#pairs) if (fault.is === 'refuse' || pair.state === 'muted') resetPair(pair)
   }
 
   heal(): void {
@@ -68,7 +73,7 @@ export class StoreProxy {
   }
 
   async close(): Promise<void> {
-    for (const pair of this.#pairs) drop(pair)
+    for (const pair of this.#pairs) resetPair(pair)
     this.#server.close()
     await once(this.#server, 'close')
   }
@@ -86,7 +91,7 @@ export class StoreProxy {
     server.setNoDelay(true)
     this.#forward(pair, client, server)
     this.#forward(pair, server, client)
-    // A client that gives a connection up has released it, whatever becomes of the other side.
+    // The client has closed its side, so the connection is over.
     client.on('close', () => {
       this.#pairs.delete(pair)
       server.destroy()
@@ -114,17 +119,17 @@ export class StoreProxy {
       if (lost === 'all') return
       queue(() => {
         if (!to.destroyed) to.write(lost === 'none' ? data : data.subarray(0, lost))
-        if (lost !== 'none') drop(pair)
+        if (lost !== 'none') resetPair(pair)
       })
     })
     from.on('end', () => {
       if (pair.state === 'open') queue(() => to.end())
-      // Nothing gets through a dead connection, but a client that has ended it holds nothing any more.
+      // Nothing passes a dead connection, but the client's end releases it.
       else if (from === pair.client) from.destroy()
     })
   }
 
-  /** What the fault takes away of a chunk: nothing, everything, or all but the first bytes. */
+  /** How much of a chunk is lost: nothing, everything, or all but the first bytes. */
   #lose(pair: Pair, from: Socket, data: Buffer): 'none' | 'all' | number {
     if (pair.state === 'stalled') return 'all'
     if (pair.state === 'muted') return from === pair.server ? 'all' : 'none'
@@ -146,7 +151,7 @@ export class StoreProxy {
   }
 }
 
-function drop({ client, server }: Pair): void {
+function resetPair({ client, server }: Pair): void {
   client.resetAndDestroy()
   server.destroy()
 }
