@@ -1,6 +1,5 @@
 /**
- * `conclave recover`: makes stable data usable again that is undamaged but that a node cannot start from, under the same
- * id. Why that is safe is said where it is done: protocols/local-leader/recover.ts and protocols/omega/recover.ts.
+ * `conclave recover`: repairs stable data that is undamaged but that a node cannot start from, and keeps the node's id. Why that is safe is said where it is done: protocols/local-leader/recover.ts and protocols/omega/recover.ts.
  */
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
@@ -26,20 +25,23 @@ type Kept = { readonly layer?: Plain; readonly upper?: Plain }
 
 export function recoverCommand(): Command {
   return new Command('recover')
-    .description('make stable data usable again that a node cannot start from, without a new id')
-    .argument('<folder>', 'the data folder of the node, which must be stopped')
-    .requiredOption('--id <id>', 'the id of the node')
+    .description('repair stable data that a node cannot start from, and keep its id')
+    .argument('<folder>', 'data folder of the node; the node must be stopped')
+    .requiredOption('--id <id>', 'id of the node')
     .option(
       '--voters <ids>',
-      'who votes from now on (a,b,c): the same on all nodes, and only with --all-stopped',
+      'voters from now on, such as a,b,c; must be the same on all nodes, and needs --all-stopped',
     )
     .option(
       '--above <token>',
-      'the largest token that anybody has seen, if tokens are larger than the time of day',
+      'largest token ever used, if it is larger than the current Unix time in milliseconds',
     )
-    .option('--all-stopped', 'every node of the group is stopped, and this command is run on each of them')
-    .option('--dry-run', 'say what would change, and change nothing')
-    .option('--json', 'print the outcome as one object')
+    .option(
+      '--all-stopped',
+      'confirm that all nodes of the group are stopped and that this command is run on each of them',
+    )
+    .option('--dry-run', 'print the changes without making them')
+    .option('--json', 'print one JSON object')
     .action(async (folder: string, flags: RecoverFlags) => {
       process.exitCode = await recover(folder, flags)
     })
@@ -47,17 +49,17 @@ export function recoverCommand(): Command {
 
 async function recover(folder: string, flags: RecoverFlags): Promise<number> {
   if (!existsSync(join(folder, 'stable.json'))) {
-    throw new UsageError(`${folder} has no stable data: name the data folder of a node`, 'folder')
+    throw new UsageError(`${folder}: contains no stable.json; name the data folder of a node`, 'folder')
   }
   if (flags.voters !== undefined && flags.allStopped !== true) {
     throw new UsageError(
-      '--voters needs --all-stopped: a node that goes by other voters than the rest could elect a second leader',
+      '--voters: needs --all-stopped, because nodes with different voters could elect two leaders',
       '--voters',
     )
   }
   const storage = await openStorage(folder).catch((error: unknown) => {
     if (error instanceof StorageInUseError)
-      throw new UsageError(`${error.message}: stop the node first`, 'folder')
+      throw new UsageError(`${error.message}; stop the node first`, 'folder')
     throw error
   })
   try {
@@ -114,6 +116,6 @@ function ofOmega(upper: Plain, flags: RecoverFlags, above: number, now: number) 
 
 function report(folder: string, { json, dryRun }: RecoverFlags, changes: readonly string[]): void {
   if (json === true) printJson({ folder, changed: changes.length > 0 && dryRun !== true, changes })
-  else if (changes.length === 0) print(`${folder} is usable as it is: nothing was changed`)
+  else if (changes.length === 0) print(`${folder} is usable; nothing was changed`)
   else for (const change of changes) print(`${dryRun === true ? 'would change' : 'changed'}: ${change}`)
 }

@@ -1,4 +1,4 @@
-/** What is made of the traces of real processes under omega: the same, where some of them took theirs along. */
+/** The analysis of real runs of omega, some of whose traces are lost. */
 import { describe, expect, it } from 'vitest'
 import { recordings } from '../../../test/support/recordings.ts'
 import { type Definition, type PlainObject, present } from '../../core/index.ts'
@@ -24,8 +24,8 @@ const STORY: PlainObject = {
 const named = ({ specs }: Recorded, verdict: string): readonly string[] =>
   specs.flatMap((spec) => (spec.verdict === verdict ? [spec.name] : []))
 
-/** Of the traces of these runs only. */
-async function understood(
+/** Analyses the traces that `isKept` selects. */
+async function analyseScenario(
   scenario: PlainObject,
   isKept: (file: string) => boolean = () => true,
   { definition = omega, most = 1_000_000 }: { definition?: Definition; most?: number } = {},
@@ -40,31 +40,31 @@ async function understood(
 
 const JUDGED = ['omega-views', 'omega-lives', 'theorem-3-3-logical', 'primary-chain']
 
-describe('a run of omega out of the traces of its processes', () => {
-  it('is replayed to the letter and judged by its own specifications', async () => {
-    const run = await understood(STORY)
+describe('the analysis of a real run of omega', () => {
+  it('replays every effect and judges the specifications of omega', async () => {
+    const run = await analyseScenario(STORY)
     expect(run.replayed.difference).toBeNull()
     expect(named(run, 'violated')).toEqual([])
     expect(named(run, 'held')).toEqual(JUDGED)
     expect(run.leaderships.map(({ node }) => node)).toEqual(expect.arrayContaining([1, 2]))
-    expect(describeVerdict(run)).toBe('every promise that could be judged was kept')
+    expect(describeVerdict(run)).toBe('no specification was violated')
   })
 
-  it('who was killed took its promises along: that is nobody’s fault', async () => {
-    const run = await understood(STORY, (file) => file !== '1-0.ndjson')
+  it('does not blame nodes for promises in the lost trace of a killed node', async () => {
+    const run = await analyseScenario(STORY, (file) => file !== '1-0.ndjson')
     expect(run.runs.map(({ node }) => node)).toEqual([1, 2, 3, 4, 5])
     expect(named(run, 'held')).toEqual(JUDGED)
   })
 
-  it('boxes that begin in the middle are judged from where they all begin', async () => {
-    const run = await understood(STORY, undefined, { most: 160 })
+  it('judges black boxes that start in the middle from the moment when all have started', async () => {
+    const run = await analyseScenario(STORY, undefined, { most: 160 })
     expect(run.runs.some(({ skipped }) => skipped > 0)).toBe(true)
     expect(named(run, 'violated')).toEqual([])
     expect(named(run, 'held')).toEqual(JUDGED)
   })
 
-  it('the chain of views is not judged where two have left no trace: they may have had one of their own', async () => {
-    const run = await understood(STORY, (file) => file.startsWith('5'))
+  it('does not judge the chain of views if the traces of two nodes are missing', async () => {
+    const run = await analyseScenario(STORY, (file) => file.startsWith('5'))
     expect(named(run, 'violated')).toEqual([])
     expect(named(run, 'held')).toEqual(JUDGED.slice(0, 3))
     expect(run.specs.find(({ name }) => name === 'primary-chain')).toMatchObject({
@@ -72,7 +72,7 @@ describe('a run of omega out of the traces of its processes', () => {
     })
   })
 
-  it('views that go back, for disks that forgot them, are found out', async () => {
+  it('finds views that go back after disks lost them', async () => {
     const nodes = STORY['nodes'] as readonly number[]
     const events = [
       { atMs: 2000, crash: 1 },
@@ -86,7 +86,9 @@ describe('a run of omega out of the traces of its processes', () => {
         return { ...protocol, start: (_stable, now) => protocol.start(null, now) }
       },
     }
-    const run = await understood({ ...STORY, events, untilMs: 6000 }, undefined, { definition: forgetful })
+    const run = await analyseScenario({ ...STORY, events, untilMs: 6000 }, undefined, {
+      definition: forgetful,
+    })
     expect(run.replayed.difference).toBeNull()
     expect(named(run, 'violated')).toContain('omega-views')
     expect(run.specs.find(({ name }) => name === 'omega-views')).toMatchObject({
