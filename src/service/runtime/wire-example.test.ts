@@ -346,7 +346,7 @@ describe('the example of docs/reference/wire.md', () => {
     expect(sealer([KEY], true).open(hexBlock('secret'))).toEqual(envelope)
     expect(PAGE).toContain(`These are ${envelope.length} bytes.`)
     expect(PAGE).toContain(`they become ${hexBlock('authenticated').length}:`)
-    expect(PAGE).toContain(`Made secret they become ${hexBlock('secret').length};`)
+    expect(PAGE).toContain(`Encrypted they become ${hexBlock('secret').length};`)
   })
 })
 
