@@ -12,11 +12,10 @@ import type { Planning } from './planning.ts'
 import type { WireFormat } from './wire.ts'
 
 /** A field of what a process was told, and what is wrong with it. */
-export type Problem = { readonly field: string; readonly problem: string }
+export type Problem = { readonly field: string; readonly message: string }
 
-export function isProblem(value: object): value is Problem {
-  return 'problem' in value
-}
+/** The options of a protocol, before defaults are filled in, or everything that is wrong. */
+export type Chosen = { readonly options: PlainObject } | { readonly problems: readonly Problem[] }
 
 /** What a process is told when it joins a group, as far as protocols are concerned. Fields that were not given are absent. */
 export type Asked = {
@@ -67,10 +66,12 @@ type Common = {
   readonly name: string
   /** For help texts, after the name: a few words. */
   readonly summary: string
-  /** The protocol's options from what a process is told, before defaults are filled in. */
-  optionsFor(asked: Asked, nodes: readonly NodeId[]): { readonly options: object } | Problem
-  /** What is wrong with the options once defaults are filled in; null when nothing is. */
-  problemWith(options: PlainObject, asked: Asked): Problem | null
+  /** The protocol's options from what a process is told. */
+  optionsFor(asked: Asked, nodes: readonly NodeId[]): Chosen
+  /** What is wrong with the options once defaults are filled in. */
+  problemsWith(options: PlainObject, asked: Asked): readonly Problem[]
+  /** Options that tolerate longer scheduling delays, for `conclave up`: its agents share one machine. */
+  slackOptions(profile: string): PlainObject
   /** Of checked options. Without leases: how long the answer of a peer counts. */
   leaseLength(options: PlainObject, nodes: readonly NodeId[]): LeaseLength
   /** Null where a leader has a lease. Otherwise what `conclave run` must warn about. */

@@ -27,9 +27,9 @@ export { timingOf as epochsTiming } from './epochs/timing.ts'
 export { type GroupSpec, groupFor, type HostSettings, host, hosted, insightFor, peerHosting } from './host.ts'
 export {
   type Asked,
+  type Chosen,
   type Forensics,
   type Hosting,
-  isProblem,
   type LeaseLength,
   type PeerHosting,
   type Problem,

@@ -3,7 +3,7 @@
  * check it, and how both are told. `src/workbench/guarantees` runs the simulations and fills the card in.
  */
 import type { Command, Micros, NodeId, Plain, PlainObject } from '../core/index.ts'
-import type { Problem } from './hosting.ts'
+import type { Chosen, Problem } from './hosting.ts'
 
 /** Milliseconds, or a range of them. */
 export type Span = number | readonly [least: number, most: number]
@@ -54,8 +54,8 @@ export type Planning = {
   /** How many runs each of the main trials has unless told otherwise. */
   readonly seeds: number
   /** The options before defaults are filled in, and what is wrong with them afterwards. */
-  optionsFor(asked: PlanAsked): { readonly options: PlainObject } | Problem
-  problemWith(options: PlainObject, asked: PlanAsked): Problem | null
+  optionsFor(asked: PlanAsked): Chosen
+  problemsWith(options: PlainObject, asked: PlanAsked): readonly Problem[]
   describe(plan: Plan): PlanDescription
 }
 

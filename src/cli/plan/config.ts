@@ -14,7 +14,6 @@ import {
   DEFAULT_PROTOCOL,
   hostedNames,
   hostingOf,
-  isProblem,
   type Plan,
   type PlanAsked,
   type PlanField,
@@ -126,16 +125,16 @@ export function planOf(flags: PlanFlags, said: PlainObject): Plan & Planned {
   const { definition, planning } = planned
   const file = checkedFile(planning, said, flags.config ?? '')
   const asked = askedFor(flags, file, planned)
-  const given = orRefuse(planning.optionsFor(asked))
+  const given = planning.optionsFor(asked)
+  if ('problems' in given) return refuse(given.problems)
   const options = optionsOf(definition, asked, given.options, file)
-  const problem = planning.problemWith(options, asked)
-  if (problem !== null) orRefuse(problem)
-  return { ...planned, asked, options }
+  const problems = planning.problemsWith(options, asked)
+  return problems.length > 0 ? refuse(problems) : { ...planned, asked, options }
 }
 
-function orRefuse<T extends object>(value: T | Problem): T {
-  if (!isProblem(value)) return value
-  throw new UsageError(`${value.field}: ${value.problem}`, value.field)
+function refuse([first]: readonly Problem[]): never {
+  const { field, message } = present(first, 'problem')
+  throw new UsageError(`${field}: ${message}`, field)
 }
 
 function checkedFile({ fields }: Planning, said: PlainObject, file: string): ConfigFile {
@@ -164,9 +163,9 @@ function askedFor(flags: PlanFlags, file: ConfigFile, { definition, planning }: 
     registers: file.registers,
     store: file.store === undefined ? undefined : storeOf(file.store),
   }
-  const present = Object.entries(given).filter(([, value]) => value !== undefined)
+  const known = Object.entries(given).filter(([, value]) => value !== undefined)
   return {
-    ...(Object.fromEntries(present) as Partial<PlanAsked>),
+    ...(Object.fromEntries(known) as Partial<PlanAsked>),
     nodes,
     options: (file.options ?? {}) as PlainObject,
     chosen: parseOptions(flags.option),

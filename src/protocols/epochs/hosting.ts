@@ -4,7 +4,7 @@ import type { StoreHosting } from '../hosting.ts'
 import { type OpenState, openEpochs, openInsight } from './open-group.ts'
 import { type EpochsOptions, givenBy } from './options.ts'
 import { epochsPlanning } from './planning.ts'
-import { problemInHosted, profileOptions } from './profiles.ts'
+import { problemsInHosted, profileOptions } from './profiles.ts'
 import { timingOf } from './timing.ts'
 
 const own = (options: PlainObject): EpochsOptions => options as unknown as EpochsOptions
@@ -14,8 +14,9 @@ export const epochsHosting: StoreHosting = {
   name: 'epochs',
   needs: 'store',
   summary: 'election in a store',
-  optionsFor: ({ profile = 'lan', options = {} }) => profileOptions(profile, options),
-  problemWith: problemInHosted,
+  optionsFor: ({ profile = 'lan', options = {} }) => ({ options: profileOptions(profile, options) }),
+  problemsWith: problemsInHosted,
+  slackOptions: () => ({}),
   leaseLength(options) {
     const { lease, period, access } = timingOf(givenBy(own(options)))
     // A renewal is one write and one round of reads.

@@ -1,7 +1,7 @@
 /** The guarantee card: the configuration it is made for, and what it says. */
 import { msOf, type NodeId, type Plain, type PlainObject } from '../../core/index.ts'
 import { plural } from '../../core/text.ts'
-import type { Problem } from '../hosting.ts'
+import type { Chosen, Problem } from '../hosting.ts'
 import { hundredth, listedIds } from '../plan-text.ts'
 import type {
   LoadCard,
@@ -17,7 +17,7 @@ import type {
 } from '../planning.ts'
 import type { EpochsGuarantees } from './guarantees.ts'
 import type { EpochsOptions } from './options.ts'
-import { problemInHosted, profileOptions } from './profiles.ts'
+import { problemsInHosted, profileOptions } from './profiles.ts'
 import {
   brokenAssumptions,
   type EpochsPlan,
@@ -27,24 +27,17 @@ import {
   trialsOf,
 } from './trials.ts'
 
-function optionsFor({
-  mode,
-  profile = 'lan',
-  options,
-  chosen,
-}: PlanAsked): { readonly options: PlainObject } | Problem {
-  if (mode !== undefined)
-    return { field: '--mode', problem: 'epochs has none: whoever leads, leads all that reach the store' }
-  return profileOptions(profile, { ...options, ...chosen })
+function optionsFor({ mode, profile = 'lan', options, chosen }: PlanAsked): Chosen {
+  if (mode === undefined) return { options: profileOptions(profile, { ...options, ...chosen }) }
+  const message = 'epochs has none: whoever leads, leads all that reach the store'
+  return { problems: [{ field: '--mode', message }] }
 }
 
-function problemWith(options: PlainObject): Problem | null {
-  if (options['turns'] !== 'none') return problemInHosted(options)
-  return {
-    field: 'options.turns',
-    problem:
-      'none promises no time: elections collide, and chance decides how often; take succession or oracle',
-  }
+function problemsWith(options: PlainObject): readonly Problem[] {
+  if (options['turns'] !== 'none') return problemsInHosted(options)
+  const message =
+    'none promises no time: elections collide, and chance decides how often; take succession or oracle'
+  return [{ field: 'options.turns', message }]
 }
 
 function describe({ asked, options }: Plan): TrialPlan {
@@ -268,7 +261,7 @@ function assumptions(
   return [
     'the store is a register: reads return the last write, none that was acknowledged is lost, late ones change nothing',
     ...(store === null
-      ? ['(name the store, and this card says what of that nobody can find out: docs/reference/stores.md)']
+      ? ['(name the store, and this card says what of that nobody can find out: docs/explanation/stores.md)']
       : store.assumed.map((line) => `of ${store.kind}, which cannot be found out: ${line}`)),
     `for progress, not for safety: an access takes at most ${c['access']} ms (r)`,
     `for the lease: a clock drifts by at most ${driftPpm} ppm (d); after a sleep of the host a second clock tells how long it was`,
@@ -282,6 +275,6 @@ export const epochsPlanning: Planning = {
   mostNodes: 1000,
   seeds: 2000,
   optionsFor,
-  problemWith,
+  problemsWith,
   describe,
 }

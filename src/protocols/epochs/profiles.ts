@@ -8,22 +8,27 @@ const PROFILES = {
   wan: { periodMs: 3000, accessMs: 150 },
 } as const
 
-/** Single options win over the profile. */
+/** Single options override the profile. */
 export function profileOptions(
-  profile: string,
+  profile: keyof typeof PROFILES,
   given: { readonly [name: string]: unknown },
-): { readonly options: PlainObject } | Problem {
-  const constants = (PROFILES as { readonly [name: string]: PlainObject })[profile]
-  if (constants === undefined) return { field: 'profile', problem: `${profile} is none of lan, region, wan` }
-  return { options: { ...constants, ...given } as PlainObject }
+): PlainObject {
+  return { ...PROFILES[profile], ...given } as PlainObject
 }
 
 /** Options that only searches understand. */
-export function problemInHosted(options: PlainObject): Problem | null {
-  const { clock, epochs = null, ballots = null } = options
-  if (clock !== 'own')
-    return { field: 'options.clock', problem: 'is for searches: real processes have clocks' }
-  if (epochs !== null || ballots !== null)
-    return { field: 'options.epochs', problem: 'and ballots bound searches: real processes run on' }
-  return null
+export function problemsInHosted({ clock, epochs = null, ballots = null }: PlainObject): readonly Problem[] {
+  return [
+    ...(clock === 'own'
+      ? []
+      : [
+          {
+            field: 'options.clock',
+            message: 'is for searches only; remove it, because real nodes have clocks',
+          },
+        ]),
+    ...(epochs === null && ballots === null
+      ? []
+      : [{ field: 'options.epochs', message: 'and ballots limit searches only; remove them' }]),
+  ]
 }

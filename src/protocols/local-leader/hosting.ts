@@ -1,6 +1,6 @@
 /** What real processes need to run the protocol. */
 import type { PlainObject } from '../../core/index.ts'
-import type { Asked, PeerHosting, Problem } from '../hosting.ts'
+import type { Asked, Chosen, PeerHosting } from '../hosting.ts'
 import { timingOf } from './constants.ts'
 import { localLeaderGroup, timingFor } from './group.ts'
 import { insightOf } from './insight.ts'
@@ -10,23 +10,24 @@ import { recoverLocalLeader } from './recover.ts'
 import { forgetfulStable } from './stable.ts'
 import { localLeaderWire } from './wire.ts'
 
-/** Options that have a field of their own in what a process is told, or that only the workbench understands. */
+/** Options of the protocol that have a field of their own, would be ignored, or are for the workbench. */
 const OWN_FIELDS: { readonly [option: string]: string } = {
-  mode: 'give `mode` instead',
-  profile: 'give `profile` instead',
-  sticky: 'give `sticky` instead',
-  priorities: 'give `priority` instead, on each node its own',
-  yieldWhenTold: 'real processes always do: take it out',
-  requests: 'is for searches of every interleaving: take it out',
-  link: 'real processes have fail-aware datagrams: take it out',
-  hostedGroup: 'is how a recording names its group: take it out',
+  mode: 'use the field `mode` instead',
+  profile: 'use the field `profile` instead',
+  sticky: 'use the field `sticky` instead',
+  priorities: 'use the field `priority` on each node instead',
+  yieldWhenTold: 'is always on in real nodes; remove it',
+  requests: 'is for searches only; remove it',
+  link: 'is for the workbench only; remove it, because real nodes use fail-aware datagrams',
+  hostedGroup: 'is written by recordings only; remove it',
 }
 
-function optionsFor(asked: Asked): { readonly options: object } | Problem {
+function optionsFor(asked: Asked): Chosen {
   const given = asked.options ?? {}
-  for (const [option, problem] of Object.entries(OWN_FIELDS)) {
-    if (given[option] !== undefined) return { field: `options.${option}`, problem }
-  }
+  const problems = Object.entries(OWN_FIELDS)
+    .filter(([option]) => given[option] !== undefined)
+    .map(([option, message]) => ({ field: `options.${option}`, message }))
+  if (problems.length > 0) return { problems }
   const { id, mode = 'majority', profile = 'lan', sticky = true, priority = 0 } = asked
   return {
     options: {
@@ -34,12 +35,12 @@ function optionsFor(asked: Asked): { readonly options: object } | Problem {
       mode,
       profile,
       sticky,
-      // Work ends before the leadership is given away.
+      // Work ends before the leader releases its lease.
       yieldWhenTold: true,
       priorities: { [id]: priority },
       ...(asked.observer === true ? { observers: withName(given['observers'], id) } : {}),
       ...(asked.witness === true ? { witnesses: withName(given['witnesses'], id) } : {}),
-    },
+    } as PlainObject,
   }
 }
 
@@ -55,7 +56,8 @@ export const localLeaderHosting: PeerHosting = {
   needs: 'peers',
   summary: 'leases',
   optionsFor,
-  problemWith: () => null,
+  problemsWith: () => [],
+  slackOptions: (profile) => (profile === 'lan' ? { sigmaMs: 60 } : {}),
   leaseLength(options, nodes) {
     const chosen = own(options)
     const { lease, tries, tryTime, collection } = timingOf(givenBy(chosen, votersIn(chosen, nodes).length))

@@ -1,7 +1,7 @@
 /** The guarantee card: the configuration it is made for, and what it says. */
 import { msOf, type NodeId, type PlainObject } from '../../core/index.ts'
 import { count, plural } from '../../core/text.ts'
-import type { Problem } from '../hosting.ts'
+import type { Chosen } from '../hosting.ts'
 import { hundredth, listedIds, shownMs } from '../plan-text.ts'
 import type {
   LoadCard,
@@ -29,9 +29,10 @@ import {
 /** Lists of processes that may stand beside `options` as well as in it. */
 const LISTS = ['voters', 'observers', 'witnesses'] as const satisfies readonly PlanField[]
 
-function optionsFor(asked: PlanAsked): { readonly options: PlainObject } | Problem {
+function optionsFor(asked: PlanAsked): Chosen {
   const twice = LISTS.find((list) => asked[list] !== undefined && asked.options[list] !== undefined)
-  if (twice !== undefined) return { field: `options.${twice}`, problem: `is given as ${twice} already` }
+  if (twice !== undefined)
+    return { problems: [{ field: `options.${twice}`, message: `is given as ${twice} already` }] }
   const { voters, observers, witnesses = [], profile, mode } = asked
   const options: PlainObject = {
     ...asked.options,
@@ -47,10 +48,8 @@ function optionsFor(asked: PlanAsked): { readonly options: PlainObject } | Probl
   }
   const unreal = (['link', 'requests'] as const).find((name) => (options[name] ?? null) !== null)
   if (unreal === undefined) return { options }
-  return {
-    field: `options.${unreal}`,
-    problem: 'is for searches without time, which have no guarantee card',
-  }
+  const message = 'is for searches without time, which have no guarantee card'
+  return { problems: [{ field: `options.${unreal}`, message }] }
 }
 
 /** Computed for what is assumed; what is typical, for the delays that there are, as long as they are within that. */
@@ -338,6 +337,6 @@ export const localLeaderPlanning: Planning = {
   mostNodes: 1000,
   seeds: 2000,
   optionsFor,
-  problemWith: () => null,
+  problemsWith: () => [],
   describe,
 }

@@ -1,32 +1,31 @@
 /** What real processes need to run the protocol. */
 import { microsOf, type NodeId, type PlainObject } from '../../core/index.ts'
-import type { Asked, PeerHosting, Problem } from '../hosting.ts'
+import type { Asked, Chosen, PeerHosting, Problem } from '../hosting.ts'
 import { omegaForensics } from './forensics.ts'
 import { type OmegaOptions, omegaGroup, omegaInsight } from './group.ts'
 import { omegaPlanning } from './planning.ts'
-import { brokenBound, profileOptions } from './profiles.ts'
+import { brokenTimes, profileOptions } from './profiles.ts'
 import { recoverOmega } from './recover.ts'
 import { omegaFault } from './wire.ts'
 
-function optionsFor(asked: Asked, nodes: readonly NodeId[]): { readonly options: object } | Problem {
+function optionsFor(asked: Asked, nodes: readonly NodeId[]): Chosen {
   const { mode = 'majority', profile = 'lan', priority = 0, data, options = {} } = asked
-  if (data === undefined)
-    return { field: 'data', problem: 'is needed with omega: what it has promised must survive a crash' }
-  if (nodes.length < 2)
-    return {
-      field: 'peers',
-      problem: 'is empty: omega needs two nodes at least, for nobody is in a view alone',
-    }
+  const problems: Problem[] = []
+  const refuse = (field: string, message: string): void => void problems.push({ field, message })
+  if (data === undefined) refuse('data', 'is required with omega, whose promises must survive a crash')
+  if (nodes.length < 2) refuse('peers', 'is empty; omega needs at least two nodes')
   if (priority !== 0)
-    return {
-      field: 'priority',
-      problem: 'omega compares weights that all nodes know: set options.weights on all',
-    }
-  for (const field of ['observer', 'witness'] as const) {
-    if (asked[field] === true) return { field, problem: 'omega has none: leave it out' }
+    refuse(
+      'priority',
+      'does not apply to omega, which compares weights that all nodes know; set options.weights on all nodes',
+    )
+  for (const role of ['observer', 'witness'] as const) {
+    if (asked[role] === true) refuse(role, 'does not apply to omega, which has no such role; remove it')
   }
+  if (problems.length > 0) return { problems }
   const quorum = mode === 'local' ? 'none' : 'dynamic'
-  return { options: { quorum, ...options, ...profileOptions(profile, options), links: 'datagrams' } }
+  const times = profileOptions(profile, options)
+  return { options: { quorum, ...options, ...times, links: 'datagrams' } as PlainObject }
 }
 
 const own = (options: PlainObject): OmegaOptions => options as unknown as OmegaOptions
@@ -40,11 +39,9 @@ export const omegaHosting: PeerHosting = {
   needs: 'peers',
   summary: 'numbered views of the living, no leases, needs `data`',
   optionsFor,
-  /** Single times may be given, but not such as the network of the profile does not bear. */
-  problemWith(options, { profile = 'lan' }) {
-    const broken = brokenBound(profile, own(options))
-    return broken === null ? null : { field: `options.${broken.field}`, problem: broken.problem }
-  },
+  /** Single times may be given, but only those that the network of the profile allows. */
+  problemsWith: (options, { profile = 'lan' }) => brokenTimes(profile, own(options)),
+  slackOptions: () => ({}),
   leaseLength(options) {
     const { detector, timeoutMs, pingMs, alphaMs, retransmitMs } = own(options)
     const lease = microsOf(detector === 'nfd-e' ? Math.min(timeoutMs, pingMs + alphaMs) : timeoutMs)

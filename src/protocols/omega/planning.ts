@@ -2,30 +2,28 @@
 import type { PlainObject } from '../../core/index.ts'
 import { plural } from '../../core/text.ts'
 import type { HistoryOptions } from '../../links/index.ts'
-import type { Problem } from '../hosting.ts'
+import type { Chosen } from '../hosting.ts'
 import { PROFILES } from '../local-leader/options.ts'
 import type { MilestonePlan, Plan, PlanAsked, Planning } from '../planning.ts'
 import { omegaGuarantees } from './guarantees.ts'
-import { brokenBound, profileOptions } from './profiles.ts'
+import { brokenTimes, profileOptions } from './profiles.ts'
 import type { OmegaSettings } from './settings.ts'
 
 type Options = HistoryOptions & Pick<OmegaSettings, 'quorum'>
 
-function optionsFor(asked: PlanAsked): { readonly options: PlainObject } | Problem {
+function optionsFor(asked: PlanAsked): Chosen {
   const { mode, profile = 'lan' } = asked
   const given: PlainObject = { ...asked.options, ...asked.chosen }
   const { links = 'datagrams', quorum } = given
-  if (links !== 'datagrams')
-    return {
-      field: 'options.links',
-      problem: 'the card is that of real processes, whose links go over datagrams: take it out',
-    }
   const isLocal = mode === 'local'
+  const refuse = (field: string, message: string): Chosen => ({ problems: [{ field, message }] })
+  if (links !== 'datagrams')
+    return refuse(
+      'options.links',
+      'the card is that of real processes, whose links go over datagrams: take it out',
+    )
   if (mode !== undefined && quorum !== undefined && isLocal !== (quorum === 'none'))
-    return {
-      field: `--mode ${mode}`,
-      problem: 'options.quorum says otherwise: leave one of them out',
-    }
+    return refuse(`--mode ${mode}`, 'options.quorum says otherwise: leave one of them out')
   return {
     options: { quorum: isLocal ? 'none' : 'dynamic', ...given, ...profileOptions(profile, given) },
   }
@@ -110,9 +108,6 @@ export const omegaPlanning: Planning = {
   mostNodes: 50,
   seeds: 200,
   optionsFor,
-  problemWith(options, { profile = 'lan' }) {
-    const broken = brokenBound(profile, options as unknown as Options)
-    return broken === null ? null : { field: `options.${broken.field}`, problem: broken.problem }
-  },
+  problemsWith: (options, { profile = 'lan' }) => brokenTimes(profile, options as unknown as Options),
   describe,
 }

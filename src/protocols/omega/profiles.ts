@@ -10,6 +10,7 @@
  *   retransmitMs ≥ 2δ + 2σ: an acknowledgement has had its time before the frame is sent again.
  */
 import type { HistoryOptions } from '../../links/index.ts'
+import type { Problem } from '../hosting.ts'
 import { PROFILES } from '../local-leader/options.ts'
 
 type Times = Pick<HistoryOptions, 'pingMs' | 'timeoutMs' | 'alphaMs' | 'retransmitMs'>
@@ -86,4 +87,13 @@ export function brokenBound(
     field,
     problem: `${value} is too small: it must be at least ${least} (${from}; ${assumed}), or ${orElse}`,
   }
+}
+
+/** The same as a problem of the options. */
+export function brokenTimes(
+  profile: ProfileName,
+  times: Parameters<typeof brokenBound>[1],
+): readonly Problem[] {
+  const broken = brokenBound(profile, times)
+  return broken === null ? [] : [{ field: `options.${broken.field}`, message: broken.problem }]
 }
