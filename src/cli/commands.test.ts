@@ -1,4 +1,4 @@
-/** The command line as its users meet it: output and exit codes, in this process and in some real ones. */
+/** Output and exit codes of the commands, run in this process and some of them as a process. */
 import { spawnSync } from 'node:child_process'
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -14,8 +14,8 @@ afterAll(() => rmSync(folder, { recursive: true }))
 
 const conclave = (...words: readonly string[]): Promise<Ended> => run(words, { cwd: root })
 
-/** The same as a process of its own. */
-function started(...words: readonly string[]): { readonly [part in keyof Ended]: Ended[part] | null } {
+/** Runs a command as a process. */
+function runProcess(...words: readonly string[]): { readonly [part in keyof Ended]: Ended[part] | null } {
   const { status, stdout, stderr } = spawnSync(join(root, 'bin/conclave'), words, {
     cwd: root,
     encoding: 'utf8',
@@ -58,8 +58,8 @@ describe('conclave as a process', () => {
     ['bad input', 2, () => ['explore', '--fast']],
     ['no command', 2, () => []],
     ['help', 0, () => ['replay', '--help']],
-  ] as const)('ends and prints as it does in this process: %s', async (_what, code, words) => {
-    const own = started(...words())
+  ] as const)('exits and prints as in this process: %s', async (_what, code, words) => {
+    const own = runProcess(...words())
     expect(own.code).toBe(code)
     expect(await conclave(...words())).toEqual(own)
   })
@@ -72,7 +72,7 @@ describe('conclave as a process', () => {
     expect([status, JSON.parse(stdout).leaders]).toEqual([0, [3]])
   })
 
-  it('ends quietly when its reader has seen enough', () => {
+  it('exits with 0 if its reader stops early', () => {
     const script = 'bin/conclave protocols --json | true; echo "${PIPESTATUS[0]}"'
     const { stdout, stderr } = spawnSync('bash', ['-c', script], { cwd: root, encoding: 'utf8' })
     expect([stdout, stderr]).toEqual(['0\n', ''])
@@ -80,7 +80,7 @@ describe('conclave as a process', () => {
 })
 
 describe('a command in this process', () => {
-  it('prints the same the second time, whatever ran between', async () => {
+  it('prints the same after other commands have run', async () => {
     const asked = [
       ['sim', file('twice-crossed.json', CROSSED), '--transcript'],
       ['sim', file('twice-bad.json', { ...QUIET, nodes: [] })],
@@ -95,7 +95,7 @@ describe('a command in this process', () => {
     expect(await all()).toEqual(first)
   })
 
-  it('leaves the process as it was', async () => {
+  it('restores the state of the process', async () => {
     const state = () => ({
       exitCode: process.exitCode,
       folder: process.cwd(),
@@ -114,7 +114,7 @@ describe('a command in this process', () => {
 })
 
 describe('conclave sim FILE', () => {
-  it('prints one object with --json, and ends with 0 when all held', async () => {
+  it('prints one object with --json, and exits with 0 if all specifications held', async () => {
     const { code, stdout, stderr } = await conclave('sim', file('quiet.json', QUIET), '--json')
     expect([code, stderr]).toEqual([0, ''])
     const report = JSON.parse(stdout)
@@ -129,7 +129,7 @@ describe('conclave sim FILE', () => {
     })
   })
 
-  it('ends with 6 when a specification is violated, and says which', async () => {
+  it('exits with 6 if a specification is violated, and names it', async () => {
     const path = file('crossed.json', CROSSED)
     const { code, stdout } = await conclave('sim', path)
     expect(code).toBe(6)
@@ -139,7 +139,7 @@ describe('conclave sim FILE', () => {
     })
   })
 
-  it('reports checkpoints as the world stood then', async () => {
+  it('reports the state of the world at checkpoints', async () => {
     const scenario = { ...CROSSED, checkpointsMs: [112, 99] }
     const { stdout } = await conclave('sim', file('checkpoints.json', scenario), '--json')
     const { checkpoints } = JSON.parse(stdout)
@@ -148,13 +148,13 @@ describe('conclave sim FILE', () => {
     expect(checkpoints['112'].nodes['3']).toMatchObject({ up: false, role: 'crashed', leader: null })
   })
 
-  it('writes the same trace in every process, and replay finds every effect identical', async () => {
+  it('writes the same trace in every process, and replays every effect', async () => {
     const scenario = { ...QUIET, network: { delayMs: [1, 9] }, clocks: { driftPpm: 80 }, seed: 11 }
     const path = file('seeded.json', scenario)
     const traces = ['one', 'two'].map((name) => join(folder, `${name}.trace`))
     const [one = '', two = ''] = traces
     expect((await conclave('sim', path, '--trace', one)).code).toBe(0)
-    expect(started('sim', path, '--trace', two).code).toBe(0)
+    expect(runProcess('sim', path, '--trace', two).code).toBe(0)
     expect(readFileSync(one, 'utf8')).toBe(readFileSync(two, 'utf8'))
     expect(await conclave('replay', one)).toMatchObject({ code: 0 })
     expect(await conclave('replay', one, '--diff', two)).toMatchObject({
@@ -166,17 +166,17 @@ describe('conclave sim FILE', () => {
     const damaged = readFileSync(one, 'utf8').replace('"to":3', '"to":2')
     const { code, stdout } = await conclave('replay', file('damaged.trace', damaged))
     expect(code).toBe(1)
-    expect(stdout).toContain('answers differently now')
+    expect(stdout).toContain('responds differently now')
   })
 
-  it('tells the story with --transcript', async () => {
+  it('prints the steps with --transcript', async () => {
     const { stdout } = await conclave('sim', file('story.json', CROSSED), '--transcript')
     expect(stdout).toContain('110.000 ms  2 command detect(of 3): coordinator(id 2) to 1; LEADS')
   })
 })
 
 describe('conclave sim, a campaign', () => {
-  it('finds nothing wrong with the repaired bully, and reaches its goals', async () => {
+  it('finds no violation in the repaired bully, and reaches its goals', async () => {
     const { code, stdout } = await conclave(
       ...'sim --protocol bully --nodes 3..5 --seeds 1..60 --faults swarm --json'.split(' '),
     )
@@ -187,7 +187,7 @@ describe('conclave sim, a campaign', () => {
     expect(report.goals.every(({ reached }: { reached: boolean }) => reached)).toBe(true)
   })
 
-  it('gives for each violation one command that shows it again, and a small scenario that violates', async () => {
+  it('prints a command that reproduces each violation, and a shrunk scenario', async () => {
     const words = 'sim --protocol bully --nodes 3 --seeds 1..60 --option repaired=false --json'.split(' ')
     const { code, stdout } = await conclave(...words)
     expect(code).toBe(6)
@@ -203,7 +203,7 @@ describe('conclave sim, a campaign', () => {
     expect(small.code).toBe(6)
   })
 
-  it('reports the same with one thread and with several', async () => {
+  it('reports the same with one thread and with several threads', async () => {
     const words =
       'sim --protocol bully --nodes 2..4 --seeds 1..60 --option repaired=false --json --workers'.split(' ')
     expect((await conclave(...words, '1')).stdout).toBe((await conclave(...words, '3')).stdout)
@@ -211,7 +211,7 @@ describe('conclave sim, a campaign', () => {
 })
 
 describe('conclave explore', () => {
-  it('finds the permanent disagreement, and its scenario runs to the same end', async () => {
+  it('finds the permanent disagreement, and its scenario reproduces it', async () => {
     const { code, stdout } = await conclave(
       ...'explore --protocol bully --nodes 3 --crashes 1 --recoveries 1 --option repaired=false --json'.split(
         ' ',
@@ -224,7 +224,7 @@ describe('conclave explore', () => {
     expect((await conclave('sim', file('counterexample.json', counterexample.scenario))).code).toBe(6)
   })
 
-  it('finds nothing in the repaired form, and says what it searched', async () => {
+  it('finds no violation in the repaired form, and reports the size of the search', async () => {
     const { code, stdout } = await conclave('explore', '--protocol', 'bully', '--nodes', '3', '--json')
     expect(code).toBe(0)
     const report = JSON.parse(stdout)
@@ -234,7 +234,7 @@ describe('conclave explore', () => {
     }
   })
 
-  it('lets time pass as often as --ticks says, for a protocol that says how long a tick is', async () => {
+  it('advances time by at most --ticks, for a protocol that defines the length of a tick', async () => {
     const module = file(
       'hourglass.mjs',
       `import { define } from ${JSON.stringify(join(root, 'dist/core/index.js'))}
@@ -267,7 +267,7 @@ describe('conclave explore', () => {
 })
 
 describe('conclave qos', () => {
-  it('measures the detectors of a trace, and says when there are none', async () => {
+  it('measures the detectors of a trace, and prints nothing without a detector', async () => {
     const trace = join(folder, 'qos.trace')
     const crash = { ...QUIET, events: [{ atMs: 1000, crash: 3 }] }
     expect((await conclave('sim', file('qos.json', crash), '--trace', trace)).code).toBe(0)
@@ -283,7 +283,7 @@ describe('conclave qos', () => {
     expect(await conclave('qos', trace)).toMatchObject({ code: 0, stdout: '' })
   })
 
-  it('is part of a campaign where there is a detector', async () => {
+  it('is part of a campaign of a protocol with a detector', async () => {
     const words = 'sim --protocol bully --nodes 3 --seeds 1..30 --json'.split(' ')
     expect(JSON.parse((await conclave(...words)).stdout).qos.detection.samples).toBeGreaterThan(0)
     expect(JSON.parse((await conclave(...words, '--option', 'detector=none')).stdout)).not.toHaveProperty(
@@ -293,7 +293,7 @@ describe('conclave qos', () => {
 })
 
 describe('conclave specs, protocols and help', () => {
-  it('list what there is', async () => {
+  it('list all specifications and protocols', async () => {
     expect(
       JSON.parse((await conclave('specs', '--json')).stdout).specs.map(({ name }: { name: string }) => name),
     ).toContain('agreement')
@@ -304,7 +304,7 @@ describe('conclave specs, protocols and help', () => {
     expect((await conclave('protocols')).stdout).toContain('coordinatorTimeoutMs')
   })
 
-  it('explain every command with an example', async () => {
+  it('show an example for every command', async () => {
     const asked = [['--help'], ['help'], ['help', 'sim']]
     for (const help of await Promise.all(asked.map((words) => conclave(...words)))) {
       expect(help).toMatchObject({ code: 0, stderr: '' })
@@ -319,14 +319,14 @@ describe('conclave specs, protocols and help', () => {
     }
   })
 
-  it('name --json for every command', async () => {
+  it('offer --json for every command', async () => {
     const { commands } = await createProgram('')
     const names = commands.map((command) => command.name())
     expect(names).toEqual(expect.arrayContaining(['up', 'agent', 'run', 'status', 'draw', 'completion']))
     const without = commands
       .filter(({ options }) => !options.some(({ long }) => long === '--json'))
       .map((command) => command.name())
-    // What scripts of shells ask.
+    // Shell scripts call this command.
     expect(without).toEqual(['complete'])
   })
 
@@ -341,7 +341,7 @@ describe('conclave specs, protocols and help', () => {
     expect(Object.keys(JSON.parse(stdout))).toEqual(['error'])
   })
 
-  it('draw and complete in JSON', async () => {
+  it('print a diagram and a completion script as JSON', async () => {
     const trace = join(folder, 'drawn.ndjson')
     await conclave('sim', file('drawn.json', QUIET), '--trace', trace)
     expect(JSON.parse((await conclave('draw', trace, '--json')).stdout).svg).toMatch(/^<svg/)
@@ -352,7 +352,7 @@ describe('conclave specs, protocols and help', () => {
   })
 })
 
-describe('bad input gives one line, exit code 2 and nothing else', () => {
+describe('bad input prints one line and exits with 2', () => {
   const bad = (name: string, change: object): string => file(name, { ...QUIET, ...change })
   const cases: readonly (readonly [string, readonly string[], string])[] = [
     ['an unknown protocol', ['sim', bad('b1', { protocol: 'x' })], 'protocol: unknown protocol "x"'],
@@ -368,7 +368,7 @@ describe('bad input gives one line, exit code 2 and nothing else', () => {
     ['a loss above 1', ['sim', bad('b7', { network: { loss: 2 } })], 'network.loss'],
     ['an endless run', ['sim', file('b8', '{"protocol":"bully","nodes":[1],"untilMs":1e999}')], 'untilMs'],
     ['a malformed file', ['sim', file('b9', '{"protocol":')], 'not JSON'],
-    ['a missing file', ['sim', join(folder, 'nowhere')], 'there is no such file'],
+    ['a missing file', ['sim', join(folder, 'nowhere')], 'no such file'],
     ['a folder', ['sim', folder], 'cannot be read'],
     ['an empty node list', ['sim', bad('b10', { nodes: [] })], 'nodes: is empty'],
     ['a duplicate node', ['sim', bad('b11', { nodes: [1, 1] })], 'nodes[1]: 1 is listed twice'],
@@ -377,14 +377,14 @@ describe('bad input gives one line, exit code 2 and nothing else', () => {
       ['sim', file('b12', { protocol: 'bully', nodes: [1, 2], schedule: [{ node: 1, do: 'recover' }] })],
       'schedule[0]: 1 is up',
     ],
-    ['a backward range', 'sim --protocol bully --nodes 3 --seeds 9..2'.split(' '), 'runs backwards'],
+    ['a backward range', 'sim --protocol bully --nodes 3 --seeds 9..2'.split(' '), 'the range is reversed'],
     ['a range that is none', 'sim --protocol bully --nodes 3 --seeds all'.split(' '), '--seeds all'],
     ['no seeds', 'sim --protocol bully --nodes 3'.split(' '), '--seeds'],
     ['zero nodes in a campaign', 'sim --protocol bully --nodes 0 --seeds 1'.split(' '), '--nodes 0'],
     [
       'an unknown fault',
       'sim --protocol bully --nodes 3 --seeds 1 --faults rain'.split(' '),
-      '"rain" is not',
+      '"rain" is unknown',
     ],
     [
       'a wrong option',
@@ -407,12 +407,12 @@ describe('bad input gives one line, exit code 2 and nothing else', () => {
     [
       'ticks of no length',
       'explore --protocol bully --nodes 3 --ticks 2'.split(' '),
-      '--ticks 2: bully does not say how long a tick is',
+      '--ticks 2: bully does not define the length of a tick',
     ],
     [
       'a tick of no length',
       ['sim', file('b17', { protocol: 'bully', nodes: [1, 2], schedule: [{ do: 'tick' }] })],
-      'schedule[0]: ticks mean nothing to bully',
+      'schedule[0]: bully does not define the length of a tick',
     ],
     ['too many nodes', 'explore --protocol bully --nodes 99'.split(' '), '--nodes 99'],
     ['an unknown order', 'explore --protocol bully --nodes 3 --order odd'.split(' '), '--order odd'],
@@ -422,7 +422,7 @@ describe('bad input gives one line, exit code 2 and nothing else', () => {
     [
       'a crowd',
       ['sim', '--protocol', 'ring', '--nodes', '3..50000', '--seeds', '1..2'],
-      'at most 10000 nodes in one world',
+      'at most 10000 nodes can be simulated',
     ],
     [
       'an option of a campaign below its bound',
@@ -435,9 +435,9 @@ describe('bad input gives one line, exit code 2 and nothing else', () => {
       'options.loads.3: is not one of the nodes (1, 2)',
     ],
     ['a bad trace', ['replay', file('b13', 'no')], 'line 1 is not JSON'],
-    ['a missing trace', ['replay', join(folder, 'nowhere')], 'there is no such file'],
+    ['a missing trace', ['replay', join(folder, 'nowhere')], 'no such file'],
     ['a bad trace to measure', ['qos', file('b16', '{}')], 'line 1: trace'],
-    ['a missing trace to measure', ['qos', join(folder, 'nowhere')], 'there is no such file'],
+    ['a missing trace to measure', ['qos', join(folder, 'nowhere')], 'no such file'],
     ['a module that is none', ['sim', file('b14', QUIET), '--load', join(folder, 'x.mjs')], '--load'],
     [
       'a trace that cannot be written',

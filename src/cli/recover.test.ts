@@ -1,4 +1,3 @@
-/** `conclave recover`: stable data that is undamaged but unusable, made usable again without a new id. */
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -42,11 +41,11 @@ async function kept(): Promise<Kept> {
 }
 
 describe('conclave recover', () => {
-  it('leaves usable data as it is', async () => {
+  it('does not change usable data', async () => {
     await keep(SOUND)
     const before = readFileSync(join(folder, 'stable.json'), 'utf8')
     const { code, stdout } = await run('recover', folder, '--id', 'a')
-    expect([code, stdout]).toEqual([0, `${folder} is usable as it is: nothing was changed\n`])
+    expect([code, stdout]).toEqual([0, `${folder} is usable; nothing was changed\n`])
     expect(readFileSync(join(folder, 'stable.json'), 'utf8')).toBe(before)
   })
 
@@ -64,7 +63,7 @@ describe('conclave recover', () => {
       { ...SOUND, config: { id: [9, 1], sets: [['c']] } },
       ['--voters', 'a,b,c', '--all-stopped'],
     ],
-  ])('makes a node start again that has %s', async (_, upper, more) => {
+  ])('repairs a node that has %s', async (_, upper, more) => {
     await keep(upper)
     const asked = Date.now()
     const { code, stdout, stderr } = await run('recover', folder, '--id', 'a', ...more)
@@ -72,12 +71,12 @@ describe('conclave recover', () => {
     expect(stdout).toContain('changed: every epoch up to ')
     const { upper: mended } = await kept()
     const { promised, config } = mended as typeof SOUND
-    // It promises all that may have been led under, and to nobody else.
+    // It promises every epoch in which a node may have led, to itself.
     expect(promised.owner).toBe('a')
     expect(promised.number).toBeGreaterThanOrEqual(asked)
     expect(config.sets).toEqual([['a', 'b', 'c']])
     const { state } = groupFor('a', LOCAL).protocol.start(mended, 0)
-    // It is silent until every lock that it may have given has lapsed.
+    // It stays silent until every lock that it may have granted has expired.
     expect((state as { silentUntil: number }).silentUntil).toBeGreaterThan(100_000)
   })
 
@@ -88,7 +87,7 @@ describe('conclave recover', () => {
     expect((await kept()).upper).toMatchObject({ promised: { number: 2 ** 53 - 1 } })
   })
 
-  it('never promises less than was promised, nor less than it is told', async () => {
+  it('never lowers a promise, and promises at least --above', async () => {
     await keep({ ...SOUND, incarnation: 0, promised: { number: 2 ** 45, owner: 'c' } })
     await run('recover', folder, '--id', 'a')
     expect((await kept()).upper).toMatchObject({ promised: { number: 2 ** 45, owner: 'a' } })
@@ -97,7 +96,7 @@ describe('conclave recover', () => {
     expect((await kept()).upper).toMatchObject({ promised: { number: 2 ** 47, owner: 'a' } })
   })
 
-  it('refuses what could make two leaders, and says what to do', async () => {
+  it('refuses input that could cause two leaders', async () => {
     await keep({ ...SOUND, config: { id: [9, 1], sets: [] } })
     const alone = await run('recover', folder, '--id', 'a', '--voters', 'a,b,c')
     expect([alone.code, alone.stderr]).toEqual([2, expect.stringContaining('--all-stopped')])
@@ -107,10 +106,10 @@ describe('conclave recover', () => {
       expect.stringContaining('--voters: those that are stored'),
     ])
     const empty = await run('recover', tmpdir(), '--id', 'a')
-    expect([empty.code, empty.stderr]).toEqual([2, expect.stringContaining('has no stable data')])
+    expect([empty.code, empty.stderr]).toEqual([2, expect.stringContaining('contains no stable.json')])
   })
 
-  it('refuses the folder of a node that runs', async () => {
+  it('refuses the folder of a running node', async () => {
     await keep(SOUND)
     const storage = await openStorage(folder)
     const { code, stderr } = await run('recover', folder, '--id', 'a')
@@ -118,7 +117,7 @@ describe('conclave recover', () => {
     expect([code, stderr]).toEqual([2, expect.stringContaining('stop the node first')])
   })
 
-  it('recovers the nodes of omega together only, under larger numbers and later lives', async () => {
+  it('recovers nodes of omega only together, with larger numbers and later incarnations', async () => {
     const view = {
       id: [2 ** 45, 'c'],
       members: [

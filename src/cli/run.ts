@@ -1,7 +1,7 @@
 /** `conclave run`: runs a command while this node leads, and at no other time. */
 import { Command, Option } from 'commander'
 import { leaseTimingOf } from '../service/node/election/lease-timing.ts'
-import { CommandFailedError, Guarded } from '../service/supervise/guarded.ts'
+import { CommandFailedError, GuardianProcess } from '../service/supervise/guardian-process.ts'
 import { parseAgentUrl, readAdminTokenFlag } from './ask/request.ts'
 import { UsageError } from './errors.ts'
 import { addNodeFlags, type NodeFlags, readJoinOptions } from './node-flags.ts'
@@ -103,7 +103,7 @@ async function run(command: readonly string[], flags: RunFlags): Promise<number>
   const options = flags.agent === undefined ? readJoinOptions(flags) : null
   const ownKillBeforeMs = options === null ? null : resolveKillBefore(leaseTimingOf(options), killBeforeMs)
   const supervisor = Supervisor.connect()
-  const guarded = await Guarded.start()
+  const guarded = await GuardianProcess.start()
   const onSignal = (): void => stop.abort()
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, onSignal)
   guarded.once('lost', (error) => {

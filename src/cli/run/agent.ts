@@ -15,7 +15,7 @@ import {
 } from '../../service/client/index.ts'
 import type { LeaseTiming } from '../../service/node/index.ts'
 import { monotonicNow } from '../../service/runtime/index.ts'
-import type { Guarded } from '../../service/supervise/guarded.ts'
+import type { GuardianProcess } from '../../service/supervise/guardian-process.ts'
 import { EXIT } from '../errors.ts'
 import { type HeldTerm, type RunSettings, resolveKillBefore, runInTerm } from './term.ts'
 
@@ -34,7 +34,7 @@ const MIN_RENEWAL_INTERVAL_MS = 5
 
 export async function runWithAgent(
   target: AgentTarget,
-  guarded: Guarded,
+  guarded: GuardianProcess,
   settings: RunSettings,
 ): Promise<number> {
   const { stopSignal, once } = settings

@@ -7,7 +7,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { freePorts } from '../../../test/support/ports.ts'
 import { until } from '../../../test/support/wait.ts'
 import { ControlGroup } from '../../service/supervise/control-group.ts'
-import { Descendants, MARK, trailOf } from '../../service/supervise/descendants.ts'
+import { Descendants, MARK_VARIABLE, createTrail } from '../../service/supervise/descendants.ts'
 import { isAlive } from '../../service/supervise/processes.ts'
 
 const CONCLAVE = new URL('../../../bin/conclave', import.meta.url).pathname
@@ -73,7 +73,7 @@ function script(escapes: Readonly<Record<string, string>>, last: string): string
   return `${Object.values(escapes).join('\n')}\n${last}`
 }
 
-const own = ControlGroup.make(`conclave-test-${process.pid}`)
+const own = ControlGroup.create(`conclave-test-${process.pid}`)
 own?.remove()
 const WITH_GROUP = { ...ESCAPES, ...HARDER }
 const EXPECTED = own === null ? ESCAPES : WITH_GROUP
@@ -145,11 +145,11 @@ describe.skipIf(process.platform !== 'linux')('without a control group', () => {
       const command = spawn('sh', ['-c', `${escape}\n${STAY}`], {
         detached: true,
         stdio: 'ignore',
-        env: { ...environment(), [MARK]: mark },
+        env: { ...environment(), [MARK_VARIABLE]: mark },
       })
       started.push(command)
       await until(() => pids().length > 1)
-      await new Descendants(trailOf(command.pid as number, mark, null)).end()
+      await new Descendants(createTrail(command.pid as number, mark, null)).killAll()
       expect(living()).toEqual([])
     },
     60_000,
@@ -163,12 +163,12 @@ describe.skipIf(process.platform !== 'linux')('without a control group', () => {
     })
     started.push(command)
     await until(() => pids().length > 1)
-    const descendants = new Descendants(trailOf(command.pid as number, 'another', null))
-    descendants.note(Number.POSITIVE_INFINITY)
+    const descendants = new Descendants(createTrail(command.pid as number, 'another', null))
+    descendants.recordProcesses(Number.POSITIVE_INFINITY)
     command.kill('SIGKILL')
     await ended(command)
     expect(living().length).toBeGreaterThan(0)
-    await descendants.end()
+    await descendants.killAll()
     expect(living()).toEqual([])
   }, 60_000)
 
@@ -180,16 +180,16 @@ describe.skipIf(process.platform !== 'linux')('without a control group', () => {
     })
     started.push(command)
     await until(() => pids().length > 1)
-    const descendants = new Descendants(trailOf(command.pid as number, 'another', null))
-    descendants.note(Number.POSITIVE_INFINITY)
-    const late = new Descendants(trailOf(command.pid as number, 'another', null))
-    late.note(0)
+    const descendants = new Descendants(createTrail(command.pid as number, 'another', null))
+    descendants.recordProcesses(Number.POSITIVE_INFINITY)
+    const late = new Descendants(createTrail(command.pid as number, 'another', null))
+    late.recordProcesses(0)
     command.kill('SIGKILL')
     await ended(command)
     // It has not seen the one that left its parents.
-    await late.end()
+    await late.killAll()
     expect(living().length).toBeGreaterThan(0)
-    await descendants.end()
+    await descendants.killAll()
     expect(living()).toEqual([])
   }, 60_000)
 
@@ -197,11 +197,11 @@ describe.skipIf(process.platform !== 'linux')('without a control group', () => {
     const foreign = spawn('sh', ['-c', STAY], { detached: true, stdio: 'ignore', env: environment() })
     started.push(foreign)
     await until(() => pids().length > 0)
-    const { pid, startedAt } = trailOf(foreign.pid as number, '', null)
+    const { pid, startedAt } = createTrail(foreign.pid as number, '', null)
     const before = { pid, startedAt: `${Number(startedAt) - 1}`, mark: 'of a command before', group: null }
     const descendants = new Descendants(before)
-    descendants.note(Number.POSITIVE_INFINITY)
-    await descendants.end()
+    descendants.recordProcesses(Number.POSITIVE_INFINITY)
+    await descendants.killAll()
     expect([foreign.exitCode, foreign.signalCode, isAlive(pid)]).toEqual([null, null, true])
     expect(readFileSync(`/proc/${pid}/stat`, 'latin1')).not.toMatch(/\) [TZX] /)
   }, 60_000)
@@ -209,11 +209,11 @@ describe.skipIf(process.platform !== 'linux')('without a control group', () => {
 
 describe.skipIf(own === null)('with a control group', () => {
   it('the command has its whole environment, and its words as they are', async () => {
-    const group = ControlGroup.make(`conclave-test-words-${process.pid}`) as ControlGroup
+    const group = ControlGroup.create(`conclave-test-words-${process.pid}`) as ControlGroup
     const show =
       'console.log(JSON.stringify([process.env["a.b"], process.env["-x%%"], process.env.PLAIN, process.argv.slice(1)]))'
     const env = { ...process.env, 'a.b': 'with = and\nlines', '-x%%': '() { :; }', PLAIN: 'yes' }
-    const [program, ...words] = group.entering([process.execPath, '-e', show, '--', '-n', 'a=b', ''], env)
+    const [program, ...words] = group.wrapCommand([process.execPath, '-e', show, '--', '-n', 'a=b', ''], env)
     const { stdout } = spawnSync(program, words, { env, encoding: 'utf8' })
     group.remove()
     expect(JSON.parse(stdout)).toEqual(['with = and\nlines', '() { :; }', 'yes', ['-n', 'a=b', '']])

@@ -8,7 +8,7 @@ import {
   type StoreJoinOptions,
   type Term,
 } from '../../service/node/index.ts'
-import type { Guarded } from '../../service/supervise/guarded.ts'
+import type { GuardianProcess } from '../../service/supervise/guardian-process.ts'
 import { EXIT } from '../errors.ts'
 import type { Supervisor } from './supervisor-link.ts'
 import { type HeldTerm, type RunSettings, runInTerm } from './term.ts'
@@ -21,7 +21,7 @@ export type OwnNode = {
 
 export async function runWithNode(
   { options, killBeforeMs, supervisor }: OwnNode,
-  guarded: Guarded,
+  guarded: GuardianProcess,
   settings: RunSettings,
 ): Promise<number> {
   // A worker thread would cost 20 MB, and this thread has no other work that takes long.
@@ -42,7 +42,7 @@ export async function runWithNode(
 async function runInTerms(
   node: ConclaveNode,
   killBeforeMs: number,
-  guarded: Guarded,
+  guarded: GuardianProcess,
   settings: RunSettings,
 ): Promise<number> {
   const { stopSignal, once } = settings

@@ -6,7 +6,7 @@
 import { Socket } from 'node:net'
 import { z } from 'zod'
 import type { NetworkFaults } from '../../service/runtime/index.ts'
-import { linesOf } from '../../service/supervise/lines.ts'
+import { readLines } from '../../service/supervise/lines.ts'
 import { EXIT } from '../errors.ts'
 import { printNote } from '../output.ts'
 
@@ -44,7 +44,7 @@ export class Supervisor {
     line.on('error', end)
     line.on('close', end)
     const supervisor = new Supervisor()
-    linesOf(line, (text) => supervisor.#receive(text))
+    readLines(line, (text) => supervisor.#receive(text))
     // The link alone does not keep the process running.
     line.unref()
     return supervisor

@@ -2,7 +2,7 @@
 import { constants } from 'node:os'
 import type { LeaseTiming } from '../../service/node/index.ts'
 import { monotonicNow } from '../../service/runtime/index.ts'
-import type { Ending, Guarded } from '../../service/supervise/guarded.ts'
+import type { CommandExit, GuardianProcess } from '../../service/supervise/guardian-process.ts'
 import { EXIT, UsageError } from '../errors.ts'
 
 export type RunSettings = {
@@ -59,7 +59,7 @@ export function resolveKillBefore({ lengthMs, marginMs }: LeaseTiming, requested
 export async function runInTerm(
   term: HeldTerm,
   killBeforeMs: number,
-  guarded: Guarded,
+  guarded: GuardianProcess,
   settings: RunSettings,
 ): Promise<number | null> {
   const { command, stopSignal, graceMs, report } = settings
@@ -78,7 +78,7 @@ export async function runInTerm(
   }
   report(`${term.id} leads with token ${term.token}: starting ${command[0]}`)
   const renewing = setInterval(() => {
-    if (!term.signal.aborted) guarded.deadline(...deadlines())
+    if (!term.signal.aborted) guarded.setDeadline(...deadlines())
   }, DEADLINE_INTERVAL_MS)
   // The lease is renewed while the command ends, for at most the grace period.
   const onStop = (): void => guarded.stop(graceMs)
@@ -90,7 +90,7 @@ export async function runInTerm(
     const ended = await guarded.run(command, env, ...deadlines())
     report(`${command[0]} ended${ended.signal === null ? ` with ${ended.code}` : ` by ${ended.signal}`}`)
     if (stopSignal.aborted) return EXIT.ok
-    return ended.asked ? null : exitCodeOf(ended)
+    return ended.isTerminated ? null : exitCodeOf(ended)
   } finally {
     clearInterval(renewing)
     stopSignal.removeEventListener('abort', onStop)
@@ -100,6 +100,6 @@ export async function runInTerm(
 }
 
 /** As in a shell: 128 plus the number of the signal that ended the command. */
-function exitCodeOf({ code, signal }: Ending): number {
+function exitCodeOf({ code, signal }: CommandExit): number {
   return code ?? 128 + (constants.signals[signal as keyof typeof constants.signals] ?? 0)
 }

@@ -4,7 +4,7 @@ import type { Duplex } from 'node:stream'
 import { fileURLToPath } from 'node:url'
 import { getStatus, type StatusResponse, stepDown } from '../../service/client/index.ts'
 import type { NetworkFaults } from '../../service/runtime/index.ts'
-import { linesOf } from '../../service/supervise/lines.ts'
+import { readLines } from '../../service/supervise/lines.ts'
 import type { SupervisorOrder } from '../run/supervisor-link.ts'
 
 export type AgentState = 'up' | 'paused' | 'down'
@@ -66,7 +66,7 @@ export class LocalAgent {
     })
     this.#process = child
     this.#isPaused = false
-    if (child.stderr !== null) linesOf(child.stderr, this.#options.onLogLine)
+    if (child.stderr !== null) readLines(child.stderr, this.#options.onLogLine)
     this.#supervisorLink?.on('error', () => {})
     child.once('exit', () => {
       if (this.#process === child) this.#process = null
