@@ -7,7 +7,7 @@
  */
 import { spawnSync } from 'node:child_process'
 import { existsSync, readdirSync, readFileSync, rmSync } from 'node:fs'
-import { delimiter, dirname, join, resolve } from 'node:path'
+import { delimiter, dirname, join, normalize, resolve } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import type { Definition, NodeId, Role } from 'conclave/core'
 import { catalogue } from 'conclave/protocols'
@@ -189,14 +189,93 @@ describe('scenarios in the documents', () => {
   })
 })
 
+/** Files that a document links to, relative to the project's root, without the anchors. */
+function linkedFiles(file: string, text: string): readonly string[] {
+  const targets = [...text.matchAll(/\]\(([^)\s]+)\)/g)].map((match) => match[1] ?? '')
+  return targets
+    .filter((target) => !/^(https?:|#)/.test(target))
+    .map((target) => normalize(join(dirname(file), target.split('#')[0] ?? '')))
+}
+
+/** The anchors of a document, as GitHub makes them from its headings. */
+function anchorsOf(text: string): ReadonlySet<string> {
+  const headings = text.replaceAll(/^```.*?^```$/gms, '').matchAll(/^#+ (.*)$/gm)
+  return new Set(
+    [...headings].map(([, title = '']) =>
+      title
+        .toLowerCase()
+        .replaceAll(/[^\p{L}\p{N}\s_-]/gu, '')
+        .replaceAll(' ', '-'),
+    ),
+  )
+}
+
 describe('links in the documents', () => {
+  const anchors = new Map(documents.map(({ file, text }) => [file, anchorsOf(text)]))
+
   it.each(documents)('$file', ({ file, text }) => {
-    const targets = [...text.matchAll(/\]\(([^)\s]+)\)/g)].map((match) => match[1] ?? '')
-    const files = targets.flatMap((target) =>
-      /^(https?:|#)/.test(target) ? [] : [target.split('#')[0] ?? ''],
-    )
-    const dead = files.filter((target) => !existsSync(resolve(ROOT, dirname(file), target)))
-    expect(dead).toEqual([])
+    expect(linkedFiles(file, text).filter((target) => !existsSync(join(ROOT, target)))).toEqual([])
+    const dead = [...text.matchAll(/\]\(([^)\s#]*)#([^)\s]+)\)/g)].filter(([, target = '', anchor = '']) => {
+      if (/^https?:/.test(target)) return false
+      const known = anchors.get(target === '' ? file : normalize(join(dirname(file), target)))
+      return known !== undefined && !known.has(anchor)
+    })
+    expect(dead.map(([link]) => link)).toEqual([])
+  })
+
+  it('reach every page of docs/ from the index', () => {
+    const texts = new Map(documents.map(({ file, text }) => [file, text]))
+    const reached = new Set(['docs/README.md'])
+    for (const file of reached) {
+      for (const target of linkedFiles(file, texts.get(file) ?? ''))
+        if (texts.has(target)) reached.add(target)
+    }
+    const pages = documents.map(({ file }) => file).filter((file) => file.startsWith('docs/'))
+    expect(pages.filter((file) => !reached.has(file))).toEqual([])
+  })
+})
+
+/** Terms whose first use in a page links to the glossary. */
+const LINKED_TERMS = [
+  'lease',
+  '(?<!admin )token',
+  'quorum',
+  'heartbeat',
+  'failover',
+  'handover',
+  'witness',
+  'observer',
+  'backoff',
+  'jitter',
+  'incarnation',
+  'seqlock',
+  'write barrier',
+  'compare-and-swap',
+  'black box',
+  'specification',
+  'counterexample',
+  'campaign',
+]
+
+describe('the glossary', () => {
+  const pages = documents.filter(({ file }) => /^docs\/(?:tutorials|how-to|explanation)\//.test(file))
+
+  it.each(pages)('is linked from the first use of a term in $file', ({ text }) => {
+    const blank = (part: string): string => ' '.repeat(part.length)
+    // Only prose counts: no code, headings or tables.
+    const prose = text
+      .replaceAll(/^ *```.*?^ *```$/gms, blank)
+      .replaceAll(/^(?: *\||#|>|!\[).*$/gm, blank)
+      .replaceAll(/`[^`]*`/g, blank)
+    const links = [...prose.matchAll(/\[[^\]]*\]\([^)]*\)/g)].map(({ index, 0: link }) => [
+      index,
+      index + link.length,
+    ])
+    const unlinked = LINKED_TERMS.filter((term) => {
+      const first = new RegExp(`\\b${term}(?:e?s)?\\b`, 'i').exec(prose)?.index
+      return first !== undefined && !links.some(([from = 0, to = 0]) => from < first && first < to)
+    })
+    expect(unlinked).toEqual([])
   })
 })
 
