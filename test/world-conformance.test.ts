@@ -1,11 +1,20 @@
 /** Every world keeps every promise of src/core/contract.ts, and the suite notices a world that breaks one. */
 import { readFileSync } from 'node:fs'
 import { describe, expect, it } from 'vitest'
-import { WORLDS } from './support/world-adapters.ts'
-import { HONEST, PROMISES, runCheck } from './support/world-conformance.ts'
+import { present } from '../src/core/index.ts'
+import { bundled } from './support/world-bundle.ts'
+import { PROMISES, runCheck } from './support/world-conformance.ts'
+import { HONEST, MUTATIONS } from './support/world-mutations.ts'
+import { realLoop } from './support/world-real-loop.ts'
+import { timed, untimed } from './support/world-workbench.ts'
+
+const WORLDS = [realLoop, timed, untimed, bundled]
 
 describe.each(WORLDS)('$name', (world) => {
-  const concerned = PROMISES.filter(({ promise }) => world.lacks[promise] === undefined)
+  const concerned = PROMISES.filter(({ promise }) => world.lacks[promise] === undefined).map((each) => ({
+    ...each,
+    ...present(MUTATIONS[each.promise], `a mutation for ${each.promise}`),
+  }))
 
   it.each(concerned)('keeps promise $promise', async ({ check }) => {
     await expect(runCheck(world, check, () => HONEST)).resolves.toBeUndefined()
