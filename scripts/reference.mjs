@@ -1,7 +1,8 @@
 // npm run docs:reference: generates the JSON Schema of the configuration file, the table of its fields and the HTTP
-// reference from the schemas, the command line's reference from the commands, and the library's from its types. With
-// --check it only compares.
+// reference from the schemas, the command line's reference from the commands, the library's from its types, and the
+// table of errors from the catalogue. With --check it only compares.
 import { readFileSync, writeFileSync } from 'node:fs'
+import { ERROR_CATALOGUE } from '../dist/cli/error-catalogue.js'
 import { renderHttpReference } from '../dist/service/agent/reference.js'
 import { publishedSchema, referenceText } from '../dist/service/config/index.js'
 import { apiReferenceText } from './api-reference.mjs'
@@ -19,12 +20,24 @@ function replaceGenerated(name, content) {
   return `${before}${BEGIN}\n\n${content}\n\n${END}${after}`
 }
 
+/** The error catalogue as a table. */
+function errorTable() {
+  const rows = Object.entries(ERROR_CATALOGUE).map(([code, { name, door, meaning, action, exit }]) => {
+    const from = door === null ? '' : `\`${door}\``
+    return `| \`${code}\` | \`${name}\` | ${from} | ${meaning} | ${action} | ${exit} |`
+  })
+  const head =
+    '| code | class | exported by | meaning | what to do | exit code |\n| --- | --- | --- | --- | --- | --- |'
+  return [head, ...rows].join('\n')
+}
+
 const generated = {
   'conclave.schema.json': `${JSON.stringify(publishedSchema(), null, 2)}\n`,
   'reference/configuration.md': replaceGenerated('reference/configuration.md', referenceText()),
   'reference/http.md': replaceGenerated('reference/http.md', renderHttpReference()),
   'reference/cli.md': replaceGenerated('reference/cli.md', await cliReferenceText()),
   'reference/api.md': replaceGenerated('reference/api.md', apiReferenceText()),
+  'reference/errors.md': replaceGenerated('reference/errors.md', errorTable()),
 }
 for (const [name, text] of Object.entries(generated)) {
   if (!process.argv.includes('--check')) writeFileSync(file(name), text)
