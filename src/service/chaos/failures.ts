@@ -1,6 +1,6 @@
 /** Cases that kill, stop and restart processes. */
 import { setTimeout } from 'node:timers/promises'
-import { isAlive, signal } from '../supervise/processes.ts'
+import { isAlive, trySignal } from '../supervise/processes.ts'
 import type { Finding } from './report.ts'
 import { type ChaosSettings, Trial } from './trial.ts'
 import type { WitnessLine } from './witness.ts'
@@ -61,7 +61,7 @@ export async function killGuardian(settings: ChaosSettings): Promise<Finding> {
   const problems = await repeatFault(settings, { stubborn: true, times }, async (trial, leading) => {
     const node = trial.node(leading.id)
     const at = performance.now()
-    if (node.guardianPid !== null) signal(node.guardianPid, 'SIGKILL')
+    if (node.guardianPid !== null) trySignal(node.guardianPid, 'SIGKILL')
     samplesMs.push((await trial.waitForNextTerm(leading)).atMs - at)
     await node.exited
     node.start()
@@ -118,11 +118,11 @@ export async function pause(settings: ChaosSettings): Promise<Finding> {
     async (trial, leading, time) => {
       const node = trial.node(leading.id)
       const lockTimes = pauses[time % pauses.length] as number
-      signal(leading.pid, 'SIGSTOP')
+      trySignal(leading.pid, 'SIGSTOP')
       node.signal('SIGSTOP')
       await Promise.all([setTimeout(lockTimes * settings.bounds.lockMs), trial.waitForNextTerm(leading)])
       if (isAlive(leading.pid)) problems.push(`the command was still alive after ${lockTimes} lock times`)
-      signal(leading.pid, 'SIGCONT')
+      trySignal(leading.pid, 'SIGCONT')
       node.signal('SIGCONT')
     },
   )

@@ -4,7 +4,7 @@
  * tokens exist for this case: the resource refuses older tokens. Here the reader of the witness plays the resource.
  */
 import { setTimeout } from 'node:timers/promises'
-import { isAlive, signal } from '../supervise/processes.ts'
+import { isAlive, trySignal } from '../supervise/processes.ts'
 import { pauseLengths } from './failures.ts'
 import { judge } from './judge.ts'
 import type { Finding } from './report.ts'
@@ -60,11 +60,11 @@ async function freezeOnce(trial: Trial, leading: WitnessLine, lockTimes: number)
   const node = trial.node(leading.id)
   const { pid, guardianPid: guardian } = node
   const all = [leading.pid, ...[pid, guardian].flatMap((each) => (each === null ? [] : [each]))]
-  for (const each of all) signal(each, 'SIGSTOP')
+  for (const each of all) trySignal(each, 'SIGSTOP')
   try {
     await Promise.all([setTimeout(lockTimes * trial.settings.bounds.lockMs), trial.waitForNextTerm(leading)])
   } finally {
-    for (const each of all) signal(each, 'SIGCONT')
+    for (const each of all) trySignal(each, 'SIGCONT')
   }
   const at = performance.now()
   // oxlint-disable-next-line no-await-in-loop -- poll until it is dead

@@ -17,9 +17,8 @@ it('forwards datagrams to the receiver and records them', async () => {
     const { port } = receiver.address()
     const relay = await relays.forwardTo(port)
     expect(relay).not.toBe(port)
-    await until(async () => {
+    await until(() => {
       sender.send('hello', relay, '127.0.0.1')
-      await new Promise((resolve) => setImmediate(resolve))
       return received.length > 0
     })
     expect(received[0]).toBe('hello')

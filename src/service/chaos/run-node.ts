@@ -1,8 +1,8 @@
 /** One `conclave run` process of the group under test: start, fault injection, signals, log. */
 import { type ChildProcess, spawn } from 'node:child_process'
 import type { Duplex } from 'node:stream'
-import { linesOf } from '../supervise/lines.ts'
-import { childrenOf, signal } from '../supervise/processes.ts'
+import { readLines } from '../supervise/lines.ts'
+import { childrenOf, trySignal } from '../supervise/processes.ts'
 
 export type RunNodeOptions = {
   readonly id: string
@@ -69,7 +69,7 @@ export class RunNode {
     this.#joined = new Promise((resolve) => {
       child.once('exit', () => resolve())
       if (child.stderr === null) return
-      linesOf(child.stderr, (line) => {
+      readLines(child.stderr, (line) => {
         this.log.push(line)
         if (line.includes(' takes part in ')) resolve()
       })
@@ -83,7 +83,7 @@ export class RunNode {
   }
 
   signal(name: NodeJS.Signals): void {
-    if (this.pid !== null) signal(this.pid, name)
+    if (this.pid !== null) trySignal(this.pid, name)
   }
 
   injectFaults(faults: Faults): void {

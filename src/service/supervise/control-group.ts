@@ -1,9 +1,9 @@
 /**
- * A control group (cgroup v2) for a command: what a process starts stays in its group, whatever session or parent it
- * takes, and the kernel kills all of a group at once.
+ * A control group (cgroup v2) for a command. Descendants stay in the group even if they change session or parent, and the
+ * kernel can kill the whole group at once.
  *
- * Only Linux has them, and only who may write to its own one can make one below it: root, and services to which systemd
- * delegates theirs (`Delegate=yes`).
+ * Only Linux has control groups. A process can create one only if it can write to its own: root, and services to which
+ * systemd delegates theirs (`Delegate=yes`).
  */
 import { spawnSync } from 'node:child_process'
 import {
@@ -25,53 +25,53 @@ export class ControlGroup {
     this.folder = folder
   }
 
-  /** Below the one of this process; null where that cannot be. */
-  static make(name: string): ControlGroup | null {
+  /** Creates a group below the one of this process; null where that is impossible. */
+  static create(name: string): ControlGroup | null {
     try {
-      const parent = ownFolder()
+      const parent = findOwnFolder()
       if (parent === null || !existsSync(SHELL)) return null
       const group = new ControlGroup(join(parent, name))
       mkdirSync(group.folder)
-      // Who moves a process must be able to write to both. (This kills what forks faster than it is killed.)
+      // Moving a process needs write access to both groups. cgroup.kill also kills processes that fork quickly.
       const mayWrite =
         canWrite(parent, 'cgroup.procs') && canWrite(group.folder, 'cgroup.procs', 'cgroup.kill')
-      if (mayWrite && group.#takes()) return group
+      if (mayWrite && group.#canEnter()) return group
       group.remove()
     } catch {
-      // There are no such groups here, or not for this process.
+      // Control groups are not available, or not to this process.
     }
     return null
   }
 
   /**
-   * The same command, in the group from its first instruction. A shell goes in and becomes the command: to be moved may
-   * take as long as a lease lasts on a busy machine, and whoever watches the lease must not wait for that.
-   * Shells drop variables whose names they could not use (`a.b`, `BASH_FUNC_x%%`): those are handed on as words.
+   * The command line that runs the command in the group from its first instruction: a shell enters the group and replaces
+   * itself with the command. Moving a process from here could take as long as a lease on a loaded machine.
+   * Shells drop variables with names that they cannot use (`a.b`, `BASH_FUNC_x%%`); `env` passes these on.
    */
-  entering(
+  wrapCommand(
     command: readonly string[],
     environment: NodeJS.ProcessEnv,
-  ): readonly [program: string, ...words: string[]] {
-    const odd = Object.entries(environment).flatMap(([name, value]) =>
+  ): readonly [program: string, ...args: string[]] {
+    const unusual = Object.entries(environment).flatMap(([name, value]) =>
       value === undefined || name === '' || /^[A-Za-z_]\w*$/.test(name) ? [] : [`${name}=${value}`],
     )
-    const handing = odd.length === 0 ? [] : ['env', '--', ...odd]
-    return [SHELL, '-c', ENTER, join(this.folder, 'cgroup.procs'), ...handing, ...command]
+    const prefix = unusual.length === 0 ? [] : ['env', '--', ...unusual]
+    return [SHELL, '-c', ENTER, join(this.folder, 'cgroup.procs'), ...prefix, ...command]
   }
 
-  /** Whether a process can go in: some kinds of groups take none, though anybody may write there. */
-  #takes(): boolean {
+  /** Whether a process can enter: some kinds of groups refuse processes although they are writable. */
+  #canEnter(): boolean {
     const procs = join(this.folder, 'cgroup.procs')
     return spawnSync(SHELL, ['-c', ENTER, procs, 'true'], { stdio: 'ignore' }).status === 0
   }
 
-  /** Kills everything in it. Nobody has to wait for that. */
+  /** Kills every process in the group. Does not wait. */
   kill(): void {
-    // What cannot be written to was removed: then it was empty.
+    // Fails only if the group was removed: then it was empty.
     writeFile(join(this.folder, 'cgroup.kill'), '1', () => {})
   }
 
-  /** Whether anything in it runs. */
+  /** Whether the group contains a running process. */
   get isPopulated(): boolean {
     try {
       return /^populated 1$/m.test(readFileSync(join(this.folder, 'cgroup.events'), 'latin1'))
@@ -80,14 +80,14 @@ export class ControlGroup {
     }
   }
 
-  /** Gives it back, with those that the command made in it. Those that are not empty stay. */
+  /** Removes the group and the groups that the command created in it. Groups that are not empty stay. */
   remove(): void {
     removeFolders(this.folder)
   }
 }
 
 const SHELL = '/bin/sh'
-/** The shell's own name is the file to write to. */
+/** `$0` is the file to write to. */
 const ENTER = 'echo 0 > "$0" && exec "$@"'
 
 function canWrite(folder: string, ...files: readonly string[]): boolean {
@@ -105,12 +105,12 @@ function removeFolders(folder: string): void {
       if (entry.isDirectory()) removeFolders(join(folder, entry.name))
     rmdirSync(folder)
   } catch {
-    // It is gone already, or still in use.
+    // Removed already, or still in use.
   }
 }
 
-/** The folder of this process's own control group; null when there is none to be seen. */
-function ownFolder(): string | null {
+/** The folder of this process's control group; null if it is not visible. */
+function findOwnFolder(): string | null {
   const own = /^0::(?<path>\/.*)$/m.exec(readFileSync('/proc/self/cgroup', 'utf8'))?.groups?.['path']
   if (own === undefined || own.includes('/..')) return null
   for (const line of readFileSync('/proc/self/mountinfo', 'utf8').split('\n')) {

@@ -1,27 +1,26 @@
 /**
- * A command and everything that it has started, so that all of it can be ended.
+ * Finds and kills a command with all its descendants.
  *
- * With a control group the kernel knows them all. Without one they are looked for in /proc: those in the command's
- * process group or session, those that carry its mark in their environment, those seen before, and all children of
- * these. So a process that left its session and its parents is found by its mark. One that also began with an
- * environment of its own is found only if it was seen while it still had its parents. Where there is no /proc, only the
- * process group is known.
+ * With a control group the kernel knows them all. Without one, /proc is searched for processes in the command's process
+ * group or session, processes with its mark in their environment, processes that an earlier scan found, and all children
+ * of these. A process that left its session and its parents is found by its mark. A process that also cleared its
+ * environment is found only if a scan saw it while it still had its parents. Without /proc only the process group is known.
  */
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { setTimeout } from 'node:timers/promises'
 import { ControlGroup } from './control-group.ts'
 
-/** In the environment of the command: whose it is. */
-export const MARK = 'CONCLAVE_RUN'
+/** Environment variable that marks the command and its descendants. */
+export const MARK_VARIABLE = 'CONCLAVE_RUN'
 
-/** What must be known to end a command, from any process. Plain data. */
+/** What another process needs to find and kill the command. Plain data. */
 export type CommandTrail = {
   readonly pid: number
-  /** When that process was started, as the kernel counts: its number may be given again. Null where that is unknown. */
+  /** Start time in kernel ticks, because pids are reused. Null if unknown. */
   readonly startedAt: string | null
   /** The value of the mark. */
   readonly mark: string
-  /** The folder of the control group; null where there is none. */
+  /** Folder of the control group; null without one. */
   readonly group: string | null
 }
 
@@ -30,33 +29,32 @@ type Process = {
   readonly parent: number
   readonly group: number
   readonly session: number
-  /** When it was started: a number may be given again. */
+  /** Start time in kernel ticks, because pids are reused. */
   readonly startedAt: string
   readonly isAlive: boolean
 }
 
-/** How to find a command that has just been started: nobody has waited for it yet, so its number is its own. */
-export function trailOf(pid: number, mark: string, group: string | null): CommandTrail {
-  return { pid, startedAt: processOf(pid)?.startedAt ?? null, mark, group }
+/** The trail of a command that was just started. It has not been reaped, so its pid cannot have been reused. */
+export function createTrail(pid: number, mark: string, group: string | null): CommandTrail {
+  return { pid, startedAt: readProcess(pid)?.startedAt ?? null, mark, group }
 }
 
-/** To die takes a turn of the processor: how long to see whether it came, and how often. */
-const LONGEST_DYING_MS = 5000
-const DYING_STEP_MS = 2
+/** A killed process needs CPU time to die: how long to wait for that, and how often to check. */
+const KILL_TIMEOUT_MS = 5000
+const KILL_POLL_MS = 2
 
 export class Descendants {
   readonly #trail: CommandTrail
   readonly #group: ControlGroup | null
-  /** By number and start. */
   readonly #seen = new Set<string>()
-  /** Nobody is left in the command's process group: its number may be given to others from now on. */
+  /** The command's process group is empty, so its id can be reused. */
   #isGroupGone = false
-  /** As long as the last look took; before the first, as long as it takes with some hundred processes. */
-  #lookTakesMs = 20
-  /** Whether any of them has left the command's session. */
+  /** Duration of the last scan; the initial value is typical for some hundred processes. */
+  #scanMs = 20
+  /** Whether a descendant has left the command's session. */
   #hasEscaped = false
-  /** Whether the last look met a process of which nothing could be told. */
-  #isUnsure = false
+  /** Whether the last scan met a process whose environment was not readable. */
+  #hasUnreadable = false
 
   constructor(trail: CommandTrail) {
     this.#trail = trail
@@ -64,164 +62,164 @@ export class Descendants {
   }
 
   /**
-   * Remembers who is there now. Not needed where the kernel does. On a machine with many processes that takes longer
-   * than a command may outlive its time: so it is left out if it might last for more than half of `leftMs`.
+   * Scans for descendants and remembers them. Not needed with a control group. A scan can take long on a machine with
+   * many processes, so it is skipped if it might take more than half of `leftMs`, the time to the next deadline.
    */
-  note(leftMs: number): void {
-    if (this.#group !== null || 2 * this.#lookTakesMs > leftMs) return
-    const began = performance.now()
+  recordProcesses(leftMs: number): void {
+    if (this.#group !== null || 2 * this.#scanMs > leftMs) return
+    const startedAt = performance.now()
     this.#find()
-    this.#lookTakesMs = performance.now() - began
+    this.#scanMs = performance.now() - startedAt
   }
 
-  /** Kills all that can be found now; false when there was nobody. */
+  /** Kills all descendants that a scan finds. Returns false if there were none. */
   kill(): boolean {
-    const isGroupThere = this.#killGroup()
+    const hasGroup = this.#killGroup()
     if (this.#group !== null) {
       this.#group.kill()
       return this.#group.isPopulated
     }
-    if (!canLook()) return isGroupThere
-    // What is stopped starts nothing more: so this ends, whatever they do.
+    if (!hasProc()) return hasGroup
+    // Stop them all before killing: a stopped process cannot fork, so the loop terminates.
     const stopped = new Set<number>()
     const stop = (pid: number): void => {
-      if (!stopped.has(pid)) send(pid, 'SIGSTOP')
+      if (!stopped.has(pid)) trySignal(pid, 'SIGSTOP')
       stopped.add(pid)
     }
-    for (let before = -1; before !== stopped.size && stopped.size < MOST_STOPPED; ) {
+    for (let before = -1; before !== stopped.size && stopped.size < MAX_STOPPED; ) {
       before = stopped.size
       for (const pid of this.#find(stop)) stop(pid)
     }
-    for (const pid of stopped) send(pid, 'SIGKILL')
+    for (const pid of stopped) trySignal(pid, 'SIGKILL')
     return stopped.size > 0
   }
 
   #killGroup(): boolean {
-    this.#isGroupGone ||= !this.#hasOwnNumber || !isThere(-this.#trail.pid)
-    if (!this.#isGroupGone) send(-this.#trail.pid, 'SIGKILL')
+    this.#isGroupGone ||= !this.#isPidUnchanged || !exists(-this.#trail.pid)
+    if (!this.#isGroupGone) trySignal(-this.#trail.pid, 'SIGKILL')
     return !this.#isGroupGone
   }
 
-  /** Whether the command's number is not that of another process by now. It is given to nobody while its group or its session has anybody in it. */
-  get #hasOwnNumber(): boolean {
+  /** Whether the command's pid has not been reused. A pid stays reserved while its process group or session has members. */
+  get #isPidUnchanged(): boolean {
     const { pid, startedAt } = this.#trail
-    return startedAt === null || (processOf(pid)?.startedAt ?? startedAt) === startedAt
+    return startedAt === null || (readProcess(pid)?.startedAt ?? startedAt) === startedAt
   }
 
-  /** Kills until nothing of it runs any more. */
-  async end(): Promise<void> {
-    const until = performance.now() + LONGEST_DYING_MS
+  /** Kills until no descendant is left. */
+  async killAll(): Promise<void> {
+    const until = performance.now() + KILL_TIMEOUT_MS
     let quiet = 0
     for (;;) {
       quiet = this.kill() ? 0 : quiet + 1
-      if (quiet >= this.#looksNeeded || performance.now() >= until) break
-      // oxlint-disable-next-line no-await-in-loop -- until it is gone
-      await setTimeout(DYING_STEP_MS)
+      if (quiet >= this.#emptyScansNeeded || performance.now() >= until) break
+      // oxlint-disable-next-line no-await-in-loop -- poll until all are gone
+      await setTimeout(KILL_POLL_MS)
     }
   }
 
   /**
-   * A process that forks while /proc is read may be missed, and one that is about to run another program shows no
-   * environment for a moment: so one look is not enough, and the less so if any got away or cannot be told.
+   * Number of consecutive empty scans that prove that no descendant is left. A scan can miss a process that forks while
+   * /proc is read, and a process in exec shows no environment for a moment, so one scan is not enough.
    */
-  get #looksNeeded(): number {
-    if (this.#group !== null || !canLook()) return 1
-    return this.#hasEscaped || this.#isUnsure ? 6 : 2
+  get #emptyScansNeeded(): number {
+    if (this.#group !== null || !hasProc()) return 1
+    return this.#hasEscaped || this.#hasUnreadable ? 6 : 2
   }
 
   /**
-   * Everybody who runs and belongs to the command. To look at all takes longer than some processes last: so the newest
-   * are looked at first, and `met` is told of each at once.
+   * Scans /proc for running descendants. A scan takes longer than some processes live, so it starts with the newest and
+   * calls `onFound` for each at once.
    */
-  #find(met: (pid: number) => void = () => {}): readonly number[] {
+  #find(onFound: (pid: number) => void = () => {}): readonly number[] {
     const { pid: command, mark } = this.#trail
     const all: Process[] = []
     const found = new Set<number>()
-    const hasOwnNumber = this.#hasOwnNumber
-    this.#isUnsure = false
-    for (const pid of newestFirst()) {
-      const each = processOf(pid)
+    const isPidUnchanged = this.#isPidUnchanged
+    this.#hasUnreadable = false
+    for (const pid of listNewestFirst()) {
+      const each = readProcess(pid)
       if (each === null) continue
       all.push(each)
-      const isNear = hasOwnNumber && (pid === command || each.group === command || each.session === command)
-      const marked = isNear || this.#seen.has(nameOf(each)) || isMarked(pid, mark)
+      const isNear = isPidUnchanged && (pid === command || each.group === command || each.session === command)
+      const marked = isNear || this.#seen.has(processKey(each)) || hasMark(pid, mark)
       if (marked === true) {
         found.add(pid)
-        if (each.isAlive) met(pid)
-      } else if (marked === null && each.isAlive && !isOfKernel(each)) this.#isUnsure = true
+        if (each.isAlive) onFound(pid)
+      } else if (marked === null && each.isAlive && !isKernelThread(each)) this.#hasUnreadable = true
     }
-    withChildren(all, found)
+    addChildren(all, found)
     const here = all.filter(({ pid }) => found.has(pid))
     for (const each of here) {
-      this.#seen.add(nameOf(each))
+      this.#seen.add(processKey(each))
       this.#hasEscaped ||= each.session !== command
     }
     return here.filter(({ isAlive }) => isAlive).map(({ pid }) => pid)
   }
 }
 
-/** A process that forks faster than others are stopped is killed in several rounds. */
-const MOST_STOPPED = 10_000
+/** Limit per round: a process that forks faster than others are stopped is killed in several rounds. */
+const MAX_STOPPED = 10_000
 
-function nameOf({ pid, startedAt }: Process): string {
+function processKey({ pid, startedAt }: Process): string {
   return `${pid} ${startedAt}`
 }
 
-/** The kernel's own threads have no environment: they are children of one of them, or of nobody. */
-function isOfKernel({ pid, parent }: Process): boolean {
+/** Kernel threads have no environment. They are children of kthreadd (pid 2) or have no parent. */
+function isKernelThread({ pid, parent }: Process): boolean {
   return pid === 2 || parent === 2 || parent === 0
 }
 
-function withChildren(all: readonly Process[], found: Set<number>): void {
+function addChildren(all: readonly Process[], found: Set<number>): void {
   for (let before = -1; before !== found.size; ) {
     before = found.size
     for (const { pid, parent } of all) if (found.has(parent)) found.add(pid)
   }
 }
 
-/** Null when it shows no environment at all. */
-function isMarked(pid: number, mark: string): boolean | null {
+/** Null if the process shows no environment. */
+function hasMark(pid: number, mark: string): boolean | null {
   try {
     const environment = readFileSync(`/proc/${pid}/environ`, 'latin1')
-    return environment === '' ? null : environment.split('\0').includes(`${MARK}=${mark}`)
+    return environment === '' ? null : environment.split('\0').includes(`${MARK_VARIABLE}=${mark}`)
   } catch {
-    // It is gone, or somebody else's.
+    // The process has exited, or belongs to another user.
     return false
   }
 }
 
-/** The numbers of all processes but this one. Numbers are given in turn, from the least again after the largest. */
-function newestFirst(): readonly number[] {
-  if (!canLook()) return []
-  const last = lastGiven()
-  const age = (pid: number): number => (pid <= last ? last - pid : last - pid + MOST_PIDS)
+/** All pids except our own, newest first. The kernel assigns pids in a cycle. */
+function listNewestFirst(): readonly number[] {
+  if (!hasProc()) return []
+  const last = readLastPid()
+  const age = (pid: number): number => (pid <= last ? last - pid : last - pid + MAX_PID)
   return readdirSync('/proc')
     .map(Number)
     .filter((pid) => Number.isInteger(pid) && pid !== process.pid)
     .sort((a, b) => age(a) - age(b))
 }
 
-/** Whether processes can be looked for here. */
-function canLook(): boolean {
+/** Whether /proc can be scanned. */
+function hasProc(): boolean {
   return process.platform === 'linux' && existsSync('/proc/self/stat')
 }
 
-/** The number that was given last; the largest where that is not shown, as in some containers. */
-function lastGiven(): number {
+/** The pid that was assigned last; the largest pid where that is hidden, as in some containers. */
+function readLastPid(): number {
   try {
-    return Number(readFileSync('/proc/loadavg', 'latin1').trim().split(' ').at(-1)) || MOST_PIDS
+    return Number(readFileSync('/proc/loadavg', 'latin1').trim().split(' ').at(-1)) || MAX_PID
   } catch {
-    return MOST_PIDS
+    return MAX_PID
   }
 }
 
-/** As many as Linux has at most. */
-const MOST_PIDS = 2 ** 22
+/** Upper limit of pids on Linux. */
+const MAX_PID = 2 ** 22
 
-/** Null when it is gone. */
-function processOf(pid: number): Process | null {
+/** Null if the process has exited. */
+function readProcess(pid: number): Process | null {
   try {
-    // The name, in parentheses, may have anything in it.
+    // The name, in parentheses, can contain any character.
     const text = readFileSync(`/proc/${pid}/stat`, 'latin1')
     const fields = text.slice(text.lastIndexOf(')') + 2).split(' ')
     const [state = '', parent, group, session] = fields
@@ -238,16 +236,16 @@ function processOf(pid: number): Process | null {
   }
 }
 
-function send(pid: number, signal: NodeJS.Signals): void {
+function trySignal(pid: number, signal: NodeJS.Signals): void {
   try {
     process.kill(pid, signal)
   } catch {
-    // It is gone already, or somebody else's.
+    // The process has exited, or belongs to another user.
   }
 }
 
-/** Somebody else's process is there, too. */
-function isThere(pid: number): boolean {
+/** Also true for processes of other users. */
+function exists(pid: number): boolean {
   try {
     process.kill(pid, 0)
     return true

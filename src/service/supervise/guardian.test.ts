@@ -1,55 +1,58 @@
-/** The guardian of a command of `conclave run`, as its node orders it. */
+/** The guardian process, driven by requests as a node sends them. */
 import { type ChildProcess, spawn } from 'node:child_process'
 import type { Duplex } from 'node:stream'
 import { fileURLToPath } from 'node:url'
 import { afterEach, expect, it } from 'vitest'
 import { until } from '../../../test/support/wait.ts'
 import { monotonicNow } from '../runtime/clock.ts'
-import { Guarded } from './guarded.ts'
-import type { Order, Report } from './guardian.ts'
-import { linesOf } from './lines.ts'
+import type { GuardianReport, GuardianRequest } from './guardian.ts'
+import { GuardianProcess } from './guardian-process.ts'
+import { readLines } from './lines.ts'
 
 const GUARDIAN = fileURLToPath(new URL('../../../dist/service/supervise/guardian.js', import.meta.url))
 
 let guardian: ChildProcess | null = null
 
 afterEach(() => {
-  // The command goes with it.
+  // The guardian kills its command.
   ;(guardian?.stdio[3] as Duplex | undefined)?.destroy()
 })
 
-function started(): { readonly reports: readonly Report[]; order(order: Order): void } {
+function startGuardian(): {
+  readonly reports: readonly GuardianReport[]
+  send(request: GuardianRequest): void
+} {
   guardian = spawn(process.execPath, [GUARDIAN], { stdio: ['ignore', 'ignore', 'ignore', 'pipe'] })
   const line = guardian.stdio[3] as Duplex
-  const reports: Report[] = []
-  linesOf(line, (text) => reports.push(JSON.parse(text) as Report))
-  return { reports, order: (order) => line.write(`${JSON.stringify(order)}\n`) }
+  const reports: GuardianReport[] = []
+  readLines(line, (text) => reports.push(JSON.parse(text) as GuardianReport))
+  return { reports, send: (request) => line.write(`${JSON.stringify(request)}\n`) }
 }
 
-const LATE: readonly Order[] = [
-  { do: 'deadline', end: 1, kill: 2 },
-  { do: 'stop', graceMs: 0 },
+const LATE: readonly GuardianRequest[] = [
+  { type: 'deadline', end: 1, kill: 2 },
+  { type: 'stop', graceMs: 0 },
 ]
 
 it.each(LATE)(
-  'takes no order for a command that has ended as one for the next: %j',
+  'does not apply a request for an ended command to the next one: %j',
   async (late) => {
-    const { reports, order } = started()
-    const endings = (): readonly Report[] => reports.filter(({ told }) => told === 'ended')
+    const { reports, send } = startGuardian()
+    const endings = (): readonly GuardianReport[] => reports.filter(({ type }) => type === 'ended')
     const hour = monotonicNow() + 3_600_000_000
-    order({ do: 'start', command: ['true'], env: {} })
+    send({ type: 'start', command: ['true'], env: {} })
     await until(() => endings().length === 1)
-    // On the way when the end was told.
-    order(late)
-    order({ do: 'start', command: ['sh', '-c', 'exit 3'], env: {} })
-    order({ do: 'deadline', end: hour, kill: hour })
+    // Crosses the report of the exit.
+    send(late)
+    send({ type: 'start', command: ['sh', '-c', 'exit 3'], env: {} })
+    send({ type: 'deadline', end: hour, kill: hour })
     await until(() => endings().length === 2)
-    expect(endings()[1]).toEqual({ told: 'ended', code: 3, signal: null, asked: false })
+    expect(endings()[1]).toEqual({ type: 'ended', code: 3, signal: null, isTerminated: false })
   },
   60_000,
 )
 
-it('says that the guardian is lost when it ends before it is ready', async () => {
-  // Beside the source of guarded.ts there is no guardian.js, so the process ends at once.
-  await expect(Guarded.start()).rejects.toThrow('the guardian of the command is gone')
+it('reports a guardian that exits before it is ready', async () => {
+  // There is no guardian.js next to the TypeScript source, so the process exits at once.
+  await expect(GuardianProcess.start()).rejects.toThrow('the guardian of the command exited')
 }, 60_000)

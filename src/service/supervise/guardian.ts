@@ -1,99 +1,99 @@
 /**
- * The guardian: a small process of its own that starts a command and ends it in time.
+ * The guardian: a small separate process that starts a command and terminates it in time.
  *
- * It is told by which instant the command must be gone unless it hears otherwise; the clock is the machine's monotonic
- * one, which all its processes share. Some time before, it asks the command's whole process group to end; then it kills
- * it, with everything that it has started (descendants.ts). When whoever it works for is gone, it kills at once. So a node that stalls, is stopped or is killed never leaves
- * its command running beside the next leader's.
+ * The node gives it a deadline on the machine's monotonic clock, which all processes share, and moves the deadline with
+ * every renewal. Before the deadline the guardian sends SIGTERM to the command's process group; at the deadline it kills
+ * the command with all its descendants (descendants.ts). If the node exits, the guardian kills at once. So a node that
+ * stalls, is stopped or is killed never leaves its command running next to the next leader's command.
  *
- * Orders and reports are lines of JSON on descriptor 3; the command has this process's standard streams.
+ * Requests and reports are lines of JSON on descriptor 3. The command inherits the standard streams.
  */
 import { type ChildProcess, spawn } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
 import { Socket } from 'node:net'
 import { constants, getPriority, setPriority } from 'node:os'
 import type { Micros } from '../../core/index.ts'
-// Nothing else of that room: this process must be there fast and stay small.
+// No other import from runtime: this process must start fast and stay small.
 import { monotonicNow } from '../runtime/clock.ts'
 import { ControlGroup } from './control-group.ts'
-import { type CommandTrail, Descendants, MARK, trailOf } from './descendants.ts'
-import { linesOf } from './lines.ts'
+import { type CommandTrail, createTrail, Descendants, MARK_VARIABLE } from './descendants.ts'
+import { readLines } from './lines.ts'
 
-export type Order =
+export type GuardianRequest =
   | {
-      readonly do: 'start'
+      readonly type: 'start'
       readonly command: readonly string[]
       readonly env: { readonly [name: string]: string }
     }
-  /** Asked to end at `end`, killed at `kill`. */
-  | { readonly do: 'deadline'; readonly end: Micros; readonly kill: Micros }
-  /** Asked to end now, killed after so long. */
-  | { readonly do: 'stop'; readonly graceMs: number }
+  /** SIGTERM at `end`, SIGKILL at `kill`. */
+  | { readonly type: 'deadline'; readonly end: Micros; readonly kill: Micros }
+  /** SIGTERM now, SIGKILL after `graceMs`. */
+  | { readonly type: 'stop'; readonly graceMs: number }
 
-export type Report =
-  | { readonly told: 'ready' }
-  /** Whoever hears this can end the command, should the guardian be gone. */
-  | { readonly told: 'started'; readonly trail: CommandTrail }
-  | { readonly told: 'failed'; readonly why: string }
+export type GuardianReport =
+  | { readonly type: 'ready' }
+  /** Lets the node kill the command if the guardian exits. */
+  | { readonly type: 'started'; readonly trail: CommandTrail }
+  | { readonly type: 'failed'; readonly message: string }
   | {
-      readonly told: 'ended'
+      readonly type: 'ended'
       readonly code: number | null
       readonly signal: string | null
-      /** Whether it was asked to end, or killed, from here. */
-      readonly asked: boolean
+      /** Whether the guardian sent SIGTERM or SIGKILL. */
+      readonly isTerminated: boolean
     }
 
-/** Node's timers fire up to this much early, and count in whole milliseconds. */
-const TIMER_STEP_MS = 1
+/** Node's timers have a resolution of one millisecond and can fire this much early. */
+const TIMER_SLACK_MS = 1
 
-/** How often the guardian remembers what the command has started, where the kernel does not. */
-const NOTE_MS = 500
+/** Interval of process scans on machines without control groups. */
+const SCAN_INTERVAL_MS = 500
 
 const NEVER = Number.POSITIVE_INFINITY
 
-/** How urgent the command is, which is how urgent this process was when it began. */
-const usual = getPriority()
+/** Priority of the command: the one that this process had at its start. */
+const commandPriority = getPriority()
 
 class Guardian {
-  readonly #report: (report: Report) => void
+  readonly #report: (report: GuardianReport) => void
   #child: ChildProcess | null = null
   #descendants: Descendants | null = null
   readonly #group: ControlGroup | null
-  /** By the lease: when the command is asked to end, and when it is killed. */
+  /** Deadlines of the lease: SIGTERM and SIGKILL. */
   #end: Micros = NEVER
   #kill: Micros = NEVER
-  /** By an order to stop: the same. */
+  /** Deadlines of a stop request: SIGTERM and SIGKILL. */
   #stopAt: Micros = NEVER
   #stopKill: Micros = NEVER
-  #isAsked = false
+  #isTerminated = false
   #isAbandoned = false
-  #alarm: NodeJS.Timeout | null = null
+  #timer: NodeJS.Timeout | null = null
 
-  constructor(report: (report: Report) => void, group: ControlGroup | null) {
+  constructor(report: (report: GuardianReport) => void, group: ControlGroup | null) {
     this.#report = report
     this.#group = group
   }
 
-  obey(order: Order): void {
-    switch (order.do) {
+  handle(request: GuardianRequest): void {
+    switch (request.type) {
       case 'start':
-        this.#start(order.command, order.env)
+        this.#start(request.command, request.env)
         break
       case 'deadline':
-        this.#end = order.end
-        this.#kill = order.kill
+        this.#end = request.end
+        this.#kill = request.kill
         break
       case 'stop':
         this.#stopAt = monotonicNow()
-        this.#stopKill = this.#stopAt + order.graceMs * 1000
+        this.#stopKill = this.#stopAt + request.graceMs * 1000
         break
       default:
-        order satisfies never
+        request satisfies never
     }
-    this.#look()
+    this.#checkDeadlines()
   }
 
-  /** Nobody is left to work for. */
+  /** The node has exited: kills the command and exits. */
   abandon(): void {
     this.#isAbandoned = true
     this.#signal('SIGKILL')
@@ -102,49 +102,49 @@ class Guardian {
 
   #start(command: readonly string[], env: { readonly [name: string]: string }): void {
     const mark = randomBytes(16).toString('hex')
-    const environment = { ...process.env, ...env, [MARK]: mark }
-    const [program, ...words] = this.#group?.entering(command, environment) ?? command
+    const environment = { ...process.env, ...env, [MARK_VARIABLE]: mark }
+    const [program, ...args] = this.#group?.wrapCommand(command, environment) ?? command
     if (program === undefined || this.#child !== null) return
-    this.#isAsked = false
-    // Orders for the one before may have come after its end was told.
+    this.#isTerminated = false
+    // Requests for the previous command may have arrived after its exit was reported.
     this.#forgetDeadlines()
-    // A process group of its own, and a mark: whatever it starts ends with it.
-    const child = spawn(program, words, {
+    // A separate process group and a mark in the environment, so that all descendants can be found.
+    const child = spawn(program, args, {
       detached: true,
       stdio: 'inherit',
       env: environment,
     })
-    const trail = child.pid === undefined ? null : trailOf(child.pid, mark, this.#group?.folder ?? null)
+    const trail = child.pid === undefined ? null : createTrail(child.pid, mark, this.#group?.folder ?? null)
     const descendants = trail === null ? null : new Descendants(trail)
     this.#descendants = descendants
-    const noting = setInterval(() => {
+    const scanning = setInterval(() => {
       const now = monotonicNow()
-      descendants?.note((this.#dueAfter(now) - now) / 1000)
-    }, NOTE_MS)
-    // What it starts does not share its precedence.
-    if (child.pid !== undefined) urgency(child.pid, usual)
+      descendants?.recordProcesses((this.#nextDeadline(now) - now) / 1000)
+    }, SCAN_INTERVAL_MS)
+    // The command must not inherit the guardian's priority.
+    if (child.pid !== undefined) trySetPriority(child.pid, commandPriority)
     this.#child = child
     child.once('spawn', () => {
-      if (trail !== null) this.#report({ told: 'started', trail })
+      if (trail !== null) this.#report({ type: 'started', trail })
     })
     child.once('error', (error) => {
-      clearInterval(noting)
-      this.#gone()
-      this.#report({ told: 'failed', why: error.message })
+      clearInterval(scanning)
+      this.#clearCommand()
+      this.#report({ type: 'failed', message: error.message })
     })
     child.once('exit', (code, signal) => {
-      const asked = this.#isAsked
-      clearInterval(noting)
-      // What it started and left behind does not outlive it: the lead may be given away as soon as this is told.
-      void descendants?.end().then(() => {
-        this.#gone()
+      const isTerminated = this.#isTerminated
+      clearInterval(scanning)
+      // Descendants must not outlive it: the node may end its term as soon as the exit is reported.
+      void descendants?.killAll().then(() => {
+        this.#clearCommand()
         if (this.#isAbandoned) process.exit(0)
-        this.#report({ told: 'ended', code, signal, asked })
+        this.#report({ type: 'ended', code, signal, isTerminated })
       })
     })
   }
 
-  #gone(): void {
+  #clearCommand(): void {
     this.#child = null
     this.#descendants = null
     this.#forgetDeadlines()
@@ -157,27 +157,27 @@ class Guardian {
     this.#stopKill = NEVER
   }
 
-  #look(): void {
-    if (this.#alarm !== null) clearTimeout(this.#alarm)
-    this.#alarm = null
+  #checkDeadlines(): void {
+    if (this.#timer !== null) clearTimeout(this.#timer)
+    this.#timer = null
     if (this.#child === null) return
     const now = monotonicNow()
     const end = Math.min(this.#end, this.#stopAt)
     const kill = Math.min(this.#kill, this.#stopKill)
     if (now >= kill) {
-      this.#isAsked = true
+      this.#isTerminated = true
       this.#signal('SIGKILL')
-    } else if (now >= end && !this.#isAsked) {
-      this.#isAsked = true
+    } else if (now >= end && !this.#isTerminated) {
+      this.#isTerminated = true
       this.#signal('SIGTERM')
     }
-    const next = this.#dueAfter(now)
+    const next = this.#nextDeadline(now)
     if (now >= next || next === NEVER) return
-    this.#alarm = setTimeout(() => this.#look(), Math.ceil((next - now) / 1000) + TIMER_STEP_MS)
+    this.#timer = setTimeout(() => this.#checkDeadlines(), Math.ceil((next - now) / 1000) + TIMER_SLACK_MS)
   }
 
-  /** When something is to be done next. */
-  #dueAfter(now: Micros): Micros {
+  /** The next deadline. */
+  #nextDeadline(now: Micros): Micros {
     const end = Math.min(this.#end, this.#stopAt)
     const kill = Math.min(this.#kill, this.#stopKill)
     return now < end ? Math.min(end, kill) : kill
@@ -187,45 +187,45 @@ class Guardian {
     const child = this.#child
     const group = child?.pid
     if (child === null || group === undefined) return
-    // What it has left behind is being killed already, and its number may be somebody else's.
+    // Its descendants are being killed already, and its pid may have been reused.
     if (child.exitCode !== null || child.signalCode !== null) return
-    // To die takes a turn of the processor, and on a busy machine that is waited for.
+    // A killed process needs CPU time to die; raise its priority so that this is fast on a loaded machine.
     if (signal === 'SIGKILL') {
-      urgency(group, constants.priority.PRIORITY_HIGHEST)
+      trySetPriority(group, constants.priority.PRIORITY_HIGHEST)
       this.#descendants?.kill()
       return
     }
     try {
       process.kill(-group, signal)
     } catch {
-      // It is gone already.
+      // The process group no longer exists.
     }
   }
 }
 
-/** Where it is allowed. */
-function urgency(pid: number, priority: number): void {
+/** Sets the priority where that is permitted. */
+function trySetPriority(pid: number, priority: number): void {
   try {
     setPriority(pid, priority)
   } catch {
-    // Then it takes its turn like everybody; or it is gone already.
+    // Not permitted, or the process has exited.
   }
 }
 
 function main(): void {
-  // It has little to do, and must not be late for it.
-  urgency(process.pid, constants.priority.PRIORITY_HIGHEST)
-  const line = new Socket({ fd: 3 })
-  const group = ControlGroup.make(`conclave-run-${process.pid}-${randomBytes(4).toString('hex')}`)
+  // It does little work, but must do it in time.
+  trySetPriority(process.pid, constants.priority.PRIORITY_HIGHEST)
+  const channel = new Socket({ fd: 3 })
+  const group = ControlGroup.create(`conclave-run-${process.pid}-${randomBytes(4).toString('hex')}`)
   process.on('exit', () => group?.remove())
-  const guardian = new Guardian((report) => line.write(`${JSON.stringify(report)}\n`), group)
-  line.on('error', () => guardian.abandon())
-  line.on('close', () => guardian.abandon())
-  line.on('end', () => guardian.abandon())
-  linesOf(line, (text) => guardian.obey(JSON.parse(text) as Order))
-  // Ends asked of the whole foreground group are the node's to act on: it says when.
+  const guardian = new Guardian((report) => channel.write(`${JSON.stringify(report)}\n`), group)
+  channel.on('error', () => guardian.abandon())
+  channel.on('close', () => guardian.abandon())
+  channel.on('end', () => guardian.abandon())
+  readLines(channel, (text) => guardian.handle(JSON.parse(text) as GuardianRequest))
+  // Signals to the foreground process group are handled by the node, which sends a stop request.
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => {})
-  line.write(`${JSON.stringify({ told: 'ready' } satisfies Report)}\n`)
+  channel.write(`${JSON.stringify({ type: 'ready' } satisfies GuardianReport)}\n`)
 }
 
 main()

@@ -1,28 +1,28 @@
-/** Processes of this machine, as /proc shows them. */
+/** Information about processes from /proc, and signals. */
 import { readdirSync, readFileSync } from 'node:fs'
 
-/** The processes that this one has started and that still are. */
+/** The running children of a process. */
 export function childrenOf(pid: number): readonly number[] {
   return readdirSync('/proc').flatMap((name) =>
-    /^\d+$/.test(name) && statOf(Number(name))?.parent === pid ? [Number(name)] : [],
+    /^\d+$/.test(name) && readStat(Number(name))?.parent === pid ? [Number(name)] : [],
   )
 }
 
-/** Whether it exists and is not merely waiting to be counted as dead. */
+/** Whether the process exists and is not a zombie. */
 export function isAlive(pid: number): boolean {
-  const stat = statOf(pid)
+  const stat = readStat(pid)
   return stat !== null && stat.state !== 'Z' && stat.state !== 'X'
 }
 
 /** The kernel counts CPU time in hundredths of a second on every Linux that Node.js runs on. */
 const TICK_MS = 10
-/** Places in /proc/PID/stat behind the name: see proc(5), utime and stime. */
+/** Index of utime and stime in /proc/PID/stat, after the name: see proc(5). */
 const USER_TIME = 11
 const SYSTEM_TIME = 12
 
-/** The CPU time that a process has used; 0 for one that is gone. */
+/** CPU time used by a process; 0 if it has exited. */
 export function cpuMsOf(pid: number): number {
-  return statOf(pid)?.cpuMs ?? 0
+  return readStat(pid)?.cpuMs ?? 0
 }
 
 type Stat = {
@@ -31,9 +31,9 @@ type Stat = {
   readonly cpuMs: number
 }
 
-function statOf(pid: number): Stat | null {
+function readStat(pid: number): Stat | null {
   try {
-    // The name, in parentheses, may have anything in it.
+    // The name, in parentheses, can contain any character.
     const text = readFileSync(`/proc/${pid}/stat`, 'utf8')
     const fields = text.slice(text.lastIndexOf(')') + 2).split(' ')
     const [state = '', parent] = fields
@@ -44,11 +44,11 @@ function statOf(pid: number): Stat | null {
   }
 }
 
-/** Sends a signal; a process that is gone does not mind. */
-export function signal(pid: number, name: NodeJS.Signals): void {
+/** Sends a signal. Does nothing if the process has exited. */
+export function trySignal(pid: number, name: NodeJS.Signals): void {
   try {
     process.kill(pid, name)
   } catch {
-    // It is gone.
+    // The process has exited.
   }
 }
