@@ -2,11 +2,11 @@ import { chmodSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import type { JoinOptions } from '../node/index.ts'
 import { flagOf, variableOf } from './checked.ts'
 import { type Config, configFrom } from './config.ts'
 import { effectiveJson, effectiveText } from './effective.ts'
 import { parseConfig } from './file.ts'
+import type { JoinOptions } from './join-options.ts'
 import type { Said } from './layers.ts'
 import { InvalidConfigError } from './problems.ts'
 
@@ -151,8 +151,8 @@ groups:
       `${GOOD}key-file: x\nwhatever: 1\n`,
       {},
       [
-        'conclave.yaml:8:11: key-file: there is no such field: did you mean keyFile?',
-        /8|9:11: whatever: there/,
+        'conclave.yaml:8:11: key-file: unknown field; did you mean keyFile?',
+        /9:11: whatever: unknown field; remove it, or see the configuration reference/,
       ],
     ],
     [
@@ -160,20 +160,30 @@ groups:
       'group: 7\nlisten: here\npeers: [b]\npriority: high\nobserver: maybe\n',
       {},
       [
-        /yaml:1:8: group: 7 is not a text/,
-        /yaml:2:9: listen: "here" is not HOST:PORT/,
+        /yaml:1:8: group: 7 is not a string/,
+        /yaml:2:9: listen: "here" has no port; use HOST:PORT/,
         /yaml:3:9: peers\[0\]: "b" is not ID=HOST:PORT/,
         /yaml:4:11: priority: "high" is not/,
         /yaml:5:11: observer: "maybe" is not/,
       ],
     ],
-    ['ports that there are not', GOOD, { listen: '127.0.0.1:70000' }, [/--listen: .*at most 65535/]],
-    ['an id twice', GOOD, { peers: ['b=h:1', 'b=h:2'] }, [/--peer: peers\[1\]: b is named twice/]],
+    [
+      'ports that there are not',
+      GOOD,
+      { listen: '127.0.0.1:70000' },
+      [/--listen: .*port 70000; a port is at most 65535/],
+    ],
+    [
+      'an id twice',
+      GOOD,
+      { peers: ['b=h:1', 'b=h:2'] },
+      [/--peer: peers\[1\]: b is listed twice; every node needs its own id/],
+    ],
     [
       'itself elsewhere',
       GOOD,
       { peers: ['a=h:1'] },
-      [/peers\[0\]: a is this node itself, but it listens at/],
+      [/peers\[0\]: a is this node, but it listens on 127\.0\.0\.1:7400/],
     ],
     [
       'constants that cannot work',
@@ -185,22 +195,22 @@ groups:
       'options that there are not',
       `${GOOD}options: { nope: 1 }\n`,
       {},
-      [/yaml:8:10: options\.nope: there is no such option/],
+      [/yaml:8:10: options\.nope: unknown field; remove it, or run "conclave protocols"/],
     ],
     [
       'an address twice',
       GOOD,
       { peers: ['b=h:1', 'c=h:1'] },
-      [/--peer: peers\[1\]: c has the address of b, h:1/],
+      [/--peer: peers\[1\]: c has the same address as b, h:1/],
     ],
     ['a peer that nobody can reach', GOOD, { peers: ['b=h:0'] }, [/peers\[0\]: "b=h:0" has port 0/]],
     [
       'addresses of two kinds',
       GOOD,
       { peers: ['b=[::1]:7401'] },
-      [/peers\[0\]: ::1 is an address of IPv6, and this node listens at one of IPv4/],
+      [/peers\[0\]: ::1 is an IPv6 address, but this node listens on the IPv4 address/],
     ],
-    ['an id that no list can hold', GOOD, { id: 'a=b' }, [/--id: "a=b" has a space, a comma or an =/]],
+    ['an id that no list can hold', GOOD, { id: 'a=b' }, [/--id: "a=b" contains a space, a comma or "="/]],
     ['an id that is too long', GOOD, { id: 'x'.repeat(201) }, [/--id: is longer than 200 characters/]],
     ['both roles', GOOD, { observer: true, witness: true }, [/--witness: a witness votes, an observer does/]],
     ['a protocol that cannot run', GOOD, { protocol: 'ring' }, [/--protocol: "ring" is not/]],
@@ -218,16 +228,16 @@ groups:
       'groups that want the same',
       'id: a\nkeyFile: "%key"\nlisten: 127.0.0.1:1\ngroups: [{ group: x }, { group: x }]',
       {},
-      [/groups\[1\]\.group: x is that of groups\[0\] too/],
+      [/groups\[1\]\.group: x is also used by groups\[0\]/],
     ],
     [
       'groups at one address that disagree on what is there',
       'id: a\nkeyFile: "%key"\nlisten: 127.0.0.1:1\npeers: [b=h:2]\ngroups: [{ group: x }, { group: y, id: z, secrecy: true, peers: [b=h:3] }]',
       {},
       [
-        /groups\[1\]\.id: "z" here and "a" in groups\[0\], which listens at the same address, 127.0.0.1:1/,
-        /groups\[1\]\.secrecy: true here and false in/,
-        /groups\[1\]\.peers: b is at h:3 here and at h:2 in/,
+        /groups\[1\]\.id: is "z" here but "a" in groups\[0\], which listens on the same address, 127.0.0.1:1/,
+        /groups\[1\]\.secrecy: is true here but false in/,
+        /groups\[1\]\.peers: is b=h:3 here but b=h:2 in/,
       ],
     ],
   ])('says what is wrong: %s', (_what, text, flags, expected) => {
@@ -301,12 +311,15 @@ groups:
 
   it.each<[string, string]>([
     [STORE, 'store is missing: give --store'],
-    [`${STORE}store: /s\nlisten: "h:1"\n`, 'listen: has no meaning with the protocol epochs'],
-    [`${STORE}store: /s\npeers: ["b=h:1"]\n`, 'peers: has no meaning with the protocol epochs'],
+    [`${STORE}store: /s\nlisten: "h:1"\n`, 'listen: does not apply to the protocol epochs'],
+    [`${STORE}store: /s\npeers: ["b=h:1"]\n`, 'peers: does not apply to the protocol epochs'],
     [`${STORE}store: "ftp://h"\n`, 'store: ftp: is not a kind of store'],
     [`${STORE}store: { kind: postgres, url: "http://h" }\n`, 'store.url: write a URL such as postgres://'],
     [`${STORE}store: /s\noptions: { periodMs: 10 }\n`, 'options.periodMs: is below'],
-    ['group: g\nid: a\nlisten: "h:1"\nkeyFile: "%key"\nstore: /s\n', 'store: has no meaning without'],
+    [
+      'group: g\nid: a\nlisten: "h:1"\nkeyFile: "%key"\nstore: /s\n',
+      'store: applies only to the protocol epochs',
+    ],
   ])('%j is refused', (text, message) => {
     expect(problems(text).join('\n')).toContain(message)
   })

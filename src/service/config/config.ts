@@ -2,11 +2,11 @@
  * The configuration of a process. Flags override the environment, which overrides the file, which overrides the
  * defaults. The result is checked as a whole, and all problems are reported at once, each with its place.
  */
-import { equalPlain, type NodeId, present, sortIds } from '../../core/index.ts'
-import { protocolNamed } from '../../protocols/index.ts'
+import { equalPlain, type NodeId, sortIds } from '../../core/index.ts'
+import { peerHosting } from '../../protocols/index.ts'
 import { parseAddress } from './address.ts'
 import { checked } from './checked.ts'
-import { NEEDS_STORE } from './fields.ts'
+import { isInStore, NEEDS_STORE, TWO_ROLES } from './fields.ts'
 import { type FileConfig, readConfigFile } from './file.ts'
 import type { JoinOptions } from './join-options.ts'
 import { type KeyFile, readAdminToken, readKeyFile } from './keys.ts'
@@ -62,7 +62,7 @@ export function configFrom(sources: Sources): Config {
     const said = layered(sources, file, NODE_FIELDS, place)
     const isOwn = (field: string): boolean =>
       place === null || said.from[field] !== file?.placeOf([field]) || said.from[field] === 'default'
-    if (said.values['protocol'] === 'epochs') return storeGroup(said, path, isOwn, problems)
+    if (isInStore(said.values['protocol'])) return storeGroup(said, path, isOwn, problems)
     const { store, fencing, ...values } = said.values
     for (const [field, value] of Object.entries({ store, fencing })) {
       if (value === undefined || !isOwn(field)) continue
@@ -146,8 +146,8 @@ function joinOptionsOf(node: NodeConfig, key: readonly Uint8Array[]): JoinOption
     profile,
     sticky,
     priority,
-    // Under local-leader the lists of the options say so, for all nodes alike.
-    ...(protocol === 'omega' ? { observer: node.observer, witness: node.witness } : {}),
+    // Otherwise the lists of the options say so, for all nodes alike.
+    ...(peerHosting(protocol).listsRoles ? {} : { observer: node.observer, witness: node.witness }),
     options: { ...node.options, ...listed('observers'), ...listed('witnesses') },
     ...(data === undefined ? {} : { data }),
   }
@@ -160,11 +160,10 @@ function combinedProblems(node: NodeConfig, join: JoinOptions): readonly FieldPr
   const listed = node.peers.map(peerParts).map(({ id, address }) => ({ id, address: parseAddress(address) }))
   const inList = peerListProblems({ id: node.id, listen: parseAddress(node.listen) }, listed)
   if (inList.length > 0) return inList
-  if (node.observer && node.witness)
-    return [{ field: 'witness', message: 'a witness votes, an observer does not; choose one' }]
+  if (node.observer && node.witness) return [TWO_ROLES]
   const ids: readonly NodeId[] = [node.id, ...listed.map(({ id }) => id).filter((id) => id !== node.id)]
   try {
-    protocolOptions(present(protocolNamed(node.protocol), node.protocol), sortIds(ids), join)
+    protocolOptions(node.protocol, sortIds(ids), join)
     return []
   } catch (error) {
     if (error instanceof InvalidOptionsError) return error.problems

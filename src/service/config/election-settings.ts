@@ -1,6 +1,5 @@
 /** What an election is started with: options that have been checked and resolved. Plain data, so that it can be sent to a worker. */
 import type { NodeId, PlainObject } from '../../core/index.ts'
-import type { RunnableProtocol } from '../../protocols/index.ts'
 import type { FencingConfig } from '../fencing/config.ts'
 import type { StoreConfig } from '../registers/index.ts'
 import type { Address } from '../runtime/index.ts'
@@ -17,7 +16,7 @@ export type NetworkElectionSettings = {
   readonly secrecy: boolean
   /** The data directory; null when nothing survives a crash. */
   readonly data: string | null
-  readonly protocol: RunnableProtocol
+  readonly protocol: string
   /** Options of the protocol, defaults filled in. */
   readonly options: PlainObject
   /** How many of the last steps the black box keeps. */
@@ -30,6 +29,7 @@ export type StoreElectionSettings = {
   readonly id: string
   /** The nodes that are known before the store is read: this node alone. */
   readonly nodes: readonly NodeId[]
+  readonly protocol: string
   readonly store: StoreConfig
   /** Devices that fence all other nodes before this node leads. */
   readonly fencing: readonly FencingConfig[]

@@ -1,6 +1,6 @@
 /** The fields of a node: one schema for `join`, configuration files, flags and the environment. */
 import { z } from 'zod'
-import { RUNNABLE } from '../../protocols/index.ts'
+import { type Hosting, hostedNames, hostingOf, protocolNamed } from '../../protocols/index.ts'
 import { fencingSchema } from '../fencing/config.ts'
 import { storeSchema } from '../registers/index.ts'
 import {
@@ -25,7 +25,7 @@ const written = (pattern: RegExp, problemOf: (text: string) => string | null) =>
     })
 
 export const address = written(ADDRESS_PATTERN, addressProblem)
-const name = z.string().min(1).max(200)
+const name = z.string().min(1, { abort: true }).max(200)
 const nodeId = name.regex(NODE_ID_PATTERN, {
   error: ({ input }) => nodeIdProblem(input as string) ?? 'is not valid',
 })
@@ -48,8 +48,26 @@ export const peerOrAddress = z.string().refine((text) => peerOrAddressProblem(te
   error: ({ input }) => peerOrAddressProblem(input as string) ?? 'is not valid',
 })
 
-/** The protocols that real nodes run: over the network, or in a store. */
-export const PROTOCOLS = [...RUNNABLE, 'epochs'] as const
+/** The name of a protocol that real nodes run; with `needs`, only of one whose nodes meet in that way. */
+export function protocolName(needs?: Hosting['needs']) {
+  const isHosted = (name: string): boolean =>
+    needs === undefined ? hostingOf(name) !== null : hostingOf(name)?.needs === needs
+  return z.string().refine(isHosted, { error: ({ input }) => protocolProblem(input) })
+}
+
+function protocolProblem(input: unknown): string {
+  const isKnown = typeof input === 'string' && protocolNamed(input) !== null
+  const why = isKnown ? 'runs in the workbench only' : 'is not a protocol'
+  const stores = hostedNames('store').join(', ')
+  return `${JSON.stringify(input)} ${why}; use one of ${hostedNames('peers').join(', ')}, or ${stores} with a store`
+}
+
+/** Whether the nodes of that protocol share a store. */
+export function isInStore(protocol: unknown): boolean {
+  return typeof protocol === 'string' && hostingOf(protocol)?.needs === 'store'
+}
+
+const STORE_PROTOCOLS = hostedNames('store').join(', ')
 
 export const MAX_TRACE_STEPS = 1_000_000
 /** In either direction, as the protocols have it. */
@@ -80,24 +98,22 @@ export const nodeFields = {
   data: path.describe(
     'the data directory, for state that must survive a crash; given for several groups, each has a directory in it',
   ),
-  protocol: z
-    .enum(PROTOCOLS)
+  protocol: protocolName()
     .describe(
-      'local-leader: leases; omega: numbered views of the living nodes, no leases, needs `data`; epochs: election in a store',
-    ),
+      hostedNames()
+        .map((each) => `${each}: ${hostingOf(each)?.summary}`)
+        .join('; '),
+    )
+    .meta({ examples: [...hostedNames()] }),
   store: z
     .union([z.string().min(1), storeSchema])
-    .describe(
-      'the store that holds the registers of `epochs`: a URL, or an object; `epochs` cannot run without it',
-    ),
+    .describe(`the store that holds the registers: a URL, or an object; required with ${STORE_PROTOCOLS}`),
   fencing: z
     .array(fencingSchema)
-    .describe('devices that fence all other nodes, and confirm it, before a node of `epochs` leads'),
-  mode: z
-    .enum(['local', 'majority'])
     .describe(
-      'majority: one leader overall; local: one in each partition (omega: the quorum `dynamic`, or `none`)',
+      `with ${STORE_PROTOCOLS}: devices that fence all other nodes, and confirm it, before this node leads`,
     ),
+  mode: z.enum(['local', 'majority']).describe('majority: one leader overall; local: one in each partition'),
   profile: z
     .enum(['lan', 'region', 'wan'])
     .describe('the network between the nodes; it determines the timing constants'),
@@ -132,5 +148,11 @@ export const NETWORK_ONLY = [
 ] as const
 export const STORE_ONLY = ['store', 'fencing'] as const
 
-export const NEEDS_NETWORK = 'does not apply to the protocol epochs, whose nodes share a store; remove it'
-export const NEEDS_STORE = 'applies only to the protocol epochs; remove it, or set the protocol to epochs'
+export const NEEDS_NETWORK = `does not apply to the protocol ${STORE_PROTOCOLS}, whose nodes share a store; remove it`
+export const NEEDS_STORE = `applies only to the protocol ${STORE_PROTOCOLS}; remove it, or set the protocol to ${STORE_PROTOCOLS}`
+
+/** When a node is given both roles. */
+export const TWO_ROLES = {
+  field: 'witness',
+  message: 'a witness votes, an observer does not; choose one',
+} as const

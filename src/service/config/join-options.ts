@@ -1,6 +1,6 @@
 /** The options of `join`: their types, and the settings of the election that follow from them. */
 import { present } from '../../core/index.ts'
-import { protocolNamed, type RunnableProtocol } from '../../protocols/index.ts'
+import { DEFAULT_PROTOCOL, peerHosting } from '../../protocols/index.ts'
 import { sealer } from '../runtime/index.ts'
 import { parseAddress, parsePeer } from './address.ts'
 import type { NetworkElectionSettings } from './election-settings.ts'
@@ -39,8 +39,8 @@ export type JoinOptions = WorkOptions & {
   readonly secrecy?: boolean
   /** The data directory. docs/reference/library.md says what a restart without one costs. */
   readonly data?: string
-  /** `local-leader` by default: leases. `omega`: numbered views of the living nodes, without leases; needs `data`. */
-  readonly protocol?: RunnableProtocol
+  /** A protocol whose nodes exchange messages: docs/explanation/choosing-a-protocol.md. `loadProtocol` adds your own. */
+  readonly protocol?: string
   readonly mode?: 'local' | 'majority'
   readonly profile?: 'lan' | 'region' | 'wan'
   /** Whether only a node with a higher priority replaces a leader; true by default. */
@@ -93,7 +93,7 @@ export function maxStallOf({ maxStallMs }: Pick<JoinOptions, 'maxStallMs'>): num
 
 /** The settings of a network election, all of whose peers have ids. The single options have been checked. */
 export function networkSettings(options: JoinOptions): NetworkElectionSettings {
-  const { group, id, secrecy = false, protocol = 'local-leader' } = options
+  const { group, id, secrecy = false, protocol = DEFAULT_PROTOCOL } = options
   const listen = parseAddress(options.listen)
   const listed = options.peers.map((text) => {
     const { id: peer, address } = parsePeer(text)
@@ -114,13 +114,12 @@ export function networkSettings(options: JoinOptions): NetworkElectionSettings {
     secrecy,
     data: options.data ?? null,
     protocol,
-    options: protocolOptions(present(protocolNamed(protocol), protocol), nodes, options),
+    options: protocolOptions(protocol, nodes, options),
     traceSteps: options.traceSteps ?? 0,
   }
 }
 
 /** What is promised: one leader overall, or one in each partition. */
 export function modeOf({ protocol, options }: NetworkElectionSettings): 'local' | 'majority' {
-  if (protocol === 'omega') return options['quorum'] === 'none' ? 'local' : 'majority'
-  return options['mode'] === 'local' ? 'local' : 'majority'
+  return peerHosting(protocol).modeOf(options)
 }

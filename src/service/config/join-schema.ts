@@ -2,15 +2,17 @@
 import { inspect } from 'node:util'
 import { z } from 'zod'
 import { explain } from '../../core/index.ts'
-import { protocolNamed, RUNNABLE } from '../../protocols/index.ts'
 import {
+  isInStore,
   NEEDS_NETWORK,
   NEEDS_STORE,
   NETWORK_ONLY,
   nodeFields,
   peerOrAddress,
+  protocolName,
   STORE_ONLY,
   storeNodeId,
+  TWO_ROLES,
   traceSteps,
 } from './fields.ts'
 import type { HealthCheck, JoinOptions } from './join-options.ts'
@@ -72,7 +74,7 @@ const networkSchema = z.strictObject({
   key,
   secrecy: nodeFields.secrecy.optional(),
   data: nodeFields.data.optional(),
-  protocol: z.enum(RUNNABLE, { error: ({ input }) => protocolProblem(input) }).optional(),
+  protocol: protocolName('peers').optional(),
   mode: nodeFields.mode.optional(),
   sticky: nodeFields.sticky.optional(),
   priority: nodeFields.priority.optional(),
@@ -83,7 +85,7 @@ const networkSchema = z.strictObject({
 const storeSchema = z.strictObject({
   ...commonFields,
   id: storeNodeId,
-  protocol: z.literal('epochs'),
+  protocol: protocolName('store'),
   store: nodeFields.store,
   fencing: nodeFields.fencing.optional(),
 })
@@ -96,8 +98,8 @@ const OTHERWISE = 'see docs/reference/library.md for all options'
 /** Throws InvalidOptionsError with every problem of the single options. */
 export function checkJoinOptions(asked: unknown): asserts asked is JoinOptions | StoreJoinOptions {
   const given = fieldsOf(asked)
-  const isInStore = given['protocol'] === 'epochs'
-  const [misplaced, message] = isInStore
+  const inStore = isInStore(given['protocol'])
+  const [misplaced, message] = inStore
     ? ([NETWORK_ONLY, NEEDS_NETWORK] as const)
     : ([STORE_ONLY, NEEDS_STORE] as const)
   const problems: FieldProblem[] = []
@@ -106,7 +108,8 @@ export function checkJoinOptions(asked: unknown): asserts asked is JoinOptions |
     if (rest[field] !== undefined) problems.push({ field, message })
     delete rest[field]
   }
-  rejectOptions([...problems, ...problemsOf(isInStore ? storeSchema : networkSchema, rest)])
+  if (rest['observer'] === true && rest['witness'] === true) problems.push(TWO_ROLES)
+  rejectOptions([...problems, ...problemsOf(inStore ? storeSchema : networkSchema, rest)])
 }
 
 /** The same for the options that a node has wherever its election runs, among others that the caller checks. */
@@ -124,14 +127,8 @@ function fieldsOf(asked: unknown): { readonly [field: string]: unknown } {
   if (asked === null || typeof asked !== 'object' || Array.isArray(asked)) {
     const shown = inspect(asked, { depth: 0, breakLength: Number.POSITIVE_INFINITY })
     rejectOptions([
-      { field: 'options', message: `must be an object such as { group, id, ... }, not ${shown}` },
+      { field: 'join', message: `must be called with an object such as { group, id, ... }, not ${shown}` },
     ])
   }
   return asked as { readonly [field: string]: unknown }
-}
-
-function protocolProblem(input: unknown): string {
-  const isKnown = typeof input === 'string' && protocolNamed(input) !== null
-  const why = isKnown ? 'runs in the workbench only' : 'is not a protocol'
-  return `${JSON.stringify(input)} ${why}; use one of ${RUNNABLE.join(', ')}, or epochs with a store`
 }

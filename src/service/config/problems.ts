@@ -104,5 +104,5 @@ function isOtherType({ code, path }: Issue): boolean {
 
 function unknownField(key: string, known: readonly string[], otherwise: string): string {
   const near = nearest(key, known)
-  return `there is no such field; ${near === null ? `remove it, or ${otherwise}` : `did you mean ${near}?`}`
+  return `unknown field; ${near === null ? `remove it, or ${otherwise}` : `did you mean ${near}?`}`
 }

@@ -7,6 +7,7 @@ import { NODE_FIELDS, publishedSchema } from './schema.ts'
 type Schema = {
   readonly type?: string
   readonly enum?: readonly unknown[]
+  readonly examples?: readonly unknown[]
   readonly anyOf?: readonly Schema[]
   readonly oneOf?: readonly Schema[]
   readonly items?: Schema
@@ -63,7 +64,8 @@ export function isFlag(field: string): boolean {
 function kindOf(schema: Schema): string {
   const either = schema.anyOf ?? schema.oneOf
   if (either !== undefined) return [...new Set(either.map(kindOf))].join(' or ')
-  if (schema.enum !== undefined) return schema.enum.map((each) => `\`${String(each)}\``).join(', ')
+  const choices = schema.enum ?? schema.examples
+  if (choices !== undefined) return choices.map((each) => `\`${String(each)}\``).join(', ')
   if (schema.type === 'array')
     return `list of ${schema.items === undefined ? 'values' : kindOf(schema.items)}`
   if (schema.type === 'integer') return `whole number, ${schema.minimum} to ${schema.maximum}`

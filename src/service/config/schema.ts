@@ -6,8 +6,8 @@
  * field is required in a file, because flags and the environment may give it.
  */
 import { z } from 'zod'
-import { RUNNABLE } from '../../protocols/index.ts'
-import { address, nodeFields, path, storeNodeId, traceSteps } from './fields.ts'
+import { DEFAULT_PROTOCOL } from '../../protocols/index.ts'
+import { address, nodeFields, path, protocolName, storeNodeId, traceSteps } from './fields.ts'
 
 /** A DNS name without scheme, port or wildcard. */
 const HOST_NAME = /^[a-zA-Z0-9_](?:[a-zA-Z0-9_.-]{0,252}[a-zA-Z0-9_])?$/
@@ -34,7 +34,7 @@ const processFields = {
 export const DEFAULTS = {
   peers: [],
   secrecy: false,
-  protocol: 'local-leader',
+  protocol: DEFAULT_PROTOCOL,
   mode: 'majority',
   profile: 'lan',
   priority: 0,
@@ -74,7 +74,7 @@ export const fileSchema = z.strictObject({
 const { store, fencing, ...overNetwork } = nodeFields
 export const nodeSchema = z.strictObject({
   ...overNetwork,
-  protocol: z.enum(RUNNABLE),
+  protocol: protocolName('peers'),
   data: nodeFields.data.optional(),
 })
 
@@ -82,7 +82,7 @@ export const nodeSchema = z.strictObject({
 export const storeNodeSchema = z.strictObject({
   group: nodeFields.group,
   id: storeNodeId,
-  protocol: z.literal('epochs'),
+  protocol: protocolName('store'),
   store,
   fencing: fencing.optional(),
   profile: nodeFields.profile,

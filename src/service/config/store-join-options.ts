@@ -3,16 +3,18 @@ import { z } from 'zod'
 import { type FencingInput, fencingSchema } from '../fencing/config.ts'
 import { InvalidStoreError, parseStore, type StoreConfig } from '../registers/index.ts'
 import type { StoreElectionSettings } from './election-settings.ts'
+import { isInStore } from './fields.ts'
 import type { JoinOptions, WorkOptions } from './join-options.ts'
 import { InvalidOptionsError } from './problems.ts'
-import { storeProtocolOptions } from './protocol-options.ts'
+import { protocolOptions } from './protocol-options.ts'
 
 export type StoreJoinOptions = WorkOptions &
   Pick<
     JoinOptions,
     'group' | 'id' | 'isolation' | 'maxStallMs' | 'signal' | 'options' | 'profile' | 'traceSteps'
   > & {
-    readonly protocol: 'epochs'
+    /** A protocol whose nodes share a store. */
+    readonly protocol: string
     /** The store that holds the registers: a URL, or an object as in the reference of stores. */
     readonly store: string | StoreConfig
     /** Devices that fence all other nodes before this node leads. */
@@ -20,20 +22,21 @@ export type StoreJoinOptions = WorkOptions &
   }
 
 export function isStoreJoin(options: JoinOptions | StoreJoinOptions): options is StoreJoinOptions {
-  return options.protocol === 'epochs'
+  return isInStore(options.protocol)
 }
 
 /** The settings of an election in a store. The single options have been checked. */
 export function storeSettings(options: StoreJoinOptions): StoreElectionSettings {
-  const { group, id, store, fencing = [], traceSteps = 0 } = options
+  const { group, id, protocol, store, fencing = [], traceSteps = 0 } = options
   return {
     group,
     id,
     nodes: [id],
+    protocol,
     store: storeConfigOf(store),
     fencing: z.array(fencingSchema).parse(fencing),
     traceSteps,
-    options: storeProtocolOptions(options),
+    options: protocolOptions(protocol, [id], options),
   }
 }
 

@@ -14,17 +14,9 @@ import {
   type NodeId,
   type Output,
   type PlainObject,
-  type Protocol,
   type RegisterCall,
 } from '../../../core/index.ts'
-import {
-  type EpochsOptions,
-  epochsGiven,
-  epochsTiming,
-  type OpenState,
-  openEpochs,
-  openInsight,
-} from '../../../protocols/index.ts'
+import { hostingOf, type StoreHosting, type StoreInsight } from '../../../protocols/index.ts'
 import type { TraceHeader } from '../../../workbench/trace/index.ts'
 import type { StoreElectionSettings } from '../../config/election-settings.ts'
 import {
@@ -48,9 +40,9 @@ import {
   writeBlackBox,
 } from '../../runtime/index.ts'
 import { StoreFailedError } from '../api/errors.ts'
-import { type ElectionStatus, type NodeView, nodeStatusOf } from './election.ts'
+import { type ElectionEvents, type ElectionStatus, type NodeView, nodeStatusOf } from './election.ts'
 import { Fencer } from './fencer.ts'
-import type { LocalElection, ThreadHooks } from './in-thread.ts'
+import type { LocalElection } from './in-thread.ts'
 
 /** How long a store that does not answer is tried when a node starts. */
 const REACH_MS = 5000
@@ -65,21 +57,21 @@ const NO_DATAGRAMS = { sent: 0, received: 0, dropped: 0 }
 /** `clock` is closed with the seat. */
 export async function openElectionInStore(
   settings: StoreElectionSettings,
-  hooks: ThreadHooks,
+  events: ElectionEvents,
   clock: HostClock = openHostClock(),
 ): Promise<LocalElection> {
   try {
-    const options = settings.options as unknown as EpochsOptions
-    const { period, lease } = epochsTiming(epochsGiven(options))
+    const hosting = storeHosting(settings)
+    const { period, lease } = hosting.timing(settings.options)
     const timeoutMs = Math.max(LEAST_TIMEOUT_MS, (2 * lease) / 1000)
-    const store = await reached(settings, timeoutMs, hooks)
+    const store = await reached(settings, timeoutMs, events)
     // Whoever lives under the same id reads at least once a period.
     const knockMs = (2 * period + lease) / 1000
     const registers = openRegisters(store, { self: settings.id, timeoutMs, knockMs })
     try {
       const first = await claimed(registers)
-      const seat = new ElectionInStore(settings, options, registers, first, hooks, clock)
-      for (const weak of store.facts.weak) hooks.warn('store', `${store.facts.place}: ${weak}`)
+      const seat = new ElectionInStore(settings, hosting, registers, first, events, clock)
+      for (const weak of store.facts.weak) events.warn('store', `${store.facts.place}: ${weak}`)
       return seat
     } catch (error) {
       await registers.close()
@@ -95,7 +87,7 @@ export async function openElectionInStore(
 async function reached(
   { store, group }: StoreElectionSettings,
   timeoutMs: number,
-  hooks: ThreadHooks,
+  events: ElectionEvents,
 ): Promise<CellStore> {
   const until = performance.now() + REACH_MS
   for (let tries = 0; ; tries++) {
@@ -104,7 +96,7 @@ async function reached(
       return await openStore(store, group, timeoutMs)
     } catch (error) {
       if (!(error instanceof StoreUnreachableError) || performance.now() >= until) throw error
-      if (tries === 0) hooks.warn('store', `${error.message}; trying again`)
+      if (tries === 0) events.warn('store', `${error.message}; trying again`)
       // oxlint-disable-next-line no-await-in-loop -- one try after the other
       await sleep(AGAIN_MS * (0.5 + Math.random()))
     }
@@ -138,9 +130,10 @@ class ElectionInStore implements LocalElection {
   /** Names this run of the process. */
   readonly #run = randomBytes(6).toString('hex')
   readonly #box: BlackBox | null
-  readonly #options: EpochsOptions
+  readonly #hosting: StoreHosting
+  readonly #options: PlainObject
   readonly #registers: Registers
-  readonly #hooks: ThreadHooks
+  readonly #events: ElectionEvents
   readonly #clock: HostClock
   readonly #loop: Loop
   readonly #carryOut: (call: RegisterCall) => void
@@ -165,18 +158,19 @@ class ElectionInStore implements LocalElection {
   #refusals = 0
 
   constructor(
-    { id, group, fencing, traceSteps }: StoreElectionSettings,
-    options: EpochsOptions,
+    { id, group, options, fencing, traceSteps }: StoreElectionSettings,
+    hosting: StoreHosting,
     registers: Registers,
     blocks: Blocks,
-    hooks: ThreadHooks,
+    events: ElectionEvents,
     clock: HostClock,
   ) {
     this.#self = id
     this.#group = group
+    this.#hosting = hosting
     this.#options = options
     this.#registers = registers
-    this.#hooks = hooks
+    this.#events = events
     this.#clock = clock
     this.#blocks = blocks
     this.#members = membersIn(blocks)
@@ -186,23 +180,23 @@ class ElectionInStore implements LocalElection {
         for (const of of targets) this.#loop.command({ do: 'fenced', of, token })
       },
       failed: (why) => {
-        hooks.warn('fencing', `${why}: not all others are cut off, so this node does not lead`)
+        events.warn('fencing', `${why}: not all others are cut off, so this node does not lead`)
         this.#loop.command({ do: 'stepDown' })
         this.#standAside()
       },
     })
     // The others are told as any change of the group is: so what is recorded begins alike everywhere.
-    const protocol = openEpochs(id, [id], options) as unknown as Protocol
+    const protocol = hosting.create(id, options)
     this.#box = traceSteps === 0 ? null : new BlackBox(id, protocol, traceSteps)
     this.#loop = new Loop(protocol, clock, memoryStorage(), {
       send: () => {},
       output: (event) => this.#heed(event),
       register: (call) => this.#call(call),
-      trouble: (error) => hooks.warn('storage', error.message),
+      trouble: (error) => events.warn('storage', error.message),
       failed: (error) => this.#fail(error),
       record: (record, before) => {
         this.#box?.record(record, before)
-        hooks.stepped?.()
+        events.stepped?.()
         this.#stepped?.()
         this.#look()
       },
@@ -236,7 +230,7 @@ class ElectionInStore implements LocalElection {
   status(): ElectionStatus {
     const { role, leader, token } = this.#loop.view()
     const now = this.#loop.now()
-    const insight = this.#inspect((state) => openInsight(state, this.#options))
+    const insight = this.#insight()
     const isLed = leader !== null && insight.leadUntil !== null && now < insight.leadUntil
     const isRunning = this.#state === 'running'
     return {
@@ -275,11 +269,11 @@ class ElectionInStore implements LocalElection {
         return this.#remove(command['voter'] as NodeId)
       case 'addVoter':
       case 'addPeer':
-        return 'with the protocol epochs a node is added by starting it on the same store'
+        return 'in a store a node is added by starting it on the same store'
       case 'removePeer':
-        return 'with the protocol epochs a node is removed with removeVoter, once its process is gone for good'
+        return 'in a store a node is removed with removeVoter, once its process is gone for good'
       default:
-        return 'the protocol epochs has no such order'
+        return `the protocol ${this.#hosting.name} has no such order`
     }
   }
 
@@ -306,8 +300,9 @@ class ElectionInStore implements LocalElection {
       takenAt,
       wallAhead: Date.now() * 1000 - takenAt,
     }
-    const options: PlainObject = { ...this.#options, members: 'registered' }
-    return { trace: 1, protocol: 'epochs', nodes: this.#members, options, seed: 0, recording }
+    const { name: protocol, recordedOptions } = this.#hosting
+    const options: PlainObject = { ...this.#options, ...recordedOptions(this.#group) }
+    return { trace: 1, protocol, nodes: this.#members, options, seed: 0, recording }
   }
 
   /** The trace that replays to the failed assertion, as a file. */
@@ -316,7 +311,8 @@ class ElectionInStore implements LocalElection {
     const owner = { group: this.#group, node: String(this.#self), run: this.#run, data: null }
     const text = this.#box.textAtOnce((skipped) => this.#header(skipped))
     const file = writeBlackBox(owner, text)
-    if (file !== null) this.#hooks.warn('black box', `the last steps are in ${file}: conclave replay ${file}`)
+    if (file !== null)
+      this.#events.warn('black box', `the last steps are in ${file}: conclave replay ${file}`)
   }
 
   async close(): Promise<void> {
@@ -335,8 +331,7 @@ class ElectionInStore implements LocalElection {
   async #released(): Promise<void> {
     await new Promise<void>((resolve) => {
       this.#stepped = () => {
-        const { writing, time } = (this.#loop.state as unknown as OpenState).inner
-        const isReleasing = writing === 'release' || (writing !== null && time?.isLeaving === true)
+        const { isReleasing } = this.#hosting.insight(this.#loop.state, this.#options)
         if (!isReleasing || this.#hasFailed) resolve()
       }
       this.#stepped()
@@ -349,9 +344,9 @@ class ElectionInStore implements LocalElection {
     if (!this.#members.includes(of)) return `${of} has no register: there are ${this.#members.join(', ')}`
     if (of === this.#loop.view().leader && this.status().view.leader !== null)
       return `${of} leads: remove it when its process is gone for good`
-    const removal = this.#inspect(({ inner }) => inner.time?.removal ?? null)
-    if (removal !== null && removal.of !== of) return `${removal.of} is being removed: try again when it is`
-    if (removal === null) this.#refusals = 0
+    const { removing } = this.#insight()
+    if (removing !== null && removing !== of) return `${removing} is being removed: try again when it is`
+    if (removing === null) this.#refusals = 0
     this.#loop.command({ do: 'remove', of })
     return null
   }
@@ -363,12 +358,12 @@ class ElectionInStore implements LocalElection {
   #notRemoved(of: NodeId, why: string): void {
     this.#refusals += 1
     if (this.#refusals !== 2) return
-    this.#hooks.warn('removal', `${of} is not removed yet: ${why}; this node keeps trying`)
+    this.#events.warn('removal', `${of} is not removed yet: ${why}; this node keeps trying`)
   }
 
   /** Its devices did not do as they were told: others have their turn, and it tries again later and later. */
   #standAside(): void {
-    const { lease } = epochsTiming(epochsGiven(this.#options))
+    const { lease } = this.#hosting.timing(this.#options)
     const pauseMs = (lease / 1000) * 2 ** Math.min(this.#unfenced, MOST_DOUBLINGS)
     this.#unfenced += 1
     this.#loop.command(ASIDE)
@@ -380,8 +375,13 @@ class ElectionInStore implements LocalElection {
     this.#aside.unref()
   }
 
-  #inspect<T>(read: (state: OpenState) => T): T {
-    return this.#loop.inspect((state) => read(state as unknown as OpenState))
+  /** In the word that applications know. */
+  #causeOf(cause: string): string {
+    return this.#hosting.causes[cause] ?? cause
+  }
+
+  #insight(): StoreInsight {
+    return this.#loop.inspect((state) => this.#hosting.insight(state, this.#options))
   }
 
   // ---- What the protocol says ----
@@ -390,10 +390,10 @@ class ElectionInStore implements LocalElection {
     switch (event.type) {
       case 'elected':
         this.#token = event['token'] as number
-        this.#hooks.output(event)
+        this.#events.output(event)
         break
       case 'demoted':
-        this.#hooks.output({ ...event, token: this.#token, cause: wordFor(event['cause'] as string) })
+        this.#events.output({ ...event, token: this.#token, cause: this.#causeOf(event['cause'] as string) })
         break
       case 'fence': {
         const { token, targets } = event as Output & { token: number; targets: readonly NodeId[] }
@@ -406,10 +406,10 @@ class ElectionInStore implements LocalElection {
         break
       }
       case 'removed':
-        this.#hooks.warn('removed', `${event['node'] as NodeId} was removed from the group for good`)
+        this.#events.warn('removed', `${event['node'] as NodeId} was removed from the group for good`)
         break
       default:
-        this.#hooks.output(event)
+        this.#events.output(event)
     }
   }
 
@@ -420,9 +420,8 @@ class ElectionInStore implements LocalElection {
     queueMicrotask(() => {
       this.#isLookDue = false
       if (this.#state !== 'running') return
-      if (this.#fencer.isNeeded)
-        this.#fencer.stop(this.#inspect(({ inner }) => inner.time?.partition.fencing?.token ?? null))
-      this.#hooks.changed(this.view())
+      if (this.#fencer.isNeeded) this.#fencer.stop(this.#insight().fencing)
+      this.#events.changed(this.view())
     })
   }
 
@@ -462,7 +461,7 @@ class ElectionInStore implements LocalElection {
       this.#troubled(claim.why)
       // Nodes that lost the same store do not come back in step.
       // oxlint-disable-next-line no-await-in-loop -- until the store answers
-      await sleep(this.#options.accessMs * (0.5 + Math.random() / 2))
+      await sleep((this.#hosting.timing(this.#options).access / 1000) * (0.5 + Math.random() / 2))
     }
   }
 
@@ -475,7 +474,7 @@ class ElectionInStore implements LocalElection {
   }
 
   #note(blocks: Blocks, group: string): void {
-    if (this.#trouble !== null) this.#hooks.warn('store', `the store of ${group} answers again`)
+    if (this.#trouble !== null) this.#events.warn('store', `the store of ${group} answers again`)
     this.#trouble = null
     const now = this.#clock.now()
     for (const [id, block] of blocks) {
@@ -487,7 +486,7 @@ class ElectionInStore implements LocalElection {
   /** Said once, until all is well again. */
   #troubled(why: string): void {
     if (this.#trouble === null)
-      this.#hooks.warn('store', `${why}: nothing is decided until the store answers`)
+      this.#events.warn('store', `${why}: nothing is decided until the store answers`)
     this.#trouble = why
   }
 
@@ -499,9 +498,9 @@ class ElectionInStore implements LocalElection {
     this.#state = 'failed'
     // The term ends first, then the node.
     const { role, token } = this.#loop.view()
-    if (role === 'leader') this.#hooks.output({ type: 'demoted', token, cause: 'failed' })
+    if (role === 'leader') this.#events.output({ type: 'demoted', token, cause: 'failed' })
     if (error instanceof AssertionFailedError) this.#leaveBlackBox()
-    this.#hooks.failed(error)
+    this.#events.failed(error)
     void this.#end()
   }
 
@@ -514,15 +513,10 @@ class ElectionInStore implements LocalElection {
   }
 }
 
-/** The causes that applications know, in the words that they know. */
-const WORDS: { readonly [cause: string]: string } = {
-  'its lease ran out': 'expired',
-  'it stepped down': 'stepped down',
-  'its clock stood still for too long': 'suspended',
-}
-
-function wordFor(cause: string): string {
-  return WORDS[cause] ?? cause
+function storeHosting({ protocol }: StoreElectionSettings): StoreHosting {
+  const hosting = hostingOf(protocol)
+  if (hosting?.needs === 'store') return hosting
+  throw new Error(`${protocol} is not a protocol that this process can run in a store: load its module first`)
 }
 
 function isNewer({ sequence }: RegisterBlock, before: RegisterBlock | undefined): boolean {

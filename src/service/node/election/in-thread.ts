@@ -1,6 +1,6 @@
-/** An election in the thread that asks for it. It is late whenever this thread is. */
+/** An election backend in the thread of the caller. It is late whenever this thread is blocked. */
 import { type Command, type NodeId, type Plain, sortIds } from '../../../core/index.ts'
-import { forgetfulStable, type GroupSpec } from '../../../protocols/index.ts'
+import { type GroupSpec, peerHosting } from '../../../protocols/index.ts'
 import type { NetworkElectionSettings } from '../../config/election-settings.ts'
 import {
   type HostClock,
@@ -20,42 +20,37 @@ import {
   type PeerCommand,
   viewOf,
 } from './election.ts'
-import { openSharedEndpoint, type SharedEndpoint, type TenantHooks } from './shared-endpoint.ts'
+import { openSharedEndpoint, type SharedEndpoint } from './shared-endpoint.ts'
 
-export type ThreadHooks = ElectionEvents & {
-  /** A step was taken; within it. */
-  stepped?(): void
-}
-
-/** What a seat has besides when it is in one's own thread. */
+/** A backend that runs in this thread. */
 export type LocalElection = ElectionBackend & {
-  /** When each was last heard, on this process's clock. */
+  /** When each node was last heard, on the clock of this process. */
   readonly heard: ReadonlyMap<NodeId, number>
 }
 
-/** `openClock` is asked when the endpoint is not open yet; the clock is closed with that. */
+/** `openClock` is called when the endpoint is not open yet; the endpoint closes the clock. */
 export async function openElectionInThread(
   settings: NetworkElectionSettings,
-  hooks: ThreadHooks,
+  events: ElectionEvents,
   openClock: () => HostClock = openHostClock,
 ): Promise<LocalElection> {
   const { group, id: self, options } = settings
   let spec: GroupSpec = { protocol: settings.protocol, nodes: settings.nodes, options }
   let refusal: string | null = null
   let isClosed = false
-  /** Nothing is seen before the election runs. */
-  let look = (): void => {}
+  /** Reports the view, once the election runs. */
+  let reportView = (): void => {}
   const shared = await startElection(settings, spec, openClock, {
-    ...hooks,
+    ...events,
     output(event) {
       if (event.type === 'refused') refusal = event['why'] as string
-      hooks.output(event)
-      queueMicrotask(() => look())
+      events.output(event)
+      queueMicrotask(() => reportView())
     },
   })
   const { endpoint } = shared
-  look = () => {
-    if (!isClosed) hooks.changed(viewOf(endpoint.view(group)))
+  reportView = () => {
+    if (!isClosed) events.changed(viewOf(endpoint.view(group)))
   }
 
   function regroup(nodes: readonly NodeId[]): void {
@@ -64,13 +59,14 @@ export async function openElectionInThread(
     spec = next
   }
 
-  /** Who may speak in the group is not the protocol's business, but that of whoever runs it. */
+  /** The protocol does not know addresses: the endpoint adds and removes peers. */
   async function changePeers(command: PeerCommand): Promise<string | null> {
     try {
       if (command.do === 'addPeer') {
         const { id, address } = command
-        if (spec.protocol === 'omega') return FIXED_NODES
-        if (spec.nodes.includes(id)) return `peers: ${id} is named twice`
+        const { fixedNodes } = peerHosting(spec.protocol)
+        if (fixedNodes !== null) return fixedNodes
+        if (spec.nodes.includes(id)) return `${id} is already in the group`
         await shared.claim(group, { id, address })
         regroup([...spec.nodes, id])
       } else {
@@ -84,9 +80,9 @@ export async function openElectionInThread(
     }
   }
 
-  /** How things stood when it was closed. */
+  /** The status at the time of closing. */
   let last: ElectionStatus | null = null
-  const seat: LocalElection = {
+  const backend: LocalElection = {
     heard: endpoint.heard,
     view: () => last?.view ?? viewOf(endpoint.view(group)),
     lease() {
@@ -128,7 +124,7 @@ export async function openElectionInThread(
       }
     },
     async command(command: Command) {
-      if (isClosed) return 'this node has ended'
+      if (isClosed) return 'this node is closed'
       if (command.do === 'addPeer' || command.do === 'removePeer') {
         return changePeers(command as unknown as PeerCommand)
       }
@@ -145,42 +141,33 @@ export async function openElectionInThread(
     trace: () => shared.trace(group, spec),
     async close() {
       if (isClosed) return
-      const standing = seat.status()
+      const current = backend.status()
       last = {
-        ...standing,
+        ...current,
         view: NO_VIEW,
         leadUntil: null,
         membersUntil: null,
-        nodes: standing.nodes.map((node) => (node.id === self ? { ...node, reachable: false } : node)),
+        nodes: current.nodes.map((node) => (node.id === self ? { ...node, reachable: false } : node)),
       }
       isClosed = true
       await shared.leave(group)
     },
   }
-  return seat
+  return backend
 }
 
-const FIXED_NODES = 'under omega the nodes stay as they are: name all of them from the start'
-
-/** Everything that makes an election run for real: a group at the endpoint of its address. */
+/** Joins the group at the endpoint of its address. */
 async function startElection(
   settings: NetworkElectionSettings,
   spec: GroupSpec,
   openClock: () => HostClock,
-  hooks: ThreadHooks,
+  events: ElectionEvents,
 ): Promise<SharedEndpoint> {
   const { group } = settings
-  const tenant: TenantHooks = {
-    output: (event) => hooks.output(event),
-    trouble: (error: Error) => hooks.warn('storage', `${error.message}: no vote was given`),
-    warn: (what, detail) => hooks.warn(what, detail),
-    failed: (error) => hooks.failed(error),
-    stepped: hooks.stepped === undefined ? null : () => hooks.stepped?.(),
-  }
-  const { shared, stable } = await openSharedEndpoint(settings, await storageFor(settings), openClock, tenant)
+  const { shared, stable } = await openSharedEndpoint(settings, await storageFor(settings), openClock, events)
   try {
-    shared.endpoint.join(group, spec, tenant, stable)
-    // Nobody leads who would not do anything with it: that begins with `lead`.
+    shared.endpoint.join(group, spec, events, stable)
+    // A node does not become a candidate until `lead` is called.
     shared.endpoint.command(group, { do: 'campaign', willing: false, lapse: false })
     return shared
   } catch (error) {
@@ -189,23 +176,11 @@ async function startElection(
   }
 }
 
-/** A process that keeps nothing begins as if it had just been restarted, and had promised everything up to now. */
-async function storageFor({ data, id, nodes, options }: NetworkElectionSettings): Promise<Storage> {
+/** A node without a data directory starts as if it had restarted and had promised every epoch up to now. */
+async function storageFor({ data, protocol, id, nodes, options }: NetworkElectionSettings): Promise<Storage> {
   if (data !== null) return openStorage(data)
   const storage = memoryStorage()
-  const moment = Date.now()
-  const voters = votersAmong(nodes, options)
-  storage.save({ layer: 0, upper: forgetfulStable(id, voters, moment) } satisfies Plain)
+  const upper = peerHosting(protocol).forgetfulStable({ self: id, nodes }, options, Date.now())
+  storage.save({ layer: 0, upper } satisfies Plain)
   return storage
-}
-
-function votersAmong(
-  nodes: readonly NodeId[],
-  options: NetworkElectionSettings['options'],
-): readonly NodeId[] {
-  const { voters, observers } = options as {
-    readonly voters: readonly NodeId[] | null
-    readonly observers: readonly NodeId[]
-  }
-  return voters ?? nodes.filter((node) => !observers.includes(node))
 }

@@ -1,12 +1,13 @@
 /**
- * An election in a thread of its own, seen from the application's thread: that one may be busy for a while without
- * anything being late.
+ * An election backend in a worker thread, seen from the application's thread, which may be blocked for a while without
+ * delaying the election.
  *
- * What must be right at any moment is read from shared memory and the clock: the lease, and by whom it is held. What
- * only tells how things stand comes as messages; whoever asks is answered after those that have arrived were read.
+ * The lease must be right at any moment: it is read from shared memory and the clock. The rest of the status comes as
+ * messages. A question is answered after the messages that have arrived were handled.
  */
 import { MessageChannel } from 'node:worker_threads'
 import type { Command, Micros, Output } from '../../../core/index.ts'
+import { addedModules } from '../../../protocols/index.ts'
 import type { NetworkElectionSettings, StoreElectionSettings } from '../../config/election-settings.ts'
 import { type HostClock, monotonicNow, type NetworkFaults, openHostClock } from '../../runtime/index.ts'
 import { WorkerLostError } from '../api/errors.ts'
@@ -19,68 +20,69 @@ import {
   type NodeView,
   nodeStatusOf,
 } from './election.ts'
+import { deserializeError } from './error-transfer.ts'
 import { type SharedLeaseState, SharedState } from './shared-lease.ts'
 import { progressEveryMs } from './stall-watch.ts'
 import { SleepCheck, wallAheadAtMost } from './suspend-check.ts'
 import { WorkerChannel, type WorkerNotification } from './worker-channel.ts'
-import { deserializeError, type StatusSnapshot } from './worker-requests.ts'
+import type { StatusSnapshot } from './worker-requests.ts'
 import { threadScript } from './worker-script.ts'
 import { ElectionThread } from './worker-thread.ts'
 
-/** How long the election may take to end before its thread is no longer asked. */
-const LONGEST_FAREWELL_MS = 2000
+/** How long the election may take to close before its worker is terminated. */
+const MAX_CLOSING_MS = 2000
 
-/** How long it may take to begin: a store that cannot be reached is tried for ten seconds, a name may take as long. */
-const LONGEST_OPENING_MS = 60_000
+/** How long it may take to start: an unreachable store is tried for ten seconds, resolving a name may take as long. */
+const MAX_OPENING_MS = 60_000
 
-/** Room in shared memory for so many nodes at least: more of them may come. */
-const LEAST_ROOM = 64
+/** Shared memory has room for at least this many nodes, because nodes may be added. */
+const MIN_ROOM = 64
 
 const NOTHING_HELD: SharedLeaseState = { lease: null, reason: null }
 
 export async function openElectionInWorker(
   settings: NetworkElectionSettings | StoreElectionSettings,
   maxStallMs: number,
-  hooks: ElectionEvents,
+  events: ElectionEvents,
 ): Promise<ElectionBackend> {
-  // Where there is no thread to be had, nothing is begun.
+  // Throws where no worker can be started.
   threadScript()
-  const seat = new ElectionInWorker(settings, maxStallMs, hooks)
-  await seat.begun
+  const seat = new ElectionInWorker(settings, maxStallMs, events)
+  await seat.started
   return seat
 }
 
 class ElectionInWorker implements ElectionBackend {
-  /** Kept when the election runs, broken by what kept it from running. */
-  readonly begun: Promise<void>
+  /** Resolves when the election runs, rejects with what kept it from running. */
+  readonly started: Promise<void>
   readonly #settings: NetworkElectionSettings | StoreElectionSettings
-  readonly #hooks: ElectionEvents
+  readonly #events: ElectionEvents
   readonly #shared: SharedState
   readonly #thread: ElectionThread
-  readonly #onLost = (error: Error): void => this.#lost(error)
-  readonly #line: WorkerChannel
+  readonly #onFailure = (error: Error): void => this.#fail(error)
+  readonly #channel: WorkerChannel
   readonly #clock: HostClock = openHostClock()
-  /** Only Linux has a clock that notices sleeps. */
+  /** Only Linux has a clock that detects suspends. */
   readonly #sleep = new SleepCheck(process.platform === 'linux' ? this.#clock : null)
   readonly #progress: NodeJS.Timeout
   #settle: { readonly resolve: () => void; readonly reject: (error: Error) => void } | null = null
-  #shown: StatusSnapshot
-  /** The term of which the member was told last, while it lasts. */
-  #told: { readonly token: number | null } | null = null
+  #snapshot: StatusSnapshot
+  /** The term that was reported to the node, until its end was reported. */
+  #reportedTerm: { readonly token: number | null } | null = null
   #deadline: NodeJS.Timeout | null = null
   #closed: Promise<void> | null = null
-  /** Kept when nothing is left of an election that ended by itself. */
+  /** Resolves when an election that ended by itself has left its worker. */
   #left: Promise<void> | null = null
   #state: 'running' | 'closing' | 'ended' = 'running'
 
   constructor(
     settings: NetworkElectionSettings | StoreElectionSettings,
     maxStallMs: number,
-    hooks: ElectionEvents,
+    events: ElectionEvents,
   ) {
     this.#settings = settings
-    this.#hooks = hooks
-    this.#shown = {
+    this.#events = events
+    this.#snapshot = {
       view: NO_VIEW,
       voters: [],
       nodes: settings.nodes,
@@ -90,39 +92,44 @@ class ElectionInWorker implements ElectionBackend {
       membership: null,
       primary: null,
     }
-    this.#shared = SharedState.for(Math.max(LEAST_ROOM, 2 * settings.nodes.length))
+    this.#shared = SharedState.for(Math.max(MIN_ROOM, 2 * settings.nodes.length))
     this.#shared.progress = monotonicNow()
     this.#progress = setInterval(() => {
       this.#shared.progress = monotonicNow()
     }, progressEveryMs(maxStallMs))
     this.#progress.unref()
     const late = setTimeout(
-      () =>
-        this.#lost(new WorkerLostError(`the election did not begin within ${LONGEST_OPENING_MS} ms`), true),
-      LONGEST_OPENING_MS,
+      () => this.#fail(new WorkerLostError(`the election did not begin within ${MAX_OPENING_MS} ms`), true),
+      MAX_OPENING_MS,
     )
-    this.begun = new Promise<void>((resolve, reject) => {
+    this.started = new Promise<void>((resolve, reject) => {
       this.#settle = { resolve, reject }
     }).finally(() => clearTimeout(late))
     const { port1, port2 } = new MessageChannel()
-    this.#thread = ElectionThread.at('listen' in settings ? settings.listen : null, this.#onLost)
-    this.#thread.open({ settings, shared: this.#shared.buffer, maxStallMs, port: port2 })
-    this.#line = new WorkerChannel(port1, (news) => this.#heed(news))
+    this.#thread = ElectionThread.at('listen' in settings ? settings.listen : null, this.#onFailure)
+    this.#thread.open({
+      settings,
+      modules: addedModules(),
+      shared: this.#shared.buffer,
+      maxStallMs,
+      port: port2,
+    })
+    this.#channel = new WorkerChannel(port1, (message) => this.#handle(message))
   }
 
   view(): NodeView {
-    this.#line.catchUp()
+    this.#channel.drain()
     return this.#viewAt(monotonicNow())
   }
 
   status(): ElectionStatus {
-    this.#line.catchUp()
+    this.#channel.drain()
     const now = monotonicNow()
     const { id: self } = this.#settings
     const { leadUntil, membersUntil, datagrams } = this.#shared
-    const { voters, nodes, reachable: there, evidenceFor, isSilent, membership, primary } = this.#shown
+    const { voters, nodes, reachable: there, evidenceFor, isSilent, membership, primary } = this.#snapshot
     const view = this.#viewAt(now)
-    // Of its own lead this process knows the present lease; the other number is shown only now and then.
+    // This node knows its own lease exactly; the shared number is updated less often.
     const ends = view.role === 'leader' ? this.lease().until : leadUntil
     return {
       view,
@@ -155,8 +162,8 @@ class ElectionInWorker implements ElectionBackend {
     const now = monotonicNow()
     const { lease, reason } = this.#state === 'running' ? this.#shared.standing() : NOTHING_HELD
     if (lease === null) {
-      // The news of its end may have arrived, and says more.
-      if (this.#told !== null) this.#line.catchUp()
+      // A message with the reason may have arrived.
+      if (this.#reportedTerm !== null) this.#channel.drain()
       return { until: null, now, token: null, reason }
     }
     if (this.#sleep.hasSlept(lease.wallAhead, wallAheadAtMost(now)))
@@ -165,19 +172,19 @@ class ElectionInWorker implements ElectionBackend {
   }
 
   command(command: Command): Promise<string | null> {
-    return this.#line.ask({ ask: 'command', command })
+    return this.#channel.request({ request: 'command', command })
   }
 
   async stepDown(token: number | null): Promise<void> {
-    await this.#line.ask({ ask: 'stepDown', token })
+    await this.#channel.request({ request: 'stepDown', token })
   }
 
   injectFaults(faults: NetworkFaults): void {
-    void this.#line.ask({ ask: 'injectFaults', faults })
+    void this.#channel.request({ request: 'injectFaults', faults })
   }
 
   trace(): AsyncGenerator<string, void, void> {
-    return this.#line.trace()
+    return this.#channel.trace()
   }
 
   close(): Promise<void> {
@@ -187,23 +194,23 @@ class ElectionInWorker implements ElectionBackend {
 
   async #leave(): Promise<void> {
     if (this.#state === 'running') {
-      const answered = this.#line.askLast({ ask: 'close' })
+      const answered = this.#channel.requestLast({ request: 'close' })
       this.#state = 'closing'
       let timer: NodeJS.Timeout | undefined
       const late = new Promise<string>((resolve) => {
-        timer = setTimeout(() => resolve('late'), LONGEST_FAREWELL_MS)
+        timer = setTimeout(() => resolve('late'), MAX_CLOSING_MS)
       })
       const isHung = (await Promise.race([answered, late])) === 'late'
       clearTimeout(timer)
       this.#end()
-      await this.#thread.leave(this.#onLost, isHung)
+      await this.#thread.leave(this.#onFailure, isHung)
     }
     await this.#left
   }
 
-  /** What the thread said last, as far as it still holds. */
+  /** The last snapshot, as far as it still holds. */
   #viewAt(now: Micros): NodeView {
-    const { view } = this.#shown
+    const { view } = this.#snapshot
     if (this.#state !== 'running') return NO_VIEW
     const { leadUntil, membersUntil } = this.#shared
     const isOver = view.role === 'leader' ? !this.#holds() : leadUntil === null || now >= leadUntil
@@ -220,83 +227,83 @@ class ElectionInWorker implements ElectionBackend {
     return until !== null && now < until
   }
 
-  #heed(news: WorkerNotification): void {
-    switch (news.news) {
-      case 'begun':
+  #handle(message: WorkerNotification): void {
+    switch (message.message) {
+      case 'started':
         this.#settle?.resolve()
         this.#settle = null
         break
       case 'refused':
-        this.#refused(deserializeError(news.error))
+        this.#reject(deserializeError(message.error))
         break
-      case 'turn':
-        // Whoever hears of it finds it so.
-        if (news.shown !== null) this.#shown = news.shown
-        for (const event of news.events) this.#tell(event)
-        this.#hooks.changed(this.#shown.view)
+      case 'progress':
+        // Listeners find the snapshot that belongs to the event.
+        if (message.snapshot !== null) this.#snapshot = message.snapshot
+        for (const event of message.events) this.#report(event)
+        this.#events.changed(this.#snapshot.view)
         break
       case 'warning':
-        this.#hooks.warn(news.what, news.detail)
+        this.#events.warn(message.what, message.detail)
         break
       case 'failed':
-        this.#lost(deserializeError(news.error))
+        this.#fail(deserializeError(message.error))
         break
       default:
-        news satisfies never
+        message satisfies never
     }
   }
 
-  #tell(event: Output): void {
+  #report(event: Output): void {
     if (event.type === 'elected') {
-      this.#told = { token: (event['token'] as number | null | undefined) ?? null }
-      this.#hooks.output(event)
+      this.#reportedTerm = { token: (event['token'] as number | null | undefined) ?? null }
+      this.#events.output(event)
       this.#watchDeadline()
     } else if (event.type === 'demoted') this.#demoted(event)
-    else this.#hooks.output(event)
+    else this.#events.output(event)
   }
 
   #demoted(event: Output): void {
-    // It may have been seen on the clock before it was said.
-    if (this.#told === null) return
-    this.#told = null
+    // The clock may have ended the term before the message arrived.
+    if (this.#reportedTerm === null) return
+    this.#reportedTerm = null
     if (this.#deadline !== null) clearTimeout(this.#deadline)
-    this.#hooks.output(event)
+    this.#events.output(event)
   }
 
-  /** A term ends by the clock of this thread, too, whatever keeps the other from saying so. */
+  /** The clock of this thread ends a term too, whatever keeps the worker from reporting it. */
   #watchDeadline(): void {
-    if (this.#told === null) return
+    if (this.#reportedTerm === null) return
     const { until, now } = this.lease()
     if (until !== null && now < until) {
       this.#deadline = setTimeout(() => this.#watchDeadline(), Math.ceil((until - now) / 1000) + 1)
       this.#deadline.unref()
       return
     }
-    this.#line.catchUp()
-    if (this.#told !== null) {
+    this.#channel.drain()
+    if (this.#reportedTerm !== null) {
       const cause = this.lease().reason ?? 'expired'
-      this.#demoted({ type: 'demoted', token: this.#told.token, cause })
+      this.#demoted({ type: 'demoted', token: this.#reportedTerm.token, cause })
     }
   }
 
-  /** It never ran. */
-  #refused(error: Error): void {
+  /** The election did not start. */
+  #reject(error: Error): void {
     this.#end()
-    this.#left = this.#thread.leave(this.#onLost)
+    this.#left = this.#thread.leave(this.#onFailure)
     const settle = this.#settle
     this.#settle = null
-    // Whoever tries again finds the address free.
+    // A caller that tries again finds the address free.
     void this.#left.then(() => settle?.reject(error))
   }
 
-  /** It ran, and does not any more. */
-  #lost(error: Error, isHung = false): void {
+  /** The election ran, and ended by itself. */
+  #fail(error: Error, isHung = false): void {
     if (this.#state === 'ended') return
     const wasClosing = this.#state === 'closing'
     this.#end()
-    this.#left = this.#thread.leave(this.#onLost, isHung)
+    this.#left = this.#thread.leave(this.#onFailure, isHung)
     if (this.#settle !== null) this.#settle.reject(error)
-    else if (!wasClosing) this.#hooks.failed(error)
+    else if (!wasClosing) this.#events.failed(error)
     this.#settle = null
   }
 
@@ -305,7 +312,7 @@ class ElectionInWorker implements ElectionBackend {
     this.#state = 'ended'
     clearInterval(this.#progress)
     if (this.#deadline !== null) clearTimeout(this.#deadline)
-    this.#line.end()
+    this.#channel.close()
     this.#clock.close()
   }
 }

@@ -1,19 +1,20 @@
 /** How long a lease lasts and how early it is renewed, which is known before any node leads. */
-import { leaseLength } from '../../../protocols/index.ts'
+import { present } from '../../../core/index.ts'
+import { hostingOf } from '../../../protocols/index.ts'
 import type { NetworkElectionSettings, StoreElectionSettings } from '../../config/election-settings.ts'
 import { type JoinOptions, networkSettings } from '../../config/join-options.ts'
 import { isStoreJoin, type StoreJoinOptions, storeSettings } from '../../config/store-join-options.ts'
 
 export type LeaseTiming = {
-  /** How long a lease lasts unless it is renewed. Under omega, which has no leases: how long an answer of a peer counts. */
+  /** How long a lease lasts unless it is renewed. Where there are no leases: how long an answer of a peer counts. */
   readonly lengthMs: number
   /** What remains of the lease when its first renewal succeeds and takes as long as allowed. */
   readonly marginMs: number
 }
 
 export function leaseTiming(settings: NetworkElectionSettings | StoreElectionSettings): LeaseTiming {
-  const protocol = 'protocol' in settings ? settings.protocol : 'epochs'
-  const { lease, margin } = leaseLength(protocol, settings.options, settings.nodes)
+  const { protocol, options, nodes } = settings
+  const { lease, margin } = present(hostingOf(protocol), protocol).leaseLength(options, nodes)
   return { lengthMs: lease / 1000, marginMs: margin / 1000 }
 }
 

@@ -5,7 +5,7 @@
  */
 import { randomBytes } from 'node:crypto'
 import type { NodeId, Plain } from '../../../core/index.ts'
-import { type GroupSpec, host } from '../../../protocols/index.ts'
+import { type GroupSpec, host, peerHosting } from '../../../protocols/index.ts'
 import type { TraceHeader } from '../../../workbench/trace/index.ts'
 import type { NetworkElectionSettings } from '../../config/election-settings.ts'
 import {
@@ -13,8 +13,8 @@ import {
   BlackBox,
   clockName,
   DividedStorage,
+  type ElectionEvents,
   Endpoint,
-  type GroupHooks,
   type HostClock,
   InvalidGroupError,
   LaterIncarnationError,
@@ -27,15 +27,8 @@ import {
 } from '../../runtime/index.ts'
 import { InvalidOptionsError } from '../api/errors.ts'
 
-export type TenantHooks = GroupHooks & {
-  warn(what: string, detail: string): void
-  failed(error: Error): void
-  /** Something has changed in the group; said once for all steps of a turn. Null where nobody wants to know. */
-  readonly stepped: (() => void) | null
-}
-
 type Tenant = {
-  readonly hooks: TenantHooks
+  readonly events: ElectionEvents
   /** The group's data directory; null where it has none. */
   readonly data: string | null
   readonly peers: Set<NodeId>
@@ -57,15 +50,15 @@ export async function openSharedEndpoint(
   settings: NetworkElectionSettings,
   storage: Storage,
   openClock: () => HostClock,
-  hooks: TenantHooks,
+  events: ElectionEvents,
 ): Promise<{ readonly shared: SharedEndpoint; readonly stable: Plain }> {
   const place = addressKey(settings.listen)
   if (place !== null) await closing.get(place)
   const there = place === null ? undefined : opened.get(place)
-  if (there !== undefined) return { shared: there, stable: await there.admit(settings, storage, hooks) }
+  if (there !== undefined) return { shared: there, stable: await there.admit(settings, storage, events) }
   const shared = new SharedEndpoint(settings, place)
   if (place !== null) opened.set(place, shared)
-  return { shared, stable: await shared.begin(settings, storage, openClock, hooks) }
+  return { shared, stable: await shared.begin(settings, storage, openClock, events) }
 }
 
 export class SharedEndpoint {
@@ -100,10 +93,10 @@ export class SharedEndpoint {
     settings: NetworkElectionSettings,
     storage: Storage,
     openClock: () => HostClock,
-    hooks: TenantHooks,
+    events: ElectionEvents,
   ): Promise<Plain> {
     const { group, listen, keys, secrecy } = settings
-    this.#take(settings, hooks)
+    this.#take(settings, events)
     try {
       this.#keepSteps(settings.traceSteps)
       const stable = this.#storage.add(group, storage)
@@ -140,13 +133,13 @@ export class SharedEndpoint {
   }
 
   /** Takes in another group. */
-  async admit(settings: NetworkElectionSettings, storage: Storage, hooks: TenantHooks): Promise<Plain> {
+  async admit(settings: NetworkElectionSettings, storage: Storage, events: ElectionEvents): Promise<Plain> {
     const { group } = settings
     if (this.#tenants.has(group)) {
       storage.close()
       throw new InvalidOptionsError('group', `this process is in ${JSON.stringify(group)} already`)
     }
-    this.#take(settings, hooks)
+    this.#take(settings, events)
     try {
       // What keeps it from opening is told to whoever came first, and to this one.
       await this.#opening?.catch((error: unknown) => {
@@ -230,8 +223,7 @@ export class SharedEndpoint {
         takenAt,
         wallAhead,
       }
-      const below = protocol === 'omega' ? { links: 'hosted' } : { link: 'hosted' }
-      const shown = { ...options, ...below, hostedGroup: group }
+      const shown = { ...options, ...peerHosting(protocol).recordedOptions(group) }
       return { trace: 1, protocol, nodes, options: shown, seed: 0, recording }
     }
   }
@@ -244,16 +236,16 @@ export class SharedEndpoint {
     else this.#box.keepAtLeast(steps)
   }
 
-  #take({ group, data }: NetworkElectionSettings, hooks: TenantHooks): void {
-    this.#tenants.set(group, { hooks, data, peers: new Set(), mark: null })
-    if (hooks.stepped !== null) this.#watchers += 1
+  #take({ group, data }: NetworkElectionSettings, events: ElectionEvents): void {
+    this.#tenants.set(group, { events, data, peers: new Set(), mark: null })
+    if (events.stepped !== undefined) this.#watchers += 1
   }
 
   #drop(group: string): void {
     const tenant = this.#tenants.get(group)
     if (tenant === undefined) return
     this.#tenants.delete(group)
-    if (tenant.hooks.stepped !== null) this.#watchers -= 1
+    if (tenant.events.stepped !== undefined) this.#watchers -= 1
   }
 
   #record(record: LoopRecord, before: Plain): void {
@@ -270,9 +262,9 @@ export class SharedEndpoint {
     const endpoint = this.#endpoint
     if (endpoint === null) return
     for (const [group, tenant] of this.#tenants) {
-      const { stepped } = tenant.hooks
-      const mark = stepped === null ? null : endpoint.mark(group)
-      if (stepped === null || mark === tenant.mark) continue
+      const { stepped } = tenant.events
+      const mark = stepped === undefined ? null : endpoint.mark(group)
+      if (stepped === undefined || mark === tenant.mark) continue
       tenant.mark = mark
       stepped()
     }
@@ -280,11 +272,11 @@ export class SharedEndpoint {
 
   /** The endpoint has ended its terms already. It leaves its black box, and then the nodes of all groups end. */
   #fail(error: Error): void {
-    for (const [group, { hooks, data }] of this.#tenants) {
+    for (const [group, { events, data }] of this.#tenants) {
       const file = this.#writeBlackBox(group, data)
-      if (file !== null) hooks.warn('black box', `the last steps are in ${file}: conclave replay ${file}`)
+      if (file !== null) events.warn('black box', `the last steps are in ${file}: conclave replay ${file}`)
     }
-    for (const { hooks } of this.#tenants.values()) hooks.failed(error)
+    for (const { events } of this.#tenants.values()) events.failed(error)
   }
 
   #writeBlackBox(group: string, data: string | null): string | null {
@@ -297,7 +289,7 @@ export class SharedEndpoint {
 
   #warn(what: string, detail: string): void {
     const [first] = this.#tenants.values()
-    first?.hooks.warn(what, detail)
+    first?.events.warn(what, detail)
   }
 
   async #close(): Promise<void> {
