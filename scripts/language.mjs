@@ -46,7 +46,7 @@ const PHRASES = [
   [/\b(?:letters? (?:to|from|of (?:a|the)|that)|(?:a|each|every|of|which|the) letter)\b/gi, 'message record'],
   [/\bheld ?lead\b/gi, 'term'],
   [/\b(?:whence|whither|thither|hither|hitherto|wherein|therein|forthwith|lest)\b/gi, 'plain modern English'],
-  [/\bis no (?:text|number|object|list|key|id|name|address|command|link|file)\b/gi, '"must be ..."'],
+  [/(?<!there )\bis no (?:text|number|object|list|key|id|name|address|command|link|file)\b/gi, '"must be ..."'],
 ]
 
 /** Words that make a poor name, though they are good English. Matched in the names that code declares. */

@@ -1,4 +1,4 @@
-/** Completion in a bash that has nothing but itself: no package bash-completion, no start-up files. */
+/** Completion in a bash without the package bash-completion and without start-up files. */
 import { spawnSync } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
 import { expect, it } from 'vitest'
@@ -8,7 +8,7 @@ const root = fileURLToPath(new URL('../..', import.meta.url))
 
 type Typed = readonly [line: string, words: readonly string[], offered: readonly string[]]
 
-/** Lines with the cursor at their end, and the words that bash makes of them. */
+/** Lines with the cursor at the end, the words into which bash splits them, and the expected completions. */
 const TYPED: readonly Typed[] = [
   ['bin/conclave sta', ['bin/conclave', 'sta'], ['status']],
   ['bin/conclave  st', ['bin/conclave', 'st'], ['status', 'step-down']],
@@ -19,7 +19,7 @@ const TYPED: readonly Typed[] = [
     ['--json'],
   ],
   ['bin/conclave completion ', ['bin/conclave', 'completion', ''], ['zsh', 'bash', 'fish', 'powershell']],
-  // File names are bash's own affair.
+  // bash completes file names itself.
   ['bin/conclave sim exam', ['bin/conclave', 'sim', 'exam'], []],
 ]
 
@@ -34,7 +34,7 @@ it('offers commands, flags and choices in bash', () => {
   const script = `
     set -u
     script=$(bin/conclave completion bash)
-    # Twice, as whoever starts a shell in a shell does.
+    # Twice, as in a nested shell.
     source <(echo "$script")
     source <(echo "$script")
     complete -p conclave > /dev/null || exit 1
@@ -48,7 +48,7 @@ it('offers commands, flags and choices in bash', () => {
 }, 60_000)
 
 it.each(['bash', 'zsh', 'fish', 'powershell'])(
-  '%s gets a script that its own parser takes',
+  'prints a script that %s can parse',
   async (shell) => {
     const { code, stdout } = await conclave(['completion', shell])
     expect(code).toBe(0)

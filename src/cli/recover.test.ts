@@ -101,10 +101,7 @@ describe('conclave recover', () => {
     const alone = await run('recover', folder, '--id', 'a', '--voters', 'a,b,c')
     expect([alone.code, alone.stderr]).toEqual([2, expect.stringContaining('--all-stopped')])
     const unnamed = await run('recover', folder, '--id', 'a')
-    expect([unnamed.code, unnamed.stderr]).toEqual([
-      2,
-      expect.stringContaining('--voters: those that are stored'),
-    ])
+    expect([unnamed.code, unnamed.stderr]).toEqual([2, expect.stringContaining('--voters: ')])
     const empty = await run('recover', tmpdir(), '--id', 'a')
     expect([empty.code, empty.stderr]).toEqual([2, expect.stringContaining('contains no stable.json')])
   })

@@ -9,7 +9,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { CONCLAVE, type Ran, conclave as start } from '../../test/support/agents.ts'
 import { conclave as run } from '../../test/support/cli.ts'
 
-/** A title for the window, colours by one byte and by two, a line of its own, text from right to left. */
+/** A window title, colours by one byte and by two, a line break, right-to-left text. */
 const HOSTILE = 'a\u001B]0;owned\u0007\u001B[31m\u009B31m\u0085\nFAKE healthy\r\u2028\u202Eb\u007F\u0000'
 
 const folder = mkdtempSync(join(tmpdir(), 'conclave-terminal-'))
@@ -27,14 +27,14 @@ function file(name: string, content: unknown): string {
   return path
 }
 
-/** Control characters other than the ends of lines; and lines that this program did not make. */
+/** Lines with control characters, and lines that this program did not print. */
 function troubleIn({ out, said }: Ran): readonly string[] {
   const lines = `${out}\n${said}`.split('\n')
   const controls = /[\p{Cc}\u2028\u2029\u202A-\u202E\u2066-\u2069]/u
   return lines.filter((line) => controls.test(line) || line.startsWith('FAKE'))
 }
 
-/** How hostile text was printed: without trouble, and in a form that can be read. */
+/** How hostile text was printed: without control characters, and readable. */
 function shown(ran: Ran): { readonly trouble: readonly string[]; readonly isReadable: boolean } {
   return { trouble: troubleIn(ran), isReadable: /\\u001b\]0;owned/i.test(`${ran.out}${ran.said}`) }
 }
@@ -85,7 +85,7 @@ afterAll(() => {
   rmSync(folder, { recursive: true })
 })
 
-it('nothing but these writes to standard output or standard error', () => {
+it('writes to the terminal in these files only', () => {
   const sources = readdirSync(new URL('../', import.meta.url), { recursive: true, encoding: 'utf8' })
   const writing = sources.filter((name) => {
     if (!name.endsWith('.ts') || name.endsWith('.test.ts')) return false
@@ -93,16 +93,16 @@ it('nothing but these writes to standard output or standard error', () => {
     return /(?:stdout|stderr)\.write\(|\bconsole\.(?:log|error|warn|info)\(/.test(text)
   })
   expect(writing.toSorted()).toEqual([
-    // Numbers for the process that started it.
-    'chaos/flood.ts',
-    // A picture, in which nothing controls a terminal.
+    // An SVG, which contains no control characters.
     'cli/draw.ts',
     'cli/output.ts',
-    'cli/screen.ts',
+    'cli/up/screen.ts',
+    // Numbers for its parent process.
+    'service/chaos/flood.ts',
   ])
 })
 
-describe('what an agent says', () => {
+describe('text from an agent', () => {
   const token = (): readonly string[] => [
     '--admin-token-file',
     file('token', 'an admin token of some length'),
@@ -116,7 +116,7 @@ describe('what an agent says', () => {
     ['step-down', []],
     ['remove', ['x']],
   ] as const)(
-    'conclave %s shows it as text',
+    'conclave %s prints it without control characters',
     async (name, words) => {
       const needsToken = name === 'step-down' || name === 'remove'
       expect(
@@ -131,25 +131,25 @@ describe('what an agent says', () => {
     ['status', '--group', 'none'],
     ['status', '--group', 'none', '--json'],
   ])(
-    'conclave %s %s shows it as text',
+    'conclave %s %s prints it without control characters',
     async (...words) => {
       expect(shown(await conclave([...words, '--agent', agent]))).toEqual(AS_TEXT)
     },
     20_000,
   )
 
-  it('is still JSON for programs, and means the same', async () => {
+  it('is unchanged when its JSON is parsed', async () => {
     const { out } = await conclave(['status', '--agent', agent, '--json'])
     expect(JSON.parse(out)).toEqual(ANSWER)
   }, 20_000)
 
-  it('conclave run shows it as text', async () => {
+  it('conclave run prints it without control characters', async () => {
     const words = ['run', '--agent', agent, '--group', 'none', ...token(), '--', 'true']
     expect(shown(await start(words))).toEqual(AS_TEXT)
   }, 20_000)
 })
 
-describe('what is in a file', () => {
+describe('text from a file', () => {
   const scenario = {
     protocol: 'bully',
     nodes: [HOSTILE, 'b', 'c'],
@@ -157,7 +157,7 @@ describe('what is in a file', () => {
     untilMs: 1000,
   }
 
-  it('a scenario and its trace are told as text', async () => {
+  it('prints a scenario and its trace without control characters', async () => {
     const path = file('hostile.json', scenario)
     const trace = join(folder, 'hostile.ndjson')
     expect(shown(await conclave(['sim', path, '--transcript', '--trace', trace]))).toEqual(AS_TEXT)
@@ -165,7 +165,7 @@ describe('what is in a file', () => {
     expect(shown(await conclave(['replay', trace, '--transcript', '--all']))).toEqual(AS_TEXT)
     expect(shown(await conclave(['qos', trace]))).toEqual(AS_TEXT)
     const drawn = await conclave(['draw', trace, '--title', HOSTILE.replaceAll('\0', '')])
-    // oxlint-disable-next-line no-control-regex -- they are what is looked for
+    // oxlint-disable-next-line no-control-regex -- it finds control characters
     expect([drawn.code, drawn.out.match(/[\u0000-\u0008\u000B-\u001F\u007F-\u009F]/g)]).toEqual([0, null])
   }, 60_000)
 
@@ -181,7 +181,7 @@ describe('what is in a file', () => {
     ],
     ['a configuration in YAML', ['agent', '--check', '--config'], `id: ${HOSTILE}\nlisten: [`],
   ])(
-    '%s is refused in text',
+    'refuses %s without printing control characters',
     async (_what, words, content) => {
       const ran = await conclave([...words, file('bad.yaml', content)])
       expect(ran.code).toBe(2)
@@ -191,7 +191,7 @@ describe('what is in a file', () => {
   )
 })
 
-describe('what was typed', () => {
+describe('text from the command line', () => {
   const typed = HOSTILE.replaceAll('\0', '')
 
   it.each([
@@ -208,14 +208,14 @@ describe('what was typed', () => {
     ['plan', '--profile', typed],
     ['chaos', typed],
   ])(
-    'is answered in text, %#',
+    'is printed without control characters, %#',
     async (...words) => {
       expect(troubleIn(await conclave(words))).toEqual([])
     },
     20_000,
   )
 
-  it('at conclave up is answered in text', async () => {
+  it('is printed without control characters by conclave up', async () => {
     const up = spawn(CONCLAVE, ['up', '--nodes', '1', '--http-port', '0', '--plain'], { stdio: 'pipe' })
     let said = ''
     up.stderr.on('data', (data: Buffer) => (said += data.toString()))

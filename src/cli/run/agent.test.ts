@@ -77,9 +77,9 @@ async function nextAfter({ token }: WitnessLine): Promise<WitnessLine> {
 }
 
 describe('conclave run --agent', () => {
-  it('one command at a time: after a hand-over, after the agent was killed, after the runner was stopped', async () => {
+  it('runs one command at a time after step-down, a stopped runner and a killed agent', async () => {
     const first = witness.latest as WitnessLine
-    // On a busy machine the lead may be lost by itself before it is handed over.
+    // On a busy machine the term can end before the agent is asked to step down.
     await stepDown({ agent: urls.get(first.id) ?? '', adminToken: ADMIN }).catch((error: Error) =>
       expect(error).toMatchObject({ code: 409 }),
     )
@@ -88,7 +88,7 @@ describe('conclave run --agent', () => {
     runners.get(second.id)?.kill('SIGSTOP')
     await until(() => !isAlive(second.pid))
     runners.get(second.id)?.kill('SIGCONT')
-    // The agent leads on: the same runner begins again under the same token, once the first command is dead.
+    // The agent still leads, so the same runner starts again with the same token after the first command is dead.
     await until(() => witness.latest?.pid !== second.pid)
     const third = witness.latest as WitnessLine
 
@@ -106,7 +106,7 @@ describe('conclave run --agent', () => {
       2,
       '--admin-token-file: there is no file /no/such',
     ],
-  ])('%j ends with %i', async (words, code, message) => {
+  ])('%j exits with %i', async (words, code, message) => {
     const child = spawn(CONCLAVE, ['run', ...words, '--', 'true'], { stdio: ['ignore', 'ignore', 'pipe'] })
     let said = ''
     child.stderr.on('data', (data: Buffer) => (said += data.toString()))
@@ -114,15 +114,15 @@ describe('conclave run --agent', () => {
     expect([ended, said]).toEqual([code, expect.stringContaining(message)])
   })
 
-  it("what the agent's lease has no room for is refused, though it does not lead: exit code 2", async () => {
+  it('refuses a --kill-before-ms that is too long for the lease of an agent that does not lead', async () => {
     const follower = IDS.find((id) => id !== witness.latest?.id) as Id
     const words = ['--agent', urls.get(follower) ?? '', ...adminFlags(), '--kill-before-ms', '500']
     const { code, said } = await conclave(['run', ...words, '--', 'true'])
-    expect(said).toMatch(/--kill-before-ms 500: a lease lasts [\d.]+ ms here, .*; at most 361 works/)
+    expect(said).toMatch(/--kill-before-ms 500: must be at most 361; a lease lasts [\d.]+ ms/)
     expect(code).toBe(2)
   }, 60_000)
 
-  it('an agent that does not know the token refuses: exit code 5', async () => {
+  it('exits with 5 if the agent refuses the admin token', async () => {
     const { id } = witness.latest as WitnessLine
     const words = ['--agent', urls.get(id) ?? '']
     const child = spawn(CONCLAVE, ['run', ...words, '--', 'true'], { stdio: 'ignore' })

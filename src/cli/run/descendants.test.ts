@@ -1,4 +1,4 @@
-/** What a command of `conclave run` leaves behind: nothing, whatever its descendants did to get away. */
+/** A command of `conclave run` leaves no process behind, in spite of the escapes of its descendants. */
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process'
 import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -7,26 +7,26 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { freePorts } from '../../../test/support/ports.ts'
 import { until } from '../../../test/support/wait.ts'
 import { ControlGroup } from '../../service/supervise/control-group.ts'
-import { Descendants, MARK_VARIABLE, createTrail } from '../../service/supervise/descendants.ts'
+import { createTrail, Descendants, MARK_VARIABLE } from '../../service/supervise/descendants.ts'
 import { isAlive } from '../../service/supervise/processes.ts'
 
 const CONCLAVE = new URL('../../../bin/conclave', import.meta.url).pathname
 
-/** Says who it is, then stays, and does not mind being asked to end. */
+/** Writes its pid, ignores signals, and stays. */
 const STAY = 'trap "" TERM HUP INT; echo $$ >> "$PIDS"; while :; do sleep 1; done'
-/** Starts its own successor in a session of its own, again and again, and ends. */
+/** Repeatedly starts a successor in a new session, and exits. */
 const RUNNER = 'echo $$ >> "$PIDS"; sleep 0.02; setsid sh -c "$RUNNER" > /dev/null 2>&1 &'
 
-/** How descendants get away. Each is a line of shell. */
+/** How descendants escape; each is a line of shell. */
 const ESCAPES: Readonly<Record<string, string>> = {
   'a session of its own': 'setsid sh -c "$STAY" &',
   'a daemon: forked twice, in a session of its own, with its files closed':
     '(setsid sh -c "$STAY" < /dev/null > /dev/null 2>&1 &)',
   'a daemon of a daemon': '(setsid sh -c "(setsid sh -c \\"\\$STAY\\" &)" &)',
 }
-/** Only a control group keeps these. */
+/** Only a control group catches these. */
 const HARDER: Readonly<Record<string, string>> = {
-  'one that is never the same process for long': '(setsid sh -c "$RUNNER" > /dev/null 2>&1 &)',
+  'a chain of short-lived processes': '(setsid sh -c "$RUNNER" > /dev/null 2>&1 &)',
   'a daemon that began with an empty environment':
     '(env -i PATH="$PATH" PIDS="$PIDS" STAY="$STAY" setsid sh -c "$STAY" < /dev/null > /dev/null 2>&1 &)',
 }
@@ -40,7 +40,7 @@ beforeEach(() => {
 
 afterEach(() => {
   for (const child of started) child.kill('SIGKILL')
-  // Whatever a test has failed to end.
+  // Processes that a failed test left.
   for (const pid of pids()) if (isAlive(pid) && isOurs(pid)) process.kill(pid, 'SIGKILL')
   started = []
   rmSync(folder, { recursive: true, force: true })
@@ -98,48 +98,51 @@ const ended = (child: ChildProcess): Promise<unknown> =>
     else child.once('exit', resolve)
   })
 
-describe.skipIf(process.platform !== 'linux')('conclave run ends all that its command has started', () => {
-  it('when the node is killed', async () => {
-    const node = await run(STAY)
-    node.kill('SIGKILL')
-    await until(() => living().length === 0)
-    expect(living()).toEqual([])
-  }, 60_000)
+describe.skipIf(process.platform !== 'linux')(
+  'conclave run ends all processes that its command has started',
+  () => {
+    it('when the node is killed', async () => {
+      const node = await run(STAY)
+      node.kill('SIGKILL')
+      await until(() => living().length === 0)
+      expect(living()).toEqual([])
+    }, 60_000)
 
-  it('when the node is told to end: all of it is gone by then', async () => {
-    const node = await run(STAY)
-    node.kill('SIGTERM')
-    await ended(node)
-    expect(living()).toEqual([])
-  }, 60_000)
+    it('when the node receives SIGTERM, before it exits', async () => {
+      const node = await run(STAY)
+      node.kill('SIGTERM')
+      await ended(node)
+      expect(living()).toEqual([])
+    }, 60_000)
 
-  it('when the command ends by itself: all of it is gone by then', async () => {
-    const node = await run('while [ ! -e "$PIDS.end" ]; do sleep 0.02; done; exit 3')
-    writeFileSync(join(folder, 'pids.end'), '')
-    await ended(node)
-    expect([node.exitCode, living()]).toEqual([3, []])
-  }, 60_000)
+    it('when the command ends by itself, before the node exits', async () => {
+      const node = await run('while [ ! -e "$PIDS.end" ]; do sleep 0.02; done; exit 3')
+      writeFileSync(join(folder, 'pids.end'), '')
+      await ended(node)
+      expect([node.exitCode, living()]).toEqual([3, []])
+    }, 60_000)
 
-  it('when the guardian is killed: the node ends it, before it gives the lead away', async () => {
-    const node = await run(STAY)
-    const guardian = readdirSync('/proc').find((name) => {
-      try {
-        const stat = readFileSync(`/proc/${name}/stat`, 'latin1')
-        const parent = Number(stat.slice(stat.lastIndexOf(')') + 2).split(' ')[1])
-        return parent === node.pid && readFileSync(`/proc/${name}/cmdline`, 'latin1').includes('guardian')
-      } catch {
-        return false
-      }
-    })
-    process.kill(Number(guardian), 'SIGKILL')
-    await ended(node)
-    expect(living()).toEqual([])
-  }, 60_000)
-})
+    it('when the guardian is killed, before the node hands leadership over', async () => {
+      const node = await run(STAY)
+      const guardian = readdirSync('/proc').find((name) => {
+        try {
+          const stat = readFileSync(`/proc/${name}/stat`, 'latin1')
+          const parent = Number(stat.slice(stat.lastIndexOf(')') + 2).split(' ')[1])
+          return parent === node.pid && readFileSync(`/proc/${name}/cmdline`, 'latin1').includes('guardian')
+        } catch {
+          return false
+        }
+      })
+      process.kill(Number(guardian), 'SIGKILL')
+      await ended(node)
+      expect(living()).toEqual([])
+    }, 60_000)
+  },
+)
 
 describe.skipIf(process.platform !== 'linux')('without a control group', () => {
   it.each(Object.entries(ESCAPES))(
-    '%s is found by its mark and its parents',
+    'finds %s by its mark and its parents',
     async (_what, escape) => {
       const mark = 'a mark of this test alone'
       const command = spawn('sh', ['-c', `${escape}\n${STAY}`], {
@@ -155,7 +158,7 @@ describe.skipIf(process.platform !== 'linux')('without a control group', () => {
     60_000,
   )
 
-  it('one without the mark is found when it was seen with its parents', async () => {
+  it('finds a process without the mark that was seen with its parents', async () => {
     const command = spawn('sh', ['-c', `env -i PIDS="$PIDS" PATH="$PATH" setsid sh -c '${STAY}' & ${STAY}`], {
       detached: true,
       stdio: 'ignore',
@@ -172,7 +175,7 @@ describe.skipIf(process.platform !== 'linux')('without a control group', () => {
     expect(living()).toEqual([])
   }, 60_000)
 
-  it('nobody is looked for when the time is nearly up: the command must not be killed late for that', async () => {
+  it('does not scan for processes if little time is left', async () => {
     const command = spawn('sh', ['-c', `env -i PIDS="$PIDS" PATH="$PATH" setsid sh -c '${STAY}' & ${STAY}`], {
       detached: true,
       stdio: 'ignore',
@@ -186,14 +189,14 @@ describe.skipIf(process.platform !== 'linux')('without a control group', () => {
     late.recordProcesses(0)
     command.kill('SIGKILL')
     await ended(command)
-    // It has not seen the one that left its parents.
+    // `late` has not seen the process that left its parents.
     await late.killAll()
     expect(living().length).toBeGreaterThan(0)
     await descendants.killAll()
     expect(living()).toEqual([])
   }, 60_000)
 
-  it('nobody is signalled who has the number of a command that is gone', async () => {
+  it('does not signal a process that reuses the pid of an ended command', async () => {
     const foreign = spawn('sh', ['-c', STAY], { detached: true, stdio: 'ignore', env: environment() })
     started.push(foreign)
     await until(() => pids().length > 0)
@@ -208,7 +211,7 @@ describe.skipIf(process.platform !== 'linux')('without a control group', () => {
 })
 
 describe.skipIf(own === null)('with a control group', () => {
-  it('the command has its whole environment, and its words as they are', async () => {
+  it('passes the environment and the arguments unchanged', async () => {
     const group = ControlGroup.create(`conclave-test-words-${process.pid}`) as ControlGroup
     const show =
       'console.log(JSON.stringify([process.env["a.b"], process.env["-x%%"], process.env.PLAIN, process.argv.slice(1)]))'

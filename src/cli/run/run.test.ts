@@ -12,10 +12,10 @@ const CONCLAVE = new URL('../../../bin/conclave', import.meta.url).pathname
 const IDS = ['a', 'b', 'c'] as const
 type Id = (typeof IDS)[number]
 
-/** The witness: every command that runs writes who it is and under which token, again and again, into one file. */
+/** The witness: every running command repeatedly writes its node, token and pid into one file. */
 const CHILD =
   'trap "exit 0" TERM; while :; do echo "$CONCLAVE_ID $CONCLAVE_TOKEN $$" >> "$0"; sleep 0.004; done'
-/** As above, but nothing but SIGKILL ends it. */
+/** The same, but only SIGKILL ends it. */
 const STUBBORN = 'trap "" TERM; while :; do echo "$CONCLAVE_ID $CONCLAVE_TOKEN $$" >> "$0"; sleep 0.004; done'
 
 let folder: string
@@ -73,7 +73,7 @@ async function start(script: string): Promise<void> {
   await until(() => lines().length > 3)
 }
 
-/** No command of an older leadership ever writes after one of a newer, and no token has two commands. */
+/** No command of an older term writes after one of a newer term, and no token has two commands. */
 function expectOneAtATime(): void {
   const all = lines()
   const tokens = all.map(({ token }) => token)
@@ -93,7 +93,7 @@ describe('conclave run, three real processes', () => {
     ['killed', CHILD],
     ['killed', STUBBORN],
   ])(
-    'the leader is %s: its command is dead before the next one begins',
+    'ends the command of a leader that is %s before the next command starts',
     async (_how, script) => {
       await start(script)
       const { id, token, pid } = last() as Line
@@ -106,7 +106,7 @@ describe('conclave run, three real processes', () => {
     40_000,
   )
 
-  it('the leader is stopped: the guardian ends its command before the next one begins', async () => {
+  it('ends the command of a stopped leader by its guardian before the next command starts', async () => {
     await start(STUBBORN)
     const { id, token, pid } = last() as Line
     nodes.get(id)?.kill('SIGSTOP')
@@ -118,7 +118,7 @@ describe('conclave run, three real processes', () => {
     expectOneAtATime()
   }, 40_000)
 
-  it('the leader is told to end: its command may finish, and the next one follows at once', async () => {
+  it('lets the command end on SIGTERM, and hands leadership over', async () => {
     await start(CHILD)
     const { id, token } = last() as Line
     const node = nodes.get(id) as ChildProcess
@@ -156,46 +156,46 @@ describe('conclave run, alone', () => {
     return { code, said, out }
   }
 
-  it('passes the code of the command on, and tells it what it needs to know', async () => {
+  it('returns the exit code of the command, and sets its environment', async () => {
     const script =
       'echo "$CONCLAVE_GROUP $CONCLAVE_ID $CONCLAVE_TOKEN $(( CONCLAVE_EXPIRES_MS > 0 ))"; exit 3'
-    // On a busy machine a term may be over before the command has said a word.
+    // On a busy machine a term can end before the command has printed anything.
     const { code, out } = await alone('--option', 'sigmaMs=300', '--', 'sh', '-c', script)
     expect(code).toBe(3)
     expect(out).toMatch(/^(g a \d+ 1\n)+$/)
   }, 20_000)
 
-  it('of a lease in a store, too, it must leave enough: the largest that it names is accepted', async () => {
+  it('refuses a --kill-before-ms that is too long for a lease in a store, and accepts the maximum that it names', async () => {
     const node = ['--group', 'g', '--id', 'a', '--protocol', 'epochs', '--store', `file:${folder}/registers`]
     const refused = await conclave(['run', ...node, '--kill-before-ms', '650.15', '--', 'true'])
-    expect(refused.said).toContain('--kill-before-ms 650.15: a lease lasts 650.15 ms here')
-    const most = /at most (\d+) works/.exec(refused.said)?.[1] ?? ''
-    const accepted = await conclave(['run', ...node, '--kill-before-ms', most, '--', 'sh', '-c', 'exit 3'])
-    expect([refused.code, most, accepted.code]).toEqual([2, '66', 3])
+    expect(refused.said).toContain('a lease lasts 650.15 ms')
+    const maximum = /must be at most (\d+);/.exec(refused.said)?.[1] ?? ''
+    const accepted = await conclave(['run', ...node, '--kill-before-ms', maximum, '--', 'sh', '-c', 'exit 3'])
+    expect([refused.code, maximum, accepted.code]).toEqual([2, '66', 3])
   }, 20_000)
 
-  it('without being told, it leaves no more than a short lease bears', async () => {
+  it('shortens the default of --kill-before-ms for a short lease', async () => {
     const { code, said } = await alone('--option', 'renewalTries=1', '--', 'sh', '-c', 'exit 3')
     expect([code, said.includes('kill-before')]).toEqual([3, false])
   }, 20_000)
 
   it.each<[readonly string[], string]>([
-    [['--', '/no/such/program'], 'cannot run "/no/such/program": there is no such program'],
-    [['--', 'no-such-program'], 'cannot run "no-such-program": there is no such program in the PATH'],
-    [['--', '/tmp'], 'cannot run "/tmp": /tmp is no program'],
+    [['--', '/no/such/program'], 'cannot run "/no/such/program": no such program'],
+    [['--', 'no-such-program'], 'cannot run "no-such-program": no such program in the PATH'],
+    [['--', '/tmp'], 'cannot run "/tmp": /tmp is not a file'],
     [['--peer', 'nonsense', '--', 'true'], 'peers[0]: "nonsense" is not ID=HOST:PORT'],
     [['--mode', 'sideways', '--', 'true'], '--mode: "sideways" is not one of "local", "majority"'],
     [['--option', 'deltaMs=50', '--', 'true'], 'options.fastMs: breaks the bound'],
     [['--key-file', '/no/such/key', '--', 'true'], 'head -c 32 /dev/urandom'],
-    [['--kill-before-ms', '0', '--', 'true'], '--kill-before-ms must be at least 1'],
+    [['--kill-before-ms', '0', '--', 'true'], '--kill-before-ms: must be at least 1'],
     [
       ['--kill-before-ms', '27', '--', 'true'],
-      '--kill-before-ms 27: a lease lasts 100.408 ms here, and only 40 ms of it may be left when it is renewed',
+      '--kill-before-ms 27: must be at most 26; a lease lasts 100.408 ms, and as little as 40 ms of it can remain at renewal',
     ],
-    [['--kill-before-ms', '100.5', '--', 'true'], 'at most 26 works'],
-    [['--option', 'sigmaMs=300', '--kill-before-ms', '414', '--', 'true'], 'at most 413 works'],
+    [['--kill-before-ms', '100.5', '--', 'true'], 'must be at most 26;'],
+    [['--option', 'sigmaMs=300', '--kill-before-ms', '414', '--', 'true'], 'must be at most 413;'],
   ])(
-    '%j is refused with what to change, exit code 2',
+    'refuses %j with exit code 2',
     async (words, message) => {
       const { code, said } = await alone(...words)
       expect(said).toContain(message)

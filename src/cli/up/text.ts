@@ -57,7 +57,7 @@ export function renderScreen(
 const clipAll = (lines: readonly string[], columns: number): readonly string[] =>
   lines.map((line) => clip(line, columns))
 
-/** The header of the table, and the rows around the selected one that fit. */
+/** The header of the table, and as many rows around the selected row as fit. */
 function rowsAround(
   [head = '', ...rows]: readonly string[],
   chosen: number,
