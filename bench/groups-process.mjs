@@ -59,7 +59,7 @@ function join() {
       output: ({ type }) => {
         if (type === 'demoted') demoted += 1
       },
-      trouble: (error) => console.error(`${self}: ${error.message}`),
+      warn: (_what, detail) => console.error(`${self}: ${detail}`),
     })
   }
 }

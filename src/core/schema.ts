@@ -1,4 +1,4 @@
-/** Pieces of schemas that every protocol's options and commands are made of. */
+/** Parts of schemas that the options and commands of protocols share. */
 import { type ZodDefault, type ZodNumber, type ZodType, z } from 'zod'
 import type { NodeId } from './ids.ts'
 
@@ -10,7 +10,7 @@ export function milliseconds(): ZodNumber {
   return z.number().min(0.001).max(LONGEST_MS)
 }
 
-/** A wait that may also be none at all. */
+/** A duration that may be 0. */
 export function momentMs(): ZodNumber {
   return z.number().min(0).max(LONGEST_MS)
 }
@@ -27,8 +27,8 @@ export function nodeAmong(nodes: readonly NodeId[]): ZodType<NodeId> {
 }
 
 /**
- * What is wrong with a value, in the words of whoever wrote the file and not of the library that reads it. For
- * `safeParse(value, { error: explain })`; a schema's own words come first.
+ * Describes what is wrong with a value in the terms of the file, not of the validation library. For
+ * `safeParse(value, { error: explain })`. A message of the schema itself takes precedence.
  */
 export function explain(issue: z.core.$ZodRawIssue): string | undefined {
   const { discriminator } = issue as { readonly discriminator?: string }
@@ -48,7 +48,9 @@ export function explain(issue: z.core.$ZodRawIssue): string | undefined {
       if (issue.origin === 'array')
         return `has ${(input as unknown[]).length} entries: it needs ${bound} ${limit}`
       if (issue.origin === 'string')
-        return issue.code === 'too_small' ? 'is empty' : `is longer than ${String(limit)} characters`
+        return issue.code === 'too_small'
+          ? 'must be a non-empty string'
+          : `is longer than ${String(limit)} characters`
       return `${got} is out of bounds: it must be ${bound} ${limit}`
     }
     default:
@@ -61,7 +63,7 @@ function wanted(issue: z.core.$ZodRawIssue): string {
   return what === UNNAMED ? '' : `: write ${what}`
 }
 
-const UNNAMED = 'one of the kinds of value that fit here'
+const UNNAMED = 'of a kind that is valid here'
 
 function expected(issue: z.core.$ZodRawIssue): string {
   if (issue.code === 'invalid_type') return NAMES[issue.expected] ?? issue.expected
@@ -82,22 +84,22 @@ function oneOf(values: readonly string[]): string {
 const NAMES: { readonly [type: string]: string } = {
   array: 'a list',
   boolean: 'true or false',
-  int: 'a whole number',
+  int: 'an integer',
   number: 'a finite number',
   object: 'an object',
   record: 'an object',
-  string: 'a text',
+  string: 'a string',
   tuple: 'a pair',
 }
 
-/** A value as it stands in a file, if it is short enough to be read in one line. */
+/** A value as it is written in a file, shortened to fit on one line. */
 function shown(value: unknown): string {
   if (typeof value === 'number') return String(value)
   const text = asJson(value) ?? String(value)
   return text.length <= 60 ? text : `${text.slice(0, 57)}...`
 }
 
-/** What a program hands over need not be what a file can hold. */
+/** Values from a program are not always JSON. */
 function asJson(value: unknown): string | undefined {
   try {
     return JSON.stringify(value)

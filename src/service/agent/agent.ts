@@ -130,7 +130,9 @@ function serveGroup(node: ConclaveNode, log: (event: AgentEvent) => void): Serve
     monitor.countTerm()
     report('elected', { leader: node.id, token, term: monitor.terms, reason: cause })
   })
-  node.on('revoked', ({ token, reason }) => report('revoked', { token, term: monitor.terms, reason }))
+  node.on('revoked', ({ token, reason, detail }) =>
+    report('revoked', { token, term: monitor.terms, reason: detail ?? reason }),
+  )
   node.on('change', ({ leader }) => {
     monitor.observeLeader(leader)
     report('change', { leader: leader?.id ?? null, token: leader?.token ?? null })

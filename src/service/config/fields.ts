@@ -70,6 +70,8 @@ export function isInStore(protocol: unknown): boolean {
 const STORE_PROTOCOLS = hostedNames('store').join(', ')
 
 export const MAX_TRACE_STEPS = 1_000_000
+/** Of a node of the library: enough to see what led to a failure. */
+export const DEFAULT_TRACE_STEPS = 256
 /** In either direction, as the protocols have it. */
 export const MAX_PRIORITY = 1_000_000
 

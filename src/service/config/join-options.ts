@@ -4,6 +4,7 @@ import { DEFAULT_PROTOCOL, peerHosting } from '../../protocols/index.ts'
 import { sealer } from '../runtime/index.ts'
 import { parseAddress, parsePeer } from './address.ts'
 import type { NetworkElectionSettings } from './election-settings.ts'
+import { DEFAULT_TRACE_STEPS } from './fields.ts'
 import { peerListProblems } from './peer-list.ts'
 import { rejectOptions } from './problems.ts'
 import { protocolOptions } from './protocol-options.ts'
@@ -54,7 +55,7 @@ export type JoinOptions = WorkOptions & {
   readonly isolation?: 'worker' | 'thread'
   /** How long this thread may be blocked before the lease is no longer renewed; 2000 by default. */
   readonly maxStallMs?: number
-  /** How many of its last steps the node keeps for `trace`; 0 by default. */
+  /** How many of its last steps the node keeps for `trace`, and leaves as a file when it fails; 256 by default. */
   readonly traceSteps?: number
   /** Other options of the protocol, by name. */
   readonly options?: { readonly [name: string]: unknown }
@@ -115,7 +116,7 @@ export function networkSettings(options: JoinOptions): NetworkElectionSettings {
     data: options.data ?? null,
     protocol,
     options: protocolOptions(protocol, nodes, options),
-    traceSteps: options.traceSteps ?? 0,
+    traceSteps: options.traceSteps ?? DEFAULT_TRACE_STEPS,
   }
 }
 

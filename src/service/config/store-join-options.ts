@@ -3,7 +3,7 @@ import { z } from 'zod'
 import { type FencingInput, fencingSchema } from '../fencing/config.ts'
 import { InvalidStoreError, parseStore, type StoreConfig } from '../registers/index.ts'
 import type { StoreElectionSettings } from './election-settings.ts'
-import { isInStore } from './fields.ts'
+import { DEFAULT_TRACE_STEPS, isInStore } from './fields.ts'
 import type { JoinOptions, WorkOptions } from './join-options.ts'
 import { InvalidOptionsError } from './problems.ts'
 import { protocolOptions } from './protocol-options.ts'
@@ -27,7 +27,7 @@ export function isStoreJoin(options: JoinOptions | StoreJoinOptions): options is
 
 /** The settings of an election in a store. The single options have been checked. */
 export function storeSettings(options: StoreJoinOptions): StoreElectionSettings {
-  const { group, id, protocol, store, fencing = [], traceSteps = 0 } = options
+  const { group, id, protocol, store, fencing = [], traceSteps = DEFAULT_TRACE_STEPS } = options
   return {
     group,
     id,

@@ -21,6 +21,7 @@ export {
   WorkerLostError,
 } from './api/errors.ts'
 export { join } from './api/join.ts'
+export type { LossReason } from './api/loss-reason.ts'
 export type { ConclaveNode, LeadOptions } from './api/node.ts'
 export type { GroupStatus, IneligibleReason, InstalledView, Mode, NodeEvents } from './api/status.ts'
 export type { Term } from './api/term.ts'

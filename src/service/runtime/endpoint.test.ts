@@ -74,7 +74,7 @@ async function gather(
 function join({ endpoint, outputs, troubles }: Running, group: string, spec: GroupSpec): void {
   endpoint.join(group, spec, {
     output: (event) => outputs.push({ ...event, of: group }),
-    trouble: (error) => troubles.push(`${group}: ${error.message}`),
+    warn: (_what, detail) => troubles.push(`${group}: ${detail}`),
   })
 }
 
@@ -239,7 +239,7 @@ describe('a full disk', () => {
     await until(() => a.endpoint.counts.sent > renewals + 60)
     expect(leaderOf(b, 'hit')).toBeNull()
     expect(disk.saves).toBe(saves)
-    expect(a.troubles).toEqual(['hit: ENOSPC: no space left on device'])
+    expect(a.troubles).toEqual(['hit: ENOSPC: no space left on device: no vote was given'])
     await until(() => allFollow([a, b], 'calm', 'a'))
     expect(a.outputs.filter(({ type }) => type === 'demoted')).toEqual([])
     disk.full = () => false

@@ -18,6 +18,7 @@ import {
 import { type HostClock, openHostClock } from './clock.ts'
 import { Codec } from './codec.ts'
 import { type Address, Directory, type Lookup, type Peer, showAddress } from './directory.ts'
+import type { ElectionEvents } from './election-events.ts'
 import { InvalidGroupError } from './errors.ts'
 import type { NetworkFaults } from './fault-injection.ts'
 import { Introductions } from './introductions.ts'
@@ -47,12 +48,6 @@ export type EndpointHooks = {
   record?(record: LoopRecord, before: Plain): void
 }
 
-export type GroupHooks = {
-  output(event: Output): void
-  /** A vote was not given, for it could not be made safe. Said once, and again while that lasts, not each time. */
-  trouble(error: Error): void
-}
-
 /** A group that could not write is left alone for so long, so that the others have their turns. */
 const HELD: Micros = 100_000
 const SAY_AGAIN_MS = 10_000
@@ -62,10 +57,13 @@ type ImplausibleEvent = { readonly peer: NodeId; readonly field: string; readonl
 /** Datagrams of a peer for an earlier incarnation are answered so often at most. */
 const ANSWER_EVERY: Micros = 100_000
 
+/** A warning about a failed write is repeated while that lasts, not at every try. */
+type GroupEvents = Pick<ElectionEvents, 'output' | 'warn'>
+
 type Joined = {
   readonly spec: GroupSpec
   readonly group: Group
-  readonly hooks: GroupHooks
+  readonly events: GroupEvents
   troubledAt: number
 }
 
@@ -227,7 +225,7 @@ export class Endpoint {
    * Takes part in a group from now on. Its stable data is what is given, or else what the storage held of a group of
    * that name when the endpoint was opened.
    */
-  join(name: string, spec: GroupSpec, hooks: GroupHooks, stable?: Plain): void {
+  join(name: string, spec: GroupSpec, events: GroupEvents, stable?: Plain): void {
     if (this.#groups.has(name))
       throw new InvalidGroupError('group', `this process is in ${JSON.stringify(name)} already`)
     if (!spec.nodes.includes(this.self))
@@ -239,7 +237,7 @@ export class Endpoint {
       )
     }
     const group = groupFor(this.self, spec)
-    this.#groups.set(name, { spec, group, hooks, troubledAt: Number.NEGATIVE_INFINITY })
+    this.#groups.set(name, { spec, group, events, troubledAt: Number.NEGATIVE_INFINITY })
     this.#joining = null
     if (stable !== undefined) this.#kept = { ...this.#kept, [name]: stable }
     try {
@@ -378,14 +376,14 @@ export class Endpoint {
     if (event.type === 'implausible') {
       const { peer, field, problem } = event as unknown as ImplausibleEvent
       this.#udp.refuse('implausible', peer, `${group}: ${field} ${problem}`)
-    } else this.#groups.get(group)?.hooks.output(event)
+    } else this.#groups.get(group)?.events.output(event)
   }
 
   /** The loop has failed: a node that leads stops leading before anything else follows from that. */
   #endTerms(): void {
-    for (const [name, { group, hooks }] of this.#groups) {
+    for (const [name, { group, events }] of this.#groups) {
       const token = this.#termToken(name, group)
-      if (token !== undefined) hooks.output({ type: 'demoted', token, cause: 'failed' })
+      if (token !== undefined) events.output({ type: 'demoted', token, cause: 'failed' })
     }
   }
 
@@ -442,7 +440,7 @@ export class Endpoint {
       if (joined === undefined || this.#joining === null) continue
       if (now - joined.troubledAt < SAY_AGAIN_MS) continue
       joined.troubledAt = now
-      joined.hooks.trouble(this.#joining)
+      joined.events.warn('storage', `${this.#joining.message}: no vote was given`)
     }
   }
 }

@@ -101,7 +101,7 @@ async function gathered(): Promise<readonly Running[]> {
   for (const { endpoint, outputs } of all) {
     endpoint.join('g', SPEC, {
       output: (event) => outputs.push(event),
-      trouble: (error) => expect.unreachable(error.message),
+      warn: (_what, detail) => expect.unreachable(detail),
     })
   }
   await until(() => all.every(({ endpoint }) => endpoint.view('g').leader === 'a'))
@@ -257,7 +257,7 @@ describe('50,000 datagrams of strangers', () => {
     await new Promise<void>((resolve) => stranger.bind(0, HERE, () => resolve()))
     const address = { host: HERE, port: stranger.address().port }
     await Promise.all(['a', 'c'].map((id) => again.endpoint.addPeer({ id, address })))
-    again.endpoint.join('g', SPEC, { output: (event) => again.outputs.push(event), trouble: () => {} })
+    again.endpoint.join('g', SPEC, { output: (event) => again.outputs.push(event), warn: () => {} })
     const { received } = again.endpoint.counts
     const meant = recorded.filter((bytes) => receiverOf(bytes) === 'b')
     const before = steps

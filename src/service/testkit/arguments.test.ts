@@ -95,7 +95,7 @@ it('lead refuses work that is no function, and a once that is neither true nor f
   await expect(methodOf(node, 'lead')(untilItEnds, { once: 'yes' })).rejects.toThrow(
     'once: "yes" must be true or false',
   )
-  expect(node.ineligibleReason).toBe('nobody leads here')
+  expect(node.ineligibleReason).toBe('lead not called')
 })
 
 it.each(['addVoter', 'removeVoter', 'removePeer'])('%s refuses what is no id', async (name) => {

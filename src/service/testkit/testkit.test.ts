@@ -148,7 +148,7 @@ describe('the testkit', () => {
       false,
       ['b'],
       ['draining'],
-      'work has not ended',
+      'work not ended',
     ])
     letGo()
     await kit.advance(10)

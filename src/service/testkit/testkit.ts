@@ -5,7 +5,7 @@
  * until `advance`. Between any two moments at which something happens, everything that waits for a promise has its turn.
  */
 import type { Micros, NodeId, PlainObject } from '../../core/index.ts'
-import { catalogue, type GroupSpec, leaseLength } from '../../protocols/index.ts'
+import { catalogue, DEFAULT_PROTOCOL, type GroupSpec, peerHosting } from '../../protocols/index.ts'
 import { parseScenario, type ScenarioEvent, type Span, World } from '../../workbench/sim/index.ts'
 import type { Observation, TraceRecord } from '../../workbench/trace/index.ts'
 import { type WorkOptions, workSettings } from '../config/join-options.ts'
@@ -91,7 +91,7 @@ export class Testkit {
     const { delayMs = [0.2, 2], loss = 0, seed = 1 } = world
     const scenario = parseScenario(
       {
-        protocol: 'local-leader',
+        protocol: DEFAULT_PROTOCOL,
         nodes: this.#nodes,
         options: { sticky: true, ...options, mode, yieldWhenTold: true },
         network: { delayMs, loss },
@@ -100,11 +100,10 @@ export class Testkit {
       },
       catalogue,
     )
-    this.#spec = { protocol: 'local-leader', nodes: this.#nodes, options: scenario.options }
-    const { lease, margin } = leaseLength('local-leader', scenario.options, this.#nodes)
+    this.#spec = { protocol: DEFAULT_PROTOCOL, nodes: this.#nodes, options: scenario.options }
+    const { lease, margin } = peerHosting(DEFAULT_PROTOCOL).leaseLength(scenario.options, this.#nodes)
     this.#lease = { lengthMs: lease / 1000, marginMs: margin / 1000 }
-    const definition = catalogue.find('local-leader')
-    if (definition === null) throw new Error('the catalogue has local-leader')
+    const definition = present(catalogue.find(DEFAULT_PROTOCOL), DEFAULT_PROTOCOL)
     this.#traffic = new Map(this.#nodes.map((id) => [id, { sent: 0, received: 0, heard: new Map() }]))
     const hooks = {
       observe: (seen: Observation) => this.#observe(seen),

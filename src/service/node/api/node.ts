@@ -1,14 +1,15 @@
 /**
- * A process's place in a group: lead it when it is one's turn, watch who leads.
+ * A node of a group: it can lead, and it watches who leads.
  *
- * The election runs by itself from the moment of joining, in a seat. Leadership and work are kept apart: `lead` calls
- * the application once for each term, one term at a time, and gives the lead back only when that call has ended. Work
- * that does not end keeps its lease for a while, and then the lease lapses; nobody is let in early. A node on which
- * nobody calls `lead` votes and watches, but is never elected.
+ * The election runs on its backend from the moment of joining. Leading and working are separate: `lead` calls the
+ * application once per term, one term at a time, and releases the lease only when that call has ended. Work that does
+ * not end keeps its lease for `drainMs`, and then the lease expires. A node votes and watches but is never elected until
+ * `lead` is called.
  */
 import { EventEmitter } from 'node:events'
 import { type Command, type NodeId, type Output, present } from '../../../core/index.ts'
 import { parsePeer, peerProblem } from '../../config/address.ts'
+import { MAX_PRIORITY } from '../../config/fields.ts'
 import type { WorkSettings } from '../../config/join-options.ts'
 import type { NetworkFaults } from '../../runtime/index.ts'
 import {
@@ -31,7 +32,8 @@ import {
 } from './arguments.ts'
 import { AlreadyLeadingError, CommandRefusedError, InvalidArgumentError, NodeClosedError } from './errors.ts'
 import { HealthGate } from './health.ts'
-import { Notifier, termOf, viewsOf, type Watched } from './notifier.ts'
+import { type Loss, lossFrom } from './loss-reason.ts'
+import { Notifier, nextTerm, type ObservableNode, observeViews } from './notifier.ts'
 import {
   type GroupStatus,
   type IneligibleReason,
@@ -45,7 +47,7 @@ import { TermManager } from './term-manager.ts'
 export type { SignalOption } from './arguments.ts'
 
 export type LeadOptions = SignalOption & {
-  /** One term is enough. */
+  /** Return after one term. */
   readonly once?: boolean
 }
 
@@ -60,26 +62,23 @@ export type NodeSettings = {
   readonly role: 'observer' | 'witness' | null
 }
 
-/** Mismatches that have been said are not said again; so many are remembered. */
-const MOST_SAID = 1000
-
-/** As the protocol has it, either way. */
-const MOST_PRIORITY = 1_000_000
+/** A mismatch is reported once. This many reports are remembered. */
+const MAX_REMEMBERED = 1000
 
 export class ConclaveNode extends EventEmitter<NodeEvents> implements AsyncDisposable {
   readonly group: string
   readonly id: NodeId
   readonly mode: Mode
-  /** How long a lease lasts by its constants, and how soon it is renewed. */
+  /** How long a lease lasts, and how early it is renewed. */
   readonly lease: LeaseTiming
   readonly #role: NodeSettings['role']
   readonly #health: HealthGate | null
-  readonly #reign: TermManager
-  #seat: ElectionBackend | null = null
-  #seen: NodeView = NO_VIEW
+  readonly #terms: TermManager
+  #backend: ElectionBackend | null = null
+  #lastView: NodeView = NO_VIEW
   #closed: Promise<void> | null = null
   #failure: Error | null = null
-  readonly #said = new Set<string>()
+  readonly #warned = new Set<string>()
   readonly #changes = new Notifier<NodeView>()
   readonly #elections = new Notifier<void>()
 
@@ -90,15 +89,15 @@ export class ConclaveNode extends EventEmitter<NodeEvents> implements AsyncDispo
     this.mode = mode
     this.lease = lease
     this.#role = role
-    this.#reign = new TermManager({
+    this.#terms = new TermManager({
       timers,
       drainMs: work.drainMs,
-      seat: () => this.#seat,
+      backend: () => this.#backend,
       isFit: () => role === null && !this.isClosed && this.#health?.isHealthy !== false,
-      overdue: () =>
+      onOverdue: () =>
         this.#warn(
           'draining',
-          'the work has not ended though its term has: the lease is not renewed any more',
+          'the work has not ended although its term has; the lease is no longer renewed',
         ),
     })
     const { healthy, healthIntervalMs, healthTimeoutMs } = work
@@ -108,19 +107,19 @@ export class ConclaveNode extends EventEmitter<NodeEvents> implements AsyncDispo
         : new HealthGate(
             { check: healthy, intervalMs: healthIntervalMs, timeoutMs: healthTimeoutMs },
             timers,
-            (isHealthy, why) => this.#onHealth(isHealthy, why),
+            (isHealthy, why) => this.#handleHealth(isHealthy, why),
           )
   }
 
-  /** For `join`, and for whoever brings a seat of another kind. */
+  /** For `join` and the testkit, which bring the backend. */
   static async open(
     about: NodeSettings,
     open: (hooks: ElectionEvents) => Promise<ElectionBackend>,
   ): Promise<ConclaveNode> {
     const member = new ConclaveNode(about)
-    member.#seat = await open({
-      output: (event) => member.#heed(event),
-      changed: (view) => member.#look(view),
+    member.#backend = await open({
+      output: (event) => member.#handle(event),
+      changed: (view) => member.#noteView(view),
       warn: (what, detail) => member.#warn(what, detail),
       failed: (error) => member.#fail(error),
     })
@@ -132,29 +131,29 @@ export class ConclaveNode extends EventEmitter<NodeEvents> implements AsyncDispo
     return this.#closed !== null
   }
 
-  /** Null when this process stands for election when it is its turn; otherwise why not. */
+  /** Why this node is not a candidate; null when it is one. */
   get ineligibleReason(): IneligibleReason | null {
     if (this.isClosed) return 'closed'
     if (this.#role !== null) return this.#role
-    if (!this.#reign.isWanted) return 'nobody leads here'
-    if (this.#reign.isOverdue) return 'work has not ended'
+    if (!this.#terms.isWanted) return 'lead not called'
+    if (this.#terms.isOverdue) return 'work not ended'
     return this.#health?.isHealthy === false ? 'unhealthy' : null
   }
 
-  /** Who leads, as this process sees it at this moment. */
+  /** Who leads, as this node sees it now. */
   view(): NodeView {
-    return this.#seat?.view() ?? NO_VIEW
+    return this.#backend?.view() ?? NO_VIEW
   }
 
-  /** All of the group, and whether they are heard. */
+  /** All nodes of the group, and whether they are reachable. */
   members(): readonly NodeStatus[] {
     return this.status().nodes
   }
 
-  /** All that an operator wants to know. */
+  /** The state of the group for operators. */
   status(): GroupStatus {
-    const standing = this.#standing()
-    const { view, leadUntil, now, voters, nodes, evidenceFor, isSilent, membership, primary } = standing
+    const current = this.#status()
+    const { view, leadUntil, now, voters, nodes, evidenceFor, isSilent, membership, primary } = current
     return {
       ...view,
       mode: this.mode,
@@ -167,104 +166,104 @@ export class ConclaveNode extends EventEmitter<NodeEvents> implements AsyncDispo
       idle: this.isClosed ? 'closed' : isSilent ? 'silent after a restart' : null,
       membership: this.isClosed ? null : membership,
       primary: this.isClosed ? null : primary,
-      datagrams: standing.datagrams,
+      datagrams: current.datagrams,
     }
   }
 
-  /** The last steps of this node as a trace for `conclave replay`, in pieces of text; none when it has ended. */
+  /** The black box of this node as a trace for `conclave replay`, in pieces of text; empty once it is closed. */
   async *trace(): AsyncGenerator<string, void, void> {
-    if (this.#seat !== null && !this.isClosed) yield* this.#seat.trace()
+    if (this.#backend !== null && !this.isClosed) yield* this.#backend.trace()
   }
 
   /**
-   * Calls `work` in every term of this process, one after the other, until the signal or the node ends it. When `work`
-   * returns while the term lasts, the lead is handed over. When it throws, the lead is handed over and this throws too.
-   * The signal ends a term that is under way: its own signal is aborted, and this returns when the work has ended.
+   * Calls `work` in every term of this node, one term at a time, until the signal is aborted or the node is closed. When
+   * `work` returns during its term, the lease is released. When it throws, the lease is released and this rejects.
+   * Aborting the signal ends the current term: the signal of the term is aborted, and this resolves when the work has ended.
    */
   async lead(work: (term: Term) => void | Promise<void>, options?: LeadOptions): Promise<void> {
     checkFunction('work', work)
     const signal = parseSignal(options)
     const once = parseFlag(options, 'once')
-    if (this.#reign.isWanted) throw new AlreadyLeadingError()
+    if (this.#terms.isWanted) throw new AlreadyLeadingError()
     if (this.#failure !== null) throw this.#failure
     if (this.isClosed || signal?.aborted === true) return
     const onAbort = (): void => {
-      const { working } = this.#reign
-      if (working !== null) void this.#reign.drain(working, 'stopped')
+      const { workingTerm } = this.#terms
+      if (workingTerm !== null) void this.#terms.drain(workingTerm, 'stopped')
     }
     signal?.addEventListener('abort', onAbort)
     try {
-      await this.#reign.setWanted(true)
+      await this.#terms.setWanted(true)
       for (;;) {
         // oxlint-disable-next-line no-await-in-loop -- one term after the other
         const term = await this.#nextTerm(signal)
         if (term === null) break
         // oxlint-disable-next-line no-await-in-loop -- one term after the other
-        await this.#reign.runWork(term, work)
+        await this.#terms.runWork(term, work)
         if (once) break
       }
     } finally {
       signal?.removeEventListener('abort', onAbort)
-      await this.#reign.setWanted(false)
+      await this.#terms.setWanted(false)
     }
     if (this.#failure !== null) throw this.#failure
   }
 
   /**
-   * Hands the lead over, if this process has it: the term's signal is aborted, its work ends, and only then may another
-   * begin. The lease is renewed meanwhile, until `signal` is aborted or `drainMs` are over; then it lapses. Says whether
-   * the lead was handed over, or there was none.
+   * Ends the current term of this node: the signal of the term is aborted, its work ends, and only then can another node
+   * lead. Meanwhile the lease is renewed until `signal` is aborted or `drainMs` have passed; then it expires. Resolves to
+   * true if the lease was released or there was none.
    */
   async stepDown(options?: SignalOption): Promise<boolean> {
     const signal = parseSignal(options)
-    const { term } = this.#reign
-    return term === null ? true : this.#reign.drain(term, 'stepped down', signal)
+    const { term } = this.#terms
+    return term === null ? true : this.#terms.drain(term, 'stepped down', signal)
   }
 
-  /** Higher is preferred. */
+  /** A node with a higher priority is preferred as leader. */
   async setPriority(priority: number, options?: SignalOption): Promise<void> {
-    if (!Number.isInteger(priority) || Math.abs(priority) > MOST_PRIORITY)
+    if (!Number.isInteger(priority) || Math.abs(priority) > MAX_PRIORITY)
       throw new CommandRefusedError(
         'setPriority',
-        `${String(priority)} is not a whole number from -${MOST_PRIORITY} to ${MOST_PRIORITY}`,
+        `${String(priority)} is not an integer from -${MAX_PRIORITY} to ${MAX_PRIORITY}`,
       )
-    return this.#order({ do: 'setPriority', priority }, options)
+    return this.#command({ do: 'setPriority', priority }, options)
   }
 
-  /** To the leader: from now on this process votes, too. `status().voters` and the event `voters` show when it does. */
+  /** Only on the leader: gives a node a vote. `status().voters` and the event `voters` show when it counts. */
   async addVoter(voter: NodeId, options?: SignalOption): Promise<void> {
-    return this.#order({ do: 'addVoter', voter: parseNodeId('voter', voter) }, options)
+    return this.#command({ do: 'addVoter', voter: parseNodeId('voter', voter) }, options)
   }
 
-  /** To the leader: this process no longer votes. */
+  /** Only on the leader: takes the vote of a node away. */
   async removeVoter(voter: NodeId, options?: SignalOption): Promise<void> {
-    return this.#order({ do: 'removeVoter', voter: parseNodeId('voter', voter) }, options)
+    return this.#command({ do: 'removeVoter', voter: parseNodeId('voter', voter) }, options)
   }
 
   /**
-   * One more process may speak in the group, given as ID=HOST:PORT; every process of the group must be told so. In
-   * majority mode it has no vote until the leader gives it one (addVoter).
+   * Adds a node to the group, given as ID=HOST:PORT. Call it on every node of the group. In majority mode the new node
+   * has no vote until the leader gives it one (`addVoter`).
    */
   async addPeer(peer: string, options?: SignalOption): Promise<void> {
     const problem = typeof peer === 'string' ? peerProblem(peer) : 'must be a string of the form ID=HOST:PORT'
     if (problem !== null) throw new InvalidArgumentError('peer', problem)
     const { id, address } = parsePeer(peer)
-    return this.#order({ do: 'addPeer', id: present(id, 'the id'), address }, options)
+    return this.#command({ do: 'addPeer', id: present(id, 'the id'), address }, options)
   }
 
-  /** A process no longer speaks in the group. In majority mode its vote must have been taken away before. */
+  /** Removes a node from the group. In majority mode its vote must have been taken away before. */
   async removePeer(id: NodeId, options?: SignalOption): Promise<void> {
     if (parseNodeId('id', id) === this.id)
-      throw new CommandRefusedError('removePeer', `${this.id} is this node itself: close it instead`)
-    return this.#order({ do: 'removePeer', id }, options)
+      throw new CommandRefusedError('removePeer', `${this.id} is this node; close it instead`)
+    return this.#command({ do: 'removePeer', id }, options)
   }
 
-  /** Every change of who leads, beginning with how it is. */
+  /** The current view, then every change of it. A slow reader gets only the newest view. */
   observe(options?: SignalOption): AsyncGenerator<NodeView, void, void> {
-    return viewsOf(this.#watched(), parseSignal(options))
+    return observeViews(this.#observable(), parseSignal(options))
   }
 
-  /** Hands over if it leads, and leaves. Work that has not ended when `signal` is aborted is not waited for. */
+  /** Ends the current term and leaves the group. It stops waiting for work when `signal` is aborted. */
   async close(options?: SignalOption): Promise<void> {
     const signal = parseSignal(options)
     this.#closed ??= this.#leave(signal)
@@ -275,40 +274,41 @@ export class ConclaveNode extends EventEmitter<NodeEvents> implements AsyncDispo
     return this.close()
   }
 
-  /** Spoils what this process hears of its peers, for trying a group out: only code in this process can ask for it. */
+  /** Injects faults into the datagrams that this node receives, for tests. */
   injectFaults(faults: NetworkFaults): void {
     checkFaults(faults)
-    this.#seat?.injectFaults(faults)
+    this.#backend?.injectFaults(faults)
   }
 
-  // ---- What the seat says ----
+  // ---- Called by the backend ----
 
-  /** May come in the middle of a step: whatever follows from it happens after that. */
-  #heed(event: Output): void {
+  /** May be called within a step: effects are deferred until after it. */
+  #handle(event: Output): void {
     const token = typeof event['token'] === 'number' ? event['token'] : null
     const cause = typeof event['cause'] === 'string' ? event['cause'] : ''
     switch (event.type) {
       case 'elected':
-        this.#reign.handleElected(token)
+        this.#terms.handleElected(token)
         queueMicrotask(() => this.#elections.notify())
-        this.#tell('elected', { token, cause })
+        this.#emitLater('elected', { token, cause })
         break
       case 'demoted':
-        this.#demoted(token, cause)
+        this.#endTerm(token, lossFrom(cause))
         break
       case 'yield': {
-        const { term } = this.#reign
-        if (term !== null && term.ended === null) queueMicrotask(() => void this.#reign.drain(term, cause))
+        const { term } = this.#terms
+        if (term !== null && term.ended === null)
+          queueMicrotask(() => void this.#terms.drain(term, lossFrom(cause)))
         break
       }
       case 'config':
-        this.#tell('voters', event['sets'] as readonly (readonly NodeId[])[])
+        this.#emitLater('voters', event['sets'] as readonly (readonly NodeId[])[])
         break
       case 'view':
-        this.#tell('view', installedView(event))
+        this.#emitLater('view', installedView(event))
         break
       case 'link':
-        this.#tell('link', { peer: event['peer'] as NodeId, up: event['up'] === true })
+        this.#emitLater('link', { peer: event['peer'] as NodeId, up: event['up'] === true })
         break
       case 'mismatch':
         this.#mismatch(event)
@@ -317,48 +317,52 @@ export class ConclaveNode extends EventEmitter<NodeEvents> implements AsyncDispo
     }
   }
 
-  #demoted(token: number | null, cause: string): void {
-    this.#tell('revoked', { token, reason: this.#reign.handleDemoted(token, cause) })
+  #endTerm(token: number | null, loss: Loss): void {
+    const { reason, detail } = this.#terms.handleDemoted(token, loss)
+    this.#emitLater('revoked', { token, reason, detail })
   }
 
   #mismatch({ peer, field, ours, theirs }: Output): void {
     const detail =
       `${JSON.stringify(peer)} is configured differently: ${JSON.stringify(field)} is ` +
       `${JSON.stringify(theirs)} there and ${JSON.stringify(ours)} here`
-    if (this.#said.has(detail) || this.#said.size >= MOST_SAID) return
-    this.#said.add(detail)
+    if (this.#warned.has(detail) || this.#warned.size >= MAX_REMEMBERED) return
+    this.#warned.add(detail)
     this.#warn('mismatch', detail)
   }
 
-  /** The node cannot go on. */
+  /** The election cannot go on. */
   #fail(error: Error): void {
     if (this.#failure !== null) return
     this.#failure = error
-    if (this.#reign.term !== null) this.#demoted(this.#reign.term.token, 'failed')
+    if (this.#terms.term !== null) {
+      const loss: Loss = { reason: 'failed', detail: error.message, cause: error }
+      this.#endTerm(this.#terms.term.token, loss)
+    }
     this.#warn('stopped', error.message)
-    // What keeps it from closing cleanly is no news any more.
+    // The failure has been reported; a second one while closing adds nothing.
     this.close().catch(() => {})
   }
 
-  #onHealth(isHealthy: boolean, why: string): void {
-    if (!isHealthy) this.#warn('unhealthy', `${why}: this process does not lead until it is well again`)
-    const { term } = this.#reign
-    if (!isHealthy && term !== null) void this.#reign.drain(term, 'unhealthy')
-    else void this.#reign.updateCandidacy()
+  #handleHealth(isHealthy: boolean, why: string): void {
+    if (!isHealthy) this.#warn('unhealthy', `${why}; this node does not lead until it is healthy again`)
+    const { term } = this.#terms
+    if (!isHealthy && term !== null) void this.#terms.drain(term, 'unhealthy')
+    else void this.#terms.updateCandidacy()
   }
 
-  /** The term that is under way or comes next; null when there will be none. */
+  /** The current term or the next one; null when there will be none. */
   #nextTerm(signal: AbortSignal | undefined): Promise<CurrentTerm | null> {
-    return termOf(this.#watched(), signal, () => {
-      const { term } = this.#reign
+    return nextTerm(this.#observable(), signal, () => {
+      const { term } = this.#terms
       return term !== null && term.ended === null && term.remaining() > 0 ? term : null
     })
   }
 
-  // ---- The rest ----
+  // ---- Helpers ----
 
-  /** For the library's own waiting. */
-  #watched(): Watched {
+  /** For waiting inside the library. */
+  #observable(): ObservableNode {
     return {
       changes: this.#changes,
       elections: this.#elections,
@@ -367,50 +371,50 @@ export class ConclaveNode extends EventEmitter<NodeEvents> implements AsyncDispo
     }
   }
 
-  #standing(): ElectionStatus {
-    if (this.#seat === null) throw new NodeClosedError('this node has not begun yet')
-    return this.#seat.status()
+  #status(): ElectionStatus {
+    if (this.#backend === null) throw new NodeClosedError('this node has not started yet')
+    return this.#backend.status()
   }
 
-  async #order(command: Command, options: SignalOption | undefined): Promise<void> {
+  async #command(command: Command, options: SignalOption | undefined): Promise<void> {
     parseSignal(options)?.throwIfAborted()
-    if (this.isClosed || this.#seat === null) throw new NodeClosedError('this node has ended')
-    const why = await this.#seat.command(command)
+    if (this.isClosed || this.#backend === null) throw new NodeClosedError('this node is closed')
+    const why = await this.#backend.command(command)
     if (why !== null) throw new CommandRefusedError(command.do, why)
   }
 
   #warn(what: string, detail: string): void {
-    this.#tell('warning', { what, detail })
+    this.#emitLater('warning', { what, detail })
   }
 
-  /** Listeners have their turn after the step that they hear of: nothing that they do can come between its effects. */
-  #tell<E extends keyof NodeEvents>(event: E, ...news: NodeEvents[E]): void {
+  /** Listeners run after the step that they are told of, so that nothing they do comes between its effects. */
+  #emitLater<E extends keyof NodeEvents>(event: E, ...news: NodeEvents[E]): void {
     queueMicrotask(() => this.emit(event, ...(news as never)))
   }
 
-  #look(next: NodeView): void {
+  #noteView(next: NodeView): void {
     if (this.isClosed) return
-    const { leader, role } = this.#seen
+    const { leader, role } = this.#lastView
     if (next.role === role && next.leader?.id === leader?.id && next.leader?.token === leader?.token) return
-    this.#show(next)
+    this.#setView(next)
   }
 
-  #show(view: NodeView): void {
-    this.#seen = view
+  #setView(view: NodeView): void {
+    this.#lastView = view
     queueMicrotask(() => this.#changes.notify(view))
-    this.#tell('change', view)
+    this.#emitLater('change', view)
   }
 
   async #leave(signal: AbortSignal | undefined): Promise<void> {
     this.#health?.stop()
-    // Work that does not end in time keeps its lease: that lapses by itself, and nobody is let in early.
-    if (this.#reign.term !== null) await this.#reign.drain(this.#reign.term, 'closed', signal)
+    // Work that does not end in time keeps its lease, which expires: no other node can lead before.
+    if (this.#terms.term !== null) await this.#terms.drain(this.#terms.term, 'closed', signal)
     try {
-      await this.#seat?.close()
+      await this.#backend?.close()
     } finally {
-      // Whoever waits in `lead` or `observe` hears of it, even if something of the seat could not be closed.
-      if (this.#reign.term !== null) this.#demoted(this.#reign.term.token, 'closed')
-      this.#show(NO_VIEW)
+      // Callers that wait in `lead` or `observe` are woken even if the backend could not be closed.
+      if (this.#terms.term !== null) this.#endTerm(this.#terms.term.token, { reason: 'closed', detail: null })
+      this.#setView(NO_VIEW)
     }
   }
 }

@@ -1,5 +1,5 @@
 /**
- * How the library waits for its own news: the next term, the next view.
+ * How the library waits for its own events: the next term, the next view.
  *
  * It does not listen on the public emitter. Applications may remove every listener there, and a listener that throws
  * keeps those after it from being called.
@@ -7,22 +7,22 @@
 import type { NodeView } from '../election/election.ts'
 import type { CurrentTerm } from './term.ts'
 
-/** Calls every subscriber, in the order in which they came. Subscribers belong to the library and do not throw. */
+/** Calls every subscriber, in the order of subscription. Subscribers belong to the library and do not throw. */
 export class Notifier<T> {
-  readonly #subscribers = new Set<(news: T) => void>()
+  readonly #subscribers = new Set<(value: T) => void>()
 
-  subscribe(subscriber: (news: T) => void): () => void {
+  subscribe(subscriber: (value: T) => void): () => void {
     this.#subscribers.add(subscriber)
     return () => this.#subscribers.delete(subscriber)
   }
 
-  notify(news: T): void {
-    for (const subscriber of this.#subscribers) subscriber(news)
+  notify(value: T): void {
+    for (const subscriber of this.#subscribers) subscriber(value)
   }
 }
 
 /** What waiting needs of a node. */
-export type Watched = {
+export type ObservableNode = {
   isClosed(): boolean
   /** Notified of every change of the view, the last time when the node has closed. */
   readonly changes: Notifier<NodeView>
@@ -31,28 +31,28 @@ export type Watched = {
   view(): NodeView
 }
 
-/** An observer that does not read gets the latest changes: so many are kept for it. */
-const MOST_UNREAD = 1024
-
-/** Every change of who leads, beginning with how it is. */
-export async function* viewsOf(
-  node: Watched,
+/** The current view, then every change of it. A reader that is slower than the changes gets only the newest view. */
+export async function* observeViews(
+  node: ObservableNode,
   signal: AbortSignal | undefined,
 ): AsyncGenerator<NodeView, void, void> {
-  const unread: NodeView[] = [node.view()]
+  let unread: NodeView | null = node.view()
   let wake: () => void = () => {}
   const unsubscribe = node.changes.subscribe((view) => {
-    unread.push(view)
-    if (unread.length > MOST_UNREAD) unread.shift()
+    unread = view
     wake()
   })
   const onAbort = (): void => wake()
   signal?.addEventListener('abort', onAbort)
   try {
     for (;;) {
-      while (unread.length > 0 && signal?.aborted !== true) yield unread.shift() as NodeView
+      while (unread !== null && signal?.aborted !== true) {
+        const view: NodeView = unread
+        unread = null
+        yield view
+      }
       if (signal?.aborted === true || node.isClosed()) return
-      // oxlint-disable-next-line no-await-in-loop -- until there is something to tell
+      // oxlint-disable-next-line no-await-in-loop -- until the view changes
       await new Promise<void>((resolve) => {
         wake = resolve
       })
@@ -63,9 +63,9 @@ export async function* viewsOf(
   }
 }
 
-/** The term that is under way, as `current` has it, or comes next; null when there will be none. */
-export function termOf(
-  node: Watched,
+/** The current term, as `current` has it, or the next one; null when there will be none. */
+export function nextTerm(
+  node: ObservableNode,
   signal: AbortSignal | undefined,
   current: () => CurrentTerm | null,
 ): Promise<CurrentTerm | null> {

@@ -1,66 +1,67 @@
-/** What a member tells those who ask, and those who listen. */
+/** What a node reports: its status for operators, and its events. */
 import type { NodeId, Output } from '../../../core/index.ts'
 import type { Membership, SeenView } from '../../../protocols/index.ts'
 import type { Datagrams, NodeStatus, NodeView } from '../election/election.ts'
+import type { LossReason } from './loss-reason.ts'
 
-/** `majority`: one leader in all; `local`: one in each partition; `store`: one among all who share a store. */
+/** `majority`: one leader overall; `local`: one in each partition; `store`: one among all nodes that share a store. */
 export type Mode = 'local' | 'majority' | 'store'
 
-/** What an operator wants to know, as this process sees it at one moment. */
+/** The state of the group, as this node sees it now. */
 export type GroupStatus = NodeView & {
   readonly mode: Mode
   /**
-   * How long whoever leads goes on leading unless it renews; null when nobody is known to lead. Sure on the leader
-   * itself; elsewhere counted from when this process was told, which is up to Δ too long. Under omega, which has no
-   * leases: how long this process counts itself in quorum if it hears nothing more.
+   * The remaining time of the leader's lease; null when no leader is known. Exact on the leader itself. On other nodes
+   * it is counted from when the renewal arrived, which is up to Δ too long. Under omega, which has no leases: how long
+   * this node stays in quorum if it receives nothing more.
    */
   readonly leaseMs: number | null
   /** Sets of voters, each of which must give a majority; two while one replaces the other. */
   readonly voters: readonly (readonly NodeId[])[]
-  /** All of the group, in order, this process too. */
+  /** All nodes of the group, sorted, this node included. */
   readonly nodes: readonly NodeStatus[]
-  /** For how long evidence that a node is there counts, in milliseconds; null where the protocol does not say. */
+  /** For how long evidence that a node is reachable counts, in milliseconds; null where the protocol does not say. */
   readonly evidenceForMs: number | null
-  /** Null when it takes part; otherwise why not. */
+  /** Why this node does not take part; null when it does. */
   readonly idle: 'closed' | 'silent after a restart' | null
-  /** Under omega: the view of the living, and whether anybody may act on it; null under other protocols. */
+  /** Under omega: the view of the living nodes, and whether it has a quorum; null under other protocols. */
   readonly membership: Membership | null
-  /** epochs with fencing: whether it knows that it leads, and that all others are cut off; null where unknown. */
+  /** Under epochs with fencing: whether this node leads and all others are fenced; null where unknown. */
   readonly primary: boolean | null
   readonly datagrams: Datagrams
 }
 
 export type NodeEvents = {
-  /** A term of this process begins. */
+  /** A term of this node began. */
   elected: [{ readonly token: number | null; readonly cause: string }]
-  /** It is over: exactly once for each that began. */
-  revoked: [{ readonly token: number | null; readonly reason: string }]
-  /** Another leads, or nobody does. */
+  /** A term of this node ended: exactly once for each that began. `detail`: what the reason does not say. */
+  revoked: [{ readonly token: number | null; readonly reason: LossReason; readonly detail: string | null }]
+  /** The leader or the role of this node changed. */
   change: [NodeView]
-  /** This process, as leader, has brought other voters into force. */
+  /** This node, as leader, changed the set of voters. */
   voters: [readonly (readonly NodeId[])[]]
-  /** Under omega: another view of the living has been installed here. */
+  /** Under omega: this node installed another view. */
   view: [InstalledView]
-  /** Under omega: a link to another process is up or down, as both ends see it, in the same order. */
+  /** Under omega: a link to another node went up or down. Both ends see the same order. */
   link: [{ readonly peer: NodeId; readonly up: boolean }]
-  /** Something that the operator should know: another configuration, a full disk, datagrams of strangers. */
+  /** A condition for operators: a different configuration, a full disk, datagrams from unknown senders. */
   warning: [{ readonly what: string; readonly detail: string }]
 }
 
-/** A member that came back under a new life is in `left` and in `joined`: the one before is gone. */
+/** A node that came back with a new incarnation is both in `left` and in `joined`. */
 export type InstalledView = SeenView & {
   readonly joined: readonly NodeId[]
   readonly left: readonly NodeId[]
 }
 
-/** Why this process does not stand for election. */
+/** Why a node is not a candidate. */
 export type IneligibleReason =
   | 'closed'
   | 'observer'
   | 'witness'
-  | 'nobody leads here'
+  | 'lead not called'
   | 'unhealthy'
-  | 'work has not ended'
+  | 'work not ended'
 
 type Lives = readonly (readonly [id: NodeId, life: number])[]
 

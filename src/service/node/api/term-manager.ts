@@ -1,50 +1,51 @@
 /**
- * Terms and the work that is done in them: when a lead is wanted, kept, let go, or left to lapse.
+ * Terms and the work that is done in them: when a node is a candidate, keeps its lease, releases it, or lets it expire.
  *
- * One rule stands over all: while work is under way that began under a lead, that lead is never let go. It is renewed
- * for as long as the work may take to end, and then it lapses.
+ * One rule is never broken: while work that began under a lease is running, the lease is not released. It is renewed for
+ * as long as the work may take to end, and then it expires.
  */
 
 import type { ElectionBackend } from '../election/election.ts'
 import type { Timers } from '../election/timers.ts'
 import { LeadershipLostError } from './errors.ts'
+import type { Loss, LossReason } from './loss-reason.ts'
 import { CurrentTerm, type Term } from './term.ts'
 
 export type TermManagerSettings = {
   readonly timers: Timers
-  /** How long work that was told to end may take, before its lease is no longer renewed. */
+  /** How long the lease is renewed for work that was told to stop. */
   readonly drainMs: number
   /** Null before the election runs. */
-  seat(): ElectionBackend | null
+  backend(): ElectionBackend | null
   /** Whether the application is fit to lead. */
   isFit(): boolean
-  /** Work has not ended in time. */
-  overdue(): void
+  /** Called when work has not ended within `drainMs`. */
+  onOverdue(): void
 }
 
-/** What the application does, and in which term; `ended` is kept when that is over and the lead was let go. */
-type Working = { readonly term: CurrentTerm; readonly ended: Promise<void> }
+/** The running work and its term. `ended` resolves when the work has ended and the lease was released. */
+type RunningWork = { readonly term: CurrentTerm; readonly ended: Promise<void> }
 
 /**
- * How long before a lease ends that was not renewed its work is told: timers are late by a millisecond or two, and
- * somebody else may lead soon after. Renewing has had all its tries by then.
+ * How long before the end of a lease that was not renewed its work is told: timers are late by a millisecond or two, and
+ * another node may lead soon after. All tries to renew the lease have been made by then.
  */
 const EARLY_MS = 5
 
 export class TermManager {
-  readonly #hooks: TermManagerSettings
+  readonly #settings: TermManagerSettings
   #term: CurrentTerm | null = null
-  #working: Working | null = null
+  #work: RunningWork | null = null
   #isStuck = false
   #isWanted = false
-  /** What the seat was told last. */
-  #told = { willing: false, lapse: false }
+  /** The candidacy that the backend was given last. */
+  #candidacy = { willing: false, lapse: false }
 
-  constructor(hooks: TermManagerSettings) {
-    this.#hooks = hooks
+  constructor(settings: TermManagerSettings) {
+    this.#settings = settings
   }
 
-  /** The term under way, from its election to its end. */
+  /** The current term, from its election to its end. */
   get term(): CurrentTerm | null {
     return this.#term
   }
@@ -53,22 +54,22 @@ export class TermManager {
     return this.#isWanted
   }
 
-  /** Work of a term that is over, or should be, is still under way. */
+  /** Work of a term that has ended, or should have, is still running. */
   get isOverdue(): boolean {
-    return this.#isStuck || (this.#working !== null && this.#working.term !== this.#term)
+    return this.#isStuck || (this.#work !== null && this.#work.term !== this.#term)
   }
 
-  /** The term whose work is under way. */
-  get working(): CurrentTerm | null {
-    return this.#working?.term ?? null
+  /** The term whose work is running. */
+  get workingTerm(): CurrentTerm | null {
+    return this.#work?.term ?? null
   }
 
-  // ---- As the seat says: nothing may be done at once ----
+  // ---- Called by the backend, possibly within a step: effects are deferred ----
 
   handleElected(token: number | null): void {
     const term = new CurrentTerm(
       token,
-      () => this.#hooks.seat()?.lease() ?? { until: null, now: 0, token: null, reason: null },
+      () => this.#settings.backend()?.lease() ?? { until: null, now: 0, token: null, reason: null },
     )
     this.#term = term
     queueMicrotask(() => {
@@ -77,79 +78,79 @@ export class TermManager {
     })
   }
 
-  /** Says why the term has ended: that may have been known before. */
-  handleDemoted(token: number | null, cause: string): string {
+  /** Returns why the term ended, which may have been decided before. */
+  handleDemoted(token: number | null, loss: Loss): Loss {
     const term = this.#term
     this.#term = null
-    term?.endedBy(cause)
+    term?.endWith(loss)
     queueMicrotask(() => {
-      // The clock of this thread may have ended it while the election goes on: then nobody should lead by it. Where a
-      // view has withdrawn because work of the one before was under way, it leads again when that has ended.
-      if (this.#working === null && cause !== 'withdrew') void this.#hooks.seat()?.stepDown(token)
+      // The clock of this thread may have ended the term while the election goes on: then the lease must be released.
+      // Where a view has withdrawn because work of the one before is running, the node leads again when that has ended.
+      if (this.#work === null && loss.reason !== 'withdrew') void this.#settings.backend()?.stepDown(token)
       void this.updateCandidacy()
     })
-    return term?.ended ?? cause
+    return term?.ended ?? loss
   }
 
-  // ---- As the application says ----
+  // ---- Called by the application ----
 
-  /** It would lead from now on, or would not. */
+  /** Whether the application wants to lead from now on. */
   async setWanted(isWanted: boolean): Promise<void> {
     this.#isWanted = isWanted
     await this.updateCandidacy()
   }
 
-  /** Does the work of a term, and lets the lead go when it has ended. */
+  /** Runs the work of a term, and releases the lease when it has ended. */
   async runWork(term: CurrentTerm, work: (term: Term) => void | Promise<void>): Promise<void> {
     const result = (async () => work(term))()
-    const over = async (): Promise<void> => {
-      this.#working = null
+    const finish = async (): Promise<void> => {
+      this.#work = null
       this.#isStuck = false
-      await this.#letGo(term)
+      await this.#release(term)
     }
-    const ended = result.then(over, over)
-    this.#working = { term, ended }
+    const ended = result.then(finish, finish)
+    this.#work = { term, ended }
     try {
       await result
     } catch (error) {
-      // The end of the term is how work is told to stop: passing that on is no failure.
-      const isToldSo =
+      // The end of the term tells work to stop: passing that error on is not a failure.
+      const isEndOfTerm =
         error instanceof LeadershipLostError || (term.signal.aborted && isAbort(error, term.signal))
-      if (!isToldSo) throw error
+      if (!isEndOfTerm) throw error
     } finally {
       await ended
     }
   }
 
-  /** Ends a term, its work first, then lets the lead go. False when the work has not ended in time. */
-  async drain(term: CurrentTerm, reason: string, signal?: AbortSignal): Promise<boolean> {
+  /** Ends a term, its work first, then releases the lease. Resolves to false when the work has not ended in time. */
+  async drain(term: CurrentTerm, reason: LossReason | Loss, signal?: AbortSignal): Promise<boolean> {
     term.end(reason)
-    const working = this.#working
-    if (working === null || working.term !== term) {
-      await this.#letGo(term)
+    const work = this.#work
+    if (work === null || work.term !== term) {
+      await this.#release(term)
       return true
     }
-    if (await this.#within(working.ended, signal)) return true
-    if (this.#working === working && !this.#isStuck) {
+    if (await this.#endsInTime(work.ended, signal)) return true
+    if (this.#work === work && !this.#isStuck) {
       this.#isStuck = true
-      this.#hooks.overdue()
+      this.#settings.onOverdue()
       await this.updateCandidacy()
     }
     return false
   }
 
   /**
-   * Tells the seat whether this process would lead. While there is work under the present term it leads on; afterwards
-   * it depends on the application. As long as any work is under way nothing is let go: what is not renewed lapses.
+   * Tells the backend whether this node is a candidate. While the work of the current term runs, it is. Afterwards the
+   * application decides. While any work runs nothing is released: a lease that is not renewed expires.
    */
   async updateCandidacy(): Promise<void> {
-    const working = this.#working
+    const work = this.#work
     const willing =
-      working === null ? this.#isWanted && this.#hooks.isFit() : working.term === this.#term && !this.#isStuck
-    const lapse = !willing && working !== null
-    if (this.#told.willing === willing && this.#told.lapse === lapse) return
-    this.#told = { willing, lapse }
-    await this.#hooks.seat()?.command({ do: 'campaign', willing, lapse })
+      work === null ? this.#isWanted && this.#settings.isFit() : work.term === this.#term && !this.#isStuck
+    const lapse = !willing && work !== null
+    if (this.#candidacy.willing === willing && this.#candidacy.lapse === lapse) return
+    this.#candidacy = { willing, lapse }
+    await this.#settings.backend()?.command({ do: 'campaign', willing, lapse })
   }
 
   /** Ends a term just before its lease does. */
@@ -157,25 +158,25 @@ export class TermManager {
     if (term.ended !== null) return
     const left = term.remaining()
     if (left > EARLY_MS) {
-      this.#hooks.timers.after(left - EARLY_MS, () => this.#watch(term))
+      this.#settings.timers.after(left - EARLY_MS, () => this.#watch(term))
       return
     }
-    // What has arrived but was not heard yet may say why.
-    this.#hooks.seat()?.view()
-    // The election may renew it all the same, when only this thread was late: then nobody must lead by it.
+    // Reading the view delivers messages that have arrived, which may say why.
+    this.#settings.backend()?.view()
+    // The election may still renew the lease when only this thread was late: then it must be released.
     void this.drain(term, term.expiry)
   }
 
-  /** Nobody works under it any more: whoever comes next may begin. */
-  async #letGo(term: CurrentTerm): Promise<void> {
+  /** No work runs under the lease: another node may lead. */
+  async #release(term: CurrentTerm): Promise<void> {
     term.end('stepped down')
     await this.updateCandidacy()
-    await this.#hooks.seat()?.stepDown(term.token)
+    await this.#settings.backend()?.stepDown(term.token)
   }
 
-  /** Whether it is kept before it is no longer worth waiting for. */
-  #within(ended: Promise<void>, signal: AbortSignal | undefined): Promise<boolean> {
-    const { timers, drainMs } = this.#hooks
+  /** Resolves to true if the work ends before the drain timeout, and before the signal is aborted. */
+  #endsInTime(ended: Promise<void>, signal: AbortSignal | undefined): Promise<boolean> {
+    const { timers, drainMs } = this.#settings
     return new Promise((resolve) => {
       const done = (inTime: boolean): void => {
         cancel()
@@ -191,7 +192,7 @@ export class TermManager {
   }
 }
 
-/** The signal's own reason, or what Node's functions make of it. */
+/** Whether an error is the reason of the signal, or what Node's functions make of it. */
 function isAbort(error: unknown, signal: AbortSignal): boolean {
   return error === signal.reason || (error instanceof Error && error.name === 'AbortError')
 }

@@ -1,28 +1,29 @@
-/** One leadership, as the application holds it. */
+/** One term of one node. */
 
 import type { Lease } from '../election/election.ts'
 import { parseMilliseconds } from './arguments.ts'
 import { LeadershipLostError } from './errors.ts'
+import { type Loss, type LossReason, lossFrom } from './loss-reason.ts'
 
 export type Term = {
-  /** Larger than that of every leadership before: resources that check it refuse an older leader. Null in local mode. */
+  /** The fencing token: larger than that of every earlier term, so that resources can reject an old leader. Null in local mode. */
   readonly token: number | null
-  /** Aborted when the term ends, before anybody else may lead. */
+  /** Aborted with a LeadershipLostError when the term ends, before another node can lead. */
   readonly signal: AbortSignal
-  /** Milliseconds for which this process surely leads, as things stand; 0 when the term is over. */
+  /** Milliseconds for which this node is sure to lead; 0 when the term has ended. */
   remaining(): number
-  /** Throws LeadershipLostError unless this process leads now, and for at least so many milliseconds more. */
+  /** Throws LeadershipLostError unless this node leads now, and for at least `leastMs` milliseconds more. */
   assertHeld(leastMs?: number): void
 }
 
-/** A term that is under way: whoever runs the node ends it, or the clock does. */
+/** A term with the means to end it. The lease and the clock are read at every call, so no event has to arrive first. */
 export class CurrentTerm implements Term {
   readonly token: number | null
   readonly #abort = new AbortController()
   readonly #lease: () => Lease
-  #ended: string | null = null
-  /** Why nothing was left of it when somebody looked: from then on it does not come back. */
-  #over: string | null = null
+  #ended: Loss | null = null
+  /** Set when a caller found the lease over. From then on the term does not come back. */
+  #over: Loss | null = null
 
   constructor(token: number | null, lease: () => Lease) {
     this.token = token
@@ -33,52 +34,53 @@ export class CurrentTerm implements Term {
     return this.#abort.signal
   }
 
-  /** Why it is over; null while it lasts. */
-  get ended(): string | null {
+  /** Why it ended; null while it lasts. */
+  get ended(): Loss | null {
     return this.#ended
   }
 
-  /** What its end by the clock is called: the lease may have been left to lapse for a reason. */
-  get expiry(): string {
-    return this.#lease().reason ?? 'expired'
+  /** The reason if the clock ends it: the backend may know why the lease is not renewed. */
+  get expiry(): Loss {
+    return lossFrom(this.#lease().reason ?? 'expired')
   }
 
   remaining(): number {
-    return this.#ended === null && this.#over === null ? this.#look() : 0
+    return this.#ended === null && this.#over === null ? this.#readClock() : 0
   }
 
   assertHeld(leastMs = 0): void {
     parseMilliseconds('leastMs', leastMs)
     const left = this.remaining()
-    const reason = this.#ended ?? this.#over
-    if (reason !== null) throw new LeadershipLostError(reason)
-    if (left < leastMs)
-      throw new LeadershipLostError(`only ${left.toFixed(1)} ms of the lease are left, ${leastMs} asked for`)
+    const loss = this.#ended ?? this.#over
+    if (loss !== null) throw new LeadershipLostError(loss)
+    if (left < leastMs) {
+      const detail = `${left.toFixed(1)} ms are left, ${leastMs} ms are needed`
+      throw new LeadershipLostError({ reason: 'lease too short', detail })
+    }
   }
 
   /**
-   * Ends it, once, because somebody asked for that. If its lease was over by then, that is the reason: a process that
-   * was stopped for a while often hears from its work first, and only then from the clock.
+   * Ends it, once, at the request of the application or the library. If the lease was over by then, that is the reason:
+   * a process that was stopped for a while often hears from its work first, and only then from the clock.
    */
-  end(reason: string): void {
+  end(reason: LossReason | Loss): void {
     if (this.#ended !== null) return
     this.remaining()
-    this.endedBy(this.#over ?? reason)
+    this.endWith(this.#over ?? (typeof reason === 'string' ? { reason, detail: null } : reason))
   }
 
   /** Ends it, once, because the election says so. */
-  endedBy(cause: string): void {
+  endWith(loss: Loss): void {
     if (this.#ended !== null) return
-    this.#ended = cause
-    this.#abort.abort(new LeadershipLostError(cause))
+    this.#ended = loss
+    this.#abort.abort(new LeadershipLostError(loss))
   }
 
-  /** Reads the clock: how many milliseconds are left. */
-  #look(): number {
+  #readClock(): number {
     const { until, now, token, reason } = this.#lease()
     const left = until === null || token !== this.token ? 0 : Math.max(0, (until - now) / 1000)
-    // Asking may have brought the news of its end.
-    if (left === 0) this.#over ??= this.#ended ?? reason ?? 'expired'
+    // Reading the lease may have delivered the message that ended it.
+    if (left === 0) this.#over ??= this.#ended ?? lossFrom(reason ?? 'expired')
     return left
   }
 }

@@ -1,45 +1,41 @@
 /**
- * A seat is a running election as the member sees it: in this thread, in a thread of its own, or in a virtual world.
+ * An election backend is a running election as a node sees it: in this thread, in a worker, in a store, or simulated.
  *
- * Whoever holds one gives orders, asks how things stand, and is told what happens. What is asked is answered at once and
- * never goes beyond what the protocol's own lease allows, even if nothing was delivered for a while.
+ * A node sends it commands, asks for its status, and receives its events. Questions are answered at once. An answer never
+ * claims more than the lease of the protocol allows, even if no message was delivered for a while.
  */
-import type { Command, Micros, NodeId, Output, View } from '../../../core/index.ts'
+import type { Command, Micros, NodeId, View } from '../../../core/index.ts'
 import type { Membership } from '../../../protocols/index.ts'
-import type { Address, NetworkFaults } from '../../runtime/index.ts'
+import type { Address, NetworkFaults, NodeView } from '../../runtime/index.ts'
 
-export type NodeView = {
-  readonly role: View['role']
-  readonly leader: { readonly id: NodeId; readonly token: number | null } | null
-  readonly members: readonly NodeId[] | null
-}
+export type { ElectionEvents, NodeView } from '../../runtime/index.ts'
 
 export const NO_VIEW: NodeView = { role: 'follower', leader: null, members: null }
 
 export type NodeStatus = {
   readonly id: NodeId
-  /** Whether it is heard in time, so that it counts: at this moment, by the evidence that follows. */
+  /** Whether it can exchange messages with this node right now, by the evidence that follows. */
   readonly reachable: boolean
   /**
-   * How old the evidence is that it is there: a timely message of its own, or the leader's word that it answered. It
-   * counts for `evidenceForMs` of the status. 0 for this process itself, null when there is none.
+   * The age of the newest evidence that it is reachable: a timely message of its own, or the leader's report that it
+   * answered. Evidence counts for `evidenceForMs` of the status. 0 for this node itself, null without evidence.
    */
   readonly evidenceMsAgo: number | null
-  /** How long ago it was last heard at all; 0 for this process itself, null when it never was. */
+  /** Time since the last message from it; 0 for this node itself, null if there was none. */
   readonly heardMsAgo: number | null
 }
 
-/** What is known of another node, on the clock of `now`. */
+/** What is known about another node, on the clock of `now`. */
 type NodeEvidence = {
   readonly heardAt: Micros | null
   readonly evidenceAt: Micros | null
-  /** Null where the protocol does not say for how long evidence counts: then `isThere` decides. */
+  /** Null where the protocol does not say for how long evidence counts: then `isReachable` decides. */
   readonly evidenceFor: Micros | null
   readonly isReachable: boolean
   readonly now: Micros
 }
 
-/** How it stands with another node at this moment, however long ago that was worked out. */
+/** The status of another node now, from evidence that may be older. */
 export function nodeStatusOf(id: NodeId, known: NodeEvidence): NodeStatus {
   const { heardAt, evidenceAt, evidenceFor, isReachable: isThere, now } = known
   const agoMs = (at: Micros | null): number | null => (at === null ? null : Math.max(0, (now - at) / 1000))
@@ -49,45 +45,35 @@ export function nodeStatusOf(id: NodeId, known: NodeEvidence): NodeStatus {
 
 export type Datagrams = { readonly sent: number; readonly received: number; readonly dropped: number }
 
-/** How things stand, for operators. */
+/** The status of an election, for operators. */
 export type ElectionStatus = {
   readonly view: NodeView
-  /** Until when whoever is known to lead leads, and until when the members in the view are sure; on the clock of `now`. */
+  /** When the lease of the known leader ends, and until when the members in the view are certain; on the clock of `now`. */
   readonly leadUntil: Micros | null
   readonly membersUntil: Micros | null
   readonly now: Micros
   readonly voters: readonly (readonly NodeId[])[]
   readonly nodes: readonly NodeStatus[]
-  /** For how long evidence that a node is there counts; null where the protocol does not say. */
+  /** For how long evidence that a node is reachable counts; null where the protocol does not say. */
   readonly evidenceFor: Micros | null
   readonly isSilent: boolean
   /** Null where the protocol has no views. */
   readonly membership: Membership | null
-  /** Whether this process is in the primary partition of its epoch; null where nothing can be said (epochs). */
+  /** Whether this node is in the primary partition of its epoch; null where unknown (epochs). */
   readonly primary: boolean | null
   readonly datagrams: Datagrams
 }
 
-/** By which this process leads, on its own clock; `until` is null when it does not. */
+/** The lease of this node, on its own clock; `until` is null when it does not lead. */
 export type Lease = {
   readonly until: Micros | null
   readonly now: Micros
   readonly token: number | null
-  /** Why it has ended or is no longer renewed, where this is known before it was told; otherwise null. */
+  /** Why it ended or is not renewed, if that is known before the event arrives; otherwise null. */
   readonly reason: string | null
 }
 
-export type ElectionEvents = {
-  /** What the protocol puts out. In the seat's own thread this comes within the step: nothing may be done at once. */
-  output(event: Output): void
-  /** How the election sees it now; told whenever that may have changed. */
-  changed(view: NodeView): void
-  warn(what: string, detail: string): void
-  /** The election cannot go on. */
-  failed(error: Error): void
-}
-
-/** Orders that are not for the protocol: who may speak in the group. */
+/** Commands about the nodes of the group, which the runtime handles and not the protocol. */
 export type PeerCommand = Command &
   (
     | { readonly do: 'addPeer'; readonly id: NodeId; readonly address: Address }
@@ -98,15 +84,15 @@ export type ElectionBackend = {
   view(): NodeView
   status(): ElectionStatus
   lease(): Lease
-  /** Null when the protocol has taken it, otherwise why it has not. */
+  /** Resolves to null when the protocol accepts the command, otherwise to why it does not. */
   command(command: Command): Promise<string | null>
-  /** Hands the lead over, if it is still that of this token. */
+  /** Releases the lease, if it still has this token. */
   stepDown(token: number | null): Promise<void>
-  /** Spoils what is heard of the peers, for trying a group out. */
+  /** Injects faults into the datagrams received from peers. */
   injectFaults(faults: NetworkFaults): void
-  /** Its last steps, in pieces of text. */
+  /** The black box, in pieces of text. */
   trace(): AsyncIterable<string>
-  /** Ends it without a word: a lease that is left lapses by itself. */
+  /** Closes it without releasing a lease, which expires. */
   close(): Promise<void>
 }
 

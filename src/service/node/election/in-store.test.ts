@@ -128,7 +128,7 @@ describe('a group that meets in a folder', () => {
     const [a, b] = [await node('a'), await node('b')]
     const kept = leading(b)
     await until(() => kept.term !== null && a.view().leader?.id === 'b')
-    expect(a.ineligibleReason).toBe('nobody leads here')
+    expect(a.ineligibleReason).toBe('lead not called')
   })
 
   it('work that has not ended keeps its lease until it lapses; only then does another lead', async () => {

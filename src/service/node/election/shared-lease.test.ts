@@ -3,12 +3,10 @@ import { setTimeout } from 'node:timers/promises'
 import { Worker } from 'node:worker_threads'
 import { afterEach, describe, expect, it } from 'vitest'
 import { until } from '../../../../test/support/wait.ts'
-import { InvalidOptionsError } from '../api/errors.ts'
 import { nodeStatusOf } from './election.ts'
 import { SharedState } from './shared-lease.ts'
 import { progressEveryMs, StallWatch } from './stall-watch.ts'
 import { SleepCheck } from './suspend-check.ts'
-import { deserializeError, serializeError } from './worker-requests.ts'
 
 describe('a lease in shared memory', () => {
   it('is there until it is taken back', () => {
@@ -226,17 +224,6 @@ describe('a host that slept', () => {
   it('is assumed where no other clock can tell', () => {
     expect(new SleepCheck(null).hasSlept(0, 20_000)).toBe(true)
     expect(new SleepCheck(null).hasSlept(0, 19_999)).toBe(false)
-  })
-})
-
-describe('an error of the other thread', () => {
-  it('keeps its name, its code and what it is about', () => {
-    const there = (error: Error): Error => deserializeError(structuredClone(serializeError(error)))
-    const busy = there(Object.assign(new Error('in use'), { name: 'StorageInUseError', code: 'EBUSY' }))
-    expect(busy).toMatchObject({ name: 'StorageInUseError', message: 'in use', code: 'EBUSY' })
-    const bad = there(new InvalidOptionsError('listen', 'is taken'))
-    expect(bad).toBeInstanceOf(InvalidOptionsError)
-    expect(bad).toMatchObject({ field: 'listen', problem: 'is taken', message: 'listen: is taken' })
   })
 })
 

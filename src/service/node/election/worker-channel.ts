@@ -1,67 +1,71 @@
-/** The line to the thread of an election: what is asked of it and answered, and what it tells by itself. */
+/** The channel to the worker of an election: requests and replies, and messages that the worker sends by itself. */
 import { type MessagePort, receiveMessageOnPort } from 'node:worker_threads'
 import type { WorkerMessage, WorkerRequest } from './worker-requests.ts'
 
-/** Without its number, which it gets on the way. */
-type Asked = WorkerRequest extends infer E ? (E extends WorkerRequest ? Omit<E, 'number'> : never) : never
+/** A request without its number, which the channel adds. */
+type UnnumberedRequest = WorkerRequest extends infer E
+  ? E extends WorkerRequest
+    ? Omit<E, 'number'>
+    : never
+  : never
 
-/** What it tells without having been asked. */
-export type WorkerNotification = Exclude<WorkerMessage, { readonly news: 'answer' | 'trace' }>
+/** A message that is not a reply. */
+export type WorkerNotification = Exclude<WorkerMessage, { readonly message: 'reply' | 'trace' }>
 
-const ENDED = 'this node has ended'
+const CLOSED = 'this node is closed'
 
 export class WorkerChannel {
   readonly #port: MessagePort
-  readonly #heed: (news: WorkerNotification) => void
-  readonly #answers = new Map<number, (why: string | null) => void>()
-  /** Who waits for the pieces of a trace, by the number under which it was asked for. */
+  readonly #handle: (message: WorkerNotification) => void
+  readonly #replies = new Map<number, (why: string | null) => void>()
+  /** The receivers of the pieces of a trace, by the number of the request. */
   readonly #pieces = new Map<number, (piece: string) => void>()
-  #asked = 0
-  #isOver = false
+  #lastNumber = 0
+  #isClosed = false
 
-  constructor(port: MessagePort, heed: (news: WorkerNotification) => void) {
+  constructor(port: MessagePort, handle: (message: WorkerNotification) => void) {
     this.#port = port
-    this.#heed = heed
-    port.on('message', (news: WorkerMessage) => this.#hear(news))
-    // The thread keeps the process running; this port need not.
+    this.#handle = handle
+    port.on('message', (message: WorkerMessage) => this.#receive(message))
+    // The worker keeps the process running; this port need not.
     port.unref()
   }
 
-  /** Null when it was done, otherwise why it was not. */
-  ask(asked: Asked): Promise<string | null> {
-    if (this.#isOver) return Promise.resolve(ENDED)
-    this.#asked += 1
-    const number = this.#asked
+  /** Resolves to null when the request was carried out, otherwise to why it was not. */
+  request(request: UnnumberedRequest): Promise<string | null> {
+    if (this.#isClosed) return Promise.resolve(CLOSED)
+    this.#lastNumber += 1
+    const number = this.#lastNumber
     return new Promise((resolve) => {
-      this.#answers.set(number, resolve)
-      this.#port.postMessage({ ...asked, number } satisfies WorkerRequest)
+      this.#replies.set(number, resolve)
+      this.#port.postMessage({ ...request, number } satisfies WorkerRequest)
     })
   }
 
-  /** Nothing is asked after this. */
-  askLast(asked: Asked): Promise<string | null> {
-    const answer = this.ask(asked)
-    this.#isOver = true
-    return answer
+  /** The last request: later ones are not sent. */
+  requestLast(request: UnnumberedRequest): Promise<string | null> {
+    const reply = this.request(request)
+    this.#isClosed = true
+    return reply
   }
 
   async *trace(): AsyncGenerator<string, void, void> {
     const pieces: string[] = []
     let wake: () => void = () => {}
-    let isTold = false
-    const number = this.#asked + 1
+    let isComplete = false
+    const number = this.#lastNumber + 1
     this.#pieces.set(number, (piece) => {
       pieces.push(piece)
       wake()
     })
-    void this.ask({ ask: 'trace' }).then(() => {
-      isTold = true
+    void this.request({ request: 'trace' }).then(() => {
+      isComplete = true
       wake()
     })
     try {
       for (;;) {
         while (pieces.length > 0) yield pieces.shift() as string
-        if (isTold) return
+        if (isComplete) return
         // oxlint-disable-next-line no-await-in-loop -- until there is another piece
         await new Promise<void>((resolve) => {
           wake = resolve
@@ -72,27 +76,27 @@ export class WorkerChannel {
     }
   }
 
-  /** Reads what has arrived already, before its turn. */
-  catchUp(): void {
+  /** Handles the messages that have arrived, before the event loop delivers them. */
+  drain(): void {
     for (let next = receiveMessageOnPort(this.#port); next !== undefined; ) {
-      this.#hear(next.message as WorkerMessage)
+      this.#receive(next.message as WorkerMessage)
       next = receiveMessageOnPort(this.#port)
     }
   }
 
-  /** Whoever waits for an answer gets none but this. */
-  end(): void {
-    this.#isOver = true
+  /** Requests without a reply resolve to `CLOSED`. */
+  close(): void {
+    this.#isClosed = true
     this.#port.close()
-    for (const answer of this.#answers.values()) answer(ENDED)
-    this.#answers.clear()
+    for (const reply of this.#replies.values()) reply(CLOSED)
+    this.#replies.clear()
   }
 
-  #hear(news: WorkerMessage): void {
-    if (news.news === 'answer') {
-      this.#answers.get(news.number)?.(news.why)
-      this.#answers.delete(news.number)
-    } else if (news.news === 'trace') this.#pieces.get(news.number)?.(news.piece)
-    else this.#heed(news)
+  #receive(message: WorkerMessage): void {
+    if (message.message === 'reply') {
+      this.#replies.get(message.number)?.(message.why)
+      this.#replies.delete(message.number)
+    } else if (message.message === 'trace') this.#pieces.get(message.number)?.(message.piece)
+    else this.#handle(message)
   }
 }

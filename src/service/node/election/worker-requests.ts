@@ -1,45 +1,47 @@
-/** What the thread of the application and the thread of an election say to each other. Plain data only. */
+/** The messages between the application's thread and the worker of an election. Plain data only. */
 import type { MessagePort } from 'node:worker_threads'
 import type { Command, Micros, NodeId, Output } from '../../../core/index.ts'
 import type { Membership } from '../../../protocols/index.ts'
 import type { NetworkElectionSettings, StoreElectionSettings } from '../../config/election-settings.ts'
 import type { NetworkFaults } from '../../runtime/index.ts'
-import { InvalidOptionsError } from '../api/errors.ts'
 import type { NodeView } from './election.ts'
+import type { SerializedError } from './error-transfer.ts'
 
-/** The first word of a thread: whoever says something else is not ours. */
+/** The first message of a worker. A worker that sends something else runs another script. */
 export const GREETING = 'conclave election thread 1'
 
-/** What an election begins with, and over which port it is spoken to. */
+/** What an election starts with, and the port of its channel. */
 export type ElectionStart = {
   readonly settings: NetworkElectionSettings | StoreElectionSettings
+  /** Modules of protocols that were loaded in the thread of the application. */
+  readonly modules: readonly string[]
   readonly shared: SharedArrayBuffer
   readonly maxStallMs: number
   readonly port: MessagePort
 }
 
-/** What a thread is told: it has no other election by the time it is to end. */
+/** Messages to the worker itself. `end` comes after its last election was closed. */
 export type WorkerControl =
-  | { readonly order: 'open'; readonly begin: ElectionStart }
-  | { readonly order: 'end' }
+  | { readonly control: 'open'; readonly start: ElectionStart }
+  | { readonly control: 'end' }
 
-/** Each is answered, under its number. */
+/** Every request gets a reply with its number. */
 export type WorkerRequest = { readonly number: number } & (
-  | { readonly ask: 'command'; readonly command: Command }
-  | { readonly ask: 'stepDown'; readonly token: number | null }
-  | { readonly ask: 'injectFaults'; readonly faults: NetworkFaults }
-  /** Answered when all pieces have been told. */
-  | { readonly ask: 'trace' }
-  | { readonly ask: 'close' }
+  | { readonly request: 'command'; readonly command: Command }
+  | { readonly request: 'stepDown'; readonly token: number | null }
+  | { readonly request: 'injectFaults'; readonly faults: NetworkFaults }
+  /** The reply follows the last piece. */
+  | { readonly request: 'trace' }
+  | { readonly request: 'close' }
 )
 
-/** How things stand, as far as it does not change all the time. Instants are on the clock of the process. */
+/** The part of the status that changes seldom; the rest is in shared memory. Instants are on the clock of the process. */
 export type StatusSnapshot = {
   readonly view: NodeView
   readonly voters: readonly (readonly NodeId[])[]
-  /** All of the group, in order: by their places in it they stand in shared memory. */
+  /** All nodes of the group, sorted. Shared memory has their values in this order. */
   readonly nodes: readonly NodeId[]
-  /** Who is there where the protocol does not say for how long evidence counts; shared memory has the evidence. */
+  /** The reachable nodes, where the protocol does not say for how long evidence counts. */
   readonly reachable: readonly NodeId[]
   readonly evidenceFor: Micros | null
   readonly isSilent: boolean
@@ -48,37 +50,15 @@ export type StatusSnapshot = {
 }
 
 export type WorkerMessage =
-  | { readonly news: 'begun' }
-  | { readonly news: 'refused'; readonly error: SerializedError }
-  | { readonly news: 'answer'; readonly number: number; readonly why: string | null }
-  | { readonly news: 'trace'; readonly number: number; readonly piece: string }
-  /** What the protocol put out in one turn, and how things stand after it; null when that has not changed. */
-  | { readonly news: 'turn'; readonly events: readonly Output[]; readonly shown: StatusSnapshot | null }
-  | { readonly news: 'warning'; readonly what: string; readonly detail: string }
-  | { readonly news: 'failed'; readonly error: SerializedError }
-
-export type SerializedError = {
-  readonly name: string
-  readonly message: string
-  readonly code: string | null
-  readonly field: string | null
-}
-
-export function serializeError(error: unknown): SerializedError {
-  const { name, message, code, field } = (
-    error instanceof Error ? error : new Error(String(error))
-  ) as Error & {
-    readonly code?: unknown
-    readonly field?: unknown
-  }
-  const text = (value: unknown): string | null => (typeof value === 'string' ? value : null)
-  return { name, message, code: text(code), field: text(field) }
-}
-
-/** The same error on the other side: its class is lost on the way unless it is ours, its name is not. */
-export function deserializeError({ name, message, code, field }: SerializedError): Error {
-  if (name === 'InvalidOptionsError' && field !== null)
-    return new InvalidOptionsError(field, message.slice(`${field}: `.length))
-  const more = { ...(code === null ? {} : { code }), ...(field === null ? {} : { field }) }
-  return Object.assign(new Error(message), { name }, more)
-}
+  | { readonly message: 'started' }
+  | { readonly message: 'refused'; readonly error: SerializedError }
+  | { readonly message: 'reply'; readonly number: number; readonly why: string | null }
+  | { readonly message: 'trace'; readonly number: number; readonly piece: string }
+  /** The outputs of the protocol in one turn, and the snapshot after it; null when that has not changed. */
+  | {
+      readonly message: 'progress'
+      readonly events: readonly Output[]
+      readonly snapshot: StatusSnapshot | null
+    }
+  | { readonly message: 'warning'; readonly what: string; readonly detail: string }
+  | { readonly message: 'failed'; readonly error: SerializedError }

@@ -1,7 +1,4 @@
-/**
- * A thread for the elections at one address, seen from the application's thread. The first election starts it, and the
- * last ends it.
- */
+/** The worker of the elections at one address, seen from the application's thread. The first election starts it, the last ends it. */
 import { Worker } from 'node:worker_threads'
 import type { Address } from '../../runtime/index.ts'
 import { WorkerLostError } from '../api/errors.ts'
@@ -9,35 +6,32 @@ import { addressKey } from './shared-endpoint.ts'
 import { type ElectionStart, GREETING, type WorkerControl } from './worker-requests.ts'
 import { threadScript } from './worker-script.ts'
 
-/** How long a thread may take to end before it is ended. */
-const LONGEST_FAREWELL_MS = 2000
+/** How long a worker may take to end before it is terminated. */
+const MAX_CLOSING_MS = 2000
 
-/** How long a thread may take to say that it is there: a third of a second as a rule, more on a busy machine. */
-const LONGEST_START_MS = 30_000
+/** How long a worker may take to start: usually a third of a second, more on a busy machine. */
+const MAX_START_MS = 30_000
 
 /** By address. */
 const running = new Map<string, ElectionThread>()
 
 export class ElectionThread {
-  readonly #place: string | null
+  readonly #key: string | null
   readonly #worker: Worker
   readonly #exited: Promise<void>
-  /** The elections in it: each is told when the thread is gone. */
+  /** The elections in it: each is notified when the worker is gone. */
   readonly #users = new Set<(error: Error) => void>()
 
-  private constructor(place: string | null, file: URL, longestStartMs: number) {
-    this.#place = place
+  private constructor(key: string | null, file: URL, maxStartMs: number) {
+    this.#key = key
     this.#worker = new Worker(file, {
-      name: `conclave ${place ?? ''}`.trim(),
-      // What Node itself was told is not for this thread: it may name a script or a loader.
+      name: `conclave ${key ?? ''}`.trim(),
+      // Node's own flags may name a script or a loader, which are not for this thread.
       execArgv: [],
-      // It makes little that lasts: there is no need to let garbage heap up.
+      // Little of its garbage lives long, so a small young generation is enough.
       resourceLimits: { maxYoungGenerationSizeMb: 2 },
     })
-    const starting = setTimeout(
-      () => this.#giveUp(`it did not start within ${longestStartMs} ms`),
-      longestStartMs,
-    )
+    const starting = setTimeout(() => this.#giveUp(`it did not start within ${maxStartMs} ms`), maxStartMs)
     this.#worker.once('message', (greeting: unknown) => {
       clearTimeout(starting)
       if (greeting !== GREETING) this.#giveUp(`${file.href} is not its script`)
@@ -45,54 +39,54 @@ export class ElectionThread {
     this.#exited = new Promise((resolve) => {
       this.#worker.once('exit', (code) => {
         clearTimeout(starting)
-        this.#tell(new WorkerLostError(`it ended with ${code}`))
+        this.#notify(new WorkerLostError(`it ended with code ${code}`))
         resolve()
       })
     })
-    this.#worker.on('error', (error) => this.#tell(new WorkerLostError(error.message, { cause: error })))
+    this.#worker.on('error', (error) => this.#notify(new WorkerLostError(error.message, { cause: error })))
   }
 
-  /** The thread for an address, or one of its own (null); an election that is to begin in it says so before anything else happens. */
+  /** The worker for an address; null: a worker of its own. `lost` is called when the worker is gone. */
   static at(
     listen: Address | null,
     lost: (error: Error) => void,
-    { file = threadScript(), longestStartMs = LONGEST_START_MS } = {},
+    { file = threadScript(), maxStartMs = MAX_START_MS } = {},
   ): ElectionThread {
-    const place = listen === null ? null : addressKey(listen)
-    const there = place === null ? undefined : running.get(place)
-    const thread = there ?? new ElectionThread(place, file, longestStartMs)
+    const key = listen === null ? null : addressKey(listen)
+    const existing = key === null ? undefined : running.get(key)
+    const thread = existing ?? new ElectionThread(key, file, maxStartMs)
     thread.#users.add(lost)
-    if (place !== null) running.set(place, thread)
+    if (key !== null) running.set(key, thread)
     return thread
   }
 
-  open(begin: ElectionStart): void {
-    const order: WorkerControl = { order: 'open', begin }
-    this.#worker.postMessage(order, [begin.port])
+  open(start: ElectionStart): void {
+    const control: WorkerControl = { control: 'open', start }
+    this.#worker.postMessage(control, [start.port])
   }
 
   /**
-   * One of its elections is over. Kept when nothing of it is left: with the last one that is the thread too. `isHung`:
-   * it does not answer any more.
+   * Removes an election. With the last one it resolves when the worker has ended. `isHung`: the worker no longer
+   * answers.
    */
   async leave(lost: (error: Error) => void, isHung = false): Promise<void> {
     this.#users.delete(lost)
     if (this.#users.size > 0) return
-    if (this.#place !== null && running.get(this.#place) === this) running.delete(this.#place)
+    if (this.#key !== null && running.get(this.#key) === this) running.delete(this.#key)
     if (isHung) void this.#worker.terminate()
-    else this.#worker.postMessage({ order: 'end' } satisfies WorkerControl)
-    const timer = setTimeout(() => void this.#worker.terminate(), LONGEST_FAREWELL_MS)
+    else this.#worker.postMessage({ control: 'end' } satisfies WorkerControl)
+    const timer = setTimeout(() => void this.#worker.terminate(), MAX_CLOSING_MS)
     await this.#exited
     clearTimeout(timer)
   }
 
   #giveUp(why: string): void {
-    this.#tell(new WorkerLostError(why))
+    this.#notify(new WorkerLostError(why))
     void this.#worker.terminate()
   }
 
-  #tell(error: Error): void {
-    if (this.#place !== null && running.get(this.#place) === this) running.delete(this.#place)
+  #notify(error: Error): void {
+    if (this.#key !== null && running.get(this.#key) === this) running.delete(this.#key)
     for (const lost of this.#users) lost(error)
   }
 }

@@ -1,13 +1,16 @@
 /**
- * The thread of the elections at one address. Each has a seat of its own, shows what it knows in shared memory, and says
- * the rest.
+ * The worker of the elections at one address. Each election has its own backend. It publishes its lease in shared memory
+ * and sends the rest as messages.
  *
- * The lease is taken back in shared memory before anything that follows it goes out, for outputs are effects like any
- * other and come in order. It is granted and prolonged after the step in which that happened.
+ * The lease is revoked in shared memory before any later effect is carried out, because outputs are effects and come in
+ * order. It is granted and extended after the step in which that happened.
  */
 import { parentPort } from 'node:worker_threads'
 import { type Command, type Micros, type Output, present } from '../../../core/index.ts'
+import { loadProtocol } from '../../config/load-protocol.ts'
 import { type HostClock, hostClock, openHostClock } from '../../runtime/index.ts'
+import type { ElectionEvents } from './election.ts'
+import { serializeError } from './error-transfer.ts'
 import { openElectionInStore } from './in-store.ts'
 import { type LocalElection, openElectionInThread } from './in-thread.ts'
 import { SharedState } from './shared-lease.ts'
@@ -17,15 +20,14 @@ import {
   type ElectionStart,
   GREETING,
   type StatusSnapshot,
-  serializeError,
   type WorkerControl,
   type WorkerMessage,
   type WorkerRequest,
 } from './worker-requests.ts'
 
-type Campaign = { readonly do: 'campaign'; readonly willing: boolean; readonly lapse: boolean }
+type Candidacy = { readonly do: 'campaign'; readonly willing: boolean; readonly lapse: boolean }
 
-/** Notes how far the wall clock is ahead before it asks whether the host slept: a sleep in between is then noticed. */
+/** Reads how far the wall clock is ahead before it asks whether the host slept, so that a suspend in between is detected. */
 function withWall(clock: HostClock): HostClock & { wallAhead: Micros } {
   const noted = {
     wallAhead: wallAheadAtLeast(() => clock.now()),
@@ -41,10 +43,10 @@ function withWall(clock: HostClock): HostClock & { wallAhead: Micros } {
   return noted
 }
 
-/** How old what operators are shown may be; steps come more often than this, so nothing is left unshown. */
-const SHOW_EVERY: Micros = 20_000
+/** The age of a snapshot before a new one is taken. Steps are more frequent, so no change is missed. */
+const SNAPSHOT_INTERVAL: Micros = 20_000
 
-/** One for all: there is one endpoint. It is opened and closed with that. */
+/** One for all elections, because they share one endpoint, which opens and closes it. */
 let clock = withWall(hostClock(null))
 
 function openClock(): HostClock {
@@ -52,20 +54,20 @@ function openClock(): HostClock {
   return clock
 }
 
-/** An election begins. */
-async function open({ settings, shared: buffer, maxStallMs, port }: ElectionStart): Promise<void> {
+/** Starts an election. */
+async function open({ settings, modules, shared: buffer, maxStallMs, port }: ElectionStart): Promise<void> {
   const shared = new SharedState(buffer)
-  const say = (news: WorkerMessage): void => port.postMessage(news)
-  let seat: LocalElection | null = null
+  const send = (message: WorkerMessage): void => port.postMessage(message)
+  let backend: LocalElection | null = null
   let isLeading = false
   let granted: Micros = 0
-  let lastShown = ''
-  let shownAt: Micros = 0
-  /** What is to be said after this turn, in order. */
-  let unsaid: Output[] = []
-  let isDue = false
-  /** Whether the application would lead. */
-  let wish: Campaign = { do: 'campaign', willing: false, lapse: false }
+  let lastSnapshot = ''
+  let snapshotAt: Micros = 0
+  /** The outputs to report after this turn, in order. */
+  let unreported: Output[] = []
+  let isScheduled = false
+  /** The candidacy that the application asked for. */
+  let candidacy: Candidacy = { do: 'campaign', willing: false, lapse: false }
 
   function output(event: Output): void {
     if (event.type === 'elected') isLeading = true
@@ -73,32 +75,32 @@ async function open({ settings, shared: buffer, maxStallMs, port }: ElectionStar
       isLeading = false
       granted = 0
       const isStall = event['cause'] === 'expired' && stall.isStalled
-      const told = isStall ? { ...event, cause: 'stalled' } : event
-      shared.revoke(told['cause'] as string)
-      unsaid.push(told)
-    } else unsaid.push(event)
-    stepped()
+      const reported = isStall ? { ...event, cause: 'stalled' } : event
+      shared.revoke(reported['cause'] as string)
+      unreported.push(reported)
+    } else unreported.push(event)
+    scheduleReport()
   }
 
-  /** Once for all steps of a turn. */
-  function stepped(): void {
-    if (isDue) return
-    isDue = true
+  /** Reports once for all steps of a turn. */
+  function scheduleReport(): void {
+    if (isScheduled) return
+    isScheduled = true
     queueMicrotask(() => {
-      isDue = false
-      if (seat === null) return
-      grant(seat)
-      const events = unsaid
-      unsaid = []
+      isScheduled = false
+      if (backend === null) return
+      grant(backend)
+      const events = unreported
+      unreported = []
       const now = clock.now()
-      if (events.length === 0 && now - shownAt < SHOW_EVERY) return
-      shownAt = now
-      const shown = show(seat)
-      if (events.length > 0 || shown !== null) say({ news: 'turn', events, shown })
+      if (events.length === 0 && now - snapshotAt < SNAPSHOT_INTERVAL) return
+      snapshotAt = now
+      const snapshot = takeSnapshot(backend)
+      if (events.length > 0 || snapshot !== null) send({ message: 'progress', events, snapshot })
     })
   }
 
-  /** Before it is said that this process was elected: whoever hears it finds the lease. */
+  /** Publishes the lease before the election is reported, so that listeners find it. */
   function grant(from: LocalElection): void {
     if (!isLeading) return
     const { until, token } = from.lease()
@@ -107,12 +109,12 @@ async function open({ settings, shared: buffer, maxStallMs, port }: ElectionStar
     shared.grant({ until, token, wallAhead: clock.wallAhead }, stall.isStalled ? 'stalled' : null)
   }
 
-  /** Writes down what changes all the time; gives the rest when it has changed. */
-  function show(from: LocalElection): StatusSnapshot | null {
-    const standing = from.status()
+  /** Writes values that change all the time to shared memory; returns the others when they have changed. */
+  function takeSnapshot(from: LocalElection): StatusSnapshot | null {
+    const status = from.status()
     const { view, membersUntil, leadUntil, voters, nodes, evidenceFor, isSilent, membership, primary, now } =
-      standing
-    shared.datagrams = standing.datagrams
+      status
+    shared.datagrams = status.datagrams
     const ids = nodes.map(({ id }) => id)
     shared.noteHeard(ids, from.heard)
     shared.noteEvidence(
@@ -121,7 +123,7 @@ async function open({ settings, shared: buffer, maxStallMs, port }: ElectionStar
     shared.leadUntil = leadUntil
     shared.membersUntil = membersUntil
     const there = evidenceFor === null ? nodes.filter((node) => node.reachable).map(({ id }) => id) : []
-    const shown: StatusSnapshot = {
+    const snapshot: StatusSnapshot = {
       view,
       voters,
       nodes: ids,
@@ -131,101 +133,103 @@ async function open({ settings, shared: buffer, maxStallMs, port }: ElectionStar
       membership,
       primary,
     }
-    const text = JSON.stringify(shown)
-    if (text === lastShown) return null
-    lastShown = text
-    return shown
+    const text = JSON.stringify(snapshot)
+    if (text === lastSnapshot) return null
+    lastSnapshot = text
+    return snapshot
   }
 
   const stall = new StallWatch(shared, maxStallMs, {
     stalled(forMs) {
       const { lease } = shared.standing()
       if (lease !== null) shared.grant(lease, 'stalled')
-      // What it leads by lapses: work may still be under way.
-      if (wish.willing) void seat?.command({ do: 'campaign', willing: false, lapse: true })
-      say({
-        news: 'warning',
+      // The lease expires and is not released, because work may be running.
+      if (candidacy.willing) void backend?.command({ do: 'campaign', willing: false, lapse: true })
+      send({
+        message: 'warning',
         what: 'stalled',
-        detail: `the application's thread has made no progress for ${Math.round(forMs)} ms: no lease is renewed`,
+        detail: `the application's thread was blocked for ${Math.round(forMs)} ms; the lease is not renewed`,
       })
     },
     resumed() {
       const { lease } = shared.standing()
       if (lease !== null) shared.grant(lease)
-      void seat?.command(wish)
+      void backend?.command(candidacy)
     },
   })
 
-  async function obey(command: Command): Promise<string | null> {
+  async function handleCommand(command: Command): Promise<string | null> {
     if (command.do === 'campaign') {
-      wish = command as Campaign
-      if (wish.willing && stall.isStalled) return null
+      candidacy = command as Candidacy
+      if (candidacy.willing && stall.isStalled) return null
     }
-    return (await seat?.command(command)) ?? null
+    return (await backend?.command(command)) ?? null
   }
 
-  async function answer(errand: WorkerRequest): Promise<string | null> {
-    switch (errand.ask) {
+  async function handleRequest(request: WorkerRequest): Promise<string | null> {
+    switch (request.request) {
       case 'command':
-        return obey(errand.command)
+        return handleCommand(request.command)
       case 'stepDown':
-        await seat?.stepDown(errand.token)
+        await backend?.stepDown(request.token)
         return null
       case 'injectFaults':
-        seat?.injectFaults(errand.faults)
+        backend?.injectFaults(request.faults)
         return null
       case 'trace':
-        for await (const piece of seat?.trace() ?? []) say({ news: 'trace', number: errand.number, piece })
+        for await (const piece of backend?.trace() ?? [])
+          send({ message: 'trace', number: request.number, piece })
         return null
       case 'close':
         stall.stop()
         shared.revoke('closed')
-        await seat?.close()
+        await backend?.close()
         return null
       default:
-        return errand satisfies never
+        return request satisfies never
     }
   }
 
-  port.on('message', (errand: WorkerRequest) => {
-    void answer(errand)
+  port.on('message', (request: WorkerRequest) => {
+    void handleRequest(request)
       .catch((error: unknown) => (error instanceof Error ? error.message : String(error)))
       .then((why) => {
-        say({ news: 'answer', number: errand.number, why })
-        if (errand.ask === 'close') port.close()
+        send({ message: 'reply', number: request.number, why })
+        if (request.request === 'close') port.close()
       })
   })
 
   try {
-    const hooks = {
+    const events: ElectionEvents = {
       output,
-      stepped,
+      stepped: scheduleReport,
       changed() {},
-      warn: (what: string, detail: string) => say({ news: 'warning', what, detail }),
+      warn: (what: string, detail: string) => send({ message: 'warning', what, detail }),
       failed(error: Error) {
         shared.revoke('failed')
         // The end of the term goes first.
-        if (unsaid.length > 0) say({ news: 'turn', events: unsaid, shown: null })
-        unsaid = []
-        say({ news: 'failed', error: serializeError(error) })
+        if (unreported.length > 0) send({ message: 'progress', events: unreported, snapshot: null })
+        unreported = []
+        send({ message: 'failed', error: serializeError(error) })
       },
     }
-    seat = await ('store' in settings
-      ? openElectionInStore(settings, hooks, openClock())
-      : openElectionInThread(settings, hooks, openClock))
+    await Promise.all(modules.map((module) => loadProtocol(module)))
+    backend = await ('store' in settings
+      ? openElectionInStore(settings, events, openClock())
+      : openElectionInThread(settings, events, openClock))
     stall.start()
-    say({ news: 'begun' })
-    stepped()
+    send({ message: 'started' })
+    scheduleReport()
   } catch (error) {
-    say({ news: 'refused', error: serializeError(error) })
+    send({ message: 'refused', error: serializeError(error) })
     port.close()
   }
 }
 
-const orders = present(parentPort, 'the port of the thread')
-orders.postMessage(GREETING)
-orders.on('message', (order: WorkerControl) => {
-  if (order.order === 'open') void open(order.begin)
-  // Nothing is left that would keep this thread.
-  else orders.close()
+const controls = present(parentPort, 'the port of the thread')
+controls.postMessage(GREETING)
+controls.on('message', (control: WorkerControl) => {
+  if (control.control === 'open') void open(control.start)
+  // Without the port nothing keeps this thread running.
+  else controls.close()
 })
