@@ -1,12 +1,12 @@
 /**
- * `conclave recover`: repairs stable data that is undamaged but that a node cannot start from, and keeps the node's id. Why that is safe is said where it is done: protocols/local-leader/recover.ts and protocols/omega/recover.ts.
+ * `conclave recover`: repairs stable data that is undamaged but that a node cannot start from, and keeps the node's id. Every protocol says in its folder why that is safe (recover.ts).
  */
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { Command } from 'commander'
-import type { Plain } from '../core/index.ts'
+import { type Plain, present } from '../core/index.ts'
 import { MOST_IN_SESSION } from '../links/index.ts'
-import { recoverLocalLeader, recoverOmega } from '../protocols/index.ts'
+import { hostedNames, peerHosting } from '../protocols/index.ts'
 import { DamagedStorageError, openStorage, StorageInUseError } from '../service/runtime/index.ts'
 import { EXIT, UsageError } from './errors.ts'
 import { print, printJson } from './output.ts'
@@ -69,7 +69,8 @@ async function recover(folder: string, flags: RecoverFlags): Promise<number> {
     report(folder, flags, found.changes)
     return EXIT.ok
   } catch (error) {
-    if (error instanceof RangeError) throw new UsageError(`--${error.message}`)
+    if (error instanceof RangeError)
+      throw new UsageError(`--${error.message}`, `--${error.message.split(':')[0]}`)
     if (error instanceof DamagedStorageError) throw new UsageError(error.message, 'folder')
     throw error
   } finally {
@@ -90,28 +91,21 @@ function changed(
   const changes: string[] = isIncarnation
     ? []
     : [`the incarnation is ${now} instead of ${JSON.stringify(layer)}`]
-  const isOmega = upper !== null && typeof upper === 'object' && 'upper' in upper
   if (upper === null && voters === null)
     return { data: { layer: isIncarnation ? layer : now, upper }, changes }
-  const mended = isOmega
-    ? ofOmega(upper, flags, above, now)
-    : recoverLocalLeader(upper, { self: flags.id, moment: now, above, voters })
+  const together = flags.allStopped === true
+  const mended = recoveryOf(upper).recover(upper, { self: flags.id, moment: now, above, voters, together })
   return {
     data: { layer: isIncarnation ? layer : now, upper: mended === null ? upper : mended.stable },
     changes: [...changes, ...(mended?.changes ?? [])],
   }
 }
 
-function ofOmega(upper: Plain, flags: RecoverFlags, above: number, now: number) {
-  if (flags.voters !== undefined)
-    throw new UsageError('under omega all nodes vote: leave --voters out', '--voters')
-  const isTogether = flags.allStopped === true
-  const mended = recoverOmega(upper, { self: flags.id, second: Math.floor(now / 1000), above }, isTogether)
-  if (mended === null || isTogether) return mended
-  throw new UsageError(
-    `${mended.changes[0] ?? 'the data is unusable'}. Under omega all nodes are recovered together: stop all of them, and run this with --all-stopped on each`,
-    '--all-stopped',
-  )
+/** Of the protocol whose data it looks like; data that looks like no protocol's is taken for the default's. */
+function recoveryOf(stable: Plain) {
+  const all = hostedNames('peers').flatMap((name) => peerHosting(name).recovery ?? [])
+  const own = all.find(({ isOwn }) => isOwn(stable)) ?? all[0]
+  return present(own, 'recovery')
 }
 
 function report(folder: string, { json, dryRun }: RecoverFlags, changes: readonly string[]): void {

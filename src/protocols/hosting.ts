@@ -78,6 +78,8 @@ type Common = {
   readonly withoutLease: string | null
   /** Options in the header of a recorded trace: the same state machine as real processes run, in this group. */
   recordedOptions(group: string): PlainObject
+  /** Options that each node may have a value of its own for. */
+  readonly ownOptions: readonly string[]
   /** Null where traces of real runs are judged like simulated ones. */
   readonly forensics: Forensics | null
   /** The guarantee card; null where there is none. */

@@ -2,6 +2,7 @@
 import { randomBytes } from 'node:crypto'
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { hostingOf } from '../../protocols/index.ts'
 import type { Reaper } from '../../service/chaos/reaper.ts'
 import { formatArguments, type NodeFlags, readConfig, type ServiceFlags } from '../node-flags.ts'
 import type { UpFlags } from '../up.ts'
@@ -34,7 +35,7 @@ export function describeAgents(
   const adminTokenFile = join(folder, 'admin-token')
   writeFileSync(adminTokenFile, adminToken, { mode: 0o600 })
   const ids = Array.from({ length: count }, (_, index) => `n${index + 1}`)
-  const isStore = flags.protocol === 'epochs'
+  const isStore = hostingOf(flags.protocol)?.needs === 'store'
   const descriptions = ids.map((id, index): AgentDescription => {
     const at = `127.0.0.1:${http[index]}`
     const place = isStore
@@ -92,7 +93,8 @@ export function createAgents(
  * one machine.
  */
 function slackOptions({ protocol, profile, option }: GroupPlan['flags']): readonly string[] {
-  if (protocol !== 'local-leader') return []
-  const isSet = option.some((each) => each.startsWith('sigmaMs='))
-  return profile === 'lan' && !isSet ? ['sigmaMs=60'] : []
+  const slack = Object.entries(hostingOf(protocol)?.slackOptions(profile) ?? {})
+  return slack
+    .filter(([name]) => !option.some((each) => each.startsWith(`${name}=`)))
+    .map(([name, value]) => `${name}=${JSON.stringify(value)}`)
 }

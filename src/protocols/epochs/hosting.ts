@@ -24,6 +24,7 @@ export const epochsHosting: StoreHosting = {
   },
   withoutLease: null,
   recordedOptions: () => ({ members: 'registered' }),
+  ownOptions: [],
   forensics: null,
   planning: epochsPlanning,
   create: (self, options) =>

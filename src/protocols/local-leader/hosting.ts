@@ -65,6 +65,7 @@ export const localLeaderHosting: PeerHosting = {
   },
   withoutLease: null,
   recordedOptions: (group) => ({ link: 'hosted', hostedGroup: group }),
+  ownOptions: ['priorities', 'sticky', 'holdDownMs', 'termMs'],
   forensics: null,
   planning: localLeaderPlanning,
   wire: localLeaderWire,
@@ -77,7 +78,7 @@ export const localLeaderHosting: PeerHosting = {
   forgetfulStable: ({ self, nodes }, options, moment) =>
     forgetfulStable(self, votersIn(own(options), nodes), moment),
   recovery: {
-    isOwn: (stable) => stable === null || typeof stable !== 'object' || 'incarnation' in stable,
+    isOwn: (stable) => stable !== null && typeof stable === 'object' && 'incarnation' in stable,
     recover: (stable, { self, moment, above, voters }) =>
       recoverLocalLeader(stable, { self, moment, above, voters }),
   },

@@ -50,6 +50,7 @@ export const omegaHosting: PeerHosting = {
   withoutLease:
     'omega has no lease: the command is killed if no majority of its view replies for a while, but another node can lead earlier; check CONCLAVE_TOKEN in the resource that the command writes to',
   recordedOptions: (group) => ({ links: 'hosted', hostedGroup: group }),
+  ownOptions: [],
   forensics: omegaForensics,
   planning: omegaPlanning,
   wire: { layouts: [], fault: omegaFault },

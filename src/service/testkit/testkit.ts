@@ -4,7 +4,7 @@
  * The protocol, the terms and the rules of `lead` are those of the library; only the seat is another. Time stands still
  * until `advance`. Between any two moments at which something happens, everything that waits for a promise has its turn.
  */
-import type { Micros, NodeId, PlainObject } from '../../core/index.ts'
+import { type Micros, type NodeId, type PlainObject, present } from '../../core/index.ts'
 import { catalogue, DEFAULT_PROTOCOL, type GroupSpec, peerHosting } from '../../protocols/index.ts'
 import { parseScenario, type ScenarioEvent, type Span, World } from '../../workbench/sim/index.ts'
 import type { Observation, TraceRecord } from '../../workbench/trace/index.ts'

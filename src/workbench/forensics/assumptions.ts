@@ -1,6 +1,6 @@
 /**
  * What a real run had to take for granted, checked against what really happened: late processes, slow messages, clocks,
- * stable data, configurations. What local-leader promises holds only while these do.
+ * stable data, configurations. What a protocol promises holds only while these do.
  */
 import {
   canonical,
@@ -13,6 +13,7 @@ import {
 } from '../../core/index.ts'
 import { plural } from '../../core/text.ts'
 import { type Datagram, delayBound, type FailAwareState } from '../../links/index.ts'
+import { hostingOf } from '../../protocols/index.ts'
 import { carriedOut, type Letter, type Post, type Run, type Scale } from './index.ts'
 import type { Replayed } from './replay.ts'
 
@@ -50,15 +51,13 @@ function at({ scale, begin }: Known, run: number, now: Micros): string {
   return `at ${msOf(now + (scale.ahead[run] ?? 0) - begin).toFixed(1)} ms`
 }
 
-/** What each may be told by itself. */
-const OWN: readonly string[] = ['priorities', 'sticky', 'holdDownMs', 'termMs']
-
-function differentOptions({ runs }: Known): readonly Broken[] {
+function differentOptions({ definition, runs }: Known): readonly Broken[] {
   const [first, ...rest] = runs
   if (first === undefined) return []
+  const own = hostingOf(definition.name)?.ownOptions ?? []
   return rest.flatMap((run) =>
     Object.keys({ ...first.header.options, ...run.header.options })
-      .filter((field) => !OWN.includes(field))
+      .filter((field) => !own.includes(field))
       .filter((field) => !equalPlain(first.header.options[field] ?? null, run.header.options[field] ?? null))
       .map((field): Broken => {
         const value = (of: Run): string => JSON.stringify(of.header.options[field] ?? null)

@@ -12,6 +12,7 @@ import {
   type Step,
   type View,
 } from '../../core/index.ts'
+import { hosted, hostingOf } from '../../protocols/index.ts'
 import { differenceOfFailure, InvalidTraceError } from '../trace/index.ts'
 import { type Placed, type Run, type Turn } from './index.ts'
 
@@ -61,8 +62,7 @@ export function replayRuns(runs: readonly Run[], definition: Definition): Replay
   let steps = 0
   for (const run of runs) {
     const file = run.steps[0]?.file ?? ''
-    const identity = { self: run.node, nodes: run.header.nodes }
-    const protocol = definition.create(identity, checkedOptions(definition, run, file))
+    const protocol = recordedProtocol(definition, run, checkedOptions(definition, run, file))
     let state: Plain = null
     let view: View | null = null
     for (const placed of run.steps) {
@@ -99,6 +99,17 @@ export function replayRuns(runs: readonly Run[], definition: Definition): Replay
     }
   }
   return { steps, difference: null, failures, views, before }
+}
+
+/** The state machine as real processes run it: the whole host of a process, or a node in a store. */
+function recordedProtocol(
+  definition: Definition,
+  { node, header, recording }: Run,
+  options: PlainObject,
+): Protocol {
+  const hosting = hostingOf(definition.name)
+  if (hosting === null) return definition.create({ self: node, nodes: header.nodes }, options)
+  return hosting.needs === 'peers' ? hosted(node, recording.group) : hosting.create(node, options)
 }
 
 function attempt(

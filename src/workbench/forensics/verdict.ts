@@ -5,25 +5,20 @@
  * surely lasted: each begins later and ends earlier by half of the error. So what is called a violation is one; an
  * overlap that is shorter than the error may be missed, and the report says how long that is.
  */
-import type { Definition, Micros, PlainObject, View } from '../../core/index.ts'
+import type { Definition, Micros, NodeId, Output, PlainObject, View } from '../../core/index.ts'
+import { hostingOf } from '../../protocols/index.ts'
 import { factsOf, promisedSpecs, type TermRecord, TermRecorder } from '../scenario/index.ts'
 import { monitor, type SpecVerdict, Watch } from '../specs/index.ts'
 import { type Observation, observationsOf } from '../trace/index.ts'
 import { type Event, type Run, type Scale } from './index.ts'
-import { asFarAsKnown, isChainKnown } from './omega-views.ts'
 import type { Replayed } from './replay.ts'
 
 export type Judged = { readonly specs: readonly SpecVerdict[]; readonly leaderships: readonly TermRecord[] }
 
-/** What can be said of each node alone, or of epochs, whatever the clocks. */
+/** Specifications of each node alone, or of one epoch, which need no common time scale. */
 const WITHOUT_CLOCKS: readonly string[] = ['told-in-pairs', 'LS', 'one-leader-an-epoch', 'epoch-agreement']
 
-const CHAIN = 'primary-chain'
-const SUPERSEDED = 'superseded-leader'
-const NO_STOPS = 'not judged: a recording does not say when a process was stopped or killed'
 const NO_SCALE = 'not judged: nothing tells how the clocks of these hosts stand to each other'
-const NO_CHAIN =
-  'not judged: there is no trace of two nodes or more, and views that only they were in may be missing'
 
 export function judge(
   definition: Definition,
@@ -35,23 +30,26 @@ export function judge(
 ): Judged {
   const nodes = runs[0]?.header.nodes ?? []
   const promised = promisedSpecs(definition, options)
+  const forensics = hostingOf(definition.name)?.forensics ?? null
+  const unjudged = forensics?.unjudged(runs) ?? {}
   const judgeable = promised.filter(
-    ({ name }) =>
-      name !== SUPERSEDED &&
-      (scale.error !== null || WITHOUT_CLOCKS.includes(name)) &&
-      (name !== CHAIN || isChainKnown(runs)),
+    ({ name }) => unjudged[name] === undefined && (scale.error !== null || WITHOUT_CLOCKS.includes(name)),
   )
   const watch = new Watch(monitor(judgeable, [], factsOf(definition, nodes, options)))
   const leaderships = new TermRecorder()
   const all = observed(runs, events, scale, views)
   for (const seen of all) leaderships.observe(seen)
-  for (const seen of definition.name === 'omega' ? asFarAsKnown(all, runs) : all) watch.observe(seen)
+  const known = forensics?.complete<Observation>(all, runs, outputOf) ?? all
+  for (const seen of known) watch.observe(seen)
   const verdicts = new Map(watch.verdicts().map((verdict) => [verdict.name, verdict]))
   const specs = promised.map(({ name }): SpecVerdict => {
-    const why = name === SUPERSEDED ? NO_STOPS : scale.error === null ? NO_SCALE : NO_CHAIN
-    return verdicts.get(name) ?? { name, verdict: 'vacuous', why }
+    return verdicts.get(name) ?? { name, verdict: 'vacuous', why: unjudged[name] ?? NO_SCALE }
   })
   return { specs, leaderships: leaderships.list() }
+}
+
+function outputOf(at: Micros, node: NodeId, event: Output): Observation {
+  return { type: 'output', at, node, event }
 }
 
 /** In order, from 0 on. */
