@@ -23,6 +23,7 @@ const TEST_TIMEOUT_MS = 300_000
 
 const DOCUMENTS: readonly string[] = [
   ...readdirSync(ROOT).filter((name) => name.endsWith('.md')),
+  'examples/README.md',
   ...readdirSync(join(ROOT, 'docs'), { recursive: true, encoding: 'utf8' })
     .filter((name) => name.endsWith('.md'))
     .map((name) => join('docs', name)),
