@@ -6,11 +6,11 @@ import { randomUUID } from 'node:crypto'
 import { Command } from 'commander'
 import {
   type CellStore,
-  experimentOn,
   InvalidStoreError,
   MissingClientError,
   openStore,
   parseStore,
+  runExperiment,
   StoreAccessDeniedError,
   type StoreConfig,
   StoreUnreachableError,
@@ -52,7 +52,7 @@ export function doctorCommand(): Command {
       try {
         stores.push(await openStore(config, group), await openStore(config, group))
         const [a, b] = stores as [CellStore, CellStore]
-        const result = await experimentOn(a, b, { rounds, timeoutMs, nowMs: () => performance.now() })
+        const result = await runExperiment(a, b, { rounds, timeoutMs, nowMs: () => performance.now() })
         process.exitCode = result.findings.some(({ problem }) => problem !== null) ? EXIT.violated : EXIT.ok
         printReport(a.facts, result, flags.json === true)
       } catch (error) {

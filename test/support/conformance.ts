@@ -8,7 +8,7 @@ import type { NodeId } from '../../src/core/index.ts'
 import { blockName, encodeBlock } from '../../src/service/registers/block.ts'
 import {
   type CellStore,
-  experimentOn,
+  runExperiment,
   openRegisters,
   type ReadOutcome,
   type RegisterBlock,
@@ -69,7 +69,7 @@ export function conformance(about: string, backend: Backend): void {
 
     async function nodeIn(group: string, self: NodeId, more: { knockMs?: number } = {}): Promise<Registers> {
       const store = await backend.open(group)
-      const registers = openRegisters(store, { self, timeoutMs: TIMEOUT_MS, knockMs: KNOCK_MS, ...more })
+      const registers = openRegisters(store, { self, timeoutMs: TIMEOUT_MS, probeMs: KNOCK_MS, ...more })
       opened.push(registers)
       return registers
     }
@@ -110,7 +110,7 @@ export function conformance(about: string, backend: Backend): void {
     it('is regular, compares, and refuses late writes, with two writers at once', async () => {
       const group = freshGroup()
       const [a, b] = [await rawIn(group), await rawIn(group)]
-      const { findings } = await experimentOn(a, b, {
+      const { findings } = await runExperiment(a, b, {
         rounds: 25,
         timeoutMs: TIMEOUT_MS,
         nowMs: () => performance.now(),
@@ -156,7 +156,7 @@ export function conformance(about: string, backend: Backend): void {
     it('a write that lands after its writer was reborn changes nothing', async () => {
       const group = freshGroup()
       const lab = holding(await backend.open(group))
-      const node = openRegisters(lab.store, { self: 'a', timeoutMs: HELD_MS, knockMs: KNOCK_MS })
+      const node = openRegisters(lab.store, { self: 'a', timeoutMs: HELD_MS, probeMs: KNOCK_MS })
       opened.push(node)
       await node.claim()
       await node.write({ ctr: 1 })
@@ -177,7 +177,7 @@ export function conformance(about: string, backend: Backend): void {
     it('a write that lands before its writer is reborn is found', async () => {
       const group = freshGroup()
       const lab = holding(await backend.open(group))
-      const node = openRegisters(lab.store, { self: 'a', timeoutMs: HELD_MS, knockMs: KNOCK_MS })
+      const node = openRegisters(lab.store, { self: 'a', timeoutMs: HELD_MS, probeMs: KNOCK_MS })
       opened.push(node)
       await node.claim()
       lab.hold = true

@@ -29,10 +29,10 @@ export function networkFaults(
     let count = 0
 
     beforeEach(async () => {
-      proxy = await StoreProxy.to(url)
+      proxy = await StoreProxy.start(url)
       count += 1
-      const store = await open(proxy.through(url), `network-${process.pid}-${count}`)
-      node = openRegisters(store, { self: 'a', timeoutMs: 400, knockMs: 50 })
+      const store = await open(proxy.rewrite(url), `network-${process.pid}-${count}`)
+      node = openRegisters(store, { self: 'a', timeoutMs: 400, probeMs: 50 })
       await onceAnswered(() => node.claim())
       await written({ ctr: 1 })
     })
@@ -152,7 +152,7 @@ export function outages(
     async function started(): Promise<readonly [OwnServer, Registers]> {
       const mine = await ownServer(name)
       server = mine
-      const node = openRegisters(await open(mine.url, 'g'), { self: 'a', timeoutMs: 1000, knockMs: 50 })
+      const node = openRegisters(await open(mine.url, 'g'), { self: 'a', timeoutMs: 1000, probeMs: 50 })
       nodes.push(node)
       expect(await onceAnswered(() => node.claim())).toMatchObject({ outcome: 'ok' })
       expect(await node.write({ ctr: 1 })).toEqual({ outcome: 'ok' })

@@ -22,7 +22,7 @@ import {
   type Problem,
   protocolNamed,
 } from '../../protocols/index.ts'
-import { assumedOf, InvalidStoreError, parseStore } from '../../service/registers/index.ts'
+import { assumptionsOf, InvalidStoreError, parseStore } from '../../service/registers/index.ts'
 import { nodeList } from '../../workbench/scenario/schema.ts'
 import { checkedOptions, firstProblem, InvalidScenarioError } from '../../workbench/sim/index.ts'
 import { UsageError } from '../errors.ts'
@@ -211,7 +211,7 @@ function storeOf(given: unknown): PlannedStore {
   try {
     const store = parseStore(given)
     const acceptWeak = 'acceptWeak' in store && store.acceptWeak
-    return { kind: store.kind, acceptWeak, assumed: assumedOf(store) }
+    return { kind: store.kind, acceptWeak, assumed: assumptionsOf(store) }
   } catch (error) {
     if (error instanceof InvalidStoreError) throw new UsageError(error.message, error.field)
     throw error

@@ -17,7 +17,7 @@ const STATUS: GroupStatus = {
   mode: 'majority',
   leaseMs: null,
   voters: [['a']],
-  nodes: [{ id: 'a', reachable: true, evidenceMsAgo: 0, receivedMsAgo: 0 }],
+  nodes: [{ id: 'a', reachable: true, evidenceMsAgo: 0, heardMsAgo: 0 }],
   evidenceForMs: 110.541,
   idle: null,
   membership: null,

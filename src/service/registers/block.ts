@@ -23,7 +23,7 @@ export type Block = {
 
 const MARK = 'conclave-register'
 export const FORMAT = '1'
-export const LARGEST_BLOCK = 480
+export const MAX_BLOCK_BYTES = 480
 
 /** The block is larger than a sector. */
 export class BlockTooLargeError extends Error {
@@ -31,7 +31,7 @@ export class BlockTooLargeError extends Error {
   readonly code = 'ERR_CONCLAVE_BLOCK_TOO_LARGE'
 
   constructor(size: number) {
-    super(`the block has ${size} bytes; at most ${LARGEST_BLOCK} fit: use shorter ids`)
+    super(`the block has ${size} bytes; at most ${MAX_BLOCK_BYTES} fit: use shorter ids`)
   }
 }
 
@@ -39,17 +39,17 @@ export function encodeBlock({ id, incarnation, sequence, holder, removed, value 
   const json = canonical({ id, incarnation, sequence, holder, removed, value })
   const text = `${MARK} ${FORMAT} ${digest(json)} ${json}`
   const size = Buffer.byteLength(text)
-  if (size > LARGEST_BLOCK) throw new BlockTooLargeError(size)
+  if (size > MAX_BLOCK_BYTES) throw new BlockTooLargeError(size)
   return text
 }
 
 /** A block, or what is wrong with the text. */
-export type Decoded =
+export type DecodeResult =
   | { readonly is: 'block'; readonly block: Block }
   | { readonly is: 'corrupt'; readonly problem: string }
   | { readonly is: 'foreign'; readonly format: string }
 
-export function decodeBlock(text: string): Decoded {
+export function decodeBlock(text: string): DecodeResult {
   const [mark, format, sum, ...rest] = text.split(' ')
   const json = rest.join(' ')
   if (mark !== MARK || format === undefined)
@@ -72,7 +72,7 @@ export function blockName(id: NodeId): string {
 }
 
 /** Where whoever wants to use an id asks whether somebody does (see registers.ts). */
-export function knockName(id: NodeId): string {
+export function probeName(id: NodeId): string {
   return typeof id === 'number' ? `k_${id}` : `k-${safeName(id)}`
 }
 

@@ -1,12 +1,12 @@
 import { describe, expect, it } from 'vitest'
 import { until } from '../../../test/support/wait.ts'
 import type { Input } from '../../core/index.ts'
-import { registerCalls } from './calls.ts'
+import { createRegisterCalls } from './calls.ts'
 import { type Memory, openMemory } from './memory.ts'
 import { openRegisters, type Registers } from './registers.ts'
 import type { CellStore } from './store.ts'
 
-const OPTIONS = { timeoutMs: 200, knockMs: 20 }
+const OPTIONS = { timeoutMs: 200, probeMs: 20 }
 
 async function node(memory: Memory, self: string, around = (store: CellStore): CellStore => store) {
   const registers: Registers = openRegisters(around(openMemory(memory, 'g')), { self, ...OPTIONS })
@@ -14,10 +14,10 @@ async function node(memory: Memory, self: string, around = (store: CellStore): C
   const inputs: Input[] = []
   const faults: string[] = []
   const troubles: string[] = []
-  const call = registerCalls(registers, {
+  const call = createRegisterCalls(registers, {
     deliver: (input) => inputs.push(input),
-    fail: ({ name }) => faults.push(name),
-    trouble: (why) => troubles.push(why),
+    onFailure: ({ name }) => faults.push(name),
+    onUnknown: (why) => troubles.push(why),
   })
   return { call, inputs, faults, troubles, registers }
 }
@@ -82,14 +82,14 @@ describe('calls on registers', () => {
     })
     const registers = openRegisters(store(openMemory(new Map(), 'g')), { self: 'a', ...OPTIONS })
     await registers.claim()
-    const ask = registerCalls(registers, {
+    const ask = createRegisterCalls(registers, {
       deliver: (input) => {
         if (input.type !== 'register' || input.outcome === 'ok') return
         asked += 1
         // So that a starved event loop fails this test instead of hanging it.
         if (asked < 100_000) ask({ id: asked, op: 'read', of: 'b' })
       },
-      fail: () => {},
+      onFailure: () => {},
     })
     fails = true
     ask({ id: 0, op: 'read', of: 'b' })

@@ -7,31 +7,31 @@
 import type { Input, NodeId, Plain, RegisterCall } from '../../core/index.ts'
 import type { Block } from './block.ts'
 import type { RegisterFault } from './errors.ts'
-import type { NotDone, Registers } from './registers.ts'
+import type { Incomplete, Registers } from './registers.ts'
 
 export type CallHooks = {
   deliver(input: Input): void
   /** The node must stop: nothing it could do on this store is safe, or its id is another's. */
-  fail(error: RegisterFault): void
+  onFailure(error: RegisterFault): void
   /**
    * Told who has a register, in every round and before it is answered. True: that has changed, and the round is not
    * answered, nor any that was asked for before.
    */
-  members?(ids: readonly NodeId[]): boolean
+  onMembers?(ids: readonly NodeId[]): boolean
   /** Every block of a round. */
-  seen?(blocks: ReadonlyMap<NodeId, Block>): void
+  onBlocks?(blocks: ReadonlyMap<NodeId, Block>): void
   /** A register was not written in the name of its owner, and why not, for the log. */
-  refused?(of: NodeId, why: string): void
+  onRefused?(of: NodeId, why: string): void
   /** Why an outcome is not known, for the log. */
-  trouble?(why: string): void
+  onUnknown?(why: string): void
 }
 
 type Read = RegisterCall & { readonly op: 'read' }
 
-export function registerCalls(registers: Registers, hooks: CallHooks): (call: RegisterCall) => void {
-  let gathered: Read[] = []
+export function createRegisterCalls(registers: Registers, hooks: CallHooks): (call: RegisterCall) => void {
+  let pendingReads: Read[] = []
   /** By whose register it is: the block of which the protocol was told last. */
-  const told = new Map<NodeId, Block>()
+  const lastDelivered = new Map<NodeId, Block>()
   /** How often the members have changed. */
   let changes = 0
 
@@ -39,12 +39,12 @@ export function registerCalls(registers: Registers, hooks: CallHooks): (call: Re
     hooks.deliver({ type: 'register', call, outcome: 'ok', value })
   }
 
-  function notDone(calls: readonly RegisterCall[], problem: NotDone): void {
+  function handleIncomplete(calls: readonly RegisterCall[], problem: Incomplete): void {
     if (problem.outcome === 'failed') {
-      hooks.fail(problem.error)
+      hooks.onFailure(problem.error)
       return
     }
-    hooks.trouble?.(problem.why)
+    hooks.onUnknown?.(problem.why)
     // After a turn of the event loop: a store that fails at once must not keep its own connection from coming back.
     setImmediate(() => {
       for (const call of calls) hooks.deliver({ type: 'register', call, outcome: 'unknown', value: null })
@@ -52,23 +52,23 @@ export function registerCalls(registers: Registers, hooks: CallHooks): (call: Re
   }
 
   async function round(): Promise<void> {
-    const calls = gathered
-    gathered = []
+    const calls = pendingReads
+    pendingReads = []
     const before = changes
     const read = await registers.readAll()
     if (changes !== before) return
     if (read.outcome !== 'ok') {
-      notDone(calls, read)
+      handleIncomplete(calls, read)
       return
     }
-    hooks.seen?.(read.blocks)
-    if (hooks.members?.(membersIn(read.blocks)) === true) {
+    hooks.onBlocks?.(read.blocks)
+    if (hooks.onMembers?.(activeMembers(read.blocks)) === true) {
       changes += 1
       return
     }
     for (const call of calls) {
       const block = read.blocks.get(call.of)
-      if (block !== undefined) told.set(call.of, block)
+      if (block !== undefined) lastDelivered.set(call.of, block)
       answer(call, block?.value ?? null)
     }
   }
@@ -76,11 +76,11 @@ export function registerCalls(registers: Registers, hooks: CallHooks): (call: Re
   async function write(call: RegisterCall, value: Plain): Promise<void> {
     const written = await registers.write(value)
     if (written.outcome === 'ok') answer(call, null)
-    else notDone([call], written)
+    else handleIncomplete([call], written)
   }
 
   async function bury(call: RegisterCall, of: NodeId, value: Plain): Promise<void> {
-    const seen = told.get(of)
+    const seen = lastDelivered.get(of)
     const written =
       seen === undefined
         ? { outcome: 'refused' as const, why: `${of} has no block that was read` }
@@ -88,10 +88,10 @@ export function registerCalls(registers: Registers, hooks: CallHooks): (call: Re
     if (written.outcome === 'ok') {
       answer(call, null)
     } else if (written.outcome === 'refused') {
-      hooks.refused?.(of, written.why)
+      hooks.onRefused?.(of, written.why)
       hooks.deliver({ type: 'register', call, outcome: 'unknown', value: null })
     } else {
-      notDone([call], written)
+      handleIncomplete([call], written)
     }
   }
 
@@ -104,12 +104,12 @@ export function registerCalls(registers: Registers, hooks: CallHooks): (call: Re
       void bury(call, call.of, call.value)
       return
     }
-    gathered.push(call)
-    if (gathered.length === 1) queueMicrotask(() => void round())
+    pendingReads.push(call)
+    if (pendingReads.length === 1) queueMicrotask(() => void round())
   }
 }
 
 /** Who has a register that counts: everybody who ever claimed one and has not left for good. */
-export function membersIn(blocks: ReadonlyMap<NodeId, { readonly removed: boolean }>): readonly NodeId[] {
+export function activeMembers(blocks: ReadonlyMap<NodeId, { readonly removed: boolean }>): readonly NodeId[] {
   return [...blocks].flatMap(([id, { removed }]) => (removed ? [] : [id]))
 }

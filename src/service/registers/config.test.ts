@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
-import { needed } from './client.ts'
 import { parseStore } from './config.ts'
 import { openStore } from './open.ts'
+import { loadClient } from './urls.ts'
 
 describe('the description of a store', () => {
   it.each([
@@ -101,11 +101,11 @@ describe('the description of a store', () => {
 
   it('whose client is not installed says which package to install; other errors stay what they are', async () => {
     const absent = Object.assign(new Error('Cannot find package'), { code: 'ERR_MODULE_NOT_FOUND' })
-    await expect(needed('redis', 'ioredis', () => Promise.reject(absent))).rejects.toMatchObject({
+    await expect(loadClient('redis', 'ioredis', () => Promise.reject(absent))).rejects.toMatchObject({
       name: 'MissingClientError',
       message: 'the redis store needs a package that is not installed: npm install ioredis',
     })
-    await expect(needed('redis', 'ioredis', () => Promise.reject(new Error('no')))).rejects.toThrow('no')
+    await expect(loadClient('redis', 'ioredis', () => Promise.reject(new Error('no')))).rejects.toThrow('no')
   })
 
   it('opens what it describes', async () => {

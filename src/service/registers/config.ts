@@ -1,8 +1,8 @@
 /** How a store is described: an object in a configuration file, or one URL. */
 import { z } from 'zod'
-import { partsOf, type UrlParts } from './client.ts'
-import { InvalidStoreError, reasonOf } from './errors.ts'
+import { describeError, InvalidStoreError } from './errors.ts'
 import type { StoreKind } from './store.ts'
+import { parseUrl, type UrlParts } from './urls.ts'
 
 const weak = z
   .boolean()
@@ -23,17 +23,17 @@ const address = (protocols: readonly string[], example: string, instead: string)
 /** One host, or several with commas between. */
 const hostsUrl = (protocols: readonly string[], example: string) =>
   z.string().superRefine((text, context) => {
-    const parts = attempt(() => partsOf(text))
+    const parts = tryOr(() => parseUrl(text))
     if (typeof parts === 'string' || !protocols.includes(parts.protocol))
       context.addIssue(`write a URL such as ${example}${typeof parts === 'string' ? ` (${parts})` : ''}`)
   })
 
 /** What comes out, or why nothing does. */
-function attempt<T>(task: () => T): T | string {
+function tryOr<T>(task: () => T): T | string {
   try {
     return task()
   } catch (error) {
-    return reasonOf(error)
+    return describeError(error)
   }
 }
 
@@ -134,7 +134,7 @@ const SCHEMES: { readonly [protocol: string]: StoreKind } = {
 
 /** A description with every field checked and filled in. */
 export function parseStore(given: unknown): StoreConfig {
-  const parsed = storeSchema.safeParse(typeof given === 'string' ? fromText(given) : given)
+  const parsed = storeSchema.safeParse(typeof given === 'string' ? parseStoreUrl(given) : given)
   if (parsed.success) return parsed.data
   const [issue] = parsed.error.issues
   const field = ['store', ...(issue?.path ?? [])].join('.')
@@ -145,7 +145,7 @@ const OPTIONS = ['mode', 'mountOptions', 'table', 'prefix', 'acceptWeak', 'bucke
 const ETCD_PORT = 2379
 
 /** Options stand behind the question mark: `file:/shared?mode=sector`, `redis://host?acceptWeak=true`. */
-function fromText(given: string): object {
+function parseStoreUrl(given: string): object {
   const scheme = /^(?<scheme>[a-z][a-z0-9+.-]*:)/i.exec(given)?.groups?.['scheme']?.toLowerCase()
   // A word that is meant as a URL must not become a folder: each machine would have its own, and its own leader.
   if (scheme === undefined) {
@@ -165,29 +165,30 @@ function fromText(given: string): object {
       'store',
       `${scheme} is not a kind of store; there are ${Object.keys(SCHEMES).join(' ')}`,
     )
-  if (kind === 'memory' || kind === 'file') return local(kind, given.slice(scheme.length))
-  const parts = attempt(() => partsOf(given))
+  if (kind === 'memory' || kind === 'file') return parseLocalStore(kind, given.slice(scheme.length))
+  const parts = tryOr(() => parseUrl(given))
   if (typeof parts === 'string') throw new InvalidStoreError('store', parts)
-  return remote(kind, parts)
+  return parseRemoteStore(kind, parts)
 }
 
-function local(kind: 'memory' | 'file', rest: string): object {
+function parseLocalStore(kind: 'memory' | 'file', rest: string): object {
   const [text = '', query = ''] = rest.split(/\?(.*)/s)
-  const options = optionsIn(new URLSearchParams(query), kind)
+  const options = takeOptions(new URLSearchParams(query), kind)
   if (kind === 'memory') {
-    if (text.replace(/^\/\//, '') !== '') throw new InvalidStoreError('store', 'memory: stands alone; it has no place')
+    if (text.replace(/^\/\//, '') !== '')
+      throw new InvalidStoreError('store', 'memory: stands alone; it has no place')
     return { kind, ...options }
   }
-  const named = attempt(() => decodeURIComponent(text.replace(/^\/\/(?:localhost)?(?=\/)/, '')))
+  const named = tryOr(() => decodeURIComponent(text.replace(/^\/\/(?:localhost)?(?=\/)/, '')))
   if (named.startsWith('//'))
     throw new InvalidStoreError('store', 'a folder is on this machine: write file:/folder, without a host')
   return { kind, path: named, ...options }
 }
 
-function remote(kind: Exclude<StoreKind, 'memory' | 'file'>, parts: UrlParts): object {
+function parseRemoteStore(kind: Exclude<StoreKind, 'memory' | 'file'>, parts: UrlParts): object {
   const { protocol, username, password, hosts, path, search } = parts
   const isPassedOn = kind === 'postgres' || kind === 'redis'
-  const options = optionsIn(search, isPassedOn ? null : kind)
+  const options = takeOptions(search, isPassedOn ? null : kind)
   const severalAllowed = kind === 'postgres' || kind === 'etcd' || kind === 'nats'
   if (!severalAllowed && hosts.length > 1)
     throw new InvalidStoreError(
@@ -198,7 +199,10 @@ function remote(kind: Exclude<StoreKind, 'memory' | 'file'>, parts: UrlParts): o
     )
   if (kind !== 'postgres' && hosts[0] === '') throw new InvalidStoreError('store', `${protocol} needs a host`)
   if ((kind === 'etcd' || kind === 'nats') && path !== '')
-    throw new InvalidStoreError('store', `${protocol} has no path: take /${path} out, or give ?prefix= or ?bucket=`)
+    throw new InvalidStoreError(
+      'store',
+      `${protocol} has no path: take /${path} out, or give ?prefix= or ?bucket=`,
+    )
   switch (kind) {
     case 's3':
       return { kind, bucket: hosts[0], ...(path === '' ? {} : { prefix: path }), ...options }
@@ -218,7 +222,10 @@ function remote(kind: Exclude<StoreKind, 'memory' | 'file'>, parts: UrlParts): o
 }
 
 /** Takes the store's own options out of the query. What is left is the client's; where that knows none, a mistake. */
-function optionsIn(search: URLSearchParams, strict: StoreKind | null): { readonly [name: string]: unknown } {
+function takeOptions(
+  search: URLSearchParams,
+  strict: StoreKind | null,
+): { readonly [name: string]: unknown } {
   const options: { [name: string]: unknown } = {}
   for (const name of OPTIONS) {
     const value = search.get(name)

@@ -7,7 +7,7 @@ export class StoreUnreachableError extends Error {
   readonly code = 'ERR_CONCLAVE_STORE_UNREACHABLE'
 
   constructor(place: string, cause: unknown) {
-    super(`no store answers at ${place}: ${reasonOf(cause)}; is it running, and is that its address?`, {
+    super(`no store answers at ${place}: ${describeError(cause)}; is it running, and is that its address?`, {
       cause,
     })
   }
@@ -126,18 +126,28 @@ export class StoreRolledBackError extends Error {
 }
 
 /** What no repetition helps against. */
-export type RegisterFault = IdInUseError | SupersededError | NodeRemovedError | CorruptBlockError | UnsupportedFormatError | StoreRolledBackError
+export type RegisterFault =
+  | IdInUseError
+  | SupersededError
+  | NodeRemovedError
+  | CorruptBlockError
+  | UnsupportedFormatError
+  | StoreRolledBackError
 
 /** Whether another connection may do better: this one is lost, refused, or ends at a server that is not fit. */
-export function isOfConnection(error: unknown): boolean {
-  return error instanceof StoreUnreachableError || error instanceof StoreAccessDeniedError || error instanceof UnsuitableStoreError
+export function isConnectionError(error: unknown): boolean {
+  return (
+    error instanceof StoreUnreachableError ||
+    error instanceof StoreAccessDeniedError ||
+    error instanceof UnsuitableStoreError
+  )
 }
 
-export function reasonOf(error: unknown): string {
+export function describeError(error: unknown): string {
   if (!(error instanceof Error)) return String(error)
   // Several addresses tried, or an error around the one that says what happened.
   const inner = error instanceof AggregateError ? (error.errors[0] as unknown) : error.cause
   if (error.message === '' || error.message === 'fetch failed')
-    return inner === undefined ? error.name : reasonOf(inner)
+    return inner === undefined ? error.name : describeError(inner)
   return error.message
 }

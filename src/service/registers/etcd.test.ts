@@ -10,8 +10,8 @@ import { outages } from '../../../test/support/outages.ts'
 import { silentPort } from '../../../test/support/ports.ts'
 import { describeWith, ownServer } from '../../../test/support/servers.ts'
 import { pending } from '../../../test/support/wait.ts'
-import { freePorts } from '../chaos/free-ports.ts'
-import { openEtcd, renewalOf } from './etcd.ts'
+import { findFreePorts } from '../chaos/free-ports.ts'
+import { openEtcd, renewalTime } from './etcd.ts'
 
 const ROOT = { name: 'root', password: 'root' }
 
@@ -57,7 +57,7 @@ await describeWith('etcd', 'etcd', (url) => {
 
   it('says when nobody answers', async () => {
     const unreachable = { name: 'StoreUnreachableError', message: expect.stringContaining('ECONNREFUSED') }
-    const [port] = await freePorts(1, 'tcp')
+    const [port] = await findFreePorts(1, 'tcp')
     await expect(
       openEtcd({ endpoints: [`http://127.0.0.1:${port}`], prefix: '/c' }, 'g'),
     ).rejects.toMatchObject(unreachable)
@@ -66,7 +66,7 @@ await describeWith('etcd', 'etcd', (url) => {
   })
 
   it('asks the next endpoint when one does not answer', async () => {
-    const [port] = await freePorts(1, 'tcp')
+    const [port] = await findFreePorts(1, 'tcp')
     const silent = await silentPort()
     const several = [`http://127.0.0.1:${silent}`, `http://127.0.0.1:${port}`, ...endpoints]
     const tried = (): Promise<unknown> =>
@@ -148,10 +148,10 @@ await describeWith('etcd', 'etcd', (url) => {
       `head.${Buffer.from(JSON.stringify(claims)).toString('base64url')}.signature`
     const serverMs = 1_000_000_000_000
     const at = { nowMs: 500, serverMs }
-    expect(renewalOf(jwt({ exp: serverMs / 1000 + 10 }), at)).toBe(5500)
-    expect(renewalOf(jwt({ exp: serverMs / 1000 - 10 }), at)).toBe(500)
-    expect(renewalOf('simple.12', at)).toBeNull()
-    expect(renewalOf('', at)).toBeNull()
+    expect(renewalTime(jwt({ exp: serverMs / 1000 + 10 }), at)).toBe(5500)
+    expect(renewalTime(jwt({ exp: serverMs / 1000 - 10 }), at)).toBe(500)
+    expect(renewalTime('simple.12', at)).toBeNull()
+    expect(renewalTime('', at)).toBeNull()
   })
 
   it('logs in, and says when the password is wrong or the role may not', async () => {

@@ -2,10 +2,16 @@
  * Registers in etcd, through the JSON gateway of its v3 API: a key a cell, compared by its revision. Reads are
  * linearizable, which is etcd's default (`serializable` is never set), and one range is a whole round.
  */
-import { ASSUMED } from './caveats.ts'
-import { InvalidStoreError, reasonOf, StoreAccessDeniedError, UnsuitableStoreError, StoreUnreachableError } from './errors.ts'
-import { HttpLine, type HttpReply, wasNeverSent } from './http-line.ts'
-import { Backoff, CONNECT_MS, OPEN_MS, unlessAborted } from './line.ts'
+import { ASSUMPTIONS } from './assumptions.ts'
+import { Backoff, CONNECT_TIMEOUT_MS, OPEN_TIMEOUT_MS, rejectOnAbort } from './connection.ts'
+import {
+  describeError,
+  InvalidStoreError,
+  StoreAccessDeniedError,
+  StoreUnreachableError,
+  UnsuitableStoreError,
+} from './errors.ts'
+import { HttpClient, type HttpReply, wasNeverSent } from './http-client.ts'
 import { type CellStore, safeName } from './store.ts'
 
 export type EtcdOptions = {
@@ -37,7 +43,7 @@ const base64 = (text: string): string => Buffer.from(text).toString('base64')
 const text = (encoded: string): string => Buffer.from(encoded, 'base64').toString()
 
 export async function openEtcd(options: EtcdOptions, group: string): Promise<CellStore> {
-  const { ask, close } = gateway(options)
+  const { ask, close } = openGateway(options)
   try {
     return await opened(options, group, ask, close)
   } catch (error) {
@@ -49,10 +55,12 @@ export async function openEtcd(options: EtcdOptions, group: string): Promise<Cel
 async function opened(options: EtcdOptions, group: string, ask: Ask, close: () => void): Promise<CellStore> {
   const start = `${options.prefix}/${safeName(group)}/`
   const status = await firstStatus(options, ask)
-  const limit = AbortSignal.timeout(OPEN_MS)
+  const limit = AbortSignal.timeout(OPEN_TIMEOUT_MS)
   const place = `${options.endpoints.join(', ')}, keys ${start}`
   if ((status.errors ?? []).length > 0)
-    throw new UnsuitableStoreError(`${place} takes no writes: ${status.errors?.join(', ')}; see etcdctl alarm list`)
+    throw new UnsuitableStoreError(
+      `${place} takes no writes: ${status.errors?.join(', ')}; see etcdctl alarm list`,
+    )
   // The rights to the keys, too.
   const read = (signal: AbortSignal): Promise<Range> =>
     // The end of the range is the name with its last sign, a slash, counted up by one.
@@ -68,7 +76,7 @@ async function opened(options: EtcdOptions, group: string, ask: Ask, close: () =
         'a transaction compares the revision of the key',
       ],
       weak: [],
-      assumed: ASSUMED.etcd,
+      assumed: ASSUMPTIONS.etcd,
     },
     async read(signal) {
       const { kvs = [] } = await read(signal)
@@ -104,7 +112,7 @@ async function opened(options: EtcdOptions, group: string, ask: Ask, close: () =
 async function firstStatus({ endpoints }: EtcdOptions, ask: Ask): Promise<Status> {
   for (let tried = 1; ; tried++) {
     try {
-      const limitMs = tried < endpoints.length ? CONNECT_MS : OPEN_MS
+      const limitMs = tried < endpoints.length ? CONNECT_TIMEOUT_MS : OPEN_TIMEOUT_MS
       // oxlint-disable-next-line no-await-in-loop -- one endpoint after the other
       return await ask<Status>('maintenance/status', {}, AbortSignal.timeout(limitMs))
     } catch (error) {
@@ -123,8 +131,8 @@ class ExpiredAuthTokenError extends Error {}
 /** A token, and when it should be renewed on this process's clock; null where it lives as long as it is used. */
 type Login = { readonly token: string; readonly renewAt: number | null }
 
-function gateway({ endpoints, username, password }: EtcdOptions): Gateway {
-  const http = new HttpLine()
+function openGateway({ endpoints, username, password }: EtcdOptions): Gateway {
+  const http = new HttpClient()
   const backoff = new Backoff()
   /** Of the logins alone: while the present token is good, a refused renewal keeps nobody waiting. */
   const loginBackoff = new Backoff()
@@ -134,11 +142,11 @@ function gateway({ endpoints, username, password }: EtcdOptions): Gateway {
   let login: Login | null = null
   let renewing: Promise<Login> | null = null
 
-  function unanswered(error: unknown): void {
+  function recordSilence(error: unknown): void {
     turn += 1
     silent += 1
     // Another endpoint is asked at once; only when all of them are silent there is a pause.
-    if (silent % endpoints.length === 0) backoff.failed(error)
+    if (silent % endpoints.length === 0) backoff.recordFailure(error)
   }
 
   async function post<T>(
@@ -160,15 +168,15 @@ function gateway({ endpoints, username, password }: EtcdOptions): Gateway {
       reply = await http.send({ method: 'POST', url, headers, body: JSON.stringify(body) }, signal)
     } catch (error) {
       const failure = new StoreUnreachableError(endpoint, error)
-      unanswered(failure)
+      recordSilence(failure)
       // What was never sent may be sent to another; a write that was sent never is.
       if (wasNeverSent(error) && silent % endpoints.length !== 0) return post(path, body, signal, token)
       throw failure
     }
-    const said = parsed(reply.body) as { code?: number; message?: string; error?: string }
+    const said = parseJson(reply.body) as { code?: number; message?: string; error?: string }
     if (reply.status === OK) {
       silent = 0
-      backoff.succeeded()
+      backoff.reset()
       return { body: said as T, at: reply.at }
     }
     const why = said.message ?? said.error ?? `it answered ${reply.status}`
@@ -185,7 +193,7 @@ function gateway({ endpoints, username, password }: EtcdOptions): Gateway {
     const failure = UNAVAILABLE.includes(reply.status)
       ? new StoreUnreachableError(endpoint, new Error(why))
       : new Error(`${endpoint}: ${why}`)
-    if (reply.status >= SERVER_ERROR) unanswered(failure)
+    if (reply.status >= SERVER_ERROR) recordSilence(failure)
     throw failure
   }
 
@@ -194,23 +202,26 @@ function gateway({ endpoints, username, password }: EtcdOptions): Gateway {
     const credentials = { name: username, password: password ?? '' }
     try {
       const { body, at } = await post<{ token: string }>('auth/authenticate', credentials, signal, null)
-      loginBackoff.succeeded()
-      return { token: body.token, renewAt: renewalOf(body.token, at) }
+      loginBackoff.reset()
+      return { token: body.token, renewAt: renewalTime(body.token, at) }
     } catch (error) {
       if (error instanceof StoreUnreachableError) throw error
-      const denied = new StoreAccessDeniedError(`${endpoints[0]} refuses the user ${username}: ${reasonOf(error)}`, {
-        cause: error,
-      })
+      const denied = new StoreAccessDeniedError(
+        `${endpoints[0]} refuses the user ${username}: ${describeError(error)}`,
+        {
+          cause: error,
+        },
+      )
       // A password costs the server a tenth of a second: not at every call.
-      loginBackoff.failed(denied)
+      loginBackoff.recordFailure(denied)
       throw denied
     }
   }
 
   /** One login at a time, for all who wait for it; it has a limit of its own. */
-  function renewed(): Promise<Login> {
+  function renewLogin(): Promise<Login> {
     if (renewing !== null) return renewing
-    const mine = logIn(AbortSignal.timeout(OPEN_MS)).then((fresh) => {
+    const mine = logIn(AbortSignal.timeout(OPEN_TIMEOUT_MS)).then((fresh) => {
       login = fresh
       return fresh
     })
@@ -226,8 +237,8 @@ function gateway({ endpoints, username, password }: EtcdOptions): Gateway {
   /** The present token while it is good. It is renewed in the background before it expires. */
   async function presentToken(signal: AbortSignal): Promise<string | null> {
     if (username === undefined) return null
-    if (login === null) return (await unlessAborted(renewed(), signal)).token
-    if (login.renewAt !== null && performance.now() >= login.renewAt) void renewed().catch(() => {})
+    if (login === null) return (await rejectOnAbort(renewLogin(), signal)).token
+    if (login.renewAt !== null && performance.now() >= login.renewAt) void renewLogin().catch(() => {})
     return login.token
   }
 
@@ -247,7 +258,9 @@ function gateway({ endpoints, username, password }: EtcdOptions): Gateway {
       } catch (error) {
         if (!(error instanceof ExpiredAuthTokenError)) throw error
         if (login?.token === again) login = null
-        throw new StoreAccessDeniedError(`${endpoints[0]} refuses a new token: ${error.message}`, { cause: error })
+        throw new StoreAccessDeniedError(`${endpoints[0]} refuses a new token: ${error.message}`, {
+          cause: error,
+        })
       }
     },
     close: () => http.close(),
@@ -256,7 +269,7 @@ function gateway({ endpoints, username, password }: EtcdOptions): Gateway {
 
 type Answer<T> = { readonly body: T; readonly at: HttpReply['at'] }
 
-function parsed(body: string): unknown {
+function parseJson(body: string): unknown {
   try {
     return JSON.parse(body)
   } catch {
@@ -268,8 +281,10 @@ function parsed(body: string): unknown {
  * When to renew a token: after half of its life. A JSON Web Token says when it expires on the server's clock, which the
  * reply shows too; the other kind of token is extended by being used, and says nothing.
  */
-export function renewalOf(token: string, at: HttpReply['at']): number | null {
-  const claims = parsed(Buffer.from(token.split('.')[1] ?? '', 'base64url').toString()) as { exp?: unknown }
+export function renewalTime(token: string, at: HttpReply['at']): number | null {
+  const claims = parseJson(Buffer.from(token.split('.')[1] ?? '', 'base64url').toString()) as {
+    exp?: unknown
+  }
   if (typeof claims.exp !== 'number') return null
   const lifeMs = claims.exp * 1000 - (at.serverMs ?? Date.now())
   return at.nowMs + Math.max(0, lifeMs / 2)

@@ -1,6 +1,6 @@
 /** Canaries: stores that are no registers, each in one way, and the experiment that must find it. */
 import { describe, expect, it } from 'vitest'
-import { experimentOn, type Finding } from './experiment.ts'
+import { type ExperimentFinding, runExperiment } from './experiment.ts'
 import { type Memory, openMemory } from './memory.ts'
 import type { Cell, CellStore } from './store.ts'
 
@@ -17,7 +17,9 @@ async function overwrite(store: CellStore, name: string, body: string, signal: A
   }
 }
 
-async function problems(broken: (store: CellStore) => CellStore): Promise<readonly Finding['name'][]> {
+async function problems(
+  broken: (store: CellStore) => CellStore,
+): Promise<readonly ExperimentFinding['name'][]> {
   const memory: Memory = new Map()
   const open = (): CellStore => {
     const store = openMemory(memory, 'g')
@@ -35,7 +37,7 @@ async function problems(broken: (store: CellStore) => CellStore): Promise<readon
     }
     return broken(slow)
   }
-  const { findings } = await experimentOn(open(), open(), { rounds: 20, timeoutMs: 1000, nowMs: () => 0 })
+  const { findings } = await runExperiment(open(), open(), { rounds: 20, timeoutMs: 1000, nowMs: () => 0 })
   return findings.flatMap(({ name, problem }) => (problem === null ? [] : [name]))
 }
 
@@ -104,7 +106,7 @@ describe('the experiment', () => {
   it('cleans up behind itself', async () => {
     const memory: Memory = new Map()
     const open = (): CellStore => openMemory(memory, 'g')
-    await experimentOn(open(), open(), { rounds: 3, timeoutMs: 1000, nowMs: () => 0 })
+    await runExperiment(open(), open(), { rounds: 3, timeoutMs: 1000, nowMs: () => 0 })
     expect(memory.get('g')?.size).toBe(0)
   })
 })

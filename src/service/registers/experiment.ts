@@ -5,7 +5,7 @@
 import { CellLockedError } from './errors.ts'
 import type { CellStore, Version } from './store.ts'
 
-export type Finding = {
+export type ExperimentFinding = {
   readonly name: 'regular' | 'compare' | 'late-write'
   readonly requirement: string
   /** How often it was tried. */
@@ -22,7 +22,7 @@ export type Latency = {
 }
 
 export type Experiment = {
-  readonly findings: readonly Finding[]
+  readonly findings: readonly ExperimentFinding[]
   readonly read: Latency
   readonly write: Latency
 }
@@ -39,7 +39,7 @@ export type ExperimentOptions = {
 const SHARED = 'b_0'
 const OWN = 'b_1'
 
-export async function experimentOn(
+export async function runExperiment(
   a: CellStore,
   b: CellStore,
   options: ExperimentOptions,
@@ -52,7 +52,7 @@ export async function experimentOn(
     into.push(options.nowMs() - began)
     return answer
   }
-  const lab: Lab = {
+  const lab: Experimenter = {
     options,
     read: async (store, name) => {
       const cells = await timed(readMs, (signal) => store.read(signal))
@@ -66,8 +66,12 @@ export async function experimentOn(
       }),
   }
   try {
-    const findings = [await regular(lab, a, b), await compare(lab, a, b), await lateWrite(lab, a, b)]
-    return { findings, read: latencyOf(readMs), write: latencyOf(writeMs) }
+    const findings = [
+      await checkRegularReads(lab, a, b),
+      await checkCompareAndSwap(lab, a, b),
+      await checkLateWrite(lab, a, b),
+    ]
+    return { findings, read: summarizeLatency(readMs), write: summarizeLatency(writeMs) }
   } finally {
     const signal = AbortSignal.timeout(options.timeoutMs)
     const cells = await a.read(signal).catch(() => [])
@@ -75,14 +79,18 @@ export async function experimentOn(
   }
 }
 
-type Lab = {
+type Experimenter = {
   readonly options: ExperimentOptions
   read(store: CellStore, name: string): Promise<{ readonly version: Version; readonly body: string } | null>
   write(store: CellStore, name: string, body: string, expected: Version | null): Promise<Version | null>
 }
 
 /** One writes 1, 2, 3 and so on; the other reads all the while. */
-async function regular(lab: Lab, writer: CellStore, reader: CellStore): Promise<Finding> {
+async function checkRegularReads(
+  lab: Experimenter,
+  writer: CellStore,
+  reader: CellStore,
+): Promise<ExperimentFinding> {
   const { rounds } = lab.options
   let begun = 0
   let done = 0
@@ -143,7 +151,11 @@ function padded(round: number): string {
 }
 
 /** Both replace the same version at the same time: one must win, and both must then see its value. */
-async function compare(lab: Lab, a: CellStore, b: CellStore): Promise<Finding> {
+async function checkCompareAndSwap(
+  lab: Experimenter,
+  a: CellStore,
+  b: CellStore,
+): Promise<ExperimentFinding> {
   let version: Version | null = null
   let problem: string | null = null
   for (let round = 1; round <= lab.options.rounds && problem === null; round++) {
@@ -170,7 +182,7 @@ async function compare(lab: Lab, a: CellStore, b: CellStore): Promise<Finding> {
 }
 
 /** A write that expects an older version comes late: it must change nothing. */
-async function lateWrite(lab: Lab, a: CellStore, b: CellStore): Promise<Finding> {
+async function checkLateWrite(lab: Experimenter, a: CellStore, b: CellStore): Promise<ExperimentFinding> {
   let problem: string | null = null
   const old = await lab.read(a, OWN)
   const newer = old === null ? null : await lab.write(a, OWN, 'newer', old.version)
@@ -190,7 +202,7 @@ async function lateWrite(lab: Lab, a: CellStore, b: CellStore): Promise<Finding>
   }
 }
 
-function latencyOf(values: readonly number[]): Latency {
+function summarizeLatency(values: readonly number[]): Latency {
   const sorted = values.toSorted((x, y) => x - y)
   const at = (share: number): number =>
     sorted[Math.min(sorted.length - 1, Math.floor(share * sorted.length))] ?? 0

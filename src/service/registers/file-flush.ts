@@ -7,7 +7,7 @@ import { dirname, join } from 'node:path'
  * A new file with that content, whole or not at all, unless there is one of that name: then false. `mayStill` is asked
  * when all is ready but the name.
  */
-export async function createWhole(
+export async function createAtomically(
   path: string,
   content: string | Buffer,
   mayStill: () => Promise<boolean>,

@@ -1,18 +1,18 @@
 /** The `rename` mode of file.ts: a file a version. */
 import { access, readdir, readFile, rm, rmdir } from 'node:fs/promises'
 import { join } from 'node:path'
-import { createWhole } from './file-flush.ts'
+import { createAtomically } from './file-flush.ts'
 import type { Cell, CellStore, StoreFacts } from './store.ts'
 
 /** Older versions of a cell that are kept. They go oldest first: while one is there, no younger one has gone. */
-const KEPT = 8
+const KEPT_VERSIONS = 8
 const READ_TRIES = 50
 const NAME = /^([bk][\w=-]+)\.(\d+)$/
 
 type Versions = ReadonlyMap<string, readonly number[]>
 
 /** The versions of each cell, ascending. */
-async function list(folder: string): Promise<Versions> {
+async function listVersions(folder: string): Promise<Versions> {
   const found = new Map<string, number[]>()
   for (const file of await readdir(folder)) {
     const [, name, version] = NAME.exec(file) ?? []
@@ -24,7 +24,7 @@ async function list(folder: string): Promise<Versions> {
 
 const isCode = (error: unknown, code: string): boolean => (error as NodeJS.ErrnoException).code === code
 
-export function renameCells(folder: string, facts: StoreFacts): CellStore {
+export function openRenameStore(folder: string, facts: StoreFacts): CellStore {
   const fileOf = (name: string, version: number): string => join(folder, `${name}.${version}`)
 
   async function exists(name: string, version: number): Promise<boolean> {
@@ -57,7 +57,7 @@ export function renameCells(folder: string, facts: StoreFacts): CellStore {
       for (let tries = 0; tries < READ_TRIES; tries++) {
         signal.throwIfAborted()
         // oxlint-disable-next-line no-await-in-loop -- again only when a writer was faster
-        const versions = await list(folder)
+        const versions = await listVersions(folder)
         // oxlint-disable-next-line no-await-in-loop -- again only when a writer was faster
         const cells = await Promise.all(Array.from(versions, ([name, all]) => newest(name, all.at(-1) ?? 0)))
         const complete = cells.filter((cell) => cell !== null)
@@ -69,19 +69,19 @@ export function renameCells(folder: string, facts: StoreFacts): CellStore {
     async write(name, body, expected, signal) {
       const before = expected === null ? 0 : Number(expected)
       const next = before + 1
-      const isMade = await createWhole(fileOf(name, next), body, async () => {
-        const highest = (await list(folder)).get(name)?.at(-1) ?? 0
+      const isMade = await createAtomically(fileOf(name, next), body, async () => {
+        const highest = (await listVersions(folder)).get(name)?.at(-1) ?? 0
         signal.throwIfAborted()
         return highest === before
       })
       if (!isMade) return null
-      const all = (await list(folder)).get(name) ?? []
+      const all = (await listVersions(folder)).get(name) ?? []
       // Was the name free because the version had come and gone? Not while so few have followed: it would still be kept.
-      if ((all.at(-1) ?? 0) >= next + KEPT)
+      if ((all.at(-1) ?? 0) >= next + KEPT_VERSIONS)
         throw new Error(
           `${name} was overtaken while it was written: whether version ${next} counted is not known`,
         )
-      for (const old of all.filter((version) => version <= next - KEPT)) {
+      for (const old of all.filter((version) => version <= next - KEPT_VERSIONS)) {
         // oxlint-disable-next-line no-await-in-loop -- the oldest first
         await rm(fileOf(name, old), { force: true })
       }
@@ -89,7 +89,7 @@ export function renameCells(folder: string, facts: StoreFacts): CellStore {
     },
 
     async remove(name) {
-      const all = (await list(folder)).get(name) ?? []
+      const all = (await listVersions(folder)).get(name) ?? []
       await Promise.all(all.map((version) => rm(fileOf(name, version), { force: true })))
       // The last takes the folder with it.
       await rmdir(folder).catch(() => {})

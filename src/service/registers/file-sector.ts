@@ -7,7 +7,7 @@ import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { isBlockName } from './block.ts'
 import { CellLockedError } from './errors.ts'
-import { createWhole } from './file-flush.ts'
+import { createAtomically } from './file-flush.ts'
 import type { Cell, CellStore, StoreFacts, Version } from './store.ts'
 
 const SECTOR = 512
@@ -42,7 +42,7 @@ function decode(text: string): { readonly version: number; readonly body: string
   return digest(version, body) === sum ? { version, body } : null
 }
 
-export function sectorCells(folder: string, facts: StoreFacts): CellStore {
+export function openSectorStore(folder: string, facts: StoreFacts): CellStore {
   const locks = new Map<string, Server>()
   /** A write that was given up may still be on its way to the disk: the next one waits for it. */
   const last = new Map<string, Promise<unknown>>()
@@ -83,7 +83,9 @@ export function sectorCells(folder: string, facts: StoreFacts): CellStore {
     if ((present?.version ?? null) !== expected) return null
     signal.throwIfAborted()
     if (expected === null)
-      return (await createWhole(fileOf(name), encode(1, body), async () => true)) ? versionOf(1, body) : null
+      return (await createAtomically(fileOf(name), encode(1, body), async () => true))
+        ? versionOf(1, body)
+        : null
     const next = Number.parseInt(expected, 10) + 1
     const file = await open(fileOf(name), constants.O_WRONLY | constants.O_DSYNC)
     try {

@@ -6,7 +6,7 @@
  */
 
 import { readFile, statfs } from 'node:fs/promises'
-import { LOCAL_MOUNT, NETWORK_MOUNT } from './caveats.ts'
+import { LOCAL_MOUNT, NETWORK_MOUNT } from './assumptions.ts'
 
 /** By the number that statfs(2) gives. `needs`: mount options without which a read may be stale or a write may be late. */
 const NETWORK: { readonly [type: number]: { readonly name: string; readonly needs: readonly string[] } } = {
@@ -29,14 +29,14 @@ const NETWORK: { readonly [type: number]: { readonly name: string; readonly need
 export type Mount = { readonly type: number; readonly options: readonly string[] | null }
 
 /** What a folder lies on. `options` is null where they cannot be looked up. */
-export async function mountOf(folder: string): Promise<Mount> {
+export async function findMount(folder: string): Promise<Mount> {
   const { type } = await statfs(folder)
   const table = await readFile('/proc/self/mountinfo', 'utf8').catch(() => null)
-  return { type: type >>> 0, options: table === null ? null : optionsIn(table, folder) }
+  return { type: type >>> 0, options: table === null ? null : findMountOptions(table, folder) }
 }
 
 /** The options of the mount with the longest path above a folder; the last of equals covers the others. */
-export function optionsIn(table: string, folder: string): readonly string[] {
+export function findMountOptions(table: string, folder: string): readonly string[] {
   let best: { readonly length: number; readonly options: readonly string[] } = { length: -1, options: [] }
   for (const line of table.split('\n')) {
     const [fields = '', more = ''] = line.split(' - ')
@@ -52,12 +52,12 @@ export function optionsIn(table: string, folder: string): readonly string[] {
   return best.options
 }
 
-export type Judged =
+export type MountVerdict =
   | { readonly fit: true; readonly sound: readonly string[]; readonly assumed: readonly string[] }
   | { readonly fit: false; readonly why: string }
 
 /** `named`: the mount options that the user says it has. */
-export function judgeMount({ type, options }: Mount, named: readonly string[] | null): Judged {
+export function checkMount({ type, options }: Mount, named: readonly string[] | null): MountVerdict {
   const network = NETWORK[type]
   if (network === undefined) {
     return {

@@ -16,7 +16,7 @@ import { afterAll, describe, expect, it, onTestFinished } from 'vitest'
 import { conformance } from '../../../test/support/conformance.ts'
 import { Program } from '../../../test/support/program.ts'
 import { openFile } from './file.ts'
-import { optionsIn } from './file-systems.ts'
+import { findMountOptions } from './file-systems.ts'
 import { openRegisters } from './index.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'conclave-registers-'))
@@ -111,7 +111,7 @@ describe('a folder', () => {
     const node = openRegisters(await openFile({ path, mode: 'sector' }, 'g'), {
       self: 1,
       timeoutMs: 5000,
-      knockMs: 50,
+      probeMs: 50,
     })
     await node.claim()
     await node.close()
@@ -120,7 +120,7 @@ describe('a folder', () => {
     const next = openRegisters(await openFile({ path, mode: 'sector' }, 'g'), {
       self: 1,
       timeoutMs: 5000,
-      knockMs: 50,
+      probeMs: 50,
     })
     expect(await next.claim()).toMatchObject({ outcome: 'failed', error: { name: 'CorruptBlockError' } })
   })
@@ -149,7 +149,7 @@ describe.skipIf(small === null || sealed === null)('a disk (only root can mount 
 
   it('that fills up leaves writes unknown, loses nothing, and is refused by whoever starts', async () => {
     const options = { path: small ?? '', mode: 'rename' } as const
-    const node = openRegisters(await openFile(options, 'g'), { self: 1, timeoutMs: 5000, knockMs: 50 })
+    const node = openRegisters(await openFile(options, 'g'), { self: 1, timeoutMs: 5000, probeMs: 50 })
     await node.claim()
     expect(await node.write({ ctr: 1 })).toEqual({ outcome: 'ok' })
     const ballast = join(small ?? '', 'ballast')
@@ -202,7 +202,7 @@ describe('a network file system', () => {
       '3 1 0:6 / /mnt/a\\040b ro - nfs4 host:/y rw,soft',
       '',
     ].join('\n')
-    expect(optionsIn(table, '/mnt/a b/c')).toEqual(['ro', 'rw', 'soft'])
-    expect(optionsIn(table, '/mnt/a')).toEqual(['rw', 'relatime', 'rw'])
+    expect(findMountOptions(table, '/mnt/a b/c')).toEqual(['ro', 'rw', 'soft'])
+    expect(findMountOptions(table, '/mnt/a')).toEqual(['rw', 'relatime', 'rw'])
   })
 })

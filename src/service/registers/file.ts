@@ -13,11 +13,11 @@
 
 import { mkdir, readdir, realpath, rm, stat, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
-import { ASSUMED, SECTOR_LOCK } from './caveats.ts'
-import { reasonOf, StoreAccessDeniedError, UnsuitableStoreError } from './errors.ts'
-import { renameCells } from './file-rename.ts'
-import { sectorCells } from './file-sector.ts'
-import { judgeMount, type Mount, mountOf } from './file-systems.ts'
+import { ASSUMPTIONS, SECTOR_LOCK } from './assumptions.ts'
+import { describeError, StoreAccessDeniedError, UnsuitableStoreError } from './errors.ts'
+import { openRenameStore } from './file-rename.ts'
+import { openSectorStore } from './file-sector.ts'
+import { checkMount, findMount, type Mount } from './file-systems.ts'
 import { type CellStore, safeName } from './store.ts'
 
 export type FileOptions = {
@@ -27,26 +27,26 @@ export type FileOptions = {
   readonly mountOptions?: readonly string[] | undefined
 }
 
-const LEFT_FOR_MS = 24 * 3_600_000
+const LEFTOVER_AGE_MS = 24 * 3_600_000
 
 export async function openFile(
   { path, mode, mountOptions }: FileOptions,
   group: string,
-  look: (folder: string) => Promise<Mount> = mountOf,
+  look: (folder: string) => Promise<Mount> = findMount,
 ): Promise<CellStore> {
   const folder = await writableFolder(path, group)
-  const judged = judgeMount(await look(folder), mountOptions ?? null)
+  const judged = checkMount(await look(folder), mountOptions ?? null)
   if (!judged.fit) throw new UnsuitableStoreError(`${folder} cannot hold registers: ${judged.why}`)
-  await sweep(folder)
+  await removeLeftovers(folder)
   const place = `${folder} (${mode})`
   const facts = {
     kind: 'file' as const,
     place,
     sound: [...judged.sound, 'every write is flushed to the disk before it counts'],
     weak: [],
-    assumed: [...judged.assumed, ...ASSUMED.file, ...(mode === 'sector' ? [SECTOR_LOCK] : [])],
+    assumed: [...judged.assumed, ...ASSUMPTIONS.file, ...(mode === 'sector' ? [SECTOR_LOCK] : [])],
   }
-  return mode === 'rename' ? renameCells(folder, facts) : sectorCells(folder, facts)
+  return mode === 'rename' ? openRenameStore(folder, facts) : openSectorStore(folder, facts)
 }
 
 /** The group's folder, made if need be, and tried. */
@@ -57,7 +57,7 @@ async function writableFolder(path: string, group: string): Promise<string> {
     await makeFolder(folder)
     await writeFile(trial, 'x'.repeat(512), { flush: true })
   } catch (error) {
-    throw new StoreAccessDeniedError(`cannot write to ${folder}: ${whatToDo(error)}`, { cause: error })
+    throw new StoreAccessDeniedError(`cannot write to ${folder}: ${adviceFor(error)}`, { cause: error })
   } finally {
     await rm(trial, { force: true }).catch(() => {})
   }
@@ -79,7 +79,7 @@ async function makeFolder(folder: string): Promise<void> {
   }
 }
 
-function whatToDo(error: unknown): string {
+function adviceFor(error: unknown): string {
   const advice: { readonly [code: string]: string } = {
     ENOSPC: 'the disk is full; make room',
     EDQUOT: 'the quota is used up; make room',
@@ -89,17 +89,17 @@ function whatToDo(error: unknown): string {
     ENOTDIR: 'a part of the path is a file',
     EEXIST: 'a part of the path is a file',
   }
-  return advice[(error as NodeJS.ErrnoException).code ?? ''] ?? reasonOf(error)
+  return advice[(error as NodeJS.ErrnoException).code ?? ''] ?? describeError(error)
 }
 
 /** What crashes left half done. Nobody is at it any more after so long. */
-async function sweep(folder: string): Promise<void> {
+async function removeLeftovers(folder: string): Promise<void> {
   const hidden = (await readdir(folder)).filter((name) => name.startsWith('.'))
   await Promise.all(
     hidden.map(async (name) => {
       const file = join(folder, name)
       const { mtimeMs } = await stat(file).catch(() => ({ mtimeMs: Number.POSITIVE_INFINITY }))
-      if (Date.now() - mtimeMs > LEFT_FOR_MS) await rm(file, { force: true })
+      if (Date.now() - mtimeMs > LEFTOVER_AGE_MS) await rm(file, { force: true })
     }),
   )
 }

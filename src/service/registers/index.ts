@@ -1,6 +1,6 @@
-export { type Block, type Block as RegisterBlock, BlockTooLargeError, LARGEST_BLOCK } from './block.ts'
+export { assumptionsOf } from './assumptions.ts'
+export { type Block, type Block as RegisterBlock, BlockTooLargeError, MAX_BLOCK_BYTES } from './block.ts'
 export * from './calls.ts'
-export { assumedOf } from './caveats.ts'
 export * from './config.ts'
 export * from './errors.ts'
 export * from './experiment.ts'

@@ -1,5 +1,5 @@
 /** Registers in this process's memory: for tests, and the twin against which the others are held. */
-import { ASSUMED } from './caveats.ts'
+import { ASSUMPTIONS } from './assumptions.ts'
 import type { Cell, CellStore } from './store.ts'
 
 /** What several stores share; a map of groups. */
@@ -14,7 +14,7 @@ export function openMemory(memory: Memory, group: string): CellStore {
       place: `memory, group ${group}`,
       sound: ['one process, one thread: every operation is atomic'],
       weak: [],
-      assumed: ASSUMED.memory,
+      assumed: ASSUMPTIONS.memory,
     },
     async read() {
       return Array.from(

@@ -63,7 +63,9 @@ await describeWith('nats', 'NATS', (url) => {
     // The client itself gives up for ever after two refusals in a row.
     let refusals = 0
     await expect
-      .poll(async () => (refusals += (await tried()) === 'StoreAccessDeniedError' ? 1 : 0), { timeout: 25_000 })
+      .poll(async () => (refusals += (await tried()) === 'StoreAccessDeniedError' ? 1 : 0), {
+        timeout: 25_000,
+      })
       .toBeGreaterThan(5)
     await server.kill()
     takes('right')

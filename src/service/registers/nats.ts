@@ -7,12 +7,18 @@
  */
 
 import type { MsgHdrs, NatsConnection } from '@nats-io/transport-node'
-import { ASSUMED } from './caveats.ts'
-import { needed, partsOf, shown } from './client.ts'
-import { isOfConnection, reasonOf, StoreAccessDeniedError, UnsuitableStoreError, StoreUnreachableError } from './errors.ts'
-import { Line, OPEN_MS } from './line.ts'
-import { Sockets } from './sockets.ts'
+import { ASSUMPTIONS } from './assumptions.ts'
+import { Connection, OPEN_TIMEOUT_MS } from './connection.ts'
+import {
+  describeError,
+  isConnectionError,
+  StoreAccessDeniedError,
+  StoreUnreachableError,
+  UnsuitableStoreError,
+} from './errors.ts'
+import { SocketTracker } from './sockets.ts'
 import { type Cell, type CellStore, type StoreFacts, safeName } from './store.ts'
+import { loadClient, parseUrl, redactUrl } from './urls.ts'
 
 export type NatsOptions = {
   readonly url: string
@@ -42,13 +48,13 @@ const NO_MESSAGE = 10_037
 const WRONG_SEQUENCE = 10_071
 
 export async function openNats({ url, bucket, acceptWeak }: NatsOptions, group: string): Promise<CellStore> {
-  const { connect, headers } = await needed(
+  const { connect, headers } = await loadClient(
     'nats',
     '@nats-io/transport-node',
     () => import('@nats-io/transport-node'),
   )
-  const { hosts, username, password, protocol } = partsOf(url)
-  const place = `${shown(url)}, bucket ${bucket}`
+  const { hosts, username, password, protocol } = parseUrl(url)
+  const place = `${redactUrl(url)}, bucket ${bucket}`
   const stream = `KV_${bucket}`
   const start = `$KV.${bucket}.${safeName(group)}.`
   let isMade = false
@@ -57,13 +63,13 @@ export async function openNats({ url, bucket, acceptWeak }: NatsOptions, group: 
 
   /** The client reconnects no more by itself: after two refusals of the password it would give up for ever. */
   async function open(signal: AbortSignal, limitMs: number): Promise<Connected> {
-    const sockets = new Sockets()
+    const sockets = new SocketTracker()
     const giveUp = (): void => sockets.destroy()
     signal.addEventListener('abort', giveUp, { once: true })
     let nats: NatsConnection | null = null
     let found: StoreFacts
     try {
-      nats = await sockets.owning(() =>
+      nats = await sockets.run(() =>
         connect({
           servers: hosts.map((host) => `${protocol}//${host}`),
           ...(username === '' ? {} : credentials),
@@ -73,34 +79,36 @@ export async function openNats({ url, bucket, acceptWeak }: NatsOptions, group: 
           reconnect: false,
         }),
       )
-      const ask = asking(nats)
+      const ask = createRequest(nats)
       // A server that comes back may be another, or have been set up differently.
-      found = inspect(await bucketOf(ask, stream, isMade ? null : bucket, place, signal), place, acceptWeak)
+      found = inspect(await openBucket(ask, stream, isMade ? null : bucket, place, signal), place, acceptWeak)
       isMade = true
     } catch (error) {
       if (nats !== null) end(nats)
       sockets.destroy()
-      throw explained(error, place)
+      throw toStoreError(error, place)
     } finally {
       signal.removeEventListener('abort', giveUp)
     }
     const connected = { nats, sockets, facts: found }
-    void nats.closed().then((error) => line.lost(connected, error ?? new Error('the connection is lost')))
+    void nats
+      .closed()
+      .then((error) => line.handleLoss(connected, error ?? new Error('the connection is lost')))
     return connected
   }
 
-  const line = new Line<Connected>({
+  const line = new Connection<Connected>({
     place,
     connect: open,
     release: ({ nats, sockets }) => {
       end(nats)
       sockets.destroy()
     },
-    isLost: isOfConnection,
+    isLost: isConnectionError,
   })
 
   /** The outer time limit is the caller's; this one only frees what the client remembers of the request. */
-  function asking(nats: NatsConnection): Request {
+  function createRequest(nats: NatsConnection): Request {
     return async <T extends Answer>(
       subject: string,
       body: string,
@@ -115,17 +123,17 @@ export async function openNats({ url, bucket, acceptWeak }: NatsOptions, group: 
         })
         return reply.json<T>()
       } catch (error) {
-        throw explained(error, place)
+        throw toStoreError(error, place)
       }
     }
   }
 
   const request: Request = (subject, body, signal, more) =>
-    line.use(signal, ({ nats }) => asking(nats)(subject, body, signal, more))
+    line.use(signal, ({ nats }) => createRequest(nats)(subject, body, signal, more))
 
   let facts: StoreFacts
   try {
-    facts = await line.use(AbortSignal.timeout(OPEN_MS), async (connected) => connected.facts)
+    facts = await line.use(AbortSignal.timeout(OPEN_TIMEOUT_MS), async (connected) => connected.facts)
   } catch (error) {
     await line.close()
     throw error
@@ -184,7 +192,7 @@ export async function openNats({ url, bucket, acceptWeak }: NatsOptions, group: 
 
 type Connected = {
   readonly nats: NatsConnection
-  readonly sockets: Sockets
+  readonly sockets: SocketTracker
   readonly facts: StoreFacts
 }
 
@@ -201,7 +209,7 @@ function end(nats: NatsConnection): void {
 }
 
 /** Where there is none, one is made with this name, as `nats kv add` makes one, but without direct access. */
-async function bucketOf(
+async function openBucket(
   request: Request,
   stream: string,
   make: string | null,
@@ -235,7 +243,8 @@ async function bucketOf(
 }
 
 function inspect(config: NonNullable<Info['config']>, place: string, acceptWeak: boolean): StoreFacts {
-  const refuse = (why: string): UnsuitableStoreError => new UnsuitableStoreError(`${place} cannot hold registers: ${why}`)
+  const refuse = (why: string): UnsuitableStoreError =>
+    new UnsuitableStoreError(`${place} cannot hold registers: ${why}`)
   if (config.allow_direct === true)
     throw refuse('it allows direct access, which may return old values; make one with allow_direct=false')
   if (config.storage !== 'file') throw refuse('it is kept in memory; make one with storage file')
@@ -255,13 +264,13 @@ function inspect(config: NonNullable<Info['config']>, place: string, acceptWeak:
       'reads are answered by the leader of the stream, never directly',
     ],
     weak: replicas > 1 ? [problem] : [],
-    assumed: ASSUMED.nats,
+    assumed: ASSUMPTIONS.nats,
   }
 }
 
-function explained(error: unknown, place: string): unknown {
-  if (isOfConnection(error)) return error
-  const why = reasonOf(error)
+function toStoreError(error: unknown, place: string): unknown {
+  if (isConnectionError(error)) return error
+  const why = describeError(error)
   const kind = error instanceof Error ? error.name : ''
   if (
     kind === 'AuthorizationError' ||

@@ -36,6 +36,7 @@ export async function openStore(config: StoreConfig, group: string, limitMs?: nu
 
 function fromEnvironment(name: string): string {
   const value = process.env[name]
-  if (value === undefined || value === '') throw new InvalidStoreError('store', `set ${name} in the environment`)
+  if (value === undefined || value === '')
+    throw new InvalidStoreError('store', `set ${name} in the environment`)
   return value
 }

@@ -7,7 +7,7 @@ import { conformance } from '../../../test/support/conformance.ts'
 import { outages } from '../../../test/support/outages.ts'
 import { silentPort } from '../../../test/support/ports.ts'
 import { describeWith, ownServer } from '../../../test/support/servers.ts'
-import { freePorts } from '../chaos/free-ports.ts'
+import { findFreePorts } from '../chaos/free-ports.ts'
 import { openRegisters } from './index.ts'
 import { openPostgres } from './postgres.ts'
 
@@ -41,7 +41,7 @@ await describeWith('postgres', 'PostgreSQL', (url) => {
     const node = openRegisters(await openPostgres({ url: theirs, table: 'granted' }, 'g'), {
       self: 1,
       timeoutMs: 10_000,
-      knockMs: 50,
+      probeMs: 50,
     })
     onTestFinished(() => node.close())
     expect(await node.claim()).toMatchObject({ outcome: 'ok' })
@@ -81,7 +81,7 @@ await describeWith('postgres', 'PostgreSQL', (url) => {
   })
 
   it('connects to whichever of several hosts is there', async () => {
-    const [port] = await freePorts(1, 'tcp')
+    const [port] = await findFreePorts(1, 'tcp')
     const several = url.replace('@', `@127.0.0.1:${await silentPort()},127.0.0.1:${port},`)
     const store = await openPostgres({ url: several, table: 'conclave_registers' }, 'several')
     onTestFinished(() => store.close())

@@ -8,11 +8,18 @@
 
 import net, { type NetConnectOpts, type Socket } from 'node:net'
 import type { Options, Sql } from 'postgres'
-import { ASSUMED } from './caveats.ts'
-import { needed, partsOf, shown } from './client.ts'
-import { InvalidStoreError, isOfConnection, reasonOf, StoreAccessDeniedError, UnsuitableStoreError, StoreUnreachableError } from './errors.ts'
-import { Line, OPEN_MS } from './line.ts'
+import { ASSUMPTIONS } from './assumptions.ts'
+import { Connection, OPEN_TIMEOUT_MS } from './connection.ts'
+import {
+  describeError,
+  InvalidStoreError,
+  isConnectionError,
+  StoreAccessDeniedError,
+  StoreUnreachableError,
+  UnsuitableStoreError,
+} from './errors.ts'
 import type { Cell, CellStore, StoreFacts } from './store.ts'
+import { loadClient, parseUrl, redactUrl } from './urls.ts'
 
 export type PostgresOptions = {
   readonly url: string
@@ -43,11 +50,11 @@ export async function openPostgres(
 ): Promise<CellStore> {
   if (!TABLE.test(table))
     throw new InvalidStoreError('store.table', `${table} is not a plain name of a table, in lower case`)
-  const { default: postgres } = await needed('postgres', 'postgres', () => import('postgres'))
-  const place = shown(url)
-  const { hosts, at } = partsOf(url)
+  const { default: postgres } = await loadClient('postgres', 'postgres', () => import('postgres'))
+  const place = redactUrl(url)
+  const { hosts, at } = parseUrl(url)
   let hasLimit = limitMs !== null
-  const limit = { statement_timeout: Math.max(Math.ceil(limitMs ?? 0), OPEN_MS) }
+  const limit = { statement_timeout: Math.max(Math.ceil(limitMs ?? 0), OPEN_TIMEOUT_MS) }
 
   /** One of the hosts. The sockets are made here, so that none is left behind when they are released. */
   function poolAt(host: string): Pool {
@@ -56,7 +63,7 @@ export async function openPostgres(
     let isReleased = false
     const options: Options<Record<string, never>> = {
       max: CONNECTIONS,
-      connect_timeout: OPEN_MS / 1000,
+      connect_timeout: OPEN_TIMEOUT_MS / 1000,
       // Works behind a pooler, too.
       prepare: false,
       fetch_types: false,
@@ -92,7 +99,7 @@ export async function openPostgres(
       try {
         // oxlint-disable-next-line no-await-in-loop -- one host after the other
         const [row] = await pool.sql<{ standby: boolean }[]>`SELECT pg_is_in_recovery() AS standby`
-        if (row?.standby !== false) throw standbyAt(place)
+        if (row?.standby !== false) throw standbyError(place)
         return pool
       } catch (error) {
         pool.release()
@@ -101,7 +108,7 @@ export async function openPostgres(
           hasLimit = false
           return connect(signal, withinMs)
         }
-        refusals.push(explained(error, place))
+        refusals.push(toStoreError(error, place))
       } finally {
         clearTimeout(share)
         signal.removeEventListener('abort', pool.release)
@@ -111,23 +118,23 @@ export async function openPostgres(
     throw refusals.find((error) => !(error instanceof StoreUnreachableError)) ?? refusals[0]
   }
 
-  const line = new Line<Pool>({
+  const line = new Connection<Pool>({
     place,
     connect,
     release: (pool) => pool.release(),
-    isLost: isOfConnection,
+    isLost: isConnectionError,
   })
 
   const run = <T>(signal: AbortSignal, query: (sql: Sql) => Promise<T>): Promise<T> =>
     line.use(signal, ({ sql }) =>
       query(sql).catch((error: unknown) => {
-        throw explained(error, place)
+        throw toStoreError(error, place)
       }),
     )
 
   let facts: StoreFacts
   try {
-    facts = await run(AbortSignal.timeout(OPEN_MS), (sql) => inspect(sql, place, table))
+    facts = await run(AbortSignal.timeout(OPEN_TIMEOUT_MS), (sql) => inspect(sql, place, table))
   } catch (error) {
     await line.close()
     throw error
@@ -141,7 +148,7 @@ export async function openPostgres(
         const rows = await db<Row[]>`
           SELECT pg_is_in_recovery() AS standby, r.cell, r.version::text, r.body
           FROM (SELECT 1) AS one LEFT JOIN ${db(table)} AS r ON r.group_name = ${group}`
-        if (rows.some(({ standby }) => standby)) throw standbyAt(facts.place)
+        if (rows.some(({ standby }) => standby)) throw standbyError(facts.place)
         return rows.flatMap(({ cell, version, body }): Cell[] =>
           cell === null ? [] : [{ name: cell, version, body }],
         )
@@ -202,7 +209,7 @@ function connectTo(at: string, sockets: Set<Socket>): Promise<Socket> {
   })
 }
 
-function standbyAt(place: string): UnsuitableStoreError {
+function standbyError(place: string): UnsuitableStoreError {
   return new UnsuitableStoreError(
     `${place} is a standby: what it answers may be old. Give the address of the primary, or of all servers (postgres://host1,host2/database)`,
   )
@@ -225,7 +232,7 @@ async function inspect(sql: Sql, place: string, table: string): Promise<StoreFac
       current_setting('synchronous_standby_names') AS standbys,
       (SELECT count(*)::int FROM pg_stat_replication) AS senders`
   if (found === undefined) throw new UnsuitableStoreError(`${place} answers no question about itself`)
-  if (found.standby) throw standbyAt(place)
+  if (found.standby) throw standbyError(place)
   await makeTable(sql, place, table, found.user)
   await checkRights(sql, place, table, found.user)
   const off = (name: string): string =>
@@ -245,7 +252,7 @@ async function inspect(sql: Sql, place: string, table: string): Promise<StoreFac
       ...(found.pages === 'off' ? [off('full_page_writes')] : []),
       ...(found.senders > 0 && found.standbys === '' ? [replicated] : []),
     ],
-    assumed: ASSUMED.postgres,
+    assumed: ASSUMPTIONS.postgres,
   }
 }
 
@@ -293,15 +300,15 @@ function codeOf(error: unknown): string {
 }
 
 function isUnknownSetting(error: unknown): boolean {
-  return /unsupported startup parameter/i.test(reasonOf(error))
+  return /unsupported startup parameter/i.test(describeError(error))
 }
 
-function explained(error: unknown, place: string): unknown {
-  if (isOfConnection(error)) return error
+function toStoreError(error: unknown, place: string): unknown {
+  if (isConnectionError(error)) return error
   const code = codeOf(error)
   if (/^(28|3D)/.test(code) || code === '42501')
     return new StoreAccessDeniedError(
-      `${place} refuses: ${reasonOf(error)} (check user, password, database and rights)`,
+      `${place} refuses: ${describeError(error)} (check user, password, database and rights)`,
       {
         cause: error,
       },

@@ -79,6 +79,9 @@ await describeWith('redis', 'Redis', (url) => {
     })
     await expect(
       openRedis({ url: 'redis://127.0.0.1:1', prefix: 'c', acceptWeak: false }, 'g'),
-    ).rejects.toMatchObject({ name: 'StoreUnreachableError', message: expect.stringContaining('ECONNREFUSED') })
+    ).rejects.toMatchObject({
+      name: 'StoreUnreachableError',
+      message: expect.stringContaining('ECONNREFUSED'),
+    })
   })
 })

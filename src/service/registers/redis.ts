@@ -7,11 +7,17 @@
  */
 
 import type { Redis as Client } from 'ioredis'
-import { ASSUMED } from './caveats.ts'
-import { needed, shown } from './client.ts'
-import { isOfConnection, reasonOf, StoreAccessDeniedError, UnsuitableStoreError, StoreUnreachableError } from './errors.ts'
-import { Line, OPEN_MS } from './line.ts'
+import { ASSUMPTIONS } from './assumptions.ts'
+import { Connection, OPEN_TIMEOUT_MS } from './connection.ts'
+import {
+  describeError,
+  isConnectionError,
+  StoreAccessDeniedError,
+  StoreUnreachableError,
+  UnsuitableStoreError,
+} from './errors.ts'
 import type { Cell, CellStore, StoreFacts } from './store.ts'
+import { loadClient, redactUrl } from './urls.ts'
 
 export type RedisOptions = {
   readonly url: string
@@ -44,16 +50,16 @@ export async function openRedis(
   { url, prefix, acceptWeak }: RedisOptions,
   group: string,
 ): Promise<CellStore> {
-  const { Redis } = await needed('redis', 'ioredis', () => import('ioredis'))
+  const { Redis } = await loadClient('redis', 'ioredis', () => import('ioredis'))
   const key = `${prefix}:${group}`
-  const place = `${shown(url)}, key ${key}`
+  const place = `${redactUrl(url)}, key ${key}`
 
   /** Inspected each time: a server that comes back may be another, or have been set up differently. */
   async function connect(signal: AbortSignal): Promise<Connected> {
     const redis = new Redis(url, {
       lazyConnect: true,
       // The line has its own limits, and reconnects by itself.
-      connectTimeout: OPEN_MS,
+      connectTimeout: OPEN_TIMEOUT_MS,
       retryStrategy: null,
       disconnectTimeout: 0,
       // Whether the server has loaded its data is asked below, without a timer that outlives the attempt.
@@ -73,33 +79,33 @@ export async function openRedis(
       signal.throwIfAborted()
       await redis.connect()
       const connected = { redis, facts: await inspect(redis, place, acceptWeak) }
-      redis.once('close', () => line.lost(connected, lastError ?? new Error('the connection is lost')))
+      redis.once('close', () => line.handleLoss(connected, lastError ?? new Error('the connection is lost')))
       return connected
     } catch (error) {
       redis.disconnect()
-      throw explained(lastError ?? error, place)
+      throw toStoreError(lastError ?? error, place)
     } finally {
       signal.removeEventListener('abort', end)
     }
   }
 
-  const line = new Line<Connected>({
+  const line = new Connection<Connected>({
     place,
     connect,
     release: ({ redis }) => redis.disconnect(),
-    isLost: isOfConnection,
+    isLost: isConnectionError,
   })
 
   const run = <T>(signal: AbortSignal, command: (redis: Client) => Promise<T>): Promise<T> =>
     line.use(signal, ({ redis }) =>
       command(redis).catch((error: unknown) => {
-        throw explained(error, place)
+        throw toStoreError(error, place)
       }),
     )
 
   let facts: StoreFacts
   try {
-    facts = await line.use(AbortSignal.timeout(OPEN_MS), async (connected) => connected.facts)
+    facts = await line.use(AbortSignal.timeout(OPEN_TIMEOUT_MS), async (connected) => connected.facts)
   } catch (error) {
     await line.close()
     throw error
@@ -138,7 +144,8 @@ function cellIn(name: string, text: string): Cell {
 async function inspect(redis: Client, place: string, acceptWeak: boolean): Promise<StoreFacts> {
   const info = await redis.info()
   const field = (name: string): string => new RegExp(`^${name}:(.*?)\\r?$`, 'm').exec(info)?.[1] ?? 'unknown'
-  const refuse = (why: string): UnsuitableStoreError => new UnsuitableStoreError(`${place} cannot hold registers: ${why}`)
+  const refuse = (why: string): UnsuitableStoreError =>
+    new UnsuitableStoreError(`${place} cannot hold registers: ${why}`)
   if (field('loading') === '1') throw new StoreUnreachableError(place, new Error('it is loading its data'))
   const mode = field('redis_mode')
   if (mode !== 'standalone') throw refuse(`it is a ${mode}; use one server that stands alone`)
@@ -150,7 +157,7 @@ async function inspect(redis: Client, place: string, acceptWeak: boolean): Promi
     problems.push(
       `it has ${replicas} replicas: a failover to one of them loses acknowledged writes; use a server without`,
     )
-  problems.push(...(await persistence(redis)))
+  problems.push(...(await findPersistenceProblems(redis)))
   if (problems.length > 0 && !acceptWeak)
     throw refuse(
       `${problems.join('; ')}. With acceptWeak (--accept-weak) it is used all the same, and two may then lead in one epoch after a crash of the server`,
@@ -164,12 +171,12 @@ async function inspect(redis: Client, place: string, acceptWeak: boolean): Promi
       ...(problems.length === 0 ? ['every write is in its log on the disk before it is answered'] : []),
     ],
     weak: problems,
-    assumed: ASSUMED.redis,
+    assumed: ASSUMPTIONS.redis,
   }
 }
 
 /** What its settings fail to give. */
-async function persistence(redis: Client): Promise<readonly string[]> {
+async function findPersistenceProblems(redis: Client): Promise<readonly string[]> {
   const wanted = { appendonly: 'yes', appendfsync: 'always' }
   let settings: { readonly [name: string]: string }
   try {
@@ -179,7 +186,7 @@ async function persistence(redis: Client): Promise<readonly string[]> {
     )
   } catch (error) {
     return [
-      `its settings cannot be read (${reasonOf(error)}), so it may lose acknowledged writes; allow CONFIG GET`,
+      `its settings cannot be read (${describeError(error)}), so it may lose acknowledged writes; allow CONFIG GET`,
     ]
   }
   const problems = Object.entries(wanted).flatMap(([name, value]) =>
@@ -193,9 +200,9 @@ async function persistence(redis: Client): Promise<readonly string[]> {
     : problems
 }
 
-function explained(error: unknown, place: string): unknown {
-  if (isOfConnection(error)) return error
-  const why = reasonOf(error)
+function toStoreError(error: unknown, place: string): unknown {
+  if (isConnectionError(error)) return error
+  const why = describeError(error)
   if (/^(NOAUTH|WRONGPASS|NOPERM|ERR AUTH)/.test(why))
     return new StoreAccessDeniedError(
       `${place} refuses: ${why} (check user, password and the rights to EVAL, HGET, HSET, INFO)`,

@@ -12,37 +12,37 @@
 import { randomUUID } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { NodeId, Plain } from '../../core/index.ts'
-import { type Block, blockName, decodeBlock, encodeBlock, FORMAT, isBlockName, knockName } from './block.ts'
+import { type Block, blockName, decodeBlock, encodeBlock, FORMAT, isBlockName, probeName } from './block.ts'
 import {
   CellLockedError,
   CorruptBlockError,
+  describeError,
   IdInUseError,
-  UnsupportedFormatError,
-  type RegisterFault,
   NodeRemovedError,
-  reasonOf,
-  SupersededError,
+  type RegisterFault,
   StoreRolledBackError,
+  SupersededError,
+  UnsupportedFormatError,
 } from './errors.ts'
 import type { Cell, CellStore, StoreFacts, Version } from './store.ts'
 
 /** Not known, or of no use ever again. */
-export type NotDone =
+export type Incomplete =
   | { readonly outcome: 'unknown'; readonly why: string }
   | { readonly outcome: 'failed'; readonly error: RegisterFault }
 
-export type ReadOutcome = { readonly outcome: 'ok'; readonly blocks: ReadonlyMap<NodeId, Block> } | NotDone
-export type WriteOutcome = { readonly outcome: 'ok' } | NotDone
+export type ReadOutcome = { readonly outcome: 'ok'; readonly blocks: ReadonlyMap<NodeId, Block> } | Incomplete
+export type WriteOutcome = { readonly outcome: 'ok' } | Incomplete
 /** `refused`: nothing was changed. Read the block again before the next attempt. */
 export type BuryOutcome = WriteOutcome | { readonly outcome: 'refused'; readonly why: string }
-export type ClaimOutcome = { readonly outcome: 'ok'; readonly own: Block } | NotDone
+export type ClaimOutcome = { readonly outcome: 'ok'; readonly own: Block } | Incomplete
 
 export type RegistersOptions = {
   readonly self: NodeId
   /** The longest that an operation may take. */
   readonly timeoutMs: number
   /** How long to wait for whoever may be alive under the same id: twice the longest time between two reads. */
-  readonly knockMs: number
+  readonly probeMs: number
 }
 
 export type Registers = {
@@ -66,7 +66,7 @@ export type Registers = {
   close(): Promise<void>
 }
 
-const KNOCK_LOOKS = 10
+const PROBE_READS = 10
 const CLAIM_TRIES = 5
 
 export function openRegisters(store: CellStore, options: RegistersOptions): Registers {
@@ -74,16 +74,16 @@ export function openRegisters(store: CellStore, options: RegistersOptions): Regi
 }
 
 /** What this process last knew of its own block. */
-type Own = { readonly block: Block; readonly version: Version }
+type OwnBlock = { readonly block: Block; readonly version: Version }
 
 type Round = {
   readonly blocks: Map<NodeId, Block>
-  readonly own: Own | null
+  readonly own: OwnBlock | null
   readonly knock: Cell | null
 }
 
 /** Carries a fault out of the middle of an operation. */
-class Stop extends Error {
+class FatalFault extends Error {
   readonly fault: RegisterFault
 
   constructor(fault: RegisterFault) {
@@ -102,7 +102,7 @@ class OpenRegisters implements Registers {
   /** The version of each block that was read. */
   readonly #versions = new WeakMap<Block, Version>()
   /** Null until claimed, and after a write of unknown outcome. */
-  #own: Own | null = null
+  #own: OwnBlock | null = null
   /** The write under way; kept when its outcome is known, or known to be unknown. */
   #writing: Promise<unknown> | null = null
 
@@ -120,7 +120,8 @@ class OpenRegisters implements Registers {
         // oxlint-disable-next-line no-await-in-loop -- one try after the other
         const round = await this.#round()
         const before = round.own?.block ?? null
-        if (before?.removed === true) throw new Stop(new NodeRemovedError(this.#options.self, this.facts.place))
+        if (before?.removed === true)
+          throw new FatalFault(new NodeRemovedError(this.#options.self, this.facts.place))
         // oxlint-disable-next-line no-await-in-loop -- one try after the other
         if (mayLive && this.#isAnothers(before)) await this.#knock(round)
         mayLive = false
@@ -140,7 +141,7 @@ class OpenRegisters implements Registers {
         }
         // A late write of the former incarnation came between: look again.
       }
-      throw new Stop(new IdInUseError(this.#options.self, this.facts.place, 'its block keeps changing'))
+      throw new FatalFault(new IdInUseError(this.#options.self, this.facts.place, 'its block keeps changing'))
     })
   }
 
@@ -149,7 +150,7 @@ class OpenRegisters implements Registers {
       const { blocks, own, knock } = await this.#round()
       const mine = this.#own
       if (mine !== null && own !== null && own.block.incarnation > mine.block.incarnation)
-        throw new Stop(this.#superseded())
+        throw new FatalFault(this.#superseded())
       if (mine !== null && knock !== null && knock.body !== this.#holder) this.#answer(knock)
       return { outcome: 'ok', blocks }
     })
@@ -211,7 +212,7 @@ class OpenRegisters implements Registers {
     this.#own = null
     const written = this.#carefully(async (): Promise<WriteOutcome> => {
       const own = await this.#put(next, before.version)
-      if (own === null) throw new Stop(this.#superseded())
+      if (own === null) throw new FatalFault(this.#superseded())
       this.#own = own
       return { outcome: 'ok' }
     }).finally(() => {
@@ -221,7 +222,7 @@ class OpenRegisters implements Registers {
     return written
   }
 
-  async #put(block: Block, expected: Version | null): Promise<Own | null> {
+  async #put(block: Block, expected: Version | null): Promise<OwnBlock | null> {
     const body = encodeBlock(block)
     const version = await this.#timed((signal) =>
       this.#store.write(blockName(block.id), body, expected, signal),
@@ -238,7 +239,7 @@ class OpenRegisters implements Registers {
     const before = new Map(this.#seen)
     const cells = await this.#timed((signal) => this.#store.read(signal))
     const blocks = new Map<NodeId, Block>()
-    let own: Own | null = null
+    let own: OwnBlock | null = null
     for (const { name, version, body } of cells) {
       if (!isBlockName(name)) continue
       const block = this.#decode(name, body)
@@ -248,26 +249,28 @@ class OpenRegisters implements Registers {
       if (name === blockName(self)) own = { block, version }
     }
     for (const [name, { id, sequence }] of before)
-      if (!blocks.has(id)) throw new Stop(new StoreRolledBackError(id, this.facts.place, `${name} ${sequence} is gone`))
-    return { blocks, own, knock: cells.find(({ name }) => name === knockName(self)) ?? null }
+      if (!blocks.has(id))
+        throw new FatalFault(new StoreRolledBackError(id, this.facts.place, `${name} ${sequence} is gone`))
+    return { blocks, own, knock: cells.find(({ name }) => name === probeName(self)) ?? null }
   }
 
   #decode(name: string, body: string): Block {
     const { place } = this.facts
     const decoded = decodeBlock(body)
-    if (decoded.is === 'foreign') throw new Stop(new UnsupportedFormatError(name, place, decoded.format, FORMAT))
+    if (decoded.is === 'foreign')
+      throw new FatalFault(new UnsupportedFormatError(name, place, decoded.format, FORMAT))
     if (decoded.is === 'block' && blockName(decoded.block.id) === name) return decoded.block
     const problem = decoded.is === 'corrupt' ? decoded.problem : 'it is the block of another node'
     const error = new CorruptBlockError(name.slice(2), place, problem)
     // Somebody may be repairing another's block; one's own is never repaired by waiting.
-    if (name === blockName(this.#options.self)) throw new Stop(error)
+    if (name === blockName(this.#options.self)) throw new FatalFault(error)
     throw error
   }
 
   #compare(name: string, before: Block | undefined, block: Block): void {
     if (before !== undefined && block.sequence < before.sequence) {
       const what = `write ${block.sequence} was read after write ${before.sequence}`
-      throw new Stop(new StoreRolledBackError(block.id, this.facts.place, what))
+      throw new FatalFault(new StoreRolledBackError(block.id, this.facts.place, what))
     }
     const newest = this.#seen.get(name)
     if (newest === undefined || block.sequence > newest.sequence) this.#seen.set(name, block)
@@ -279,15 +282,15 @@ class OpenRegisters implements Registers {
 
   /** Returns when nobody has answered for long enough; otherwise the id is another's. */
   async #knock({ knock, own }: Round): Promise<void> {
-    const { self, knockMs } = this.#options
-    const inUse = (sign: string): Stop => new Stop(new IdInUseError(self, this.facts.place, sign))
+    const { self, probeMs: knockMs } = this.#options
+    const inUse = (sign: string): FatalFault => new FatalFault(new IdInUseError(self, this.facts.place, sign))
     const version = await this.#timed((signal) =>
-      this.#store.write(knockName(self), this.#holder, knock?.version ?? null, signal),
+      this.#store.write(probeName(self), this.#holder, knock?.version ?? null, signal),
     )
     if (version === null) throw inUse('another process is starting under it')
-    for (let looks = 0; looks < KNOCK_LOOKS; looks++) {
+    for (let looks = 0; looks < PROBE_READS; looks++) {
       // oxlint-disable-next-line no-await-in-loop -- looks again and again
-      await sleep(knockMs / KNOCK_LOOKS)
+      await sleep(knockMs / PROBE_READS)
       // oxlint-disable-next-line no-await-in-loop -- looks again and again
       const now = await this.#round()
       if (now.knock !== null && now.knock.body !== this.#holder) throw inUse('it answered')
@@ -298,7 +301,7 @@ class OpenRegisters implements Registers {
   /** Whether the answer arrives does not matter to this process: its next write tells. */
   #answer(knock: Cell): void {
     const { self } = this.#options
-    this.#timed((signal) => this.#store.write(knockName(self), this.#holder, knock.version, signal)).catch(
+    this.#timed((signal) => this.#store.write(probeName(self), this.#holder, knock.version, signal)).catch(
       () => {},
     )
   }
@@ -323,16 +326,19 @@ class OpenRegisters implements Registers {
     })
   }
 
-  async #carefully<T>(operation: () => Promise<T>): Promise<T | NotDone> {
+  async #carefully<T>(operation: () => Promise<T>): Promise<T | Incomplete> {
     try {
       return await operation()
     } catch (error) {
-      if (error instanceof Stop) return { outcome: 'failed', error: error.fault }
+      if (error instanceof FatalFault) return { outcome: 'failed', error: error.fault }
       if (error instanceof CellLockedError) {
         const { self } = this.#options
-        return { outcome: 'failed', error: new IdInUseError(self, this.facts.place, 'it has locked its block') }
+        return {
+          outcome: 'failed',
+          error: new IdInUseError(self, this.facts.place, 'it has locked its block'),
+        }
       }
-      return { outcome: 'unknown', why: reasonOf(error) }
+      return { outcome: 'unknown', why: describeError(error) }
     }
   }
 }

@@ -41,7 +41,7 @@ describe('S3', () => {
     const node = openRegisters(await openS3(optionsFor(fake), 'g'), {
       self: 1,
       timeoutMs: 10_000,
-      knockMs: 50,
+      probeMs: 50,
     })
     await node.claim()
     fake.requests.clear()

@@ -7,12 +7,12 @@
  */
 
 import type { AwsClient } from 'aws4fetch'
-import { ASSUMED } from './caveats.ts'
-import { needed } from './client.ts'
-import { StoreAccessDeniedError, UnsuitableStoreError, StoreUnreachableError } from './errors.ts'
-import { HttpLine, type HttpReply } from './http-line.ts'
-import { Backoff } from './line.ts'
+import { ASSUMPTIONS } from './assumptions.ts'
+import { Backoff } from './connection.ts'
+import { StoreAccessDeniedError, StoreUnreachableError, UnsuitableStoreError } from './errors.ts'
+import { HttpClient, type HttpReply } from './http-client.ts'
 import { type Cell, type CellStore, safeName } from './store.ts'
+import { loadClient } from './urls.ts'
 
 export type S3Options = {
   readonly bucket: string
@@ -39,7 +39,7 @@ type Init = {
 type Condition = { readonly 'if-match': string } | { readonly 'if-none-match': '*' }
 
 export async function openS3(options: S3Options, group: string): Promise<CellStore> {
-  const { AwsClient: Client } = await needed('s3', 'aws4fetch', () => import('aws4fetch'))
+  const { AwsClient: Client } = await loadClient('s3', 'aws4fetch', () => import('aws4fetch'))
   const { bucket, region, endpoint, accessKeyId, secretAccessKey, sessionToken } = options
   const client: AwsClient = new Client({
     accessKeyId,
@@ -56,7 +56,7 @@ export async function openS3(options: S3Options, group: string): Promise<CellSto
   const start = `${options.prefix === '' ? '' : `${options.prefix}/`}${safeName(group)}/`
   const place = `s3 bucket ${bucket}, keys ${start}${endpoint === undefined ? '' : ` at ${endpoint}`}`
 
-  const http = new HttpLine()
+  const http = new HttpClient()
   const backoff = new Backoff()
 
   async function ask(path: string, init: Init, signal: AbortSignal): Promise<HttpReply> {
@@ -69,10 +69,10 @@ export async function openS3(options: S3Options, group: string): Promise<CellSto
       reply = await http.send(request, signal)
     } catch (error) {
       const failure = new StoreUnreachableError(place, error)
-      backoff.failed(failure)
+      backoff.recordFailure(failure)
       throw failure
     }
-    backoff.succeeded()
+    backoff.reset()
     const { status } = reply
     if ((status >= 200 && status < 300) || status === PRECONDITION_FAILED || status === NOT_FOUND)
       return reply
@@ -154,7 +154,7 @@ export async function openS3(options: S3Options, group: string): Promise<CellSto
       place,
       sound: ['a write compares the ETag (tried when it was opened)', 'each request is made once'],
       weak: [],
-      assumed: ASSUMED.s3,
+      assumed: ASSUMPTIONS.s3,
     },
     async read(signal) {
       const names = await list(signal)

@@ -7,18 +7,18 @@ import { AsyncLocalStorage } from 'node:async_hooks'
 import { channel } from 'node:diagnostics_channel'
 import type { Socket } from 'node:net'
 
-const owner = new AsyncLocalStorage<Sockets>()
+const owner = new AsyncLocalStorage<SocketTracker>()
 
 channel('net.client.socket').subscribe((message) => {
   owner.getStore()?.add((message as { readonly socket: Socket }).socket)
 })
 
-export class Sockets {
+export class SocketTracker {
   readonly #open = new Set<Socket>()
   #isEnded = false
 
   /** What the task opens belongs to these, now and later. */
-  owning<T>(task: () => Promise<T>): Promise<T> {
+  run<T>(task: () => Promise<T>): Promise<T> {
     return owner.run(this, task)
   }
 

@@ -20,14 +20,14 @@ import { hostingOf, type StoreHosting, type StoreInsight } from '../../../protoc
 import type { TraceHeader } from '../../../workbench/trace/index.ts'
 import type { StoreElectionSettings } from '../../config/election-settings.ts'
 import {
+  activeMembers,
   type CellStore,
-  membersIn,
+  createRegisterCalls,
   openRegisters,
   openStore,
   type ReadOutcome,
   type RegisterBlock,
   type Registers,
-  registerCalls,
   StoreUnreachableError,
 } from '../../registers/index.ts'
 import {
@@ -67,7 +67,7 @@ export async function openElectionInStore(
     const store = await reached(settings, timeoutMs, events)
     // Whoever lives under the same id reads at least once a period.
     const knockMs = (2 * period + lease) / 1000
-    const registers = openRegisters(store, { self: settings.id, timeoutMs, knockMs })
+    const registers = openRegisters(store, { self: settings.id, timeoutMs, probeMs: knockMs })
     try {
       const first = await claimed(registers)
       const seat = new ElectionInStore(settings, hosting, registers, first, events, clock)
@@ -173,7 +173,7 @@ class ElectionInStore implements LocalElection {
     this.#events = events
     this.#clock = clock
     this.#blocks = blocks
-    this.#members = membersIn(blocks)
+    this.#members = activeMembers(blocks)
     this.#fencer = new Fencer(id, fencing, {
       confirmed: (token, targets) => {
         this.#unfenced = 0
@@ -201,13 +201,13 @@ class ElectionInStore implements LocalElection {
         this.#look()
       },
     })
-    this.#carryOut = registerCalls(registers, {
+    this.#carryOut = createRegisterCalls(registers, {
       deliver: (input) => this.#answer(input),
-      fail: (error) => this.#fail(error),
-      trouble: (why) => this.#troubled(why),
-      refused: (of, why) => this.#notRemoved(of, why),
-      members: (ids) => this.#regroup(ids),
-      seen: (all) => this.#note(all, group),
+      onFailure: (error) => this.#fail(error),
+      onUnknown: (why) => this.#troubled(why),
+      onRefused: (of, why) => this.#notRemoved(of, why),
+      onMembers: (ids) => this.#regroup(ids),
+      onBlocks: (all) => this.#note(all, group),
     })
     this.#loop.start()
     this.#loop.command({ do: 'members', nodes: this.#members })
@@ -302,7 +302,7 @@ class ElectionInStore implements LocalElection {
     }
     const { name: protocol, recordedOptions } = this.#hosting
     const options: PlainObject = { ...this.#options, ...recordedOptions(this.#group) }
-    return { trace: 1, protocol, nodes: this.#members, options, seed: 0, recording }
+    return { trace: 1, protocol, nodes: this.#members, options, seed: 0, recording, hosted: this.#group }
   }
 
   /** The trace that replays to the failed assertion, as a file. */

@@ -4,7 +4,7 @@ import type { StoreKind } from './store.ts'
 
 const FLUSHED = 'the disk does not lose what it said it has flushed'
 
-export const ASSUMED: { readonly [kind in StoreKind]: readonly string[] } = {
+export const ASSUMPTIONS: { readonly [kind in StoreKind]: readonly string[] } = {
   memory: ['nobody expects it to outlive this process'],
   file: [FLUSHED],
   postgres: [
@@ -32,8 +32,8 @@ export const SECTOR_LOCK =
   'each id runs on one host and in one network namespace: the lock reaches no further'
 
 /** Without opening the store: as its description says. */
-export function assumedOf(store: StoreConfig): readonly string[] {
-  const general = ASSUMED[store.kind]
+export function assumptionsOf(store: StoreConfig): readonly string[] {
+  const general = ASSUMPTIONS[store.kind]
   if (store.kind !== 'file') return general
   const mount = store.mountOptions === undefined ? LOCAL_MOUNT : NETWORK_MOUNT
   return [mount, ...general, ...(store.mode === 'sector' ? [SECTOR_LOCK] : [])]

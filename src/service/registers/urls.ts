@@ -2,7 +2,7 @@
 import { MissingClientError } from './errors.ts'
 
 /** Says which package to install where it is not there. */
-export async function needed<T>(kind: string, packageName: string, load: () => Promise<T>): Promise<T> {
+export async function loadClient<T>(kind: string, packageName: string, load: () => Promise<T>): Promise<T> {
   try {
     return await load()
   } catch (error) {
@@ -30,7 +30,7 @@ const URL_FORM =
   /^(?<protocol>[a-z][a-z0-9+.-]*:)\/\/(?<user>[^/?#]*@)?(?<hosts>[^/?#@]*)(?<path>\/[^?#]*)?(?<search>\?[^#]*)?(?:#.*)?$/i
 
 /** Throws what is wrong with it, without its password. */
-export function partsOf(url: string): UrlParts {
+export function parseUrl(url: string): UrlParts {
   const groups = URL_FORM.exec(url)?.groups
   if (groups === undefined) throw new TypeError('it is not a URL: write KIND://HOST:PORT')
   const { protocol = '', user = '', hosts = '', path = '', search = '' } = groups
@@ -47,16 +47,16 @@ export function partsOf(url: string): UrlParts {
   const [username = '', ...password] = user.slice(0, -1).split(':')
   return {
     protocol: protocol.toLowerCase(),
-    username: decoded(username),
-    password: decoded(password.join(':')),
+    username: decodePercent(username),
+    password: decodePercent(password.join(':')),
     hosts: each,
-    path: decoded(path.slice(1)),
+    path: decodePercent(path.slice(1)),
     search: new URLSearchParams(search),
     at: (host) => `${protocol}//${user}${host}${path}${search}`,
   }
 }
 
-function decoded(text: string): string {
+function decodePercent(text: string): string {
   try {
     return decodeURIComponent(text)
   } catch {
@@ -65,8 +65,8 @@ function decoded(text: string): string {
 }
 
 /** A URL as it may be shown: without its password. */
-export function shown(url: string): string {
-  const { protocol, username, password, hosts, path } = partsOf(url)
+export function redactUrl(url: string): string {
+  const { protocol, username, password, hosts, path } = parseUrl(url)
   const user = encodeURIComponent(username) + (password === '' ? '' : ':***')
   const place = `${protocol}//${user === '' ? '' : `${user}@`}${hosts.join(',')}`
   return path === '' ? place : `${place}/${path}`

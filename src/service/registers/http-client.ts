@@ -29,9 +29,9 @@ export type HttpReply = {
 /** Idle connections are closed before the other side does. */
 const IDLE_MS = 30_000
 /** More than any answer that a store gives. */
-const LARGEST_REPLY = 16 * 1024 * 1024
+const MAX_REPLY_BYTES = 16 * 1024 * 1024
 
-export class HttpLine {
+export class HttpClient {
   readonly #http = new HttpAgent({ keepAlive: true, timeout: IDLE_MS })
   readonly #https = new HttpsAgent({ keepAlive: true, timeout: IDLE_MS })
   #isClosed = false
@@ -73,7 +73,7 @@ async function readAll(response: IncomingMessage): Promise<HttpReply> {
   let size = 0
   for await (const chunk of response as AsyncIterable<Buffer>) {
     size += chunk.length
-    if (size > LARGEST_REPLY) throw new Error(`an answer of more than ${LARGEST_REPLY} bytes`)
+    if (size > MAX_REPLY_BYTES) throw new Error(`an answer of more than ${MAX_REPLY_BYTES} bytes`)
     chunks.push(chunk)
   }
   const date = Date.parse(response.headers.date ?? '')

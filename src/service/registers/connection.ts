@@ -10,14 +10,14 @@ import { StoreUnreachableError } from './errors.ts'
 
 const FIRST_PAUSE_MS = 50
 /** The longest pause between two attempts to connect. */
-export const LONGEST_PAUSE_MS = 1000
+export const MAX_PAUSE_MS = 1000
 /** An attempt to connect again that takes longer has failed. The first may take longer: nobody leads by it yet. */
-export const CONNECT_MS = 2000
-export const OPEN_MS = 5000
+export const CONNECT_TIMEOUT_MS = 2000
+export const OPEN_TIMEOUT_MS = 5000
 
 /** Exponential backoff with jitter: half of the pause is certain, the rest is chance. */
-export function pauseAfter(failures: number): number {
-  const full = Math.min(FIRST_PAUSE_MS * 2 ** Math.min(failures - 1, 10), LONGEST_PAUSE_MS)
+export function backoffMs(failures: number): number {
+  const full = Math.min(FIRST_PAUSE_MS * 2 ** Math.min(failures - 1, 10), MAX_PAUSE_MS)
   return full * (0.5 + Math.random() / 2)
 }
 
@@ -27,14 +27,14 @@ export class Backoff {
   #notBefore = 0
   #last: unknown = null
 
-  succeeded(): void {
+  reset(): void {
     this.#failures = 0
     this.#notBefore = 0
   }
 
-  failed(error: unknown): void {
+  recordFailure(error: unknown): void {
     this.#failures += 1
-    this.#notBefore = performance.now() + pauseAfter(this.#failures)
+    this.#notBefore = performance.now() + backoffMs(this.#failures)
     this.#last = error
   }
 
@@ -44,7 +44,7 @@ export class Backoff {
   }
 }
 
-export type LineOptions<C> = {
+export type ConnectionOptions<C> = {
   /** Names the store in errors. */
   readonly place: string
   /**
@@ -58,14 +58,14 @@ export type LineOptions<C> = {
   isLost(error: unknown): boolean
 }
 
-export class Line<C> {
-  readonly #options: LineOptions<C>
+export class Connection<C> {
+  readonly #options: ConnectionOptions<C>
   readonly #backoff = new Backoff()
   readonly #ending = new AbortController()
   #client: Promise<C> | null = null
-  #limitMs = OPEN_MS
+  #limitMs = OPEN_TIMEOUT_MS
 
-  constructor(options: LineOptions<C>) {
+  constructor(options: ConnectionOptions<C>) {
     this.#options = options
   }
 
@@ -74,10 +74,10 @@ export class Line<C> {
     signal.throwIfAborted()
     const opening = this.#obtain()
     // An attempt to connect has a limit of its own: it may serve the next call.
-    const client = await unlessAborted(opening, signal)
+    const client = await rejectOnAbort(opening, signal)
     try {
-      const result = await unlessAborted(work(client), signal)
-      this.#backoff.succeeded()
+      const result = await rejectOnAbort(work(client), signal)
+      this.#backoff.reset()
       return result
     } catch (error) {
       if (signal.aborted || this.#options.isLost(error)) this.#drop(opening, error)
@@ -86,7 +86,7 @@ export class Line<C> {
   }
 
   /** The connection breaks, as the client says. */
-  lost(client: C, error: unknown): void {
+  handleLoss(client: C, error: unknown): void {
     const opening = this.#client
     void opening?.then(
       (current) => {
@@ -122,8 +122,8 @@ export class Line<C> {
     const signal = AbortSignal.any([limit.signal, this.#ending.signal])
     const connecting = connect(signal, this.#limitMs)
     try {
-      const client = await unlessAborted(connecting, signal)
-      this.#limitMs = CONNECT_MS
+      const client = await rejectOnAbort(connecting, signal)
+      this.#limitMs = CONNECT_TIMEOUT_MS
       return client
     } catch (error) {
       // One that is ready after all has come too late.
@@ -137,13 +137,13 @@ export class Line<C> {
   #drop(opening: Promise<C>, error: unknown): void {
     if (this.#client !== opening) return
     this.#client = null
-    this.#backoff.failed(error)
+    this.#backoff.recordFailure(error)
     opening.then(this.#options.release, () => {})
   }
 }
 
 /** As the promise, but rejects as soon as the signal is aborted. */
-export function unlessAborted<T>(promise: Promise<T>, signal: AbortSignal): Promise<T> {
+export function rejectOnAbort<T>(promise: Promise<T>, signal: AbortSignal): Promise<T> {
   return new Promise((resolve, reject) => {
     const abort = (): void => reject(signal.reason as Error)
     if (signal.aborted) abort()

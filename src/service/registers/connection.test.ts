@@ -1,13 +1,13 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
+import { backoffMs, CONNECT_TIMEOUT_MS, Connection, MAX_PAUSE_MS, OPEN_TIMEOUT_MS } from './connection.ts'
 import { StoreUnreachableError } from './errors.ts'
-import { CONNECT_MS, Line, LONGEST_PAUSE_MS, OPEN_MS, pauseAfter } from './line.ts'
 
 type Client = { readonly number: number; isReleased: boolean }
 
 /** A line whose connections are made by hand. */
 function lab(connect: (client: Client, signal: AbortSignal) => Promise<Client>) {
   const clients: Client[] = []
-  const line = new Line<Client>({
+  const line = new Connection<Client>({
     place: 'a store',
     connect: (signal) => {
       const client = { number: clients.length, isReleased: false }
@@ -91,8 +91,8 @@ describe('a line to a store', () => {
     const ready: (() => void)[] = []
     const { line, clients } = lab((client) => new Promise((resolve) => ready.push(() => resolve(client))))
     const call = outcome(line.use(forever, never))
-    await vi.advanceTimersByTimeAsync(OPEN_MS)
-    expect(await call).toContain(`no connection within ${OPEN_MS} ms`)
+    await vi.advanceTimersByTimeAsync(OPEN_TIMEOUT_MS)
+    expect(await call).toContain(`no connection within ${OPEN_TIMEOUT_MS} ms`)
     ready[0]?.()
     await vi.advanceTimersByTimeAsync(0)
     expect(clients).toEqual([{ number: 0, isReleased: true }])
@@ -101,19 +101,19 @@ describe('a line to a store', () => {
   it('has less patience when it was connected before', async () => {
     const { line } = lab((client) => (client.number === 0 ? Promise.resolve(client) : never()))
     await line.use(forever, () => Promise.reject(lost)).catch(() => {})
-    await vi.advanceTimersByTimeAsync(LONGEST_PAUSE_MS)
+    await vi.advanceTimersByTimeAsync(MAX_PAUSE_MS)
     const call = outcome(line.use(forever, never))
-    await vi.advanceTimersByTimeAsync(CONNECT_MS)
-    expect(await call).toContain(`no connection within ${CONNECT_MS} ms`)
+    await vi.advanceTimersByTimeAsync(CONNECT_TIMEOUT_MS)
+    expect(await call).toContain(`no connection within ${CONNECT_TIMEOUT_MS} ms`)
   })
 
   it('drops a connection that the client says is lost, and no other', async () => {
     const { line, clients } = lab(async (client) => client)
     const first = await line.use(forever, async (client) => client)
-    line.lost(first, lost)
-    await vi.advanceTimersByTimeAsync(LONGEST_PAUSE_MS)
+    line.handleLoss(first, lost)
+    await vi.advanceTimersByTimeAsync(MAX_PAUSE_MS)
     expect(await line.use(forever, async ({ number }) => number)).toBe(1)
-    line.lost(first, lost)
+    line.handleLoss(first, lost)
     await vi.advanceTimersByTimeAsync(0)
     expect(await line.use(forever, async ({ number }) => number)).toBe(1)
     expect(clients).toHaveLength(2)
@@ -142,8 +142,8 @@ describe('a line to a store', () => {
 
 it('pauses grow to a limit, and half of each is chance', () => {
   for (let failures = 1; failures < 50; failures++) {
-    const full = Math.min(50 * 2 ** (failures - 1), LONGEST_PAUSE_MS)
-    const pauses = Array.from({ length: 50 }, () => pauseAfter(failures))
+    const full = Math.min(50 * 2 ** (failures - 1), MAX_PAUSE_MS)
+    const pauses = Array.from({ length: 50 }, () => backoffMs(failures))
     expect(Math.min(...pauses)).toBeGreaterThanOrEqual(full / 2)
     expect(Math.max(...pauses)).toBeLessThanOrEqual(full)
     expect(new Set(pauses).size).toBeGreaterThan(10)
