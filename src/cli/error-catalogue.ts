@@ -52,7 +52,7 @@ export const ERROR_CATALOGUE: { readonly [code: string]: CatalogueEntry } = {
   ERR_CONCLAVE_NODE_CLOSED: entry(
     'NodeClosedError',
     'conclave',
-    'The node is closed, or `join` was aborted. An aborted `join` keeps the reason of its signal as `cause`.',
+    'The node is closed. (An aborted `join` rejects with the reason of its signal instead.)',
     'Join again if the process should still take part.',
   ),
   ERR_CONCLAVE_COMMAND_REFUSED: entry(
@@ -225,13 +225,13 @@ export const ERROR_CATALOGUE: { readonly [code: string]: CatalogueEntry } = {
   // Fencing.
   ERR_CONCLAVE_STALE_TOKEN: entry(
     'StaleTokenError',
-    'conclave/fencing/http',
+    'conclave/fencing/postgres',
     'The resource has seen a higher fencing token: another node has led since.',
     'Stop acting as the leader.',
   ),
   ERR_CONCLAVE_IMPLAUSIBLE_TOKEN: entry(
     'ImplausibleTokenError',
-    'conclave/fencing/http',
+    'conclave/fencing/postgres',
     'The token is too far above the highest token seen. No group reaches such a token.',
     'Find where the token comes from. Raise `mostAhead` only if it is real.',
   ),

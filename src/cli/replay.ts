@@ -3,6 +3,7 @@ import { Command } from 'commander'
 import type { Definition } from '../core/index.ts'
 import { count } from '../core/text.ts'
 import { type TraceFile } from '../workbench/forensics/index.ts'
+import { asRecorded } from '../workbench/forensics/replay.ts'
 import { diffTraces, replay, type Trace, transcriptLine } from '../workbench/trace/index.ts'
 import { EXIT, UsageError } from './errors.ts'
 import { readTraceFile } from './input-files.ts'
@@ -70,7 +71,7 @@ async function run(files: readonly string[], flags: ReplayFlags): Promise<number
   const { lookup } = await loadProtocols(flags.load)
   const definition = findProtocol(lookup, trace.header.protocol)
   if (flags.transcript === true && flags.json !== true) printTranscript(trace, definition, flags.all === true)
-  const result = replay(trace, definition)
+  const result = replay(trace, asRecorded(definition, trace.header))
   const { steps, difference, failure } = result
   if (flags.json === true) printJson({ ...result, identical: difference === null })
   else if (difference === null) {

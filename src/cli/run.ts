@@ -103,23 +103,23 @@ async function run(command: readonly string[], flags: RunFlags): Promise<number>
   const options = flags.agent === undefined ? readJoinOptions(flags) : null
   const ownKillBeforeMs = options === null ? null : resolveKillBefore(leaseTimingOf(options), killBeforeMs)
   const supervisor = Supervisor.connect()
-  const guarded = await GuardianProcess.start()
+  const guardian = await GuardianProcess.start()
   const onSignal = (): void => stop.abort()
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, onSignal)
-  guarded.once('lost', (error) => {
+  guardian.once('lost', (error) => {
     printMessage(error.message)
     stop.abort()
   })
   try {
     if (options === null || ownKillBeforeMs === null)
-      return await runWithAgent(readAgentTarget(flags), guarded, settings)
-    return await runWithNode({ options, killBeforeMs: ownKillBeforeMs, supervisor }, guarded, settings)
+      return await runWithAgent(readAgentTarget(flags), guardian, settings)
+    return await runWithNode({ options, killBeforeMs: ownKillBeforeMs, supervisor }, guardian, settings)
   } catch (error) {
     if (error instanceof CommandFailedError)
       throw new UsageError(`cannot run ${command[0]}: ${error.message}`, null)
     throw error
   } finally {
-    guarded.close()
+    guardian.close()
     for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.off(signal, onSignal)
   }
 }

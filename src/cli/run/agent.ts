@@ -34,7 +34,7 @@ const MIN_RENEWAL_INTERVAL_MS = 5
 
 export async function runWithAgent(
   target: AgentTarget,
-  guarded: GuardianProcess,
+  guardian: GuardianProcess,
   settings: RunSettings,
 ): Promise<number> {
   const { stopSignal, once } = settings
@@ -45,7 +45,7 @@ export async function runWithAgent(
     const { term, killBeforeMs } = next
     try {
       // oxlint-disable-next-line no-await-in-loop -- one term after the other
-      const code = await runInTerm(term, killBeforeMs, guarded, settings)
+      const code = await runInTerm(term, killBeforeMs, guardian, settings)
       if (code !== null) return code
       if (once) return EXIT.lost
     } finally {

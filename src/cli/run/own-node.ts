@@ -21,7 +21,7 @@ export type OwnNode = {
 
 export async function runWithNode(
   { options, killBeforeMs, supervisor }: OwnNode,
-  guarded: GuardianProcess,
+  guardian: GuardianProcess,
   settings: RunSettings,
 ): Promise<number> {
   // A worker thread would cost 20 MB, and this thread has no other work that takes long.
@@ -32,7 +32,7 @@ export async function runWithNode(
   if (warning !== null) settings.report(warning)
   node.on('warning', ({ what, detail }) => settings.report(`${what}: ${detail}`))
   try {
-    return await runInTerms(node, killBeforeMs, guarded, settings)
+    return await runInTerms(node, killBeforeMs, guardian, settings)
   } finally {
     await node.close()
   }
@@ -42,7 +42,7 @@ export async function runWithNode(
 async function runInTerms(
   node: ConclaveNode,
   killBeforeMs: number,
-  guarded: GuardianProcess,
+  guardian: GuardianProcess,
   settings: RunSettings,
 ): Promise<number> {
   const { stopSignal, once } = settings
@@ -67,7 +67,7 @@ async function runInTerms(
     }
     isRunning = true
     try {
-      code = await runInTerm(held, killBeforeMs, guarded, settings)
+      code = await runInTerm(held, killBeforeMs, guardian, settings)
     } finally {
       isRunning = false
       if (code !== null || once || stopSignal.aborted) ended.abort()

@@ -59,7 +59,7 @@ export function resolveKillBefore({ lengthMs, marginMs }: LeaseTiming, requested
 export async function runInTerm(
   term: HeldTerm,
   killBeforeMs: number,
-  guarded: GuardianProcess,
+  guardian: Pick<GuardianProcess, 'run' | 'setDeadline' | 'stop'>,
   settings: RunSettings,
 ): Promise<number | null> {
   const { command, stopSignal, graceMs, report } = settings
@@ -78,16 +78,16 @@ export async function runInTerm(
   }
   report(`${term.id} leads with token ${term.token}: starting ${command[0]}`)
   const renewing = setInterval(() => {
-    if (!term.signal.aborted) guarded.setDeadline(...deadlines())
+    if (!term.signal.aborted) guardian.setDeadline(...deadlines())
   }, DEADLINE_INTERVAL_MS)
   // The lease is renewed while the command ends, for at most the grace period.
-  const onStop = (): void => guarded.stop(graceMs)
-  const onLost = (): void => guarded.stop(0)
+  const onStop = (): void => guardian.stop(graceMs)
+  const onLost = (): void => guardian.stop(0)
   stopSignal.addEventListener('abort', onStop)
   term.ending?.addEventListener('abort', onStop)
   term.signal.addEventListener('abort', onLost)
   try {
-    const ended = await guarded.run(command, env, ...deadlines())
+    const ended = await guardian.run(command, env, ...deadlines())
     report(`${command[0]} ended${ended.signal === null ? ` with ${ended.code}` : ` by ${ended.signal}`}`)
     if (stopSignal.aborted) return EXIT.ok
     return ended.isTerminated ? null : exitCodeOf(ended)
