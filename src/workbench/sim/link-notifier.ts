@@ -15,13 +15,13 @@ type NotifierContext = {
 }
 
 export class LinkNotifier {
-  readonly #news: LinkStates
+  readonly #states: LinkStates
   readonly #network: Network
   readonly #nodes: readonly SimNode[]
   readonly #world: NotifierContext
 
-  constructor(news: LinkStates, network: Network, nodes: readonly SimNode[], world: NotifierContext) {
-    this.#news = news
+  constructor(states: LinkStates, network: Network, nodes: readonly SimNode[], world: NotifierContext) {
+    this.#states = states
     this.#network = network
     this.#nodes = nodes
     this.#world = world
@@ -31,14 +31,14 @@ export class LinkNotifier {
   check(node: SimNode, peer: SimNode): void {
     if (!node.up) return
     if (node.stalledUntil !== 0) {
-      this.#world.push(node.stalledUntil, { type: 'look', node, peer })
+      this.#world.push(node.stalledUntil, { type: 'checkLink', node, peer })
       return
     }
-    const news = this.#news.check(node.index, peer.index, this.#isOpen(node, peer))
-    if (news === null) return
-    this.#lookSoon(peer, node)
-    this.#lookSoon(node, peer)
-    this.#world.advance(node, { type: 'link', peer: peer.id, up: news.up })
+    const change = this.#states.check(node.index, peer.index, this.#isOpen(node, peer))
+    if (change === null) return
+    this.#checkSoon(peer, node)
+    this.#checkSoon(node, peer)
+    this.#world.advance(node, { type: 'link', peer: peer.id, up: change.up })
   }
 
   /**
@@ -46,14 +46,14 @@ export class LinkNotifier {
    * incarnation has ended.
    */
   accepts(from: SimNode, to: SimNode, label: number): boolean {
-    while (to.up && this.#news.count(to.index, from.index) < label) this.check(to, from)
-    return to.up && this.#news.count(to.index, from.index) === label
+    while (to.up && this.#states.count(to.index, from.index) < label) this.check(to, from)
+    return to.up && this.#states.count(to.index, from.index) === label
   }
 
   /** A loss on such a link makes both ends see it down. */
   noteLoss(from: SimNode, to: SimNode): void {
-    this.#news.break(from.index, to.index)
-    this.#lookSoon(from, to)
+    this.#states.break(from.index, to.index)
+    this.#checkSoon(from, to)
   }
 
   /** After a change of the network: schedules a check of every end. */
@@ -62,8 +62,8 @@ export class LinkNotifier {
       for (const peer of this.#nodes) {
         if (node === peer) continue
         const open = this.#isOpen(node, peer)
-        if (!open) this.#news.break(node.index, peer.index)
-        if (open !== this.#news.isUp(node.index, peer.index)) this.#lookSoon(node, peer)
+        if (!open) this.#states.break(node.index, peer.index)
+        if (open !== this.#states.isUp(node.index, peer.index)) this.#checkSoon(node, peer)
       }
     }
   }
@@ -72,8 +72,8 @@ export class LinkNotifier {
     return node.up && peer.up && this.#network.isOpen(node.index, peer.index)
   }
 
-  #lookSoon(node: SimNode, peer: SimNode): void {
+  #checkSoon(node: SimNode, peer: SimNode): void {
     const after = this.#network.delay(node.index, peer.index)
-    this.#world.push(this.#world.now() + after, { type: 'look', node, peer })
+    this.#world.push(this.#world.now() + after, { type: 'checkLink', node, peer })
   }
 }

@@ -10,6 +10,7 @@ import {
   type Plain,
   type Protocol,
   type RegisterCall,
+  type Step,
   type View,
 } from '../../core/index.ts'
 import type { Scenario, ScenarioEvent } from '../scenario/scenario.ts'
@@ -88,10 +89,10 @@ export type Pending =
     }
   | { readonly type: 'event'; readonly event: ScenarioEvent }
   | { readonly type: 'resume'; readonly node: SimNode; readonly isLast: boolean }
-  | { readonly type: 'look'; readonly node: SimNode; readonly peer: SimNode }
+  | { readonly type: 'checkLink'; readonly node: SimNode; readonly peer: SimNode }
   | { readonly type: 'settle'; readonly disturbance: number }
   /** The store responds again. */
-  | { readonly type: 'answers' }
+  | { readonly type: 'storeAnswers' }
 
 export function linkStatesOf(definition: Definition, scenario: Scenario): LinkStates | null {
   const { nodes, initial, network } = scenario
@@ -101,7 +102,7 @@ export function linkStatesOf(definition: Definition, scenario: Scenario): LinkSt
   return new LinkStates(nodes.length, { slack, labelled }, (a, b) => isMember(a) && isMember(b))
 }
 
-export function sameView(a: View, b: View): boolean {
+function sameView(a: View, b: View): boolean {
   return (
     a.role === b.role &&
     a.leader === b.leader &&
@@ -110,4 +111,46 @@ export function sameView(a: View, b: View): boolean {
     (a.members === b.members || equalPlain(a.members, b.members)) &&
     (a.detail === b.detail || equalPlain(a.detail, b.detail))
   )
+}
+
+/** The node's view if it has changed, or null. `now`: on the node's clock. */
+export function updateView(node: SimNode, now: Micros): View | null {
+  const view = node.protocol.view(node.state, now)
+  const was = node.view
+  if (was !== null && sameView(was, view)) return null
+  node.view = view
+  return view
+}
+
+/** The end of the view's lease in true time. */
+export function trueUntil(node: SimNode, view: View): Micros | null {
+  return view.until === null ? null : node.clock.whenShows(view.until)
+}
+
+/** The view and lease end of a running node, as World.status describes them. */
+export function statusOf(node: SimNode, now: Micros): { readonly view: View; readonly until: Micros | null } {
+  const missed = node.sleptFor === 0 ? 0 : node.sleptFor - node.clock.standsFor(now)
+  const view = node.protocol.view(node.state, node.clock.at(now) + missed)
+  const until = trueUntil(node, view)
+  return { view, until: until === null ? null : until - node.sleptFor }
+}
+
+export function persists({ effects }: Step<Plain>): boolean {
+  return effects.some(({ type }) => type === 'persist')
+}
+
+/** Takes a crashed node down and returns the messages in its backlog, which are lost. */
+export function takeDown(node: SimNode, now: Micros): readonly number[] {
+  const lost = node.backlog.flatMap((waiting) => (waiting.type === 'message' ? [waiting.id] : []))
+  node.up = false
+  node.state = null
+  node.view = null
+  node.stalledUntil = 0
+  node.sleptFor = 0
+  // A crash ends a suspension: the clock runs again.
+  node.clock.wake(now)
+  node.backlog = []
+  for (const timer of node.timers.values()) timer.entry = -1
+  node.timers = new Map()
+  return lost
 }

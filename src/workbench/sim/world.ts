@@ -10,7 +10,6 @@ import {
   type Effect,
   fail,
   type Input,
-  type Message,
   type Micros,
   microsOf,
   type NodeId,
@@ -18,34 +17,36 @@ import {
   type Plain,
   type RegisterCall,
   type Step,
-  strict,
   unreachable,
   type View,
 } from '../../core/index.ts'
 import { Random } from '../scenario/random.ts'
 import type { Scenario, ScenarioEvent } from '../scenario/scenario.ts'
-import type { LossReason, Observation, TraceRecord } from '../trace/index.ts'
-import { Clock } from './clock.ts'
-import { connectivity, mayReach } from './connectivity.ts'
-import type { LinkStates } from './link-states.ts'
+import type { LossReason } from '../trace/index.ts'
+import { changeNetwork, changeNode, type NodeEventTargets } from './events.ts'
 import { LinkNotifier } from './link-notifier.ts'
-import { type Delay, delayOf, Network } from './network.ts'
+import type { LinkStates } from './link-states.ts'
+import { makeNodes } from './make-nodes.ts'
+import { MessageSender } from './message-sender.ts'
+import { delayOf, Network } from './network.ts'
 import { EventQueue } from './queue.ts'
 import { RegisterCalls } from './register-calls.ts'
-import { Silences } from './silences.ts'
+import { Settling } from './settling.ts'
+import { resume } from './stalls.ts'
 import { Store } from './store.ts'
-import { linkStatesOf, NEVER, type Pending, type SimNode, sameView, type Timer } from './world-node.ts'
-
-export type WorldHooks = {
-  observe(seen: Observation): void
-  /** Null if no trace is wanted: then no records are built. */
-  readonly record: ((record: TraceRecord) => void) | null
-}
-
-export class RunawayRunError extends Error {
-  override readonly name = 'RunawayRunError'
-  readonly code = 'ERR_CONCLAVE_RUNAWAY_RUN'
-}
+import { Timers } from './timers.ts'
+import { RunawayRunError, type WorldHooks } from './world-hooks.ts'
+import {
+  linkStatesOf,
+  NEVER,
+  type Pending,
+  persists,
+  type SimNode,
+  statusOf,
+  takeDown,
+  trueUntil,
+  updateView,
+} from './world-node.ts'
 
 /** A timer whose step was rolled back fires again after this delay, as in a real process. */
 const TRY_AGAIN: Micros = 10_000
@@ -54,87 +55,79 @@ const TRY_AGAIN: Micros = 10_000
 const MOST_STEPS = 500_000_000
 
 export class World {
-  readonly #nodes: readonly SimNode[]
   readonly #byId: ReadonlyMap<NodeId, SimNode>
   readonly #network: Network
   readonly #store: Store
   readonly #random: Random
   readonly #queue = new EventQueue()
   readonly #pending: (Pending | null)[] = []
-  readonly #silent: Silences
+  readonly #push = (time: Micros, pending: Pending): void => {
+    this.#pending[this.#queue.push(time)] = pending
+  }
   readonly #hooks: WorldHooks
   readonly #definition: Definition
-  readonly #scenario: Scenario
-  readonly #counted: string[]
-  readonly #counts: number[]
   #now: Micros = 0
   #steps = 0
-  #entries = 0
-  #messages = 0
-  #disturbances = 0
-  #settlesAt: Micros = 0
   #sent: number[] = []
-  /** How late timers fire. */
-  readonly #lateness: Delay
+  readonly #timers: Timers
+  readonly #sender: MessageSender
+  readonly #settling: Settling
+  readonly #targets: NodeEventTargets
   /** Null if nodes are not notified of link changes. */
   readonly #links: LinkStates | null
-  readonly #watch: LinkNotifier | null
+  readonly #notifier: LinkNotifier | null
   readonly #calls: RegisterCalls
 
   constructor(definition: Definition, scenario: Scenario, hooks: WorldHooks, strictly: boolean) {
     this.#definition = definition
-    this.#scenario = scenario
     this.#hooks = hooks
     this.#random = new Random(scenario.seed)
-    this.#lateness = delayOf(scenario.clocks.lateMs)
-    this.#network = new Network(scenario.nodes, scenario.network, scenario.links, this.#random)
+    const push = this.#push
+    const lateness = delayOf(scenario.clocks.lateMs)
+    this.#timers = new Timers(this.#random, lateness, push)
+    const network = new Network(scenario.nodes, scenario.network, scenario.links, this.#random)
+    this.#network = network
     const model = definition.registers?.model(scenario.options) ?? null
-    this.#store = new Store(scenario.nodes, scenario.registers, this.#random, model?.burials === 'blind')
-    this.#counted = [...definition.kinds, ...definition.linkKinds]
-    this.#counts = this.#counted.map(() => 0)
-    this.#silent = new Silences(scenario.nodes.length)
-    this.#nodes = scenario.nodes.map((id, index) => {
-      const options = scenario.nodeOptions?.[String(id)] ?? scenario.options
-      const protocol = definition.create({ self: id, nodes: scenario.nodes }, options)
-      const drift = scenario.clocks.driftPpm
-      return {
-        index,
-        id,
-        protocol: strictly ? strict(protocol) : protocol,
-        // No two clocks agree. (V8 stores integers below 2^31 unboxed; larger ones cost an object.)
-        clock: new Clock(this.#random.integer(1, 1_000_000_000), (this.#random.fraction() * 2 - 1) * drift),
-        up: false,
-        state: null,
-        stable: null,
-        isWritable: true,
-        view: null,
-        timers: new Map(),
-        stalledUntil: 0,
-        sleptFor: 0,
-        backlog: [],
-        life: 0,
-        crashAfter: NEVER,
-      }
-    })
-    this.#byId = new Map(this.#nodes.map((node) => [node.id, node]))
+    const store = new Store(scenario.nodes, scenario.registers, this.#random, model?.burials === 'blind')
+    this.#store = store
+    const nodes = makeNodes(definition, scenario, this.#random, strictly)
+    this.#byId = new Map(nodes.map((node) => [node.id, node]))
     for (const event of scenario.events) this.#push(microsOf(event.atMs), { type: 'event', event })
     const { initial } = scenario
-    const push = (time: Micros, pending: Pending): void => this.#push(time, pending)
     this.#calls = new RegisterCalls(this.#store, push)
-    this.#links = linkStatesOf(definition, scenario)
-    this.#watch =
-      this.#links === null
-        ? null
-        : new LinkNotifier(this.#links, this.#network, this.#nodes, {
-            now: () => this.#now,
-            push,
-            advance: (node, input) => this.#advance(node, input, null),
-          })
-    for (const node of this.#nodes) {
+    const links = linkStatesOf(definition, scenario)
+    this.#links = links
+    const advance = (node: SimNode, input: Input): void => this.#advance(node, input, null)
+    const context = { now: () => this.#now, push, advance }
+    const notifier = links === null ? null : new LinkNotifier(links, network, nodes, context)
+    this.#notifier = notifier
+    this.#sender = new MessageSender({ definition, network, links, notifier, record: hooks.record, push })
+    const { observe } = hooks
+    const slowest = lateness.most
+    this.#settling = new Settling({
+      definition,
+      scenario,
+      network,
+      store,
+      nodes,
+      lateness: slowest,
+      notifier,
+      observe,
+      push,
+    })
+    this.#targets = {
+      store: this.#store,
+      push,
+      node: (id) => this.#node(id),
+      boot: (node) => this.#boot(node, null),
+      crash: (node) => this.#crash(node),
+      command: (node, command) => this.#command({ type: 'command', node, command }),
+    }
+    for (const node of nodes) {
       const settledOn = initial?.members.includes(node.id) === true ? initial : null
       this.#boot(node, settledOn)
     }
-    this.#disturbed()
+    this.#settling.disturb(this.#now)
   }
 
   get steps(): number {
@@ -154,8 +147,7 @@ export class World {
 
   /** Number of messages of a kind sent so far. */
   sentOf(kind: string): number {
-    const index = this.#counted.indexOf(kind)
-    return index < 0 ? 0 : (this.#counts[index] as number)
+    return this.#sender.sentOf(kind)
   }
 
   /** The contents of the shared registers, in node order. */
@@ -165,8 +157,8 @@ export class World {
 
   /** Applies an event now, as if it were part of the scenario. */
   applyEvent(event: ScenarioEvent): void {
-    this.#disturb(event)
-    this.#disturbed()
+    this.#dispatch(event)
+    this.#settling.disturb(this.#now)
   }
 
   /**
@@ -175,11 +167,7 @@ export class World {
    */
   status(id: NodeId): { readonly view: View; readonly until: Micros | null } | null {
     const node = this.#node(id)
-    if (!node.up) return null
-    const missed = node.sleptFor === 0 ? 0 : node.sleptFor - node.clock.standsFor(this.#now)
-    const view = node.protocol.view(node.state, node.clock.at(this.#now) + missed)
-    const until = this.#trueUntil(node, view)
-    return { view, until: until === null ? null : until - node.sleptFor }
+    return node.up ? statusOf(node, this.#now) : null
   }
 
   /** Processes all events up to and including true time `until`. */
@@ -190,10 +178,10 @@ export class World {
       const slot = queue.pop()
       const pending = this.#pending[slot] as Pending
       this.#pending[slot] = null
-      this.#happen(pending)
+      this.#process(pending)
       if (this.#steps > MOST_STEPS) {
         throw new RunawayRunError(
-          `stopped after ${MOST_STEPS} steps at ${this.#now / 1000} ms: the nodes storm`,
+          `stopped after ${MOST_STEPS} steps at ${this.#now / 1000} ms: the nodes never come to rest`,
         )
       }
     }
@@ -205,21 +193,11 @@ export class World {
    * is left.
    */
   finish(): void {
-    if (this.#now >= this.#settlesAt || this.#nothingIsLeft()) this.#settled()
+    this.#settling.finish(this.#now, this.#pending)
     this.#hooks.observe({ type: 'ended', at: this.#now })
   }
 
-  #nothingIsLeft(): boolean {
-    return this.#pending.every(
-      (pending) =>
-        pending === null ||
-        pending.type === 'settle' ||
-        (pending.type === 'timer' &&
-          (pending.timer.entry !== pending.entry || pending.timer.deadline === NEVER)),
-    )
-  }
-
-  #happen(pending: Pending): void {
+  #process(pending: Pending): void {
     switch (pending.type) {
       case 'message':
         this.#deliver(pending)
@@ -240,16 +218,16 @@ export class World {
         this.applyEvent(pending.event)
         break
       case 'resume':
-        this.#resume(pending.node, pending.isLast)
+        if (resume(pending, this.#now, this.#push)) this.#settling.disturb(this.#now)
         break
-      case 'look':
-        this.#watch?.check(pending.node, pending.peer)
+      case 'checkLink':
+        this.#notifier?.check(pending.node, pending.peer)
         break
-      case 'answers':
-        this.#disturbed()
+      case 'storeAnswers':
+        this.#settling.disturb(this.#now)
         break
       case 'settle':
-        if (pending.disturbance === this.#disturbances) this.#settled()
+        this.#settling.settle(pending.disturbance, this.#now)
         break
       default:
         unreachable(pending)
@@ -266,7 +244,7 @@ export class World {
       this.#lose(id, 'down')
       return
     }
-    if (this.#watch?.accepts(from, to, label) === false) {
+    if (this.#notifier?.accepts(from, to, label) === false) {
       this.#lose(id, 'cut')
       return
     }
@@ -300,18 +278,8 @@ export class World {
   }
 
   #expire(pending: Pending & { type: 'timer' }): void {
-    const { timer, entry } = pending
-    if (timer.entry !== entry) return
-    timer.queuedFor = NEVER
-    if (timer.deadline === NEVER) return
-    const { node } = timer
-    const due = Math.max(node.clock.whenShows(timer.deadline), node.stalledUntil)
-    if (due > this.#now) {
-      this.#queueTimer(timer, due)
-      return
-    }
-    timer.deadline = NEVER
-    this.#advance(node, { type: 'timer', name: timer.name }, null)
+    const timer = this.#timers.expire(pending, this.#now)
+    if (timer !== null) this.#advance(timer.node, { type: 'timer', name: timer.name }, null)
   }
 
   /** Feeds an input to a node and carries out its effects. A node that was suspended learns that first. */
@@ -327,7 +295,7 @@ export class World {
       // The lease, if the node still believes in one, now ends later than before.
       const { view } = node
       if (view !== null && view.until !== null) {
-        const until = this.#trueUntil(node, view)
+        const until = trueUntil(node, view)
         this.#hooks.observe({ type: 'view', at: this.#now, node: node.id, view, until })
       }
     }
@@ -336,13 +304,13 @@ export class World {
     const next = node.protocol.step(before, input, now)
     this.#steps += 1
     if (!node.isWritable && persists(next)) {
-      this.#takeBack(node, input, message, next)
+      this.#rollBack(node, input, message, next)
       return
     }
     node.state = next.state
     const cutAfter = this.#carryOut(node, next)
-    const view = next.state === before ? null : this.#see(node, now)
-    if (this.#silent.isAny) this.#listen(node, now)
+    const view = next.state === before ? null : updateView(node, now)
+    if (this.#settling.hasSilences) this.#settling.checkReachable(node, now, this.#now)
     if (this.#hooks.record !== null) {
       this.#hooks.record({
         type: 'step',
@@ -357,27 +325,26 @@ export class World {
         view,
       })
     }
-    this.#outlook(node, next.effects, view, cutAfter)
+    this.#report(node, next.effects, view, cutAfter)
   }
 
   /**
    * The storage rejected a write, so the step did not happen, as in a real process. A message counts as lost,
    * a timer fires again soon, and a suspension is reported again.
    */
-  #takeBack(node: SimNode, input: Input, message: number | null, { effects }: Step<Plain>): void {
+  #rollBack(node: SimNode, input: Input, message: number | null, { effects }: Step<Plain>): void {
     const { id } = node
     const now = node.clock.at(this.#now)
     const none = { sent: [], cutAfter: null, view: null }
     const record = { type: 'step', at: this.#now, node: id, now, input, message, effects, ...none } as const
     this.#hooks.record?.({ ...record, takenBack: true })
-    if (input.type === 'timer') this.#setTimer(node, input.name, now + TRY_AGAIN)
+    if (input.type === 'timer') this.#timers.set(node, input.name, now + TRY_AGAIN, this.#now)
     else if (input.type === 'suspended') node.sleptFor += input.by
   }
 
   #boot(node: SimNode, settledOn: Outcome | null): void {
     const now = node.clock.at(this.#now)
-    const { stable } = node
-    const { protocol } = node
+    const { stable, protocol } = node
     const next =
       settledOn === null || protocol.settled === undefined
         ? protocol.start(stable, now)
@@ -392,20 +359,11 @@ export class World {
     this.#steps += 1
     this.#hooks.observe({ type: 'up', at: this.#now, node: node.id })
     const cutAfter = this.#carryOut(node, next)
-    const view = this.#see(node, now)
-    this.#hooks.record?.({
-      type: 'start',
-      at: this.#now,
-      node: node.id,
-      now,
-      stable,
-      settledOn,
-      effects: next.effects,
-      sent: this.#sent,
-      cutAfter,
-      view,
-    })
-    this.#outlook(node, next.effects, view, cutAfter)
+    const view = updateView(node, now)
+    const { effects } = next
+    const done = { effects, sent: this.#sent, cutAfter, view }
+    this.#hooks.record?.({ type: 'start', at: this.#now, node: node.id, now, stable, settledOn, ...done })
+    this.#report(node, next.effects, view, cutAfter)
   }
 
   /**
@@ -423,14 +381,16 @@ export class World {
 
   #perform(node: SimNode, effect: Effect): void {
     switch (effect.type) {
-      case 'send':
-        this.#send(node, effect.to, effect.body)
+      case 'send': {
+        const id = this.#sender.send(node, this.#node(effect.to), effect.body, this.#now)
+        if (this.#hooks.record !== null) this.#sent.push(id)
         break
+      }
       case 'setTimer':
-        this.#setTimer(node, effect.name, effect.at)
+        this.#timers.set(node, effect.name, effect.at, this.#now)
         break
       case 'stopTimer':
-        this.#stopTimer(node, effect.name)
+        this.#timers.stop(node, effect.name)
         break
       case 'persist':
         node.stable = effect.stable
@@ -446,7 +406,7 @@ export class World {
   }
 
   /** Reports the observations of a step, and applies a crash in the middle of it. */
-  #outlook(node: SimNode, effects: readonly Effect[], view: View | null, cutAfter: number | null): void {
+  #report(node: SimNode, effects: readonly Effect[], view: View | null, cutAfter: number | null): void {
     const { observe } = this.#hooks
     const shown = cutAfter ?? effects.length
     for (let index = 0; index < shown; index++) {
@@ -456,49 +416,9 @@ export class World {
     }
     if (cutAfter !== null) {
       this.#crash(node)
-      this.#disturbed()
+      this.#settling.disturb(this.#now)
     } else if (view !== null) {
-      observe({ type: 'view', at: this.#now, node: node.id, view, until: this.#trueUntil(node, view) })
-    }
-  }
-
-  /** The node's view if it has changed, or null. */
-  #see(node: SimNode, now: Micros): View | null {
-    const view = node.protocol.view(node.state, now)
-    const was = node.view
-    if (was !== null && sameView(was, view)) return null
-    node.view = view
-    return view
-  }
-
-  #trueUntil(node: SimNode, view: View): Micros | null {
-    return view.until === null ? null : node.clock.whenShows(view.until)
-  }
-
-  #send(from: SimNode, to: NodeId, body: Message): void {
-    const target = this.#node(to)
-    const id = this.#messages++
-    const name = this.#definition.kindOf(body)
-    const kind = this.#counted.indexOf(name)
-    if (kind < 0) fail(`message kind "${name}" is not declared by the protocol`)
-    this.#counts[kind] = (this.#counts[kind] as number) + 1
-    if (this.#hooks.record !== null) this.#sent.push(id)
-    const links = this.#links
-    if (links !== null && !links.isUp(from.index, target.index)) {
-      this.#lose(id, 'cut')
-      return
-    }
-    const why = this.#network.lossOf(from.index, target.index, name)
-    if (why !== null) {
-      this.#lose(id, why)
-      this.#watch?.noteLoss(from, target)
-      return
-    }
-    const label = links === null ? 0 : links.count(from.index, target.index)
-    const copies = this.#network.duplicates() && links === null ? 2 : 1
-    for (let copy = 0; copy < copies; copy++) {
-      const arrival = this.#network.arrivalOf(from.index, target.index, name, this.#now)
-      this.#push(arrival, { type: 'message', from, to: target, body, id, label })
+      observe({ type: 'view', at: this.#now, node: node.id, view, until: trueUntil(node, view) })
     }
   }
 
@@ -506,196 +426,23 @@ export class World {
     this.#hooks.record?.({ type: 'lost', at: this.#now, message, why })
   }
 
-  #setTimer(node: SimNode, name: string, at: Micros | readonly [Micros, Micros]): void {
-    const deadline = typeof at === 'number' ? at : this.#random.integer(at[0], at[1])
-    let timer = node.timers.get(name)
-    if (timer === undefined) {
-      timer = { node, name, deadline: NEVER, queuedFor: NEVER, entry: -1 }
-      node.timers.set(name, timer)
-    }
-    timer.deadline = deadline
-    // A timer that moves later keeps its queue entry and is checked again when the entry comes up.
-    if (deadline < timer.queuedFor) this.#queueTimer(timer, node.clock.whenShows(deadline))
-  }
-
-  #stopTimer(node: SimNode, name: string): void {
-    const timer = node.timers.get(name)
-    if (timer !== undefined) timer.deadline = NEVER
-  }
-
-  #queueTimer(timer: Timer, due: Micros): void {
-    timer.queuedFor = timer.deadline
-    const { least, most } = this.#lateness
-    // A timer that is already due fires in the current wakeup of the process, so it is never late.
-    const late = most === 0 || due <= this.#now ? 0 : this.#random.integer(least, most)
-    timer.entry = this.#entries++
-    this.#push(Math.max(due, this.#now) + late, { type: 'timer', timer, entry: timer.entry })
-  }
-
-  #disturb(event: ScenarioEvent): void {
+  #dispatch(event: ScenarioEvent): void {
     const { atMs: _atMs, ...shown } = event
     this.#hooks.record?.({ type: 'world', at: this.#now, event: shown })
-    if ('crash' in event) {
-      const node = this.#node(event.crash)
-      if (event.afterEffects === undefined) this.#crash(node)
-      else node.crashAfter = event.afterEffects
-    } else if ('recover' in event) {
-      const node = this.#node(event.recover)
-      if (!node.up) this.#boot(node, null)
-    } else if ('partition' in event) this.#network.partition(event.partition)
-    else if ('heal' in event) this.#network.heal(event.heal)
-    else if ('cut' in event) this.#network.cut(event.cut, false)
-    else if ('cutOneWay' in event) this.#network.cut(event.cutOneWay, true)
-    else if ('links' in event) this.#network.replace(event.links)
-    else if ('loss' in event) this.#network.loss = event.loss
-    else if ('duplicate' in event) this.#network.duplicate = event.duplicate
-    else if ('late' in event) this.#store.late = event.late
-    else if ('hang' in event) this.#hang(microsOf(event.forMs))
-    else if ('slow' in event) this.#network.slow(event.slow, event.delayMs)
-    else if ('pause' in event) this.#stall(this.#node(event.pause), microsOf(event.forMs), false)
-    else if ('suspend' in event) this.#stall(this.#node(event.suspend), microsOf(event.forMs), true)
-    else if ('rules' in event) this.#network.setRules(event.rules)
-    else if ('unwritable' in event) this.#node(event.unwritable).isWritable = false
-    else if ('writable' in event) this.#node(event.writable).isWritable = true
-    else {
-      const { node: id, ...command } = event.command
-      this.#command({ type: 'command', node: this.#node(id), command })
-    }
+    if (!changeNetwork(this.#network, event)) changeNode(this.#targets, event, this.#now)
   }
 
   #crash(node: SimNode): void {
     node.crashAfter = NEVER
     if (!node.up) return
-    if (node.stalledUntil === this.#now) this.#noteLastWords(node)
-    node.up = false
-    node.state = null
-    node.view = null
-    node.stalledUntil = 0
-    node.sleptFor = 0
-    // A crash ends a suspension: the clock runs again.
-    node.clock.wake(this.#now)
-    for (const waiting of node.backlog) if (waiting.type === 'message') this.#lose(waiting.id, 'down')
-    node.backlog = []
-    for (const timer of node.timers.values()) timer.entry = -1
-    node.timers = new Map()
+    if (node.stalledUntil === this.#now) this.#settling.noteLastWords(node, this.#now)
+    for (const message of takeDown(node, this.#now)) this.#lose(message, 'down')
     this.#links?.crash(node.index)
     this.#hooks.observe({ type: 'down', at: this.#now, node: node.id })
-  }
-
-  /**
-   * A node that crashes at the instant its stall ends may first have sent something when its timers fired.
-   */
-  #noteLastWords({ index }: SimNode): void {
-    const timeliness = this.#definition.timeliness(this.#scenario.options)
-    if (timeliness === null) return
-    this.#silent.noteSent(index, this.#now, (to) => mayReach(this.#network, index, to, timeliness))
-  }
-
-  /** Stalls the node; with `clockToo` its clock stops as well. Inputs wait until the stall ends. */
-  #stall(node: SimNode, length: Micros, clockToo: boolean): void {
-    if (!node.up) return
-    const until = this.#now + length
-    if (clockToo) node.sleptFor += node.clock.stop(this.#now, until)
-    if (until <= node.stalledUntil) return
-    node.stalledUntil = until
-    this.#push(until, { type: 'resume', node, isLast: false })
-  }
-
-  /**
-   * As in a real process, timers that became due during the stall fire before messages are handled, and
-   * messages that arrive at this instant come after those that waited. So the backlog is released only after
-   * all events of this instant.
-   */
-  #resume(node: SimNode, isLast: boolean): void {
-    if (node.stalledUntil === 0 || node.stalledUntil > this.#now) return
-    if (!isLast) {
-      this.#push(this.#now, { type: 'resume', node, isLast: true })
-      return
-    }
-    node.stalledUntil = 0
-    for (const waiting of node.backlog) this.#push(this.#now, waiting)
-    node.backlog = []
-    this.#disturbed()
-  }
-
-  /** Nodes that wait for the store continue when it responds again. Settling starts then. */
-  #hang(by: Micros): void {
-    this.#store.hang(this.#now + by)
-    this.#push(this.#now + by, { type: 'answers' })
-  }
-
-  #disturbed(): void {
-    const stalled = this.#nodes.filter((node) => node.up && node.stalledUntil !== 0).map(({ id }) => id)
-    const delay = Math.max(this.#network.longestDelay, this.#lateness.most)
-    this.#hooks.observe({ type: 'disturbed', at: this.#now, delay, stalled })
-    this.#watch?.checkAll()
-    this.#disturbances += 1
-    const { options, nodes } = this.#scenario
-    const settling = this.#definition.settlesWithin(options, this.#network.longestDelay, nodes.length)
-    this.#settlesAt = this.#now + settling
-    this.#push(this.#settlesAt, { type: 'settle', disturbance: this.#disturbances })
-    const timeliness = this.#definition.timeliness(options)
-    if (timeliness === null) return
-    const running = this.#nodes.filter((node) => node.up && node.stalledUntil === 0)
-    const unwritable = running.filter(({ isWritable }) => !isWritable)
-    this.#silent.update(this.#now, (from, to) => {
-      const { up, stalledUntil } = this.#nodes[from] as SimNode
-      return up && stalledUntil === 0 && mayReach(this.#network, from, to, timeliness)
-    })
-    this.#hooks.observe({
-      type: 'connectivity',
-      at: this.#now,
-      ...connectivity(
-        this.#network,
-        nodes,
-        running.map(({ index }) => index),
-        unwritable.map(({ index }) => index),
-        timeliness,
-        this.#lateness.most,
-      ),
-    })
-  }
-
-  /**
-   * Reports peers that the node considers reachable although no message of theirs can have arrived for a
-   * while.
-   */
-  #listen(node: SimNode, now: Micros): void {
-    const { nodes, options } = this.#scenario
-    const claimed = this.#definition.reachable(node.state, { self: node.id, nodes }, options, now)
-    for (const peer of claimed ?? []) {
-      const silentSince = this.#silent.since(this.#node(peer).index, node.index)
-      if (silentSince === null) continue
-      this.#hooks.observe({ type: 'called-reachable', at: this.#now, node: node.id, peer, silentSince })
-    }
-  }
-
-  #settled(): void {
-    // While messages can get lost, nothing is promised.
-    if (this.#network.isLossy || !this.#store.isPrompt(this.#now)) return
-    const living = this.#nodes.filter(({ up }) => up)
-    if (living.some((node) => node.stalledUntil !== 0 || this.#isOwedNews(node))) return
-    const connected = this.#network.connected(living.map(({ index }) => index))
-    this.#hooks.observe({ type: 'settled', at: this.#now, connected })
-  }
-
-  #isOwedNews(node: SimNode): boolean {
-    const identity = { self: node.id, nodes: this.#scenario.nodes }
-    return this.#definition
-      .stimuli(node.state, identity, this.#scenario.options)
-      .some(({ whenDown, owed }) => owed && (whenDown === null || !this.#node(whenDown).up))
-  }
-
-  #push(time: Micros, pending: Pending): void {
-    this.#pending[this.#queue.push(time)] = pending
   }
 
   #node(id: NodeId): SimNode {
     const node = this.#byId.get(id)
     return node ?? fail(`there is no node ${id}`)
   }
-}
-
-function persists({ effects }: Step<Plain>): boolean {
-  return effects.some(({ type }) => type === 'persist')
 }

@@ -69,7 +69,7 @@ describe('a tick', () => {
     expect(() => run([crash, ...restarted.toSpliced(1, 0, tick, tick)])).not.toThrow()
   })
 
-  it('stands in the trace, which replays and can be told', () => {
+  it('is recorded in the trace, which replays and has a transcript', () => {
     const { records, header } = run([...LED, tick, tick, { node: 2, do: 'timer', name: 'ask' }])
     expect(records.filter(({ type }) => type === 'tick')).toMatchObject([
       { at: 4000, by: TICK, views: [] },
@@ -80,8 +80,8 @@ describe('a tick', () => {
     expect(replay(trace, definition).difference).toBeNull()
     const timeless = { header, records: records.filter(({ type }) => type !== 'tick') }
     expect(replay(timeless, definition).difference).toMatchObject({ node: 2 })
-    const told = records.map((each) => transcriptLine(each, { kinds: definition.kinds, all: false }))
-    expect(told).toContain('       5.000 ms  -- a tick of 1 ms passes; 1 is follower --')
+    const lines = records.map((each) => transcriptLine(each, { kinds: definition.kinds, all: false }))
+    expect(lines).toContain('       5.000 ms  -- a tick of 1 ms passes; 1 is follower --')
   })
 
   it('is drawn, with the end of the lease', () => {
@@ -90,7 +90,7 @@ describe('a tick', () => {
     const { history } = diagramOf({ header, records }, options)
     expect(history.notices.map(({ at }) => at)).toEqual([4000, 5000, 6000])
     expect(
-      history.periods.filter(({ node }) => node === 1).map(({ text: words, from }) => [words, from]),
+      history.periods.filter(({ node }) => node === 1).map(({ text, from }) => [text, from]),
     ).toEqual([
       ['follower', 0],
       ['leads', 3000],
@@ -98,11 +98,11 @@ describe('a tick', () => {
     ])
   })
 
-  it('is refused where it would mean nothing', () => {
+  it('is refused if the protocol defines no tick', () => {
     const timeless = { ...definition, exploration: { ...definition.exploration, tick: 0 } }
     const scenario = parseScenario({ protocol: 'lease', nodes: [1, 2], schedule: [tick] }, lookup)
     expect(() => runScenario(timeless, scenario)).toThrow(
-      new InvalidScenarioError('schedule[0]', 'ticks mean nothing to lease'),
+      new InvalidScenarioError('schedule[0]', 'lease does not define the length of a tick'),
     )
   })
 })

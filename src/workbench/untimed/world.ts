@@ -22,42 +22,25 @@ import {
   type RegisterModel,
   type Stimulus,
   strict,
-  unreachable,
 } from '../../core/index.ts'
 import type { ScheduleStep } from '../scenario/scenario.ts'
 import type { Connected, Observation } from '../trace/index.ts'
-import { type Cut, closedPairs, connectedPairs, isCut, toggleLink } from './closed-links.ts'
+import { type Cut, closedPairs, connectedPairs, isCut } from './closed-links.ts'
 import { append, type Inbox, type InFlight } from './inbox.ts'
 import {
   aheadOf,
-  canFlip,
   DEFAULT_LINK_HISTORY,
   dropFromCrashed,
   type Ends,
   endOf,
   endsAfterCrash,
-  inboxAfterMove,
   initialEnds,
   type LinkHistory,
-  moveEnd,
-  mustFollow,
 } from './link-ends.ts'
+import { moveLinkEnd, performLinkStep } from './link-steps.ts'
 import { DOWN, NO_TIME, type NodeStep, type Slot, type SlotStep, UntimedNode } from './node.ts'
-import {
-  acknowledgeCell,
-  buryCell,
-  type Cell,
-  canBury,
-  crashCell,
-  examineCell,
-  GONE,
-  isClosed,
-  landCell,
-  NEW_CELL,
-  readingsOf,
-  takeOverCell,
-  writeCell,
-} from './registers.ts'
+import { performRegisterStep } from './register-steps.ts'
+import { type Cell, crashCell, isClosed, NEW_CELL, readingsOf, takeOverCell, writeCell } from './registers.ts'
 
 /** The remaining faults and ticks. */
 export type Budget = {
@@ -76,10 +59,6 @@ export type UntimedWorld = {
   readonly ends: Ends
   /** One shared register per node; empty if the protocol uses none. */
   readonly cells: readonly Cell[]
-}
-
-type RegisterStep = ScheduleStep & {
-  readonly do: 'tickDisk' | 'tickMem' | 'write' | 'read' | 'land' | 'examine' | 'bury' | 'delete'
 }
 
 export type Performed = {
@@ -145,14 +124,14 @@ export class UntimedRules {
       const settledOn = initial?.members.includes(node.identity.self) === true ? initial : null
       const did = node.boot(null, settledOn, null, null)
       nodeSteps.push({ node: node.identity.self, input: null, stable: null, settledOn, result: did })
-      world = this.#apply(world, index, did)
+      world = this.apply(world, index, did)
     }
     if (this.reported) {
       // A node that starts settled assumes that its links to the other members are up, so it is notified of
       // those that are down.
       for (const [a, b] of cut.flatMap(([x, y]) => [[x, y] as const, [y, x] as const])) {
         if (!endOf(world.ends, this.nodes.length, a, b).up) continue
-        const performed = this.#move(world, a, b)
+        const performed = moveLinkEnd(this, world, a, b)
         world = performed.world
         nodeSteps.push(...performed.nodeSteps)
       }
@@ -183,137 +162,27 @@ export class UntimedRules {
           model === null
             ? world.cells
             : world.cells.map((cell, place) => (place === index ? crashCell(cell, model) : cell))
-        return { world: this.#apply({ ...world, cells }, index, did), nodeSteps: [], seen: did.seen }
+        return { world: this.apply({ ...world, cells }, index, did), nodeSteps: [], seen: did.seen }
       }
       case 'recover':
       case 'reincarnate':
         return slot.up ? `${step.node} is up already` : this.#recover(world, index, step)
       case 'flip':
       case 'follow':
-        return this.#moveEnd(world, index, this.nodes.indexOf(step.peer), step)
       case 'cut':
       case 'heal':
-        if (this.reported) return 'nodes are told of their links here: write "flip" and "follow"'
-        return this.#flip(world, index, this.nodes.indexOf(step.peer), step.do === 'cut')
+        return performLinkStep(this, world, step)
       case 'deliver':
         return this.#deliver(world, index, step)
       case 'timer':
         if (!slot.timers.includes(step.name)) return `${step.node} has no timer "${step.name}" running`
-        return this.#input(world, index, { type: 'timer', name: step.name }, step.crashAfter)
+        return this.feed(world, index, { type: 'timer', name: step.name }, step.crashAfter)
       case 'command':
         if (!slot.up) return `${step.node} is down`
-        return this.#input(world, index, { type: 'command', command: step.command }, step.crashAfter)
+        return this.feed(world, index, { type: 'command', command: step.command }, step.crashAfter)
       default:
-        return this.#register(world, index, step)
+        return performRegisterStep(this, world, index, step)
     }
-  }
-
-  /**
-   * Register steps. `land`, `examine`, `bury` and `delete` act on the register; the others are steps of its
-   * owner.
-   */
-  #register(world: UntimedWorld, index: number, step: RegisterStep): Performed | string {
-    const { model } = this
-    const cell = world.cells[index]
-    if (model === null || cell === undefined) return `${this.#definition.name} shares no registers`
-    const { node } = step
-    const slot = present(world.slots[index], 'slot')
-    if (step.do === 'land') {
-      if (cell.is !== 'late') return `no write of ${node} is late`
-      return { world: { ...world, cells: world.cells.with(index, landCell(cell)) }, nodeSteps: [], seen: [] }
-    }
-    if (step.do === 'examine') {
-      if (!this.mayExamine(cell)) return `nobody removes ${node}`
-      return {
-        world: { ...world, cells: world.cells.with(index, examineCell(cell)) },
-        nodeSteps: [],
-        seen: [],
-      }
-    }
-    if (step.do === 'bury') {
-      if (!canBury(cell, model)) return `no tombstone may be written for ${node} now`
-      const tombstone = this.tombstones(cell.other)[step.nth ?? 0]
-      if (tombstone === undefined) return `no tombstone number ${step.nth ?? 0} follows from what was read`
-      return this.#superseded({ ...world, cells: world.cells.with(index, buryCell(tombstone)) })
-    }
-    if (step.do === 'delete') {
-      if (slot.up && cell.is !== 'buried')
-        return `${node} is up: only the register of one that is gone is deleted`
-      if (!this.isDeletable(world.cells, index)) {
-        return `the register of ${node} may not be deleted`
-      }
-      return this.#superseded({ ...world, cells: world.cells.with(index, GONE) })
-    }
-    if (!slot.up) return `${node} is down`
-    switch (step.do) {
-      case 'tickDisk': {
-        const command = { do: 'tick', ...(step.to === undefined ? {} : { to: step.to }) }
-        return this.#writing(world, index, { type: 'command', command }, step.late === true)
-      }
-      case 'write':
-        if (!slot.timers.includes('write')) return `${node} has nothing to write`
-        return this.#writing(world, index, { type: 'timer', name: 'write' }, step.late === true)
-      case 'tickMem': {
-        const call = slot.calls.find(({ op }) => op !== 'read')
-        if (call === undefined) return `${node} has no write in progress`
-        const done = { ...world, cells: world.cells.with(index, acknowledgeCell(cell)) }
-        return this.#input(done, index, { type: 'register', call, outcome: 'ok', value: null }, undefined)
-      }
-      case 'read': {
-        const call = slot.calls.find((each) => each.op === 'read' && each.of === step.of)
-        if (call === undefined) return `${node} does not wait for the register of ${step.of}`
-        const of = present(world.cells[this.nodes.indexOf(step.of)], 'register')
-        const value = readingsOf(of, model)[step.nth ?? 0]
-        if (value === undefined) return `a read of ${step.of} cannot return number ${step.nth} now`
-        return this.#input(world, index, { type: 'register', call, outcome: 'ok', value }, undefined)
-      }
-      default:
-        return unreachable(step)
-    }
-  }
-
-  /**
-   * A node that finds a register deleted lists the registers again and reads all of them. If its own register
-   * was removed, it learns so at the latest then, and stops.
-   */
-  #superseded(after: UntimedWorld): Performed {
-    let world = after
-    const seen: Observation[] = []
-    for (const [index, node] of this.untimedNodes.entries()) {
-      const slot = present(world.slots[index], 'slot')
-      if (!slot.up || !this.isSuperseded(world.cells, index, slot)) continue
-      const did = node.crash(slot)
-      seen.push(...did.seen)
-      world = this.#apply(world, index, did)
-    }
-    return { world, nodeSteps: [], seen }
-  }
-
-  /** Whether a node's own register was removed and it waits for a register that is deleted. */
-  isSuperseded(cells: readonly Cell[], index: number, { calls }: Slot): boolean {
-    if (!isClosed(present(cells[index], 'register'))) return false
-    return calls.some(({ op, ...call }) => {
-      if (op !== 'read' || !('of' in call)) return false
-      return present(cells[this.nodes.indexOf(call.of)], 'register').is === 'gone'
-    })
-  }
-
-  /** An input that makes the node write. `late`: the node crashes before the write takes place. */
-  #writing(world: UntimedWorld, index: number, input: Input, late: boolean): Performed | string {
-    const node = present(this.untimedNodes[index], 'node')
-    const slot = present(world.slots[index], 'slot')
-    const { self } = node.identity
-    if (!late) {
-      const performed = this.#input(world, index, input, undefined)
-      const did = performed.nodeSteps[0]?.result
-      return did?.writes.length === 0 && did.slot.up ? `${self} cannot write that now` : performed
-    }
-    const crash = node.stepLate(slot, input)
-    if (this.model?.semantics !== 'late' || crash === null) return `no write of ${self} can be late here`
-    const cell: Cell = { ...present(world.cells[index], 'register'), other: crash.late, is: 'late' }
-    const nodeStep = { node: self, input, stable: slot.stable, settledOn: null, result: crash.did }
-    const next = { ...world, cells: world.cells.with(index, cell) }
-    return { world: this.#apply(next, index, crash.did), nodeSteps: [nodeStep], seen: crash.did.seen }
   }
 
   #recover(
@@ -336,7 +205,7 @@ export class UntimedRules {
     }
     const did = node.boot(stable, null, step.crashAfter ?? null, own)
     const nodeStep = { node: step.node, input: null, stable, settledOn: null, result: did }
-    return { world: this.#apply({ ...world, cells }, index, did), nodeSteps: [nodeStep], seen: did.seen }
+    return { world: this.apply({ ...world, cells }, index, did), nodeSteps: [nodeStep], seen: did.seen }
   }
 
   /** The commands that the environment may give to this node now. */
@@ -355,6 +224,10 @@ export class UntimedRules {
   stimuliOf(index: number, slot: Slot) {
     const { identity } = present(this.untimedNodes[index], 'node')
     return this.#definition.stimuli(slot.state, identity, this.#options)
+  }
+
+  get protocol(): string {
+    return this.#definition.name
   }
 
   /** Whether registers can be deleted. */
@@ -426,10 +299,11 @@ export class UntimedRules {
     const without = { ...world, inboxes: world.inboxes.with(index, inbox.toSpliced(place, 1)) }
     if (!present(world.slots[index], 'slot').up) return { world: without, nodeSteps: [], seen: [] }
     const input: Input = { type: 'message', from: step.from, body: message.body, receipt: null }
-    return this.#input(without, index, input, step.crashAfter)
+    return this.feed(without, index, input, step.crashAfter)
   }
 
-  #input(world: UntimedWorld, index: number, input: Input, crashAfter: number | undefined): Performed {
+  /** Feeds an input to a node. `crashAfter`: the node crashes after this many effects. */
+  feed(world: UntimedWorld, index: number, input: Input, crashAfter?: number): Performed {
     const node = present(this.untimedNodes[index], 'node')
     const slot = present(world.slots[index], 'slot')
     const cell = world.cells[index]
@@ -437,7 +311,7 @@ export class UntimedRules {
     const refused = cell !== undefined && isClosed(cell) ? node.stepLate(slot, input) : null
     const did = refused?.did ?? node.step(slot, input, crashAfter ?? null)
     const nodeStep = { node: node.identity.self, input, stable: slot.stable, settledOn: null, result: did }
-    return { world: this.#apply(world, index, did), nodeSteps: [nodeStep], seen: did.seen }
+    return { world: this.apply(world, index, did), nodeSteps: [nodeStep], seen: did.seen }
   }
 
   /** Pairs of leaders that both see their link up, with no message in flight on it. */
@@ -468,7 +342,8 @@ export class UntimedRules {
     return isCut(world.cut, from, to) ? -1 : 0
   }
 
-  #apply(world: UntimedWorld, index: number, { slot, sends, writes }: SlotStep): UntimedWorld {
+  /** The world after a node's step: its new state, its messages and its register writes. */
+  apply(world: UntimedWorld, index: number, { slot, sends, writes }: SlotStep): UntimedWorld {
     let { inboxes, ends, cells } = world
     for (const { of, value } of writes) {
       const place = this.nodes.indexOf(of)
@@ -489,51 +364,8 @@ export class UntimedRules {
     return { ...world, slots: world.slots.with(index, slot), inboxes, ends, cells }
   }
 
-  #moveEnd(
-    world: UntimedWorld,
-    at: number,
-    peer: number,
-    step: ScheduleStep & { do: 'flip' | 'follow' },
-  ): Performed | string {
-    if (!this.reported) return 'nodes are told nothing of their links here: write "cut" or "heal"'
-    if (world.slots[at]?.up !== true) return `${step.node} is down`
-    const end = endOf(world.ends, this.nodes.length, at, peer)
-    if (step.do === 'follow') {
-      return mustFollow(end) ? this.#move(world, at, peer, step.crashAfter) : 'the other end does not lead'
-    }
-    if (!canFlip(end, at, peer, this.history)) return `the end of ${step.node} would lead by too much`
-    if (!end.up && world.slots[peer]?.up !== true) return `${step.peer} is down`
-    return this.#move(world, at, peer, step.crashAfter)
-  }
-
-  /** The end at `at` moves and its node is notified; with slack 0 the other end moves too. */
-  #move(world: UntimedWorld, at: number, peer: number, crashAfter?: number): Performed {
-    const ends = moveEnd(world.ends, this.nodes.length, at, peer, this.history)
-    const both = this.history.slack === 0 && world.slots[peer]?.up === true
-    let inboxes = world.inboxes.with(at, this.#afterMove(world, at, peer))
-    if (both) inboxes = inboxes.with(peer, this.#afterMove(world, peer, at))
-    const first = this.#told({ ...world, ends, inboxes }, at, peer, crashAfter)
-    if (!both) return first
-    const second = this.#told(first.world, peer, at)
-    return {
-      world: second.world,
-      nodeSteps: [...first.nodeSteps, ...second.nodeSteps],
-      seen: [...first.seen, ...second.seen],
-    }
-  }
-
-  #afterMove(world: UntimedWorld, at: number, peer: number): Inbox {
-    return inboxAfterMove(present(world.inboxes[at], 'inbox'), peer, this.history)
-  }
-
-  #told(world: UntimedWorld, at: number, peer: number, crashAfter?: number): Performed {
-    const { up } = endOf(world.ends, this.nodes.length, at, peer)
-    const input: Input = { type: 'link', peer: present(this.nodes[peer], 'node'), up }
-    return this.#input(world, at, input, crashAfter)
-  }
-
   #tick(world: UntimedWorld): Performed | string {
-    if (this.tick === 0) return `ticks mean nothing to ${this.#definition.name}`
+    if (this.tick === 0) return `${this.#definition.name} does not define the length of a tick`
     let next = world
     const seen: Observation[] = []
     for (const [index, node] of this.untimedNodes.entries()) {
@@ -541,13 +373,8 @@ export class UntimedRules {
       if (!slot.up) continue
       const did = node.tick(slot, this.tick)
       seen.push(...did.seen)
-      next = this.#apply(next, index, did)
+      next = this.apply(next, index, did)
     }
     return { world: next, nodeSteps: [], seen }
-  }
-
-  #flip(world: UntimedWorld, a: number, b: number, cutting: boolean): Performed | string {
-    if (isCut(world.cut, a, b) === cutting) return `the link is ${cutting ? 'cut' : 'there'} already`
-    return { world: { ...world, cut: toggleLink(world.cut, a, b) }, nodeSteps: [], seen: [] }
   }
 }

@@ -1,0 +1,73 @@
+/** Sends messages in the timed world: counts them, decides on loss and duplication, and queues their arrival. */
+import { type Definition, fail, type Message, type Micros } from '../../core/index.ts'
+import type { LinkNotifier } from './link-notifier.ts'
+import type { LinkStates } from './link-states.ts'
+import type { Network } from './network.ts'
+import type { WorldHooks } from './world-hooks.ts'
+import type { Pending, SimNode } from './world-node.ts'
+
+export type SenderContext = {
+  readonly definition: Definition
+  readonly network: Network
+  /** Both are null if nodes are not notified of link changes. */
+  readonly links: LinkStates | null
+  readonly notifier: LinkNotifier | null
+  readonly record: WorldHooks['record']
+  push(time: Micros, pending: Pending): void
+}
+
+export class MessageSender {
+  readonly #definition: Definition
+  readonly #network: Network
+  readonly #links: LinkStates | null
+  readonly #notifier: LinkNotifier | null
+  readonly #record: WorldHooks['record']
+  readonly #push: SenderContext['push']
+  readonly #kinds: readonly string[]
+  readonly #counts: number[]
+  #messages = 0
+
+  constructor({ definition, network, links, notifier, record, push }: SenderContext) {
+    this.#definition = definition
+    this.#network = network
+    this.#links = links
+    this.#notifier = notifier
+    this.#record = record
+    this.#push = push
+    this.#kinds = [...definition.kinds, ...definition.linkKinds]
+    this.#counts = this.#kinds.map(() => 0)
+  }
+
+  /** Number of messages of a kind sent so far. */
+  sentOf(kind: string): number {
+    const index = this.#kinds.indexOf(kind)
+    return index < 0 ? 0 : (this.#counts[index] as number)
+  }
+
+  /** Sends a message and returns its number. */
+  send(from: SimNode, to: SimNode, body: Message, now: Micros): number {
+    const id = this.#messages++
+    const name = this.#definition.kindOf(body)
+    const kind = this.#kinds.indexOf(name)
+    if (kind < 0) fail(`message kind "${name}" is not declared by the protocol`)
+    this.#counts[kind] = (this.#counts[kind] as number) + 1
+    const links = this.#links
+    if (links !== null && !links.isUp(from.index, to.index)) {
+      this.#record?.({ type: 'lost', at: now, message: id, why: 'cut' })
+      return id
+    }
+    const why = this.#network.lossOf(from.index, to.index, name)
+    if (why !== null) {
+      this.#record?.({ type: 'lost', at: now, message: id, why })
+      this.#notifier?.noteLoss(from, to)
+      return id
+    }
+    const label = links === null ? 0 : links.count(from.index, to.index)
+    const copies = this.#network.duplicates() && links === null ? 2 : 1
+    for (let copy = 0; copy < copies; copy++) {
+      const arrival = this.#network.arrivalOf(from.index, to.index, name, now)
+      this.#push(arrival, { type: 'message', from, to, body, id, label })
+    }
+    return id
+  }
+}

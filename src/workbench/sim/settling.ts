@@ -1,0 +1,136 @@
+/**
+ * Disturbances and settling: when the world changes, and when it has been left alone for long enough that the promises
+ * about a settled system must hold. Also tracks silences, against which nodes' claims of reachability are checked.
+ */
+import type { Definition, Micros } from '../../core/index.ts'
+import type { Scenario } from '../scenario/scenario.ts'
+import type { Observation } from '../trace/index.ts'
+import { connectivity, mayReach } from './connectivity.ts'
+import type { LinkNotifier } from './link-notifier.ts'
+import type { Network } from './network.ts'
+import { Silences } from './silences.ts'
+import type { Store } from './store.ts'
+import { NEVER, type Pending, type SimNode } from './world-node.ts'
+
+/** The parts of the world that it reads. */
+type SettlingContext = {
+  readonly definition: Definition
+  readonly scenario: Scenario
+  readonly network: Network
+  readonly store: Store
+  readonly nodes: readonly SimNode[]
+  /** The maximum lateness of timers. */
+  readonly lateness: Micros
+  /** Null if nodes are not notified of link changes. */
+  readonly notifier: LinkNotifier | null
+  observe(seen: Observation): void
+  push(time: Micros, pending: Pending): void
+}
+
+export class Settling {
+  readonly #world: SettlingContext
+  readonly #silences: Silences
+  #disturbances = 0
+  #settlesAt: Micros = 0
+
+  constructor(world: SettlingContext) {
+    this.#world = world
+    this.#silences = new Silences(world.nodes.length)
+  }
+
+  /** Whether `checkReachable` has anything to check. */
+  get hasSilences(): boolean {
+    return this.#silences.isAny
+  }
+
+  /** Reports a disturbance and restarts the settling time. */
+  disturb(now: Micros): void {
+    const { definition, scenario, network, nodes, lateness, notifier, observe, push } = this.#world
+    const stalled = nodes.filter((node) => node.up && node.stalledUntil !== 0).map(({ id }) => id)
+    const delay = Math.max(network.longestDelay, lateness)
+    observe({ type: 'disturbed', at: now, delay, stalled })
+    notifier?.checkAll()
+    this.#disturbances += 1
+    const { options } = scenario
+    this.#settlesAt = now + definition.settlesWithin(options, network.longestDelay, nodes.length)
+    push(this.#settlesAt, { type: 'settle', disturbance: this.#disturbances })
+    const timeliness = definition.timeliness(options)
+    if (timeliness === null) return
+    const running = nodes.filter((node) => node.up && node.stalledUntil === 0)
+    const unwritable = running.filter(({ isWritable }) => !isWritable)
+    this.#silences.update(now, (from, to) => {
+      const { up, stalledUntil } = nodes[from] as SimNode
+      return up && stalledUntil === 0 && mayReach(network, from, to, timeliness)
+    })
+    observe({
+      type: 'connectivity',
+      at: now,
+      ...connectivity(
+        network,
+        scenario.nodes,
+        running.map(({ index }) => index),
+        unwritable.map(({ index }) => index),
+        timeliness,
+        lateness,
+      ),
+    })
+  }
+
+  /** A settling time has passed; it counts if no other disturbance has come since. */
+  settle(disturbance: number, now: Micros): void {
+    if (disturbance === this.#disturbances) this.#reportSettled(now)
+  }
+
+  /** The run ends: reports the system as settled if it had the time to settle or no event is left. */
+  finish(now: Micros, pending: readonly (Pending | null)[]): void {
+    if (now >= this.#settlesAt || pending.every(isIrrelevant)) this.#reportSettled(now)
+  }
+
+  /** A node that crashes at the instant its stall ends may first have sent something when its timers fired. */
+  noteLastWords({ index }: SimNode, now: Micros): void {
+    const { definition, scenario, network } = this.#world
+    const timeliness = definition.timeliness(scenario.options)
+    if (timeliness === null) return
+    this.#silences.noteSent(index, now, (to) => mayReach(network, index, to, timeliness))
+  }
+
+  /** Reports peers that the node considers reachable although no message of theirs can have arrived for a while. */
+  checkReachable(node: SimNode, localNow: Micros, now: Micros): void {
+    const { definition, scenario, nodes, observe } = this.#world
+    const identity = { self: node.id, nodes: scenario.nodes }
+    const claimed = definition.reachable(node.state, identity, scenario.options, localNow)
+    for (const peer of claimed ?? []) {
+      const from = nodes.findIndex(({ id }) => id === peer)
+      const silentSince = this.#silences.since(from, node.index)
+      if (silentSince === null) continue
+      observe({ type: 'called-reachable', at: now, node: node.id, peer, silentSince })
+    }
+  }
+
+  #reportSettled(now: Micros): void {
+    const { network, store, nodes, observe } = this.#world
+    // While messages can get lost, nothing is promised.
+    if (network.isLossy || !store.isPrompt(now)) return
+    const living = nodes.filter(({ up }) => up)
+    if (living.some((node) => node.stalledUntil !== 0 || this.#isOwedStimulus(node))) return
+    const connected = network.connected(living.map(({ index }) => index))
+    observe({ type: 'settled', at: now, connected })
+  }
+
+  #isOwedStimulus(node: SimNode): boolean {
+    const { definition, scenario, nodes } = this.#world
+    const isDown = (peer: SimNode['id']): boolean => nodes.some(({ id, up }) => id === peer && !up)
+    return definition
+      .stimuli(node.state, { self: node.id, nodes: scenario.nodes }, scenario.options)
+      .some(({ whenDown, owed }) => owed && (whenDown === null || isDown(whenDown)))
+  }
+}
+
+/** Whether a queue entry changes nothing any more. */
+function isIrrelevant(pending: Pending | null): boolean {
+  return (
+    pending === null ||
+    pending.type === 'settle' ||
+    (pending.type === 'timer' && (pending.timer.entry !== pending.entry || pending.timer.deadline === NEVER))
+  )
+}

@@ -1,0 +1,63 @@
+/**
+ * The timers of the timed world. A timer keeps one queue entry: moving it later only changes its deadline, and the entry
+ * is checked again when it comes up. So heartbeats that postpone timers are cheap.
+ */
+import type { Micros } from '../../core/index.ts'
+import type { Random } from '../scenario/random.ts'
+import type { Delay } from './network.ts'
+import { NEVER, type Pending, type SimNode, type Timer } from './world-node.ts'
+
+export class Timers {
+  readonly #random: Random
+  readonly #lateness: Delay
+  readonly #push: (time: Micros, pending: Pending) => void
+  #entries = 0
+
+  /** `lateness`: how late timers fire. */
+  constructor(random: Random, lateness: Delay, push: (time: Micros, pending: Pending) => void) {
+    this.#random = random
+    this.#lateness = lateness
+    this.#push = push
+  }
+
+  /** Sets a timer to an instant on the node's clock, or to a random one in a range. Replaces an earlier setting. */
+  set(node: SimNode, name: string, at: Micros | readonly [Micros, Micros], now: Micros): void {
+    const deadline = typeof at === 'number' ? at : this.#random.integer(at[0], at[1])
+    let timer = node.timers.get(name)
+    if (timer === undefined) {
+      timer = { node, name, deadline: NEVER, queuedFor: NEVER, entry: -1 }
+      node.timers.set(name, timer)
+    }
+    timer.deadline = deadline
+    if (deadline < timer.queuedFor) this.#queue(timer, node.clock.whenShows(deadline), now)
+  }
+
+  stop(node: SimNode, name: string): void {
+    const timer = node.timers.get(name)
+    if (timer !== undefined) timer.deadline = NEVER
+  }
+
+  /** The timer that fires when its queue entry comes up; null if it was stopped, replaced or moved. */
+  expire({ timer, entry }: Pending & { type: 'timer' }, now: Micros): Timer | null {
+    if (timer.entry !== entry) return null
+    timer.queuedFor = NEVER
+    if (timer.deadline === NEVER) return null
+    const { node } = timer
+    const due = Math.max(node.clock.whenShows(timer.deadline), node.stalledUntil)
+    if (due > now) {
+      this.#queue(timer, due, now)
+      return null
+    }
+    timer.deadline = NEVER
+    return timer
+  }
+
+  #queue(timer: Timer, due: Micros, now: Micros): void {
+    timer.queuedFor = timer.deadline
+    const { least, most } = this.#lateness
+    // A timer that is already due fires in the current wakeup of the process, so it is never late.
+    const late = most === 0 || due <= now ? 0 : this.#random.integer(least, most)
+    timer.entry = this.#entries++
+    this.#push(Math.max(due, now) + late, { type: 'timer', timer, entry: timer.entry })
+  }
+}

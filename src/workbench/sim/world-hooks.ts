@@ -1,0 +1,13 @@
+/** What a timed world reports, and the error that ends a runaway run. */
+import type { Observation, TraceRecord } from '../trace/index.ts'
+
+export type WorldHooks = {
+  observe(seen: Observation): void
+  /** Null if no trace is wanted: then no records are built. */
+  readonly record: ((record: TraceRecord) => void) | null
+}
+
+export class RunawayRunError extends Error {
+  override readonly name = 'RunawayRunError'
+  readonly code = 'ERR_CONCLAVE_RUNAWAY_RUN'
+}
