@@ -13,7 +13,7 @@ import {
   type View,
 } from '../../core/index.ts'
 import { hosted, hostingOf } from '../../protocols/index.ts'
-import { differenceOfFailure, InvalidTraceError } from '../trace/index.ts'
+import { differenceOfFailure, InvalidTraceError, type TraceHeader } from '../trace/index.ts'
 import { type Placed, type Run, type Turn } from './index.ts'
 
 export type Difference = {
@@ -62,7 +62,9 @@ export function replayRuns(runs: readonly Run[], definition: Definition): Replay
   let steps = 0
   for (const run of runs) {
     const file = run.steps[0]?.file ?? ''
-    const protocol = recordedProtocol(definition, run, checkedOptions(definition, run, file))
+    const identity = { self: run.node, nodes: run.header.nodes }
+    const options = checkedOptions(definition, run, file)
+    const protocol = asRecorded(definition, run.header).create(identity, options)
     let state: Plain = null
     let view: View | null = null
     for (const placed of run.steps) {
@@ -101,15 +103,15 @@ export function replayRuns(runs: readonly Run[], definition: Definition): Replay
   return { steps, difference: null, failures, views, before }
 }
 
-/** The state machine as real processes run it: the whole host of a process, or a node in a store. */
-function recordedProtocol(
-  definition: Definition,
-  { node, header, recording }: Run,
-  options: PlainObject,
-): Protocol {
+/** The definition, with the state machine that took the steps: that of real processes, where they recorded the trace. */
+export function asRecorded(definition: Definition, { hosted: group }: TraceHeader): Definition {
   const hosting = hostingOf(definition.name)
-  if (hosting === null) return definition.create({ self: node, nodes: header.nodes }, options)
-  return hosting.needs === 'peers' ? hosted(node, recording.group) : hosting.create(node, options)
+  if (group === undefined || hosting === null) return definition
+  return {
+    ...definition,
+    create: ({ self }, options) =>
+      hosting.needs === 'peers' ? hosted(self, group) : hosting.create(self, options),
+  }
 }
 
 function attempt(

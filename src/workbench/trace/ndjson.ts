@@ -38,6 +38,7 @@ const header = z.object({
       wallAhead: z.number(),
     })
     .optional(),
+  hosted: z.string().optional(),
 })
 
 const outcome = z.object({ leader: nodeId, members: z.array(nodeId) })

@@ -16,6 +16,8 @@ export type TraceHeader = {
   readonly nodeOptions?: { readonly [node: string]: PlainObject }
   /** In a trace of a real process: its origin. */
   readonly recording?: Recording
+  /** Real processes took the steps, in this group: then they are steps of everything that the process ran. */
+  readonly hosted?: string
 }
 
 /**

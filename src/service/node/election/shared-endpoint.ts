@@ -224,7 +224,7 @@ export class SharedEndpoint {
         wallAhead,
       }
       const shown = { ...options, ...peerHosting(protocol).recordedOptions(group) }
-      return { trace: 1, protocol, nodes, options: shown, seed: 0, recording }
+      return { trace: 1, protocol, nodes, options: shown, seed: 0, recording, hosted: group }
     }
   }
 
