@@ -43,7 +43,7 @@ function proseOf(comment) {
 const NAMED = /^export (?:declare )?(?:abstract )?(?:type|class|function|const|interface|enum) (\w+)/
 
 /** Every name that a file exports, with the statement that declares it. */
-function exportsOf(file, seen = new Set()) {
+export function exportsOf(file, seen = new Set()) {
   const found = new Map()
   if (seen.has(file)) return found
   seen.add(file)
@@ -91,7 +91,7 @@ function namesIn(list) {
 }
 
 /** A declaration as a reader wants it: no private parts, no export keywords. */
-function signatureOf(text) {
+export function signatureOf(text) {
   return text
     .replaceAll(/^export (?:declare )?/gm, '')
     .replaceAll(/^declare /gm, '')

@@ -12,7 +12,7 @@ import { type WorkOptions, workSettings } from '../config/join-options.ts'
 import { checkWorkOptions } from '../config/join-schema.ts'
 import { checkFunction, parseMilliseconds, parseSignal, type SignalOption } from '../node/api/arguments.ts'
 import { InvalidArgumentError } from '../node/api/errors.ts'
-import { ConclaveNode } from '../node/api/node.ts'
+import { type ConclaveNode, openNode } from '../node/api/node.ts'
 import type { LeaseTiming } from '../node/election/lease-timing.ts'
 import type { Timers } from '../node/election/timers.ts'
 import { type Traffic, VirtualSeat } from './in-simulation.ts'
@@ -139,7 +139,7 @@ export class Testkit {
       timers,
       role: this.#partOf(id),
     }
-    const member = await ConclaveNode.open(about, async (hooks) => {
+    const member = await openNode(about, async (hooks) => {
       const traffic = this.#traffic.get(id) as Traffic
       const seat = new VirtualSeat(this.#world, id, this.#spec, () => this.#now, traffic, hooks)
       this.#seats.set(id, seat)

@@ -23,12 +23,12 @@ main().catch((error) => console.log(error.message))
 `
 
 const CLIENT = `
-import { statusOf } from 'conclave/client'
+import { getStatus } from 'conclave/client'
 import { testkit } from 'conclave/testkit'
 async function main() {
   const kit = testkit({ nodes: ['a'] })
   const node = await kit.join('a')
-  void node.lead(async () => console.log(typeof statusOf, 'leads'), { once: true })
+  void node.lead(async () => console.log(typeof getStatus, 'leads'), { once: true })
   await kit.advance(1000)
 }
 main()

@@ -3,7 +3,7 @@ import { expect, it } from 'vitest'
 import { workSettings } from '../../config/join-options.ts'
 import { type ElectionBackend, NO_VIEW } from '../election/election.ts'
 import { REAL_TIMERS } from '../election/timers.ts'
-import { ConclaveNode, type NodeSettings } from './node.ts'
+import { type NodeSettings, openNode } from './node.ts'
 
 const ABOUT: NodeSettings = {
   group: 'g',
@@ -31,7 +31,7 @@ const UNCLOSABLE: ElectionBackend = {
 }
 
 it('lead and observe end though the seat cannot be closed, and close says why', async () => {
-  const member = await ConclaveNode.open(ABOUT, async () => UNCLOSABLE)
+  const member = await openNode(ABOUT, async () => UNCLOSABLE)
   const leading = member.lead(() => {})
   const views = member.observe()
   await views.next()

@@ -18,7 +18,7 @@ import { openElectionInWorker } from '../election/in-worker.ts'
 import { withEveryId } from '../election/introduce.ts'
 import { leaseTiming } from '../election/lease-timing.ts'
 import { REAL_TIMERS } from '../election/timers.ts'
-import { ConclaveNode, type NodeSettings } from './node.ts'
+import { type ConclaveNode, type NodeSettings, openNode } from './node.ts'
 
 type OpenBackend = (events: ElectionEvents) => Promise<ElectionBackend>
 
@@ -67,7 +67,7 @@ async function joinByNetwork(asked: JoinOptions, attempt: Attempt): Promise<Conc
       ? openElectionInWorker(settings, maxStallOf(options), events)
       : openElectionInThread(settings, events)
   attempt.phase = 'opening'
-  return openNode(node, open, { resources: attempt.resources, signal: asked.signal, release })
+  return openJoined(node, open, { resources: attempt.resources, signal: asked.signal, release })
 }
 
 async function joinInStore(options: StoreJoinOptions, attempt: Attempt): Promise<ConclaveNode> {
@@ -88,7 +88,7 @@ async function joinInStore(options: StoreJoinOptions, attempt: Attempt): Promise
       ? openElectionInWorker(settings, maxStallOf(options), events)
       : openElectionInStore(settings, events)
   attempt.phase = 'opening'
-  return openNode(node, open, { resources: attempt.resources, signal: options.signal, release() {} })
+  return openJoined(node, open, { resources: attempt.resources, signal: options.signal, release() {} })
 }
 
 type Claims = {
@@ -99,13 +99,13 @@ type Claims = {
   release(): void
 }
 
-async function openNode(
+async function openJoined(
   settings: NodeSettings,
   open: OpenBackend,
   { resources, signal, release }: Claims,
 ): Promise<ConclaveNode> {
   let stopListening = (): void => {}
-  const opening = ConclaveNode.open(settings, async (events) => {
+  const opening = openNode(settings, async (events) => {
     const backend = await open(events)
     const close = async (): Promise<void> => {
       stopListening()

@@ -65,6 +65,17 @@ export type NodeSettings = {
 /** A mismatch is reported once. This many reports are remembered. */
 const MAX_REMEMBERED = 1000
 
+type OpenNode = (
+  settings: NodeSettings,
+  open: (events: ElectionEvents) => Promise<ElectionBackend>,
+) => Promise<ConclaveNode>
+
+/** Assigned by the class, so that it does not show in its public type. */
+let openInternally: OpenNode
+
+/** Makes a node with the backend that `open` returns. For `join` and the testkit. */
+export const openNode: OpenNode = (settings, open) => openInternally(settings, open)
+
 export class ConclaveNode extends EventEmitter<NodeEvents> implements AsyncDisposable {
   readonly group: string
   readonly id: NodeId
@@ -111,20 +122,18 @@ export class ConclaveNode extends EventEmitter<NodeEvents> implements AsyncDispo
           )
   }
 
-  /** For `join` and the testkit, which bring the backend. */
-  static async open(
-    about: NodeSettings,
-    open: (hooks: ElectionEvents) => Promise<ElectionBackend>,
-  ): Promise<ConclaveNode> {
-    const member = new ConclaveNode(about)
-    member.#backend = await open({
-      output: (event) => member.#handle(event),
-      changed: (view) => member.#noteView(view),
-      warn: (what, detail) => member.#warn(what, detail),
-      failed: (error) => member.#fail(error),
-    })
-    member.#health?.start()
-    return member
+  static {
+    openInternally = async (settings, open) => {
+      const node = new ConclaveNode(settings)
+      node.#backend = await open({
+        output: (event) => node.#handle(event),
+        changed: (view) => node.#noteView(view),
+        warn: (what, detail) => node.#warn(what, detail),
+        failed: (error) => node.#fail(error),
+      })
+      node.#health?.start()
+      return node
+    }
   }
 
   get isClosed(): boolean {

@@ -1,0 +1,11 @@
+/** `conclave/trace`: the trace format, transcripts, diagrams, replay, comparison and detector QoS. Unstable until 1.0. */
+export { type DiagramOptions, drawTrace, UndrawableTraceError } from './diagram.ts'
+export { diffTraces, type TraceDifference } from './diff.ts'
+export { InvalidTraceError, readTrace, type Trace, traceLine, writeTrace } from './ndjson.ts'
+export type { Observation } from './observation.ts'
+export { observationsOf } from './observations.ts'
+export { addQos, EMPTY_QOS, type QosTally, QosWatch } from './qos.ts'
+export { type QosReport, qosOfTrace, qosReport, type TraceQos } from './qos-report.ts'
+export type { TraceHeader, TraceRecord } from './records.ts'
+export { type Replay, type ReplayDifference, type ReplayFailure, replay } from './replay.ts'
+export { type TranscriptOptions, transcriptLine } from './transcript.ts'
