@@ -9,8 +9,8 @@ const PURE = [
   'test/{canaries,docs,house,reference}.test.ts',
 ]
 
-/** The built command line is loaded by Node.js itself: test/support/cli.ts runs it, and it starts threads. */
-const NATIVE = { deps: { external: [/\/dist\/cli\//] } }
+/** The build is loaded by Node.js itself: test/support/cli.ts runs its command line, which starts threads. */
+const NATIVE = { deps: { external: [/\/dist\//] } }
 
 export default defineConfig({
   test: {
