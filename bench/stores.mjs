@@ -31,12 +31,12 @@ async function countRenewals(url, members) {
     const other = openRegisters(await openStore(parseStore(url), 'count'), {
       self,
       timeoutMs: 5000,
-      knockMs: 50,
+      probeMs: 50,
     })
     await other.claim()
     await other.close()
   }
-  const registers = openRegisters(counting, { self: members[0], timeoutMs: 5000, knockMs: 50 })
+  const registers = openRegisters(counting, { self: members[0], timeoutMs: 5000, probeMs: 50 })
   await registers.claim()
   const options = protocolNamed('epochs').options(members).parse({ periodMs: 150, accessMs: 20 })
   const clock = openHostClock()

@@ -67,7 +67,7 @@ export function conformance(about: string, backend: Backend): void {
       return store
     }
 
-    async function nodeIn(group: string, self: NodeId, more: { knockMs?: number } = {}): Promise<Registers> {
+    async function nodeIn(group: string, self: NodeId, more: { probeMs?: number } = {}): Promise<Registers> {
       const store = await backend.open(group)
       const registers = openRegisters(store, { self, timeoutMs: TIMEOUT_MS, probeMs: KNOCK_MS, ...more })
       opened.push(registers)
@@ -190,7 +190,7 @@ export function conformance(about: string, backend: Backend): void {
     it('of two processes with one id the younger refuses to start', async () => {
       const group = freshGroup()
       const older = await claimed(group, 'a')
-      const younger = await nodeIn(group, 'a', { knockMs: 5000 })
+      const younger = await nodeIn(group, 'a', { probeMs: 5000 })
       let isOver = false
       const claim = younger.claim().finally(() => {
         isOver = true
@@ -210,7 +210,7 @@ export function conformance(about: string, backend: Backend): void {
       const first = await claimed(group, 'a')
       await first.write({ ctr: 1 })
       await first.close()
-      const second = await nodeIn(group, 'a', { knockMs: 3_600_000 })
+      const second = await nodeIn(group, 'a', { probeMs: 3_600_000 })
       expect(await second.claim()).toMatchObject({ outcome: 'ok', own: { value: { ctr: 1 } } })
     })
 

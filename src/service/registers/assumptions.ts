@@ -1,4 +1,4 @@
-/** What nobody can find out about a store from outside, and must be so: what every guarantee rests on. */
+/** Assumptions about stores that cannot be verified from outside. Every guarantee rests on them. */
 import type { StoreConfig } from './config.ts'
 import type { StoreKind } from './store.ts'
 
@@ -24,14 +24,14 @@ export const ASSUMPTIONS: { readonly [kind in StoreKind]: readonly string[] } = 
   ],
 }
 
-/** Of a folder, as far as its mount and its mode decide. */
+/** For folders, depending on mount and mode. */
 export const LOCAL_MOUNT = 'all nodes run on this host (a disk mounted on two hosts is not a register)'
 export const NETWORK_MOUNT =
   'the server writes before it answers (export option sync), and every host mounts it alike'
 export const SECTOR_LOCK =
   'each id runs on one host and in one network namespace: the lock reaches no further'
 
-/** Without opening the store: as its description says. */
+/** From the configuration alone, without opening the store. */
 export function assumptionsOf(store: StoreConfig): readonly string[] {
   const general = ASSUMPTIONS[store.kind]
   if (store.kind !== 'file') return general

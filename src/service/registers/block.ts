@@ -1,7 +1,7 @@
 /**
- * A node's block, as it stands in a store: one line of text with a format, a checksum and the rest as JSON.
+ * The encoding of a node's block: one line of text with a format number, a checksum and JSON.
  *
- * It fits into a sector of 512 bytes, whatever the store, so that a protocol that runs on one store runs on all.
+ * A block always fits into a sector of 512 bytes, so that a protocol that runs on one store runs on all.
  */
 import { createHash } from 'node:crypto'
 import { canonical, type NodeId, type Plain, whyNotPlain } from '../../core/index.ts'
@@ -11,9 +11,9 @@ export type Block = {
   readonly id: NodeId
   /** How often this id has been claimed. */
   readonly incarnation: number
-  /** Counts the writes of this id, over all its incarnations. */
+  /** Number of writes of this id, over all incarnations. */
   readonly sequence: number
-  /** Which process holds the id; null when the last one gave it back. */
+  /** The process that holds the id; null after it was released. */
   readonly holder: string | null
   /** Whether the node has left the group for good. */
   readonly removed: boolean
@@ -31,7 +31,7 @@ export class BlockTooLargeError extends Error {
   readonly code = 'ERR_CONCLAVE_BLOCK_TOO_LARGE'
 
   constructor(size: number) {
-    super(`the block has ${size} bytes; at most ${MAX_BLOCK_BYTES} fit: use shorter ids`)
+    super(`the block has ${size} bytes, but the limit is ${MAX_BLOCK_BYTES}: use shorter ids`)
   }
 }
 
@@ -43,7 +43,6 @@ export function encodeBlock({ id, incarnation, sequence, holder, removed, value 
   return text
 }
 
-/** A block, or what is wrong with the text. */
 export type DecodeResult =
   | { readonly is: 'block'; readonly block: Block }
   | { readonly is: 'corrupt'; readonly problem: string }
@@ -53,7 +52,7 @@ export function decodeBlock(text: string): DecodeResult {
   const [mark, format, sum, ...rest] = text.split(' ')
   const json = rest.join(' ')
   if (mark !== MARK || format === undefined)
-    return { is: 'corrupt', problem: 'it does not begin as a block does' }
+    return { is: 'corrupt', problem: 'it does not start with the mark of a block' }
   if (format !== FORMAT && /^\d+$/.test(format)) return { is: 'foreign', format }
   if (digest(json) !== sum) return { is: 'corrupt', problem: 'its checksum does not match' }
   const parsed: unknown = JSON.parse(json)
@@ -66,12 +65,12 @@ function digest(json: string): string {
   return createHash('sha256').update(json).digest('hex').slice(0, 16)
 }
 
-/** Numbers and texts are different ids: 1 is not "1". */
+/** Numbers and strings are different ids: 1 is not "1". */
 export function blockName(id: NodeId): string {
   return typeof id === 'number' ? `b_${id}` : `b-${safeName(id)}`
 }
 
-/** Where whoever wants to use an id asks whether somebody does (see registers.ts). */
+/** The cell in which a starting process asks whether its id is in use (see registers.ts). */
 export function probeName(id: NodeId): string {
   return typeof id === 'number' ? `k_${id}` : `k-${safeName(id)}`
 }

@@ -1,8 +1,8 @@
 /**
- * Carries out a protocol's calls on registers (`RegisterCall` of the contract) and hands back the answers as inputs.
+ * Executes a protocol's register calls (`RegisterCall` of the contract) and delivers the results as inputs.
  *
- * Reads that are asked for in one step are one round of the store: it begins after the last of them was asked for, so
- * each of them sees what was written before it. A register that was never written reads as null.
+ * All reads of one step share one read of the store. It starts after the last of them was requested, so each sees every
+ * earlier write. A register that was never written reads as null.
  */
 import type { Input, NodeId, Plain, RegisterCall } from '../../core/index.ts'
 import type { Block } from './block.ts'
@@ -11,18 +11,18 @@ import type { Incomplete, Registers } from './registers.ts'
 
 export type CallHooks = {
   deliver(input: Input): void
-  /** The node must stop: nothing it could do on this store is safe, or its id is another's. */
+  /** The node must stop: the store is unsafe, or another process uses its id. */
   onFailure(error: RegisterFault): void
   /**
-   * Told who has a register, in every round and before it is answered. True: that has changed, and the round is not
-   * answered, nor any that was asked for before.
+   * Called with the ids that have a register, before the results of a read are delivered. If it returns true, the
+   * membership has changed, and the results of this and all earlier reads are dropped.
    */
   onMembers?(ids: readonly NodeId[]): boolean
-  /** Every block of a round. */
+  /** All blocks of a read. */
   onBlocks?(blocks: ReadonlyMap<NodeId, Block>): void
-  /** A register was not written in the name of its owner, and why not, for the log. */
+  /** A write to another node's register was refused. For the log. */
   onRefused?(of: NodeId, why: string): void
-  /** Why an outcome is not known, for the log. */
+  /** Why an outcome is unknown. For the log. */
   onUnknown?(why: string): void
 }
 
@@ -30,9 +30,9 @@ type Read = RegisterCall & { readonly op: 'read' }
 
 export function createRegisterCalls(registers: Registers, hooks: CallHooks): (call: RegisterCall) => void {
   let pendingReads: Read[] = []
-  /** By whose register it is: the block of which the protocol was told last. */
+  /** By owner: the block that was last delivered to the protocol. */
   const lastDelivered = new Map<NodeId, Block>()
-  /** How often the members have changed. */
+  /** Number of membership changes. */
   let changes = 0
 
   function answer(call: RegisterCall, value: Plain): void {
@@ -45,7 +45,7 @@ export function createRegisterCalls(registers: Registers, hooks: CallHooks): (ca
       return
     }
     hooks.onUnknown?.(problem.why)
-    // After a turn of the event loop: a store that fails at once must not keep its own connection from coming back.
+    // After a turn of the event loop: a store that fails at once must not starve its own reconnection.
     setImmediate(() => {
       for (const call of calls) hooks.deliver({ type: 'register', call, outcome: 'unknown', value: null })
     })
@@ -83,7 +83,7 @@ export function createRegisterCalls(registers: Registers, hooks: CallHooks): (ca
     const seen = lastDelivered.get(of)
     const written =
       seen === undefined
-        ? { outcome: 'refused' as const, why: `${of} has no block that was read` }
+        ? { outcome: 'refused' as const, why: `no block of ${of} was read` }
         : await registers.bury(of, value, seen)
     if (written.outcome === 'ok') {
       answer(call, null)
@@ -109,7 +109,7 @@ export function createRegisterCalls(registers: Registers, hooks: CallHooks): (ca
   }
 }
 
-/** Who has a register that counts: everybody who ever claimed one and has not left for good. */
+/** Ids of all nodes that ever claimed a register and were not removed. */
 export function activeMembers(blocks: ReadonlyMap<NodeId, { readonly removed: boolean }>): readonly NodeId[] {
   return [...blocks].flatMap(([id, { removed }]) => (removed ? [] : [id]))
 }

@@ -1,27 +1,25 @@
 /**
- * One connection to a store, replaced when it is lost, when it is refused, or when it does not answer in time.
+ * One connection to a store, replaced when it is lost, refused, or too slow.
  *
- * The clients' own reconnecting is switched off: each has its own idea of how long to wait, what to send again, and
- * when to give up for ever. Here it is the same for all: the next call after a loss connects again, no sooner than a
- * pause that doubles with each failure (exponential backoff with jitter); calls in between fail at once. A call that is
- * given up takes its connection with it, so that nothing waits behind a connection that is half-open.
+ * The clients' own reconnection is switched off, because each differs in its pauses, retries and limits. Here all stores
+ * behave the same: the next call after a loss reconnects, after a pause with exponential backoff and jitter; calls during
+ * the pause fail at once. A call that times out drops its connection, so that no later call waits on a half-open one.
  */
 import { StoreUnreachableError } from './errors.ts'
 
 const FIRST_PAUSE_MS = 50
-/** The longest pause between two attempts to connect. */
+/** Longest pause between two connection attempts. */
 export const MAX_PAUSE_MS = 1000
-/** An attempt to connect again that takes longer has failed. The first may take longer: nobody leads by it yet. */
+/** Timeout of a reconnection. The first connection may take longer: the node does not lead yet. */
 export const CONNECT_TIMEOUT_MS = 2000
 export const OPEN_TIMEOUT_MS = 5000
 
-/** Exponential backoff with jitter: half of the pause is certain, the rest is chance. */
+/** Exponential backoff with jitter: half of the pause is fixed, the rest is random. */
 export function backoffMs(failures: number): number {
   const full = Math.min(FIRST_PAUSE_MS * 2 ** Math.min(failures - 1, 10), MAX_PAUSE_MS)
   return full * (0.5 + Math.random() / 2)
 }
 
-/** Says when the next attempt is due. */
 export class Backoff {
   #failures = 0
   #notBefore = 0
@@ -38,7 +36,7 @@ export class Backoff {
     this.#last = error
   }
 
-  /** Throws the last failure as long as the pause lasts. */
+  /** Throws the last failure during the pause. */
   check(): void {
     if (performance.now() < this.#notBefore) throw this.#last
   }
@@ -48,20 +46,20 @@ export type ConnectionOptions<C> = {
   /** Names the store in errors. */
   readonly place: string
   /**
-   * A connection that is ready for use. The signal ends the attempt after `limitMs`, or before; what the attempt holds
-   * must then be released.
+   * Opens a connection that is ready for use. The signal aborts the attempt after `limitMs` or earlier; the attempt must
+   * then release its resources.
    */
   connect(signal: AbortSignal, limitMs: number): Promise<C>
-  /** Releases everything that the connection holds, at once, whatever it is doing. */
+  /** Releases all resources of the connection at once. */
   release(client: C): void
-  /** Whether the connection is of no use after this error. */
+  /** Whether the connection is unusable after this error. */
   isLost(error: unknown): boolean
 }
 
 export class Connection<C> {
   readonly #options: ConnectionOptions<C>
   readonly #backoff = new Backoff()
-  readonly #ending = new AbortController()
+  readonly #closing = new AbortController()
   #client: Promise<C> | null = null
   #limitMs = OPEN_TIMEOUT_MS
 
@@ -69,11 +67,11 @@ export class Connection<C> {
     this.#options = options
   }
 
-  /** Runs the work on the connection; rejects when the signal does, whether or not the client notices. */
+  /** Runs the work on the connection. Rejects on abort even if the client ignores the signal. */
   async use<T>(signal: AbortSignal, work: (client: C) => Promise<T>): Promise<T> {
     signal.throwIfAborted()
-    const opening = this.#obtain()
-    // An attempt to connect has a limit of its own: it may serve the next call.
+    const opening = this.#getClient()
+    // A connection attempt has its own timeout: it may serve the next call.
     const client = await rejectOnAbort(opening, signal)
     try {
       const result = await rejectOnAbort(work(client), signal)
@@ -85,7 +83,7 @@ export class Connection<C> {
     }
   }
 
-  /** The connection breaks, as the client says. */
+  /** Called when the client reports the loss of its connection. */
   handleLoss(client: C, error: unknown): void {
     const opening = this.#client
     void opening?.then(
@@ -96,37 +94,37 @@ export class Connection<C> {
     )
   }
 
-  /** Nothing is held any more when this is done, and nothing will be. */
+  /** Releases the connection. Later calls fail. */
   async close(): Promise<void> {
-    this.#ending.abort(new StoreUnreachableError(this.#options.place, new Error('it has been closed')))
+    this.#closing.abort(new StoreUnreachableError(this.#options.place, new Error('it has been closed')))
     const opening = this.#client
     this.#client = null
     await opening?.then(this.#options.release, () => {})
   }
 
-  #obtain(): Promise<C> {
-    this.#ending.signal.throwIfAborted()
+  #getClient(): Promise<C> {
+    this.#closing.signal.throwIfAborted()
     if (this.#client !== null) return this.#client
     this.#backoff.check()
-    const opening = this.#attempt()
+    const opening = this.#connect()
     this.#client = opening
     opening.catch((error: unknown) => this.#drop(opening, error))
     return opening
   }
 
-  async #attempt(): Promise<C> {
+  async #connect(): Promise<C> {
     const { connect, release, place } = this.#options
     const late = new StoreUnreachableError(place, new Error(`no connection within ${this.#limitMs} ms`))
     const limit = new AbortController()
     const timer = setTimeout(() => limit.abort(late), this.#limitMs)
-    const signal = AbortSignal.any([limit.signal, this.#ending.signal])
+    const signal = AbortSignal.any([limit.signal, this.#closing.signal])
     const connecting = connect(signal, this.#limitMs)
     try {
       const client = await rejectOnAbort(connecting, signal)
       this.#limitMs = CONNECT_TIMEOUT_MS
       return client
     } catch (error) {
-      // One that is ready after all has come too late.
+      // A connection that becomes ready later is released.
       connecting.then(release, () => {})
       throw error
     } finally {
@@ -142,7 +140,7 @@ export class Connection<C> {
   }
 }
 
-/** As the promise, but rejects as soon as the signal is aborted. */
+/** Settles like the promise, but rejects as soon as the signal is aborted. */
 export function rejectOnAbort<T>(promise: Promise<T>, signal: AbortSignal): Promise<T> {
   return new Promise((resolve, reject) => {
     const abort = (): void => reject(signal.reason as Error)

@@ -1,31 +1,34 @@
-/** What can be wrong with a store or with a block, one class a condition. Each message says what to do. */
+/** Errors about stores and blocks, one class per condition. Each message says what to do. */
 import type { NodeId } from '../../core/index.ts'
 
-/** The store cannot be reached at all. Trying again may help. */
+/** The store cannot be reached. A retry may help. */
 export class StoreUnreachableError extends Error {
   override readonly name = 'StoreUnreachableError'
   readonly code = 'ERR_CONCLAVE_STORE_UNREACHABLE'
 
   constructor(place: string, cause: unknown) {
-    super(`no store answers at ${place}: ${describeError(cause)}; is it running, and is that its address?`, {
-      cause,
-    })
+    super(
+      `cannot reach the store at ${place}: ${describeError(cause)}; check that it is running and that the address is right`,
+      {
+        cause,
+      },
+    )
   }
 }
 
-/** The store answers, but not to this user, or it does not let this user do what registers need. */
+/** The store rejects the credentials, or the user lacks the required rights. */
 export class StoreAccessDeniedError extends Error {
   override readonly name = 'StoreAccessDeniedError'
   readonly code = 'ERR_CONCLAVE_STORE_ACCESS_DENIED'
 }
 
-/** The store is not a register, or is not known to be one, as it is set up. */
+/** The configuration of the store does not give the guarantees of a register. */
 export class UnsuitableStoreError extends Error {
   override readonly name = 'UnsuitableStoreError'
   readonly code = 'ERR_CONCLAVE_UNSUITABLE_STORE'
 }
 
-/** The description of the store is wrong; `field` says where. */
+/** The store configuration is invalid; `field` says where. */
 export class InvalidStoreError extends Error {
   override readonly name = 'InvalidStoreError'
   readonly code = 'ERR_CONCLAVE_INVALID_STORE'
@@ -37,7 +40,7 @@ export class InvalidStoreError extends Error {
   }
 }
 
-/** An optional package is not there. */
+/** The client package of the store is not installed. */
 export class MissingClientError extends Error {
   override readonly name = 'MissingClientError'
   readonly code = 'ERR_CONCLAVE_MISSING_CLIENT'
@@ -49,32 +52,32 @@ export class MissingClientError extends Error {
   }
 }
 
-/** Two processes use one id. */
+/** Another live process uses the id. */
 export class IdInUseError extends Error {
   override readonly name = 'IdInUseError'
   readonly code = 'ERR_CONCLAVE_ID_IN_USE'
 
   constructor(id: NodeId, place: string, sign: string) {
     super(
-      `the id ${id} is used by another process that is alive (${sign}, in ${place}): give this one an id of its own, or end the other first`,
+      `the id ${id} is in use by another live process (${sign}, in ${place}): use another id, or stop the other process first`,
     )
   }
 }
 
-/** A store without a compare of its own keeps a cell for the process that writes it. */
+/** A store without compare-and-swap locks a cell for its writer. */
 export class CellLockedError extends Error {
   override readonly name = 'CellLockedError'
   readonly code = 'ERR_CONCLAVE_CELL_LOCKED'
 }
 
-/** A younger process has taken over this one's block. */
+/** Another process has taken over this process's block. */
 export class SupersededError extends Error {
   override readonly name = 'SupersededError'
   readonly code = 'ERR_CONCLAVE_SUPERSEDED'
 
   constructor(id: NodeId, place: string) {
     super(
-      `the block of ${id} in ${place} is no longer this process's: another has started under the same id, or the node was removed from the group. This process must stop`,
+      `the block of ${id} in ${place} no longer belongs to this process: another process started with the same id, or the node was removed from the group. This process must stop`,
     )
   }
 }
@@ -85,18 +88,18 @@ export class NodeRemovedError extends Error {
   readonly code = 'ERR_CONCLAVE_NODE_REMOVED'
 
   constructor(id: NodeId, place: string) {
-    super(`${id} was removed from this group for good (in ${place}): give this process a new id`)
+    super(`${id} was removed from this group permanently (in ${place}): use a new id`)
   }
 }
 
-/** A block is not what anybody wrote. */
+/** A block is damaged. */
 export class CorruptBlockError extends Error {
   override readonly name = 'CorruptBlockError'
   readonly code = 'ERR_CONCLAVE_CORRUPT_BLOCK'
 
   constructor(id: NodeId | string, place: string, problem: string) {
     super(
-      `the block of ${id} in ${place} is corrupt (${problem}). Nobody is elected while it is. What ${id} has promised is lost with it: restore the block, or stop the whole group and begin a new one`,
+      `the block of ${id} in ${place} is corrupt (${problem}). No leader can be elected until it is repaired, because the promises of ${id} are lost with it: restore the block, or stop the whole group and start a new one`,
     )
   }
 }
@@ -108,24 +111,24 @@ export class UnsupportedFormatError extends Error {
 
   constructor(id: NodeId | string, place: string, theirs: string, ours: string) {
     super(
-      `the block of ${id} in ${place} has the format ${theirs} and this program writes ${ours}: run the same version on every node`,
+      `the block of ${id} in ${place} has the format ${theirs} but this version writes ${ours}: run the same version on every node`,
     )
   }
 }
 
-/** A block that was read is older than one read before, or gone. No election is safe on such a store. */
+/** A block is older than one read before, or missing. No election is safe on such a store. */
 export class StoreRolledBackError extends Error {
   override readonly name = 'StoreRolledBackError'
   readonly code = 'ERR_CONCLAVE_STORE_ROLLED_BACK'
 
   constructor(id: NodeId, place: string, what: string) {
     super(
-      `${place} is not a register: the block of ${id} went back (${what}). Acknowledged writes were lost or stale data was read; stop the whole group, repair the store and begin with a new group name`,
+      `${place} is not a register: the block of ${id} went back (${what}). Acknowledged writes were lost or stale data was read; stop the whole group, repair the store and start with a new group name`,
     )
   }
 }
 
-/** What no repetition helps against. */
+/** Faults that a retry cannot cure. */
 export type RegisterFault =
   | IdInUseError
   | SupersededError
@@ -134,7 +137,7 @@ export type RegisterFault =
   | UnsupportedFormatError
   | StoreRolledBackError
 
-/** Whether another connection may do better: this one is lost, refused, or ends at a server that is not fit. */
+/** Whether a new connection may help: this one is lost or refused, or its server is unsuitable. */
 export function isConnectionError(error: unknown): boolean {
   return (
     error instanceof StoreUnreachableError ||
@@ -145,7 +148,7 @@ export function isConnectionError(error: unknown): boolean {
 
 export function describeError(error: unknown): string {
   if (!(error instanceof Error)) return String(error)
-  // Several addresses tried, or an error around the one that says what happened.
+  // Unwraps errors about several addresses, and generic errors with a cause.
   const inner = error instanceof AggregateError ? (error.errors[0] as unknown) : error.cause
   if (error.message === '' || error.message === 'fetch failed')
     return inner === undefined ? error.name : describeError(inner)

@@ -1,6 +1,6 @@
 /**
- * Does a store behave as registers must? A small experiment with two writers, each on a connection of its own, in a
- * group made for it. It can show that a store does not; that it always will, no experiment can show.
+ * Tests whether a store behaves like a register, with two writers on separate connections, in a group made for the test.
+ * The experiment can show violations; it cannot prove their absence.
  */
 import { CellLockedError } from './errors.ts'
 import type { CellStore, Version } from './store.ts'
@@ -8,9 +8,9 @@ import type { CellStore, Version } from './store.ts'
 export type ExperimentFinding = {
   readonly name: 'regular' | 'compare' | 'late-write'
   readonly requirement: string
-  /** How often it was tried. */
+  /** Number of trials. */
   readonly trials: number
-  /** What went wrong first; null where nothing did. */
+  /** The first violation; null if there was none. */
   readonly problem: string | null
 }
 
@@ -29,13 +29,13 @@ export type Experiment = {
 
 export type ExperimentOptions = {
   readonly rounds: number
-  /** The longest that an operation may take. */
+  /** Timeout of an operation. */
   readonly timeoutMs: number
   /** A monotonic clock. */
   nowMs(): number
 }
 
-/** Whose cells these are does not matter: they have the form of blocks. */
+/** Cell names in the format of blocks; the owners do not matter. */
 const SHARED = 'b_0'
 const OWN = 'b_1'
 
@@ -46,21 +46,21 @@ export async function runExperiment(
 ): Promise<Experiment> {
   const readMs: number[] = []
   const writeMs: number[] = []
-  const timed = async <T>(into: number[], operation: (signal: AbortSignal) => Promise<T>): Promise<T> => {
-    const began = options.nowMs()
+  const measure = async <T>(into: number[], operation: (signal: AbortSignal) => Promise<T>): Promise<T> => {
+    const startedAt = options.nowMs()
     const answer = await operation(AbortSignal.timeout(options.timeoutMs))
-    into.push(options.nowMs() - began)
+    into.push(options.nowMs() - startedAt)
     return answer
   }
   const lab: Experimenter = {
     options,
     read: async (store, name) => {
-      const cells = await timed(readMs, (signal) => store.read(signal))
+      const cells = await measure(readMs, (signal) => store.read(signal))
       return cells.find((cell) => cell.name === name) ?? null
     },
     write: (store, name, body, expected) =>
-      timed(writeMs, (signal) => store.write(name, body, expected, signal)).catch((error: unknown) => {
-        // Where the store cannot compare, the one who holds the cell keeps the other out.
+      measure(writeMs, (signal) => store.write(name, body, expected, signal)).catch((error: unknown) => {
+        // A store without compare-and-swap locks the cell for one writer instead.
         if (error instanceof CellLockedError) return null
         throw error
       }),
@@ -85,72 +85,73 @@ type Experimenter = {
   write(store: CellStore, name: string, body: string, expected: Version | null): Promise<Version | null>
 }
 
-/** One writes 1, 2, 3 and so on; the other reads all the while. */
+/** One connection writes 1, 2, 3 and so on while the other reads. */
 async function checkRegularReads(
   lab: Experimenter,
   writer: CellStore,
   reader: CellStore,
 ): Promise<ExperimentFinding> {
   const { rounds } = lab.options
-  let begun = 0
+  let sent = 0
   let done = 0
   let trials = 0
   let problem: string | null = null
-  const note = (text: string): void => {
+  const report = (text: string): void => {
     problem ??= text
   }
 
   async function writes(): Promise<void> {
     let version: Version | null = null
     for (let round = 1; round <= rounds && problem === null; round++) {
-      begun = round
+      sent = round
       // oxlint-disable-next-line no-await-in-loop -- one write after the other
       version = await lab.write(writer, OWN, padded(round), version)
       if (version === null) {
-        note(`write ${round} was refused although nobody else writes the cell`)
+        report(`write ${round} was refused although there is no other writer`)
         break
       }
       done = round
-      // Between two writes, too: what was answered is there.
+      // An acknowledged write must be visible.
       // oxlint-disable-next-line no-await-in-loop -- one write after the other
-      await look(round)
+      await check(round)
     }
   }
 
-  async function look(least: number): Promise<number> {
+  async function check(least: number): Promise<number> {
     const cell = await lab.read(reader, OWN)
     trials += 1
     if (cell === null) {
-      if (least > 0) note(`the cell was not there although write ${least} had been answered`)
+      if (least > 0) report(`the cell was missing although write ${least} was acknowledged`)
       return least
     }
     const seen = Number(cell.body.slice(0, cell.body.indexOf(' ')))
-    if (cell.body !== padded(seen)) note(`a value was read that nobody wrote: ${cell.body.slice(0, 40)}`)
-    else if (seen < least) note(`write ${seen} was read after write ${least} had been answered or read`)
-    else if (seen > begun) note(`write ${seen} was read before it was made`)
+    if (cell.body !== padded(seen))
+      report(`a value was read that was never written: ${cell.body.slice(0, 40)}`)
+    else if (seen < least) report(`write ${seen} was read after write ${least} was acknowledged or read`)
+    else if (seen > sent) report(`write ${seen} was read before it was sent`)
     return seen
   }
 
   async function reads(): Promise<void> {
     // oxlint-disable-next-line no-await-in-loop -- one read after the other
-    for (let last = 0; done < rounds && problem === null; ) last = await look(Math.max(done, last))
+    for (let last = 0; done < rounds && problem === null; ) last = await check(Math.max(done, last))
   }
 
   await Promise.all([writes(), reads()])
   return {
     name: 'regular',
-    requirement: 'a read returns the last answered write, or one under way, and never an older one',
+    requirement: 'a read returns the last acknowledged write or a concurrent one, never an older one',
     trials,
     problem,
   }
 }
 
-/** As long as a block. */
+/** A value with the size of a block. */
 function padded(round: number): string {
   return `${round} ${String(round % 10).repeat(300)}`
 }
 
-/** Both replace the same version at the same time: one must win, and both must then see its value. */
+/** Both replace the same version concurrently: one must win, and both must then read its value. */
 async function checkCompareAndSwap(
   lab: Experimenter,
   a: CellStore,
@@ -160,7 +161,7 @@ async function checkCompareAndSwap(
   let problem: string | null = null
   for (let round = 1; round <= lab.options.rounds && problem === null; round++) {
     const expected: Version | null = version
-    // oxlint-disable-next-line no-await-in-loop -- one contest after the other
+    // oxlint-disable-next-line no-await-in-loop -- one race after the other
     const [first, second]: (Version | null)[] = await Promise.all([
       lab.write(a, SHARED, `a${round}`, expected),
       lab.write(b, SHARED, `b${round}`, expected),
@@ -169,7 +170,7 @@ async function checkCompareAndSwap(
     if (winners !== 1) problem = `${winners} of two writers replaced the same version`
     version = first ?? second ?? null
     const value = first === null ? `b${round}` : `a${round}`
-    // oxlint-disable-next-line no-await-in-loop -- one contest after the other
+    // oxlint-disable-next-line no-await-in-loop -- one race after the other
     for (const seen of await Promise.all([lab.read(a, SHARED), lab.read(b, SHARED)]))
       if (seen?.body !== value) problem ??= `${value} won, but ${seen?.body ?? 'nothing'} was read`
   }
@@ -181,7 +182,7 @@ async function checkCompareAndSwap(
   }
 }
 
-/** A write that expects an older version comes late: it must change nothing. */
+/** A delayed write that expects an older version must change nothing. */
 async function checkLateWrite(lab: Experimenter, a: CellStore, b: CellStore): Promise<ExperimentFinding> {
   let problem: string | null = null
   const old = await lab.read(a, OWN)
@@ -204,7 +205,7 @@ async function checkLateWrite(lab: Experimenter, a: CellStore, b: CellStore): Pr
 
 function summarizeLatency(values: readonly number[]): Latency {
   const sorted = values.toSorted((x, y) => x - y)
-  const at = (share: number): number =>
+  const quantile = (share: number): number =>
     sorted[Math.min(sorted.length - 1, Math.floor(share * sorted.length))] ?? 0
-  return { count: sorted.length, medianMs: at(0.5), p99Ms: at(0.99), maxMs: sorted.at(-1) ?? 0 }
+  return { count: sorted.length, medianMs: quantile(0.5), p99Ms: quantile(0.99), maxMs: sorted.at(-1) ?? 0 }
 }

@@ -1,17 +1,17 @@
-/** The `rename` mode of file.ts: a file a version. */
+/** The `rename` mode of file.ts: one file per version. */
 import { access, readdir, readFile, rm, rmdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { createAtomically } from './file-flush.ts'
 import type { Cell, CellStore, StoreFacts } from './store.ts'
 
-/** Older versions of a cell that are kept. They go oldest first: while one is there, no younger one has gone. */
+/** Number of versions kept per cell. The oldest are removed first: while one exists, no newer one was removed. */
 const KEPT_VERSIONS = 8
 const READ_TRIES = 50
 const NAME = /^([bk][\w=-]+)\.(\d+)$/
 
 type Versions = ReadonlyMap<string, readonly number[]>
 
-/** The versions of each cell, ascending. */
+/** The versions of each cell, in ascending order. */
 async function listVersions(folder: string): Promise<Versions> {
   const found = new Map<string, number[]>()
   for (const file of await readdir(folder)) {
@@ -35,12 +35,12 @@ export function openRenameStore(folder: string, facts: StoreFacts): CellStore {
   }
 
   /**
-   * The newest version of a cell of which `from` was seen, or null where it must be listed again. The next version is
-   * not there, and afterwards `from` still is: since the older go first, no later one has been and gone.
+   * Reads the newest version of a cell, starting from a listed version; null if the folder must be listed again. If the
+   * next version is missing and `from` still exists afterwards, no later version was created and removed meanwhile.
    */
   async function newest(name: string, from: number): Promise<Cell | null> {
     let version = from
-    // oxlint-disable-next-line no-await-in-loop -- until there is no next one
+    // oxlint-disable-next-line no-await-in-loop -- until there is no next version
     while (await exists(name, version + 1)) version += 1
     try {
       const body = await readFile(fileOf(name, version), 'utf8')
@@ -56,9 +56,9 @@ export function openRenameStore(folder: string, facts: StoreFacts): CellStore {
     async read(signal) {
       for (let tries = 0; tries < READ_TRIES; tries++) {
         signal.throwIfAborted()
-        // oxlint-disable-next-line no-await-in-loop -- again only when a writer was faster
+        // oxlint-disable-next-line no-await-in-loop -- again only if a writer was faster
         const versions = await listVersions(folder)
-        // oxlint-disable-next-line no-await-in-loop -- again only when a writer was faster
+        // oxlint-disable-next-line no-await-in-loop -- again only if a writer was faster
         const cells = await Promise.all(Array.from(versions, ([name, all]) => newest(name, all.at(-1) ?? 0)))
         const complete = cells.filter((cell) => cell !== null)
         if (complete.length === cells.length) return complete
@@ -76,13 +76,13 @@ export function openRenameStore(folder: string, facts: StoreFacts): CellStore {
       })
       if (!isMade) return null
       const all = (await listVersions(folder)).get(name) ?? []
-      // Was the name free because the version had come and gone? Not while so few have followed: it would still be kept.
+      // Was the name free because this version was created and removed before? Not while it would still be kept.
       if ((all.at(-1) ?? 0) >= next + KEPT_VERSIONS)
         throw new Error(
-          `${name} was overtaken while it was written: whether version ${next} counted is not known`,
+          `${name} was overtaken during the write: it is unknown whether version ${next} took effect`,
         )
       for (const old of all.filter((version) => version <= next - KEPT_VERSIONS)) {
-        // oxlint-disable-next-line no-await-in-loop -- the oldest first
+        // oxlint-disable-next-line no-await-in-loop -- oldest first
         await rm(fileOf(name, old), { force: true })
       }
       return String(next)
@@ -91,7 +91,7 @@ export function openRenameStore(folder: string, facts: StoreFacts): CellStore {
     async remove(name) {
       const all = (await listVersions(folder)).get(name) ?? []
       await Promise.all(all.map((version) => rm(fileOf(name, version), { force: true })))
-      // The last takes the folder with it.
+      // Removes the folder with the last cell.
       await rmdir(folder).catch(() => {})
     },
 

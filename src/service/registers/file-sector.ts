@@ -1,4 +1,4 @@
-/** The `sector` mode of file.ts: one file a cell, overwritten in place. */
+/** The `sector` mode of file.ts: one file per cell, overwritten in place. */
 import { createHash } from 'node:crypto'
 import { constants } from 'node:fs'
 import { open, readdir, readFile, rm, rmdir } from 'node:fs/promises'
@@ -11,12 +11,12 @@ import { createAtomically } from './file-flush.ts'
 import type { Cell, CellStore, StoreFacts, Version } from './store.ts'
 
 const SECTOR = 512
-/** A reader may see half of a write; a little later it sees the whole. */
+/** A reader can see a torn write, so it retries. */
 const READ_TRIES = 8
-const READ_AGAIN_MS = 2
+const RETRY_MS = 2
 const NAME = /^([bk][\w=-]+)\.sector$/
 
-/** `version checksum body`, filled up with spaces. */
+/** `version checksum body`, padded with spaces. */
 function encode(version: number, body: string): Buffer {
   const sector = Buffer.alloc(SECTOR, ' ')
   const size = sector.write(`${version} ${digest(version, body)} ${body}`)
@@ -29,12 +29,12 @@ function digest(version: number, body: string): string {
   return createHash('sha256').update(`${version} ${body}`).digest('hex').slice(0, 8)
 }
 
-/** The checksum tells it from another write under the same number, by a process that the lock does not reach. */
+/** The checksum distinguishes writes with the same number by processes that do not share the lock. */
 function versionOf(version: number, body: string): Version {
   return `${version} ${digest(version, body)}`
 }
 
-/** Null where it is torn or damaged. */
+/** Null if the sector is torn or damaged. */
 function decode(text: string): { readonly version: number; readonly body: string } | null {
   const [number, sum, ...rest] = text.trimEnd().split(' ')
   const version = Number(number)
@@ -44,13 +44,13 @@ function decode(text: string): { readonly version: number; readonly body: string
 
 export function openSectorStore(folder: string, facts: StoreFacts): CellStore {
   const locks = new Map<string, Server>()
-  /** A write that was given up may still be on its way to the disk: the next one waits for it. */
+  /** A write that timed out may still reach the disk, so the next one waits for it. */
   const last = new Map<string, Promise<unknown>>()
   const fileOf = (name: string): string => join(folder, `${name}.sector`)
 
   async function readCell(name: string): Promise<Cell | null> {
     for (let tries = 0; ; tries++) {
-      // oxlint-disable-next-line no-await-in-loop -- again only when it was torn
+      // oxlint-disable-next-line no-await-in-loop -- again only if it was torn
       const text = await readFile(fileOf(name), 'utf8').catch((error: NodeJS.ErrnoException) => {
         if (error.code === 'ENOENT') return null
         throw error
@@ -59,14 +59,14 @@ export function openSectorStore(folder: string, facts: StoreFacts): CellStore {
       const decoded = decode(text)
       if (decoded !== null)
         return { name, version: versionOf(decoded.version, decoded.body), body: decoded.body }
-      // Damaged for good: whoever reads the block is told by its own checksum.
+      // Permanently damaged: the checksum of the block reports it to the reader.
       if (tries === READ_TRIES) return { name, version: 'damaged', body: `damaged ${text}` }
-      // oxlint-disable-next-line no-await-in-loop -- again only when it was torn
-      await sleep(READ_AGAIN_MS)
+      // oxlint-disable-next-line no-await-in-loop -- again only if it was torn
+      await sleep(RETRY_MS)
     }
   }
 
-  /** Only blocks need it: where one process asks for an answer of another, both write. */
+  /** Only blocks are locked. Probe cells are written by both sides. */
   async function lock(name: string): Promise<void> {
     if (isBlockName(name) && !locks.has(name)) locks.set(name, await lockName(join(folder, name)))
   }
@@ -106,26 +106,26 @@ export function openSectorStore(folder: string, facts: StoreFacts): CellStore {
 
     write(name, body, expected, signal) {
       const before = last.get(name) ?? Promise.resolve()
-      const mine = before.then(
+      const pending = before.then(
         () => overwrite(name, body, expected, signal),
         () => overwrite(name, body, expected, signal),
       )
-      last.set(name, mine)
-      return mine
+      last.set(name, pending)
+      return pending
     },
 
     async remove(name) {
       await rm(fileOf(name), { force: true })
-      // The last takes the folder with it.
+      // Removes the folder with the last cell.
       await rmdir(folder).catch(() => {})
     },
 
     release(name) {
       const unlock = async (): Promise<void> => {
-        const mine = last.get(name)
-        await Promise.allSettled([mine])
-        // A write that began meanwhile needs the lock, and is followed by a release of its own.
-        if (last.get(name) !== mine) return
+        const pending = last.get(name)
+        await Promise.allSettled([pending])
+        // A write that started meanwhile needs the lock; its own release follows.
+        if (last.get(name) !== pending) return
         const server = locks.get(name)
         locks.delete(name)
         server?.close()
@@ -134,7 +134,7 @@ export function openSectorStore(folder: string, facts: StoreFacts): CellStore {
     },
 
     async close() {
-      // The lock covers what is still on its way.
+      // The lock must cover pending writes.
       await Promise.allSettled(last.values())
       await Promise.all(
         Array.from(locks.values(), (server) => new Promise((resolve) => server.close(resolve))),
@@ -144,7 +144,7 @@ export function openSectorStore(folder: string, facts: StoreFacts): CellStore {
   }
 }
 
-/** A name that one process at a time can have, and that the system takes back when the process is gone. */
+/** A lock that one process at a time can hold, and that the kernel releases when the process exits. */
 function lockName(path: string): Promise<Server> {
   const name = createHash('sha256').update(path).digest('hex').slice(0, 32)
   const address = process.platform === 'linux' ? `\0conclave-sector-${name}` : `${path}.lock`

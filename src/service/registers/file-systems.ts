@@ -1,14 +1,13 @@
 /**
- * On what kind of file system a folder lies, and whether files there are registers.
+ * Detects the file system of a folder and checks whether files on it can be registers.
  *
- * Caches of a network file system return what a file was seconds ago, and say nothing. So such a folder is refused
- * unless the options that turn the caches off are named; on Linux they are also looked up.
+ * Caches of network file systems silently return stale data. So such a folder is refused unless the user names the mount
+ * options that turn the caches off. On Linux the actual options are checked as well.
  */
-
 import { readFile, statfs } from 'node:fs/promises'
 import { LOCAL_MOUNT, NETWORK_MOUNT } from './assumptions.ts'
 
-/** By the number that statfs(2) gives. `needs`: mount options without which a read may be stale or a write may be late. */
+/** By the type that statfs(2) returns. `needs`: mount options without which reads can be stale or writes delayed. */
 const NETWORK: { readonly [type: number]: { readonly name: string; readonly needs: readonly string[] } } = {
   0x6969: { name: 'NFS', needs: ['noac', 'lookupcache=none', 'hard'] },
   0xff534d42: { name: 'CIFS', needs: ['cache=none'] },
@@ -28,14 +27,14 @@ const NETWORK: { readonly [type: number]: { readonly name: string; readonly need
 
 export type Mount = { readonly type: number; readonly options: readonly string[] | null }
 
-/** What a folder lies on. `options` is null where they cannot be looked up. */
+/** The mount of a folder. `options` is null if they are not available. */
 export async function findMount(folder: string): Promise<Mount> {
   const { type } = await statfs(folder)
   const table = await readFile('/proc/self/mountinfo', 'utf8').catch(() => null)
   return { type: type >>> 0, options: table === null ? null : findMountOptions(table, folder) }
 }
 
-/** The options of the mount with the longest path above a folder; the last of equals covers the others. */
+/** Options of the mount with the longest matching path; of equal paths the last one counts. */
 export function findMountOptions(table: string, folder: string): readonly string[] {
   let best: { readonly length: number; readonly options: readonly string[] } = { length: -1, options: [] }
   for (const line of table.split('\n')) {
@@ -56,7 +55,7 @@ export type MountVerdict =
   | { readonly fit: true; readonly sound: readonly string[]; readonly assumed: readonly string[] }
   | { readonly fit: false; readonly why: string }
 
-/** `named`: the mount options that the user says it has. */
+/** `named`: the mount options in the configuration. */
 export function checkMount({ type, options }: Mount, named: readonly string[] | null): MountVerdict {
   const network = NETWORK[type]
   if (network === undefined) {
@@ -67,17 +66,20 @@ export function checkMount({ type, options }: Mount, named: readonly string[] | 
     }
   }
   const { name, needs } = network
-  const wanted = needs.length === 0 ? 'those that turn its caches off' : needs.join(', ')
+  const wanted = needs.length === 0 ? 'options that disable its caches' : needs.join(', ')
   if (named === null) {
-    const why = `it lies on a network file system (${name}), whose caches may return old data: use a local folder or a database, or mount it with the right options (${wanted}) and name them in mountOptions`
+    const why = `it is on a network file system (${name}), whose caches can return stale data: use a local folder or a database, or mount it with the right options (${wanted}) and list them in mountOptions`
     return { fit: false, why }
   }
   const unnamed = needs.filter((each) => !named.includes(each))
   if (unnamed.length > 0)
-    return { fit: false, why: `it lies on ${name} and needs the mount options ${unnamed.join(', ')} too` }
+    return { fit: false, why: `it is on ${name} and also needs the mount options ${unnamed.join(', ')}` }
   const absent = options === null ? [] : named.filter((each) => !options.includes(each))
   if (absent.length > 0)
-    return { fit: false, why: `it is said to be mounted with ${absent.join(', ')}, but it is not` }
+    return {
+      fit: false,
+      why: `mountOptions lists ${absent.join(', ')}, but the folder is not mounted with that`,
+    }
   return {
     fit: true,
     sound: [`${name} with the options ${named.join(', ')}`],

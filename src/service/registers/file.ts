@@ -1,16 +1,14 @@
 /**
- * Registers in a folder: nothing to install. Two ways to write a block.
+ * Registers in a folder, without a server. There are two modes.
  *
- * `rename` (the default): each version of a cell is a file of its own, named after cell and version, written beside and
- * then linked to its name. The system refuses a name that is taken, and that is the compare: a late write of a former
- * incarnation finds its version gone by. (A rename would overwrite whatever is there.) The highest version counts; a
- * few older ones stay for readers who are just looking.
+ * `rename` (the default): each version of a cell is a separate file, named after cell and version. It is written under a
+ * temporary name and then linked to its own. link(2) fails if the name exists, which makes it a compare-and-swap: a
+ * delayed write of an earlier incarnation finds its version taken. (rename(2) would overwrite.) The highest version
+ * counts; some older ones are kept for concurrent readers.
  *
- * `sector`: one file a cell, overwritten in place by one write of 512 bytes. A disk cannot compare, so the process
- * locks the cells that it writes, and reads before it writes. The lock lasts as long as the process: nobody else writes
- * until it and its writes are gone.
+ * `sector`: one file per cell, overwritten in place by one write of 512 bytes. A disk has no compare-and-swap, so the
+ * process locks the cells that it writes, and reads before it writes. The lock lasts as long as the process and its writes.
  */
-
 import { mkdir, readdir, realpath, rm, stat, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { ASSUMPTIONS, SECTOR_LOCK } from './assumptions.ts'
@@ -23,7 +21,7 @@ import { type CellStore, safeName } from './store.ts'
 export type FileOptions = {
   readonly path: string
   readonly mode: 'rename' | 'sector'
-  /** The options of the network file system on which the folder lies, where it does. */
+  /** Mount options, if the folder is on a network file system. */
   readonly mountOptions?: readonly string[] | undefined
 }
 
@@ -32,10 +30,10 @@ const LEFTOVER_AGE_MS = 24 * 3_600_000
 export async function openFile(
   { path, mode, mountOptions }: FileOptions,
   group: string,
-  look: (folder: string) => Promise<Mount> = findMount,
+  getMount: (folder: string) => Promise<Mount> = findMount,
 ): Promise<CellStore> {
   const folder = await writableFolder(path, group)
-  const judged = checkMount(await look(folder), mountOptions ?? null)
+  const judged = checkMount(await getMount(folder), mountOptions ?? null)
   if (!judged.fit) throw new UnsuitableStoreError(`${folder} cannot hold registers: ${judged.why}`)
   await removeLeftovers(folder)
   const place = `${folder} (${mode})`
@@ -49,22 +47,22 @@ export async function openFile(
   return mode === 'rename' ? openRenameStore(folder, facts) : openSectorStore(folder, facts)
 }
 
-/** The group's folder, made if need be, and tried. */
+/** Creates the group's folder if necessary, and checks that it is writable. */
 async function writableFolder(path: string, group: string): Promise<string> {
   const folder = join(path, safeName(group))
-  const trial = join(folder, `.trial-${process.pid}-${Math.random().toString(36).slice(2)}`)
+  const probe = join(folder, `.probe-${process.pid}-${Math.random().toString(36).slice(2)}`)
   try {
     await makeFolder(folder)
-    await writeFile(trial, 'x'.repeat(512), { flush: true })
+    await writeFile(probe, 'x'.repeat(512), { flush: true })
   } catch (error) {
     throw new StoreAccessDeniedError(`cannot write to ${folder}: ${adviceFor(error)}`, { cause: error })
   } finally {
-    await rm(trial, { force: true }).catch(() => {})
+    await rm(probe, { force: true }).catch(() => {})
   }
   return realpath(folder)
 }
 
-/** With those above it. Not by Node's own `recursive`, which never ends where nothing can be made, as in /proc. */
+/** Creates a folder and its parents. Node's `recursive` option loops forever in places like /proc. */
 async function makeFolder(folder: string): Promise<void> {
   try {
     await mkdir(folder, { mode: 0o770 })
@@ -81,18 +79,18 @@ async function makeFolder(folder: string): Promise<void> {
 
 function adviceFor(error: unknown): string {
   const advice: { readonly [code: string]: string } = {
-    ENOSPC: 'the disk is full; make room',
-    EDQUOT: 'the quota is used up; make room',
+    ENOSPC: 'the disk is full; free some space',
+    EDQUOT: 'the quota is exhausted; free some space',
     EROFS: 'the file system is read-only; mount it for writing or choose another folder',
-    EACCES: 'this user may not; change the owner or the mode of the folder',
-    EPERM: 'this user may not; change the owner or the mode of the folder',
+    EACCES: 'permission denied; change the owner or the mode of the folder',
+    EPERM: 'permission denied; change the owner or the mode of the folder',
     ENOTDIR: 'a part of the path is a file',
     EEXIST: 'a part of the path is a file',
   }
   return advice[(error as NodeJS.ErrnoException).code ?? ''] ?? describeError(error)
 }
 
-/** What crashes left half done. Nobody is at it any more after so long. */
+/** Removes temporary files of crashed processes after a day. */
 async function removeLeftovers(folder: string): Promise<void> {
   const hidden = (await readdir(folder)).filter((name) => name.startsWith('.'))
   await Promise.all(

@@ -1,6 +1,6 @@
 /**
- * Requests over HTTP on connections of their own. A request that is given up takes its connection with it, also one that
- * is still being made: `fetch` would let the next request wait for that.
+ * HTTP requests whose abort closes their connection, even one that is still being opened. With `fetch` the next request
+ * would wait for that connection.
  */
 import {
   Agent as HttpAgent,
@@ -19,16 +19,16 @@ export type HttpRequest = {
 
 export type HttpReply = {
   readonly status: number
-  /** Their names are in lower case. */
+  /** Names in lower case. */
   readonly headers: IncomingHttpHeaders
   readonly body: string
-  /** When it came, on this process's clock and, where the reply says so, on the server's. */
+  /** Arrival time on this process's clock, and the server's Date header if there is one. */
   readonly at: { readonly nowMs: number; readonly serverMs: number | null }
 }
 
-/** Idle connections are closed before the other side does. */
+/** Idle connections are closed before the server closes them. */
 const IDLE_MS = 30_000
-/** More than any answer that a store gives. */
+/** Larger than any reply of a store. */
 const MAX_REPLY_BYTES = 16 * 1024 * 1024
 
 export class HttpClient {
@@ -43,7 +43,7 @@ export class HttpClient {
       url.protocol === 'https:' ? ([overHttps, this.#https] as const) : ([overHttp, this.#http] as const)
     const all = { ...headers, 'content-length': Buffer.byteLength(body) }
     return new Promise((resolve, reject) => {
-      // Why it was given up says more than that it was.
+      // The reason of the abort is more useful than the abort error.
       const fail = (error: unknown): void => reject(signal.aborted ? (signal.reason as Error) : error)
       const request = open(url, { method, agent, headers: all, signal }, (response) => {
         readAll(response).then(resolve, fail)
@@ -61,7 +61,7 @@ export class HttpClient {
   }
 }
 
-/** Whether no connection was made, so that the other side knows nothing of the request. */
+/** Whether no connection was made, so that the server cannot have received the request. */
 export function wasNeverSent(error: unknown): boolean {
   const first: unknown = error instanceof AggregateError ? error.errors[0] : error
   const { syscall } = first as { readonly syscall?: unknown }
@@ -73,7 +73,7 @@ async function readAll(response: IncomingMessage): Promise<HttpReply> {
   let size = 0
   for await (const chunk of response as AsyncIterable<Buffer>) {
     size += chunk.length
-    if (size > MAX_REPLY_BYTES) throw new Error(`an answer of more than ${MAX_REPLY_BYTES} bytes`)
+    if (size > MAX_REPLY_BYTES) throw new Error(`the reply exceeds the limit of ${MAX_REPLY_BYTES} bytes`)
     chunks.push(chunk)
   }
   const date = Date.parse(response.headers.date ?? '')

@@ -1,8 +1,8 @@
-/** Registers in this process's memory: for tests, and the twin against which the others are held. */
+/** Registers in memory: for tests, and the reference for other backends in the conformance suite. */
 import { ASSUMPTIONS } from './assumptions.ts'
 import type { Cell, CellStore } from './store.ts'
 
-/** What several stores share; a map of groups. */
+/** Shared by several stores; a map from groups to cells. */
 export type Memory = Map<string, Map<string, { version: number; body: string }>>
 
 export function openMemory(memory: Memory, group: string): CellStore {

@@ -1,15 +1,15 @@
-/** A store by its description. A backend is loaded only when it is asked for. */
+/** Opens a store from its configuration. Backends are loaded on demand. */
 import type { StoreConfig } from './config.ts'
 import { InvalidStoreError } from './errors.ts'
 import { type Memory, openMemory } from './memory.ts'
 import type { CellStore } from './store.ts'
 
-/** What stores of kind `memory` in this process share. */
+/** Shared by all memory stores of this process. */
 const MEMORY: Memory = new Map()
 
 /**
- * Connects, finds out what the store is, and throws what is wrong with it: see errors.ts. `limitMs`: how long a call is
- * waited for; a server that can be told so does not go on with it after that.
+ * Connects, inspects the store, and throws if it is unsuitable: see errors.ts. `limitMs` is the timeout of a call; servers
+ * that support it get the same timeout.
  */
 export async function openStore(config: StoreConfig, group: string, limitMs?: number): Promise<CellStore> {
   switch (config.kind) {

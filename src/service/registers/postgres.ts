@@ -1,9 +1,9 @@
 /**
- * Registers in one table of a PostgreSQL primary: a row a cell, a number that each write raises. One SELECT is a whole
- * round; a write is one UPDATE that names the version it expects.
+ * Registers in one table of a PostgreSQL primary: one row per cell, with a version that each write increments. One SELECT
+ * reads all cells; a write is one UPDATE with the expected version.
  *
- * Every read says in the same statement whether the server is a standby: a connection that was made again after a
- * failover may have come to one, and what a standby answers is old.
+ * Every read checks in the same statement whether the server is a standby: a reconnection after a failover can end at a
+ * standby, whose data may be stale.
  */
 
 import net, { type NetConnectOpts, type Socket } from 'node:net'
@@ -23,11 +23,11 @@ import { loadClient, parseUrl, redactUrl } from './urls.ts'
 
 export type PostgresOptions = {
   readonly url: string
-  /** In lower case, with a schema or without. */
+  /** In lower case, with or without a schema. */
   readonly table: string
 }
 
-/** One for a write and one for the reads that go on meanwhile. */
+/** One connection for writes, one for concurrent reads. */
 const CONNECTIONS = 2
 const RIGHTS = ['SELECT', 'INSERT', 'UPDATE'] as const
 const TABLE = /^[a-z_][a-z0-9_]*(\.[a-z_][a-z0-9_]*)?$/
@@ -40,8 +40,8 @@ type Row = {
 }
 
 /**
- * `limitMs`: how long a call is waited for. The server is told, too: a statement that waits for a lock would not notice
- * that its connection is gone, and each call that is given up would leave one there.
+ * `limitMs` is the timeout of a call. The server gets it as well: a statement that waits for a lock does not notice that
+ * its connection is gone, so every aborted call would leave one behind.
  */
 export async function openPostgres(
   { url, table }: PostgresOptions,
@@ -49,14 +49,17 @@ export async function openPostgres(
   limitMs: number | null = null,
 ): Promise<CellStore> {
   if (!TABLE.test(table))
-    throw new InvalidStoreError('store.table', `${table} is not a plain name of a table, in lower case`)
+    throw new InvalidStoreError(
+      'store.table',
+      `"${table}" is not a valid table name: use lower-case letters, digits and _`,
+    )
   const { default: postgres } = await loadClient('postgres', 'postgres', () => import('postgres'))
   const place = redactUrl(url)
   const { hosts, at } = parseUrl(url)
   let hasLimit = limitMs !== null
   const limit = { statement_timeout: Math.max(Math.ceil(limitMs ?? 0), OPEN_TIMEOUT_MS) }
 
-  /** One of the hosts. The sockets are made here, so that none is left behind when they are released. */
+  /** A pool for one host. It creates its own sockets, so that none leaks on release. */
   function poolAt(host: string): Pool {
     const single = at(host)
     const sockets = new Set<Socket>()
@@ -64,7 +67,7 @@ export async function openPostgres(
     const options: Options<Record<string, never>> = {
       max: CONNECTIONS,
       connect_timeout: OPEN_TIMEOUT_MS / 1000,
-      // Works behind a pooler, too.
+      // Also works behind a connection pooler.
       prepare: false,
       fetch_types: false,
       max_lifetime: null,
@@ -72,10 +75,10 @@ export async function openPostgres(
       connection: { application_name: `conclave ${group}`, ...(hasLimit ? limit : {}) },
     }
     const socket = async (): Promise<Socket> => {
-      if (isReleased) throw new StoreUnreachableError(place, new Error('the connection was given up'))
+      if (isReleased) throw new StoreUnreachableError(place, new Error('the connection attempt was aborted'))
       return connectTo(host, sockets)
     }
-    // The client calls it for each connection; its types do not say so.
+    // The client calls this for each connection, although its types do not declare it.
     const sql = postgres(single, { ...options, socket } as unknown as typeof options)
     return {
       sql,
@@ -87,13 +90,13 @@ export async function openPostgres(
     }
   }
 
-  /** The first host that is reached and is a primary. */
+  /** Connects to the first reachable host that is a primary. */
   async function connect(signal: AbortSignal, withinMs: number): Promise<Pool> {
     const refusals: unknown[] = []
     for (const host of hosts) {
       signal.throwIfAborted()
       const pool = poolAt(host)
-      // Each host has its share: one that is silent must not keep the others from being asked.
+      // Each host gets a share of the time, so that a silent host does not block the others.
       const share = setTimeout(pool.release, withinMs / hosts.length)
       signal.addEventListener('abort', pool.release, { once: true })
       try {
@@ -104,7 +107,7 @@ export async function openPostgres(
       } catch (error) {
         pool.release()
         if (hasLimit && isUnknownSetting(error)) {
-          // A pooler may not pass it on.
+          // A pooler may not support the setting.
           hasLimit = false
           return connect(signal, withinMs)
         }
@@ -114,7 +117,7 @@ export async function openPostgres(
         signal.removeEventListener('abort', pool.release)
       }
     }
-    // What a user can change comes before what may pass by itself.
+    // Report what the user can change before what may be temporary.
     throw refusals.find((error) => !(error instanceof StoreUnreachableError)) ?? refusals[0]
   }
 
@@ -144,7 +147,7 @@ export async function openPostgres(
     facts,
     read: (signal) =>
       run(signal, async (db) => {
-        // A row comes even where the group has none, so that the first column is always told.
+        // Returns a row even for an empty group, so that the first column is always present.
         const rows = await db<Row[]>`
           SELECT pg_is_in_recovery() AS standby, r.cell, r.version::text, r.body
           FROM (SELECT 1) AS one LEFT JOIN ${db(table)} AS r ON r.group_name = ${group}`
@@ -178,11 +181,11 @@ export async function openPostgres(
 
 type Pool = { readonly sql: Sql; readonly release: () => void }
 
-/** Where PostgreSQL listens: the host, the folder of a Unix socket, or what its other clients take for granted. */
+/** Where PostgreSQL listens: a host, the folder of a Unix socket, or the default of its other clients. */
 function addressOf(host: string): { readonly host: string; readonly to: NetConnectOpts } {
   const { hostname, port: own } = new URL(`postgres://${host}`)
   const port = Number(own || process.env['PGPORT'] || '5432')
-  // An IPv6 address stands in brackets, and a folder is encoded.
+  // IPv6 addresses are in brackets, and folders are percent-encoded.
   const named =
     decodeURIComponent(hostname).replace(/^\[(.*)\]$/, '$1') || process.env['PGHOST'] || 'localhost'
   return {
@@ -191,16 +194,16 @@ function addressOf(host: string): { readonly host: string; readonly to: NetConne
   }
 }
 
-/** A connected socket, listed as long as it is open. */
+/** Connects a socket and tracks it while it is open. */
 function connectTo(at: string, sockets: Set<Socket>): Promise<Socket> {
   const { host, to } = addressOf(at)
-  // The client takes the name for TLS from there.
+  // The client reads the TLS server name from here.
   const socket = Object.assign(net.connect(to), { host })
   sockets.add(socket)
   socket.once('close', () => sockets.delete(socket))
   return new Promise((resolve, reject) => {
     const fail = (error?: Error | boolean): void =>
-      reject(error instanceof Error ? error : new Error('the connection was given up'))
+      reject(error instanceof Error ? error : new Error('the connection attempt was aborted'))
     socket.once('error', fail).once('close', fail)
     socket.once('connect', () => {
       socket.off('error', fail).off('close', fail)
@@ -211,7 +214,7 @@ function connectTo(at: string, sockets: Set<Socket>): Promise<Socket> {
 
 function standbyError(place: string): UnsuitableStoreError {
   return new UnsuitableStoreError(
-    `${place} is a standby: what it answers may be old. Give the address of the primary, or of all servers (postgres://host1,host2/database)`,
+    `${place} is a standby, whose data may be stale. Use the address of the primary, or of all servers (postgres://host1,host2/database)`,
   )
 }
 
@@ -231,20 +234,20 @@ async function inspect(sql: Sql, place: string, table: string): Promise<StoreFac
       current_setting('full_page_writes') AS pages,
       current_setting('synchronous_standby_names') AS standbys,
       (SELECT count(*)::int FROM pg_stat_replication) AS senders`
-  if (found === undefined) throw new UnsuitableStoreError(`${place} answers no question about itself`)
+  if (found === undefined) throw new UnsuitableStoreError(`${place} does not report its settings`)
   if (found.standby) throw standbyError(place)
   await makeTable(sql, place, table, found.user)
   await checkRights(sql, place, table, found.user)
   const off = (name: string): string =>
-    `${name} is off: a crash of the server's machine loses acknowledged writes, and then two may lead in one epoch. Set ${name}=on`
-  const replicated = `${found.senders} standby servers replicate asynchronously: after a failover to one of them acknowledged writes may be missing. Name them in synchronous_standby_names`
+    `${name} is off: a crash of the server's machine loses acknowledged writes, and then two nodes can lead in one epoch. Set ${name}=on`
+  const replicated = `${found.senders} standby servers replicate asynchronously: a failover to one of them can lose acknowledged writes. List them in synchronous_standby_names`
   return {
     kind: 'postgres',
     place: `${place}, table ${table}`,
     sound: [
       'the server is a primary',
       'a write compares the version of the row',
-      'one SELECT is a whole round',
+      'one SELECT reads all cells',
     ],
     weak: [
       ...(found.sync === 'off' ? [off('synchronous_commit')] : []),
@@ -269,11 +272,11 @@ async function makeTable(sql: Sql, place: string, table: string, user: string): 
   try {
     await sql.unsafe(tableStatement(table))
   } catch (error) {
-    // Another node was faster.
+    // Another node created it first.
     if (await exists()) return
     if (codeOf(error) !== '42501') throw error
     throw new StoreAccessDeniedError(
-      `the table ${table} is missing at ${place} and the user ${user} may not make it; run as its owner:\n` +
+      `the table ${table} is missing at ${place} and the user ${user} cannot create it; run as the owner:\n` +
         `  ${tableStatement(table)}\n  ${grant(RIGHTS, table, user)}`,
       { cause: error },
     )
@@ -287,7 +290,7 @@ async function checkRights(sql: Sql, place: string, table: string, user: string)
   const missing = RIGHTS.filter((right) => rights?.[right] !== true)
   if (missing.length === 0) return
   throw new StoreAccessDeniedError(
-    `the user ${user} lacks rights on the table ${table} at ${place}; run as its owner:\n  ${grant(missing, table, user)}`,
+    `the user ${user} lacks rights on the table ${table} at ${place}; run as the owner:\n  ${grant(missing, table, user)}`,
   )
 }
 

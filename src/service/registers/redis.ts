@@ -1,9 +1,9 @@
 /**
- * Registers in one Redis server: a hash a group, a field a cell, `VERSION BODY`. A script compares and writes.
+ * Registers in one Redis server: one hash per group, one field per cell, `VERSION BODY`. A script compares and writes.
  *
  * Redis acknowledges a write before its replicas have it, so a failover loses acknowledged writes, and WAIT does not
- * cure that: a server with replicas, Sentinel or Cluster is no register. Nor is one that flushes its log once a second.
- * The first is refused always, where it is certain; the rest unless `acceptWeak` is given, and then every card says so.
+ * cure that: a server with replicas, Sentinel or Cluster is not a register. Neither is a server that flushes its log once
+ * per second. Certain problems are always refused, the others unless `acceptWeak` is set; the guarantee card shows them.
  */
 
 import type { Redis as Client } from 'ioredis'
@@ -21,13 +21,13 @@ import { loadClient, redactUrl } from './urls.ts'
 
 export type RedisOptions = {
   readonly url: string
-  /** Keys begin with it. */
+  /** Prefix of its keys. */
   readonly prefix: string
-  /** Use a server that may lose acknowledged writes. */
+  /** Use a server that can lose acknowledged writes. */
   readonly acceptWeak: boolean
 }
 
-/** Says in the same breath whether this is a primary: what a replica answers is old. */
+/** Also returns the role: the data of a replica may be stale. */
 const READ = `
 if not string.find(redis.call('INFO', 'replication'), 'role:master', 1, true) then
   return redis.error_reply('REPLICA')
@@ -54,17 +54,17 @@ export async function openRedis(
   const key = `${prefix}:${group}`
   const place = `${redactUrl(url)}, key ${key}`
 
-  /** Inspected each time: a server that comes back may be another, or have been set up differently. */
+  /** Inspects the server on every connection: it may be another server, or have new settings. */
   async function connect(signal: AbortSignal): Promise<Connected> {
     const redis = new Redis(url, {
       lazyConnect: true,
-      // The line has its own limits, and reconnects by itself.
+      // Connection (connection.ts) handles timeouts and reconnection.
       connectTimeout: OPEN_TIMEOUT_MS,
       retryStrategy: null,
       disconnectTimeout: 0,
-      // Whether the server has loaded its data is asked below, without a timer that outlives the attempt.
+      // The readiness check below replaces the client's, whose timer outlives the attempt.
       enableReadyCheck: false,
-      // A command is tried once: what waits in a queue until the server is back is a late write.
+      // Commands are sent once: a queued command would be a delayed write.
       enableOfflineQueue: false,
       autoResendUnfulfilledCommands: false,
       maxRetriesPerRequest: 0,
@@ -79,7 +79,7 @@ export async function openRedis(
       signal.throwIfAborted()
       await redis.connect()
       const connected = { redis, facts: await inspect(redis, place, acceptWeak) }
-      redis.once('close', () => line.handleLoss(connected, lastError ?? new Error('the connection is lost')))
+      redis.once('close', () => line.handleLoss(connected, lastError ?? new Error('the connection was lost')))
       return connected
     } catch (error) {
       redis.disconnect()
@@ -148,19 +148,18 @@ async function inspect(redis: Client, place: string, acceptWeak: boolean): Promi
     new UnsuitableStoreError(`${place} cannot hold registers: ${why}`)
   if (field('loading') === '1') throw new StoreUnreachableError(place, new Error('it is loading its data'))
   const mode = field('redis_mode')
-  if (mode !== 'standalone') throw refuse(`it is a ${mode}; use one server that stands alone`)
-  if (field('role') !== 'master')
-    throw refuse('it is a replica, and what it answers may be old; use its primary')
+  if (mode !== 'standalone') throw refuse(`it is a ${mode}; use a standalone server`)
+  if (field('role') !== 'master') throw refuse('it is a replica, whose data may be stale; use its primary')
   const problems: string[] = []
   const replicas = Number(field('connected_slaves'))
   if (replicas > 0)
     problems.push(
-      `it has ${replicas} replicas: a failover to one of them loses acknowledged writes; use a server without`,
+      `it has ${replicas} replicas: a failover to one of them loses acknowledged writes; use a server without replicas`,
     )
   problems.push(...(await findPersistenceProblems(redis)))
   if (problems.length > 0 && !acceptWeak)
     throw refuse(
-      `${problems.join('; ')}. With acceptWeak (--accept-weak) it is used all the same, and two may then lead in one epoch after a crash of the server`,
+      `${problems.join('; ')}. With acceptWeak (--accept-weak) it is used nevertheless, but two nodes can lead in one epoch after a crash of the server`,
     )
   return {
     kind: 'redis',
@@ -168,14 +167,14 @@ async function inspect(redis: Client, place: string, acceptWeak: boolean): Promi
     sound: [
       'the server is a primary, neither Sentinel nor Cluster',
       'a script compares the version and writes',
-      ...(problems.length === 0 ? ['every write is in its log on the disk before it is answered'] : []),
+      ...(problems.length === 0 ? ['every write is on disk before it is acknowledged'] : []),
     ],
     weak: problems,
     assumed: ASSUMPTIONS.redis,
   }
 }
 
-/** What its settings fail to give. */
+/** Settings that allow the loss of acknowledged writes. */
 async function findPersistenceProblems(redis: Client): Promise<readonly string[]> {
   const wanted = { appendonly: 'yes', appendfsync: 'always' }
   let settings: { readonly [name: string]: string }
@@ -186,7 +185,7 @@ async function findPersistenceProblems(redis: Client): Promise<readonly string[]
     )
   } catch (error) {
     return [
-      `its settings cannot be read (${describeError(error)}), so it may lose acknowledged writes; allow CONFIG GET`,
+      `cannot read its settings (${describeError(error)}), so it may lose acknowledged writes; allow CONFIG GET`,
     ]
   }
   const problems = Object.entries(wanted).flatMap(([name, value]) =>
@@ -196,7 +195,10 @@ async function findPersistenceProblems(redis: Client): Promise<readonly string[]
   )
   const evicts = settings['maxmemory'] !== '0' && settings['maxmemory-policy']?.startsWith('allkeys') === true
   return evicts
-    ? [...problems, `maxmemory-policy is ${settings['maxmemory-policy']}: keys may vanish; set noeviction`]
+    ? [
+        ...problems,
+        `maxmemory-policy is ${settings['maxmemory-policy']}: keys can be evicted; set noeviction`,
+      ]
     : problems
 }
 
@@ -211,7 +213,7 @@ function toStoreError(error: unknown, place: string): unknown {
       },
     )
   if (why.includes('REPLICA') || why.startsWith('READONLY'))
-    return new UnsuitableStoreError(`${place} has become a replica: what it answers may be old`)
+    return new UnsuitableStoreError(`${place} has become a replica, whose data may be stale`)
   if (
     /ECONN|ETIMEDOUT|ENOTFOUND|EHOST|EPIPE|EAI_AGAIN|closed|writeable|max retries|connection is lost/i.test(
       why,

@@ -1,13 +1,13 @@
 /**
- * The port: one register a node, in a store. A node writes its own, as long as it is its own, and reads all.
+ * One register (block) per node in a store. A node writes its own block and reads all blocks.
  *
- * `claim` makes the block this process's: it raises the incarnation by a compare, so that a write of a former
- * incarnation that still lingers somewhere finds another version and changes nothing. Before that it asks whether the
- * former one is alive: it knocks, that is, writes its name into a second cell, and whoever lives under the id answers
- * there at its next read. An answer means that the id is used twice, and the younger gives way.
+ * `claim` makes the block this process's: it increments the incarnation by compare-and-swap, so that a delayed write of
+ * an earlier incarnation finds another version and changes nothing. Before that it probes for a live owner: it writes its
+ * name into a second cell, and a process that uses the id answers there at its next read. An answer means that two
+ * processes use the id, and the newer one refuses to start.
  *
- * An operation has a time limit. After it the outcome is unknown: a read may be repeated; a write may yet land, so the
- * block must be claimed again before anything else is written, which is what a crash would require too.
+ * Every operation has a timeout. After it the outcome is unknown: a read can be repeated, but a write may still take
+ * effect. The block must then be claimed again before the next write, as after a crash.
  */
 import { randomUUID } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -26,7 +26,7 @@ import {
 } from './errors.ts'
 import type { Cell, CellStore, StoreFacts, Version } from './store.ts'
 
-/** Not known, or of no use ever again. */
+/** The operation timed out or failed (`unknown`), or the block must not be used any more (`failed`). */
 export type Incomplete =
   | { readonly outcome: 'unknown'; readonly why: string }
   | { readonly outcome: 'failed'; readonly error: RegisterFault }
@@ -39,30 +39,30 @@ export type ClaimOutcome = { readonly outcome: 'ok'; readonly own: Block } | Inc
 
 export type RegistersOptions = {
   readonly self: NodeId
-  /** The longest that an operation may take. */
+  /** Timeout of an operation. */
   readonly timeoutMs: number
-  /** How long to wait for whoever may be alive under the same id: twice the longest time between two reads. */
+  /** How long to wait for another live process with the same id: twice the longest time between two reads. */
   readonly probeMs: number
 }
 
 export type Registers = {
   readonly facts: StoreFacts
-  /** Makes the block this process's. To be called first, and after every write whose outcome is not known. */
+  /** Makes the block this process's. Call it first, and after every write with an unknown outcome. */
   claim(): Promise<ClaimOutcome>
-  /** One round: the block of every node that has ever claimed one. */
+  /** Reads the blocks of all nodes that ever claimed one. */
   readAll(): Promise<ReadOutcome>
   write(value: Plain): Promise<WriteOutcome>
-  /** The last write: the node has left the group for good. The block stays, so that nobody takes its loss for a fault. */
+  /** The last write: the node leaves the group for good. The block stays, because a missing block would be a fault. */
   remove(value: Plain): Promise<WriteOutcome>
   /**
-   * Writes in the name of a process that is gone for good. Should it live after all, it finds that its block is no
-   * longer its own, and stops. A null value: the node has left, and nobody may use its id again.
+   * Writes the block of a process that has stopped for good. If it is alive nevertheless, it finds that its block is no
+   * longer its own, and stops. A null value removes the node: its id can never be used again.
    *
-   * `seen` is the block from which the value was computed, an object that `readAll` returned. The write is compared
-   * with that version: a block that was written since then stays as it is.
+   * `seen` is the block from which the value was computed, an object that `readAll` returned. The write is a
+   * compare-and-swap against that version.
    */
   bury(of: NodeId, value: Plain, seen: Block): Promise<BuryOutcome>
-  /** Gives the id back, so that the next process need not knock; then closes the store. */
+  /** Releases the id, so that the next process need not probe; then closes the store. */
   close(): Promise<void>
 }
 
@@ -73,16 +73,16 @@ export function openRegisters(store: CellStore, options: RegistersOptions): Regi
   return new OpenRegisters(store, options)
 }
 
-/** What this process last knew of its own block. */
+/** This process's block, as it was last read or written. */
 type OwnBlock = { readonly block: Block; readonly version: Version }
 
 type Round = {
   readonly blocks: Map<NodeId, Block>
   readonly own: OwnBlock | null
-  readonly knock: Cell | null
+  readonly probe: Cell | null
 }
 
-/** Carries a fault out of the middle of an operation. */
+/** Carries a fault out of a nested call. */
 class FatalFault extends Error {
   readonly fault: RegisterFault
 
@@ -97,13 +97,13 @@ class OpenRegisters implements Registers {
   readonly #store: CellStore
   readonly #options: RegistersOptions
   readonly #holder = randomUUID()
-  /** The newest of each block that was seen. */
+  /** The newest block of each node that was read. */
   readonly #seen = new Map<string, Block>()
-  /** The version of each block that was read. */
+  /** The version of each block object that was read. */
   readonly #versions = new WeakMap<Block, Version>()
-  /** Null until claimed, and after a write of unknown outcome. */
+  /** Null until claimed, and after a write with an unknown outcome. */
   #own: OwnBlock | null = null
-  /** The write under way; kept when its outcome is known, or known to be unknown. */
+  /** The pending write. Resolves when its outcome is known, or known to be unknown. */
   #writing: Promise<unknown> | null = null
 
   constructor(store: CellStore, options: RegistersOptions) {
@@ -114,17 +114,17 @@ class OpenRegisters implements Registers {
 
   claim(): Promise<ClaimOutcome> {
     this.#own = null
-    return this.#carefully(async () => {
-      let mayLive = true
+    return this.#catchFaults(async () => {
+      let mustProbe = true
       for (let tries = 0; tries < CLAIM_TRIES; tries++) {
-        // oxlint-disable-next-line no-await-in-loop -- one try after the other
-        const round = await this.#round()
+        // oxlint-disable-next-line no-await-in-loop -- one attempt after the other
+        const round = await this.#readRound()
         const before = round.own?.block ?? null
         if (before?.removed === true)
           throw new FatalFault(new NodeRemovedError(this.#options.self, this.facts.place))
-        // oxlint-disable-next-line no-await-in-loop -- one try after the other
-        if (mayLive && this.#isAnothers(before)) await this.#knock(round)
-        mayLive = false
+        // oxlint-disable-next-line no-await-in-loop -- one attempt after the other
+        if (mustProbe && this.#isHeldByAnother(before)) await this.#probe(round)
+        mustProbe = false
         const block: Block = {
           id: this.#options.self,
           incarnation: (before?.incarnation ?? 0) + 1,
@@ -133,25 +133,25 @@ class OpenRegisters implements Registers {
           removed: false,
           value: before?.value ?? null,
         }
-        // oxlint-disable-next-line no-await-in-loop -- one try after the other
-        const own = await this.#put(block, round.own?.version ?? null)
+        // oxlint-disable-next-line no-await-in-loop -- one attempt after the other
+        const own = await this.#writeBlock(block, round.own?.version ?? null)
         if (own !== null) {
           this.#own = own
           return { outcome: 'ok', own: own.block }
         }
-        // A late write of the former incarnation came between: look again.
+        // A delayed write of an earlier incarnation came between: read again.
       }
       throw new FatalFault(new IdInUseError(this.#options.self, this.facts.place, 'its block keeps changing'))
     })
   }
 
   readAll(): Promise<ReadOutcome> {
-    return this.#carefully(async () => {
-      const { blocks, own, knock } = await this.#round()
+    return this.#catchFaults(async () => {
+      const { blocks, own, probe } = await this.#readRound()
       const mine = this.#own
       if (mine !== null && own !== null && own.block.incarnation > mine.block.incarnation)
         throw new FatalFault(this.#superseded())
-      if (mine !== null && knock !== null && knock.body !== this.#holder) this.#answer(knock)
+      if (mine !== null && probe !== null && probe.body !== this.#holder) this.#answerProbe(probe)
       return { outcome: 'ok', blocks }
     })
   }
@@ -168,7 +168,8 @@ class OpenRegisters implements Registers {
 
   bury(of: NodeId, value: Plain, seen: Block): Promise<BuryOutcome> {
     const version = this.#versions.get(seen)
-    if (version === undefined || seen.id !== of) throw new Error(`that is not a block of ${of} that was read`)
+    if (version === undefined || seen.id !== of)
+      throw new Error(`seen: must be a block of ${of} that readAll() returned`)
     const next: Block = {
       ...seen,
       incarnation: seen.incarnation + 1,
@@ -177,15 +178,15 @@ class OpenRegisters implements Registers {
       removed: value === null,
       value: value ?? seen.value,
     }
-    return this.#carefully(async (): Promise<BuryOutcome> => {
+    return this.#catchFaults(async (): Promise<BuryOutcome> => {
       try {
-        if ((await this.#put(next, version)) !== null) return { outcome: 'ok' }
-        return { outcome: 'refused', why: `the block of ${of} was written since it was read` }
+        if ((await this.#writeBlock(next, version)) !== null) return { outcome: 'ok' }
+        return { outcome: 'refused', why: `the block of ${of} was written after it was read` }
       } catch (error) {
         if (!(error instanceof CellLockedError)) throw error
         return {
           outcome: 'refused',
-          why: `the block of ${of} is locked: its process is alive, or another node removes it at this moment`,
+          why: `the block of ${of} is locked: its process is alive, or another node is removing it`,
         }
       } finally {
         this.#store.release?.(blockName(of))
@@ -194,7 +195,7 @@ class OpenRegisters implements Registers {
   }
 
   async close(): Promise<void> {
-    // The last thing that a node wrote may be what the others wait for.
+    // Other nodes may wait for the last write.
     await this.#writing
     if (this.#own !== null) await this.#replace((block) => ({ ...block, holder: null }))
     this.#own = null
@@ -203,15 +204,15 @@ class OpenRegisters implements Registers {
 
   #replace(change: (block: Block) => Block): Promise<WriteOutcome> {
     const before = this.#own
-    if (before === null) throw new Error('the block must be claimed before it is written')
-    if (this.#writing !== null) throw new Error('one write at a time: the last has not been answered')
+    if (before === null) throw new Error('claim the block before writing it')
+    if (this.#writing !== null) throw new Error('a write is still pending: only one at a time')
     const next = change({ ...before.block, sequence: before.block.sequence + 1 })
-    // What does not fit is a mistake of the caller, not an unknown outcome.
+    // A block that is too large is a caller's error, not an unknown outcome.
     encodeBlock(next)
-    // Until the answer is there the outcome is unknown.
+    // The outcome is unknown until the store answers.
     this.#own = null
-    const written = this.#carefully(async (): Promise<WriteOutcome> => {
-      const own = await this.#put(next, before.version)
+    const written = this.#catchFaults(async (): Promise<WriteOutcome> => {
+      const own = await this.#writeBlock(next, before.version)
       if (own === null) throw new FatalFault(this.#superseded())
       this.#own = own
       return { outcome: 'ok' }
@@ -222,9 +223,9 @@ class OpenRegisters implements Registers {
     return written
   }
 
-  async #put(block: Block, expected: Version | null): Promise<OwnBlock | null> {
+  async #writeBlock(block: Block, expected: Version | null): Promise<OwnBlock | null> {
     const body = encodeBlock(block)
-    const version = await this.#timed((signal) =>
+    const version = await this.#withTimeout((signal) =>
       this.#store.write(blockName(block.id), body, expected, signal),
     )
     if (version === null) return null
@@ -232,18 +233,18 @@ class OpenRegisters implements Registers {
     return { block, version }
   }
 
-  /** Reads all cells and holds them against what was seen before. */
-  async #round(): Promise<Round> {
+  /** Reads all cells and checks that no block went back. */
+  async #readRound(): Promise<Round> {
     const { self } = this.#options
-    // What must be there is what was seen before the read began.
+    // Only blocks that were seen before the read started must be present.
     const before = new Map(this.#seen)
-    const cells = await this.#timed((signal) => this.#store.read(signal))
+    const cells = await this.#withTimeout((signal) => this.#store.read(signal))
     const blocks = new Map<NodeId, Block>()
     let own: OwnBlock | null = null
     for (const { name, version, body } of cells) {
       if (!isBlockName(name)) continue
       const block = this.#decode(name, body)
-      this.#compare(name, before.get(name), block)
+      this.#checkOrder(name, before.get(name), block)
       blocks.set(block.id, block)
       this.#versions.set(block, version)
       if (name === blockName(self)) own = { block, version }
@@ -251,7 +252,7 @@ class OpenRegisters implements Registers {
     for (const [name, { id, sequence }] of before)
       if (!blocks.has(id))
         throw new FatalFault(new StoreRolledBackError(id, this.facts.place, `${name} ${sequence} is gone`))
-    return { blocks, own, knock: cells.find(({ name }) => name === probeName(self)) ?? null }
+    return { blocks, own, probe: cells.find(({ name }) => name === probeName(self)) ?? null }
   }
 
   #decode(name: string, body: string): Block {
@@ -262,12 +263,12 @@ class OpenRegisters implements Registers {
     if (decoded.is === 'block' && blockName(decoded.block.id) === name) return decoded.block
     const problem = decoded.is === 'corrupt' ? decoded.problem : 'it is the block of another node'
     const error = new CorruptBlockError(name.slice(2), place, problem)
-    // Somebody may be repairing another's block; one's own is never repaired by waiting.
+    // Another node's block may be repaired meanwhile; waiting does not repair one's own.
     if (name === blockName(this.#options.self)) throw new FatalFault(error)
     throw error
   }
 
-  #compare(name: string, before: Block | undefined, block: Block): void {
+  #checkOrder(name: string, before: Block | undefined, block: Block): void {
     if (before !== undefined && block.sequence < before.sequence) {
       const what = `write ${block.sequence} was read after write ${before.sequence}`
       throw new FatalFault(new StoreRolledBackError(block.id, this.facts.place, what))
@@ -276,42 +277,42 @@ class OpenRegisters implements Registers {
     if (newest === undefined || block.sequence > newest.sequence) this.#seen.set(name, block)
   }
 
-  #isAnothers(block: Block | null): boolean {
+  #isHeldByAnother(block: Block | null): boolean {
     return block !== null && block.holder !== null && block.holder !== this.#holder
   }
 
-  /** Returns when nobody has answered for long enough; otherwise the id is another's. */
-  async #knock({ knock, own }: Round): Promise<void> {
-    const { self, probeMs: knockMs } = this.#options
+  /** Returns if no process answers in time; otherwise the id is in use. */
+  async #probe({ probe, own }: Round): Promise<void> {
+    const { self, probeMs } = this.#options
     const inUse = (sign: string): FatalFault => new FatalFault(new IdInUseError(self, this.facts.place, sign))
-    const version = await this.#timed((signal) =>
-      this.#store.write(probeName(self), this.#holder, knock?.version ?? null, signal),
+    const version = await this.#withTimeout((signal) =>
+      this.#store.write(probeName(self), this.#holder, probe?.version ?? null, signal),
     )
     if (version === null) throw inUse('another process is starting under it')
-    for (let looks = 0; looks < PROBE_READS; looks++) {
-      // oxlint-disable-next-line no-await-in-loop -- looks again and again
-      await sleep(knockMs / PROBE_READS)
-      // oxlint-disable-next-line no-await-in-loop -- looks again and again
-      const now = await this.#round()
-      if (now.knock !== null && now.knock.body !== this.#holder) throw inUse('it answered')
+    for (let reads = 0; reads < PROBE_READS; reads++) {
+      // oxlint-disable-next-line no-await-in-loop -- polls
+      await sleep(probeMs / PROBE_READS)
+      // oxlint-disable-next-line no-await-in-loop -- polls
+      const now = await this.#readRound()
+      if (now.probe !== null && now.probe.body !== this.#holder) throw inUse('it answered')
       if (now.own !== null && now.own.block.sequence > (own?.block.sequence ?? 0)) throw inUse('it writes')
     }
   }
 
-  /** Whether the answer arrives does not matter to this process: its next write tells. */
-  #answer(knock: Cell): void {
+  /** Answers a probe. Failures do not matter: the next write shows whether the block is still ours. */
+  #answerProbe(probe: Cell): void {
     const { self } = this.#options
-    this.#timed((signal) => this.#store.write(probeName(self), this.#holder, knock.version, signal)).catch(
-      () => {},
-    )
+    this.#withTimeout((signal) =>
+      this.#store.write(probeName(self), this.#holder, probe.version, signal),
+    ).catch(() => {})
   }
 
   #superseded(): SupersededError {
     return new SupersededError(this.#options.self, this.facts.place)
   }
 
-  /** An answer in time or an error, whether or not the store heeds the signal. */
-  #timed<T>(operation: (signal: AbortSignal) => Promise<T>): Promise<T> {
+  /** Rejects after the timeout even if the store ignores the signal. */
+  #withTimeout<T>(operation: (signal: AbortSignal) => Promise<T>): Promise<T> {
     const { timeoutMs } = this.#options
     const controller = new AbortController()
     return new Promise<T>((resolve, reject) => {
@@ -326,7 +327,7 @@ class OpenRegisters implements Registers {
     })
   }
 
-  async #carefully<T>(operation: () => Promise<T>): Promise<T | Incomplete> {
+  async #catchFaults<T>(operation: () => Promise<T>): Promise<T | Incomplete> {
     try {
       return await operation()
     } catch (error) {

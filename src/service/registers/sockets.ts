@@ -1,7 +1,7 @@
 /**
- * The sockets that a client library opens, so that they can be destroyed. A library may leave a socket behind when an
- * attempt to connect is given up before the server has said anything; Node.js tells of every socket that is made, and in
- * whose asynchronous context.
+ * Tracks the sockets that a client library opens, so that they can be destroyed. A library can leak a socket when a
+ * connection attempt is aborted before the server responds. A diagnostics channel of Node.js reports every new socket,
+ * and AsyncLocalStorage tells who opened it.
  */
 import { AsyncLocalStorage } from 'node:async_hooks'
 import { channel } from 'node:diagnostics_channel'
@@ -17,7 +17,7 @@ export class SocketTracker {
   readonly #open = new Set<Socket>()
   #isEnded = false
 
-  /** What the task opens belongs to these, now and later. */
+  /** Tracks every socket that the task opens, now and later. */
   run<T>(task: () => Promise<T>): Promise<T> {
     return owner.run(this, task)
   }
@@ -28,7 +28,7 @@ export class SocketTracker {
     if (this.#isEnded) socket.destroy()
   }
 
-  /** Destroys all of them, and whatever else is opened. */
+  /** Destroys all tracked sockets, and those that are opened later. */
   destroy(): void {
     this.#isEnded = true
     for (const socket of this.#open) socket.destroy()

@@ -1,18 +1,17 @@
 /**
- * What a store must offer to hold registers: small cells of text, read all at once, each written only if it is still
- * the one that the writer knows. Everything else, from incarnations to checksums, is made of this (registers.ts), so a
- * backend is one short file, and every backend runs the same suite (test/support/conformance.ts).
+ * The port for register backends: small text cells that are read all at once and written by compare-and-swap. Everything
+ * else, from incarnations to checksums, is built on this in registers.ts. So a backend is one short file, and every
+ * backend runs the same conformance suite (test/support/conformance.ts).
  *
- * What a store promises:
- *  - A read returns, for each cell, the value last written before the read began, or one written while it lasts; a
- *    cell that was ever written is never left out.
- *  - A write whose expected version is not the cell's present one changes nothing.
- *  - A write that was answered is not lost.
- *  - An operation whose outcome is not known throws. It is never tried again by itself: a second attempt that lands
- *    late is a write that nobody waits for.
+ * A store promises:
+ *  - A read returns, for each cell, the value last written before the read started, or one written during the read
+ *    (a regular register). A cell that was ever written is never left out.
+ *  - A write with a stale expected version changes nothing.
+ *  - An acknowledged write is not lost.
+ *  - An operation with an unknown outcome throws. The store never retries it: a retry could overwrite a newer value.
  */
 
-/** Tells a cell's values apart. Only the store that gave it knows what it means. */
+/** Opaque version of a cell's value. */
 export type Version = string
 
 export type Cell = { readonly name: string; readonly version: Version; readonly body: string }
@@ -21,34 +20,33 @@ export type CellStore = {
   readonly facts: StoreFacts
   /** Every cell of the group. */
   read(signal: AbortSignal): Promise<readonly Cell[]>
-  /** The new version, or null where the cell is not as expected (null: where it exists already). */
+  /** Returns the new version, or null if the cell's version is not `expected` (null: the cell must not exist). */
   write(name: string, body: string, expected: Version | null, signal: AbortSignal): Promise<Version | null>
-  /** Takes a cell away for good: only for groups that were made for a trial. */
+  /** Deletes a cell. Only for test groups. */
   remove(name: string, expected: Version, signal: AbortSignal): Promise<void>
   /**
-   * Only where writing a cell keeps other processes out of it: lets them in again, once the writes of this process that
-   * are under way have ended.
+   * Only for stores that lock a cell for its writer: releases the lock after this process's pending writes.
    */
   release?(name: string): void
   close(): Promise<void>
 }
 
-/** What was found out about a store when it was opened. */
+/** Properties of a store, determined when it is opened. */
 export type StoreFacts = {
   readonly kind: StoreKind
-  /** Where it is, without secrets. */
+  /** Location, without secrets. */
   readonly place: string
-  /** What makes it a register. */
+  /** Verified properties that make it a register. */
   readonly sound: readonly string[]
-  /** What it does not give, and was accepted. */
+  /** Missing properties that the user accepted. */
   readonly weak: readonly string[]
-  /** What cannot be found out from here and must be so. */
+  /** Properties that cannot be verified and must hold. */
   readonly assumed: readonly string[]
 }
 
 export type StoreKind = 'memory' | 'file' | 'postgres' | 'redis' | 'etcd' | 'nats' | 's3'
 
-/** One file name, key or subject for any text: letters, digits, - and _ stay, the rest is =XX in UTF-8. */
+/** Encodes any text as a file name, key or subject: letters, digits, - and _ stay; other bytes become =XX. */
 export function safeName(text: string): string {
   return Array.from(new TextEncoder().encode(text), (byte) => {
     const char = String.fromCodePoint(byte)

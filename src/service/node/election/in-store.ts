@@ -66,8 +66,8 @@ export async function openElectionInStore(
     const timeoutMs = Math.max(LEAST_TIMEOUT_MS, (2 * lease) / 1000)
     const store = await reached(settings, timeoutMs, events)
     // Whoever lives under the same id reads at least once a period.
-    const knockMs = (2 * period + lease) / 1000
-    const registers = openRegisters(store, { self: settings.id, timeoutMs, probeMs: knockMs })
+    const probeMs = (2 * period + lease) / 1000
+    const registers = openRegisters(store, { self: settings.id, timeoutMs, probeMs })
     try {
       const first = await claimed(registers)
       const seat = new ElectionInStore(settings, hosting, registers, first, events, clock)
