@@ -79,7 +79,7 @@ const tests = [
   },
   { file: 'src/protocols/local-leader/suspend.test.ts', sizes: { SLEEPS: seeds } },
   { file: 'src/protocols/omega/omega.test.ts', sizes: { OMEGA_SCHEDULES: seeds * 100 } },
-  { file: 'src/protocols/bad-member.test.ts', sizes: { BAD_MEMBER_RUNS: seeds * 100 } },
+  { file: 'src/protocols/byzantine-node.test.ts', sizes: { BYZANTINE_RUNS: seeds * 100 } },
   { file: 'src/workbench/sim/campaign.test.ts', sizes: {} },
   { file: 'src/workbench/explore/explore.test.ts', sizes: {} },
   { file: 'src/protocols/local-leader/local-leader.test.ts', sizes: {} },

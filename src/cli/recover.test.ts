@@ -2,7 +2,7 @@ import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { BadWorld, boundOf, IDS, specOf } from '../../test/support/bad-member.ts'
+import { ByzantineWorld, boundOf, IDS, specOf } from '../../test/support/byzantine/world.ts'
 import { conclave, type Ended } from '../../test/support/cli.ts'
 import type { Plain } from '../core/index.ts'
 import { groupFor } from '../protocols/index.ts'
@@ -162,7 +162,7 @@ describe('a group whose nodes were recovered', () => {
       ['--all-stopped'],
     ],
   ] as const)('elects within its bound: %s', async (_, spec, unusable, more) => {
-    const world = BadWorld.begun({ g: spec })
+    const world = ByzantineWorld.create({ g: spec })
     for (const id of IDS) {
       world.stop(id)
       // oxlint-disable-next-line no-await-in-loop -- one folder after the other

@@ -1,7 +1,7 @@
 /** The real loop as the conformance suite drives it. */
 import { setImmediate } from 'node:timers/promises'
 import type { Effect, Input, Micros, Protocol } from '../../src/core/index.ts'
-import { registerCalls } from '../../src/service/registers/calls.ts'
+import { createRegisterCalls } from '../../src/service/registers/calls.ts'
 import { openMemory } from '../../src/service/registers/memory.ts'
 import { openRegisters } from '../../src/service/registers/registers.ts'
 import { hostClock } from '../../src/service/runtime/clock.ts'
@@ -19,7 +19,7 @@ class RealWorld implements OpenWorld {
   readonly #registers = openRegisters(openMemory(new Map(), 'g'), {
     self: 'a',
     timeoutMs: 5000,
-    knockMs: 5000,
+    probeMs: 5000,
   })
   #loop: Loop
   #now: Micros = 1_000_000
@@ -44,9 +44,9 @@ class RealWorld implements OpenWorld {
   }
 
   #boot(): Loop {
-    const call = registerCalls(this.#registers, {
+    const call = createRegisterCalls(this.#registers, {
       deliver: (input) => this.#loop.answer(input as Input & { type: 'register' }),
-      fail: (error) => {
+      onFailure: (error) => {
         this.#failure = error.message
       },
     })

@@ -4,7 +4,7 @@
  */
 import { connect } from 'node:net'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { chance } from '../../../test/support/bad-member.ts'
+import { seededRandom } from '../../../test/support/byzantine/world.ts'
 import type { GroupStatus } from '../node/index.ts'
 import { createApp } from './app.ts'
 import { Claims } from './claims.ts'
@@ -168,7 +168,7 @@ describe('malformed requests', () => {
   it(`never crash the agent, in ${RUNS} requests`, async () => {
     const seen = new Map<string, number>()
     for (let first = 1; first <= RUNS; first += AT_ONCE) {
-      const requests = Array.from({ length: AT_ONCE }, (_, index) => requestOf(chance(first + index)))
+      const requests = Array.from({ length: AT_ONCE }, (_, index) => requestOf(seededRandom(first + index)))
       // oxlint-disable-next-line no-await-in-loop -- so many at once
       const answers = await Promise.all(requests.map(answerTo))
       for (const [index, answer] of answers.entries()) {

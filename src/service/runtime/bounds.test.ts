@@ -1,6 +1,6 @@
 /** What a decoder accepts, storage accepts; and nothing is accepted that no node could use. */
 import { describe, expect, it } from 'vitest'
-import { nested } from '../../../test/support/bad-member.ts'
+import { nested } from '../../../test/support/byzantine/fuzzed-messages.ts'
 import { sent } from '../../../test/support/messages.ts'
 import { canonical, type Message, type Plain, type PlainObject } from '../../core/index.ts'
 import { peerHosting } from '../../protocols/index.ts'

@@ -1,24 +1,17 @@
 /**
- * One bad member must not end the group. A member with the right key may be buggy or old: it may cost a term. When it
- * has stopped, the others elect within the protocol's own bound, every node starts again from its stable data, no number
- * has left the exact integers, nothing was thrown, and nobody's state has grown.
+ * One Byzantine node must not stop the group. A node with the right key may be buggy or outdated, and may cost a term.
+ * After it stops, the others elect within the protocol's bound, every node restarts from its stable data, all numbers
+ * are still exact integers, nothing has thrown, and no state has grown.
  */
 import { describe, expect, it } from 'vitest'
-import {
-  BadWorld,
-  badDatagrams,
-  badRuns,
-  boundOf,
-  chance,
-  IDS,
-  specOf,
-} from '../../test/support/bad-member.ts'
+import { byzantineRuns, corruptedDatagrams } from '../../test/support/byzantine/runs.ts'
+import { ByzantineWorld, boundOf, IDS, seededRandom, specOf } from '../../test/support/byzantine/world.ts'
 import { FAULT_KINDS, type PlainObject, present } from '../core/index.ts'
 import { runScenario, scenarioDrawer } from '../workbench/sim/index.ts'
 import { type GroupSpec, protocolNamed } from './index.ts'
 
-const RUNS = Number(process.env['BAD_MEMBER_RUNS'] ?? 20_000)
-const FIRST = Number(process.env['BAD_MEMBER_SEED'] ?? 1)
+const RUNS = Number(process.env['BYZANTINE_RUNS'] ?? 20_000)
+const FIRST = Number(process.env['BYZANTINE_SEED'] ?? 1)
 
 const GROUPS: readonly (readonly [string, number, { readonly [group: string]: GroupSpec }])[] = [
   ['local-leader', 0.8, { g: specOf('local-leader') }],
@@ -27,20 +20,20 @@ const GROUPS: readonly (readonly [string, number, { readonly [group: string]: Gr
   ['a bundle of both', 0.05, { g: specOf('local-leader', { sticky: true }), h: specOf('omega') }],
 ]
 
-describe.each(GROUPS)('a bad member of %s', (_, share, specs) => {
+describe.each(GROUPS)('a Byzantine node in %s', (_, share, specs) => {
   const runs = Math.ceil(RUNS * share)
 
   it(`costs a term at most, in ${runs} runs`, () => {
-    const { failure, refused, implausible } = badRuns(specs, FIRST, runs)
+    const { failure, refused, implausible } = byzantineRuns(specs, FIRST, runs)
     expect(failure).toBeNull()
-    // The fuzzer has tried what is out of bounds, and what is only implausible.
+    // The fuzzer has produced both messages out of bounds and implausible ones.
     expect(refused).toBeGreaterThan(runs / 10)
     expect(implausible).toBeGreaterThan(runs / 100)
   }, 3_600_000)
 })
 
-/** A member that goes on afterwards, and is needed: nobody must have to be started again. */
-describe.each(['local-leader', 'omega'] as const)('the session of a bad member of %s', (protocol) => {
+/** The node behaves well afterwards and is needed: no node may have to be restarted. */
+describe.each(['local-leader', 'omega'] as const)('the session of a Byzantine node of %s', (protocol) => {
   const most = 2 ** 52
   const cases: readonly PlainObject[] = [
     { sent: most },
@@ -57,15 +50,15 @@ describe.each(['local-leader', 'omega'] as const)('the session of a bad member o
     { for: most },
   ]
 
-  it.each(cases)('is sound again as soon as it says %j no more', (change) => {
+  it.each(cases)('recovers once the node stops sending %j', (change) => {
     const specs = { g: specOf(protocol) }
     const bound = boundOf(specs.g)
-    const rested = BadWorld.begun(specs)
-    expect(rested.run(2 * bound, () => rested.isWhole())).toBe(true)
-    rested.run(500_000)
+    const settled = ByzantineWorld.create(specs)
+    expect(settled.run(2 * bound, () => settled.isWhole())).toBe(true)
+    settled.run(500_000)
     for (const [place, bad] of IDS.entries()) {
-      const world = rested.copy(chance(FIRST + place))
-      saying(world, bad, change, 4)
+      const world = settled.copy(seededRandom(FIRST + place))
+      sendChanged(world, bad, change, 4)
       world.run(bound)
       expect(world.isWhole()).toBe(true)
       world.stop(present(IDS[(place + 1) % IDS.length], 'another'))
@@ -75,15 +68,15 @@ describe.each(['local-leader', 'omega'] as const)('the session of a bad member o
   })
 })
 
-/** The next so many datagrams of a member say this of its session. */
-function saying(world: BadWorld, bad: string, change: PlainObject, times: number): void {
+/** Changes the session fields of the next datagrams of a node. */
+function sendChanged(world: ByzantineWorld, bad: string, change: PlainObject, times: number): void {
   let left = times
   world.bad = {
     id: bad,
     tamper: (body, to) => {
       if (left === 0) return body
       left -= 1
-      return world.decoded(world.encoded(bad, to, { ...body, ...change }))
+      return world.decode(world.encode(bad, to, { ...body, ...change }))
     },
   }
   world.run(1_000_000, () => left === 0)
@@ -95,24 +88,24 @@ function saying(world: BadWorld, bad: string, change: PlainObject, times: number
 describe.each([
   ['local-leader', { g: specOf('local-leader') }],
   ['omega', { g: specOf('omega') }],
-] as const)('datagrams of %s with bytes changed, under the right key', (_, specs) => {
+] as const)('corrupted datagrams of %s, sealed with the right key', (_, specs) => {
   const runs = Math.ceil(RUNS / 2)
 
   it(`cost a term at most, ${runs} of them`, () => {
-    const { read, unread, failure } = badDatagrams(specs, FIRST, runs)
+    const { read, unread, failure } = corruptedDatagrams(specs, FIRST, runs)
     expect(failure).toBeNull()
     expect(Math.min(read, unread)).toBeGreaterThan(runs / 20)
   }, 3_600_000)
 })
 
-/** What nobody may say must not be what somebody has to say: campaigns of good members, with all faults that they bear. */
+/** Correct nodes must never look implausible: campaigns with all faults that the protocol tolerates. */
 describe.each([
   ['local-leader', 0.002],
   ['omega', 0.002],
-] as const)('good members of %s', (name, share) => {
+] as const)('correct nodes of %s', (name, share) => {
   const seeds = Math.ceil(RUNS * share)
 
-  it(`find nothing of each other implausible, in ${seeds} seeds`, () => {
+  it(`never find each other implausible, in ${seeds} seeds`, () => {
     const definition = present(protocolNamed(name), name)
     const draw = scenarioDrawer(definition, { nodes: [3, 5], options: {}, faults: FAULT_KINDS })
     const found: string[] = []
