@@ -83,9 +83,20 @@ export function voting(
       const dismissed = withVote(state, { config: election.config })
       return { state: dismissed, effects: [persist(stableOf(dismissed))] }
     }
-    if (!supports) return isFast ? answered(state, from, election, false, NOTHING, now) : unchanged(state)
+    if (!supports) {
+      return isFast ? answered(state, from, election, false, storedFor(state, election), now) : unchanged(state)
+    }
     const { state: next, stored } = cast(state, from, election, now)
     return answered(next, from, election, true, stored, now)
+  }
+
+  /**
+   * A node that sends a probe asks whether a majority could vote for it. A voter whose storage fails could not, so it
+   * stores what it has stored already before it answers. If it answered without, the prober would depose a leader whom
+   * it cannot replace, lose its rank, regain it under the next leader, and depose that one too.
+   */
+  function storedFor(state: LocalLeaderState, { epoch }: Election): readonly Deed[] {
+    return isMajority && epoch === 0 ? [persist(stableOf(state))] : NOTHING
   }
 
   /** A leader names those that supported its last round: whether this process is among them. */
