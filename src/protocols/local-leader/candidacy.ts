@@ -166,7 +166,8 @@ export function candidacy(
       }
     }
     const { record } = state.standing
-    if (isRecorded && !renew && !record.isProven && isLed(state, now)) return probe(state, now)
+    const mayTrouble = isLed(state, now) || isBoundToLeader(state, now)
+    if (isRecorded && !renew && !record.isProven && mayTrouble) return probe(state, now)
     const epoch = !isMajority ? 0 : renew && lead !== null ? lead.epoch : nextEpoch(state)
     const request: Request = { incarnation: state.incarnation, counter: state.requests + 1 }
     const config =
@@ -255,6 +256,14 @@ export function candidacy(
   /** Somebody else leads, as far as this process knows. */
   function isLed({ known: { following } }: LocalLeaderState, now: Micros): boolean {
     return following !== null && now < following.until && following.leader !== self
+  }
+
+  /**
+   * It has supported a renewal of another node, and is bound by that still. The lease that a round shows may be over
+   * just before the next round comes, when timers are late: the leader is there all the same.
+   */
+  function isBoundToLeader({ vote: { lock, revocable } }: LocalLeaderState, now: Micros): boolean {
+    return lock !== null && lock.owner !== self && now <= lock.until && revocable === null
   }
 
   // ---- Making sure before a leader is troubled ----
