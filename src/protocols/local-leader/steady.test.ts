@@ -337,3 +337,79 @@ describe('a voter that cannot store its vote', () => {
     },
   )
 })
+
+/** In each of them a node of the best rank could not store its vote for a while, and stood without success. */
+const RESTORED: readonly PlainObject[] = [
+  {
+    seed: 8390,
+    nodes: [1, 2, 3, 4, 5],
+    options: { fastMs: 50, rhoPpm: 10 },
+    network: { delayMs: 2.004 },
+    clocks: { driftPpm: 0, lateMs: [0, 10] },
+    events: [
+      { atMs: 135.9, loss: 0.262 },
+      { atMs: 139.9, crash: 5 },
+      { atMs: 349.3, recover: 5 },
+      { atMs: 616.8, unwritable: 2 },
+      { atMs: 1718.6, command: { do: 'setPriority', priority: 1, node: 2 } },
+      { atMs: 3783.5, writable: 2 },
+      { atMs: 3784.5, loss: 0 },
+    ],
+    untilMs: 19578,
+  },
+  {
+    seed: 10428,
+    nodes: [1, 2, 3],
+    options: { rhoPpm: 200, sticky: true, holdDownMs: 200 },
+    network: { delayMs: 3.346 },
+    events: [
+      { atMs: 2, command: { do: 'setPriority', priority: 1, node: 3 } },
+      {
+        atMs: 142,
+        links: [
+          [1, 2],
+          [2, 3],
+        ],
+      },
+      { atMs: 151, suspend: 3, forMs: 94.707 },
+      { atMs: 375, unwritable: 3 },
+      { atMs: 1370, writable: 3 },
+    ],
+    untilMs: 7234,
+  },
+]
+
+describe('a node that has its rank back', () => {
+  it.each(RESTORED)('leads, rather than refuse a leader that ignores it (seed $seed)', (scenario) => {
+    expect(broken(scenario)).toEqual([])
+  })
+})
+
+/** The timers of the leader are late, and no answers reach the first two nodes. */
+const LATE: PlainObject = {
+  seed: 15023,
+  nodes: [1, 2, 3, 4, 5, 6],
+  options: { holdDownMs: 200 },
+  network: { delayMs: [0.02, 4.715] },
+  clocks: { driftPpm: 0, lateMs: 10 },
+  events: [
+    { atMs: 433, crash: 4 },
+    { atMs: 445, loss: 0.141 },
+    { atMs: 536, loss: 0 },
+    { atMs: 1750, recover: 4 },
+    {
+      atMs: 1750,
+      rules: [
+        { to: 2, kind: 'Reply', drop: true },
+        { to: 1, kind: 'Reply', drop: true },
+      ],
+    },
+  ],
+  untilMs: 7895,
+}
+
+describe('a node of better rank that supported the last renewal', () => {
+  it('makes sure that it could win before it stands, even if the lease that it was shown is over', () => {
+    expect(broken(LATE)).toEqual([])
+  })
+})

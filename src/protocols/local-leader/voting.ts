@@ -84,7 +84,9 @@ export function voting(
       return { state: dismissed, effects: [persist(stableOf(dismissed))] }
     }
     if (!supports) {
-      return isFast ? answered(state, from, election, false, storedFor(state, election), now) : unchanged(state)
+      return isFast
+        ? answered(state, from, election, false, storedFor(state, election), now)
+        : unchanged(state)
     }
     const { state: next, stored } = cast(state, from, election, now)
     return answered(next, from, election, true, stored, now)
