@@ -28,6 +28,7 @@ import {
 } from './messages.ts'
 import { isRival } from './peers.ts'
 import type { Quietness } from './quiet.ts'
+import { raising } from './raise.ts'
 import { afterMiss, afterWin as recordAfterWin } from './record.ts'
 import {
   type Campaign,
@@ -85,6 +86,8 @@ export function candidacy(
     : [timing.electionPeriod - timing.lateness, timing.electionPeriod - timing.lateness]
   /** In local mode a successor waits until its voters, too, have given the old leader up. */
   const standAfter = isMajority ? 0 : threshold
+
+  const { isOutbid } = raising(context)
 
   // ---- Standing ----
 
@@ -168,10 +171,11 @@ export function candidacy(
     const { record } = state.standing
     const mayTrouble = isLed(state, now) || isBoundToLeader(state, now)
     if (isRecorded && !renew && !record.isProven && mayTrouble) return probe(state, now)
-    const epoch = !isMajority ? 0 : renew && lead !== null ? lead.epoch : nextEpoch(state)
+    const isRaised = isMajority && renew && lead !== null && isOutbid(lead, now)
+    const epoch = !isMajority ? 0 : renew && lead !== null && !isRaised ? lead.epoch : nextEpoch(state)
     const request: Request = { incarnation: state.incarnation, counter: state.requests + 1 }
     const config =
-      renew && lead !== null && !isNewer(state.vote.config, lead.config) && isMajority
+      renew && lead !== null && !isNewer(state.vote.config, lead.config) && isMajority && epoch <= state.spent
         ? nextConfiguration(state.vote.config, reachable(state, now), epoch, state.isContested)
         : state.vote.config
     const campaign: Campaign = {
@@ -200,6 +204,7 @@ export function candidacy(
     const next = changed(writes ? withVote(candidate, { config }) : candidate, {
       requests: request.counter,
       campaign,
+      lead: isRaised ? { ...lead, epoch, outbid: null } : lead,
     })
     const view = renew && lead !== null && mostRequests === null ? viewOf(lead) : null
     const order = tree === null ? null : orderOf(config, view)
@@ -431,7 +436,7 @@ export function candidacy(
     const isLate = now >= until || (campaign.renew && !leads(state, now))
     if (isLate && misreading !== 'renewal-after-expiry') return lose(state, now)
     const before = campaign.renew ? state.lead : null
-    const token = isMajority ? campaign.epoch : null
+    const token = before !== null ? before.token : isMajority ? campaign.epoch : null
     const fresh: Lead = {
       token,
       epoch: campaign.epoch,
@@ -442,6 +447,7 @@ export function candidacy(
       supporters: before === null || !isMajority ? [] : before.supporters.filter((each) => each.until > now),
       members: before === null ? [] : before.members,
       config: campaign.config,
+      outbid: before === null ? null : before.outbid,
     }
     const lead = withSupporters(fresh, campaign.supporters, until)
     const isLasting = before !== null && now - before.since >= timing.retirement

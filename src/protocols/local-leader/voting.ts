@@ -19,6 +19,7 @@ import type { Hearing } from './hearing.ts'
 import type { Heralding } from './herald.ts'
 import { type Election, type Epoch, isSame, type Reply } from './messages.ts'
 import { agreeing, reporting } from './mismatches.ts'
+import { raising } from './raise.ts'
 import { afterRound } from './record.ts'
 import {
   changed,
@@ -47,6 +48,7 @@ export function voting(
   const { hear, toldOf } = others
   const { withSupport, withAnswers, yielded } = own
   const { tree } = settings
+  const { afterRefusal } = raising(context)
 
   function onElection(
     before: LocalLeaderState,
@@ -123,7 +125,8 @@ export function voting(
   function isLedBy({ vote, known }: LocalLeaderState, from: NodeId, epoch: number): boolean {
     if (from === self || (vote.promised.owner === from && vote.promised.number === epoch)) return true
     const { following } = known
-    return following !== null && following.leader === from && following.token === epoch
+    if (following === null || following.leader !== from) return false
+    return following.token === epoch || following.view?.epoch === epoch
   }
 
   /** A renewal with voters that this node would have to store. */
@@ -287,9 +290,12 @@ export function voting(
     if (reply.candidate !== self) return gathered(state, from, reply, now)
     const supporters: NodeId[] = []
     for (const { node, support } of reply.votes) if (support) supporters.push(node)
-    if (supporters.length > 0) return withSupport(state, supporters, reply.request, now)
-    if (!isMajority) return unchanged(state)
-    return leads(state, now) ? unchanged(contested(state, reply)) : caughtUp(state, from, reply, now)
+    if (!isMajority) {
+      return supporters.length > 0 ? withSupport(state, supporters, reply.request, now) : unchanged(state)
+    }
+    const next = leads(state, now) ? afterRefusal(state, from, reply, now) : state
+    if (supporters.length > 0) return withSupport(next, supporters, reply.request, now)
+    return leads(next, now) ? unchanged(contested(next, reply)) : caughtUp(next, from, reply, now)
   }
 
   /** A voter refuses this leader, for it has stored a change of voters that was begun before and never came into force. */
