@@ -169,8 +169,7 @@ export function candidacy(
       }
     }
     const { record } = state.standing
-    const mayTrouble = isLed(state, now) || isBoundToLeader(state, now)
-    if (isRecorded && !renew && !record.isProven && mayTrouble) return probe(state, now)
+    if (isRecorded && !renew && !record.isProven && mayTrouble(state, now)) return probe(state, now)
     const isRaised = isMajority && renew && lead !== null && isOutbid(lead, now)
     const epoch = !isMajority ? 0 : renew && lead !== null && !isRaised ? lead.epoch : nextEpoch(state)
     const request: Request = { incarnation: state.incarnation, counter: state.requests + 1 }
@@ -261,6 +260,16 @@ export function candidacy(
   /** Somebody else leads, as far as this process knows. */
   function isLed({ known: { following } }: LocalLeaderState, now: Micros): boolean {
     return following !== null && now < following.until && following.leader !== self
+  }
+
+  /**
+   * Whether a leader may suffer if this node announces that it stands. Voters refuse a leader in favour of a candidate of
+   * better rank, and the candidate need not hear that leader. So a node that has failed before makes sure in any case.
+   * One that has lost its rank announces nothing.
+   */
+  function mayTrouble(state: LocalLeaderState, now: Micros): boolean {
+    const { failures, proofs } = state.standing.record
+    return isLed(state, now) || isBoundToLeader(state, now) || (failures > 0 && proofs === null)
   }
 
   /**

@@ -614,3 +614,36 @@ describe('a voter that promised a larger epoch to a candidate that failed', () =
     expect(broken(scenario)).toEqual([])
   })
 })
+
+/** A path 1 - 2 - 4 to a triangle of 3, 4 and 5. Node 1 cannot store its vote, so 2 cannot win; and 2 does not hear 3. */
+const UNHEARD: PlainObject = {
+  seed: 7291,
+  nodes: [1, 2, 3, 4, 5],
+  network: { delayMs: 0.65 },
+  events: [
+    { atMs: 0.2, duplicate: 0.112 },
+    { atMs: 0.9, duplicate: 0 },
+    { atMs: 332.3, loss: 0.142 },
+    { atMs: 332.4, duplicate: 0.114 },
+    {
+      atMs: 583,
+      links: [
+        [1, 2],
+        [2, 4],
+        [3, 4],
+        [3, 5],
+        [4, 5],
+      ],
+    },
+    { atMs: 644.8, duplicate: 0 },
+    { atMs: 1384.6, loss: 0 },
+    { atMs: 1384.6, unwritable: 1 },
+  ],
+  untilMs: 7229,
+}
+
+describe('a node that has failed, and does not hear the leader', () => {
+  it('makes sure that it could win before voters refuse the leader for its sake', () => {
+    expect(broken(UNHEARD)).toEqual([])
+  })
+})
