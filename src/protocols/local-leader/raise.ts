@@ -47,7 +47,16 @@ export function raising({ self, settings, timing }: Context) {
     return isLasting && now <= until - tries * tryTime + lateness
   }
 
-  return { afterRefusal, isOutbid }
+  /** An epoch of its own under which nobody led is as good as a new one, if it is the largest. */
+  function nextEpoch({ vote: { promised, config }, known: { seen }, spent }: LocalLeaderState): number {
+    const largest = Math.max(seen.number, promised.number)
+    // Voters are written by a leader under its epoch: that one is used, whether or not it was heard of otherwise.
+    if (config.id[0] > largest) return config.id[0] + 1
+    const isOwn = [seen, promised].every(({ number, owner }) => number < largest || owner === self)
+    return isOwn && largest > spent ? largest : largest + 1
+  }
+
+  return { afterRefusal, isOutbid, nextEpoch }
 }
 
 /**
