@@ -29,6 +29,10 @@ export function run(file: PlainObject, strict = true): Report {
 export const violations = ({ specs }: Report): readonly Plain[] =>
   specs.filter(({ verdict }) => verdict === 'violated').map((spec) => ({ ...spec }))
 
+/** What a scenario of local-leader violates. */
+export const broken = (scenario: PlainObject): readonly Plain[] =>
+  violations(simulate({ protocol: 'local-leader', ...scenario }, { strict: false }))
+
 /** Who leads, and whom each takes for the leader, in the order of the nodes. */
 export function standing({ leaders, nodes }: Snapshot): readonly Plain[] {
   return [leaders, Object.values(nodes).map(({ leader }) => leader)]

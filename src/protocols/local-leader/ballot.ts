@@ -2,6 +2,7 @@
 import { assertNoDecrease, equalPlain, type Micros, NOTHING, type NodeId, persist } from '../../core/index.ts'
 import type { Context, Deed } from './context.ts'
 import { type Election, type Epoch, isLater } from './messages.ts'
+import { isSuperseded } from './raise.ts'
 import type { Hearing } from './reachability.ts'
 import { type LocalLeaderState, withVote } from './state.ts'
 import { holdsMajorities, isNewer, isVoter } from './voters.ts'
@@ -36,6 +37,7 @@ export function balloting(context: Context, { isBest, isUnheardBy }: Hearing) {
         election.epoch > promised.number || (election.epoch === promised.number && promised.owner === from)
       if (
         (!isPromisable && !isObsolete(state, from, election, now)) ||
+        !isSuperseded(state, from, election, now) ||
         isNewer(state.vote.config, election.config)
       )
         return false

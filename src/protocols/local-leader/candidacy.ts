@@ -14,23 +14,19 @@ import {
   withIds,
 } from '../../core/index.ts'
 import type { Receipt } from '../../links/index.ts'
+import { asking } from './ask.ts'
 import type { Balloting } from './ballot.ts'
 import type { Heralding } from './beacon.ts'
 import { type Change, type Context, type Deed, TIMER, UNWILLING, unchanged } from './context.ts'
 import type { Quietness } from './heartbeat-suppression.ts'
-import {
-  type Certificate,
-  type Election,
-  type Herald,
-  isLater,
-  isSame,
-  type MembershipView,
-  type Release,
-  type Request,
-} from './messages.ts'
+import { type Election, type Herald, isSame, type Release, type Request } from './messages.ts'
+import { isReached, newsOf } from './news.ts'
 import { isRival } from './peers.ts'
+import { probing } from './probe.ts'
+import { raising } from './raise.ts'
 import type { Hearing } from './reachability.ts'
 import { afterMiss, afterWin as recordAfterWin } from './record.ts'
+import { releasing } from './release.ts'
 import {
   type Campaign,
   changed,
@@ -42,14 +38,7 @@ import {
   withVote,
   withVotes,
 } from './state.ts'
-import {
-  type Configuration,
-  holdsMajorities,
-  isNewer,
-  isVoter,
-  nextConfiguration,
-  votersOf,
-} from './voters.ts'
+import { holdsMajorities, isNewer, isVoter, nextConfiguration, votersOf } from './voters.ts'
 
 export type Candidacy = ReturnType<typeof candidacy>
 
@@ -68,14 +57,12 @@ export function candidacy(
     mayLead,
     isEligible,
     leads,
-    latest,
     placeOf,
     settings,
     timing,
     isRecorded,
-    knows,
   } = context
-  const { heraldOf, heraldFor, broadcast, releases, notice } = heralds
+  const { heraldOf, broadcast, releases, notice } = heralds
   const { hear, betterUntil, hasHeir, couldWin, standsAside, supportedByAll, reachable, patience } = listening
   const { misreading, mostRequests, tree, yieldWhenTold } = settings
   const { expires, fast: threshold, lease, roundTrip, tryTime, tries } = timing
@@ -87,6 +74,11 @@ export function candidacy(
     : [timing.electionPeriod - timing.lateness, timing.electionPeriod - timing.lateness]
   /** In local mode a successor waits until its voters, too, have given the old leader up. */
   const standAfter = isMajority ? 0 : threshold
+
+  const { isOutbid, nextEpoch } = raising(context)
+  const { mayTrouble, isLed, probe } = probing(context, heralds)
+  const { orderOf, onAsk, viewOf } = asking(context, heralds)
+  const { giveUp, voided, takenBack, yielded } = releasing(context, heralds)
 
   // ---- Standing ----
 
@@ -168,11 +160,12 @@ export function candidacy(
       }
     }
     const { record } = state.standing
-    if (isRecorded && !renew && !record.isProven && isLed(state, now)) return probe(state, now)
-    const epoch = !isMajority ? 0 : renew && lead !== null ? lead.epoch : nextEpoch(state)
+    if (isRecorded && !renew && !record.isProven && mayTrouble(state, now)) return probe(state, now)
+    const isRaised = isMajority && renew && lead !== null && isOutbid(lead, now)
+    const epoch = !isMajority ? 0 : renew && lead !== null && !isRaised ? lead.epoch : nextEpoch(state)
     const request: Request = { incarnation: state.incarnation, counter: state.requests + 1 }
     const config =
-      renew && lead !== null && !isNewer(state.vote.config, lead.config) && isMajority
+      renew && lead !== null && !isNewer(state.vote.config, lead.config) && isMajority && epoch <= state.spent
         ? nextConfiguration(state.vote.config, reachable(state, now), epoch, state.isContested)
         : state.vote.config
     const campaign: Campaign = {
@@ -201,6 +194,7 @@ export function candidacy(
     const next = changed(writes ? withVote(candidate, { config }) : candidate, {
       requests: request.counter,
       campaign,
+      lead: isRaised ? { ...lead, epoch, outbid: null } : lead,
     })
     const view = renew && lead !== null && mostRequests === null ? viewOf(lead) : null
     const order = tree === null ? null : orderOf(config, view)
@@ -254,53 +248,7 @@ export function candidacy(
     return { state: vote.state, isCast: true, isNews: vote.stored.length > 0 }
   }
 
-  /** Somebody else leads, as far as this process knows. */
-  function isLed({ known: { following } }: LocalLeaderState, now: Micros): boolean {
-    return following !== null && now < following.until && following.leader !== self
-  }
-
-  // ---- Making sure before a leader is troubled ----
-
-  /** A request that nobody supports, for its epoch is the least of all: whoever gets it answers so. */
-  function probe(state: LocalLeaderState, now: Micros): Change {
-    const request: Request = { incarnation: state.incarnation, counter: state.requests + 1 }
-    const { config } = state.vote
-    const campaign: Campaign = {
-      request,
-      at: now,
-      epoch: 0,
-      renew: false,
-      config,
-      isProbe: true,
-      supporters: [],
-      answered: [self],
-      previousAt: null,
-      succeeds: false,
-    }
-    const next = changed(withStanding(state, { candidate: false, deferringSince: null }), {
-      requests: request.counter,
-      campaign,
-    })
-    const election = (herald: Herald): Election => ({
-      kind: 'Election',
-      herald,
-      request,
-      epoch: 0,
-      renew: false,
-      config,
-      certificate: null,
-      view: null,
-      wanted: null,
-      tree: null,
-    })
-    return {
-      state: next,
-      effects: [
-        ...broadcast(next, now, election, (to) => isVoter(config, to)),
-        setTimer(TIMER.release, now + timing.collection),
-      ],
-    }
-  }
+  // ---- Answers ----
 
   /** These have answered a request, for it or against it. */
   function withAnswers(
@@ -327,53 +275,6 @@ export function candidacy(
     const next = changed(withStanding(state, { record }), { campaign: null })
     const step = onAlive(next, now, true)
     return { state: step.state, effects: [stopTimer(TIMER.release), ...step.effects] }
-  }
-
-  /** Who answers along the tree: at first all voters, then those that answered the last time. */
-  function orderOf(config: Configuration, view: MembershipView | null): readonly NodeId[] {
-    const members = view?.members ?? votersOf(config)
-    return [self, ...members.filter((node) => node !== self)]
-  }
-
-  /** Whoever has not been heard along the tree is asked directly. */
-  function onAsk(state: LocalLeaderState, now: Micros): Change {
-    const { campaign } = state
-    if (campaign === null || campaign.isProbe) return unchanged(state)
-    const missing = votersOf(campaign.config).filter(
-      (node) => node !== self && knows(node) && !campaign.supporters.includes(node),
-    )
-    return {
-      state,
-      effects: missing.map((to) =>
-        send(to, {
-          kind: 'Election',
-          herald: heraldFor(state, to, now),
-          request: campaign.request,
-          epoch: campaign.epoch,
-          renew: campaign.renew,
-          config: campaign.config,
-          certificate: state.vote.certificate,
-          view: null,
-          wanted: null,
-          tree: null,
-        }),
-      ),
-    }
-  }
-
-  /** An epoch of its own under which nobody led is as good as a new one, if it is the largest. */
-  function nextEpoch({ vote: { promised, config }, known: { seen }, spent }: LocalLeaderState): number {
-    const largest = Math.max(seen.number, promised.number)
-    // Voters are written by a leader under its epoch: that one is used, whether or not it was heard of otherwise.
-    if (config.id[0] > largest) return config.id[0] + 1
-    const isOwn = [seen, promised].every(({ number, owner }) => number < largest || owner === self)
-    return isOwn && largest > spent ? largest : largest + 1
-  }
-
-  /** Who supported the leader in its last round. */
-  function viewOf({ request, supporters, requestedAt }: Lead): MembershipView {
-    const members = supporters.filter(({ until }) => until === requestedAt + lease).map(({ node }) => node)
-    return { round: request, members }
   }
 
   // ---- Being supported ----
@@ -424,7 +325,7 @@ export function candidacy(
     const isLate = now >= until || (campaign.renew && !leads(state, now))
     if (isLate && misreading !== 'renewal-after-expiry') return lose(state, now)
     const before = campaign.renew ? state.lead : null
-    const token = isMajority ? campaign.epoch : null
+    const token = before !== null ? before.token : isMajority ? campaign.epoch : null
     const fresh: Lead = {
       token,
       epoch: campaign.epoch,
@@ -435,6 +336,7 @@ export function candidacy(
       supporters: before === null || !isMajority ? [] : before.supporters.filter((each) => each.until > now),
       members: before === null ? [] : before.members,
       config: campaign.config,
+      outbid: before === null ? null : before.outbid,
     }
     assertLease(until, campaign.at, lease)
     if (before !== null) assertNoDecrease('the end of the lease', before.until, until)
@@ -477,23 +379,6 @@ export function candidacy(
     }
   }
 
-  /** The voters that were wanted are the only ones now. */
-  function isReached({ wanted }: LocalLeaderState, { config }: Campaign): boolean {
-    const [current, next] = config.sets
-    return wanted !== null && next === undefined && current?.join() === wanted.join()
-  }
-
-  function newsOf(state: LocalLeaderState, campaign: Campaign, token: number | null | undefined): Deed[] {
-    const news: Deed[] = []
-    if (token !== undefined) {
-      news.push(output({ type: 'elected', token, cause: campaign.succeeds ? 'handed over' : 'elected' }))
-    }
-    const { config } = campaign
-    const isChange = campaign.renew && state.lead !== null && isNewer(config, state.lead.config)
-    if (isChange) news.push(output({ type: 'config', id: config.id, sets: config.sets }))
-    return news
-  }
-
   function lose(state: LocalLeaderState, now: Micros): Change {
     const campaign = present(state.campaign, 'campaign')
     const next = changed(isRecorded && !leads(state, now) ? withMiss(state) : state, { campaign: null })
@@ -524,34 +409,6 @@ export function candidacy(
 
   // ---- Letting go ----
 
-  /** Stops leading, and only then lets its supporters go, unless they are to be held until their locks lapse. */
-  function giveUp(
-    state: LocalLeaderState,
-    cause: string,
-    lowUntil: Micros | null,
-    now: Micros,
-    lets = true,
-  ): Change {
-    const token = state.lead?.token ?? null
-    const next = changed(state, {
-      lead: null,
-      campaign: null,
-      standing: { ...state.standing, candidate: false, lowUntil },
-      wanted: null,
-      isContested: false,
-    })
-    return {
-      state: next,
-      effects: [
-        output({ type: 'demoted', token, cause }),
-        stopTimer(TIMER.release),
-        stopTimer(TIMER.expire),
-        ...(lets ? releases(next, latest(next), true, now) : NOTHING),
-        setTimer(TIMER.alive, now + roundTrip + timing.heartbeat),
-      ],
-    }
-  }
-
   function onRelease(
     before: LocalLeaderState,
     from: NodeId,
@@ -579,43 +436,6 @@ export function candidacy(
     const hasGivenUp = isRecorded && peer !== null && !peer.candidate && peer.low >= UNWILLING
     const isWaiting = isEligible(state) && state.campaign === null && !isLed(state, now) && !leads(state, now)
     return hasGivenUp && isWaiting ? [setTimer(TIMER.alive, now)] : NOTHING
-  }
-
-  /** Requests up to this one are void; with `exactly`, this one alone releases its lock. */
-  function voided(
-    state: LocalLeaderState,
-    { owner, request }: Certificate,
-    exactly = false,
-  ): LocalLeaderState {
-    const place = placeOf(owner)
-    const { lock, released } = state.vote
-    const known = released[place] ?? null
-    const frees =
-      lock !== null &&
-      lock.owner === owner &&
-      (exactly ? isSame(lock.request, request) : !isLater(lock.request, request))
-    const isNews = known === null || isLater(request, known)
-    if (!frees && !isNews) return state
-    return withVote(state, {
-      lock: frees ? null : lock,
-      released: isNews ? released.with(place, request) : released,
-    })
-  }
-
-  /** A request has failed: nobody led by it, so the promise for it need not be kept, and would only hinder a leader. */
-  function takenBack(state: LocalLeaderState, { owner, request }: Certificate): LocalLeaderState {
-    const { promised, revocable } = state.vote
-    if (revocable === null || promised.owner !== owner || !isSame(revocable.request, request)) return state
-    return withVote(state, { promised: revocable.former, revocable: null })
-  }
-
-  /** The owner led and gave it up: it stands no more, even where this news overtook its own message. */
-  function yielded(before: LocalLeaderState, certificate: Certificate): LocalLeaderState {
-    const state = voided(before, certificate)
-    const place = placeOf(certificate.owner)
-    const peer = state.known.peers[place] ?? null
-    if (state === before || peer === null || !peer.candidate) return state
-    return withKnown(state, { peers: state.known.peers.with(place, { ...peer, candidate: false }) })
   }
 
   return { onAlive, onAsk, onRoundOver, withSupport, withAnswers, giveUp, stepDown, onRelease, yielded }

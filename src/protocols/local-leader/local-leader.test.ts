@@ -187,6 +187,17 @@ describe('searched with time as an order of events', () => {
     expect(report.states).toBe(states)
   })
 
+  it('has no two leaders, and tokens that grow, where a leader raises its epoch (from depth 8 on)', () => {
+    const report = exploring('local-leader', 3, {
+      ...fifo,
+      budget: { ...budget, crashes: 0, recoveries: 0 },
+      depth: 11,
+      options: { requests: 2 },
+    })
+    expect(report.counterexample).toBeNull()
+    expect(report.depth).toBe(11)
+  })
+
   it('lets just a lock and a lease pass in two ticks', () => {
     const { lockTime, lease } = timingOf(givenBy(localLeaderOptions([1, 2, 3]).parse({}), 3))
     const { tick } = definition.exploration

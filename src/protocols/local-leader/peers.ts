@@ -1,5 +1,6 @@
 /** Who is there, and how they rank: told from the last fast message of each. */
 import type { Micros, NodeId } from '../../core/index.ts'
+import { UNWILLING } from './context.ts'
 import type { Epoch, Herald } from './messages.ts'
 import { compareRanks, type Rank } from './rank.ts'
 import type { Peer } from './state.ts'
@@ -20,7 +21,7 @@ export function peerOf(
     priority: herald.priority,
     incumbent: herald.incumbent,
     deafSince: isMissed ? (before?.deafSince ?? now) : null,
-    claim: claimOf(herald, before?.claim ?? null, patience, now),
+    claim: claimOf(herald, before, patience, now),
   }
 }
 
@@ -28,16 +29,20 @@ export function peerOf(
 const GRUDGE = 8
 
 function claimOf(
-  { candidate, lease }: Herald,
-  before: Peer['claim'],
+  { candidate, lease, low }: Herald,
+  before: Peer | null,
   patience: Micros,
   now: Micros,
 ): Peer['claim'] {
   if (lease !== null) return null
-  if (candidate) return { since: before?.since ?? now, last: now }
+  // A node that has its rank back was named by a leader for several rounds: earlier claims no longer count against it.
+  // Otherwise its next failure would renew the grudge, and it would fail, and refuse the leader meanwhile, for ever.
+  const isRestored = before !== null && before.low >= UNWILLING && low < UNWILLING
+  const claim = before === null || isRestored ? null : before.claim
+  if (candidate) return { since: claim?.since ?? now, last: now }
   const isRemembered =
-    before !== null && before.last - before.since >= patience && now - before.last < GRUDGE * patience
-  return isRemembered ? before : null
+    claim !== null && claim.last - claim.since >= patience && now - claim.last < GRUDGE * patience
+  return isRemembered ? claim : null
 }
 
 /**

@@ -100,10 +100,10 @@ export function hearing(context: Context, { vouched }: Quietness) {
     const isKnown = following !== null && following.leader === from && following.token === claimed.token
     if (!(isKnown && isMajority) && !isBelievable(state, from, claimed.token, now)) return following
     if (isKnown) {
-      const { leader, token, round, roundAt, view } = following
-      return { leader, token, until, round, roundAt, view }
+      const { leader, token, round, roundAt, epoch, view } = following
+      return { leader, token, until, round, roundAt, epoch, view }
     }
-    return { leader: from, token: claimed.token, until, round: null, roundAt: now, view: null }
+    return { leader: from, token: claimed.token, until, round: null, roundAt: now, epoch: 0, view: null }
   }
 
   /** Of two that claim to lead the larger token does; in local mode whom one supports does. */
@@ -135,19 +135,24 @@ export function hearing(context: Context, { vouched }: Quietness) {
   function toldOf(
     state: LocalLeaderState,
     from: NodeId,
-    { request, view }: Election,
+    { request, epoch, view }: Election,
     now: Micros,
   ): LocalLeaderState {
     const { following } = state.known
     if (following === null || following.leader !== from) return state
     const isNext = view !== null && following.round !== null && isSame(view.round, following.round)
     const told = isNext
-      ? { round: view.round, members: view.members, until: following.roundAt + viewTrust }
+      ? {
+          round: view.round,
+          members: view.members,
+          until: following.roundAt + viewTrust,
+          epoch: following.epoch,
+        }
       : null
     const { leader, token, until } = following
     const next = isNext ? vouched(state, view.members, following.roundAt) : state
     return withKnown(next, {
-      following: { leader, token, until, round: request, roundAt: now, view: told },
+      following: { leader, token, until, round: request, roundAt: now, epoch, view: told },
     })
   }
 

@@ -1,9 +1,10 @@
 /**
  * The protocol as the explorer searches it: fewer interleavings, none that could matter less.
  *
- * What a process sends to itself arrives at once; refusals are not sent, for nobody counts them; the alarm that only
- * tells the client of a lease's end is not set, for the end itself is a matter of the clock; and whoever has used up
- * its requests is not woken to make another.
+ * What a process sends to itself arrives at once; refusals are not sent where no leader can renew, for then nobody counts
+ * them (a leader that renews may raise its epoch after one: raise.ts); the alarm that only tells the client of a lease's
+ * end is not set, for the end itself is a matter of the clock; and whoever has used up its requests is not woken to make
+ * another.
  */
 import type { Effect, NodeId, Protocol, Step } from '../../core/index.ts'
 import type { LocalLeaderCommand, LocalLeaderMessage } from './messages.ts'
@@ -19,7 +20,7 @@ export function forSearch(protocol: Searched, self: NodeId, mostRequests: number
       return effect.name !== 'expire' && (effect.name !== 'alive' || requests < mostRequests)
     }
     if (effect.type === 'send' && effect.body.kind === 'Reply') {
-      return effect.body.votes.some(({ support }) => support)
+      return mostRequests > 1 || effect.body.votes.some(({ support }) => support)
     }
     return true
   }

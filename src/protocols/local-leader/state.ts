@@ -38,8 +38,9 @@ export type Campaign = {
 
 /** A leadership. It is over when the clock shows `until`, whoever has noticed. */
 export type Lead = {
-  /** Null in local mode, where there is nothing to compare it with. */
+  /** The epoch of its election. Null in local mode, where there is nothing to compare it with. */
   readonly token: number | null
+  /** The epoch of its renewals: that of its election, unless it had to be raised (raise.ts). */
   readonly epoch: number
   readonly since: Micros
   readonly until: Micros
@@ -51,6 +52,8 @@ export type Lead = {
   readonly members: readonly NodeId[]
   /** The last configuration that won. */
   readonly config: Configuration
+  /** Since when a voter refuses it because of a larger promise to another node, and when it last did; null: none does. */
+  readonly outbid: { readonly since: Micros; readonly last: Micros } | null
 }
 
 export type Supporter = { readonly node: NodeId; readonly until: Micros }
@@ -151,11 +154,12 @@ export type Following = {
   readonly leader: NodeId
   readonly token: number | null
   readonly until: Micros
-  /** The latest round of the leader that came in time, and when. */
+  /** The latest round of the leader that came in time, when, and under which epoch. */
   readonly round: Request | null
   readonly roundAt: Micros
-  /** Who supported it in the round before, and until when that may be trusted. */
-  readonly view: (MembershipView & { readonly until: Micros }) | null
+  readonly epoch: number
+  /** Who supported it in the round before, under which epoch, and until when that may be trusted. */
+  readonly view: (MembershipView & { readonly until: Micros; readonly epoch: number }) | null
 }
 
 /** All states are made here, in one shape: copies that differ in shape are several times slower to make and to read. */
@@ -323,6 +327,7 @@ export function shifted(state: LocalLeaderState, by: Micros): LocalLeaderState {
       until: lead.until + by,
       requestedAt: lead.requestedAt + by,
       supporters: lead.supporters.map(({ node, until }) => ({ node, until: until + by })),
+      outbid: lead.outbid && { since: lead.outbid.since + by, last: lead.outbid.last + by },
     },
   }
 }
@@ -350,6 +355,6 @@ export function withSupporters(lead: Lead, nodes: readonly NodeId[], until: Micr
   const isSameSet =
     supporters.length === members.length && supporters.every(({ node }, index) => node === members[index])
   if (!isSameSet) members = supporters.map(({ node }) => node)
-  const { token, epoch, since, request, requestedAt, config } = lead
-  return { token, epoch, since, until: lead.until, request, requestedAt, supporters, members, config }
+  const { token, epoch, since, request, requestedAt, config, outbid } = lead
+  return { token, epoch, since, until: lead.until, request, requestedAt, supporters, members, config, outbid }
 }

@@ -18,6 +18,7 @@ import type { Candidacy } from './candidacy.ts'
 import { type Change, type Context, type Deed, TIMER, unchanged } from './context.ts'
 import { type Election, type Epoch, isSame, type Reply } from './messages.ts'
 import { agreeing, reporting } from './mismatches.ts'
+import { raising } from './raise.ts'
 import type { Hearing } from './reachability.ts'
 import { afterRound } from './record.ts'
 import {
@@ -47,6 +48,7 @@ export function voting(
   const { hear, toldOf } = others
   const { withSupport, withAnswers, yielded } = own
   const { tree } = settings
+  const { afterRefusal } = raising(context)
 
   function onElection(
     before: LocalLeaderState,
@@ -83,9 +85,22 @@ export function voting(
       const dismissed = withVote(state, { config: election.config })
       return { state: dismissed, effects: [persist(stableOf(dismissed))] }
     }
-    if (!supports) return isFast ? answered(state, from, election, false, NOTHING, now) : unchanged(state)
+    if (!supports) {
+      return isFast
+        ? answered(state, from, election, false, storedFor(state, election), now)
+        : unchanged(state)
+    }
     const { state: next, stored } = cast(state, from, election, now)
     return answered(next, from, election, true, stored, now)
+  }
+
+  /**
+   * A node that sends a probe asks whether a majority could vote for it. A voter whose storage fails could not, so it
+   * stores what it has stored already before it answers. If it answered without, the prober would depose a leader whom
+   * it cannot replace, lose its rank, regain it under the next leader, and depose that one too.
+   */
+  function storedFor(state: LocalLeaderState, { epoch }: Election): readonly Deed[] {
+    return isMajority && epoch === 0 ? [persist(stableOf(state))] : NOTHING
   }
 
   /** A leader names those that supported its last round: whether this process is among them. */
@@ -110,7 +125,8 @@ export function voting(
   function isLedBy({ vote, known }: LocalLeaderState, from: NodeId, epoch: number): boolean {
     if (from === self || (vote.promised.owner === from && vote.promised.number === epoch)) return true
     const { following } = known
-    return following !== null && following.leader === from && following.token === epoch
+    if (following === null || following.leader !== from) return false
+    return following.token === epoch || following.view?.epoch === epoch
   }
 
   /** A renewal with voters that this node would have to store. */
@@ -274,9 +290,12 @@ export function voting(
     if (reply.candidate !== self) return gathered(state, from, reply, now)
     const supporters: NodeId[] = []
     for (const { node, support } of reply.votes) if (support) supporters.push(node)
-    if (supporters.length > 0) return withSupport(state, supporters, reply.request, now)
-    if (!isMajority) return unchanged(state)
-    return leads(state, now) ? unchanged(contested(state, reply)) : caughtUp(state, from, reply, now)
+    if (!isMajority) {
+      return supporters.length > 0 ? withSupport(state, supporters, reply.request, now) : unchanged(state)
+    }
+    const next = leads(state, now) ? afterRefusal(state, from, reply, now) : state
+    if (supporters.length > 0) return withSupport(next, supporters, reply.request, now)
+    return leads(next, now) ? unchanged(contested(next, reply)) : caughtUp(next, from, reply, now)
   }
 
   /** A voter refuses this leader, for it has stored a change of voters that was begun before and never came into force. */

@@ -1,0 +1,51 @@
+/** Asking along a tree, and past it; and what a leader tells of its last round. */
+import { type Micros, type NodeId, send } from '../../core/index.ts'
+import type { Heralding } from './beacon.ts'
+import { type Change, type Context, unchanged } from './context.ts'
+import type { MembershipView } from './messages.ts'
+import type { Lead, LocalLeaderState } from './state.ts'
+import { type Configuration, votersOf } from './voters.ts'
+
+export function asking({ self, knows, timing }: Context, { heraldFor }: Heralding) {
+  const { lease } = timing
+
+  /** Who answers along the tree: at first all voters, then those that answered the last time. */
+  function orderOf(config: Configuration, view: MembershipView | null): readonly NodeId[] {
+    const members = view?.members ?? votersOf(config)
+    return [self, ...members.filter((node) => node !== self)]
+  }
+
+  /** Whoever has not been heard along the tree is asked directly. */
+  function onAsk(state: LocalLeaderState, now: Micros): Change {
+    const { campaign } = state
+    if (campaign === null || campaign.isProbe) return unchanged(state)
+    const missing = votersOf(campaign.config).filter(
+      (node) => node !== self && knows(node) && !campaign.supporters.includes(node),
+    )
+    return {
+      state,
+      effects: missing.map((to) =>
+        send(to, {
+          kind: 'Election',
+          herald: heraldFor(state, to, now),
+          request: campaign.request,
+          epoch: campaign.epoch,
+          renew: campaign.renew,
+          config: campaign.config,
+          certificate: state.vote.certificate,
+          view: null,
+          wanted: null,
+          tree: null,
+        }),
+      ),
+    }
+  }
+
+  /** Who supported the leader in its last round. */
+  function viewOf({ request, supporters, requestedAt }: Lead): MembershipView {
+    const members = supporters.filter(({ until }) => until === requestedAt + lease).map(({ node }) => node)
+    return { round: request, members }
+  }
+
+  return { orderOf, onAsk, viewOf }
+}

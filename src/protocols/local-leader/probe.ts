@@ -1,0 +1,75 @@
+/** Making sure before a leader is troubled: a node of better rank first asks whether a majority hears it. */
+import { type Micros, setTimer } from '../../core/index.ts'
+import type { Heralding } from './beacon.ts'
+import { type Change, type Context, TIMER } from './context.ts'
+import type { Election, Herald, Request } from './messages.ts'
+import { type Campaign, changed, type LocalLeaderState, withStanding } from './state.ts'
+import { isVoter } from './voters.ts'
+
+export function probing({ self, timing }: Context, { broadcast }: Heralding) {
+  /**
+   * Whether a leader may suffer if this node announces that it stands. Voters refuse a leader in favour of a candidate of
+   * better rank, and the candidate need not hear that leader. So a node that has failed before makes sure in any case.
+   * One that has lost its rank announces nothing.
+   */
+  function mayTrouble(state: LocalLeaderState, now: Micros): boolean {
+    const { failures, proofs } = state.standing.record
+    return isLed(state, now) || isBoundToLeader(state, now) || (failures > 0 && proofs === null)
+  }
+
+  /** Somebody else leads, as far as this process knows. */
+  function isLed({ known: { following } }: LocalLeaderState, now: Micros): boolean {
+    return following !== null && now < following.until && following.leader !== self
+  }
+
+  /**
+   * It has supported a renewal of another node, and is bound by that still. The lease that a round shows may be over
+   * just before the next round comes, when timers are late: the leader is there all the same.
+   */
+  function isBoundToLeader({ vote: { lock, revocable } }: LocalLeaderState, now: Micros): boolean {
+    return lock !== null && lock.owner !== self && now <= lock.until && revocable === null
+  }
+
+  /** A request that nobody supports, for its epoch is the least of all: whoever gets it answers so. */
+  function probe(state: LocalLeaderState, now: Micros): Change {
+    const request: Request = { incarnation: state.incarnation, counter: state.requests + 1 }
+    const { config } = state.vote
+    const campaign: Campaign = {
+      request,
+      at: now,
+      epoch: 0,
+      renew: false,
+      config,
+      isProbe: true,
+      supporters: [],
+      answered: [self],
+      previousAt: null,
+      succeeds: false,
+    }
+    const next = changed(withStanding(state, { candidate: false, deferringSince: null }), {
+      requests: request.counter,
+      campaign,
+    })
+    const election = (herald: Herald): Election => ({
+      kind: 'Election',
+      herald,
+      request,
+      epoch: 0,
+      renew: false,
+      config,
+      certificate: null,
+      view: null,
+      wanted: null,
+      tree: null,
+    })
+    return {
+      state: next,
+      effects: [
+        ...broadcast(next, now, election, (to) => isVoter(config, to)),
+        setTimer(TIMER.release, now + timing.collection),
+      ],
+    }
+  }
+
+  return { mayTrouble, isLed, probe }
+}

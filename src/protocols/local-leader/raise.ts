@@ -1,0 +1,79 @@
+/**
+ * Raising the epoch of a term. A voter that has promised a larger epoch to a candidate that failed refuses the leader.
+ * As a rule the Release of that candidate takes the promise back. But the Release may get lost, the candidate may be
+ * down, or the voter may have restarted since. Then the leader renews under an epoch that is larger still. Its term goes
+ * on, under the same token.
+ *
+ * Why tokens still only grow, whatever the clocks do: let a leader with token t raise its epoch to e. A voter that has
+ * promised another node an epoch between t and e refuses, until it knows that the leader has won a round under e without
+ * it. So the majority of that first round has promised nobody an epoch between t and e, and from then on refuses such
+ * epochs. Every other majority shares a voter with it: nobody has led or will lead by a token between t and e.
+ */
+import type { Micros, NodeId } from '../../core/index.ts'
+import type { Context } from './context.ts'
+import type { Election, Reply } from './messages.ts'
+import { changed, type Lead, type LocalLeaderState } from './state.ts'
+import { holdsMajorities } from './voters.ts'
+
+export function raising({ self, settings, timing }: Context) {
+  const { mostRequests } = settings
+  const { expires, tries, tryTime, lateness } = timing
+
+  /** A voter has refused this leader: it may have promised a larger epoch to another node. */
+  function afterRefusal(
+    state: LocalLeaderState,
+    from: NodeId,
+    { votes, promised }: Reply,
+    now: Micros,
+  ): LocalLeaderState {
+    const { lead } = state
+    const isRefusal = votes.some(({ node, support }) => node === from && !support)
+    if (lead === null || !isRefusal || promised.owner === self || promised.number < lead.epoch) return state
+    if (mostRequests !== null && state.requests >= mostRequests) return state
+    const { outbid } = lead
+    const since = outbid !== null && now - outbid.last < expires ? outbid.since : now
+    return changed(state, { lead: { ...lead, outbid: { since, last: now } } })
+  }
+
+  /**
+   * Whether the leader should raise its epoch with this round. It waits for as long as a lock lasts: the other candidate
+   * may be about to win, or about to release the voter. Only the first try of a round raises: where the leader cannot
+   * store the larger epoch, the next try goes on with the present one.
+   */
+  function isOutbid({ outbid, until }: Lead, now: Micros): boolean {
+    if (outbid === null) return false
+    if (mostRequests !== null) return true
+    const isLasting = outbid.last - outbid.since >= expires && now - outbid.last < expires
+    return isLasting && now <= until - tries * tryTime + lateness
+  }
+
+  /** An epoch of its own under which nobody led is as good as a new one, if it is the largest. */
+  function nextEpoch({ vote: { promised, config }, known: { seen }, spent }: LocalLeaderState): number {
+    const largest = Math.max(seen.number, promised.number)
+    // Voters are written by a leader under its epoch: that one is used, whether or not it was heard of otherwise.
+    if (config.id[0] > largest) return config.id[0] + 1
+    const isOwn = [seen, promised].every(({ number, owner }) => number < largest || owner === self)
+    return isOwn && largest > spent ? largest : largest + 1
+  }
+
+  return { afterRefusal, isOutbid, nextEpoch }
+}
+
+/**
+ * Whether what this voter has promised to another node is out of the way of a leader that has raised its epoch: it was
+ * promised before that leader's term, or the leader has won a round since under an epoch that is larger.
+ */
+export function isSuperseded(
+  { vote: { promised }, known: { following } }: LocalLeaderState,
+  from: NodeId,
+  { renew, epoch, config, herald: { lease } }: Election,
+  now: Micros,
+): boolean {
+  const token = lease?.token ?? null
+  if (!renew || token === null || promised.owner === from || promised.number <= token) return true
+  // A smaller epoch is another matter (ballot.ts).
+  if (epoch <= promised.number) return true
+  if (following === null || following.leader !== from || following.roundAt !== now) return false
+  const { view } = following
+  return view !== null && view.epoch > promised.number && holdsMajorities(config, view.members)
+}

@@ -1,0 +1,77 @@
+/** Letting go: a leader releases its supporters, and a voter what it has promised. */
+import { type Micros, NOTHING, output, setTimer, stopTimer } from '../../core/index.ts'
+import type { Heralding } from './beacon.ts'
+import { type Change, type Context, TIMER } from './context.ts'
+import { type Certificate, isLater, isSame } from './messages.ts'
+import { changed, type LocalLeaderState, withKnown, withVote } from './state.ts'
+
+export function releasing({ latest, placeOf, timing }: Context, { releases }: Heralding) {
+  const { roundTrip } = timing
+
+  /** Stops leading, and only then lets its supporters go, unless they are to be held until their locks lapse. */
+  function giveUp(
+    state: LocalLeaderState,
+    cause: string,
+    lowUntil: Micros | null,
+    now: Micros,
+    lets = true,
+  ): Change {
+    const token = state.lead?.token ?? null
+    const next = changed(state, {
+      lead: null,
+      campaign: null,
+      standing: { ...state.standing, candidate: false, lowUntil },
+      wanted: null,
+      isContested: false,
+    })
+    return {
+      state: next,
+      effects: [
+        output({ type: 'demoted', token, cause }),
+        stopTimer(TIMER.release),
+        stopTimer(TIMER.expire),
+        ...(lets ? releases(next, latest(next), true, now) : NOTHING),
+        setTimer(TIMER.alive, now + roundTrip + timing.heartbeat),
+      ],
+    }
+  }
+
+  /** Requests up to this one are void; with `exactly`, this one alone releases its lock. */
+  function voided(
+    state: LocalLeaderState,
+    { owner, request }: Certificate,
+    exactly = false,
+  ): LocalLeaderState {
+    const place = placeOf(owner)
+    const { lock, released } = state.vote
+    const known = released[place] ?? null
+    const frees =
+      lock !== null &&
+      lock.owner === owner &&
+      (exactly ? isSame(lock.request, request) : !isLater(lock.request, request))
+    const isNews = known === null || isLater(request, known)
+    if (!frees && !isNews) return state
+    return withVote(state, {
+      lock: frees ? null : lock,
+      released: isNews ? released.with(place, request) : released,
+    })
+  }
+
+  /** A request has failed: nobody led by it, so the promise for it need not be kept, and would only hinder a leader. */
+  function takenBack(state: LocalLeaderState, { owner, request }: Certificate): LocalLeaderState {
+    const { promised, revocable } = state.vote
+    if (revocable === null || promised.owner !== owner || !isSame(revocable.request, request)) return state
+    return withVote(state, { promised: revocable.former, revocable: null })
+  }
+
+  /** The owner led and gave it up: it stands no more, even where this news overtook its own message. */
+  function yielded(before: LocalLeaderState, certificate: Certificate): LocalLeaderState {
+    const state = voided(before, certificate)
+    const place = placeOf(certificate.owner)
+    const peer = state.known.peers[place] ?? null
+    if (state === before || peer === null || !peer.candidate) return state
+    return withKnown(state, { peers: state.known.peers.with(place, { ...peer, candidate: false }) })
+  }
+
+  return { giveUp, voided, takenBack, yielded }
+}
