@@ -6,7 +6,7 @@ import type { AgentEvent } from '../service/client/index.ts'
 import { parseAddress } from '../service/config/address.ts'
 import { type Config, effectiveJson, effectiveText } from '../service/config/index.ts'
 import { EXIT, UsageError } from './errors.ts'
-import { addNodeFlags, addServiceFlags, type NodeFlags, readConfig, type ServiceFlags } from './node-flags.ts'
+import { addNodeFlags, addServiceFlags, loadOwnProtocol, type NodeFlags, readConfig, type ServiceFlags } from './node-flags.ts'
 import { print, printJson, printNote } from './output.ts'
 import { Supervisor } from './run/supervisor-link.ts'
 import { readVersion } from './version.ts'
@@ -44,6 +44,7 @@ Exit code 2 for an invalid configuration, 1 if the node cannot continue.`,
 }
 
 async function agent(flags: AgentFlags): Promise<number> {
+  await loadOwnProtocol(flags)
   const config = readConfig(flags)
   if (flags.check === true) return printConfig(config, flags.json === true)
   const log = createLog(config)

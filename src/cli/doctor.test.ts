@@ -44,7 +44,7 @@ describe('conclave doctor', () => {
     [['--store', `${folder}/none.json`], 2, 'none.json: no such file'],
     [['--store', `file:${folder}`, '--accept-weak'], 2, '--accept-weak: has no effect on the store file'],
     [['--store', `file:${folder}`, '--rounds', '0'], 2, '--rounds 0: must be at least 1'],
-    [['--store', 'redis://127.0.0.1:6'], 4, '✖ no store answers at redis://127.0.0.1:6'],
+    [['--store', 'redis://127.0.0.1:6'], 4, '✖ cannot reach the store at redis://127.0.0.1:6'],
     [['--store', 'file:/proc/nowhere'], 5, '✖ cannot write to /proc/nowhere'],
     [[], 2, 'store'],
   ])('%j exits with %i and prints %s', async (words, code, text) => {

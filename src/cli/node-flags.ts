@@ -7,6 +7,7 @@ import { hostedNames, hostingOf } from '../protocols/index.ts'
 import { type Config, configFrom, flagOf, type Said, variableOf } from '../service/config/index.ts'
 import type { JoinOptions, StoreJoinOptions } from '../service/node/index.ts'
 import { UsageError } from './errors.ts'
+import { loadProtocols } from './load.ts'
 import { printNote } from './output.ts'
 import { collect, parseOptions } from './values.ts'
 
@@ -26,6 +27,8 @@ export type NodeFlags = {
   readonly witness?: boolean
   readonly option: readonly string[]
   readonly config?: string
+  /** A module with a protocol of the user's own. */
+  readonly load?: string
 }
 
 /** The additional flags of an agent. */
@@ -70,9 +73,10 @@ export function addNodeFlags(command: Command): Command {
     .addOption(
       createFlag(
         '--store <url>',
-        'with epochs: file:/folder, postgres://…, redis://…, etcd://…, nats://…, s3://…',
+        `with ${hostedNames('store').join(', ')}: file:/folder, postgres://…, redis://…, etcd://…, nats://…, s3://…`,
       ),
     )
+    .addOption(createFlag('--load <file>', 'module with a protocol of your own'))
     .addOption(createFlag('--mode <mode>', 'majority: one leader; local: one leader per partition'))
     .addOption(createFlag('--profile <profile>', 'lan, region or wan'))
     .addOption(createFlag('--priority <n>', 'nodes with a higher priority are preferred as leader'))
@@ -119,6 +123,15 @@ function parseBoolean(text: string, by: string): boolean {
   if (['true', 'yes', '1'].includes(text)) return true
   if (['false', 'no', '0'].includes(text)) return false
   throw new UsageError(`${by} ${text}: write true or false`, by)
+}
+
+/** Loads the module of `--load` or CONCLAVE_LOAD: before the configuration is read, which may name its protocol. */
+export async function loadOwnProtocol(
+  { load }: NodeFlags,
+  env: NodeJS.ProcessEnv = process.env,
+): Promise<void> {
+  const file = load ?? env['CONCLAVE_LOAD'] ?? ''
+  await loadProtocols(file === '' ? undefined : file)
 }
 
 export function readConfig(flags: NodeFlags & ServiceFlags, env: NodeJS.ProcessEnv = process.env): Config {

@@ -1,10 +1,11 @@
 /** `conclave run`: runs a command while this node leads, and at no other time. */
 import { Command, Option } from 'commander'
+import { hostedNames, hostingOf } from '../protocols/index.ts'
 import { leaseTimingOf } from '../service/node/election/lease-timing.ts'
 import { CommandFailedError, GuardianProcess } from '../service/supervise/guardian-process.ts'
 import { parseAgentUrl, readAdminTokenFlag } from './ask/request.ts'
 import { UsageError } from './errors.ts'
-import { addNodeFlags, type NodeFlags, readJoinOptions } from './node-flags.ts'
+import { addNodeFlags, loadOwnProtocol, type NodeFlags, readJoinOptions } from './node-flags.ts'
 import { printNote } from './output.ts'
 import { type AgentTarget, runWithAgent } from './run/agent.ts'
 import { runWithNode } from './run/own-node.ts'
@@ -65,8 +66,10 @@ killed before the lease ends. A guardian process does this even if this process 
 command has started are killed with it: all of them if a cgroup can be created, otherwise the ones that can be found.
 See docs/how-to/run-a-command.md.
 
-With --protocol omega there is no lease. CONCLAVE_EXPIRES_MS is how long the replies of a majority of the view count, and
-another node can lead earlier. Only the token protects then.
+With a protocol that has no leases (${hostedNames()
+        .filter((name) => hostingOf(name)?.withoutLease !== null)
+        .join(', ')}), CONCLAVE_EXPIRES_MS is how long the replies of a majority
+count, and another node can lead earlier. Only the token protects then.
 
 With --agent, this process has no node. It claims the term of the agent, which needs the agent's admin token. The agent
 hands leadership over only after the command has ended or the claim has expired. If the agent dies, the command is ended
@@ -100,6 +103,7 @@ async function run(command: readonly string[], flags: RunFlags): Promise<number>
     report: flags.quiet === true ? () => {} : printMessage,
   }
   checkProgram(command[0] ?? '')
+  await loadOwnProtocol(flags)
   const options = flags.agent === undefined ? readJoinOptions(flags) : null
   const ownKillBeforeMs = options === null ? null : resolveKillBefore(leaseTimingOf(options), killBeforeMs)
   const supervisor = Supervisor.connect()

@@ -38,7 +38,7 @@ export function upCommand(): Command {
     .option('--profile <profile>', 'lan, region or wan', 'lan')
     .option(
       '--option <name=value>',
-      'set an option of the protocol (repeat for more); default for local-leader with --profile lan: sigmaMs=60',
+      'set an option of the protocol (repeat for more); some tolerate longer scheduling delays than usual by default',
       collect,
       [],
     )

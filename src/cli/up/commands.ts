@@ -1,5 +1,6 @@
 /** The commands of `conclave up`: lines on standard input, or typed after ":" in the terminal. */
 import { setTimeout } from 'node:timers/promises'
+import { plural } from '../../core/text.ts'
 import type { LinkFault } from '../../service/runtime/index.ts'
 import { UsageError } from '../errors.ts'
 import { parseMilliseconds } from '../values.ts'
@@ -103,7 +104,7 @@ export async function execute(group: LocalGroup, line: string, signal: AbortSign
   const [minimum, maximum] = command.words
   if (words.length < minimum || words.length > maximum)
     throw new UsageError(
-      `${name}: takes ${minimum === maximum ? minimum : `${minimum} to ${maximum}`} arguments, not ${words.length}`,
+      `${name}: takes ${minimum === maximum ? plural(minimum, 'argument') : `${minimum} to ${maximum} arguments`}, not ${words.length}`,
     )
   await command.run(group, words, signal)
 }
