@@ -165,7 +165,7 @@ export function conformance(about: string, backend: Backend): void {
         outcome: 'unknown',
         why: `no answer within ${HELD_MS} ms`,
       })
-      expect(() => node.write({ ctr: 2 })).toThrow('must be claimed')
+      expect(() => node.write({ ctr: 2 })).toThrow('claim the block')
       lab.hold = false
       const again = await node.claim()
       expect(again).toMatchObject({ outcome: 'ok', own: { incarnation: 2, value: { ctr: 1 } } })

@@ -110,7 +110,7 @@ it('refuses to start a second agent with the same id', async () => {
   const { code, said } = await conclave(['agent', ...words('a', place.path('registers'))])
   expect([code, said]).toEqual([
     5,
-    expect.stringContaining('the id a is used by another process that is alive'),
+    expect.stringContaining('the id a is in use by another live process'),
   ])
 })
 

@@ -314,7 +314,7 @@ groups:
     [`${STORE}store: /s\nlisten: "h:1"\n`, 'listen: does not apply to the protocol epochs'],
     [`${STORE}store: /s\npeers: ["b=h:1"]\n`, 'peers: does not apply to the protocol epochs'],
     [`${STORE}store: "ftp://h"\n`, 'store: ftp: is not a kind of store'],
-    [`${STORE}store: { kind: postgres, url: "http://h" }\n`, 'store.url: write a URL such as postgres://'],
+    [`${STORE}store: { kind: postgres, url: "http://h" }\n`, 'store.url: must be a URL such as postgres://'],
     [`${STORE}store: /s\noptions: { periodMs: 10 }\n`, 'options.periodMs: is below'],
     [
       'group: g\nid: a\nlisten: "h:1"\nkeyFile: "%key"\nstore: /s\n',

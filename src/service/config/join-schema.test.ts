@@ -103,7 +103,7 @@ const STORE = { group: 'g', id: 'a', protocol: 'epochs', store: 'file:/s' }
 it.each<[{ readonly [field: string]: unknown }, string]>([
   [{ store: undefined }, 'store: is missing'],
   [{ store: 'ftp://h' }, 'store: ftp: is not a kind of store'],
-  [{ store: { kind: 'postgres', url: 'http://h' } }, 'store.url: write a URL such as postgres://'],
+  [{ store: { kind: 'postgres', url: 'http://h' } }, 'store.url: must be a URL such as postgres://'],
   [{ id: 'x'.repeat(65) }, 'id: must be at most 64 bytes long'],
   [{ listen: '127.0.0.1:1' }, 'listen: does not apply to the protocol epochs'],
   [{ stor: 1 }, 'stor: unknown field; did you mean store?'],

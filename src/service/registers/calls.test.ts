@@ -22,8 +22,8 @@ async function node(memory: Memory, self: string, around = (store: CellStore): C
   return { call, inputs, faults, troubles, registers }
 }
 
-describe('calls on registers', () => {
-  it('are answered with the call and the value; a register that was never written is null', async () => {
+describe('createRegisterCalls', () => {
+  it('delivers the call and the value; a register that was never written is null', async () => {
     const memory: Memory = new Map()
     const [a, b] = [await node(memory, 'a'), await node(memory, 'b')]
     a.call({ id: 1, op: 'write', value: { ctr: 4 } })
@@ -42,7 +42,7 @@ describe('calls on registers', () => {
     ])
   })
 
-  it('that read in one step are one round, those of the next another, however slow the first is', async () => {
+  it('reads the store once per step, even while an earlier read is pending', async () => {
     let rounds = 0
     const { call, inputs } = await node(new Map(), 'a', (store) => ({
       ...store,
@@ -60,7 +60,7 @@ describe('calls on registers', () => {
     expect(rounds).toBe(2)
   })
 
-  it('that are not answered in time are unknown, and the reason is told', async () => {
+  it('delivers unknown after the timeout, and reports the reason', async () => {
     let hangs = false
     const { call, inputs, troubles } = await node(new Map(), 'a', (store) => ({
       ...store,
@@ -73,7 +73,7 @@ describe('calls on registers', () => {
     expect(troubles).toEqual(['no answer within 200 ms'])
   })
 
-  it('that fail at once leave the event loop to others, even when each is asked again at once', async () => {
+  it('does not starve the event loop when calls fail at once and are repeated at once', async () => {
     let fails = false
     let asked = 0
     const store = (inner: CellStore): CellStore => ({
@@ -98,7 +98,7 @@ describe('calls on registers', () => {
     expect(asked).toBeLessThan(100_000)
   })
 
-  it('of a process whose id another has taken over are a fault, not an answer', async () => {
+  it('reports a fault when another process has taken over the id', async () => {
     const memory: Memory = new Map()
     const first = await node(memory, 'a')
     await node(memory, 'a')
@@ -108,9 +108,9 @@ describe('calls on registers', () => {
     expect(first.inputs).toEqual([])
   })
 
-  it('a value that does not fit is refused before anything is sent', async () => {
+  it('refuses a value that is too large before anything is sent', async () => {
     const { registers } = await node(new Map(), 'a')
-    expect(() => registers.write('x'.repeat(500))).toThrow('at most 480 fit')
+    expect(() => registers.write('x'.repeat(500))).toThrow('but the limit is 480')
     expect(await registers.write('short')).toEqual({ outcome: 'ok' })
   })
 })

@@ -3,7 +3,7 @@ import { parseStore } from './config.ts'
 import { openStore } from './open.ts'
 import { loadClient } from './urls.ts'
 
-describe('the description of a store', () => {
+describe('parseStore', () => {
   it.each([
     ['/var/lib/g', { kind: 'file', path: '/var/lib/g', mode: 'rename' }],
     [
@@ -29,44 +29,44 @@ describe('the description of a store', () => {
     ['etcds://a:1', { endpoints: ['https://a:1'], prefix: '/conclave' }],
     ['nats://h:4222?bucket=b', { url: 'nats://h:4222', bucket: 'b' }],
     ['s3://bucket/a/b?region=eu-west-1', { bucket: 'bucket', prefix: 'a/b', region: 'eu-west-1' }],
-  ])('may be %s', (url, expected) => {
+  ])('accepts %s', (url, expected) => {
     expect(parseStore(url)).toMatchObject(expected)
   })
 
   it.each([
     [{ kind: 'file' }, 'store.path'],
     [{ kind: 'file', path: '/x', mode: 'quick' }, 'store.mode'],
-    [{ kind: 'postgres', url: 'http://h' }, 'store.url: write a URL such as postgres://'],
+    [{ kind: 'postgres', url: 'http://h' }, 'store.url: must be a URL such as postgres://'],
     [{ kind: 'etcd', endpoints: [] }, 'store.endpoints'],
-    [{ kind: 'etcd', endpoints: ['h:1'] }, 'store.endpoints.0: write a URL such as http://'],
+    [{ kind: 'etcd', endpoints: ['h:1'] }, 'store.endpoints.0: must be a URL such as http://'],
     [{ kind: 'nats', url: 'nats://h', bucket: 'a.b' }, 'store.bucket: only letters'],
     [{ kind: 'redis', url: 'redis://h', ttl: 3 }, 'ttl'],
     [{ kind: 'mysql' }, 'store.kind'],
     ['mysql://h/db', 'mysql: is not a kind of store'],
     [7, 'store: '],
     ['redis://h:6379x', 'store: "h:6379x" is not a host'],
-    ['redis://h1:6379,h2:6379', 'store: name one server, not 2'],
-    ['s3://a,b', 'store: name one bucket, not 2'],
+    ['redis://h1:6379,h2:6379', 'store: use one server, not 2'],
+    ['s3://a,b', 'store: use one bucket, not 2'],
     ['postgres//db/app', 'store: "postgres//db/app" is neither a URL nor a path'],
-    ['postgres:db/app', 'store: it is not a URL'],
-    ['postgres:/db/app', 'store: it is not a URL'],
+    ['postgres:db/app', 'store: not a URL'],
+    ['postgres:/db/app', 'store: not a URL'],
     ['postgres://me:secret@db1:5432,db2:54x2/app', 'store: "db2:54x2" is not a host'],
     ['nats://n1:4222,', 'store: "" is not a host'],
     ['etcd://e1:2379,,e3:2379', 'store: "" is not a host'],
-    ['etcd://e1:2379/app', 'store: etcd: has no path'],
+    ['etcd://e1:2379/app', 'store: etcd: takes no path'],
     ['etcd://', 'store: etcd: needs a host'],
     ['e1:2379,e2:2379', 'e1: is not a kind of store'],
     ['127.0.0.1:6379', 'store: "127.0.0.1:6379" is neither a URL nor a path'],
     ['registers', 'store: "registers" is neither a URL nor a path'],
-    ['./registers?mode=sector', 'store: a path takes no options: write file:./registers?mode=sector instead'],
+    ['./registers?mode=sector', 'store: a path takes no options: use file:./registers?mode=sector'],
     ['~/registers', 'is neither a URL nor a path'],
     ['me:secret@db/app', 'me: is not a kind of store'],
-    ['file://host/registers', 'store: a folder is on this machine'],
+    ['file://host/registers', 'store: file: takes no host'],
     ['etcd://h?prefx=/x', 'store.prefx: is not an option of etcd'],
     ['redis://h?acceptWeak=yes', 'store.acceptWeak: must be true or false'],
     ['', 'is neither a URL nor a path'],
-    [{ kind: 'postgres', url: 'postgres://a:x,b/db' }, 'store.url: write a URL such as postgres://'],
-  ])('%j is refused: %s', (given, message) => {
+    [{ kind: 'postgres', url: 'postgres://a:x,b/db' }, 'store.url: must be a URL such as postgres://'],
+  ])('refuses %j: %s', (given, message) => {
     expect(() => parseStore(given)).toThrow(message)
   })
 
@@ -83,23 +83,23 @@ describe('the description of a store', () => {
     { kind: 'postgres', url: 'postgres://me:se/cret@db' },
     { kind: 'etcd', endpoints: ['http://me:secret@e1:2379'] },
     { kind: 's3', bucket: 'b', endpoint: 'https://me:secret@h' },
-  ])('never shows a password when it refuses %j', (given) => {
+  ])('does not show the password when it refuses %j', (given) => {
     expect(() => parseStore(given)).toThrow(/^(?!.*(?:\bse\b|cret(?!Access)))/s)
   })
 
-  it('does not take the beginning of a password for a port', () => {
+  it('does not mistake the start of a password for a port', () => {
     expect(() => parseStore('postgres://me:12/34@db/app')).toThrow('write %2F for /')
     expect(() => parseStore('etcd://me:12#34@e1')).toThrow('%23 for #')
     expect(parseStore('postgres://me:12%2F34@db/app')).toMatchObject({ url: 'postgres://me:12%2F34@db/app' })
   })
 
-  it('without keys for S3 says which are missing', async () => {
+  it('names missing S3 keys', async () => {
     await expect(openStore(parseStore('s3://b'), 'g')).rejects.toThrow(
       'set AWS_ACCESS_KEY_ID in the environment',
     )
   })
 
-  it('whose client is not installed says which package to install; other errors stay what they are', async () => {
+  it('names the package to install when a client is missing, and passes other errors on', async () => {
     const absent = Object.assign(new Error('Cannot find package'), { code: 'ERR_MODULE_NOT_FOUND' })
     await expect(loadClient('redis', 'ioredis', () => Promise.reject(absent))).rejects.toMatchObject({
       name: 'MissingClientError',
@@ -108,7 +108,7 @@ describe('the description of a store', () => {
     await expect(loadClient('redis', 'ioredis', () => Promise.reject(new Error('no')))).rejects.toThrow('no')
   })
 
-  it('opens what it describes', async () => {
+  it('opens a store from a configuration', async () => {
     const [a, b] = [await openStore({ kind: 'memory' }, 'x'), await openStore({ kind: 'memory' }, 'x')]
     await a.write('b_1', 'text', null, AbortSignal.timeout(1000))
     expect(await b.read(AbortSignal.timeout(1000))).toEqual([{ name: 'b_1', version: '1', body: 'text' }])

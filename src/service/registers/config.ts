@@ -1,4 +1,4 @@
-/** How a store is described: an object in a configuration file, or one URL. */
+/** The configuration of a store: an object in a configuration file, or a URL. */
 import { z } from 'zod'
 import { describeError, InvalidStoreError } from './errors.ts'
 import type { StoreKind } from './store.ts'
@@ -7,28 +7,28 @@ import { parseUrl, type UrlParts } from './urls.ts'
 const weak = z
   .boolean()
   .default(false)
-  .describe('use the store although it may lose acknowledged writes or answer old values')
+  .describe('use the store although it may lose acknowledged writes or return stale values')
 
 const url = (protocols: readonly string[], example: string) =>
   z.string().refine((text) => URL.canParse(text) && protocols.includes(new URL(text).protocol), {
-    message: `write a URL such as ${example}`,
+    message: `must be a URL such as ${example}`,
   })
 
-/** The address is shown in errors, so it is no place for a password. */
+/** Errors show the address, so it must not contain a password. */
 const address = (protocols: readonly string[], example: string, instead: string) =>
   url(protocols, example).refine((text) => !URL.canParse(text) || new URL(text).password === '', {
-    message: `takes no password: ${instead}`,
+    message: `must not contain a password: ${instead}`,
   })
 
-/** One host, or several with commas between. */
+/** One host, or several separated by commas. */
 const hostsUrl = (protocols: readonly string[], example: string) =>
   z.string().superRefine((text, context) => {
     const parts = tryOr(() => parseUrl(text))
     if (typeof parts === 'string' || !protocols.includes(parts.protocol))
-      context.addIssue(`write a URL such as ${example}${typeof parts === 'string' ? ` (${parts})` : ''}`)
+      context.addIssue(`must be a URL such as ${example}${typeof parts === 'string' ? ` (${parts})` : ''}`)
   })
 
-/** What comes out, or why nothing does. */
+/** Returns the result, or the error message. */
 function tryOr<T>(task: () => T): T | string {
   try {
     return task()
@@ -46,38 +46,38 @@ export const storeSchema = z.discriminatedUnion('kind', [
       mode: z
         .enum(['rename', 'sector'])
         .default('rename')
-        .describe('a file a version, or one sector overwritten'),
+        .describe('one file per version, or one sector that is overwritten'),
       mountOptions: z
         .array(z.string().min(1))
         .optional()
-        .describe('the mount options of the network file system on which the folder lies'),
+        .describe('mount options, if the folder is on a network file system'),
     })
     .describe('a folder'),
   z
     .strictObject({
       kind: z.literal('postgres'),
       url: hostsUrl(['postgres:', 'postgresql:'], 'postgres://user:password@host:5432/database').describe(
-        'where it is; several hosts with commas between: the first that is a primary counts',
+        'URL of the server; with several hosts, separated by commas, the first primary is used',
       ),
-      table: z.string().min(1).default('conclave_registers').describe('its table; made if it is missing'),
+      table: z.string().min(1).default('conclave_registers').describe('table; created if it is missing'),
     })
     .describe('a table of a PostgreSQL primary'),
   z
     .strictObject({
       kind: z.literal('redis'),
       url: url(['redis:', 'rediss:'], 'redis://user:password@host:6379/0'),
-      prefix: z.string().min(1).default('conclave').describe('what its keys begin with'),
+      prefix: z.string().min(1).default('conclave').describe('prefix of its keys'),
       acceptWeak: weak,
     })
-    .describe('one Redis server that stands alone'),
+    .describe('a standalone Redis server'),
   z
     .strictObject({
       kind: z.literal('etcd'),
       endpoints: z
-        .array(address(['http:', 'https:'], 'http://host:2379', 'give username and password as fields'))
+        .array(address(['http:', 'https:'], 'http://host:2379', 'use the fields username and password'))
         .min(1)
         .describe('its client addresses'),
-      prefix: z.string().min(1).default('/conclave').describe('what its keys begin with'),
+      prefix: z.string().min(1).default('/conclave').describe('prefix of its keys'),
       username: z.string().min(1).optional(),
       password: z.string().optional(),
     })
@@ -86,13 +86,13 @@ export const storeSchema = z.discriminatedUnion('kind', [
     .strictObject({
       kind: z.literal('nats'),
       url: hostsUrl(['nats:', 'tls:'], 'nats://user:password@host:4222').describe(
-        'where it is; several servers of one cluster with commas between',
+        'URL of the server; several servers of one cluster are separated by commas',
       ),
       bucket: z
         .string()
         .regex(/^[\w-]+$/, 'only letters, digits, - and _')
         .default('conclave')
-        .describe('its key-value bucket; made if it is missing'),
+        .describe('key-value bucket; created if it is missing'),
       acceptWeak: weak,
     })
     .describe('a key-value bucket of NATS JetStream'),
@@ -100,20 +100,20 @@ export const storeSchema = z.discriminatedUnion('kind', [
     .strictObject({
       kind: z.literal('s3'),
       bucket: z.string().min(1),
-      prefix: z.string().default('conclave').describe('what its keys begin with'),
+      prefix: z.string().default('conclave').describe('prefix of its keys'),
       region: z.string().min(1).default('us-east-1'),
       endpoint: address(
         ['http:', 'https:'],
         'https://host:9000',
-        'give accessKeyId and secretAccessKey as fields',
+        'use the fields accessKeyId and secretAccessKey',
       )
         .optional()
-        .describe('of a store other than Amazon’s'),
-      accessKeyId: z.string().min(1).optional().describe('else AWS_ACCESS_KEY_ID'),
-      secretAccessKey: z.string().min(1).optional().describe('else AWS_SECRET_ACCESS_KEY'),
-      sessionToken: z.string().min(1).optional().describe('else AWS_SESSION_TOKEN'),
+        .describe('for a store other than Amazon’s'),
+      accessKeyId: z.string().min(1).optional().describe('default: AWS_ACCESS_KEY_ID'),
+      secretAccessKey: z.string().min(1).optional().describe('default: AWS_SECRET_ACCESS_KEY'),
+      sessionToken: z.string().min(1).optional().describe('default: AWS_SESSION_TOKEN'),
     })
-    .describe('a bucket of S3 or a store that speaks like it'),
+    .describe('a bucket of S3 or a compatible store'),
 ])
 
 export type StoreConfig = z.infer<typeof storeSchema>
@@ -132,38 +132,38 @@ const SCHEMES: { readonly [protocol: string]: StoreKind } = {
   's3:': 's3',
 }
 
-/** A description with every field checked and filled in. */
+/** Validates a store configuration and fills in the defaults. */
 export function parseStore(given: unknown): StoreConfig {
   const parsed = storeSchema.safeParse(typeof given === 'string' ? parseStoreUrl(given) : given)
   if (parsed.success) return parsed.data
   const [issue] = parsed.error.issues
   const field = ['store', ...(issue?.path ?? [])].join('.')
-  throw new InvalidStoreError(field, issue?.message ?? 'it is wrong')
+  throw new InvalidStoreError(field, issue?.message ?? 'is invalid')
 }
 
 const OPTIONS = ['mode', 'mountOptions', 'table', 'prefix', 'acceptWeak', 'bucket', 'region', 'endpoint']
 const ETCD_PORT = 2379
 
-/** Options stand behind the question mark: `file:/shared?mode=sector`, `redis://host?acceptWeak=true`. */
+/** Options follow the question mark: `file:/shared?mode=sector`, `redis://host?acceptWeak=true`. */
 function parseStoreUrl(given: string): object {
   const scheme = /^(?<scheme>[a-z][a-z0-9+.-]*:)/i.exec(given)?.groups?.['scheme']?.toLowerCase()
-  // A word that is meant as a URL must not become a folder: each machine would have its own, and its own leader.
+  // A mistyped URL must not become a folder name: each machine would have its own folder, and its own leader.
   if (scheme === undefined) {
     if (/^\.{0,2}\//.test(given)) {
       if (given.includes('?'))
-        throw new InvalidStoreError('store', `a path takes no options: write file:${given} instead`)
+        throw new InvalidStoreError('store', `a path takes no options: use file:${given}`)
       return { kind: 'file', path: given }
     }
     throw new InvalidStoreError(
       'store',
-      `"${given.replace(/:.*@/s, ':***@')}" is neither a URL nor a path: write a URL such as postgres://host/database, or file:NAME, /NAME or ./NAME for a folder`,
+      `"${given.replace(/:.*@/s, ':***@')}" is neither a URL nor a path: use a URL such as postgres://host/database, or file:NAME, /NAME or ./NAME for a folder`,
     )
   }
   const kind = SCHEMES[scheme]
   if (kind === undefined)
     throw new InvalidStoreError(
       'store',
-      `${scheme} is not a kind of store; there are ${Object.keys(SCHEMES).join(' ')}`,
+      `${scheme} is not a kind of store; use one of ${Object.keys(SCHEMES).join(' ')}`,
     )
   if (kind === 'memory' || kind === 'file') return parseLocalStore(kind, given.slice(scheme.length))
   const parts = tryOr(() => parseUrl(given))
@@ -176,12 +176,11 @@ function parseLocalStore(kind: 'memory' | 'file', rest: string): object {
   const options = takeOptions(new URLSearchParams(query), kind)
   if (kind === 'memory') {
     if (text.replace(/^\/\//, '') !== '')
-      throw new InvalidStoreError('store', 'memory: stands alone; it has no place')
+      throw new InvalidStoreError('store', 'memory: takes no host or path')
     return { kind, ...options }
   }
   const named = tryOr(() => decodeURIComponent(text.replace(/^\/\/(?:localhost)?(?=\/)/, '')))
-  if (named.startsWith('//'))
-    throw new InvalidStoreError('store', 'a folder is on this machine: write file:/folder, without a host')
+  if (named.startsWith('//')) throw new InvalidStoreError('store', 'file: takes no host: use file:/folder')
   return { kind, path: named, ...options }
 }
 
@@ -194,14 +193,14 @@ function parseRemoteStore(kind: Exclude<StoreKind, 'memory' | 'file'>, parts: Ur
     throw new InvalidStoreError(
       'store',
       kind === 'redis'
-        ? `name one server, not ${hosts.length}: Redis with Sentinel or Cluster loses acknowledged writes in a failover`
-        : `name one bucket, not ${hosts.length}`,
+        ? `use one server, not ${hosts.length}: Redis with Sentinel or Cluster loses acknowledged writes in a failover`
+        : `use one bucket, not ${hosts.length}`,
     )
   if (kind !== 'postgres' && hosts[0] === '') throw new InvalidStoreError('store', `${protocol} needs a host`)
   if ((kind === 'etcd' || kind === 'nats') && path !== '')
     throw new InvalidStoreError(
       'store',
-      `${protocol} has no path: take /${path} out, or give ?prefix= or ?bucket=`,
+      `${protocol} takes no path: remove /${path}, or use ?prefix= or ?bucket=`,
     )
   switch (kind) {
     case 's3':
@@ -221,7 +220,7 @@ function parseRemoteStore(kind: Exclude<StoreKind, 'memory' | 'file'>, parts: Ur
   }
 }
 
-/** Takes the store's own options out of the query. What is left is the client's; where that knows none, a mistake. */
+/** Removes the store's options from the query. The rest is for the client; for stores without client options it is an error. */
 function takeOptions(
   search: URLSearchParams,
   strict: StoreKind | null,

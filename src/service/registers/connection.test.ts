@@ -4,10 +4,10 @@ import { StoreUnreachableError } from './errors.ts'
 
 type Client = { readonly number: number; isReleased: boolean }
 
-/** A line whose connections are made by hand. */
+/** A connection whose connections are made by hand. */
 function lab(connect: (client: Client, signal: AbortSignal) => Promise<Client>) {
   const clients: Client[] = []
-  const line = new Connection<Client>({
+  const connection = new Connection<Client>({
     place: 'a store',
     connect: (signal) => {
       const client = { number: clients.length, isReleased: false }
@@ -19,7 +19,7 @@ function lab(connect: (client: Client, signal: AbortSignal) => Promise<Client>) 
     },
     isLost: (error) => error instanceof StoreUnreachableError,
   })
-  return { line, clients }
+  return { connection, clients }
 }
 
 const never = (): Promise<never> => new Promise(() => {})
@@ -40,35 +40,37 @@ afterEach(() => {
   vi.useRealTimers()
 })
 
-describe('a line to a store', () => {
+describe('Connection', () => {
   it('serves all calls with one connection', async () => {
-    const { line, clients } = lab(async (client) => client)
-    const numbers = await Promise.all([1, 2, 3].map(() => line.use(forever, async ({ number }) => number)))
+    const { connection, clients } = lab(async (client) => client)
+    const numbers = await Promise.all(
+      [1, 2, 3].map(() => connection.use(forever, async ({ number }) => number)),
+    )
     expect([numbers, clients.length]).toEqual([[0, 0, 0], 1])
   })
 
-  it('connects again after a loss, but not before a pause; calls in between fail at once', async () => {
-    const { line, clients } = lab(async (client) => client)
-    await expect(line.use(forever, () => Promise.reject(lost))).rejects.toBe(lost)
+  it('reconnects after a pause; calls during the pause fail at once', async () => {
+    const { connection, clients } = lab(async (client) => client)
+    await expect(connection.use(forever, () => Promise.reject(lost))).rejects.toBe(lost)
     expect(clients).toEqual([{ number: 0, isReleased: true }])
-    await expect(line.use(forever, async () => 'done')).rejects.toBe(lost)
+    await expect(connection.use(forever, async () => 'done')).rejects.toBe(lost)
     await vi.advanceTimersByTimeAsync(50)
-    expect(await line.use(forever, async ({ number }) => number)).toBe(1)
+    expect(await connection.use(forever, async ({ number }) => number)).toBe(1)
   })
 
-  it('keeps a connection on which a call failed for another reason', async () => {
-    const { line, clients } = lab(async (client) => client)
-    await expect(line.use(forever, () => Promise.reject(new Error('busy')))).rejects.toThrow('busy')
-    expect(await line.use(forever, async ({ number }) => number)).toBe(0)
+  it('keeps the connection after other errors', async () => {
+    const { connection, clients } = lab(async (client) => client)
+    await expect(connection.use(forever, () => Promise.reject(new Error('busy')))).rejects.toThrow('busy')
+    expect(await connection.use(forever, async ({ number }) => number)).toBe(0)
     expect(clients).toEqual([{ number: 0, isReleased: false }])
   })
 
-  it('attempts to connect ever more seldom, however often it is asked', async () => {
-    const { line, clients } = lab(() => Promise.reject(lost))
+  it('increases the pause between attempts, regardless of the number of calls', async () => {
+    const { connection, clients } = lab(() => Promise.reject(lost))
     for (let ms = 0; ms < 60_000; ms += 10) {
-      // oxlint-disable-next-line no-await-in-loop -- one call after the other
-      await line.use(forever, never).catch(() => {})
-      // oxlint-disable-next-line no-await-in-loop -- one call after the other
+      // oxlint-disable-next-connection no-await-in-loop -- one call after the other
+      await connection.use(forever, never).catch(() => {})
+      // oxlint-disable-next-connection no-await-in-loop -- one call after the other
       await vi.advanceTimersByTimeAsync(10)
     }
     // A pause of 500 to 1000 ms at most, after a few shorter ones.
@@ -76,10 +78,10 @@ describe('a line to a store', () => {
     expect(clients.length).toBeLessThan(130)
   })
 
-  it('releases the connection of a call that is given up, whether or not the client notices', async () => {
-    const { line, clients } = lab(async (client) => client)
+  it('releases the connection of an aborted call, even if the client ignores the abort', async () => {
+    const { connection, clients } = lab(async (client) => client)
     const late = new AbortController()
-    const call = line.use(late.signal, never)
+    const call = connection.use(late.signal, never)
     await vi.advanceTimersByTimeAsync(0)
     late.abort(new Error('no answer'))
     await expect(call).rejects.toThrow('no answer')
@@ -87,10 +89,12 @@ describe('a line to a store', () => {
     expect(clients).toEqual([{ number: 0, isReleased: true }])
   })
 
-  it('gives up an attempt to connect after its limit, and releases what comes of it late', async () => {
+  it('aborts a connection attempt after its timeout, and releases a late connection', async () => {
     const ready: (() => void)[] = []
-    const { line, clients } = lab((client) => new Promise((resolve) => ready.push(() => resolve(client))))
-    const call = outcome(line.use(forever, never))
+    const { connection, clients } = lab(
+      (client) => new Promise((resolve) => ready.push(() => resolve(client))),
+    )
+    const call = outcome(connection.use(forever, never))
     await vi.advanceTimersByTimeAsync(OPEN_TIMEOUT_MS)
     expect(await call).toContain(`no connection within ${OPEN_TIMEOUT_MS} ms`)
     ready[0]?.()
@@ -98,49 +102,49 @@ describe('a line to a store', () => {
     expect(clients).toEqual([{ number: 0, isReleased: true }])
   })
 
-  it('has less patience when it was connected before', async () => {
-    const { line } = lab((client) => (client.number === 0 ? Promise.resolve(client) : never()))
-    await line.use(forever, () => Promise.reject(lost)).catch(() => {})
+  it('uses a shorter timeout for reconnections', async () => {
+    const { connection } = lab((client) => (client.number === 0 ? Promise.resolve(client) : never()))
+    await connection.use(forever, () => Promise.reject(lost)).catch(() => {})
     await vi.advanceTimersByTimeAsync(MAX_PAUSE_MS)
-    const call = outcome(line.use(forever, never))
+    const call = outcome(connection.use(forever, never))
     await vi.advanceTimersByTimeAsync(CONNECT_TIMEOUT_MS)
     expect(await call).toContain(`no connection within ${CONNECT_TIMEOUT_MS} ms`)
   })
 
-  it('drops a connection that the client says is lost, and no other', async () => {
-    const { line, clients } = lab(async (client) => client)
-    const first = await line.use(forever, async (client) => client)
-    line.handleLoss(first, lost)
+  it('drops a connection that the client reports as lost, and no other', async () => {
+    const { connection, clients } = lab(async (client) => client)
+    const first = await connection.use(forever, async (client) => client)
+    connection.handleLoss(first, lost)
     await vi.advanceTimersByTimeAsync(MAX_PAUSE_MS)
-    expect(await line.use(forever, async ({ number }) => number)).toBe(1)
-    line.handleLoss(first, lost)
+    expect(await connection.use(forever, async ({ number }) => number)).toBe(1)
+    connection.handleLoss(first, lost)
     await vi.advanceTimersByTimeAsync(0)
-    expect(await line.use(forever, async ({ number }) => number)).toBe(1)
+    expect(await connection.use(forever, async ({ number }) => number)).toBe(1)
     expect(clients).toHaveLength(2)
   })
 
-  it('holds nothing after it was closed, and connects no more', async () => {
+  it('releases everything on close, and does not reconnect', async () => {
     const signals: AbortSignal[] = []
-    const { line, clients } = lab((client, signal) => {
+    const { connection, clients } = lab((client, signal) => {
       signals.push(signal)
       return client.number === 0 ? Promise.resolve(client) : never()
     })
-    await line.use(forever, async () => {})
-    await line.close()
+    await connection.use(forever, async () => {})
+    await connection.close()
     expect(clients).toEqual([{ number: 0, isReleased: true }])
-    await expect(line.use(forever, never)).rejects.toThrow('it has been closed')
+    await expect(connection.use(forever, never)).rejects.toThrow('it has been closed')
     const other = lab((_, signal) => {
       signals.push(signal)
       return never()
     })
-    const call = outcome(other.line.use(forever, never))
-    await other.line.close()
+    const call = outcome(other.connection.use(forever, never))
+    await other.connection.close()
     expect(await call).toContain('it has been closed')
     expect(signals.at(-1)?.aborted).toBe(true)
   })
 })
 
-it('pauses grow to a limit, and half of each is chance', () => {
+it('grows the pause to a limit, with random jitter in the upper half', () => {
   for (let failures = 1; failures < 50; failures++) {
     const full = Math.min(50 * 2 ** (failures - 1), MAX_PAUSE_MS)
     const pauses = Array.from({ length: 50 }, () => backoffMs(failures))

@@ -15,7 +15,7 @@ import { openEtcd, renewalTime } from './etcd.ts'
 
 const ROOT = { name: 'root', password: 'root' }
 
-describe('a cluster without a leader', () => {
+describe('an etcd cluster without a leader', () => {
   /** Answers as a member of such a cluster does, or as one that is well. */
   async function member(isWell: boolean): Promise<string> {
     const server = createServer((_request, response) => {
@@ -40,7 +40,7 @@ describe('a cluster without a leader', () => {
     },
   )
 
-  it('is passed over where another endpoint answers', async () => {
+  it('is skipped if another endpoint responds', async () => {
     const store = await openEtcd({ endpoints: [await member(false), await member(true)], prefix: '/c' }, 'g')
     onTestFinished(() => store.close())
     expect(await store.read(AbortSignal.timeout(10_000))).toEqual([])
@@ -55,7 +55,7 @@ await describeWith('etcd', 'etcd', (url) => {
     openEtcd({ endpoints: [own.replace('etcd:', 'http:')], prefix: '/conclave' }, group),
   )
 
-  it('says when nobody answers', async () => {
+  it('reports unreachable endpoints', async () => {
     const unreachable = { name: 'StoreUnreachableError', message: expect.stringContaining('ECONNREFUSED') }
     const [port] = await findFreePorts(1, 'tcp')
     await expect(
@@ -65,7 +65,7 @@ await describeWith('etcd', 'etcd', (url) => {
     expect(store.facts.sound[0]).toContain('linearizable')
   })
 
-  it('asks the next endpoint when one does not answer', async () => {
+  it('uses the next endpoint when one does not respond', async () => {
     const [port] = await findFreePorts(1, 'tcp')
     const silent = await silentPort()
     const several = [`http://127.0.0.1:${silent}`, `http://127.0.0.1:${port}`, ...endpoints]
@@ -111,7 +111,7 @@ await describeWith('etcd', 'etcd', (url) => {
     return { at, tell }
   }
 
-  it('renews its token before it expires, and no call is lost by it', async () => {
+  it('renews its token before it expires, without losing a call', async () => {
     const { at } = await withTokens('2s')
     const store = await openEtcd({ endpoints: [at], prefix: '/c', username: 'root', password: 'root' }, 'g')
     onTestFinished(() => store.close())
@@ -128,7 +128,7 @@ await describeWith('etcd', 'etcd', (url) => {
     /* oxlint-enable no-await-in-loop */
   })
 
-  it('logs in again when users or roles have changed, and when a token has expired unnoticed', async () => {
+  it('logs in again when users or roles change, and when a token has expired', async () => {
     const { at, tell } = await withTokens('1s')
     const store = await openEtcd({ endpoints: [at], prefix: '/c', username: 'root', password: 'root' }, 'g')
     onTestFinished(() => store.close())
@@ -143,7 +143,7 @@ await describeWith('etcd', 'etcd', (url) => {
     expect(await store.read(signal)).toMatchObject([{ name: 'b_1', body: 'y' }])
   })
 
-  it('computes when to renew a token on the clock of the server that gave it', () => {
+  it('computes the renewal time of a token from the clock of the server', () => {
     const jwt = (claims: object): string =>
       `head.${Buffer.from(JSON.stringify(claims)).toString('base64url')}.signature`
     const serverMs = 1_000_000_000_000
@@ -154,7 +154,7 @@ await describeWith('etcd', 'etcd', (url) => {
     expect(renewalTime('', at)).toBeNull()
   })
 
-  it('logs in, and says when the password is wrong or the role may not', async () => {
+  it('logs in, and reports a wrong password and a missing permission', async () => {
     const server = await ownServer('etcd')
     onTestFinished(() => server.end())
     const at = server.url.replace('etcd:', 'http:')

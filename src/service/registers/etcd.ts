@@ -1,6 +1,6 @@
 /**
- * Registers in etcd, through the JSON gateway of its v3 API: a key a cell, compared by its revision. Reads are
- * linearizable, which is etcd's default (`serializable` is never set), and one range is a whole round.
+ * Registers in etcd, through the JSON gateway of its v3 API: one key per cell, compared by its revision. Reads are
+ * linearizable, which is etcd's default (`serializable` is never set), and one range request reads all cells.
  */
 import { ASSUMPTIONS } from './assumptions.ts'
 import { Backoff, CONNECT_TIMEOUT_MS, OPEN_TIMEOUT_MS, rejectOnAbort } from './connection.ts'
@@ -15,15 +15,15 @@ import { HttpClient, type HttpReply, wasNeverSent } from './http-client.ts'
 import { type CellStore, safeName } from './store.ts'
 
 export type EtcdOptions = {
-  /** `http://` or `https://`. The next one is asked when one does not answer; a write is never sent twice. */
+  /** `http://` or `https://`. If one does not respond, the next is used; a write is never sent twice. */
   readonly endpoints: readonly string[]
-  /** Keys begin with it. */
+  /** Prefix of its keys. */
   readonly prefix: string
   readonly username?: string | undefined
   readonly password?: string | undefined
 }
 
-/** What etcd gives for a 64-bit number is text. */
+/** etcd encodes 64-bit numbers as strings. */
 type Range = {
   readonly kvs?: readonly { readonly key: string; readonly mod_revision: string; readonly value: string }[]
 }
@@ -34,9 +34,9 @@ const UNAUTHENTICATED = 16
 const PERMISSION_DENIED = 7
 const OK = 200
 const SERVER_ERROR = 500
-/** What the gateway makes of `unavailable` and of a deadline: no leader at this moment, or no answer from it. */
+/** Status codes of the gateway for `unavailable` and `deadline exceeded`: etcd has no leader, or it does not respond. */
 const UNAVAILABLE: readonly number[] = [503, 504]
-/** The words of etcd for a token that has expired, that it does not know, or that is older than the last change of users. */
+/** Error texts of etcd for a token that has expired, is unknown, or predates the last change of users. */
 const STALE = /invalid auth token|revision of auth store is old|auth revision/i
 
 const base64 = (text: string): string => Buffer.from(text).toString('base64')
@@ -59,11 +59,11 @@ async function opened(options: EtcdOptions, group: string, ask: Ask, close: () =
   const place = `${options.endpoints.join(', ')}, keys ${start}`
   if ((status.errors ?? []).length > 0)
     throw new UnsuitableStoreError(
-      `${place} takes no writes: ${status.errors?.join(', ')}; see etcdctl alarm list`,
+      `${place} rejects writes: ${status.errors?.join(', ')}; see etcdctl alarm list`,
     )
-  // The rights to the keys, too.
+  // Also checks the permissions on the keys.
   const read = (signal: AbortSignal): Promise<Range> =>
-    // The end of the range is the name with its last sign, a slash, counted up by one.
+    // The end of the range is the prefix with its last character, a slash, incremented.
     ask<Range>('kv/range', { key: base64(start), range_end: base64(`${start.slice(0, -1)}0`) }, signal)
   await read(limit)
 
@@ -72,7 +72,7 @@ async function opened(options: EtcdOptions, group: string, ask: Ask, close: () =
       kind: 'etcd',
       place,
       sound: [
-        `etcd ${status.version}: reads are linearizable, one range is a whole round`,
+        `etcd ${status.version}: reads are linearizable, and one range request reads all cells`,
         'a transaction compares the revision of the key',
       ],
       weak: [],
@@ -108,7 +108,7 @@ async function opened(options: EtcdOptions, group: string, ask: Ask, close: () =
   }
 }
 
-/** Of the first endpoint that answers: one that is silent must not keep a node from starting. */
+/** Status of the first endpoint that responds: a silent endpoint must not keep a node from starting. */
 async function firstStatus({ endpoints }: EtcdOptions, ask: Ask): Promise<Status> {
   for (let tried = 1; ; tried++) {
     try {
@@ -125,19 +125,19 @@ type Ask = <T>(path: string, body: object, signal: AbortSignal) => Promise<T>
 
 type Gateway = { readonly ask: Ask; close(): void }
 
-/** Refused for what the token says, not for what was asked: surely nothing was written. */
+/** Refused because of the token, not because of the request: nothing was written. */
 class ExpiredAuthTokenError extends Error {}
 
-/** A token, and when it should be renewed on this process's clock; null where it lives as long as it is used. */
+/** A token, and its renewal time on this process's clock; null if use extends it. */
 type Login = { readonly token: string; readonly renewAt: number | null }
 
 function openGateway({ endpoints, username, password }: EtcdOptions): Gateway {
   const http = new HttpClient()
   const backoff = new Backoff()
-  /** Of the logins alone: while the present token is good, a refused renewal keeps nobody waiting. */
+  /** Only for logins: while the current token is valid, a refused renewal delays no call. */
   const loginBackoff = new Backoff()
   let turn = 0
-  /** How many endpoints in a row have not answered. */
+  /** Number of consecutive endpoints without a response. */
   let silent = 0
   let login: Login | null = null
   let renewing: Promise<Login> | null = null
@@ -145,7 +145,7 @@ function openGateway({ endpoints, username, password }: EtcdOptions): Gateway {
   function recordSilence(error: unknown): void {
     turn += 1
     silent += 1
-    // Another endpoint is asked at once; only when all of them are silent there is a pause.
+    // Try the next endpoint at once; pause only after all were silent.
     if (silent % endpoints.length === 0) backoff.recordFailure(error)
   }
 
@@ -169,7 +169,7 @@ function openGateway({ endpoints, username, password }: EtcdOptions): Gateway {
     } catch (error) {
       const failure = new StoreUnreachableError(endpoint, error)
       recordSilence(failure)
-      // What was never sent may be sent to another; a write that was sent never is.
+      // A request that was never sent can go to another endpoint; a write that was sent must not be repeated.
       if (wasNeverSent(error) && silent % endpoints.length !== 0) return post(path, body, signal, token)
       throw failure
     }
@@ -179,7 +179,7 @@ function openGateway({ endpoints, username, password }: EtcdOptions): Gateway {
       backoff.reset()
       return { body: said as T, at: reply.at }
     }
-    const why = said.message ?? said.error ?? `it answered ${reply.status}`
+    const why = said.message ?? said.error ?? `HTTP status ${reply.status}`
     if (STALE.test(why)) throw new ExpiredAuthTokenError(why)
     if (
       said.code === UNAUTHENTICATED ||
@@ -212,13 +212,13 @@ function openGateway({ endpoints, username, password }: EtcdOptions): Gateway {
           cause: error,
         },
       )
-      // A password costs the server a tenth of a second: not at every call.
+      // A login costs the server a tenth of a second (bcrypt), so it is not repeated at every call.
       loginBackoff.recordFailure(denied)
       throw denied
     }
   }
 
-  /** One login at a time, for all who wait for it; it has a limit of its own. */
+  /** One login at a time, shared by all waiting calls, with its own timeout. */
   function renewLogin(): Promise<Login> {
     if (renewing !== null) return renewing
     const mine = logIn(AbortSignal.timeout(OPEN_TIMEOUT_MS)).then((fresh) => {
@@ -234,7 +234,7 @@ function openGateway({ endpoints, username, password }: EtcdOptions): Gateway {
     return mine
   }
 
-  /** The present token while it is good. It is renewed in the background before it expires. */
+  /** The current token. It is renewed in the background before it expires. */
   async function presentToken(signal: AbortSignal): Promise<string | null> {
     if (username === undefined) return null
     if (login === null) return (await rejectOnAbort(renewLogin(), signal)).token
@@ -278,8 +278,8 @@ function parseJson(body: string): unknown {
 }
 
 /**
- * When to renew a token: after half of its life. A JSON Web Token says when it expires on the server's clock, which the
- * reply shows too; the other kind of token is extended by being used, and says nothing.
+ * Renewal time of a token: after half of its lifetime. A JSON Web Token contains its expiry on the server's clock, which
+ * the Date header shows as well. Simple tokens contain nothing; each use extends them.
  */
 export function renewalTime(token: string, at: HttpReply['at']): number | null {
   const claims = parseJson(Buffer.from(token.split('.')[1] ?? '', 'base64url').toString()) as {

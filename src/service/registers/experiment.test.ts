@@ -41,12 +41,12 @@ async function problems(
   return findings.flatMap(({ name, problem }) => (problem === null ? [] : [name]))
 }
 
-describe('the experiment', () => {
-  it('finds nothing wrong with a register', async () => {
+describe('runExperiment', () => {
+  it('accepts a register', async () => {
     expect(await problems((store) => store)).toEqual([])
   })
 
-  it('finds a store that answers old values', async () => {
+  it('detects stale reads', async () => {
     const stale = (store: CellStore): CellStore => {
       const seen: (readonly Cell[])[] = []
       return {
@@ -60,7 +60,7 @@ describe('the experiment', () => {
     expect(await problems(stale)).toContain('regular')
   })
 
-  it('finds a store that loses an acknowledged write', async () => {
+  it('detects the loss of an acknowledged write', async () => {
     let count = 0
     const losing = (store: CellStore): CellStore => ({
       ...store,
@@ -72,7 +72,7 @@ describe('the experiment', () => {
     expect(await problems(losing)).toContain('regular')
   })
 
-  it('finds a store that does not compare', async () => {
+  it('detects a store without compare-and-swap', async () => {
     const careless = (store: CellStore): CellStore => ({
       ...store,
       write: (name, body, _, signal) => overwrite(store, name, body, signal),
@@ -80,7 +80,7 @@ describe('the experiment', () => {
     expect(await problems(careless)).toContain('late-write')
   })
 
-  it('finds a store that compares, then writes, with room between', async () => {
+  it('detects a compare-and-swap that is not atomic', async () => {
     const racy = (store: CellStore): CellStore => ({
       ...store,
       async write(name, body, expected, signal) {
@@ -92,7 +92,7 @@ describe('the experiment', () => {
     expect(await problems(racy)).toContain('compare')
   })
 
-  it('finds torn values', async () => {
+  it('detects torn values', async () => {
     const tearing = (store: CellStore): CellStore => ({
       ...store,
       async read(signal) {
@@ -103,7 +103,7 @@ describe('the experiment', () => {
     expect(await problems(tearing)).toContain('regular')
   })
 
-  it('cleans up behind itself', async () => {
+  it('removes its cells at the end', async () => {
     const memory: Memory = new Map()
     const open = (): CellStore => openMemory(memory, 'g')
     await runExperiment(open(), open(), { rounds: 3, timeoutMs: 1000, nowMs: () => 0 })

@@ -30,7 +30,7 @@ conformance('a folder, sectors overwritten in place,', {
   locks: true,
 })
 
-describe('a folder', () => {
+describe('a folder store', () => {
   it.each(['rename', 'sector'] as const)(
     'that cannot be written to is refused with the reason (%s)',
     async (mode) => {
@@ -43,7 +43,7 @@ describe('a folder', () => {
     },
   )
 
-  it('keeps only a few old versions, and nothing that a crash left behind for long', async () => {
+  it('keeps a few old versions, and removes old temporary files', async () => {
     const path = join(folder, 'old')
     const store = await openFile({ path, mode: 'rename' }, 'g')
     let version: string | null = null
@@ -63,7 +63,7 @@ describe('a folder', () => {
     expect(existsSync(left)).toBe(false)
   })
 
-  it('counts every write of several processes once, and says which it cannot tell', async () => {
+  it('applies every write of several processes once, and reports unknown outcomes', async () => {
     const path = join(folder, 'contended')
     const source = `
       import { openFile } from 'conclave/registers/file'
@@ -95,7 +95,7 @@ describe('a folder', () => {
     expect(counted).toBeLessThanOrEqual(sum('won') + sum('unknown'))
   })
 
-  it('does not take a sector that another host wrote under the same number for its own', async () => {
+  it('distinguishes a sector that another host wrote with the same version number', async () => {
     const path = join(folder, 'far')
     const store = await openFile({ path, mode: 'sector' }, 'g')
     onTestFinished(() => store.close())
@@ -106,7 +106,7 @@ describe('a folder', () => {
     expect(await store.read(AbortSignal.timeout(10_000))).toMatchObject([{ name: 'b_1', body: 'theirs' }])
   })
 
-  it('in which a sector was damaged says so', async () => {
+  it('reports a damaged sector', async () => {
     const path = join(folder, 'damaged')
     const node = openRegisters(await openFile({ path, mode: 'sector' }, 'g'), {
       self: 1,
@@ -140,14 +140,14 @@ afterAll(() => {
 })
 
 describe.skipIf(small === null || sealed === null)('a disk (only root can mount one)', () => {
-  it('that is read-only is refused', async () => {
+  it('is refused if it is read-only', async () => {
     await expect(openFile({ path: sealed ?? '', mode: 'rename' }, 'g')).rejects.toMatchObject({
       name: 'StoreAccessDeniedError',
       message: expect.stringContaining('is read-only'),
     })
   })
 
-  it('that fills up leaves writes unknown, loses nothing, and is refused by whoever starts', async () => {
+  it('makes writes unknown when it is full, loses nothing, and is refused at start', async () => {
     const options = { path: small ?? '', mode: 'rename' } as const
     const node = openRegisters(await openFile(options, 'g'), { self: 1, timeoutMs: 5000, probeMs: 50 })
     await node.claim()
@@ -176,7 +176,7 @@ describe('a network file system', () => {
       options,
     })).catch((error: unknown) => error)
 
-  it('is refused, with what it would need', async () => {
+  it('is refused with the options that it needs', async () => {
     expect(await open(nfs, [])).toMatchObject({
       name: 'UnsuitableStoreError',
       message: expect.stringMatching(/network file system \(NFS\).*noac, lookupcache=none, hard/),
@@ -184,18 +184,18 @@ describe('a network file system', () => {
     expect(await open(0x65735546, [])).toMatchObject({ name: 'UnsuitableStoreError' })
   })
 
-  it('is refused when not enough options are named, or when those named are not there', async () => {
+  it('is refused if options are missing from the configuration or from the mount', async () => {
     expect(await open(nfs, null, ['noac'])).toMatchObject({
-      message: expect.stringContaining('needs the mount options lookupcache=none, hard too'),
+      message: expect.stringContaining('also needs the mount options lookupcache=none, hard'),
     })
     const named = ['noac', 'lookupcache=none', 'hard']
     expect(await open(nfs, ['rw', 'hard', 'noac'], named)).toMatchObject({
-      message: expect.stringContaining('said to be mounted with lookupcache=none, but it is not'),
+      message: expect.stringContaining('lists lookupcache=none, but the folder is not mounted with that'),
     })
     expect(await open(nfs, ['rw', ...named], named)).toMatchObject({ facts: { kind: 'file' } })
   })
 
-  it('is told by the table of mounts: the longest path counts, and the last of equals', () => {
+  it('is found in the mount table: the longest path counts, and the last of equal paths', () => {
     const table = [
       '1 0 8:1 / / rw,relatime - ext4 /dev/sda1 rw',
       '2 1 0:5 / /mnt/a\\040b rw - nfs4 host:/x rw,noac,hard',

@@ -18,10 +18,10 @@ await describeWith('nats', 'NATS', (url) => {
 
   it.each([
     ['allow_direct', { allow_direct: true }, 'direct access'],
-    ['memory', { storage: 'memory' }, 'kept in memory'],
+    ['memory', { storage: 'memory' }, 'stored in memory'],
     ['max_age', { max_age: 60_000_000_000 }, 'its values expire'],
     ['discard', { discard: 'old' }, 'drops old values'],
-  ])('refuses a bucket made with %s', async (name, setting, why) => {
+  ])('refuses a bucket with %s', async (name, setting, why) => {
     const client = await connect({ servers: url })
     onTestFinished(() => client.close())
     const base = {
@@ -42,7 +42,7 @@ await describeWith('nats', 'NATS', (url) => {
     })
   })
 
-  it('comes back to a server that refused its password for a while', async () => {
+  it('reconnects to a server that rejected its password for a while', async () => {
     const folder = mkdtempSync(join(tmpdir(), 'conclave-nats-'))
     onTestFinished(() => rmSync(folder, { recursive: true, force: true }))
     const config = join(folder, 'nats.conf')
@@ -73,7 +73,7 @@ await describeWith('nats', 'NATS', (url) => {
     await expect.poll(tried, { timeout: 25_000 }).toEqual([])
   })
 
-  it('takes a user without a password for a token', async () => {
+  it('uses a user without a password as a token', async () => {
     const server = await ownServer('nats', ['--auth', 'sesame'])
     onTestFinished(() => server.end())
     const opened = (token: string) =>
@@ -84,7 +84,7 @@ await describeWith('nats', 'NATS', (url) => {
     await expect(opened('wrong')).rejects.toMatchObject({ name: 'StoreAccessDeniedError' })
   })
 
-  it('connects to whichever of several servers is there', async () => {
+  it('connects to the reachable one of several servers', async () => {
     const { host } = new URL(url)
     const silent = await silentPort()
     const store = await openNats(
@@ -95,7 +95,7 @@ await describeWith('nats', 'NATS', (url) => {
     expect(await store.read(AbortSignal.timeout(10_000))).toEqual([])
   })
 
-  it('says when the password is wrong, and when nobody answers', async () => {
+  it('reports a wrong password, and an unreachable server', async () => {
     const server = await ownServer('nats', ['--user', 'u', '--pass', 'p'])
     onTestFinished(() => server.end())
     const options = { bucket: 'b', acceptWeak: false }

@@ -1,9 +1,9 @@
 /**
- * Registers in a key-value bucket of NATS JetStream: a key a cell, compared by its revision.
+ * Registers in a key-value bucket of NATS JetStream: one key per cell, compared by its revision.
  *
- * It speaks JetStream's own requests, each sent once. Reads go to the leader of the bucket's stream (`MSG.GET`); what is
- * called direct access may be answered by a replica that lags, so a bucket that allows it is refused. With replicas a
- * leader that has just been deposed may still answer an old value: refused, too, unless `acceptWeak` is given.
+ * It sends JetStream API requests, each once. Reads go to the leader of the bucket's stream (`MSG.GET`). Direct access can
+ * be answered by a lagging replica, so a bucket that allows it is refused. With replicas a deposed leader may still return
+ * a stale value: refused as well, unless `acceptWeak` is set.
  */
 
 import type { MsgHdrs, NatsConnection } from '@nats-io/transport-node'
@@ -23,7 +23,7 @@ import { loadClient, parseUrl, redactUrl } from './urls.ts'
 export type NatsOptions = {
   readonly url: string
   readonly bucket: string
-  /** Use a bucket with replicas, whose reads may be old for a moment. */
+  /** Use a bucket with replicas, whose reads can be stale for a moment. */
   readonly acceptWeak: boolean
 }
 
@@ -58,10 +58,10 @@ export async function openNats({ url, bucket, acceptWeak }: NatsOptions, group: 
   const stream = `KV_${bucket}`
   const start = `$KV.${bucket}.${safeName(group)}.`
   let isMade = false
-  // As the NATS tools read it: a user without a password is a token.
+  // As in the NATS tools, a user without a password is a token.
   const credentials = password === '' ? { token: username } : { user: username, pass: password }
 
-  /** The client reconnects no more by itself: after two refusals of the password it would give up for ever. */
+  /** The client's own reconnection is off: after two rejected logins it would never try again. */
   async function open(signal: AbortSignal, limitMs: number): Promise<Connected> {
     const sockets = new SocketTracker()
     const giveUp = (): void => sockets.destroy()
@@ -74,13 +74,13 @@ export async function openNats({ url, bucket, acceptWeak }: NatsOptions, group: 
           servers: hosts.map((host) => `${protocol}//${host}`),
           ...(username === '' ? {} : credentials),
           name: `conclave ${group}`,
-          // Each server has its share: one that is silent must not keep the others from being asked.
+          // Each server gets a share of the time, so that a silent one does not block the others.
           timeout: limitMs / hosts.length,
           reconnect: false,
         }),
       )
       const ask = createRequest(nats)
-      // A server that comes back may be another, or have been set up differently.
+      // After a reconnection it may be another server, or have new settings.
       found = inspect(await openBucket(ask, stream, isMade ? null : bucket, place, signal), place, acceptWeak)
       isMade = true
     } catch (error) {
@@ -107,7 +107,7 @@ export async function openNats({ url, bucket, acceptWeak }: NatsOptions, group: 
     isLost: isConnectionError,
   })
 
-  /** The outer time limit is the caller's; this one only frees what the client remembers of the request. */
+  /** The caller enforces the timeout; this one only frees the client's state of the request. */
   function createRequest(nats: NatsConnection): Request {
     return async <T extends Answer>(
       subject: string,
@@ -146,10 +146,9 @@ export async function openNats({ url, bucket, acceptWeak }: NatsOptions, group: 
       signal,
     )
     if (error?.err_code === NO_MESSAGE) return null
-    if (message === undefined)
-      throw new Error(`${place}: ${error?.description ?? 'no message in the answer'}`)
+    if (message === undefined) throw new Error(`${place}: ${error?.description ?? 'no message in the reply'}`)
     const body = Buffer.from(message.data ?? '', 'base64').toString()
-    // A key that was deleted leaves an empty message with a mark; nothing that is written here is empty.
+    // A deleted key leaves an empty message as a marker; cells are never empty.
     return body === '' ? null : { name: subject.slice(start.length), version: String(message.seq), body }
   }
 
@@ -176,7 +175,7 @@ export async function openNats({ url, bucket, acceptWeak }: NatsOptions, group: 
       const filter = JSON.stringify({ subjects_filter: `${start}>` })
       const { state, error } = await request<Info>(`$JS.API.STREAM.INFO.${stream}`, filter, signal)
       if (state === undefined)
-        throw new Error(`${place}: ${error?.description ?? 'the bucket says nothing about itself'}`)
+        throw new Error(`${place}: ${error?.description ?? 'the reply has no information about the bucket'}`)
       const cells = await Promise.all(
         Object.keys(state.subjects ?? {}).map((subject) => get(subject, signal)),
       )
@@ -203,12 +202,12 @@ type Request = <T extends Answer>(
   more?: MsgHdrs,
 ) => Promise<T>
 
-/** Requests that wait for an answer are rejected. */
+/** Closes the connection; pending requests are rejected. */
 function end(nats: NatsConnection): void {
   nats.close().catch(() => {})
 }
 
-/** Where there is none, one is made with this name, as `nats kv add` makes one, but without direct access. */
+/** Opens the bucket. Creates it if it is missing, as `nats kv add` does, but without direct access. */
 async function openBucket(
   request: Request,
   stream: string,
@@ -232,12 +231,12 @@ async function openBucket(
       allow_direct: false,
     }
     info = await request<Info>(`$JS.API.STREAM.CREATE.${stream}`, JSON.stringify(config), signal)
-    // Another node was faster.
+    // Another node created it first.
     if (info.error !== undefined) info = await request<Info>(`$JS.API.STREAM.INFO.${stream}`, '', signal)
   }
   if (info.config === undefined)
     throw new StoreAccessDeniedError(
-      `${place}: the bucket cannot be used or made: ${info.error?.description ?? 'no answer'}`,
+      `${place}: cannot use or create the bucket: ${info.error?.description ?? 'no reply'}`,
     )
   return info.config
 }
@@ -246,22 +245,25 @@ function inspect(config: NonNullable<Info['config']>, place: string, acceptWeak:
   const refuse = (why: string): UnsuitableStoreError =>
     new UnsuitableStoreError(`${place} cannot hold registers: ${why}`)
   if (config.allow_direct === true)
-    throw refuse('it allows direct access, which may return old values; make one with allow_direct=false')
-  if (config.storage !== 'file') throw refuse('it is kept in memory; make one with storage file')
-  if (config.max_age !== 0) throw refuse('its values expire; make one without a time to live')
-  if (config.discard !== 'new') throw refuse('it drops old values when it is full; make one with discard new')
+    throw refuse(
+      'it allows direct access, which can return stale values; create a bucket with allow_direct=false',
+    )
+  if (config.storage !== 'file') throw refuse('it is stored in memory; create a bucket with file storage')
+  if (config.max_age !== 0) throw refuse('its values expire; create a bucket without a TTL')
+  if (config.discard !== 'new')
+    throw refuse('it drops old values when it is full; create a bucket with discard new')
   const replicas = config.num_replicas
-  const problem = `it has ${replicas} replicas: a leader of the stream that has just been deposed may answer old values; make one with a single replica`
+  const problem = `it has ${replicas} replicas: a deposed leader of the stream can return stale values; create a bucket with a single replica`
   if (replicas > 1 && !acceptWeak)
     throw refuse(
-      `${problem}. With acceptWeak (--accept-weak) it is used all the same, and two may then lead in one epoch`,
+      `${problem}. With acceptWeak (--accept-weak) it is used nevertheless, but two nodes can lead in one epoch`,
     )
   return {
     kind: 'nats',
     place,
     sound: [
       'a write compares the revision of the key',
-      'reads are answered by the leader of the stream, never directly',
+      'reads go to the leader of the stream, without direct access',
     ],
     weak: replicas > 1 ? [problem] : [],
     assumed: ASSUMPTIONS.nats,

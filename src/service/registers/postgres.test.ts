@@ -29,7 +29,7 @@ await describeWith('postgres', 'PostgreSQL', (url) => {
     return theirs.href
   }
 
-  it('prints the exact GRANT that is missing, and that is all that is needed', async () => {
+  it('prints the missing GRANT statement, which is sufficient', async () => {
     const theirs = await poorUser('poor')
     await admin`CREATE TABLE granted (group_name text, cell text, version bigint, body text, PRIMARY KEY (group_name, cell))`
     await admin`GRANT SELECT ON granted TO poor`
@@ -48,12 +48,12 @@ await describeWith('postgres', 'PostgreSQL', (url) => {
     expect(await node.write({ ctr: 1 })).toEqual({ outcome: 'ok' })
   })
 
-  it('prints how to make the table where the user may not, and that is all that is needed', async () => {
+  it('prints the statements that create the table, which are sufficient', async () => {
     const theirs = await poorUser('poorer')
     const problem = await openPostgres({ url: theirs, table: 'absent' }, 'g').catch((error: Error) => error)
     expect(problem).toMatchObject({
       name: 'StoreAccessDeniedError',
-      message: expect.stringContaining('may not make it'),
+      message: expect.stringContaining('cannot create it'),
     })
     const [, ...statements] = (problem as Error).message.split('\n')
     expect(statements.map((line) => line.trim().split(' ')[0])).toEqual(['CREATE', 'GRANT'])
@@ -62,7 +62,7 @@ await describeWith('postgres', 'PostgreSQL', (url) => {
     await store.close()
   })
 
-  it('says when the password is wrong, when nobody answers, and when the name of the table is none', async () => {
+  it('reports a wrong password, an unreachable server, and an invalid table name', async () => {
     const wrong = new URL(url)
     wrong.password = 'guess'
     await expect(openPostgres({ url: wrong.href, table: 't' }, 'g')).rejects.toMatchObject({
@@ -74,13 +74,13 @@ await describeWith('postgres', 'PostgreSQL', (url) => {
     ).rejects.toMatchObject({
       name: 'StoreUnreachableError',
       message: expect.stringMatching(
-        /^no store answers at postgres:\/\/u:\*\*\*@127.0.0.1:1\/db: .*is it running/,
+        /^cannot reach the store at postgres:\/\/u:\*\*\*@127.0.0.1:1\/db: .*check that it is running/,
       ),
     })
     await expect(openPostgres({ url, table: 'a; DROP' }, 'g')).rejects.toMatchObject({ field: 'store.table' })
   })
 
-  it('connects to whichever of several hosts is there', async () => {
+  it('connects to the reachable one of several hosts', async () => {
     const [port] = await findFreePorts(1, 'tcp')
     const several = url.replace('@', `@127.0.0.1:${await silentPort()},127.0.0.1:${port},`)
     const store = await openPostgres({ url: several, table: 'conclave_registers' }, 'several')
@@ -109,7 +109,7 @@ await describeWith('postgres', 'PostgreSQL', (url) => {
     })
     await holding`BEGIN`
     await holding`LOCK TABLE conclave_locked IN ACCESS EXCLUSIVE MODE`
-    // Calls are given up while the table is locked, until some of them linger.
+    // Calls time out while the table is locked, until some statements linger.
     await expect
       .poll(
         async () => {
@@ -122,7 +122,7 @@ await describeWith('postgres', 'PostgreSQL', (url) => {
     await expect.poll(count, { timeout: 40_000 }).toBe(0)
   })
 
-  it('works behind a pooler that takes no limit for statements', async () => {
+  it('works behind a pooler that rejects the statement timeout', async () => {
     const { hostname, port } = new URL(url)
     const said: string[] = []
     const pooler = createServer((client) => {
@@ -158,7 +158,7 @@ await describeWith('postgres', 'PostgreSQL', (url) => {
     expect(said.slice(0, 2)).toEqual(['refused', 'let in'])
   })
 
-  it('warns when commits are not synchronous; refuses a standby, also one that it comes to later', async () => {
+  it('warns about asynchronous commits, and refuses a standby, also after a reconnection', async () => {
     const server = await ownServer('postgres', ['-c', 'synchronous_commit=off'])
     onTestFinished(() => server.end())
     const store = await openPostgres({ url: server.url, table: 'conclave_registers' }, 'g')

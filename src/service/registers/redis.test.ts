@@ -21,7 +21,7 @@ await describeWith('redis', 'Redis', (url) => {
   it.each([
     ['a replica', (): string[] => ['--replicaof', '127.0.0.1', new URL(url).port], 'it is a replica'],
     ['a node of a cluster', (): string[] => ['--cluster-enabled', 'yes'], 'it is a cluster'],
-  ])('refuses %s, whatever is accepted', async (_, more, why) => {
+  ])('refuses %s even with acceptWeak', async (_, more, why) => {
     const problem = { name: 'UnsuitableStoreError', message: expect.stringContaining(why) }
     expect(await refusal(more(), true)).toMatchObject(problem)
   })
@@ -34,7 +34,7 @@ await describeWith('redis', 'Redis', (url) => {
     expect(await refusal([join(server.folder, 'sentinel.conf'), '--sentinel'])).toMatchObject(problem)
   })
 
-  it('refuses a log that is flushed once a second, unless that is accepted, and then says so', async () => {
+  it('refuses a log that is flushed once per second, unless acceptWeak is set, and then reports it', async () => {
     const server = await ownServer('redis', ['--appendfsync', 'everysec'])
     onTestFinished(() => server.end())
     const options = { url: server.url, prefix: 'c' }
@@ -47,7 +47,7 @@ await describeWith('redis', 'Redis', (url) => {
     expect(store.facts.weak).toEqual([expect.stringContaining('appendfsync is everysec')])
   })
 
-  it('refuses a primary with replicas; one that turns into a replica answers nothing more', async () => {
+  it('refuses a primary with replicas, and stops using one that becomes a replica', async () => {
     const [primary, other] = await Promise.all([ownServer('redis'), ownServer('redis')])
     onTestFinished(() => primary.end())
     onTestFinished(() => other.end())
@@ -72,7 +72,7 @@ await describeWith('redis', 'Redis', (url) => {
     })
   })
 
-  it('says when the password is wrong, and when nobody answers', async () => {
+  it('reports a wrong password, and an unreachable server', async () => {
     expect(await refusal(['--requirepass', 'secret'])).toMatchObject({
       name: 'StoreAccessDeniedError',
       message: expect.stringContaining('check user, password'),

@@ -25,7 +25,7 @@ networkFaults('s3', shared.endpoint, (endpoint, group) => openS3({ ...optionsFor
 conformance('a bucket', { open: (group) => openS3(optionsFor(shared), group) })
 
 describe('S3', () => {
-  it('refuses a store that ignores conditions', async () => {
+  it('refuses a store that ignores conditional writes', async () => {
     const fake = await fakeS3()
     onTestFinished(() => fake.end())
     fake.ignoresConditions = true
@@ -35,7 +35,7 @@ describe('S3', () => {
     })
   })
 
-  it('makes each request once, and a write whose answer is an error is unknown', async () => {
+  it('sends each request once, and treats a failed write as unknown', async () => {
     const fake = await fakeS3()
     onTestFinished(() => fake.end())
     const node = openRegisters(await openS3(optionsFor(fake), 'g'), {
@@ -55,7 +55,7 @@ describe('S3', () => {
     expect(await node.claim()).toMatchObject({ outcome: 'ok', own: { value: { ctr: 1 } } })
   })
 
-  it('says when the keys are wrong, when there is no such bucket, and when nobody answers', async () => {
+  it('reports wrong keys, a missing bucket, and an unreachable server', async () => {
     const fake = await fakeS3()
     const options = optionsFor(fake)
     await expect(openS3({ ...options, accessKeyId: 'another' }, 'g')).rejects.toMatchObject({
@@ -64,7 +64,7 @@ describe('S3', () => {
     })
     await expect(openS3({ ...options, bucket: 'bucke' }, 'g')).rejects.toMatchObject({
       name: 'StoreAccessDeniedError',
-      message: expect.stringContaining('no such bucket'),
+      message: expect.stringContaining('the bucket does not exist'),
     })
     await fake.end()
     await expect(openS3(options, 'g')).rejects.toMatchObject({ name: 'StoreUnreachableError' })

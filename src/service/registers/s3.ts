@@ -1,9 +1,9 @@
 /**
- * Registers in a bucket of S3 or a store that speaks like it: an object a cell, compared by its ETag (`If-Match`,
- * `If-None-Match`). Each request is made once: a repetition by the client would be a late write.
+ * Registers in a bucket of S3 or a compatible store: one object per cell, compared by its ETag (`If-Match`,
+ * `If-None-Match`). Each request is sent once: a retry by the client would be a delayed write.
  *
- * A store that does not know conditional writes ignores the condition and overwrites. So the condition is tried when
- * the store is opened. Two trips make a round: a listing, then all objects at once.
+ * A store without conditional writes ignores the condition and overwrites. So the conditions are tested when the store is
+ * opened. Reading all cells takes two round trips: a listing, then all objects in parallel.
  */
 
 import type { AwsClient } from 'aws4fetch'
@@ -16,10 +16,10 @@ import { loadClient } from './urls.ts'
 
 export type S3Options = {
   readonly bucket: string
-  /** Keys begin with it. */
+  /** Prefix of its keys. */
   readonly prefix: string
   readonly region: string
-  /** Of a store other than Amazon's; the bucket is then a part of the path. */
+  /** For a store other than Amazon's; the bucket is then part of the path. */
   readonly endpoint?: string | undefined
   readonly accessKeyId: string
   readonly secretAccessKey: string
@@ -96,10 +96,11 @@ export async function openS3(options: S3Options, group: string): Promise<CellSto
     if (response.status === PRECONDITION_FAILED) return null
     if (response.status === NOT_FOUND) {
       if ('if-match' in condition) return null
-      throw new StoreAccessDeniedError(`${place}: there is no such bucket`)
+      throw new StoreAccessDeniedError(`${place}: the bucket does not exist`)
     }
     const tag = response.headers.etag
-    if (tag === undefined) throw new UnsuitableStoreError(`${place} gives no ETag: it cannot hold registers`)
+    if (tag === undefined)
+      throw new UnsuitableStoreError(`${place} returns no ETag: it cannot hold registers`)
     return tag
   }
 
@@ -107,10 +108,11 @@ export async function openS3(options: S3Options, group: string): Promise<CellSto
     const names: string[] = []
     let more = ''
     do {
-      // oxlint-disable-next-line no-await-in-loop -- a page says where the next begins
+      // oxlint-disable-next-line no-await-in-loop -- each page names the next
       const response = await ask(`?list-type=2&prefix=${encodeURIComponent(start)}${more}`, {}, signal)
       const page = response.body
-      if (response.status === NOT_FOUND) throw new StoreAccessDeniedError(`${place}: there is no such bucket`)
+      if (response.status === NOT_FOUND)
+        throw new StoreAccessDeniedError(`${place}: the bucket does not exist`)
       for (const [, key = ''] of page.matchAll(/<Key>(.*?)<\/Key>/g)) names.push(key.slice(start.length))
       const next = /<NextContinuationToken>(.*?)<\/NextContinuationToken>/.exec(page)?.[1]
       more = next === undefined ? '' : `&continuation-token=${encodeURIComponent(next)}`
@@ -120,8 +122,8 @@ export async function openS3(options: S3Options, group: string): Promise<CellSto
 
   async function get(name: string, signal: AbortSignal): Promise<Cell> {
     const response = await ask(keyOf(name), {}, signal)
-    // It was listed a moment ago, and nobody takes a block away.
-    if (response.status === NOT_FOUND) throw new Error(`${place}: ${name} is listed but not there`)
+    // It was listed a moment ago, and blocks are never deleted.
+    if (response.status === NOT_FOUND) throw new Error(`${place}: ${name} is listed but missing`)
     return { name, version: response.headers.etag ?? '', body: response.body }
   }
 
@@ -134,10 +136,10 @@ export async function openS3(options: S3Options, group: string): Promise<CellSto
     const first = await put(TRIAL, 'a', { 'if-none-match': '*' }, signal)
     const second = await put(TRIAL, 'b', { 'if-none-match': '*' }, signal)
     const third = await put(TRIAL, 'c', { 'if-match': '"0123456789abcdef0123456789abcdef"' }, signal)
-    // Another node may be trying the same at this moment, and may have removed the object between.
+    // Another node may run the same test concurrently and have removed the object.
     if (first !== null && (second !== null || third !== null))
       throw new UnsuitableStoreError(
-        `${place} ignores the conditions If-None-Match and If-Match: a late write would overwrite a newer one. It cannot hold registers`,
+        `${place} ignores the conditions If-None-Match and If-Match: a delayed write would overwrite a newer one. It cannot hold registers`,
       )
     if (first !== null) await remove(TRIAL, signal)
   }
@@ -152,7 +154,7 @@ export async function openS3(options: S3Options, group: string): Promise<CellSto
     facts: {
       kind: 's3',
       place,
-      sound: ['a write compares the ETag (tried when it was opened)', 'each request is made once'],
+      sound: ['a write compares the ETag (tested when the store was opened)', 'each request is sent once'],
       weak: [],
       assumed: ASSUMPTIONS.s3,
     },

@@ -169,7 +169,7 @@ describe('a group that meets in a folder', () => {
     await a.removeVoter('b')
     expect(await removed.promise).toBe('b was removed from the group for good')
     await until(() => a.members().length === 1)
-    await expect(node('b')).rejects.toThrow('b was removed from this group for good')
+    await expect(node('b')).rejects.toThrow('b was removed from this group permanently')
     expect(wasInterrupted(term)).toBe(false)
   })
 
@@ -223,7 +223,7 @@ describe('a group that meets in a folder', () => {
     const a = await node('a')
     const kept = leading(a)
     await until(() => kept.term !== null)
-    await expect(node('a')).rejects.toThrow('the id a is used by another process that is alive')
+    await expect(node('a')).rejects.toThrow('the id a is in use by another live process')
     kept.term?.assertHeld()
   })
 
