@@ -6,7 +6,14 @@ import type { AgentEvent } from '../service/client/index.ts'
 import { parseAddress } from '../service/config/address.ts'
 import { type Config, effectiveJson, effectiveText } from '../service/config/index.ts'
 import { EXIT, UsageError } from './errors.ts'
-import { addNodeFlags, addServiceFlags, loadOwnProtocol, type NodeFlags, readConfig, type ServiceFlags } from './node-flags.ts'
+import {
+  addNodeFlags,
+  addServiceFlags,
+  loadOwnProtocol,
+  type NodeFlags,
+  readConfig,
+  type ServiceFlags,
+} from './node-flags.ts'
 import { print, printJson, printNote } from './output.ts'
 import { Supervisor } from './run/supervisor-link.ts'
 import { readVersion } from './version.ts'

@@ -53,7 +53,7 @@ function describeError(error: unknown, commandName: string): Problem | null {
 
 /** Lists the problems of a configuration, one per line. A line break in another message is data, not a separator. */
 function splitMessage(name: string, message: string): readonly string[] {
-  return (name === 'InvalidConfigError' ? message.split('\n') : [message]).filter(Boolean)
+  return (HAS_LINES.includes(name) ? message.split('\n') : [message]).filter(Boolean)
 }
 
 function helpCommandFor(commandName: string): string {
