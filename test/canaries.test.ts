@@ -1,4 +1,7 @@
-/** Known-broken things that the tools must catch; if one of these passes, the tools are broken. */
+/**
+ * Canaries: deliberately broken protocols that the tools must catch. If a broken one passes, the tools are
+ * broken.
+ */
 import { describe, expect, it } from 'vitest'
 import type { Definition } from '../src/core/index.ts'
 import { bullyDefinition } from '../src/protocols/bully/index.ts'
@@ -50,7 +53,7 @@ describe('bully to the letter is not safe', () => {
     const { spec } = runSeed(bullyDefinition, draw, seed).violations[0] ?? { spec: 'none' }
     const small = shrink(bullyDefinition, draw(seed), spec)
     expect(violates(bullyDefinition, small, spec)).toBe(true)
-    // Nothing can be left out of it any more.
+    // No event can be removed from it.
     expect(small.events.length).toBeLessThan(draw(seed).events.length)
     for (const index of small.events.keys()) {
       const fewer = { ...small, events: small.events.toSpliced(index, 1) }

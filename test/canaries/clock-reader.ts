@@ -1,6 +1,6 @@
 /**
- * A lease that is told in the sender's time and read on the receiver's clock. It works as long as all clocks agree,
- * which they never do.
+ * A lease that is announced in the sender's time and compared with the receiver's clock. It works only if all
+ * clocks agree, which they never do.
  */
 import {
   type Definition,

@@ -1,9 +1,9 @@
 /**
- * A lease from a majority of locks. Whoever wants to lead asks all; who is asked and not locked for another locks itself
- * for a while and says so; a majority of locks makes a lease, counted from when they were asked for.
+ * A lease from a majority of locks. A candidate asks all nodes. A node that is not locked for another locks
+ * itself for a while and grants. A majority of grants makes a lease, counted from the request.
  *
- * It is safe if no lease is longer than a lock and no lock is forgotten: after a restart a node does not remember for
- * whom it was locked, and so must be locked for everybody. Durations are in ticks.
+ * It is safe if no lease is longer than a lock and no lock is forgotten: after a restart a node does not
+ * remember for which candidate it was locked, so it must be locked for all. Durations are in ticks.
  */
 import {
   type Definition,
@@ -24,9 +24,9 @@ import {
 export type Terms = {
   readonly leaseTicks: number
   readonly lockTicks: number
-  /** After a restart, whether it was locked. */
+  /** Whether a restart forgets the lock. */
   readonly forgets: boolean
-  /** How often a node may ask in all: this keeps the world small. */
+  /** The total number of requests of a node; keeps the world small. */
   readonly rounds: number
 }
 
@@ -35,7 +35,7 @@ export const TICK: Micros = 1000
 type Lock = { readonly for: NodeId | null; readonly until: Micros }
 type Asking = { readonly since: Micros; readonly granted: readonly NodeId[] }
 type Holder = {
-  /** Survives a crash, so that no grant is taken for that of another round. */
+  /** Survives a crash, so that no grant counts for another round. */
   readonly round: number
   readonly asking: Asking | null
   readonly leaseUntil: Micros | null

@@ -1,4 +1,4 @@
-/** Omega+ with one of its rules left out, or with a disk that forgets: each must be caught. */
+/** Omega+ with one rule removed, or with a disk that forgets: each must be caught. */
 import type { Definition, Protocol } from '../../src/core/index.ts'
 import { omegaDefinition } from '../../src/protocols/omega/index.ts'
 import { omega } from '../../src/protocols/omega/omega.ts'
@@ -7,7 +7,7 @@ import type { OmegaStable } from '../../src/protocols/omega/state.ts'
 
 export type Broken = Flaw | 'volatile attempts' | 'lost stable state'
 
-/** On links that the world reports, with this broken. */
+/** With reported links and this defect. */
 export function brokenOmega(broken: Broken): Definition {
   return {
     ...omegaDefinition,

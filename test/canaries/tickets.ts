@@ -1,6 +1,6 @@
 /**
- * A ticket office: whoever leads hands out numbers, and none may be handed out twice, not even after a crash. The
- * careless office sends a number before it has noted it down: a crash in between hands it out again.
+ * A ticket office: the leader hands out numbers, none of them twice, even after a crash. The careless office
+ * sends a number before persisting it, so that a crash in between hands it out again.
  */
 import { z } from 'zod'
 import {

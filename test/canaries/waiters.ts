@@ -1,6 +1,6 @@
 /**
- * Two nodes that should both come to follow node 1. The polite pair waits for the other to speak first and never
- * does; the eager pair asks and asks without ever deciding.
+ * Two nodes that should both follow node 1. The polite pair deadlocks: each waits for the other to speak
+ * first. The eager pair livelocks: both ask for ever without deciding.
  */
 import { type Definition, define, type NodeId, type Protocol, send, setTimer } from '../../src/core/index.ts'
 

@@ -1,4 +1,4 @@
-/** Agents as processes of their own, for tests. */
+/** Agents as child processes, for tests. */
 import { type ChildProcess, spawn } from 'node:child_process'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -45,7 +45,7 @@ export class AgentProcess {
     return lines.flatMap((line) => (line.startsWith('{') ? [JSON.parse(line) as Logged] : []))
   }
 
-  /** The first line of the log that says so. */
+  /** Resolves to the first matching line of the log. */
   async logged(event: string, which: (line: Logged) => boolean = () => true): Promise<Logged> {
     const find = (): Logged | undefined => this.log.find((line) => line.event === event && which(line))
     await until(() => find() !== undefined || this.#process.exitCode !== null)
@@ -63,7 +63,7 @@ export class AgentProcess {
     return this.ended
   }
 
-  /** Nobody reads its log any more. */
+  /** Stops reading the agent's log. */
   deafen(): void {
     this.#process.stderr?.destroy()
   }
@@ -73,7 +73,7 @@ export class AgentProcess {
   }
 }
 
-/** A folder with a key and an admin token, and the flags of a node that is alone in its group. */
+/** A folder with a key and an admin token, and the flags of a single-node group. */
 export class Workplace {
   readonly folder = mkdtempSync(join(tmpdir(), 'conclave-agents-'))
   readonly #agents: AgentProcess[] = []
@@ -87,7 +87,7 @@ export class Workplace {
     return join(this.folder, name)
   }
 
-  /** σ is large because the machine that runs tests is busy. */
+  /** σ is large because the machine that runs the tests is busy. */
   alone(...more: readonly string[]): readonly string[] {
     const node = ['--group', 'g', '--id', 'a', '--listen', '127.0.0.1:0', '--option', 'sigmaMs=300']
     return [...node, '--key-file', this.path('key'), '--http', '127.0.0.1:0', ...more]

@@ -1,8 +1,9 @@
 /**
- * `conclave` in this process, for tests of what a command prints: a process of its own costs a third of a second.
- * It is the built command line, loaded by Node.js itself (see vitest.config.ts), so that its threads find their files.
+ * Runs `conclave` in this process, for tests of a command's output: a child process costs a third of a
+ * second. It is the built command line, loaded by Node.js itself (see vitest.config.ts), so that its worker
+ * threads find their files.
  *
- * Pipes, signals, terminals, standard input and exit codes as a shell sees them need a real process.
+ * Pipes, signals, terminals, standard input and exit codes as a shell sees them need a child process.
  */
 import type { EventEmitter } from 'node:events'
 import { main } from '../../dist/cli/main.js'
@@ -12,7 +13,7 @@ type Surroundings = { readonly cwd?: string; readonly env?: NodeJS.ProcessEnv }
 
 let last: Promise<unknown> = Promise.resolve()
 
-/** Runs one command after the other, however many are asked for at once: they share what a process has one of. */
+/** Serializes the commands, because they share the state of the process. */
 export function conclave(words: readonly string[], surroundings: Surroundings = {}): Promise<Ended> {
   const ended = last.then(() => runAlone(words, surroundings))
   last = ended.catch(() => {})
@@ -82,7 +83,7 @@ function keepEnvironment(): () => void {
   }
 }
 
-/** Listeners that the command leaves behind are removed. */
+/** Returns a function that removes the listeners that a command leaves behind. */
 function keepListeners(emitter: EventEmitter): () => void {
   const before = new Map(emitter.eventNames().map((name) => [name, emitter.rawListeners(name)]))
   return () => {

@@ -1,33 +1,33 @@
-/**
- * What every store of registers must do, tried on the real thing. One suite for all: a backend's test file names the
- * backend and calls it.
- */
+/** The conformance suite for register stores. A backend's test file calls it with the real backend. */
 import { randomUUID } from 'node:crypto'
 import { afterEach, describe, expect, it } from 'vitest'
 import type { NodeId } from '../../src/core/index.ts'
 import { blockName, encodeBlock } from '../../src/service/registers/block.ts'
 import {
   type CellStore,
-  runExperiment,
   openRegisters,
   type ReadOutcome,
   type RegisterBlock,
   type Registers,
+  runExperiment,
 } from '../../src/service/registers/index.ts'
 
 export type Backend = {
   open(group: string): Promise<CellStore>
-  /** The store cannot compare; the process that writes a block keeps all others out of it. */
+  /** The store has no compare-and-swap; the process that writes a block locks it against all others. */
   readonly locks?: boolean
 }
 
 const SIGNAL = (): AbortSignal => AbortSignal.timeout(10_000)
 const TIMEOUT_MS = 10_000
 const KNOCK_MS = 60
-/** How long a write is waited for that the lab holds back; every other access must be faster, also on a busy machine. */
+/**
+ * How long the test waits for a write that the store holds back. Every other access must be faster, also on a
+ * busy machine.
+ */
 const HELD_MS = 1000
 
-/** A store between which and its user things get lost: what it is told to do is done only when it is let go. */
+/** A store that can hold operations back: they take place only when released. */
 function holding(store: CellStore): { readonly store: CellStore; hold: boolean; letGo(): Promise<void> } {
   const held: (() => Promise<unknown>)[] = []
   const lab = {
@@ -130,12 +130,12 @@ export function conformance(about: string, backend: Backend): void {
       const second = await nodeIn(group, 'a')
       const claim = await second.claim()
       if (backend.locks === true) {
-        // The first is silent but not gone: its lock says so.
+        // The first process is silent but alone holds the lock.
         expect(claim).toMatchObject({ outcome: 'failed', error: { name: 'IdInUseError' } })
         return
       }
       expect(claim).toMatchObject({ outcome: 'ok', own: { incarnation: 2, value: { ctr: 7 } } })
-      // The first was only slow. Nothing that it does counts any more.
+      // The first process was only slow. None of its operations count any more.
       expect(await first.write({ ctr: 8 })).toMatchObject({
         outcome: 'failed',
         error: { name: 'SupersededError' },
@@ -147,7 +147,7 @@ export function conformance(about: string, backend: Backend): void {
       const group = freshGroup()
       const first = await claimed(group, 'a')
       await (await nodeIn(group, 'a')).claim()
-      // Where blocks are locked the second was kept out, and the first is still the only one.
+      // If blocks are locked, the second process was kept out, and the first is still the only one.
       const expected =
         backend.locks === true ? { outcome: 'ok' } : { outcome: 'failed', error: { name: 'SupersededError' } }
       expect(await first.readAll()).toMatchObject(expected)
@@ -242,14 +242,14 @@ export function conformance(about: string, backend: Backend): void {
       expect(await b.bury('a', { ctr: 2, gone: true }, old)).toMatchObject({ outcome: 'refused' })
       expect(valueOf(await b.readAll(), 'a')).toEqual({ ctr: 2 })
       expect(await a.write({ ctr: 3 })).toEqual({ outcome: 'ok' })
-      // The remover is not harmed, and may try again with what it reads now.
+      // The remover is unharmed and may try again with the value it reads now.
       expect(await b.write({ ctr: 9 })).toEqual({ outcome: 'ok' })
       if (backend.locks === true) await a.close()
       const seen = await readBy(b, 'a')
       expect(await b.bury('a', { ctr: 4, gone: true }, seen)).toEqual({ outcome: 'ok' })
       expect(valueOf(await b.readAll(), 'a')).toEqual({ ctr: 4, gone: true })
       if (backend.locks === true) return
-      // It lived after all: it may not write any more, and learns why.
+      // The removed node was alive: its writes fail, and it learns why.
       expect(await a.write({ ctr: 5 })).toMatchObject({
         outcome: 'failed',
         error: { name: 'SupersededError' },
@@ -276,7 +276,7 @@ export function conformance(about: string, backend: Backend): void {
       isBuried = true
       await writes
       const value = valueOf(await b.readAll(), 'a')
-      // Either the tombstone follows from the very last write, or it changed nothing.
+      // Either the tombstone follows from the last write, or it changed nothing.
       if (outcome.outcome === 'ok') expect(value).toEqual({ from: acknowledged })
       else expect((value as { ctr: number }).ctr).toBeGreaterThanOrEqual(before)
       expect(await b.write({ ctr: 1 })).toEqual({ outcome: 'ok' })

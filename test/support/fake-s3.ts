@@ -1,6 +1,6 @@
 /**
- * A small S3 in this process: enough of the protocol for registers, and its faults on demand. The real service cannot
- * be run here; what is tried with this is our side of the protocol, not Amazon's.
+ * A small in-process S3: enough of the protocol for registers, with fault injection. The real service cannot
+ * run here; this tests our side of the protocol, not Amazon's.
  */
 import { createHash } from 'node:crypto'
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
@@ -10,11 +10,11 @@ export const ACCESS_KEY = 'the-access-key'
 
 export type FakeS3 = {
   readonly endpoint: string
-  /** How many requests of each method came. */
+  /** Number of requests by method. */
   readonly requests: Map<string, number>
-  /** Overwrites whatever the condition, as stores do that do not know it. */
+  /** Overwrites regardless of the condition, like stores without conditional writes. */
   ignoresConditions: boolean
-  /** Answers every write with 503 after having done it. */
+  /** Answers every write with 503 after performing it. */
   failsAfterwards: boolean
   end(): Promise<void>
 }
@@ -66,7 +66,7 @@ export async function fakeS3(): Promise<FakeS3> {
     }
   }
 
-  /** Two a page, so that a listing needs several. */
+  /** Two keys per page, so that a listing needs several pages. */
   function page(query: URLSearchParams): string {
     const after = query.get('continuation-token') ?? ''
     const keys = [...objects.keys()]

@@ -1,10 +1,10 @@
-/** Worlds in which leases of epochs are put to the test: drift of 5 %, 3 % of all operations very late, crashes. */
+/** Worlds that stress the leases of epochs: 5 % drift, 3 % of all operations very late, crashes. */
 import type { PlainObject } from '../../src/core/index.ts'
 import { simulate } from './run.ts'
 
 const UNTIL_MS = 60_000
 
-/** A generator of its own, so that what befalls a world does not depend on what is drawn inside it. */
+/** A separate generator, so that the faults do not depend on what the world draws. */
 function chance(seed: number): () => number {
   let x = Math.imul(seed, 7919) | 0
   return () => {
@@ -27,7 +27,7 @@ function crashes(seed: number): readonly PlainObject[] {
   return events.sort((a, b) => a.atMs - b.atMs)
 }
 
-/** Whoever is told to, and leads, gives its lease up; the others begin at once. */
+/** The leader gives up its lease on command; the others start an election at once. */
 function resignations(seed: number): readonly PlainObject[] {
   const draw = chance(seed + 104_729)
   const events: PlainObject[] = []
@@ -38,7 +38,7 @@ function resignations(seed: number): readonly PlainObject[] {
 
 export type LeaseTally = { readonly elections: number; readonly violated: readonly string[] }
 
-/** A minute with three nodes: how many epochs were won, and what was violated. */
+/** One minute with three nodes: the number of epochs won, and the violations. */
 export function leaseRun(seed: number, options: PlainObject, resigning = false): LeaseTally {
   let elections = 0
   const report = simulate(

@@ -1,4 +1,4 @@
-/** A process of local-leader alone with a test, and what others might say to it. */
+/** One node of local-leader driven by a test, and the messages that others might send to it. */
 import type { Effect, NodeId, PlainObject } from '../../src/core/index.ts'
 import { timingOf } from '../../src/protocols/local-leader/constants.ts'
 import { localLeaderDefinition } from '../../src/protocols/local-leader/index.ts'
@@ -31,7 +31,7 @@ export const herald = (priority: number): Herald => ({
 
 export const request = (counter: number, incarnation = 1): Request => ({ incarnation, counter })
 
-/** Of a rank before all others, so that rank decides nothing. */
+/** With a rank before all others, so that rank decides nothing. */
 export function election(
   asked: Request,
   epoch: number,
@@ -60,7 +60,7 @@ export const release = (of: Request, yields = false): Release => ({
   yields,
 })
 
-/** A process alone with a test, without a layer below: every message is what the test says, and fast. */
+/** A node without layers below: every message comes from the test and counts as fast. */
 export class Bench {
   readonly self: NodeId
   readonly #protocol: ReturnType<typeof localLeaderDefinition.create>
@@ -101,7 +101,10 @@ export class Bench {
     return this.input({ type: 'message', from, body, receipt: null })
   }
 
-  /** Whether it supports this; null when it does not answer. What it must remember is stored before it answers. */
+  /**
+   * Whether the node supports this request; null if it does not reply. It must persist its promise before it
+   * replies.
+   */
   supports(from: NodeId, asked: Election): boolean | null {
     this.gets(from, asked)
     const place = this.effects.findIndex(({ type }) => type === 'send')
@@ -113,7 +116,7 @@ export class Bench {
     return (answer.body as unknown as Reply).votes[0]?.support ?? null
   }
 
-  /** Delivers to itself what it has sent to itself. */
+  /** Delivers the messages that the node has sent to itself. */
   hearsItself(): this {
     const own = this.effects.flatMap((effect) =>
       effect.type === 'send' && effect.to === this.self ? [effect.body] : [],
@@ -122,7 +125,7 @@ export class Bench {
     return this
   }
 
-  /** The request that it has just made. */
+  /** The request that the node has just sent. */
   get asked(): Election | null {
     const sent = this.effects.find((effect) => effect.type === 'send' && effect.body.kind === 'Election')
     return sent?.type === 'send' ? (sent.body as unknown as Election) : null
@@ -132,7 +135,7 @@ export class Bench {
     return this.input({ type: 'timer', name })
   }
 
-  /** Whom an operator is shown as being there. */
+  /** The peers that an operator is shown as reachable. */
   get there(): readonly NodeId[] {
     return insightOf(this.#state as never, NODES, timing, this.now).heard
   }

@@ -1,4 +1,6 @@
-/** Simulated groups of local-leader, held to all that it promises, and what is read off their reports. */
+/**
+ * Simulated groups of local-leader, checked against all their promises, and helpers to read their reports.
+ */
 import { expect } from 'vitest'
 import type { NodeId, Plain, PlainObject } from '../../src/core/index.ts'
 import type { Report, Snapshot } from '../../src/workbench/sim/index.ts'
@@ -9,7 +11,7 @@ export const MAJORITY = { mode: 'majority' }
 
 export type Pairs = readonly (readonly [NodeId, NodeId])[]
 
-/** Runs it strictly, and holds it to all that it promises. */
+/** Runs a scenario, strictly by default, and checks all promises. */
 export function run(file: PlainObject, strict = true): Report {
   const report = simulate(
     {
@@ -25,15 +27,15 @@ export function run(file: PlainObject, strict = true): Report {
   return report
 }
 
-/** What was violated, and how. */
+/** The violated specifications and why. */
 export const violations = ({ specs }: Report): readonly Plain[] =>
   specs.filter(({ verdict }) => verdict === 'violated').map((spec) => ({ ...spec }))
 
-/** What a scenario of local-leader violates. */
+/** The violations of a local-leader scenario. */
 export const broken = (scenario: PlainObject): readonly Plain[] =>
   violations(simulate({ protocol: 'local-leader', ...scenario }, { strict: false }))
 
-/** Who leads, and whom each takes for the leader, in the order of the nodes. */
+/** The leaders, and each node's leader, in node order. */
 export function standing({ leaders, nodes }: Snapshot): readonly Plain[] {
   return [leaders, Object.values(nodes).map(({ leader }) => leader)]
 }

@@ -1,9 +1,9 @@
-/** Messages as they are really sent, for tests of what carries them. */
+/** Real messages, for tests of the layers that carry them. */
 import type { Message } from '../../src/core/index.ts'
 import { catalogue } from '../../src/protocols/index.ts'
 import { parseScenario, runScenario } from '../../src/workbench/sim/index.ts'
 
-/** Something happens to each of these nodes: all kinds of messages are sent, with all their parts. */
+/** One event per node, so that all kinds of messages are sent with all their parts. */
 export const EVENTS = [
   { atMs: 300, command: { node: 3, do: 'stepDown' } },
   { atMs: 500, crash: 3 },
@@ -14,7 +14,7 @@ export const EVENTS = [
   { atMs: 1500, suspend: 'a', forMs: 20 },
 ]
 
-/** Every message that is sent in two seconds of a world, by three nodes unless told otherwise. */
+/** All messages sent in two seconds of a world, by default with three nodes. */
 export function sent(protocol: string, more: object): readonly Message[] {
   const definition = catalogue.find(protocol)
   if (definition === null) throw new Error(`no protocol ${protocol}`)

@@ -1,4 +1,6 @@
-/** An old leader as it happens: a process that is stopped while it writes, and goes on after another has led. */
+/**
+ * An old leader: a process that is stopped in the middle of its writes and continues after another has led.
+ */
 import { spawn } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
 import { onTestFinished } from 'vitest'
@@ -8,7 +10,7 @@ const SCRIPT = fileURLToPath(new URL('old-leader.mjs', import.meta.url))
 
 export type Comeback = { readonly code: number | null; readonly said: string }
 
-/** Runs it under that token, stops it, lets `meanwhile` happen, lets it go on, and says how it ended. */
+/** Runs the process under the token, stops it, awaits `meanwhile`, continues it, and resolves to its exit. */
 export async function comeback(
   kind: 'postgres' | 'redis' | 'http' | 'file',
   address: string,

@@ -1,4 +1,4 @@
-/** What befalls every server sooner or later, and what its registers must say to it. */
+/** Outages that every server eventually has, and the required outcome of register operations. */
 /* oxlint-disable no-await-in-loop -- one call after the other: that is what is tried */
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import type { Plain } from '../../src/core/index.ts'
@@ -17,7 +17,7 @@ async function onceAnswered<T extends { readonly outcome: string }>(operation: (
   }
 }
 
-/** The network before a server that all tests share. Nothing here harms the server itself. */
+/** Network faults in front of a server that all tests share. They do not harm the server. */
 export function networkFaults(
   name: ServerName | 's3',
   url: string,
@@ -58,7 +58,7 @@ export function networkFaults(
       expect(await node.write({ ctr: 2 })).toMatchObject({ outcome: 'unknown' })
       for (let tries = 0; tries < 4; tries++)
         expect(await node.readAll()).toMatchObject({ outcome: 'unknown' })
-      // One connection, or a few where a client has several; not one more for every call that was given up.
+      // One connection, or a few if the client pools; not one more for every call that timed out.
       expect(proxy.connections).toBeLessThanOrEqual(2)
       proxy.heal()
       expect(await onceAnswered(() => node.claim())).toMatchObject({ outcome: 'ok' })
@@ -71,8 +71,8 @@ export function networkFaults(
       expect(await node.write({ ctr: 2 })).toMatchObject({ outcome: 'unknown' })
       proxy.heal()
       const claim = await onceAnswered(() => node.claim())
-      // The server has applied it: nothing but the reply was lost. (A client of PostgreSQL first asks for the types of
-      // its parameters, and sends the rest when it has that reply.)
+      // The server has applied the write: only the reply was lost. (A PostgreSQL client first asks for its
+      // parameter types and sends the rest after that reply.)
       const applied = name === 'postgres' ? [{ ctr: 1 }, { ctr: 2 }] : [{ ctr: 2 }]
       expect(applied).toContainEqual(claim.outcome === 'ok' ? claim.own.value : claim)
       await written({ ctr: 3 })
@@ -106,7 +106,7 @@ export function networkFaults(
     })
 
     it('releases an attempt to connect that is given up', async () => {
-      // Everything that is connected breaks, and what is connected from now on hears nothing.
+      // All connections break, and new connections are refused.
       proxy.inject({ is: 'refuse' })
       proxy.inject({ is: 'stall' })
       await until(() => proxy.connections === 0)
@@ -170,7 +170,7 @@ export function outages(
       const value = claim.outcome === 'ok' ? claim.own.value : claim
       expect([{ ctr: 1 }, { ctr: 2 }]).toContainEqual(value)
       expect(await node.write({ ctr: 3 })).toEqual({ outcome: 'ok' })
-      // What was sent while it hung has been refused by now, or will be.
+      // Requests sent while it hung have been refused by now, or will be.
       const round = await onceAnswered(() => node.readAll())
       expect(round.outcome === 'ok' && round.blocks.get('a')?.value).toEqual({ ctr: 3 })
     })
@@ -183,7 +183,7 @@ export function outages(
       await mine.restart()
       const claim = await onceAnswered(() => node.claim())
       expect(claim).toMatchObject({ outcome: 'ok', own: { incarnation: 2 } })
-      // The second write may still have been under way when the server came back.
+      // The second write may still have been in flight when the server came back.
       const value = claim.outcome === 'ok' ? claim.own.value : claim
       expect([{ ctr: 1 }, { ctr: 2 }]).toContainEqual(value)
       expect(await node.write({ ctr: 3 })).toEqual({ outcome: 'ok' })

@@ -2,12 +2,12 @@ import { type AddressInfo, createServer, type Socket } from 'node:net'
 import { onTestFinished } from 'vitest'
 import { findFreePorts as free } from '../../src/service/chaos/free-ports.ts'
 
-/** UDP ports on loopback that nobody uses at this moment. */
+/** UDP ports on loopback that are free at this moment. */
 export function freePorts(count: number): Promise<readonly number[]> {
   return free(count, 'udp')
 }
 
-/** A port at which connections are accepted and nothing is ever said, until the test is over. */
+/** A port that accepts connections and never sends anything, until the test ends. */
 export async function silentPort(): Promise<number> {
   const server = createServer()
   const sockets: Socket[] = []

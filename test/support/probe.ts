@@ -1,6 +1,6 @@
 /**
- * A protocol that does only what it is told and shows all that happens to it: for trying out worlds. A command names
- * effects to answer with; whatever else arrives is put out as an event with the time on the node's own clock.
+ * A scripted protocol for tests of worlds. A command lists the effects to return; every other input becomes
+ * an output event with the time on the node's clock.
  */
 import { z } from 'zod'
 import { type Definition, define, type Effect, output, type Protocol } from '../../src/core/index.ts'
@@ -18,7 +18,7 @@ const probe: Protocol = {
   shift: (state) => state,
 }
 
-/** Times of timers are given as durations from now. */
+/** Timer deadlines are given as durations from now. */
 function relative(effect: Effect, now: number): Effect {
   if (effect.type !== 'setTimer') return effect
   const { at } = effect

@@ -1,4 +1,4 @@
-/** A program of one's own that uses the package, as a process: what it says is read line by line. */
+/** A program that uses the package, as a child process; its output is read line by line. */
 import { type ChildProcess, spawn } from 'node:child_process'
 import { resolve } from 'node:path'
 
@@ -11,7 +11,7 @@ export class Program {
   /** Its exit code, or the signal that ended it. */
   readonly ended: Promise<number | string | null>
 
-  /** `source` is an ES module; `process.argv.slice(2)` are the words. */
+  /** `source` is an ES module; `words` are `process.argv.slice(2)`. */
   constructor(source: string, words: readonly string[] = []) {
     this.process = spawn(process.execPath, ['--input-type=module', '-e', source, 'program', ...words], {
       cwd: ROOT,
@@ -22,7 +22,7 @@ export class Program {
     this.ended = new Promise((done) => this.process.once('close', (code, signal) => done(code ?? signal)))
   }
 
-  /** What it has said that begins with this word, without it. */
+  /** The lines that begin with this word, without the word. */
   said(word: string): readonly string[] {
     return this.lines.flatMap((line) => (line.startsWith(`${word} `) ? [line.slice(word.length + 1)] : []))
   }

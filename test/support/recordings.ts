@@ -1,6 +1,6 @@
 /**
- * Traces of "real" processes out of simulated runs: each node's steps alone, on its own clock, which begins anywhere and
- * drifts. The world knows the true times, so what is found out from the messages can be checked.
+ * Recordings of "real" processes made from simulated runs: each node's steps alone, on its own clock with its
+ * own offset and drift. The world knows the true times, so that conclusions from the messages can be checked.
  */
 import type { Definition, NodeId, Plain, PlainObject, Protocol } from '../../src/core/index.ts'
 import { BlackBox, type LoopRecord } from '../../src/service/runtime/index.ts'
@@ -14,7 +14,7 @@ export type Made = {
   readonly truth: ReadonlyMap<NodeId, readonly Turn[]>
 }
 
-/** The black box of every run of every node, as it would be told; `most` steps of each are kept. */
+/** The black box of every run of every node; the last `most` steps of each are kept. */
 export async function recordings(
   scenario: PlainObject,
   definition: Definition,

@@ -1,4 +1,4 @@
-/** Short ways to simulate and explore, for tests. */
+/** Shortcuts to simulate and explore in tests. */
 import type { NodeId, PlainObject } from '../../src/core/index.ts'
 import { catalogue } from '../../src/protocols/index.ts'
 import { type ExploreReport, type ExploreSettings, explore } from '../../src/workbench/explore/index.ts'
@@ -14,7 +14,7 @@ export function ids(count: number): readonly NodeId[] {
   return Array.from({ length: count }, (_, index) => index + 1)
 }
 
-/** Runs a scenario as it would stand in a file, strictly unless told otherwise. */
+/** Runs a scenario given as in a file, strictly by default. */
 export function simulate(file: PlainObject, options: RunOptions = { strict: true }): Report {
   const scenario = parseScenario(file, catalogue)
   const definition = catalogue.find(scenario.protocol)
@@ -24,7 +24,7 @@ export function simulate(file: PlainObject, options: RunOptions = { strict: true
 
 type Asked = Partial<Omit<ExploreSettings, 'nodes'>>
 
-/** Explores a protocol of the package as `conclave explore` would. */
+/** Explores a protocol of the package like `conclave explore`. */
 export function exploring(name: string, count: number, asked: Asked = {}): ExploreReport {
   const definition = catalogue.find(name)
   if (definition === null) throw new Error(`no protocol ${name}`)

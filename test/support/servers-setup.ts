@@ -1,6 +1,6 @@
 /**
- * Runs once before all tests: starts the process that keeps the real servers (scripts/servers.mjs). It starts none of
- * them until a test asks, and ends them all when the tests are over, however they end: its standard input is the sign.
+ * Global setup: starts the process that manages the real servers (scripts/servers.mjs). It starts a server
+ * when a test asks for it, and ends all servers when its standard input closes.
  */
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
@@ -8,7 +8,7 @@ import { fileURLToPath } from 'node:url'
 import type { TestProject } from 'vitest/node'
 
 declare module 'vitest' {
-  // An interface is what vitest asks for here.
+  // vitest requires an interface here.
   interface ProvidedContext {
     servers: string
   }

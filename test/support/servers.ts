@@ -1,21 +1,21 @@
-/** Real servers for tests. Each is started when the first test asks for it. */
+/** Real servers for tests, started on demand. */
 import { describe, inject } from 'vitest'
 
-/** One server for all tests, which must not disturb it: use names of your own in it. */
+/** One server shared by all tests. Tests must not disturb it, and use their own names in it. */
 export type Server = { readonly url: string }
 
-/** A server for one test, which may do to it what it likes. */
+/** A server for one test, which may do anything to it. */
 export type OwnServer = Server & {
-  /** Where its data is. */
+  /** Its data directory. */
   readonly folder: string
-  /** Killed at once (SIGKILL). */
+  /** Kills it (SIGKILL). */
   kill(): Promise<void>
-  /** Started again after a kill, at the same address, with the data that it had. */
+  /** Starts it again after a kill, at the same address, with its data. */
   restart(): Promise<void>
-  /** Stopped where it stands (SIGSTOP), with all its processes. */
+  /** Stops all its processes (SIGSTOP). */
   pause(): Promise<void>
   resume(): Promise<void>
-  /** Ended for good, its data removed. Whatever a test leaves is ended after the last test. */
+  /** Ends it and removes its data. Servers that a test leaves behind are ended after the last test. */
   end(): Promise<void>
 }
 
@@ -34,12 +34,12 @@ async function ask(path: string, body?: readonly string[]): Promise<Answer> {
   const response = await fetch(`${inject('servers')}/${path}`, init)
   const answer = (await response.json()) as Answer
   if (answer.error !== undefined) throw new Error(answer.error)
-  // Where changes are judged, a test that was not run is a test that failed.
+  // On CI a test that cannot run counts as failed.
   if (answer.missing !== undefined && process.env['CI'] !== undefined) throw new Error(answer.missing)
   return answer
 }
 
-/** `describe` with a server; skipped by name and with the reason where there is none. Await it at the top of a file. */
+/** `describe` with a server; skipped with the reason if there is none. Await it at the top of a file. */
 export async function describeWith(
   name: ServerName,
   about: string,
@@ -52,7 +52,10 @@ export async function describeWith(
   })
 }
 
-/** `more`: further words for its command line. Only inside `describeWith`, so that the server is known to be there. */
+/**
+ * `more`: further command-line arguments. Use it only inside `describeWith`, where the server is known to
+ * exist.
+ */
 export async function ownServer(name: ServerName, more: readonly string[] = []): Promise<OwnServer> {
   const { url, folder, id, missing } = await ask(`own/${name}`, more)
   if (url === undefined || folder === undefined) throw new Error(missing)

@@ -1,5 +1,5 @@
 /**
- * How large a test is. `npm test` runs the usual size; `npm run soak` sets SOAK=1 and runs the full size of the same
+ * Test sizes. `npm test` runs the usual size; `npm run soak` sets SOAK=1 and runs the full size of the same
  * checks, with the same pinned counts.
  */
 export const isSoak = process.env['SOAK'] !== undefined

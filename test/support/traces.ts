@@ -1,4 +1,4 @@
-/** Traces written by hand, in milliseconds, and what a specification or a goal says of them. */
+/** Handwritten traces in milliseconds, and the judgements of specifications and goals on them. */
 import {
   type Command,
   microsOf,
@@ -13,7 +13,10 @@ import type { Connected, Observation, Reach } from '../../src/workbench/trace/in
 
 const micros = (ms: number | null): number | null => (ms === null ? null : microsOf(ms))
 
-/** `view.until`, on the node's own clock, is something else than the true time given here; no specification may use it. */
+/**
+ * `view.until`, on the node's own clock, differs from the true time given here; specifications must not use
+ * it.
+ */
 export function viewAt(
   ms: number,
   node: NodeId,
@@ -47,7 +50,7 @@ export const outputAt = (ms: number, node: NodeId, event: Output): Observation =
   node,
   event,
 })
-/** All that are in a stable set run, unless `reach` says otherwise. */
+/** All nodes of a stable set run, unless `reach` says otherwise. */
 export const connectivityAt = (
   ms: number,
   connected: Connected,
@@ -67,7 +70,7 @@ export const commandedAt = (ms: number, node: NodeId, command: Command): Observa
   command,
 })
 
-/** What is said of the last observation; or of the first that breaks the requirement. */
+/** The judgement of the last observation, or of the first that violates the requirement. */
 export function judgement(name: string, run: RunFacts, observations: readonly Observation[]): Judgement {
   const spec = specNamed(name)
   if (spec === null) throw new Error(`no specification ${name}`)

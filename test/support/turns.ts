@@ -1,11 +1,14 @@
-/** How elections go with each way of taking turns: how long the group is without a leader, and how often they collide. */
+/**
+ * Measures elections with each way of taking turns: how long the group is without a leader, and how often
+ * candidates collide.
+ */
 import type { NodeId, PlainObject } from '../../src/core/index.ts'
 import { ids, simulate } from './run.ts'
 
 export type Turn = {
-  /** From the moment at which the first leader is told to go, or dies, to the next leader. */
+  /** From the moment the first leader is removed, or crashes, to the next leader. */
   readonly gapMs: number
-  /** Elections that were begun (ticks), and ballots that were written, after that moment. One of each is enough. */
+  /** Elections started (ticks) and ballots written after that moment. One of each is enough. */
   readonly ticks: number
   readonly ballots: number
   readonly violated: readonly string[]
@@ -25,7 +28,7 @@ function world(seed: number, nodes: number, options: PlainObject): PlainObject {
   }
 }
 
-/** `gone`: how many others die with the leader, those that would come next. */
+/** `gone`: how many of the next candidates crash with the leader. */
 export function turnRun(
   seed: number,
   nodes: number,
@@ -34,7 +37,7 @@ export function turnRun(
   gone = 0,
 ): Turn {
   const file = world(seed, nodes, options)
-  // The same seed gives the same leader, up to then.
+  // The same seed gives the same leader up to then.
   const [first] = simulate(file, {}).leaders
   if (typeof first !== 'number') throw new Error('nobody leads, or several do')
   const others = Array.from({ length: nodes - 1 }, (_, index) => ((first + index) % nodes) + 1)
@@ -61,7 +64,7 @@ export function turnRun(
           const before = last.get(record.node) ?? { ctr: 0, pbal: 0 }
           last.set(record.node, { ctr, pbal })
           if (record.at < AT_MS * 1000) continue
-          // The block of a leader's renewal carries its vote; that of any other tick none.
+          // The block of a leader's renewal carries its vote; that of any other tick does not.
           if (ctr > before.ctr && bal === 0) ticks += 1
           if (pbal > before.pbal) ballots += 1
         }
@@ -76,7 +79,7 @@ export function turnRun(
 export type TurnTally = {
   readonly medianMs: number
   readonly mostMs: number
-  /** More than one election was begun. */
+  /** More than one election was started. */
   readonly contended: number
   readonly ballots: number
   readonly violated: readonly string[]
