@@ -236,6 +236,35 @@ describe('links in the documents', () => {
   })
 })
 
+describe('names in the documents', () => {
+  const used = (pattern: RegExp): readonly string[] => [
+    ...new Set(documents.flatMap(({ text }) => [...text.matchAll(pattern)].map((match) => match[1] ?? ''))),
+  ]
+
+  it('of npm scripts exist', () => {
+    const { scripts } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')) as { scripts: object }
+    const asked = used(/npm run ([a-z][a-z:-]*)/g)
+    expect(asked.length).toBeGreaterThan(5)
+    expect(asked.filter((name) => !Object.hasOwn(scripts, name))).toEqual([])
+  })
+
+  it('of benchmarks exist', () => {
+    const asked = used(/npm run bench -- ([a-z]+)/g)
+    expect(asked.length).toBeGreaterThan(5)
+    expect(asked.filter((name) => !existsSync(join(ROOT, 'bench', `${name}.mjs`)))).toEqual([])
+  })
+
+  it('of metrics exist', () => {
+    const page = readFileSync(join(ROOT, 'docs/reference/http.md'), 'utf8')
+    const metrics = [...page.matchAll(/^\| `(conclave_\w+)` /gm)].map((match) => match[1])
+    expect(metrics.length).toBeGreaterThan(5)
+    const asked = used(/\b(conclave_[a-z_]+)\b(?!\()/g).filter(
+      (name) => !/_fence$|_tokens$|_registers$/.test(name),
+    )
+    expect(asked.filter((name) => !metrics.includes(name))).toEqual([])
+  })
+})
+
 /** Terms whose first use in a page links to the glossary. */
 const LINKED_TERMS = [
   'lease',
