@@ -119,16 +119,16 @@ export type AddedProtocol = {
 const added = new Map<string, AddedProtocol>()
 
 /**
- * Makes a protocol known in this thread, for good. Throws a RangeError where the name is taken; the same module may be
+ * Makes a protocol known in this thread, for good. Throws a RangeError where the name is taken; the same protocol may be
  * added again.
  */
 export function addProtocol(given: AddedProtocol): void {
-  const { definition, hosting, module } = given
+  const { definition, hosting } = given
   const { name } = definition
   const before = added.get(name)
   if (protocols.some((protocol) => protocol.name === name))
     throw new RangeError(`${name} is a protocol of this package: choose another name`)
-  if (before !== undefined && before.module !== module)
+  if (before !== undefined && before.definition !== definition)
     throw new RangeError(`${name} was loaded from ${before.module} already`)
   if (hosting !== null && hosting.name !== name)
     throw new RangeError(`hosting.name is ${hosting.name}, but the protocol is called ${name}`)

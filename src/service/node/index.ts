@@ -1,5 +1,6 @@
 /** The library: `join`, the node and its terms, their events, and the errors that callers can meet. */
 export type { HealthCheck, JoinOptions, WorkOptions } from '../config/join-options.ts'
+export { loadProtocol, type ProtocolModule } from '../config/load-protocol.ts'
 export type { FieldProblem } from '../config/problems.ts'
 export type { StoreJoinOptions } from '../config/store-join-options.ts'
 export {
