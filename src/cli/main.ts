@@ -51,7 +51,10 @@ function describeError(error: unknown, commandName: string): Problem | null {
   }
 }
 
-/** Lists the problems of a configuration, one per line. A line break in another message is data, not a separator. */
+/** Errors that have one line per problem. */
+const HAS_LINES = ['InvalidConfigError', 'InvalidOptionsError', 'InvalidScenarioError']
+
+/** Lists the problems one per line. A line break in another message is data, not a separator. */
 function splitMessage(name: string, message: string): readonly string[] {
   return (HAS_LINES.includes(name) ? message.split('\n') : [message]).filter(Boolean)
 }

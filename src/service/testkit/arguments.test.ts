@@ -1,13 +1,7 @@
 /** Every method of a node, called with what cannot be: a clear error, and the node goes on. */
 import { getEventListeners } from 'node:events'
 import { describe, expect, it } from 'vitest'
-import {
-  CommandRefusedError,
-  type ConclaveNode,
-  InvalidArgumentError,
-  InvalidOptionsError,
-  type Term,
-} from '../node/index.ts'
+import { CommandRefusedError, type ConclaveNode, InvalidArgumentError, type Term } from '../node/index.ts'
 import { type Testkit, testkit } from './testkit.ts'
 
 const WRONG: readonly unknown[] = [
@@ -136,7 +130,7 @@ it('setPriority and addPeer say what they want instead', async () => {
   )
   await Promise.all(
     [undefined, ...WRONG].map((peer) =>
-      expect(methodOf(node, 'addPeer')(peer)).rejects.toBeInstanceOf(InvalidOptionsError),
+      expect(methodOf(node, 'addPeer')(peer)).rejects.toBeInstanceOf(InvalidArgumentError),
     ),
   )
   void node.lead(untilItEnds)
@@ -157,10 +151,10 @@ it('assertHeld refuses what is no number of milliseconds, whether or not the ter
   for (const leastMs of wrong) expect(asserting(leastMs)).toThrow(InvalidArgumentError)
   expect(asserting(Number.NaN)).toThrow('leastMs: NaN must be a number of milliseconds, 0 or more')
   for (const leastMs of [undefined, 0, 0.5]) expect(asserting(leastMs)).not.toThrow()
-  expect(asserting(Number.POSITIVE_INFINITY)).toThrow('of the lease are left')
+  expect(asserting(Number.POSITIVE_INFINITY)).toThrow('ms are left, Infinity ms are needed')
   await node.stepDown()
   for (const leastMs of wrong) expect(asserting(leastMs)).toThrow(InvalidArgumentError)
-  expect(asserting(0)).toThrow('this process no longer leads: stepped down')
+  expect(asserting(0)).toThrow('this node no longer leads: stepped down')
 })
 
 it('no method leaves a listener on its signal', async () => {

@@ -12,7 +12,7 @@ export type Traffic = {
   readonly heard: Map<NodeId, Micros>
 }
 
-export class VirtualSeat implements ElectionBackend {
+export class SimulatedElection implements ElectionBackend {
   readonly #world: World
   readonly #id: NodeId
   readonly #spec: GroupSpec
@@ -115,14 +115,14 @@ export class VirtualSeat implements ElectionBackend {
 
   // ---- What the world says ----
 
-  heed(event: Output): void {
+  handleOutput(event: Output): void {
     if (!this.#isUp) return
     if (event.type === 'refused') this.#refusal = event['why'] as string
     this.#hooks.output(event)
     queueMicrotask(() => this.#hooks.changed(this.view()))
   }
 
-  crashed(error: Error): void {
+  handleCrash(error: Error): void {
     if (!this.#isUp) return
     this.#isUp = false
     this.#hooks.failed(error)

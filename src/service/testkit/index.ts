@@ -1,1 +1,1 @@
-export { type JoinVirtually, NodeCrashedError, Testkit, type TestkitOptions, testkit } from './testkit.ts'
+export { type TestkitJoinOptions, NodeCrashedError, Testkit, type TestkitOptions, testkit } from './testkit.ts'

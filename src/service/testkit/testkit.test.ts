@@ -56,7 +56,7 @@ describe('the testkit', () => {
     await kit.until(() => kit.leaders.includes('b'))
     expect(log.map((line) => line.replace(/^\d+ /, ''))).toEqual([
       'a elected 1',
-      'a revoked a has crashed: join it again to restart it',
+      'a revoked failed',
       'a NodeCrashedError',
       'b elected 2',
     ])
@@ -256,9 +256,9 @@ describe('the health gate, in virtual time', () => {
       await kit.until(() => kit.leaders.includes('a'), 2000)
     }
     expect(warnings).toEqual([
-      'unhealthy: healthy() said no',
+      'unhealthy: healthy() said no; this node does not lead until it is healthy again',
       'unhealthy: healthy() failed',
-      'unhealthy: healthy() did not answer within 50 ms',
+      'unhealthy: healthy() did not answer within 50 ms; this node does not lead until it is healthy again',
     ])
     expect(reasons).toEqual(['unhealthy', 'unhealthy', 'unhealthy'])
   })

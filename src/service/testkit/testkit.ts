@@ -15,7 +15,7 @@ import { InvalidArgumentError } from '../node/api/errors.ts'
 import { type ConclaveNode, openNode } from '../node/api/node.ts'
 import type { LeaseTiming } from '../node/election/lease-timing.ts'
 import type { Timers } from '../node/election/timers.ts'
-import { type Traffic, VirtualSeat } from './in-simulation.ts'
+import { type Traffic, SimulatedElection } from './in-simulation.ts'
 
 export type TestkitOptions = {
   readonly nodes: readonly string[]
@@ -31,7 +31,7 @@ export type TestkitOptions = {
   readonly seed?: number
 }
 
-export type JoinVirtually = WorkOptions & { readonly priority?: number }
+export type TestkitJoinOptions = WorkOptions & { readonly priority?: number }
 
 /** The process of this member is gone, because the test said so. */
 export class NodeCrashedError extends Error {
@@ -44,7 +44,7 @@ export class NodeCrashedError extends Error {
 }
 
 /** `node`: whose it is; it does not go off while that one stands still. */
-type Alarm = {
+type VirtualTimer = {
   readonly at: Micros
   readonly number: number
   readonly node: string | null
@@ -55,7 +55,7 @@ type Alarm = {
 const nextTurn = setImmediate
 
 /** How long `until` goes on at most. */
-const LONGEST_WAIT_MS = 60_000
+const MAX_WAIT_MS = 60_000
 
 /** Makes a world of these nodes, none of which runs before it has joined. */
 export function testkit(options: TestkitOptions): Testkit {
@@ -70,9 +70,9 @@ export class Testkit {
   readonly #spec: GroupSpec
   readonly #lease: LeaseTiming
   readonly #world: World
-  readonly #seats = new Map<NodeId, VirtualSeat>()
+  readonly #seats = new Map<NodeId, SimulatedElection>()
   readonly #traffic: ReadonlyMap<NodeId, Traffic>
-  #alarms: Alarm[] = []
+  #alarms: VirtualTimer[] = []
   /** Until when a node stands still. */
   readonly #stillUntil = new Map<string, Micros>()
   #numbers = 0
@@ -124,7 +124,7 @@ export class Testkit {
   }
 
   /** Starts the process of a node, or starts it again after a crash. */
-  async join(id: string, { priority = 0, ...options }: JoinVirtually = {}): Promise<ConclaveNode> {
+  async join(id: string, { priority = 0, ...options }: TestkitJoinOptions = {}): Promise<ConclaveNode> {
     checkWorkOptions(options)
     const work = workSettings(options)
     this.#known(id)
@@ -141,7 +141,7 @@ export class Testkit {
     }
     const member = await openNode(about, async (hooks) => {
       const traffic = this.#traffic.get(id) as Traffic
-      const seat = new VirtualSeat(this.#world, id, this.#spec, () => this.#now, traffic, hooks)
+      const seat = new SimulatedElection(this.#world, id, this.#spec, () => this.#now, traffic, hooks)
       this.#seats.set(id, seat)
       this.#befall({ recover: id })
       await seat.command({ do: 'campaign', willing: false, lapse: false })
@@ -153,30 +153,30 @@ export class Testkit {
 
   /** Lets so much time pass, and everything happen that is due in it. */
   async advance(ms: number): Promise<void> {
-    duration('ms', ms)
+    checkDuration('ms', ms)
     if (this.#isAdvancing) throw new Error('time advances already: await one advance before the next')
     this.#isAdvancing = true
     try {
       const end = this.#now + Math.round(ms * 1000)
-      await turn()
+      await runMicrotasks()
       while (this.#next() <= end) {
         this.#step(this.#next())
         // oxlint-disable-next-line no-await-in-loop -- one moment after the other
-        if (this.#hasNews) await turn()
+        if (this.#hasNews) await runMicrotasks()
         this.#hasNews = false
       }
       this.#world.run(end)
       this.#now = end
-      await turn()
+      await runMicrotasks()
     } finally {
       this.#isAdvancing = false
     }
   }
 
   /** Lets time pass until something is so; fails when it is not for a long time. */
-  async until(isSo: () => boolean, withinMs = LONGEST_WAIT_MS): Promise<void> {
+  async until(isSo: () => boolean, withinMs = MAX_WAIT_MS): Promise<void> {
     checkFunction('isSo', isSo)
-    duration('withinMs', withinMs)
+    checkDuration('withinMs', withinMs)
     const end = this.nowMs + withinMs
     await this.advance(0)
     while (!isSo()) {
@@ -188,7 +188,7 @@ export class Testkit {
 
   /** For work: waits in virtual time. Ends early, with the signal's reason, when the signal is aborted. */
   async sleep(ms: number, options?: SignalOption): Promise<void> {
-    duration('ms', ms)
+    checkDuration('ms', ms)
     const signal = parseSignal(options)
     return new Promise((resolve, reject) => {
       const onAbort = (): void => {
@@ -211,14 +211,14 @@ export class Testkit {
 
   /** The process stands still while its clock runs on: nothing is sent, heard or told. */
   pause(id: string, ms: number): void {
-    duration('ms', ms)
+    checkDuration('ms', ms)
     this.#befall({ pause: this.#known(id), forMs: ms })
     this.#stands(id, ms)
   }
 
   /** The host sleeps, and its clock with it. */
   suspend(id: string, ms: number): void {
-    duration('ms', ms)
+    checkDuration('ms', ms)
     this.#befall({ suspend: this.#known(id), forMs: ms })
     this.#stands(id, ms)
   }
@@ -255,7 +255,7 @@ export class Testkit {
     throw new Error(`there is no node ${JSON.stringify(id)}: this world has ${this.#nodes.join(', ')}`)
   }
 
-  #befall(event: Undated<ScenarioEvent>): void {
+  #befall(event: WithoutTime<ScenarioEvent>): void {
     this.#world.applyEvent({ ...event, atMs: this.nowMs })
   }
 
@@ -290,7 +290,7 @@ export class Testkit {
   }
 
   /** Puts an alarm where it belongs, instead of the one with the same number. */
-  #put(alarm: Alarm): void {
+  #put(alarm: VirtualTimer): void {
     const others = this.#alarms.filter(({ number }) => number !== alarm.number)
     this.#alarms = [...others, alarm].sort((a, b) => a.at - b.at || a.number - b.number)
   }
@@ -298,10 +298,10 @@ export class Testkit {
   #observe(seen: Observation): void {
     if (seen.type === 'output') {
       this.#hasNews = true
-      this.#seats.get(seen.node)?.heed(seen.event)
+      this.#seats.get(seen.node)?.handleOutput(seen.event)
     } else if (seen.type === 'down') {
       this.#hasNews = true
-      this.#seats.get(seen.node)?.crashed(new NodeCrashedError(String(seen.node)))
+      this.#seats.get(seen.node)?.handleCrash(new NodeCrashedError(String(seen.node)))
       this.#seats.delete(seen.node)
     }
   }
@@ -318,11 +318,11 @@ export class Testkit {
 }
 
 /** Longer is a mistake, and times are whole microseconds that must stay exact. */
-const LONGEST_MS = 1e12
+const MAX_DURATION_MS = 1e12
 
-function duration(field: string, ms: number): void {
-  if (parseMilliseconds(field, ms) > LONGEST_MS)
-    throw new InvalidArgumentError(field, `${ms} must be at most ${LONGEST_MS} milliseconds`)
+function checkDuration(field: string, ms: number): void {
+  if (parseMilliseconds(field, ms) > MAX_DURATION_MS)
+    throw new InvalidArgumentError(field, `${ms} must be at most ${MAX_DURATION_MS} milliseconds`)
 }
 
 function checkNodes(nodes: unknown): void {
@@ -337,9 +337,9 @@ function checkNodes(nodes: unknown): void {
 }
 
 /** An event whose moment is now. */
-type Undated<E> = E extends unknown ? Omit<E, 'atMs'> : never
+type WithoutTime<E> = E extends unknown ? Omit<E, 'atMs'> : never
 
 /** Everything that waits for a promise has its turn. */
-function turn(): Promise<void> {
+function runMicrotasks(): Promise<void> {
   return new Promise((resolve) => void nextTurn(resolve))
 }

@@ -62,12 +62,12 @@ describe('an error names the field and its place', () => {
       { protocol: 'buly' },
       'protocol: unknown protocol "buly" (known: ring, bully, bully-gm, invitation, local-leader, ',
     ],
-    [{ protocol: 5 }, 'protocol: 5 is not a text'],
+    [{ protocol: 5 }, 'protocol: 5 is not a string'],
     [{ nodes: [] }, 'nodes: is empty'],
     [{ nodes: [1, 2, 1] }, 'nodes[2]: 1 is listed twice'],
     [{ nodes: [1, '1'] }, 'nodes[1]: 1 is listed twice'],
-    [{ nodes: [1.5] }, 'nodes[0]: 1.5 is not a whole number or a text'],
-    [{ nodes: [''] }, 'nodes[0]: is empty'],
+    [{ nodes: [1.5] }, 'nodes[0]: 1.5 is not an integer or a string'],
+    [{ nodes: [''] }, 'nodes[0]: must be a non-empty string'],
     [{ nodes: 'all' }, 'nodes: "all" is not a list'],
     [{ seed: -1 }, 'seed: -1 is out of bounds: it must be at least 0'],
     [{ network: { loss: 2 } }, 'network.loss: 2 is out of bounds: it must be at most 1'],
@@ -148,7 +148,7 @@ describe('an error names the field and its place', () => {
       'events[1].partition: a node is in two blocks',
     ],
     [event({ atMs: 1, toString: 1 }), 'events[1].toString: unknown event'],
-    [event({ atMs: 1 }), 'events[1]: says nothing of what happens'],
+    [event({ atMs: 1 }), 'events[1]: does not say what happens'],
     [{ initial: { leader: 3, members: [3, 3] } }, 'initial: a member is listed twice'],
     [{ seed: -1 }, 'seed: '],
     [
@@ -162,7 +162,8 @@ describe('an error names the field and its place', () => {
       parse()
     } catch (error) {
       expect((error as InvalidScenarioError).message).toContain(message)
-      expect((error as InvalidScenarioError).message).not.toContain('\n')
+      const { message: text, problems } = error as InvalidScenarioError
+      expect(text.split('\n')).toHaveLength(problems.length)
     }
   })
 
@@ -192,6 +193,52 @@ describe('an error names the field and its place', () => {
     ['local-leader', { link: 'hosted' }, 'options.link: "hosted"'],
   ])('%s as only real processes record it: %j', (protocol, options, message) => {
     expect(() => parseScenario({ ...GOOD, protocol, options }, catalogue)).toThrow(message)
+  })
+
+  it('reports all problems at once, each with its field', () => {
+    const file = {
+      protocol: 'bully',
+      nodes: [1, 2, 3],
+      seed: -1,
+      netwrok: {},
+      options: { detectr: 'none', answerTimeoutMs: 'soon' },
+      events: [
+        { atMs: 1, crash: 9 },
+        { atMs: 2, crsh: 1 },
+        { atMs: 9000, crash: 1 },
+      ],
+      untilMs: 1000,
+    }
+    let problems: InvalidScenarioError['problems'] = []
+    try {
+      parseScenario(file, catalogue)
+    } catch (error) {
+      problems = (error as InvalidScenarioError).problems
+    }
+    expect(problems.map(({ field }) => field)).toEqual([
+      'options.answerTimeoutMs',
+      'options.detectr',
+      'seed',
+      'netwrok',
+      'events[0].crash',
+      'events[1].crsh',
+      'events[2].atMs',
+    ])
+  })
+
+  it.each<[PlainObject, string]>([
+    [{ protocol: 'buly' }, 'did you mean bully?'],
+    [{ netwrok: {} }, 'netwrok: unknown field; did you mean network?'],
+    [{ network: { los: 1 } }, 'network.los: unknown field; did you mean loss?'],
+    [{ network: { speed: 1 } }, 'network.speed: unknown field (known: delayMs, loss, '],
+    [{ options: { detectr: 'none' } }, 'options.detectr: unknown field; did you mean detector?'],
+    [{ events: [{ atMs: 1, crsh: 1 }] }, '; did you mean crash?'],
+    [
+      { events: [{ atMs: 1, crash: 1, afterEffect: 1 }] },
+      'events[0].afterEffect: unknown field; did you mean afterEffects?',
+    ],
+  ])('suggests what may have been meant: %j', (fields, message) => {
+    expect(() => parseScenario({ ...GOOD, ...fields }, catalogue)).toThrow(message)
   })
 
   it('also where there is no scenario at all', () => {

@@ -1,4 +1,4 @@
-/** Reads a scenario file: everything is checked before anything runs, and an error names the field and its place. */
+/** Reads a scenario file. Everything is checked before anything runs, and all problems are reported at once. */
 import { z } from 'zod'
 import {
   type Definition,
@@ -7,83 +7,122 @@ import {
   microsOf,
   msOf,
   type NodeId,
+  nearest,
   type PlainObject,
 } from '../../core/index.ts'
+import { invalidScenario, pathText, type ScenarioProblem, schemaProblems } from './problems.ts'
 import type { Scenario, Span } from './scenario.ts'
 import { type EventSchema, nodeList, type ScenarioSchema, scenarioSchema } from './schema.ts'
 
-/** A scenario that cannot be run. `field` is the place in the file, empty when it is the file as a whole. */
-export class InvalidScenarioError extends Error {
-  override readonly name = 'InvalidScenarioError'
-  readonly code = 'ERR_CONCLAVE_INVALID_SCENARIO'
-  readonly field: string
-
-  constructor(field: string, problem: string) {
-    super(field === '' ? problem : `${field}: ${problem}`)
-    this.field = field
-  }
-}
+export { InvalidScenarioError, type ScenarioProblem } from './problems.ts'
 
 /** Finds protocols by name; `names` are all that it knows. */
 export type Lookup = { readonly names: readonly string[]; find(name: string): Definition | null }
 
+type Fields = { readonly [field: string]: unknown }
+type Body = z.infer<ScenarioSchema['file']>
+
 export function parseScenario(file: unknown, lookup: Lookup): Scenario {
-  const head = checked(z.looseObject({ protocol: z.string(), nodes: nodeList() }), file, '')
-  const definition = lookup.find(head.protocol)
-  if (definition === null) {
-    const known = lookup.names.join(', ')
-    throw new InvalidScenarioError('protocol', `unknown protocol "${head.protocol}" (known: ${known})`)
+  const { definition, nodes } = readHead(file, lookup)
+  const schema = scenarioSchema(definition, nodes)
+  const problems: ScenarioProblem[] = []
+  if (nodes.length < definition.leastNodes) {
+    const problem = `${definition.name} needs at least ${definition.leastNodes} nodes`
+    problems.push({ field: 'nodes', problem })
   }
-  if (head.nodes.length < definition.leastNodes) {
-    throw new InvalidScenarioError(
-      'nodes',
-      `${definition.name} needs at least ${definition.leastNodes} nodes`,
-    )
-  }
-  const schema = scenarioSchema(definition, head.nodes)
-  const body = checked(schema.file, file, '')
-  const { schedule } = body
-  if (schedule !== null && body.events.length > 0) {
-    throw new InvalidScenarioError('schedule', 'a scenario has events or a schedule, not both')
-  }
-  const timed = (['untilMs', 'checkpointsMs'] as const).find((field) => given(file, field))
-  if (schedule !== null && timed !== undefined)
-    throw new InvalidScenarioError(timed, 'a schedule has no time')
-  if (body.untilMs === undefined && schedule === null) {
-    throw new InvalidScenarioError('untilMs', `is missing: say when the run ends (at most ${LONGEST_MS})`)
-  }
-  checkWorldly(definition, body.options)
-  if (body.initial !== null && !canBeginSettled(definition, head.nodes, body.options)) {
-    throw new InvalidScenarioError('initial', `${definition.name} cannot begin settled`)
-  }
-  const { delayMs } = body.registers ?? body.network
-  checkBounds(definition, body.options, longest(delayMs))
-  const untilMs = body.untilMs ?? 0
-  for (const [index, atMs] of body.checkpointsMs.entries()) {
-    notAfter(untilMs, atMs, `checkpointsMs[${index}]`)
-  }
-  if (schedule !== null && body.nodeOptions !== undefined) {
-    throw new InvalidScenarioError('nodeOptions', 'in a schedule all nodes have the same options')
-  }
-  const nodeOptions = Object.entries(body.nodeOptions ?? {}).map(([node, own]) => {
-    const place = `nodeOptions.${node}`
-    const all = { ...(file as { readonly options?: PlainObject }).options, ...own }
-    return [node, checked(definition.options(head.nodes), all, place)]
+  const body = read(schema.file, file, '', problems)
+  const given = file as Fields
+  problems.push(...conflicts(given))
+  if (body !== null) problems.push(...combinedProblems(definition, nodes, body))
+  const untilMs = body?.untilMs ?? (typeof given['untilMs'] === 'number' ? given['untilMs'] : null)
+  const events = listIn(given, 'events').map((event, index) => {
+    const place = `events[${index}]`
+    return readEvent(schema, event, place, untilMs, problems)
   })
+  const steps = listIn(given, 'schedule').map((step, index) =>
+    readStep(schema, step, `schedule[${index}]`, problems),
+  )
+  const nodeOptions = readNodeOptions(definition, nodes, given, body, problems)
+  if (body === null || problems.length > 0) throw invalidScenario(problems)
+  const { schedule } = body
   return {
     ...body,
     options: schedule === null ? body.options : definition.untimed(body.options),
     ...(nodeOptions.length === 0 ? {} : { nodeOptions: Object.fromEntries(nodeOptions) }),
-    untilMs,
-    events: body.events.map((event, index) => readEvent(schema, event, `events[${index}]`, untilMs)),
-    schedule: schedule?.map((step, index) => readStep(schema, step, `schedule[${index}]`)) ?? null,
+    untilMs: body.untilMs ?? 0,
+    events,
+    schedule: schedule === null ? null : steps,
     // The schema describes exactly this type; zod cannot say so of events that are told apart by their fields.
   } as Scenario
 }
 
+/** Without a protocol and nodes nothing else can be checked. */
+function readHead(
+  file: unknown,
+  lookup: Lookup,
+): { readonly definition: Definition; readonly nodes: readonly NodeId[] } {
+  const problems: ScenarioProblem[] = []
+  const head = read(z.looseObject({ protocol: z.string(), nodes: nodeList() }), file, '', problems)
+  const given = (file ?? {}) as Fields
+  const definition = typeof given['protocol'] === 'string' ? lookup.find(given['protocol']) : null
+  if (typeof given['protocol'] === 'string' && definition === null)
+    problems.unshift({ field: 'protocol', problem: unknownProtocol(given['protocol'], lookup.names) })
+  if (head === null || definition === null) throw invalidScenario(problems)
+  return { definition, nodes: head.nodes }
+}
+
+function unknownProtocol(name: string, known: readonly string[]): string {
+  const near = nearest(name, known)
+  return `unknown protocol "${name}" (known: ${known.join(', ')})${near === null ? '' : `; did you mean ${near}?`}`
+}
+
+/** Fields that exclude each other. */
+function conflicts(file: Fields): readonly ScenarioProblem[] {
+  const isGiven = (field: string): boolean => {
+    const value = file[field]
+    return value !== undefined && value !== null && !(Array.isArray(value) && value.length === 0)
+  }
+  const hasSchedule = file['schedule'] !== undefined && file['schedule'] !== null
+  if (!hasSchedule) {
+    if (file['untilMs'] !== undefined) return []
+    return [{ field: 'untilMs', problem: `is missing: say when the run ends (at most ${LONGEST_MS})` }]
+  }
+  const timed = ['untilMs', 'checkpointsMs'].filter(isGiven)
+  return [
+    ...(isGiven('events')
+      ? [{ field: 'schedule', problem: 'a scenario has events or a schedule, not both' }]
+      : []),
+    ...timed.map((field) => ({ field, problem: 'a schedule has no time' })),
+    ...(isGiven('nodeOptions')
+      ? [{ field: 'nodeOptions', problem: 'in a schedule all nodes have the same options' }]
+      : []),
+  ]
+}
+
+/** Problems of fields that are valid one by one. */
+function combinedProblems(
+  definition: Definition,
+  nodes: readonly NodeId[],
+  body: Body,
+): readonly ScenarioProblem[] {
+  const { options, initial, checkpointsMs, untilMs } = body
+  const { delayMs } = body.registers ?? body.network
+  const worldly = worldlyProblem(definition, options)
+  if (worldly !== null) return [worldly]
+  return [
+    ...(initial !== null && !canBeginSettled(definition, nodes, options)
+      ? [{ field: 'initial', problem: `${definition.name} cannot begin settled` }]
+      : []),
+    ...boundProblems(definition, options, longest(delayMs)),
+    ...(untilMs === undefined
+      ? []
+      : checkpointsMs.flatMap((atMs, index) => lateProblem(untilMs, atMs, `checkpointsMs[${index}]`))),
+  ]
+}
+
 /**
- * Options that cannot work on a network with such delays are refused, with both sides of the bound. `chosen`: only
- * those that stand in it.
+ * Rejects options that cannot work on a network with such delays, with both sides of each bound. `chosen`: only the
+ * options in it are checked.
  */
 export function checkBounds(
   definition: Definition,
@@ -91,25 +130,33 @@ export function checkBounds(
   maxDelayMs: number,
   chosen: PlainObject = options,
 ): void {
-  const broken = definition
+  const problems = boundProblems(definition, options, maxDelayMs, chosen)
+  if (problems.length > 0) throw invalidScenario(problems)
+}
+
+function boundProblems(
+  definition: Definition,
+  options: PlainObject,
+  maxDelayMs: number,
+  chosen: PlainObject = options,
+): readonly ScenarioProblem[] {
+  return definition
     .bounds(options, maxDelayMs)
-    .find(({ option, value, least }) => Object.hasOwn(chosen, option) && microsOf(value) < microsOf(least))
-  if (broken === undefined) return
-  const { option, value, because } = broken
-  const least = msOf(microsOf(broken.least))
-  throw new InvalidScenarioError(
-    `options.${option}`,
-    `${value} is below ${least}, its least value here (${because}; delays are up to ${maxDelayMs} ms): use ${least}`,
-  )
+    .filter(({ option, value, least }) => Object.hasOwn(chosen, option) && microsOf(value) < microsOf(least))
+    .map(({ option, value, least, because }) => {
+      const leastMs = msOf(microsOf(least))
+      const problem = `${value} is below ${leastMs}, its least value here (${because}; delays are up to ${maxDelayMs} ms): use ${leastMs}`
+      return { field: `options.${option}`, problem }
+    })
 }
 
 function longest(span: Span): number {
   return typeof span === 'number' ? span : span[1]
 }
 
-function given(file: unknown, field: string): boolean {
-  const value = (file as { readonly [field: string]: unknown })[field]
-  return value !== undefined && !(Array.isArray(value) && value.length === 0)
+function listIn(file: Fields, field: string): readonly unknown[] {
+  const value = file[field]
+  return Array.isArray(value) ? value : []
 }
 
 function canBeginSettled(
@@ -120,82 +167,114 @@ function canBeginSettled(
   return definition.create({ self: nodes[0] as NodeId, nodes }, options).settled !== undefined
 }
 
-function readEvent(schema: ScenarioSchema, event: unknown, place: string, untilMs: number): unknown {
-  const fields = Object.keys(checked(z.looseObject({ atMs: z.number().min(0) }), event, place))
-  const kind = fields.find((field) => Object.hasOwn(schema.events, field))
+function readNodeOptions(
+  definition: Definition,
+  nodes: readonly NodeId[],
+  file: Fields,
+  body: Body | null,
+  problems: ScenarioProblem[],
+): readonly (readonly [node: string, options: PlainObject | null])[] {
+  return Object.entries(body?.nodeOptions ?? {}).map(([node, own]) => {
+    const all = { ...(file['options'] as PlainObject | undefined), ...own }
+    return [node, read(definition.options(nodes), all, `nodeOptions.${node}`, problems)]
+  })
+}
+
+/** `untilMs`: null when the file does not say when the run ends. */
+function readEvent(
+  schema: ScenarioSchema,
+  event: unknown,
+  place: string,
+  untilMs: number | null,
+  problems: ScenarioProblem[],
+): unknown {
+  const fields = read(z.looseObject({ atMs: z.number().min(0) }), event, place, problems)
+  if (fields === null) return null
+  const names = Object.keys(fields)
+  const kind = names.find((field) => Object.hasOwn(schema.events, field))
   if (kind === undefined) {
-    const known = Object.keys(schema.events).join(', ')
-    const unknown = fields.find((field) => field !== 'atMs')
-    if (unknown !== undefined)
-      throw new InvalidScenarioError(`${place}.${unknown}`, `unknown event (known: ${known})`)
-    throw new InvalidScenarioError(place, `says nothing of what happens (known: ${known})`)
+    problems.push(unknownEvent(schema, names, place))
+    return null
   }
-  const parsed = checked(schema.events[kind] as EventSchema, event, place)
-  notAfter(untilMs, parsed.atMs, `${place}.atMs`)
+  const parsed = read(schema.events[kind] as EventSchema, event, place, problems)
+  if (parsed === null) return null
+  if (untilMs !== null) problems.push(...lateProblem(untilMs, parsed.atMs, `${place}.atMs`))
   if (kind === 'command') {
     const { node: _node, ...command } = (parsed as unknown as { command: { node: NodeId } }).command
-    checked(schema.commands, command, `${place}.command`)
+    read(schema.commands, command, `${place}.command`, problems)
   }
   return parsed
 }
 
-function readStep(schema: ScenarioSchema, step: unknown, place: string): unknown {
+function unknownEvent(schema: ScenarioSchema, names: readonly string[], place: string): ScenarioProblem {
+  const kinds = Object.keys(schema.events)
+  const known = kinds.join(', ')
+  const unknown = names.find((field) => field !== 'atMs')
+  if (unknown === undefined)
+    return { field: place, problem: `does not say what happens (known events: ${known})` }
+  const near = nearest(unknown, kinds)
+  const hint = near === null ? '' : `; did you mean ${near}?`
+  return { field: `${place}.${unknown}`, problem: `unknown event (known: ${known})${hint}` }
+}
+
+function readStep(
+  schema: ScenarioSchema,
+  step: unknown,
+  place: string,
+  problems: ScenarioProblem[],
+): unknown {
   const words = Object.keys(schema.steps) as [string, ...string[]]
-  const word = checked(z.looseObject({ do: z.enum(words) }), step, place).do
-  const parsed = checked(schema.steps[word] as z.ZodType<{ do: string }>, step, place)
-  if ('command' in parsed) checked(schema.commands, parsed.command, `${place}.command`)
+  const kind = read(z.looseObject({ do: z.enum(words) }), step, place, problems)
+  if (kind === null) return null
+  const parsed = read(schema.steps[kind.do] as z.ZodType<{ do: string }>, step, place, problems)
+  if (parsed !== null && 'command' in parsed)
+    read(schema.commands, parsed.command, `${place}.command`, problems)
   return parsed
 }
 
-function notAfter(untilMs: number, atMs: number, place: string): void {
-  if (atMs > untilMs) throw new InvalidScenarioError(place, `${atMs} is after untilMs (${untilMs})`)
+function lateProblem(untilMs: number, atMs: number, field: string): readonly ScenarioProblem[] {
+  return atMs > untilMs ? [{ field, problem: `${atMs} is after untilMs (${untilMs})` }] : []
 }
 
-/** A protocol's options with every value filled in. */
+/** The options of a protocol with every value filled in. */
 export function checkedOptions(
   definition: Definition,
   nodes: readonly NodeId[],
   options: PlainObject,
 ): PlainObject {
-  const chosen = checked(definition.options(nodes), options, 'options')
-  checkWorldly(definition, chosen)
+  const problems: ScenarioProblem[] = []
+  const chosen = read(definition.options(nodes), options, 'options', problems)
+  const worldly = chosen === null ? null : worldlyProblem(definition, chosen)
+  if (worldly !== null) problems.push(worldly)
+  if (chosen === null || problems.length > 0) throw invalidScenario(problems)
   return chosen
 }
 
-function checkWorldly(definition: Definition, options: PlainObject): void {
+function worldlyProblem(definition: Definition, options: PlainObject): ScenarioProblem | null {
   const option = definition.onlyRecorded(options)
-  if (option === null) return
+  if (option === null) return null
   const value = JSON.stringify(options[option])
-  throw new InvalidScenarioError(
-    `options.${option}`,
-    `${value} is how real processes say what they recorded: a world has none of that`,
-  )
+  return {
+    field: `options.${option}`,
+    problem: `${value} is written by recordings of real nodes only; a simulated world has no such option`,
+  }
 }
 
-/** The value as the schema makes it, or an error about the first thing that is wrong with it. */
-function checked<T>(schema: z.ZodType<T>, value: unknown, place: string): T {
+/** The value as the schema makes it; null when it is not valid, with what is wrong added to the problems. */
+function read<T>(schema: z.ZodType<T>, value: unknown, place: string, problems: ScenarioProblem[]): T | null {
   const result = schema.safeParse(value, { error: explain })
   if (result.success) return result.data
-  const { field, problem } = firstProblem(result.error, place)
-  throw new InvalidScenarioError(field, problem)
+  problems.push(...schemaProblems(result.error, schema, place))
+  return null
 }
 
-/** The first thing that a schema objects to: where, and what. */
+/** The first problem that a schema reports: where, and what. */
 export function firstProblem(
   error: z.ZodError,
   place: string,
+  schema?: z.ZodType,
 ): { readonly field: string; readonly problem: string } {
-  const issue = error.issues[0] as z.core.$ZodIssue
-  const field = placeOf(place, issue.path)
-  return issue.code === 'unrecognized_keys'
-    ? { field: placeOf(field, [issue.keys[0] as string]), problem: 'unknown field' }
-    : { field, problem: issue.message }
-}
-
-function placeOf(start: string, path: readonly PropertyKey[]): string {
-  let place = start
-  for (const key of path) {
-    place += typeof key === 'number' ? `[${key}]` : `${place === '' ? '' : '.'}${String(key)}`
-  }
-  return place
+  return (
+    schemaProblems(error, schema ?? null, place)[0] ?? { field: pathText(place, []), problem: 'is not valid' }
+  )
 }

@@ -7,14 +7,7 @@ import { until } from '../../../../test/support/wait.ts'
 import type { Effect } from '../../../core/index.ts'
 import type { Bundle, Datagram } from '../../../links/index.ts'
 import { readTrace } from '../../../workbench/trace/index.ts'
-import {
-  type ConclaveNode,
-  InvalidOptionsError,
-  type JoinOptions,
-  join,
-  NodeClosedError,
-  type Term,
-} from '../index.ts'
+import { type ConclaveNode, InvalidOptionsError, type JoinOptions, join, type Term } from '../index.ts'
 
 const ISOLATIONS = ['worker', 'thread'] as const
 const KEY = new Uint8Array(32).fill(3)
@@ -188,10 +181,10 @@ describe('joining at an address', () => {
     const first = join({ ...of(0, 'one'), peers: ['127.0.0.1:9'], signal: given.signal })
     const second = new AbortController()
     const waiting = join({ ...of(0, 'two'), signal: second.signal })
-    second.abort()
-    await expect(waiting).rejects.toThrow(NodeClosedError)
-    given.abort()
-    await expect(first).rejects.toThrow(NodeClosedError)
+    second.abort(new Error('second'))
+    await expect(waiting).rejects.toThrow('second')
+    given.abort(new Error('first'))
+    await expect(first).rejects.toThrow('first')
     await into(of(0, 'three'))
   })
 

@@ -224,7 +224,7 @@ it('leads once at a time: a second `lead` is refused with what to do, and the fi
   })
   await begun.promise
   await expect(node.lead(() => {})).rejects.toThrow(AlreadyLeadingError)
-  await expect(node.lead(() => {})).rejects.toThrow(/under way already: .* end it first, by its signal/)
+  await expect(node.lead(() => {})).rejects.toThrow(/is running; .* abort the first by its signal/)
   expect(node.view().role).toBe('leader')
   await node.close()
   await leading
@@ -281,11 +281,12 @@ describe('joining', () => {
   }, 30_000)
 
   it('can be given up, before and after', async () => {
-    await expect(join({ ...good, signal: AbortSignal.abort() })).rejects.toThrow(NodeClosedError)
+    const reason = new Error('given up')
+    await expect(join({ ...good, signal: AbortSignal.abort(reason) })).rejects.toBe(reason)
     const given = new AbortController()
     const joining = join({ ...good, peers: [], signal: given.signal })
-    given.abort()
-    await expect(joining).rejects.toThrow(NodeClosedError)
+    given.abort(reason)
+    await expect(joining).rejects.toBe(reason)
     const later = new AbortController()
     const node = await join({ ...good, peers: [], signal: later.signal })
     members = [node]

@@ -6,7 +6,7 @@
  */
 import type { NodeId } from '../../../core/index.ts'
 import { type FencingConfig, openDevice } from '../../fencing/config.ts'
-import { type Established, establish, type FenceDevice } from '../../fencing/devices.ts'
+import { type FenceResult, establish, type FenceDevice } from '../../fencing/devices.ts'
 
 export type FencerHooks = {
   /** All of them are cut off, confirmed under this token. */
@@ -52,7 +52,7 @@ export class Fencer {
   }
 }
 
-function whyNot(answer: Exclude<Established, { outcome: 'confirmed' }>): string {
+function whyNot(answer: Exclude<FenceResult, { outcome: 'confirmed' }>): string {
   if (answer.outcome === 'unknown') return `${answer.at}: ${answer.why}`
   const newer = answer.current === null ? '' : ` (token ${answer.current} was there)`
   return `${answer.at} refused${newer}: ${answer.why}`

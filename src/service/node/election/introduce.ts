@@ -94,9 +94,8 @@ async function introduced(
     if (ids !== null) return ids
     if (conflict.signal.aborted)
       throw new InvalidOptionsError('peers', problems.at(-1) ?? 'cannot be told apart')
-    const missing = endpoint.unknown().map(showAddress).join(', ')
-    const why = problems.map((problem) => `; ${problem}`).join('')
-    throw new NodeClosedError(`joining was given up before ${missing} had said who is there${why}`)
+    signal?.throwIfAborted()
+    throw new NodeClosedError('the introduction of the peers ended without an answer')
   } finally {
     signal?.removeEventListener('abort', end)
     await endpoint.close()

@@ -240,9 +240,9 @@ describe('what is known of another node', () => {
   it('ends by the clock of the reader, however long nobody has worked it out again', () => {
     const status = (now: number, evidenceFor: number | null) =>
       nodeStatusOf('b', { heardAt: 1000, evidenceAt: 5000, evidenceFor, isReachable: true, now })
-    expect(status(8999, 4000)).toEqual({ id: 'b', there: true, evidenceMsAgo: 3.999, heardMsAgo: 7.999 })
-    expect(status(9000, 4000)).toMatchObject({ there: false, evidenceMsAgo: 4 })
+    expect(status(8999, 4000)).toEqual({ id: 'b', reachable: true, evidenceMsAgo: 3.999, heardMsAgo: 7.999 })
+    expect(status(9000, 4000)).toMatchObject({ reachable: false, evidenceMsAgo: 4 })
     // Where the protocol states no such time, its own word counts.
-    expect(status(9000, null)).toMatchObject({ there: true })
+    expect(status(9000, null)).toMatchObject({ reachable: true })
   })
 })
