@@ -25,7 +25,7 @@ export const assertion4: Spec<readonly Member[]> = {
       const leader = inside.find(
         ({ node, coordinator, status }) => status === 'Normal' && coordinator === node,
       )
-      if (leader === undefined) return { violated: `nobody in {${clique.join(', ')}} leads it` }
+      if (leader === undefined) return { violated: `no node in {${clique.join(', ')}} leads it` }
       const odd = inside.find(({ coordinator, status }) => status !== 'Normal' || coordinator !== leader.node)
       if (odd !== undefined) {
         return {

@@ -45,7 +45,7 @@ const demoted = (ms: number, node: NodeId, cause: string): readonly Observation[
 const judge = (...observations: readonly (Observation | readonly Observation[])[]): Judgement =>
   judgement('majority-leads', RUN, [...begun(), ...observations.flat()])
 const nobody = (from: number, to: number, node: number, votes: string): Judgement => ({
-  violated: `nobody led from ${from} to ${to} ms, though ${node} could with the votes of {${votes}}`,
+  violated: `no node led from ${from} to ${to} ms, though ${node} could with the votes of {${votes}}`,
 })
 const stopped = (node: number, at: number, since: number): Judgement => ({
   violated: `${node} stopped leading at ${at} ms, though nothing has changed since ${since} ms`,

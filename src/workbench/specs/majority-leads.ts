@@ -199,7 +199,7 @@ function whyNoLeader({ within, hub }: System, led: Micros, at: Micros): string |
   const from = Math.max(led, hub.since)
   if (at - from <= within) return null
   const votes = hub.votes.join(', ')
-  return `nobody led from ${msOf(from)} to ${msOf(at)} ms, though ${hub.node} could with the votes of {${votes}}`
+  return `no node led from ${msOf(from)} to ${msOf(at)} ms, though ${hub.node} could with the votes of {${votes}}`
 }
 
 function whyNotEnded(system: System, node: NodeId, ended: Micros): string | null {

@@ -37,7 +37,7 @@ const halves = (ms: number): Observation =>
 
 describe('T', () => {
   const gap = (members: string, from: number, to: number): Judgement => ({
-    violated: `nobody in {${members}} led from ${from} to ${to} ms`,
+    violated: `no node in {${members}} led from ${from} to ${to} ms`,
   })
   it('is broken by a stable partition in which nobody comes to lead in time', () => {
     expect(judge('T', full(0), leadsAt(100.001, 1, 200))).toEqual(gap('1, 2, 3, 4', 0, 100.001))

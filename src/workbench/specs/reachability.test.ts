@@ -23,7 +23,8 @@ describe('reachability', () => {
 
   it('rejects a node that does so any longer', () => {
     expect(judgement('reachability', RUN, [called(550, 1, 2, 500), called(600.001, 1, 2, 500)])).toEqual({
-      violated: '1 called 2 reachable, which it cannot have heard since 500 ms; only 100 ms are allowed',
+      violated:
+        '1 called 2 reachable, from which no message can have arrived since 500 ms; the bound is 100 ms',
     })
   })
 

@@ -19,7 +19,7 @@ export const reachability: Spec<Micros | null> = {
     if (at - silentSince <= within) return 'held'
     const since = msOf(silentSince)
     return {
-      violated: `${node} called ${peer} reachable, which it cannot have heard since ${since} ms; only ${msOf(within)} ms are allowed`,
+      violated: `${node} called ${peer} reachable, from which no message can have arrived since ${since} ms; the bound is ${msOf(within)} ms`,
     }
   },
 }

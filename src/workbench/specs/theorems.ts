@@ -32,7 +32,7 @@ function oneLeader(memory: readonly Linked[], connected: Connected): Judgement {
     const least = alive.map(({ node }) => node).sort(compareIds)[0] as NodeId
     const leaders = alive.filter(({ role }) => role === 'leader').map(({ node }) => node)
     if (leaders.length === 1 && leaders[0] === least) continue
-    const who = leaders.length === 0 ? 'nobody leads' : `${leaders.join(' and ')} lead`
+    const who = leaders.length === 0 ? 'no node leads' : `${leaders.join(' and ')} lead`
     return { violated: `of ${part.join(', ')}, all linked, ${who}, not ${least}` }
   }
   return concerned ? 'held' : 'not concerned'

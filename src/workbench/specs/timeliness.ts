@@ -103,7 +103,7 @@ export const timeliness: Spec<Timeliness> = {
     const { kappa, gap, parts } = system
     if (gap !== null) {
       const { members, from, to } = gap
-      return { violated: `nobody in {${members.join(', ')}} led from ${msOf(from)} to ${msOf(to)} ms` }
+      return { violated: `no node in {${members.join(', ')}} led from ${msOf(from)} to ${msOf(to)} ms` }
     }
     if (kappa === null) return 'not concerned'
     const isDue = (part: Part): boolean => part.since + kappa <= seen.at && counts(system, part)

@@ -157,32 +157,32 @@ describe('told-in-pairs', () => {
   })
   it('is broken by the same news twice, and by an end without a beginning', () => {
     expect(judge('told-in-pairs', ...term, elected(20, 1))).toEqual({
-      violated: '1 was told twice that it leads',
+      violated: '1 was notified twice of a term',
     })
     expect(judge('told-in-pairs', ...term, demoted(20, 1), demoted(21, 1))).toEqual({
-      violated: '1 was told that it no longer leads, but it did not',
+      violated: '1 was notified of the end of a term that had not begun',
     })
     expect(judge('told-in-pairs', ...term, demoted(20, 2))).not.toBe('held')
   })
   it('is broken by news of another term', () => {
     expect(judge('told-in-pairs', ...term, demoted(20, 1, 2))).toEqual({
-      violated: '1 was told that it leads with 1, then that 2 has ended',
+      violated: '1 was notified of a term with token 1, then of the end of token 2',
     })
     expect(judge('told-in-pairs', elected(10, 1), leads(10, 1, 110, 2))).toEqual({
-      violated: '1 was told that it leads with token 1, but leads with 2',
+      violated: '1 was notified of a term with token 1, but leads with token 2',
     })
   })
   it('is broken by a lease that has ended when it is told of, to the very instant', () => {
     expect(judge('told-in-pairs', elected(10, 1), leads(10, 1, 10))).toEqual({
-      violated: '1 was told at 10 ms that it leads, until 10 ms',
+      violated: '1 was notified at 10 ms of a term that ended at 10 ms',
     })
     expect(judge('told-in-pairs', elected(10, 1), leads(10, 1, 10.001), endedAt(10))).toBe('not concerned')
   })
   it('is broken by whoever does not lead then, or only later', () => {
     expect(judge('told-in-pairs', elected(10, 1), viewAt(10, 1, 'candidate'))).toEqual({
-      violated: '1 was told at 10 ms that it leads, but is candidate',
+      violated: '1 was notified of a term at 10 ms, but is candidate',
     })
-    const never = { violated: '1 was told at 10 ms that it leads, but did not' }
+    const never = { violated: '1 was notified of a term at 10 ms, but did not lead' }
     expect(judge('told-in-pairs', elected(10, 1), leads(11, 1))).toEqual(never)
     expect(judge('told-in-pairs', elected(10, 1), followsAt(10, 2, 1), followsAt(12, 3, 1))).toEqual(never)
     expect(judge('told-in-pairs', elected(10, 1), demoted(10, 1))).toEqual(never)
@@ -200,7 +200,7 @@ describe('told-in-pairs', () => {
   })
   it('is broken by a leader whose client hears nothing, unless the world begins with it', () => {
     expect(judge('told-in-pairs', upAt(0, 1), followsAt(0, 1, null), leads(10, 1))).toEqual({
-      violated: '1 leads, and its client was not told',
+      violated: '1 leads, but its application was not notified',
     })
     expect(judge('told-in-pairs', upAt(0, 1), leads(0, 1), demoted(90, 1))).toBe('held')
   })
