@@ -99,11 +99,11 @@ it('the README shows the worker as it is', () => {
   const readme = lines('README.md')
   const from = readme.indexOf(
     '```js',
-    readme.findIndex((line) => line.startsWith('**Your program.**')),
+    readme.findIndex((line) => line.startsWith('**Use the library.**')),
   )
   const shown = readme.slice(from + 1, readme.indexOf('```', from + 1))
   const worker = lines('examples/library/worker.mjs')
-  // What the worker is told by its arguments stands written out.
+  // The worker takes these values from its arguments.
   expect(shown.filter((line) => !worker.includes(line))).toEqual([
     "id: 'a',",
     "listen: '10.0.0.1:7400',",

@@ -1,27 +1,27 @@
 /**
- * A worker of a group: whoever leads appends its token to a file, again and again; the others stand by.
+ * A worker: the leader of the group appends its token to a file again and again; the others wait.
  *
  *   export CONCLAVE_KEY=$(head -c 32 /dev/urandom | base64)
  *   node examples/library/worker.mjs --id a --log tokens.log --data data-a a=127.0.0.1:7401 b=127.0.0.1:7402 c=127.0.0.1:7403
  *
- * and the same with b and c in two more terminals. Kill the leader however you like: the next goes on with a larger
- * token. `--data` is what must survive a crash, a folder for each worker; docs/reference/library.md says what is lost without it.
- * The election runs in a thread of its own: a worker that is busy for a moment does not lose the lead.
+ * and the same with b and c in two more terminals. Kill the leader: another worker continues with a larger token.
+ * `--data` is the folder for what must survive a crash, one per worker. The election runs in a worker thread, so a
+ * process that is busy for a moment keeps its lease. docs/reference/library.md explains both.
  */
 import { appendFileSync } from 'node:fs'
 import { setInterval as every } from 'node:timers/promises'
 import { parseArgs } from 'node:util'
 import { join, LeadershipLostError } from 'conclave'
 
-const { values, positionals: members } = parseArgs({
+const { values, positionals: nodes } = parseArgs({
   allowPositionals: true,
   options: { id: { type: 'string' }, log: { type: 'string' }, data: { type: 'string' } },
 })
 const { id, log, data } = values
-const listen = members.find((member) => member.startsWith(`${id}=`))?.slice(`${id}=`.length)
+const listen = nodes.find((node) => node.startsWith(`${id}=`))?.slice(`${id}=`.length)
 const key = Buffer.from(process.env['CONCLAVE_KEY'] ?? '')
 if (id === undefined || log === undefined || listen === undefined) {
-  console.error('worker: give --id ID --log FILE and all members as ID=HOST:PORT, this one among them')
+  console.error('worker: pass --id ID --log FILE and all nodes as ID=HOST:PORT, including this one')
   process.exit(2)
 }
 
@@ -29,7 +29,7 @@ const node = await join({
   group: 'workers',
   id,
   listen,
-  peers: members.filter((member) => !member.startsWith(`${id}=`)),
+  peers: nodes.filter((other) => !other.startsWith(`${id}=`)),
   key,
   ...(data === undefined ? {} : { data }),
   options: { sigmaMs: 300 },
@@ -39,7 +39,7 @@ for (const signal of ['SIGINT', 'SIGTERM']) process.once(signal, () => node.clos
 
 async function watch() {
   for await (const { leader } of node.observe()) {
-    console.log(leader === null ? 'nobody leads' : `${leader.id} leads with token ${leader.token}`)
+    console.log(leader === null ? 'no leader' : `${leader.id} leads with token ${leader.token}`)
   }
 }
 
@@ -47,12 +47,12 @@ async function work(term) {
   try {
     for await (const _ of every(20)) {
       if (term.signal.aborted) return
-      // A write takes a moment, and the lease must outlast it.
+      // The lease must outlast the write.
       term.assertHeld(20)
       appendFileSync(log, `${term.token} ${id}\n`)
     }
   } catch (error) {
-    // The lease came to its end. Another may lead now, and this worker again later.
+    // The lease has ended. Another worker may lead now, and this one again later.
     if (!(error instanceof LeadershipLostError)) throw error
   }
 }

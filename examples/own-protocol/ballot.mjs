@@ -1,11 +1,11 @@
 /**
  * A ballot: one node is elected by a majority of votes, and every node has one vote.
  *
- * A node that has waited long enough stands: it votes for itself and asks the others. Whoever has not voted yet
- * votes for the first that asks. A candidate with more than half of the votes has won and tells everyone.
+ * A node that has waited long enough becomes a candidate: it votes for itself and asks the others. A node that has not
+ * voted yet votes for the first candidate that asks. A candidate with more than half of the votes has won, and says so.
  *
  * Any two majorities share a voter, so two winners would need a voter that voted twice. A voter must therefore
- * remember its vote through a crash. `persistFirst: false` does so too late: it sends the vote, then writes it down.
+ * store its vote. `persistFirst: false` does so too late: it sends the vote, and then stores it.
  *
  * docs/tutorials/your-first-protocol.md builds this file step by step.
  *
@@ -132,7 +132,7 @@ function ballot({ self, nodes }, { patienceMs, persistFirst }) {
 
 export const protocol = define({
   name: 'ballot',
-  title: 'one vote a node; whoever has a majority leads',
+  title: 'one vote per node; the candidate with a majority leads',
   source: 'docs/tutorials/your-first-protocol.md',
   kinds: [REQUEST.kind, VOTE.kind, WON.kind],
   options: () =>

@@ -1,14 +1,14 @@
 #!/usr/bin/env python3
-"""Works while the agent on this machine leads, and only then. Python's standard library, nothing else.
+"""Works only while the agent on this machine leads. Needs only Python's standard library.
 
     conclave agent --config conclave.yaml &
     python3 leader.py --agent http://127.0.0.1:7480 --log work.log
 
 What makes it safe:
-- The time is taken before the agent is asked. The agent answers how long it surely leads from when it answered, so
-  counting from before is never too long. Deadlines are on the monotonic clock.
-- Every piece of work is short, and begins only if the lease outlasts it.
-- Every piece of work carries the token, so that what it acts on can refuse an older one.
+- The program reads the clock before it asks the agent. The agent answers how long it surely leads from the moment of
+  the answer, so counting from before is never too long. Deadlines are on the monotonic clock.
+- Every piece of work is short, and starts only if the lease outlasts it.
+- Every piece of work carries the token, so that the resource can refuse an older one.
 """
 import argparse
 import json
@@ -46,7 +46,7 @@ class Agent:
         return said["leader"]["token"], asked + said["leader"]["expiresInMs"] / 1000
 
     def follow(self):
-        """For ever: wakes whoever waits when something has changed. Goes on where it was interrupted."""
+        """For ever: sets `changed` at every event. Continues after an interruption."""
         while True:
             try:
                 self._read_events()
@@ -59,7 +59,7 @@ class Agent:
         request = urllib.request.Request(self._events)
         if self._last_id is not None:
             request.add_header("Last-Event-ID", self._last_id)
-        # The agent says something every 10 s at least: silence means that it is gone.
+        # The agent sends something at least every 10 s: silence means that it is gone.
         with urllib.request.urlopen(request, timeout=30) as stream:
             for raw in stream:
                 line = raw.decode("utf-8").rstrip("\n")

@@ -1,10 +1,10 @@
 #!/bin/sh
-# Runs worker.sh on whichever node of the group leads, and nowhere else. Start it on every node:
+# Runs worker.sh on the node that leads, and on no other node. Start it on every node:
 #
 #   (umask 077; head -c 32 /dev/urandom > key)      once, then copy it to all nodes
 #   ./start.sh conclave.yaml work.log
 #
-# Further words go to `conclave run`.
+# Further arguments go to `conclave run`.
 set -eu
 config=$1
 log=$2

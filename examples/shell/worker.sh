@@ -1,5 +1,5 @@
 #!/bin/sh
-# The work: a line every 100 ms, with the token, so that whoever reads can refuse an older one.
+# The work: one line every 100 ms, with the token, so that a reader can refuse an older one.
 set -eu
 log=$1
 trap 'echo "end $CONCLAVE_TOKEN" >> "$log"; exit 0' TERM
