@@ -4,7 +4,7 @@ import { defineConfig } from 'vitest/config'
 const PURE = [
   'src/{core,links,protocols,workbench}/**/*.test.ts',
   'src/service/testkit/**/*.test.ts',
-  'src/cli/{commands,draw,fetch,input-files,load,node-flags,output,progress,qos-text,values}.test.ts',
+  'src/cli/{bad-input,commands,draw,fetch,input-files,load,node-flags,output,progress,qos-text,values}.test.ts',
   'src/cli/{ask,doctor,explore,plan,replay,sim}/**/*.test.ts',
   'src/cli/{run/{program,term},up/{agents,commands,text}}.test.ts',
   'test/{canaries,docs,house,reference}.test.ts',

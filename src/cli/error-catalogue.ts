@@ -233,7 +233,7 @@ export const ERROR_CATALOGUE: { readonly [code: string]: CatalogueEntry } = {
     'ImplausibleTokenError',
     'conclave/fencing/postgres',
     'The token is too far above the highest token seen. No group reaches such a token.',
-    'Find where the token comes from. Raise `mostAhead` only if it is real.',
+    'Find where the token comes from. Raise `maxTokenGap` only if it is real.',
   ),
   // The agent, its client, the command line.
   ERR_CONCLAVE_USAGE: entry(
