@@ -25,7 +25,7 @@ const WRITERS = {
       const answer = await fetch(address, { method: 'POST', headers: { 'conclave-token': String(token) } })
       if (answer.ok) return
       const { error, current } = await answer.json()
-      throw Object.assign(new Error(error.message), { name: error.name, current, status: answer.status })
+      throw Object.assign(new Error(error.message), { name: error.code, current, status: answer.status })
     }
   },
   async file() {

@@ -1,16 +1,16 @@
-/** Fencing devices as a configuration describes them, for processes that fence before they say that they lead. */
+/** The configuration of fencing devices, for nodes that fence before they lead. */
 import { z } from 'zod'
 import { commandDevice } from './device-command.ts'
 import { httpDevice } from './device-http.ts'
-import { type FenceDevice, type FenceStatus, givenUp, heeding } from './devices.ts'
+import { type FenceDevice, type FenceStatus, unknownAnswer, withAbort } from './devices.ts'
 
-const LONGEST_MS = 3_600_000
+const MAX_TIMEOUT_MS = 3_600_000
 const timeoutMs = z
   .number()
   .min(1)
-  .max(LONGEST_MS)
+  .max(MAX_TIMEOUT_MS)
   .default(30_000)
-  .describe('how long one order, or one question, may take')
+  .describe('timeout of one order or one status request')
 
 export const fencingSchema = z.discriminatedUnion('kind', [
   z
@@ -19,27 +19,27 @@ export const fencingSchema = z.discriminatedUnion('kind', [
       command: z
         .array(z.string().min(1))
         .min(1)
-        .describe('a fence agent and its words: options come as name=value lines on its standard input'),
+        .describe('a fence agent and its arguments; options are name=value lines on its standard input'),
       options: z
         .record(z.string(), z.string())
         .default({})
-        .describe('further options of the agent, as its address and login'),
+        .describe('further options of the agent, such as address and login'),
       timeoutMs,
     })
-    .describe('an external command, as cluster managers use them'),
+    .describe('an external fence agent, as cluster managers use them'),
   z
     .strictObject({
       kind: z.literal('http'),
       url: z
         .string()
         .refine((text) => URL.canParse(text) && ['http:', 'https:'].includes(new URL(text).protocol), {
-          message: 'write a URL such as http://switch/fence',
+          message: 'must be a URL such as http://switch/fence',
         })
-        // It is shown in warnings, and no request could be made to it.
+        // Warnings show the URL, and fetch refuses credentials in it.
         .refine(
           (text) => !URL.canParse(text) || (new URL(text).username === '' && new URL(text).password === ''),
           {
-            message: 'takes no user and no password: give the header authorization',
+            message: 'must not contain a user or password: use the header authorization',
           },
         ),
       headers: z.record(z.string(), z.string()).default({}).describe('sent with every request'),
@@ -51,17 +51,17 @@ export const fencingSchema = z.discriminatedUnion('kind', [
 export type FencingConfig = z.infer<typeof fencingSchema>
 export type FencingInput = z.input<typeof fencingSchema>
 
-/** A device whose every order has a time limit of its own. */
+/** Opens a device with a timeout for every order. */
 export function openDevice(config: FencingConfig): FenceDevice {
   const device =
     config.kind === 'command'
       ? commandDevice({ command: config.command as [string, ...string[]], options: config.options })
       : httpDevice({ url: config.url, headers: config.headers })
-  return limitedTo(device, config.timeoutMs)
+  return withTimeLimit(device, config.timeoutMs)
 }
 
-/** Every order and every question is answered within the limit, even by a device that does not heed it. */
-export function limitedTo(device: FenceDevice, limitMs: number): FenceDevice {
+/** Limits the time of every order and status request, even if the device ignores the signal. */
+export function withTimeLimit(device: FenceDevice, limitMs: number): FenceDevice {
   async function within<T>(
     signal: AbortSignal,
     work: (signal: AbortSignal) => Promise<T>,
@@ -72,14 +72,14 @@ export function limitedTo(device: FenceDevice, limitMs: number): FenceDevice {
     const timer = setTimeout(() => limit.abort(late), limitMs)
     const both = AbortSignal.any([signal, limit.signal])
     try {
-      return await heeding(both, () => work(both), otherwise)
+      return await withAbort(both, () => work(both), otherwise)
     } finally {
       clearTimeout(timer)
     }
   }
   return {
     name: device.name,
-    carryOut: (order, signal) => within(signal, (both) => device.carryOut(order, both), givenUp),
+    execute: (order, signal) => within(signal, (both) => device.execute(order, both), unknownAnswer),
     status: (target, signal) =>
       within(
         signal,

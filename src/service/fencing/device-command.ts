@@ -1,40 +1,40 @@
 /**
- * A device behind a command, as the fence agents of cluster managers are: options as `name=value` lines on standard
- * input, the outcome as the exit code. 0 is done; for `action=status` 0 is on and 2 is off. An agent that knows tokens
- * refuses with 5. Anything else may or may not have happened.
+ * A device behind a command, with the interface of cluster managers' fence agents: options are `name=value` lines on
+ * standard input, and the exit code is the outcome. 0 means done; for `action=status` 0 means on and 2 means off. An agent
+ * that supports tokens refuses with 5. With any other code the outcome is unknown.
  */
 import { spawn } from 'node:child_process'
 import type { FenceDevice } from './devices.ts'
 
 export type CommandOptions = {
-  /** Program and words; no shell. */
-  readonly command: readonly [program: string, ...words: string[]]
-  /** Further options of the agent: address, login and so on. They are not put on its command line. */
+  /** Program and arguments, run without a shell. */
+  readonly command: readonly [program: string, ...args: string[]]
+  /** Further options of the agent, such as address and login. They do not appear on its command line. */
   readonly options?: { readonly [name: string]: string }
 }
 
 const REFUSED = 5
 const OFF = 2
-const MOST_KEPT = 2000
+const MAX_OUTPUT_CHARS = 2000
 
 export function commandDevice({ command, options = {} }: CommandOptions): FenceDevice {
-  const [program, ...words] = command
+  const [program, ...args] = command
   for (const [name, value] of Object.entries(options))
     if (/[\n=]/.test(name) || value.includes('\n'))
-      throw new RangeError(`the option ${name} cannot be passed on: no line may be broken, no name have a =`)
+      throw new RangeError(`options.${name}: must not contain a line break, and its name must not contain =`)
 
-  async function run(more: { readonly [name: string]: string }, signal: AbortSignal): Promise<Ended> {
+  async function run(more: { readonly [name: string]: string }, signal: AbortSignal): Promise<CommandResult> {
     const lines = Object.entries({ ...options, ...more }).map(([name, value]) => `${name}=${value}\n`)
-    return ended(program, words, lines.join(''), signal)
+    return runCommand(program, args, lines.join(''), signal)
   }
 
   return {
     name: program,
-    async carryOut({ action, target, token, by }, signal) {
-      const { code, said } = await run({ action, plug: target, token: String(token), by }, signal)
+    async execute({ action, target, token, by }, signal) {
+      const { code, output } = await run({ action, plug: target, token: String(token), by }, signal)
       if (code === 0) return { outcome: 'done' }
-      if (code === REFUSED) return { outcome: 'refused', current: null, why: said }
-      return { outcome: 'unknown', why: `${program} ended with ${code}: ${said}` }
+      if (code === REFUSED) return { outcome: 'refused', current: null, why: output }
+      return { outcome: 'unknown', why: `${program} exited with ${code}: ${output}` }
     },
     async status(target, signal) {
       const { code } = await run({ action: 'status', plug: target }, signal)
@@ -45,60 +45,60 @@ export function commandDevice({ command, options = {} }: CommandOptions): FenceD
 
 const reasonOf = (error: unknown): string => (error instanceof Error ? error.message : String(error))
 
-type Ended = { readonly code: number | string; readonly said: string }
+type CommandResult = { readonly code: number | string; readonly output: string }
 
-/** After the command has ended: how long to wait for what it said last, while a process that it left holds the pipe. */
-const LAST_WORDS_MS = 100
+/** How long to wait for the rest of the output after the exit, while a background process holds the pipe. */
+const OUTPUT_GRACE_MS = 100
 
 /**
- * When time is up the command is killed with its process group. The answer is the exit code of the command itself:
- * processes that it leaves behind are left alone, and nobody waits for them.
+ * Runs a command. On abort it is killed with its process group. The result is the exit code of the command itself;
+ * background processes that it leaves behind are not waited for.
  */
-function ended(
+function runCommand(
   program: string,
-  words: readonly string[],
+  args: readonly string[],
   input: string,
   signal: AbortSignal,
-): Promise<Ended> {
+): Promise<CommandResult> {
   return new Promise((resolve) => {
     if (signal.aborted) {
-      resolve({ code: 'not started', said: 'time is up' })
+      resolve({ code: 'not started', output: 'timed out' })
       return
     }
-    const child = spawn(program, words, { stdio: ['pipe', 'ignore', 'pipe'], detached: true })
-    let said = ''
+    const child = spawn(program, args, { stdio: ['pipe', 'ignore', 'pipe'], detached: true })
+    let output = ''
     const kill = (): void => {
       if (child.pid === undefined || child.exitCode !== null || child.signalCode !== null) return
       try {
         process.kill(-child.pid, 'SIGKILL')
       } catch (error) {
-        // One that has become another user's, as with sudo, may not be killed: nobody waits for it any longer.
+        // A process of another user, as with sudo, cannot be killed: stop waiting for it.
         child.unref()
-        said = `it cannot be killed: ${reasonOf(error)}`
-        answer('time is up')
+        output = `cannot kill it: ${reasonOf(error)}`
+        answer('timed out')
       }
     }
     const answer = (code: number | string): void => {
       signal.removeEventListener('abort', kill)
       child.stdin.destroy()
       child.stderr.destroy()
-      resolve({ code, said: said.trim() })
+      resolve({ code, output: output.trim() })
     }
     signal.addEventListener('abort', kill, { once: true })
     child.stderr.on('data', (data: Buffer) => {
-      said = `${said}${data.toString()}`.slice(-MOST_KEPT)
+      output = `${output}${data.toString()}`.slice(-MAX_OUTPUT_CHARS)
     })
     child.on('error', (error) => {
-      said = error.message
+      output = error.message
       answer('not started')
     })
-    // An agent that does not read all of its input is no error.
+    // It is not an error if the agent does not read all of its input.
     child.stdin.on('error', () => {})
     child.stdin.end(input)
     child.on('exit', (code, reason) => {
       const done = (): void => answer(code ?? reason ?? 'unknown')
-      // What lies in the pipe already is read before the immediate.
-      const timer = setTimeout(() => setImmediate(done), LAST_WORDS_MS)
+      // Data that is already in the pipe is read before the immediate runs.
+      const timer = setTimeout(() => setImmediate(done), OUTPUT_GRACE_MS)
       child.stderr.once('close', () => {
         clearTimeout(timer)
         done()

@@ -1,6 +1,6 @@
 /**
- * A device behind HTTP. An order is `POST URL` with `{ action, target, token, by }`: 2xx is done, 409 refused with
- * `{ current }`. `GET URL?target=NAME` answers `{ status: "on" | "off" }`. Each request is made once.
+ * A device with an HTTP interface. An order is `POST URL` with `{ action, target, token, by }`: 2xx means done, 409 means
+ * refused, with `{ current }`. `GET URL?target=NAME` returns `{ status: "on" | "off" }`. Each request is sent once.
  */
 import type { FenceDevice } from './devices.ts'
 
@@ -10,27 +10,30 @@ export type HttpDeviceOptions = {
 }
 
 export function httpDevice({ url, headers = {} }: HttpDeviceOptions): FenceDevice {
-  async function ask(at: URL, init: RequestInit): Promise<{ readonly status: number; readonly said: Said }> {
+  async function ask(
+    at: URL,
+    init: RequestInit,
+  ): Promise<{ readonly status: number; readonly reply: DeviceReply }> {
     const response = await fetch(at, { ...init, redirect: 'error' })
-    const said = (await response.json().catch(() => null)) as Said | null
-    return { status: response.status, said: said ?? {} }
+    const reply = (await response.json().catch(() => null)) as DeviceReply | null
+    return { status: response.status, reply: reply ?? {} }
   }
 
   return {
     name: url,
-    async carryOut(order, signal) {
+    async execute(order, signal) {
       try {
         const sent = { ...headers, 'content-type': 'application/json' }
-        const { status, said } = await ask(new URL(url), {
+        const { status, reply } = await ask(new URL(url), {
           method: 'POST',
           headers: sent,
           body: JSON.stringify(order),
           signal,
         })
         if (status >= 200 && status < 300) return { outcome: 'done' }
-        const why = said.error?.message ?? `${url} answered ${status}`
+        const why = reply.error?.message ?? `${url} returned status ${status}`
         return status === 409
-          ? { outcome: 'refused', current: said.current ?? null, why }
+          ? { outcome: 'refused', current: reply.current ?? null, why }
           : { outcome: 'unknown', why }
       } catch (error) {
         return {
@@ -43,8 +46,8 @@ export function httpDevice({ url, headers = {} }: HttpDeviceOptions): FenceDevic
       const at = new URL(url)
       at.searchParams.set('target', target)
       try {
-        const { said } = await ask(at, { headers, signal })
-        return said.status === 'on' || said.status === 'off' ? said.status : 'unknown'
+        const { reply } = await ask(at, { headers, signal })
+        return reply.status === 'on' || reply.status === 'off' ? reply.status : 'unknown'
       } catch {
         return 'unknown'
       }
@@ -52,7 +55,7 @@ export function httpDevice({ url, headers = {} }: HttpDeviceOptions): FenceDevic
   }
 }
 
-type Said = {
+type DeviceReply = {
   readonly status?: string
   readonly current?: number
   readonly error?: { readonly message: string }

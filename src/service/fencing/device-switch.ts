@@ -1,9 +1,9 @@
 /**
- * A switch that is only simulated: ports that are on or off, and one administrator at a time, as the switches in the
- * paper of Dharmadeep and Gopinath have it. For tests and for trying things out.
+ * A simulated switch: ports that are on or off, and one administrator at a time, like the switches in the paper of
+ * Dharmadeep and Gopinath. For tests and experiments.
  */
 import type { FenceAnswer, FenceDevice, FenceOrder, FenceStatus } from './devices.ts'
-import { MOST_AHEAD } from './tokens.ts'
+import { MAX_TOKEN_GAP } from './tokens.ts'
 
 type Port = { readonly status: 'on' | 'off'; readonly token: number }
 
@@ -37,7 +37,7 @@ export class SimulatedSwitch implements FenceDevice {
     this.#admit()
   }
 
-  async carryOut({ action, target, token, by }: FenceOrder): Promise<FenceAnswer> {
+  async execute({ action, target, token, by }: FenceOrder): Promise<FenceAnswer> {
     const refused = (why: string, current: number | null): FenceAnswer => ({
       outcome: 'refused',
       why,
@@ -45,11 +45,11 @@ export class SimulatedSwitch implements FenceDevice {
     })
     if (this.#administrator !== by) return refused(`${by} is not logged in at ${this.name}`, null)
     const port = this.#ports.get(target) ?? { status: 'on', token: 0 }
-    if (token < port.token) return refused(`${target} is under the token ${port.token}`, port.token)
-    if (token - port.token > MOST_AHEAD)
+    if (token < port.token) return refused(`${target} has the newer token ${port.token}`, port.token)
+    if (token - port.token > MAX_TOKEN_GAP)
       return refused(`the token ${token} is too far above ${port.token}, the greatest so far`, port.token)
     if (action === 'on' && target === by && port.status === 'off' && token === port.token)
-      return refused(`${target} was cut off under this very token`, port.token)
+      return refused(`${target} was isolated under the same token`, port.token)
     this.#ports.set(target, { status: action, token })
     return { outcome: 'done' }
   }

@@ -5,7 +5,7 @@ import { serve } from '@hono/node-server'
 import { Hono } from 'hono'
 import { describe, expect, it, onTestFinished, vi } from 'vitest'
 import { pending } from '../../../test/support/wait.ts'
-import { fencingSchema, limitedTo, openDevice } from './config.ts'
+import { fencingSchema, openDevice, withTimeLimit } from './config.ts'
 import {
   commandDevice,
   establish,
@@ -25,7 +25,7 @@ const splitFor = (by: string, other: string, token: number): Partition => ({
 })
 
 describe('a switch with one administrator at a time', () => {
-  it('lets in one after the other, and whoever waits in vain is told who is inside', async () => {
+  it('admits one administrator after the other, and names the current one on timeout', async () => {
     const device = new SimulatedSwitch('s')
     const leave = await device.enter('a', soon())
     await expect(device.enter('c', AbortSignal.timeout(20))).rejects.toThrow('s: a is logged in')
@@ -36,7 +36,7 @@ describe('a switch with one administrator at a time', () => {
     })
     await Promise.resolve()
     expect(isIn).toBe(false)
-    expect(await device.carryOut({ action: 'off', target: 'a', token: 1, by: 'b' })).toMatchObject({
+    expect(await device.execute({ action: 'off', target: 'a', token: 1, by: 'b' })).toMatchObject({
       outcome: 'refused',
       why: 'b is not logged in at s',
     })
@@ -48,7 +48,7 @@ describe('a switch with one administrator at a time', () => {
     await third
   })
 
-  it('the stale leader that tries to undo its fence is refused', async () => {
+  it('refuses a former leader that tries to undo its isolation', async () => {
     const devices = [new SimulatedSwitch('s1'), new SimulatedSwitch('s2')]
     expect(await establish(devices, splitFor('b', 'a', 2), soon())).toEqual({ outcome: 'confirmed' })
     // a led epoch 1, was paused, and now wants to cut off b.
@@ -56,7 +56,7 @@ describe('a switch with one administrator at a time', () => {
     expect(late).toMatchObject({ outcome: 'refused', current: 2, at: 's1, b' })
     const leave = await devices[0]?.enter('a', soon())
     const unfence = (token: number): unknown =>
-      devices[0]?.carryOut({ action: 'on', target: 'a', token, by: 'a' })
+      devices[0]?.execute({ action: 'on', target: 'a', token, by: 'a' })
     expect(await unfence(1)).toMatchObject({ outcome: 'refused', current: 2 })
     expect(await unfence(2)).toMatchObject({ outcome: 'refused', current: 2 })
     leave?.()
@@ -64,14 +64,14 @@ describe('a switch with one administrator at a time', () => {
     expect(await Promise.all(devices.map((device) => device.status('b')))).toEqual(['on', 'on'])
   })
 
-  it('a fenced node that is elected later comes back with its greater token', async () => {
+  it('reconnects a fenced node that is elected later, with its greater token', async () => {
     const device = new SimulatedSwitch('s')
     await establish([device], splitFor('b', 'a', 2), soon())
     expect(await establish([device], splitFor('a', 'b', 3), soon())).toEqual({ outcome: 'confirmed' })
     expect([await device.status('a'), await device.status('b')]).toEqual(['on', 'off'])
   })
 
-  it('two leaders at once end with the work of the newer, in every order of arrival', async () => {
+  it('keeps the result of the newer of two concurrent leaders, in every order of arrival', async () => {
     for (const first of [0, 1]) {
       const devices = [new SimulatedSwitch('s1'), new SimulatedSwitch('s2')]
       const sides = [splitFor('a', 'b', 1), splitFor('b', 'a', 2)]
@@ -85,12 +85,12 @@ describe('a switch with one administrator at a time', () => {
     }
   })
 
-  it('what a device says it has done is confirmed', async () => {
+  it('confirms the result by the status of the device', async () => {
     const liar = new SimulatedSwitch('s')
     liar.status = async () => 'on'
     expect(await establish([liar], splitFor('b', 'a', 2), soon())).toMatchObject({
       outcome: 'unknown',
-      why: 'it said that a is off, but the status is on',
+      why: 'a was switched off, but its status is on',
     })
   })
 })
@@ -107,40 +107,40 @@ describe('a command as a device', () => {
   }
   const order: FenceOrder = { action: 'off', target: 'n2', token: 7, by: 'n1' }
 
-  it('gets name=value lines and answers by its exit code', async () => {
+  it('gets name=value lines and reports by its exit code', async () => {
     const { program, folder } = agent(
       'cat > input; . ./input; case $action in off|on) echo $action > state;; status) test "$(cat state)" = on || exit 2;; esac',
     )
     const device = commandDevice({ command: [program], options: { ip: '10.0.0.1', login: 'x' } })
-    expect(await device.carryOut(order, soon())).toEqual({ outcome: 'done' })
+    expect(await device.execute(order, soon())).toEqual({ outcome: 'done' })
     expect(readFileSync(join(folder, 'input'), 'utf8')).toBe(
       'ip=10.0.0.1\nlogin=x\naction=off\nplug=n2\ntoken=7\nby=n1\n',
     )
     expect(await device.status('n2', soon())).toBe('off')
-    expect(await device.carryOut({ ...order, action: 'on' }, soon())).toEqual({ outcome: 'done' })
+    expect(await device.execute({ ...order, action: 'on' }, soon())).toEqual({ outcome: 'done' })
     expect(await device.status('n2', soon())).toBe('on')
   })
 
-  it('that fails, refuses, does not exist or hangs is told apart', async () => {
+  it('distinguishes failure, refusal, a missing program and a timeout', async () => {
     const failing = commandDevice({ command: [agent('echo no power >&2; exit 1').program] })
-    expect(await failing.carryOut(order, soon())).toMatchObject({
+    expect(await failing.execute(order, soon())).toMatchObject({
       outcome: 'unknown',
-      why: expect.stringContaining('ended with 1: no power'),
+      why: expect.stringContaining('exited with 1: no power'),
     })
     expect(await failing.status('n2', soon())).toBe('unknown')
     const refusing = commandDevice({ command: [agent('echo 9 was here >&2; exit 5').program] })
-    expect(await refusing.carryOut(order, soon())).toEqual({
+    expect(await refusing.execute(order, soon())).toEqual({
       outcome: 'refused',
       current: null,
       why: '9 was here',
     })
     const absent = commandDevice({ command: ['/nowhere/fence_none'] })
-    expect(await absent.carryOut(order, soon())).toMatchObject({
+    expect(await absent.execute(order, soon())).toMatchObject({
       outcome: 'unknown',
       why: expect.stringContaining('ENOENT'),
     })
     const hanging = commandDevice({ command: [agent('sleep 1000').program] })
-    expect(await hanging.carryOut(order, AbortSignal.timeout(100))).toMatchObject({
+    expect(await hanging.execute(order, AbortSignal.timeout(100))).toMatchObject({
       outcome: 'unknown',
       why: expect.stringContaining('SIGKILL'),
     })
@@ -181,30 +181,30 @@ describe('a command that leaves processes behind', () => {
       'in a session of their own',
       'setsid sh -c "echo \\$\\$ > pid; exec sleep 1000" & while test ! -s pid; do sleep 0.01; done',
     ],
-  ])('is answered by its exit code, with children %s that hold its standard error', async (_about, how) => {
+  ])('reports by its exit code while children %s hold its standard error', async (_about, how) => {
     const { program } = leaving(how, 0)
     const device = commandDevice({ command: [program] })
     // Nobody aborts it: the answer must not wait for what the agent has left behind.
-    expect(await device.carryOut(order, never())).toEqual({ outcome: 'done' })
+    expect(await device.execute(order, never())).toEqual({ outcome: 'done' })
   })
 
-  it('keeps what the agent itself said, and leaves alone what it left behind', async () => {
+  it('keeps the output of the agent, and leaves its background processes alone', async () => {
     const { program, folder } = leaving('sleep 1000 & echo $! > pid', 1)
     const device = commandDevice({ command: [program] })
-    expect(await device.carryOut(order, never())).toMatchObject({
+    expect(await device.execute(order, never())).toMatchObject({
       outcome: 'unknown',
-      why: expect.stringContaining('ended with 1: half done'),
+      why: expect.stringContaining('exited with 1: half done'),
     })
     expect(isAlive(Number(readFileSync(join(folder, 'pid'), 'utf8')))).toBe(true)
   })
 
-  it('is given up in time though it has ended and its child holds its standard error', async () => {
+  it('times out although it has exited and its child holds its standard error', async () => {
     const { program } = leaving('sleep 1000 & echo $! > pid', 0)
     const device = openDevice({ kind: 'command', command: [program], options: {}, timeoutMs: 3000 })
-    expect(await device.carryOut(order, never())).toEqual({ outcome: 'done' })
+    expect(await device.execute(order, never())).toEqual({ outcome: 'done' })
   })
 
-  it('is given up in time though it may not be killed, as one that sudo starts', async () => {
+  it('times out although it cannot be killed, as with sudo', async () => {
     const kill = vi.spyOn(process, 'kill').mockImplementation(() => {
       throw Object.assign(new Error('kill EPERM'), { code: 'EPERM' })
     })
@@ -216,7 +216,7 @@ describe('a command that leaves processes behind', () => {
     })
     const device = commandDevice({ command: ['sh', '-c', 'cat > /dev/null; exec sleep 600'] })
     const limit = new AbortController()
-    const answer = device.carryOut({ action: 'off', target: 'a', token: 1, by: 'b' }, limit.signal)
+    const answer = device.execute({ action: 'off', target: 'a', token: 1, by: 'b' }, limit.signal)
     limit.abort()
     expect(await answer).toMatchObject({ outcome: 'unknown', why: expect.stringContaining('kill EPERM') })
     const [[group] = []] = kill.mock.calls
@@ -225,14 +225,14 @@ describe('a command that leaves processes behind', () => {
     expect(thrown).toEqual([])
   })
 
-  it('a device that heeds no time limit is given up all the same', async () => {
+  it('times out although the device ignores the signal', async () => {
     const deaf: FenceDevice = {
       name: 'deaf',
-      carryOut: () => new Promise(() => {}),
+      execute: () => new Promise(() => {}),
       status: () => new Promise(() => {}),
     }
-    const device = limitedTo(deaf, 20)
-    expect(await device.carryOut(order, never())).toMatchObject({
+    const device = withTimeLimit(deaf, 20)
+    expect(await device.execute(order, never())).toMatchObject({
       outcome: 'unknown',
       why: expect.stringContaining('20 ms'),
     })
@@ -241,20 +241,20 @@ describe('a command that leaves processes behind', () => {
 })
 
 describe('an HTTP call as a device', () => {
-  it('takes no password in its address', () => {
+  it('refuses a password in its address', () => {
     const parsed = fencingSchema.safeParse({ kind: 'http', url: 'http://me:secret@switch/fence' })
     expect(parsed.error?.issues).toMatchObject([
-      { path: ['url'], message: expect.stringMatching(/^takes no user(?!.*secret)/) },
+      { path: ['url'], message: expect.stringMatching(/^must not contain a user(?!.*secret)/) },
     ])
   })
 
-  it('is done, refused with the current token, or unknown', async () => {
+  it('reports done, refused with the current token, or unknown', async () => {
     const device = new SimulatedSwitch('s')
     const app = new Hono()
     app.post('/fence', async (context) => {
       const asked = await context.req.json<FenceOrder>()
       const leave = await device.enter(asked.by, soon())
-      const answer = await device.carryOut(asked)
+      const answer = await device.execute(asked)
       leave()
       if (answer.outcome === 'done') return context.json({})
       const refused = answer.outcome === 'refused' ? answer : { current: null, why: '' }
@@ -274,9 +274,9 @@ describe('an HTTP call as a device', () => {
       current: 2,
     })
     const gone = httpDevice({ url: `${url}/elsewhere` })
-    expect(await gone.carryOut({ action: 'off', target: 'a', token: 1, by: 'b' }, soon())).toMatchObject({
+    expect(await gone.execute({ action: 'off', target: 'a', token: 1, by: 'b' }, soon())).toMatchObject({
       outcome: 'unknown',
-      why: expect.stringContaining('answered 404'),
+      why: expect.stringContaining('returned status 404'),
     })
     expect(await gone.status('a', soon())).toBe('unknown')
   })

@@ -1,34 +1,34 @@
 /**
- * Fencing devices: what can cut a node off from what it must not touch, such as a power switch or the port of a disk.
+ * Fencing devices (STONITH): hardware that isolates a node from shared resources, such as a power switch or a disk port.
  *
- * Only a leader gives orders, each with its token. A device keeps the greatest token for each target and refuses an
- * order with a smaller one, so that a leader that was overtaken does not undo what the next one did; nobody brings
- * itself back with the token under which it was cut off.
+ * Only a leader sends orders, each with its token. A device keeps the greatest token per target and refuses an order with
+ * a smaller one, so that a former leader cannot undo the orders of its successor. A node cannot switch itself on again
+ * with the token under which it was isolated.
  */
 
 export type FenceOrder = {
-  /** `off` cuts the target off, `on` lets it back in. */
+  /** `off` isolates the target, `on` reconnects it. */
   readonly action: 'off' | 'on'
   readonly target: string
   readonly token: number
-  /** Who gives the order. */
+  /** The node that sends the order. */
   readonly by: string
 }
 
 export type FenceAnswer =
   | { readonly outcome: 'done' }
-  /** A newer leader was here. `current`: its token, where the device says. */
+  /** A newer leader has sent orders. `current` is its token, if the device reports it. */
   | { readonly outcome: 'refused'; readonly current: number | null; readonly why: string }
-  /** It may have been done or not: a time-out, an error of the device. */
+  /** The order may or may not have taken effect: a timeout, or an error of the device. */
   | { readonly outcome: 'unknown'; readonly why: string }
 
 export type FenceStatus = 'on' | 'off' | 'unknown'
 
 export type FenceDevice = {
   readonly name: string
-  /** Where only one administrator at a time is let in: waits for one's turn. */
+  /** For devices with one administrator at a time: waits for access, and returns the function that ends it. */
   enter?(by: string, signal: AbortSignal): Promise<() => void>
-  carryOut(order: FenceOrder, signal: AbortSignal): Promise<FenceAnswer>
+  execute(order: FenceOrder, signal: AbortSignal): Promise<FenceAnswer>
   status(target: string, signal: AbortSignal): Promise<FenceStatus>
 }
 
@@ -36,7 +36,7 @@ export { type CommandOptions, commandDevice } from './device-command.ts'
 export { type HttpDeviceOptions, httpDevice } from './device-http.ts'
 export { SimulatedSwitch } from './device-switch.ts'
 
-/** Who shall be let in and who shall be cut off, according to the leader of an epoch. */
+/** The nodes to reconnect and the nodes to isolate, as the leader of an epoch decides. */
 export type Partition = {
   readonly by: string
   readonly token: number
@@ -44,24 +44,24 @@ export type Partition = {
   readonly outside: readonly string[]
 }
 
-export type Established =
+export type FenceResult =
   | { readonly outcome: 'confirmed' }
   | (Exclude<FenceAnswer, { outcome: 'done' }> & { readonly at: string })
 
 /**
- * Cuts off all outside and lets in all inside, on every device, and confirms each. Only then may the leader recover
- * what the others left and serve. The devices are entered in the order given: the same for all who call.
+ * Isolates all outside nodes and reconnects all inside nodes, on every device, and confirms each order. Only then can the
+ * leader recover shared state and serve. All callers must list the devices in the same order, to avoid deadlock.
  */
 export async function establish(
   devices: readonly FenceDevice[],
   { by, token, inside, outside }: Partition,
   signal: AbortSignal,
-): Promise<Established> {
-  const leave: (() => void)[] = []
+): Promise<FenceResult> {
+  const exits: (() => void)[] = []
   try {
     for (const device of devices) {
-      // oxlint-disable-next-line no-await-in-loop -- in the order given, or two leaders wait for one another
-      if (device.enter !== undefined) leave.push(await device.enter(by, signal))
+      // oxlint-disable-next-line no-await-in-loop -- in a fixed order, to avoid deadlock
+      if (device.enter !== undefined) exits.push(await device.enter(by, signal))
     }
     const orders = [
       ...outside.map((target): FenceOrder => ({ action: 'off', target, token, by })),
@@ -69,8 +69,8 @@ export async function establish(
     ]
     for (const device of devices) {
       for (const order of orders) {
-        // oxlint-disable-next-line no-await-in-loop -- those outside first, and nothing after a refusal
-        const answer = await confirmed(device, order, signal)
+        // oxlint-disable-next-line no-await-in-loop -- outside nodes first, and nothing after a refusal
+        const answer = await executeAndConfirm(device, order, signal)
         if (answer.outcome !== 'done') return { ...answer, at: `${device.name}, ${order.target}` }
       }
     }
@@ -78,22 +78,21 @@ export async function establish(
   } catch (error) {
     return { outcome: 'unknown', at: 'entering', why: error instanceof Error ? error.message : String(error) }
   } finally {
-    for (const out of leave) out()
+    for (const exit of exits) exit()
   }
 }
 
-export function givenUp(why: string): FenceAnswer {
+export function unknownAnswer(why: string): FenceAnswer {
   return { outcome: 'unknown', why }
 }
 
-/** An answer as soon as the signal says that time is up, whether or not the device heeds it. */
-export function heeding<T>(
+/** Resolves to `otherwise` on abort, even if the device ignores the signal. */
+export function withAbort<T>(
   signal: AbortSignal,
   work: () => Promise<T>,
   otherwise: (why: string) => T,
 ): Promise<T> {
-  const why = (): string =>
-    signal.reason instanceof Error ? signal.reason.message : 'it is no longer wanted'
+  const why = (): string => (signal.reason instanceof Error ? signal.reason.message : 'aborted')
   if (signal.aborted) return Promise.resolve(otherwise(why()))
   return new Promise<T>((resolve, reject) => {
     const onAbort = (): void => resolve(otherwise(why()))
@@ -104,10 +103,14 @@ export function heeding<T>(
   })
 }
 
-async function confirmed(device: FenceDevice, order: FenceOrder, signal: AbortSignal): Promise<FenceAnswer> {
-  const answer = await heeding(signal, () => device.carryOut(order, signal), givenUp)
+async function executeAndConfirm(
+  device: FenceDevice,
+  order: FenceOrder,
+  signal: AbortSignal,
+): Promise<FenceAnswer> {
+  const answer = await withAbort(signal, () => device.execute(order, signal), unknownAnswer)
   if (answer.outcome !== 'done') return answer
-  const status = await heeding(
+  const status = await withAbort(
     signal,
     () => device.status(order.target, signal),
     (): FenceStatus => 'unknown',
@@ -116,6 +119,6 @@ async function confirmed(device: FenceDevice, order: FenceOrder, signal: AbortSi
     ? answer
     : {
         outcome: 'unknown',
-        why: `it said that ${order.target} is ${order.action}, but the status is ${status}`,
+        why: `${order.target} was switched ${order.action}, but its status is ${status}`,
       }
 }

@@ -21,7 +21,7 @@ async function linesIn(file: string): Promise<readonly FencedLine[]> {
 }
 
 describe('fencing for a file', () => {
-  it('a paused leader that comes back is refused', async () => {
+  it('refuses a leader that was paused', async () => {
     const { code, said } = await comeback('file', path, 5, async () => {
       const file = await openFenced(path)
       await file.append(6, 'by 6')
@@ -36,7 +36,7 @@ describe('fencing for a file', () => {
     expect(lines.slice(0, 3)).toEqual([1, 2, 3].map(() => ({ token: 5, data: 'by 5' })))
   })
 
-  it('refuses a token that no group can have come to, and a line with one is void', async () => {
+  it('refuses an implausible token, and ignores a line with one', async () => {
     const file = await openFenced(path)
     await expect(file.append(Number.MAX_SAFE_INTEGER, 'x')).rejects.toMatchObject({
       name: 'ImplausibleTokenError',
@@ -52,7 +52,7 @@ describe('fencing for a file', () => {
     expect((await linesIn(path)).map(({ data }) => data)).toEqual(['a', 'b'])
   })
 
-  it('a line that lands after a newer leader’s is void, and its writer is told', async () => {
+  it('voids a line after a newer leader’s line, and its writer gets an error', async () => {
     const [old, young] = [await openFenced(path), await openFenced(path)]
     await old.append(1, 'a\nb')
     await young.append(2, 'c')
@@ -69,7 +69,7 @@ describe('fencing for a file', () => {
     expect(second).toMatch(/^2 [0-9a-f]{8} [0-9a-f]{8} "c"$/)
   })
 
-  it('many writers at once under one token lose nothing, and the order of one is kept', async () => {
+  it('keeps all lines of concurrent writers with one token, in the order of each writer', async () => {
     const files = await Promise.all([1, 2, 3].map(() => openFenced(path)))
     await Promise.all(
       files.flatMap((file, writer) =>
@@ -87,7 +87,7 @@ describe('fencing for a file', () => {
     }
   })
 
-  it('what a crash cut short is passed over, and the next line is whole', async () => {
+  it('skips a line that a crash cut short, and keeps the next one intact', async () => {
     writeFileSync(path, '3 abcd')
     const file = await openFenced(path)
     await file.append(1, 'after')

@@ -1,20 +1,20 @@
 /**
- * Fencing for a file to which leaders append. There is no server that could refuse, so the rule is in the file: each
- * line has the token under which it was written, and a line after one with a greater token is void. The system puts
- * the lines of all processes of a host in one order (O_APPEND), so all who read agree which count. A writer looks after
- * it has written; a void line throws `StaleTokenError`. A line whose token is too far above those before it is void as well. No lock that a paused process could hold.
+ * Fencing for a file to which leaders append. No server can refuse a write, so the rule is in the file: each line carries
+ * its token, and a line after a line with a greater token is void. O_APPEND gives all lines of a host one order, so all
+ * readers agree. A writer reads back its line, and a void line throws `StaleTokenError`. A line whose token is too far
+ * above the previous ones is void as well. There is no lock that a paused process could hold.
  */
 import { createHash, randomUUID } from 'node:crypto'
 import { constants } from 'node:fs'
 import { type FileHandle, open } from 'node:fs/promises'
-import { checkToken, ImplausibleTokenError, MOST_AHEAD, StaleTokenError } from './tokens.ts'
+import { checkToken, ImplausibleTokenError, MAX_TOKEN_GAP, StaleTokenError } from './tokens.ts'
 
 export { ImplausibleTokenError, StaleTokenError } from './tokens.ts'
 
 export type FencedLine = { readonly token: number; readonly data: string }
 
 export type FencedFile = {
-  /** On the disk when the promise resolves. */
+  /** Durable when the promise resolves. */
   append(token: number, data: string): Promise<void>
   close(): Promise<void>
 }
@@ -24,17 +24,17 @@ const CHUNK = 65_536
 export async function openFenced(path: string): Promise<FencedFile> {
   const { O_APPEND, O_CREAT, O_RDWR, O_DSYNC } = constants
   const file = await open(path, O_APPEND | O_CREAT | O_RDWR | O_DSYNC, 0o660)
-  const reader = linesOf(file)
+  const reader = createLineReader(file)
   let greatest = 0
   let last: Promise<unknown> = Promise.resolve()
 
-  /** Reads on to the end; whether the line with that mark is among those that count. */
-  async function catchUp(mark: string | null): Promise<'counts' | 'void' | 'absent'> {
-    let found: 'counts' | 'void' | 'absent' = 'absent'
+  /** Reads to the end of the file, and reports whether the line with this mark is valid. */
+  async function catchUp(mark: string | null): Promise<'valid' | 'void' | 'absent'> {
+    let found: 'valid' | 'void' | 'absent' = 'absent'
     for await (const line of reader.next()) {
-      const isCounted = counts(line.token, greatest)
-      if (line.mark === mark) found = isCounted ? 'counts' : 'void'
-      if (isCounted) greatest = line.token
+      const isValid = isValidAfter(line.token, greatest)
+      if (line.mark === mark) found = isValid ? 'valid' : 'void'
+      if (isValid) greatest = line.token
     }
     return found
   }
@@ -43,15 +43,15 @@ export async function openFenced(path: string): Promise<FencedFile> {
     await catchUp(null)
     for (;;) {
       if (greatest > token) throw new StaleTokenError(path, token, greatest)
-      if (!counts(token, greatest)) throw new ImplausibleTokenError(path, token, greatest)
+      if (!isValidAfter(token, greatest)) throw new ImplausibleTokenError(path, token, greatest)
       const mark = randomUUID().slice(0, 8)
-      // What a crash cut short ends here, too.
+      // Terminates a line that a crash cut short.
       const start = reader.isAtLineStart() ? '' : '\n'
-      // oxlint-disable-next-line no-await-in-loop -- again only where the line was spoilt
+      // oxlint-disable-next-line no-await-in-loop -- again only if the line was damaged
       await file.write(`${start}${encode(token, mark, data)}\n`)
-      // oxlint-disable-next-line no-await-in-loop -- again only where the line was spoilt
+      // oxlint-disable-next-line no-await-in-loop -- again only if the line was damaged
       const found = await catchUp(mark)
-      if (found === 'counts') return
+      if (found === 'valid') return
       if (found === 'void') throw new StaleTokenError(path, token, greatest)
     }
   }
@@ -59,12 +59,12 @@ export async function openFenced(path: string): Promise<FencedFile> {
   return {
     append(token, data) {
       checkToken(token)
-      const mine = last.then(
+      const pending = last.then(
         () => append(token, data),
         () => append(token, data),
       )
-      last = mine
-      return mine
+      last = pending
+      return pending
     },
     async close() {
       await last.catch(() => {})
@@ -73,13 +73,13 @@ export async function openFenced(path: string): Promise<FencedFile> {
   }
 }
 
-/** The lines that count, in order. */
+/** The valid lines, in order. */
 export async function* readFenced(path: string): AsyncGenerator<FencedLine> {
   const file = await open(path, 'r')
   try {
     let greatest = 0
-    for await (const { token, data } of linesOf(file).next()) {
-      if (!counts(token, greatest)) continue
+    for await (const { token, data } of createLineReader(file).next()) {
+      if (!isValidAfter(token, greatest)) continue
       greatest = token
       yield { token, data }
     }
@@ -88,12 +88,12 @@ export async function* readFenced(path: string): AsyncGenerator<FencedLine> {
   }
 }
 
-/** Whether a line with this token counts after lines of which the greatest token is that. */
-function counts(token: number, greatest: number): boolean {
-  return token >= greatest && token - greatest <= MOST_AHEAD
+/** Whether a line with this token is valid after lines whose greatest token is `greatest`. */
+function isValidAfter(token: number, greatest: number): boolean {
+  return token >= greatest && token - greatest <= MAX_TOKEN_GAP
 }
 
-/** `TOKEN MARK CHECKSUM "DATA"`, the data as a JSON text. */
+/** `TOKEN MARK CHECKSUM "DATA"`, with the data as a JSON string. */
 function encode(token: number, mark: string, data: string): string {
   const rest = JSON.stringify(data)
   return `${token} ${mark} ${digest(token, mark, rest)} ${rest}`
@@ -105,7 +105,7 @@ function digest(token: number, mark: string, rest: string): string {
 
 type Line = FencedLine & { readonly mark: string }
 
-/** Null for what nobody wrote, or not to its end. */
+/** Null for an incomplete or damaged line. */
 function decode(text: string): Line | null {
   const [number, mark = '', sum, ...rest] = text.split(' ')
   const token = Number(number)
@@ -114,8 +114,8 @@ function decode(text: string): Line | null {
   return { token, mark, data: JSON.parse(json) as string }
 }
 
-/** Reads a file on from where it stopped, whole lines only. */
-function linesOf(file: FileHandle): { next(): AsyncGenerator<Line>; isAtLineStart(): boolean } {
+/** Reads complete lines, and continues where it stopped. */
+function createLineReader(file: FileHandle): { next(): AsyncGenerator<Line>; isAtLineStart(): boolean } {
   let at = 0
   let rest = Buffer.alloc(0)
   return {

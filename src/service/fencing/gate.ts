@@ -1,16 +1,16 @@
 /**
- * The gate before a service: it lets requests in by their tokens. A request with a greater token waits until those with
- * smaller ones that were let in before have ended, so that nothing of an old leader happens after anything of a new one.
+ * Admits requests to a service by their tokens. A request with a greater token waits until all admitted requests with
+ * smaller tokens have ended, so that no effect of a former leader follows an effect of a new one.
  *
- * A token that was let in locks every smaller one out. So with a `secret` only a holder of it can present one: the proof
- * is a keyed hash of resource and token, and the secret itself is never sent.
+ * An admitted token locks out all smaller ones. With a `secret`, only its holders can present a token: the proof is an
+ * HMAC of resource and token, and the secret itself is never sent.
  */
 import { createHmac, timingSafeEqual } from 'node:crypto'
 import {
   checkToken,
   type Fence,
   ImplausibleTokenError,
-  MOST_AHEAD,
+  MAX_TOKEN_GAP,
   StaleTokenError,
   type TokenMemory,
   tokensInMemory,
@@ -18,33 +18,33 @@ import {
 
 /** The header with the token. */
 export const TOKEN_HEADER = 'conclave-token'
-/** The header with the proof, where the receiver has a secret. */
+/** The header with the proof, if the receiver has a secret. */
 export const PROOF_HEADER = 'conclave-token-proof'
 
-const LEAST_SECRET = 16
+const MIN_SECRET_LENGTH = 16
 
 export type GateOptions = {
-  /** What the token is for: usually the name of the group. */
+  /** Name of the resource: usually the name of the group. */
   readonly resource: string
-  /** Where the greatest token is kept; in memory unless told otherwise. */
+  /** Storage of the greatest token. Default: in memory. */
   readonly memory?: TokenMemory
-  /** How long requests of an older leader may take to end before a newer one is told to come again. */
+  /** How long a request waits for requests of an older leader before it gets 503. */
   readonly drainMs?: number
   /**
-   * What the receiver and all nodes of the group know: tokens without its proof are refused (401). Several: each is
-   * accepted, so that it can be changed without a gap. Without one, anyone who can send a request can lock leaders out.
+   * A secret of the receiver and all nodes of the group: tokens without proof are refused (401). With several secrets each
+   * is accepted, for rotation. Without a secret, anyone who can send a request can lock leaders out.
    */
   readonly secret?: string | readonly string[]
-  /** How far a token may be above the greatest that was seen; 2^40 unless told otherwise. */
-  readonly mostAhead?: number
+  /** Limit for the distance of a token above the greatest one seen. Default: 2^40. */
+  readonly maxTokenGap?: number
 }
 
-/** Why a request was not let in, as an HTTP answer. */
+/** The HTTP response to a refused request. */
 export type Refusal = {
   readonly status: 401 | 409 | 422 | 428 | 503
   readonly headers: { readonly [name: string]: string }
   readonly body: {
-    readonly error: { readonly name: string; readonly message: string }
+    readonly error: { readonly code: string; readonly message: string }
     readonly current: number | null
   }
 }
@@ -58,34 +58,34 @@ type Header = string | null | undefined
 
 const DRAIN_MS = 5000
 
-/** The headers of a request of a leader: its token, and where the receiver has a secret, the proof. */
+/** Headers for a request of a leader: its token, and the proof if the receiver has a secret. */
 export function tokenHeaders(fence: Fence, secret?: string): { readonly [name: string]: string } {
   checkToken(fence.token)
   const token = { [TOKEN_HEADER]: String(fence.token) }
-  return secret === undefined ? token : { ...token, [PROOF_HEADER]: proofOf(fence, checkedSecret(secret)) }
+  return secret === undefined ? token : { ...token, [PROOF_HEADER]: computeProof(fence, checkSecret(secret)) }
 }
 
-function proofOf({ resource, token }: Fence, secret: string): string {
+function computeProof({ resource, token }: Fence, secret: string): string {
   return createHmac('sha256', secret).update(`conclave-token\n${resource}\n${token}`).digest('hex')
 }
 
-function checkedSecret(secret: string): string {
-  if (typeof secret !== 'string' || secret.length < LEAST_SECRET)
-    throw new RangeError(`secret: must be a string of at least ${LEAST_SECRET} characters`)
+function checkSecret(secret: string): string {
+  if (typeof secret !== 'string' || secret.length < MIN_SECRET_LENGTH)
+    throw new RangeError(`secret: must be a string of at least ${MIN_SECRET_LENGTH} characters`)
   return secret
 }
 
-function secretsIn(given: GateOptions['secret']): readonly string[] | null {
+function parseSecrets(given: GateOptions['secret']): readonly string[] | null {
   if (given === undefined) return null
   const secrets = typeof given === 'string' ? [given] : given
   if (secrets.length === 0) throw new RangeError('secret: must not be an empty list')
-  return secrets.map(checkedSecret)
+  return secrets.map(checkSecret)
 }
 
-function isProven(fence: Fence, proof: Header, secrets: readonly string[]): boolean {
+function isProofValid(fence: Fence, proof: Header, secrets: readonly string[]): boolean {
   const given = Buffer.from(proof ?? '')
   return secrets.some((secret) => {
-    const expected = Buffer.from(proofOf(fence, secret))
+    const expected = Buffer.from(computeProof(fence, secret))
     return given.length === expected.length && timingSafeEqual(given, expected)
   })
 }
@@ -95,12 +95,12 @@ export function openGate({
   memory = tokensInMemory(),
   drainMs = DRAIN_MS,
   secret,
-  mostAhead = MOST_AHEAD,
+  maxTokenGap: mostAhead = MAX_TOKEN_GAP,
 }: GateOptions): Gate {
-  const secrets = secretsIn(secret)
+  const secrets = parseSecrets(secret)
   if (!Number.isSafeInteger(mostAhead) || mostAhead < 1)
-    throw new RangeError(`mostAhead: must be a whole number from 1 on, not ${mostAhead}`)
-  /** How many of each token are inside. */
+    throw new RangeError(`maxTokenGap: must be a whole number from 1, not ${mostAhead}`)
+  /** Number of admitted requests per token. */
   const inside = new Map<number, number>()
   let waiting: (() => void)[] = []
 
@@ -115,12 +115,12 @@ export function openGate({
 
   const hasOlder = (token: number): boolean => [...inside.keys()].some((other) => other < token)
 
-  /** False where those inside took too long. */
-  async function olderAreOut(token: number): Promise<boolean> {
+  /** False after the drain timeout. */
+  async function waitForOlder(token: number): Promise<boolean> {
     const signal = AbortSignal.timeout(drainMs)
     while (hasOlder(token)) {
       if (signal.aborted) return false
-      // oxlint-disable-next-line no-await-in-loop -- until the last is out
+      // oxlint-disable-next-line no-await-in-loop -- until the last has left
       await new Promise<void>((resolve) => {
         waiting.push(resolve)
         signal.addEventListener('abort', () => resolve(), { once: true })
@@ -131,31 +131,46 @@ export function openGate({
 
   return {
     async enter(header, proof) {
-      const token = tokenIn(header)
+      const token = parseToken(header)
       if (token === null)
-        return refuse(428, null, 'TokenRequired', `send the leader's token in the header ${TOKEN_HEADER}`)
-      if (secrets !== null && !isProven({ resource, token }, proof, secrets))
-        return refuse(
+        return refuseEntry(
+          428,
+          null,
+          'TokenRequired',
+          `send the leader's token in the header ${TOKEN_HEADER}`,
+        )
+      if (secrets !== null && !isProofValid({ resource, token }, proof, secrets))
+        return refuseEntry(
           401,
           null,
           'TokenNotProven',
           `send the proof of the token in the header ${PROOF_HEADER}`,
         )
-      // Asks without raising it.
+      // Reads the greatest token without raising it.
       const before = await memory.raise(resource, 0)
       if (token - before > mostAhead)
-        return refuse(422, before, 'ImplausibleTokenError', new ImplausibleTokenError(resource, token, before).message)
+        return refuseEntry(
+          422,
+          before,
+          'ImplausibleTokenError',
+          new ImplausibleTokenError(resource, token, before).message,
+        )
       const current = await memory.raise(resource, token)
       if (current > token)
-        return refuse(409, current, 'StaleTokenError', new StaleTokenError(resource, token, current).message)
-      if (!(await olderAreOut(token)))
-        return refuse(503, current, 'Draining', 'requests of an older leader have not ended yet; come again')
+        return refuseEntry(
+          409,
+          current,
+          'StaleTokenError',
+          new StaleTokenError(resource, token, current).message,
+        )
+      if (!(await waitForOlder(token)))
+        return refuseEntry(503, current, 'Draining', 'requests of an older leader are still running; retry')
       inside.set(token, (inside.get(token) ?? 0) + 1)
-      // A newer one may have come while this one waited; one that comes from now on waits for this.
+      // A newer token may have arrived while this request waited; later ones wait for this request.
       const now = await memory.raise(resource, token)
       if (now > token) {
         leave(token)
-        return refuse(409, now, 'StaleTokenError', new StaleTokenError(resource, token, now).message)
+        return refuseEntry(409, now, 'StaleTokenError', new StaleTokenError(resource, token, now).message)
       }
       let isOut = false
       return {
@@ -169,17 +184,22 @@ export function openGate({
   }
 }
 
-function refuse(status: Refusal['status'], current: number | null, name: string, message: string): Entry {
+function refuseEntry(
+  status: Refusal['status'],
+  current: number | null,
+  code: string,
+  message: string,
+): Entry {
   const headers = {
     'content-type': 'application/json',
     ...(current === null ? {} : { [TOKEN_HEADER]: String(current) }),
     ...(status === 503 ? { 'retry-after': '1' } : {}),
     ...(status === 401 ? { 'www-authenticate': 'Conclave-Token-Proof' } : {}),
   }
-  return { admitted: false, refusal: { status, headers, body: { error: { name, message }, current } } }
+  return { admitted: false, refusal: { status, headers, body: { error: { code, message }, current } } }
 }
 
-function tokenIn(header: string | null | undefined): number | null {
+function parseToken(header: string | null | undefined): number | null {
   if (header === null || header === undefined || !/^\d{1,16}$/.test(header)) return null
   const token = Number(header)
   try {
@@ -190,7 +210,7 @@ function tokenIn(header: string | null | undefined): number | null {
   return token
 }
 
-/** Those that change nothing need no token. */
+/** Methods without side effects need no token. */
 export function isSafe(method: string | undefined): boolean {
   return method === 'GET' || method === 'HEAD' || method === 'OPTIONS'
 }

@@ -6,7 +6,7 @@ export { type GateOptions, PROOF_HEADER, TOKEN_HEADER, tokenHeaders } from './ga
 export { tokensInFile } from './token-file.ts'
 export { type TokenMemory, tokensInMemory } from './tokens.ts'
 
-/** Requests that change something pass only with a token that is not older than any seen; else 409. */
+/** Passes a request with side effects on only if its token is not stale; otherwise responds with 409. */
 export function fenced(options: GateOptions): MiddlewareHandler {
   const gate = openGate(options)
   return async (context, next) => {

@@ -69,7 +69,7 @@ describe.each([
   ['node:http', nodeService],
   ['hono', honoService],
 ])('fencing for %s', (_, service) => {
-  it('a paused leader that comes back is refused', async () => {
+  it('refuses a leader that was paused', async () => {
     const { url, done } = await service({ resource: 'billing' })
     const { code, said } = await comeback('http', url, 5, async () => {
       expect(await post(url, '6')).toMatchObject({ status: 200 })
@@ -82,7 +82,7 @@ describe.each([
     expect(done.at(-1)).toBe('6')
   })
 
-  it('says 409 with the current token, 428 without one, and lets questions pass', async () => {
+  it('returns 409 with the current token, 428 without a token, and passes safe methods on', async () => {
     const { url, done } = await service({ resource: 'billing' })
     expect(await post(url, '7')).toEqual({ status: 200, header: null })
     expect(await post(url, '6')).toEqual({ status: 409, current: 7, header: '7' })
@@ -94,19 +94,19 @@ describe.each([
     expect(done).toEqual(['7', '7', 'none'])
   })
 
-  it('cannot be locked by a token that no group can have come to', async () => {
+  it('cannot be locked by an implausible token', async () => {
     const { url, done } = await service({ resource: 'billing' })
     expect(await post(url, '9007199254740991')).toEqual({ status: 422, current: 0, header: '0' })
     expect(await post(url, '7')).toMatchObject({ status: 200 })
     expect(await post(url, String(8 + 2 ** 40))).toEqual({ status: 422, current: 7, header: '7' })
     expect(await post(url, '8')).toMatchObject({ status: 200 })
     expect(done).toEqual(['7', '8'])
-    const strict = await service({ resource: 'billing', mostAhead: 10 })
+    const strict = await service({ resource: 'billing', maxTokenGap: 10 })
     expect((await post(strict.url, '11')).status).toBe(422)
     expect((await post(strict.url, '10')).status).toBe(200)
   })
 
-  it('with a secret lets in only tokens that are proven, and forgets the others', async () => {
+  it('admits only proven tokens with a secret, and does not remember the others', async () => {
     const secret = ['a secret of the new kind', 'a secret of the old kind']
     const { url, done } = await service({ resource: 'billing', secret })
     const send = async (headers: { readonly [name: string]: string }): Promise<number> =>
@@ -125,7 +125,7 @@ describe.each([
     expect(done).toEqual(['5', '6', 'none'])
   })
 
-  it('a newer leader waits until what an older one began has ended', async () => {
+  it('makes a newer leader wait for the requests of an older one', async () => {
     const { promise: mayEnd, resolve: end } = pending()
     const { promise: isInside, resolve: inside } = pending()
     const { url, done } = await service({ resource: 'billing' }, async (token) => {
@@ -144,7 +144,7 @@ describe.each([
     expect(done).toEqual(['1', '2'])
   })
 
-  it('a newer leader is told to come again where that takes too long', async () => {
+  it('asks a newer leader to retry if that takes too long', async () => {
     const { promise: mayEnd, resolve: end } = pending()
     const { promise: isInside, resolve: inside } = pending()
     const { url } = await service({ resource: 'billing', drainMs: 50 }, async (token) => {
@@ -164,19 +164,19 @@ describe.each([
 it.each([
   [{ secret: 'short' }, 'secret: must be a string of at least 16 characters'],
   [{ secret: [] }, 'secret: must not be an empty list'],
-  [{ mostAhead: Number.NaN }, 'mostAhead: must be a whole number from 1 on, not NaN'],
-])('a receiver with %j is refused', (options, message) => {
+  [{ maxTokenGap: Number.NaN }, 'maxTokenGap: must be a whole number from 1, not NaN'],
+])('refuses a receiver with %j', (options, message) => {
   expect(() => fenced(() => {}, { resource: 'billing', ...options })).toThrow(message)
 })
 
-describe('greatest tokens in a file', () => {
+describe('tokensInFile', () => {
   const folder = (): string => {
     const path = mkdtempSync(join(tmpdir(), 'conclave-tokens-'))
     onTestFinished(() => rmSync(path, { recursive: true }))
     return path
   }
 
-  it('outlive the process', async () => {
+  it('survives a restart', async () => {
     const path = join(folder(), 'tokens.json')
     const first = await nodeService({ resource: 'billing', memory: await tokensInFile(path) })
     expect(await post(first.url, '9')).toMatchObject({ status: 200 })
@@ -189,7 +189,7 @@ describe('greatest tokens in a file', () => {
     expect(await post(other.url, '1')).toMatchObject({ status: 200 })
   })
 
-  it('of several resources in one file do not overwrite each other, though each was opened by itself', async () => {
+  it('keeps the tokens of several resources in one file', async () => {
     const path = join(folder(), 'tokens.json')
     const memories = await Promise.all(['a', 'b', 'c'].map(() => tokensInFile(path)))
     await Promise.all(memories.map((memory, index) => memory.raise(`resource ${index}`, 5 + index)))
@@ -204,10 +204,10 @@ describe('greatest tokens in a file', () => {
     expect(await memories[1]?.raise('resource 1', 8)).toBe(9)
   })
 
-  it('that are damaged are not taken for none, and that cannot be written let nobody in', async () => {
+  it('refuses a damaged file, and admits no request if the file cannot be written', async () => {
     const path = folder()
     writeFileSync(join(path, 'damaged'), '{')
-    await expect(tokensInFile(join(path, 'damaged'))).rejects.toThrow('does not hold tokens')
+    await expect(tokensInFile(join(path, 'damaged'))).rejects.toThrow('is not a token file')
     const { url, done } = await nodeService({
       resource: 'b',
       memory: await tokensInFile(join(path, 'none', 'x')),

@@ -8,7 +8,7 @@ export { type TokenMemory, tokensInMemory } from './tokens.ts'
 
 type Listener = (request: IncomingMessage, response: ServerResponse) => void
 
-/** Requests that change something reach the listener only with a token that is not older than any seen; else 409. */
+/** Passes a request with side effects to the listener only if its token is not stale; otherwise responds with 409. */
 export function fenced(listener: Listener, options: GateOptions): Listener {
   const gate = openGate(options)
 
@@ -24,7 +24,7 @@ export function fenced(listener: Listener, options: GateOptions): Listener {
       return
     }
     response.once('close', entry.leave)
-    // The client has gone while it waited, and `close` with it.
+    // The client disconnected while it waited, so `close` was emitted already.
     if (response.destroyed) entry.leave()
     else listener(request, response)
   }
@@ -34,11 +34,11 @@ export function fenced(listener: Listener, options: GateOptions): Listener {
       listener(request, response)
       return
     }
-    // Nothing is let in when the greatest token cannot be remembered.
+    // Nothing is admitted if the greatest token cannot be stored.
     handle(request, response).catch((error: unknown) => {
       const message = error instanceof Error ? error.message : String(error)
       response.writeHead(503, { 'content-type': 'application/json' })
-      response.end(JSON.stringify({ error: { name: 'FenceFailed', message }, current: null }))
+      response.end(JSON.stringify({ error: { code: 'FenceFailed', message }, current: null }))
     })
   }
 }

@@ -31,7 +31,7 @@ await describeWith('postgres', 'fencing in PostgreSQL', (url) => {
       (transaction) => transaction`INSERT INTO ledger (token) VALUES (${token})`,
     )
 
-  it('a paused leader that comes back is refused', async () => {
+  it('refuses a leader that was paused', async () => {
     const { code, said } = await comeback('postgres', own.href, 5, async () => {
       await put(6)
     })
@@ -45,7 +45,7 @@ await describeWith('postgres', 'fencing in PostgreSQL', (url) => {
     expect(tokens.filter((token) => token === 5).length).toBeGreaterThanOrEqual(3)
   })
 
-  it('refuses a token that no group can have come to, and is not locked by it', async () => {
+  it('refuses an implausible token, and is not locked by it', async () => {
     const locking = { resource: 'locked', token: Number.MAX_SAFE_INTEGER }
     await expect(fenced(sql, locking, async () => 1)).rejects.toMatchObject({
       name: 'ImplausibleTokenError',
@@ -57,7 +57,7 @@ await describeWith('postgres', 'fencing in PostgreSQL', (url) => {
     expect(await fenced(sql, { ...locking, token: 3 }, async () => 1)).toBe(1)
   })
 
-  it('roles that may not call the function cannot lock a resource; its trigger serves writers that may', async () => {
+  it('lets only roles with the right to call the function raise a token', async () => {
     const role = `writer_${process.pid}`
     await sql.unsafe(`
       CREATE ROLE ${role};
@@ -77,7 +77,7 @@ await describeWith('postgres', 'fencing in PostgreSQL', (url) => {
       GRANT EXECUTE ON FUNCTION conclave_fence(text, bigint) TO PUBLIC`)
   })
 
-  it('a transaction that began before the next leader came is waited for, and a later one is refused', async () => {
+  it('waits for a transaction of the previous leader, and refuses a later one', async () => {
     const order: string[] = []
     const { promise: mayEnd, resolve: end } = pending()
     const { promise: isInside, resolve: inside } = pending()
@@ -103,7 +103,7 @@ await describeWith('postgres', 'fencing in PostgreSQL', (url) => {
     })
   })
 
-  it('transactions of one leader do not wait for one another, once the first has made its token known', async () => {
+  it('runs transactions of one leader concurrently after the first', async () => {
     await fenced(sql, { resource: 'busy', token: 1 }, async () => {})
     const { promise: mayEnd, resolve: end } = pending()
     const first = fenced(sql, { resource: 'busy', token: 1 }, () => mayEnd)
@@ -112,7 +112,7 @@ await describeWith('postgres', 'fencing in PostgreSQL', (url) => {
     await first
   })
 
-  it('whoever goes round the function meets the trigger', async () => {
+  it('enforces the token by a trigger on direct writes', async () => {
     await put(7)
     await expect(sql`INSERT INTO ledger (token) VALUES (1)`).rejects.toMatchObject({ code: MISSING_CODE })
     await expect(sql`TRUNCATE ledger`).rejects.toMatchObject({ code: MISSING_CODE })
@@ -124,7 +124,7 @@ await describeWith('postgres', 'fencing in PostgreSQL', (url) => {
     expect(await sql`SELECT 1 FROM ledger`).not.toHaveLength(0)
   })
 
-  it('a writer without rights on the tokens can write, and cannot lower them', async () => {
+  it('lets a writer without rights on the token table write, but not lower a token', async () => {
     await admin.unsafe(`DROP ROLE IF EXISTS fenced_writer`)
     await admin.unsafe(`CREATE ROLE fenced_writer LOGIN PASSWORD 'secret'`)
     await sql`GRANT SELECT, INSERT, DELETE ON ledger TO fenced_writer`
@@ -147,13 +147,13 @@ await describeWith('postgres', 'fencing in PostgreSQL', (url) => {
     }
   })
 
-  it('an error of the work itself comes back as it is, and nothing is written', async () => {
+  it('passes an error of the work on, and writes nothing', async () => {
     const failing = fenced(sql, { resource: 'billing', token: 9 }, async (transaction) => {
       await transaction`INSERT INTO ledger (token) VALUES (9)`
       throw new Error('no')
     })
     await expect(failing).rejects.toThrow('no')
     expect(await sql`SELECT 1 FROM ledger WHERE token = 9`).toHaveLength(0)
-    await expect(put(1.5)).rejects.toThrow('a token is a whole number')
+    await expect(put(1.5)).rejects.toThrow('token: must be a whole number')
   })
 })

@@ -1,22 +1,22 @@
 /**
  * Fencing in PostgreSQL: a table of the greatest tokens, a function that compares, and a trigger that calls it before
- * every change of a table. All in the writer's own transaction: the row of the token stays locked until it ends, so a
- * newer leader waits for an older one's transaction, and an older one's fails after a newer one has been there. The
- * first transaction under a new token is alone; those that follow run side by side.
+ * every change of a table. All of it runs in the writer's transaction: the token's row stays locked until the end, so a
+ * newer leader waits for an older leader's transaction, and an older leader's transaction fails after a newer one. The
+ * first transaction with a new token runs alone; later ones run concurrently.
  */
 import type { Sql, TransactionSql } from 'postgres'
-import { checkToken, type Fence, ImplausibleTokenError, MOST_AHEAD, StaleTokenError } from './tokens.ts'
+import { checkToken, type Fence, ImplausibleTokenError, MAX_TOKEN_GAP, StaleTokenError } from './tokens.ts'
 
 export { type Fence, ImplausibleTokenError, StaleTokenError } from './tokens.ts'
 
-/** What the function and the trigger raise: a token smaller than the greatest, one too far above it, and none at all. */
+/** SQLSTATE codes: the token is stale, implausible, or missing. */
 export const STALE_CODE = 'CF409'
 export const IMPLAUSIBLE_CODE = 'CF422'
 export const MISSING_CODE = 'CF428'
 
 /**
- * To be run once by the owner of the database; may be run again. The functions have the rights of whoever runs it, so
- * writers need none on the table of tokens, and cannot lower one.
+ * Run this once as the owner of the database; running it again is harmless. The functions have the rights of that owner, so
+ * writers need no rights on the token table and cannot lower a token.
  */
 export const FENCING_SQL = `
 CREATE TABLE IF NOT EXISTS conclave_tokens (resource text PRIMARY KEY, token bigint NOT NULL);
@@ -28,19 +28,19 @@ DECLARE
   present bigint;
 BEGIN
   SELECT token INTO present FROM conclave_tokens WHERE resource = the_resource;
-  IF the_token - coalesce(present, 0) > ${MOST_AHEAD} THEN
+  IF the_token - coalesce(present, 0) > ${MAX_TOKEN_GAP} THEN
     RAISE EXCEPTION '% refuses the token %: it is too far above %, the greatest seen so far', the_resource, the_token, coalesce(present, 0)
-      USING ERRCODE = '${IMPLAUSIBLE_CODE}', DETAIL = coalesce(present, 0)::text, HINT = 'Check where it comes from: a term''s token is never so large.';
+      USING ERRCODE = '${IMPLAUSIBLE_CODE}', DETAIL = coalesce(present, 0)::text, HINT = 'Check where it comes from: the token of a term is never that large.';
   END IF;
   IF present IS NULL OR present < the_token THEN
     INSERT INTO conclave_tokens AS t (resource, token) VALUES (the_resource, the_token)
     ON CONFLICT (resource) DO UPDATE SET token = EXCLUDED.token WHERE t.token < EXCLUDED.token;
   END IF;
-  -- Shared, so that transactions of one leader do not wait for one another.
+  -- A shared lock: transactions of one leader run concurrently.
   SELECT token INTO present FROM conclave_tokens WHERE resource = the_resource FOR SHARE;
   IF present > the_token THEN
     RAISE EXCEPTION '% refuses the token %: % has been seen', the_resource, the_token, present
-      USING ERRCODE = '${STALE_CODE}', DETAIL = present::text, HINT = 'Somebody else has led since. Stop acting as the leader.';
+      USING ERRCODE = '${STALE_CODE}', DETAIL = present::text, HINT = 'Another node has led since. Stop acting as the leader.';
   END IF;
 END $$;
 
@@ -59,14 +59,15 @@ END $$;
 
 const NAME = /^[a-z_][a-z0-9_]*(\.[a-z_][a-z0-9_]*)?$/
 
-/** The statement that fences a table: every change of it then needs a token for the resource. */
+/** The statement that fences a table: every change then needs a token for the resource. */
 export function fenceTableSql(table: string, resource: string): string {
-  if (!NAME.test(table)) throw new RangeError(`${table} is not a plain name of a table, in lower case`)
+  if (!NAME.test(table))
+    throw new RangeError(`table: "${table}" is not a valid name; use lower-case letters, digits and _`)
   return `CREATE OR REPLACE TRIGGER conclave_fenced BEFORE INSERT OR UPDATE OR DELETE OR TRUNCATE ON ${table}
 FOR EACH STATEMENT EXECUTE FUNCTION conclave_fenced('${resource.replaceAll("'", "''")}');`
 }
 
-/** A transaction of a leader. Throws `StaleTokenError`, and changes nothing, where a newer one has been there. */
+/** Runs a transaction of a leader. Throws `StaleTokenError` and changes nothing if a newer leader has written. */
 export async function fenced<T>(
   sql: Sql,
   { resource, token }: Fence,

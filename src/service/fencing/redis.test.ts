@@ -8,7 +8,7 @@ await describeWith('redis', 'fencing in Redis', (url) => {
   const redis = new Redis(url, { lazyConnect: true })
   afterAll(() => redis.disconnect())
 
-  it('a paused leader that comes back is refused', async () => {
+  it('refuses a leader that was paused', async () => {
     const { code, said } = await comeback('redis', url, 5, async () => {
       await fenced(redis, { resource: 'billing', token: 6 }, ['ledger'], [['RPUSH', 'ledger', '6']])
     })
@@ -20,7 +20,7 @@ await describeWith('redis', 'fencing in Redis', (url) => {
     expect(await redis.lrange('ledger', 0, 2)).toEqual(['5', '5', '5'])
   })
 
-  it('carries out several commands at once and gives their answers', async () => {
+  it('runs several commands atomically and returns their replies', async () => {
     const fence = { resource: 'several', token: 1 }
     const answers = await fenced(
       redis,
@@ -39,7 +39,7 @@ await describeWith('redis', 'fencing in Redis', (url) => {
     expect(await redis.exists('k')).toBe(1)
   })
 
-  it('refuses a token that no group can have come to, and is not locked by it', async () => {
+  it('refuses an implausible token, and is not locked by it', async () => {
     const fence = { resource: 'locked', token: Number.MAX_SAFE_INTEGER }
     await expect(fenced(redis, fence, ['m'], [['SET', 'm', '1']])).rejects.toMatchObject({
       name: 'ImplausibleTokenError',

@@ -1,12 +1,12 @@
 /**
- * Fencing in Redis: a script compares the token with the greatest one and then carries out the commands, all at once.
- * Redis that fails over to a replica may forget the newest token with everything else: see docs/explanation/stores.md.
+ * Fencing in Redis: a script compares the token with the greatest one and runs the commands atomically. A failover to a
+ * replica can lose the newest token with other writes: see docs/explanation/stores.md.
  */
-import { checkToken, type Fence, ImplausibleTokenError, MOST_AHEAD, StaleTokenError } from './tokens.ts'
+import { checkToken, type Fence, ImplausibleTokenError, MAX_TOKEN_GAP, StaleTokenError } from './tokens.ts'
 
 export { type Fence, ImplausibleTokenError, StaleTokenError } from './tokens.ts'
 
-/** What is needed of a client; ioredis has it. */
+/** The required part of a client; ioredis has it. */
 export type Evaluator = {
   eval(script: string, keys: number, ...words: (string | number)[]): Promise<unknown>
 }
@@ -14,13 +14,13 @@ export type Evaluator = {
 /** Name, keys, arguments: `['SET', 'balance', '7']`. */
 export type RedisCommand = readonly [name: string, ...words: string[]]
 
-/** ARGV: the token, then each command as the number of its words and the words. */
+/** ARGV: the token, then each command as its number of words, followed by the words. */
 const SCRIPT = `
 local greatest = redis.call('GET', KEYS[1]) or '0'
 local present = tonumber(greatest)
 local token = tonumber(ARGV[1])
 if present > token then return {0, greatest} end
-if token - present > ${MOST_AHEAD} then return {2, greatest} end
+if token - present > ${MAX_TOKEN_GAP} then return {2, greatest} end
 if present < token then redis.call('SET', KEYS[1], ARGV[1]) end
 local answers = {1}
 local at = 2
@@ -31,14 +31,15 @@ while at <= #ARGV do
 end
 return answers`
 
-/** Where the greatest token of a resource is kept. In a cluster it must share the hash tag of the keys. */
+/** The key of a resource's greatest token. In a cluster it must share the hash tag of the other keys. */
 export function tokenKey(resource: string): string {
   return `conclave:token:${resource}`
 }
 
 /**
- * Carries out the commands of a leader and returns their answers. Throws `StaleTokenError`, and does nothing, where a newer
- * one has been there, and `ImplausibleTokenError` where the token is too far above the greatest one. `keys` are those that the commands touch.
+ * Runs the commands of a leader and returns their replies. Throws `StaleTokenError` and changes nothing if a newer leader
+ * has written, and `ImplausibleTokenError` if the token is too far above the greatest one. `keys` are the keys that the
+ * commands use.
  */
 export async function fenced(
   redis: Evaluator,

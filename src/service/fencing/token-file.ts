@@ -1,6 +1,6 @@
 /**
- * Greatest tokens in a file: they outlive the process. One process at a time may use the file. Within the process all who
- * open it share what is known of it: two that each wrote what they know would overwrite each other's tokens.
+ * Greatest tokens in a file, so that they survive a restart. Only one process at a time can use the file. Within the
+ * process all callers share one memory per file; separate ones would overwrite each other's tokens.
  */
 import { open, readFile, rename } from 'node:fs/promises'
 import { dirname, resolve } from 'node:path'
@@ -14,7 +14,7 @@ export function tokensInFile(path: string): Promise<TokenMemory> {
   if (known !== undefined) return known
   const memory = openTokens(file)
   opened.set(file, memory)
-  // A file that was repaired since is read again.
+  // After a failure the next call reads the file again.
   memory.catch(() => opened.delete(file))
   return memory
 }
@@ -33,13 +33,13 @@ async function openTokens(path: string): Promise<TokenMemory> {
 
   return {
     raise(resource, token) {
-      // One after the other, whatever became of the one before.
-      const mine = last.then(
+      // One write after the other, even if the previous one failed.
+      const pending = last.then(
         () => raise(resource, token),
         () => raise(resource, token),
       )
-      last = mine
-      return mine
+      last = pending
+      return pending
     },
   }
 }
@@ -49,22 +49,25 @@ async function readTokens(path: string): Promise<[string, number][]> {
     return Object.entries(JSON.parse(await readFile(path, 'utf8')) as { [resource: string]: number })
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === 'ENOENT') return []
-    throw new Error(`${path} does not hold tokens; without them an old leader would be let in: restore it`, {
-      cause: error,
-    })
+    throw new Error(
+      `${path} is not a token file: restore it, because without its tokens a former leader would be admitted`,
+      {
+        cause: error,
+      },
+    )
   }
 }
 
 async function replace(path: string, text: string): Promise<void> {
-  const beside = `${path}.new`
-  await flushed(beside, 'w', (file) => file.writeFile(text))
-  await rename(beside, path)
-  await flushed(dirname(path), 'r', async () => {})
+  const temporary = `${path}.new`
+  await withFlush(temporary, 'w', (file) => file.writeFile(text))
+  await rename(temporary, path)
+  await withFlush(dirname(path), 'r', async () => {})
 }
 
 type File = Awaited<ReturnType<typeof open>>
 
-async function flushed(path: string, flags: string, work: (file: File) => Promise<void>): Promise<void> {
+async function withFlush(path: string, flags: string, work: (file: File) => Promise<void>): Promise<void> {
   const file = await open(path, flags)
   try {
     await work(file)

@@ -1,20 +1,20 @@
 /**
- * The receiving half of a fencing token. A leader that was paused and comes back cannot know yet that it leads no more;
- * what it writes to can. It keeps the greatest token that it has seen and refuses every smaller one.
+ * The receiving side of fencing tokens. A leader that was paused does not know yet that its term has ended, but the
+ * resource that it writes to can: it keeps the greatest token that it has seen and refuses smaller ones.
  */
 
-/** A request of a former leader. */
+/** The token belongs to a former leader. */
 export class StaleTokenError extends Error {
   override readonly name = 'StaleTokenError'
   readonly code = 'ERR_CONCLAVE_STALE_TOKEN'
   readonly resource: string
   readonly token: number
-  /** The greatest that was seen. */
+  /** The greatest token seen so far. */
   readonly current: number
 
   constructor(resource: string, token: number, current: number) {
     super(
-      `${resource} refuses the token ${token}: ${current} has been seen, so somebody else has led since. Stop acting as the leader`,
+      `${resource} refuses the token ${token}: token ${current} has been seen, so another node has led since. Stop acting as the leader`,
     )
     this.resource = resource
     this.token = token
@@ -23,23 +23,23 @@ export class StaleTokenError extends Error {
 }
 
 /**
- * How far a token may be above the greatest that was seen. A group that renews five times a second needs 7,000 years for
- * so many; a token beyond it is a mistake or an attack, and would lock every leader out for ever.
+ * Limit for the distance of a token above the greatest one seen. A group with five terms per second needs 7,000 years to
+ * reach it. A larger token is a mistake or an attack, and would lock out every leader.
  */
-export const MOST_AHEAD = 2 ** 40
+export const MAX_TOKEN_GAP = 2 ** 40
 
-/** A token that no group can have come to. */
+/** The token is too large to be real. */
 export class ImplausibleTokenError extends Error {
   override readonly name = 'ImplausibleTokenError'
   readonly code = 'ERR_CONCLAVE_IMPLAUSIBLE_TOKEN'
   readonly resource: string
   readonly token: number
-  /** The greatest that was seen. */
+  /** The greatest token seen so far. */
   readonly current: number
 
   constructor(resource: string, token: number, current: number) {
     super(
-      `${resource} refuses the token ${token}: it is too far above ${current}, the greatest seen so far. Check where it comes from; a term's token is never so large`,
+      `${resource} refuses the token ${token}: it is too far above ${current}, the greatest seen so far. Check where it comes from; the token of a term is never that large`,
     )
     this.resource = resource
     this.token = token
@@ -47,21 +47,21 @@ export class ImplausibleTokenError extends Error {
   }
 }
 
-/** What must be known before a resource is touched. */
+/** A resource, and the token of the term that writes to it. */
 export type Fence = { readonly resource: string; readonly token: number }
 
 export function checkToken(token: number): void {
   if (!Number.isSafeInteger(token) || token < 0)
-    throw new RangeError(`a token is a whole number from 0 on, not ${token}: pass the term's token`)
+    throw new RangeError(`token: must be a whole number from 0, not ${token}; pass the token of the term`)
 }
 
-/** Remembers the greatest token of each resource, for receivers that have no store of their own. */
+/** Remembers the greatest token of each resource, for receivers without their own storage. */
 export type TokenMemory = {
-  /** The greatest token of the resource, this one included. It is remembered for good when the promise resolves. */
+  /** Raises the greatest token of the resource and returns it. Durable when the promise resolves. */
   raise(resource: string, token: number): Promise<number>
 }
 
-/** Forgets everything when the process ends. An old leader may then be let in until the new one has been heard of. */
+/** Lost when the process exits. A former leader can then be admitted until the new leader has sent a request. */
 export function tokensInMemory(): TokenMemory {
   const greatest = new Map<string, number>()
   return {

@@ -6,7 +6,7 @@
  */
 import type { NodeId } from '../../../core/index.ts'
 import { type FencingConfig, openDevice } from '../../fencing/config.ts'
-import { type FenceResult, establish, type FenceDevice } from '../../fencing/devices.ts'
+import { establish, type FenceDevice, type FenceResult } from '../../fencing/devices.ts'
 
 export type FencerHooks = {
   /** All of them are cut off, confirmed under this token. */

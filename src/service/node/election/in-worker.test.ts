@@ -144,7 +144,7 @@ describe('a process', () => {
     expect(await program.ended).toBe(0)
     expect(program.said('revoked')).toHaveLength(1)
     expect(program.said('asked')).toEqual(['LeadershipLostError'])
-    expect(program.said('warning').join()).toContain('the thread of the election is gone')
+    expect(program.said('warning').join()).toContain('the worker thread of the election is gone')
     expect(program.said('led').join()).toContain('WorkerLostError')
     expect(program.errors).toEqual([])
   }, 30_000)

@@ -97,7 +97,7 @@ describe('peers that come later', () => {
     })
     members.push(c)
     await Promise.all([a, b].map((member) => member.addPeer(`c=${at(2)}`)))
-    await expect(a.addPeer(`c=${at(2)}`)).rejects.toThrow('c is named twice')
+    await expect(a.addPeer(`c=${at(2)}`)).rejects.toThrow('c is already in the group')
     await until(() => c.view().leader?.id === 'a')
     await a.addVoter('c')
     await until(() => a.status().voters.flat().includes('c'))
