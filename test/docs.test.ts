@@ -254,6 +254,47 @@ describe('names in the documents', () => {
     expect(asked.filter((name) => !existsSync(join(ROOT, 'bench', `${name}.mjs`)))).toEqual([])
   })
 
+  it('of commands and flags exist', () => {
+    const page = readFileSync(join(ROOT, 'docs/reference/cli.md'), 'utf8')
+    const help = new Map(
+      page.split(/^## conclave /m).map((part) => [part.slice(0, part.indexOf('\n')), part]),
+    )
+    const shown = documents.flatMap(({ file, text, blocks }) =>
+      [
+        ...blocks.filter(({ info }) => /^(?:sh|console)/.test(info)).flatMap(({ lines }) => lines.join('\n')),
+        ...[...text.matchAll(/`(conclave [^`]*)`/g)].map((match) => match[1] ?? ''),
+      ].map((code) => ({ file, code: code.replaceAll('\\\n', ' ') })),
+    )
+    const asked = shown.flatMap(({ file, code }) =>
+      [...code.matchAll(/(?:^|[ (/;])conclave ([a-z][a-z-]*)([^\n|;)]*)/g)].map(
+        ([, name = '', rest = '']) => ({
+          file,
+          name,
+          flags: (rest.split(' -- ')[0] ?? '').match(/--[a-z][a-z-]*/g) ?? [],
+        }),
+      ),
+    )
+    expect(asked.length).toBeGreaterThan(100)
+    const wrong = asked.filter(
+      ({ name, flags }) =>
+        name !== 'help' && (!help.has(name) || flags.some((flag) => !help.get(name)?.includes(flag))),
+    )
+    expect(wrong).toEqual([])
+  })
+
+  it('of environment variables exist', () => {
+    const reference = ['configuration', 'cli'].map((name) =>
+      readFileSync(join(ROOT, `docs/reference/${name}.md`), 'utf8'),
+    )
+    const asked = used(/\b(CONCLAVE_[A-Z][A-Z_]*[A-Z])\b/g)
+    expect(asked.length).toBeGreaterThan(10)
+    // Set by Conclave for its own child processes.
+    const internal = ['CONCLAVE_RUN', 'CONCLAVE_SUPERVISOR_FD']
+    const known = (name: string): boolean =>
+      internal.includes(name) || reference.some((page) => page.includes(name))
+    expect(asked.filter((name) => !known(name))).toEqual([])
+  })
+
   it('of metrics exist', () => {
     const page = readFileSync(join(ROOT, 'docs/reference/http.md'), 'utf8')
     const metrics = [...page.matchAll(/^\| `(conclave_\w+)` /gm)].map((match) => match[1])

@@ -134,7 +134,7 @@ export const ERROR_CATALOGUE: { readonly [code: string]: CatalogueEntry } = {
     'AssertionFailedError',
     'conclave/core',
     'An invariant of Conclave does not hold: a bug. A node that meets it ends its term and closes.',
-    'Report the bug with the black box of the node (`conclave fetch`).',
+    'Report the bug with the black box of the node (docs/how-to/replay-a-black-box.md).',
   ),
   // Stores.
   ERR_CONCLAVE_INVALID_STORE: entry(
@@ -247,7 +247,7 @@ export const ERROR_CATALOGUE: { readonly [code: string]: CatalogueEntry } = {
     'InvalidConfigError',
     null,
     'The configuration is wrong. The message has one line per problem, each with its place.',
-    'Correct each line. `conclave run --check` shows the result.',
+    'Correct each line. `conclave agent --check` shows the result.',
     EXIT.usage,
   ),
   ERR_CONCLAVE_CANNOT_LISTEN: entry(
