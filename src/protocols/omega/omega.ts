@@ -13,7 +13,6 @@
  * Networks; dynamic voting after Jajodia and Mutchler, and Lotem, Keidar and Dolev.
  */
 import {
-  assertNoDecrease,
   type Effect,
   type Identity,
   type Input,
@@ -163,7 +162,6 @@ export function omega(
     const told: Effect<never, never>[] = []
     if (before === self)
       told.push(output({ type: 'demoted', token: tokenOf(was.view), cause: ending(was, is) }))
-    assertNoDecrease('the view number', was.view.id[0], is.view.id[0])
     if (after === self) told.push(output({ type: 'elected', token: tokenOf(is.view), cause: 'elected' }))
     else if (after !== null) told.push(output({ type: 'following', leader: after }))
     return told
