@@ -50,6 +50,7 @@ for (const kind of selected.length > 0 ? selected : KINDS) {
     continue
   }
   const settings = storeSettings({
+    protocol: 'epochs',
     nodes: 3,
     times: Number(times),
     periodMs: 500,

@@ -14,16 +14,7 @@ import { phiDefinition } from './phi/index.ts'
 import { psiDefinition } from './psi/index.ts'
 import { ringDefinition } from './ring/index.ts'
 
-// Until their callers work from `hosting`.
-export {
-  type MembersCommand,
-  type OpenInsight,
-  type OpenState,
-  openEpochs,
-  openInsight,
-} from './epochs/open-group.ts'
-export { type EpochsOptions, givenBy as epochsGiven } from './epochs/options.ts'
-export { timingOf as epochsTiming } from './epochs/timing.ts'
+export { defectProblems } from './defect-option.ts'
 export { type GroupSpec, groupFor, type HostSettings, host, hosted, insightFor, peerHosting } from './host.ts'
 export {
   type Asked,
@@ -43,14 +34,6 @@ export {
 } from './hosting.ts'
 export { DEFAULT_PROTOCOL, hostedNames, hostingOf } from './hostings.ts'
 export type { Insight, Membership, SeenView, Waiting } from './insight.ts'
-export { leaseLength } from './lease-length.ts'
-export { messageFault as localLeaderFault } from './local-leader/bounds.ts'
-export { PROFILES } from './local-leader/options.ts'
-export { recoverLocalLeader } from './local-leader/recover.ts'
-export { forgetfulStable } from './local-leader/stable.ts'
-export { brokenBound, profileOptions } from './omega/profiles.ts'
-export { recoverOmega } from './omega/recover.ts'
-export { omegaFault } from './omega/wire.ts'
 export { hundredth, shownMs } from './plan-text.ts'
 export type {
   LoadCard,
@@ -89,8 +72,6 @@ export {
   writeList,
   writeOptional,
 } from './wire.ts'
-export const RUNNABLE = ['local-leader', 'omega'] as const
-export type RunnableProtocol = (typeof RUNNABLE)[number]
 
 /** The protocols of this package. */
 export const protocols: readonly Definition[] = [

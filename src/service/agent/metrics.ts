@@ -64,25 +64,25 @@ export const METRICS: readonly Metric[] = [
   {
     name: 'conclave_view_number',
     type: 'gauge',
-    help: 'omega: number of the current view, 0 without a view',
+    help: 'Protocols with views: number of the current view, 0 without a view',
     of: ofViews(({ view }) => view?.id[0] ?? 0),
   },
   {
     name: 'conclave_view_members',
     type: 'gauge',
-    help: 'omega: members of the current view',
+    help: 'Protocols with views: members of the current view',
     of: ofViews(({ view }) => view?.members.length ?? 0),
   },
   {
     name: 'conclave_in_quorum',
     type: 'gauge',
-    help: 'omega: 1 if a majority of the view responds',
+    help: 'Protocols with views: 1 if a majority of the view responds',
     of: ofViews(({ inQuorum }) => (inQuorum ? 1 : 0)),
   },
   {
     name: 'conclave_views_total',
     type: 'counter',
-    help: 'omega: views that this node has installed since the process started',
+    help: 'Protocols with views: views that this node has installed since the process started',
     of: ofViews((_membership, { views }) => views),
   },
   {

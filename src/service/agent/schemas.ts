@@ -16,7 +16,7 @@ const leader = z
       .number()
       .nullable()
       .describe(
-        'time until the lease expires unless the leader renews it; exact if the agent itself leads; null under omega, which has no leases',
+        'time until the lease expires unless the leader renews it; exact if the agent itself leads; null under a protocol without leases',
       ),
   })
   .nullable()
@@ -25,7 +25,9 @@ const leader = z
 const self = z
   .strictObject({
     id,
-    role: z.string().describe('leader, follower, candidate or observer; under omega also dead'),
+    role: z
+      .string()
+      .describe('leader, follower, candidate or observer; under a protocol with views also dead'),
   })
   .describe('the node of this agent')
 
@@ -70,7 +72,9 @@ export const statusSchema = z.strictObject({
   evidenceTtlMs: z
     .number()
     .nullable()
-    .describe('a node is reachable for this long after the newest evidence; null under omega and epochs'),
+    .describe(
+      'a node is reachable for this long after the newest evidence; null where the protocol has no such limit',
+    ),
   leaderlessMs: z
     .number()
     .nullable()
@@ -83,20 +87,23 @@ export const statusSchema = z.strictObject({
         .describe('what remains of the lease after the slowest renewal that succeeds at the first attempt'),
     })
     .describe(
-      'computed from the constants; the same for every leader of the group; under omega, which has no leases: of the replies of a peer',
+      'computed from the constants; the same for every leader of the group; under a protocol without leases: of the replies of a peer',
     ),
   nodes: z.array(node),
   view: z
     .strictObject(viewFields)
     .nullable()
     .optional()
-    .describe('omega only: the view that the agent is in; null while it is in none'),
-  incarnation: z.number().optional().describe('omega only: incarnation of the node of this agent'),
+    .describe('only under a protocol with views: the view that the agent is in; null while it is in none'),
+  incarnation: z
+    .number()
+    .optional()
+    .describe('only under a protocol with views: incarnation of the node of this agent'),
   inQuorum: z
     .boolean()
     .optional()
     .describe(
-      'omega only: whether more than half of the view (with a static quorum: of all nodes) respond in it',
+      'only under a protocol with views: whether more than half of the view (with a static quorum: of all nodes) respond in it',
     ),
   waitingFor: z
     .strictObject({
@@ -113,12 +120,14 @@ export const statusSchema = z.strictObject({
     })
     .nullable()
     .optional()
-    .describe('omega only: what a group without a quorum waits for; null while it has a quorum'),
+    .describe(
+      'only under a protocol with views: what a group without a quorum waits for; null while it has a quorum',
+    ),
   primary: z
     .boolean()
     .optional()
     .describe(
-      'epochs with fencing only: whether the node knows that it leads its epoch and that all others are fenced off',
+      'only in a store with fencing: whether the node knows that it leads its epoch and that all others are fenced off',
     ),
   at: z.string().describe('time of the response, on the wall clock of the agent'),
 })

@@ -10,7 +10,15 @@ import { expect, it } from 'vitest'
 import { describeWith, ownServer, type ServerName } from '../../../test/support/servers.ts'
 import { SHORT_RESTART, storeSettings, tryFaults, tryStore } from './index.ts'
 
-const SLACK = { nodes: 3, times: 1, periodMs: 600, accessMs: 60, killBeforeMs: 120, onProgress: () => {} }
+const SLACK = {
+  protocol: 'epochs',
+  nodes: 3,
+  times: 1,
+  periodMs: 600,
+  accessMs: 60,
+  killBeforeMs: 120,
+  onProgress: () => {},
+}
 
 it('never shows two leaders on a folder when the leader is killed', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'conclave-stores-'))

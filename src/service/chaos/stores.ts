@@ -102,6 +102,7 @@ export async function tryStore(
 
 /** Settings for a group on a store, with the bounds that follow from the period and the access time. */
 export function storeSettings(given: {
+  readonly protocol: string
   readonly nodes: number
   readonly times: number
   readonly periodMs: number
@@ -109,13 +110,13 @@ export function storeSettings(given: {
   readonly killBeforeMs: number
   readonly onProgress: (text: string) => void
 }): ChaosSettings {
-  const { nodes, times, periodMs, accessMs, killBeforeMs, onProgress } = given
-  // epochs: a lease lasts one period and three renewals; followers wait longer and poll every eighth of a period.
+  const { protocol, nodes, times, periodMs, accessMs, killBeforeMs, onProgress } = given
+  // A lease lasts one period and three renewals; followers wait longer and poll every eighth of a period.
   const leaseMs = (periodMs + 6 * accessMs) * 1.002
   return {
     nodes,
     times,
-    flags: ['--option', `periodMs=${periodMs}`, '--option', `accessMs=${accessMs}`],
+    flags: ['--protocol', protocol, '--option', `periodMs=${periodMs}`, '--option', `accessMs=${accessMs}`],
     killBeforeMs,
     bounds: { leaseMs, lockMs: periodMs, failoverMs: leaseMs + periodMs / 4 + nodes * 6 * accessMs * 1.01 },
     datagrams: 0,

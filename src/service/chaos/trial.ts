@@ -39,7 +39,7 @@ export type TrialOptions = {
   readonly namespaces?: Namespaces
   /** Relays between the nodes. */
   readonly relays?: Relays
-  /** The nodes elect through this store (protocol epochs) and do not listen. */
+  /** The nodes elect through this store, and do not listen. */
   readonly store?: string
   /** Called with the data folder of each node before it starts. */
   readonly prepare?: (folder: string) => void
@@ -196,7 +196,7 @@ function runCommand(
   const networkFlags =
     store === undefined
       ? ['--listen', listen, ...peers, '--key-file', join(folder, 'key'), '--data', join(folder, id)]
-      : ['--protocol', 'epochs', '--store', store]
+      : ['--store', store]
   return [
     ...(namespaces?.enterCommand(index) ?? []),
     process.execPath,

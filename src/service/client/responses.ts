@@ -11,14 +11,14 @@ export type LeaderResponse = {
     readonly token: number | null
     /**
      * Time until the lease expires unless the leader renews it. Exact when the agent itself leads. On a follower it is
-     * counted from the arrival of the last renewal, so it can be too long by up to Δ. Null under omega, which has no leases.
+     * counted from the arrival of the last renewal, so it can be too long by up to Δ. Null under a protocol without leases.
      */
     readonly expiresInMs: number | null
   } | null
   readonly self: { readonly id: Id; readonly role: string }
 }
 
-/** A view (omega): its number and leader, its members, and the incarnation of each member. */
+/** A view, under a protocol with views: its number and leader, its members, and the incarnation of each member. */
 export type ViewResponse = {
   readonly id: readonly [number: number, leader: Id | null]
   readonly members: readonly Id[]
@@ -46,7 +46,7 @@ export type MembersResponse = {
 /** From best to worst. */
 export type Level = 'healthy' | 'degraded' | 'at-risk' | 'no-leader' | 'alarm'
 
-/** What a group without a quorum waits for (omega). */
+/** What a group without a quorum waits for, under a protocol with views. */
 export type WaitingResponse = {
   /** The view that lacks a majority. Null before the first view: then a majority of all nodes is needed. */
   readonly view: ViewResponse['id'] | null
@@ -70,19 +70,19 @@ export type StatusResponse = LeaderResponse & {
   readonly leaderlessMs: number | null
   /**
    * Computed from the constants: the length of a lease, and what remains of it after the slowest renewal that succeeds at
-   * the first attempt. Under omega, which has no leases: the same for the replies of a peer.
+   * the first attempt. Under a protocol without leases: the same for the replies of a peer.
    */
   readonly lease: { readonly lengthMs: number; readonly marginMs: number }
   readonly nodes: readonly NodeResponse[]
-  /** omega only: the view that the agent is in; null while it is in none. */
+  /** Only under a protocol with views: the view that the agent is in; null while it is in none. */
   readonly view?: ViewResponse | null | undefined
-  /** omega only: the incarnation of the agent's node. */
+  /** Only under a protocol with views: the incarnation of the agent's node. */
   readonly incarnation?: number | undefined
-  /** omega only: whether more than half of the view respond in it. */
+  /** Only under a protocol with views: whether more than half of the view respond in it. */
   readonly inQuorum?: boolean | undefined
-  /** omega only: the nodes that a group without a quorum waits for; null while it has a quorum. */
+  /** Only under a protocol with views: the nodes that a group without a quorum waits for; null while it has a quorum. */
   readonly waitingFor?: WaitingResponse | null | undefined
-  /** epochs with fencing only: whether this node knows that it leads and that all other nodes are fenced off. */
+  /** Only in a store with fencing: whether this node knows that it leads and that all other nodes are fenced off. */
   readonly primary?: boolean | undefined
   /** Time of the response, on the agent's wall clock. */
   readonly at: string
@@ -90,7 +90,7 @@ export type StatusResponse = LeaderResponse & {
 
 /**
  * An event, as one agent observed it. `elected` and `revoked` are about the agent's own terms, `change` about the leader
- * that it follows, `view` about the membership (omega). `warning` and `alarm` are for operators.
+ * that it follows, `view` about the membership. `warning` and `alarm` are for operators.
  */
 export type AgentEvent = {
   readonly at: string

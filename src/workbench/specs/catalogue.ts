@@ -7,9 +7,10 @@ import { assertion4, assertion4prime } from './assertion-4.ts'
 import { boundedInconsistency } from './bounded-inconsistency.ts'
 import { connectedLeaders } from './connected-leaders.ts'
 import { inv4, inv4k } from './epoch-invariants.ts'
-import { epochAgreement, oneLeaderAnEpoch } from './epochs.ts'
+import { epochAgreement, oneLeaderAnEpoch } from './epoch-outcomes.ts'
 import { elected, leaderChanged } from './goals.ts'
 import { independentLeaders } from './independent-leaders.ts'
+import { installedViews } from './installed-views.ts'
 import { leaderSelfSupport } from './leader-self-support.ts'
 import { handedOver, lost, merged, reconfigured, renewed, split } from './lease-goals.ts'
 import { liveLeader } from './live-leader.ts'
@@ -17,8 +18,6 @@ import { majorityLeads } from './majority-leads.ts'
 import { majorityOfViewLeads } from './majority-of-view-leads.ts'
 import { maximality } from './maximality.ts'
 import { groupNumbers } from './memory/group-numbers.ts'
-import { omegaLives } from './omega-lives.ts'
-import { omegaViews } from './omega-views.ts'
 import { oneActingLeader } from './one-acting-leader.ts'
 import { oneLeader } from './one-leader.ts'
 import { primaryChain } from './primary-chain.ts'
@@ -35,6 +34,7 @@ import { timeliness } from './timeliness.ts'
 import { tokens } from './tokens.ts'
 import { toldInPairs } from './told-in-pairs.ts'
 import { released, viewInstalled } from './view-goals.ts'
+import { viewLives } from './view-lives.ts'
 import { viewsDisjoint } from './views-disjoint.ts'
 import { voterChanges } from './voter-changes.ts'
 import { votersSupport } from './voters-support.ts'
@@ -76,8 +76,8 @@ export const specs: readonly Spec[] = [
   theorem33,
   theorem33rest,
   promisedViews,
-  omegaViews,
-  omegaLives,
+  installedViews,
+  viewLives,
   connectedLeaders,
   weakLiveness,
   filteredLiveness,

@@ -1,3 +1,4 @@
+import { withView } from './installed-views.ts'
 import {
   holdsMajority,
   isAlive,
@@ -7,7 +8,6 @@ import {
   viewStateOf,
   viewText,
 } from './memory/view-states.ts'
-import { withView } from './omega-views.ts'
 import type { Spec } from './spec.ts'
 
 /** All installed views in order, and whether a view with number 1 was ever promised. */

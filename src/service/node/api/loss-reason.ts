@@ -23,7 +23,7 @@ export const LOSS_REASONS = [
   'no longer a voter',
   /** The node is no longer a candidate. */
   'withdrew',
-  /** omega: the node left its view, a newer view was installed, or the view lost its quorum. */
+  /** Under a protocol with views: the node left its view, a newer view was installed, or the view lost its quorum. */
   'left the view',
   'another view',
   'out of quorum',

@@ -12,7 +12,7 @@ export type GroupStatus = NodeView & {
   readonly mode: Mode
   /**
    * The remaining time of the leader's lease; null when no leader is known. Exact on the leader itself. On other nodes
-   * it is counted from when the renewal arrived, which is up to Δ too long. Under omega, which has no leases: how long
+   * it is counted from when the renewal arrived, which is up to Δ too long. Under a protocol without leases: how long
    * this node stays in quorum if it receives nothing more.
    */
   readonly leaseMs: number | null
@@ -24,9 +24,9 @@ export type GroupStatus = NodeView & {
   readonly evidenceForMs: number | null
   /** Why this node does not take part; null when it does. */
   readonly idle: 'closed' | 'silent after a restart' | null
-  /** Under omega: the view of the living nodes, and whether it has a quorum; null under other protocols. */
+  /** Under a protocol with views: the view of the living nodes, and whether it has a quorum; null under others. */
   readonly membership: Membership | null
-  /** Under epochs with fencing: whether this node leads and all others are fenced; null where unknown. */
+  /** In a store with fencing: whether this node leads and all others are fenced; null where unknown. */
   readonly primary: boolean | null
   readonly datagrams: Datagrams
 }
@@ -40,9 +40,9 @@ export type NodeEvents = {
   change: [NodeView]
   /** This node, as leader, changed the set of voters. */
   voters: [readonly (readonly NodeId[])[]]
-  /** Under omega: this node installed another view. */
+  /** Under a protocol with views: this node installed another view. */
   view: [InstalledView]
-  /** Under omega: a link to another node went up or down. Both ends see the same order. */
+  /** Under a protocol with views: a link to another node went up or down. Both ends see the same order. */
   link: [{ readonly peer: NodeId; readonly up: boolean }]
   /** A condition for operators: a different configuration, a full disk, datagrams from unknown senders. */
   warning: [{ readonly what: string; readonly detail: string }]

@@ -59,7 +59,7 @@ export type ElectionStatus = {
   readonly isSilent: boolean
   /** Null where the protocol has no views. */
   readonly membership: Membership | null
-  /** Whether this node is in the primary partition of its epoch; null where unknown (epochs). */
+  /** Whether this node is in the primary partition of its epoch; null where unknown. */
   readonly primary: boolean | null
   readonly datagrams: Datagrams
 }

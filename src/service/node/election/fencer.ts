@@ -1,5 +1,5 @@
 /**
- * Fences those outside before this process says that it leads: section 6 of the paper of `epochs`, 4(g) of its notes.
+ * Fences those outside before this process says that it leads: section 6 of Dharmadeep & Gopinath 2006.
  *
  * The protocol asks for it once START lets the leader act, and acts only when every target is confirmed; meanwhile it
  * renews. Whatever goes wrong means that this process does not lead: it steps down and says why, and another may try.

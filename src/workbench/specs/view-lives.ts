@@ -9,7 +9,7 @@ type Lives = {
 }
 
 /** Invariant I3 of Omega+, and the second half of I2. */
-export const omegaLives: Spec<Lives> = {
+export const viewLives: Spec<Lives> = {
   name: 'omega-lives',
   title:
     'whoever is alive is in its own view under its present life, and nobody comes back to a life that has ended',

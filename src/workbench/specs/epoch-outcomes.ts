@@ -1,9 +1,9 @@
-/** Promises about epochs: one leader per epoch, and one outcome for all nodes that complete it. */
+/** Promises about every epoch: one leader per epoch, and one outcome for all nodes that complete it. */
 import type { NodeId } from '../../core/index.ts'
 import type { Observation } from '../trace/index.ts'
 import type { Spec } from './spec.ts'
 
-/** The completed epochs in order, each with its first outcome. */
+/** Every completed epoch, in order, with its first outcome. */
 type Outcomes = readonly (readonly [epoch: number, leader: NodeId])[]
 
 type Learned = { readonly epoch: number; readonly leader: NodeId; readonly node: NodeId }

@@ -11,7 +11,7 @@ type Installed = {
 }
 
 /** Invariants I1, I2, I4 and I5 of Omega+. */
-export const omegaViews: Spec<Installed> = {
+export const installedViews: Spec<Installed> = {
   name: 'omega-views',
   title:
     'a view id stands for one membership, which holds its leader; the ids that a process installs only grow',
