@@ -4,6 +4,7 @@ import {
   copyFileSync,
   mkdirSync,
   mkdtempSync,
+  readdirSync,
   readFileSync,
   rmSync,
   symlinkSync,
@@ -118,4 +119,33 @@ describe('the language check', () => {
 
 it('the lock file names no download address', () => {
   expect(readFileSync(join(root, 'package-lock.json'), 'utf8')).not.toContain('"resolved"')
+})
+
+describe('a protocol is one folder', () => {
+  /** Names of protocols that real processes run, and of the identifiers made from them. */
+  const NAMES =
+    /\b(?:local-leader|omega|epochs)\b|\b(?:localLeader|LocalLeader|omega[A-Z]|epochs[A-Z]|Epochs[A-Z])/
+  /** Names of specifications, which reports print, and the notes on a paper. */
+  const QUOTED = /'omega-(?:views|lives)'|papers\/omega\.md/g
+
+  it('is named nowhere in src/ outside src/protocols', () => {
+    const files = readdirSync(join(root, 'src'), { recursive: true, encoding: 'utf8' })
+      .filter((file) => file.endsWith('.ts') && !file.endsWith('.test.ts'))
+      .filter((file) => !file.startsWith('protocols/'))
+    expect(files.length).toBeGreaterThan(300)
+    const found = files.flatMap((file) =>
+      readFileSync(join(root, 'src', file), 'utf8')
+        .split('\n')
+        .map((line, index) => ({ place: `${file}:${index + 1}`, line: line.replaceAll(QUOTED, '') }))
+        .filter(({ line }) => NAMES.test(line))
+        .map(({ place, line }) => `${place}: ${line.trim()}`),
+    )
+    expect(found).toEqual([])
+  })
+
+  it('would be noticed if it were', () => {
+    for (const line of ["protocol === 'omega'", 'localLeaderDefinition', 'under epochs'])
+      expect(line).toMatch(NAMES)
+    for (const line of ['every epoch', 'Invariant I3 of Omega+']) expect(line).not.toMatch(NAMES)
+  })
 })
