@@ -38,13 +38,13 @@ function exploreCanary(definition: Definition, specs: readonly Spec[]) {
   })
 }
 
-describe('bully to the letter is not safe', () => {
-  it('says the explorer', () => {
+describe('bully as printed is not safe', () => {
+  it('according to the explorer', () => {
     const { counterexample } = exploring('bully', 3, { options: { repaired: false } })
     expect(counterexample?.spec).toBe('agreement')
   })
 
-  it('says a campaign, and the shrunk scenario still violates', () => {
+  it('according to a campaign, and the shrunk scenario still violates', () => {
     const settings = { nodes: [3, 5] as const, options: { repaired: false }, faults: ['crash'] as const }
     const draw = scenarioDrawer(bullyDefinition, settings)
     const seeds = Array.from({ length: 400 }, (_, index) => index + 1)
@@ -100,14 +100,14 @@ describe('sending before persisting', () => {
     expect(run(tickets(true))).toBe('held')
   })
 
-  it('is no fault of the careful office, whose world is searched completely', () => {
+  it('does not happen in the careful office, in a complete search', () => {
     const report = exploreCanary(tickets(true), [onceOnly])
     expect(report).toMatchObject({ complete: true, counterexample: null })
     expect(report.specs[0]?.verdict).toBe('held')
   })
 })
 
-describe("comparing another node's clock with one's own", () => {
+describe('comparing clocks of two nodes', () => {
   const file = { protocol: 'clock-reader', nodes: [1, 2], clocks: { driftPpm: 200 }, untilMs: 4_000_000 }
 
   it('is caught by the simulator: two lead at once, because no two clocks agree', () => {
@@ -118,7 +118,7 @@ describe("comparing another node's clock with one's own", () => {
     expect(verdicts).toContain('violated')
   })
 
-  it('is caught by the contract: the step depends on what the clock says', () => {
+  it('is caught by strict mode: the step depends on the clock reading', () => {
     const scenario = parseScenario(file, only(clockReader))
     expect(() => runScenario(clockReader, scenario, { strict: true })).toThrow(
       'depends on what the clock says',
@@ -145,14 +145,14 @@ describe('a lease from a majority of locks', () => {
     ['three nodes', 3, {}, { ticks: 2 }],
     ['a lease shorter than its locks', 2, { lockTicks: 3 }, { ticks: 6 }],
     ['a crash and a restart', 2, { rounds: 2 }, { ticks: 3, crashes: 1, recoveries: 1 }],
-  ])('is safe where no lease is longer than a lock: %s', (_name, count, terms, budget) => {
+  ])('is safe if no lease is longer than a lock: %s', (_name, count, terms, budget) => {
     const report = explored(count, terms, budget)
     expect(report).toMatchObject({ complete: true, counterexample: null })
     expect(report.specs[0]?.verdict).toBe('held')
     expect(report.goals.every(({ reached }) => reached)).toBe(true)
   })
 
-  it('is held by two at once where it is longer: two ticks free the lock, and not the lease', () => {
+  it('has two holders if it is longer: two ticks end the lock, but not the lease', () => {
     const { counterexample } = explored(2, { leaseTicks: 3 }, { ticks: 4 })
     expect(counterexample).toMatchObject({ spec: 'one-leader', why: '1 and 2 lead at the same time' })
     expect(counterexample?.steps).toHaveLength(8)
@@ -167,14 +167,14 @@ describe('a lease from a majority of locks', () => {
     })
   })
 
-  it('is held by two at once where a restarted node has forgotten its lock', () => {
+  it('has two holders if a restarted node forgets its lock', () => {
     const budget = { ticks: 2, crashes: 1, recoveries: 1 }
     const { counterexample } = explored(3, { forgets: true }, budget)
     expect(counterexample).toMatchObject({ spec: 'one-leader', why: '1 and 2 lead at the same time' })
     expect(counterexample?.steps.some((step) => step.do === 'tick')).toBe(false)
   })
 
-  it('is not said to go round for ever when the ticks are used up', () => {
+  it('is not reported as a livelock when the ticks are used up', () => {
     const definition = lease()
     const report = exploreCanary(
       { ...definition, exploration: { ...definition.exploration, progress: true } },
@@ -187,27 +187,27 @@ describe('a lease from a majority of locks', () => {
 describe('no progress', () => {
   const explored = (definition: Definition, specs: readonly Spec[]) => exploreCanary(definition, specs)
 
-  it('a world in which nothing can happen is a deadlock', () => {
+  it('reports a world in which nothing can happen as a deadlock', () => {
     const { counterexample, progress } = explored(waiters('polite'), promisedSpecs(waiters('polite'), {}))
     expect(progress.verdict).toBe('deadlock')
     expect(counterexample).toMatchObject({ spec: 'live-leader', why: '1 has no leader', steps: [] })
   })
 
-  it('a world that goes round for ever is a livelock, and the cycle is shown', () => {
+  it('reports a world that cycles for ever as a livelock, with the cycle', () => {
     const { counterexample, progress } = explored(waiters('eager'), promisedSpecs(waiters('eager'), {}))
     expect(progress.verdict).toBe('livelock')
     expect(counterexample).toMatchObject({ spec: 'progress', cycle: 2 })
     expect(counterexample?.steps.map((step) => step.do)).toEqual(['timer', 'deliver'])
   })
 
-  it('a world that always can settle is neither', () => {
+  it('reports neither for a world that can always settle', () => {
     const { counterexample, progress } = explored(waiters('decided'), promisedSpecs(waiters('decided'), {}))
     expect(progress.verdict).toBe('held')
     expect(counterexample).toBeNull()
   })
 })
 
-describe('a specification that never speaks', () => {
+describe('a specification that is never concerned', () => {
   const silent: Spec = {
     name: 'silent',
     title: 'never concerned',

@@ -374,13 +374,13 @@ describe('the explorer on registers finds exactly what a plain search finds', ()
 describe('bounds', () => {
   const world = { budget: { crashes: 2, recoveries: 2, flips: 0, ticks: 0 } } as const
 
-  it('a depth is kept and told', () => {
+  it('keeps a depth and reports it', () => {
     const report = exploring('bully', 3, { ...world, depth: 5 })
     expect(report).toMatchObject({ complete: false, cutShort: 'depth', depth: 5 })
     expect(exploring('bully', 3, { ...world, depth: 6 }).states).toBeGreaterThan(report.states)
   })
 
-  it('so are a number of states and an amount of memory', () => {
+  it('keeps bounds on states and memory', () => {
     expect(exploring('bully', 3, { ...world, maxStates: 20_000 })).toMatchObject({
       complete: false,
       cutShort: 'max-states',
@@ -391,7 +391,7 @@ describe('bounds', () => {
     })
   })
 
-  it('a depth that reaches the end of everything is complete', () => {
+  it('is complete if the depth covers all states', () => {
     const { depth, states } = exploring('bully', 3)
     expect(exploring('bully', 3, { depth: depth + 1 })).toMatchObject({ complete: true, states })
   })
@@ -409,7 +409,7 @@ describe('a counterexample', () => {
     expect(report.steps).toBe(counterexample?.steps.length)
   })
 
-  it('is no longer one when its last step is left out', () => {
+  it('does not violate without its last step', () => {
     const { scenario = {}, steps = [] } = counterexample ?? {}
     const report = simulate({ ...scenario, schedule: steps.slice(0, -1) })
     expect(report.specs.every(({ verdict }) => verdict !== 'violated')).toBe(true)
@@ -429,7 +429,7 @@ describe('a counterexample', () => {
     })
   })
 
-  it('names a message that overtakes another, where links keep no order', () => {
+  it('names a message that overtakes another on unordered links', () => {
     const { counterexample: found } = exploring('bully', 3, { order: 'any' })
     expect(found?.steps.some((step) => step.do === 'deliver' && step.nth === 1)).toBe(true)
     const report = simulate(found?.scenario ?? {})

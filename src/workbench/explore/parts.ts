@@ -54,7 +54,10 @@ export type Parts = {
 export function partsOf(settings: ModelSettings): Parts {
   const { nodes, definition, options, order, history, monitor, budget } = settings
   const rules = new UntimedRules(definition, nodes, options, order, false, history)
-  assert(!(budget.ticks > 0) || rules.tick > 0, `${definition.name} does not define the length of a tick (exploration.tick)`)
+  assert(
+    !(budget.ticks > 0) || rules.tick > 0,
+    `${definition.name} does not define the length of a tick (exploration.tick)`,
+  )
   const events = new Interner<Observation>()
   const judge = new Judge(monitor, events)
   const inboxes = new Inboxes(order, history)

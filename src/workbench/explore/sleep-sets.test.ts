@@ -120,7 +120,7 @@ const inTurn: Spec<readonly string[]> = {
   judge: () => 'held',
 }
 
-describe('steps that lead to what is known are left out, and nothing changes: states, their order, their parents', () => {
+describe('sleep sets omit transitions to known states, and leave states, their order and their parents unchanged', () => {
   it.each<[string, number, PlainObject, Budget?, Spec?]>([
     ['atomic', 2, { epochs: 2, ballots: 2 }],
     ['three nodes', 3, { epochs: 1, ballots: 1 }, { ...FOR_EVER, crashes: 1, recoveries: 1 }],

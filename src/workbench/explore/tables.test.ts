@@ -10,7 +10,7 @@ describe('a table of pairs', () => {
   it.each([
     ['stays a rectangle', 40],
     ['becomes a hash table', 100_000],
-  ])('remembers what it was told when it %s', (_what, most) => {
+  ])('returns what was set when it %s', (_what, most) => {
     fc.assert(
       fc.property(fc.array(fc.tuple(fc.nat(most), fc.nat(most), fc.nat()), { maxLength: 200 }), (entries) => {
         const table = new PairTable()
@@ -34,7 +34,7 @@ describe('a table of pairs', () => {
 describe('the visited states', () => {
   const row = (...columns: number[]): Int32Array => Int32Array.from(columns)
 
-  it('are exact: rows are told apart whatever their hashes do', () => {
+  it('are exact: rows with equal hashes stay distinct', () => {
     const visited = new Visited(2)
     const sameHash = 12345
     for (let value = 0; value < 1000; value++) visited.add(row(value, 7), 0, sameHash, -1)
@@ -44,7 +44,7 @@ describe('the visited states', () => {
     expect(visited.find(row(1000, 7), 0, sameHash)).toBe(-1)
   })
 
-  it('lose nothing when their table grows, again and again', () => {
+  it('keep all rows when the table grows repeatedly', () => {
     const visited = new Visited(2, false, 4)
     const add = (value: number): void => {
       const each = row(value, value % 13)
@@ -84,7 +84,7 @@ describe('the visited states', () => {
 })
 
 describe('a batch', () => {
-  it('takes rows of one hash for different rows, and leaves out only those that are the same', () => {
+  it('keeps different rows with one hash, and omits only equal rows', () => {
     const visited = new Visited(2, false, 4)
     const batch = new Batch(2)
     const take = (a: number, b: number): void => {

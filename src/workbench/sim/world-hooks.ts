@@ -5,6 +5,8 @@ export type WorldHooks = {
   observe(seen: Observation): void
   /** Null if no trace is wanted: then no records are built. */
   readonly record: ((record: TraceRecord) => void) | null
+  /** A run with more steps is a runaway; 500 million by default. */
+  readonly maxSteps?: number
 }
 
 export class RunawayRunError extends Error {

@@ -179,7 +179,7 @@ export class World {
       const pending = this.#pending[slot] as Pending
       this.#pending[slot] = null
       this.#process(pending)
-      if (this.#steps > MOST_STEPS) {
+      if (this.#steps > maxSteps) {
         throw new RunawayRunError(
           `stopped after ${MOST_STEPS} steps at ${this.#now / 1000} ms: the nodes never come to rest`,
         )

@@ -8,7 +8,7 @@ const learned = (ms: number, node: number, epoch: number, leader: number): Obser
   outputAt(ms, node, { type: 'learned', epoch, leader })
 const said = (spec: string, seen: readonly Observation[]) => judgement(spec, RUN, seen)
 
-describe('one leader an epoch', () => {
+describe('one leader per epoch', () => {
   it('rejects a second leader of an epoch, however much later', () => {
     expect(
       said('one-leader-an-epoch', [learned(1, 1, 4, 1), learned(9, 2, 5, 2), learned(99, 2, 4, 2)]),
@@ -16,19 +16,19 @@ describe('one leader an epoch', () => {
       violated: '2 leads epoch 4, which 1 has led',
     })
   })
-  it('lets two lead different epochs at one time, and others learn of it', () => {
+  it('accepts two leaders of different epochs at one time', () => {
     expect(said('one-leader-an-epoch', [learned(1, 1, 4, 1), learned(1, 2, 5, 2)])).toBe('held')
     expect(said('one-leader-an-epoch', [learned(1, 1, 4, 1), learned(1, 2, 4, 1)])).toBe('not concerned')
   })
 })
 
 describe('agreement in an epoch', () => {
-  it('rejects two outcomes, also where neither leads', () => {
+  it('rejects two outcomes, also if neither node leads', () => {
     expect(said('epoch-agreement', [learned(1, 1, 4, 3), learned(2, 2, 4, 2)])).toEqual({
       violated: '2 ends epoch 4 with 2, others with 3',
     })
   })
-  it('is content with one outcome each', () => {
+  it('accepts one outcome per epoch', () => {
     expect(said('epoch-agreement', [learned(1, 1, 4, 3), learned(2, 2, 4, 3), learned(3, 2, 5, 2)])).toBe(
       'held',
     )

@@ -75,13 +75,13 @@ function judge(name: string, observations: readonly Observation[], run: RunFacts
 }
 
 describe('omega-views', () => {
-  it('is broken by one id for two memberships, of nodes or of lives', () => {
+  it('rejects one id for two memberships, of nodes or of incarnations', () => {
     expect(judge('omega-views', [alive(1, [2, 1], ...PAIR), alive(2, [2, 1], [1, 1], [2, 2])])).toEqual({
       violated: '2 has view 2.1 of 1, 2 (life 2), but others view 2.1 of 1, 2',
     })
     expect(judge('omega-views', [alive(1, [2, 1], ...PAIR), alive(2, [2, 2], ...PAIR)])).toBe('held')
   })
-  it('is broken by an id that goes down, also through a crash', () => {
+  it('rejects an id that decreases, also across a crash', () => {
     const back = [
       alive(1, [3, 1], ...PAIR),
       { type: 'down', at: 0, node: 1 } as const,
@@ -91,7 +91,7 @@ describe('omega-views', () => {
       violated: '1 installs view 2.1 of 1, 2 after view 3.1 of 1, 2',
     })
   })
-  it('is broken by a leader that is not in it, and by one that is not its leader', () => {
+  it('rejects a leader outside its view, and a leader of another view', () => {
     expect(judge('omega-views', [alive(1, [2, 3], ...PAIR)])).toEqual({
       violated: 'the leader is not in view 2.3 of 1, 2',
     })
@@ -102,7 +102,7 @@ describe('omega-views', () => {
 })
 
 describe('omega-lives', () => {
-  it('is broken by whoever lives in a view under another life, or without one', () => {
+  it('rejects a node alive in a view under another incarnation, or without a view', () => {
     expect(judge('omega-lives', [stands(1, 'leader', 2, [2, 1], PAIR)])).toEqual({
       violated: '1 is alive in life 2, but has view 2.1 of 1, 2',
     })
@@ -110,7 +110,7 @@ describe('omega-lives', () => {
       violated: '1 is alive without a view',
     })
   })
-  it('is broken by a life that goes back, and by one that is left without dying', () => {
+  it('rejects an incarnation that decreases, and a new one without a death', () => {
     expect(judge('omega-lives', [dead(1, 3), dead(1, 2)])).toEqual({
       violated: '1 goes back from life 3 to 2',
     })
@@ -118,7 +118,7 @@ describe('omega-lives', () => {
       violated: '1 goes from life 1 to 2 without having died',
     })
   })
-  it('bears a death and a release', () => {
+  it('accepts a death and a release', () => {
     expect(judge('omega-lives', [alive(1, [1, 1], [1, 1]), dead(1, 2), alive(1, [2, 1], [1, 2])])).toBe(
       'held',
     )
@@ -127,13 +127,13 @@ describe('omega-lives', () => {
 
 describe('connected-leaders', () => {
   const two = [alive(1, [2, 1], [1, 1], [3, 1]), alive(2, [2, 2], [2, 1], [4, 1])]
-  it('is broken by two that are linked, once all is settled or nothing is in flight between them', () => {
+  it('rejects two linked leaders once the world is settled or nothing is in flight between them', () => {
     expect(judge('connected-leaders', [...two, settled(LINKED)])).toEqual({
       violated: '1 and 2 both lead, and are linked',
     })
     expect(judge('connected-leaders', [...two, { type: 'quiet', at: 0, between: [1, 2] }])).not.toBe('held')
   })
-  it('bears two that are apart, and two that have yet to hear of each other', () => {
+  it('accepts two separated leaders, and two that have yet to hear of each other', () => {
     expect(judge('connected-leaders', [...two, settled([[1, 3]])])).toBe('held')
     expect(judge('connected-leaders', two)).toBe('not concerned')
   })
@@ -141,7 +141,7 @@ describe('connected-leaders', () => {
 
 describe('weak-liveness', () => {
   const view = (node: NodeId): Observation => alive(node, [2, 1], ...PAIR)
-  it('is broken by somebody left dead, by different views, and by one that is alone and alive', () => {
+  it('rejects a node left dead, different views, and a live node alone', () => {
     expect(judge('weak-liveness', [view(1), dead(2, 2), settled(LINKED)])).toEqual({
       violated: '2 is left dead, though 1, 2 are all linked',
     })
@@ -150,11 +150,11 @@ describe('weak-liveness', () => {
     })
     expect(judge('weak-liveness', [view(1), settled([])])).toEqual({ violated: '1 is alone, and alive' })
   })
-  it('holds whatever the order in which the world lists its nodes', () => {
+  it('does not depend on the order of the nodes', () => {
     const run: RunFacts = { ...RUN, nodes: [4, 2, 3, 1] }
     expect(judge('weak-liveness', [view(2), view(1), settled(LINKED)], run)).toBe('held')
   })
-  it('asks nothing of a component that is not fully linked, or where all are dead and may not begin again', () => {
+  it('requires nothing of a component that is not fully linked, or where all are dead and may not begin again', () => {
     const chain: Connected = [
       [1, 2],
       [2, 3],
@@ -164,7 +164,7 @@ describe('weak-liveness', () => {
     const quorum: RunFacts = { ...RUN, constants: { reinitQuorum: 1 } }
     expect(judge('weak-liveness', [dead(1, 2), dead(2, 2), settled(LINKED)], quorum)).not.toBe('held')
   })
-  it('asks nothing of those without quorum: of all, of the last view, or of an attempt', () => {
+  it('requires nothing of nodes without a quorum: of all, of the last view, or of an attempt', () => {
     const four: readonly Life[] = [1, 2, 3, 4].map((id) => [id, 1])
     const halves = [alive(1, [1, 1], ...four), alive(2, [1, 1], ...four), settled(LINKED)]
     expect(judge('weak-liveness', halves, STATIC)).toBe('not concerned')
@@ -183,7 +183,7 @@ describe('weak-liveness', () => {
     // No node can have installed it: 4 never promised it.
     expect(judge('weak-liveness', [...all.slice(0, 3), ...open], DYNAMIC)).not.toBe('not concerned')
   })
-  it('with filter, a half-linked outsider is no excuse', () => {
+  it('with filter, accepts no half-linked outsider as an excuse', () => {
     const chain: Connected = [
       [1, 2],
       [2, 3],
@@ -199,14 +199,14 @@ describe('weak-liveness', () => {
 })
 
 describe('one-acting-leader', () => {
-  it('is broken by two applications that were told to lead, once settled', () => {
+  it('rejects two applications that lead, once settled', () => {
     const both = [told(1, 'elected', 10_001), told(3, 'elected', 30_003)]
     expect(judge('one-acting-leader', [...both, settled('full')], DYNAMIC)).toEqual({
       violated: '1 (token 10001) and 3 (token 30003) both lead, and nothing more will happen',
     })
     expect(judge('one-acting-leader', both, DYNAMIC)).toBe('not concerned')
   })
-  it('is kept by leaders of views that are out of quorum, and by one that was demoted or crashed', () => {
+  it('accepts leaders of views without a quorum, and demoted or crashed leaders', () => {
     const roles = [alive(1, [1, 1], ...PAIR), alive(2, [2, 2], ...PAIR), told(2, 'elected', 20_002)]
     expect(judge('one-acting-leader', [...roles, settled('full')], DYNAMIC)).toBe('held')
     for (const end of [told(1, 'demoted', 10_001), { type: 'down', at: 0, node: 1 } as const]) {
@@ -225,13 +225,13 @@ describe('superseded-leader', () => {
     delay: 2000,
     stalled,
   })
-  it('is broken by a leader that goes on for longer than the link timeout after another has begun', () => {
+  it('rejects a leader that continues for longer than the link timeout after another starts', () => {
     expect(judge('superseded-leader', [...both, told(2, 'following', 0, 1_550_000)], run)).toBe('held')
     expect(judge('superseded-leader', [...both, told(2, 'following', 0, 1_560_000)], run)).toEqual({
       violated: '1 still leads with token 10001, though 3 has led with token 30003 for 560 ms',
     })
   })
-  it('gives a paused leader the same time from when it goes on, and longer where messages take longer', () => {
+  it('gives a paused leader the same time after it resumes, and more if messages take longer', () => {
     const paused = [disturbed(900_000, [1]), ...both, told(2, 'following', 0, 3_000_000)]
     expect(judge('superseded-leader', paused, run)).toBe('held')
     const resumed = (at: number) => [...paused, disturbed(3_000_000, []), told(2, 'following', 0, at)]
@@ -243,7 +243,7 @@ describe('superseded-leader', () => {
 describe('majority-of-view-leads', () => {
   const view = (node: NodeId): Observation => alive(node, [2, 1], [1, 1], [2, 1], [3, 1])
   const run: RunFacts = { ...DYNAMIC, constants: { dynamicQuorum: 1, reinitQuorum: 1 } }
-  it('is broken where a majority of the last view is linked, and no application was told to lead', () => {
+  it('rejects a linked majority of the last view in which no application leads', () => {
     const formed = [view(1), view(2), view(3)]
     expect(judge('majority-of-view-leads', [...formed, settled(LINKED)], run)).toEqual({
       violated: '1, 2 are all linked and hold a majority of view 2.1 of 1, 2, 3, but none leads',
@@ -252,12 +252,12 @@ describe('majority-of-view-leads', () => {
       'held',
     )
   })
-  it('counts a view whose members are down, and not what nodes believe of each other', () => {
+  it('counts a view whose members are down, and ignores what nodes believe about each other', () => {
     const newer = alive(3, [5, 3], [3, 1], [4, 1])
     const seen = [view(1), view(2), newer, { type: 'down', at: 0, node: 3 } as const, settled(LINKED)]
     expect(judge('majority-of-view-leads', seen, run)).toBe('not concerned')
   })
-  it('takes an open attempt for an excuse only if it has a quorum and was promised by all', () => {
+  it('accepts an open attempt as an excuse only if it has a quorum and all members promised it', () => {
     const open = (members: readonly NodeId[]) =>
       stands(
         2,
@@ -278,7 +278,7 @@ describe('majority-of-view-leads', () => {
     // 2 and 4 alone never had a quorum of 1, 2 and 3.
     expect(judge('majority-of-view-leads', [...by([2, 4]), ...seen([2, 4])], run)).not.toBe('not concerned')
   })
-  it('asks nothing of applications that would not lead', () => {
+  it('requires nothing of applications that are unwilling to lead', () => {
     const unwilling = (node: NodeId): Observation => {
       const seen = view(node) as Observation & { type: 'view' }
       return { ...seen, view: { ...seen.view, detail: { ...seen.view.detail, willing: false } } }
@@ -290,7 +290,7 @@ describe('majority-of-view-leads', () => {
 })
 
 describe('primary-chain', () => {
-  it('is broken by a view without a majority of the one before, whichever is seen first', () => {
+  it('rejects a view without a majority of its predecessor, in either order of installation', () => {
     const first = alive(1, [1, 1], [1, 1], [2, 1], [3, 1])
     const last = alive(1, [3, 1], [1, 1], [4, 1])
     expect(judge('primary-chain', [first, last], DYNAMIC)).toEqual({
@@ -301,14 +301,14 @@ describe('primary-chain', () => {
     )
     expect(judge('primary-chain', [last, first], DYNAMIC)).not.toBe('held')
   })
-  it('static: of all nodes', () => {
+  it('static: requires a majority of all nodes', () => {
     const formed = promised(1, [1, 1])
     expect(judge('primary-chain', [formed, alive(1, [1, 1], ...PAIR)], STATIC)).toEqual({
       violated: 'view 1.1 of 1, 2 has no majority of the 4 nodes',
     })
     expect(judge('primary-chain', [formed, alive(1, [1, 1], ...PAIR, [3, 1])], STATIC)).toBe('held')
   })
-  it('static: bears a minority with which the world began, and no later one', () => {
+  it('static: accepts an initial minority, and no later one', () => {
     const given = alive(1, [1, 1], ...PAIR)
     expect(judge('primary-chain', [given], STATIC)).toBe('not concerned')
     expect(judge('primary-chain', [given, alive(1, [2, 1], ...PAIR)], STATIC)).not.toBe('held')
@@ -316,7 +316,7 @@ describe('primary-chain', () => {
 })
 
 describe('theorem-3-3-logical', () => {
-  it('is broken by a view that a member never promised', () => {
+  it('rejects a view that a member never promised', () => {
     const one = [promised(1, [2, 1]), alive(1, [2, 1], ...PAIR)]
     expect(judge('theorem-3-3-logical', one)).toEqual({
       violated: 'view 2.1 of 1, 2 is installed, but 2 never promised it',
@@ -368,7 +368,7 @@ describe('the theorems on the printed protocols', () => {
     expect(judge('theorem-3-1', [...all, ...back, settled(LINKED)], THREE)).toBe('not concerned')
   })
 
-  it('3.3: nobody is elected over a node that was never suspected by all others at one instant', () => {
+  it('3.3: rejects an election over a node that all others never suspected at one instant', () => {
     const early = [...all, wins(1), sees(1, 'leader', [2], [3])]
     expect(judge('theorem-3-3', early, THREE)).toEqual({
       violated: '1 is elected over 3, which the others never suspected all at once',
@@ -395,7 +395,7 @@ describe('goals', () => {
     const memory = before.reduce((folded, each) => goal.fold.next(folded, each), goal.fold.begin(RUN))
     return goal.reached(memory, seen)
   }
-  it('view-installed and released tell a change of views from a new life', () => {
+  it('view-installed and released distinguish a change of views from a new incarnation', () => {
     const next = alive(1, [2, 1], ...PAIR)
     expect(reached('view-installed', [alive(1, [1, 1], ...PAIR)], next)).toBe(true)
     expect(reached('released', [alive(1, [1, 1], ...PAIR)], next)).toBe(false)

@@ -171,7 +171,7 @@ describe('judged when something is seen, and at every instant', () => {
 })
 
 describe('memory', () => {
-  it('is plain, and the same object when an observation is seen again', () => {
+  it('is plain data, and the same object when an observation repeats', () => {
     const { begin, next } = monitor(specs, goals, RUN)
     fc.assert(
       fc.property(trace, (events) => {

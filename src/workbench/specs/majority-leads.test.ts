@@ -55,20 +55,20 @@ const star = (centre: number, ...others: readonly number[]): Reach['timely'] =>
   others.flatMap((other) => [[centre, other] as const, [other, centre] as const])
 
 describe('majority-leads', () => {
-  it('asks for a leader within the bound', () => {
+  it('requires a leader within the bound', () => {
     expect(judge(reach(0), endedAt(100.001))).toEqual(nobody(0, 100.001, 1, '1, 2, 3, 4, 5'))
     expect(judge(reach(0), elected(100, 1, 300), endedAt(250))).toBe('held')
     expect(judge(reach(0), elected(100.001, 1, 300))).toEqual(nobody(0, 100.001, 1, '1, 2, 3, 4, 5'))
   })
 
-  it('asks it of a single node that is linked both ways with a majority', () => {
+  it('requires a leader if one node is linked both ways with a majority', () => {
     expect(judge(reach(0, { timely: star(4, 1, 2) }), endedAt(101))).toEqual(nobody(0, 101, 4, '1, 2, 4'))
     expect(judge(reach(0, { timely: star(4, 1) }), endedAt(101))).toBe('not concerned')
     const oneWay = [...(star(4, 1) as []), [2, 4] as const]
     expect(judge(reach(0, { timely: oneWay }), endedAt(101))).toBe('not concerned')
   })
 
-  it('does not count nodes that cannot store a vote, do not run, or would not lead', () => {
+  it('does not count nodes that cannot store a vote, do not run, or are unwilling to lead', () => {
     const timely = star(4, 1, 2)
     expect(judge(reach(0, { timely, unwritable: [4] }), endedAt(101))).toBe('not concerned')
     expect(judge(reach(0, { timely, unwritable: [1] }), endedAt(101))).toBe('not concerned')
@@ -83,7 +83,7 @@ describe('majority-leads', () => {
     )
   })
 
-  it('goes by the newest voters that those in question show', () => {
+  it('uses the newest voters that the relevant nodes show', () => {
     const few = { id: [1, 1], sets: [[1, 2, 3]] }
     const seen = (configs: { readonly [node: number]: object }, ...more: readonly Observation[]) =>
       judgement('majority-leads', RUN, [...begun(configs), ...more])
@@ -103,14 +103,14 @@ describe('majority-leads', () => {
     expect(seen({ 2: wrong }, reach(0, { timely: star(3, 1, 2) }), endedAt(101))).toBe('not concerned')
   })
 
-  it('counts only a leader whose application was told, and only while its lease lasts', () => {
+  it('counts only a leader whose application was notified, and only during its lease', () => {
     const silent = leadsAt(50, 1, 900, RUN.nodes, 1, { config: CONFIG })
     expect(judge(reach(0), silent, endedAt(101))).toEqual(nobody(0, 101, 1, '1, 2, 3, 4, 5'))
     expect(judge(reach(0), elected(50, 1, 150), endedAt(251))).toEqual(nobody(150, 251, 1, '1, 2, 3, 4, 5'))
     expect(judge(reach(0), elected(50, 1, 150), endedAt(250))).toBe('held')
   })
 
-  it('asks the leader to stay while nothing changes', () => {
+  it('requires the leader to stay while nothing changes', () => {
     expect(judge(reach(0), elected(50, 1, 900), demoted(201, 1, 'outranked'))).toEqual(stopped(1, 201, 0))
     expect(judge(reach(0), elected(50, 1, 900), demoted(200, 1, 'outranked'), elected(210, 2, 900))).toBe(
       'held',
@@ -118,7 +118,7 @@ describe('majority-leads', () => {
     expect(judge(reach(0), elected(50, 1, 250), endedAt(260))).toEqual(stopped(1, 250, 0))
   })
 
-  it('excuses a term that ends soon after a change', () => {
+  it('accepts the end of a term soon after a change', () => {
     expect(judge(reach(0), elected(50, 1, 900), downAt(500, 1), reach(500), endedAt(510))).toBe(
       'not concerned',
     )
@@ -131,7 +131,7 @@ describe('majority-leads', () => {
     )
   })
 
-  it('excuses one that ends when a node returns from its retirement', () => {
+  it('accepts the end of a term when a node returns from its retirement', () => {
     const told = commandedAt(60, 1, { do: 'stepDown' })
     const begin = [
       reach(0),
@@ -144,7 +144,7 @@ describe('majority-leads', () => {
     expect(judge(begin, demoted(561, 2, 'outranked'))).toEqual(stopped(2, 561, 360))
   })
 
-  it('excuses one where chance decides, but not a long gap', () => {
+  it('accepts the end of a term where chance decides, but not a long gap', () => {
     const chancy = reach(0, { byChance: true })
     expect(judge(chancy, elected(50, 1, 900), demoted(400, 1, 'expired'), elected(410, 2, 999))).toBe('held')
     expect(judge(chancy, elected(50, 1, 900), demoted(400, 1, 'expired'), endedAt(501))).toEqual(
@@ -152,7 +152,7 @@ describe('majority-leads', () => {
     )
   })
 
-  it('lets leaders take turns where they do', () => {
+  it('accepts rotating leaders if the protocol rotates them', () => {
     const run = { ...RUN, constants: CONSTANTS_OF_TURNS }
     const turns = [reach(0), ...elected(50, 1, 900), ...demoted(500, 1, 'term over'), ...elected(510, 2, 900)]
     expect(judgement('majority-leads', run, [...begun(), ...turns, endedAt(511)])).toBe('held')

@@ -28,7 +28,7 @@ describe('reachability', () => {
     })
   })
 
-  it('has nothing to say where the protocol states no bound, or of anything else', () => {
+  it('is not concerned where the protocol states no bound, or of anything else', () => {
     const silent: RunFacts = { ...RUN, constants: {} }
     expect(judgement('reachability', silent, [called(9000, 1, 2, 500)])).toBe('not concerned')
     expect(judgement('reachability', RUN, [{ type: 'down', at: 0, node: 2 }])).toBe('not concerned')

@@ -31,12 +31,12 @@ function judge(name: string, observations: readonly Observation[], run: RunFacts
 }
 
 describe('agreement', () => {
-  it('is broken by two that settled on different leaders', () => {
+  it('rejects two that settled on different leaders', () => {
     expect(judge('agreement', [leads(3), follows(2, 3), follows(1, 2), settled()])).toEqual({
       violated: '1 follows 2 but 2 follows 3',
     })
   })
-  it('bears disagreement before things have settled', () => {
+  it('accepts disagreement before things have settled', () => {
     expect(judge('agreement', [leads(3), follows(2, 3), follows(1, 2)])).toBe('not concerned')
     expect(judge('agreement', [leads(3), follows(1, 2), follows(1, 3), settled()])).toBe('held')
   })
@@ -50,7 +50,7 @@ describe('agreement', () => {
 })
 
 describe('maximality', () => {
-  it('is broken by a leader that is not the highest alive', () => {
+  it('rejects a leader that is not the highest alive', () => {
     expect(judge('maximality', [leads(2), follows(1, 2), searches(3), settled()])).toEqual({
       violated: '1 follows 2, yet 3 is alive and preferred',
     })
@@ -70,18 +70,18 @@ describe('live-leader', () => {
   it('holds when all follow one that is alive and leads', () => {
     expect(judge('live-leader', [...good, settled()])).toBe('held')
   })
-  it('is broken by a crashed leader, which the lecture would accept', () => {
+  it('rejects a crashed leader, which the lecture would accept', () => {
     expect(judge('live-leader', [...good, down(3), settled()])).toEqual({
       violated: '1 follows 3, which is down',
     })
   })
-  it('is broken by a process without a leader, also one that has only just started', () => {
+  it('rejects a process without a leader, also one that has only just started', () => {
     expect(judge('live-leader', [...good, searches(2), settled()])).toEqual({ violated: '2 has no leader' })
     expect(judge('live-leader', [...good, down(2), up(2), settled()])).toEqual({
       violated: '2 has no leader',
     })
   })
-  it('is broken by following one that follows another', () => {
+  it('rejects following one that follows another', () => {
     expect(judge('live-leader', [leads(3), follows(2, 3), follows(1, 2), settled()])).toEqual({
       violated: '1 follows 2, which does not lead but is follower',
     })
@@ -89,10 +89,10 @@ describe('live-leader', () => {
 })
 
 describe('one-leader', () => {
-  it('is broken by two that lead at once, even for a moment', () => {
+  it('rejects two that lead at once, even for a moment', () => {
     expect(judge('one-leader', [leads(3), leads(2)])).toEqual({ violated: '2 and 3 lead at the same time' })
   })
-  it('allows one after another', () => {
+  it('accepts one after another', () => {
     expect(judge('one-leader', [leads(3), follows(3, 2), leads(2)])).toBe('held')
     expect(judge('one-leader', [leads(3), down(3), leads(2)])).toBe('held')
   })

@@ -83,7 +83,7 @@ describe('the quality of service', () => {
     expect(qos).toMatchObject({ mistakes: 1, queryAccuracy: 0.8 })
   })
 
-  it('of a crash that goes unnoticed until the run ends, or until nobody watches: censored', () => {
+  it('of a crash that goes unnoticed until the run ends, or the watching stops: censored', () => {
     const crash = [say(0, 'trust'), turns(500, 'down', PEER)]
     expect(measure(600, ...crash).detection).toEqual({ ...NONE, censored: 1 })
     expect(measure(600, ...crash, say(550, 'unwatch')).detection).toEqual({ ...NONE, censored: 1 })
@@ -91,7 +91,7 @@ describe('the quality of service', () => {
     expect(measure(900, ...crash, turns(550, 'up', PEER)).detection).toEqual({ ...NONE, censored: 1 })
   })
 
-  it('begins anew with each incarnation of the peer', () => {
+  it('restarts with each incarnation of the peer', () => {
     const qos = measure(
       1000,
       say(0, 'trust'),
@@ -111,7 +111,7 @@ describe('the quality of service', () => {
     expect(qos).toMatchObject({ mistakes: 2, watchedMs: 200 + 690 })
   })
 
-  it('does not count the time during which nobody watches', () => {
+  it('does not count unwatched time', () => {
     const qos = measure(
       1000,
       say(0, 'trust'),
@@ -127,7 +127,7 @@ describe('the quality of service', () => {
     expect(qos).toMatchObject({ watchedMs: 300, queryAccuracy: 1 - 20 / 300 })
   })
 
-  it('says nothing of a run without a detector', () => {
+  it('is null for a run without a detector', () => {
     expect(new QosWatch().finish(1000)).toEqual([])
     expect(measure(1000)).toMatchObject({ watchedMs: 0, mistakesPerHour: null, queryAccuracy: null })
   })
@@ -157,7 +157,7 @@ describe('from a trace', () => {
     cutAfter,
   })
 
-  it('sees what was carried out before a crash in the middle of a step, and the crash', () => {
+  it('includes the effects before a crash in the middle of a step, and the crash', () => {
     expect(observationsOf(step(5, 1, 'suspect', 'trust'))).toEqual([
       { type: 'output', at: 5, node: MONITOR, event: { type: 'suspect', peer: PEER } },
       { type: 'down', at: 5, node: MONITOR },
@@ -166,7 +166,7 @@ describe('from a trace', () => {
     expect(observationsOf(announced)).toEqual([])
   })
 
-  it('takes a second crash of a node that is down for nothing', () => {
+  it('ignores a second crash of a node that is down', () => {
     const header = { trace: 1, protocol: 'p', nodes: [1, 2], options: {}, seed: 1 } as const
     const crash = (at: number): TraceRecord => ({ type: 'world', at, event: { crash: PEER } })
     const trace: Trace = {

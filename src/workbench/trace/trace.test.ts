@@ -60,7 +60,7 @@ describe('a trace', () => {
     }
   })
 
-  it('shows where the code answers differently from the recording', () => {
+  it('reports where the code differs from the recording', () => {
     const other = {
       ...trace,
       header: { ...trace.header, options: { ...trace.header.options, answerTimeoutMs: 77 } },
@@ -79,7 +79,7 @@ describe('a trace', () => {
     expect(replay(changed, bullyDefinition).difference).toMatchObject({ node: 1 })
   })
 
-  it('tells where it parts from another', () => {
+  it('reports the first difference from another', () => {
     expect(diffTraces(trace, trace)).toBeNull()
     const later = record({ ...STORY, network: { delayMs: 11 } })
     const difference = diffTraces(trace, later)
@@ -91,7 +91,7 @@ describe('a trace', () => {
     })
   })
 
-  it('can be told as a story', () => {
+  it('has a readable transcript', () => {
     const lines = trace.records.map((each) =>
       transcriptLine(each, { kinds: bullyDefinition.kinds, all: false }),
     )
@@ -116,7 +116,7 @@ describe('a bad trace', () => {
   const good = writeTrace(record(STORY)).split('\n')
   it.each([
     ['', 'empty'],
-    ['{"trace":1}', 'line 1: protocol: is missing: write a text'],
+    ['{"trace":1}', 'line 1: protocol: is missing: write a string'],
     ['{"trace":2}', 'line 1: trace: is not 1'],
     ['hello', 'line 1 is not JSON'],
     [`${good[0]}\n{"type":"jump","at":1}`, 'line 2: type'],
@@ -127,7 +127,7 @@ describe('a bad trace', () => {
     expect(() => readTrace(text)).toThrow(message)
   })
 
-  it('whose nodes are not those of its header, or step before they start, is refused', () => {
+  it('with nodes that are not in its header, or that step before they start, is refused', () => {
     const trace = record(STORY)
     const foreign = { ...trace, header: { ...trace.header, nodes: [1, 2] } }
     expect(() => replay(foreign, bullyDefinition)).toThrow('line 4: node 3 is not in the header')
@@ -135,7 +135,7 @@ describe('a bad trace', () => {
     expect(() => replay(headless, bullyDefinition)).toThrow('steps before it has started')
   })
 
-  it('whose options or messages the protocol does not know is refused with its line', () => {
+  it('with unknown options or messages is refused with its line', () => {
     const trace = record(STORY)
     const foolish = { ...trace, header: { ...trace.header, options: { detector: 'psychic' } } }
     expect(() => replay(foolish, bullyDefinition)).toThrow(

@@ -89,9 +89,7 @@ describe('a tick', () => {
     const options = { kinds: definition.kinds, all: false, fromMs: null, toMs: null, title: null }
     const { history } = diagramOf({ header, records }, options)
     expect(history.notices.map(({ at }) => at)).toEqual([4000, 5000, 6000])
-    expect(
-      history.periods.filter(({ node }) => node === 1).map(({ text, from }) => [text, from]),
-    ).toEqual([
+    expect(history.periods.filter(({ node }) => node === 1).map(({ text, from }) => [text, from])).toEqual([
       ['follower', 0],
       ['leads', 3000],
       ['follower', 5000],

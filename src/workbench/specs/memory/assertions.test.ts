@@ -41,7 +41,7 @@ const disturbed = (at: number): Observation => ({ type: 'disturbed', at })
 const settled = (connected: Connected = 'full', at = 0): Observation => ({ type: 'settled', at, connected })
 
 describe('assertion-1', () => {
-  it('is broken by two coordinators, already in Reorganization, and by two tasks', () => {
+  it('rejects two coordinators, already in Reorganization, and two tasks', () => {
     expect(judge('assertion-1', [under(1, 3), under(2, 2, 'Reorganization')])).toEqual({
       violated: '1 has coordinator 3, 2 has 2',
     })
@@ -49,14 +49,14 @@ describe('assertion-1', () => {
       violated: '1 works on the task of 3, 2 on that of 2',
     })
   })
-  it('does not speak of processes in Election, nor of the dead', () => {
+  it('ignores nodes in Election and crashed nodes', () => {
     expect(judge('assertion-1', [under(1, 3), under(4, 3), under(2, 2, 'Election')])).toBe('held')
     expect(judge('assertion-1', [under(1, 3), under(4, 3), under(2, 2), down(2), under(5, 3)])).toBe('held')
   })
 })
 
 describe('assertion-2', () => {
-  it('is broken when somebody is not Normal, or nobody leads', () => {
+  it('rejects a node that is not Normal, and a group without a leader', () => {
     expect(judge('assertion-2', [under(3, 3), under(2, 3, 'Reorganization'), settled()])).toEqual({
       violated: '2 is Reorganization under 3, not Normal under 3',
     })
@@ -64,18 +64,18 @@ describe('assertion-2', () => {
       violated: 'nobody is Normal and its own coordinator',
     })
   })
-  it('holds when all are Normal under one of them', () => {
+  it('accepts all nodes Normal under one of them', () => {
     expect(judge('assertion-2', [under(3, 3), under(2, 3), settled()])).toBe('held')
   })
 })
 
 describe('assertion-3', () => {
-  it('is broken by two tasks in one group, which as printed it could not be', () => {
+  it('rejects two tasks in one group, which the printed form cannot', () => {
     expect(judge('assertion-3', [inGroup(1, [3, 2], 'Normal', 3), inGroup(2, [3, 2], 'Normal', 9)])).toEqual({
       violated: '2 and 1 are in group 3.2 but not under one task',
     })
   })
-  it('allows other tasks in other groups of the same coordinator, and a task not yet given', () => {
+  it('accepts other tasks in other groups of the same coordinator, and a task not yet given', () => {
     expect(judge('assertion-3', [inGroup(1, [3, 2], 'Normal', 3), inGroup(2, [3, 1], 'Normal', 9)])).toBe(
       'not concerned',
     )
@@ -92,7 +92,7 @@ describe('group-numbers', () => {
     node: coordinator,
     event: { type: 'group', coordinator, counter },
   })
-  it('is broken by a number that is made twice, and only by that', () => {
+  it('rejects only a number that is used twice', () => {
     expect(judge('group-numbers', [made(3, 1), made(3, 2), made(3, 1)])).toEqual({
       violated: 'group 3.1 was made twice',
     })
@@ -106,15 +106,15 @@ describe("assertions 4 and 4'", () => {
     [2, 3],
   ]
   const stoller = [inGroup(1, [2, 1]), inGroup(2, [2, 1]), inGroup(3, [3, 1]), settled(path)]
-  it("part on Stoller's three nodes", () => {
+  it("differ on Stoller's three nodes", () => {
     expect(judge('assertion-4', stoller)).toEqual({ violated: 'in {2, 3}, 2 leads but 3 follows 3' })
     expect(judge("assertion-4'", stoller)).toBe('held')
   })
-  it('both hold where all can talk and all are in one group', () => {
+  it('both accept connected nodes in one group', () => {
     const one = [inGroup(1, [3, 1]), inGroup(2, [3, 1]), inGroup(3, [3, 1]), settled()]
     expect([judge('assertion-4', one), judge("assertion-4'", one)]).toEqual(['held', 'held'])
   })
-  it("4' is broken by too many groups, an absent leader, a leader out of reach, and by not being Normal", () => {
+  it("4' rejects too many groups, a missing leader, an unreachable leader, and a node that is not Normal", () => {
     const alone = [inGroup(1, [1, 1]), inGroup(2, [2, 1]), inGroup(3, [3, 1])]
     expect(judge("assertion-4'", [...alone, settled(path)])).toEqual({
       violated: 'there are 3 groups, and 2 cliques would cover all',
@@ -135,7 +135,7 @@ describe('independent-leaders', () => {
     [1, 2],
     [2, 3],
   ]
-  it('is broken by two leaders that can talk, and by somebody out of reach of all', () => {
+  it('rejects two connected leaders, and a node that reaches none', () => {
     const two = [inGroup(1, [1, 1]), inGroup(2, [2, 1]), inGroup(3, [2, 1]), settled(path)]
     expect(judge('independent-leaders', two)).toEqual({
       violated: '1 and 2 both lead, and can talk to each other',
@@ -143,7 +143,7 @@ describe('independent-leaders', () => {
     const lost = [inGroup(1, [1, 1]), inGroup(2, [1, 1]), inGroup(3, [1, 1]), settled(path)]
     expect(judge('independent-leaders', lost)).toEqual({ violated: '3 can talk to no leader' })
   })
-  it('allows several that cannot', () => {
+  it('accepts several leaders that are not connected', () => {
     expect(
       judge('independent-leaders', [
         inGroup(1, [1, 1]),
@@ -157,7 +157,7 @@ describe('independent-leaders', () => {
 
 describe('settles', () => {
   const turn = (at: number): readonly Observation[] => [view(1, 2, {}, at), view(1, 3, {}, at + 400)]
-  it('is broken by leaders that go on changing, with the period', () => {
+  it('rejects leaders that keep changing, and reports the period', () => {
     const round = [0, 1000, 2000, 3000].flatMap((at) => turn(5000 + at))
     expect(
       judge('settles', [view(1, 3, {}), settled('full', 4000), ...round, settled('full', 9000)]),
@@ -166,7 +166,7 @@ describe('settles', () => {
         'livelock: 8 changes of leader since 4 ms, when all should have settled, repeating every 1 ms',
     })
   })
-  it('bears changes before it was settled, and after something has happened', () => {
+  it('accepts changes before settling and after a disturbance', () => {
     expect(judge('settles', [...turn(0), ...turn(1000), settled('full', 4000), settled('full', 9000)])).toBe(
       'held',
     )
@@ -178,7 +178,7 @@ describe('settles', () => {
 
 describe('the ring', () => {
   const elected = (node: NodeId, leader: NodeId | null, load = 0): Observation => view(node, leader, { load })
-  it('safety is broken by two results, and by one that is not the largest', () => {
+  it('safety rejects two results, and a result that is not the largest', () => {
     expect(judge('ring-safety', [elected(1, 2), elected(2, 2), elected(3, 3), settled()])).toEqual({
       violated: '1 has elected 2 but 3 has elected 3',
     })
@@ -186,10 +186,10 @@ describe('the ring', () => {
       violated: '2 is elected, yet 3 has the largest identifier',
     })
   })
-  it('safety goes by load first', () => {
+  it('safety compares loads first', () => {
     expect(judge('ring-safety', [elected(2, 2, 1), elected(3, 2, 5), settled()])).toBe('held')
   })
-  it('liveness is broken by somebody without a leader once an election began, and not before', () => {
+  it('liveness rejects a node without a leader, once an election has started', () => {
     expect(judge('ring-liveness', [elected(1, 2), elected(2, 2), elected(3, null), settled()])).toEqual({
       violated: '3 has no leader',
     })

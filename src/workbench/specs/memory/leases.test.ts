@@ -22,38 +22,38 @@ const reached = (name: string, ...observations: readonly Observation[]): number 
   timesReached(name, RUN, observations)
 
 describe('one-leader', () => {
-  it('is broken by a second leader before the lease of the first has ended', () => {
+  it('rejects a second leader before the lease of the first has ended', () => {
     expect(judge('one-leader', leadsAt(0, 1, 100), leadsAt(99.999, 2, 200))).toEqual({
       violated: '1 and 2 lead at the same time',
     })
   })
-  it('allows one from the very instant at which the lease ends, though the first has not said so', () => {
+  it('accepts a second leader from the instant at which the lease ends', () => {
     expect(judge('one-leader', leadsAt(0, 1, 100), leadsAt(100, 2, 200))).toBe('held')
   })
-  it('is broken by whoever wakes up and shows a lease that should long be over', () => {
+  it('rejects a node that wakes up and shows a lease that should be over', () => {
     expect(judge('one-leader', leadsAt(0, 1, 100), leadsAt(120, 2, 220), leadsAt(150, 1, 180))).toEqual({
       violated: '1 and 2 lead at the same time',
     })
   })
-  it('takes no offence at a view that says leader with a lease that has ended', () => {
+  it('accepts a leader view with an ended lease', () => {
     const late = [leadsAt(0, 1, 100), leadsAt(120, 2, 220), leadsAt(150, 1, 100)]
     expect(judge('one-leader', ...late)).toBe('not concerned')
   })
-  it('counts renewals: the last end decides, earlier or later', () => {
+  it('uses the end of the last renewal, earlier or later', () => {
     expect(judge('one-leader', leadsAt(0, 1, 100), leadsAt(60, 1, 160), leadsAt(120, 2, 200))).not.toBe(
       'held',
     )
     expect(judge('one-leader', leadsAt(0, 1, 160), leadsAt(60, 1, 100), leadsAt(120, 2, 200))).toBe('held')
   })
-  it('lets a crash end a lease, and a step down', () => {
+  it('ends a lease at a crash, and when the leader steps down', () => {
     expect(judge('one-leader', leadsAt(0, 1, 100), downAt(50, 1), leadsAt(51, 2, 150))).toBe('held')
     expect(judge('one-leader', leadsAt(0, 1, 100), followsAt(50, 1, null), leadsAt(50, 2, 150))).toBe('held')
   })
-  it('takes a lease without an end for one that goes on, as where there is no time', () => {
+  it('treats a lease without an end as unlimited, as in untimed worlds', () => {
     expect(judge('one-leader', leadsAt(0, 1, null), leadsAt(0, 2, null))).not.toBe('held')
     expect(judge('one-leader', leadsAt(0, 1, null), followsAt(0, 1, null), leadsAt(0, 2, null))).toBe('held')
   })
-  it('names all that lead', () => {
+  it('names all leaders', () => {
     expect(judge('one-leader', leadsAt(0, 3, 9), leadsAt(0, 1, 5), leadsAt(6, 2, 9))).toEqual({
       violated: '1 and 3 lead at the same time',
     })
@@ -61,20 +61,20 @@ describe('one-leader', () => {
 })
 
 describe('SO', () => {
-  it('is broken by a process in the support sets of two leaders', () => {
+  it('rejects a node in the support sets of two leaders', () => {
     expect(judge('SO', leadsAt(0, 1, 100, [1, 3]), leadsAt(50, 2, 150, [2, 3]))).toEqual({
       violated: '3 supports both 2 and 1',
     })
   })
-  it('allows two leaders without a common supporter', () => {
+  it('accepts two leaders without a common supporter', () => {
     expect(judge('SO', leadsAt(0, 1, 100, [1, 3]), leadsAt(50, 2, 150, [2, 4]))).toBe('held')
   })
-  it('allows support to go over at the end of a lease, and when a renewal does without it', () => {
+  it('accepts a change of support at the end of a lease, and after a renewal without it', () => {
     expect(judge('SO', leadsAt(0, 1, 100, [1, 3]), leadsAt(100, 2, 150, [2, 3]))).toBe('held')
     const dropped = [leadsAt(0, 1, 100, [1, 3]), leadsAt(40, 1, 140, [1]), leadsAt(50, 2, 150, [2, 3])]
     expect(judge('SO', ...dropped)).toBe('held')
   })
-  it('is broken by a renewal that takes in who supports another', () => {
+  it('rejects a renewal that includes a supporter of another leader', () => {
     const taken = [leadsAt(0, 1, 100, [1]), leadsAt(0, 2, 100, [2, 3]), leadsAt(40, 1, 140, [1, 3])]
     expect(judge('SO', ...taken)).toEqual({ violated: '3 supports both 1 and 2' })
   })
@@ -85,20 +85,20 @@ describe('SO', () => {
     })
     expect(judge('SO', leadsAt(0, 1, 100, many(1)), leadsAt(0, 41, 100, many(41)))).toBe('held')
   })
-  it('has nothing to say of followers, and of leaders that show no support', () => {
+  it('is not concerned by followers, and of leaders that show no support', () => {
     expect(judge('SO', leadsAt(0, 1, 100, [1, 3]), followsAt(1, 3, 1))).toBe('not concerned')
     expect(judge('SO', leadsAt(0, 1, 100, null))).toBe('not concerned')
   })
 })
 
 describe('LS', () => {
-  it('is broken by a leader that is not in its support set, or shows none', () => {
+  it('rejects a leader outside its support set, or without one', () => {
     expect(judge('LS', leadsAt(0, 1, 100, [2, 3]))).toEqual({
       violated: '1 leads with the support of {2, 3}, not its own',
     })
     expect(judge('LS', leadsAt(0, 1, 100, null))).not.toBe('held')
   })
-  it('does not ask it of followers, nor of a lease that has ended', () => {
+  it('requires nothing of followers, and nothing after the lease', () => {
     expect(judge('LS', leadsAt(0, 1, 100, [1, 3]))).toBe('held')
     expect(judge('LS', viewAt(0, 1, 'follower', { leader: 2, members: [2, 3], untilMs: 50 }))).toBe(
       'not concerned',
@@ -110,7 +110,7 @@ describe('LS', () => {
 describe('tokens', () => {
   const term = (ms: number, node: NodeId, untilMs: number | null, token: number): Observation =>
     leadsAt(ms, node, untilMs, [node], token)
-  it('is broken by a token that is smaller than an earlier one, or the same', () => {
+  it('rejects a token that is not larger than all earlier ones', () => {
     expect(judge('tokens', term(0, 1, 10, 5), term(20, 2, 30, 4))).toEqual({
       violated: '2 begins to lead with token 4, after 1 has led with 5',
     })
@@ -118,25 +118,25 @@ describe('tokens', () => {
       violated: '2 begins to lead with token 5, after 1 has led with 5',
     })
   })
-  it('is broken by a renewal after the lease has ended, or after a crash: that is a second leadership', () => {
+  it('rejects a renewal after the end of the lease, or after a crash: that is a second term', () => {
     const again = { violated: '1 leads again with token 5, though that leadership had ended' }
     expect(judge('tokens', term(0, 1, 10, 5), term(10, 1, 20, 5))).toEqual(again)
     expect(judge('tokens', term(0, 1, 10, 5), downAt(4, 1), upAt(5, 1), term(6, 1, 20, 5))).toEqual(again)
     expect(judge('tokens', term(0, 1, null, 5), followsAt(0, 1, null), term(0, 1, null, 5))).toEqual(again)
   })
-  it('allows renewals, also those that change the support, and tokens that skip numbers', () => {
+  it('accepts renewals, also those that change the support, and tokens that skip numbers', () => {
     expect(judge('tokens', term(0, 1, 10, 5), term(9.999, 1, 20, 5))).toBe('held')
     expect(judge('tokens', term(0, 1, 10, 5), leadsAt(5, 1, 10, [1, 2], 5))).toBe('held')
     expect(judge('tokens', term(0, 1, 10, 5), term(20, 2, 30, 9), term(40, 1, 50, 10))).toBe('held')
   })
-  it('remembers leaderships that are over: the largest counts, not the last', () => {
+  it('compares with the largest token of ended terms, not the last', () => {
     expect(judge('tokens', term(0, 1, 10, 5), downAt(1, 1), term(20, 2, 30, 3))).not.toBe('held')
   })
-  it('lets a leader change to a larger token', () => {
+  it('accepts a leader that changes to a larger token', () => {
     expect(judge('tokens', term(0, 1, 10, 5), term(5, 1, 15, 6))).toBe('held')
     expect(judge('tokens', term(0, 1, 10, 5), term(5, 1, 15, 4))).not.toBe('held')
   })
-  it('has nothing to say where there are no tokens', () => {
+  it('is not concerned without tokens', () => {
     expect(judge('tokens', leadsAt(0, 1, 10), leadsAt(20, 2, 30))).toBe('not concerned')
   })
 })
@@ -150,12 +150,12 @@ describe('told-in-pairs', () => {
     leadsAt(ms, node, untilMs, [node], token)
   const term = [elected(10, 1), leads(10, 1)]
 
-  it('holds when each is told by turns', () => {
+  it('accepts alternating notifications', () => {
     const turns = [...term, elected(20, 2, 2), leads(20, 2, 120, 2), demoted(110, 1), followsAt(110, 1, 2)]
     expect(judge('told-in-pairs', ...turns, elected(130, 1, 3))).toBe('held')
     expect(judge('told-in-pairs', ...turns, elected(130, 1, 3), leads(130, 1, 200, 3))).toBe('not concerned')
   })
-  it('is broken by the same news twice, and by an end without a beginning', () => {
+  it('rejects a repeated notification, and an end without a start', () => {
     expect(judge('told-in-pairs', ...term, elected(20, 1))).toEqual({
       violated: '1 was notified twice of a term',
     })
@@ -164,7 +164,7 @@ describe('told-in-pairs', () => {
     })
     expect(judge('told-in-pairs', ...term, demoted(20, 2))).not.toBe('held')
   })
-  it('is broken by news of another term', () => {
+  it('rejects a notification of another term', () => {
     expect(judge('told-in-pairs', ...term, demoted(20, 1, 2))).toEqual({
       violated: '1 was notified of a term with token 1, then of the end of token 2',
     })
@@ -172,13 +172,13 @@ describe('told-in-pairs', () => {
       violated: '1 was notified of a term with token 1, but leads with token 2',
     })
   })
-  it('is broken by a lease that has ended when it is told of, to the very instant', () => {
+  it('rejects a notification at or after the end of the lease', () => {
     expect(judge('told-in-pairs', elected(10, 1), leads(10, 1, 10))).toEqual({
       violated: '1 was notified at 10 ms of a term that ended at 10 ms',
     })
     expect(judge('told-in-pairs', elected(10, 1), leads(10, 1, 10.001), endedAt(10))).toBe('not concerned')
   })
-  it('is broken by whoever does not lead then, or only later', () => {
+  it('rejects a notified node that does not lead, or leads later', () => {
     expect(judge('told-in-pairs', elected(10, 1), viewAt(10, 1, 'candidate'))).toEqual({
       violated: '1 was notified of a term at 10 ms, but is candidate',
     })
@@ -188,23 +188,23 @@ describe('told-in-pairs', () => {
     expect(judge('told-in-pairs', elected(10, 1), demoted(10, 1))).toEqual(never)
     expect(judge('told-in-pairs', elected(10, 1), endedAt(10))).toEqual(never)
   })
-  it('lets a crash end a term, also between the news and the view', () => {
+  it('ends a term at a crash, also between notification and view', () => {
     expect(judge('told-in-pairs', ...term, downAt(20, 1), upAt(30, 1), elected(40, 1, 2))).toBe('held')
     expect(
       judge('told-in-pairs', elected(10, 1), downAt(10, 1), elected(20, 2, 2), leads(20, 2, 90, 2)),
     ).toBe('not concerned')
     expect(judge('told-in-pairs', ...term, downAt(20, 1), upAt(30, 1), demoted(40, 1))).not.toBe('held')
   })
-  it('bears a demotion that is told of later than it is seen', () => {
+  it('accepts a demotion that is notified after it is visible', () => {
     expect(judge('told-in-pairs', ...term, followsAt(150, 1, null), demoted(160, 1))).toBe('held')
   })
-  it('is broken by a leader whose client hears nothing, unless the world begins with it', () => {
+  it('rejects a leader whose application is not notified, unless the world starts with it', () => {
     expect(judge('told-in-pairs', upAt(0, 1), followsAt(0, 1, null), leads(10, 1))).toEqual({
       violated: '1 leads, but its application was not notified',
     })
     expect(judge('told-in-pairs', upAt(0, 1), leads(0, 1), demoted(90, 1))).toBe('held')
   })
-  it('works where there is no time', () => {
+  it('works in untimed worlds', () => {
     const still = [elected(0, 1), leads(0, 1, null), demoted(0, 1), followsAt(0, 1, null), elected(0, 2)]
     expect(judge('told-in-pairs', ...still)).toBe('held')
     expect(judge('told-in-pairs', elected(0, 1), followsAt(0, 1, null))).not.toBe('held')
@@ -222,13 +222,13 @@ describe('views-disjoint', () => {
   const gaveUp = (ms: number, node: NodeId, cause = 'stepped down'): Observation =>
     outputAt(ms, node, { type: 'demoted', token: null, cause })
 
-  it('is broken by a follower that still trusts a view when another leader has one of its members', () => {
+  it('rejects a follower that trusts a view while another leader has one of its members', () => {
     const stale = [leadsAt(0, 1, 100, [1, 2, 3]), told(10, 3, 1, [1, 2, 3], 110), followsAt(50, 1, null)]
     expect(judge('views-disjoint', ...stale, leadsAt(60, 2, 160, [2, 4]))).toEqual({
       violated: '2 is a member under 2, says 2, and under 1, says 3',
     })
   })
-  it('is broken by two followers, too, and by a crashed leader’s view', () => {
+  it('rejects overlapping views of two followers, and of a crashed leader', () => {
     const two = [told(10, 3, 1, [1, 3, 5], 110), told(20, 4, 2, [2, 4, 5], 120)]
     expect(judge('views-disjoint', ...two)).toEqual({
       violated: '5 is a member under 2, says 4, and under 1, says 3',
@@ -236,11 +236,11 @@ describe('views-disjoint', () => {
     const crashed = [leadsAt(0, 1, 100, [1, 2, 3]), told(10, 3, 1, [1, 2, 3], 90), downAt(20, 1)]
     expect(judge('views-disjoint', ...crashed, leadsAt(30, 2, 130, [2, 3]))).not.toBe('held')
   })
-  it('allows different views of one leader, and views that have nobody in common', () => {
+  it('accepts different views of one leader, and disjoint views', () => {
     expect(judge('views-disjoint', leadsAt(0, 1, 100, [1, 2]), told(10, 3, 1, [1, 2, 3], 90))).toBe('held')
     expect(judge('views-disjoint', leadsAt(0, 1, 100, [1, 3]), leadsAt(10, 2, 110, [2, 4]))).toBe('held')
   })
-  it('allows a view that is trusted no longer, from that very instant', () => {
+  it('accepts a view from the instant at which it is no longer trusted', () => {
     const old = [told(0, 3, 1, [1, 2, 3], 60), told(0, 4, 1, [1, 2, 3], 70)]
     expect(judge('views-disjoint', ...old.slice(0, 1), leadsAt(60, 2, 160, [2, 3]))).toBe('not concerned')
     expect(judge('views-disjoint', ...old, leadsAt(60, 2, 160, [2, 3]))).not.toBe('held')
@@ -248,7 +248,7 @@ describe('views-disjoint', () => {
       'not concerned',
     )
   })
-  it('does not count views of a leader that gave up early, also those that arrive later', () => {
+  it('ignores views of a leader that gave up early, also those that arrive later', () => {
     const handed = [leadsAt(0, 1, 100, [1, 2, 3]), told(10, 3, 1, [1, 2, 3], 110), gaveUp(50, 1)]
     const next = [followsAt(50, 1, null), leadsAt(60, 2, 160, [2, 4])]
     expect(judge('views-disjoint', ...handed, ...next)).toBe('held')
@@ -264,12 +264,12 @@ describe('views-disjoint', () => {
     ]
     expect(judge('views-disjoint', ...again, leadsAt(70, 3, 170, [2, 3]))).not.toBe('held')
   })
-  it('does not know how long a follower may trust a view without an end: not at all', () => {
+  it('treats a follower view without an end as not trusted', () => {
     expect(judge('views-disjoint', told(0, 3, 1, [1, 2, 3], null), leadsAt(0, 2, null, [2, 3]))).toBe(
       'not concerned',
     )
   })
-  it('forgets what a process trusted before it crashed', () => {
+  it('forgets the view of a crashed node', () => {
     const crashed = [told(0, 3, 1, [1, 2, 3], 100), downAt(10, 3), upAt(11, 3)]
     expect(judge('views-disjoint', ...crashed, leadsAt(20, 2, 120, [2, 4]))).toBe('not concerned')
   })
@@ -287,7 +287,7 @@ describe('voter-changes', () => {
     untilMs: number | null = ms + 100,
   ): Observation => leadsAt(ms, node, untilMs, members, id[0], { config: { id, sets } })
 
-  it('is broken by a leader without a majority of its voters, of either set', () => {
+  it('rejects a leader without a majority of either set of voters', () => {
     expect(judge('voter-changes', acts(0, 1, [1, 0], [A], [1, 4, 5]))).toEqual({
       violated: '1 leads with the support of {1, 4, 5}, no majority of {1, 2, 3}',
     })
@@ -296,23 +296,23 @@ describe('voter-changes', () => {
     })
     expect(judge('voter-changes', acts(0, 1, [1, 0], [[1, 2, 3, 4]], [1, 2]))).not.toBe('held')
   })
-  it('is content with a bare majority, and with support from outside on top', () => {
+  it('accepts a bare majority, and additional support from outside', () => {
     expect(judge('voter-changes', acts(0, 1, [1, 0], [A], [1, 2]))).toBe('held')
     expect(judge('voter-changes', acts(0, 1, [1, 0], [A], [1, 2, 5]))).toBe('held')
   })
-  it('is broken by voters that change at once', () => {
+  it('rejects voters that change at once', () => {
     expect(judge('voter-changes', acts(0, 1, [1, 0], [A]), acts(9, 1, [1, 1], [B]))).toEqual({
       violated: 'voters went from {1, 2, 3} to {2, 3, 4}, with no set in common',
     })
   })
-  it('allows them to change through both, to be stamped anew, and to change back', () => {
+  it('accepts a change through a joint configuration, a new stamp, and a change back', () => {
     const joint = [acts(0, 1, [1, 0], [A]), acts(9, 1, [1, 1], [A, B])]
     expect(judge('voter-changes', ...joint, acts(19, 1, [1, 2], [B]))).toBe('held')
     expect(judge('voter-changes', ...joint, acts(19, 2, [2, 0], [A, B]))).toBe('held')
     expect(judge('voter-changes', ...joint, acts(19, 1, [1, 2], [A]))).toBe('held')
     expect(judge('voter-changes', ...joint, acts(19, 1, [1, 2], [[3, 4, 5]]))).not.toBe('held')
   })
-  it('is broken by a leader under an older configuration: epochs first, then counters', () => {
+  it('rejects a leader under an older configuration: epochs first, then counters', () => {
     const renewed = (id: readonly [number, number], sets: readonly (readonly NodeId[])[]) => [
       acts(0, 1, id, sets),
       acts(50, 1, id, sets),
@@ -324,7 +324,7 @@ describe('voter-changes', () => {
     expect(judge('voter-changes', ...renewed([2, 0], [A]), acts(200, 2, [1, 9], [A]))).not.toBe('held')
     expect(judge('voter-changes', ...renewed([1, 9], [A]), acts(200, 2, [2, 0], [A]))).toBe('held')
   })
-  it('lets a leader know less than one that never renewed, if they have a set in common', () => {
+  it('accepts a leader that knows less than one that never renewed, if they share a set', () => {
     expect(judge('voter-changes', acts(0, 1, [2, 1], [A, B]), acts(200, 2, [2, 0], [A]))).toBe('held')
     expect(judge('voter-changes', acts(0, 1, [2, 2], [B]), acts(200, 2, [2, 1], [A, B]))).toBe('held')
     expect(judge('voter-changes', acts(0, 1, [2, 2], [B]), acts(200, 2, [2, 0], [A]))).not.toBe('held')
@@ -332,13 +332,13 @@ describe('voter-changes', () => {
     const less = acts(200, 2, [2, 0], [A])
     expect(judge('voter-changes', ...firm, acts(160, 3, [3, 1], [A]), less)).not.toBe('held')
   })
-  it('is broken by one name for two configurations', () => {
+  it('rejects one id for two configurations', () => {
     expect(judge('voter-changes', acts(0, 1, [1, 0], [A]), acts(9, 1, [1, 0], [A, B]))).toEqual({
       violated: 'configuration 1.0 is both {1, 2, 3} and {1, 2, 3} and {2, 3, 4}',
     })
     expect(judge('voter-changes', acts(0, 1, [1, 0], [A]), acts(9, 1, [1, 0], [[...A]]))).toBe('held')
   })
-  it('has nothing to say of followers, of leaders without a configuration, and of leases that have ended', () => {
+  it('is not concerned by followers, of leaders without a configuration, and of leases that have ended', () => {
     const shown = { config: { id: [1, 0], sets: [B] } }
     expect(judge('voter-changes', viewAt(0, 5, 'follower', { detail: shown }))).toBe('not concerned')
     expect(judge('voter-changes', leadsAt(0, 1, 100))).toBe('not concerned')
@@ -349,7 +349,7 @@ describe('voter-changes', () => {
 })
 
 describe('goals', () => {
-  it('renewed: a later end of the same leadership, before its end', () => {
+  it('renewed: a later end of the same term, before its end', () => {
     const first = leadsAt(0, 1, 100, [1], 5)
     expect(reached('renewed', first, leadsAt(60, 1, 160, [1], 5))).toBe(1)
     expect(reached('renewed', first, leadsAt(100, 1, 200, [1], 5))).toBe(0)
@@ -364,7 +364,7 @@ describe('goals', () => {
     expect(reached('lost', leadsAt(0, 1, 100), followsAt(50, 1, null), downAt(101, 1))).toBe(0)
     expect(reached('lost', leadsAt(0, 1, 100), downAt(50, 2))).toBe(0)
   })
-  it('handed-over and reconfigured: by what is put out', () => {
+  it('handed-over and reconfigured: from outputs', () => {
     const elected = (cause: string): Observation => outputAt(0, 1, { type: 'elected', token: 1, cause })
     expect(reached('handed-over', elected('elected'), elected('handed over'))).toBe(1)
     expect(reached('reconfigured', elected('elected'))).toBe(0)
@@ -375,7 +375,7 @@ describe('goals', () => {
     expect(reached('split', ...two)).toBe(1)
     expect(reached('split', leadsAt(0, 1, 100), leadsAt(100, 2, 150))).toBe(0)
   })
-  it('merged: one of them leads all that live, and nobody else leads', () => {
+  it('merged: one node leads all running nodes, and no other leads', () => {
     const up = [1, 2, 3].map((node) => upAt(0, node))
     const two = [...up, leadsAt(0, 1, 100, [1, 3]), leadsAt(50, 2, 150, [2])]
     expect(reached('merged', ...two, followsAt(90, 2, 1), leadsAt(99, 1, 199, [1, 2, 3]))).toBe(1)
