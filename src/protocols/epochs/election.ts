@@ -11,7 +11,7 @@
  */
 import type { Identity, NodeId } from '../../core/index.ts'
 import { type Block, isAfter } from './block.ts'
-import type { Misreading } from './misreadings.ts'
+import type { Misreading } from './defects.ts'
 import type { EpochsState, Reading } from './state.ts'
 
 export type Rules = {

@@ -4,7 +4,7 @@ import { sized } from '../../../test/support/sizes.ts'
 import type { PlainObject } from '../../core/index.ts'
 import type { ExploreReport } from '../../workbench/explore/index.ts'
 import { specNamed } from '../../workbench/specs/index.ts'
-import type { Misreading } from './misreadings.ts'
+import type { Misreading } from './defects.ts'
 
 const LONG = sized(240_000, 0)
 

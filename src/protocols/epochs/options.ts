@@ -9,7 +9,7 @@ import {
   type NodeId,
   nodeAmong,
 } from '../../core/index.ts'
-import { MISREADINGS, type Misreading } from './misreadings.ts'
+import { MISREADINGS, type Misreading } from './defects.ts'
 import { type Given, leastLease, leastPeriod } from './timing.ts'
 
 const DEFAULT_PERIOD_MS = 200
