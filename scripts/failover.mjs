@@ -1,4 +1,4 @@
-// Measures fail-over and hand-over of local-leader in the simulator, for the three profiles in both modes, and writes
+// Measures failover and handover of local-leader in the simulator, for the three profiles in both modes, and writes
 // the tables of docs/explanation/failover.md and the plot docs/pictures/failover.svg. `npm run docs:failover`; with --check it
 // writes nothing and fails on a difference.
 
@@ -78,13 +78,13 @@ function table(title, rows) {
 function tables() {
   return [
     table(
-      'Fail-over, ms: from the crash of the leader to the next leader',
+      'Failover, ms: from the crash of the leader to the next leader',
       cells.map((cell) =>
         row('fail-over', cell, cell.guarantees.failOver, cell.crash.restored, cell.crashLate.restored),
       ),
     ),
     table(
-      'Hand-over, ms: from the end of one leadership to the beginning of the next, when a leader steps down',
+      'Handover, ms: from the end of one term to the start of the next, when a leader steps down',
       cells.map((cell) =>
         row('hand-over', cell, cell.guarantees.handOver, cell.handOver.restored, cell.handOverLate.restored),
       ),
@@ -156,7 +156,7 @@ function plot() {
   })
   return [
     `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${WIDTH} ${TOP + PROFILES.length * PANEL - 14}" role="img" aria-labelledby="title desc">`,
-    '<title id="title">Fail-over of local-leader with five voters, by profile and mode</title>',
+    '<title id="title">Failover of local-leader with five voters, by profile and mode</title>',
     `<desc id="desc">${told.join('; ')}.</desc>`,
     '<style>',
     '  text { font: 13px system-ui, sans-serif; } .s { font-size: 11px; } .h { font-weight: 600; }',
