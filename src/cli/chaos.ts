@@ -11,7 +11,7 @@ import {
 } from '../service/chaos/index.ts'
 import { EXIT, UsageError } from './errors.ts'
 import { NEW_LINE, print, printJson, printNote } from './output.ts'
-import { planOf } from './plan/config.ts'
+import { readPlan } from './plan/config.ts'
 import { makeTemporaryFolder } from './temporary.ts'
 import { collect, parseMilliseconds, parseWholeNumber } from './values.ts'
 
@@ -90,7 +90,7 @@ async function chaos(names: readonly string[], flags: ChaosFlags): Promise<numbe
 function readSettings(flags: ChaosFlags): ChaosSettings {
   const nodes = parseWholeNumber('--nodes', flags.nodes, 3)
   const { profile, option } = flags
-  const plan = planOf({ nodes: String(nodes), profile, option }, {})
+  const plan = readPlan({ nodes: String(nodes), profile, option }, {})
   const described = plan.planning.describe(plan)
   if (described.kind !== 'trials')
     throw new UsageError(`${plan.definition.name} computes no bounds that this command could check`)

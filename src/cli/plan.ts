@@ -1,4 +1,4 @@
-/** `conclave plan`: what a configuration guarantees, computed and then checked by simulating that very configuration. */
+/** `conclave plan`: computes the guarantees of a configuration, and checks them by simulating it. */
 import { availableParallelism } from 'node:os'
 import { Command } from 'commander'
 import { hostedNames, hostingOf, type Plan, type TrialPlan } from '../protocols/index.ts'
@@ -8,28 +8,25 @@ import { steadyState } from '../workbench/sim/index.ts'
 import { EXIT } from './errors.ts'
 import { loadProtocols } from './load.ts'
 import { print, printJson } from './output.ts'
-import { measure } from './parallel/trials.ts'
-import { cardText } from './plan/card-text.ts'
-import { type PlanFlags, type Planned, planOf, readConfig } from './plan/config.ts'
-import { milestonesText } from './plan/milestones-text.ts'
+import { runTrials } from './parallel/trials.ts'
+import { formatCard } from './plan/card-text.ts'
+import { type PlanFlags, type Planned, readPlan, readPlanFile } from './plan/config.ts'
+import { formatMilestones } from './plan/milestones-text.ts'
 import { collect, parseWholeNumber } from './values.ts'
 
 export function planCommand(): Command {
   return new Command('plan')
-    .description('the guarantee card of a configuration: computed, then checked by simulating it')
+    .description('compute the guarantees of a configuration, and check them by simulating it')
     .option('--config <file>', 'configuration file (JSON)')
     .option('--json', 'print one JSON object')
-    .option(
-      '--protocol <name>',
-      `which protocol: ${hostedNames().join(', ')}; the first unless told otherwise`,
-    )
-    .option('--profile <name>', 'where the constants come from: lan, region or wan')
-    .option('--mode <name>', 'local: a leader in each partition; majority: one in all')
-    .option('--nodes <n>', 'how many processes, instead of a list in the file')
-    .option('--option <name=value>', 'an option of the protocol (repeat for more)', collect, [])
-    .option('--seeds <n>', 'how many runs of each of the main trials (default: 2000)')
-    .option('--load <file>', 'a module with a protocol of your own')
-    .option('--workers <n>', 'how many threads (default: one a core)')
+    .option('--protocol <name>', `name of the protocol: ${hostedNames().join(', ')} (default: the first)`)
+    .option('--profile <name>', 'timing constants: lan, region or wan')
+    .option('--mode <name>', 'majority: one leader; local: one leader per partition')
+    .option('--nodes <n>', 'number of nodes, instead of a list in the file')
+    .option('--option <name=value>', 'set an option of the protocol (repeat for more)', collect, [])
+    .option('--seeds <n>', 'number of runs of each main trial (default: 2000)')
+    .option('--load <file>', 'load a module with your own protocol')
+    .option('--workers <n>', 'number of threads (default: one per core)')
     .addHelpText(
       'after',
       `
@@ -38,47 +35,47 @@ Examples:
   conclave plan --nodes 3 --profile wan --mode local --seeds 500
   conclave plan --nodes 5 --option sigmaMs=50 --option renewalTries=3
   conclave plan --config group.json --json
-${others()
+${otherProtocols()
   .map((name) => `  conclave plan --protocol ${name} --nodes 3`)
   .join('\n')}
 
-A configuration file, all of it optional but the processes:
+A configuration file, in which everything is optional except the nodes:
   { "voters": ["a", "b"], "witnesses": ["c"], "observers": ["d"],
     "options": { "mode": "majority", "profile": "region" },
     "network": { "delayMs": [1, 12], "loss": 0 }, "seeds": 2000 }
   { "protocol": "${hostedNames('store')[0]}", "nodes": ["a", "b", "c"], "profile": "lan",
     "store": { "kind": "redis", "url": "redis://host", "acceptWeak": true },
     "registers": { "delayMs": [1, 8] } }
-Flags win over the file. Without "network", delays are anything from δmin to δ.
+Flags take precedence over the file. Without "network", delays vary between δmin and δ.
 
-Exit code 0 when all measurements keep to what was computed, 6 when one exceeds it or a specification is violated,
-2 for bad input.`,
+Exit code 0 if all measurements are within the computed bounds, 6 if one exceeds its bound or a specification is
+violated, 2 for bad input.`,
     )
     .action(async (flags: PlanFlags) => {
       process.exitCode = await run(flags)
     })
 }
 
-/** Protocols with a card, beside the default. */
-function others(): readonly string[] {
+/** The protocols with a guarantee card, without the default. */
+function otherProtocols(): readonly string[] {
   return hostedNames().filter((name, place) => place > 0 && hostingOf(name)?.planning !== null)
 }
 
 async function run(flags: PlanFlags): Promise<number> {
   await loadProtocols(flags.load)
-  const plan = planOf(flags, readConfig(flags))
+  const plan = readPlan(flags, readPlanFile(flags))
   const threads =
     flags.workers === undefined ? availableParallelism() : parseWholeNumber('--workers', flags.workers, 1)
   const described = plan.planning.describe(plan)
-  if (described.kind === 'trials') return runTrials(plan, described, threads, flags)
+  if (described.kind === 'trials') return runTrialPlan(plan, described, threads, flags)
   const measured = runMilestones(plan.definition, described)
   const { rows, idle, violations, isKept } = measured
   if (flags.json === true) printJson({ ...described.card, measured: { rows, idle, violations }, isKept })
-  else print(milestonesText(described, measured))
+  else print(formatMilestones(described, measured))
   return isKept ? EXIT.ok : EXIT.violated
 }
 
-async function runTrials(
+async function runTrialPlan(
   { definition, asked, options }: Plan & Planned,
   described: TrialPlan,
   threads: number,
@@ -86,10 +83,10 @@ async function runTrials(
 ): Promise<number> {
   const { seeds } = asked
   const plan = { protocol: definition.name, asked, options }
-  const tallies = await measure(plan, described.trials, threads)
+  const tallies = await runTrials(plan, described.trials, threads)
   const steady = steadyState(definition, described.steady, 1)
   const measured = measuredIn(described, { definition, options, seeds, tallies, steady })
   if (json === true) printJson(cardOf(described, measured, seeds))
-  else print(cardText(described, measured))
+  else print(formatCard(described, measured))
   return measured.exceeded.length > 0 ? EXIT.violated : EXIT.ok
 }

@@ -1,10 +1,10 @@
-/** One thread of `conclave plan`: runs the trials that it is given. */
+/** One thread of `conclave plan`: runs the trials that it receives. */
 import { parentPort, workerData } from 'node:worker_threads'
 import { present } from '../../core/index.ts'
 import { hostingOf, protocolNamed } from '../../protocols/index.ts'
 import { loadProtocol } from '../../service/config/load-protocol.ts'
 import { runPlanTrial } from '../../workbench/guarantees/trials.ts'
-import type { TrialAnswer, TrialQuestion, TrialWorkerData } from './trials.ts'
+import type { TrialReply, TrialRequest, TrialWorkerData } from './trials.ts'
 
 const port = present(parentPort, 'the parent thread')
 const { source, modules } = workerData as TrialWorkerData
@@ -16,13 +16,13 @@ const definition = present(protocolNamed(source.protocol), 'definition')
 const described = present(hostingOf(source.protocol)?.planning ?? null, 'planning').describe(source)
 const trials = described.kind === 'trials' ? described.trials : []
 
-const answer = (message: TrialAnswer): void => port.postMessage(message)
-port.on('message', ({ trial, first, last }: TrialQuestion) => {
+const reply = (message: TrialReply): void => port.postMessage(message)
+port.on('message', ({ trial, first, last }: TrialRequest) => {
   try {
     const tally = runPlanTrial(definition, present(trials[trial], 'trial'), first, last)
-    answer({ type: 'done', trial, tally })
+    reply({ type: 'done', trial, tally })
   } catch (error) {
-    answer({ type: 'failed', message: (error as Error).message })
+    reply({ type: 'failed', message: (error as Error).message })
   }
 })
-answer({ type: 'ready' })
+reply({ type: 'ready' })

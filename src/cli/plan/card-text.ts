@@ -1,11 +1,11 @@
-/** The guarantee card, for a person to read: the sentences of the protocol around the measured figures. */
+/** Formats the guarantee card: the sentences of the protocol around the measured figures. */
 import { count, plural } from '../../core/text.ts'
 import type { LoadCard, PlannedFigure, TrialPlan, TrialText } from '../../protocols/index.ts'
 import type { Measured } from '../../workbench/guarantees/card.ts'
 import type { Figure, Shape, Stats } from '../../workbench/guarantees/figures.ts'
 import { formatTable, NEW_LINE, paint } from '../output.ts'
 
-export function cardText({ figures, text }: TrialPlan, measured: Measured): string {
+export function formatCard({ figures, text }: TrialPlan, measured: Measured): string {
   const [, worstWorlds] = text.worlds
   return [
     paint('bold', text.headline),
@@ -13,30 +13,30 @@ export function cardText({ figures, text }: TrialPlan, measured: Measured): stri
     heading('It assumes'),
     ...indented(text.assumes),
     ...text.advice.map((line) => paint('yellow', `  ${line}`)),
-    ...text.broken.map((line) => paint('red', `  NOT SO in what was simulated: ${line}`)),
+    ...text.broken.map((line) => paint('red', `  NOT true in the simulation: ${line}`)),
     '',
-    heading('Times in ms: computed, and measured in simulated worlds of this very configuration'),
-    ...indentedTable(figureTable(measured.figures, figures, text.worlds)),
+    heading('Times in ms: computed, and measured by simulating this configuration'),
+    ...indentedTable(figureRows(measured.figures, figures, text.worlds)),
     ...(measured.figures.some(({ name }) => name === 'fail-over')
       ? []
-      : ['  fail-over: none. When the leader fails, nobody else can lead until it is back.']),
+      : ['  failover: none. If the leader fails, no other node can lead until it is back.']),
     `  ${text.worldsMean}`,
     '',
     heading('Overlap'),
     ...indented(text.overlap),
     '',
-    heading(`What happens when (ms, in the ${worstWorlds} worlds)`),
-    ...indentedTable(shapeTable(measured.shapes, text)),
+    heading(`Effects of faults (ms, in the ${worstWorlds} worlds)`),
+    ...indentedTable(shapeRows(measured.shapes, text)),
     ...indented(text.shapesMean),
     '',
     heading('Fault tolerance'),
     ...indented(text.tolerance),
     '',
     heading(text.loadTitle),
-    ...indentedTable(loadTable(measured.load)),
+    ...indentedTable(loadRows(measured.load)),
     ...indented(text.loadMeans),
     '',
-    verdict(measured),
+    formatVerdict(measured),
   ].join(NEW_LINE)
 }
 
@@ -52,7 +52,7 @@ export function indentedTable(rows: readonly (readonly string[])[]): readonly st
   return indented(formatTable(rows).split(NEW_LINE))
 }
 
-function figureTable(
+function figureRows(
   figures: readonly Figure[],
   planned: readonly PlannedFigure[],
   [usual, worst]: TrialText['worlds'],
@@ -69,25 +69,25 @@ function figureTable(
       formatMs(figure.computed.worstMs),
       ...cells(figure.punctual),
       ...cells(figure.late),
-      mark(figure),
+      markExceeded(figure),
     ]),
   ]
 }
 
-function shapeTable(shapes: readonly Shape[], text: TrialText): readonly (readonly string[])[] {
+function shapeRows(shapes: readonly Shape[], text: TrialText): readonly (readonly string[])[] {
   return [
     ['', '', 'computed', 'mean', 'max', 'runs'],
     ...shapes.flatMap((shape) => {
       const { what, leader, stopped, stoppedWithinMs } = shape
-      const some = leader.none > 0 && leader.none < leader.runs ? ` (none in ${leader.none})` : ''
+      const suffix = leader.none > 0 && leader.none < leader.runs ? ` (none in ${leader.none})` : ''
       const row = [
         what,
-        outcome(shape, text),
+        describeOutcome(shape, text),
         typeof shape.leaderWithinMs === 'number' ? formatMs(shape.leaderWithinMs) : '-',
         leader.meanMs === null ? 'none' : formatMs(leader.meanMs),
-        leader.maxMs === null ? 'none' : `${formatMs(leader.maxMs)}${some}`,
+        leader.maxMs === null ? 'none' : `${formatMs(leader.maxMs)}${suffix}`,
         count(leader.runs),
-        mark(shape),
+        markExceeded(shape),
       ]
       if (stoppedWithinMs === null) return [row]
       const other = [
@@ -102,41 +102,44 @@ function shapeTable(shapes: readonly Shape[], text: TrialText): readonly (readon
   ]
 }
 
-function outcome({ leaderWithinMs }: Shape, { leaderWords }: TrialText): string {
+function describeOutcome({ leaderWithinMs }: Shape, { leaderWords }: TrialText): string {
   if (leaderWithinMs === 'never') return 'no leader while it lasts'
-  if (leaderWithinMs === null) return 'nothing promised; a leader within'
+  if (leaderWithinMs === null) return 'no bound; a leader within'
   return leaderWithinMs === 0 ? 'the leader stays' : leaderWords
 }
 
-function loadTable({ rows }: LoadCard): readonly (readonly string[])[] {
-  return rows.map(({ cells, exceeded }) => (exceeded ? [...cells, mark({ exceeded })] : cells))
+function loadRows({ rows }: LoadCard): readonly (readonly string[])[] {
+  return rows.map(({ cells, exceeded }) => (exceeded ? [...cells, markExceeded({ exceeded })] : cells))
 }
 
-function mark({ exceeded }: { readonly exceeded: boolean }): string {
-  return exceeded ? paint('red', '<- EXCEEDS what was computed') : ''
+function markExceeded({ exceeded }: { readonly exceeded: boolean }): string {
+  return exceeded ? paint('red', '<- EXCEEDS the bound') : ''
 }
 
 export function formatMs(value: number | null): string {
   return value === null ? '-' : value.toFixed(1)
 }
 
-function verdict({ exceeded, runs, specs, idle }: Measured): string {
+function formatVerdict({ exceeded, runs, specs, idle }: Measured): string {
   const names = specs.map(({ name }) => name).join(', ')
   const violated = specs.filter(({ violations }) => violations > 0)
   const lines = [
     ...violated.map(({ name, violations, why }) =>
       paint('red', `${name} VIOLATED in ${plural(violations, 'run')}, first: ${why}`),
     ),
-    ...(idle === 0 ? [] : [`in ${plural(idle, 'run')} nobody led although nothing had happened yet`]),
+    ...(idle === 0 ? [] : [`in ${plural(idle, 'run')} no node led before the fault`]),
   ]
   if (runs === 0) {
-    lines.push('0 runs: a process that is alone has nothing to try, so only the traffic was measured')
+    lines.push('0 runs: no fault can be tried with a single node; only the traffic was measured')
     return lines.join(NEW_LINE)
   }
   lines.push(
     exceeded.length === 0
-      ? paint('green', `${plural(runs, 'run')}: everything kept to what was computed; held: ${names}`)
-      : paint('red', `${plural(runs, 'run')}: NOT as computed: ${exceeded.join(', ')}`),
+      ? paint(
+          'green',
+          `${plural(runs, 'run')}: all measurements are within the computed bounds; held: ${names}`,
+        )
+      : paint('red', `${plural(runs, 'run')}: beyond the computed bounds: ${exceeded.join(', ')}`),
   )
   return lines.join(NEW_LINE)
 }

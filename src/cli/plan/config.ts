@@ -1,4 +1,4 @@
-/** The configuration that a guarantee card is made for: a file, flags, or both (flags win). */
+/** Reads the configuration of `conclave plan` from a file and from flags. Flags take precedence. */
 import { readFileSync } from 'node:fs'
 import { parse } from 'yaml'
 import { z } from 'zod'
@@ -49,15 +49,15 @@ const ms = z.number().min(0).max(3_600_000)
 const span = z.union(
   [
     ms,
-    z
-      .tuple([ms, ms])
-      .refine(([least, most]) => least <= most, { error: 'runs backwards: write [least, most]' }),
+    z.tuple([ms, ms]).refine(([minimum, maximum]) => minimum <= maximum, {
+      error: 'the range is reversed; write [minimum, maximum]',
+    }),
   ],
-  { error: 'is neither a number of milliseconds nor [least, most]' },
+  { error: 'must be a number of milliseconds, or [minimum, maximum]' },
 )
 const ids = z.array(z.union([z.int(), z.string().min(1)])).optional()
 
-/** Fields that every protocol takes. */
+/** The fields of every protocol. */
 const COMMON = {
   protocol: z.string().optional(),
   nodes: nodeList().optional(),
@@ -65,7 +65,7 @@ const COMMON = {
   seeds: z.int().min(1).max(1_000_000).optional(),
 }
 
-/** Fields that only some protocols take. `group` and `id` may stand there, as in the file of an agent; they mean nothing. */
+/** Fields of some protocols only. `group` and `id` are accepted, so that the file of an agent can be used, and ignored. */
 const SPECIAL = {
   group: z.string().optional(),
   id: z.string().optional(),
@@ -80,19 +80,19 @@ const SPECIAL = {
 
 type ConfigFile = z.infer<z.ZodObject<typeof COMMON & typeof SPECIAL>>
 
-/** Lists of nodes that may stand beside `options` as well as in it. */
+/** Lists of nodes that can be given beside `options` or in it. */
 const LISTS = ['voters', 'observers', 'witnesses'] as const
 
-/** Reads the file, whichever protocol it is for; an empty object where there is none. */
-export function readConfig(flags: PlanFlags): PlainObject {
+/** Reads the file of any protocol; an empty object without --config. */
+export function readPlanFile(flags: PlanFlags): PlainObject {
   if (flags.config === undefined && flags.nodes === undefined) {
     throw new UsageError('plan needs a configuration: --config FILE, or --nodes N with --profile and --mode')
   }
   if (flags.config === undefined) return {}
-  const said = /\.ya?ml$/i.test(flags.config) ? readYaml(flags.config) : readJsonFile(flags.config)
-  if (typeof said !== 'object' || said === null || Array.isArray(said))
-    throw new UsageError(`${flags.config}: is no object`)
-  return said as PlainObject
+  const content = /\.ya?ml$/i.test(flags.config) ? readYaml(flags.config) : readJsonFile(flags.config)
+  if (typeof content !== 'object' || content === null || Array.isArray(content))
+    throw new UsageError(`${flags.config}: must be an object`)
+  return content as PlainObject
 }
 
 function readYaml(file: string): unknown {
@@ -100,15 +100,15 @@ function readYaml(file: string): unknown {
     return parse(readFileSync(file, 'utf8'))
   } catch (error) {
     const { code, message } = error as NodeJS.ErrnoException
-    throw new UsageError(`${file}: ${code === 'ENOENT' ? 'there is no such file' : message.split('\n')[0]}`)
+    throw new UsageError(`${file}: ${code === 'ENOENT' ? 'no such file' : message.split('\n')[0]}`)
   }
 }
 
 /** A protocol and the description of its guarantee card. */
 export type Planned = { readonly definition: Definition; readonly planning: Planning }
 
-/** The protocol for which a card is asked. */
-export function plannedIn(flags: PlanFlags, file: PlainObject): Planned {
+/** Finds the protocol that the flags or the file name. */
+function findPlanned(flags: PlanFlags, file: PlainObject): Planned {
   const name = flags.protocol ?? file['protocol'] ?? DEFAULT_PROTOCOL
   const planning = typeof name === 'string' ? (hostingOf(name)?.planning ?? null) : null
   if (planning !== null) return { definition: present(protocolNamed(name as string), 'definition'), planning }
@@ -120,14 +120,14 @@ export function plannedIn(flags: PlanFlags, file: PlainObject): Planned {
   )
 }
 
-export function planOf(flags: PlanFlags, said: PlainObject): Plan & Planned {
-  const planned = plannedIn(flags, said)
+export function readPlan(flags: PlanFlags, content: PlainObject): Plan & Planned {
+  const planned = findPlanned(flags, content)
   const { definition, planning } = planned
-  const file = checkedFile(planning, said, flags.config ?? '')
-  const asked = askedFor(flags, file, planned)
+  const file = checkFile(planning, content, flags.config ?? '')
+  const asked = readAsked(flags, file, planned)
   const given = planning.optionsFor(asked)
   if ('problems' in given) return refuse(given.problems)
-  const options = optionsOf(definition, asked, given.options, file)
+  const options = checkOptions(definition, asked, given.options, file)
   const problems = planning.problemsWith(options, asked)
   return problems.length > 0 ? refuse(problems) : { ...planned, asked, options }
 }
@@ -137,17 +137,17 @@ function refuse([first]: readonly Problem[]): never {
   throw new UsageError(`${field}: ${message}`, field)
 }
 
-function checkedFile({ fields }: Planning, said: PlainObject, file: string): ConfigFile {
+function checkFile({ fields }: Planning, content: PlainObject, file: string): ConfigFile {
   const special = Object.entries(SPECIAL).filter(([field]) => fields.includes(field as PlanField))
   const schema = z.strictObject({ ...COMMON, ...Object.fromEntries(special) })
-  const result = schema.safeParse(said, { error: explain })
+  const result = schema.safeParse(content, { error: explain })
   if (result.success) return result.data as ConfigFile
   const { field, problem } = firstProblem(result.error, '')
   throw new UsageError(field === '' ? `${file}: ${problem}` : `${field}: ${problem}`, field)
 }
 
-function askedFor(flags: PlanFlags, file: ConfigFile, { definition, planning }: Planned): PlanAsked {
-  const nodes = nodesOf(flags, file, planning, definition.name)
+function readAsked(flags: PlanFlags, file: ConfigFile, { definition, planning }: Planned): PlanAsked {
+  const nodes = readNodes(flags, file, planning, definition.name)
   const profile =
     flags.profile === undefined ? file.profile : parseChoice('--profile', flags.profile, PROFILES)
   const mode = flags.mode === undefined ? undefined : parseChoice('--mode', flags.mode, ['local', 'majority'])
@@ -161,7 +161,7 @@ function askedFor(flags: PlanFlags, file: ConfigFile, { definition, planning }: 
     mode,
     network: file.network,
     registers: file.registers,
-    store: file.store === undefined ? undefined : storeOf(file.store),
+    store: file.store === undefined ? undefined : readStore(file.store),
   }
   const known = Object.entries(given).filter(([, value]) => value !== undefined)
   return {
@@ -173,7 +173,7 @@ function askedFor(flags: PlanFlags, file: ConfigFile, { definition, planning }: 
   }
 }
 
-function nodesOf(
+function readNodes(
   flags: PlanFlags,
   file: ConfigFile,
   { leastNodes, mostNodes }: Planning,
@@ -181,33 +181,31 @@ function nodesOf(
 ): readonly NodeId[] {
   const count = flags.nodes === undefined ? null : parseWholeNumber('--nodes', flags.nodes, leastNodes)
   if (count !== null && count > mostNodes) {
-    throw new UsageError(`--nodes ${count}: at most ${mostNodes} are simulated`, '--nodes')
+    throw new UsageError(`--nodes ${count}: at most ${mostNodes} nodes can be simulated`, '--nodes')
   }
   const listed = [...(file.voters ?? []), ...(file.witnesses ?? []), ...(file.observers ?? [])]
   const nodes =
     count === null ? (file.nodes ?? sortIds(new Set(listed))) : Array.from({ length: count }, (_, i) => i + 1)
   if (nodes.length === 0) {
-    throw new UsageError(
-      'nodes: is missing: list the processes, as nodes or as voters and observers',
-      'nodes',
-    )
+    throw new UsageError('nodes: is missing; list the nodes, as nodes or as voters and observers', 'nodes')
   }
   if (nodes.length < leastNodes || nodes.length > mostNodes)
     throw new UsageError(
-      `nodes: ${protocol} needs ${leastNodes} at least, and ${mostNodes} at most are simulated`,
+      `nodes: ${protocol} needs at least ${leastNodes} nodes, and at most ${mostNodes} can be simulated`,
       'nodes',
     )
-  // A card names nodes by text, so 1 and "1" would be one.
+  // A card names nodes by strings, so 1 and "1" would be the same.
   for (const list of LISTS) {
     const twin = (file[list] ?? []).find((id) =>
       nodes.some((other) => other !== id && `${other}` === `${id}`),
     )
-    if (twin !== undefined) throw new UsageError(`${list}: ${twin} is there as a number and as text`, list)
+    if (twin !== undefined)
+      throw new UsageError(`${list}: ${twin} is given both as a number and as a string; use one form`, list)
   }
   return nodes
 }
 
-function storeOf(given: unknown): PlannedStore {
+function readStore(given: unknown): PlannedStore {
   try {
     const store = parseStore(given)
     const acceptWeak = 'acceptWeak' in store && store.acceptWeak
@@ -218,7 +216,7 @@ function storeOf(given: unknown): PlannedStore {
   }
 }
 
-function optionsOf(
+function checkOptions(
   definition: Definition,
   { nodes }: PlanAsked,
   given: PlainObject,
@@ -228,7 +226,7 @@ function optionsOf(
     return checkedOptions(definition, nodes, given)
   } catch (error) {
     if (!(error instanceof InvalidScenarioError)) throw error
-    // What stands beside the options in the file is named as it stands there.
+    // Name a field as it is written in the file.
     const isListed = LISTS.some(
       (list) => file[list] !== undefined && error.field.startsWith(`options.${list}`),
     )

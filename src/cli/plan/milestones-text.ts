@@ -1,18 +1,18 @@
-/** The guarantee card of a protocol with milestones, for a person to read. */
+/** Formats the guarantee card of a protocol with milestones. */
 import { plural } from '../../core/text.ts'
 import type { MilestonePlan } from '../../protocols/index.ts'
 import type { MeasuredMilestones } from '../../workbench/guarantees/milestones.ts'
 import { NEW_LINE, paint } from '../output.ts'
 import { formatMs, heading, indented, indentedTable } from './card-text.ts'
 
-export function milestonesText({ text, seeds }: MilestonePlan, measured: MeasuredMilestones): string {
+export function formatMilestones({ text, seeds }: MilestonePlan, measured: MeasuredMilestones): string {
   const { rows, idle, isKept } = measured
   const lines = rows.map(({ name, typical, worst, median, most, exceeded }) => [
     name,
     formatMs(typical),
     formatMs(worst),
     formatMs(median),
-    `${formatMs(most)}${exceeded ? ' BEYOND' : ''}`,
+    `${formatMs(most)}${exceeded ? ' EXCEEDS' : ''}`,
   ])
   return [
     paint('bold', text.headline),
@@ -20,15 +20,15 @@ export function milestonesText({ text, seeds }: MilestonePlan, measured: Measure
     heading('It assumes'),
     ...indented(text.assumes),
     '',
-    heading('Times in ms: computed, and measured in simulated worlds of this very configuration'),
-    ...indentedTable([['', 'typical', 'worst', 'median', 'most'], ...lines]),
+    heading('Times in ms: computed, and measured by simulating this configuration'),
+    ...indentedTable([['', 'typical', 'worst', 'median', 'max'], ...lines]),
     '',
     heading('Fault tolerance'),
     ...indented(text.tolerance),
     '',
-    heading('While nothing happens'),
+    heading('Without faults'),
     `  ${text.idle(idle)}`,
     '',
-    `${plural(seeds, 'run')}: ${isKept ? 'everything kept to what was computed' : paint('red', 'NOT everything kept to what was computed')}`,
+    `${plural(seeds, 'run')}: ${isKept ? 'all measurements are within the computed bounds' : paint('red', 'a measurement is beyond its computed bound')}`,
   ].join(NEW_LINE)
 }

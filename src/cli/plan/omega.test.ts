@@ -1,4 +1,4 @@
-/** The guarantee card of omega: what is computed is what simulations of the very configuration keep to. */
+/** The guarantee card of omega: simulations stay within the computed bounds. */
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -12,7 +12,7 @@ afterAll(() => rmSync(folder, { recursive: true, force: true }))
 const plan = (...words: readonly string[]) => conclave(['plan', '--protocol', 'omega', ...words])
 
 describe('the card of omega', () => {
-  it.each(['lan', 'region', 'wan'])('%s: every measurement keeps to what was computed', async (profile) => {
+  it.each(['lan', 'region', 'wan'])('%s: every measurement is within its bound', async (profile) => {
     const { code, stdout } = await plan('--nodes', '4', '--profile', profile, '--seeds', '12', '--json')
     expect(code).toBe(0)
     const card = JSON.parse(stdout)
@@ -30,7 +30,7 @@ describe('the card of omega', () => {
     }
   })
 
-  it('reads a configuration, and says it in words', async () => {
+  it('reads a configuration file, and prints text', async () => {
     const file = join(folder, 'group.json')
     writeFileSync(
       file,
@@ -43,7 +43,7 @@ describe('the card of omega', () => {
       '1 of 3 may fail at once, 1 one after another (a view needs a majority of all nodes)',
     )
     expect(stdout).toContain('9.76 datagrams a second a pair, measured 9.76')
-    expect(stdout).toContain('3 runs: everything kept to what was computed')
+    expect(stdout).toContain('3 runs: all measurements are within the computed bounds')
   })
 
   it.each([
@@ -72,7 +72,7 @@ describe('the card of omega', () => {
     expect(answer.stderr).toMatch(why)
   })
 
-  it('a measurement beyond its bound, or one that never came, is called so', () => {
+  it('marks a measurement that exceeds its bound or is missing', () => {
     const milestone = { name: 'view', output: 'view', computed: { typical: 5, worst: 10 } }
     const row = (...times: readonly number[]) => rowOf(milestone, times)
     expect(row(9, 10, 8)).toMatchObject({ exceeded: false, median: 9, most: 10 })

@@ -1,4 +1,4 @@
-/** `conclave plan`: bad input, the shape of its report, and that what is measured keeps to what is computed. */
+/** `conclave plan`: bad input, the shape of its report, and measurements within the computed bounds. */
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
@@ -6,9 +6,9 @@ import { afterAll, describe, expect, it } from 'vitest'
 import { type Ended, conclave as run } from '../../../test/support/cli.ts'
 import type { PlainObject } from '../../core/index.ts'
 import type { Figure, Shape, SpecLine } from '../../workbench/guarantees/figures.ts'
-import { planOf } from './config.ts'
+import { readPlan } from './config.ts'
 
-/** What `--json` prints, as far as it is looked at here. */
+/** The part of the output of `--json` that these tests use. */
 type Card = {
   readonly figures: readonly Figure[]
   readonly shapes: readonly Shape[]
@@ -38,7 +38,7 @@ async function card(...words: readonly string[]): Promise<{ readonly code: numbe
   return { code, card: JSON.parse(stdout) as Card }
 }
 
-describe('a configuration that cannot be', () => {
+describe('an invalid configuration', () => {
   const cases: readonly (readonly [string, unknown, string])[] = [
     ['duplicate ids', { nodes: [1, 2, 1] }, 'nodes[2]: 1 is listed twice'],
     ['a voter listed twice', { voters: ['a', 'b', 'a'] }, 'voters[2]: a is listed twice'],
@@ -53,12 +53,12 @@ describe('a configuration that cannot be', () => {
       'voters: is empty: without a voter nobody can ever lead',
     ],
     [
-      'nobody who could lead',
+      'no voter that could lead',
       { voters: [1, 2, 3], witnesses: [1, 2, 3] },
       'witnesses: every voter is a witness: nobody could ever lead',
     ],
     [
-      'a voter that is nobody',
+      'a voter that is not a node',
       { nodes: [1, 2], voters: [1, 7] },
       'voters[1]: 7 is not one of the nodes (1, 2)',
     ],
@@ -73,9 +73,9 @@ describe('a configuration that cannot be', () => {
     [
       'delays that run backwards',
       { nodes: [1], network: { delayMs: [2, 1] } },
-      'network.delayMs: runs backwards: write [least, most]',
+      'network.delayMs: the range is reversed; write [minimum, maximum]',
     ],
-    ['no processes', {}, 'nodes: is missing: list the processes, as nodes or as voters and observers'],
+    ['no processes', {}, 'nodes: is missing; list the nodes, as nodes or as voters and observers'],
     [
       'the same list twice',
       { voters: [1], options: { voters: [1] } },
@@ -98,7 +98,7 @@ describe('a configuration that cannot be', () => {
     expect({ code, stdout, stderr }).toEqual({ code: 2, stdout: '', stderr: `conclave: ${message}\n` })
   })
 
-  it('names its field with --json', async () => {
+  it('is reported with its field with --json', async () => {
     const { code, stdout } = await conclave(
       'plan',
       '--json',
@@ -160,16 +160,16 @@ describe('the card of epochs', () => {
     expect(specs.map(({ name }) => name)).toContain('one-leader-an-epoch')
   })
 
-  it('the cost of a renewal is the same with three nodes and with fifteen', async () => {
+  it('has the same cost of a renewal with three nodes and with fifteen', async () => {
     const leader = async (nodes: number) => {
-      const told = await card('--protocol', 'epochs', '--nodes', String(nodes), '--seeds', '1')
-      const { operations } = told.card
+      const result = await card('--protocol', 'epochs', '--nodes', String(nodes), '--seeds', '1')
+      const { operations } = result.card
       return operations.slice(0, 2).map(({ measuredPerSecond }) => measuredPerSecond)
     }
     expect(await leader(15)).toEqual(await leader(3))
   })
 
-  it('says what a store cannot show, and that a weak one was accepted', async () => {
+  it('lists the assumptions about a store, and that a weak store was accepted', async () => {
     const weak = (
       await conclave('plan', '--config', config('weak.json', { ...base, store: redis, seeds: 2 }))
     ).stdout
@@ -183,7 +183,7 @@ describe('the card of epochs', () => {
     expect(file).not.toContain('acceptWeak')
   })
 
-  it('a store slower than is assumed is said, and breaks the times but no promise', async () => {
+  it('reports a store that is slower than assumed: times exceed their bounds, specifications hold', async () => {
     const slow = { ...base, registers: { delayMs: [20, 60] } }
     const { code, card: told } = await card('--config', config('slow.json', slow))
     expect(code).toBe(6)
@@ -202,12 +202,12 @@ describe('the card of epochs', () => {
     [{ protocol: 'epochs' }, 'nodes: is missing'],
     [{ protocol: 'ring', nodes: [1, 2] }, 'protocol: ring has no guarantee card'],
   ])('refuses %j', (contents, problem) => {
-    expect(() => planOf({ option: [] }, contents as unknown as PlainObject)).toThrow(problem)
+    expect(() => readPlan({ option: [] }, contents as unknown as PlainObject)).toThrow(problem)
   })
 })
 
 describe('the card', () => {
-  it('of five on a LAN: measured as computed, fail-over within 110 ms on average, 280 datagrams a second', async () => {
+  it('of five nodes on a LAN: within the bounds, failover in 110 ms on average, 280 datagrams per second', async () => {
     const { code, card: lan } = await card('--nodes', '5', '--seeds', '60')
     expect(lan.exceeded).toEqual([])
     expect(code).toBe(0)
@@ -269,7 +269,7 @@ describe('the card', () => {
     expect((await card(...words, '--seeds', '8')).card.exceeded).toEqual([])
   })
 
-  it('is the same however many threads there are, and whether flags or a file say it', async () => {
+  it('does not depend on the number of threads, or on flags or a file', async () => {
     const file = config('same.json', { voters: [1, 2, 3], options: { profile: 'region' }, seeds: 6 })
     const one = await conclave('plan', '--json', '--config', file, '--workers', '1')
     const two = await conclave(
@@ -287,14 +287,14 @@ describe('the card', () => {
     expect(two.stdout).toBe(one.stdout)
   })
 
-  it('of two halves says that neither can lead, and when the leader has stopped', async () => {
+  it('of two halves reports that neither can lead, and when the leader has stopped', async () => {
     const { card: four } = await card('--nodes', '4', '--seeds', '10')
     const halves = four.shapes.find(({ name }) => name === 'neither 2|2')
     expect(halves).toMatchObject({ leaderWithinMs: 'never', exceeded: false, leader: { none: 1 } })
     expect(halves?.stopped.maxMs).toBeLessThanOrEqual(halves?.stoppedWithinMs ?? 0)
   })
 
-  it('is honest about a network slower than the configuration assumes, where safety still holds', async () => {
+  it('reports a network that is slower than assumed: safety still holds', async () => {
     const file = config('slow.json', { nodes: [1, 2, 3, 4, 5], network: { delayMs: [1, 14] } })
     const { code, card: slow } = await card('--config', file, '--seeds', '8')
     expect(code).toBe(6)
@@ -305,11 +305,11 @@ describe('the card', () => {
     expect(slow.specs.filter(({ violations }) => violations > 0)).toEqual([])
     const text = await conclave('plan', '--workers', '1', '--config', file, '--seeds', '2')
     expect(text.code).toBe(6)
-    expect(text.stdout).toContain('NOT SO in what was simulated: messages take up to 14 ms')
-    expect(text.stdout).toContain('EXCEEDS what was computed')
+    expect(text.stdout).toContain('NOT true in the simulation: messages take up to 14 ms')
+    expect(text.stdout).toContain('EXCEEDS the bound')
   })
 
-  it('uses the delays that there are, where they are within what is assumed', async () => {
+  it('uses the delays of the network if they are within the assumptions', async () => {
     const file = config('quick.json', { nodes: [1, 2, 3], network: { delayMs: [0.1, 0.4] } })
     const { code, card: quick } = await card('--config', file, '--seeds', '6')
     expect([code, quick.brokenAssumptions]).toEqual([0, []])
@@ -318,7 +318,7 @@ describe('the card', () => {
     expect(handOver?.computed.worstMs).toBe(15)
   })
 
-  it('advises a larger Δ where drift makes messages that take δ look slow, and that helps', async () => {
+  it('advises a larger Δ if drift makes timely messages look slow, and that helps', async () => {
     const drifting = ['--nodes', '3', '--option', 'sigmaMs=50', '--option', 'rhoPpm=1000', '--seeds', '15']
     const { code, card: tight } = await card(...drifting)
     expect(code).toBe(6)
@@ -329,7 +329,7 @@ describe('the card', () => {
     expect([ample.advice, ample.exceeded]).toEqual([[], []])
   })
 
-  it('catches a protocol that does not keep its word: a first try that always fails', async () => {
+  it('detects a protocol whose first try always fails', async () => {
     const file = config('broken.json', {
       nodes: [1, 2, 3, 4, 5],
       options: { misreading: 'short-kappa' },
@@ -339,7 +339,7 @@ describe('the card', () => {
     expect(broken.exceeded).toContain('hand-over')
   })
 
-  it('of a single process has nothing to measure', async () => {
+  it('of a single node has no times to measure', async () => {
     const { code, card: alone } = await card('--nodes', '1')
     expect([code, alone.runs, alone.figures, alone.shapes]).toEqual([0, 0, [], []])
   })
