@@ -11,7 +11,7 @@ export type Balloting = ReturnType<typeof balloting>
 
 export function balloting(context: Context, { isBest, isUnheardBy }: Hearing) {
   const { self, isMajority, placeOf, stableOf, settings, timing } = context
-  const { misreading } = settings
+  const { canRevokePromise } = settings.rules
   const { lockTime } = timing
 
   /** `isLatest`: nothing that its sender said later has come before it. */
@@ -83,8 +83,8 @@ export function balloting(context: Context, { isBest, isUnheardBy }: Hearing) {
     // A later request of the same epoch came before this one, and may have been won: the end of this one says nothing.
     const isOvertaken =
       !isOther && state.vote.revocable !== null && isLater(state.vote.revocable.request, election.request)
-    const isFinal = (election.renew || isOvertaken) && misreading !== 'revoked-promises'
-    const revocable = isFinal || former === null ? null : { request: election.request, former }
+    const isRevocable = canRevokePromise(election.renew || isOvertaken)
+    const revocable = isRevocable && former !== null ? { request: election.request, former } : null
     // The voters without itself, which a leader writes to leave, it keeps when they are in force.
     const isKept = election.renew && (from !== self || isVoter(election.config, self))
     const config = isKept && isNewer(election.config, state.vote.config) ? election.config : state.vote.config

@@ -64,8 +64,9 @@ export function candidacy(
   } = context
   const { heraldOf, broadcast, releases, notice } = heralds
   const { hear, betterUntil, hasHeir, couldWin, standsAside, supportedByAll, reachable, patience } = listening
-  const { misreading, mostRequests, tree, yieldWhenTold } = settings
-  const { expires, fast: threshold, lease, roundTrip, tryTime, tries } = timing
+  const { mostRequests, tree, yieldWhenTold } = settings
+  const { isBoundByLease, isLeaseOver, attemptedAt, canSucceed, canRevokePromise } = settings.rules
+  const { fast: threshold, lease, roundTrip, tryTime, tries } = timing
   const pause: readonly [Micros, Micros] = isMajority
     ? [
         Math.floor((3 * threshold + timing.lateness) * 0.75),
@@ -92,7 +93,7 @@ export function candidacy(
     if (state.campaign !== null) return unchanged(state)
     const rivalUntil = betterUntil(state, now, (peer) => isRival(peer, now, patience))
     if (rivalUntil !== null) {
-      if (leads(state, now) && misreading !== 'release-while-leader') {
+      if (isBoundByLease(leads(state, now))) {
         if (yieldWhenTold) return asked(stand(state, now), 'outranked')
         return giveUp(state, 'outranked', state.standing.lowUntil, now)
       }
@@ -186,7 +187,7 @@ export function candidacy(
       candidate: announces,
       record: record.isProven ? { ...record, isProven: false } : record,
       deferringSince: null,
-      stoodAt: misreading === 'short-kappa' ? now : null,
+      stoodAt: attemptedAt(now),
     })
     // What it writes it keeps, before anybody else can: the same number must never stand for other voters. Only voters
     // without itself it keeps when they are in force, for until then it must be able to go on.
@@ -300,10 +301,9 @@ export function candidacy(
   }
 
   function isElected(state: LocalLeaderState, now: Micros): boolean {
-    const { supporters, config, at, previousAt } = present(state.campaign, 'campaign')
-    if (!supporters.includes(self)) return false
-    const isFirstTry = previousAt === null || at - previousAt >= expires
-    if (misreading === 'short-kappa' && isFirstTry) return false
+    const attempt = present(state.campaign, 'campaign')
+    const { supporters, config } = attempt
+    if (!supporters.includes(self) || !canSucceed(attempt, timing)) return false
     if (isMajority && !holdsMajorities(config, supporters)) return false
     return (isMajority && settings.rule === 'quorum') || supportedByAll(state, supporters, now)
   }
@@ -322,8 +322,8 @@ export function candidacy(
   function win(state: LocalLeaderState, now: Micros): Change {
     const campaign = present(state.campaign, 'campaign')
     const until = campaign.at + lease
-    const isLate = now >= until || (campaign.renew && !leads(state, now))
-    if (isLate && misreading !== 'renewal-after-expiry') return lose(state, now)
+    const isLate = isLeaseOver(until, now) || (campaign.renew && isLeaseOver(state.lead?.until ?? null, now))
+    if (isLate) return lose(state, now)
     const before = campaign.renew ? state.lead : null
     const token = before !== null ? before.token : isMajority ? campaign.epoch : null
     const fresh: Lead = {
@@ -382,7 +382,7 @@ export function candidacy(
   function lose(state: LocalLeaderState, now: Micros): Change {
     const campaign = present(state.campaign, 'campaign')
     const next = changed(isRecorded && !leads(state, now) ? withMiss(state) : state, { campaign: null })
-    if (leads(state, now) && misreading !== 'release-while-leader') {
+    if (isBoundByLease(leads(state, now))) {
       return { state: next, effects: [stopTimer(TIMER.release), setTimer(TIMER.alive, now)] }
     }
     const [least, most] = pause
@@ -419,8 +419,7 @@ export function candidacy(
     const heard = hear(before, from, herald, receipt, now)
     const certificate = { owner: from, request }
     const free = voided(heard, certificate, !yields)
-    const hasFailed = !yields || misreading === 'revoked-promises'
-    const state = hasFailed ? takenBack(free, certificate) : free
+    const state = canRevokePromise(yields) ? takenBack(free, certificate) : free
     if (from === self) return unchanged(state)
     if (!yields) return { state, effects: afterFailureOf(state, from, now) }
     const heir = withVote(state, { certificate })

@@ -258,10 +258,8 @@ export function brokenBounds(given: Given): readonly BrokenBound[] {
  * forgot, and what the parts add that the paper takes for granted: round trips must form (Echo), a restarted process
  * is silent, one that slept must find out and tell, rivals are noticed by heartbeat.
  */
-export function kappaOf(timing: Timing, misreading: 'short-kappa' | null = null): Micros {
+export function kappaOf(timing: Timing): Micros {
   const { expires, lateness, electionPeriod, collection, rho, lockTime, fast, heartbeat, deference } = timing
-  const paper = Math.ceil((expires + lateness + electionPeriod) * (1 + rho)) + 2 * fast
-  if (misreading === 'short-kappa') return paper
   const corrected = Math.ceil((expires + 2 * lateness + electionPeriod + collection) * (1 + rho))
   const restart = timing.silence
   // A process that slept learns it with its next input, at the latest when its own next timer is due; then it speaks.
@@ -269,6 +267,11 @@ export function kappaOf(timing: Timing, misreading: 'short-kappa' | null = null)
   const roundTrips = electionPeriod + 3 * fast + heartbeat
   const whole = corrected + restart + wake + roundTrips + fast + lateness + deference
   return timing.mode === 'local' ? whole : whole + corrected + lockTime
+}
+
+/** The bound as the paper prints it, for comparison. */
+export function paperKappaOf({ expires, lateness, electionPeriod, rho, fast }: Timing): Micros {
+  return Math.ceil((expires + lateness + electionPeriod) * (1 + rho)) + 2 * fast
 }
 
 /**

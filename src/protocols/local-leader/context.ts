@@ -44,7 +44,7 @@ export const UNWILLING = 3
 export type Context = ReturnType<typeof contextOf>
 
 export function contextOf({ self, nodes }: Identity, settings: LocalLeaderSettings) {
-  const { timing, misreading, mostRequests, witnesses } = settings
+  const { timing, rules, mostRequests, witnesses } = settings
   const isMajority = timing.mode === 'majority'
   const mayLead = !witnesses.includes(self)
   const indexOf = new Map(nodes.map((id, index) => [id, index]))
@@ -79,14 +79,9 @@ export function contextOf({ self, nodes }: Identity, settings: LocalLeaderSettin
     isMajority,
     mayLead,
     /** Whether it sends heartbeats at all. */
-    beats: misreading !== 'no-echo' && mostRequests === null,
+    beats: rules.measuresRoundTrips() && mostRequests === null,
     /** Where a majority is enough, a process that cannot win must not stand in the way of others (record.ts). */
-    isRecorded:
-      isMajority &&
-      settings.rule === 'quorum' &&
-      mostRequests === null &&
-      misreading !== 'no-echo' &&
-      misreading !== 'stubborn-candidates',
+    isRecorded: isMajority && settings.rule === 'quorum' && mostRequests === null && rules.recordsFailures(),
     others: nodes.map((id, index) => ({ id, index })).filter(({ id }) => id !== self),
     knows: (node: NodeId): boolean => indexOf.has(node),
     placeOf: (node: NodeId): number => present(indexOf.get(node), 'node'),

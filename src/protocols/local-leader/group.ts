@@ -1,10 +1,12 @@
 /** The protocol as options describe it, and one of several groups in a process. */
 import { type Identity, microsOf, type PlainObject } from '../../core/index.ts'
 import type { Group } from '../../links/index.ts'
+import { assertNoDefect } from '../defect-option.ts'
 import { type Timing, timingOf } from './constants.ts'
 import { localLeader } from './local-leader.ts'
 import type { LocalLeaderMessage } from './messages.ts'
 import { givenBy, type LocalLeaderOptions, votersIn } from './options.ts'
+import { type LocalLeaderRules, RULES } from './rules.ts'
 import { adopted, type LocalLeaderState } from './state.ts'
 import { levelsOf, type Tree } from './tree.ts'
 
@@ -47,7 +49,7 @@ export function agreed({ mode, rule }: LocalLeaderOptions, timing: Timing): Plai
   }
 }
 
-export function madeOf(identity: Identity, chosen: LocalLeaderOptions) {
+export function madeOf(identity: Identity, chosen: LocalLeaderOptions, rules: LocalLeaderRules) {
   const voters = votersIn(chosen, identity.nodes)
   const timing = timingFor(chosen, identity.nodes.length)
   const protocol = localLeader(identity, {
@@ -61,7 +63,7 @@ export function madeOf(identity: Identity, chosen: LocalLeaderOptions) {
     voters,
     witnesses: chosen.witnesses,
     yieldWhenTold: chosen.yieldWhenTold,
-    misreading: chosen.misreading,
+    rules,
     mostRequests: chosen.requests,
   })
   return { protocol, timing, voters }
@@ -74,7 +76,8 @@ const KINDS: readonly LocalLeaderMessage['kind'][] = ['Heartbeat', 'Election', '
 
 /** One of several groups in a process. */
 export function localLeaderGroup(identity: Identity, chosen: LocalLeaderOptions): Group {
-  const { protocol, timing, voters } = madeOf(identity, chosen)
+  assertNoDefect(chosen.misreading)
+  const { protocol, timing, voters } = madeOf(identity, chosen, RULES)
   const { leastDelay, fast, rho, stampAge, lateness, mode } = timing
   return {
     protocol,

@@ -10,7 +10,8 @@ import {
 } from '../../core/index.ts'
 import { FAIL_AWARE_KINDS, failAware, failAwareKind } from '../../links/index.ts'
 import { hosted } from '../host.ts'
-import { kappaOf, leadsWithinOf, reachableWithinOf } from './constants.ts'
+import { leadsWithinOf, reachableWithinOf } from './constants.ts'
+import { rulesWith } from './defects.ts'
 import { agreed, madeOf, timingFor } from './group.ts'
 import { reachedIn } from './insight.ts'
 import { type LocalLeaderOptions, localLeaderOptions } from './options.ts'
@@ -29,7 +30,7 @@ function commands(nodes: readonly NodeId[]) {
 }
 
 const kappaFor = (chosen: LocalLeaderOptions, nodes: number): number =>
-  kappaOf(timingFor(chosen, nodes), chosen.misreading === 'short-kappa' ? 'short-kappa' : null)
+  rulesWith(chosen.misreading).kappa(timingFor(chosen, nodes))
 
 /** How long nobody may lead, from when on a leader stays, and how long a node that stepped down leaves it to others. */
 function progressOf(chosen: LocalLeaderOptions, nodes: number): Constants {
@@ -89,12 +90,13 @@ export const localLeaderDefinition = define({
   },
   onlyRecorded: ({ link }) => (link === 'hosted' ? 'link' : null),
   create(identity, chosen) {
-    const { protocol, timing } = madeOf(identity, chosen)
+    const rules = rulesWith(chosen.misreading)
+    const { protocol, timing } = madeOf(identity, chosen, rules)
     if (chosen.requests !== null) return forSearch(protocol, identity.self, chosen.requests)
     if (chosen.link === 'none') return protocol
     if (chosen.link === 'hosted') return hosted(identity.self, chosen.hostedGroup)
     const { leastDelay, fast, rho, stampAge } = timing
-    const echo = chosen.misreading !== 'no-echo'
+    const echo = rules.measuresRoundTrips()
     return stack(
       failAware(identity, { leastDelay, fast, rho, stampAge, agreed: agreed(chosen, timing), echo }),
       protocol,

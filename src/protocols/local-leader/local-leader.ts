@@ -39,7 +39,7 @@ import { isNodeId } from './bounds.ts'
 import { candidacy } from './candidacy.ts'
 import { type Change, contextOf, TIMER, unchanged } from './context.ts'
 import { quietness } from './heartbeat-suppression.ts'
-import { type Herald, type LocalLeaderCommand, type LocalLeaderMessage, NO_EPOCH } from './messages.ts'
+import { type Herald, type LocalLeaderCommand, type LocalLeaderMessage } from './messages.ts'
 import { reporting } from './mismatches.ts'
 import { laterEpoch } from './peers.ts'
 import { plausibility } from './plausible.ts'
@@ -61,7 +61,8 @@ export function localLeader(
 ): Protocol<LocalLeaderState, LocalLeaderMessage, LocalLeaderCommand, LocalLeaderStable> {
   const context = contextOf(identity, settings)
   const { self, nodes, isMajority, beats, leads, takesPart, isRecorded, stableOf } = context
-  const { timing, misreading, witnesses, tree, yieldWhenTold } = settings
+  const { timing, rules, witnesses, tree, yieldWhenTold } = settings
+  const { isLeaseOver } = rules
   const { rho, lockTime, roundTrip } = timing
   const heralds = heralding(context)
   const quiet = quietness(context, heralds)
@@ -115,7 +116,7 @@ export function localLeader(
 
   /** The clock stood still: no lease, no request and no knowledge of others that hangs on it can be trusted. */
   function onSuspended(state: LocalLeaderState, now: Micros): Change {
-    if (misreading === 'no-suspend-check') return unchanged(state)
+    if (!rules.distrustsSuspendedClock()) return unchanged(state)
     const next = withKnown(state, { following: null, peers: nodes.map(() => null) })
     if (state.lead !== null) {
       return spokenUp(giveUp(next, 'suspended', state.standing.lowUntil, now, !yieldWhenTold), now)
@@ -328,12 +329,12 @@ export function localLeader(
       const stable = kept === null ? null : checkedStable(kept)
       const incarnation = (stable?.incarnation ?? 0) + 1
       const longest = Math.max(stable?.lockTime ?? 0, lockTime)
-      const isFirst = stable === null || misreading === 'quick-restart'
-      const remembered = misreading === 'volatile-promises' ? NO_EPOCH : (stable?.promised ?? NO_EPOCH)
+      const isSilent = rules.mustStaySilent(stable)
+      const remembered = rules.recallPromise(stable)
       const state: LocalLeaderState = {
         incarnation,
         longestLock: longest,
-        silentUntil: isFirst ? null : now + Math.ceil(longest * (1 + 2 * rho)),
+        silentUntil: isSilent ? now + Math.ceil(longest * (1 + 2 * rho)) : null,
         known: { peers: nodes.map(() => null), seen: remembered, following: null, holdUntil: null },
         standing: {
           willing: true,
@@ -368,14 +369,14 @@ export function localLeader(
         state,
         effects: [
           persist(stableOf(state)),
-          ...(beats || !isFirst ? [setTimer(TIMER.heartbeat, state.silentUntil ?? firstBeat(now))] : []),
-          ...(isFirst ? [setTimer(TIMER.alive, now + roundTrip + timing.heartbeat)] : []),
+          ...(beats || isSilent ? [setTimer(TIMER.heartbeat, state.silentUntil ?? firstBeat(now))] : []),
+          ...(isSilent ? [] : [setTimer(TIMER.alive, now + roundTrip + timing.heartbeat)]),
         ],
       }
     },
     step(state, input, now) {
       const { lead } = state
-      if (lead === null || now < lead.until || misreading === 'renewal-after-expiry') {
+      if (lead === null || !isLeaseOver(lead.until, now)) {
         return withNews(state, react(state, input, now))
       }
       const over = lapsed(state)

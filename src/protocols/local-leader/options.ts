@@ -2,7 +2,7 @@
 import { z } from 'zod'
 import { microsOf, milliseconds, type NodeId, nodeAmong, perNode } from '../../core/index.ts'
 import { brokenBounds, type Given } from './constants.ts'
-import { MISREADINGS } from './settings.ts'
+import { MISREADINGS } from './defects.ts'
 
 type Profile = {
   readonly deltaMs: number
@@ -82,7 +82,7 @@ export function localLeaderOptions(nodes: readonly NodeId[]) {
     misreading: z
       .enum(MISREADINGS)
       .default('none')
-      .describe('puts a fault of the paper back, to see it caught; for tests only'),
+      .describe('runs the protocol with a known defect, so that tests can catch it; real nodes refuse it'),
     requests: z
       .int()
       .min(1)

@@ -1,31 +1,8 @@
 /** How a process takes part. */
 import type { Micros, NodeId } from '../../core/index.ts'
 import type { Timing } from './constants.ts'
+import type { LocalLeaderRules } from './rules.ts'
 import type { Tree } from './tree.ts'
-
-/** Faults of the paper or of a careless implementation, each put back on purpose to see it caught. */
-export const MISREADINGS = [
-  'none',
-  // A failed renewal releases the locks that still protect the lease; and a leader that is outranked goes on.
-  'release-while-leader',
-  // The paper's κ, and its rule by which the first try always fails: one σ is missing.
-  'short-kappa',
-  // Neither Echo nor heartbeats: followers never have a round trip.
-  'no-echo',
-  // A restarted process takes part at once, though it has forgotten its lock.
-  'quick-restart',
-  // A renewal that completes when the lease is over begins a second leadership with the same token.
-  'renewal-after-expiry',
-  // Promises of epochs are forgotten in a crash.
-  'volatile-promises',
-  // A promise is taken back although somebody led by it.
-  'revoked-promises',
-  // A clock that stood still is trusted.
-  'no-suspend-check',
-  // A candidate keeps its rank however often it fails, and is believed however long it stands.
-  'stubborn-candidates',
-] as const
-export type Misreading = (typeof MISREADINGS)[number]
 
 export type LocalLeaderSettings = {
   readonly timing: Timing
@@ -46,7 +23,7 @@ export type LocalLeaderSettings = {
    * nobody go before it is told to step down. If that does not come, its lease lapses.
    */
   readonly yieldWhenTold: boolean
-  readonly misreading: Misreading
+  readonly rules: LocalLeaderRules
   /**
    * For searches of every interleaving: nobody knows anything of anybody, so whoever may lead may stand at any moment,
    * so many times at most. Null: as it should be.

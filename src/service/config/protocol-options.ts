@@ -1,10 +1,12 @@
 /** The options of a protocol, from what a node is configured with. */
 import { type Definition, explain, type NodeId, type PlainObject, present } from '../../core/index.ts'
-import { type Asked, hostingOf, protocolNamed } from '../../protocols/index.ts'
+import { type Asked, defectProblems, hostingOf, protocolNamed } from '../../protocols/index.ts'
 import { fieldProblems, InvalidOptionsError, rejectOptions } from './problems.ts'
 
 /** Checked, with defaults. Throws InvalidOptionsError with all problems. */
 export function protocolOptions(protocol: string, ids: readonly NodeId[], asked: Asked): PlainObject {
+  const defects = defectProblems(asked.options ?? {})
+  if (defects.length > 0) return reject(defects)
   const hosting = present(hostingOf(protocol), protocol)
   const chosen = hosting.optionsFor(asked, ids)
   if ('problems' in chosen) return reject(chosen.problems)

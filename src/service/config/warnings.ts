@@ -52,7 +52,5 @@ function aboutNode(node: NodeConfig): readonly Warning[] {
       field: 'observer',
       message: `every other node of ${group} must know it too, as a peer with "observer: true": otherwise they count on its vote`,
     })
-  if ((options['misreading'] ?? 'none') !== 'none')
-    warnings.push({ field: 'options.misreading', message: 'puts a known fault back: for tests only' })
   return warnings
 }
