@@ -213,7 +213,7 @@ groups:
     ['an id that no list can hold', GOOD, { id: 'a=b' }, [/--id: "a=b" contains a space, a comma or "="/]],
     ['an id that is too long', GOOD, { id: 'x'.repeat(201) }, [/--id: is longer than 200 characters/]],
     ['both roles', GOOD, { observer: true, witness: true }, [/--witness: a witness votes, an observer does/]],
-    ['a protocol that cannot run', GOOD, { protocol: 'ring' }, [/--protocol: "ring" is not/]],
+    ['a protocol that cannot run', GOOD, { protocol: 'ring' }, [/--protocol: "ring" runs in the workbench only/]],
     [
       'a key that is not there',
       GOOD,
