@@ -145,7 +145,7 @@ describe('a command as a device', () => {
       why: expect.stringContaining('SIGKILL'),
     })
     expect(() => commandDevice({ command: ['x'], options: { login: 'a\naction=on' } })).toThrow(
-      'no line may be broken',
+      'must not contain a line break',
     )
   })
 })

@@ -95,11 +95,11 @@ export function openGate({
   memory = tokensInMemory(),
   drainMs = DRAIN_MS,
   secret,
-  maxTokenGap: mostAhead = MAX_TOKEN_GAP,
+  maxTokenGap = MAX_TOKEN_GAP,
 }: GateOptions): Gate {
   const secrets = parseSecrets(secret)
-  if (!Number.isSafeInteger(mostAhead) || mostAhead < 1)
-    throw new RangeError(`maxTokenGap: must be a whole number from 1, not ${mostAhead}`)
+  if (!Number.isSafeInteger(maxTokenGap) || maxTokenGap < 1)
+    throw new RangeError(`maxTokenGap: must be a whole number from 1, not ${maxTokenGap}`)
   /** Number of admitted requests per token. */
   const inside = new Map<number, number>()
   let waiting: (() => void)[] = []
@@ -148,7 +148,7 @@ export function openGate({
         )
       // Reads the greatest token without raising it.
       const before = await memory.raise(resource, 0)
-      if (token - before > mostAhead)
+      if (token - before > maxTokenGap)
         return refuseEntry(
           422,
           before,

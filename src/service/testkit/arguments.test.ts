@@ -39,7 +39,7 @@ function methodOf(node: ConclaveNode, name: string): Loose {
   return (...given) => method.apply(node, [...given])
 }
 
-describe('a signal that is none', () => {
+describe('an invalid signal', () => {
   const calls: readonly (readonly [string, readonly unknown[]])[] = [
     ['lead', [untilItEnds]],
     ['stepDown', []],
@@ -51,7 +51,7 @@ describe('a signal that is none', () => {
     ['close', []],
   ]
 
-  it.each(calls)('%s refuses it, and nothing has happened', async (name, given) => {
+  it.each(calls)('is refused by %s without side effects', async (name, given) => {
     const { kit, node } = await alone()
     void node.lead(untilItEnds)
     await kit.until(() => kit.leaders.length > 0)
@@ -72,7 +72,7 @@ describe('a signal that is none', () => {
     await closed
   })
 
-  it('observe refuses it at once', async () => {
+  it('is refused by observe at once', async () => {
     const { node } = await alone()
     for (const signal of WRONG)
       expect(() => methodOf(node, 'observe')({ signal })).toThrow(InvalidArgumentError)
@@ -81,7 +81,7 @@ describe('a signal that is none', () => {
   })
 })
 
-it('lead refuses work that is no function, and a once that is neither true nor false', async () => {
+it('refuses work that is not a function, and a once that is not a boolean', async () => {
   const { node } = await alone()
   const all = WRONG.filter((each) => typeof each !== 'function')
   await Promise.all(all.map((work) => expect(methodOf(node, 'lead')(work)).rejects.toThrow('work: ')))
@@ -92,7 +92,7 @@ it('lead refuses work that is no function, and a once that is neither true nor f
   expect(node.ineligibleReason).toBe('lead not called')
 })
 
-it.each(['addVoter', 'removeVoter', 'removePeer'])('%s refuses what is no id', async (name) => {
+it.each(['addVoter', 'removeVoter', 'removePeer'])('refuses an invalid id in %s', async (name) => {
   const { kit, node } = await alone()
   void node.lead(untilItEnds)
   await kit.until(() => kit.leaders.length > 0)
@@ -121,7 +121,7 @@ it('rejects invalid faults before they are injected', async () => {
     expect(() => methodOf(node, 'injectFaults')(faults)).not.toThrow()
 })
 
-it('setPriority and addPeer say what they want instead', async () => {
+it('says what setPriority and addPeer expect', async () => {
   const { kit, node } = await alone()
   await Promise.all(
     [undefined, ...WRONG.filter((each) => ![0, 1, -1].includes(each as number))].map((priority) =>
@@ -137,7 +137,7 @@ it('setPriority and addPeer say what they want instead', async () => {
   await kit.until(() => kit.leaders.length > 0)
 })
 
-it('assertHeld refuses what is no number of milliseconds, whether or not the term lasts', async () => {
+it('refuses an invalid number of milliseconds in assertHeld, during and after the term', async () => {
   const { kit, node } = await alone()
   const terms: Term[] = []
   void node.lead(async (term) => {
@@ -157,7 +157,7 @@ it('assertHeld refuses what is no number of milliseconds, whether or not the ter
   expect(asserting(0)).toThrow('this node no longer leads: stepped down')
 })
 
-it('no method leaves a listener on its signal', async () => {
+it('removes its listeners from signals', async () => {
   const { kit, node } = await alone()
   const { signal } = new AbortController()
   const stop = new AbortController()
@@ -189,7 +189,7 @@ it('no method leaves a listener on its signal', async () => {
   expect(getEventListeners(stop.signal, 'abort')).toEqual([])
 })
 
-describe('the world of a testkit', () => {
+describe('testkit', () => {
   it.each([Number.NaN, -1, Number.POSITIVE_INFINITY, '5', null, undefined, 2 ** 60])(
     'refuses %s milliseconds, and its time goes on',
     async (ms) => {
@@ -210,7 +210,7 @@ describe('the world of a testkit', () => {
     },
   )
 
-  it('refuses nodes, seeds and probabilities that cannot be', async () => {
+  it('refuses invalid nodes, seeds and probabilities', async () => {
     const loosely = testkit as unknown as Loose
     for (const nodes of [undefined, null, [], 'abc', [1], [''], ['a', 'a']])
       expect(() => loosely({ nodes })).toThrow('nodes')
@@ -219,6 +219,6 @@ describe('the world of a testkit', () => {
       expect(() => loosely({ nodes: ['a'], loss })).toThrow('loss')
     for (const seed of [Number.NaN, 0.5, '1']) expect(() => loosely({ nodes: ['a'], seed })).toThrow('seed')
     const { kit } = await alone()
-    await expect((kit.until as Loose).call(kit, true)).rejects.toThrow('isSo: true must be a function')
+    await expect((kit.until as Loose).call(kit, true)).rejects.toThrow('condition: true must be a function')
   })
 })

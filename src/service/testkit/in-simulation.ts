@@ -1,14 +1,14 @@
-/** An election in a virtual world: the third kind of seat. It runs the very protocol that the others do. */
+/** The election backend of the testkit: runs the real protocol in a simulated world. */
 import type { Command, Micros, NodeId, Output } from '../../core/index.ts'
 import { type GroupSpec, insightFor } from '../../protocols/index.ts'
 import type { World } from '../../workbench/sim/index.ts'
 import { type ElectionBackend, type ElectionEvents, nodeStatusOf, viewOf } from '../node/election/election.ts'
 
-/** What the world sees of a process's traffic. */
+/** Traffic of a node, as the world counts it. */
 export type Traffic = {
   sent: number
   received: number
-  /** When each was last heard, in true time. */
+  /** When the last message of each peer arrived, in simulated time. */
   readonly heard: Map<NodeId, Micros>
 }
 
@@ -17,7 +17,7 @@ export class SimulatedElection implements ElectionBackend {
   readonly #id: NodeId
   readonly #spec: GroupSpec
   readonly #now: () => Micros
-  readonly #hooks: ElectionEvents
+  readonly #events: ElectionEvents
   readonly #traffic: Traffic
   #isUp = true
   #refusal: string | null = null
@@ -28,30 +28,30 @@ export class SimulatedElection implements ElectionBackend {
     spec: GroupSpec,
     now: () => Micros,
     traffic: Traffic,
-    hooks: ElectionEvents,
+    events: ElectionEvents,
   ) {
     this.#world = world
     this.#id = id
     this.#spec = spec
     this.#now = now
     this.#traffic = traffic
-    this.#hooks = hooks
+    this.#events = events
   }
 
   view() {
-    const standing = this.#standing()
-    return viewOf(standing?.view ?? NOBODY)
+    const nodeView = this.#nodeView()
+    return viewOf(nodeView?.view ?? NO_LEADER)
   }
 
-  /** The world keeps its own traces. */
-  // oxlint-disable-next-line require-yield -- there is nothing to tell
+  /** The world keeps its own trace. */
+  // oxlint-disable-next-line require-yield -- nothing to yield
   async *trace(): AsyncGenerator<string, void, void> {}
 
   lease() {
-    const standing = this.#standing()
-    const leads = standing?.view.role === 'leader'
-    const token = standing?.view.token ?? null
-    return { until: leads ? standing.until : null, now: this.#now(), token, reason: null }
+    const nodeView = this.#nodeView()
+    const leads = nodeView?.view.role === 'leader'
+    const token = nodeView?.view.token ?? null
+    return { until: leads ? nodeView.until : null, now: this.#now(), token, reason: null }
   }
 
   status() {
@@ -66,7 +66,7 @@ export class SimulatedElection implements ElectionBackend {
     return {
       view: left === null ? { ...view, leader: null } : view,
       leadUntil: left === null ? null : now + left,
-      membersUntil: this.#standing()?.until ?? null,
+      membersUntil: this.#nodeView()?.until ?? null,
       now,
       voters: insight?.voters ?? [],
       nodes: this.#spec.nodes.map((id) => {
@@ -74,7 +74,7 @@ export class SimulatedElection implements ElectionBackend {
         const evidence = insight?.evidence?.of.find((each) => each.id === id)
         return nodeStatusOf(id, {
           heardAt: heard.get(id) ?? null,
-          // Its own clock made it; `now` is that of the world.
+          // Convert from the node's clock to the clock of the world.
           evidenceAt: insight === null || evidence === undefined ? null : now - (insight.at - evidence.at),
           evidenceFor,
           isReachable: false,
@@ -90,21 +90,20 @@ export class SimulatedElection implements ElectionBackend {
   }
 
   async command(command: Command): Promise<string | null> {
-    if (!this.#isUp) return 'this node has ended'
-    if (command.do === 'addPeer' || command.do === 'removePeer')
-      return 'the nodes of a testkit stay as they are'
+    if (!this.#isUp) return 'this node is closed'
+    if (command.do === 'addPeer' || command.do === 'removePeer') return 'the nodes of a testkit are fixed'
     this.#refusal = null
     this.#world.applyEvent({ atMs: this.#now() / 1000, command: { ...command, node: this.#id } })
     return this.#refusal
   }
 
   async stepDown(token: number | null): Promise<void> {
-    const standing = this.#standing()
-    if (standing?.view.role === 'leader' && standing.view.token === token)
+    const nodeView = this.#nodeView()
+    if (nodeView?.view.role === 'leader' && nodeView.view.token === token)
       await this.command({ do: 'stepDown' })
   }
 
-  /** Here the world has its own faults. */
+  /** The world injects faults itself. */
   injectFaults(): void {}
 
   async close(): Promise<void> {
@@ -113,27 +112,27 @@ export class SimulatedElection implements ElectionBackend {
     this.#world.applyEvent({ atMs: this.#now() / 1000, crash: this.#id })
   }
 
-  // ---- What the world says ----
+  // ---- Events of the world ----
 
   handleOutput(event: Output): void {
     if (!this.#isUp) return
     if (event.type === 'refused') this.#refusal = event['why'] as string
-    this.#hooks.output(event)
-    queueMicrotask(() => this.#hooks.changed(this.view()))
+    this.#events.output(event)
+    queueMicrotask(() => this.#events.changed(this.view()))
   }
 
   handleCrash(error: Error): void {
     if (!this.#isUp) return
     this.#isUp = false
-    this.#hooks.failed(error)
+    this.#events.failed(error)
   }
 
-  #standing() {
+  #nodeView() {
     return this.#isUp ? this.#world.status(this.#id) : null
   }
 }
 
-const NOBODY = {
+const NO_LEADER = {
   role: 'follower',
   leader: null,
   token: null,

@@ -1,1 +1,7 @@
-export { type TestkitJoinOptions, NodeCrashedError, Testkit, type TestkitOptions, testkit } from './testkit.ts'
+export {
+  NodeCrashedError,
+  Testkit,
+  type TestkitJoinOptions,
+  type TestkitOptions,
+  testkit,
+} from './testkit.ts'

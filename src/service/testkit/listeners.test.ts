@@ -45,7 +45,7 @@ const DISTURBANCES: readonly Disturbance[] = [
 ]
 
 describe.each(DISTURBANCES)('%s', (_name, disturb) => {
-  it('lead does its work in every term, observe tells every change, close ends both', async () => {
+  it('runs work in every term and yields every view, until close', async () => {
     const kit = testkit({ nodes: NODES })
     const [a, b] = (await Promise.all(NODES.map((id) => kit.join(id)))) as [
       ConclaveNode,
@@ -81,7 +81,7 @@ describe.each(DISTURBANCES)('%s', (_name, disturb) => {
   })
 })
 
-it('a listener that removes all others in the middle of an event does not stop lead', async () => {
+it('keeps lead working when a listener removes all listeners during an event', async () => {
   const kit = testkit({ nodes: ['a'] })
   const a = await kit.join('a')
   a.on('elected', () => a.removeAllListeners())
@@ -94,7 +94,7 @@ it('a listener that removes all others in the middle of an event does not stop l
   expect(uncaught).toEqual([])
 })
 
-it('an observer that is not read keeps only the newest view', async () => {
+it('keeps only the newest view for an observer that does not read', async () => {
   const kit = testkit({ nodes: ['a'] })
   const a = await kit.join('a')
   const views = a.observe()

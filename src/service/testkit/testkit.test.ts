@@ -13,7 +13,7 @@ async function all(kit: Testkit): Promise<ConclaveNode[]> {
   return Promise.all(NODES.map((id) => kit.join(id)))
 }
 
-/** All lead; what happens is written down, with the virtual time. */
+/** Calls `lead` on all nodes, and logs events with the simulated time. */
 async function leading(kit: Testkit, log: string[]): Promise<ConclaveNode[]> {
   const members = await all(kit)
   for (const member of members) {
@@ -25,8 +25,8 @@ async function leading(kit: Testkit, log: string[]): Promise<ConclaveNode[]> {
   return members
 }
 
-describe('the testkit', () => {
-  it('runs nothing before somebody joins, and nobody leads before somebody would', async () => {
+describe('testkit', () => {
+  it('has no leader before a node joins and calls lead', async () => {
     const kit = testkit({ nodes: NODES })
     await kit.advance(1000)
     const [a] = await all(kit)
@@ -34,7 +34,7 @@ describe('the testkit', () => {
     expect([kit.leaders, a?.view().leader, kit.nowMs]).toEqual([[], null, 2000])
   })
 
-  it('is the same every time', async () => {
+  it('repeats a run exactly', async () => {
     const run = async (): Promise<readonly string[]> => {
       const log: string[] = []
       const kit = testkit({ nodes: NODES, loss: 0.05 })
@@ -48,7 +48,7 @@ describe('the testkit', () => {
     expect(first.length).toBeGreaterThan(2)
   })
 
-  it('lets the next lead after a crash, with a larger token; the crashed one may come back', async () => {
+  it('elects the next leader after a crash with a larger token, and lets the crashed node return', async () => {
     const log: string[] = []
     const kit = testkit({ nodes: NODES })
     const [a] = await leading(kit, log)
@@ -65,7 +65,7 @@ describe('the testkit', () => {
     await kit.until(() => again.view().leader?.id === 'b')
   })
 
-  it('ends the term of whoever is cut off from a majority, before another begins', async () => {
+  it('ends the term of a leader without a majority before the next term starts', async () => {
     const kit = testkit({ nodes: NODES })
     const log: string[] = []
     await leading(kit, log)
@@ -81,7 +81,7 @@ describe('the testkit', () => {
     expect(kit.leaders).toEqual(['b'])
   })
 
-  it('tells work that its term ends while the lease still lasts', async () => {
+  it('aborts the work while the lease still lasts', async () => {
     const kit = testkit({ nodes: NODES })
     const [a] = await all(kit)
     const leadersAtEnd: (readonly string[])[] = []
@@ -95,7 +95,7 @@ describe('the testkit', () => {
     expect(leadersAtEnd).toEqual([['a']])
   })
 
-  it('a process that stands still learns late, but what it asks of its term is right', async () => {
+  it('reports a paused leader late, but answers its questions about the term correctly', async () => {
     const kit = testkit({ nodes: NODES })
     const [a] = await all(kit)
     let term: Term | null = null
@@ -115,7 +115,7 @@ describe('the testkit', () => {
     expect(held.signal.aborted).toBe(true)
   })
 
-  it('a host that slept leads no more', async () => {
+  it('ends the term of a host that was suspended', async () => {
     const kit = testkit({ nodes: NODES })
     const log: string[] = []
     await leading(kit, log)
@@ -124,7 +124,7 @@ describe('the testkit', () => {
     expect(log.some((line) => line.endsWith('a revoked suspended'))).toBe(true)
   })
 
-  it('work that does not end keeps its lease for drainMs, and then the lease lapses', async () => {
+  it('keeps the lease for drainMs if the work does not end, then lets it expire', async () => {
     const kit = testkit({ nodes: NODES })
     const a = await kit.join('a', { drainMs: 700 })
     const [b] = await Promise.all([kit.join('b'), kit.join('c')])
@@ -155,7 +155,7 @@ describe('the testkit', () => {
     await led
   })
 
-  it('whoever is outranked ends its work before the other begins', async () => {
+  it('ends the work of an outranked leader before the other starts', async () => {
     const kit = testkit({ nodes: NODES })
     const [a, b] = await all(kit)
     const log: string[] = []
@@ -173,7 +173,7 @@ describe('the testkit', () => {
     expect(log).toEqual(['a begins', 'a ends: outranked', 'b begins'])
   })
 
-  it('everybody has its turn where leaders rotate, each after the work of the one before', async () => {
+  it('rotates leaders, each after the work of the previous one', async () => {
     const kit = testkit({ nodes: NODES, options: { termMs: 300 } })
     const log: string[] = []
     for (const member of await all(kit)) {
@@ -189,7 +189,7 @@ describe('the testkit', () => {
     expect(log.slice(0, 8)).toEqual(turns)
   })
 
-  it('ends lead when its signal is aborted, work first', async () => {
+  it('ends lead when its signal is aborted, after the work', async () => {
     const kit = testkit({ nodes: NODES })
     const [a] = await all(kit)
     const stop = new AbortController()
@@ -211,19 +211,19 @@ describe('the testkit', () => {
     expect(kit.leaders).toEqual([])
   })
 
-  it('names what it does not know', async () => {
+  it('names unknown nodes and repeated calls', async () => {
     const kit = testkit({ nodes: NODES })
-    await expect(kit.join('z')).rejects.toThrow('there is no node "z": this world has a, b, c')
+    await expect(kit.join('z')).rejects.toThrow('unknown node "z"; the nodes are a, b, c')
     await kit.join('a')
-    await expect(kit.join('a')).rejects.toThrow('a has joined already')
+    await expect(kit.join('a')).rejects.toThrow('a has already joined')
     const advancing = kit.advance(10)
-    await expect(kit.advance(10)).rejects.toThrow('time advances already')
+    await expect(kit.advance(10)).rejects.toThrow('another advance() is running')
     await advancing
   })
 })
 
-describe('the health gate, in virtual time', () => {
-  it('keeps the sick from leading, lets them hand over, and says once why', async () => {
+describe('the health check, in simulated time', () => {
+  it('keeps an unhealthy node from leading, makes it step down, and reports the reason once', async () => {
     const kit = testkit({ nodes: NODES })
     let isWell: () => boolean | Promise<boolean> = () => true
     const a = await kit.join('a', {

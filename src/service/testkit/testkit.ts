@@ -1,8 +1,8 @@
 /**
- * Members in a virtual world, for tests of one's own step-down code: no sockets, no waiting, the same run every time.
+ * Nodes in a simulated world, for tests of code that runs as the leader: no sockets, no waiting, deterministic.
  *
- * The protocol, the terms and the rules of `lead` are those of the library; only the seat is another. Time stands still
- * until `advance`. Between any two moments at which something happens, everything that waits for a promise has its turn.
+ * The protocol, the terms and `lead` are those of the library; only the election backend is simulated. Time stands still
+ * until `advance`. Pending promises are resolved between any two simulated events.
  */
 import { type Micros, type NodeId, type PlainObject, present } from '../../core/index.ts'
 import { catalogue, DEFAULT_PROTOCOL, type GroupSpec, peerHosting } from '../../protocols/index.ts'
@@ -15,25 +15,25 @@ import { InvalidArgumentError } from '../node/api/errors.ts'
 import { type ConclaveNode, openNode } from '../node/api/node.ts'
 import type { LeaseTiming } from '../node/election/lease-timing.ts'
 import type { Timers } from '../node/election/timers.ts'
-import { type Traffic, SimulatedElection } from './in-simulation.ts'
+import { SimulatedElection, type Traffic } from './in-simulation.ts'
 
 export type TestkitOptions = {
   readonly nodes: readonly string[]
   readonly group?: string
   readonly mode?: 'local' | 'majority'
-  /** Anything else that the protocol may be told, the same for all: profile, sigmaMs, observers, ... */
+  /** Further protocol options, the same for all nodes: profile, sigmaMs, observers, ... */
   readonly options?: PlainObject
-  /** How long messages take; from 0.2 to 2 ms unless told otherwise. */
+  /** Message delay. Default: from 0.2 to 2 ms. */
   readonly delayMs?: Span
-  /** The probability that a message is lost. */
+  /** Probability that a message is lost. Default: 0. */
   readonly loss?: number
-  /** Another seed, another run. */
+  /** Seed of the random choices. Default: 1. */
   readonly seed?: number
 }
 
 export type TestkitJoinOptions = WorkOptions & { readonly priority?: number }
 
-/** The process of this member is gone, because the test said so. */
+/** The test has crashed this node. */
 export class NodeCrashedError extends Error {
   override readonly name = 'NodeCrashedError'
   readonly code = 'ERR_CONCLAVE_NODE_CRASHED'
@@ -43,7 +43,7 @@ export class NodeCrashedError extends Error {
   }
 }
 
-/** `node`: whose it is; it does not go off while that one stands still. */
+/** `node`: the owner; the timer does not fire while that node is paused. */
 type VirtualTimer = {
   readonly at: Micros
   readonly number: number
@@ -51,13 +51,13 @@ type VirtualTimer = {
   readonly run: () => void
 }
 
-/** As they are before anybody replaces them. */
+/** Captured before a test installs fake timers. */
 const nextTurn = setImmediate
 
-/** How long `until` goes on at most. */
+/** Default limit of `until`. */
 const MAX_WAIT_MS = 60_000
 
-/** Makes a world of these nodes, none of which runs before it has joined. */
+/** Creates a world with these nodes. A node runs after it has joined. */
 export function testkit(options: TestkitOptions): Testkit {
   return new Testkit(options)
 }
@@ -70,20 +70,20 @@ export class Testkit {
   readonly #spec: GroupSpec
   readonly #lease: LeaseTiming
   readonly #world: World
-  readonly #seats = new Map<NodeId, SimulatedElection>()
+  readonly #elections = new Map<NodeId, SimulatedElection>()
   readonly #traffic: ReadonlyMap<NodeId, Traffic>
-  #alarms: VirtualTimer[] = []
-  /** Until when a node stands still. */
-  readonly #stillUntil = new Map<string, Micros>()
-  #numbers = 0
+  #timers: VirtualTimer[] = []
+  /** End of the pause of each node. */
+  readonly #pausedUntil = new Map<string, Micros>()
+  #timerCount = 0
   #now: Micros = 0
   #isAdvancing = false
-  /** Somebody was told something since the last turn. */
-  #hasNews = false
+  /** Whether a listener was called since the last turn of the event loop. */
+  #hasActivity = false
 
-  constructor(asked: TestkitOptions) {
-    checkNodes((asked as Partial<TestkitOptions> | undefined)?.nodes)
-    const { nodes, group = 'test', mode = 'majority', options = {}, ...world } = asked
+  constructor(given: TestkitOptions) {
+    checkNodes((given as Partial<TestkitOptions> | undefined)?.nodes)
+    const { nodes, group = 'test', mode = 'majority', options = {}, ...world } = given
     this.#group = group
     this.#mode = mode
     this.#nodes = [...nodes].sort()
@@ -110,51 +110,53 @@ export class Testkit {
       record: (record: TraceRecord) => this.#record(record),
     }
     this.#world = new World(definition, scenario, hooks, false)
-    for (const id of this.#nodes) this.#befall({ crash: id })
+    for (const id of this.#nodes) this.#applyEvent({ crash: id })
   }
 
-  /** How far virtual time has come. */
+  /** The simulated time. */
   get nowMs(): number {
     return this.#now / 1000
   }
 
-  /** Whose lease lasts at this moment; several only in local mode. */
+  /** The nodes that lead now. More than one only in local mode. */
   get leaders(): readonly string[] {
-    return this.#nodes.filter((id) => this.#seats.has(id) && this.#world.status(id)?.view.role === 'leader')
+    return this.#nodes.filter(
+      (id) => this.#elections.has(id) && this.#world.status(id)?.view.role === 'leader',
+    )
   }
 
-  /** Starts the process of a node, or starts it again after a crash. */
+  /** Starts a node, or restarts it after a crash. */
   async join(id: string, { priority = 0, ...options }: TestkitJoinOptions = {}): Promise<ConclaveNode> {
     checkWorkOptions(options)
     const work = workSettings(options)
-    this.#known(id)
-    if (this.#seats.has(id)) throw new Error(`${id} has joined already: crash or close it first`)
-    const timers: Timers = { after: (ms, run) => this.#after(ms, run, id) }
-    const about = {
+    this.#checkId(id)
+    if (this.#elections.has(id)) throw new Error(`${id} has already joined: crash or close it first`)
+    const timers: Timers = { after: (ms, run) => this.#setTimer(ms, run, id) }
+    const settings = {
       group: this.#group,
       id,
       mode: this.#mode,
       lease: this.#lease,
       work,
       timers,
-      role: this.#partOf(id),
+      role: this.#roleOf(id),
     }
-    const member = await openNode(about, async (hooks) => {
+    const node = await openNode(settings, async (hooks) => {
       const traffic = this.#traffic.get(id) as Traffic
-      const seat = new SimulatedElection(this.#world, id, this.#spec, () => this.#now, traffic, hooks)
-      this.#seats.set(id, seat)
-      this.#befall({ recover: id })
-      await seat.command({ do: 'campaign', willing: false, lapse: false })
-      return seat
+      const election = new SimulatedElection(this.#world, id, this.#spec, () => this.#now, traffic, hooks)
+      this.#elections.set(id, election)
+      this.#applyEvent({ recover: id })
+      await election.command({ do: 'campaign', willing: false, lapse: false })
+      return election
     })
-    if (priority !== 0) await member.setPriority(priority)
-    return member
+    if (priority !== 0) await node.setPriority(priority)
+    return node
   }
 
-  /** Lets so much time pass, and everything happen that is due in it. */
+  /** Advances the simulated time, and runs everything that is due. */
   async advance(ms: number): Promise<void> {
     checkDuration('ms', ms)
-    if (this.#isAdvancing) throw new Error('time advances already: await one advance before the next')
+    if (this.#isAdvancing) throw new Error('another advance() is running: await it first')
     this.#isAdvancing = true
     try {
       const end = this.#now + Math.round(ms * 1000)
@@ -162,8 +164,8 @@ export class Testkit {
       while (this.#next() <= end) {
         this.#step(this.#next())
         // oxlint-disable-next-line no-await-in-loop -- one moment after the other
-        if (this.#hasNews) await runMicrotasks()
-        this.#hasNews = false
+        if (this.#hasActivity) await runMicrotasks()
+        this.#hasActivity = false
       }
       this.#world.run(end)
       this.#now = end
@@ -173,20 +175,20 @@ export class Testkit {
     }
   }
 
-  /** Lets time pass until something is so; fails when it is not for a long time. */
-  async until(isSo: () => boolean, withinMs = MAX_WAIT_MS): Promise<void> {
-    checkFunction('isSo', isSo)
+  /** Advances the time until the condition holds. Throws if it does not hold within `withinMs`. */
+  async until(condition: () => boolean, withinMs = MAX_WAIT_MS): Promise<void> {
+    checkFunction('condition', condition)
     checkDuration('withinMs', withinMs)
     const end = this.nowMs + withinMs
     await this.advance(0)
-    while (!isSo()) {
-      if (this.nowMs >= end) throw new Error(`still not so after ${withinMs} virtual ms`)
+    while (!condition()) {
+      if (this.nowMs >= end) throw new Error(`the condition does not hold after ${withinMs} simulated ms`)
       // oxlint-disable-next-line no-await-in-loop -- a little at a time
       await this.advance(1)
     }
   }
 
-  /** For work: waits in virtual time. Ends early, with the signal's reason, when the signal is aborted. */
+  /** Waits in simulated time. Rejects with the signal's reason when the signal is aborted. */
   async sleep(ms: number, options?: SignalOption): Promise<void> {
     checkDuration('ms', ms)
     const signal = parseSignal(options)
@@ -195,7 +197,7 @@ export class Testkit {
         cancel()
         reject(signal?.reason as Error)
       }
-      const cancel = this.#after(ms, () => {
+      const cancel = this.#setTimer(ms, () => {
         signal?.removeEventListener('abort', onAbort)
         resolve()
       })
@@ -204,105 +206,105 @@ export class Testkit {
     })
   }
 
-  /** The process is gone. Its term is ended, so that code under test can end; in a real crash nobody is told. */
+  /** Crashes a node. Its term ends, so that code under test can return; a real crash would end it without notice. */
   crash(id: string): void {
-    this.#befall({ crash: this.#known(id) })
+    this.#applyEvent({ crash: this.#checkId(id) })
   }
 
-  /** The process stands still while its clock runs on: nothing is sent, heard or told. */
+  /** Pauses a node while its clock continues: it sends, receives and reports nothing. */
   pause(id: string, ms: number): void {
     checkDuration('ms', ms)
-    this.#befall({ pause: this.#known(id), forMs: ms })
-    this.#stands(id, ms)
+    this.#applyEvent({ pause: this.#checkId(id), forMs: ms })
+    this.#postponeTimers(id, ms)
   }
 
-  /** The host sleeps, and its clock with it. */
+  /** Suspends the host of a node: its clock stops as well. */
   suspend(id: string, ms: number): void {
     checkDuration('ms', ms)
-    this.#befall({ suspend: this.#known(id), forMs: ms })
-    this.#stands(id, ms)
+    this.#applyEvent({ suspend: this.#checkId(id), forMs: ms })
+    this.#postponeTimers(id, ms)
   }
 
-  /** Each block talks within itself only; whoever is in none is in one more, with the others. */
+  /** Partitions the nodes into blocks. Nodes that are in no block form another one. */
   partition(...blocks: readonly (readonly string[])[]): void {
-    this.#befall({ partition: blocks.map((block) => block.map((id) => this.#known(id))) })
+    this.#applyEvent({ partition: blocks.map((block) => block.map((id) => this.#checkId(id))) })
   }
 
-  /** Nothing gets from the one to the other, nor back. */
+  /** Cuts the link between two nodes in both directions. */
   cut(one: string, other: string): void {
-    this.#befall({ cut: [[this.#known(one), this.#known(other)]] })
+    this.#applyEvent({ cut: [[this.#checkId(one), this.#checkId(other)]] })
   }
 
   heal(): void {
-    this.#befall({ heal: 'all' })
+    this.#applyEvent({ heal: 'all' })
   }
 
-  /** From now on messages are lost with this probability. */
+  /** Sets the probability that a message is lost. */
   lose(probability: number): void {
     if (!(typeof probability === 'number' && probability >= 0 && probability <= 1))
       throw new InvalidArgumentError('probability', `${String(probability)} must be a number from 0 to 1`)
-    this.#befall({ loss: probability })
+    this.#applyEvent({ loss: probability })
   }
 
-  #partOf(id: string): 'observer' | 'witness' | null {
+  #roleOf(id: string): 'observer' | 'witness' | null {
     const { observers, witnesses } = this.#options
     const isIn = (list: unknown): boolean => Array.isArray(list) && list.includes(id)
     return isIn(observers) ? 'observer' : isIn(witnesses) ? 'witness' : null
   }
 
-  #known(id: string): string {
+  #checkId(id: string): string {
     if (this.#nodes.includes(id)) return id
-    throw new Error(`there is no node ${JSON.stringify(id)}: this world has ${this.#nodes.join(', ')}`)
+    throw new Error(`unknown node ${JSON.stringify(id)}; the nodes are ${this.#nodes.join(', ')}`)
   }
 
-  #befall(event: WithoutTime<ScenarioEvent>): void {
+  #applyEvent(event: WithoutTime<ScenarioEvent>): void {
     this.#world.applyEvent({ ...event, atMs: this.nowMs })
   }
 
-  #stands(id: string, ms: number): void {
+  #postponeTimers(id: string, ms: number): void {
     const until = this.#now + Math.round(ms * 1000)
-    this.#stillUntil.set(id, Math.max(until, this.#stillUntil.get(id) ?? 0))
-    for (const alarm of this.#alarms.filter(({ node, at }) => node === id && at < until))
-      this.#put({ ...alarm, at: until })
+    this.#pausedUntil.set(id, Math.max(until, this.#pausedUntil.get(id) ?? 0))
+    for (const timer of this.#timers.filter(({ node, at }) => node === id && at < until))
+      this.#insertTimer({ ...timer, at: until })
   }
 
   #next(): Micros {
-    return Math.min(this.#world.nextAt, this.#alarms[0]?.at ?? Number.POSITIVE_INFINITY)
+    return Math.min(this.#world.nextAt, this.#timers[0]?.at ?? Number.POSITIVE_INFINITY)
   }
 
   #step(at: Micros): void {
     this.#now = at
     this.#world.run(at)
-    const due = this.#alarms.filter((alarm) => alarm.at <= at)
-    this.#alarms = this.#alarms.filter((alarm) => alarm.at > at)
+    const due = this.#timers.filter((timer) => timer.at <= at)
+    this.#timers = this.#timers.filter((timer) => timer.at > at)
     for (const { run } of due) run()
-    if (due.length > 0) this.#hasNews = true
+    if (due.length > 0) this.#hasActivity = true
   }
 
-  #after(ms: number, run: () => void, node: string | null = null): () => void {
-    this.#numbers += 1
-    const number = this.#numbers
-    const still = node === null ? 0 : (this.#stillUntil.get(node) ?? 0)
-    this.#put({ at: Math.max(this.#now + Math.round(ms * 1000), still), number, node, run })
+  #setTimer(ms: number, run: () => void, node: string | null = null): () => void {
+    this.#timerCount += 1
+    const number = this.#timerCount
+    const still = node === null ? 0 : (this.#pausedUntil.get(node) ?? 0)
+    this.#insertTimer({ at: Math.max(this.#now + Math.round(ms * 1000), still), number, node, run })
     return () => {
-      this.#alarms = this.#alarms.filter((alarm) => alarm.number !== number)
+      this.#timers = this.#timers.filter((timer) => timer.number !== number)
     }
   }
 
-  /** Puts an alarm where it belongs, instead of the one with the same number. */
-  #put(alarm: VirtualTimer): void {
-    const others = this.#alarms.filter(({ number }) => number !== alarm.number)
-    this.#alarms = [...others, alarm].sort((a, b) => a.at - b.at || a.number - b.number)
+  /** Inserts a timer in order, and replaces the timer with the same number. */
+  #insertTimer(timer: VirtualTimer): void {
+    const others = this.#timers.filter(({ number }) => number !== timer.number)
+    this.#timers = [...others, timer].sort((a, b) => a.at - b.at || a.number - b.number)
   }
 
   #observe(seen: Observation): void {
     if (seen.type === 'output') {
-      this.#hasNews = true
-      this.#seats.get(seen.node)?.handleOutput(seen.event)
+      this.#hasActivity = true
+      this.#elections.get(seen.node)?.handleOutput(seen.event)
     } else if (seen.type === 'down') {
-      this.#hasNews = true
-      this.#seats.get(seen.node)?.handleCrash(new NodeCrashedError(String(seen.node)))
-      this.#seats.delete(seen.node)
+      this.#hasActivity = true
+      this.#elections.get(seen.node)?.handleCrash(new NodeCrashedError(String(seen.node)))
+      this.#elections.delete(seen.node)
     }
   }
 
@@ -317,7 +319,7 @@ export class Testkit {
   }
 }
 
-/** Longer is a mistake, and times are whole microseconds that must stay exact. */
+/** Upper limit, so that microseconds stay exact integers. */
 const MAX_DURATION_MS = 1e12
 
 function checkDuration(field: string, ms: number): void {
@@ -333,13 +335,13 @@ function checkNodes(nodes: unknown): void {
       'must be a list of ids, at least one, as in { nodes: ["a", "b", "c"] }',
     )
   const twice = nodes.find((id, index) => nodes.indexOf(id) !== index) as string | undefined
-  if (twice !== undefined) throw new InvalidArgumentError('nodes', `${JSON.stringify(twice)} is named twice`)
+  if (twice !== undefined) throw new InvalidArgumentError('nodes', `${JSON.stringify(twice)} is listed twice`)
 }
 
-/** An event whose moment is now. */
+/** An event without its time: it happens now. */
 type WithoutTime<E> = E extends unknown ? Omit<E, 'atMs'> : never
 
-/** Everything that waits for a promise has its turn. */
+/** Lets all pending promises settle. */
 function runMicrotasks(): Promise<void> {
   return new Promise((resolve) => void nextTurn(resolve))
 }
