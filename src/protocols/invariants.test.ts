@@ -108,8 +108,10 @@ describe('local-leader', () => {
 
 describe('epochs', () => {
   const steps = stepsOf('epochs')
-  const leadIn = (state: Any): Any | null =>
-    (((state['time'] as Any | null)?.['lead'] ?? null) as Any) ?? null
+  const leadIn = (state: Any): Any | null => {
+    const time = state['time'] as Any | null
+    return time === null ? null : (time['lead'] as Any | null)
+  }
 
   it('takes every step of an honest run', () => {
     expect(failures(steps, () => {})).toEqual([])

@@ -1,6 +1,11 @@
+import { randomUUID } from 'node:crypto'
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { afterEach, describe, expect, it, vi } from 'vitest'
 import type { Plain, Step } from '../../core/index.ts'
 import { BlackBox } from './black-box.ts'
+import { writeBlackBox } from './black-box-file.ts'
 
 /** Counts its inputs, and says so. */
 const counting = {
@@ -89,5 +94,60 @@ describe('a trace that is being written', () => {
     }
     expect(read).toBeGreaterThan(15_000 * 100)
     expect(most).toBeLessThan(33 * 300)
+  })
+})
+
+describe('a step that failed', () => {
+  const header = { trace: 1, protocol: 'failing', nodes: ['a'], options: {}, seed: 0 } as const
+  const failing = {
+    start: (): Step<Plain> => ({ state: 0, effects: [] }),
+    step: (): Step<Plain> => {
+      throw new Error('out of order')
+    },
+  }
+
+  function failed(isFatal: boolean): BlackBox {
+    const box = new BlackBox('a', failing, 64)
+    box.record({ now: 0, input: null, stable: null, outcome: 'done' }, null)
+    const input = { type: 'timer', name: 't' } as const
+    box.record({ now: 5, input, stable: null, outcome: { error: 'out of order', isFatal } }, 0)
+    return box
+  }
+
+  it('is the last of the trace, with its error and without effects', async () => {
+    const lines = (await whole(failed(true).text(() => header))).trimEnd().split('\n')
+    expect(JSON.parse(lines.at(-1) ?? '')).toMatchObject({
+      type: 'step',
+      input: { type: 'timer', name: 't' },
+      effects: [],
+      failed: { error: 'out of order', isFatal: true },
+    })
+  })
+
+  it('is in the trace that a failing node writes at once', async () => {
+    const box = failed(false)
+    expect(box.textAtOnce(() => header)).toBe(await whole(box.text(() => header)))
+  })
+})
+
+describe('the file of a black box', () => {
+  it('is in the data directory, or else among temporary files', () => {
+    const data = mkdtempSync(join(tmpdir(), 'conclave-box-'))
+    const owner = { group: 'a/b', node: 'n1', run: randomUUID() }
+    const files = [writeBlackBox({ ...owner, data }, 'text'), writeBlackBox({ ...owner, data: null }, 'text')]
+    expect(files).toEqual([
+      join(data, 'black-box.ndjson'),
+      join(tmpdir(), `conclave-a_b-n1-${owner.run}.ndjson`),
+    ])
+    for (const file of files) {
+      expect(readFileSync(file ?? '', 'utf8')).toBe('text')
+      rmSync(file ?? '')
+    }
+    rmSync(data, { recursive: true })
+  })
+
+  it('is not written where that is impossible, and nothing is thrown', () => {
+    const owner = { group: 'g', node: 'n1', run: 'r', data: '/dev/null/nowhere' }
+    expect(writeBlackBox(owner, 'text')).toBeNull()
   })
 })

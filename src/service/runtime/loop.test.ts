@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { until } from '../../../test/support/wait.ts'
 import {
   type Effect,
+  fail,
   type Input,
   type NodeId,
   type Output,
@@ -158,6 +159,35 @@ describe('a message that makes the protocol fail', () => {
     const { loop, failures } = started()
     loop.message('b', { kind: 'x' })
     expect(failures).toEqual(['message is too much'])
+  })
+})
+
+describe('a failed assertion', () => {
+  it.each([
+    ['message', (loop: Loop) => loop.message('b', { kind: 'x' })],
+    ['command', (loop: Loop) => loop.command({ do: 'act' })],
+  ] as const)('on a %s stops the loop, and the step is recorded first', (type, give) => {
+    const log: unknown[] = []
+    const asserting: Protocol = {
+      ...obedient,
+      step: () => fail('the epoch decreased from 4 to 3'),
+    }
+    const loop = new Loop(asserting, hostClock(null), memoryStorage(), {
+      send: () => {},
+      output: () => {},
+      trouble: () => {},
+      unusable: () => log.push('dropped'),
+      failed: (error) => log.push(error.name),
+      record: ({ input, outcome }, before) => log.push([input?.type ?? 'start', outcome, before]),
+    })
+    loop.start()
+    give(loop)
+    give(loop)
+    expect(log).toEqual([
+      ['start', 'done', null],
+      [type, { error: 'the epoch decreased from 4 to 3', isFatal: true }, 0],
+      'AssertionFailedError',
+    ])
   })
 })
 
