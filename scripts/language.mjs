@@ -46,7 +46,10 @@ const PHRASES = [
   [/\b(?:letters? (?:to|from|of (?:a|the)|that)|(?:a|each|every|of|which|the) letter)\b/gi, 'message record'],
   [/\bheld ?lead\b/gi, 'term'],
   [/\b(?:whence|whither|thither|hither|hitherto|wherein|therein|forthwith|lest)\b/gi, 'plain modern English'],
-  [/(?<!there )\bis no (?:text|number|object|list|key|id|name|address|command|link|file)\b/gi, '"must be ..."'],
+  [
+    /(?<!there )\bis no (?:text|number|object|list|key|id|name|address|command|link|file)\b/gi,
+    '"must be ..."',
+  ],
 ]
 
 /** Words that make a poor name, though they are good English. Matched in the names that code declares. */
@@ -64,6 +67,10 @@ const NAME_WORDS = {
   turns: 'successors; steps',
   still: 'untimed',
 }
+const ADJECTIVES = ['lapsed', 'begun', 'yielded', 'still']
+/** Options and specifications whose names are public. */
+const PUBLIC_NAMES = /\byieldWhenTold\b|\btold-in-pairs\b|\btoldInPairs\b/g
+
 const DECLARED = [
   /\b(?:const|let|function\*?|type|class|interface|enum)\s+(\w+)/g,
   /^\s*(?:export\s+)?(?:readonly |static |async |get |set |private )*#?(\w+)\??(?:\(|<|:)/gm,
@@ -85,7 +92,8 @@ function wordsOf(text, isCode) {
   lines.forEach((line, index) => {
     const isExcepted = QUOTATION.test(line) || IGNORE.test(line) || IGNORE.test(lines[index - 1] ?? '')
     const isComment = /^\s*(?:\*|\/\/)/.test(line)
-    const plain = isCode ? splitNames(line.replace(LEADER, '')) : line.replace(/^\s+/, '')
+    const checked = line.replaceAll(PUBLIC_NAMES, '_')
+    const plain = isCode ? splitNames(checked.replace(LEADER, '')) : checked.replace(/^\s+/, '')
     const continues = plain !== '' && (isCode ? isComment : !/^(?:[#|*-]|\d+\.)/.test(plain))
     add(continues ? ' ' : '\n', index + 1)
     if (!isExcepted) add(plain, index + 1)
@@ -115,12 +123,9 @@ function checkNames(text) {
   const lines = text.split('\n')
   const found = new Map()
   for (const pattern of DECLARED) {
-    for (const match of text.matchAll(pattern)) {
+    for (const match of text.replaceAll(PUBLIC_NAMES, (name) => '_'.repeat(name.length)).matchAll(pattern)) {
       const line = text.slice(0, match.index + match[0].length).split('\n').length
-      const bad = splitNames(match[1])
-        .toLowerCase()
-        .split(' ')
-        .find((word) => Object.hasOwn(NAME_WORDS, word))
+      const bad = findBadWord(match[1])
       const isComment = /^\s*(?:\*|\/\/|\/\*)/.test(lines[line - 1])
       const isExcepted = IGNORE.test(lines[line - 1]) || IGNORE.test(lines[line - 2] ?? '')
       if (bad === undefined || isComment || isExcepted) continue
@@ -128,6 +133,15 @@ function checkNames(text) {
     }
   }
   return [...found.values()]
+}
+
+/** A participle is fine in the name of a boolean, such as `hasBegun`. */
+function findBadWord(name) {
+  const words = splitNames(name).toLowerCase().split(' ')
+  const isBoolean = words.length > 1 && ['is', 'has', 'can'].includes(words[0])
+  return words
+    .filter((word) => !(isBoolean && ADJECTIVES.includes(word)))
+    .find((word) => Object.hasOwn(NAME_WORDS, word))
 }
 
 const root = fileURLToPath(new URL('..', import.meta.url))

@@ -105,6 +105,7 @@ describe('the language check', () => {
     ['a.md', '> Whoever holds the lock is told so.\n'],
     ['a.ts', '// A node that leads may write.\nconst turn = 1\n'],
     ['a.ts', '// It returns to the loop, and asks who leads.\n'],
+    ['a.ts', 'const hasBegun = true\nconst options = { yieldWhenTold: true }\n'],
     // language-ignore -- an exception with a reason
     ['a.ts', '// language-ignore -- a name of the paper\nconst reign = 1\n'],
   ])('accepts in %s: %s', (name, text) => {
