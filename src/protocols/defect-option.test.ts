@@ -1,5 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { defectProblems } from './defect-option.ts'
+import { epochsHosting } from './epochs/hosting.ts'
+import { epochsOptions } from './epochs/options.ts'
 import { localLeaderHosting } from './local-leader/hosting.ts'
 import { localLeaderOptions } from './local-leader/options.ts'
 
@@ -26,6 +28,10 @@ describe('the option misreading of a real node', () => {
     const options = localLeaderOptions(nodes).parse({ misreading: 'quick-restart' })
     expect(() => localLeaderHosting.group({ self: 'a', nodes }, options)).toThrow(
       'options.misreading: "quick-restart" is a deliberate defect',
+    )
+    const inStore = epochsOptions().parse({ misreading: 'no-start' })
+    expect(() => epochsHosting.create('a', inStore)).toThrow(
+      'options.misreading: "no-start" is a deliberate defect',
     )
   })
 })

@@ -173,12 +173,9 @@ function toWrite(kit: Kit, before: EpochsState, after: EpochsState, now: Micros)
   }
   const { wait, full } = constants(kit)
   const passedPhase0 = before.phase === 0 && after.phase === 1
-  const startAt =
-    kit.settings.misreading === 'no-start'
-      ? now
-      : passedPhase0 && kit.settings.start === 'stamps'
-        ? startAfter(time.seen, wait, now)
-        : time.startAt
+  const leasesEnd =
+    passedPhase0 && kit.settings.start === 'stamps' ? startAfter(time.seen, wait, now) : time.startAt
+  const startAt = kit.settings.rules.actsFrom(leasesEnd, now)
   const restarts = isAnew ? time.restarts + 1 : time.restarts
   const longest = full * 2 ** Math.min(restarts, MOST_DOUBLINGS)
   return {

@@ -7,30 +7,30 @@
  * very next epoch starts in phase 2: its tick is its vote.
  *
  * Source: Dharmadeep & Gopinath, Proactive Leader Election in Asynchronous Shared Memory Systems, 2006. README.md lists
- * what was changed and why; `misreading` puts single faults back.
+ * what was changed and why.
  */
 import type { Identity, NodeId } from '../../core/index.ts'
 import { type Block, isAfter } from './block.ts'
-import type { Misreading } from './defects.ts'
+import type { EpochsRules } from './rules.ts'
 import type { EpochsState, Reading } from './state.ts'
 
-export type Rules = {
-  readonly misreading: Misreading | null
+export type ElectionSettings = {
+  readonly rules: EpochsRules
   /** No ballot above this is written; null: no bound. */
   readonly ballots: number | null
   /** Keep what was read when a node has done with an epoch, as the paper does: its invariants speak of it. */
   readonly keepsRead: boolean
 }
 
-export function election({ self, nodes }: Identity, { misreading, ballots, keepsRead }: Rules) {
+export function election({ self, nodes }: Identity, { rules, ballots, keepsRead }: ElectionSettings) {
   const others = nodes.filter((id) => id !== self)
-  const keepsRound = misreading === 'leader-keeps-round' || misreading === 'participant-keeps-round'
-  const keeps = keepsRead || keepsRound
+  const { isBetterVote, isGreaterBallot, countsBallot, canRenew, givesUpInPhase0, keepsRound } = rules
+  const keeps = keepsRead || keepsRound(true) || keepsRound(false)
 
   /** The counter goes to the register; memory follows when that is acknowledged. */
   function tick(state: EpochsState, to: number): EpochsState {
     const { own, status } = state
-    const renews = status === 'Leader' && (to === state.ctr + 1 || misreading === 'leader-jumps')
+    const renews = status === 'Leader' && canRenew(state.ctr, to)
     return renews
       ? { ...state, own: { ...own, ctr: to }, writing: 'renewal' }
       : { ...state, own: { ...own, ctr: to, bal: 0, val: null }, writing: 'tick' }
@@ -38,7 +38,6 @@ export function election({ self, nodes }: Identity, { misreading, ballots, keeps
 
   function ticked(state: EpochsState): EpochsState {
     const renews = state.writing === 'renewal'
-    const keepsIts = misreading === (renews ? 'leader-keeps-round' : 'participant-keeps-round')
     return {
       ...state,
       status: renews ? 'PreviousLeader' : 'Participant',
@@ -46,7 +45,7 @@ export function election({ self, nodes }: Identity, { misreading, ballots, keeps
       phase: renews ? 2 : 0,
       diskWritten: renews,
       writing: null,
-      read: keepsIts ? state.read : [],
+      read: keepsRound(renews) ? state.read : [],
       learned: null,
     }
   }
@@ -55,8 +54,7 @@ export function election({ self, nodes }: Identity, { misreading, ballots, keeps
   function nextBallot({ own, read, ctr }: EpochsState): number {
     let most = own.pbal
     for (const [, block] of read) {
-      if (misreading === 'ballots-of-own-epoch' && block.ctr !== ctr) continue
-      if (block.pbal > most) most = block.pbal
+      if (block.pbal > most && countsBallot(block.ctr, ctr)) most = block.pbal
     }
     return most + 1
   }
@@ -86,12 +84,7 @@ export function election({ self, nodes }: Identity, { misreading, ballots, keeps
     for (const reading of [...read, [self, own] as const].sort(byId)) {
       const [of, block] = reading
       if (block.ctr !== ctr || block.val === null) continue
-      const wins =
-        best === null ||
-        (misreading === 'tie-lowest-id'
-          ? block.bal > best[1].bal
-          : isAfter(block.bal, of, best[1].bal, best[0]))
-      if (wins) best = reading
+      if (best === null || isBetterVote(block.bal, of, best[1].bal, best[0])) best = reading
     }
     return best?.[1].val ?? self
   }
@@ -120,11 +113,11 @@ export function election({ self, nodes }: Identity, { misreading, ballots, keeps
     if (read.length < others.length) return state
     if (read.some(([, block]) => block.ctr > ctr)) return suspended(state, null)
     if (phase === 0) {
-      const gives =
-        misreading === 'phase-0-suspends' && read.some(([of, { pbal }]) => isAfter(pbal, of, own.pbal, self))
-      return gives ? suspended(state, null) : { ...state, phase: 1, diskWritten: false }
+      return givesUpInPhase0(state, self)
+        ? suspended(state, null)
+        : { ...state, phase: 1, diskWritten: false }
     }
-    if (misreading !== 'negation-scope' && read.some((reading) => isRival(state, reading))) {
+    if (read.some((reading) => isRival(state, reading))) {
       // What was read is kept for the next ballot.
       return { ...state, status: 'Participant', phase: 1, diskWritten: false }
     }
@@ -134,15 +127,7 @@ export function election({ self, nodes }: Identity, { misreading, ballots, keeps
   }
 
   function isRival({ own, ctr }: EpochsState, [of, block]: Reading): boolean {
-    if (block.ctr !== ctr) return false
-    switch (misreading) {
-      case 'ballots-without-id':
-        return block.pbal > own.pbal
-      case 'parentheses':
-        return block.pbal >= own.pbal && isAfter(0, of, 0, self)
-      default:
-        return isAfter(block.pbal, of, own.pbal, self)
-    }
+    return block.ctr === ctr && isGreaterBallot(block.pbal, of, own.pbal, self)
   }
 
   function suspended(state: EpochsState, learned: NodeId | null): EpochsState {

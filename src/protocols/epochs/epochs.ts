@@ -196,12 +196,8 @@ function withNews(kit: Kit, before: EpochsState, step: EpochsStep): EpochsStep {
   if (state !== before) assertInvariants(kit, before, state)
   const hint = state.time?.hint ?? null
   const effects: Effect<never>[] = [...step.effects]
-  if (
-    kit.settings.misreading === 'kept-phase' &&
-    (state.phase !== before.phase || state.diskWritten !== before.diskWritten)
-  ) {
-    effects.unshift(persist({ phase: state.phase, diskWritten: state.diskWritten }))
-  }
+  const kept = kit.settings.rules.persistedPhase(before, state)
+  if (kept !== null) effects.unshift(persist(kept))
   if (hint !== null && hint !== (before.time?.hint ?? null))
     effects.push(output({ type: 'following', leader: hint }))
   return { state, effects: effects.length === 0 ? NOTHING : effects }

@@ -1,5 +1,6 @@
 /** What real processes need to run the protocol. */
 import type { PlainObject } from '../../core/index.ts'
+import { assertNoDefect } from '../defect-option.ts'
 import type { StoreHosting } from '../hosting.ts'
 import { type OpenState, openEpochs, openInsight } from './open-group.ts'
 import { type EpochsOptions, givenBy } from './options.ts'
@@ -27,8 +28,10 @@ export const epochsHosting: StoreHosting = {
   ownOptions: [],
   forensics: null,
   planning: epochsPlanning,
-  create: (self, options) =>
-    openEpochs(self, [self], own(options)) as unknown as ReturnType<StoreHosting['create']>,
+  create(self, options) {
+    assertNoDefect(own(options).misreading)
+    return openEpochs(self, [self], own(options)) as unknown as ReturnType<StoreHosting['create']>
+  },
   insight(state, options) {
     const open = stateOf(state)
     const { writing, time } = open.inner

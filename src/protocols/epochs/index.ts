@@ -1,5 +1,6 @@
-import { define, type Plain, type RegisterModel, type Stimulus } from '../../core/index.ts'
+import { define, type Plain, type Stimulus } from '../../core/index.ts'
 import { blockOf, shownBlock } from './block.ts'
+import { rulesWith } from './defects.ts'
 import { epochs } from './epochs.ts'
 import { settling } from './guarantees.ts'
 import { openEpochs } from './open-group.ts'
@@ -23,31 +24,6 @@ function stimuli(
 
 function stimulus(command: EpochsCommand): Stimulus {
   return { command, whenDown: null, owed: false }
-}
-
-function registerModel({ misreading, registers, tick, burials }: EpochsOptions): RegisterModel {
-  const faulty = { 'stale-reads': 'stale', 'torn-blocks': 'torn', 'late-writes': 'late' } as const
-  return {
-    semantics:
-      misreading !== null && misreading in faulty ? faulty[misreading as keyof typeof faulty] : registers,
-    compare: misreading !== 'late-writes',
-    acknowledged: tick === 'split' ? 'apart' : 'at once',
-    forgets: misreading === 'lost-block',
-    burials: misreading === 'blind-burial' ? 'blind' : burials ? 'compared' : 'none',
-  }
-}
-
-/** A dead process's register may go when it is a tombstone, and all others have reached the tombstone's counter. */
-function deletable({ misreading, removals, burials }: EpochsOptions) {
-  if (misreading === 'delete-at-once') return () => true
-  const isEver = removals || burials || misreading === 'tombstone-only' || misreading === 'blind-burial'
-  if (!isEver) return null
-  return (value: Plain, others: readonly Plain[]): boolean => {
-    const tombstone = blockOf(value)
-    if (tombstone === null || tombstone.ctr === 0 || tombstone.val !== null) return false
-    if (misreading === 'tombstone-only') return true
-    return others.every((other) => (blockOf(other)?.ctr ?? 0) >= tombstone.ctr)
-  }
 }
 
 /** Every counter above the last of the removed node: one more than that is written, but none does harm. */
@@ -83,19 +59,25 @@ export const epochsDefinition = define({
   constants: ({ driftPpm }) => ({ rhoPpm: driftPpm }),
   create: (identity, chosen) => {
     // As in the seat of a real process: it begins alone, and is told of the others.
-    if (chosen.members === 'registered') return openEpochs(identity.self, [identity.self], chosen)
+    if (chosen.members === 'registered')
+      return openEpochs(identity.self, [identity.self], chosen, rulesWith(chosen.misreading))
     return epochs(identity, {
       timing: chosen.clock === 'none' ? null : timingOf(givenBy(chosen)),
       start: chosen.start,
       turns: chosen.turns,
-      misreading: chosen.misreading,
+      rules: rulesWith(chosen.misreading),
       ballots: chosen.ballots,
       keepsRead: chosen.keepsRead,
     })
   },
   untimed: (chosen) => ({ ...chosen, clock: 'none' as const }),
   onlyRecorded: ({ members }) => (members === 'registered' ? 'members' : null),
-  registers: { show: shownBlock, model: registerModel, deletable, tombstones },
+  registers: {
+    show: shownBlock,
+    model: (chosen) => rulesWith(chosen.misreading).registerModel(chosen),
+    deletable: (chosen) => rulesWith(chosen.misreading).deletable(chosen),
+    tombstones,
+  },
   variables: ({ ctr, phase, diskWritten, read }: EpochsState) => ({ ctr, phase, diskWritten, read }),
   stimuli: (state: EpochsState, _identity, chosen) => stimuli(state, chosen),
   bounds: ({ accessMs }, maxDelayMs) => [

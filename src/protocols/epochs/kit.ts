@@ -12,13 +12,13 @@ import {
   stopTimer,
 } from '../../core/index.ts'
 import { calls } from './calls.ts'
-import { election, type Rules } from './election.ts'
+import { type ElectionSettings, election } from './election.ts'
 import { RENEW_TIMER, stopped } from './lease.ts'
 import type { Turns } from './options.ts'
 import type { EpochsState, Timed } from './state.ts'
 import type { Timing } from './timing.ts'
 
-export type EpochsSettings = Rules & {
+export type EpochsSettings = ElectionSettings & {
   readonly timing: Timing | null
   readonly start: 'stamps' | 'simple'
   readonly turns: Turns

@@ -13,7 +13,7 @@
 import { type Effect, type Micros, NOTHING, setTimer } from '../../core/index.ts'
 import { type Block, moreOf } from './block.ts'
 import { constants, type EpochsStep, type Kit, quiet, rest, roundOf, termOf, timed, withTime } from './kit.ts'
-import { RENEW_TIMER, stopped } from './lease.ts'
+import { RENEW_TIMER } from './lease.ts'
 import { begunAgain } from './membership.ts'
 import type { EpochsState, Timed } from './state.ts'
 
@@ -22,8 +22,7 @@ export function resigned(kit: Kit, state: EpochsState, cause: string, now: Micro
   const { core, settings } = kit
   if (state.time === null) return released(kit, core.suspended(state, null), state.own, NOTHING)
   const before = timed(state)
-  const isEarly = settings.misreading === 'early-release'
-  const ended = isEarly ? { time: before, effects: NOTHING } : stopped(before, cause)
+  const ended = settings.rules.stopBeforeRelease(before, cause)
   if (state.writing !== null) {
     return { state: { ...state, time: { ...ended.time, isLeaving: true } }, effects: ended.effects }
   }

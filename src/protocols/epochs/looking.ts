@@ -121,8 +121,7 @@ function readBack(
   if (state.time === null) {
     return kit.core.missing(state).includes(of) ? taken(kit, state, of, block, now) : unchanged(state)
   }
-  const isOld = kit.call.roundOf(from) !== state.time.round
-  if (isOld && kit.settings.misreading !== 'no-rounds') return unchanged(state)
+  if (!kit.settings.rules.acceptsReply(kit.call.roundOf(from), state.time.round)) return unchanged(state)
   const time = noted(state.time, of, block, now)
   if (typeof time === 'string') return alarmed(kit, state, time)
   const seen = time === state.time ? state : { ...state, time }

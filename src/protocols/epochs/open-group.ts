@@ -9,6 +9,7 @@ import type { Command, Input, Micros, NodeId, Protocol, Step } from '../../core/
 import { sortIds } from '../../core/index.ts'
 import { epochs } from './epochs.ts'
 import { type EpochsCommand, type EpochsOptions, givenBy } from './options.ts'
+import { type EpochsRules, RULES } from './rules.ts'
 import type { EpochsState } from './state.ts'
 import { timingOf } from './timing.ts'
 
@@ -23,12 +24,13 @@ export function openEpochs(
   self: NodeId,
   members: readonly NodeId[],
   options: EpochsOptions,
+  rules: EpochsRules = RULES,
 ): Protocol<OpenState, never, OpenCommand> {
   const settings = {
     timing: timingOf(givenBy(options)),
     start: options.start,
     turns: options.turns,
-    misreading: options.misreading,
+    rules,
     ballots: options.ballots,
     keepsRead: options.keepsRead,
   }

@@ -9,7 +9,7 @@ import {
   type NodeId,
   nodeAmong,
 } from '../../core/index.ts'
-import { MISREADINGS, type Misreading } from './defects.ts'
+import { MISREADINGS } from './defects.ts'
 import { type Given, leastLease, leastPeriod } from './timing.ts'
 
 const DEFAULT_PERIOD_MS = 200
@@ -80,10 +80,10 @@ export function epochsOptions() {
       .default(false)
       .describe('for searches: whether nodes keep what they read, for INV4 and INV4k'),
     misreading: z
-      .enum(Object.keys(MISREADINGS) as [Misreading, ...Misreading[]])
+      .enum(MISREADINGS)
       .nullable()
       .default(null)
-      .describe('puts one fault back, for tests only'),
+      .describe('runs the protocol with a known defect, so that tests can catch it; real nodes refuse it'),
   })
   return fields.superRefine((chosen, context) => {
     const { period, access, drift, lease } = givenBy(chosen)

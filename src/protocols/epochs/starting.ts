@@ -63,7 +63,7 @@ export function adopt(kit: Kit, state: EpochsState, value: Plain, now: Micros): 
   const { self, call, settings } = kit
   const block = blockOf(value)
   if (block === null) return alarmed(kit, state, `the own register holds no block that can be read`)
-  const ctr = settings.misreading === 'forgotten-counter' ? 0 : block.ctr
+  const ctr = settings.rules.recallCounter(block)
   if (state.time === null) {
     return { state: { ...state, status: 'Suspended', ctr, own: block }, effects: NOTHING }
   }

@@ -6,6 +6,7 @@ import type { Report } from '../../workbench/sim/index.ts'
 import type { Observation } from '../../workbench/trace/index.ts'
 import { epochs } from './epochs.ts'
 import type { EpochsCommand } from './options.ts'
+import { RULES } from './rules.ts'
 import type { EpochsState } from './state.ts'
 import { timingOf } from './timing.ts'
 import { rankOf } from './watching.ts'
@@ -83,7 +84,7 @@ describe('a store that is no register', () => {
         timing: timingOf({ period: 200_000, access: 5000, drift: 0.001, lease: null }),
         start: 'stamps',
         turns: 'succession',
-        misreading: null,
+        rules: RULES,
         ballots: null,
         keepsRead: false,
       },
