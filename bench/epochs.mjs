@@ -1,6 +1,6 @@
-// The explorer on epochs beside Spin on the same world (bench/epochs.pml): states a second, and whether both find as many.
-// Both are exact. What is compared is the processor's time, all threads of a process together: on a busy machine the clock
-// on the wall says more about the neighbours.
+// The explorer on epochs next to Spin on the same model (bench/epochs.pml): states per second, and whether both find the
+// same number. Both searches are exact. CPU time of all threads is compared, because wall-clock time on a loaded machine
+// depends on other processes.
 import { spawnSync } from 'node:child_process'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -36,7 +36,7 @@ function search([n, epochs, ballots]) {
   )
 }
 
-/** One search in this process, after a small one that warms the compiler up. */
+/** One search in this process, after a small search that warms up the compiler. */
 export function measureEpochs() {
   search(WORLDS.small)
   const before = process.cpuUsage()
@@ -49,7 +49,7 @@ export function measureEpochs() {
     wall: statesPerSecond,
     states,
     line:
-      `explorer   epochs N=${n} E=${epochs} B=${ballots}  ${states} states: ${told(rate, statesPerSecond)}, ` +
+      `explorer   epochs N=${n} E=${epochs} B=${ballots}  ${states} states: ${formatRate(rate, statesPerSecond)}, ` +
       `${bytesPerState.toFixed(1)} bytes a state, reuse ${Math.round(reuse)}`,
   }
 }
@@ -83,7 +83,7 @@ function runSpin(folder) {
     states,
     rate,
     wall: states / seconds,
-    line: `Spin       the same world      ${states} states: ${told(rate, states / seconds)}`,
+    line: `Spin       the same world      ${states} states: ${formatRate(rate, states / seconds)}`,
   }
 }
 
@@ -126,8 +126,8 @@ export function printEpochs(runApart) {
   }
 }
 
-function told(rate, byTheWall) {
-  return `${millions(rate)} M states/s (${millions(byTheWall)} M by the wall)`
+function formatRate(rate, byTheWall) {
+  return `${millions(rate)} M states/s (${millions(byTheWall)} M by wall clock)`
 }
 
 function millions(rate) {

@@ -1,5 +1,5 @@
-// npm run bench -- flood: 50,000 datagrams a second at the leader of three processes; what one costs. From the address of
-// a stranger, of whom only some are looked into, and from that of a peer, of whom all are.
+// npm run bench -- flood: the cost of a hostile datagram, at 50,000 per second to the leader of three processes. Datagrams
+// from an unknown address are sampled; datagrams from the address of a peer are all checked.
 import { fork } from 'node:child_process'
 import { createSocket } from 'node:dgram'
 import { once } from 'node:events'
@@ -12,12 +12,12 @@ const BURST = 50
 const CONSTANTS = { deltaMs: 100, fastMs: 201, sigmaMs: 300, renewalIntervalMs: 100 }
 const KEY = new Uint8Array(32).fill(7)
 
-/** What may be sent, from the cheapest to refuse to the dearest; `recorded` is what really went to the leader. */
+/** Kinds of floods, ordered by the cost of refusing them. `recorded` are real datagrams to the leader. */
 const floods = (recorded) => ({
   garbage: [Buffer.alloc(120, 0xaa)],
   'another key': recorded.map((bytes) => sealer([new Uint8Array(32).fill(1)], false).seal(bytes)),
   'right key name, wrong tag': recorded.map(damaged),
-  'for somebody else': [sealed('b', 'nobody', 'group-0')],
+  'for another node': [sealed('b', 'unknown', 'group-0')],
   'of another group': [sealed('b', 'a', 'another group')],
   replayed: recorded,
 })
@@ -34,7 +34,7 @@ const ask = async (child, what) => {
   return answer
 }
 
-/** Sends at the rate, as far as this process gets its turns. */
+/** Sends at the given rate, as far as CPU time permits. */
 async function flood(datagrams, socket, port) {
   const began = performance.now()
   let sent = 0

@@ -1,17 +1,17 @@
-// Makes load on an agent's HTTP, over plain sockets, so that it costs little beside what it measures: one order after the
-// other by IPC, each answered with how many answers were 200 and how many were not.
+// Generates HTTP load on an agent over plain sockets, which cost little CPU. Receives one order after the other by IPC,
+// and replies with the number of responses with and without status 200.
 import { connect } from 'node:net'
 
-/** Sockets over which a rate is asked for. */
+/** Number of sockets for constant rates. */
 const SOCKETS = 50
 const LONGEST_MS = 30_000
-/** How long watchers stay. */
+/** How long a watcher stays connected. */
 const WATCH_MS = 1000
 
 const requestFor = ({ path, headers = '' }, connection) =>
   `GET ${path} HTTP/1.1\r\nHost: 127.0.0.1\r\nConnection: ${connection}\r\n${headers}\r\n`
 
-/** One connection: every answer's status is counted. */
+/** Opens a connection and counts the status of every response. */
 function opened(port, sum, onAnswer = () => {}) {
   const socket = connect(port, '127.0.0.1')
   socket.setNoDelay(true)
@@ -21,7 +21,7 @@ function opened(port, sum, onAnswer = () => {}) {
   socket.on('data', (data) => {
     const text = tail + data.toString('latin1')
     const statuses = text.match(/HTTP\/1\.1 \d{3} /g) ?? []
-    // What may be the beginning of another answer is looked at again.
+    // Keeps a possible start of the next status line.
     tail = text.slice(-12).replace(/^.*HTTP\/1\.1 \d{3} /s, '')
     for (const status of statuses) {
       if (status.endsWith(' 200 ')) sum.ok += 1
@@ -44,7 +44,7 @@ async function burst({ port, count, ...load }, sum, leaveAfterMs) {
   await Promise.all(all)
 }
 
-/** All at once over a few sockets, none of which waits for an answer before it asks again. */
+/** Pipelines all requests over a few sockets. */
 async function pipeline({ port, count, ...load }, sum) {
   const text = requestFor(load, 'keep-alive')
   await Promise.all(
@@ -61,7 +61,7 @@ async function pipeline({ port, count, ...load }, sum) {
   )
 }
 
-/** So many a second, as far as the answers come: each socket has at most so many unanswered. */
+/** A constant rate, limited by the number of pending responses. */
 async function rate({ port, seconds, rate: wanted, ...load }, sum) {
   const text = requestFor(load, 'keep-alive')
   let unanswered = 0

@@ -1,5 +1,5 @@
-// npm run bench -- http [SECONDS] [SIGMA_MS]: what HTTP costs the lead. Two groups of three agents run side by side. The leader of
-// the first gets the load; the second gets none and is the control: the machine itself is to blame for what it loses.
+// npm run bench -- http [SECONDS] [SIGMA_MS]: whether HTTP load makes a leader lose its terms. Two groups of three agents
+// run in parallel. The leader of the first gets the load. The second is the control: its losses are caused by the machine.
 /* oxlint-disable no-await-in-loop -- one load after the other is what is measured */
 import { fork, spawn } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
@@ -13,13 +13,13 @@ import { findFreePorts } from '../dist/service/chaos/free-ports.js'
 
 const AGENTS = 3
 const GROUPS = ['loaded', 'control']
-/** As `conclave up` has it: all of these processes share the processors of one machine. */
+/** The value of `conclave up`: all processes share the CPUs of one machine. */
 const USUAL_SIGMA_MS = 60
 const BURSTS = 5
 const RATE = 5000
 const CALM_MS = 1000
 
-/** Every load by name: what the process that makes it is told. `times`: bursts, otherwise one stretch of SECONDS. */
+/** Loads by name, as orders for http-load.mjs. `times`: number of bursts; otherwise one period of SECONDS. */
 const LOADS = {
   none: { ask: 'nothing', path: '/' },
   'bursts of 1,000 watchers': { ask: 'watch', path: '/v1/events', count: 1000, times: BURSTS },
@@ -43,7 +43,7 @@ export async function printHttp(seconds, sigmaMs = USUAL_SIGMA_MS) {
   const loader = fork(fileURLToPath(new URL('http-load.mjs', import.meta.url)), [], { stdio: 'inherit' })
   try {
     console.log(`three agents, LAN, sigmaMs ${sigmaMs}; HTTP of the leader under load`)
-    console.log('                                                          thread of HTTP        leads lost')
+    console.log('                                                          thread of HTTP        terms lost')
     console.log('load                           answered    others  seconds  CPU  µs each  loaded  control')
     for (const [name, { times = 1, ...load }] of Object.entries(LOADS)) {
       await leading(control)
@@ -60,7 +60,7 @@ export async function printHttp(seconds, sigmaMs = USUAL_SIGMA_MS) {
       }
       const took = (performance.now() - began) / 1000
       const spent = mainThreadMs(leader) - cpu
-      // What a burst has begun shows a little later.
+      // The effects of a burst show a little later.
       await sleep(CALM_MS)
       const each = (spent * 1000) / (sum.ok + sum.other)
       const [here, there] = groups.map((one, index) => lost(one) - before[index])
@@ -97,7 +97,7 @@ async function group(folder, name, sigmaMs) {
   })
 }
 
-/** A process, and what its log has said of its own lead so far. */
+/** Starts an agent, and counts its terms in its log. */
 function agent(http, words) {
   const main = fileURLToPath(new URL('../bin/conclave', import.meta.url))
   const child = spawn(process.execPath, [main, 'agent', ...words], { stdio: ['ignore', 'ignore', 'pipe'] })
@@ -115,7 +115,7 @@ function agent(http, words) {
   return found
 }
 
-/** What the thread that answers HTTP has spent: it is the first of its process. */
+/** CPU time of the HTTP thread, which is the main thread. */
 function mainThreadMs({ child: { pid } }) {
   return Number(readFileSync(`/proc/${pid}/task/${pid}/schedstat`, 'utf8').split(' ')[0]) / 1e6
 }
@@ -131,5 +131,5 @@ async function leading(agents) {
     }
     await sleep(100)
   }
-  throw new Error('nobody leads')
+  throw new Error('no leader')
 }

@@ -1,5 +1,5 @@
-// A hundred live nodes of one group on PostgreSQL, seats of one process: what the server is asked for while nothing
-// happens, counted in its own log, and how long until the next leader when the first steps down.
+// A hundred live nodes of one group on PostgreSQL, in one process: the statements of an idle group, counted in the
+// server's log, and the time to the next leader after a step-down.
 /* oxlint-disable no-await-in-loop -- a few at a time: connecting is what costs */
 import { chmodSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -13,7 +13,7 @@ const AT_A_TIME = 10
 const OPTIONS = { periodMs: 10_000, accessMs: 1000 }
 const WATCHED_MS = 30_000
 
-/** Statements of the group so far. */
+/** Number of statements so far. */
 function counted(folder) {
   const text = readdirSync(folder)
     .map((file) => readFileSync(path(folder, file), 'utf8'))
@@ -62,7 +62,7 @@ export async function printHundred() {
       node.lead(work).catch((error) => console.log(error.message))
     }
     while (terms.length === 0) await sleep(50)
-    // Elections that collided at the start come to their end.
+    // Wait until colliding elections of the start have ended.
     await sleep(2 * OPTIONS.periodMs)
     const before = counted(logs)
     await sleep(WATCHED_MS)
@@ -72,7 +72,7 @@ export async function printHundred() {
     const updates = (after.updates - before.updates) / seconds
     const looks = (NODES - 1) / (OPTIONS.periodMs / 8000) + 1000 / OPTIONS.periodMs
     console.log(
-      `${NODES} nodes on PostgreSQL, T ${OPTIONS.periodMs} ms: ${updates.toFixed(2)} UPDATEs/s (one a renewal: ${(1000 / OPTIONS.periodMs).toFixed(2)}), ${selects.toFixed(1)} SELECTs/s (one a look, one a renewal: at most ${looks.toFixed(1)}), ${terms.length} term(s)`,
+      `${NODES} nodes on PostgreSQL, T ${OPTIONS.periodMs} ms: ${updates.toFixed(2)} UPDATEs/s (one per renewal: ${(1000 / OPTIONS.periodMs).toFixed(2)}), ${selects.toFixed(1)} SELECTs/s (one per poll, one per renewal: at most ${looks.toFixed(1)}), ${terms.length} term(s)`,
     )
     const { node } = terms.at(-1)
     const had = terms.length

@@ -1,5 +1,5 @@
 // One of the bare processes of bench/idle.mjs: node idle-bare.mjs PORT RATE SIZE OTHER_PORT...
-// Sends so many datagrams a second of that size, in turn to all others, and reads what comes. No more than that.
+// Sends RATE datagrams of SIZE bytes per second to the other ports in turn, and reads incoming ones. Nothing else.
 import { createSocket } from 'node:dgram'
 import { isIP } from 'node:net'
 

@@ -1,4 +1,4 @@
-// npm run bench -- idle [SECONDS]: what one agent of a group of five costs while nothing happens.
+// npm run bench -- idle [SECONDS]: CPU and memory of an agent in an idle group of five.
 /* oxlint-disable no-await-in-loop -- one thing after the other is what is measured */
 import { spawn } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
@@ -8,15 +8,15 @@ import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { findFreePorts } from '../dist/service/chaos/free-ports.js'
-import { leaderOf } from '../dist/service/client/index.js'
+import { getLeader } from '../dist/service/client/index.js'
 
 const AGENTS = 5
 const MOST_PERCENT = 2
-/** The election has a thread of its own, with a heap of its own. */
+/** The election runs in a worker thread with its own heap. */
 const MOST_MB = 100
-/** Code that runs some hundred times a second is compiled over the first minutes. */
+/** Code that runs some hundred times per second is optimized over the first minutes. */
 const WARM_MS = 150_000
-/** Of a datagram, about. */
+/** Approximate size of a datagram. */
 const SIZE = 200
 
 export async function printIdle(seconds) {
@@ -54,7 +54,7 @@ export async function printIdle(seconds) {
     await sleep(2000)
     const after = await datagrams(urls)
     const rate = Math.round((after.sent - before.sent) / AGENTS / ((after.at - before.at) / 1000))
-    // The floor: processes that do nothing but send and receive as many, at the same time on the same machine.
+    // The lower bound: processes that only send and receive the same number, at the same time on the same machine.
     const ports = await findFreePorts(AGENTS, 'udp')
     for (const port of ports) {
       const words = [port, rate, SIZE, ...ports.filter((other) => other !== port)].map(String)
@@ -63,7 +63,7 @@ export async function printIdle(seconds) {
     }
     await sleep(3000)
     const all = [...agents, ...bare]
-    // Being asked costs as well: it is not part of what is measured.
+    // The requests for metrics cost CPU time as well, so they are outside the measured interval.
     const first = await datagrams(urls)
     await sleep(1000)
     const spent = all.map(({ pid }) => cpuSeconds(pid))
@@ -77,7 +77,7 @@ export async function printIdle(seconds) {
       const mb = residentMb(pid)
       const isKept = percent[index] < MOST_PERCENT && mb < MOST_MB
       console.log(
-        `  n${index} ${leader === `n${index}` ? 'leader  ' : 'follower'}  ${percent[index].toFixed(2)} % of a core  ${mb.toFixed(1)} MB resident  ${isKept ? 'kept' : 'MISSED'}`,
+        `  n${index} ${leader === `n${index}` ? 'leader  ' : 'follower'}  ${percent[index].toFixed(2)} % of a core  ${mb.toFixed(1)} MB resident  ${isKept ? 'met' : 'EXCEEDED'}`,
       )
     }
     console.log(`  (at most ${MOST_PERCENT} % and ${MOST_MB} MB)`)
@@ -86,11 +86,11 @@ export async function printIdle(seconds) {
       (last.sent - first.sent + last.received - first.received) / AGENTS / ((last.at - first.at) / 1000)
     const line = (name, cpu) =>
       console.log(
-        `  ${name} ${cpu.toFixed(2)} % of a core, ${((cpu * 10_000) / each).toFixed(1)} µs a datagram sent or received`,
+        `  ${name} ${cpu.toFixed(2)} % of a core, ${((cpu * 10_000) / each).toFixed(1)} µs per datagram sent or received`,
       )
-    console.log(`  ${each.toFixed(0)} datagrams a second, sent and received, at each`)
+    console.log(`  ${each.toFixed(0)} datagrams per second, sent and received, per agent`)
     line('an agent, mean:                       ', mean(percent.slice(0, AGENTS)))
-    line('a bare Node process with as many, mean:', mean(percent.slice(AGENTS)))
+    line('a bare Node process with the same rate: ', mean(percent.slice(AGENTS)))
   } finally {
     await Promise.all(
       [...agents, ...bare].map(async (child) => {
@@ -103,7 +103,7 @@ export async function printIdle(seconds) {
   }
 }
 
-/** What all agents have sent and received so far, and when that was asked. */
+/** Datagrams sent and received by all agents so far. */
 async function datagrams(urls) {
   const texts = await Promise.all(urls.map(async (url) => (await fetch(`${url}/metrics`)).text()))
   const sum = (direction) =>
@@ -116,14 +116,14 @@ async function datagrams(urls) {
 
 async function untilLed(agent) {
   for (let tries = 0; tries < 600; tries++) {
-    const { leader } = await leaderOf({ agent }).catch(() => ({ leader: null }))
+    const { leader } = await getLeader({ agent }).catch(() => ({ leader: null }))
     if (leader !== null) return leader.id
     await sleep(100)
   }
-  throw new Error('nobody leads')
+  throw new Error('no leader')
 }
 
-/** Exactly, of all its threads: the usual figures count in ticks, which short bursts of work fall between. */
+/** Exact CPU time of all threads. /proc/PID/stat counts in ticks and misses short bursts. */
 function cpuSeconds(pid) {
   const threads = readdirSync(`/proc/${pid}/task`)
   const nanos = threads.map((id) =>

@@ -1,5 +1,5 @@
-// npm run bench -- stores [TIMES]: the protocol epochs on a folder and on PostgreSQL, LAN profile (lease 650 ms): how
-// long until the next leader, beside etcd's own election; and what a renewal costs, counted in accesses to the store.
+// npm run bench -- stores [TIMES]: the protocol epochs on a folder and on PostgreSQL, LAN profile (lease 650 ms): time to
+// the next leader, next to etcd's own election; and store accesses per renewal.
 /* oxlint-disable no-await-in-loop -- one thing after the other is what is measured */
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -17,7 +17,7 @@ const LEASE_MS = 500 + 6 * 25 * 1.001
 const MOST_PART_OF_LEASE = 1.2
 const RENEWALS = 20
 
-/** Accesses to the store by a leader in so many renewals: a store that counts, under the real registers and loop. */
+/** Store accesses of a leader in RENEWALS renewals: a counting store under the real registers and loop. */
 async function countRenewals(url, members) {
   const store = await openStore(parseStore(url), 'count')
   const counted = { reads: 0, writes: 0 }

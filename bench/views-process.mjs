@@ -1,10 +1,10 @@
-// One process of bench/views.mjs: notes when its links change and views are installed, on the clock that all processes
-// of a machine share, and tells that, and what it has sent, when it is asked to.
+// One process of bench/views.mjs: records link changes and view installations with the machine's monotonic clock, and
+// reports them, and its traffic, on request.
 import { createInterface } from 'node:readline'
 import { join } from '../dist/service/node/index.js'
 
 const { delayMs, ...settings } = JSON.parse(process.argv[2])
-/** Kept until asked for: whoever writes a line while it is measured measures the pipe and who reads it, too. */
+/** Kept in memory until requested: printing during the measurement would measure the pipe and its reader as well. */
 const noted = []
 const note = (what) => noted.push({ atMs: Number(process.hrtime.bigint()) / 1e6, ...what })
 const say = (what) => process.stdout.write(`${JSON.stringify(what)}\n`)
@@ -17,20 +17,20 @@ const node = await join({
 })
 if (delayMs > 0) {
   const slow = { cut: false, delayMs: [delayMs, delayMs], loss: 0 }
-  node.spoil(Object.fromEntries(settings.peers.map((peer) => [peer.split('=')[0], slow])))
+  node.injectFaults(Object.fromEntries(settings.peers.map((peer) => [peer.split('=')[0], slow])))
 }
 node.on('link', ({ peer, up }) => note({ link: peer, up }))
 node.on('view', ({ id, members }) => note({ view: id, members }))
 void node.lead((term) => new Promise((resolve) => term.signal.addEventListener('abort', resolve)))
 
-/** What one datagram holds for the group. */
+/** The messages of the group in one datagram. */
 const bodiesIn = (datagram) => (datagram.body?.parts ?? []).map(({ body }) => body)
 
 /**
  * The protocol's own messages that this process has sent, by kind, without repetitions; and how long those since `fromMs`
  * took to be acknowledged.
  */
-async function told(fromMs) {
+async function countTraffic(fromMs) {
   let text = ''
   for await (const piece of node.trace()) text += piece
   const kinds = {}
@@ -63,5 +63,5 @@ for await (const line of createInterface({ input: process.stdin })) {
   const [what, fromMs] = line.split(' ')
   if (what === 'datagrams') say({ datagrams: node.status().datagrams.sent })
   if (what === 'noted') say({ noted })
-  if (what === 'told') say({ told: await told(Number(fromMs)) })
+  if (what === 'traffic') say({ traffic: await countTraffic(Number(fromMs)) })
 }

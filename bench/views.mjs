@@ -1,6 +1,6 @@
-// npm run bench -- views [TIMES]: a process of five under omega is killed, and comes back. How long until all others have
-// seen it (detection), and from then until the last of them has installed the one next view; what that cost in messages,
-// beside the paper's formula; and what the links cost while nothing happens.
+// npm run bench -- views [TIMES]: one of five processes under omega is killed and restarted. Time until all others have
+// detected it, and from then until the last of them has installed the next view; the number of messages, next to the
+// paper's formula; and the cost of idle links.
 /* oxlint-disable no-await-in-loop -- one thing after the other is what is measured */
 import { spawn } from 'node:child_process'
 import { createSocket } from 'node:dgram'
@@ -18,18 +18,18 @@ const IDS = ['n1', 'n2', 'n3', 'n4', 'n5']
 const PAIRS = (IDS.length * (IDS.length - 1)) / 2
 const IDLE_S = 10
 const MOST_IDLE = 10
-/** The LAN profile: silence is borne for so long at most. */
+/** The link timeout of the LAN profile. */
 const TIMEOUT_MS = 500
-/** One after the other on the way: who accepts, who leads, who hears of it. */
+/** Sequential writes to stable storage: the acceptors, the leader, the followers. */
 const SAVES = 3
-/** From process to process, where round trips are counted. */
+/** One-way delay where round trips are counted. */
 const SLOW_MS = 10
-/** Where the window begins and ends, a ping of each end more or less. */
+/** Error at the edges of the window: one ping per end. */
 const EDGE = 2 / 10
 
 const now = () => Number(process.hrtime.bigint()) / 1e6
 const median = (list) => list.toSorted((a, b) => a - b)[Math.floor((list.length - 1) / 2)]
-const kept = (isSo) => (isSo ? 'kept' : 'MISSED')
+const kept = (isSo) => (isSo ? 'met' : 'EXCEEDED')
 const spread = (list) =>
   `median ${median(list).toFixed(2)}, least ${Math.min(...list).toFixed(2)}, most ${Math.max(...list).toFixed(2)} ms`
 
@@ -62,17 +62,17 @@ class Node {
       if (found !== undefined) return found[what]
       await sleep(20)
     }
-    throw new Error(`${this.id} does not answer`)
+    throw new Error(`${this.id} does not respond`)
   }
 
-  /** What it noted after that, once something of it is so. It is asked seldom: it is to have nothing else to do. */
+  /** Records after `sinceMs`, once one of them matches. Polls rarely, so that the process is not disturbed. */
   async noted(sinceMs, isSo) {
     for (let tries = 0; tries < 100; tries++) {
       const notes = (await this.ask('noted')).filter(({ atMs }) => atMs > sinceMs)
       if (notes.some(isSo)) return notes
       await sleep(300)
     }
-    throw new Error(`${this.id} never said so`)
+    throw new Error(`${this.id} never reported it`)
   }
 }
 
@@ -80,8 +80,8 @@ const isViewOf = (count) => (note) => note.view !== undefined && note.members.le
 
 async function trial(nodes, victim) {
   const others = nodes.filter((node) => node !== victim)
-  const before = await Promise.all(others.map((node) => node.ask('told', Infinity)))
-  // Counting takes a while, and they are to be at rest.
+  const before = await Promise.all(others.map((node) => node.ask('traffic', Infinity)))
+  // Counting takes a while; wait until the processes are idle.
   await sleep(1000)
   const killedAt = now()
   await victim.kill()
@@ -91,7 +91,7 @@ async function trial(nodes, victim) {
   const noted = await Promise.all(others.map((node) => node.noted(killedAt, isNext)))
   const last = (isSo) => Math.max(...noted.map((notes) => notes.find(isSo).atMs))
   const [detectedAt, installedAt] = [last(isDown), last(isNext)]
-  const after = await Promise.all(others.map((node) => node.ask('told', killedAt)))
+  const after = await Promise.all(others.map((node) => node.ask('traffic', killedAt)))
   const sent = (kind) =>
     others.reduce(
       (sum, _, index) => sum + (after[index].kinds[kind] ?? 0) - (before[index].kinds[kind] ?? 0),
@@ -218,22 +218,22 @@ function report(trials, save, bare) {
   )
   console.log(`  then until the last of them has the next view: ${spread(of('agreement'))}`)
   const took = median(of('agreement'))
-  const against = (what, roundTrip, besides = 0) => {
-    const most = 2 * roundTrip + besides
-    const trips = Math.max(0, (took - besides) / roundTrip).toFixed(1)
+  const against = (what, roundTrip, extra = 0) => {
+    const most = 2 * roundTrip + extra
+    const trips = Math.max(0, (took - extra) / roundTrip).toFixed(1)
     console.log(`    ${what}: ${trips} of them, 2 are ${most.toFixed(2)} ms: ${kept(took <= most)}`)
   }
-  // A frame's contains the work that is done on it, and waiting for a processor; as what is measured does.
+  // The round trip of a frame includes processing and scheduling delays, like the measured time.
   against('round trips of a frame and its acknowledgement, in the same moments', trip)
-  against(`bare round trips, beside ${SAVES} times making data safe`, bare, SAVES * save)
+  against(`bare round trips, plus ${SAVES} writes to stable storage`, bare, SAVES * save)
   against('bare round trips', bare)
   console.log(
-    `  one view only: ${count(({ isOneView }) => isOneView)}; one down and one up an end: ${count(({ isCleanOutage }) => isCleanOutage)}`,
+    `  one view only: ${count(({ isOneView }) => isOneView)}; one down and one up per end: ${count(({ isCleanOutage }) => isCleanOutage)}`,
   )
   const [n, k] = [IDS.length, 1]
   const kinds = ['cand', 'accept', 'status', 'others'].map((kind) => `${kind} ${median(of(kind))}`)
   console.log(`  messages, median: ${kinds.join(', ')}`)
   console.log(
-    `  the paper's k(n-k) = ${k * (n - k)} counts the candidate itself: k(n-k-1) = ${k * (n - k - 1)} cand and as many accept; status, which it has not, s(s-1) = ${(n - k) * (n - k - 1)}`,
+    `  the paper's k(n-k) = ${k * (n - k)} counts the candidate itself: k(n-k-1) = ${k * (n - k - 1)} cand and as many accept; status, which the paper does not have, s(s-1) = ${(n - k) * (n - k - 1)}`,
   )
 }

@@ -1,5 +1,6 @@
-// Measures the failure detectors in the simulator, all on the same seeds, and writes the table of docs/explanation/detectors.md
-// and the plot docs/pictures/detectors.svg. `npm run docs:detectors`; with --check it writes nothing and fails on a difference.
+// Measures the failure detectors in the simulator, all on the same seeds, and writes the table of
+// docs/explanation/detectors.md and the plot docs/pictures/detectors.svg: `npm run docs:detectors`. With --check it
+// writes nothing and fails on a difference.
 import { measure, NETWORKS } from './detector-lab.mjs'
 import { publish } from './generated-page.mjs'
 
@@ -81,14 +82,14 @@ function plot() {
     `<line class="g" x1="${x}" x2="${x}" y1="${top - 6}" y2="${bottom}"/>`,
     text(x, bottom + 16, 'middle', label, 's'),
   ]
-  const told = shown.map(
+  const descriptions = shown.map(
     ({ name, qos }) =>
       `${name}: ${whole(qos.detection.meanMs)} ms on average, ${whole(qos.detection.maxMs)} ms at most, ${whole(qos.mistakesPerHour)} mistakes an hour`,
   )
   return [
     `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 800 ${bottom + 44}" role="img" aria-labelledby="title desc">`,
     '<title id="title">Failure detectors on a rough network: detection time and mistakes</title>',
-    `<desc id="desc">${told.join('; ')}.</desc>`,
+    `<desc id="desc">${descriptions.join('; ')}.</desc>`,
     '<style>',
     '  text { font: 13px system-ui, sans-serif; } .s { font-size: 11px; } .h { font-weight: 600; }',
     '  .t, .h { fill: #1f2328; } .s { fill: #59636e; } .g { stroke: #d1d9e0; }',

@@ -1,14 +1,14 @@
 // Measures failover and handover of local-leader in the simulator, for the three profiles in both modes, and writes
-// the tables of docs/explanation/failover.md and the plot docs/pictures/failover.svg. `npm run docs:failover`; with --check it
-// writes nothing and fails on a difference.
+// the tables of docs/explanation/failover.md and the plot docs/pictures/failover.svg: `npm run docs:failover`; with
+// --check it writes nothing and fails on a difference; with --try it measures little and writes nothing.
 
-import { measure } from '../dist/cli/parallel/trials.js'
-import { planOf } from '../dist/cli/plan/config.js'
+import { runTrials } from '../dist/cli/parallel/trials.js'
+import { readPlan } from '../dist/cli/plan/config.js'
 import { guaranteesOf } from '../dist/protocols/local-leader/guarantees.js'
 import { quantile } from '../dist/workbench/trace/index.js'
-import { publish } from './generated-page.mjs'
+import { isTry, publish } from './generated-page.mjs'
 
-const SEEDS = 1000
+const SEEDS = isTry ? 2 : 1000
 const PAGE = new URL('../docs/explanation/failover.md', import.meta.url)
 const PLOT = new URL('../docs/pictures/failover.svg', import.meta.url)
 const BEGIN = '<!-- measured: npm run docs:failover -->'
@@ -19,11 +19,11 @@ const MODES = ['majority', 'local']
 const TRIALS = ['crash', 'crash-late', 'hand-over', 'hand-over-late']
 
 async function measured(profile, mode) {
-  const plan = planOf({ nodes: '5', profile, mode, option: [], seeds: String(SEEDS) }, {})
+  const plan = readPlan({ nodes: '5', profile, mode, option: [], seeds: String(SEEDS) }, {})
   const guarantees = guaranteesOf(plan.options, plan.asked.nodes)
   const trials = plan.planning.describe(plan).trials.slice(0, TRIALS.length)
   if (trials.map(({ name }) => name).join() !== TRIALS.join()) throw new Error('the trials have changed')
-  const [crash, crashLate, handOver, handOverLate] = await measure(
+  const [crash, crashLate, handOver, handOverLate] = await runTrials(
     { protocol: plan.definition.name, asked: plan.asked, options: plan.options },
     trials,
     1,
@@ -80,13 +80,13 @@ function tables() {
     table(
       'Failover, ms: from the crash of the leader to the next leader',
       cells.map((cell) =>
-        row('fail-over', cell, cell.guarantees.failOver, cell.crash.restored, cell.crashLate.restored),
+        row('failover', cell, cell.guarantees.failOver, cell.crash.restored, cell.crashLate.restored),
       ),
     ),
     table(
       'Handover, ms: from the end of one term to the start of the next, when a leader steps down',
       cells.map((cell) =>
-        row('hand-over', cell, cell.guarantees.handOver, cell.handOver.restored, cell.handOverLate.restored),
+        row('handover', cell, cell.guarantees.handOver, cell.handOver.restored, cell.handOverLate.restored),
       ),
     ),
   ].join('\n\n')
@@ -101,14 +101,14 @@ const PANEL = 2 * ROW + 58
 const TOP = 58
 const BINS = 120
 
-/** The end of an axis, in ms, and its grid. */
+/** End of an axis in ms, and grid distance. */
 const AXES = { lan: [450, 50], region: [1200, 200], wan: [8000, 1000] }
 
-/** A panel a profile; in each a histogram a mode, with its mean, and a line where the computed worst is. */
+/** One panel per profile, with one histogram per mode, its mean, and a line at the computed worst case. */
 function plot() {
   const text = (x, y, anchor, words, kind = 't') =>
     `<text class="${kind}" x="${x}" y="${y}" text-anchor="${anchor}">${words}</text>`
-  const told = cells.map(
+  const descriptions = cells.map(
     ({ profile, mode, crash, guarantees }) =>
       `${profile} ${mode}: ${shown(crash.restored.sum / crash.restored.count)} ms on average, ${shown(crash.restored.max)} at most, never more than ${shown(guarantees.failOver.worst)}`,
   )
@@ -157,7 +157,7 @@ function plot() {
   return [
     `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${WIDTH} ${TOP + PROFILES.length * PANEL - 14}" role="img" aria-labelledby="title desc">`,
     '<title id="title">Failover of local-leader with five voters, by profile and mode</title>',
-    `<desc id="desc">${told.join('; ')}.</desc>`,
+    `<desc id="desc">${descriptions.join('; ')}.</desc>`,
     '<style>',
     '  text { font: 13px system-ui, sans-serif; } .s { font-size: 11px; } .h { font-weight: 600; }',
     '  .t, .h { fill: #1f2328; } .s { fill: #59636e; } .g { stroke: #d1d9e0; } .base { stroke: #59636e; }',

@@ -1,10 +1,10 @@
-// Real servers for tests and for trying things out, on loopback, with data in temporary folders.
+// Real servers for tests and experiments, on loopback, with data in temporary folders.
 //
-//   node scripts/servers.mjs postgres redis     starts these, prints their addresses, ends them on Ctrl-C
-//   node scripts/servers.mjs --serve            for the tests: starts what it is asked for over HTTP on loopback, prints
-//                                               its own address, and ends everything when its standard input ends
+//   node scripts/servers.mjs postgres redis     starts these, prints their addresses, stops them on Ctrl-C
+//   node scripts/servers.mjs --serve            for tests: starts servers on HTTP requests from loopback, prints its own
+//                                               address, and stops everything when its standard input ends
 //
-// A server that is missing is installed from Debian's packages, if this is root; else the reason is told.
+// A missing server is installed from Debian's packages if this process is root; otherwise the reason is printed.
 import { createServer } from 'node:http'
 import { startServer, whyMissing } from './servers/keeper.mjs'
 import { RECIPES } from './servers/recipes.mjs'
@@ -14,7 +14,7 @@ const own = new Map()
 const starting = new Set()
 let isEnding = false
 
-/** Never two installations at a time: the package manager has one lock. */
+/** One installation at a time: the package manager has one lock. */
 let installing = Promise.resolve()
 function missing(name) {
   const why = installing.then(() => whyMissing(name))

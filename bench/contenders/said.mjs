@@ -1,10 +1,10 @@
-// What contenders of the failover bench have in common: they say "ready" when they campaign and "led" each time they
-// lead, and are told "release" on standard input.
+// Shared by the contenders of the failover benchmark: they print "ready" when they are candidates and "led" each time
+// they lead, and read "release" from standard input.
 import { createInterface } from 'node:readline'
 
 export const say = (word) => process.stdout.write(`${word}\n`)
 
-/** Calls back for each "release"; ends with whoever started it. */
+/** Calls back for each "release". Exits when standard input ends. */
 export function onRelease(release) {
   const lines = createInterface({ input: process.stdin })
   lines.on('line', (line) => {
@@ -13,5 +13,5 @@ export function onRelease(release) {
   lines.on('close', () => process.exit())
 }
 
-/** Whoever hands over leaves it to others for so long. */
+/** After a release a contender waits this long before it is a candidate again. */
 export const LEAVE_MS = 300

@@ -1,5 +1,5 @@
-// Starts servers when asked and ends each of them by its process id: when it is told to, and whatever happens to
-// whoever asked. Should this process itself be killed, the kernel kills the servers (setpriv --pdeathsig).
+// Starts servers on request and stops each by its process id, also when the requester crashes. If this process is killed,
+// the kernel kills the servers (setpriv --pdeathsig).
 import { spawn, spawnSync } from 'node:child_process'
 import { chownSync, closeSync, mkdtempSync, openSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:net'
@@ -9,8 +9,8 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { install } from './install.mjs'
 import { RECIPES } from './recipes.mjs'
 
-const PATIENCE_MS = 60_000
-const LOOK_AGAIN_MS = 20
+const TIMEOUT_MS = 60_000
+const POLL_MS = 20
 
 async function freePorts(count) {
   const held = await Promise.all(
@@ -30,14 +30,14 @@ function idOf(user) {
   return { uid: id('-u'), gid: id('-g') }
 }
 
-/** The words before a command that make it another user's, and make it die with this process. */
+/** Runs a command as another user, and lets the kernel kill it with this process. */
 function wrapped(command, owner) {
   const asOwner = owner === null ? [] : ['--reuid', owner.uid, '--regid', owner.gid, '--clear-groups']
   if (spawnSync('setpriv', ['--version']).status !== 0) return command
   return ['setpriv', ...asOwner.map(String), '--pdeathsig', 'KILL', '--', ...command]
 }
 
-/** Null when it can be started; else the reason in words. */
+/** Why the server cannot be started; null if it can. */
 export function whyMissing(name) {
   const recipe = RECIPES[name]
   if (recipe.program() !== null) return null
@@ -46,7 +46,7 @@ export function whyMissing(name) {
   return recipe.program() === null ? `${recipe.package} is installed, but its program was not found` : null
 }
 
-/** A server of its own, with an empty folder, ready to be used. `more`: further words for its command line. */
+/** Starts a separate server with an empty folder. `more`: further arguments. */
 export async function startServer(name, more = []) {
   const recipe = RECIPES[name]
   const folder = mkdtempSync(join(tmpdir(), `conclave-${name}-`))
@@ -64,11 +64,11 @@ export async function startServer(name, more = []) {
     child = mine
     closeSync(output)
     const ended = () => mine.exitCode !== null || mine.signalCode !== null
-    for (let waited = 0; !ended() && waited < PATIENCE_MS; waited += LOOK_AGAIN_MS) {
+    for (let waited = 0; !ended() && waited < TIMEOUT_MS; waited += POLL_MS) {
       // oxlint-disable-next-line no-await-in-loop -- until it answers
       if (await recipe.isReady(ports)) return
       // oxlint-disable-next-line no-await-in-loop -- until it answers
-      await sleep(LOOK_AGAIN_MS)
+      await sleep(POLL_MS)
     }
     throw new Error(`${name} did not come up:\n${readFileSync(log, 'utf8').slice(-2000)}`)
   }
@@ -141,5 +141,5 @@ async function pauseAll(pid) {
     return stdout.split('\n').some((state) => /^[RSD]/.test(state))
   }
   // oxlint-disable-next-line no-await-in-loop -- until they have
-  while (isRunning()) await sleep(LOOK_AGAIN_MS)
+  while (isRunning()) await sleep(POLL_MS)
 }

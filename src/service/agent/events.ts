@@ -11,7 +11,7 @@ export async function streamEvents(
   lastSeen: string | undefined,
   agentClosing: AbortSignal,
 ): Promise<void> {
-  // Not AbortSignal.any: Node 20 never frees a signal derived from one that lives as long as the agent.
+  // Not AbortSignal.any: Node 20 never frees a signal that is derived from a long-lived one.
   const closing = new AbortController()
   const close = (): void => closing.abort()
   stream.onAbort(close)

@@ -5,7 +5,7 @@ import { freePorts } from '../../../test/support/ports.ts'
 import { getLeader } from '../client/index.ts'
 
 const IDS = ['a', 'b', 'c'] as const
-const NOBODY = 'nobody'
+const NO_LEADER = 'none'
 const GROUPS = ['billing', 'reports', 'mail'] as const
 
 let place: Workplace
@@ -45,7 +45,7 @@ function untilLed(agents: readonly string[], by: (group: string) => readonly str
   return vi.waitFor(async () => {
     const all = await Promise.all(
       agents.flatMap((agent) =>
-        GROUPS.map(async (group) => ({ group, led: String((await leader(agent, group))?.id ?? NOBODY) })),
+        GROUPS.map(async (group) => ({ group, led: String((await leader(agent, group))?.id ?? NO_LEADER) })),
       ),
     )
     const wrong = all.filter(({ group, led }) => !by(group).includes(led))
@@ -57,7 +57,7 @@ function untilLed(agents: readonly string[], by: (group: string) => readonly str
 function tokenOf(agent: string, group: string): Promise<number> {
   return vi.waitFor(async () => {
     const token = (await leader(agent, group))?.token ?? null
-    if (token === null) throw new Error(`nobody leads ${group}`)
+    if (token === null) throw new Error(`no leader in ${group}`)
     return token
   }, PATIENCE)
 }
@@ -110,5 +110,5 @@ it('elects a leader per group at one address, and replaces a killed agent in all
   const log = agents[1]?.log.filter(({ event }) => event === 'revoked').map((line) => line['group'])
   expect(log).toContain('reports')
   // One of three is no majority.
-  await untilLed([others[1] as string], () => [NOBODY])
+  await untilLed([others[1] as string], () => [NO_LEADER])
 }, 120_000)

@@ -1,6 +1,6 @@
 /**
- * Requests that nobody meant: known ones with words, headers, bodies and bytes changed, over a real socket. Whatever
- * comes, nothing is answered with 500, nothing changes without the admin token, and the agent answers the next one.
+ * Malformed requests over a real socket: valid ones with changed words, headers, bodies and bytes. The agent never
+ * responds with 500, changes nothing without the admin token, and keeps responding.
  */
 import { connect } from 'node:net'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
@@ -169,7 +169,7 @@ describe('malformed requests', () => {
     const seen = new Map<string, number>()
     for (let first = 1; first <= RUNS; first += AT_ONCE) {
       const requests = Array.from({ length: AT_ONCE }, (_, index) => requestOf(seededRandom(first + index)))
-      // oxlint-disable-next-line no-await-in-loop -- so many at once
+      // oxlint-disable-next-line no-await-in-loop -- in batches
       const answers = await Promise.all(requests.map(answerTo))
       for (const [index, answer] of answers.entries()) {
         const code = answer.split(' ')[1] ?? 'none'

@@ -124,7 +124,10 @@ describe('conclave agent, three real processes', () => {
     expect((await conclave('step-down', '--agent', first.leader.url)).code).toBe(5)
     expect((await conclave('step-down', '--agent', follower.url, ...admin)).code).toBe(3)
     const result = await conclave('step-down', '--agent', first.leader.url, ...admin)
-    expect([result.code, result.out]).toEqual([0, `${first.leader.id} stepped down with token ${first.token}\n`])
+    expect([result.code, result.out]).toEqual([
+      0,
+      `${first.leader.id} stepped down with token ${first.token}\n`,
+    ])
     // On a loaded machine the successor may lose its lease at once: then the first leads again and is asked again.
     const second = await vi.waitFor(
       async () => {
@@ -194,15 +197,15 @@ describe('conclave agent, three real processes', () => {
     const tellsOf = (all: readonly WatchEvent[]): boolean =>
       all.some((each) => each.type === 'event' && (each.event.token ?? 0) > token)
 
-    let isTold = false
+    let hasSeenTerm = false
     const watching = seen(null, tellsOf).finally(() => {
-      isTold = true
+      hasSeenTerm = true
     })
     const admin = ['--admin-token-file', join(folder, 'admin')]
     await new Promise((resolve) => setTimeout(resolve, 100))
     // On a loaded machine another node may lead by now, and the first may lead again before the request arrives.
     const stepDown = async (): Promise<void> => {
-      if (isTold) return
+      if (hasSeenTerm) return
       const { leader: present } = await agreement(agents)
       await conclave('step-down', '--agent', present.url, ...admin)
       await Promise.race([watching, new Promise((resolve) => setTimeout(resolve, 2000))])

@@ -108,10 +108,7 @@ it('refuses to start a second agent with the same id', async () => {
   const a = agent('a')
   await a.logged('elected')
   const { code, said } = await conclave(['agent', ...words('a', place.path('registers'))])
-  expect([code, said]).toEqual([
-    5,
-    expect.stringContaining('the id a is in use by another live process'),
-  ])
+  expect([code, said]).toEqual([5, expect.stringContaining('the id a is in use by another live process')])
 })
 
 it.each<[string, (folder: string) => void, string]>([
@@ -119,7 +116,7 @@ it.each<[string, (folder: string) => void, string]>([
     'a block of another version',
     (folder) => {
       mkdirSync(`${folder}/g`, { recursive: true })
-      writeFileSync(`${folder}/g/b-b.1`, 'conclave-register 2 whatever {}')
+      writeFileSync(`${folder}/g/b-b.1`, 'conclave-register 2 sum {}')
     },
     'run the same version on every node',
   ],
@@ -132,8 +129,8 @@ it.each<[string, (folder: string) => void, string]>([
     'the block of a',
   ],
   ['a file where the folder should be', (folder) => writeFileSync(folder, ''), folderText()],
-])('%s: says so and ends', async (_what, spoil, message) => {
-  spoil(place.path('registers'))
+])('reports %s and exits', async (_what, damage, message) => {
+  damage(place.path('registers'))
   const { code, said } = await conclave([
     'agent',
     ...words('a', place.path('registers')),
@@ -214,15 +211,18 @@ await describeWith('postgres', 'PostgreSQL that does not let us in', (url) => {
 
   it('reports wrong credentials and does not retry', async () => {
     const wrong = new URL(url)
-    wrong.username = 'nobody'
+    wrong.username = 'stranger'
     wrong.password = 'wrong'
     const { code, said } = await conclave(['agent', ...words('a', wrong.href)])
-    expect([code, said]).toEqual([5, expect.stringMatching(/nobody/)])
+    expect([code, said]).toEqual([5, expect.stringMatching(/stranger/)])
     expect(said).not.toContain('trying again')
   })
 
   it('retries an unreachable server for a while, then reports it', async () => {
     const { code, said } = await conclave(['agent', ...words('a', 'postgres://u:p@127.0.0.1:1/db')])
-    expect([code, said]).toEqual([4, expect.stringContaining('is it running, and is that its address?')])
+    expect([code, said]).toEqual([
+      4,
+      expect.stringContaining('check that it is running and that the address is right'),
+    ])
   }, 60_000)
 })

@@ -74,7 +74,7 @@ async function freezeOnce(trial: Trial, leading: WitnessLine, lockTimes: number)
 
 type FencedLines = { readonly accepted: readonly WitnessLine[]; readonly refused: readonly WitnessLine[] }
 
-/** Splits the lines into those that a fenced resource accepts and those that it refuses. */
+/** Splits the lines into accepted and refused ones, as a fenced resource does. */
 function applyFencing(lines: readonly WitnessLine[]): FencedLines {
   const [accepted, refused] = [[] as WitnessLine[], [] as WitnessLine[]]
   let newest = 0

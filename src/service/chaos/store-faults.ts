@@ -24,7 +24,7 @@ export type StoreFault = {
     | { readonly to: 'network'; readonly fault: ProxyFault }
     | { readonly to: 'server'; readonly by: 'kill' | 'pause' }
     /** Only the leader is killed: for stores without a server. */
-    | { readonly to: 'nobody' }
+    | { readonly to: 'nothing' }
 }
 
 /** The measurements of one fault. */
@@ -97,7 +97,7 @@ export function formatFaultRow(store: string, row: FaultRow): string {
 }
 
 /** The only fault for a store without a server. */
-export const LEADER_KILL: StoreFault = { name: 'leader killed', forMs: 0, effect: { to: 'nobody' } }
+export const LEADER_KILL: StoreFault = { name: 'leader killed', forMs: 0, effect: { to: 'nothing' } }
 
 /** An idle node uses a few percent of a core; a node in a busy loop uses most of it. */
 const MAX_IDLE_PERCENT = 30
@@ -113,7 +113,7 @@ export async function tryFaults(
   faults: readonly StoreFault[],
   { isBrief = false }: { readonly isBrief?: boolean } = {},
 ): Promise<readonly FaultRow[]> {
-  const idle = server === null ? faults.find(({ effect: does }) => does.to !== 'nobody') : undefined
+  const idle = server === null ? faults.find(({ effect: does }) => does.to !== 'nothing') : undefined
   if (idle !== undefined) throw new RangeError(`${idle.name}: there is no server to which it could be done`)
   const proxy = server === null ? null : await StoreProxy.start(url)
   const rows: FaultRow[] = []

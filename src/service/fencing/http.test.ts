@@ -54,9 +54,9 @@ async function honoService(
   return { url: `http://127.0.0.1:${await promise}`, done }
 }
 
-type Told = { readonly status: number; readonly current?: number | null; readonly header: string | null }
+type GateReply = { readonly status: number; readonly current?: number | null; readonly header: string | null }
 
-async function post(url: string, token: string | null): Promise<Told> {
+async function post(url: string, token: string | null): Promise<GateReply> {
   const headers: { [name: string]: string } = token === null ? {} : { 'conclave-token': token }
   const answer = await fetch(url, { method: 'POST', headers })
   const header = answer.headers.get('conclave-token')
@@ -199,7 +199,7 @@ describe('tokensInFile', () => {
       'resource 1': 6,
       'resource 2': 7,
     })
-    // Each knows at once what another was told.
+    // All memories of one file share the tokens.
     await memories[0]?.raise('resource 1', 9)
     expect(await memories[1]?.raise('resource 1', 8)).toBe(9)
   })

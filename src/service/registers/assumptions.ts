@@ -5,13 +5,13 @@ import type { StoreKind } from './store.ts'
 const FLUSHED = 'the disk does not lose what it said it has flushed'
 
 export const ASSUMPTIONS: { readonly [kind in StoreKind]: readonly string[] } = {
-  memory: ['nobody expects it to outlive this process'],
+  memory: ['it need not outlive this process'],
   file: [FLUSHED],
   postgres: [
     'after a failover the old primary is fenced, and the new one was replicated to synchronously',
     FLUSHED,
   ],
-  redis: ['nobody makes it a replica, deletes its keys or restores an old copy', FLUSHED],
+  redis: ['it is not made a replica, its keys are not deleted, and no old copy is restored', FLUSHED],
   etcd: [
     'it runs without --unsafe-no-fsync and is not restored from an old snapshot',
     'the disks do not lose what they said they have flushed',

@@ -30,7 +30,7 @@ describe('createRegisterCalls', () => {
     await until(() => a.inputs.length === 1)
     b.call({ id: 7, op: 'read', of: 'a' })
     b.call({ id: 8, op: 'read', of: 'b' })
-    b.call({ id: 9, op: 'read', of: 'nobody' })
+    b.call({ id: 9, op: 'read', of: 'unknown' })
     await until(() => b.inputs.length === 3)
     expect(a.inputs).toEqual([
       { type: 'register', call: { id: 1, op: 'write', value: { ctr: 4 } }, outcome: 'ok', value: null },

@@ -16,7 +16,7 @@ import { openEtcd, renewalTime } from './etcd.ts'
 const ROOT = { name: 'root', password: 'root' }
 
 describe('an etcd cluster without a leader', () => {
-  /** Answers as a member of such a cluster does, or as one that is well. */
+  /** An endpoint of such a cluster, or of a healthy one. */
   async function member(isWell: boolean): Promise<string> {
     const server = createServer((_request, response) => {
       const answer = isWell ? { version: '3' } : { code: 14, message: 'etcdserver: no leader' }

@@ -6,7 +6,7 @@ import type { Cell, CellStore } from './store.ts'
 
 const pause = (): Promise<void> => new Promise((resolve) => setImmediate(resolve))
 
-/** Whatever is there. */
+/** Writes regardless of the current version. */
 async function overwrite(store: CellStore, name: string, body: string, signal: AbortSignal): Promise<string> {
   for (;;) {
     // oxlint-disable-next-line no-await-in-loop -- until nobody else was faster

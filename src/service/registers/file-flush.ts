@@ -4,13 +4,13 @@ import { link, open, rm } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 
 /**
- * Creates a file atomically and durably. Returns false if the name exists, or if `isStillWanted`, called just before the
+ * Creates a file atomically and durably. Returns false if the name exists, or if `isWanted`, called just before the
  * file gets its name, returns false.
  */
 export async function createAtomically(
   path: string,
   content: string | Buffer,
-  isStillWanted: () => Promise<boolean>,
+  isWanted: () => Promise<boolean>,
 ): Promise<boolean> {
   const folder = dirname(path)
   const temporary = join(folder, `.${randomUUID()}`)
@@ -22,7 +22,7 @@ export async function createAtomically(
     } finally {
       await file.close()
     }
-    if (!(await isStillWanted())) return false
+    if (!(await isWanted())) return false
     await link(temporary, path)
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === 'EEXIST') return false

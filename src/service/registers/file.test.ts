@@ -22,7 +22,7 @@ import { openRegisters } from './index.ts'
 const folder = mkdtempSync(join(tmpdir(), 'conclave-registers-'))
 afterAll(() => rmSync(folder, { recursive: true, force: true }))
 
-conformance('a folder, a file a version,', {
+conformance('a folder in rename mode', {
   open: (group) => openFile({ path: join(folder, 'rename'), mode: 'rename' }, group),
 })
 conformance('a folder, sectors overwritten in place,', {

@@ -1,5 +1,5 @@
 /**
- * HTTP requests whose abort closes their connection, even one that is still being opened. With `fetch` the next request
+ * HTTP requests whose abort closes their connection, even while it is being opened. With `fetch` the next request
  * would wait for that connection.
  */
 import {

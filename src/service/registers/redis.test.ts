@@ -47,7 +47,7 @@ await describeWith('redis', 'Redis', (url) => {
     expect(store.facts.weak).toEqual([expect.stringContaining('appendfsync is everysec')])
   })
 
-  it('refuses a primary with replicas, and stops using one that becomes a replica', async () => {
+  it('refuses a primary with replicas, and a server that becomes a replica later', async () => {
     const [primary, other] = await Promise.all([ownServer('redis'), ownServer('redis')])
     onTestFinished(() => primary.end())
     onTestFinished(() => other.end())

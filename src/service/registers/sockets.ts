@@ -28,7 +28,7 @@ export class SocketTracker {
     if (this.#isEnded) socket.destroy()
   }
 
-  /** Destroys all tracked sockets, and those that are opened later. */
+  /** Destroys all tracked sockets, and every socket that is opened later. */
   destroy(): void {
     this.#isEnded = true
     for (const socket of this.#open) socket.destroy()

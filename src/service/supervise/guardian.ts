@@ -51,7 +51,7 @@ const SCAN_INTERVAL_MS = 500
 
 const NEVER = Number.POSITIVE_INFINITY
 
-/** Priority of the command: the one that this process had at its start. */
+/** Priority of the command: the initial priority of this process. */
 const commandPriority = getPriority()
 
 class Guardian {

@@ -185,8 +185,8 @@ describe('testkit', () => {
       })
     }
     await kit.until(() => log.length >= 8)
-    const turns = ['a', 'b', 'c', 'a'].flatMap((id) => [`${id} begins`, `${id} ends`])
-    expect(log.slice(0, 8)).toEqual(turns)
+    const expected = ['a', 'b', 'c', 'a'].flatMap((id) => [`${id} begins`, `${id} ends`])
+    expect(log.slice(0, 8)).toEqual(expected)
   })
 
   it('ends lead when its signal is aborted, after the work', async () => {

@@ -284,8 +284,8 @@ export class Testkit {
   #setTimer(ms: number, run: () => void, node: string | null = null): () => void {
     this.#timerCount += 1
     const number = this.#timerCount
-    const still = node === null ? 0 : (this.#pausedUntil.get(node) ?? 0)
-    this.#insertTimer({ at: Math.max(this.#now + Math.round(ms * 1000), still), number, node, run })
+    const resumesAt = node === null ? 0 : (this.#pausedUntil.get(node) ?? 0)
+    this.#insertTimer({ at: Math.max(this.#now + Math.round(ms * 1000), resumesAt), number, node, run })
     return () => {
       this.#timers = this.#timers.filter((timer) => timer.number !== number)
     }
