@@ -1,8 +1,12 @@
-// Pages that hold what a script has measured, between two marks, and a picture beside some of them.
+// Pages that contain measurements of a script between two markers, some with a picture.
 import { readFileSync, writeFileSync } from 'node:fs'
 
-/** Writes both; with --check only compares, and says what to run when they are out of date. No picture: null. */
+/** Whether the script should only show that it works. */
+export const isTry = process.argv.includes('--try')
+
+/** Writes page and picture. With --check it compares and fails if they are out of date; with --try it does nothing. */
 export function publish({ page: file, begin, end, content, picture = null, drawn = null, command }) {
+  if (isTry) return
   const page = readFileSync(file, 'utf8')
   const [before, rest] = page.split(begin)
   const after = rest.split(end)[1]

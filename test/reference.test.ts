@@ -26,7 +26,7 @@ function documented(pattern: RegExp): readonly string[] {
 
 it('every flag of docs/reference/configuration.md is one of conclave agent, and the other way round', () => {
   const flags = agentCommand().options.map(({ long }) => long ?? '')
-  const others = ['--config', '--check', '--json']
+  const others = ['--config', '--check', '--json', '--load']
   expect(documented(/`(--[a-z-]+)`/).toSorted()).toEqual(
     flags.filter((flag) => !others.includes(flag)).toSorted(),
   )
@@ -39,4 +39,24 @@ it('every variable of docs/reference/configuration.md is read', () => {
   const variables = documented(/`(CONCLAVE_[A-Z_]+)`/)
   expect(variables.length).toBeGreaterThan(10)
   expect(variables.filter((name) => !read.has(name))).toEqual([])
+})
+
+it.each(['failover', 'graphs'])(
+  'scripts/%s.mjs, which measures for a document, runs',
+  (name) => {
+    const { status, stderr } = spawnSync(process.execPath, [`scripts/${name}.mjs`, '--try'], {
+      cwd: ROOT,
+      encoding: 'utf8',
+    })
+    expect([status, stderr.replaceAll(/^runs: .*\n/gm, '')]).toEqual([0, ''])
+  },
+  60_000,
+)
+
+it('the architecture picture is the one that its script draws', () => {
+  const { status, stderr } = spawnSync(process.execPath, ['scripts/architecture.mjs', '--check'], {
+    cwd: ROOT,
+    encoding: 'utf8',
+  })
+  expect([status, stderr]).toEqual([0, ''])
 })
