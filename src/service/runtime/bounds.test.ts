@@ -166,6 +166,7 @@ describe('a session', () => {
       for: 1,
       number: 1,
       sent: 1,
+      awake: null,
       echo: null,
       body: null,
       ...change,

@@ -1,6 +1,7 @@
-/** Bytes written and read in a fixed layout, big-endian. Reading never trusts what it reads. */
+/** Writes and reads bytes in a fixed layout, big-endian. A reader validates everything that it reads. */
+import { fail } from '../../core/index.ts'
 
-/** What stands there is not what the layout allows. */
+/** The bytes do not match the layout. */
 export class InvalidBytesError extends Error {
   override readonly name = 'InvalidBytesError'
 }
@@ -8,7 +9,7 @@ export class InvalidBytesError extends Error {
 /** A UDP datagram over IPv4 holds 65,507 bytes; a seal takes up to 33 of them. */
 const MOST = 65_507 - 33
 
-/** Shorter texts are read letter by letter. */
+/** Strings up to this length are decoded byte by byte, which is faster than TextDecoder. */
 const SHORT = 32
 
 const encoder = new TextEncoder()
@@ -42,8 +43,9 @@ export class Writer {
     this.#length += 4
   }
 
-  /** A whole number below 2^53, in eight bytes. */
+  /** A whole number below 2^53, in eight bytes. Asserted: a receiver would refuse the message, or misread it. */
   u53(value: number): void {
+    if (!(value >= 0 && Number.isSafeInteger(value))) fail(`${value} cannot be sent as a number below 2^53`)
     this.#room(8)
     this.#view.setUint32(this.#length, Math.floor(value / 2 ** 32))
     this.#view.setUint32(this.#length + 4, value % 2 ** 32)
@@ -160,7 +162,7 @@ export class Reader {
   count(): number {
     const count = this.u32()
     if (count > this.#bytes.length - this.#at)
-      throw new InvalidBytesError(`${count} things announced, fewer bytes left`)
+      throw new InvalidBytesError(`${count} items are declared, but fewer bytes are left`)
     return count
   }
 

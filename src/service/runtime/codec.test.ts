@@ -148,11 +148,11 @@ describe('bytes that nobody has written', () => {
     ['another version', [1, 0, 0, 0, 0], 'version 1, this is 2'],
     ['an unknown kind', [2, 9], 'kind 9 is unknown'],
     ['a name that is not a number', [2, 0, 0, 127, 248, 0, 0, 0, 0, 0, 0], 'not a plain number'],
-    ['more things than bytes', [2, 0, 1, 255, 255, 255, 255], '4294967295 things announced'],
+    ['more items than bytes', [2, 0, 1, 255, 255, 255, 255], '4294967295 items are declared'],
     ['a part of an unknown kind', partOf(9, [0, 0]), 'kind 9 is unknown'],
     ['a part longer than the datagram', partOf(1, [9, 9]), 'cut short'],
     ['a part with bytes left over', partOf(0, [0, 8], 0, 0, 0, 2, 123, 125, 0, 0), 'without a kind'],
-    ['more parts than bytes', [2, 1, ...NAMES, ...SESSION_BYTES, 255, 0, 0, 0], 'things announced'],
+    ['more parts than bytes', [2, 1, ...NAMES, ...SESSION_BYTES, 255, 0, 0, 0], 'items are declared'],
   ])('%s', (_what, bytes, message) => {
     const decoded = codec.decode(Uint8Array.from(bytes))
     expect(decoded).toBeInstanceOf(InvalidBytesError)

@@ -14,6 +14,7 @@ import {
   setTimer,
   stopTimer,
 } from '../../core/index.ts'
+import { Writer } from './bytes.ts'
 import { hostClock } from './clock.ts'
 import { Loop } from './loop.ts'
 import { memoryStorage } from './storage.ts'
@@ -163,6 +164,20 @@ describe('a message that makes the protocol fail', () => {
 })
 
 describe('a failed assertion', () => {
+  it('while an effect is carried out stops the loop', () => {
+    const failures: string[] = []
+    const loop = new Loop(obedient, hostClock(null), memoryStorage(), {
+      send: (_to, { number }) => new Writer().begin().u53(number as number),
+      output: () => {},
+      trouble: () => {},
+      failed: (error) => failures.push(error.message),
+    })
+    loop.start()
+    const effects: readonly Effect[] = [2 ** 53 - 1, -1, 2].map((number) => send('b', { kind: 'x', number }))
+    loop.command({ do: 'act', effects: effects as unknown as Plain })
+    expect(failures).toEqual(['-1 cannot be sent as a number below 2^53'])
+  })
+
   it.each([
     ['message', (loop: Loop) => loop.message('b', { kind: 'x' })],
     ['command', (loop: Loop) => loop.command({ do: 'act' })],

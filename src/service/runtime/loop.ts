@@ -199,7 +199,11 @@ export class Loop {
     }
     this.#state = step.state
     this.#hooks.record?.({ now, input, stable: null, outcome: 'done' }, before)
-    this.#carryOut(step)
+    try {
+      this.#carryOut(step)
+    } catch (thrown) {
+      this.#fail(errorOf(thrown))
+    }
   }
 
   /** The step threw: it is recorded, so that a replay of the black box ends with it. */
