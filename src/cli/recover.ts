@@ -26,7 +26,7 @@ type Kept = { readonly layer?: Plain; readonly upper?: Plain }
 export function recoverCommand(): Command {
   return new Command('recover')
     .description('repair stable data that a node cannot start from, and keep its id')
-    .argument('<folder>', 'data folder of the node; the node must be stopped')
+    .argument('<folder>', 'data directory of the node; the node must be stopped')
     .requiredOption('--id <id>', 'id of the node')
     .option(
       '--voters <ids>',
@@ -49,7 +49,7 @@ export function recoverCommand(): Command {
 
 async function recover(folder: string, flags: RecoverFlags): Promise<number> {
   if (!existsSync(join(folder, 'stable.json'))) {
-    throw new UsageError(`${folder}: contains no stable.json; name the data folder of a node`, 'folder')
+    throw new UsageError(`${folder}: contains no stable.json; name the data directory of a node`, 'folder')
   }
   if (flags.voters !== undefined && flags.allStopped !== true) {
     throw new UsageError(

@@ -64,7 +64,7 @@ ${UP_COMMANDS}
 Example:
   printf 'wait\\nkill leader\\nwait\\npartition n1,n2\\nsleep 1000\\nheal\\nsleep 1000\\nquit\\n' | conclave up --plain
 
-Each node is a "conclave agent" with its own ports and data folder, in a temporary folder that is removed at the end.
+Each node is a "conclave agent" with its own ports and data directory, in a temporary folder that is removed at the end.
 The nodes end with this process, even if it is killed.`,
     )
     .action(async (flags: UpFlags) => {

@@ -119,7 +119,7 @@ export type PeerHosting = Common & {
   insight(identity: Identity, options: PlainObject, state: Plain, now: Micros): Insight
   /** What is promised: one leader in all, or one in each partition. */
   modeOf(options: PlainObject): 'local' | 'majority'
-  /** What a node without a data folder starts from; `moment` is larger at every start. Null: from nothing. */
+  /** What a node without a data directory starts from; `moment` is larger at every start. Null: from nothing. */
   forgetfulStable(identity: Identity, options: PlainObject, moment: number): Plain
   readonly recovery: {
     /** Whether stable data looks like that of this protocol. */

@@ -20,7 +20,7 @@ export class CorruptStableDataError extends Error {
   constructor(field: string, problem: string) {
     super(
       `the stable data of this process is corrupt (${field === '' ? 'as a whole' : field}: ${problem}), so it does not ` +
-        'know what it has promised: run "conclave recover" on its data folder, which makes it promise everything so far',
+        'know what it has promised: run "conclave recover" on its data directory, which makes it promise everything so far',
     )
   }
 }

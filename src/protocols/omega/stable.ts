@@ -10,8 +10,8 @@ export class CorruptStableDataError extends Error {
   constructor(field: string, problem: string) {
     super(
       `the stable data of this process is not that of omega, or corrupt (${field === '' ? 'as a whole' : field}: ${problem}). ` +
-        'It does not know what it has promised, so it must not take part: give it the data folder that it had, ' +
-        'or stop all nodes of the group and run "conclave recover" on the data folder of each',
+        'It does not know what it has promised, so it must not take part: give it the data directory that it had, ' +
+        'or stop all nodes of the group and run "conclave recover" on the data directory of each',
     )
   }
 }

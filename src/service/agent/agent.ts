@@ -33,7 +33,7 @@ export type Agent = {
   readonly nodes: readonly ConclaveNode[]
   /** Resolves when a node fails and the agent must end. Never resolves after `close`. */
   readonly failed: Promise<Error>
-  /** Writes the black box of each node to its data folder, or to `folder` if it has none. Returns the paths. */
+  /** Writes the black box of each node to its data directory, or to `folder` if it has none. Returns the paths. */
   saveTraces(folder: string): Promise<readonly string[]>
   /** Ends all terms, leaves the groups and stops the HTTP server. */
   close(): Promise<void>

@@ -113,7 +113,7 @@ describe('an agent', () => {
     expect(agent.log.some(({ event }) => event === 'revoked')).toBe(false)
   }, 60_000)
 
-  it('reports ports and data folders that are in use', async () => {
+  it('reports ports and data directories that are in use', async () => {
     const first = place.start(place.alone('--data', place.path('data')))
     const url = new URL(await first.url())
     const http = await conclave(['agent', ...place.alone('--http', url.host)])

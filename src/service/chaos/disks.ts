@@ -1,4 +1,4 @@
-/** Cases about stable data: damaged files, a data folder in use, and a full disk. */
+/** Cases about stable data: damaged files, a data directory in use, and a full disk. */
 import { spawnSync } from 'node:child_process'
 import {
   existsSync,
@@ -51,7 +51,7 @@ export async function disks(settings: ChaosSettings): Promise<Finding> {
   }
   return {
     name: 'disks',
-    done: `stable data damaged, a data folder used twice${limited === null ? ', a full disk during a vote' : ''}`,
+    done: `stable data damaged, a data directory used twice${limited === null ? ', a full disk during a vote' : ''}`,
     problems,
     measures: [],
     limited,
@@ -79,7 +79,7 @@ async function tryDamagedData(trial: Trial): Promise<readonly string[]> {
   return problems
 }
 
-/** A second process with the same data folder must refuse to start. */
+/** A second process with the same data directory must refuse to start. */
 async function tryFolderInUse(trial: Trial): Promise<readonly string[]> {
   const node = await findFollower(trial)
   const [port] = await findFreePorts(1, 'udp')

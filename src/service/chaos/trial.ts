@@ -41,7 +41,7 @@ export type TrialOptions = {
   readonly relays?: Relays
   /** The nodes elect through this store, and do not listen. */
   readonly store?: string
-  /** Called with the data folder of each node before it starts. */
+  /** Called with the data directory of each node before it starts. */
   readonly prepare?: (folder: string) => void
 }
 

@@ -125,7 +125,7 @@ export const nodeFields = {
     .max(MAX_PRIORITY)
     .describe('a node with a higher priority is preferred as leader'),
   sticky: z.boolean().describe('whether only a node with a higher priority replaces a leader'),
-  observer: z.boolean().describe('this node learns who leads but never votes; its peers must be told so too'),
+  observer: z.boolean().describe('this node learns who leads but never votes; configure it as an observer on its peers, too'),
   witness: z.boolean().describe('this node votes but never leads'),
   options: z
     .record(z.string(), z.json())

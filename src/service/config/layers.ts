@@ -72,7 +72,7 @@ export function layered(
   return withOwnFolder({ values, from }, file, group)
 }
 
-/** A data folder that is given for all groups holds one for each. */
+/** A data directory that is given for all groups holds one for each. */
 function withOwnFolder({ values, from }: Layered, file: FileConfig | null, group: number | null): Layered {
   const { data, group: name } = values
   const isOwn = group === null || from['data'] === file?.placeOf(['groups', group, 'data'])

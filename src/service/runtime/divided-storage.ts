@@ -31,7 +31,7 @@ export class UnusableIncarnationError extends Error {
 
   constructor(group: string) {
     super(
-      `the incarnation in the data folder of ${group} is out of range: run "conclave recover" on this folder`,
+      `the incarnation in the data directory of ${group} is out of range: run "conclave recover" on this folder`,
     )
   }
 }

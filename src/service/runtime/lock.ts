@@ -20,7 +20,7 @@ export class StorageInUseError extends Error {
   readonly code = 'ERR_CONCLAVE_STORAGE_IN_USE'
 
   constructor(folder: string) {
-    super(`${folder} is used by another process: give each process a data folder of its own (--data)`)
+    super(`${folder} is used by another process: give each process a data directory of its own (--data)`)
   }
 }
 
@@ -33,7 +33,7 @@ export class StorageLockError extends Error {
     const why = cause instanceof Error ? cause.message : String(cause)
     super(
       `${folder} cannot be kept for one process, for its file system allows no sockets (${why}): ` +
-        'put the data folder on a local file system (--data)',
+        'put the data directory on a local file system (--data)',
       { cause },
     )
   }

@@ -108,7 +108,7 @@ function lostData(known: Known): readonly Broken[] {
 
 const lost = (text: string): Broken => ({
   touches: 'safety',
-  text: `${text}: its stable data was lost, or it has no data folder (--data)`,
+  text: `${text}: its stable data was lost, or it has no data directory (--data)`,
 })
 
 /** With what the group was joined; undefined where that is not recorded. */

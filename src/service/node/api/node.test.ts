@@ -247,7 +247,7 @@ describe('joining', () => {
     })
   })
 
-  it('keeps what was promised in the data folder, which one process at a time may use', async () => {
+  it('keeps what was promised in the data directory, which one process at a time may use', async () => {
     const data = mkdtempSync(pathJoin(tmpdir(), 'conclave-member-'))
     const alone = { ...good, peers: [], data, options: PATIENT }
     const tokens: number[] = []
@@ -263,7 +263,7 @@ describe('joining', () => {
     rmSync(data, { recursive: true })
   }, 30_000)
 
-  it('without a data folder begins silent, and with tokens beyond those of its life before', async () => {
+  it('without a data directory begins silent, and with tokens beyond those of its life before', async () => {
     const alone = { ...good, peers: [], options: PATIENT }
     const tokens: number[] = []
     for (let life = 0; life < 2; life++) {
