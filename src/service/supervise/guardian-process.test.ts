@@ -72,7 +72,10 @@ it('lets a command exit on a stop request', async () => {
 
 it('kills the command and reports the loss when the guardian is killed', async () => {
   const running = guardian.run(['sleep', '300'], {}, hour(), hour())
-  const failed = expect(running).rejects.toThrow('the guardian of the command exited')
+  const failed = expect(running).rejects.toMatchObject({
+    name: 'GuardianLostError',
+    message: expect.stringContaining('the guardian of the command exited'),
+  })
   const pid = await commandPid()
   trySignal(guardian.pid as number, 'SIGKILL')
   await failed

@@ -173,6 +173,7 @@ export class World {
   /** Processes all events up to and including true time `until`. */
   run(until: Micros): void {
     const queue = this.#queue
+    const maxSteps = this.#hooks.maxSteps ?? MOST_STEPS
     while (queue.size > 0 && queue.nextTime <= until) {
       this.#now = queue.nextTime
       const slot = queue.pop()
@@ -181,7 +182,7 @@ export class World {
       this.#process(pending)
       if (this.#steps > maxSteps) {
         throw new RunawayRunError(
-          `stopped after ${MOST_STEPS} steps at ${this.#now / 1000} ms: the nodes never come to rest`,
+          `stopped after ${maxSteps} steps at ${this.#now / 1000} ms: the nodes never come to rest`,
         )
       }
     }
