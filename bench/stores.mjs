@@ -7,7 +7,7 @@ import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { openEpochs } from '../dist/protocols/epochs/open-group.js'
 import { protocolNamed } from '../dist/protocols/index.js'
-import { openRegisters, openStore, parseStore, registerCalls } from '../dist/service/registers/index.js'
+import { createRegisterCalls, openRegisters, openStore, parseStore } from '../dist/service/registers/index.js'
 import { Loop, memoryStorage, openHostClock } from '../dist/service/runtime/index.js'
 import { startServer, whyMissing } from '../scripts/servers/keeper.mjs'
 import { etcd, hold, measure, print } from './failover.mjs'
@@ -49,11 +49,11 @@ async function countRenewals(url, members) {
     failed(error) {
       throw error
     },
-    register: (call) => carryOut(call),
+    register: (call) => execute(call),
   })
-  const carryOut = registerCalls(registers, {
+  const execute = createRegisterCalls(registers, {
     deliver: (input) => loop.answer(input),
-    fail(error) {
+    onFailure(error) {
       throw error
     },
   })
@@ -67,7 +67,7 @@ async function countRenewals(url, members) {
   await reach(() => epoch() >= 3)
   const before = { ...counted, epoch: epoch() }
   await reach(() => epoch() >= before.epoch + RENEWALS)
-  // Before it closes: giving the id back is a write too, and no renewal.
+  // Before closing: releasing the id is a write as well, but not a renewal.
   const { reads, writes } = counted
   const renewals = epoch() - before.epoch
   loop.stop()

@@ -287,8 +287,8 @@ describe('an agent with several groups', () => {
     expect((await app.request('/readyz')).status).toBe(200)
     const text = await (await app.request('/metrics')).text()
     expect(text).toContain('conclave_leader{group="g",id="n2"} 0\nconclave_leader{group="h",id="n2"} 0\n')
-    // Metrics about views exist only under omega.
-    const common = METRICS.filter(({ help }) => !help.startsWith('omega: '))
+    // Metrics about views exist only for protocols with views.
+    const common = METRICS.filter(({ help }) => !help.startsWith('Protocols with views'))
     expect(text.match(/^# TYPE /gm)).toHaveLength(common.length)
     const page = await (await app.request('/', { headers: { accept: 'text/html' } })).text()
     expect([...page.matchAll(/<h1>(.)<\/h1>/g)].map(([, name]) => name)).toEqual(['g', 'h'])
