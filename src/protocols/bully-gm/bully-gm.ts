@@ -62,9 +62,16 @@ export type GmState = {
 export type GmTiming = {
   readonly timeout: Micros
   readonly period: Micros
-  /** The last halt counts, whoever it is from: unsafe where halts go out side by side. */
-  readonly obeysLastHalt: boolean
 }
+
+/** Tests replace this rule with that of a defect (defects.ts). */
+export type GmRules = {
+  /** Whether a node obeys a halt of `from` while the halt of `by` binds it. */
+  obeysOver(from: NodeId, by: NodeId): boolean
+}
+
+/** Only a node that is not lower may replace a binding halt. */
+export const RULES: GmRules = { obeysOver: (from, by) => compareIds(from, by) >= 0 }
 
 type GmStep = Step<GmState, GmMessage>
 type GmEffect = Effect<GmMessage>
@@ -76,7 +83,8 @@ const BOUND = 'bound'
 
 export function bullyGm(
   { self, nodes }: Identity,
-  { timeout, period, obeysLastHalt }: GmTiming,
+  { timeout, period }: GmTiming,
+  rules: GmRules,
 ): Protocol<GmState, GmMessage, GmCommand> {
   const higher = sortIds(nodes.filter((id) => compareIds(id, self) > 0))
   const lower = sortIds(nodes.filter((id) => compareIds(id, self) < 0))
@@ -169,7 +177,7 @@ export function bullyGm(
    * It cannot come later than T, so a halt binds no longer than that.
    */
   function obeys({ bound, halted: by }: GmState, from: NodeId): boolean {
-    return obeysLastHalt || !bound || by === null || compareIds(from, by) >= 0
+    return !bound || by === null || rules.obeysOver(from, by)
   }
 
   /** Stops an election of one's own. */

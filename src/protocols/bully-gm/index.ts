@@ -1,15 +1,16 @@
 import { z } from 'zod'
 import { define, microsOf, millisecondsOr } from '../../core/index.ts'
 import { bullyGm } from './bully-gm.ts'
+import { MISREADINGS, rulesWith } from './defects.ts'
 
 function options() {
   return z.strictObject({
     timeoutMs: millisecondsOr(100, 'T: silence that proves a crash; at least two delays'),
     periodMs: millisecondsOr(500, 'time between checks of the coordinator, and of the others'),
     misreading: z
-      .enum(['none', 'obey-last-halt'])
+      .enum(MISREADINGS)
       .default('none')
-      .describe('obey-last-halt: also one of a lower process that crossed with that of a higher one'),
+      .describe('runs the protocol with a known defect, so that tests can catch it'),
   })
 }
 
@@ -25,11 +26,7 @@ export const bullyGmDefinition = define({
   promises: ['assertion-1', 'assertion-2'],
   goals: ['elected', 'leader-changed'],
   create: (identity, { timeoutMs, periodMs, misreading }) =>
-    bullyGm(identity, {
-      timeout: microsOf(timeoutMs),
-      period: microsOf(periodMs),
-      obeysLastHalt: misreading === 'obey-last-halt',
-    }),
+    bullyGm(identity, { timeout: microsOf(timeoutMs), period: microsOf(periodMs) }, rulesWith(misreading)),
   bounds: ({ timeoutMs, periodMs }, maxDelayMs) => [
     {
       option: 'timeoutMs',

@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import { define, microsOf, millisecondsOr, type NodeId, perNode, stack } from '../../core/index.ts'
 import { carriedKind, RELIABLE_KINDS, reliableLinks } from '../../links/index.ts'
+import { MISREADINGS, rulesWith } from './defects.ts'
 import { type RingState, ring } from './ring.ts'
 import { tolerantRing } from './tolerant.ts'
 
@@ -24,9 +25,9 @@ function options(nodes: readonly NodeId[]) {
       'reliable: time after which a message without acknowledgement is repeated',
     ),
     misreading: z
-      .enum(['none', 'no-discard', 'no-freeze'])
+      .enum(MISREADINGS)
       .default('none')
-      .describe('put an error of the text back: no-discard, no-freeze'),
+      .describe('runs the protocol with a known defect of the text, so that tests can catch it'),
   })
   return written.superRefine(({ faultTolerant, reliable, misreading }, context) => {
     if (!faultTolerant) return
@@ -70,7 +71,7 @@ export const ringDefinition = define({
   create(identity, chosen) {
     const own = chosen.loads[String(identity.self)] ?? 0
     if (!chosen.faultTolerant) {
-      const plain = ring(identity, { load: own, misreading: chosen.misreading })
+      const plain = ring(identity, { load: own, rules: rulesWith(chosen.misreading) })
       if (!chosen.reliable) return plain
       return stack(reliableLinks(identity, { retransmitAfter: microsOf(chosen.retransmitMs) }), plain)
     }

@@ -23,6 +23,7 @@ import {
 } from '../../core/index.ts'
 import { withLeaderNews } from '../news.ts'
 import { compareKeys, type Key, type RingCommand, type RingMessage } from './messages.ts'
+import type { RingRules } from './rules.ts'
 
 export type RingState = {
   readonly participant: boolean
@@ -33,22 +34,19 @@ export type RingState = {
   readonly frozen: Key | null
 }
 
-/** Readings of the text that do not work, for those who want to see it. */
-export type Misreading = 'none' | 'no-discard' | 'no-freeze'
-
-export type RingOptions = { readonly load: number; readonly misreading: Misreading }
+export type RingOptions = { readonly load: number; readonly rules: RingRules }
 
 type RingStep = Step<RingState, RingMessage>
 
 export function ring(
   { self, nodes }: Identity,
-  { load, misreading }: RingOptions,
+  { load, rules }: RingOptions,
 ): Protocol<RingState, RingMessage, RingCommand> {
   const successor = present(nodes[(nodes.indexOf(self) + 1) % nodes.length], 'successor')
 
   function keyOf(state: RingState): Key {
     const now: Key = { load: state.load, node: self }
-    return misreading === 'no-freeze' ? now : (state.frozen ?? now)
+    return rules.keyInElection(now, state.frozen)
   }
 
   /** Joins an election, or goes on taking part in it, and sends a message on. */
@@ -61,13 +59,12 @@ export function ring(
 
   function onElection(state: RingState, key: Key): RingStep {
     const me = keyOf(state)
-    const isMine = misreading === 'no-freeze' ? compareKeys(key, me) === 0 : key.node === self
-    if (isMine) {
+    if (rules.isOwn(key, self, me)) {
       const won: RingState = { participant: false, elected: self, load: state.load, frozen: null }
       return { state: won, effects: [send(successor, { kind: 'elected', key: me })] }
     }
     if (compareKeys(key, me) > 0) return join(state, key, me)
-    if (!state.participant || misreading === 'no-discard') return join(state, me, me)
+    if (rules.answersSmaller(state.participant)) return join(state, me, me)
     return { state, effects: NOTHING }
   }
 
