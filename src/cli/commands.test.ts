@@ -89,7 +89,12 @@ describe('a command in this process', () => {
       ['sim', '--help'],
       ['elect'],
     ]
-    const all = () => Promise.all(asked.map((words) => conclave(...words)))
+    // A slow machine prints the progress of the campaign.
+    const runOne = async (words: readonly string[]): Promise<Ended> => {
+      const ended = await conclave(...words)
+      return { ...ended, stderr: ended.stderr.replaceAll(/^seeds: .*\n/gm, '') }
+    }
+    const all = () => Promise.all(asked.map(runOne))
     const first = await all()
     expect(first.map(({ code }) => code)).toEqual([6, 2, 6, 0, 0, 2])
     expect(await all()).toEqual(first)

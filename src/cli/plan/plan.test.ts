@@ -178,7 +178,7 @@ describe('the card of epochs', () => {
     const weak = (
       await conclave('plan', '--config', config('weak.json', { ...base, store: redis, seeds: 2 }))
     ).stdout
-    expect(weak).toContain('of redis, which cannot be found out: nobody makes it a replica')
+    expect(weak).toContain('of redis, which cannot be found out: it is not made a replica')
     expect(weak).toContain('acceptWeak: a store that loses an acknowledged write is accepted')
     expect(weak).toContain('as long as the store loses no write: it was accepted as weak')
     const path = join(folder, 'agent.yaml')
