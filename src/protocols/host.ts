@@ -17,7 +17,7 @@ import {
   type Group,
   type Room,
   type SessionTerms,
-  seatsIn,
+  tenantsIn,
   weightOf,
 } from '../links/index.ts'
 import type { PeerHosting } from './hosting.ts'
@@ -82,11 +82,11 @@ export function hosted(self: NodeId, shown: string | null): Protocol {
   return {
     ...host({ self, groups: {} }),
     view(state, now) {
-      const seats = seatsIn(state)
-      const seat = shown === null ? seats[0] : seats.find(({ name }) => name === shown)
-      return seat === undefined
+      const tenants = tenantsIn(state)
+      const tenant = shown === null ? tenants[0] : tenants.find(({ name }) => name === shown)
+      return tenant === undefined
         ? NOTHING_YET
-        : groupFor(self, seat.spec as GroupSpec).protocol.view(seat.state, now)
+        : groupFor(self, tenant.spec as GroupSpec).protocol.view(tenant.state, now)
     },
   }
 }

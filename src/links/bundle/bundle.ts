@@ -1,14 +1,13 @@
 /**
- * Many groups in one process, over one session for each pair of processes.
+ * Multiplexes many groups of one process over one session per pair of processes.
  *
- * A bundle is a protocol made of others: each group has a protocol of its own, and what they ask for is labelled with
- * the group's name. Stacked on fail-aware datagrams it is what a real process runs, and worlds run it like any other.
- * Groups come and go by command. What is meant for one process leaves in one message, as far as it has room; data that
- * must survive is made safe in one write; and the timers of several groups wait for each other, a small part of what
- * each may be late. So many groups cost little more than one where they do nothing.
+ * A bundle is a protocol made of others: each group runs its own protocol, and the bundle labels its messages, outputs
+ * and stable data with the group's name. Stacked on fail-aware datagrams it is what a real process runs, and every world
+ * can run it. Commands add and remove groups. Messages to one process are batched into one datagram, stable data is
+ * stored in one write, and the timers of several groups are coalesced within their slack. An idle group costs little.
  *
- * Groups share nothing else. Which messages were fast, and who is configured alike, is decided in each: where two
- * processes disagree over one group they do not hear each other in that one, and in the others they do.
+ * Groups are otherwise independent. Each decides which messages are timely and which nodes have the same configuration:
+ * two processes that disagree about one group ignore each other there, and only there.
  */
 import {
   hashPlain,
@@ -25,18 +24,18 @@ import {
 } from '../../core/index.ts'
 import { NEW_TERMS, type Passage, receiptOf, type SessionTerms } from '../fail-aware/fail-aware.ts'
 import { heardSettings, isSettings, metStranger } from '../fail-aware/strangers.ts'
-import type { Bundle, BundleCommand, OpenedGroup, OpenGroup, Part, Room } from './group.ts'
-import { reseated, type Seat, seatNamed, shiftedSeat } from './tenant.ts'
-import { TICK, Turn } from './turn.ts'
+import { BundleStep, TICK } from './bundle-step.ts'
+import type { Bundle, BundleCommand, ConfiguredGroup, OpenGroup, Part, Room } from './group.ts'
+import { changeTenant, findTenant, shiftTenant, type Tenant } from './tenant.ts'
 
 export type BundleState = {
-  /** Grids begin here. */
+  /** The origin of the time grid on which timers are coalesced. */
   readonly origin: Micros
-  /** By name. */
-  readonly seats: readonly Seat[]
-  /** Stable data of every group that ever was, by name. */
+  /** Sorted by name. */
+  readonly tenants: readonly Tenant[]
+  /** The stable data of every group that this process has ever joined, by name. */
   readonly kept: PlainObject
-  /** When the world is to wake the bundle. */
+  /** The deadline of the bundle's own timer; null while none is set. */
   readonly alarm: Micros | null
 }
 
@@ -44,28 +43,28 @@ export type BundleSettings = {
   readonly self: NodeId
   readonly open: OpenGroup
   readonly room: Room
-  /** Groups that are there from the start, by name. */
+  /** The groups that are joined at the start, by name. */
   readonly groups: { readonly [name: string]: PlainObject }
 }
 
-/** The groups in the state of a bundle, with layers below it or without. */
-export function seatsIn(state: Plain): readonly Seat[] {
+/** The groups in the state of a bundle, with or without a layer below it. */
+export function tenantsIn(state: Plain): readonly Tenant[] {
   const either = state as BundleState | { readonly upper: BundleState }
-  return 'upper' in either ? either.upper.seats : either.seats
+  return 'upper' in either ? either.upper.tenants : either.tenants
 }
 
-/** The state of one of them; null where there is no such group. */
+/** The state of one group; null if it is not joined. */
 export function stateInBundle(state: Plain, group: string): Plain {
-  const seats = seatsIn(state)
-  return seats[seatNamed(seats, group)]?.state ?? null
+  const tenants = tenantsIn(state)
+  return tenants[findTenant(tenants, group)]?.state ?? null
 }
 
 export function bundle(settings: BundleSettings): Protocol<BundleState, Message, BundleCommand, PlainObject> {
   const { self, room } = settings
-  /** Made once, as long as its words stay the same. */
-  const opened = new Map<string, { readonly spec: PlainObject; readonly group: OpenedGroup }>()
+  /** Created once per specification. */
+  const opened = new Map<string, { readonly spec: PlainObject; readonly group: ConfiguredGroup }>()
 
-  function groupFor(name: string, spec: PlainObject): OpenedGroup {
+  function groupFor(name: string, spec: PlainObject): ConfiguredGroup {
     const known = opened.get(name)
     if (known !== undefined && known.spec === spec) return known.group
     const made = settings.open(name, spec)
@@ -74,14 +73,14 @@ export function bundle(settings: BundleSettings): Protocol<BundleState, Message,
     return group
   }
 
-  const groupOf = ({ name, spec }: Seat): OpenedGroup => groupFor(name, spec)
+  const groupOf = ({ name, spec }: Tenant): ConfiguredGroup => groupFor(name, spec)
 
-  // ---- Groups come and go ----
+  // ---- Commands ----
 
-  function sit(turn: Turn, name: string, spec: PlainObject): void {
+  function joinGroup(step: BundleStep, name: string, spec: PlainObject): void {
     const group = groupFor(name, spec)
-    const { state, effects } = group.protocol.start(turn.kept(name), turn.now)
-    const seat: Seat = {
+    const { state, effects } = group.protocol.start(step.stableOf(name), step.now)
+    const tenant: Tenant = {
       name,
       spec,
       state,
@@ -92,55 +91,56 @@ export function bundle(settings: BundleSettings): Protocol<BundleState, Message,
       strangers: [],
       heldUntil: null,
     }
-    const seats = [...turn.seats, seat].sort((a, b) => (a.name < b.name ? -1 : 1))
-    turn.reseat(seats)
-    turn.take(seatNamed(seats, name), { state, effects })
+    const tenants = [...step.tenants, tenant].sort((a, b) => (a.name < b.name ? -1 : 1))
+    step.setTenants(tenants)
+    step.carryOut(findTenant(tenants, name), { state, effects })
   }
 
-  function onCommand(turn: Turn, command: BundleCommand): void {
+  function onCommand(step: BundleStep, command: BundleCommand): void {
     const groups = command.do === 'hold' ? command.groups : [command.group]
     for (const group of groups) {
-      const index = seatNamed(turn.seats, group)
-      if (index < 0 === (command.do === 'join')) obey(turn, index, command)
+      const index = findTenant(step.tenants, group)
+      if (index < 0 === (command.do === 'join')) handleCommand(step, index, command)
       else {
-        const why = index < 0 ? 'it has not joined that group' : 'it has joined that group already'
-        turn.say({ type: 'refused', group, command: command.do, why })
+        const why =
+          index < 0 ? 'this process has not joined the group' : 'this process has joined the group already'
+        step.emit({ type: 'refused', group, command: command.do, why })
       }
     }
   }
 
-  function obey(turn: Turn, index: number, command: BundleCommand): void {
-    const seat = turn.seats[index] as Seat
+  function handleCommand(step: BundleStep, index: number, command: BundleCommand): void {
+    const tenant = step.tenants[index] as Tenant
     switch (command.do) {
       case 'join':
-        if (command.stable !== undefined) turn.keep(command.group, command.stable)
-        sit(turn, command.group, command.spec)
-        tellTerms(turn)
+        if (command.stable !== undefined) step.store(command.group, command.stable)
+        joinGroup(step, command.group, command.spec)
+        announceTerms(step)
         break
       case 'leave':
-        turn.reseat(turn.seats.toSpliced(index, 1))
-        tellTerms(turn)
+        step.setTenants(step.tenants.toSpliced(index, 1))
+        announceTerms(step)
         break
       case 'regroup': {
-        const state = groupFor(seat.name, command.spec).adopt(seat.state, groupOf(seat).nodes)
-        turn.put(index, reseated(seat, { spec: command.spec, state }))
-        tellTerms(turn)
+        const state = groupFor(tenant.name, command.spec).adopt(tenant.state, groupOf(tenant).nodes)
+        step.setTenant(index, changeTenant(tenant, { spec: command.spec, state }))
+        announceTerms(step)
         break
       }
       case 'hold':
-        turn.hold(index, turn.now + command.forMicros)
+        step.hold(index, step.now + command.forMicros)
         break
       case 'tell':
-        turn.feed(index, { type: 'command', command: command.command })
+        step.giveInput(index, { type: 'command', command: command.command })
         break
       default:
         unreachable(command)
     }
   }
 
-  /** The sessions serve the strictest. */
-  function tellTerms(turn: Turn): void {
-    const all = turn.seats.map((seat) => groupOf(seat).terms)
+  /** The sessions use the strictest terms of all groups. */
+  function announceTerms(step: BundleStep): void {
+    const all = step.tenants.map((tenant) => groupOf(tenant).terms)
     if (all.length === 0) return
     const terms: SessionTerms = {
       leastDelay: Math.min(...all.map(({ leastDelay }) => leastDelay)),
@@ -148,90 +148,102 @@ export function bundle(settings: BundleSettings): Protocol<BundleState, Message,
       rho: Math.max(...all.map(({ rho }) => rho)),
       stampAge: Math.min(...all.map(({ stampAge }) => stampAge)),
     }
-    turn.say({ type: NEW_TERMS, ...terms })
+    step.emit({ type: NEW_TERMS, ...terms })
   }
 
-  // ---- What comes in ----
+  // ---- Messages and timers ----
 
-  function onBundle(turn: Turn, from: NodeId, { parts }: Bundle, passage: Passage): void {
+  function onBundle(step: BundleStep, from: NodeId, { parts }: Bundle, passage: Passage): void {
     for (const part of parts) {
-      const index = seatNamed(turn.seats, part.group)
-      if (index >= 0) onPart(turn, index, from, part, passage)
+      const index = findTenant(step.tenants, part.group)
+      if (index >= 0) onPart(step, index, from, part, passage)
     }
   }
 
-  function onPart(turn: Turn, index: number, from: NodeId, { config, body }: Part, passage: Passage): void {
-    const seat = turn.seats[index] as Seat
-    if (isHeld(seat, turn.now)) return
-    const group = groupOf(seat)
+  function onPart(
+    step: BundleStep,
+    index: number,
+    from: NodeId,
+    { config, body }: Part,
+    passage: Passage,
+  ): void {
+    const tenant = step.tenants[index] as Tenant
+    if (isHeld(tenant, step.now)) return
+    const group = groupOf(tenant)
     const { agreed, nodes, terms } = group
     if (isSettings(body)) {
-      // Whoever misses this process among its nodes says who they are.
+      // A node that does not list this process includes its own list of nodes.
       const ours = body.agreed['nodes'] === undefined ? agreed : { ...agreed, nodes }
-      const heard = heardSettings(seat.strangers, from, ours, body.agreed, turn.now)
+      const heard = heardSettings(tenant.strangers, from, ours, body.agreed, step.now)
       if (heard === null) return
-      turn.put(index, reseated(seat, { strangers: heard.strangers }))
-      turn.say({ ...heard.mismatch, group: seat.name })
+      step.setTenant(index, changeTenant(tenant, { strangers: heard.strangers }))
+      step.emit({ ...heard.mismatch, group: tenant.name })
     } else if (config !== group.config) {
-      tellStranger(turn, index, from, config, agreed)
+      answerStranger(step, index, from, config, agreed)
     } else if (nodes.includes(from)) {
       if (!group.kinds.includes(body.kind)) return
       const receipt = receiptOf(passage, from === self, terms)
-      turn.feed(index, { type: 'message', from, body, receipt })
+      step.giveInput(index, { type: 'message', from, body, receipt })
     } else {
-      tellStranger(turn, index, from, config, { ...agreed, nodes })
+      answerStranger(step, index, from, config, { ...agreed, nodes })
     }
   }
 
-  function tellStranger(turn: Turn, index: number, peer: NodeId, config: number, agreed: PlainObject): void {
-    const seat = turn.seats[index] as Seat
-    const strangers = metStranger(seat.strangers, peer, config, turn.now)
+  function answerStranger(
+    step: BundleStep,
+    index: number,
+    peer: NodeId,
+    config: number,
+    agreed: PlainObject,
+  ): void {
+    const tenant = step.tenants[index] as Tenant
+    const strangers = metStranger(tenant.strangers, peer, config, step.now)
     if (strangers === null) return
-    const isFirst = !seat.strangers.some((stranger) => stranger.peer === peer)
-    turn.put(index, reseated(seat, { strangers }))
-    turn.post(peer, { group: seat.name, config: 0, body: { kind: 'Settings', agreed } })
+    const isFirst = !tenant.strangers.some((stranger) => stranger.peer === peer)
+    step.setTenant(index, changeTenant(tenant, { strangers }))
+    step.queueMessage(peer, { group: tenant.name, config: 0, body: { kind: 'Settings', agreed } })
     if (isFirst && agreed['nodes'] !== undefined) {
       const who = { peer, field: 'nodes', ours: agreed['nodes'], theirs: null }
-      turn.say({ type: 'mismatch', ...who, group: seat.name })
+      step.emit({ type: 'mismatch', ...who, group: tenant.name })
     }
   }
 
-  const isHeld = ({ heldUntil }: Seat, now: Micros): boolean => heldUntil !== null && now < heldUntil
+  const isHeld = ({ heldUntil }: Tenant, now: Micros): boolean => heldUntil !== null && now < heldUntil
 
-  /** Everything that is due, of whatever group, in one step. What a timer's step makes due waits for the next. */
-  function onTick(turn: Turn): void {
-    turn.rang()
-    for (let index = 0; index < turn.seats.length; index++) {
-      const { timers, heldUntil } = turn.seats[index] as Seat
-      if (isHeld(turn.seats[index] as Seat, turn.now)) continue
-      if (heldUntil !== null) turn.hold(index, null)
+  /** Fires all due timers of all groups in one step. A timer that becomes due meanwhile waits for the next step. */
+  function onTick(step: BundleStep): void {
+    step.clearAlarm()
+    for (let index = 0; index < step.tenants.length; index++) {
+      const { timers, heldUntil } = step.tenants[index] as Tenant
+      if (isHeld(step.tenants[index] as Tenant, step.now)) continue
+      if (heldUntil !== null) step.hold(index, null)
       for (const due of timers) {
-        if (due.at > turn.now) break
-        const seat = turn.seats[index] as Seat
-        // An earlier one of them may have stopped or moved it.
-        if (!seat.timers.includes(due)) continue
-        turn.fire(index, due)
-        turn.feed(index, { type: 'timer', name: due.name })
+        if (due.at > step.now) break
+        const tenant = step.tenants[index] as Tenant
+        // An earlier timer of this step may have stopped or replaced it.
+        if (!tenant.timers.includes(due)) continue
+        step.expireTimer(index, due)
+        step.giveInput(index, { type: 'timer', name: due.name })
       }
     }
   }
 
-  function react(turn: Turn, input: Input<Message, BundleCommand>): void {
+  function handleInput(step: BundleStep, input: Input<Message, BundleCommand>): void {
     switch (input.type) {
       case 'message':
         if (input.body.kind === 'bundle') {
-          onBundle(turn, input.from, input.body as unknown as Bundle, input.receipt as unknown as Passage)
+          onBundle(step, input.from, input.body as unknown as Bundle, input.receipt as unknown as Passage)
         }
         break
       case 'timer':
-        if (input.name === TICK) onTick(turn)
+        if (input.name === TICK) onTick(step)
         break
       case 'command':
-        onCommand(turn, input.command)
+        onCommand(step, input.command)
         break
       case 'link':
       case 'suspended':
-        for (let index = 0; index < turn.seats.length; index++) turn.feed(index, input)
+        for (let index = 0; index < step.tenants.length; index++) step.giveInput(index, input)
         break
       case 'register':
         break
@@ -242,18 +254,26 @@ export function bundle(settings: BundleSettings): Protocol<BundleState, Message,
 
   return {
     start(stable, now) {
-      const turn = new Turn({ origin: now, seats: [], kept: stable ?? {}, alarm: null }, self, groupOf, now)
-      for (const [name, spec] of Object.entries(settings.groups)) sit(turn, name, spec)
-      tellTerms(turn)
-      return turn.end(room)
+      const step = new BundleStep(
+        { origin: now, tenants: [], kept: stable ?? {}, alarm: null },
+        self,
+        groupOf,
+        now,
+      )
+      for (const [name, spec] of Object.entries(settings.groups)) joinGroup(step, name, spec)
+      announceTerms(step)
+      return step.finish(room)
     },
     step(state, input, now): Step<BundleState, Message, PlainObject> {
-      const turn = new Turn(state, self, groupOf, now)
-      react(turn, input)
-      return turn.end(room)
+      const step = new BundleStep(state, self, groupOf, now)
+      handleInput(step, input)
+      return step.finish(room)
     },
     view(state, now): View {
-      const views = state.seats.map((seat) => [seat.name, groupOf(seat).protocol.view(seat.state, now)])
+      const views = state.tenants.map((tenant) => [
+        tenant.name,
+        groupOf(tenant).protocol.view(tenant.state, now),
+      ])
       return {
         role: 'follower',
         leader: null,
@@ -265,7 +285,7 @@ export function bundle(settings: BundleSettings): Protocol<BundleState, Message,
     },
     shift: (state, by) => ({
       origin: state.origin + by,
-      seats: state.seats.map((seat) => shiftedSeat(seat, groupOf(seat).protocol, by)),
+      tenants: state.tenants.map((tenant) => shiftTenant(tenant, groupOf(tenant).protocol, by)),
       kept: state.kept,
       alarm: state.alarm === null ? null : state.alarm + by,
     }),

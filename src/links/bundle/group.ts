@@ -1,42 +1,42 @@
-/** What a bundle knows of a group, what it sends, and what it may be told. */
+/** A group in a bundle, the bundle's messages and its commands. */
 import type { Command, Message, Micros, NodeId, Plain, PlainObject, Protocol } from '../../core/index.ts'
 import type { SessionTerms, Yardstick } from '../fail-aware/fail-aware.ts'
 
 export type Group = {
   readonly protocol: Protocol
-  /** What its messages may be; whatever else is said in it is not heard. */
+  /** The kinds of its messages; others are ignored. */
   readonly kinds: readonly string[]
-  /** All that may speak in it. */
+  /** Its nodes; messages of others are ignored. */
   readonly nodes: readonly NodeId[]
-  /** What all of them must be configured with alike. */
+  /** The configuration that all nodes must share. */
   readonly agreed: PlainObject
-  /** What its messages are judged by, and what it needs of the sessions. */
+  /** When a message is timely, and what the group needs from the sessions. */
   readonly terms: Yardstick & SessionTerms
-  /** So late may its timers be, that those of many groups fire in one step. */
+  /** Timer slack: lets timers of several groups coalesce into one step. */
   readonly slack: Micros
-  /** Its state, when others may speak in it than before. */
+  /** Its state after its nodes have changed. */
   adopt(state: unknown, former: readonly NodeId[]): PlainObject
 }
 
-/** With the digest of what its processes must agree on. */
-export type OpenedGroup = Group & { readonly config: number }
+/** With the digest of its configuration. */
+export type ConfiguredGroup = Group & { readonly config: number }
 
-/** Makes a group of its description: the same for the same words. */
+/** Creates a group from its specification. Deterministic. */
 export type OpenGroup = (name: string, spec: PlainObject) => Group
 
-/** One group's message. */
+/** A message of one group. */
 export type Part = {
   readonly group: string
-  /** A digest of what its sender is configured with. */
+  /** The digest of the sender's configuration. */
   readonly config: number
   readonly body: Message
 }
 
-/** What one process has to say to another at one moment, in whatever groups. */
+/** All messages from one process to another in one step. */
 export type Bundle = { readonly kind: 'bundle'; readonly parts: readonly Part[] }
 
 export type BundleCommand =
-  /** `stable`: what its process kept of the group, where the bundle was not told at the start. */
+  /** `stable`: the group's stored data, if it was not part of the data at the start. */
   | (Command & {
       readonly do: 'join'
       readonly group: string
@@ -45,9 +45,9 @@ export type BundleCommand =
     })
   | (Command & { readonly do: 'regroup'; readonly group: string; readonly spec: PlainObject })
   | (Command & { readonly do: 'leave'; readonly group: string })
-  /** Nothing happens in these groups for so long; what comes is lost, and timers wait. */
+  /** Excludes these groups for a while: their messages are lost, their timers wait. */
   | (Command & { readonly do: 'hold'; readonly groups: readonly string[]; readonly forMicros: Micros })
   | (Command & { readonly do: 'tell'; readonly group: string; readonly command: Command })
 
-/** How much goes into one message: parts are weighed, and a heavy one goes alone. */
+/** The size limit of a message. A part that is too large for one travels alone. */
 export type Room = { readonly most: number; weigh(part: Part): number }

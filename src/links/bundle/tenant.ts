@@ -1,38 +1,38 @@
-/** One group's place in a bundle: its state, and its timers, which the bundle keeps. */
+/** One group in a bundle: its protocol's state and its timers. */
 import type { Micros, Plain, PlainObject, Protocol, TermRecord } from '../../core/index.ts'
 import type { Stranger } from '../fail-aware/strangers.ts'
 
 export type Timer = { readonly name: string; readonly at: Micros }
 
-export type Seat = {
+export type Tenant = {
   readonly name: string
   readonly spec: PlainObject
   readonly state: Plain
-  /** By their deadlines, then by name. */
+  /** Sorted by deadline, then by name. */
   readonly timers: readonly Timer[]
-  /** When the bundle is to wake for the first of them. */
+  /** When the first timer fires, after coalescing. */
   readonly due: Micros | null
   /** The last term of this node in the group; null before the first. */
   readonly term: TermRecord | null
-  /** How often an instant was chosen for it from a range. */
+  /** The number of instants that were chosen from ranges so far. */
   readonly draws: number
   readonly strangers: readonly Stranger[]
-  /** Nothing happens in the group before. */
+  /** The group is excluded until then. */
   readonly heldUntil: Micros | null
 }
 
-/** All seats have one shape. */
-export function reseated(seat: Seat, change: Partial<Seat>): Seat {
+/** A tenant with changes. Every tenant has the same shape, which keeps property access fast. */
+export function changeTenant(tenant: Tenant, change: Partial<Tenant>): Tenant {
   return {
-    name: seat.name,
-    spec: change.spec ?? seat.spec,
-    state: change.state === undefined ? seat.state : change.state,
-    timers: change.timers ?? seat.timers,
-    due: change.due === undefined ? seat.due : change.due,
-    term: change.term === undefined ? seat.term : change.term,
-    draws: change.draws ?? seat.draws,
-    strangers: change.strangers ?? seat.strangers,
-    heldUntil: change.heldUntil === undefined ? seat.heldUntil : change.heldUntil,
+    name: tenant.name,
+    spec: change.spec ?? tenant.spec,
+    state: change.state === undefined ? tenant.state : change.state,
+    timers: change.timers ?? tenant.timers,
+    due: change.due === undefined ? tenant.due : change.due,
+    term: change.term === undefined ? tenant.term : change.term,
+    draws: change.draws ?? tenant.draws,
+    strangers: change.strangers ?? tenant.strangers,
+    heldUntil: change.heldUntil === undefined ? tenant.heldUntil : change.heldUntil,
   }
 }
 
@@ -48,17 +48,17 @@ function isBefore(name: string, at: Micros, other: Timer): boolean {
   return at < other.at || (at === other.at && name < other.name)
 }
 
-/** The same list when there is no such timer. */
+/** The same list if there is no such timer. */
 export function withoutTimer(timers: readonly Timer[], name: string): readonly Timer[] {
   return timers.some((timer) => timer.name === name) ? timers.filter((timer) => timer.name !== name) : timers
 }
 
-/** Where a group sits among seats in the order of names; -1 where it does not. */
-export function seatNamed(seats: readonly Seat[], name: string): number {
-  let [low, high] = [0, seats.length - 1]
+/** The index of a group, found by binary search; -1 if it is not joined. */
+export function findTenant(tenants: readonly Tenant[], name: string): number {
+  let [low, high] = [0, tenants.length - 1]
   while (low <= high) {
     const middle = (low + high) >> 1
-    const found = (seats[middle] as Seat).name
+    const found = (tenants[middle] as Tenant).name
     if (found === name) return middle
     if (found < name) low = middle + 1
     else high = middle - 1
@@ -66,12 +66,12 @@ export function seatNamed(seats: readonly Seat[], name: string): number {
   return -1
 }
 
-export function shiftedSeat(seat: Seat, { shift }: Protocol, by: Micros): Seat {
-  return reseated(seat, {
-    state: shift(seat.state, by),
-    timers: seat.timers.map(({ name, at }) => ({ name, at: at + by })),
-    due: seat.due === null ? null : seat.due + by,
-    strangers: seat.strangers.map((stranger) => ({ ...stranger, toldAt: stranger.toldAt + by })),
-    heldUntil: seat.heldUntil === null ? null : seat.heldUntil + by,
+export function shiftTenant(tenant: Tenant, { shift }: Protocol, by: Micros): Tenant {
+  return changeTenant(tenant, {
+    state: shift(tenant.state, by),
+    timers: tenant.timers.map(({ name, at }) => ({ name, at: at + by })),
+    due: tenant.due === null ? null : tenant.due + by,
+    strangers: tenant.strangers.map((stranger) => ({ ...stranger, toldAt: stranger.toldAt + by })),
+    heldUntil: tenant.heldUntil === null ? null : tenant.heldUntil + by,
   })
 }

@@ -1,14 +1,11 @@
-/**
- * How much room a message takes, roughly: what it would take as bytes, and seldom less. It need not be exact, only the
- * same wherever a run is played again.
- */
+/** Estimates the encoded size of a message, seldom too low. It need not be exact, only the same in a replay. */
 import { canonical, isList, type Message, type Plain } from '../../core/index.ts'
 import type { Part } from './group.ts'
 
-/** Group, configuration, kind and length. */
+/** The bytes of group, configuration, kind and length. */
 const HEAD = 15
 
-/** A message goes to several processes as one object. */
+/** Cached, because one message object is sent to several processes. */
 const weighed = new WeakMap<Message, number>()
 
 export function weightOf({ body }: Part): number {
