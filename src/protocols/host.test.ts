@@ -225,7 +225,7 @@ describe('several groups in each process', () => {
     expect(tokens).toEqual(tokens.toSorted((a, b) => a - b))
     expect(new Set(tokens).size).toBe(tokens.length)
     expect(tokens.length).toBeGreaterThan(1)
-    expect(refused).toEqual(['1 it has joined that group already'])
+    expect(refused).toEqual(['1 this process has joined the group already'])
   })
 
   it('that are configured differently in one do not hear each other in that one, and do in the others', () => {
