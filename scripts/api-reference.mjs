@@ -15,7 +15,7 @@ function statementsOf(file) {
   let comment = ''
   let current = null
   for (const line of readFileSync(file, 'utf8').split('\n')) {
-    if (/^\/\*\*/.test(line)) comment = ''
+    if (line.startsWith('/**')) comment = ''
     const isComment = /^(?:\/\*\*| \*)/.test(line)
     if (isComment) {
       comment += `${line}\n`
@@ -119,7 +119,7 @@ export function apiReferenceText() {
     return `## ${called(door)}\n\n${entries.map(entryText).join('\n\n')}`
   })
   const lists = forWorkbench.map(({ door, names }) => {
-    const sorted = [...names.keys()].toSorted()
+    const sorted = [...names.keys()].toSorted((a, b) => (a < b ? -1 : 1))
     return `**${called(door)}**: ${sorted.map((name) => `\`${name}\``).join(', ')}`
   })
   const workbench = `## Workbench entry points\n\nThese are unstable until 1.0. Their names:\n\n${lists.join('\n\n')}`
