@@ -100,14 +100,14 @@ async function replayRealRun(files: readonly TraceFile[], flags: ReplayFlags): P
   const definition = findProtocol(lookup, files[0]?.trace.header.protocol ?? '')
   const clockErrorMs =
     flags.clockErrorMs === undefined ? null : parseMilliseconds('--clock-error-ms', flags.clockErrorMs)
-  const run = analyse(files, definition, clockErrorMs)
-  if (flags.merged !== undefined) writeMerged(run, flags.merged)
-  if (flags.json === true) printRecordedJson(run)
+  const analysis = analyse(files, definition, clockErrorMs)
+  if (flags.merged !== undefined) writeMerged(analysis, flags.merged)
+  if (flags.json === true) printRecordedJson(analysis)
   else {
-    if (flags.transcript === true) printTranscript(run.merged, definition, flags.all === true)
-    printRecorded(run)
+    if (flags.transcript === true) printTranscript(analysis.merged, definition, flags.all === true)
+    printRecorded(analysis)
   }
-  return exitCodeOf(run)
+  return exitCodeOf(analysis)
 }
 
 function compare(left: Trace, right: Trace, flags: ReplayFlags): number {
