@@ -4,8 +4,8 @@ import { timingOf } from '../../src/protocols/local-leader/constants.ts'
 import { localLeaderDefinition } from '../../src/protocols/local-leader/index.ts'
 import { insightOf } from '../../src/protocols/local-leader/insight.ts'
 import {
+  type Beacon,
   type Election,
-  type Herald,
   NO_EPOCH,
   type Release,
   type Reply,
@@ -19,7 +19,7 @@ export const NODES = [1, 2, 3]
 export const timing = timingOf(givenBy(localLeaderOptions(NODES).parse({}), 3))
 export const FIRST: Configuration = { id: [0, 0], sets: [NODES] }
 
-export const herald = (priority: number): Herald => ({
+export const beacon = (priority: number): Beacon => ({
   candidate: true,
   low: 0,
   priority,
@@ -40,7 +40,7 @@ export function election(
   const { priority = 9, ...rest } = more
   return {
     kind: 'Election',
-    herald: herald(priority),
+    beacon: beacon(priority),
     request: asked,
     epoch,
     renew: false,
@@ -55,7 +55,7 @@ export function election(
 
 export const release = (of: Request, yields = false): Release => ({
   kind: 'Release',
-  herald: { ...herald(9), candidate: false },
+  beacon: { ...beacon(9), candidate: false },
   request: of,
   yields,
 })

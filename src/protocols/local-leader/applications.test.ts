@@ -5,7 +5,7 @@ import type { Effect, NodeId, Output, PlainObject } from '../../core/index.ts'
 import { checkedOptions, type Report } from '../../workbench/sim/index.ts'
 import type { Observation } from '../../workbench/trace/index.ts'
 import { localLeaderDefinition } from './index.ts'
-import { type Election, type Herald, NO_EPOCH } from './messages.ts'
+import { type Beacon, type Election, NO_EPOCH } from './messages.ts'
 import { forgetfulStable } from './stable.ts'
 
 function run(file: PlainObject): Report & { readonly outputs: readonly Output[] } {
@@ -145,7 +145,7 @@ describe('a leader that yields when told', () => {
   })
 })
 
-const herald: Herald = {
+const beacon: Beacon = {
   candidate: true,
   low: 0,
   priority: 9,
@@ -163,7 +163,7 @@ function started(stable: PlainObject | null) {
 
 const asking = (epoch: number, more: Partial<Election> = {}): Election => ({
   kind: 'Election',
-  herald,
+  beacon,
   request: { incarnation: 1, counter: 1 },
   epoch,
   renew: false,
@@ -222,7 +222,7 @@ describe('a message that names somebody unknown', () => {
     const { protocol, state } = started(null)
     const body = {
       kind: 'Reply',
-      herald,
+      beacon,
       candidate: 9,
       request: { incarnation: 1, counter: 1 },
       votes: [{ node: 2, support: true }],

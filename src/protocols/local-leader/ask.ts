@@ -1,12 +1,12 @@
 /** Asking along a tree, and past it; and what a leader tells of its last round. */
 import { type Micros, type NodeId, send } from '../../core/index.ts'
-import type { Heralding } from './beacon.ts'
-import { type Change, type Context, unchanged } from './context.ts'
+import type { Beacons } from './beacon.ts'
+import { type Context, type LocalLeaderStep, unchanged } from './context.ts'
 import type { MembershipView } from './messages.ts'
 import type { Lead, LocalLeaderState } from './state.ts'
 import { type Configuration, votersOf } from './voters.ts'
 
-export function asking({ self, knows, timing }: Context, { heraldFor }: Heralding) {
+export function createTreeRequests({ self, knows, timing }: Context, { beaconFor }: Beacons) {
   const { lease } = timing
 
   /** Who answers along the tree: at first all voters, then those that answered the last time. */
@@ -16,22 +16,22 @@ export function asking({ self, knows, timing }: Context, { heraldFor }: Heraldin
   }
 
   /** Whoever has not been heard along the tree is asked directly. */
-  function onAsk(state: LocalLeaderState, now: Micros): Change {
-    const { campaign } = state
-    if (campaign === null || campaign.isProbe) return unchanged(state)
-    const missing = votersOf(campaign.config).filter(
-      (node) => node !== self && knows(node) && !campaign.supporters.includes(node),
+  function handleAsk(state: LocalLeaderState, now: Micros): LocalLeaderStep {
+    const { candidacy } = state
+    if (candidacy === null || candidacy.isProbe) return unchanged(state)
+    const missing = votersOf(candidacy.config).filter(
+      (node) => node !== self && knows(node) && !candidacy.supporters.includes(node),
     )
     return {
       state,
       effects: missing.map((to) =>
         send(to, {
           kind: 'Election',
-          herald: heraldFor(state, to, now),
-          request: campaign.request,
-          epoch: campaign.epoch,
-          renew: campaign.renew,
-          config: campaign.config,
+          beacon: beaconFor(state, to, now),
+          request: candidacy.request,
+          epoch: candidacy.epoch,
+          renew: candidacy.renew,
+          config: candidacy.config,
           certificate: state.vote.certificate,
           view: null,
           wanted: null,
@@ -47,5 +47,5 @@ export function asking({ self, knows, timing }: Context, { heraldFor }: Heraldin
     return { round: request, members }
   }
 
-  return { orderOf, onAsk, viewOf }
+  return { orderOf, handleAsk, viewOf }
 }

@@ -2,9 +2,9 @@
 import { describe, expect, it } from 'vitest'
 import {
   Bench,
+  beacon,
   election,
   FIRST,
-  herald,
   NODES,
   release,
   request,
@@ -12,7 +12,7 @@ import {
 } from '../../../test/support/local-leader-alone.ts'
 import type { Output, PlainObject } from '../../core/index.ts'
 import { MOST_NUMBER } from './bounds.ts'
-import type { Election, Epoch, Herald, Reply } from './messages.ts'
+import type { Beacon, Election, Epoch, Reply } from './messages.ts'
 import { CLOCK_EPOCHS, EPOCH_STEP } from './plausible.ts'
 import type { Configuration } from './voters.ts'
 
@@ -23,14 +23,14 @@ const implausible = ({ effects }: Bench): readonly Output[] =>
 
 const fieldsOf = (bench: Bench): readonly unknown[] => implausible(bench).map(({ field }) => field)
 
-const beat = (change: Partial<Herald>): PlainObject => ({
+const beat = (change: Partial<Beacon>): PlainObject => ({
   kind: 'Heartbeat',
-  herald: { ...herald(0), ...change },
+  beacon: { ...beacon(0), ...change },
 })
 
 const reply = (change: Partial<Reply>): Reply => ({
   kind: 'Reply',
-  herald: herald(0),
+  beacon: beacon(0),
   candidate: 1,
   request: request(0),
   votes: [],
@@ -40,7 +40,7 @@ const reply = (change: Partial<Reply>): Reply => ({
 })
 
 /** It hears the others, so that it may stand. */
-function hearing(bench: Bench): Bench {
+function createReachability(bench: Bench): Bench {
   bench.now += 10 * timing.expires
   for (const id of [2, 3]) bench.gets(id, beat({ candidate: false }))
   return bench
@@ -54,13 +54,13 @@ describe('an epoch that runs ahead', () => {
       {
         type: 'implausible',
         peer: 2,
-        field: 'Heartbeat.herald.seen.number',
+        field: 'Heartbeat.beacon.seen.number',
         problem: `is ${MOST_NUMBER}, more than ${EPOCH_STEP} ahead of what is known`,
       },
     ])
     // No more than the time of day could have made it; from there by a step for each message.
     const largest = (): number => {
-      hearing(node)
+      createReachability(node)
       return node.timer('alive').asked?.epoch ?? 0
     }
     expect(largest()).toBe(CLOCK_EPOCHS + 1)
@@ -75,7 +75,7 @@ describe('an epoch that runs ahead', () => {
     const number = 1_790_000_000_000
     node.gets(2, beat({ seen: { number, owner: 2 } }))
     expect(fieldsOf(node)).toEqual([])
-    hearing(node)
+    createReachability(node)
     expect(node.timer('alive').asked?.epoch).toBe(number + 1)
   })
 
@@ -111,7 +111,7 @@ describe('an epoch that runs ahead', () => {
       flood()
       node.now += timing.expires
     }
-    hearing(node)
+    createReachability(node)
     const asked = node.timer('alive').asked?.epoch ?? 0
     expect(asked).toBeGreaterThan(CLOCK_EPOCHS)
     expect(asked).toBeLessThanOrEqual(CLOCK_EPOCHS + 1 + 4 * EPOCH_STEP)
@@ -123,16 +123,16 @@ describe('what the sender may not say', () => {
     const node = new Bench(1)
     const seen = { number: 4, owner: 2 }
     node.gets(2, beat({ seen, lease: { left: timing.lease + 1, token: 4 } }))
-    expect(fieldsOf(node)).toEqual(['Heartbeat.herald.lease.left'])
+    expect(fieldsOf(node)).toEqual(['Heartbeat.beacon.lease.left'])
     node.gets(2, beat({ seen, lease: { left: timing.lease, token: 5 } }))
-    expect(fieldsOf(node)).toEqual(['Heartbeat.herald.lease.token'])
+    expect(fieldsOf(node)).toEqual(['Heartbeat.beacon.lease.token'])
     expect(node.view.leader).toBeNull()
     node.gets(2, beat({ seen, lease: { left: timing.lease, token: 4 } }))
     expect(node.view.leader).toBe(2)
   })
 
   it('the vote of another, or one for a request that was never made', () => {
-    const node = hearing(new Bench(1))
+    const node = createReachability(new Bench(1))
     const asked = node.timer('alive').asked as Election
     node.hearsItself()
     node.gets(2, reply({ request: asked.request, votes: [{ node: 3, support: true }] }))
@@ -195,7 +195,7 @@ describe('what the sender may not say', () => {
   })
 
   it('what another has given up, beyond what that other asked for', () => {
-    const leader = hearing(new Bench(1))
+    const leader = createReachability(new Bench(1))
     leader.timer('alive').hearsItself()
     const certificate = { owner: 1, request: request(MOST_NUMBER) }
     const { effects } = leader.gets(2, election(request(1), 9, { certificate, priority: -9 }))
@@ -243,7 +243,7 @@ describe('a number of requests that is too large', () => {
 
 describe('commands', () => {
   it.each([undefined, null, '', 1.5, {}])('refuse %j as a voter', (voter) => {
-    const leader = hearing(new Bench(1))
+    const leader = createReachability(new Bench(1))
     const asked = leader.timer('alive').asked as Election
     leader.hearsItself().gets(2, reply({ request: asked.request, votes: [{ node: 2, support: true }] }))
     expect(leader.view.role).toBe('leader')

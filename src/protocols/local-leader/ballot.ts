@@ -1,15 +1,15 @@
 /** Whether a request is supported, and what a vote for it changes: for requests of others and for one's own alike. */
 import { assertNoDecrease, equalPlain, type Micros, NOTHING, type NodeId, persist } from '../../core/index.ts'
-import type { Context, Deed } from './context.ts'
+import type { Context, LocalLeaderEffect } from './context.ts'
 import { type Election, type Epoch, isLater } from './messages.ts'
 import { isSuperseded } from './raise.ts'
-import type { Hearing } from './reachability.ts'
+import type { Reachability } from './reachability.ts'
 import { type LocalLeaderState, withVote } from './state.ts'
 import { holdsMajorities, isNewer, isVoter } from './voters.ts'
 
-export type Balloting = ReturnType<typeof balloting>
+export type Ballots = ReturnType<typeof createBallots>
 
-export function balloting(context: Context, { isBest, isUnheardBy }: Hearing) {
+export function createBallots(context: Context, { isBestCandidate, isUnheardBy }: Reachability) {
   const { self, isMajority, placeOf, stableOf, settings, timing } = context
   const { canRevokePromise } = settings.rules
   const { lockTime } = timing
@@ -23,7 +23,7 @@ export function balloting(context: Context, { isBest, isUnheardBy }: Hearing) {
     now: Micros,
   ): boolean {
     const { lock, promised } = state.vote
-    const { request, herald } = election
+    const { request, beacon } = election
     const isFree = lock === null || lock.until < now || lock.owner === from
     if (!isFree || (!isMajority && isUnheardBy(state, from, now))) return false
     const isLocked = lock !== null && lock.until >= now && lock.owner === from
@@ -42,7 +42,7 @@ export function balloting(context: Context, { isBest, isUnheardBy }: Hearing) {
       )
         return false
     }
-    return isBest(state, from, herald, now)
+    return isBestCandidate(state, from, beacon, now)
   }
 
   /**
@@ -51,25 +51,25 @@ export function balloting(context: Context, { isBest, isUnheardBy }: Hearing) {
    * A majority that had promised the larger one would have refused. So nobody has led by it, and the promise binds nobody.
    */
   function isObsolete(
-    { vote, known: { following }, campaign, lead }: LocalLeaderState,
+    { vote, known: { following }, candidacy, lead }: LocalLeaderState,
     from: NodeId,
     { epoch, renew, config }: Election,
     now: Micros,
   ): boolean {
     if (!renew || vote.promised.owner !== self || epoch >= vote.promised.number) return false
-    if (campaign !== null || lead !== null || following === null || following.leader !== from) return false
+    if (candidacy !== null || lead !== null || following === null || following.leader !== from) return false
     const { view, roundAt } = following
     if (view === null || roundAt !== now || !equalPlain(config, vote.config)) return false
     return holdsMajorities(config, view.members)
   }
 
   /** The state after a vote for a request, and what must be stored before anybody hears of it. */
-  function cast(
+  function castVote(
     state: LocalLeaderState,
     from: NodeId,
     election: Election,
     now: Micros,
-  ): { readonly state: LocalLeaderState; readonly stored: readonly Deed[] } {
+  ): { readonly state: LocalLeaderState; readonly stored: readonly LocalLeaderEffect[] } {
     const until = now + lockTime
     const lock = {
       owner: from,
@@ -94,5 +94,5 @@ export function balloting(context: Context, { isBest, isUnheardBy }: Hearing) {
     return { state: next, stored: isNews ? [persist(stableOf(next))] : NOTHING }
   }
 
-  return { isSupportable, cast }
+  return { isSupportable, castVote }
 }

@@ -1,11 +1,11 @@
 /** Saying how one stands: in every message, to everybody. */
 import { type Micros, type NodeId, send } from '../../core/index.ts'
-import type { Context, Deed } from './context.ts'
-import { type Herald, type LocalLeaderMessage, NO_EPOCH, type Release, type Request } from './messages.ts'
+import type { Context, LocalLeaderEffect } from './context.ts'
+import { type Beacon, type LocalLeaderMessage, NO_EPOCH, type Release, type Request } from './messages.ts'
 import { isAlive, laterEpoch } from './peers.ts'
 import type { LocalLeaderState } from './state.ts'
 
-const NO_HERALD: Herald = {
+const NO_BEACON: Beacon = {
   candidate: true,
   low: 0,
   priority: 0,
@@ -15,15 +15,15 @@ const NO_HERALD: Herald = {
   lease: null,
 }
 
-export type Heralding = ReturnType<typeof heralding>
+export type Beacons = ReturnType<typeof createBeacons>
 
-export function heralding(context: Context) {
+export function createBeacons(context: Context) {
   const { self, others, placeOf, lowOf, latest, settings, timing } = context
   const { tree, mostRequests } = settings
   const { expires } = timing
 
-  function heraldOf(state: LocalLeaderState, now: Micros, heard: boolean): Herald {
-    if (mostRequests !== null) return NO_HERALD
+  function beaconOf(state: LocalLeaderState, now: Micros, heard: boolean): Beacon {
+    if (mostRequests !== null) return NO_BEACON
     const { lead } = state
     const isLeader = lead !== null && now < lead.until
     return {
@@ -37,50 +37,50 @@ export function heralding(context: Context) {
     }
   }
 
-  function heraldFor(state: LocalLeaderState, to: NodeId, now: Micros): Herald {
-    return heraldOf(state, now, isAlive(state.known.peers[placeOf(to)] ?? null, now, expires))
+  function beaconFor(state: LocalLeaderState, to: NodeId, now: Micros): Beacon {
+    return beaconOf(state, now, isAlive(state.known.peers[placeOf(to)] ?? null, now, expires))
   }
 
   function broadcast(
     state: LocalLeaderState,
     now: Micros,
-    bodyWith: (herald: Herald) => LocalLeaderMessage,
+    bodyWith: (beacon: Beacon) => LocalLeaderMessage,
     isMeant: (to: NodeId) => boolean = () => true,
-  ): Deed[] {
+  ): LocalLeaderEffect[] {
     let toHeard: LocalLeaderMessage | null = null
     let toUnheard: LocalLeaderMessage | null = null
     // Along a tree a leader hears most of its supporters through others.
     const supporters = tree !== null && state.lead !== null ? new Set(state.lead.members) : null
-    const sent: Deed[] = []
+    const sent: LocalLeaderEffect[] = []
     for (const { id, index } of others) {
       if (!isMeant(id)) continue
       if (isAlive(state.known.peers[index] ?? null, now, expires) || supporters?.has(id) === true) {
-        toHeard ??= bodyWith(heraldOf(state, now, true))
+        toHeard ??= bodyWith(beaconOf(state, now, true))
         sent.push(send(id, toHeard))
       } else {
-        toUnheard ??= bodyWith(heraldOf(state, now, false))
+        toUnheard ??= bodyWith(beaconOf(state, now, false))
         sent.push(send(id, toUnheard))
       }
     }
     return sent
   }
 
-  function releases(
+  function sendReleases(
     state: LocalLeaderState,
     request: Request,
     yields: boolean,
     now: Micros,
-  ): readonly Deed[] {
-    const release = (herald: Herald): Release => ({ kind: 'Release', herald, request, yields })
-    return [...broadcast(state, now, release), send(self, release(heraldOf(state, now, true)))]
+  ): readonly LocalLeaderEffect[] {
+    const release = (beacon: Beacon): Release => ({ kind: 'Release', beacon, request, yields })
+    return [...broadcast(state, now, release), send(self, release(beaconOf(state, now, true)))]
   }
 
   /** An answer that nobody asked for, without a vote: which voters this process knows of. */
-  function notice(state: LocalLeaderState, to: NodeId, now: Micros): Deed {
+  function sendNotice(state: LocalLeaderState, to: NodeId, now: Micros): LocalLeaderEffect {
     const { promised, config } = state.vote
     return send(to, {
       kind: 'Reply',
-      herald: heraldFor(state, to, now),
+      beacon: beaconFor(state, to, now),
       candidate: to,
       request: latest(state),
       votes: [],
@@ -89,5 +89,5 @@ export function heralding(context: Context) {
     })
   }
 
-  return { heraldOf, heraldFor, broadcast, releases, notice }
+  return { beaconOf, beaconFor, broadcast, sendReleases, sendNotice }
 }

@@ -8,7 +8,7 @@
  * Written out rather than as a schema: most of the traffic goes through here.
  */
 import { compareIds, type NodeId } from '../../core/index.ts'
-import type { Epoch, Herald, LocalLeaderMessage, Request } from './messages.ts'
+import type { Beacon, Epoch, LocalLeaderMessage, Request } from './messages.ts'
 import type { Configuration } from './voters.ts'
 
 /** Epochs, requests and incarnations. One more than this, and a few times that, are still exact. */
@@ -84,20 +84,20 @@ export function configFault(field: string, { id, sets }: Configuration): Fault {
   return null
 }
 
-function heraldFault({ low, priority, seen, lease }: Herald): Fault {
+function beaconFault({ low, priority, seen, lease }: Beacon): Fault {
   const wrong =
-    numberFault('herald.low', low, 0, MOST_LOW) ??
-    numberFault('herald.priority', priority, -MOST_PRIORITY, MOST_PRIORITY) ??
-    epochFault('herald.seen', seen)
+    numberFault('beacon.low', low, 0, MOST_LOW) ??
+    numberFault('beacon.priority', priority, -MOST_PRIORITY, MOST_PRIORITY) ??
+    epochFault('beacon.seen', seen)
   if (wrong !== null || lease === null) return wrong
-  const left = numberFault('herald.lease.left', lease.left, 0)
+  const left = numberFault('beacon.lease.left', lease.left, 0)
   if (left !== null || lease.token === null) return left
-  return numberFault('herald.lease.token', lease.token, 1)
+  return numberFault('beacon.lease.token', lease.token, 1)
 }
 
 /** What is wrong with a message whose fields have the right types. */
 export function messageFault(body: LocalLeaderMessage): Fault {
-  const wrong = heraldFault(body.herald)
+  const wrong = beaconFault(body.beacon)
   if (wrong !== null) return wrong
   switch (body.kind) {
     case 'Heartbeat':

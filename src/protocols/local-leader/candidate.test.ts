@@ -2,9 +2,9 @@
 import { describe, expect, it } from 'vitest'
 import {
   Bench,
+  beacon,
   election,
   FIRST,
-  herald,
   NODES,
   request,
   timing,
@@ -18,7 +18,7 @@ const { lease, silence, collection, deference } = timing
 describe('a candidate', () => {
   const vote = (node: NodeId, { request: of }: Election, promised = NO_EPOCH): Reply => ({
     kind: 'Reply',
-    herald: { ...herald(-1), candidate: false },
+    beacon: { ...beacon(-1), candidate: false },
     candidate: 1,
     request: of,
     votes: [{ node, support: true }],
@@ -35,7 +35,7 @@ describe('a candidate', () => {
 
   function stands(candidate: Bench): Election {
     for (const peer of [2, 3]) {
-      candidate.gets(peer, { kind: 'Heartbeat', herald: { ...herald(-1), candidate: false } })
+      candidate.gets(peer, { kind: 'Heartbeat', beacon: { ...beacon(-1), candidate: false } })
     }
     return present(candidate.timer('alive').asked, 'a request')
   }
@@ -70,17 +70,17 @@ describe('a candidate', () => {
   it('that supports a leader stores something too before it says that it stands', () => {
     const bound = new Bench(1)
     bound.now = 1_000_000
-    const leads = { ...herald(9), seen: { number: 1, owner: 2 }, lease: { left: 90_000, token: 1 } }
-    expect(bound.supports(2, election(request(1), 1, { herald: leads }))).toBe(true)
-    bound.gets(3, { kind: 'Heartbeat', herald: { ...herald(-1), candidate: false } })
+    const leads = { ...beacon(9), seen: { number: 1, owner: 2 }, lease: { left: 90_000, token: 1 } }
+    expect(bound.supports(2, election(request(1), 1, { beacon: leads }))).toBe(true)
+    bound.gets(3, { kind: 'Heartbeat', beacon: { ...beacon(-1), candidate: false } })
     bound.input({ type: 'command', command: { do: 'setPriority', priority: 10 } })
     const probe = present(bound.timer('alive').asked, 'a probe')
-    expect(probe).toMatchObject({ epoch: 0, herald: { candidate: false } })
+    expect(probe).toMatchObject({ epoch: 0, beacon: { candidate: false } })
     expect(bound.effects.some(({ type }) => type === 'persist')).toBe(false)
     const refusal = { ...vote(3, probe), votes: [{ node: 3, support: false }] }
     const asked = present(bound.gets(3, refusal).asked, 'a request')
     expect(asked.epoch).toBeGreaterThan(1)
-    expect(asked.herald.candidate).toBe(true)
+    expect(asked.beacon.candidate).toBe(true)
     const types = bound.effects.map(({ type }) => type)
     expect(types.indexOf('persist')).toBeGreaterThanOrEqual(0)
     expect(types.indexOf('persist')).toBeLessThan(types.indexOf('send'))
@@ -88,12 +88,12 @@ describe('a candidate', () => {
 
   it('that leads answers whoever beats for it, but nobody who says that it leads, too: that would never end', () => {
     const { candidate } = leading()
-    const heartbeat = { kind: 'Heartbeat', herald: { ...herald(-1), candidate: false } }
+    const heartbeat = { kind: 'Heartbeat', beacon: { ...beacon(-1), candidate: false } }
     const answered = (body: PlainObject): readonly NodeId[] =>
       candidate.gets(3, body).effects.flatMap((effect) => (effect.type === 'send' ? [effect.to] : []))
     expect(answered(heartbeat)).toEqual([3])
-    const rival = { ...heartbeat.herald, seen: { number: 7, owner: 3 }, lease: { left: 50_000, token: 7 } }
-    expect(answered({ kind: 'Heartbeat', herald: rival })).toEqual([])
+    const rival = { ...heartbeat.beacon, seen: { number: 7, owner: 3 }, lease: { left: 50_000, token: 7 } }
+    expect(answered({ kind: 'Heartbeat', beacon: rival })).toEqual([])
   })
 
   it('that leads forgets whom it no longer hears, though it never beats', () => {
@@ -150,11 +150,11 @@ describe('a candidate', () => {
     candidate.now += 200_000
     // It has failed, so it leaves it to others first.
     for (const peer of [2, 3]) {
-      candidate.gets(peer, { kind: 'Heartbeat', herald: { ...herald(-1), candidate: false } })
+      candidate.gets(peer, { kind: 'Heartbeat', beacon: { ...beacon(-1), candidate: false } })
     }
     expect(candidate.timer('alive').asked).toBeNull()
     candidate.now += deference
-    expect(stands(candidate)).toMatchObject({ herald: { candidate: false, low: 3 } })
+    expect(stands(candidate)).toMatchObject({ beacon: { candidate: false, low: 3 } })
     expect(present(candidate.asked, 'a request').epoch).toBeGreaterThan(asked.epoch)
   })
 

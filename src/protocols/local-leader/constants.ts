@@ -52,7 +52,7 @@ export type Timing = Omit<Given, 'electionPeriod' | 'expires'> & {
   /** From one renewal to the next: so long before the end of the lease that all tries have room. */
   readonly renewalPeriod: Micros
   /** Keeping quiet (quiet.ts); null where it is not possible. */
-  readonly quiet: Quiet | null
+  readonly suppression: Suppression | null
   /** How long to leave it to one of better rank that could stand for election but does not. */
   readonly deference: Micros
   /** How long a candidate is believed that it may win. */
@@ -66,7 +66,7 @@ export type Timing = Omit<Given, 'electionPeriod' | 'expires'> & {
 }
 
 /** As long as a leader renews, those that it names say little, and it says nothing else itself. */
-export type Quiet = {
+export type Suppression = {
   /** In one of so many rounds they tell each other that they are there. */
   readonly rounds: number
   /** They do so at the latest after this long. */
@@ -79,8 +79,8 @@ export type Quiet = {
  * For how long after a peer can last have been heard a node calls it reachable, at most, in true time: a fast message may
  * be under way; and where a leader vouches for nodes that keep quiet, the word of the node itself may be two silences old.
  */
-export function reachableWithinOf({ expires, quiet, fast, rho }: Timing): Micros {
-  return fast + Math.ceil((expires + 2 * (quiet?.longest ?? 0)) * (1 + 2 * rho))
+export function reachableWithinOf({ expires, suppression, fast, rho }: Timing): Micros {
+  return fast + Math.ceil((expires + 2 * (suppression?.longest ?? 0)) * (1 + 2 * rho))
 }
 
 /** A bound that given constants break: what must be at least how much, and why. */
@@ -115,9 +115,9 @@ export function timingOf(given: Given): Timing {
   const usable = Math.floor((fast - leastFast(given)) / (4 * rho)) - lateness - 2 * given.delay
   const lease = Math.floor(lockTime * (1 - 2 * rho))
   const renewalPeriod = lease - tries * tryTime
-  const quiet =
+  const suppression =
     mode === 'majority' && given.rule === 'quorum' && !given.isTree
-      ? quietOf({ renewalPeriod, expires, usable, fast, lateness })
+      ? suppressionOf({ renewalPeriod, expires, usable, fast, lateness })
       : null
   return {
     mode,
@@ -139,12 +139,12 @@ export function timingOf(given: Given): Timing {
     expires,
     heartbeat,
     renewalPeriod,
-    quiet,
+    suppression,
     deference: heartbeat + roundTrip + 2 * lateness,
     candidacy: expires + 2 * electionPeriod + 4 * (3 * fast + lateness),
     silence: Math.ceil(lockTime * (1 + 2 * rho)),
     retirement: 20 * lockTime,
-    stampAge: Math.max(0, usable - (quiet?.longest ?? heartbeat)),
+    stampAge: Math.max(0, usable - (suppression?.longest ?? heartbeat)),
   }
 }
 
@@ -161,7 +161,7 @@ type Pace = Pick<Timing, 'renewalPeriod' | 'expires' | 'fast' | 'lateness'> & {
  * before it is given up. And whom the leader names as having answered a round is not given up before the round after
  * the next: only where renewals come often enough for that can anybody keep quiet.
  */
-function quietOf({ renewalPeriod, expires, usable, fast, lateness }: Pace): Quiet | null {
+function suppressionOf({ renewalPeriod, expires, usable, fast, lateness }: Pace): Suppression | null {
   const patience = Math.min(renewalPeriod + Math.max(fast, lateness), expires - 2 * fast - lateness)
   // Rounds do not come on time to the microsecond: half of one is left.
   const rounds = Math.min(MOST_QUIET_ROUNDS, Math.floor(((3 / 4) * usable) / renewalPeriod - 1 / 2))
@@ -193,8 +193,8 @@ const READINGS = 4
  * drift, and by as much again because they may, since the time stamps were made that it is computed from: at best
  * between two messages of a pair. A leader that needs all that it hears must not take any of them for slow.
  */
-export function ampleFast({ delay, leastDelay, rho, heartbeat, quiet, lateness }: Timing): Micros {
-  const age = (quiet?.longest ?? heartbeat) + lateness + 2 * delay
+export function ampleFast({ delay, leastDelay, rho, heartbeat, suppression, lateness }: Timing): Micros {
+  const age = (suppression?.longest ?? heartbeat) + lateness + 2 * delay
   return Math.ceil((2 * delay - leastDelay) * (1 + rho) + 4 * rho * age) + READINGS
 }
 
@@ -263,7 +263,7 @@ export function kappaOf(timing: Timing): Micros {
   const corrected = Math.ceil((expires + 2 * lateness + electionPeriod + collection) * (1 + rho))
   const restart = timing.silence
   // A process that slept learns it with its next input, at the latest when its own next timer is due; then it speaks.
-  const wake = (timing.quiet?.longest ?? heartbeat) + lateness
+  const wake = (timing.suppression?.longest ?? heartbeat) + lateness
   const roundTrips = electionPeriod + 3 * fast + heartbeat
   const whole = corrected + restart + wake + roundTrips + fast + lateness + deference
   return timing.mode === 'local' ? whole : whole + corrected + lockTime

@@ -15,10 +15,10 @@ import type { LocalLeaderStable } from './stable.ts'
 import type { LocalLeaderState } from './state.ts'
 import { isVoter } from './voters.ts'
 
-export type Change = Step<LocalLeaderState, LocalLeaderMessage, LocalLeaderStable>
-export type Deed = Effect<LocalLeaderMessage, LocalLeaderStable>
+export type LocalLeaderStep = Step<LocalLeaderState, LocalLeaderMessage, LocalLeaderStable>
+export type LocalLeaderEffect = Effect<LocalLeaderMessage, LocalLeaderStable>
 
-export function unchanged(state: LocalLeaderState): Change {
+export function unchanged(state: LocalLeaderState): LocalLeaderStep {
   return { state, effects: NOTHING }
 }
 
@@ -79,9 +79,10 @@ export function contextOf({ self, nodes }: Identity, settings: LocalLeaderSettin
     isMajority,
     mayLead,
     /** Whether it sends heartbeats at all. */
-    beats: rules.measuresRoundTrips() && mostRequests === null,
+    usesHeartbeats: rules.measuresRoundTrips() && mostRequests === null,
     /** Where a majority is enough, a process that cannot win must not stand in the way of others (record.ts). */
-    isRecorded: isMajority && settings.rule === 'quorum' && mostRequests === null && rules.recordsFailures(),
+    recordsFailures:
+      isMajority && settings.rule === 'quorum' && mostRequests === null && rules.recordsFailures(),
     others: nodes.map((id, index) => ({ id, index })).filter(({ id }) => id !== self),
     knows: (node: NodeId): boolean => indexOf.has(node),
     placeOf: (node: NodeId): number => present(indexOf.get(node), 'node'),

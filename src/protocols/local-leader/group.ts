@@ -7,7 +7,7 @@ import { localLeader } from './local-leader.ts'
 import type { LocalLeaderMessage } from './messages.ts'
 import { givenBy, type LocalLeaderOptions, votersIn } from './options.ts'
 import { type LocalLeaderRules, RULES } from './rules.ts'
-import { adopted, type LocalLeaderState } from './state.ts'
+import { adoptNodes, type LocalLeaderState } from './state.ts'
 import { levelsOf, type Tree } from './tree.ts'
 
 export function timingFor(chosen: LocalLeaderOptions, nodes: number): Timing {
@@ -49,7 +49,7 @@ export function agreed({ mode, rule }: LocalLeaderOptions, timing: Timing): Plai
   }
 }
 
-export function madeOf(identity: Identity, chosen: LocalLeaderOptions, rules: LocalLeaderRules) {
+export function createLocalLeader(identity: Identity, chosen: LocalLeaderOptions, rules: LocalLeaderRules) {
   const voters = votersIn(chosen, identity.nodes)
   const timing = timingFor(chosen, identity.nodes.length)
   const protocol = localLeader(identity, {
@@ -77,7 +77,7 @@ const KINDS: readonly LocalLeaderMessage['kind'][] = ['Heartbeat', 'Election', '
 /** One of several groups in a process. */
 export function localLeaderGroup(identity: Identity, chosen: LocalLeaderOptions): Group {
   assertNoDefect(chosen.misreading)
-  const { protocol, timing, voters } = madeOf(identity, chosen, RULES)
+  const { protocol, timing, voters } = createLocalLeader(identity, chosen, RULES)
   const { leastDelay, fast, rho, stampAge, lateness, mode } = timing
   return {
     protocol,
@@ -87,6 +87,6 @@ export function localLeaderGroup(identity: Identity, chosen: LocalLeaderOptions)
     terms: { leastDelay, fast, rho, stampAge },
     slack: Math.floor(lateness * SLACK),
     adopt: (state, former) =>
-      adopted(state as LocalLeaderState, former, identity.nodes, mode === 'local' ? voters : null),
+      adoptNodes(state as LocalLeaderState, former, identity.nodes, mode === 'local' ? voters : null),
   }
 }

@@ -168,8 +168,8 @@ function mean({ least, most }: Delays): Micros {
  * The mean time since the leader last sent something, at a random moment: where it does not keep quiet, renewals and
  * heartbeats interleave.
  */
-function sinceLastWord({ renewalPeriod: renewal, heartbeat, quiet }: Timing): Micros {
-  if (quiet !== null) return renewal / 2
+function sinceLastWord({ renewalPeriod: renewal, heartbeat, suppression }: Timing): Micros {
+  if (suppression !== null) return renewal / 2
   const [shorter, longer] = heartbeat < renewal ? [heartbeat, renewal] : [renewal, heartbeat]
   return shorter / 2 - shorter ** 2 / (6 * longer)
 }
@@ -206,21 +206,21 @@ function atLeast(k: number, n: number, probability: number): number {
 }
 
 /** In a large group only so many beat. */
-const HERALDS = 16
+const HEARTBEAT_SENDERS = 16
 
 /** Every renewal goes to all, voters answer, and every voter beats for all, or keeps quiet (quiet.ts). */
 function trafficOf(timing: Timing, voters: number, nodes: number): Traffic {
-  const { renewalPeriod, heartbeat, quiet, isTree } = timing
-  const beating = isTree ? Math.min(voters, HERALDS) : voters
+  const { renewalPeriod, heartbeat, suppression, isTree } = timing
+  const beating = isTree ? Math.min(voters, HEARTBEAT_SENDERS) : voters
   return {
     renewalPeriod,
-    heartbeatPeriod: quiet === null ? heartbeat : quiet.rounds * renewalPeriod,
+    heartbeatPeriod: suppression === null ? heartbeat : suppression.rounds * renewalPeriod,
     elections: (nodes - 1) * aSecond(renewalPeriod),
     replies: (voters - 1) * aSecond(renewalPeriod),
     heartbeats:
-      quiet === null
+      suppression === null
         ? beating * (nodes - 1) * aSecond(heartbeat)
-        : (voters - 1) * (nodes - 2) * aSecond(quiet.rounds * renewalPeriod),
+        : (voters - 1) * (nodes - 2) * aSecond(suppression.rounds * renewalPeriod),
   }
 }
 

@@ -11,9 +11,9 @@ import { givenBy, localLeaderOptions } from './options.ts'
 
 const timing = timingOf(givenBy(localLeaderOptions(ids(5)).parse(MAJORITY), 5))
 const { heartbeat, expires, renewalPeriod } = timing
-const quiet = present(timing.quiet, 'quiet')
+const suppression = present(timing.suppression, 'quiet')
 /** From one beat between equals to the next. */
-const between = quiet.rounds * renewalPeriod
+const between = suppression.rounds * renewalPeriod
 
 /** Who sent what to whom, and when, in microseconds of true time. */
 type Sent = {
@@ -25,7 +25,7 @@ type Sent = {
   readonly heard: boolean
 }
 
-type Body = { readonly kind: string; readonly herald: { readonly heard: boolean } }
+type Body = { readonly kind: string; readonly beacon: { readonly heard: boolean } }
 
 function sentIn(file: PlainObject): readonly Sent[] {
   const sent: Sent[] = []
@@ -35,8 +35,8 @@ function sentIn(file: PlainObject): readonly Sent[] {
       if (effect.type !== 'send') continue
       const { body = null } = effect.body as { readonly body?: Body | null }
       if (body === null) continue
-      const { kind, herald } = body
-      sent.push({ at: happened.at, from: happened.node, to: effect.to, kind, heard: herald.heard })
+      const { kind, beacon } = body
+      sent.push({ at: happened.at, from: happened.node, to: effect.to, kind, heard: beacon.heard })
     }
   }
   simulate(
@@ -47,7 +47,7 @@ function sentIn(file: PlainObject): readonly Sent[] {
 }
 
 /** The heartbeats among these, from one to another, in a span of time. */
-function beats(sent: readonly Sent[], among: readonly NodeId[], from: number, until: number) {
+function usesHeartbeats(sent: readonly Sent[], among: readonly NodeId[], from: number, until: number) {
   return sent.filter(
     ({ at: when, from: by, to, kind }) =>
       kind === 'Heartbeat' && when >= from && when < until && among.includes(by) && among.includes(to),
@@ -69,7 +69,7 @@ describe('the steady state', () => {
     const each = (from: NodeId, to: NodeId): number =>
       sent.filter((one) => one.kind === 'Heartbeat' && one.at >= 1e6 && one.from === from && one.to === to)
         .length
-    expect(quiet.rounds).toBe(4)
+    expect(suppression.rounds).toBe(4)
     expect(each(1, 2) + each(2, 1)).toBe(0)
     expect(Math.abs(each(2, 3) - 2e6 / between)).toBeLessThan(1.5)
   })
@@ -78,7 +78,7 @@ describe('the steady state', () => {
     const seldom = { mode: 'majority', renewalIntervalMs: 60 }
     for (const options of [{ mode: 'local' }, { mode: 'majority', rule: 'equality' }, seldom]) {
       const sent = sentIn({ options, untilMs: 3000 })
-      const pair = beats(sent, [2, 3], 1e6, 3e6).length / 2
+      const pair = usesHeartbeats(sent, [2, 3], 1e6, 3e6).length / 2
       const period = timingOf(givenBy(localLeaderOptions(ids(5)).parse(options), 5)).heartbeat
       expect(pair).toBeGreaterThan(2e6 / period - 2)
     }
@@ -91,7 +91,7 @@ describe('speaking up', () => {
       const sent = sentIn({ seed, events: [{ atMs: 1000 + 3 * seed, crash: 1 }], untilMs: 1400 })
       const crash = (1000 + 3 * seed) * 1000
       const stood = sent.find(({ at: when, kind }) => kind === 'Election' && when > crash)?.at ?? 0
-      const heard = beats(sent, [2, 3, 4, 5], crash, stood - 2000)
+      const heard = usesHeartbeats(sent, [2, 3, 4, 5], crash, stood - 2000)
       expect(new Set(heard.map(({ from, to }) => `${from} to ${to}`)).size).toBe(12)
       expect(stood - crash).toBeLessThan(1.1 * expires)
     }
@@ -103,13 +103,13 @@ describe('speaking up', () => {
   ])('when %s: all know at once', (_, command) => {
     const change = { atMs: 1000, command: { node: 4, ...command } }
     const sent = sentIn({ events: [change], untilMs: 1100 })
-    const told = beats(sent, [2, 3, 4, 5], 1e6, 1e6 + 1000).filter(({ from }) => from === 4)
+    const told = usesHeartbeats(sent, [2, 3, 4, 5], 1e6, 1e6 + 1000).filter(({ from }) => from === 4)
     expect(new Set(told.map(({ to }) => to))).toEqual(new Set([2, 3, 5]))
   })
 
   it('when the leader does not name it, since its answers do not get there', () => {
     const sent = sentIn({ events: [{ atMs: 1000, cutOneWay: [[4, 1]] }], untilMs: 2000 })
-    const own = beats(sent, [2, 3, 4, 5], 1.5e6, 2e6).filter(({ from }) => from === 4)
+    const own = usesHeartbeats(sent, [2, 3, 4, 5], 1.5e6, 2e6).filter(({ from }) => from === 4)
     expect(own.length / 3).toBeGreaterThan(0.5e6 / heartbeat - 2)
   })
 })
@@ -150,14 +150,14 @@ describe('a request that got lost', () => {
   it('is asked for, and a leader that is there answers', () => {
     for (let seed = 1; seed <= 20; seed++) {
       const sent = sentIn({ seed, ...lost })
-      const asked = beats(sent, [1, 4], 1e6, 1.1e6).filter(({ from }) => from === 4)
-      const answers = beats(sent, [1, 4], 1e6, 1.1e6).filter(({ from }) => from === 1)
+      const asked = usesHeartbeats(sent, [1, 4], 1e6, 1.1e6).filter(({ from }) => from === 4)
+      const answers = usesHeartbeats(sent, [1, 4], 1e6, 1.1e6).filter(({ from }) => from === 1)
       expect(asked.length).toBeGreaterThan(0)
       for (const { at: when } of asked) {
         expect(answers.some(({ at: then }) => then > when && then <= when + 2000)).toBe(true)
       }
       // And nobody else hears from the leader what it need not.
-      expect(beats(sent, [1, 2, 3, 5], 1e6, 1.1e6).filter(({ from }) => from === 1)).toEqual([])
+      expect(usesHeartbeats(sent, [1, 2, 3, 5], 1e6, 1.1e6).filter(({ from }) => from === 1)).toEqual([])
     }
   })
 
@@ -175,7 +175,7 @@ describe('a request that got lost', () => {
     const asked = sent.filter(({ kind, from }) => kind === 'Heartbeat' && from === 4)
     expect(asked.length).toBeGreaterThan(0)
     expect(new Set(asked.map(({ to }) => to))).toEqual(new Set([1]))
-    expect(beats(sent, [1, 4], 1e6, 1.1e6).some(({ from }) => from === 1)).toBe(true)
+    expect(usesHeartbeats(sent, [1, 4], 1e6, 1.1e6).some(({ from }) => from === 1)).toBe(true)
   })
 })
 
@@ -195,7 +195,7 @@ describe('a new leader', () => {
   it('tells all at once', () => {
     const sent = sentIn({ events: [{ atMs: 1000, crash: 1 }], untilMs: 1400 })
     const stood = sent.find(({ at: when, kind }) => kind === 'Election' && when > 1e6)?.at ?? 0
-    const first = beats(sent, [2, 3, 4, 5], stood + 1, stood + 4001).filter(({ from }) => from === 2)
+    const first = usesHeartbeats(sent, [2, 3, 4, 5], stood + 1, stood + 4001).filter(({ from }) => from === 2)
     expect(new Set(first.map(({ to }) => to))).toEqual(new Set([3, 4, 5]))
   })
 })
@@ -205,14 +205,14 @@ describe('what the leader vouches for', () => {
     // 2 and 3 no longer hear each other; the leader hears both.
     const sent = sentIn({ events: [{ atMs: 1000, cut: [[2, 3]] }], untilMs: 2000 })
     const said = (from: number, until: number): ReadonlySet<boolean> =>
-      new Set(beats(sent, [2, 3], from, until).map(({ heard }) => heard))
-    expect(said(1e6, 1e6 + quiet.longest)).toEqual(new Set([true]))
-    expect(said(1e6 + 3 * quiet.longest + expires, 2e6)).toEqual(new Set([false]))
+      new Set(usesHeartbeats(sent, [2, 3], from, until).map(({ heard }) => heard))
+    expect(said(1e6, 1e6 + suppression.longest)).toEqual(new Set([true]))
+    expect(said(1e6 + 3 * suppression.longest + expires, 2e6)).toEqual(new Set([false]))
   })
 
   it('lets one be taken for there that has not beaten lately', () => {
     const sent = sentIn({ untilMs: 3000 })
     expect(between).toBeGreaterThan(expires)
-    expect(beats(sent, ids(5), 1e6, 3e6).every(({ heard }) => heard)).toBe(true)
+    expect(usesHeartbeats(sent, ids(5), 1e6, 3e6).every(({ heard }) => heard)).toBe(true)
   })
 })

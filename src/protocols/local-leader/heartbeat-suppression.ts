@@ -15,32 +15,32 @@
  * election, and never whether a leadership is safe. Elsewhere a leader depends on all that it hears.
  */
 import { type Micros, NOTHING, type NodeId, send, setTimer } from '../../core/index.ts'
-import type { Heralding } from './beacon.ts'
-import { type Change, type Context, type Deed, TIMER } from './context.ts'
-import type { Herald, LocalLeaderMessage } from './messages.ts'
-import { isAlive, thereAt } from './peers.ts'
+import type { Beacons } from './beacon.ts'
+import { type Context, type LocalLeaderEffect, type LocalLeaderStep, TIMER } from './context.ts'
+import type { Beacon, LocalLeaderMessage } from './messages.ts'
+import { isAlive, withHeardAt } from './peers.ts'
 import { changed, type LocalLeaderState, type Peer, withKnown } from './state.ts'
 
-export type Quietness = ReturnType<typeof quietness>
+export type HeartbeatSuppression = ReturnType<typeof createHeartbeatSuppression>
 
-export function quietness(context: Context, { broadcast, heraldFor }: Heralding) {
-  const { self, others, lowOf, beats, leads, takesPart, timing } = context
+export function createHeartbeatSuppression(context: Context, { broadcast, beaconFor }: Beacons) {
+  const { self, others, lowOf, usesHeartbeats, leads, takesPart, timing } = context
   const { heartbeat, renewalPeriod, roundTrip, expires } = timing
-  const quiet = beats ? timing.quiet : null
+  const suppression = usesHeartbeats ? timing.suppression : null
 
   /** Says how it stands, to those that need it. */
-  function beat(state: LocalLeaderState, now: Micros): Change {
-    if (quiet === null || !isVouchedFor(state, now)) return spoken(state, now, () => true)
+  function sendHeartbeat(state: LocalLeaderState, now: Micros): LocalLeaderStep {
+    if (suppression === null || !isVouchedFor(state, now)) return sendHeartbeats(state, now, () => true)
     // The leader hears its answers.
     const leader = state.known.following?.leader
-    if (isNews(state, now)) return spoken(state, now, (to) => to !== leader)
-    const unnamed = unnamedBy(state, now)
+    if (mustAnnounce(state, now)) return sendHeartbeats(state, now, (to) => to !== leader)
+    const unnamed = unnamedPeers(state, now)
     if (unnamed.length === 0) return { state, effects: NOTHING }
     return { state, effects: broadcast(state, now, heartbeatWith, (to) => unnamed.includes(to)) }
   }
 
   /** Those that it hears, and for whom the leader does not vouch. */
-  function unnamedBy({ known }: LocalLeaderState, now: Micros): readonly NodeId[] {
+  function unnamedPeers({ known }: LocalLeaderState, now: Micros): readonly NodeId[] {
     const { following, peers } = known
     if (following === null || following.view === null) return NOTHING
     const { leader, view } = following
@@ -52,58 +52,66 @@ export function quietness(context: Context, { broadcast, heraldFor }: Heralding)
     return unnamed
   }
 
-  function spoken(state: LocalLeaderState, now: Micros, isMeant: (to: NodeId) => boolean): Change {
-    const next = told(state, now)
+  function sendHeartbeats(
+    state: LocalLeaderState,
+    now: Micros,
+    isMeant: (to: NodeId) => boolean,
+  ): LocalLeaderStep {
+    const next = recordAnnouncement(state, now)
     return { state: next, effects: broadcast(next, now, heartbeatWith, isMeant) }
   }
 
   /** When it beats next, if nothing happens. */
-  function nextBeat(state: LocalLeaderState, now: Micros): Micros {
-    const { told: last, lowUntil } = state.standing
-    const isQuiet = takesPart(state) && isVouchedFor(state, now)
-    if (quiet === null || last === null || !isQuiet) return now + heartbeat
-    let next = last.at + quiet.longest
+  function nextHeartbeatAt(state: LocalLeaderState, now: Micros): Micros {
+    const { announced: last, lowUntil } = state.standing
+    const isSuppressed = takesPart(state) && isVouchedFor(state, now)
+    if (suppression === null || last === null || !isSuppressed) return now + heartbeat
+    let next = last.at + suppression.longest
     for (const change of [lowUntil, state.known.holdUntil]) {
       if (change !== null && change > now && change < next) next = change
     }
     return next
   }
 
-  function isVouchedFor({ known, standing, campaign, lead }: LocalLeaderState, now: Micros): boolean {
-    if (quiet === null || standing.candidate || campaign !== null || lead !== null) return false
+  function isVouchedFor({ known, standing, candidacy, lead }: LocalLeaderState, now: Micros): boolean {
+    if (suppression === null || standing.candidate || candidacy !== null || lead !== null) return false
     const { following } = known
-    if (following === null || following.view === null || now - following.roundAt >= quiet.patience)
+    if (following === null || following.view === null || now - following.roundAt >= suppression.patience)
       return false
     return following.view.members.includes(self)
   }
 
   /** It is long ago that it told all how it stands, or it stands differently. */
-  function isNews(state: LocalLeaderState, now: Micros): boolean {
-    const { told: last, priority } = state.standing
-    if (quiet === null || last === null || last.priority !== priority) return true
-    return last.low !== lowOf(state, now) || now - last.at >= quiet.longest - renewalPeriod
+  function mustAnnounce(state: LocalLeaderState, now: Micros): boolean {
+    const { announced: last, priority } = state.standing
+    if (suppression === null || last === null || last.priority !== priority) return true
+    return last.low !== lowOf(state, now) || now - last.at >= suppression.longest - renewalPeriod
   }
 
-  function told(state: LocalLeaderState, now: Micros): LocalLeaderState {
-    if (quiet === null) return state
+  function recordAnnouncement(state: LocalLeaderState, now: Micros): LocalLeaderState {
+    if (suppression === null) return state
     const { willing, priority, lowUntil, candidate, record, deferringSince, stoodAt } = state.standing
     const last = { low: lowOf(state, now), priority, at: now }
     return changed(state, {
-      standing: { willing, priority, lowUntil, candidate, record, deferringSince, stoodAt, told: last },
+      standing: { willing, priority, lowUntil, candidate, record, deferringSince, stoodAt, announced: last },
     })
   }
 
   /** The leader says who answered the round that came here at `roundAt`: they were there, if they were of late. */
-  function vouched(state: LocalLeaderState, members: readonly NodeId[], roundAt: Micros): LocalLeaderState {
-    if (quiet === null) return state
+  function refreshVouchedPeers(
+    state: LocalLeaderState,
+    members: readonly NodeId[],
+    roundAt: Micros,
+  ): LocalLeaderState {
+    if (suppression === null) return state
     let peers: (Peer | null)[] | null = null
     for (const { id, index } of others) {
       const peer = state.known.peers[index] ?? null
       if (peer === null || !members.includes(id)) continue
-      const heardAt = Math.min(roundAt, peer.saidAt + 2 * quiet.longest)
+      const heardAt = Math.min(roundAt, peer.saidAt + 2 * suppression.longest)
       if (heardAt <= peer.heardAt) continue
       peers ??= state.known.peers.slice()
-      peers[index] = thereAt(peer, heardAt)
+      peers[index] = withHeardAt(peer, heardAt)
     }
     return peers === null ? state : withKnown(state, { peers })
   }
@@ -111,61 +119,76 @@ export function quietness(context: Context, { broadcast, heraldFor }: Heralding)
   // ---- What follows from a round ----
 
   /** With the answer to a renewal: a beat, if it is time for one; and when the next renewal would be overdue. */
-  function answering(before: LocalLeaderState, step: Change, now: Micros): Change {
+  function heartbeatWithReply(before: LocalLeaderState, step: LocalLeaderStep, now: Micros): LocalLeaderStep {
     const { following } = step.state.known
     const isNew = following !== null && following.view !== null && following !== before.known.following
-    if (quiet === null || !isNew || following.roundAt !== now) return step
-    const overdue = setTimer(TIMER.overdue, now + quiet.patience)
+    if (suppression === null || !isNew || following.roundAt !== now) return step
+    const overdue = setTimer(TIMER.overdue, now + suppression.patience)
     if (!takesPart(step.state) || !isVouchedFor(step.state, now)) {
       return { state: step.state, effects: [...step.effects, overdue] }
     }
-    const { state, effects } = beat(step.state, now)
+    const { state, effects } = sendHeartbeat(step.state, now)
     if (state === step.state) return { state, effects: [...step.effects, ...effects, overdue] }
-    const next = setTimer(TIMER.heartbeat, nextBeat(state, now))
+    const next = setTimer(TIMER.heartbeat, nextHeartbeatAt(state, now))
     return { state, effects: [...step.effects, ...effects, next, overdue] }
   }
 
   /** A renewal has not come: whoever votes speaks up to all; another asks its leader alone. */
-  function onOverdue(state: LocalLeaderState, now: Micros): Change {
+  function handleOverdueRenewal(state: LocalLeaderState, now: Micros): LocalLeaderStep {
     const { following } = state.known
-    if (quiet === null || state.silentUntil !== null) return { state, effects: NOTHING }
+    if (suppression === null || state.silentUntil !== null) return { state, effects: NOTHING }
     if (!takesPart(state)) {
       return { state, effects: following === null ? NOTHING : [heartbeatTo(state, following.leader, now)] }
     }
-    const { state: next, effects } = beat(state, now)
+    const { state: next, effects } = sendHeartbeat(state, now)
     return { state: next, effects: [...effects, setTimer(TIMER.heartbeat, now + roundTrip)] }
   }
 
   // ---- What a leader says ----
 
   /** It has just spoken to all, or is about to. */
-  function afterRound(now: Micros): readonly Deed[] {
-    return quiet === null ? NOTHING : [setTimer(TIMER.heartbeat, now + quiet.patience)]
+  function delayHeartbeat(now: Micros): readonly LocalLeaderEffect[] {
+    return suppression === null ? NOTHING : [setTimer(TIMER.heartbeat, now + suppression.patience)]
   }
 
   /** The first word of a new leader: all learn of it before its next round. */
-  function announced(state: LocalLeaderState, now: Micros): readonly Deed[] {
-    return quiet === null ? NOTHING : [...broadcast(state, now, heartbeatWith), ...afterRound(now)]
+  function announceLeader(state: LocalLeaderState, now: Micros): readonly LocalLeaderEffect[] {
+    return suppression === null ? NOTHING : [...broadcast(state, now, heartbeatWith), ...delayHeartbeat(now)]
   }
 
   /** Whoever beats for a leader that keeps quiet has missed it. Another leader is not answered: it would answer, too. */
-  function assured(state: LocalLeaderState, from: NodeId, herald: Herald, now: Micros): readonly Deed[] {
-    if (quiet === null || from === self || herald.lease !== null || !leads(state, now)) return NOTHING
+  function reassure(
+    state: LocalLeaderState,
+    from: NodeId,
+    beacon: Beacon,
+    now: Micros,
+  ): readonly LocalLeaderEffect[] {
+    if (suppression === null || from === self || beacon.lease !== null || !leads(state, now)) return NOTHING
     return [heartbeatTo(state, from, now)]
   }
 
-  function heartbeatTo(state: LocalLeaderState, to: NodeId, now: Micros): Deed {
-    return send(to, heartbeatWith(heraldFor(state, to, now)))
+  function heartbeatTo(state: LocalLeaderState, to: NodeId, now: Micros): LocalLeaderEffect {
+    return send(to, heartbeatWith(beaconFor(state, to, now)))
   }
 
   /** How it stands is another matter now: all are told at once. */
-  function changedRank(now: Micros): readonly Deed[] {
-    return quiet === null ? NOTHING : [setTimer(TIMER.heartbeat, now)]
+  function announceRank(now: Micros): readonly LocalLeaderEffect[] {
+    return suppression === null ? NOTHING : [setTimer(TIMER.heartbeat, now)]
   }
 
-  return { beat, nextBeat, vouched, answering, onOverdue, afterRound, announced, assured, changedRank }
+  return {
+    sendHeartbeat,
+    nextHeartbeatAt,
+    refreshVouchedPeers,
+    heartbeatWithReply,
+    handleOverdueRenewal,
+    delayHeartbeat,
+    announceLeader,
+    reassure,
+    announceRank,
+  }
 }
 
-function heartbeatWith(herald: Herald): LocalLeaderMessage {
-  return { kind: 'Heartbeat', herald }
+function heartbeatWith(beacon: Beacon): LocalLeaderMessage {
+  return { kind: 'Heartbeat', beacon }
 }

@@ -12,8 +12,8 @@ import { FAIL_AWARE_KINDS, failAware, failAwareKind } from '../../links/index.ts
 import { hosted } from '../host.ts'
 import { leadsWithinOf, reachableWithinOf } from './constants.ts'
 import { rulesWith } from './defects.ts'
-import { agreed, madeOf, timingFor } from './group.ts'
-import { reachedIn } from './insight.ts'
+import { agreed, createLocalLeader, timingFor } from './group.ts'
+import { reachableIn } from './insight.ts'
 import { type LocalLeaderOptions, localLeaderOptions } from './options.ts'
 import { forSearch } from './search.ts'
 import type { LocalLeaderState } from './state.ts'
@@ -86,12 +86,14 @@ export const localLeaderDefinition = define({
   },
   neverLead: ({ witnesses }) => witnesses,
   reachable(state: LocalLeaderState, { nodes }, chosen, now) {
-    return chosen.link === 'fail-aware' ? reachedIn(state, nodes, timingFor(chosen, nodes.length), now) : null
+    return chosen.link === 'fail-aware'
+      ? reachableIn(state, nodes, timingFor(chosen, nodes.length), now)
+      : null
   },
   onlyRecorded: ({ link }) => (link === 'hosted' ? 'link' : null),
   create(identity, chosen) {
     const rules = rulesWith(chosen.misreading)
-    const { protocol, timing } = madeOf(identity, chosen, rules)
+    const { protocol, timing } = createLocalLeader(identity, chosen, rules)
     if (chosen.requests !== null) return forSearch(protocol, identity.self, chosen.requests)
     if (chosen.link === 'none') return protocol
     if (chosen.link === 'hosted') return hosted(identity.self, chosen.hostedGroup)

@@ -25,7 +25,7 @@ export function insightOf(state: Plain, nodes: readonly NodeId[], { expires }: E
 }
 
 /** Which peers a process in this state calls reachable. */
-export function reachedIn(
+export function reachableIn(
   state: Plain,
   nodes: readonly NodeId[],
   expiry: Expiry,

@@ -33,24 +33,24 @@ import {
   withId,
 } from '../../core/index.ts'
 import type { Receipt } from '../../links/index.ts'
-import { balloting } from './ballot.ts'
-import { heralding } from './beacon.ts'
+import { createBallots } from './ballot.ts'
+import { createBeacons } from './beacon.ts'
 import { isNodeId } from './bounds.ts'
-import { candidacy } from './candidacy.ts'
-import { type Change, contextOf, TIMER, unchanged } from './context.ts'
-import { quietness } from './heartbeat-suppression.ts'
-import { type Herald, type LocalLeaderCommand, type LocalLeaderMessage } from './messages.ts'
-import { reporting } from './mismatches.ts'
+import { createCandidacy } from './candidacy.ts'
+import { contextOf, type LocalLeaderStep, TIMER, unchanged } from './context.ts'
+import { createHeartbeatSuppression } from './heartbeat-suppression.ts'
+import { type Beacon, type LocalLeaderCommand, type LocalLeaderMessage } from './messages.ts'
+import { reportMismatch } from './mismatches.ts'
 import { laterEpoch } from './peers.ts'
-import { plausibility } from './plausible.ts'
-import { HERALDS, hearing } from './reachability.ts'
+import { createPlausibilityChecks } from './plausible.ts'
+import { createReachability, HEARTBEAT_SENDERS } from './reachability.ts'
 import { afterFailure, CLEAN_RECORD } from './record.ts'
 import type { LocalLeaderSettings } from './settings.ts'
 import { checkedStable, type LocalLeaderStable } from './stable.ts'
-import { changed, type LocalLeaderState, shifted, withKnown, withStanding } from './state.ts'
-import { vetting } from './strangers.ts'
+import { changed, type LocalLeaderState, shiftTimes, withKnown, withStanding } from './state.ts'
+import { createVetting } from './strangers.ts'
 import { type Configuration, initialConfiguration, isVoter } from './voters.ts'
-import { voting } from './voting.ts'
+import { createVoting } from './voting.ts'
 
 /** Without a layer that measures delays, nothing is known to be slow. */
 const ASSUMED_FAST: Receipt = { fast: true, bound: null, overtaken: false }
@@ -60,54 +60,61 @@ export function localLeader(
   settings: LocalLeaderSettings,
 ): Protocol<LocalLeaderState, LocalLeaderMessage, LocalLeaderCommand, LocalLeaderStable> {
   const context = contextOf(identity, settings)
-  const { self, nodes, isMajority, beats, leads, takesPart, isRecorded, stableOf } = context
+  const { self, nodes, isMajority, usesHeartbeats, leads, takesPart, recordsFailures, stableOf } = context
   const { timing, rules, witnesses, tree, yieldWhenTold } = settings
   const { isLeaseOver } = rules
   const { rho, lockTime, roundTrip } = timing
-  const heralds = heralding(context)
-  const quiet = quietness(context, heralds)
-  const heard = hearing(context, quiet)
-  const ballots = balloting(context, heard)
-  const standing = candidacy(context, heralds, heard, ballots, quiet)
-  const votes = voting(context, heralds, heard, ballots, standing)
-  const { releases } = heralds
-  const { hear, forgetful, isHerald } = heard
+  const beacons = createBeacons(context)
+  const suppression = createHeartbeatSuppression(context, beacons)
+  const heard = createReachability(context, suppression)
+  const ballots = createBallots(context, heard)
+  const standing = createCandidacy(context, beacons, heard, ballots, suppression)
+  const votes = createVoting(context, beacons, heard, ballots, standing)
+  const { sendReleases } = beacons
+  const { recordBeacon, forgetExpiredPeers, isHeartbeatSender } = heard
   const { giveUp, stepDown } = standing
-  const shownOf = showing(isMajority)
-  const vetted = vetting(nodes)
-  const { implausible, withoutForeign, strideAfter } = plausibility(context)
-  const isAmongFirst = sortIds(nodes).indexOf(self) < HERALDS
+  const shownOf = createDetail(isMajority)
+  const vet = createVetting(nodes)
+  const { findImplausible, withoutForeign, strideAfter } = createPlausibilityChecks(context)
+  const isAmongFirst = sortIds(nodes).indexOf(self) < HEARTBEAT_SENDERS
 
   // ---- The passing of time ----
 
-  function onHeartbeat(state: LocalLeaderState, now: Micros): Change {
-    const awake = state.silentUntil !== null && now >= state.silentUntil ? begun(state) : state
-    const next = forgetful(awake, now)
+  function handleHeartbeatTimer(state: LocalLeaderState, now: Micros): LocalLeaderStep {
+    const awake = state.silentUntil !== null && now >= state.silentUntil ? endSilence(state) : state
+    const next = forgetExpiredPeers(awake, now)
     const first = awake === state ? NOTHING : [setTimer(TIMER.alive, now + roundTrip + timing.heartbeat)]
-    if (!beats && next.silentUntil === null) return { state: next, effects: first }
-    const beaten = beat(next, now)
-    const again = setTimer(TIMER.heartbeat, next.silentUntil ?? quiet.nextBeat(beaten.state, now))
+    if (!usesHeartbeats && next.silentUntil === null) return { state: next, effects: first }
+    const beaten = sendHeartbeat(next, now)
+    const again = setTimer(
+      TIMER.heartbeat,
+      next.silentUntil ?? suppression.nextHeartbeatAt(beaten.state, now),
+    )
     return { state: beaten.state, effects: [...beaten.effects, ...first, again] }
   }
 
-  function beat(state: LocalLeaderState, now: Micros): Change {
-    return beats && takesPart(state) && isHerald(state, now) ? quiet.beat(state, now) : unchanged(state)
+  function sendHeartbeat(state: LocalLeaderState, now: Micros): LocalLeaderStep {
+    return usesHeartbeats && takesPart(state) && isHeartbeatSender(state, now)
+      ? suppression.sendHeartbeat(state, now)
+      : unchanged(state)
   }
 
   /** In a large group the others listen first, whether they need to. */
-  function firstBeat(now: Micros): Micros {
+  function firstHeartbeatAt(now: Micros): Micros {
     return tree === null || isAmongFirst ? now : now + 2 * timing.heartbeat
   }
 
-  function begun(state: LocalLeaderState): LocalLeaderState {
+  function endSilence(state: LocalLeaderState): LocalLeaderState {
     return changed(state, { silentUntil: null })
   }
 
   /** A lease that the clock has overtaken is over, whatever happens next. */
-  function lapsed(state: LocalLeaderState): Change {
+  function expireLease(state: LocalLeaderState): LocalLeaderStep {
     const token = state.lead?.token ?? null
     const { record } = state.standing
-    const next = isRecorded ? withStanding(state, { record: afterFailure(record), candidate: false }) : state
+    const next = recordsFailures
+      ? withStanding(state, { record: afterFailure(record), candidate: false })
+      : state
     return {
       state: changed(next, { lead: null, wanted: null, isContested: false }),
       effects: [stopTimer(TIMER.expire), output({ type: 'demoted', token, cause: 'expired' })],
@@ -115,48 +122,48 @@ export function localLeader(
   }
 
   /** The clock stood still: no lease, no request and no knowledge of others that hangs on it can be trusted. */
-  function onSuspended(state: LocalLeaderState, now: Micros): Change {
+  function handleSuspended(state: LocalLeaderState, now: Micros): LocalLeaderStep {
     if (!rules.distrustsSuspendedClock()) return unchanged(state)
     const next = withKnown(state, { following: null, peers: nodes.map(() => null) })
     if (state.lead !== null) {
-      return spokenUp(giveUp(next, 'suspended', state.standing.lowUntil, now, !yieldWhenTold), now)
+      return sendHeartbeatNow(giveUp(next, 'suspended', state.standing.lowUntil, now, !yieldWhenTold), now)
     }
-    const idle = withStanding(changed(next, { campaign: null }), { candidate: false })
-    const freed: Change['effects'] =
-      state.campaign === null
+    const idle = withStanding(changed(next, { candidacy: null }), { candidate: false })
+    const freed: LocalLeaderStep['effects'] =
+      state.candidacy === null
         ? NOTHING
-        : [stopTimer(TIMER.release), ...releases(idle, state.campaign.request, false, now)]
+        : [stopTimer(TIMER.release), ...sendReleases(idle, state.candidacy.request, false, now)]
     // It listens before it stands: at this moment it knows of nobody.
     const listens =
       state.silentUntil === null ? [setTimer(TIMER.alive, now + roundTrip + timing.heartbeat)] : NOTHING
-    return spokenUp({ state: idle, effects: [...freed, ...listens] }, now)
+    return sendHeartbeatNow({ state: idle, effects: [...freed, ...listens] }, now)
   }
 
   /** All learn at once that what it stamped before is void; until then it cannot tell which of their messages are fast. */
-  function spokenUp(step: Change, now: Micros): Change {
-    if (!beats || step.state.silentUntil !== null) return step
+  function sendHeartbeatNow(step: LocalLeaderStep, now: Micros): LocalLeaderStep {
+    if (!usesHeartbeats || step.state.silentUntil !== null) return step
     return { state: step.state, effects: [...step.effects, setTimer(TIMER.heartbeat, now)] }
   }
 
   // ---- Commands ----
 
-  function onCommand(state: LocalLeaderState, command: LocalLeaderCommand, now: Micros): Change {
+  function handleCommand(state: LocalLeaderState, command: LocalLeaderCommand, now: Micros): LocalLeaderStep {
     switch (command.do) {
       case 'stepDown':
         return leads(state, now)
           ? stepDown(state, now)
-          : refused(state, command.do, 'this process does not lead')
+          : refuse(state, command.do, 'this process does not lead')
       case 'campaign':
-        return onCampaign(state, command.willing, command.lapse, now)
+        return handleCampaign(state, command.willing, command.lapse, now)
       case 'setPriority':
         return {
           state: withStanding(state, { priority: command.priority, record: CLEAN_RECORD }),
-          effects: quiet.changedRank(now),
+          effects: suppression.announceRank(now),
         }
       case 'addVoter':
-        return withVoters(state, command.do, now, (voters) => withId(voters, command.voter))
+        return changeVoters(state, command.do, now, (voters) => withId(voters, command.voter))
       case 'removeVoter':
-        return withVoters(state, command.do, now, (voters) =>
+        return changeVoters(state, command.do, now, (voters) =>
           voters.filter((voter) => voter !== command.voter),
         )
       default:
@@ -165,57 +172,62 @@ export function localLeader(
   }
 
   /** From now on it would lead, or would not: then whoever is led by it gets another, at once or when its lease is over. */
-  function onCampaign(state: LocalLeaderState, willing: boolean, lapse: boolean, now: Micros): Change {
+  function handleCampaign(
+    state: LocalLeaderState,
+    willing: boolean,
+    lapse: boolean,
+    now: Micros,
+  ): LocalLeaderStep {
     const next = withStanding(state, willing ? { willing, record: CLEAN_RECORD } : { willing })
     if (next === state && (willing || !leads(state, now))) return unchanged(state)
     if (!leads(state, now)) {
-      const { campaign } = next
-      if (willing || campaign === null) return { state: next, effects: quiet.changedRank(now) }
+      const { candidacy } = next
+      if (willing || candidacy === null) return { state: next, effects: suppression.announceRank(now) }
       // It has asked for support: whoever gives it now would elect it.
-      const idle = withStanding(changed(next, { campaign: null }), { candidate: false })
-      const freed = [stopTimer(TIMER.release), ...releases(idle, campaign.request, false, now)]
+      const idle = withStanding(changed(next, { candidacy: null }), { candidate: false })
+      const freed = [stopTimer(TIMER.release), ...sendReleases(idle, candidacy.request, false, now)]
       const again = setTimer(TIMER.alive, now + roundTrip + timing.heartbeat)
-      return { state: idle, effects: [...freed, again, ...quiet.changedRank(now)] }
+      return { state: idle, effects: [...freed, again, ...suppression.announceRank(now)] }
     }
     // It may have let the time pass at which it should have renewed.
     if (willing) return { state: next, effects: [setTimer(TIMER.alive, now)] }
     return lapse ? unchanged(next) : giveUp(next, 'withdrew', state.standing.lowUntil, now)
   }
 
-  function refused(state: LocalLeaderState, command: string, why: string): Change {
+  function refuse(state: LocalLeaderState, command: string, why: string): LocalLeaderStep {
     return { state, effects: [output({ type: 'refused', command, why })] }
   }
 
-  function withVoters(
+  function changeVoters(
     state: LocalLeaderState,
     command: string,
     now: Micros,
     change: (voters: readonly NodeId[]) => readonly NodeId[],
-  ): Change {
-    if (!isMajority) return refused(state, command, 'only majority mode has voters')
-    if (!leads(state, now)) return refused(state, command, 'this process does not lead')
+  ): LocalLeaderStep {
+    if (!isMajority) return refuse(state, command, 'only majority mode has voters')
+    if (!leads(state, now)) return refuse(state, command, 'this process does not lead')
     const current = state.wanted ?? state.vote.config.sets.at(-1) ?? []
     const wanted = change(current)
-    if (!wanted.every(isNodeId)) return refused(state, command, 'the voter must be named by its id')
+    if (!wanted.every(isNodeId)) return refuse(state, command, 'the voter must be named by its id')
     const stranger = wanted.find((voter) => !nodes.includes(voter))
-    if (stranger !== undefined) return refused(state, command, `${stranger} is not one of the nodes`)
-    if (wanted.length === 0) return refused(state, command, 'at least one voter must be left')
+    if (stranger !== undefined) return refuse(state, command, `${stranger} is not one of the nodes`)
+    if (wanted.length === 0) return refuse(state, command, 'at least one voter must be left')
     if (wanted.every((voter) => witnesses.includes(voter))) {
-      return refused(state, command, 'at least one voter must be able to lead')
+      return refuse(state, command, 'at least one voter must be able to lead')
     }
     return unchanged(wanted.join() === current.join() ? state : changed(state, { wanted }))
   }
 
   // ---- The whole ----
 
-  function onMessage(
+  function handleMessage(
     state: LocalLeaderState,
     from: NodeId,
     message: LocalLeaderMessage,
     receipt: Receipt,
     now: Micros,
-  ): Change {
-    const wrong = implausible(state, from, message, now)
+  ): LocalLeaderStep {
+    const wrong = findImplausible(state, from, message, now)
     if (wrong !== null) {
       const { field, problem, learnt } = wrong
       const seen = learnt === null ? state.known.seen : laterEpoch(state.known.seen, learnt)
@@ -224,64 +236,74 @@ export function localLeader(
         effects: [output({ type: 'implausible', peer: from, field: `${message.kind}.${field}`, problem })],
       }
     }
-    const { body, stranger } = vetted(withoutForeign(state, message))
-    const step = body === null ? unchanged(state) : onVetted(state, from, body, receipt, now)
+    const { body, stranger } = vet(withoutForeign(state, message))
+    const step = body === null ? unchanged(state) : handleVetted(state, from, body, receipt, now)
     if (stranger === null) return step
-    const told = reporting(step.state, { peer: from, field: 'peers', ours: nodes, theirs: stranger })
-    return told.event === null ? step : { state: told.state, effects: [...step.effects, output(told.event)] }
+    const announced = reportMismatch(step.state, {
+      peer: from,
+      field: 'peers',
+      ours: nodes,
+      theirs: stranger,
+    })
+    return announced.event === null
+      ? step
+      : { state: announced.state, effects: [...step.effects, output(announced.event)] }
   }
 
-  function onVetted(
+  function handleVetted(
     state: LocalLeaderState,
     from: NodeId,
     body: LocalLeaderMessage,
     receipt: Receipt,
     now: Micros,
-  ): Change {
+  ): LocalLeaderStep {
     switch (body.kind) {
       case 'Heartbeat':
-        return onBeat(state, from, body.herald, receipt, now)
+        return handleHeartbeat(state, from, body.beacon, receipt, now)
       case 'Election':
-        return refreshed(quiet.answering(state, votes.onElection(state, from, body, receipt, now), now), now)
+        return forgetExpired(
+          suppression.heartbeatWithReply(state, votes.handleElection(state, from, body, receipt, now), now),
+          now,
+        )
       case 'Reply':
-        return votes.onReply(state, from, body, receipt, now)
+        return votes.handleReply(state, from, body, receipt, now)
       case 'Release':
-        return standing.onRelease(state, from, body, receipt, now)
+        return standing.handleRelease(state, from, body, receipt, now)
       default:
         return unreachable(body)
     }
   }
 
   /** Where beats are rare, whoever is gone is forgotten as the rounds go by. */
-  function refreshed({ state, effects }: Change, now: Micros): Change {
-    return { state: timing.quiet === null ? state : forgetful(state, now), effects }
+  function forgetExpired({ state, effects }: LocalLeaderStep, now: Micros): LocalLeaderStep {
+    return { state: timing.suppression === null ? state : forgetExpiredPeers(state, now), effects }
   }
 
-  function onBeat(
+  function handleHeartbeat(
     state: LocalLeaderState,
     from: NodeId,
-    herald: Herald,
+    beacon: Beacon,
     receipt: Receipt,
     now: Micros,
-  ): Change {
-    const next = hear(state, from, herald, receipt, now)
-    return { state: next, effects: quiet.assured(next, from, herald, now) }
+  ): LocalLeaderStep {
+    const next = recordBeacon(state, from, beacon, receipt, now)
+    return { state: next, effects: suppression.reassure(next, from, beacon, now) }
   }
 
-  function onTimer(state: LocalLeaderState, name: string, now: Micros): Change {
+  function handleTimer(state: LocalLeaderState, name: string, now: Micros): LocalLeaderStep {
     switch (name) {
       case TIMER.alive:
-        return refreshed(standing.onAlive(state, now, true), now)
+        return forgetExpired(standing.handleAlive(state, now, true), now)
       case TIMER.release:
-        return standing.onRoundOver(state, now)
+        return standing.handleRoundEnd(state, now)
       case TIMER.heartbeat:
-        return onHeartbeat(state, now)
+        return handleHeartbeatTimer(state, now)
       case TIMER.overdue:
-        return quiet.onOverdue(state, now)
+        return suppression.handleOverdueRenewal(state, now)
       case TIMER.gather:
-        return votes.onGatherOver(state, now)
+        return votes.handleGatherEnd(state, now)
       case TIMER.ask:
-        return standing.onAsk(state, now)
+        return standing.handleAsk(state, now)
       default:
         // The lease is over: that was seen to before anything else.
         return unchanged(state)
@@ -292,19 +314,19 @@ export function localLeader(
     state: LocalLeaderState,
     input: Input<LocalLeaderMessage, LocalLeaderCommand>,
     now: Micros,
-  ): Change {
+  ): LocalLeaderStep {
     switch (input.type) {
       case 'message': {
         const receipt = (input.receipt as Receipt | null) ?? ASSUMED_FAST
-        const step = onMessage(state, input.from, input.body, receipt, now)
+        const step = handleMessage(state, input.from, input.body, receipt, now)
         return isMajority ? { state: strideAfter(state, step.state, now), effects: step.effects } : step
       }
       case 'timer':
-        return onTimer(state, input.name, now)
+        return handleTimer(state, input.name, now)
       case 'command':
-        return onCommand(state, input.command, now)
+        return handleCommand(state, input.command, now)
       case 'suspended':
-        return onSuspended(state, now)
+        return handleSuspended(state, now)
       case 'link':
       case 'register':
         return unchanged(state)
@@ -313,7 +335,7 @@ export function localLeader(
     }
   }
 
-  function withNews(was: LocalLeaderState, step: Change): Change {
+  function reportLeaderChange(was: LocalLeaderState, step: LocalLeaderStep): LocalLeaderStep {
     const before = was.known.following?.leader ?? null
     const after = step.state.known.following?.leader ?? null
     if (before === after || (after === null && step.state.lead !== null)) return step
@@ -344,7 +366,7 @@ export function localLeader(
           record: CLEAN_RECORD,
           deferringSince: null,
           stoodAt: null,
-          told: null,
+          announced: null,
         },
         vote: {
           lock: null,
@@ -355,7 +377,7 @@ export function localLeader(
           config: stable?.config ?? initialConfiguration(settings.voters),
         },
         requests: 0,
-        campaign: null,
+        candidacy: null,
         lead: null,
         spent: remembered.number,
         wanted: null,
@@ -369,7 +391,9 @@ export function localLeader(
         state,
         effects: [
           persist(stableOf(state)),
-          ...(beats || isSilent ? [setTimer(TIMER.heartbeat, state.silentUntil ?? firstBeat(now))] : []),
+          ...(usesHeartbeats || isSilent
+            ? [setTimer(TIMER.heartbeat, state.silentUntil ?? firstHeartbeatAt(now))]
+            : []),
           ...(isSilent ? [] : [setTimer(TIMER.alive, now + roundTrip + timing.heartbeat)]),
         ],
       }
@@ -377,14 +401,14 @@ export function localLeader(
     step(state, input, now) {
       const { lead } = state
       if (lead === null || !isLeaseOver(lead.until, now)) {
-        return withNews(state, react(state, input, now))
+        return reportLeaderChange(state, react(state, input, now))
       }
-      const over = lapsed(state)
-      const next = withNews(over.state, react(over.state, input, now))
+      const over = expireLease(state)
+      const next = reportLeaderChange(over.state, react(over.state, input, now))
       return { state: next.state, effects: [...over.effects, ...next.effects] }
     },
     view: (state, now) => viewOfState(state, now),
-    shift: shifted,
+    shift: shiftTimes,
   }
 
   function viewOfState(state: LocalLeaderState, now: Micros): View {
@@ -419,7 +443,9 @@ export function localLeader(
 }
 
 /** What a view shows besides. The last answer is remembered, so that views which show the same share it. */
-function showing(isMajority: boolean): (config: Configuration) => { readonly config: Configuration } | null {
+function createDetail(
+  isMajority: boolean,
+): (config: Configuration) => { readonly config: Configuration } | null {
   if (!isMajority) return () => null
   let last: { readonly config: Configuration } | null = null
   return (config) => {

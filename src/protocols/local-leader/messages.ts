@@ -1,4 +1,4 @@
-/** What processes say to each other. Every message carries a herald: how its sender stands at that moment. */
+/** What processes say to each other. Every message carries a beacon: how its sender stands at that moment. */
 import type { Micros, NodeId } from '../../core/index.ts'
 import type { Configuration } from './voters.ts'
 
@@ -8,7 +8,7 @@ export type Request = { readonly incarnation: number; readonly counter: number }
 /** A number under which somebody wanted to lead. The larger one wins; nobody leads twice with the same. */
 export type Epoch = { readonly number: number; readonly owner: NodeId | null }
 
-export type Herald = {
+export type Beacon = {
   /** Stands for election, because it hears of nobody of better rank who does. */
   readonly candidate: boolean
   readonly low: number
@@ -30,7 +30,7 @@ export type MembershipView = { readonly round: Request; readonly members: readon
 
 export type Election = {
   readonly kind: 'Election'
-  readonly herald: Herald
+  readonly beacon: Beacon
   readonly request: Request
   readonly epoch: number
   /** The sender leads and wants to go on. */
@@ -48,7 +48,7 @@ export type Ballot = { readonly node: NodeId; readonly support: boolean }
 
 export type Reply = {
   readonly kind: 'Reply'
-  readonly herald: Herald
+  readonly beacon: Beacon
   /** Whose request it answers: not always the receiver's, on a tree. */
   readonly candidate: NodeId
   readonly request: Request
@@ -62,13 +62,13 @@ export type Reply = {
 
 export type Release = {
   readonly kind: 'Release'
-  readonly herald: Herald
+  readonly beacon: Beacon
   readonly request: Request
   /** The sender led and gave it up: all its requests up to this one are void. */
   readonly yields: boolean
 }
 
-export type Heartbeat = { readonly kind: 'Heartbeat'; readonly herald: Herald }
+export type Heartbeat = { readonly kind: 'Heartbeat'; readonly beacon: Beacon }
 
 export type LocalLeaderMessage = Election | Reply | Release | Heartbeat
 

@@ -16,7 +16,7 @@ export type Mismatch = {
 const MOST = 64
 
 /** The state that remembers it, and what to put out: null when that was said already. */
-export function reporting(
+export function reportMismatch(
   state: LocalLeaderState,
   mismatch: Mismatch,
 ): { readonly state: LocalLeaderState; readonly event: Output | null } {
@@ -32,7 +32,7 @@ export function reporting(
 }
 
 /** A peer goes by the same voters: should they differ again, that is news. */
-export function agreeing(state: LocalLeaderState, peer: NodeId): LocalLeaderState {
+export function clearMismatch(state: LocalLeaderState, peer: NodeId): LocalLeaderState {
   const left = state.mismatches.filter((each) => each.field !== 'voters' || each.peer !== peer)
   return left.length === state.mismatches.length ? state : changed(state, { mismatches: left })
 }

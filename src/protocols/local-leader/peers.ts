@@ -1,13 +1,13 @@
 /** Who is there, and how they rank: told from the last fast message of each. */
 import type { Micros, NodeId } from '../../core/index.ts'
 import { UNWILLING } from './context.ts'
-import type { Epoch, Herald } from './messages.ts'
+import type { Beacon, Epoch } from './messages.ts'
 import { compareRanks, type Rank } from './rank.ts'
 import type { Peer } from './state.ts'
 
 /** What a fast message says of its sender; `isMissed`: it should hear this process and does not. */
 export function peerOf(
-  herald: Herald,
+  beacon: Beacon,
   isMissed: boolean,
   before: Peer | null,
   patience: Micros,
@@ -16,12 +16,12 @@ export function peerOf(
   return {
     heardAt: now,
     saidAt: now,
-    candidate: herald.candidate,
-    low: herald.low,
-    priority: herald.priority,
-    incumbent: herald.incumbent,
+    candidate: beacon.candidate,
+    low: beacon.low,
+    priority: beacon.priority,
+    incumbent: beacon.incumbent,
     deafSince: isMissed ? (before?.deafSince ?? now) : null,
-    claim: claimOf(herald, before, patience, now),
+    claim: claimOf(beacon, before, patience, now),
   }
 }
 
@@ -29,7 +29,7 @@ export function peerOf(
 const GRUDGE = 8
 
 function claimOf(
-  { candidate, lease, low }: Herald,
+  { candidate, lease, low }: Beacon,
   before: Peer | null,
   patience: Micros,
   now: Micros,
@@ -54,7 +54,7 @@ export function isRival({ candidate, claim }: Peer, now: Micros, patience: Micro
 }
 
 /** Somebody vouches that it was there then. */
-export function thereAt(peer: Peer, heardAt: Micros): Peer {
+export function withHeardAt(peer: Peer, heardAt: Micros): Peer {
   const { saidAt, candidate, low, priority, incumbent, deafSince, claim } = peer
   return { heardAt, saidAt, candidate, low, priority, incumbent, deafSince, claim }
 }

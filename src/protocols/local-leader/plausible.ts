@@ -28,7 +28,7 @@ export type Implausible = {
   readonly learnt: Epoch | null
 }
 
-export function plausibility(context: Context) {
+export function createPlausibilityChecks(context: Context) {
   const { self, nodes, isMajority, latest, settings, timing } = context
   const known = new Set(nodes)
 
@@ -51,7 +51,7 @@ export function plausibility(context: Context) {
   }
 
   /** Null when it may be true. */
-  function implausible(
+  function findImplausible(
     state: LocalLeaderState,
     from: NodeId,
     body: LocalLeaderMessage,
@@ -59,9 +59,9 @@ export function plausibility(context: Context) {
   ): Implausible | null {
     if (from === self) return null
     const ceiling = ceilingFor(state, now)
-    const { seen, lease } = body.herald
+    const { seen, lease } = body.beacon
     return (
-      ahead('herald.seen.number', seen, ceiling) ??
+      ahead('beacon.seen.number', seen, ceiling) ??
       (lease === null ? null : leaseProblem(lease, seen, ceiling)) ??
       bodyProblem(from, body, ceiling) ??
       (body.kind === 'Reply' ? votesProblem(state, from, body) : null)
@@ -104,11 +104,11 @@ export function plausibility(context: Context) {
     ceiling: number,
   ): Implausible | null {
     if (left > timing.lease)
-      return because('herald.lease.left', `is ${left} µs; no lease is longer than ${timing.lease} µs`)
-    if ((token === null) === isMajority) return because('herald.lease.token', 'does not belong to this mode')
+      return because('beacon.lease.left', `is ${left} µs; no lease is longer than ${timing.lease} µs`)
+    if ((token === null) === isMajority) return because('beacon.lease.token', 'does not belong to this mode')
     if (token === null || token <= Math.min(seen.number, ceiling)) return null
     return because(
-      'herald.lease.token',
+      'beacon.lease.token',
       `is ${token}, larger than the largest epoch that its leader has seen`,
     )
   }
@@ -145,7 +145,7 @@ export function plausibility(context: Context) {
     return { field, problem, learnt: { number: ceiling, owner } }
   }
 
-  return { implausible, withoutForeign, strideAfter }
+  return { findImplausible, withoutForeign, strideAfter }
 }
 
 function because(field: string, problem: string): Implausible {

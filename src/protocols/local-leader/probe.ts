@@ -1,18 +1,18 @@
 /** Making sure before a leader is troubled: a node of better rank first asks whether a majority hears it. */
 import { type Micros, setTimer } from '../../core/index.ts'
-import type { Heralding } from './beacon.ts'
-import { type Change, type Context, TIMER } from './context.ts'
-import type { Election, Herald, Request } from './messages.ts'
-import { type Campaign, changed, type LocalLeaderState, withStanding } from './state.ts'
+import type { Beacons } from './beacon.ts'
+import { type Context, type LocalLeaderStep, TIMER } from './context.ts'
+import type { Beacon, Election, Request } from './messages.ts'
+import { type Candidacy, changed, type LocalLeaderState, withStanding } from './state.ts'
 import { isVoter } from './voters.ts'
 
-export function probing({ self, timing }: Context, { broadcast }: Heralding) {
+export function createProbes({ self, timing }: Context, { broadcast }: Beacons) {
   /**
    * Whether a leader may suffer if this node announces that it stands. Voters refuse a leader in favour of a candidate of
    * better rank, and the candidate need not hear that leader. So a node that has failed before makes sure in any case.
    * One that has lost its rank announces nothing.
    */
-  function mayTrouble(state: LocalLeaderState, now: Micros): boolean {
+  function canDisturbLeader(state: LocalLeaderState, now: Micros): boolean {
     const { failures, proofs } = state.standing.record
     return isLed(state, now) || isBoundToLeader(state, now) || (failures > 0 && proofs === null)
   }
@@ -31,10 +31,10 @@ export function probing({ self, timing }: Context, { broadcast }: Heralding) {
   }
 
   /** A request that nobody supports, for its epoch is the least of all: whoever gets it answers so. */
-  function probe(state: LocalLeaderState, now: Micros): Change {
+  function probe(state: LocalLeaderState, now: Micros): LocalLeaderStep {
     const request: Request = { incarnation: state.incarnation, counter: state.requests + 1 }
     const { config } = state.vote
-    const campaign: Campaign = {
+    const candidacy: Candidacy = {
       request,
       at: now,
       epoch: 0,
@@ -48,11 +48,11 @@ export function probing({ self, timing }: Context, { broadcast }: Heralding) {
     }
     const next = changed(withStanding(state, { candidate: false, deferringSince: null }), {
       requests: request.counter,
-      campaign,
+      candidacy,
     })
-    const election = (herald: Herald): Election => ({
+    const election = (beacon: Beacon): Election => ({
       kind: 'Election',
-      herald,
+      beacon,
       request,
       epoch: 0,
       renew: false,
@@ -71,5 +71,5 @@ export function probing({ self, timing }: Context, { broadcast }: Heralding) {
     }
   }
 
-  return { mayTrouble, isLed, probe }
+  return { canDisturbLeader, isLed, probe }
 }

@@ -1,7 +1,7 @@
 /** A candidate that cannot win, an abandoned change of voters, a voter that crashed: none of them stops the others. */
 import { describe, expect, it } from 'vitest'
 import { at, MAJORITY, violations } from '../../../test/support/local-leader.ts'
-import { Bench, herald } from '../../../test/support/local-leader-alone.ts'
+import { Bench, beacon } from '../../../test/support/local-leader-alone.ts'
 import { ids, simulate } from '../../../test/support/run.ts'
 import type { NodeId, PlainObject } from '../../core/index.ts'
 import type { Report } from '../../workbench/sim/index.ts'
@@ -94,10 +94,10 @@ describe('a candidate of the best rank that cannot win', () => {
 
   it('is ignored by others that know better, even one that goes on claiming that it stands', () => {
     const voter = new Bench(3)
-    const claim = { kind: 'Heartbeat', herald: { ...herald(9), candidate: true } }
+    const claim = { kind: 'Heartbeat', beacon: { ...beacon(9), candidate: true } }
     const asks = (now: number): boolean => {
       voter.now = now
-      voter.gets(2, { kind: 'Heartbeat', herald: { ...herald(-1), candidate: false } }).gets(1, claim)
+      voter.gets(2, { kind: 'Heartbeat', beacon: { ...beacon(-1), candidate: false } }).gets(1, claim)
       return voter.timer('alive').asked !== null
     }
     const times = Array.from({ length: 40 }, (_, index) => 1_000_000 + index * 40_000)
@@ -196,7 +196,7 @@ describe('a node that would not lead', () => {
     const candidate = new Bench(1)
     candidate.now = 1_000_000
     for (const peer of [2, 3]) {
-      candidate.gets(peer, { kind: 'Heartbeat', herald: { ...herald(-1), candidate: false } })
+      candidate.gets(peer, { kind: 'Heartbeat', beacon: { ...beacon(-1), candidate: false } })
     }
     const asked = candidate.timer('alive').asked
     candidate.input({ type: 'command', command: { do: 'campaign', willing: false, lapse: false } })
@@ -205,7 +205,7 @@ describe('a node that would not lead', () => {
     ).toHaveLength(3)
     candidate.gets(2, {
       kind: 'Reply',
-      herald: { ...herald(-1), candidate: false },
+      beacon: { ...beacon(-1), candidate: false },
       candidate: 1,
       request: asked?.request ?? null,
       votes: [{ node: 2, support: true }],
@@ -250,13 +250,13 @@ describe('nodes that this one no longer knows', () => {
     const before = localLeaderGroup({ self: 4, nodes: former }, chosen(former, { observers: [4] }))
     const after = localLeaderGroup({ self: 4, nodes: [2, 3, 4] }, chosen([2, 3, 4], { observers: [4] }))
     let { state } = before.protocol.start(null, 0)
-    const leads = { ...herald(0), seen: { number: 1, owner: 1 }, lease: { left: 90_000, token: 1 } }
-    const beat = message(1, { kind: 'Heartbeat', herald: leads })
+    const leads = { ...beacon(0), seen: { number: 1, owner: 1 }, lease: { left: 90_000, token: 1 } }
+    const beat = message(1, { kind: 'Heartbeat', beacon: leads })
     state = before.protocol.step(state, beat as never, 1000).state
     expect(before.protocol.view(state, 1000).leader).toBe(1)
-    const adopted = after.adopt(state, former)
-    expect(after.protocol.step(adopted, { type: 'timer', name: 'overdue' }, 50_000).effects).toEqual([])
-    expect(after.protocol.view(adopted, 50_000).leader).toBeNull()
+    const adoptNodes = after.adopt(state, former)
+    expect(after.protocol.step(adoptNodes, { type: 'timer', name: 'overdue' }, 50_000).effects).toEqual([])
+    expect(after.protocol.view(adoptNodes, 50_000).leader).toBeNull()
   })
 
   it('are not asked past the tree', () => {
@@ -267,8 +267,8 @@ describe('nodes that this one no longer knows', () => {
     const started = before.protocol.start(null, 0)
     const asking = before.protocol.step(started.state, { type: 'timer', name: 'alive' }, 500_000)
     expect(asking.effects.some((effect) => effect.type === 'send' && effect.to === 4)).toBe(true)
-    const adopted = after.adopt(asking.state, former)
-    const asked = after.protocol.step(adopted, { type: 'timer', name: 'ask' }, 510_000).effects
+    const adoptNodes = after.adopt(asking.state, former)
+    const asked = after.protocol.step(adoptNodes, { type: 'timer', name: 'ask' }, 510_000).effects
     expect(asked.flatMap((effect) => (effect.type === 'send' ? [effect.to] : []))).toEqual([2, 3])
   })
 })

@@ -2,23 +2,23 @@
 import { describe, expect, it } from 'vitest'
 import {
   Bench,
+  beacon,
   election,
   FIRST,
-  herald,
   NODES,
   request,
   timing,
 } from '../../../test/support/local-leader-alone.ts'
 import type { NodeId } from '../../core/index.ts'
-import type { Election, Epoch, Herald } from './messages.ts'
+import type { Beacon, Election, Epoch } from './messages.ts'
 
-const follower: Herald = { ...herald(-1), candidate: false }
+const follower: Beacon = { ...beacon(-1), candidate: false }
 
 /** A leader with token 1, at the time of its first renewal. */
 function elected(): Bench {
   const leader = new Bench(1)
   leader.now = 1_000_000
-  for (const peer of [2, 3]) leader.gets(peer, { kind: 'Heartbeat', herald: follower })
+  for (const peer of [2, 3]) leader.gets(peer, { kind: 'Heartbeat', beacon: follower })
   const asked = leader.timer('alive').asked as Election
   answer(leader, 2, asked, true, { number: asked.epoch, owner: 1 })
   expect(leader.view).toMatchObject({ role: 'leader', token: 1 })
@@ -28,7 +28,7 @@ function elected(): Bench {
 function answer(leader: Bench, from: NodeId, asked: Election, support: boolean, promised: Epoch): void {
   leader.gets(from, {
     kind: 'Reply',
-    herald: follower,
+    beacon: follower,
     candidate: 1,
     request: asked.request,
     votes: [{ node: from, support }],
@@ -75,10 +75,10 @@ describe('a leader that a voter refuses', () => {
 
 describe('a voter that has promised another node an epoch between the token and the raised epoch', () => {
   const lease = { left: timing.lease - timing.renewalPeriod, token: 1 }
-  const leading: Herald = { ...herald(9), seen: { number: 6, owner: 1 }, lease }
+  const leading: Beacon = { ...beacon(9), seen: { number: 6, owner: 1 }, lease }
   const round = (counter: number, members: readonly NodeId[] = [1, 2]): Election => ({
     ...election(request(counter), 6),
-    herald: leading,
+    beacon: leading,
     renew: true,
     view: { round: request(counter - 1), members },
   })

@@ -15,7 +15,7 @@ import type { Election, Reply } from './messages.ts'
 import { changed, type Lead, type LocalLeaderState } from './state.ts'
 import { holdsMajorities } from './voters.ts'
 
-export function raising({ self, settings, timing }: Context) {
+export function createEpochRaising({ self, settings, timing }: Context) {
   const { mostRequests } = settings
   const { expires, tries, tryTime, lateness } = timing
 
@@ -66,7 +66,7 @@ export function raising({ self, settings, timing }: Context) {
 export function isSuperseded(
   { vote: { promised }, known: { following } }: LocalLeaderState,
   from: NodeId,
-  { renew, epoch, config, herald: { lease } }: Election,
+  { renew, epoch, config, beacon: { lease } }: Election,
   now: Micros,
 ): boolean {
   const token = lease?.token ?? null

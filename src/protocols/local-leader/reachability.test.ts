@@ -1,7 +1,7 @@
 /** What operators are told of peers that are gone or cut off: for how long at most they are called reachable. */
 import { describe, expect, it } from 'vitest'
 import { violations } from '../../../test/support/local-leader.ts'
-import { Bench, herald, timing } from '../../../test/support/local-leader-alone.ts'
+import { Bench, beacon, timing } from '../../../test/support/local-leader-alone.ts'
 import { ids, simulate } from '../../../test/support/run.ts'
 import type { PlainObject } from '../../core/index.ts'
 
@@ -11,7 +11,7 @@ describe('a peer', () => {
   it('is called reachable for `expires` after its last word, also when no step is taken after that', () => {
     const node = new Bench(3)
     node.now = 1000
-    node.gets(2, { kind: 'Heartbeat', herald: herald(0) })
+    node.gets(2, { kind: 'Heartbeat', beacon: beacon(0) })
     expect(node.there).toEqual([2])
     node.now = 1000 + expires - 1
     expect(node.there).toEqual([2])

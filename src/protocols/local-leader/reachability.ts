@@ -2,36 +2,43 @@
 import { compareIds, type Micros, type NodeId, replaced } from '../../core/index.ts'
 import type { Receipt } from '../../links/index.ts'
 import { type Context, UNWILLING } from './context.ts'
-import type { Quietness } from './heartbeat-suppression.ts'
-import { type Election, type Herald, isSame } from './messages.ts'
+import type { HeartbeatSuppression } from './heartbeat-suppression.ts'
+import { type Beacon, type Election, isSame } from './messages.ts'
 import { isAlive, isDeaf, isRival, laterEpoch, outranks, peerOf } from './peers.ts'
 import type { Rank } from './rank.ts'
-import { type Following, type Known, knowing, type LocalLeaderState, type Peer, withKnown } from './state.ts'
+import {
+  type Following,
+  type Known,
+  type LocalLeaderState,
+  type Peer,
+  replaceKnown,
+  withKnown,
+} from './state.ts'
 import { holdsMajorities, isVoter } from './voters.ts'
 
 /** In a large group only so many beat, the first that are there: who else is there the leader learns from answers. */
-export const HERALDS = 16
+export const HEARTBEAT_SENDERS = 16
 
-export type Hearing = ReturnType<typeof hearing>
+export type Reachability = ReturnType<typeof createReachability>
 
-export function hearing(context: Context, { vouched }: Quietness) {
+export function createReachability(context: Context, { refreshVouchedPeers }: HeartbeatSuppression) {
   const {
     self,
     others,
     placeOf,
     knows,
-    isRecorded,
+    recordsFailures,
     rankOf,
     isEligible,
     isMajority,
-    beats,
+    usesHeartbeats,
     settings,
     timing,
   } = context
   const { witnesses, tree, mostRequests } = settings
   const { expires, fast: threshold, rho, lockTime } = timing
   /** How long a candidate is believed that it may win. */
-  const patience = isRecorded ? timing.candidacy : Number.POSITIVE_INFINITY
+  const patience = recordsFailures ? timing.candidacy : Number.POSITIVE_INFINITY
   /** A follower may trust what it was told of a round for this long after that round's request came. */
   const viewTrust = Math.floor(lockTime * (1 - 4 * rho)) - Math.ceil(threshold * (1 + rho))
   /**
@@ -45,18 +52,18 @@ export function hearing(context: Context, { vouched }: Quietness) {
    * gone. What it said must outlast that silence, and one message that got lost, or every message would look like the
    * first of a process that has just come, and this one would stand for election each time.
    */
-  const deafMemory = timing.quiet === null ? 0 : 2 * timing.quiet.longest
+  const deafMemory = timing.suppression === null ? 0 : 2 * timing.suppression.longest
 
-  function hear(
+  function recordBeacon(
     state: LocalLeaderState,
     from: NodeId,
-    herald: Herald,
+    beacon: Beacon,
     { fast: isFast, overtaken }: Receipt,
     now: Micros,
   ): LocalLeaderState {
     if (mostRequests !== null) return state
     const { known } = state
-    const seen = laterEpoch(known.seen, herald.seen)
+    const seen = laterEpoch(known.seen, beacon.seen)
     if (from === self || !isFast) return seen === known.seen ? state : withKnown(state, { seen })
     const place = placeOf(from)
     const before = known.peers[place] ?? null
@@ -68,30 +75,30 @@ export function hearing(context: Context, { vouched }: Quietness) {
       })
     }
     // Whoever does not beat is not heard, and that says nothing of the link.
-    const isMissed = !herald.heard && isHerald(state, now)
-    const peer = peerOf(herald, isMissed, before, patience, now)
-    const following = followingAfter(state, from, herald, now)
+    const isMissed = !beacon.heard && isHeartbeatSender(state, now)
+    const peer = peerOf(beacon, isMissed, before, patience, now)
+    const following = followingAfter(state, from, beacon, now)
     const holdUntil = settings.holdDown === 0 ? null : holdAfter(known, following, peer, state, now)
-    return knowing(state, { peers: replaced(known.peers, place, peer), seen, following, holdUntil })
+    return replaceKnown(state, { peers: replaced(known.peers, place, peer), seen, following, holdUntil })
   }
 
   /** Whether it beats. */
-  function isHerald(state: LocalLeaderState, now: Micros): boolean {
+  function isHeartbeatSender(state: LocalLeaderState, now: Micros): boolean {
     if (tree === null) return true
     let before = 0
     for (const { id, index } of others) {
       if (compareIds(id, self) > 0 || !isAlive(state.known.peers[index] ?? null, now, expires)) continue
       before += 1
-      if (before === HERALDS) return false
+      if (before === HEARTBEAT_SENDERS) return false
     }
     return true
   }
 
-  /** Whom it takes for the leader, after this herald. */
+  /** Whom it takes for the leader, after this beacon. */
   function followingAfter(
     state: LocalLeaderState,
     from: NodeId,
-    { lease: claimed }: Herald,
+    { lease: claimed }: Beacon,
     now: Micros,
   ): Following | null {
     const { following } = state.known
@@ -132,7 +139,7 @@ export function hearing(context: Context, { vouched }: Quietness) {
   }
 
   /** What a follower learns from its leader's rounds: who supported the one before this. */
-  function toldOf(
+  function recordRound(
     state: LocalLeaderState,
     from: NodeId,
     { request, epoch, view }: Election,
@@ -150,14 +157,14 @@ export function hearing(context: Context, { vouched }: Quietness) {
         }
       : null
     const { leader, token, until } = following
-    const next = isNext ? vouched(state, view.members, following.roundAt) : state
+    const next = isNext ? refreshVouchedPeers(state, view.members, following.roundAt) : state
     return withKnown(next, {
       following: { leader, token, until, round: request, roundAt: now, epoch, view: told },
     })
   }
 
   /** Forgets whom it has not heard for too long. */
-  function forgetful(state: LocalLeaderState, now: Micros): LocalLeaderState {
+  function forgetExpiredPeers(state: LocalLeaderState, now: Micros): LocalLeaderState {
     const { following, peers } = state.known
     const isOver = following !== null && now >= following.until
     const isGone = peers.some((peer) => peer !== null && !isKept(peer, now))
@@ -189,7 +196,7 @@ export function hearing(context: Context, { vouched }: Quietness) {
   }
 
   /** Whether anybody is there that could lead instead. */
-  function hasHeir(state: LocalLeaderState, now: Micros): boolean {
+  function hasSuccessor(state: LocalLeaderState, now: Micros): boolean {
     return others.some(({ id, index }) => {
       const peer = state.known.peers[index] ?? null
       return (
@@ -203,15 +210,15 @@ export function hearing(context: Context, { vouched }: Quietness) {
   }
 
   /** Nobody that stands for election ranks before it, and neither does the one that is asked. */
-  function isBest(state: LocalLeaderState, from: NodeId, herald: Herald, now: Micros): boolean {
+  function isBestCandidate(state: LocalLeaderState, from: NodeId, beacon: Beacon, now: Micros): boolean {
     if (mostRequests !== null) return true
-    const rank: Rank = herald
+    const rank: Rank = beacon
     // A leader is supported until this process has made sure that it could lead itself, and says so. And one that has
     // lost its rank prefers anybody: where all have, the first of them may be the one that cannot win.
     const { candidate, record } = state.standing
-    const isContent = isRecorded && ((herald.lease !== null && !candidate) || record.proofs !== null)
+    const isContent = recordsFailures && ((beacon.lease !== null && !candidate) || record.proofs !== null)
     if (from !== self && !isContent && isEligible(state) && outranks(rankOf(state, now), self, rank, from)) {
-      if (!standsAside(state, now)) return false
+      if (!isWithoutMajority(state, now)) return false
     }
     for (const { id, index } of others) {
       const peer = state.known.peers[index] ?? null
@@ -233,22 +240,22 @@ export function hearing(context: Context, { vouched }: Quietness) {
    * would refuse the leader of the others for as long as that leads.
    */
   function couldWin(state: LocalLeaderState, now: Micros): boolean {
-    if (!isMajority || !beats || tree !== null) return true
-    const there = [self]
+    if (!isMajority || !usesHeartbeats || tree !== null) return true
+    const reachable = [self]
     for (const { id, index } of others) {
       const peer = state.known.peers[index] ?? null
-      if (isAlive(peer, now, expires) && !isDeaf(peer, now, expires)) there.push(id)
+      if (isAlive(peer, now, expires) && !isDeaf(peer, now, expires)) reachable.push(id)
     }
-    return holdsMajorities(state.vote.config, there)
+    return holdsMajorities(state.vote.config, reachable)
   }
 
   /** Where a majority is enough, one that hears none does not stand: those that hear it could not elect another. */
-  function standsAside(state: LocalLeaderState, now: Micros): boolean {
+  function isWithoutMajority(state: LocalLeaderState, now: Micros): boolean {
     return settings.rule === 'quorum' && !couldWin(state, now)
   }
 
   /** All that it hears support it; those that do not hear it need not. */
-  function supportedByAll(state: LocalLeaderState, supporters: readonly NodeId[], now: Micros): boolean {
+  function isSupportedByAll(state: LocalLeaderState, supporters: readonly NodeId[], now: Micros): boolean {
     for (const { id, index } of others) {
       const peer = state.known.peers[index] ?? null
       if (!isAlive(peer, now, expires) || isDeaf(peer, now, expires)) continue
@@ -258,29 +265,29 @@ export function hearing(context: Context, { vouched }: Quietness) {
   }
 
   /** The voters that are wanted, once a majority of them is there: a leader must not depend on those it does not hear. */
-  function reachable(state: LocalLeaderState, now: Micros): readonly NodeId[] | null {
+  function reachableVoters(state: LocalLeaderState, now: Micros): readonly NodeId[] | null {
     const { wanted } = state
     if (wanted === null) return null
-    const there = wanted.filter(
+    const reachable = wanted.filter(
       (node) =>
         node === self || (knows(node) && isAlive(state.known.peers[placeOf(node)] ?? null, now, expires)),
     )
-    return there.length * 2 > wanted.length ? wanted : null
+    return reachable.length * 2 > wanted.length ? wanted : null
   }
 
   return {
     patience,
-    hear,
-    isHerald,
-    toldOf,
-    forgetful,
+    recordBeacon,
+    isHeartbeatSender,
+    recordRound,
+    forgetExpiredPeers,
     betterUntil,
-    hasHeir,
-    isBest,
+    hasSuccessor,
+    isBestCandidate,
     isUnheardBy,
     couldWin,
-    standsAside,
-    supportedByAll,
-    reachable,
+    isWithoutMajority,
+    isSupportedByAll,
+    reachableVoters,
   }
 }

@@ -1,11 +1,11 @@
 /** Letting go: a leader releases its supporters, and a voter what it has promised. */
 import { type Micros, NOTHING, output, setTimer, stopTimer } from '../../core/index.ts'
-import type { Heralding } from './beacon.ts'
-import { type Change, type Context, TIMER } from './context.ts'
+import type { Beacons } from './beacon.ts'
+import { type Context, type LocalLeaderStep, TIMER } from './context.ts'
 import { type Certificate, isLater, isSame } from './messages.ts'
 import { changed, type LocalLeaderState, withKnown, withVote } from './state.ts'
 
-export function releasing({ latest, placeOf, timing }: Context, { releases }: Heralding) {
+export function createReleases({ latest, placeOf, timing }: Context, { sendReleases }: Beacons) {
   const { roundTrip } = timing
 
   /** Stops leading, and only then lets its supporters go, unless they are to be held until their locks lapse. */
@@ -15,11 +15,11 @@ export function releasing({ latest, placeOf, timing }: Context, { releases }: He
     lowUntil: Micros | null,
     now: Micros,
     lets = true,
-  ): Change {
+  ): LocalLeaderStep {
     const token = state.lead?.token ?? null
     const next = changed(state, {
       lead: null,
-      campaign: null,
+      candidacy: null,
       standing: { ...state.standing, candidate: false, lowUntil },
       wanted: null,
       isContested: false,
@@ -30,14 +30,14 @@ export function releasing({ latest, placeOf, timing }: Context, { releases }: He
         output({ type: 'demoted', token, cause }),
         stopTimer(TIMER.release),
         stopTimer(TIMER.expire),
-        ...(lets ? releases(next, latest(next), true, now) : NOTHING),
+        ...(lets ? sendReleases(next, latest(next), true, now) : NOTHING),
         setTimer(TIMER.alive, now + roundTrip + timing.heartbeat),
       ],
     }
   }
 
   /** Requests up to this one are void; with `exactly`, this one alone releases its lock. */
-  function voided(
+  function voidRequests(
     state: LocalLeaderState,
     { owner, request }: Certificate,
     exactly = false,
@@ -58,20 +58,20 @@ export function releasing({ latest, placeOf, timing }: Context, { releases }: He
   }
 
   /** A request has failed: nobody led by it, so the promise for it need not be kept, and would only hinder a leader. */
-  function takenBack(state: LocalLeaderState, { owner, request }: Certificate): LocalLeaderState {
+  function revokePromise(state: LocalLeaderState, { owner, request }: Certificate): LocalLeaderState {
     const { promised, revocable } = state.vote
     if (revocable === null || promised.owner !== owner || !isSame(revocable.request, request)) return state
     return withVote(state, { promised: revocable.former, revocable: null })
   }
 
   /** The owner led and gave it up: it stands no more, even where this news overtook its own message. */
-  function yielded(before: LocalLeaderState, certificate: Certificate): LocalLeaderState {
-    const state = voided(before, certificate)
+  function applyCertificate(before: LocalLeaderState, certificate: Certificate): LocalLeaderState {
+    const state = voidRequests(before, certificate)
     const place = placeOf(certificate.owner)
     const peer = state.known.peers[place] ?? null
     if (state === before || peer === null || !peer.candidate) return state
     return withKnown(state, { peers: state.known.peers.with(place, { ...peer, candidate: false }) })
   }
 
-  return { giveUp, voided, takenBack, yielded }
+  return { giveUp, voidRequests, revokePromise, applyCertificate }
 }

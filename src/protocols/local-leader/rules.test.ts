@@ -2,9 +2,9 @@
 import { describe, expect, it } from 'vitest'
 import {
   Bench,
+  beacon,
   election,
   FIRST,
-  herald,
   NODES,
   release,
   request,
@@ -214,9 +214,9 @@ describe('a voter', () => {
 
   it('supports nobody while one that ranks before it stands', () => {
     const voter = new Bench(3)
-    voter.gets(1, { kind: 'Heartbeat', herald: { ...herald(0) } })
+    voter.gets(1, { kind: 'Heartbeat', beacon: { ...beacon(0) } })
     expect(voter.supports(2, election(request(1), 1, { priority: 0 }))).toBe(false)
-    voter.gets(1, { kind: 'Heartbeat', herald: { ...herald(0), candidate: false } })
+    voter.gets(1, { kind: 'Heartbeat', beacon: { ...beacon(0), candidate: false } })
     expect(voter.supports(2, election(request(2), 1, { priority: 0 }))).toBe(true)
   })
 })
@@ -227,9 +227,9 @@ describe('a follower', () => {
     const chosen = localLeaderOptions(NODES).parse(options)
     const { lockTime: locked } = timingOf(givenBy(chosen, 3))
     const follower = new Bench(3, null, 0, options)
-    const leads = { ...herald(9), seen: { number: 1, owner: 1 }, lease: { left: 90_000, token: 1 } }
+    const leads = { ...beacon(9), seen: { number: 1, owner: 1 }, lease: { left: 90_000, token: 1 } }
     const round = (counter: number, more: Partial<Election>): Election =>
-      election(request(counter), 1, { herald: leads, renew: true, tree: NODES, ...more })
+      election(request(counter), 1, { beacon: leads, renew: true, tree: NODES, ...more })
     follower.gets(1, round(1, {}))
     follower.now = 20_000
     follower.gets(1, round(1, { tree: null }))
@@ -246,7 +246,7 @@ describe('an inner node of the tree', () => {
   const config: Configuration = { id: [0, 0], sets: [nodes] }
   const reply = (node: NodeId): Reply => ({
     kind: 'Reply',
-    herald: herald(1),
+    beacon: beacon(1),
     candidate: 1,
     request: request(1),
     votes: [{ node, support: true }],

@@ -6,7 +6,7 @@ import type { Micros } from '../../core/index.ts'
 import { kappaOf, type Timing } from './constants.ts'
 import { type Epoch, NO_EPOCH } from './messages.ts'
 import type { LocalLeaderStable } from './stable.ts'
-import type { Campaign } from './state.ts'
+import type { Candidacy } from './state.ts'
 
 export type LocalLeaderRules = {
   /** κ, the bound on the time without a leader. */
@@ -30,7 +30,7 @@ export type LocalLeaderRules = {
   /** The time of an attempt to be elected, where a later attempt depends on it. */
   attemptedAt(now: Micros): Micros | null
   /** Whether an attempt may succeed at all, whatever its support. */
-  canSucceed(attempt: Campaign, timing: Timing): boolean
+  canSucceed(attempt: Candidacy, timing: Timing): boolean
 }
 
 export const RULES: LocalLeaderRules = {

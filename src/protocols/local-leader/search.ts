@@ -12,10 +12,10 @@ import type { LocalLeaderStable } from './stable.ts'
 import type { LocalLeaderState } from './state.ts'
 
 type Searched = Protocol<LocalLeaderState, LocalLeaderMessage, LocalLeaderCommand, LocalLeaderStable>
-type Deed = Effect<LocalLeaderMessage, LocalLeaderStable>
+type LocalLeaderEffect = Effect<LocalLeaderMessage, LocalLeaderStable>
 
 export function forSearch(protocol: Searched, self: NodeId, mostRequests: number): Searched {
-  function matters(effect: Deed, { requests }: LocalLeaderState): boolean {
+  function matters(effect: LocalLeaderEffect, { requests }: LocalLeaderState): boolean {
     if (effect.type === 'setTimer') {
       return effect.name !== 'expire' && (effect.name !== 'alive' || requests < mostRequests)
     }
@@ -30,9 +30,9 @@ export function forSearch(protocol: Searched, self: NodeId, mostRequests: number
     now: number,
   ): Step<LocalLeaderState, LocalLeaderMessage, LocalLeaderStable> {
     let { state } = step
-    const effects: Deed[] = []
+    const effects: LocalLeaderEffect[] = []
     const own: LocalLeaderMessage[] = []
-    const take = (more: readonly Deed[]): void => {
+    const take = (more: readonly LocalLeaderEffect[]): void => {
       for (const effect of more) {
         if (effect.type === 'send' && effect.to === self) own.push(effect.body)
         else if (matters(effect, state)) effects.push(effect)

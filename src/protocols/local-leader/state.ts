@@ -19,7 +19,7 @@ export type Peer = Rank & {
 }
 
 /** A request to lead that is under way. */
-export type Campaign = {
+export type Candidacy = {
   readonly request: Request
   readonly at: Micros
   readonly epoch: number
@@ -88,7 +88,7 @@ export type Standing = {
   /** When it last asked for support. */
   readonly stoodAt: Micros | null
   /** What it last told everybody of its rank, and when. */
-  readonly told: { readonly low: number; readonly priority: number; readonly at: Micros } | null
+  readonly announced: { readonly low: number; readonly priority: number; readonly at: Micros } | null
 }
 
 /** What it has promised to others. */
@@ -125,7 +125,7 @@ export type LocalLeaderState = {
   readonly vote: Vote
   /** Requests made so far in this incarnation, and the one that is under way. */
   readonly requests: number
-  readonly campaign: Campaign | null
+  readonly candidacy: Candidacy | null
   readonly lead: Lead | null
   /** The largest epoch under which this process may have led. */
   readonly spent: number
@@ -164,7 +164,7 @@ export type Following = {
 
 /** All states are made here, in one shape: copies that differ in shape are several times slower to make and to read. */
 export function changed(state: LocalLeaderState, change: Partial<LocalLeaderState>): LocalLeaderState {
-  const { silentUntil, known, standing, vote, requests, campaign, lead, spent, wanted, gathering } = change
+  const { silentUntil, known, standing, vote, requests, candidacy, lead, spent, wanted, gathering } = change
   const { isContested, mismatches, rumour, stride } = change
   return {
     incarnation: state.incarnation,
@@ -174,7 +174,7 @@ export function changed(state: LocalLeaderState, change: Partial<LocalLeaderStat
     standing: standing ?? state.standing,
     vote: vote ?? state.vote,
     requests: requests ?? state.requests,
-    campaign: campaign === undefined ? state.campaign : campaign,
+    candidacy: candidacy === undefined ? state.candidacy : candidacy,
     lead: lead === undefined ? state.lead : lead,
     spent: spent ?? state.spent,
     wanted: wanted === undefined ? state.wanted : wanted,
@@ -189,7 +189,7 @@ export function changed(state: LocalLeaderState, change: Partial<LocalLeaderStat
 export function withKnown(state: LocalLeaderState, change: Partial<Known>): LocalLeaderState {
   const { peers, seen, following, holdUntil } = change
   const { known } = state
-  return knowing(state, {
+  return replaceKnown(state, {
     peers: peers ?? known.peers,
     seen: seen ?? known.seen,
     following: following === undefined ? known.following : following,
@@ -198,7 +198,7 @@ export function withKnown(state: LocalLeaderState, change: Partial<Known>): Loca
 }
 
 /** What almost every step does. */
-export function knowing(state: LocalLeaderState, known: Known): LocalLeaderState {
+export function replaceKnown(state: LocalLeaderState, known: Known): LocalLeaderState {
   return {
     incarnation: state.incarnation,
     longestLock: state.longestLock,
@@ -207,7 +207,7 @@ export function knowing(state: LocalLeaderState, known: Known): LocalLeaderState
     standing: state.standing,
     vote: state.vote,
     requests: state.requests,
-    campaign: state.campaign,
+    candidacy: state.candidacy,
     lead: state.lead,
     spent: state.spent,
     wanted: state.wanted,
@@ -221,7 +221,7 @@ export function knowing(state: LocalLeaderState, known: Known): LocalLeaderState
 
 /** The same state when nothing changes. */
 export function withStanding(state: LocalLeaderState, change: Partial<Standing>): LocalLeaderState {
-  const { willing, priority, lowUntil, candidate, record, deferringSince, stoodAt, told } = change
+  const { willing, priority, lowUntil, candidate, record, deferringSince, stoodAt, announced } = change
   const { standing } = state
   const next: Standing = {
     willing: willing ?? standing.willing,
@@ -231,7 +231,7 @@ export function withStanding(state: LocalLeaderState, change: Partial<Standing>)
     record: record ?? standing.record,
     deferringSince: deferringSince === undefined ? standing.deferringSince : deferringSince,
     stoodAt: stoodAt === undefined ? standing.stoodAt : stoodAt,
-    told: told === undefined ? standing.told : told,
+    announced: announced === undefined ? standing.announced : announced,
   }
   return equalPlain(standing, next) ? state : changed(state, { standing: next })
 }
@@ -255,7 +255,7 @@ export function withVote(state: LocalLeaderState, change: Partial<Vote>): LocalL
  * The state of a process when others may speak in the group than before. What is kept of each goes with it. In majority
  * mode voters stay as they are, for only a leader changes them; in local mode there are new ones.
  */
-export function adopted(
+export function adoptNodes(
   state: LocalLeaderState,
   former: readonly NodeId[],
   nodes: readonly NodeId[],
@@ -283,9 +283,9 @@ export function adopted(
   })
 }
 
-export function shifted(state: LocalLeaderState, by: Micros): LocalLeaderState {
+export function shiftTimes(state: LocalLeaderState, by: Micros): LocalLeaderState {
   const later = (instant: Micros | null): Micros | null => (instant === null ? null : instant + by)
-  const { campaign, lead, known, standing, vote } = state
+  const { candidacy, lead, known, standing, vote } = state
   const { lock } = vote
   const { following } = known
   return {
@@ -317,10 +317,10 @@ export function shifted(state: LocalLeaderState, by: Micros): LocalLeaderState {
       lowUntil: later(standing.lowUntil),
       deferringSince: later(standing.deferringSince),
       stoodAt: later(standing.stoodAt),
-      told: standing.told && { ...standing.told, at: standing.told.at + by },
+      announced: standing.announced && { ...standing.announced, at: standing.announced.at + by },
     },
     vote: { ...vote, lock: lock && { ...lock, until: lock.until + by } },
-    campaign: campaign && { ...campaign, at: campaign.at + by, previousAt: later(campaign.previousAt) },
+    candidacy: candidacy && { ...candidacy, at: candidacy.at + by, previousAt: later(candidacy.previousAt) },
     lead: lead && {
       ...lead,
       since: lead.since + by,
@@ -333,11 +333,11 @@ export function shifted(state: LocalLeaderState, by: Micros): LocalLeaderState {
 }
 
 export function withVotes(
-  campaign: Campaign,
+  candidacy: Candidacy,
   supporters: readonly NodeId[],
-  answered: readonly NodeId[] = campaign.answered,
-): Campaign {
-  const { request, at, epoch, renew, config, isProbe, previousAt, succeeds } = campaign
+  answered: readonly NodeId[] = candidacy.answered,
+): Candidacy {
+  const { request, at, epoch, renew, config, isProbe, previousAt, succeeds } = candidacy
   return { request, at, epoch, renew, config, isProbe, supporters, answered, previousAt, succeeds }
 }
 

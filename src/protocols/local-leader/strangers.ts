@@ -13,7 +13,7 @@ export type Vetted = {
   readonly stranger: NodeId | null
 }
 
-export function vetting(nodes: readonly NodeId[]): (body: LocalLeaderMessage) => Vetted {
+export function createVetting(nodes: readonly NodeId[]): (body: LocalLeaderMessage) => Vetted {
   const known = new Set(nodes)
 
   function among(ids: readonly NodeId[]): NodeId | null {

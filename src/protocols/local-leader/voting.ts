@@ -12,14 +12,14 @@ import {
   withId,
 } from '../../core/index.ts'
 import type { Receipt } from '../../links/index.ts'
-import type { Balloting } from './ballot.ts'
-import type { Heralding } from './beacon.ts'
-import type { Candidacy } from './candidacy.ts'
-import { type Change, type Context, type Deed, TIMER, unchanged } from './context.ts'
+import type { Ballots } from './ballot.ts'
+import type { Beacons } from './beacon.ts'
+import type { CandidacyHandlers } from './candidacy.ts'
+import { type Context, type LocalLeaderEffect, type LocalLeaderStep, TIMER, unchanged } from './context.ts'
 import { type Election, type Epoch, isSame, type Reply } from './messages.ts'
-import { agreeing, reporting } from './mismatches.ts'
-import { raising } from './raise.ts'
-import type { Hearing } from './reachability.ts'
+import { clearMismatch, reportMismatch } from './mismatches.ts'
+import { createEpochRaising } from './raise.ts'
+import type { Reachability } from './reachability.ts'
 import { afterRound } from './record.ts'
 import {
   changed,
@@ -36,62 +36,62 @@ import { type Configuration, contradicts, isNewer, isVoter } from './voters.ts'
 /** So often one that does not lead must say who the voters are before it is believed. */
 const REPORTS = 3
 
-export function voting(
+export function createVoting(
   context: Context,
-  heralds: Heralding,
-  others: Hearing,
-  { isSupportable, cast }: Balloting,
-  own: Candidacy,
+  beacons: Beacons,
+  others: Reachability,
+  { isSupportable, castVote }: Ballots,
+  own: CandidacyHandlers,
 ) {
   const { self, isMajority, leads, stableOf, settings } = context
-  const { heraldFor, notice } = heralds
-  const { hear, toldOf } = others
-  const { withSupport, withAnswers, yielded } = own
+  const { beaconFor, sendNotice } = beacons
+  const { recordBeacon, recordRound } = others
+  const { countSupport, countAnswers, applyCertificate } = own
   const { tree } = settings
-  const { afterRefusal } = raising(context)
+  const { afterRefusal } = createEpochRaising(context)
 
-  function onElection(
+  function handleElection(
     before: LocalLeaderState,
     from: NodeId,
     election: Election,
     receipt: Receipt,
     now: Micros,
-  ): Change {
+  ): LocalLeaderStep {
     const { fast: isFast } = receipt
-    const heard = hear(before, from, election.herald, receipt, now)
+    const heard = recordBeacon(before, from, election.beacon, receipt, now)
     // Whoever is asked once more, past the tree, is asked later than the round began.
     const isRound = tree === null || election.tree !== null
-    const informed = isFast && isRound ? toldOf(heard, from, election, now) : heard
+    const informed = isFast && isRound ? recordRound(heard, from, election, now) : heard
     if (isMajority && contradicts(election.config, informed.vote.config)) {
-      const seen = differing(informed, from, election)
+      const seen = reportVoters(informed, from, election)
       // It is told, too, by which voters this process goes.
       const { request } = election
       const refusal = { candidate: from, request, parent: from, votes: [{ node: self, support: false }] }
       const isTold = seen.state.silentUntil === null && from !== self
-      return isTold ? { ...seen, effects: [...seen.effects, passedOn(seen.state, refusal, now)] } : seen
+      return isTold ? { ...seen, effects: [...seen.effects, forwardVotes(seen.state, refusal, now)] } : seen
     }
-    const told = recorded(agreeing(informed, from), from, election)
+    const told = updateRecord(clearMismatch(informed, from), from, election)
     if (told.silentUntil !== null) return unchanged(told)
     const isKnownLeader = isLedBy(before, from, election.epoch)
     if (!isVoter(told.vote.config, self)) {
-      return onElectionOfOthers(told, from, election, receipt, isKnownLeader, now)
+      return handleElectionWithoutVote(told, from, election, receipt, isKnownLeader, now)
     }
-    const state = election.certificate === null ? told : yielded(told, election.certificate)
+    const state = election.certificate === null ? told : applyCertificate(told, election.certificate)
     const supports =
       (isFast || isMajority) &&
       isSupportable(state, from, election, receipt.bound !== null && !receipt.overtaken, now) &&
-      (isKnownLeader || !bringsVoters(state, from, election))
+      (isKnownLeader || !hasNewerVoters(state, from, election))
     if (!supports && isKnownLeader && isDismissal(state, election)) {
       const dismissed = withVote(state, { config: election.config })
       return { state: dismissed, effects: [persist(stableOf(dismissed))] }
     }
     if (!supports) {
       return isFast
-        ? answered(state, from, election, false, storedFor(state, election), now)
+        ? replyTo(state, from, election, false, persistForProbe(state, election), now)
         : unchanged(state)
     }
-    const { state: next, stored } = cast(state, from, election, now)
-    return answered(next, from, election, true, stored, now)
+    const { state: next, stored } = castVote(state, from, election, now)
+    return replyTo(next, from, election, true, stored, now)
   }
 
   /**
@@ -99,12 +99,12 @@ export function voting(
    * stores what it has stored already before it answers. If it answered without, the prober would depose a leader whom
    * it cannot replace, lose its rank, regain it under the next leader, and depose that one too.
    */
-  function storedFor(state: LocalLeaderState, { epoch }: Election): readonly Deed[] {
+  function persistForProbe(state: LocalLeaderState, { epoch }: Election): readonly LocalLeaderEffect[] {
     return isMajority && epoch === 0 ? [persist(stableOf(state))] : NOTHING
   }
 
   /** A leader names those that supported its last round: whether this process is among them. */
-  function recorded(state: LocalLeaderState, from: NodeId, { renew, view }: Election): LocalLeaderState {
+  function updateRecord(state: LocalLeaderState, from: NodeId, { renew, view }: Election): LocalLeaderState {
     const { record } = state.standing
     if (!renew || view === null || state.known.following?.leader !== from) return state
     const next = afterRound(record, view.members.includes(self))
@@ -112,9 +112,13 @@ export function voting(
   }
 
   /** Somebody goes by other voters under the same name: nobody can know whose votes count. */
-  function differing(state: LocalLeaderState, from: NodeId, { config }: Election | Reply): Change {
+  function reportVoters(
+    state: LocalLeaderState,
+    from: NodeId,
+    { config }: Election | Reply,
+  ): LocalLeaderStep {
     const voters = { ours: state.vote.config.sets, theirs: config.sets }
-    const seen = reporting(state, { peer: from, field: 'voters', ...voters })
+    const seen = reportMismatch(state, { peer: from, field: 'voters', ...voters })
     return { state: seen.state, effects: seen.event === null ? NOTHING : [output(seen.event)] }
   }
 
@@ -130,7 +134,7 @@ export function voting(
   }
 
   /** A renewal with voters that this node would have to store. */
-  function bringsVoters({ vote }: LocalLeaderState, from: NodeId, { renew, config }: Election): boolean {
+  function hasNewerVoters({ vote }: LocalLeaderState, from: NodeId, { renew, config }: Election): boolean {
     return isMajority && renew && from !== self && isNewer(config, vote.config)
   }
 
@@ -143,38 +147,38 @@ export function voting(
    * A process without a vote learns who the voters are, from whoever asks. If it is among them now it votes; if it is
    * to be, it shows itself; and if it knows of a later change, because that took its vote away, it says so.
    */
-  function onElectionOfOthers(
+  function handleElectionWithoutVote(
     state: LocalLeaderState,
     from: NodeId,
     election: Election,
     receipt: Receipt,
     isKnownLeader: boolean,
     now: Micros,
-  ): Change {
+  ): LocalLeaderStep {
     const { config, wanted } = election
     if (isMajority && isNewer(config, state.vote.config)) {
-      const heard = isKnownLeader ? null : reported(state, from, config)
-      if (heard !== null && !isBorneOut(heard)) return unchanged(changed(state, { rumour: heard }))
+      const heard = isKnownLeader ? null : addReport(state, from, config)
+      if (heard !== null && !isConfirmed(heard)) return unchanged(changed(state, { rumour: heard }))
       const next = changed(withVote(state, { config }), { rumour: null })
       const stored = persist(stableOf(next))
       if (!isVoter(config, self)) return { state: next, effects: [stored] }
-      const voted = onElection(next, from, election, receipt, now)
+      const voted = handleElection(next, from, election, receipt, now)
       return { state: voted.state, effects: [stored, ...voted.effects] }
     }
     const hasNews = (isMajority && isNewer(state.vote.config, config)) || wanted?.includes(self) === true
-    return receipt.fast && hasNews ? answered(state, from, election, false, NOTHING, now) : unchanged(state)
+    return receipt.fast && hasNews ? replyTo(state, from, election, false, NOTHING, now) : unchanged(state)
   }
 
-  function answered(
+  function replyTo(
     state: LocalLeaderState,
     to: NodeId,
     { request, tree: order }: Election,
     support: boolean,
-    stored: readonly Deed[],
+    stored: readonly LocalLeaderEffect[],
     now: Micros,
-  ): Change {
+  ): LocalLeaderStep {
     if (to === self) {
-      const counted = support ? withSupport(state, [self], request, now) : unchanged(state)
+      const counted = support ? countSupport(state, [self], request, now) : unchanged(state)
       return stored.length === 0
         ? counted
         : { state: counted.state, effects: [...stored, ...counted.effects] }
@@ -188,7 +192,7 @@ export function voting(
       awaited: place?.children ?? [],
     }
     if (place === null || place.children.length === 0) {
-      return { state, effects: [...stored, passedOn(state, gathering, now)] }
+      return { state, effects: [...stored, forwardVotes(state, gathering, now)] }
     }
     return {
       state: changed(state, { gathering }),
@@ -199,15 +203,15 @@ export function voting(
   // ---- Along a tree ----
 
   /** The votes so far, as an answer to whoever waits for them. */
-  function passedOn(
+  function forwardVotes(
     state: LocalLeaderState,
     { candidate, request, parent, votes }: Omit<Gathering, 'awaited'>,
     now: Micros,
-  ): Deed {
+  ): LocalLeaderEffect {
     const { promised, config } = state.vote
     return send(parent, {
       kind: 'Reply',
-      herald: heraldFor(state, parent, now),
+      beacon: beaconFor(state, parent, now),
       candidate,
       request,
       votes,
@@ -217,7 +221,7 @@ export function voting(
   }
 
   /** Votes from below, on their way to the candidate. */
-  function gathered(state: LocalLeaderState, from: NodeId, reply: Reply, now: Micros): Change {
+  function gatherVotes(state: LocalLeaderState, from: NodeId, reply: Reply, now: Micros): LocalLeaderStep {
     const { gathering } = state
     if (
       gathering === null ||
@@ -227,7 +231,7 @@ export function voting(
     ) {
       // Late, or repeated: forward it to the candidate as it is, so that no child adds votes twice.
       const late = { candidate: reply.candidate, request: reply.request, votes: reply.votes }
-      return { state, effects: [passedOn(state, { ...late, parent: reply.candidate }, now)] }
+      return { state, effects: [forwardVotes(state, { ...late, parent: reply.candidate }, now)] }
     }
     const more: Gathering = {
       ...gathering,
@@ -235,78 +239,78 @@ export function voting(
       awaited: gathering.awaited.filter((node) => node !== from),
     }
     if (more.awaited.length > 0) return unchanged(changed(state, { gathering: more }))
-    return onGatherOver(changed(state, { gathering: more }), now)
+    return handleGatherEnd(changed(state, { gathering: more }), now)
   }
 
-  function onGatherOver(state: LocalLeaderState, now: Micros): Change {
+  function handleGatherEnd(state: LocalLeaderState, now: Micros): LocalLeaderStep {
     const { gathering } = state
     if (gathering === null) return unchanged(state)
     return {
       state: changed(state, { gathering: null }),
-      effects: [stopTimer(TIMER.gather), passedOn(state, gathering, now)],
+      effects: [stopTimer(TIMER.gather), forwardVotes(state, gathering, now)],
     }
   }
 
   // ---- Answers of others ----
 
-  function onReply(
+  function handleReply(
     before: LocalLeaderState,
     from: NodeId,
     reply: Reply,
     receipt: Receipt,
     now: Micros,
-  ): Change {
-    const heard = hear(before, from, reply.herald, receipt, now)
-    const seen = refusalSeen(heard.known.seen, reply.promised)
+  ): LocalLeaderStep {
+    const heard = recordBeacon(before, from, reply.beacon, receipt, now)
+    const seen = epochAfterRefusal(heard.known.seen, reply.promised)
     const informed = seen === heard.known.seen ? heard : withKnown(heard, { seen })
     const isOdd = isMajority && contradicts(reply.config, informed.vote.config)
     if (!isOdd) {
-      const agreed = agreeing(informed, from)
-      if (reply.candidate !== self) return votesCounted(agreed, from, reply, receipt, now)
+      const agreed = clearMismatch(informed, from)
+      if (reply.candidate !== self) return countVotes(agreed, from, reply, receipt, now)
       // Who goes by other voters has answered nothing that counts.
-      const answers = withAnswers(
+      const answers = countAnswers(
         agreed,
         reply.votes.map(({ node }) => node),
         reply.request,
         now,
       )
-      const counted = votesCounted(answers.state, from, reply, receipt, now)
+      const counted = countVotes(answers.state, from, reply, receipt, now)
       if (answers.effects.length === 0) return counted
       return { state: counted.state, effects: [...answers.effects, ...counted.effects] }
     }
-    const step = votesCounted(informed, from, reply, receipt, now)
-    const odd = differing(step.state, from, reply)
+    const step = countVotes(informed, from, reply, receipt, now)
+    const odd = reportVoters(step.state, from, reply)
     return { state: odd.state, effects: [...step.effects, ...odd.effects] }
   }
 
-  function votesCounted(
+  function countVotes(
     state: LocalLeaderState,
     from: NodeId,
     reply: Reply,
     receipt: Receipt,
     now: Micros,
-  ): Change {
+  ): LocalLeaderStep {
     if (!receipt.fast && !isMajority) return unchanged(state)
-    if (reply.candidate !== self) return gathered(state, from, reply, now)
+    if (reply.candidate !== self) return gatherVotes(state, from, reply, now)
     const supporters: NodeId[] = []
     for (const { node, support } of reply.votes) if (support) supporters.push(node)
     if (!isMajority) {
-      return supporters.length > 0 ? withSupport(state, supporters, reply.request, now) : unchanged(state)
+      return supporters.length > 0 ? countSupport(state, supporters, reply.request, now) : unchanged(state)
     }
     const next = leads(state, now) ? afterRefusal(state, from, reply, now) : state
-    if (supporters.length > 0) return withSupport(next, supporters, reply.request, now)
-    return leads(next, now) ? unchanged(contested(next, reply)) : caughtUp(next, from, reply, now)
+    if (supporters.length > 0) return countSupport(next, supporters, reply.request, now)
+    return leads(next, now) ? unchanged(markContested(next, reply)) : adoptVoters(next, from, reply, now)
   }
 
   /** A voter refuses this leader, for it has stored a change of voters that was begun before and never came into force. */
-  function contested(state: LocalLeaderState, { config }: Reply): LocalLeaderState {
+  function markContested(state: LocalLeaderState, { config }: Reply): LocalLeaderState {
     const epoch = state.lead?.epoch ?? 0
     const isAbandoned = isNewer(config, state.vote.config) && config.id[0] < epoch
     return isAbandoned && !state.isContested ? changed(state, { isContested: true }) : state
   }
 
   /** The epoch that a voter has promised to another counts even if it is no larger than one's own. */
-  function refusalSeen(seen: Epoch, promised: Epoch): Epoch {
+  function epochAfterRefusal(seen: Epoch, promised: Epoch): Epoch {
     if (promised.owner === self || promised.number < seen.number) return seen
     return promised.number > seen.number || seen.owner === self ? promised : seen
   }
@@ -315,30 +319,35 @@ export function voting(
    * Whoever was refused because it has missed a change of the voters makes up for it. So does, when told without having
    * asked, whoever knows of no leader or has no vote; the others have a leader who tells them in time.
    */
-  function caughtUp(state: LocalLeaderState, from: NodeId, { votes, config }: Reply, now: Micros): Change {
+  function adoptVoters(
+    state: LocalLeaderState,
+    from: NodeId,
+    { votes, config }: Reply,
+    now: Micros,
+  ): LocalLeaderStep {
     const isNotice = votes.length === 0
     if (isNewer(config, state.vote.config)) {
       const isConcerned = state.known.following === null || !isVoter(state.vote.config, self)
       if (isNotice && !isConcerned) return unchanged(state)
-      const heard = reported(state, from, config)
-      if (!isBorneOut(heard)) return unchanged(changed(state, { rumour: heard }))
+      const heard = addReport(state, from, config)
+      if (!isConfirmed(heard)) return unchanged(changed(state, { rumour: heard }))
       const next = changed(withVote(state, { config }), { rumour: null })
       return { state: next, effects: [persist(stableOf(next))] }
     }
     const knowsBetter = isNotice && state.silentUntil === null && isNewer(state.vote.config, config)
-    return knowsBetter ? { state, effects: [notice(state, from, now)] } : unchanged(state)
+    return knowsBetter ? { state, effects: [sendNotice(state, from, now)] } : unchanged(state)
   }
 
   /** Somebody who does not lead says that the voters are others by now. */
-  function reported({ rumour }: LocalLeaderState, from: NodeId, config: Configuration): Rumour {
+  function addReport({ rumour }: LocalLeaderState, from: NodeId, config: Configuration): Rumour {
     if (rumour === null || !equalPlain(rumour.config, config)) return { config, by: [from], times: 1 }
     return { config, by: withId(rumour.by, from), times: rumour.times + 1 }
   }
 
   /** Two say it, or one that goes on saying it: one message must not change who votes. */
-  function isBorneOut({ by, times }: Rumour): boolean {
+  function isConfirmed({ by, times }: Rumour): boolean {
     return by.length >= 2 || times >= REPORTS
   }
 
-  return { onElection, onReply, onGatherOver }
+  return { handleElection, handleReply, handleGatherEnd }
 }

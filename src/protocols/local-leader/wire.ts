@@ -19,11 +19,11 @@ import {
 import { messageFault } from './bounds.ts'
 import type {
   Ballot,
+  Beacon,
   Certificate,
   Election,
   Epoch,
   Heartbeat,
-  Herald,
   LocalLeaderMessage,
   MembershipView,
   Release,
@@ -37,11 +37,11 @@ const INCUMBENT = 2
 const HEARD = 4
 const LEADS = 8
 const HAS_TOKEN = 16
-const HERALD_FLAGS = 32
+const BEACON_FLAGS = 32
 
-function writeHerald(
+function writeBeacon(
   writer: WireWriter,
-  { candidate, low, priority, incumbent, heard, seen, lease }: Herald,
+  { candidate, low, priority, incumbent, heard, seen, lease }: Beacon,
 ): void {
   writer.u8(
     (candidate ? CANDIDATE : 0) |
@@ -57,8 +57,8 @@ function writeHerald(
   if (lease.token !== null) writer.u53(lease.token)
 }
 
-function readHerald(reader: WireReader): Herald {
-  const flags = reader.below(HERALD_FLAGS, 'flags')
+function readBeacon(reader: WireReader): Beacon {
+  const flags = reader.below(BEACON_FLAGS, 'flags')
   const has = (flag: number): boolean => (flags & flag) !== 0
   const low = reader.u8()
   const priority = reader.i32()
@@ -122,10 +122,10 @@ function writeElection(writer: WireWriter, election: Election): void {
   writeOptional(writer, tree, (given) => writeIds(writer, given))
 }
 
-function readElection(reader: WireReader, herald: Herald): Election {
+function readElection(reader: WireReader, beacon: Beacon): Election {
   return {
     kind: 'Election',
-    herald,
+    beacon,
     request: readRequest(reader),
     epoch: reader.u53(),
     renew: readFlag(reader),
@@ -154,10 +154,10 @@ function writeReply(writer: WireWriter, { candidate, request, votes, promised, c
   writeConfig(writer, config)
 }
 
-function readReply(reader: WireReader, herald: Herald): Reply {
+function readReply(reader: WireReader, beacon: Beacon): Reply {
   return {
     kind: 'Reply',
-    herald,
+    beacon,
     candidate: readId(reader),
     request: readRequest(reader),
     votes: readList(reader, (): Ballot => ({ node: readId(reader), support: readFlag(reader) })),
@@ -171,24 +171,24 @@ function writeRelease(writer: WireWriter, { request, yields }: Release): void {
   writeFlag(writer, yields)
 }
 
-function readRelease(reader: WireReader, herald: Herald): Release {
-  return { kind: 'Release', herald, request: readRequest(reader), yields: readFlag(reader) }
+function readRelease(reader: WireReader, beacon: Beacon): Release {
+  return { kind: 'Release', beacon, request: readRequest(reader), yields: readFlag(reader) }
 }
 
-/** Every message begins with the herald of its sender. */
+/** Every message begins with the beacon of its sender. */
 function layout<M extends LocalLeaderMessage>(
   kind: M['kind'],
   write: (writer: WireWriter, message: M) => void,
-  read: (reader: WireReader, herald: Herald) => M,
+  read: (reader: WireReader, beacon: Beacon) => M,
 ): MessageLayout {
   return {
     kind,
     write(writer, message) {
       const own = message as unknown as M
-      writeHerald(writer, own.herald)
+      writeBeacon(writer, own.beacon)
       write(writer, own)
     },
-    read: (reader) => read(reader, readHerald(reader)) as unknown as Message,
+    read: (reader) => read(reader, readBeacon(reader)),
   }
 }
 
@@ -196,7 +196,7 @@ const LAYOUTS: readonly MessageLayout[] = [
   layout<Heartbeat>(
     'Heartbeat',
     () => {},
-    (_reader, herald) => ({ kind: 'Heartbeat', herald }),
+    (_reader, beacon) => ({ kind: 'Heartbeat', beacon }),
   ),
   layout<Election>('Election', writeElection, readElection),
   layout<Reply>('Reply', writeReply, readReply),

@@ -11,7 +11,7 @@ import { MessageCodec } from './message-codec.ts'
 
 const messages = new MessageCodec(peerHosting('local-leader').wire)
 
-const HERALD = {
+const BEACON = {
   candidate: true,
   low: 0,
   priority: 0,
@@ -24,7 +24,7 @@ const REQUEST = { incarnation: 1, counter: 2 }
 const CONFIG = { id: [0, 0], sets: [['a', 'b', 'c']] }
 const ELECTION = {
   kind: 'Election',
-  herald: HERALD,
+  beacon: BEACON,
   request: REQUEST,
   epoch: 3,
   renew: true,
@@ -36,7 +36,7 @@ const ELECTION = {
 }
 const REPLY = {
   kind: 'Reply',
-  herald: HERALD,
+  beacon: BEACON,
   candidate: 'a',
   request: REQUEST,
   votes: [{ node: 'b', support: true }],
@@ -71,17 +71,17 @@ const MOST = 2 ** 53 - 1
 
 describe('a message', () => {
   it('is accepted as long as every field is within its bounds', () => {
-    for (const body of [ELECTION, REPLY, { kind: 'Heartbeat', herald: HERALD }])
+    for (const body of [ELECTION, REPLY, { kind: 'Heartbeat', beacon: BEACON }])
       expect(received(body)).toEqual(body)
   })
 
   it.each<[string, PlainObject]>([
-    ['herald.seen.number', { kind: 'Heartbeat', herald: { ...HERALD, seen: { number: MOST, owner: 'c' } } }],
-    ['herald.seen', { kind: 'Heartbeat', herald: { ...HERALD, seen: { number: 0, owner: 'c' } } }],
-    ['herald.low', { kind: 'Heartbeat', herald: { ...HERALD, low: 4 } }],
-    ['herald.priority', { kind: 'Heartbeat', herald: { ...HERALD, priority: 2 ** 31 - 1 } }],
-    ['herald.lease.token', { kind: 'Heartbeat', herald: { ...HERALD, lease: { left: 1, token: MOST } } }],
-    ['herald.lease.left', { kind: 'Heartbeat', herald: { ...HERALD, lease: { left: MOST, token: 1 } } }],
+    ['beacon.seen.number', { kind: 'Heartbeat', beacon: { ...BEACON, seen: { number: MOST, owner: 'c' } } }],
+    ['beacon.seen', { kind: 'Heartbeat', beacon: { ...BEACON, seen: { number: 0, owner: 'c' } } }],
+    ['beacon.low', { kind: 'Heartbeat', beacon: { ...BEACON, low: 4 } }],
+    ['beacon.priority', { kind: 'Heartbeat', beacon: { ...BEACON, priority: 2 ** 31 - 1 } }],
+    ['beacon.lease.token', { kind: 'Heartbeat', beacon: { ...BEACON, lease: { left: 1, token: MOST } } }],
+    ['beacon.lease.left', { kind: 'Heartbeat', beacon: { ...BEACON, lease: { left: MOST, token: 1 } } }],
     ['epoch', { ...ELECTION, epoch: MOST }],
     ['request.counter', { ...ELECTION, request: { incarnation: 1, counter: MOST } }],
     ['request.incarnation', { ...ELECTION, request: { incarnation: 0, counter: 1 } }],

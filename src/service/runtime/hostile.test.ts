@@ -304,10 +304,10 @@ describe('a member with the right key that says what cannot be true', () => {
   const withSeen =
     (seen: number) =>
     (part: Part): Part => {
-      const herald = part.body['herald'] as PlainObject
+      const beacon = part.body['beacon'] as PlainObject
       return {
         ...part,
-        body: { ...part.body, herald: { ...herald, seen: { number: seen, owner: 'b' } } },
+        body: { ...part.body, beacon: { ...beacon, seen: { number: seen, owner: 'b' } } },
       }
     }
 
@@ -320,7 +320,7 @@ describe('a member with the right key that says what cannot be true', () => {
     await send([a], 3, () => changed(withSeen(2 ** 51), (last) => last + 2 ** 40))
     await until(() => a.refused.includes('implausible'))
     expect(a.endpoint.counts.dropped).toBeGreaterThan(before)
-    expect(a.details.find((detail) => detail.includes('herald.seen.number is 2251799813685248'))).toMatch(
+    expect(a.details.find((detail) => detail.includes('beacon.seen.number is 2251799813685248'))).toMatch(
       /^node b: g: /,
     )
     await renewedByAll(all)

@@ -24,7 +24,7 @@ import {
   receiptOf,
 } from '../../links/index.ts'
 import { peerHosting } from '../../protocols/index.ts'
-import type { Herald, LocalLeaderMessage } from '../../protocols/local-leader/messages.ts'
+import type { Beacon, LocalLeaderMessage } from '../../protocols/local-leader/messages.ts'
 import type { Configuration } from '../../protocols/local-leader/voters.ts'
 import { Codec, type Envelope, groupDigest } from './codec.ts'
 import { sealer } from './seal.ts'
@@ -60,7 +60,7 @@ const RECORDS = [
   'Session',
   'Stamps',
   'Part',
-  'Herald',
+  'Beacon',
   'Election',
   'Reply',
   'Release',
@@ -166,11 +166,11 @@ function sizeOf(form: string): { readonly least: number; readonly isFixed: boole
   }
 }
 
-/** Messages in the page's terms: the bits of a herald, the two numbers of a configuration. */
-function heraldRecord({ candidate, incumbent, heard, lease, ...herald }: Herald): object {
+/** Messages in the page's terms: the bits of a beacon, the two numbers of a configuration. */
+function beaconRecord({ candidate, incumbent, heard, lease, ...beacon }: Beacon): object {
   const bits = [candidate, incumbent, heard, lease !== null, lease !== null && lease.token !== null]
   const flags = bits.reduce((sum, isSet, bit) => sum + (isSet ? 2 ** bit : 0), 0)
-  return { ...herald, flags, ...lease }
+  return { ...beacon, flags, ...lease }
 }
 
 function sessionRecord({ echo, awake, ...session }: Datagram): object {
@@ -184,7 +184,7 @@ function partByThePage({ group, config, body }: Part): number[] {
   const { byte, parts } = kindNamed(MESSAGES, MESSAGES.has(body.kind) ? body.kind : 'plain')
   const follows = parts.flatMap((part) => {
     if (part === 'text') return written(part, canonical(body))
-    if (part === 'Herald') return written(part, heraldRecord(message.herald))
+    if (part === 'Beacon') return written(part, beaconRecord(message.beacon))
     return written(part, 'config' in message ? { ...message, config: configRecord(message.config) } : message)
   })
   const head = { group: groupDigest(group), config, kind: byte, length: follows.length }
@@ -232,7 +232,7 @@ const EXAMPLE: Envelope = {
           config: 1_151_099_209,
           body: {
             kind: 'Heartbeat',
-            herald: {
+            beacon: {
               candidate: true,
               low: 0,
               priority: 0,
@@ -248,7 +248,7 @@ const EXAMPLE: Envelope = {
           config: 1_151_099_209,
           body: {
             kind: 'Heartbeat',
-            herald: {
+            beacon: {
               candidate: false,
               low: 0,
               priority: 0,

@@ -57,7 +57,7 @@ const config = (random: Random): Plain => ({
     [ids(random)],
   ]),
 })
-const herald = (random: Random): PlainObject => ({
+const beacon = (random: Random): PlainObject => ({
   candidate: random(2) === 0,
   low: oneOf(random, [0, 0, 0, 1, 2, 3, 4, 255]),
   priority: oneOf(random, [0, 0, 1, -1, 1_000_000, 2 ** 31 - 1, -(2 ** 31)]),
@@ -99,11 +99,11 @@ function messageOf(random: Random, kind: string): Message {
   const n = oneOf(random, NUMBERS)
   switch (kind) {
     case 'Heartbeat':
-      return { kind, herald: herald(random) }
+      return { kind, beacon: beacon(random) }
     case 'Election':
       return {
         kind,
-        herald: herald(random),
+        beacon: beacon(random),
         request: request(random),
         epoch: oneOf(random, NUMBERS),
         renew: random(2) === 0,
@@ -116,7 +116,7 @@ function messageOf(random: Random, kind: string): Message {
     case 'Reply':
       return {
         kind,
-        herald: herald(random),
+        beacon: beacon(random),
         candidate: oneOf(random, TEXTS),
         request: request(random),
         votes: random(2) === 0 ? [] : [{ node: oneOf(random, TEXTS), support: random(2) === 0 }],
@@ -124,7 +124,7 @@ function messageOf(random: Random, kind: string): Message {
         config: config(random),
       }
     case 'Release':
-      return { kind, herald: herald(random), request: request(random), yields: random(2) === 0 }
+      return { kind, beacon: beacon(random), request: request(random), yields: random(2) === 0 }
     case 'Settings':
       return {
         kind,
