@@ -121,7 +121,7 @@ describe('comparing clocks of two nodes', () => {
   it('is caught by strict mode: the step depends on the clock reading', () => {
     const scenario = parseScenario(file, only(clockReader))
     expect(() => runScenario(clockReader, scenario, { strict: true })).toThrow(
-      'depends on what the clock says',
+      'depends on the absolute time',
     )
   })
 })

@@ -1,6 +1,6 @@
 /**
- * What surrounds a protocol's function: its name and source, its options and commands, what it assumes of the
- * network, what it promises (specifications, by name), and how worlds should try to break it.
+ * A protocol's definition: its name and source, options and commands, its assumptions about the network, the
+ * specifications that it promises, and the faults with which worlds should try to break it.
  */
 import { type ZodType, z } from 'zod'
 import type { Command, Identity, Message, Protocol } from './contract.ts'
@@ -9,8 +9,8 @@ import type { Plain, PlainObject } from './plain.ts'
 import type { Micros } from './units.ts'
 
 /**
- * Something that the surroundings may tell a node in its present state. `whenDown`: only while that peer is down.
- * `owed`: they will tell it some time, so the world is not settled before they have.
+ * A command that the environment may give a node in its current state. `whenDown`: only while that peer is down.
+ * `owed`: the environment gives it eventually, so the world is not settled before.
  */
 export type Stimulus = {
   readonly command: Command
@@ -18,7 +18,7 @@ export type Stimulus = {
   readonly owed: boolean
 }
 
-/** An option that must not be below a bound, and what the bound is made of. */
+/** A lower bound of an option, and its derivation. */
 export type Bound = {
   readonly option: string
   readonly value: number
@@ -26,7 +26,7 @@ export type Bound = {
   readonly because: string
 }
 
-/** Kinds of faults that a campaign may draw, of processes and their network. */
+/** Faults of nodes and their network that a campaign may draw. */
 export const NETWORK_FAULT_KINDS = [
   'crash',
   'pause',
@@ -42,65 +42,65 @@ export const NETWORK_FAULT_KINDS = [
   'drop',
   'unwritable',
 ] as const
-/** And those that befall the store of shared registers: operations that are late, a store that stands still. */
+/** With the faults of the register store: late operations, and a store that hangs. */
 export const FAULT_KINDS = [...NETWORK_FAULT_KINDS, 'late', 'hang'] as const
 export type FaultKind = (typeof FAULT_KINDS)[number]
 
-/** How small worlds are searched unless the caller says otherwise. */
+/** The defaults of an exhaustive search. */
 export type Exploration = {
   readonly from: 'boot' | 'settled'
   readonly options: PlainObject
   readonly crashes: number
   readonly recoveries: number
   readonly flips: number
-  /** How often time may pass, by one `tick` for everybody at once. */
+  /** How many ticks may pass. A tick moves the time of all nodes at once. */
   readonly ticks: number
-  /** How long a tick is; 0 where the states hold no instants, so that ticks would change nothing. */
+  /** The length of a tick; 0 if states contain no instants, so that ticks would change nothing. */
   readonly tick: Micros
   /** `quiet`: a timer fires only when no message is in flight, as in a synchronous system with ample timeouts. */
   readonly timers: 'any' | 'quiet'
-  /** Whether a settled state must stay reachable from everywhere: then deadlocks and livelocks are looked for. */
+  /** Whether a settled state must be reachable from every state: then the search looks for deadlocks and livelocks. */
   readonly progress: boolean
 }
 
-/** What a protocol takes for *timely*, on a network and a host that promise nothing. */
+/** When messages and nodes count as *timely*, on a network and a host that guarantee nothing. */
 export type Timeliness = {
-  /** A message is timely that takes no longer (δ), and too late to matter when it takes longer than `fast` (Δ). */
+  /** Messages delivered within δ are timely. Messages that take longer than `fast` (Δ) are ignored. */
   readonly delay: Micros
   readonly fast: Micros
-  /** A process is timely that acts no later than this after it is due (σ). */
+  /** A node is timely if it acts within σ of the time when it is due. */
   readonly lateness: Micros
 }
 
-/** Durations that specifications speak of, by name. */
+/** Durations that specifications use, by name. */
 export type Constants = { readonly [name: string]: Micros }
 
-/** What a campaign may draw from a seed, all of it within the protocol's assumptions. */
+/** What a campaign may draw from a seed, within the protocol's assumptions. */
 export type Swarm = {
   readonly faults: readonly FaultKind[]
   readonly delayMs: readonly [least: number, most: number]
   readonly driftPpm: number
-  /** What nodes may be told, each drawn for some node at some time. */
+  /** Commands, each drawn for a random node at a random time. */
   readonly commands: readonly Command[]
-  /** Whether the network is at times left broken until the protocol must have settled, and only then healed. */
+  /** Whether a broken network sometimes heals only after the protocol must have settled. */
   readonly rests: boolean
-  /** Values that an option may take, when the caller has not fixed it. */
+  /** Values to draw for an option that the caller has not fixed. */
   readonly options: { readonly [name: string]: readonly Plain[] }
 }
 
-/** What shared registers may do in a world without time. */
+/** The semantics of shared registers in the untimed world. */
 export type RegisterModel = {
   /**
-   * `atomic`: a read returns what was written last. `regular`: while a write is under way, either. `torn`: then any
-   * mixture of fields. `stale`: also what was there before the last write. `late`: a write of a process that crashed
-   * may take place at any later moment.
+   * `atomic`: a read returns the last write. `regular`: a read during a write returns the old or the new value. `torn`:
+   * it returns any mixture of their fields. `stale`: a read may return the value before the last write. `late`: the
+   * write of a crashed node may take effect at any later time.
    */
   readonly semantics: 'atomic' | 'regular' | 'torn' | 'stale' | 'late'
-  /** `late`: whether a process that comes back makes sure that no write of its former life takes place any more. */
+  /** `late`: whether a restarting node prevents its earlier incarnation's writes from taking effect. */
   readonly compare: boolean
-  /** A write asked for on a command: is it acknowledged by a step of its own, or at once? */
+  /** Whether a write on a command is acknowledged in a step of its own, or at once. */
   readonly acknowledged: 'apart' | 'at once'
-  /** Whether a crash takes the register's content with it. */
+  /** Whether a crash clears the register. */
   readonly forgets: boolean
   /**
    * Whether other nodes remove a node, dead or alive: one reads its register, and later writes a tombstone there. From
@@ -110,17 +110,17 @@ export type RegisterModel = {
   readonly burials: 'none' | 'compared' | 'blind'
 }
 
-/** How a protocol uses shared registers: one for each node, which only that node writes. */
+/** How a protocol uses shared registers. There is one per node, and only that node writes it. */
 export type RegisterUse<O extends PlainObject = PlainObject> = {
-  /** What a report shows of a register that holds this; null was never written. */
+  /** The value in reports; null was never written. */
   show(value: Plain): Plain
   model(options: O): RegisterModel
   /**
-   * Whether the register of a node that is down may be deleted, given what it holds and what those of all others hold
-   * that were not removed; null where none ever is.
+   * Whether the register of a node that is down may be deleted, given its value and the values of all others that were
+   * not removed. Null if registers are never deleted.
    */
   deletable(options: O): ((value: Plain, others: readonly Plain[]) => boolean) | null
-  /** The tombstones that may follow from what was read of a register, where nodes are removed. */
+  /** The tombstones that may replace this value when its node is removed. */
   tombstones(value: Plain, options: O): readonly Plain[]
 }
 
@@ -128,65 +128,65 @@ export type Definition<O extends PlainObject = PlainObject, S extends Plain = Pl
   readonly name: string
   readonly title: string
   readonly source: string
-  /** The protocol's own messages, in its text's words, and those of the layers below it. */
+  /** The kinds of the protocol's own messages, as its source names them, and of the layers below it. */
   readonly kinds: readonly string[]
   readonly linkKinds: readonly string[]
-  /** What a message counts as; layers that carry others' messages look inside. */
+  /** The kind that a message counts as. A layer that wraps messages looks inside. */
   kindOf(body: Message): string
   /** Which id it prefers as leader. */
   readonly prefers: 'highest' | 'lowest'
-  /** What may be set and what may be commanded, in a world of these nodes. */
+  /** The schemas of options and commands, for these nodes. */
   options(nodes: readonly NodeId[]): ZodType<O>
   commands(nodes: readonly NodeId[]): ZodType<Command>
   /** `fifo`: each link delivers in the order of sending. */
   readonly order: 'fifo' | 'any'
   /**
-   * `reported`: the world tells nodes when a link goes up or down, as a link layer with a consistent history would.
-   * `silent`: a node must find out for itself.
+   * `reported`: nodes are notified when a link goes up or down, as by a link layer with a consistent history. `silent`:
+   * they are not.
    */
   links(options: O): 'silent' | 'reported'
-  /** It means nothing with fewer nodes than this. */
+  /** The smallest number of nodes for which it makes sense. */
   readonly leastNodes: number
-  /** Names of the specifications that it promises, and of the goals that a thorough run must reach. */
+  /** The names of the specifications that it promises, and of the goals that a thorough run must reach. */
   readonly promises: readonly string[]
   readonly goals: readonly string[]
-  /** Which of them with these options. */
+  /** Those that apply with these options. */
   keeps(options: O): { readonly promises: readonly string[]; readonly goals: readonly string[] }
-  /** Null where timeliness has no part in what is promised. */
+  /** Null if no promise depends on timeliness. */
   timeliness(options: O): Timeliness | null
   constants(options: O, nodes: number): Constants
   /** Nodes that never lead with these options. */
   neverLead(options: O): readonly NodeId[]
-  /** Which peers a node in this state calls reachable when an operator asks; null where it is not asked. */
+  /** The peers that a node in this state reports as reachable; null if it reports none. */
   reachable(state: S, identity: Identity, options: O, now: Micros): readonly NodeId[] | null
   create(identity: Identity, options: O): Protocol
-  /** The options as they are in a world without time. */
+  /** The options in the untimed world. */
   untimed(options: O): O
-  /** The option by which these say how real processes ran: only what was recorded can be told so. Null: a world has it, too. */
+  /** The name of an option that is valid only in recordings of real runs; null if all options are valid everywhere. */
   onlyRecorded(options: O): string | null
-  /** Null where nothing is shared but messages. */
+  /** Null if the protocol uses no registers. */
   readonly registers: RegisterUse<O> | null
-  /** What a node in this state holds beyond its view, in its paper's words: specifications of states speak of it. */
+  /** The variables of a state beyond its view, with the names of the paper, for specifications of states. */
   variables(state: S): PlainObject
-  /** What the options must satisfy on a network whose ordinary delays are at most this long. */
+  /** The bounds of the options on a network with this maximum ordinary delay. */
   bounds(options: O, maxDelayMs: number): readonly Bound[]
-  /** What the surroundings may tell a node in this state: the explorer does so at any moment. */
+  /** The commands that the environment may give a node in this state. The explorer tries them at any time. */
   stimuli(state: S, identity: Identity, options: O): readonly Stimulus[]
-  /** After the last disturbance, how long until everything that is promised *when settled* must hold. */
+  /** The time after the last disturbance until everything promised *when settled* must hold. */
   settlesWithin(options: O, maxDelay: Micros, nodes: number): Micros
-  /** For how long a campaign watches the healed world at the least. */
+  /** The minimum time for which a campaign runs the healed world. */
   watchesFor(options: O, nodes: number): Micros
-  /** Which of the faults in `swarm` it bears with these options. */
+  /** The faults in `swarm` that it tolerates with these options. */
   bears(options: O): readonly FaultKind[]
-  /** Which of them a minority of the nodes may keep to the end of a run, without harm to what is promised to the others. */
+  /** The faults that a minority of the nodes may keep to the end of a run, while all promises hold for the others. */
   endures(options: O): readonly FaultKind[]
-  /** How far clocks may drift in a campaign with these options; `swarm.driftPpm` unless said. */
+  /** The clock drift of a campaign with these options; `swarm.driftPpm` by default. */
   driftPpm(options: O): number
   readonly exploration: Exploration
   readonly swarm: Swarm
 }
 
-/** What a definition may leave out, because most small protocols have nothing special to say there. */
+/** Fields with a default. */
 type Optional =
   | 'linkKinds'
   | 'kindOf'
@@ -222,10 +222,7 @@ type Written<O extends PlainObject, S extends Plain> = Omit<Definition<O, S>, Op
     readonly swarm?: Partial<Swarm>
   }
 
-/**
- * Checks a definition against its own types, fills in what it leaves out, and forgets the types: worlds treat all
- * protocols alike.
- */
+/** Checks a definition against its own types, fills in defaults, and erases the types: worlds treat all protocols alike. */
 export function define<O extends PlainObject, S extends Plain>(written: Written<O, S>): Definition {
   const { exploration, ...rest } = written
   const swarm: Swarm = {

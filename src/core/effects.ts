@@ -1,4 +1,4 @@
-/** Short names for the effects, so that a protocol's step reads like its paper. */
+/** Constructors of effects, so that a protocol's step reads like its paper. */
 import type { Effect, Message, Output, RegisterCall } from './contract.ts'
 import type { NodeId } from './ids.ts'
 import type { Plain } from './plain.ts'
@@ -34,5 +34,5 @@ export function output(event: Output): Effect<never, never> {
   return { type: 'output', event }
 }
 
-/** The effects of a step that asks nothing of the world. */
+/** No effects. */
 export const NOTHING: readonly never[] = []

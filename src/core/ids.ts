@@ -21,7 +21,7 @@ export function withId(set: readonly NodeId[], id: NodeId): readonly NodeId[] {
   return next
 }
 
-/** From this size on it pays to sort anew. */
+/** From this size on, sorting the union is faster than inserting one by one. */
 const MANY = 16
 
 /** `set` with all of them: the same array when nothing changes. */

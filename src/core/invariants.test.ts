@@ -11,7 +11,7 @@ describe('assertNoDecrease', () => {
     expect(() => assertNoDecrease('the epoch', 3, 4)).not.toThrow()
   })
 
-  it('fails on a smaller number, and on what is no number', () => {
+  it('fails on a smaller number, and on NaN', () => {
     expect(() => assertNoDecrease('the epoch', 4, 3)).toThrow(failing('the epoch decreased from 4 to 3'))
     expect(() => assertNoDecrease('the epoch', 4, Number.NaN)).toThrow(AssertionFailedError)
   })

@@ -1,6 +1,6 @@
 /** What may have been meant by a word that is not known. */
 
-/** The known word that is written almost the same, whatever its case and dashes. */
+/** The known word with the nearest spelling, ignoring case and dashes. */
 export function nearest(word: string, known: readonly string[]): string | null {
   const plain = (text: string): string => text.toLowerCase().replaceAll(/[-_]/g, '')
   const target = plain(word)

@@ -10,7 +10,7 @@ const plain = fc
   )
 
 describe('plain data', () => {
-  it('has one canonical text, whatever the order of its fields', () => {
+  it('has one canonical text, regardless of the order of its fields', () => {
     expect(canonical({ b: 1, a: [{ d: null, c: 'x' }] })).toBe('{"a":[{"c":"x","d":null}],"b":1}')
     expect(equalPlain({ a: 1, b: 2 }, { b: 2, a: 1 })).toBe(true)
     expect(equalPlain({ a: 1 }, { a: 2 })).toBe(false)

@@ -1,14 +1,14 @@
 /**
  * Plain data: the only kind of value that states, messages, inputs and effects are made of.
  *
- * It can be printed, compared, hashed, frozen, stored and shown by one piece of code each, and it means the
- * same in every world. What is left out is left out on purpose: `undefined`, NaN and -0 do not survive a
- * round trip through text, and Map, Date or class instances hide what they hold.
+ * One function each can print, compare, hash, freeze, store and show it, and it means the same in every world.
+ * `undefined`, NaN and -0 are excluded because they do not survive serialization; Map, Date and class instances because
+ * they hide their content.
  */
 export type Plain = null | boolean | number | string | readonly Plain[] | PlainObject
 export type PlainObject = { readonly [field: string]: Plain }
 
-/** Where `value` stops being plain data, in words, or null where it is plain throughout. */
+/** Describes where `value` is not plain data; null if it is plain data. */
 export function whyNotPlain(value: unknown, place = 'value'): string | null {
   switch (typeof value) {
     case 'boolean':
@@ -38,8 +38,8 @@ function firstFault<K>(entries: Iterable<[K, unknown]>, placeOf: (key: K) => str
 }
 
 /**
- * The one text of a value: fields in sorted order, so that two values are equal exactly when their texts are.
- * (JSON.stringify keeps the order in which fields were written, which silently inflates state counts.)
+ * The canonical text of a value: fields are sorted, so two values are equal exactly when their texts are. (JSON.stringify
+ * keeps the insertion order of fields, which would inflate state counts.)
  */
 export function canonical(value: Plain): string {
   if (typeof value === 'string') return JSON.stringify(value)
@@ -69,14 +69,14 @@ export function isList(value: Plain): value is readonly Plain[] {
   return Array.isArray(value)
 }
 
-/** The list with another value at one place; twice as fast as `with`, and done at almost every step. */
+/** The list with one value replaced. Twice as fast as `with`; almost every step needs it. */
 export function replaced<T>(list: readonly T[], place: number, value: T): readonly T[] {
   const next = list.slice()
   next[place] = value
   return next
 }
 
-/** Whether two values are equal, whatever the order of their fields. */
+/** Whether two values are equal, regardless of the order of their fields. */
 export function equalPlain(a: Plain, b: Plain): boolean {
   if (a === b) return true
   if (a === null || b === null || typeof a !== 'object' || typeof b !== 'object') return false
@@ -105,7 +105,7 @@ export function hashPlain(value: Plain): number {
   return hash >>> 0
 }
 
-/** Freezes a value throughout. For tests and strict runs: it costs more than most steps. */
+/** Freezes a value recursively. For tests and strict runs: it costs more than most steps. */
 export function deepFreeze<T extends Plain>(value: T): T {
   if (value !== null && typeof value === 'object' && !Object.isFrozen(value)) {
     Object.freeze(value)
@@ -114,7 +114,7 @@ export function deepFreeze<T extends Plain>(value: T): T {
   return value
 }
 
-/** `before`, if the two are equal: for steps that come to where they were. */
+/** `before` if the two are equal, so that an unchanged state stays the same object. */
 export function unlessSame<T extends PlainObject>(before: T, after: T): T {
   if (before === after) return before
   for (const field of Object.keys(after)) {

@@ -1,12 +1,12 @@
 /**
  * Layers: protocols around protocols.
  *
- * A layer sits between a protocol and the network. It sees every message and its own timers first, decides
- * what to hand up, and decides what becomes of each message that the protocol sends. `stack` makes one
- * protocol of the two, so no world knows about layers.
+ * A layer sits between a protocol and the network. It gets every message and its own timers first, passes inputs up, and
+ * decides how each message of the protocol is sent. `stack` combines layer and protocol into one protocol, so worlds need
+ * not know about layers.
  *
- * The names of a layer's timers begin with its own name and a slash (`detector/tick`); its messages are told apart
- * by their kind, which must differ from those of the protocol above. Stable data is kept for both, side by side.
+ * The names of a layer's timers begin with its own name and a slash (`detector/tick`). The kinds of its messages must
+ * differ from those of the protocol above. The stable data of both is stored together.
  */
 import { assert } from './assert.ts'
 import type { Command, Effect, Input, Message, Outcome, Output, Protocol, Step } from './contract.ts'
@@ -16,7 +16,7 @@ import type { Micros } from './units.ts'
 
 export type LayerStep<S> = {
   readonly state: S
-  /** For the world below: the layer's own effects and what it made of the messages from above. */
+  /** For the world below: the layer's own effects, and the messages from above as they are sent. */
   readonly effects: readonly Effect[]
   /** For the protocol above, in order. */
   readonly inputs: readonly Input[]
@@ -25,13 +25,13 @@ export type LayerStep<S> = {
 export type Layer<S extends Plain = Plain> = {
   readonly name: string
   start(stable: Plain, now: Micros): LayerStep<S>
-  /** As after a completed election, where a layer then stands differently from one that has just started. */
+  /** The state after a completed election, if it differs from the state after the start. */
   settled?(outcome: Outcome, now: Micros): LayerStep<S>
-  /** A message, one of the layer's own timers, news of a link or of a sleep: what it does not keep it hands up. */
+  /** A message, one of the layer's own timers, a link change or a suspension: it consumes the input or passes it up. */
   below(state: S, input: Input, now: Micros): LayerStep<S>
-  /** A message that the protocol above wants sent. */
+  /** The protocol above sends a message. */
   above(state: S, message: Send<Message>, now: Micros): LayerStep<S>
-  /** Something that the protocol above puts out: it goes on to the world, and the layer may act on it. */
+  /** The protocol above has an output: it goes to the world, and the layer may act on it. */
   notice?(state: S, event: Output, now: Micros): LayerStep<S>
   shift(state: S, by: Micros): S
 }
@@ -42,8 +42,8 @@ type Stacked = { readonly layer: Plain; readonly upper: Plain; readonly kept: Ke
 const NOTHING_KEPT: Kept = { layer: null, upper: null }
 
 /**
- * Runs what the layer answered to its end: its effects, then what it hands up, then what comes down again. The parts
- * of the state are carried apart and put together once: this is done at every step of every world.
+ * Collects the effects of one step: the layer's effects, then those of the protocol for each input that the layer passes
+ * up. The parts of the state are combined once, at the end, because every step of every world runs this.
  */
 class Run {
   readonly effects: Effect<Message, Kept>[] = []
@@ -76,7 +76,7 @@ class Run {
           break
         case 'send': {
           const sent = this.#layer.above(this.layer, effect, now)
-          assert(sent.inputs.length === 0, 'a layer hands nothing up while it sends')
+          assert(sent.inputs.length === 0, 'a layer passes no input up while it sends')
           this.ofLayer(sent)
           break
         }
@@ -84,7 +84,7 @@ class Run {
           this.effects.push(effect)
           if (this.#layer.notice !== undefined) {
             const noticed = this.#layer.notice(this.layer, effect.event, now)
-            assert(noticed.inputs.length === 0, 'a layer hands nothing up while it is told something')
+            assert(noticed.inputs.length === 0, 'a layer passes no input up on an output')
             this.ofLayer(noticed)
           }
           break
@@ -107,8 +107,8 @@ class Run {
   }
 }
 
-/** The same state when neither part changed. */
-function heard(before: Stacked, layer: Plain, upper: Plain): Step<Stacked, Message, Kept> {
+/** The same state object if neither part changed. */
+function withoutEffects(before: Stacked, layer: Plain, upper: Plain): Step<Stacked, Message, Kept> {
   const isSame = layer === before.layer && upper === before.upper
   return { state: isSame ? before : { layer, upper, kept: before.kept }, effects: NOTHING }
 }
@@ -117,11 +117,11 @@ export function stack(layer: Layer, upper: Protocol): Protocol {
   const prefix = `${layer.name}/`
 
   function carry(state: Stacked, from: LayerStep<Plain>, now: Micros): Step<Stacked, Message, Kept> {
-    // Most messages only tell something: they change both states, and nothing else follows.
+    // The common case: a message changes both states and has no effects.
     const [only] = from.inputs
     if (from.effects.length === 0 && from.inputs.length === 1 && only !== undefined) {
       const above = upper.step(state.upper, only, now)
-      if (above.effects.length === 0) return heard(state, from.state, above.state)
+      if (above.effects.length === 0) return withoutEffects(state, from.state, above.state)
       const run = new Run(layer, from.state, state.upper, state.kept)
       run.ofUpper(above, now)
       return run.end(state)

@@ -40,8 +40,8 @@ describe('a strict protocol', () => {
     ['state.n is undefined', breaking(() => ({ state: { n: undefined } as unknown as Plain, effects: [] }))],
     ['state.n[0] is undefined', breaking(() => ({ state: { n: listWithHole() }, effects: [] }))],
     ['state.n is not a plain object', breaking(() => ({ state: { n: new Map() as never }, effects: [] }))],
-    ['changed nothing but made a new state', breaking(() => ({ state: { n: 0 }, effects: [] }))],
-    ['depends on what the clock says', breaking((_state, now) => ({ state: { n: now }, effects: [] }))],
+    ['changed nothing but returned a new state', breaking(() => ({ state: { n: 0 }, effects: [] }))],
+    ['depends on the absolute time', breaking((_state, now) => ({ state: { n: now }, effects: [] }))],
     ['not deterministic', breaking(counting())],
     ['read only', breaking((state) => mutating(state))],
   ])('catches: %s', (why, protocol) => {

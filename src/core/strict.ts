@@ -1,22 +1,22 @@
 /**
- * A protocol that is held to its side of the contract at every step: plain data, frozen, deterministic, the
- * same object when nothing changed, and indifferent to what its clock happens to say. Slow; for tests.
+ * Checks at every step that a protocol keeps its side of the contract: plain data, frozen, deterministic, the same object
+ * when nothing changed, and independent of the absolute time on its clock. Slow; for tests.
  */
 import { fail } from './assert.ts'
 import type { Effect, Protocol, Step } from './contract.ts'
 import { deepFreeze, equalPlain, type Plain, whyNotPlain } from './plain.ts'
 import type { Micros } from './units.ts'
 
-/** How far the clock is moved when a step is tried again elsewhere in time. */
+/** How far the clock is moved when a step is repeated at another time. */
 const SHIFT: Micros = 3_600_000_000
 
-/** What the violation was found in: built only when a check fails, since most checks pass. */
+/** The place of a violation: built only when a check fails. */
 type Place = () => string
 
 export function strict(protocol: Protocol): Protocol {
-  /** Values that are plain and frozen throughout, so that what consecutive states share is checked once. */
+  /** Values that are known to be plain and frozen, so that what consecutive states share is checked once. */
   const vetted = new WeakSet<object>()
-  /** States elsewhere in time: each is needed after the step that made it, and before the next one. */
+  /** Shifted states, cached: each is needed after one step and before the next. */
   const shiftedStates = new WeakMap<object, Plain>()
 
   function isPlain(value: unknown): boolean {
@@ -30,7 +30,7 @@ export function strict(protocol: Protocol): Protocol {
     return true
   }
 
-  /** Freezes plain data throughout and remembers it. */
+  /** Freezes plain data recursively and remembers it. */
   function vet(value: Plain): void {
     if (value === null || typeof value !== 'object' || vetted.has(value)) return
     Object.freeze(value)
@@ -43,7 +43,7 @@ export function strict(protocol: Protocol): Protocol {
     if (!isPlain(first)) fail(`not plain data: ${whyNotPlain(first, place())}`)
     if (!equalPlain(first, run())) fail(`${place()} is not deterministic`)
     if (before !== undefined && before !== first.state && equalPlain(before, first.state)) {
-      fail(`${place()} changed nothing but made a new state`)
+      fail(`${place()} changed nothing but returned a new state`)
     }
     vet(first)
     return first
@@ -61,7 +61,7 @@ export function strict(protocol: Protocol): Protocol {
       state: shiftedState(expected.state),
       effects: expected.effects.map((effect) => shiftEffect(effect, SHIFT)),
     }
-    if (!equalPlain(shifted, moved)) fail(`${place()} depends on what the clock says`)
+    if (!equalPlain(shifted, moved)) fail(`${place()} depends on the absolute time`)
   }
 
   const { settled } = protocol

@@ -1,4 +1,4 @@
-/** A point or a span of time in integer microseconds. Which clock it belongs to is said where it stands. */
+/** An instant or a duration in integer microseconds. Each use says which clock an instant belongs to. */
 export type Micros = number
 
 export function microsOf(ms: number): Micros {
