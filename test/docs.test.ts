@@ -295,6 +295,18 @@ describe('names in the documents', () => {
     expect(asked.filter((name) => !known(name))).toEqual([])
   })
 
+  it('of documents in code and messages exist', () => {
+    const named = ['src', 'scripts', 'bench', 'bin', 'examples']
+      .flatMap((folder) =>
+        readdirSync(join(ROOT, folder), { recursive: true, withFileTypes: true })
+          .filter((entry) => entry.isFile())
+          .map(({ parentPath, name }) => readFileSync(join(parentPath, name), 'utf8')),
+      )
+      .flatMap((text) => text.match(/\bdocs\/[\w/-]+\.(?:md|svg|json)\b/g) ?? [])
+    expect(named.length).toBeGreaterThan(10)
+    expect([...new Set(named)].filter((file) => !existsSync(join(ROOT, file)))).toEqual([])
+  })
+
   it('of metrics exist', () => {
     const page = readFileSync(join(ROOT, 'docs/reference/http.md'), 'utf8')
     const metrics = [...page.matchAll(/^\| `(conclave_\w+)` /gm)].map((match) => match[1])
