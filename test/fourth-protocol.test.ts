@@ -85,14 +85,15 @@ describe('a protocol that lives in one folder', () => {
   it('runs in agents, whose black boxes replay to the same effects', async () => {
     const ports = await freePorts(IDS.length)
     const options = Object.entries(OPTIONS).flatMap(([name, value]) => ['--option', `${name}=${value}`])
-    const agents = IDS.map((id, own) =>
-      place.start([
-        ...['--load', MODULE, '--protocol', 'seniority', ...options],
-        ...['--group', 'g', '--id', id, '--key-file', place.path('key'), '--http', '127.0.0.1:0'],
-        ...['--listen', `127.0.0.1:${ports[own]}`, '--data', place.path(id)],
-        ...IDS.flatMap((peer, at) => (peer === id ? [] : ['--peer', `${peer}=127.0.0.1:${ports[at]}`])),
-      ]),
-    )
+    const shared = ['--load', MODULE, '--protocol', 'seniority', ...options]
+    const agents = IDS.map((id, own) => {
+      const self = ['--group', 'g', '--id', id, '--key-file', place.path('key'), '--data', place.path(id)]
+      const addresses = ['--listen', `127.0.0.1:${ports[own]}`, '--http', '127.0.0.1:0']
+      const peers = IDS.flatMap((peer, at) =>
+        peer === id ? [] : ['--peer', `${peer}=127.0.0.1:${ports[at]}`],
+      )
+      return place.start([...shared, ...self, ...addresses, ...peers])
+    })
     const urls = await Promise.all(agents.map((agent) => agent.url()))
     const leaderAt = async (url: string): Promise<string | null> => {
       const answer = (await (await fetch(`${url}/v1/leader`)).json()) as { leader: { id: string } | null }
@@ -143,7 +144,7 @@ describe('a protocol that lives in one folder', () => {
     const impostor = place.path('impostor.mjs')
     writeFileSync(
       impostor,
-      `import { protocolNamed } from '${new URL('../dist/protocols/public.js', import.meta.url)}'\nexport const protocol = protocolNamed('local-leader')\n`,
+      `import { protocolNamed } from '${new URL('../dist/protocols/public.js', import.meta.url).href}'\nexport const protocol = protocolNamed('local-leader')\n`,
     )
     await expect(loadProtocol(impostor)).rejects.toThrow(
       /local-leader is a protocol of this package: choose another name/,

@@ -149,7 +149,7 @@ export const hosting = {
   fixedNodes: null,
   listsRoles: false,
   group: (identity, options) => ({
-    protocol: /** @type {Protocol} */ (/** @type {unknown} */ (seniority(identity, own(options)))),
+    protocol: seniority(identity, own(options)),
     kinds: ['alive'],
     nodes: identity.nodes,
     agreed: { protocol: NAME, ...options },

@@ -141,7 +141,7 @@ function checkFile({ fields }: Planning, content: PlainObject, file: string): Co
   const special = Object.entries(SPECIAL).filter(([field]) => fields.includes(field as PlanField))
   const schema = z.strictObject({ ...COMMON, ...Object.fromEntries(special) })
   const result = schema.safeParse(content, { error: explain })
-  if (result.success) return result.data as ConfigFile
+  if (result.success) return result.data
   const { field, problem } = firstProblem(result.error, '')
   throw new UsageError(field === '' ? `${file}: ${problem}` : `${field}: ${problem}`, field)
 }
@@ -167,7 +167,7 @@ function readAsked(flags: PlanFlags, file: ConfigFile, { definition, planning }:
   return {
     ...(Object.fromEntries(known) as Partial<PlanAsked>),
     nodes,
-    options: (file.options ?? {}) as PlainObject,
+    options: file.options ?? {},
     chosen: parseOptions(flags.option),
     seeds,
   }

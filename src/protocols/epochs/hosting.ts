@@ -30,7 +30,7 @@ export const epochsHosting: StoreHosting = {
   planning: epochsPlanning,
   create(self, options) {
     assertNoDefect(own(options).misreading)
-    return openEpochs(self, [self], own(options)) as unknown as ReturnType<StoreHosting['create']>
+    return openEpochs(self, [self], own(options))
   },
   insight(state, options) {
     const open = stateOf(state)

@@ -13,7 +13,7 @@ export function profileOptions(
   profile: keyof typeof PROFILES,
   given: { readonly [name: string]: unknown },
 ): PlainObject {
-  return { ...PROFILES[profile], ...given } as PlainObject
+  return { ...PROFILES[profile], ...given }
 }
 
 /** Options that only searches understand. */

@@ -25,7 +25,7 @@ function optionsFor(asked: Asked, nodes: readonly NodeId[]): Chosen {
   if (problems.length > 0) return { problems }
   const quorum = mode === 'local' ? 'none' : 'dynamic'
   const times = profileOptions(profile, options)
-  return { options: { quorum, ...options, ...times, links: 'datagrams' } as PlainObject }
+  return { options: { quorum, ...options, ...times, links: 'datagrams' } }
 }
 
 const own = (options: PlainObject): OmegaOptions => options as unknown as OmegaOptions
