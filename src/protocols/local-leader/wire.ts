@@ -1,5 +1,4 @@
 /** The messages as bytes. They have a layout of their own because they are most of the traffic: docs/reference/wire.md. */
-import type { Message } from '../../core/index.ts'
 import {
   type MessageLayout,
   readFlag,

@@ -50,8 +50,8 @@ export const peerOrAddress = z.string().refine((text) => peerOrAddressProblem(te
 
 /** The name of a protocol that real nodes run; with `needs`, only of one whose nodes meet in that way. */
 export function protocolName(needs?: Hosting['needs']) {
-  const isHosted = (name: string): boolean =>
-    needs === undefined ? hostingOf(name) !== null : hostingOf(name)?.needs === needs
+  const isHosted = (given: string): boolean =>
+    needs === undefined ? hostingOf(given) !== null : hostingOf(given)?.needs === needs
   return z.string().refine(isHosted, { error: ({ input }) => protocolProblem(input) })
 }
 
@@ -125,7 +125,9 @@ export const nodeFields = {
     .max(MAX_PRIORITY)
     .describe('a node with a higher priority is preferred as leader'),
   sticky: z.boolean().describe('whether only a node with a higher priority replaces a leader'),
-  observer: z.boolean().describe('this node learns who leads but never votes; configure it as an observer on its peers, too'),
+  observer: z
+    .boolean()
+    .describe('this node learns who leads but never votes; configure it as an observer on its peers, too'),
   witness: z.boolean().describe('this node votes but never leads'),
   options: z
     .record(z.string(), z.json())
