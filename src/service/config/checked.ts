@@ -1,11 +1,11 @@
-/** Holds what was said against a schema; and says how a field could have been given. */
+/** Checks values against a schema, and describes how a missing field can be given. */
 import type { z } from 'zod'
 import { explain } from '../../core/index.ts'
 import { type Layered, placeIn } from './layers.ts'
 import { issueProblems, type Problem, pathText } from './problems.ts'
 import { KNOWN_FIELDS } from './schema.ts'
 
-/** What the schema makes of it; null when something is wrong, which is then among the problems. */
+/** The parsed value; null when something is wrong, which is added to the problems. */
 export function checked(
   schema: z.ZodType,
   { values, from }: Layered,
@@ -28,14 +28,14 @@ export function checked(
   return null
 }
 
-/** Flags that are repeated stand for one each. */
+/** Repeatable flags are named in the singular. */
 const REPEATED: { readonly [field: string]: string } = {
   peers: 'peer',
   options: 'option',
   httpNames: 'httpName',
 }
 
-/** As the flag is called, and the variable. */
+/** The name of the flag of a field. */
 export function flagOf(field: string): string {
   const words = REPEATED[field] ?? field
   return `--${words.replaceAll(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}`

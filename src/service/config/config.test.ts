@@ -213,7 +213,12 @@ groups:
     ['an id that no list can hold', GOOD, { id: 'a=b' }, [/--id: "a=b" contains a space, a comma or "="/]],
     ['an id that is too long', GOOD, { id: 'x'.repeat(201) }, [/--id: is longer than 200 characters/]],
     ['both roles', GOOD, { observer: true, witness: true }, [/--witness: a witness votes, an observer does/]],
-    ['a protocol that cannot run', GOOD, { protocol: 'ring' }, [/--protocol: "ring" runs in the workbench only/]],
+    [
+      'a protocol that cannot run',
+      GOOD,
+      { protocol: 'ring' },
+      [/--protocol: "ring" runs in the workbench only/],
+    ],
     [
       'a key that is not there',
       GOOD,
@@ -258,7 +263,7 @@ groups:
   })
 
   it.each<[string, Given, string, RegExp]>([
-    ['a key that others can read', { keyFile: 'open' }, 'keyFile', /read by everybody.*chmod 600/],
+    ['a key that others can read', { keyFile: 'open' }, 'keyFile', /read by everyone.*chmod 600/],
     ['HTTP for everybody', { http: '0.0.0.0:80' }, 'http', /not loopback/],
     ['no folder', { data: undefined }, 'data', /after a restart its tokens rest on the wall clock/],
     [

@@ -171,7 +171,7 @@ function combinedProblems(node: NodeConfig, join: JoinOptions): readonly FieldPr
   }
 }
 
-/** Groups of one process: names and folders are theirs alone; those at one address share what is there. */
+/** Conflicts between the groups of a process: names and data directories are not shared, addresses are. */
 function clashes(groups: readonly GroupConfig[]): readonly Problem[] {
   const problems: Problem[] = groups.flatMap((group, index) => {
     const { node, from } = group
@@ -198,7 +198,7 @@ function clashes(groups: readonly GroupConfig[]): readonly Problem[] {
   return problems
 }
 
-/** What two groups that listen at one address must have in common. */
+/** The disagreements of two groups that listen on one address. */
 function disagreements(
   one: NodeConfig,
   place: number,

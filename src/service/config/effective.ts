@@ -1,4 +1,4 @@
-/** The configuration as it takes effect, for people (YAML that can be used as a file, with who said what) and programs. */
+/** The effective configuration, for people (YAML that can be used as a file, with the origin of each field) and programs. */
 import { stringify } from 'yaml'
 import type { Config } from './config.ts'
 
@@ -25,7 +25,7 @@ export function effectiveText({ process, groups, from }: Config): string {
   return [...lines, 'groups:', ...listed].join('\n')
 }
 
-/** Secrets stay out: whoever uses this as a file puts them in again. */
+/** Without secrets: a user of the file adds them again. */
 function shown({ store, fencing, ...node }: Fields): Fields {
   return {
     ...node,
@@ -43,7 +43,7 @@ function shownStore(store: unknown): unknown {
   return Object.fromEntries(hidden) as object
 }
 
-/** Which of a device's options and headers are secret nobody knows here. */
+/** All options and headers of a device may be secret. */
 function shownDevice(device: Fields): Fields {
   const hide = (named: unknown): Fields =>
     Object.fromEntries(Object.keys((named ?? {}) as Fields).map((name) => [name, '***']))

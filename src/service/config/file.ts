@@ -1,4 +1,4 @@
-/** A configuration file, YAML or JSON (which is YAML too): what it says, and where each thing stands in it. */
+/** A configuration file, YAML or JSON (a subset of YAML): its fields, and the place of each. */
 import { readFileSync } from 'node:fs'
 import { isNode, LineCounter, parseDocument } from 'yaml'
 import { explain } from '../../core/index.ts'
@@ -25,7 +25,7 @@ export function readConfigFile(name: string): FileConfig {
 
 export function parseConfig(name: string, text: string): FileConfig {
   const lines = new LineCounter()
-  // Aliases are refused: a file of a few lines could otherwise grow without bound.
+  // Aliases are rejected: a small file could otherwise expand without bound.
   const document = parseDocument(text, { lineCounter: lines, prettyErrors: false, uniqueKeys: true })
   const at = (offset: number): string => {
     const { line, col } = lines.linePos(offset)

@@ -20,7 +20,7 @@ export type WorkOptions = {
   readonly healthIntervalMs?: number
   /** How long `healthy` may take to answer; 1000 by default. */
   readonly healthTimeoutMs?: number
-  /** How long the lease is renewed for work that was told to stop; 5000 by default. Afterwards the lease expires. */
+  /** How long the lease is renewed after its work was asked to stop; 5000 by default. Afterwards the lease expires. */
   readonly drainMs?: number
 }
 

@@ -1,12 +1,12 @@
-/** Secrets in files: read, and looked at as an operator would. */
+/** Reads secrets from files, and checks their length and permissions. */
 import { readFileSync, statSync } from 'node:fs'
 
 export type SecretFile = {
   readonly file: string | null
   /** Why it cannot be used, or null. */
   readonly problem: string | null
-  /** Who but its owner may read it. */
-  readonly openTo: 'nobody' | 'its group' | 'everybody'
+  /** Other users that may read it. */
+  readonly openTo: 'owner' | 'group' | 'everyone'
 }
 
 export type KeyFile = SecretFile & { readonly key: Uint8Array }
@@ -19,7 +19,7 @@ export function readKeyFile(file: string): KeyFile {
   const make = `make one with "(umask 077; head -c 32 /dev/urandom > ${file})" and copy it to all nodes`
   const read = secretIn(file)
   if (read.bytes === null)
-    return { file, openTo: 'nobody', key: new Uint8Array(), problem: `${read.why}; ${make}` }
+    return { file, openTo: 'owner', key: new Uint8Array(), problem: `${read.why}; ${make}` }
   const { bytes, openTo } = read
   const problem =
     bytes.length < LEAST_KEY_BYTES
@@ -30,10 +30,10 @@ export function readKeyFile(file: string): KeyFile {
 
 /** Without the end of the line, which editors add. */
 export function readAdminToken(file: string | undefined): AdminToken {
-  if (file === undefined) return { file: null, openTo: 'nobody', token: null, problem: null }
+  if (file === undefined) return { file: null, openTo: 'owner', token: null, problem: null }
   const make = `make one with "(umask 077; head -c 24 /dev/urandom | base64 > ${file})"`
   const read = secretIn(file)
-  if (read.bytes === null) return { file, openTo: 'nobody', token: null, problem: `${read.why}; ${make}` }
+  if (read.bytes === null) return { file, openTo: 'owner', token: null, problem: `${read.why}; ${make}` }
   const token = read.bytes.toString('utf8').trim()
   const problem =
     token.length < LEAST_TOKEN_CHARACTERS
@@ -52,13 +52,13 @@ function secretIn(file: string): Read {
   try {
     const bytes = readFileSync(file)
     const { mode } = statSync(file)
-    const openTo = (mode & 0o004) !== 0 ? 'everybody' : (mode & 0o040) !== 0 ? 'its group' : 'nobody'
+    const openTo = (mode & 0o004) !== 0 ? 'everyone' : (mode & 0o040) !== 0 ? 'group' : 'owner'
     return { bytes, openTo }
   } catch (error) {
     const { code, message } = error as NodeJS.ErrnoException
     if (code === 'ENOENT') return { bytes: null, why: `there is no file ${file}` }
     if (code === 'EACCES')
-      return { bytes: null, why: `${file} may not be read by this user: check its owner and mode` }
+      return { bytes: null, why: `${file} cannot be read by this user; check its owner and mode` }
     return { bytes: null, why: `${file}: ${message}` }
   }
 }

@@ -1,10 +1,10 @@
-/** What was said of each field, by whom, and what counts: flags, then the environment, then the file, then the defaults. */
+/** The value and the origin of each field: flags override the environment, which overrides the file and the defaults. */
 import { join } from 'node:path'
 import type { FileConfig } from './file.ts'
 import { InvalidConfigError } from './problems.ts'
 import { DEFAULTS } from './schema.ts'
 
-/** A value that was given on the command line or in the environment, and how: `--listen` or `CONCLAVE_LISTEN`. */
+/** A value from the command line or the environment, and its origin: `--listen` or `CONCLAVE_LISTEN`. */
 export type Said = { readonly value: unknown; readonly by: string }
 
 export type Sources = {
@@ -24,7 +24,7 @@ export function placeIn(from: Layered['from'], field: string): string | null {
   return place === undefined || place === 'default' ? null : place
 }
 
-/** The places of the groups that are meant in the list of the file: all, or the one that is named; null without a list. */
+/** The indexes of the selected groups in the list of the file: all, or the named one; null without a list. */
 export function chosenGroups(
   { flags, environment }: Sources,
   listed: readonly FileConfig['said'][] | null,
@@ -40,8 +40,8 @@ export function chosenGroups(
 }
 
 /**
- * The strongest that was said of each field: a flag, a variable, the group in the file, the file, the default. `group`
- * is the place of the group in the list of the file, if it has one.
+ * The value of each field with the highest precedence: a flag, a variable, the group in the file, the file, the default.
+ * `group` is the index of the group in the list of the file, if it has one.
  */
 export function layered(
   { flags, environment }: Sources,
@@ -61,7 +61,7 @@ export function layered(
       values[field] = DEFAULTS[field as keyof typeof DEFAULTS]
       from[field] = 'default'
     } else if (field === 'options') {
-      // Single options may be given from all sides at once; of each the strongest counts.
+      // Single options are merged; each has the value with the highest precedence.
       values[field] = Object.assign({}, ...given.map(({ value }) => value).reverse())
       from[field] = given.map(({ by }) => by).join(', ')
     } else {

@@ -77,7 +77,7 @@ export function issueProblems(
     }))
   }
   if (issue.code === 'invalid_union') {
-    // A branch that fails deeper than at its own type was the one that was meant.
+    // A branch that fails deeper than at its own type was meant.
     const meant = issue.errors.find((errors) => errors.every((each) => !isOtherType(each)))
     if (meant !== undefined)
       return meant.flatMap((each) =>

@@ -67,10 +67,10 @@ export const fileSchema = z.strictObject({
     .array(z.strictObject({ ...groupFields, group: nodeFields.group }))
     .min(1)
     .optional()
-    .describe('several groups in one process; what stands outside holds for each unless it says otherwise'),
+    .describe('several groups in one process; fields outside apply to each group that does not set them'),
 })
 
-/** One node of one group, when everything has been said. */
+/** One node of one group, all sources merged. */
 const { store, fencing, ...overNetwork } = nodeFields
 export const nodeSchema = z.strictObject({
   ...overNetwork,
@@ -78,7 +78,7 @@ export const nodeSchema = z.strictObject({
   data: nodeFields.data.optional(),
 })
 
-/** One node of a group that meets in a store. */
+/** One node of a group in a store. */
 export const storeNodeSchema = z.strictObject({
   group: nodeFields.group,
   id: storeNodeId,
@@ -99,7 +99,7 @@ export type StoreNodeConfig = z.infer<typeof storeNodeSchema>
 export type ProcessConfig = z.infer<typeof processSchema>
 export type PeerConfig = NodeConfig['peers'][number]
 
-/** A peer, however it was written. */
+/** A peer in either of its forms. */
 export function peerParts(given: PeerConfig): {
   readonly id: string
   readonly address: string
@@ -111,12 +111,12 @@ export function peerParts(given: PeerConfig): {
   return { id: given.slice(0, at), address: given.slice(at + 1), observer: false, witness: false }
 }
 
-/** All nodes may be given the same list: a node leaves itself out. */
+/** The peers without the node itself: all nodes may share one list. */
 export function othersIn({ id, peers }: NodeConfig): readonly ReturnType<typeof peerParts>[] {
   return peers.map(peerParts).filter((other) => other.id !== id)
 }
 
-/** Every name that may stand in a file. */
+/** All field names of a file. */
 export const KNOWN_FIELDS: readonly string[] = [...Object.keys(fileSchema.shape), 'address']
 export const NODE_FIELDS = Object.keys(nodeFields) as readonly (keyof typeof nodeFields)[]
 export const PROCESS_FIELDS = Object.keys(processFields) as readonly (keyof ProcessConfig)[]

@@ -1,4 +1,4 @@
-/** What will work, but perhaps not as its owner thinks. */
+/** Settings that work, but perhaps not as intended. */
 import type { SecretFile } from './keys.ts'
 import { type NodeConfig, othersIn, type ProcessConfig } from './schema.ts'
 
@@ -13,15 +13,15 @@ export function warningsAbout(
 }
 
 function aboutSecret({ file, openTo, ...rest }: SecretFile): readonly Warning[] {
-  if (file === null || openTo === 'nobody') return []
-  const message = `${file} can be read by ${openTo}, and whoever knows it is one of you: chmod 600 ${file}`
+  if (file === null || openTo === 'owner') return []
+  const message = `${file} can be read by ${openTo === 'group' ? 'its group' : 'everyone'}; anyone who knows it can act as a node or administrator: chmod 600 ${file}`
   return [{ field: 'key' in rest ? 'keyFile' : 'adminTokenFile', message }]
 }
 
 function aboutHttp({ http }: ProcessConfig): readonly Warning[] {
   const host = http.slice(0, http.lastIndexOf(':'))
   if (/^(127\.\d+\.\d+\.\d+|localhost|\[::1\])$/.test(host)) return []
-  const message = `${http} is not loopback: whoever reaches it may ask, and there is no TLS (admin tokens pass in clear)`
+  const message = `${http} is not loopback; anyone who can reach it can send requests, and there is no TLS (admin tokens are sent in clear)`
   return [{ field: 'http', message }]
 }
 

@@ -256,7 +256,7 @@ describe('the health check, in simulated time', () => {
       await kit.until(() => kit.leaders.includes('a'), 2000)
     }
     expect(warnings).toEqual([
-      'unhealthy: healthy() said no; this node does not lead until it is healthy again',
+      'unhealthy: healthy() answered false; this node does not lead until it is healthy again',
       'unhealthy: healthy() failed',
       'unhealthy: healthy() did not answer within 50 ms; this node does not lead until it is healthy again',
     ])

@@ -52,7 +52,7 @@ export function parseScenario(file: unknown, lookup: Lookup): Scenario {
     untilMs: body.untilMs ?? 0,
     events,
     schedule: schedule === null ? null : steps,
-    // The schema describes exactly this type; zod cannot say so of events that are told apart by their fields.
+    // The schema describes exactly this type; zod cannot express that for events, which differ by their fields.
   } as Scenario
 }
 

@@ -52,12 +52,12 @@ export function sharedReport(
   { registers }: Definition,
   nodes: readonly NodeId[],
   values: readonly Plain[],
-  reigns: EpochWinners,
+  winners: EpochWinners,
 ): SharedReport {
   if (registers === null) return {}
   return {
     registers: Object.fromEntries(nodes.map((id, index) => [id, registers.show(values[index] ?? null)])),
-    leadersByEpoch: reigns.byEpoch(),
+    leadersByEpoch: winners.byEpoch(),
   }
 }
 

@@ -19,9 +19,9 @@ export type EventSchema = z.ZodType<{ atMs: number }>
 
 export type ScenarioSchema = {
   readonly file: ReturnType<typeof fileSchema>
-  /** An event is told by the field that names what happens. */
+  /** By the field that names what happens. */
   readonly events: { readonly [kind: string]: EventSchema }
-  /** A step of a schedule is told by its `do`. */
+  /** By the value of `do`. */
   readonly steps: { readonly [word: string]: z.ZodType<{ do: string }> }
   readonly commands: z.ZodType<Command>
 }

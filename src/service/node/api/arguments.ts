@@ -1,4 +1,4 @@
-/** What callers hand to a node's methods, checked before anything happens. */
+/** Checks the arguments of a node's methods before anything happens. */
 import { inspect } from 'node:util'
 import type { NodeId } from '../../../core/index.ts'
 import { isAbortSignal } from '../../config/join-schema.ts'
@@ -40,7 +40,7 @@ export function parseMilliseconds(field: string, ms: unknown): number {
   throw new InvalidArgumentError(field, `${show(ms)} must be a number of milliseconds, 0 or more`)
 }
 
-/** What is to befall the datagrams of each peer. */
+/** Checks the faults to inject into the datagrams of each peer. */
 export function checkFaults(faults: unknown): void {
   if (faults === null || typeof faults !== 'object' || Array.isArray(faults))
     throw new InvalidArgumentError('faults', `${show(faults)} must be an object of peers and their faults`)

@@ -1,7 +1,4 @@
-/**
- * The application's own word on whether it should lead, asked again and again. Whoever does not answer in time, or fails
- * to answer at all, is not well.
- */
+/** The health check of the application, called periodically. A check that fails or takes too long means unhealthy. */
 import type { HealthCheck } from '../../config/join-options.ts'
 import type { Timers } from '../election/timers.ts'
 
@@ -14,7 +11,7 @@ export type HealthSettings = {
 export class HealthGate {
   readonly #settings: HealthSettings
   readonly #timers: Timers
-  /** Told of each change, and why it is not well. */
+  /** Called at each change, with why the node is unhealthy. */
   readonly #changed: (isHealthy: boolean, why: string) => void
   #isHealthy = false
   #isFirst = true
@@ -27,7 +24,7 @@ export class HealthGate {
     this.#changed = changed
   }
 
-  /** Nobody is well before they have said so. */
+  /** False until the first check has answered true. */
   get isHealthy(): boolean {
     return this.#isHealthy
   }
@@ -53,7 +50,7 @@ export class HealthGate {
     this.#cancel = this.#timers.after(this.#settings.intervalMs, () => void this.#ask())
   }
 
-  /** Null when it is well, otherwise why not. */
+  /** Null when healthy, otherwise why not. */
   async #verdict(): Promise<string | null> {
     const { check, timeoutMs } = this.#settings
     const late = new AbortController()
@@ -64,7 +61,7 @@ export class HealthGate {
       })
     })
     const answered = (async () => check({ signal: late.signal }))().then(
-      (isWell) => (isWell ? null : 'healthy() said no'),
+      (isWell) => (isWell ? null : 'healthy() answered false'),
       (error: unknown) => `healthy() failed: ${error instanceof Error ? error.message : String(error)}`,
     )
     const why = await Promise.race([answered, tooLate])

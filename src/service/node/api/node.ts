@@ -149,7 +149,7 @@ export class ConclaveNode extends EventEmitter<NodeEvents> implements AsyncDispo
     return this.#health?.isHealthy === false ? 'unhealthy' : null
   }
 
-  /** Who leads, as this node sees it now. */
+  /** The current view of this node: its role and the leader. */
   view(): NodeView {
     return this.#backend?.view() ?? NO_VIEW
   }
@@ -396,7 +396,7 @@ export class ConclaveNode extends EventEmitter<NodeEvents> implements AsyncDispo
     this.#emitLater('warning', { what, detail })
   }
 
-  /** Listeners run after the step that they are told of, so that nothing they do comes between its effects. */
+  /** Listeners run after the step that caused the event, so that nothing they do comes between its effects. */
   #emitLater<E extends keyof NodeEvents>(event: E, ...news: NodeEvents[E]): void {
     queueMicrotask(() => this.emit(event, ...(news as never)))
   }

@@ -13,7 +13,7 @@ import { CurrentTerm, type Term } from './term.ts'
 
 export type TermManagerSettings = {
   readonly timers: Timers
-  /** How long the lease is renewed for work that was told to stop. */
+  /** How long the lease is renewed after its work was asked to stop. */
   readonly drainMs: number
   /** Null before the election runs. */
   backend(): ElectionBackend | null
@@ -27,7 +27,7 @@ export type TermManagerSettings = {
 type RunningWork = { readonly term: CurrentTerm; readonly ended: Promise<void> }
 
 /**
- * How long before the end of a lease that was not renewed its work is told: timers are late by a millisecond or two, and
+ * How long before the end of a lease that was not renewed its work is stopped: timers are late by a millisecond or two, and
  * another node may lead soon after. All tries to renew the lease have been made by then.
  */
 const EARLY_MS = 5

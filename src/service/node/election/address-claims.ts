@@ -1,6 +1,6 @@
 /**
- * Where this process listens, and as whom. Groups that are joined at one address share what is there, so they must agree
- * on it; and they are joined one after the other, for the first decides.
+ * The addresses on which this process listens. Groups on one address share its endpoint, so they must agree on its
+ * settings. They are joined one after the other, because the first group decides.
  */
 
 import type { NetworkElectionSettings } from '../../config/election-settings.ts'
@@ -16,27 +16,27 @@ type SharedAddress = {
   readonly groups: Map<string, NetworkElectionSettings>
 }
 
-const places = new Map<string, SharedAddress>()
-const turns = new Map<string, Promise<unknown>>()
+const addresses = new Map<string, SharedAddress>()
+const queues = new Map<string, Promise<unknown>>()
 
-/** After all that came before at this address. */
+/** Runs `act` after all earlier calls for this address. */
 export async function queueAt<T>(
   listen: NetworkElectionSettings['listen'],
   act: () => Promise<T>,
 ): Promise<T> {
   const place = addressKey(listen)
   if (place === null) return act()
-  const before = turns.get(place) ?? Promise.resolve()
+  const before = queues.get(place) ?? Promise.resolve()
   const own = before.then(act, act)
-  turns.set(place, own)
+  queues.set(place, own)
   try {
     return await own
   } finally {
-    if (turns.get(place) === own) turns.delete(place)
+    if (queues.get(place) === own) queues.delete(place)
   }
 }
 
-/** Attempts to join that were given up and have not ended yet, by what they use. */
+/** Aborted attempts to join and closing elections that have not ended yet, by the resources that they hold. */
 const abandoned = new Map<string, Promise<unknown>>()
 
 export function trackTeardown(used: readonly string[], attempt: Promise<unknown>): void {
@@ -49,40 +49,40 @@ export function trackTeardown(used: readonly string[], attempt: Promise<unknown>
   }
 }
 
-/** Kept when no attempt that was given up uses any of this. */
+/** Resolves when no aborted attempt and no closing election holds any of these resources. */
 export async function waitUntilFree(used: readonly string[]): Promise<void> {
   await Promise.all(used.map((what) => abandoned.get(what) ?? Promise.resolve()))
 }
 
-/** By its address, every peer of which this process knows at this address who it is; null when it does not listen there. */
+/** The ids of peers by address, as far as the groups on this address know them; null when this process does not listen there. */
 export function knownPeersAt(listen: NetworkElectionSettings['listen']): ReadonlyMap<string, string> | null {
-  const place = places.get(addressKey(listen) ?? '')
+  const place = addresses.get(addressKey(listen) ?? '')
   if (place === undefined) return null
   const peers = [...place.groups.values()].flatMap((settings) => settings.peers)
   return new Map(peers.map(({ id, address }) => [showAddress(address), id]))
 }
 
-/** Throws InvalidOptionsError when it cannot share with what is there. The answer gives the place up again. */
+/** Throws InvalidOptionsError when the group cannot share the address. The result releases the claim. */
 export function claimAddress(settings: NetworkElectionSettings, isolation: Isolation): () => void {
   const key = addressKey(settings.listen)
   if (key === null) return () => {}
-  let place = places.get(key)
+  let place = addresses.get(key)
   if (place === undefined) {
     place = { settings, isolation, groups: new Map() }
-    places.set(key, place)
+    addresses.set(key, place)
   }
   const { groups } = place
-  const difference = groups.size === 0 ? null : whyApart(key, place, settings, isolation)
+  const difference = groups.size === 0 ? null : disagreement(key, place, settings, isolation)
   if (difference !== null) throw difference
   groups.set(settings.group, settings)
   return () => {
     if (groups.get(settings.group) !== settings) return
     groups.delete(settings.group)
-    if (groups.size === 0) places.delete(key)
+    if (groups.size === 0) addresses.delete(key)
   }
 }
 
-function whyApart(
+function disagreement(
   key: string,
   { settings: first, isolation: firsts, groups }: SharedAddress,
   settings: NetworkElectionSettings,
@@ -90,18 +90,18 @@ function whyApart(
 ): InvalidOptionsError | null {
   const { group, id, keys, secrecy } = settings
   if (groups.has(group))
-    return new InvalidOptionsError('group', `this process is in ${JSON.stringify(group)} already`)
+    return new InvalidOptionsError('group', `this process has already joined ${JSON.stringify(group)}`)
   const [other] = groups.keys()
   const apart = (field: string, ours: string, theirs: string): InvalidOptionsError =>
     new InvalidOptionsError(
       field,
-      `${ours} here and ${theirs} in ${JSON.stringify(other)}, which this process has joined at the same address, ${key}: say the same, or listen elsewhere`,
+      `is ${ours} here but ${theirs} in ${JSON.stringify(other)}, which this process has joined on the same address, ${key}; use the same value, or another address`,
     )
   if (id !== first.id) return apart('id', id, first.id)
   const isSameKey =
     keys.length === first.keys.length &&
     keys.every((each, index) => Buffer.compare(each, first.keys[index] ?? new Uint8Array()) === 0)
-  if (!isSameKey) return apart('key', 'one', 'another')
+  if (!isSameKey) return apart('key', 'one key', 'another')
   if (secrecy !== first.secrecy) return apart('secrecy', String(secrecy), String(first.secrecy))
   return isolation === firsts ? null : apart('isolation', isolation, firsts)
 }

@@ -9,7 +9,7 @@ import { type FencingConfig, openDevice } from '../../fencing/config.ts'
 import { establish, type FenceDevice, type FenceResult } from '../../fencing/devices.ts'
 
 export type FencerHooks = {
-  /** All of them are cut off, confirmed under this token. */
+  /** All targets are fenced, confirmed with this token. */
   confirmed(token: number, targets: readonly NodeId[]): void
   failed(why: string): void
 }
@@ -34,7 +34,7 @@ export class Fencer {
     this.stop(null)
     const under = { token, abort: new AbortController() }
     this.#under = under
-    // Stands for whoever may join a node that is alone.
+    // The empty id stands for nodes that may join a node that is alone.
     const outside = targets.filter((id) => id !== '').map(String)
     const orders = { by: this.#self, token, inside: [this.#self], outside }
     const answer = await establish(this.#devices, orders, under.abort.signal)
@@ -44,7 +44,7 @@ export class Fencer {
     else this.#hooks.failed(whyNot(answer))
   }
 
-  /** What is under way is of no use any more, unless it is under this token. */
+  /** Aborts fencing that runs with another token. */
   stop(token: number | null): void {
     if (this.#under === null || this.#under.token === token) return
     this.#under.abort.abort()

@@ -1,9 +1,9 @@
 /**
- * An election in shared memory, in the thread that asks for it: no datagrams, only registers in a store.
+ * An election backend over a shared store, in the thread of the caller: no datagrams, only registers.
  *
- * The block is claimed before the protocol starts, and again after every write whose outcome is not known; until it is,
- * nothing else is asked of the store. A member is whoever has a register: each round lists them anew, before it is
- * answered (see open-group.ts of the protocol).
+ * The block is claimed before the protocol starts, and again after every write of unknown outcome; until then no other
+ * access is made. A node is a member if it has a register: each round lists the registers before it is answered (see
+ * open-group.ts of the protocol).
  */
 import { randomBytes } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -44,17 +44,17 @@ import { type ElectionEvents, type ElectionStatus, type NodeView, nodeStatusOf }
 import { Fencer } from './fencer.ts'
 import type { LocalElection } from './in-thread.ts'
 
-/** How long a store that does not answer is tried when a node starts. */
+/** How long an unreachable store is tried when a node starts. */
 const REACH_MS = 5000
 const AGAIN_MS = 200
-/** An access that takes longer has an unknown outcome; at least this long, and at least two leases. */
+/** An access that takes longer has an unknown outcome. The limit is at least this, and at least two leases. */
 const LEAST_TIMEOUT_MS = 1000
-const ASIDE: Command = { do: 'campaign', willing: false, lapse: false }
-/** Waiting longer than this many times twice a lease helps nobody. */
+const NOT_A_CANDIDATE: Command = { do: 'campaign', willing: false, lapse: false }
+/** The backoff stops doubling after this many failures. */
 const MOST_DOUBLINGS = 5
 const NO_DATAGRAMS = { sent: 0, received: 0, dropped: 0 }
 
-/** `clock` is closed with the seat. */
+/** The backend closes `clock`. */
 export async function openElectionInStore(
   settings: StoreElectionSettings,
   events: ElectionEvents,
@@ -64,15 +64,15 @@ export async function openElectionInStore(
     const hosting = storeHosting(settings)
     const { period, lease } = hosting.timing(settings.options)
     const timeoutMs = Math.max(LEAST_TIMEOUT_MS, (2 * lease) / 1000)
-    const store = await reached(settings, timeoutMs, events)
-    // Whoever lives under the same id reads at least once a period.
+    const store = await openWithRetries(settings, timeoutMs, events)
+    // A running process with the same id reads at least once per period.
     const probeMs = (2 * period + lease) / 1000
     const registers = openRegisters(store, { self: settings.id, timeoutMs, probeMs })
     try {
-      const first = await claimed(registers)
-      const seat = new ElectionInStore(settings, hosting, registers, first, events, clock)
+      const first = await claimWithRetries(registers)
+      const backend = new ElectionInStore(settings, hosting, registers, first, events, clock)
       for (const weak of store.facts.weak) events.warn('store', `${store.facts.place}: ${weak}`)
-      return seat
+      return backend
     } catch (error) {
       await registers.close()
       throw error
@@ -83,8 +83,8 @@ export async function openElectionInStore(
   }
 }
 
-/** A store that cannot be reached at this moment may be in a while; what else is wrong with it stays so. */
-async function reached(
+/** Retries while the store is unreachable. Other problems with it do not go away. */
+async function openWithRetries(
   { store, group }: StoreElectionSettings,
   timeoutMs: number,
   events: ElectionEvents,
@@ -105,8 +105,8 @@ async function reached(
 
 type Blocks = (ReadOutcome & { readonly outcome: 'ok' })['blocks']
 
-/** Makes the block this process's, and reads who else has one. */
-async function claimed(registers: Registers): Promise<Blocks> {
+/** Claims the block of this node, and reads all blocks. */
+async function claimWithRetries(registers: Registers): Promise<Blocks> {
   const until = performance.now() + REACH_MS
   for (;;) {
     // oxlint-disable-next-line no-await-in-loop -- one try after the other
@@ -123,7 +123,7 @@ async function claimed(registers: Registers): Promise<Blocks> {
 }
 
 class ElectionInStore implements LocalElection {
-  /** When each block was last seen to change, on this process's clock. */
+  /** When each block was last seen to change, on the clock of this process. */
   readonly heard = new Map<NodeId, number>()
   readonly #self: NodeId
   readonly #group: string
@@ -142,19 +142,19 @@ class ElectionInStore implements LocalElection {
   #members: readonly NodeId[]
   #isClaimed = true
   #state: 'running' | 'leaving' | 'failed' | 'closed' = 'running'
-  /** While it leaves: called after every step. */
+  /** While it closes: called after every step. */
   #stepped: (() => void) | null = null
   #hasFailed = false
-  /** The trouble that was told last; null when all is well. */
+  /** The problem with the store that was reported; null when it answers. */
   #trouble: string | null = null
-  /** The term of which was told last. */
+  /** The token of the last reported term. */
   #token: number | null = null
-  #isLookDue = false
-  /** Whether the application would lead, as it said last; how often fencing has failed since it last did not. */
-  #wish: Command = ASIDE
-  #aside: NodeJS.Timeout | null = null
-  #unfenced = 0
-  /** How often the removal under way was refused. */
+  #isReportScheduled = false
+  /** The candidacy that the application asked for, the pause after failed fencing, and how often it failed in a row. */
+  #candidacy: Command = NOT_A_CANDIDATE
+  #pause: NodeJS.Timeout | null = null
+  #fencingFailures = 0
+  /** How often the current removal was refused. */
   #refusals = 0
 
   constructor(
@@ -176,21 +176,21 @@ class ElectionInStore implements LocalElection {
     this.#members = activeMembers(blocks)
     this.#fencer = new Fencer(id, fencing, {
       confirmed: (token, targets) => {
-        this.#unfenced = 0
+        this.#fencingFailures = 0
         for (const of of targets) this.#loop.command({ do: 'fenced', of, token })
       },
       failed: (why) => {
-        events.warn('fencing', `${why}: not all others are cut off, so this node does not lead`)
+        events.warn('fencing', `${why}; some nodes are not fenced, so this node does not lead`)
         this.#loop.command({ do: 'stepDown' })
-        this.#standAside()
+        this.#pauseCandidacy()
       },
     })
-    // The others are told as any change of the group is: so what is recorded begins alike everywhere.
+    // The other nodes are added by a command, so that every recording begins alike.
     const protocol = hosting.create(id, options)
     this.#box = traceSteps === 0 ? null : new BlackBox(id, protocol, traceSteps)
     this.#loop = new Loop(protocol, clock, memoryStorage(), {
       send: () => {},
-      output: (event) => this.#heed(event),
+      output: (event) => this.#handle(event),
       register: (call) => this.#call(call),
       trouble: (error) => events.warn('storage', error.message),
       failed: (error) => this.#fail(error),
@@ -198,22 +198,22 @@ class ElectionInStore implements LocalElection {
         this.#box?.record(record, before)
         events.stepped?.()
         this.#stepped?.()
-        this.#look()
+        this.#scheduleReport()
       },
     })
     this.#carryOut = createRegisterCalls(registers, {
       deliver: (input) => this.#answer(input),
       onFailure: (error) => this.#fail(error),
-      onUnknown: (why) => this.#troubled(why),
-      onRefused: (of, why) => this.#notRemoved(of, why),
+      onUnknown: (why) => this.#reportTrouble(why),
+      onRefused: (of, why) => this.#reportRefusal(of, why),
       onMembers: (ids) => this.#regroup(ids),
-      onBlocks: (all) => this.#note(all, group),
+      onBlocks: (all) => this.#handleBlocks(all, group),
     })
     this.#loop.start()
     this.#loop.command({ do: 'members', nodes: this.#members })
-    // Nobody leads who would not do anything with it: that begins with `lead`.
-    this.#loop.command(ASIDE)
-    // Nodes that meet in a store do not talk: whoever fences cuts all others off.
+    // A node does not become a candidate until `lead` is called.
+    this.#loop.command(NOT_A_CANDIDATE)
+    // Nodes in a store exchange no messages, so fencing applies to all other nodes.
     if (this.#fencer.isNeeded) this.#loop.command({ do: 'view', members: [id] })
   }
 
@@ -235,7 +235,7 @@ class ElectionInStore implements LocalElection {
     const isRunning = this.#state === 'running'
     return {
       view: {
-        // What the paper calls suspended follows whoever leads the epoch.
+        // A suspended node of the paper follows the leader of the epoch.
         role: role === 'suspended' ? 'follower' : role,
         leader: isLed && isRunning ? { id: leader, token: token ?? insight.token } : null,
         members: isRunning ? this.#members : null,
@@ -259,11 +259,11 @@ class ElectionInStore implements LocalElection {
   }
 
   async command(command: Command): Promise<string | null> {
-    if (this.#state !== 'running') return 'this node has ended'
+    if (this.#state !== 'running') return 'this node is closed'
     switch (command.do) {
       case 'campaign':
-        this.#wish = command
-        if (this.#aside === null || command['willing'] !== true) this.#loop.command(command)
+        this.#candidacy = command
+        if (this.#pause === null || command['willing'] !== true) this.#loop.command(command)
         return null
       case 'removeVoter':
         return this.#remove(command['voter'] as NodeId)
@@ -325,8 +325,8 @@ class ElectionInStore implements LocalElection {
   }
 
   /**
-   * A lead that was given up in the middle of a write is released in the register after it: without that the others
-   * would wait for the whole lease. Every access has a time limit, so this ends.
+   * Waits until a term that ended during a write is released in the register: otherwise the other nodes would wait for
+   * the whole lease. Every access has a time limit, so this ends.
    */
   async #released(): Promise<void> {
     await new Promise<void>((resolve) => {
@@ -340,10 +340,10 @@ class ElectionInStore implements LocalElection {
   }
 
   #remove(of: NodeId): string | null {
-    if (of === this.#self) return 'a node cannot remove itself: end it, and ask another'
-    if (!this.#members.includes(of)) return `${of} has no register: there are ${this.#members.join(', ')}`
+    if (of === this.#self) return 'a node cannot remove itself; close it, and ask another node'
+    if (!this.#members.includes(of)) return `${of} has no register; the group has ${this.#members.join(', ')}`
     if (of === this.#loop.view().leader && this.status().view.leader !== null)
-      return `${of} leads: remove it when its process is gone for good`
+      return `${of} leads; remove it when its process is gone for good`
     const { removing } = this.#insight()
     if (removing !== null && removing !== of) return `${removing} is being removed: try again when it is`
     if (removing === null) this.#refusals = 0
@@ -355,24 +355,24 @@ class ElectionInStore implements LocalElection {
    * Warns once per removal, at the second refusal: the first may be another node that removes the same one. The removal
    * goes on until it is done.
    */
-  #notRemoved(of: NodeId, why: string): void {
+  #reportRefusal(of: NodeId, why: string): void {
     this.#refusals += 1
     if (this.#refusals !== 2) return
     this.#events.warn('removal', `${of} is not removed yet: ${why}; this node keeps trying`)
   }
 
-  /** Its devices did not do as they were told: others have their turn, and it tries again later and later. */
-  #standAside(): void {
+  /** Fencing failed: other nodes may try, and this node tries again with exponential backoff. */
+  #pauseCandidacy(): void {
     const { lease } = this.#hosting.timing(this.#options)
-    const pauseMs = (lease / 1000) * 2 ** Math.min(this.#unfenced, MOST_DOUBLINGS)
-    this.#unfenced += 1
-    this.#loop.command(ASIDE)
-    clearTimeout(this.#aside ?? undefined)
-    this.#aside = setTimeout(() => {
-      this.#aside = null
-      if (this.#state === 'running') this.#loop.command(this.#wish)
+    const pauseMs = (lease / 1000) * 2 ** Math.min(this.#fencingFailures, MOST_DOUBLINGS)
+    this.#fencingFailures += 1
+    this.#loop.command(NOT_A_CANDIDATE)
+    clearTimeout(this.#pause ?? undefined)
+    this.#pause = setTimeout(() => {
+      this.#pause = null
+      if (this.#state === 'running') this.#loop.command(this.#candidacy)
     }, pauseMs)
-    this.#aside.unref()
+    this.#pause.unref()
   }
 
   /** In the word that applications know. */
@@ -384,9 +384,9 @@ class ElectionInStore implements LocalElection {
     return this.#loop.inspect((state) => this.#hosting.insight(state, this.#options))
   }
 
-  // ---- What the protocol says ----
+  // ---- Called by the protocol ----
 
-  #heed(event: Output): void {
+  #handle(event: Output): void {
     switch (event.type) {
       case 'elected':
         this.#token = event['token'] as number
@@ -414,11 +414,11 @@ class ElectionInStore implements LocalElection {
   }
 
   /** Once for all steps of a turn. */
-  #look(): void {
-    if (this.#isLookDue) return
-    this.#isLookDue = true
+  #scheduleReport(): void {
+    if (this.#isReportScheduled) return
+    this.#isReportScheduled = true
     queueMicrotask(() => {
-      this.#isLookDue = false
+      this.#isReportScheduled = false
       if (this.#state !== 'running') return
       if (this.#fencer.isNeeded) this.#fencer.stop(this.#insight().fencing)
       this.#events.changed(this.view())
@@ -445,7 +445,7 @@ class ElectionInStore implements LocalElection {
     this.#loop.answer(input)
   }
 
-  /** What became of the last write is known when the block is this process's again. */
+  /** The outcome of the last write is known once the block is claimed again. */
   async #claimAgain(): Promise<void> {
     while (this.#state === 'running') {
       // oxlint-disable-next-line no-await-in-loop -- until the store answers
@@ -458,8 +458,8 @@ class ElectionInStore implements LocalElection {
         this.#fail(claim.error)
         return
       }
-      this.#troubled(claim.why)
-      // Nodes that lost the same store do not come back in step.
+      this.#reportTrouble(claim.why)
+      // Jitter: nodes that lost the same store do not retry in step.
       // oxlint-disable-next-line no-await-in-loop -- until the store answers
       await sleep((this.#hosting.timing(this.#options).access / 1000) * (0.5 + Math.random() / 2))
     }
@@ -473,7 +473,7 @@ class ElectionInStore implements LocalElection {
     return true
   }
 
-  #note(blocks: Blocks, group: string): void {
+  #handleBlocks(blocks: Blocks, group: string): void {
     if (this.#trouble !== null) this.#events.warn('store', `the store of ${group} answers again`)
     this.#trouble = null
     const now = this.#clock.now()
@@ -483,16 +483,16 @@ class ElectionInStore implements LocalElection {
     this.#blocks = blocks
   }
 
-  /** Said once, until all is well again. */
-  #troubled(why: string): void {
+  /** Reported once, until the store answers again. */
+  #reportTrouble(why: string): void {
     if (this.#trouble === null)
-      this.#events.warn('store', `${why}: nothing is decided until the store answers`)
+      this.#events.warn('store', `${why}; no decision is made until the store answers`)
     this.#trouble = why
   }
 
   #fail(error: Error): void {
     this.#hasFailed = true
-    // There is nothing left to wait for.
+    // Closing need not wait for the release.
     this.#stepped?.()
     if (this.#state !== 'running') return
     this.#state = 'failed'
@@ -506,7 +506,7 @@ class ElectionInStore implements LocalElection {
 
   async #end(): Promise<void> {
     this.#fencer.stop(null)
-    clearTimeout(this.#aside ?? undefined)
+    clearTimeout(this.#pause ?? undefined)
     this.#loop.stop()
     await this.#registers.close()
     this.#clock.close()

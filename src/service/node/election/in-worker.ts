@@ -23,7 +23,7 @@ import {
 import { deserializeError } from './error-transfer.ts'
 import { type SharedLeaseState, SharedState } from './shared-lease.ts'
 import { progressEveryMs } from './stall-watch.ts'
-import { SleepCheck, wallAheadAtMost } from './suspend-check.ts'
+import { SuspendCheck, wallAheadAtMost } from './suspend-check.ts'
 import { WorkerChannel, type WorkerNotification } from './worker-channel.ts'
 import type { StatusSnapshot } from './worker-requests.ts'
 import { threadScript } from './worker-script.ts'
@@ -47,9 +47,9 @@ export async function openElectionInWorker(
 ): Promise<ElectionBackend> {
   // Throws where no worker can be started.
   threadScript()
-  const seat = new ElectionInWorker(settings, maxStallMs, events)
-  await seat.started
-  return seat
+  const election = new ElectionInWorker(settings, maxStallMs, events)
+  await election.started
+  return election
 }
 
 class ElectionInWorker implements ElectionBackend {
@@ -63,7 +63,7 @@ class ElectionInWorker implements ElectionBackend {
   readonly #channel: WorkerChannel
   readonly #clock: HostClock = openHostClock()
   /** Only Linux has a clock that detects suspends. */
-  readonly #sleep = new SleepCheck(process.platform === 'linux' ? this.#clock : null)
+  readonly #sleep = new SuspendCheck(process.platform === 'linux' ? this.#clock : null)
   readonly #progress: NodeJS.Timeout
   #settle: { readonly resolve: () => void; readonly reject: (error: Error) => void } | null = null
   #snapshot: StatusSnapshot
@@ -270,7 +270,7 @@ class ElectionInWorker implements ElectionBackend {
     this.#events.output(event)
   }
 
-  /** The clock of this thread ends a term too, whatever keeps the worker from reporting it. */
+  /** The clock of this thread ends a term too, even if the worker cannot report it. */
   #watchDeadline(): void {
     if (this.#reportedTerm === null) return
     const { until, now } = this.lease()

@@ -1,7 +1,7 @@
 /**
- * Peers that are given by their address alone are asked who they are before anything else happens: whose votes count must
- * be known before the first is given. What they answered is kept beside the stable data, so that a restarted process
- * need not wait for all the others.
+ * Introductions: peers that are given by address alone are asked for their ids before the election starts, because the
+ * voters must be known before the first vote. The answers are stored in the data directory, so that a restarted node
+ * need not wait for all peers.
  */
 import type { NodeId } from '../../../core/index.ts'
 import { parseAddress, parsePeer } from '../../config/address.ts'
@@ -23,17 +23,17 @@ const NOTE = 'peers.json'
 
 /** The same options with an id for every peer. */
 export async function withEveryId(options: JoinOptions): Promise<JoinOptions> {
-  const met = knownPeersAt(parseAddress(options.listen))
+  const shared = knownPeersAt(parseAddress(options.listen))
   const known = knownIn(options.data)
   const peers = options.peers.map((text): Peer => {
     const peer = parsePeer(text)
     const at = showAddress(peer.address)
-    return { ...peer, id: peer.id ?? met?.get(at) ?? known.get(at) ?? null }
+    return { ...peer, id: peer.id ?? shared?.get(at) ?? known.get(at) ?? null }
   })
   const nameless = peers.findIndex(({ id }) => id === null)
   if (nameless < 0) return withPeers(options, peers)
-  if (met !== null) {
-    const problem = `${options.peers[nameless]} is not known to the other groups of this process: give its id too, as in ID=HOST:PORT`
+  if (shared !== null) {
+    const problem = `${options.peers[nameless]} is not known to the other groups of this process; use ID=HOST:PORT`
     throw new InvalidOptionsError(`peers[${nameless}]`, problem)
   }
   const learnt = await introduced(options, peers)
@@ -57,7 +57,7 @@ function knownIn(folder: string | undefined): ReadonlyMap<string, string> {
   return new Map(Object.entries(note ?? {}))
 }
 
-/** Listens for as long as it takes; the election will listen at the same place. */
+/** Listens until all peers have answered, on the address on which the election will listen. */
 async function introduced(
   options: JoinOptions,
   peers: readonly Peer[],
@@ -85,7 +85,7 @@ async function introduced(
       failed: (error) => conflict.abort(error),
     },
   )
-  // A signal may outlive many joins: nothing of this one is left at it.
+  // A signal may outlive many joins, so the listener is removed again.
   conflict.signal.addEventListener('abort', end)
   signal?.addEventListener('abort', end)
   if (conflict.signal.aborted || signal?.aborted === true) end()
@@ -93,7 +93,7 @@ async function introduced(
     const ids = await endpoint.introduced(over.signal)
     if (ids !== null) return ids
     if (conflict.signal.aborted)
-      throw new InvalidOptionsError('peers', problems.at(-1) ?? 'cannot be told apart')
+      throw new InvalidOptionsError('peers', problems.at(-1) ?? 'two peers have the same id')
     signal?.throwIfAborted()
     throw new NodeClosedError('the introduction of the peers ended without an answer')
   } finally {

@@ -1,7 +1,7 @@
 /**
  * One endpoint for all groups that a thread has joined at one address: a socket, a session with each peer, a loop, and
- * a black box. The first group opens it and the last closes it. Each group has its own storage, and its own peers: one
- * that several of them name is one peer, and must have one address.
+ * a black box. The first group opens it and the last closes it. Each group has its own storage and its own peers. A peer
+ * of several groups is one peer, and must have one address.
  */
 import { randomBytes } from 'node:crypto'
 import type { NodeId, Plain } from '../../../core/index.ts'
@@ -36,11 +36,11 @@ type Tenant = {
   mark: unknown
 }
 
-/** By address. One that is being closed must be gone before the next can listen there. */
+/** By address. An endpoint that is closing must be closed before the next can listen there. */
 const opened = new Map<string, SharedEndpoint>()
 const closing = new Map<string, Promise<void>>()
 
-/** Which groups share: those at one address, unless the system is to choose a port for each. */
+/** Groups share an endpoint if they have the same address; null when the system chooses a port for each. */
 export function addressKey(listen: Address): string | null {
   return listen.port === 0 ? null : showAddress(listen)
 }
@@ -112,7 +112,7 @@ export class SharedEndpoint {
           clock: this.#clock,
         },
         {
-          // What concerns no group in particular is told once.
+          // Warnings that concern no group in particular are reported once.
           dropped: ({ reason, count, from, detail }) =>
             this.#warn('dropped', `${count} datagrams from ${from} and others (${reason}: ${detail})`),
           warning: (what, detail) => this.#warn(what, detail),
@@ -137,11 +137,11 @@ export class SharedEndpoint {
     const { group } = settings
     if (this.#tenants.has(group)) {
       storage.close()
-      throw new InvalidOptionsError('group', `this process is in ${JSON.stringify(group)} already`)
+      throw new InvalidOptionsError('group', `this process has already joined ${JSON.stringify(group)}`)
     }
     this.#take(settings, events)
     try {
-      // What keeps it from opening is told to whoever came first, and to this one.
+      // An error while opening is reported to the first group and to this one.
       await this.#opening?.catch((error: unknown) => {
         storage.close()
         throw error
@@ -308,9 +308,9 @@ function cannotListen(
 ): InvalidOptionsError {
   const why =
     code === 'EADDRINUSE'
-      ? 'another process listens there'
+      ? 'another process uses the address'
       : code === 'ENOTFOUND' || code === 'EAI_AGAIN'
-        ? 'no address is known for that name'
+        ? 'the name cannot be resolved'
         : message
   return new InvalidOptionsError('listen', `cannot listen at ${name}:${port}: ${why}; choose another`)
 }

@@ -6,7 +6,7 @@ import { until } from '../../../../test/support/wait.ts'
 import { nodeStatusOf } from './election.ts'
 import { SharedState } from './shared-lease.ts'
 import { progressEveryMs, StallWatch } from './stall-watch.ts'
-import { SleepCheck } from './suspend-check.ts'
+import { SuspendCheck } from './suspend-check.ts'
 
 describe('a lease in shared memory', () => {
   it('is there until it is taken back', () => {
@@ -203,27 +203,27 @@ describe('a host that slept', () => {
 
   it('is not looked for while the two clocks agree', () => {
     const clock = asleep(5_000_000)
-    expect(new SleepCheck(clock).hasSlept(1000, 20_999)).toBe(false)
+    expect(new SuspendCheck(clock).hasSlept(1000, 20_999)).toBe(false)
     expect(clock.asked()).toBe(0)
   })
 
   it('makes leases void that were granted before, every time one asks, and none that come after', () => {
-    const check = new SleepCheck(asleep(5_000_000))
+    const check = new SuspendCheck(asleep(5_000_000))
     expect(check.hasSlept(1000, 5_001_000)).toBe(true)
     expect(check.hasSlept(1000, 5_001_500)).toBe(true)
     expect(check.hasSlept(5_001_000, 5_001_500)).toBe(false)
   })
 
   it('is told from a clock that was set', () => {
-    const check = new SleepCheck(asleep(0, 0, 3_000_000))
+    const check = new SuspendCheck(asleep(0, 0, 3_000_000))
     expect(check.hasSlept(0, 60_000_000)).toBe(false)
     expect(check.hasSlept(0, 60_000_000)).toBe(false)
     expect(check.hasSlept(0, 63_000_000)).toBe(true)
   })
 
   it('is assumed where no other clock can tell', () => {
-    expect(new SleepCheck(null).hasSlept(0, 20_000)).toBe(true)
-    expect(new SleepCheck(null).hasSlept(0, 19_999)).toBe(false)
+    expect(new SuspendCheck(null).hasSlept(0, 20_000)).toBe(true)
+    expect(new SuspendCheck(null).hasSlept(0, 19_999)).toBe(false)
   })
 })
 

@@ -1,19 +1,19 @@
 /**
- * What the thread of the election and the thread of the application share: numbers that either reads without asking the
- * other, on the one monotonic clock of the process.
+ * Memory that the worker of an election and the application's thread share: values that either reads without a message,
+ * on the monotonic clock of the process.
  *
- * The lease, its token and its reason must be read as one, so there are two places for them, and a version that says
- * which of the two counts. The election writes to the other one and then counts the version up: a reader that finds the
- * same version afterwards has read one whole, and never waits for a writer that is held up in the middle. Everything is
- * atomic, so that no compiler and no processor may change the order.
+ * The lease, its token and its reason are protected by a seqlock with two slots: the lowest bit of the version says which
+ * slot counts. The election writes to the other slot and then increments the version. A reader that finds the same
+ * version afterwards has read one whole slot, and never waits for a writer that is held up. All accesses are atomic, so
+ * that neither compiler nor processor reorders them.
  */
 import type { Micros, NodeId } from '../../../core/index.ts'
 import type { Datagrams } from './election.ts'
 
-/** Its lowest bit is the place that counts. Only the election writes it. */
+/** The version of the seqlock. Its lowest bit is the slot that counts. Only the election writes it. */
 const VERSION = 0
 
-// ---- Within a place ----
+// ---- Within a slot ----
 
 /** The end of the lease; 0 when there is none. */
 const UNTIL = 0
@@ -21,30 +21,30 @@ const UNTIL = 0
 const TOKEN = 1
 /** How far the wall clock was ahead of the monotonic one when the host was last known not to have slept. */
 const WALL_AHEAD = 2
-/** Why the lease has ended or is not renewed: its length in bytes, then the text. */
+/** Why the lease ended or is not renewed: the length in bytes, then the text. */
 const REASON = 3
 const REASON_CELLS = 8
 const PLACE_CELLS = REASON + 1 + REASON_CELLS
 
-// ---- After both ----
+// ---- After both slots ----
 
 const REST = 1 + 2 * PLACE_CELLS
-/** When the application's thread last had its turn. */
+/** When the application's thread last ran. */
 const PROGRESS = REST
-/** Until when whoever is known to lead leads; 0 when nobody is. */
+/** When the lease of the known leader ends; 0 when there is none. */
 const LEAD_UNTIL = REST + 1
-/** Until when the members that were shown are sure; 0 when none were. */
+/** Until when the members in the snapshot are certain; 0 when there are none. */
 const MEMBERS_UNTIL = REST + 2
 const SENT = REST + 3
 const RECEIVED = REST + 4
 const DROPPED = REST + 5
 /**
- * From here on: when each of the group was last heard; then as many cells for when each was last known to be there. 0:
- * never.
+ * From here on: when each node was last heard, then the same number of cells for when each was last known to be
+ * reachable. 0: never.
  */
 const HEARD = REST + 6
 
-/** The lease is renewed a few times a second: nobody ever reads so often in vain. */
+/** The lease is renewed a few times a second, so a reader never fails this often. */
 const MOST_READS = 1000
 
 export type SharedLease = {
@@ -53,7 +53,7 @@ export type SharedLease = {
   readonly wallAhead: Micros
 }
 
-/** `reason`: why there is no lease, or why it is not renewed; null when nothing is wrong with it. */
+/** `reason`: why there is no lease, or why it is not renewed; null when it is renewed. */
 export type SharedLeaseState = { readonly lease: SharedLease | null; readonly reason: string | null }
 
 export class SharedState {
@@ -67,7 +67,7 @@ export class SharedState {
     this.#room = (this.#cells.length - HEARD) / 2
   }
 
-  /** With room for so many nodes; of more it is not known when they were heard. */
+  /** With room for `nodes` nodes; values of further nodes are not shared. */
   static for(nodes: number): SharedState {
     return new SharedState(new SharedArrayBuffer(8 * (HEARD + 2 * nodes)))
   }
@@ -85,7 +85,7 @@ export class SharedState {
     Atomics.store(cells, VERSION, next)
   }
 
-  /** The lease is over. Whoever asks is told why, even before the news of it has arrived. */
+  /** Ends the lease. Readers find the reason even before the message arrives. */
   revoke(reason: string): void {
     if (this.lease() !== null) this.grant({ until: 0, token: null, wallAhead: 0 }, reason)
   }

@@ -1,14 +1,14 @@
 /**
- * Watches, from the election's thread, whether the application's thread still has its turns.
+ * Watches, from the worker of the election, whether the application's thread is blocked.
  *
- * A lease that is renewed while nobody can act on it makes a zombie: so when the application has made no progress for
- * `maxStallMs`, its lease is no longer renewed until it has. A process that was stopped as a whole is not blamed on the
- * application: for as long as this thread did not run either, nothing is counted.
+ * A leader that renews its lease but cannot act is a zombie. So when the application's thread has made no progress for
+ * `maxStallMs`, the lease is not renewed until it makes progress again. Time in which the whole process was stopped does
+ * not count: this thread did not run then either.
  */
 import { monotonicNow } from '../../runtime/index.ts'
 import type { SharedState } from './shared-lease.ts'
 
-/** How often it looks, once it stands still, whether it goes on. */
+/** How often it checks a blocked thread for progress. */
 const LOOK_AGAIN_MS = 10
 
 export type StallHooks = {
@@ -22,9 +22,9 @@ export class StallWatch {
   readonly #hooks: StallHooks
   readonly #now: () => number
   #timer: NodeJS.Timeout | null = null
-  /** When it meant to look again. */
+  /** When the next check was due. */
   #dueAt = Number.POSITIVE_INFINITY
-  /** By how much it was late itself since the application's last sign: then the whole process stood still. */
+  /** How late this thread was itself since the last progress: then the whole process was stopped. */
   #excused = 0
   #seen = 0
   isStalled = false
@@ -50,7 +50,7 @@ export class StallWatch {
     this.#timer = null
   }
 
-  /** Compares, says what has changed, and looks again when it may change next. */
+  /** Compares, reports a change, and schedules the next check. */
   look(): void {
     const now = this.#now()
     const { progress } = this.#shared
@@ -70,7 +70,7 @@ export class StallWatch {
   }
 }
 
-/** How often the application's thread says that it is there: often enough that a late turn or two are no stall. */
+/** How often the application's thread records progress: often enough that one or two late timers are no stall. */
 export function progressEveryMs(maxStallMs: number): number {
   return Math.max(1, Math.min(100, Math.floor(maxStallMs / 8)))
 }

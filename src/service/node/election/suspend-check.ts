@@ -1,30 +1,30 @@
 /**
- * Whether the host slept since a lease was granted, asked from a thread that does not run the election.
+ * Detects, in a thread that does not run the election, that the host was suspended since a lease was granted.
  *
- * The monotonic clock stands still while the host sleeps, so a lease that is counted on it seems to go on; and of two
- * threads the one that runs the election may be the later to wake. The wall clock never stands still and is cheap to
- * read; only when it has run ahead is the time since boot asked, which tells a sleep from a clock that was set.
+ * The monotonic clock stops while the host is suspended, so a lease on it seems to go on. The thread of the election may
+ * wake later than this one. The wall clock does not stop and is cheap to read. Only when it has run ahead is the time
+ * since boot read, which distinguishes a suspend from a clock that was set.
  */
 import type { Micros } from '../../../core/index.ts'
 import { type HostClock, LEAST_SLEEP } from '../../runtime/index.ts'
 
-/** How far the wall clock is ahead, at most: whoever reads may be held up in between. `now` was read before. */
+/** An upper bound of how far the wall clock is ahead: the reader may be held up in between. `now` was read before. */
 export function wallAheadAtMost(now: Micros): Micros {
   return Date.now() * 1000 - now
 }
 
-/** The same, at least. */
+/** A lower bound of the same. */
 export function wallAheadAtLeast(now: () => Micros): Micros {
   const wall = Date.now() * 1000
   return wall - now()
 }
 
-export class SleepCheck {
+export class SuspendCheck {
   readonly #clock: Pick<HostClock, 'sleptFor'> | null
-  /** How far the wall clock was ahead after the last sleep; leases from before are void. */
+  /** How far the wall clock was ahead after the last suspend; earlier leases are void. */
   #aheadAfterSleep: Micros | null = null
 
-  /** Without a clock that notices sleeps, one is assumed whenever the wall clock runs ahead. */
+  /** Without a clock that detects suspends, one is assumed whenever the wall clock runs ahead. */
   constructor(clock: Pick<HostClock, 'sleptFor'> | null) {
     this.#clock = clock
   }

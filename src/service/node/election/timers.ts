@@ -1,6 +1,6 @@
-/** Time as a member needs it: real, or that of a virtual world. */
+/** Timers of a node: real, or those of a simulated world. */
 export type Timers = {
-  /** Calls `run` once, so much later; what it returns calls that off. Nothing is kept running for it. */
+  /** Calls `run` once after `ms`. The result cancels it. A timer does not keep the process running. */
   after(ms: number, run: () => void): () => void
 }
 
