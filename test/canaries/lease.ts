@@ -41,16 +41,16 @@ type Holder = {
   readonly leaseUntil: Micros | null
   readonly lock: Lock | null
 }
-type Letter = Message & { readonly kind: 'ask' | 'grant'; readonly round: number }
+type LeaseMessage = Message & { readonly kind: 'ask' | 'grant'; readonly round: number }
 
-function holder({ self, nodes }: Identity, terms: Terms): Protocol<Holder, Letter, never, number> {
+function holder({ self, nodes }: Identity, terms: Terms): Protocol<Holder, LeaseMessage, never, number> {
   const lockMicros = terms.lockTicks * TICK
   const leaseMicros = terms.leaseTicks * TICK
   const mayLock = ({ lock }: Holder, who: NodeId, now: Micros): boolean =>
     lock === null || lock.for === who || lock.until <= now
   const leads = ({ leaseUntil }: Holder, now: Micros): boolean => leaseUntil !== null && now < leaseUntil
 
-  function ask(state: Holder, now: Micros): Step<Holder, Letter, number> {
+  function ask(state: Holder, now: Micros): Step<Holder, LeaseMessage, number> {
     if (state.round === terms.rounds) return { state, effects: [] }
     const again = setTimer('ask', now + TICK)
     if (!mayLock(state, self, now)) return { state, effects: [again] }
@@ -73,7 +73,7 @@ function holder({ self, nodes }: Identity, terms: Terms): Protocol<Holder, Lette
     start(stable, now) {
       const locked = stable !== null && !terms.forgets
       const lock = locked ? { for: null, until: now + lockMicros } : null
-      const effects: Effect<Letter, number>[] = [setTimer('ask', now + TICK)]
+      const effects: Effect<LeaseMessage, number>[] = [setTimer('ask', now + TICK)]
       return {
         state: { round: stable ?? 0, asking: null, leaseUntil: null, lock },
         effects: stable === null ? [persist(0), ...effects] : effects,

@@ -328,7 +328,7 @@ export function conformance(about: string, backend: Backend): void {
     it('a block of another format is refused', async () => {
       const group = freshGroup()
       const raw = await backend.open(group)
-      await raw.write(blockName('a'), 'conclave-register 2 whatever {}', null, SIGNAL())
+      await raw.write(blockName('a'), 'conclave-register 2 anything {}', null, SIGNAL())
       await raw.close()
       const error = { name: 'UnsupportedFormatError', message: expect.stringContaining('has the format 2') }
       const b = await nodeIn(group, 'b')

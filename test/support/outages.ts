@@ -159,7 +159,7 @@ export function outages(
       return [mine, node]
     }
 
-    it('a server that hangs leaves a write unknown, and whatever became of it is found later', async () => {
+    it('a server that hangs leaves a write unknown, and its outcome is found later', async () => {
       const [mine, node] = await started()
       await mine.pause()
       expect(await node.write({ ctr: 2 })).toMatchObject({ outcome: 'unknown' })

@@ -27,7 +27,7 @@ function relative(effect: Effect, now: number): Effect {
 
 export const probeDefinition: Definition = define({
   name: 'probe',
-  title: 'does as it is told',
+  title: 'does what its commands say',
   source: 'a test',
   kinds: ['note', 'other'],
   prefers: 'lowest',

@@ -8,10 +8,10 @@ import { type TraceFile } from '../../src/workbench/forensics/index.ts'
 import { parseScenario, runScenario } from '../../src/workbench/sim/index.ts'
 import { readTrace, type TraceRecord } from '../../src/workbench/trace/index.ts'
 
-type Turn = TraceRecord & { readonly type: 'start' | 'step' }
+type StartOrStep = TraceRecord & { readonly type: 'start' | 'step' }
 export type Made = {
   readonly files: readonly TraceFile[]
-  readonly truth: ReadonlyMap<NodeId, readonly Turn[]>
+  readonly truth: ReadonlyMap<NodeId, readonly StartOrStep[]>
 }
 
 /** The black box of every run of every node; the last `most` steps of each are kept. */
@@ -23,8 +23,10 @@ export async function recordings(
   const parsed = parseScenario(scenario, { names: [definition.name], find: () => definition })
   const records: TraceRecord[] = []
   runScenario(definition, parsed, { record: (record) => records.push(record) })
-  const turns = records.filter((record): record is Turn => record.type === 'start' || record.type === 'step')
-  const truth = new Map(parsed.nodes.map((node) => [node, turns.filter((turn) => turn.node === node)]))
+  const steps = records.filter(
+    (record): record is StartOrStep => record.type === 'start' || record.type === 'step',
+  )
+  const truth = new Map(parsed.nodes.map((node) => [node, steps.filter((turn) => turn.node === node)]))
   const files: TraceFile[] = []
   for (const [node, steps] of truth) {
     const starts = steps.flatMap(({ type }, index) => (type === 'start' ? [index] : []))
@@ -48,7 +50,7 @@ export async function recordings(
   return { files, truth }
 }
 
-function boxed(protocol: Protocol, self: NodeId, run: readonly Turn[], most: number): BlackBox {
+function boxed(protocol: Protocol, self: NodeId, run: readonly StartOrStep[], most: number): BlackBox {
   const box = new BlackBox(self, protocol, most)
   let state: Plain = null
   for (const turn of run) {

@@ -39,7 +39,7 @@ export function turnRun(
   const file = world(seed, nodes, options)
   // The same seed gives the same leader up to then.
   const [first] = simulate(file, {}).leaders
-  if (typeof first !== 'number') throw new Error('nobody leads, or several do')
+  if (typeof first !== 'number') throw new Error('there is not exactly one leader')
   const others = Array.from({ length: nodes - 1 }, (_, index) => ((first + index) % nodes) + 1)
   let ticks = 0
   let ballots = 0

@@ -115,8 +115,8 @@ function stepsFrom(
       const canMove = canFlip(end, index, at, rules.history) && (end.up || world.slots[at]?.up === true)
       if (canMove && budget.flips > 0) inputs.push({ node, do: 'flip', peer })
     }
-    const ways = rules.model === null ? 1 : readings(rules, world, index)
-    for (let nth = 0; slot?.up === false && budget.recoveries > 0 && nth < ways; nth++) {
+    const options = rules.model === null ? 1 : readings(rules, world, index)
+    for (let nth = 0; slot?.up === false && budget.recoveries > 0 && nth < options; nth++) {
       inputs.push({ node, do: 'recover', nth })
     }
     for (const input of inputs) {
@@ -163,8 +163,8 @@ function registerSteps(rules: UntimedRules, world: UntimedWorld): ScheduleStep[]
     const reads = (slot?.calls ?? []).flatMap((call): ScheduleStep[] => {
       if (call.op !== 'read') return [{ node, do: 'tickMem' }]
       const cell = world.cells[rules.nodes.indexOf(call.of)]
-      const ways = cell === undefined || rules.model === null ? [] : readingsOf(cell, rules.model)
-      return ways.map((_, nth) => ({ node, do: 'read', of: call.of, nth }))
+      const options = cell === undefined || rules.model === null ? [] : readingsOf(cell, rules.model)
+      return options.map((_, nth) => ({ node, do: 'read', of: call.of, nth }))
     })
     const late = slot?.up === true && rules.model?.semantics === 'late'
     const lates: ScheduleStep[] = late
@@ -238,7 +238,7 @@ describe('the explorer finds exactly what a plain search finds', () => {
       { crashes: 1, recoveries: 1, flips: 0, ticks: 0 },
     ],
     [
-      'to the letter',
+      'as printed',
       3,
       { repaired: false },
       'fifo',

@@ -84,14 +84,14 @@ export class Model {
     const { settings, rules, layout, events, inboxes, registers, reactions, environments } = this.#parts
     let memory = this.judge.begin()
     let violation: Violation | null = null
-    const begun = rules.start(settings.initial)
-    let { world } = begun
+    const started = rules.start(settings.initial)
+    let { world } = started
     const watch = (seen: Observation): void => {
       const next = this.judge.next(memory, events.idOf(seen))
       if (next < 0) violation ??= this.judge.violation(next)
       else memory = next
     }
-    for (const { result: did } of begun.nodeSteps) for (const seen of did.seen) watch(seen)
+    for (const { result: did } of started.nodeSteps) for (const seen of did.seen) watch(seen)
     for (const [place, step] of (settings.after ?? []).entries()) {
       const performed = rules.perform(world, step)
       if (typeof performed === 'string') fail(`after.${place}: ${performed}`)

@@ -69,7 +69,7 @@ function plainly(model: Model): Plain {
   return { visited, transitions: batch.transitions, steps }
 }
 
-/** How many successors are made, of all states: of all steps, and of those that the search takes. */
+/** The number of successors of all states: of all steps, and of the steps that the search takes. */
 function rowsMade(model: Model, visited: Visited): { all: number; taken: number } {
   const batch = new Batch(model.columns)
   const row = new Int32Array(model.columns)
@@ -107,7 +107,7 @@ function firstDifference(columns: number, one: Visited, other: Visited): number 
   return -1
 }
 
-/** Remembers in which order the last two things happened, of whatever kind: no two steps that it sees can be exchanged. */
+/** Remembers in which order the last two things happened, of any kind: no two visible steps commute. */
 const inTurn: Spec<readonly string[]> = {
   name: 'in-turn',
   title: 'never violated',

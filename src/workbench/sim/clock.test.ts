@@ -38,7 +38,7 @@ it('stands still while its host is suspended, and goes on from there', () => {
   expect([1000, 4000, 5000, 6000].map((at) => clock.standsFor(at))).toEqual([4000, 1000, 0, 0])
 })
 
-it('is not moved by a suspend within a suspend, and one that outlasts it goes on', () => {
+it('ignores a suspension within a suspension, and is prolonged by a longer one', () => {
   const clock = new Clock(0, 0)
   clock.stop(1000, 5000)
   clock.stop(2000, 3000)

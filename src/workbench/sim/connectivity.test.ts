@@ -85,7 +85,7 @@ describe('a stable partition', () => {
     expect(look(far).stable).toEqual([])
   })
 
-  it('is not formed by those that hear from outside now and then, or one way only', () => {
+  it('excludes nodes that sometimes hear from outside, or only one way', () => {
     const near = network()
     near.partition([['a', 'c']])
     near.heal([['a', 'b']])
@@ -142,7 +142,7 @@ describe('reach', () => {
     expect(reach(network(), [1, 2, 3], [2])).toMatchObject({ running: ['b', 'c', 'd'], unwritable: ['c'] })
   })
 
-  it('says whether chance decides what arrives in time: on a lossy link, or on one that is slow at times', () => {
+  it('says whether chance decides what arrives in time: on a lossy link, or on a link that is sometimes slow', () => {
     const ruled = (rule: object): Network => network(1, { rules: [{ from: 'a', ...rule }] })
     expect(reach(network()).byChance).toBe(false)
     expect(reach(ruled({ loss: 0.5 })).byChance).toBe(true)

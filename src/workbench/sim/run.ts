@@ -38,16 +38,16 @@ function runTimed(definition: Definition, scenario: Scenario, options: RunOption
   const specs = options.specs ?? promisedSpecs(definition, scenario.options)
   const goals = options.goals ?? promisedGoals(definition, scenario.options)
   const watch = new Watch(monitor(specs, goals, facts))
-  const leaderships = new TermRecorder()
-  const reigns = new EpochWinners()
+  const terms = new TermRecorder()
+  const epochWinners = new EpochWinners()
   const world = new World(
     definition,
     scenario,
     {
       observe(seen) {
         watch.observe(seen)
-        leaderships.observe(seen)
-        reigns.observe(seen)
+        terms.observe(seen)
+        epochWinners.observe(seen)
         options.observe?.(seen)
       },
       record: options.record ?? null,
@@ -66,8 +66,8 @@ function runTimed(definition: Definition, scenario: Scenario, options: RunOption
     seed: scenario.seed,
     endedAtMs: scenario.untilMs,
     ...takeSnapshot(world, definition, scenario.nodes),
-    ...sharedReport(definition, scenario.nodes, world.registers, reigns),
-    leaderships: leaderships.list(),
+    ...sharedReport(definition, scenario.nodes, world.registers, epochWinners),
+    leaderships: terms.list(),
     checkpoints: Object.fromEntries(checkpoints),
     specs: watch.verdicts(),
     goals: watch.goals(),

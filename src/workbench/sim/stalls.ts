@@ -14,7 +14,7 @@ export function stall(node: SimNode, length: Micros, now: Micros, push: Push): v
 
 /**
  * Ends a stall; false if it goes on. As in a real process, timers that became due during the stall fire before messages
- * are handled, and messages that arrive at this instant come after those that waited. So the backlog is released only
+ * are handled, and messages that arrive at this instant come after the waiting ones. So the backlog is released only
  * after all events of this instant.
  */
 export function resume({ node, isLast }: Pending & { type: 'resume' }, now: Micros, push: Push): boolean {

@@ -41,8 +41,8 @@ describe('a trial', () => {
       events: [{ crash: leader, ...afterEffects }],
       among: others(leader),
     })
-    for (const blow of [crash({}), crash({ afterEffects: 2 })]) {
-      const { restored, detected, stopped, idle } = runTrial(localLeaderDefinition, settings(), blow, 7)
+    for (const fault of [crash({}), crash({ afterEffects: 2 })]) {
+      const { restored, detected, stopped, idle } = runTrial(localLeaderDefinition, settings(), fault, 7)
       expect([idle, restored.count, stopped.max]).toEqual([0, 1, 0])
       expect(restored.max).toBeGreaterThan(80_000)
       expect(restored.max).toBeLessThan(125_000)
@@ -65,22 +65,22 @@ describe('a trial', () => {
     expect(lost.stopped.max).toBeLessThan(lost.restored.max)
   })
 
-  it('says when nobody led to begin with', () => {
+  it('counts runs without a leader at the start', () => {
     const early = settings(localLeaderDefinition, {}, { calm: [10, 20] })
     const tally = runTrial(localLeaderDefinition, early, () => ({ events: [], among: NODES }), 1)
     expect([tally.runs, tally.idle, tally.restored.count]).toEqual([1, 1, 0])
   })
 
-  it('adds up to the same in whatever order', () => {
-    const blow = (leader: string | number) => ({ events: [{ crash: leader }], among: others(leader) })
-    const tallies = [1, 2, 3].map((seed) => runTrial(localLeaderDefinition, settings(), blow, seed))
+  it('adds up to the same in any order', () => {
+    const fault = (leader: string | number) => ({ events: [{ crash: leader }], among: others(leader) })
+    const tallies = [1, 2, 3].map((seed) => runTrial(localLeaderDefinition, settings(), fault, seed))
     const sum = (all: readonly TrialTally[]) => all.reduce(addTrials, EMPTY_TRIALS)
     expect(sum(tallies.toReversed())).toEqual(sum(tallies))
   })
 
   it('works for protocols without leases, too', () => {
-    const blow = (leader: string | number) => ({ events: [{ crash: leader }], among: others(leader) })
-    const { restored } = runTrial(bullyDefinition, settings(bullyDefinition), blow, 1)
+    const fault = (leader: string | number) => ({ events: [{ crash: leader }], among: others(leader) })
+    const { restored } = runTrial(bullyDefinition, settings(bullyDefinition), fault, 1)
     expect(restored.count).toBe(1)
   })
 })
@@ -88,12 +88,12 @@ describe('a trial', () => {
 describe('messages that all take exactly δ', () => {
   it.each(['local', 'majority'])('are fast in %s mode, however late timers fire and clocks drift', (mode) => {
     const slow = settings(localLeaderDefinition, { mode }, { delaysMs: [5], latenessMs: [[0, 10], 10] })
-    const blow = (leader: string | number) => ({
+    const fault = (leader: string | number) => ({
       events: [{ command: { node: leader, do: 'stepDown' } }],
       among: others(leader),
     })
     for (let seed = 1; seed <= 40; seed++) {
-      const { violations, restored } = runTrial(localLeaderDefinition, slow, blow, seed)
+      const { violations, restored } = runTrial(localLeaderDefinition, slow, fault, seed)
       expect([violations, restored.max <= 36_000]).toEqual([[], true])
     }
   })

@@ -93,7 +93,7 @@ const OWN_SEEDS = 0x9e37_79b9
 export function runTrial(
   definition: Definition,
   settings: TrialSettings,
-  blowFor: (leader: NodeId, random: Random) => TrialFault,
+  faultFor: (leader: NodeId, random: Random) => TrialFault,
   seed: number,
 ): TrialTally {
   const random = new Random((seed ^ OWN_SEEDS) >>> 0)
@@ -122,7 +122,7 @@ export function runTrial(
   world.run(at)
   const leader = stopwatch.leaderAt(at)
   if (leader === null) return { ...EMPTY_TRIALS, runs: 1, idle: 1 }
-  const { events, among } = blowFor(leader, random)
+  const { events, among } = faultFor(leader, random)
   stopwatch.start(at, among, events.some(isDelayedCrash))
   for (const event of events) world.applyEvent({ ...event, atMs: at / 1000 })
   let end = at

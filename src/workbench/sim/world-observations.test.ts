@@ -37,7 +37,7 @@ const act = (atMs: number, node: number, ...effects: Effect[]): PlainObject => (
 })
 
 describe('connectivity', () => {
-  const told = (events: readonly PlainObject[], more: PlainObject = {}): readonly Plain[] =>
+  const reported = (events: readonly PlainObject[], more: PlainObject = {}): readonly Plain[] =>
     observed({ events, ...more }).flatMap((seen) =>
       seen.type === 'connectivity' ? [[msOf(seen.at), seen.connected, seen.stable]] : [],
     )
@@ -48,8 +48,8 @@ describe('connectivity', () => {
     [2, 3],
   ]
 
-  it('is told at the beginning, and not at all where timeliness has no part', () => {
-    expect(told([])).toEqual([whole(0)])
+  it('is reported at the start, and never for protocols without timeliness', () => {
+    expect(reported([])).toEqual([whole(0)])
     expect(observed({}, probeDefinition).filter(({ type }) => type === 'connectivity')).toEqual([])
   })
 
@@ -58,21 +58,21 @@ describe('connectivity', () => {
       { atMs: 10, crash: 1 },
       { atMs: 20, recover: 1 },
     ]
-    expect(told(events)).toEqual([whole(0), two(10, 2, 3), whole(20)])
+    expect(reported(events)).toEqual([whole(0), two(10, 2, 3), whole(20)])
   })
 
   it('tells of a crash in the middle of a step when that comes', () => {
     const events = [{ atMs: 10, crash: 1, afterEffects: 0 }, act(20, 1, send(2, { kind: 'note', text: 'x' }))]
-    expect(told(events).slice(2)).toEqual([two(20, 2, 3), two(20, 2, 3)])
+    expect(reported(events).slice(2)).toEqual([two(20, 2, 3), two(20, 2, 3)])
   })
 
   it('leaves out who is paused or asleep, until it is not', () => {
     const pause = { atMs: 10, pause: 2, forMs: 30 }
-    expect(told([pause])).toEqual([whole(0), two(10, 1, 3), whole(40)])
-    expect(told([{ atMs: 10, suspend: 2, forMs: 30 }])).toEqual([whole(0), two(10, 1, 3), whole(40)])
+    expect(reported([pause])).toEqual([whole(0), two(10, 1, 3), whole(40)])
+    expect(reported([{ atMs: 10, suspend: 2, forMs: 30 }])).toEqual([whole(0), two(10, 1, 3), whole(40)])
     const longer = { atMs: 20, pause: 2, forMs: 100 }
-    expect(told([pause, longer])).toEqual([whole(0), two(10, 1, 3), two(20, 1, 3), whole(120)])
-    expect(told([pause, { atMs: 20, crash: 2 }])).toEqual([whole(0), two(10, 1, 3), two(20, 1, 3)])
+    expect(reported([pause, longer])).toEqual([whole(0), two(10, 1, 3), two(20, 1, 3), whole(120)])
+    expect(reported([pause, { atMs: 20, crash: 2 }])).toEqual([whole(0), two(10, 1, 3), two(20, 1, 3)])
   })
 
   it('follows the links: cut, cut one way, slow, split, healed, replaced', () => {
@@ -87,7 +87,7 @@ describe('connectivity', () => {
       { atMs: 80, links: [[1, 2]] },
       { atMs: 90, links: 'full' },
     ]
-    expect(told(events)).toEqual([
+    expect(reported(events)).toEqual([
       whole(0),
       [10, apart, []],
       whole(20),
@@ -107,12 +107,12 @@ describe('connectivity', () => {
       { atMs: 20, duplicate: 0.5 },
       { atMs: 30, loss: 0 },
     ]
-    expect(told(events)).toEqual([whole(0), [10, [], []], [20, [], []], whole(30)])
+    expect(reported(events)).toEqual([whole(0), [10, [], []], [20, [], []], whole(30)])
   })
 
   it('is nothing where timers fire too late', () => {
-    expect(told([], { clocks: { lateMs: 6 } })).toEqual([[0, [], []]])
-    expect(told([], { clocks: { lateMs: [0, 5] } })).toEqual([whole(0)])
+    expect(reported([], { clocks: { lateMs: 6 } })).toEqual([[0, [], []]])
+    expect(reported([], { clocks: { lateMs: [0, 5] } })).toEqual([whole(0)])
   })
 })
 
@@ -216,7 +216,7 @@ describe('a lease', () => {
   }
   const asleep = { atMs: 10, suspend: 1, forMs: 50 }
 
-  it('is shown with its end in true time, whatever the clock of its holder says', () => {
+  it('has its end in true time, regardless of the clock of its holder', () => {
     expect(leases([], true)).toEqual([[0, 'leader', 100]])
     const [[, , until] = []] = leases([], true, { driftPpm: 100_000 }) as readonly (readonly number[])[]
     expect(until).not.toBe(100)

@@ -98,7 +98,7 @@ describe('links', () => {
     expect(texts([{ atMs: 1, cut: [[1, 2]] }, { atMs: 2, heal: [[2, 1]] }, ...tick(10)])).toHaveLength(3)
   })
 
-  it('are split by a partition; whoever is not named is with the others who are not', () => {
+  it('are split by a partition; unnamed nodes form one more block', () => {
     expect(texts([{ atMs: 1, partition: [[1], [2, 3]] }, ...tick(10)])).toEqual(['2-3 10'])
     expect(texts([{ atMs: 1, partition: [[1]] }, ...tick(10)])).toEqual(['2-3 10'])
     expect(texts([{ atMs: 1, partition: [[1]] }, { atMs: 2, heal: 'all' }, ...tick(10)])).toHaveLength(3)
@@ -188,7 +188,7 @@ describe('a pause', () => {
     ])
   })
 
-  it('that stopped the clock ends with a crash: whoever recovers has a clock that runs', () => {
+  it('that stopped the clock ends with a crash: the clock of a recovered node runs', () => {
     const crashed = [
       { atMs: 10, suspend: 1, forMs: 800 },
       { atMs: 20, crash: 1 },
@@ -199,8 +199,8 @@ describe('a pause', () => {
   })
 
   it('holds commands back as well', () => {
-    const told = [{ atMs: 5, pause: 1, forMs: 100 }, act(10, 1, note(2, 'told'))]
-    expect(brief(gotten({ network: FIXED, events: told }))).toEqual([[110, 2, 'told']])
+    const events = [{ atMs: 5, pause: 1, forMs: 100 }, act(10, 1, note(2, 'late'))]
+    expect(brief(gotten({ network: FIXED, events }))).toEqual([[110, 2, 'late']])
   })
 
   it('becomes a suspend when the clock stops too: then the timer has not expired, and the first input says so', () => {

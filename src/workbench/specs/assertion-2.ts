@@ -13,7 +13,7 @@ export const assertion2: Spec<readonly Member[]> = {
     const living = memory.filter(({ up }) => up)
     if (living.length === 0) return 'not concerned'
     const leader = living.find(({ node, status, coordinator }) => status === 'Normal' && coordinator === node)
-    if (leader === undefined) return { violated: 'nobody is Normal and its own coordinator' }
+    if (leader === undefined) return { violated: 'no node is Normal and its own coordinator' }
     const odd = living.find(({ status, coordinator }) => status !== 'Normal' || coordinator !== leader.node)
     if (odd === undefined) return 'held'
     return {

@@ -81,7 +81,7 @@ function judged(seen: Observation, concerned: (nodes: readonly Node[]) => Judgem
 
 export const inv4: Spec<null> = {
   name: 'INV4',
-  title: 'a vote that was written is what all later votes of its epoch are for, or its owner will begin anew',
+  title: 'all later votes of an epoch agree with a written vote, or its owner will start again',
   source: 'Dharmadeep and Gopinath, section 5 (AFTLE_INV4); search with the option keepsRead',
   when: 'state',
   fold: nothing,
@@ -101,8 +101,7 @@ export const inv4: Spec<null> = {
 
 export const inv4k: Spec<null> = {
   name: 'INV4k',
-  title:
-    'whoever has a ballot in a higher epoch has a greater one than a leader of a lower epoch that read it',
+  title: 'a ballot in a higher epoch is greater than that of a leader of a lower epoch that read it',
   source: 'Dharmadeep and Gopinath, section 5 (AFTLE_INV4k), the formula; search with the option keepsRead',
   when: 'state',
   fold: nothing,

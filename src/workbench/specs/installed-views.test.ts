@@ -50,7 +50,7 @@ const promised = (
   node,
   event: { type: 'promise', id, members },
 })
-const told = (node: NodeId, type: string, token: number, at = 0): Observation => ({
+const output = (node: NodeId, type: string, token: number, at = 0): Observation => ({
   type: 'output',
   at,
   node,
@@ -200,17 +200,17 @@ describe('weak-liveness', () => {
 
 describe('one-acting-leader', () => {
   it('rejects two applications that lead, once settled', () => {
-    const both = [told(1, 'elected', 10_001), told(3, 'elected', 30_003)]
+    const both = [output(1, 'elected', 10_001), output(3, 'elected', 30_003)]
     expect(judge('one-acting-leader', [...both, settled('full')], DYNAMIC)).toEqual({
       violated: '1 (token 10001) and 3 (token 30003) both lead, and nothing more will happen',
     })
     expect(judge('one-acting-leader', both, DYNAMIC)).toBe('not concerned')
   })
   it('accepts leaders of views without a quorum, and demoted or crashed leaders', () => {
-    const roles = [alive(1, [1, 1], ...PAIR), alive(2, [2, 2], ...PAIR), told(2, 'elected', 20_002)]
+    const roles = [alive(1, [1, 1], ...PAIR), alive(2, [2, 2], ...PAIR), output(2, 'elected', 20_002)]
     expect(judge('one-acting-leader', [...roles, settled('full')], DYNAMIC)).toBe('held')
-    for (const end of [told(1, 'demoted', 10_001), { type: 'down', at: 0, node: 1 } as const]) {
-      const seen = [told(1, 'elected', 10_001), told(3, 'elected', 30_003), end, settled('full')]
+    for (const end of [output(1, 'demoted', 10_001), { type: 'down', at: 0, node: 1 } as const]) {
+      const seen = [output(1, 'elected', 10_001), output(3, 'elected', 30_003), end, settled('full')]
       expect(judge('one-acting-leader', seen, DYNAMIC)).toBe('held')
     }
   })
@@ -218,7 +218,7 @@ describe('one-acting-leader', () => {
 
 describe('superseded-leader', () => {
   const run: RunFacts = { ...RUN, constants: { linkTimeout: 500_000 } }
-  const both = [told(1, 'elected', 10_001), told(3, 'elected', 30_003, 1_000_000)]
+  const both = [output(1, 'elected', 10_001), output(3, 'elected', 30_003, 1_000_000)]
   const disturbed = (at: number, stalled: readonly NodeId[]): Observation => ({
     type: 'disturbed',
     at,
@@ -226,15 +226,15 @@ describe('superseded-leader', () => {
     stalled,
   })
   it('rejects a leader that continues for longer than the link timeout after another starts', () => {
-    expect(judge('superseded-leader', [...both, told(2, 'following', 0, 1_550_000)], run)).toBe('held')
-    expect(judge('superseded-leader', [...both, told(2, 'following', 0, 1_560_000)], run)).toEqual({
+    expect(judge('superseded-leader', [...both, output(2, 'following', 0, 1_550_000)], run)).toBe('held')
+    expect(judge('superseded-leader', [...both, output(2, 'following', 0, 1_560_000)], run)).toEqual({
       violated: '1 still leads with token 10001, though 3 has led with token 30003 for 560 ms',
     })
   })
   it('gives a paused leader the same time after it resumes, and more if messages take longer', () => {
-    const paused = [disturbed(900_000, [1]), ...both, told(2, 'following', 0, 3_000_000)]
+    const paused = [disturbed(900_000, [1]), ...both, output(2, 'following', 0, 3_000_000)]
     expect(judge('superseded-leader', paused, run)).toBe('held')
-    const resumed = (at: number) => [...paused, disturbed(3_000_000, []), told(2, 'following', 0, at)]
+    const resumed = (at: number) => [...paused, disturbed(3_000_000, []), output(2, 'following', 0, at)]
     expect(judge('superseded-leader', resumed(3_555_000), run)).toBe('held')
     expect(judge('superseded-leader', resumed(3_570_000), run)).not.toBe('held')
   })
@@ -248,7 +248,7 @@ describe('majority-of-view-leads', () => {
     expect(judge('majority-of-view-leads', [...formed, settled(LINKED)], run)).toEqual({
       violated: '1, 2 are all linked and hold a majority of view 2.1 of 1, 2, 3, but none leads',
     })
-    expect(judge('majority-of-view-leads', [...formed, told(2, 'elected', 1), settled(LINKED)], run)).toBe(
+    expect(judge('majority-of-view-leads', [...formed, output(2, 'elected', 1), settled(LINKED)], run)).toBe(
       'held',
     )
   })

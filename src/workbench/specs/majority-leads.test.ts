@@ -27,7 +27,7 @@ const CONFIG = { id: [0, 0], sets: [[1, 2, 3, 4, 5]] } as const
 const CONSTANTS_OF_TURNS = { leadsWithin: 100_000, retirement: 300_000 }
 
 /** All nodes are up and show the same voters. */
-const begun = (configs: { readonly [node: number]: typeof CONFIG | object } = {}): readonly Observation[] =>
+const started = (configs: { readonly [node: number]: typeof CONFIG | object } = {}): readonly Observation[] =>
   RUN.nodes.flatMap((node) => [
     upAt(0, node),
     viewAt(0, node, 'follower', { detail: { config: configs[Number(node)] ?? CONFIG } as never }),
@@ -43,8 +43,8 @@ const demoted = (ms: number, node: NodeId, cause: string): readonly Observation[
   followsAt(ms, node, null),
 ]
 const judge = (...observations: readonly (Observation | readonly Observation[])[]): Judgement =>
-  judgement('majority-leads', RUN, [...begun(), ...observations.flat()])
-const nobody = (from: number, to: number, node: number, votes: string): Judgement => ({
+  judgement('majority-leads', RUN, [...started(), ...observations.flat()])
+const noLeader = (from: number, to: number, node: number, votes: string): Judgement => ({
   violated: `no node led from ${from} to ${to} ms, though ${node} could with the votes of {${votes}}`,
 })
 const stopped = (node: number, at: number, since: number): Judgement => ({
@@ -56,13 +56,13 @@ const star = (centre: number, ...others: readonly number[]): Reach['timely'] =>
 
 describe('majority-leads', () => {
   it('requires a leader within the bound', () => {
-    expect(judge(reach(0), endedAt(100.001))).toEqual(nobody(0, 100.001, 1, '1, 2, 3, 4, 5'))
+    expect(judge(reach(0), endedAt(100.001))).toEqual(noLeader(0, 100.001, 1, '1, 2, 3, 4, 5'))
     expect(judge(reach(0), elected(100, 1, 300), endedAt(250))).toBe('held')
-    expect(judge(reach(0), elected(100.001, 1, 300))).toEqual(nobody(0, 100.001, 1, '1, 2, 3, 4, 5'))
+    expect(judge(reach(0), elected(100.001, 1, 300))).toEqual(noLeader(0, 100.001, 1, '1, 2, 3, 4, 5'))
   })
 
   it('requires a leader if one node is linked both ways with a majority', () => {
-    expect(judge(reach(0, { timely: star(4, 1, 2) }), endedAt(101))).toEqual(nobody(0, 101, 4, '1, 2, 4'))
+    expect(judge(reach(0, { timely: star(4, 1, 2) }), endedAt(101))).toEqual(noLeader(0, 101, 4, '1, 2, 4'))
     expect(judge(reach(0, { timely: star(4, 1) }), endedAt(101))).toBe('not concerned')
     const oneWay = [...(star(4, 1) as []), [2, 4] as const]
     expect(judge(reach(0, { timely: oneWay }), endedAt(101))).toBe('not concerned')
@@ -72,24 +72,24 @@ describe('majority-leads', () => {
     const timely = star(4, 1, 2)
     expect(judge(reach(0, { timely, unwritable: [4] }), endedAt(101))).toBe('not concerned')
     expect(judge(reach(0, { timely, unwritable: [1] }), endedAt(101))).toBe('not concerned')
-    expect(judge(reach(0, { timely, unwritable: [3] }), endedAt(101))).toEqual(nobody(0, 101, 4, '1, 2, 4'))
+    expect(judge(reach(0, { timely, unwritable: [3] }), endedAt(101))).toEqual(noLeader(0, 101, 4, '1, 2, 4'))
     expect(judge(reach(0, { timely, running: [1, 3, 4, 5] }), endedAt(101))).toBe('not concerned')
     expect(judge(reach(0, { timely: star(5, 1, 2) }), endedAt(101))).toBe('not concerned')
     const unwilling = commandedAt(0, 4, { do: 'campaign', willing: false, lapse: false })
     expect(judge(unwilling, reach(0, { timely }), endedAt(101))).toBe('not concerned')
     const restarted = [downAt(0, 4), upAt(0, 4)]
     expect(judge(unwilling, restarted, reach(0, { timely }), endedAt(101))).toEqual(
-      nobody(0, 101, 4, '1, 2, 4'),
+      noLeader(0, 101, 4, '1, 2, 4'),
     )
   })
 
   it('uses the newest voters that the relevant nodes show', () => {
     const few = { id: [1, 1], sets: [[1, 2, 3]] }
     const seen = (configs: { readonly [node: number]: object }, ...more: readonly Observation[]) =>
-      judgement('majority-leads', RUN, [...begun(configs), ...more])
+      judgement('majority-leads', RUN, [...started(configs), ...more])
     const two = reach(0, { timely: star(1, 2) })
     expect(seen({}, two, endedAt(101))).toBe('not concerned')
-    expect(seen({ 1: few }, two, endedAt(101))).toEqual(nobody(0, 101, 1, '1, 2'))
+    expect(seen({ 1: few }, two, endedAt(101))).toEqual(noLeader(0, 101, 1, '1, 2'))
     const joint = {
       id: [1, 2],
       sets: [
@@ -98,15 +98,15 @@ describe('majority-leads', () => {
       ],
     } as const
     expect(seen({ 1: few, 2: joint }, two, endedAt(101))).toBe('not concerned')
-    expect(seen({ 1: few, 3: joint }, two, endedAt(101))).toEqual(nobody(0, 101, 1, '1, 2'))
+    expect(seen({ 1: few, 3: joint }, two, endedAt(101))).toEqual(noLeader(0, 101, 1, '1, 2'))
     const wrong = { id: [0, 0], sets: [[1, 2, 3]] }
     expect(seen({ 2: wrong }, reach(0, { timely: star(3, 1, 2) }), endedAt(101))).toBe('not concerned')
   })
 
   it('counts only a leader whose application was notified, and only during its lease', () => {
     const silent = leadsAt(50, 1, 900, RUN.nodes, 1, { config: CONFIG })
-    expect(judge(reach(0), silent, endedAt(101))).toEqual(nobody(0, 101, 1, '1, 2, 3, 4, 5'))
-    expect(judge(reach(0), elected(50, 1, 150), endedAt(251))).toEqual(nobody(150, 251, 1, '1, 2, 3, 4, 5'))
+    expect(judge(reach(0), silent, endedAt(101))).toEqual(noLeader(0, 101, 1, '1, 2, 3, 4, 5'))
+    expect(judge(reach(0), elected(50, 1, 150), endedAt(251))).toEqual(noLeader(150, 251, 1, '1, 2, 3, 4, 5'))
     expect(judge(reach(0), elected(50, 1, 150), endedAt(250))).toBe('held')
   })
 
@@ -122,21 +122,21 @@ describe('majority-leads', () => {
     expect(judge(reach(0), elected(50, 1, 900), downAt(500, 1), reach(500), endedAt(510))).toBe(
       'not concerned',
     )
-    const told = commandedAt(500, 1, { do: 'setPriority', priority: -1 })
-    expect(judge(reach(0), elected(50, 1, 900), told, demoted(500, 1, 'outranked'), endedAt(510))).toBe(
+    const command = commandedAt(500, 1, { do: 'setPriority', priority: -1 })
+    expect(judge(reach(0), elected(50, 1, 900), command, demoted(500, 1, 'outranked'), endedAt(510))).toBe(
       'not concerned',
     )
-    expect(judge(reach(0), elected(50, 1, 999), told, demoted(701, 1, 'outranked'))).toEqual(
+    expect(judge(reach(0), elected(50, 1, 999), command, demoted(701, 1, 'outranked'))).toEqual(
       stopped(1, 701, 500),
     )
   })
 
   it('accepts the end of a term when a node returns from its retirement', () => {
-    const told = commandedAt(60, 1, { do: 'stepDown' })
+    const command = commandedAt(60, 1, { do: 'stepDown' })
     const begin = [
       reach(0),
       elected(50, 1, 900),
-      told,
+      command,
       demoted(60, 1, 'stepped down'),
       elected(65, 2, 990),
     ].flat()
@@ -148,21 +148,26 @@ describe('majority-leads', () => {
     const chancy = reach(0, { byChance: true })
     expect(judge(chancy, elected(50, 1, 900), demoted(400, 1, 'expired'), elected(410, 2, 999))).toBe('held')
     expect(judge(chancy, elected(50, 1, 900), demoted(400, 1, 'expired'), endedAt(501))).toEqual(
-      nobody(400, 501, 1, '1, 2, 3, 4, 5'),
+      noLeader(400, 501, 1, '1, 2, 3, 4, 5'),
     )
   })
 
   it('accepts rotating leaders if the protocol rotates them', () => {
     const run = { ...RUN, constants: CONSTANTS_OF_TURNS }
-    const turns = [reach(0), ...elected(50, 1, 900), ...demoted(500, 1, 'term over'), ...elected(510, 2, 900)]
-    expect(judgement('majority-leads', run, [...begun(), ...turns, endedAt(511)])).toBe('held')
-    expect(judgement('majority-leads', run, [...begun(), ...turns.slice(0, -2), endedAt(601)])).toEqual(
-      nobody(500, 601, 1, '1, 2, 3, 4, 5'),
+    const rotation = [
+      reach(0),
+      ...elected(50, 1, 900),
+      ...demoted(500, 1, 'term over'),
+      ...elected(510, 2, 900),
+    ]
+    expect(judgement('majority-leads', run, [...started(), ...rotation, endedAt(511)])).toBe('held')
+    expect(judgement('majority-leads', run, [...started(), ...rotation.slice(0, -2), endedAt(601)])).toEqual(
+      noLeader(500, 601, 1, '1, 2, 3, 4, 5'),
     )
   })
 
   it('says nothing where the protocol states no bound', () => {
     const run = { ...RUN, constants: {} }
-    expect(judgement('majority-leads', run, [...begun(), reach(0), endedAt(999)])).toBe('not concerned')
+    expect(judgement('majority-leads', run, [...started(), reach(0), endedAt(999)])).toBe('not concerned')
   })
 })

@@ -7,7 +7,7 @@ import type { Fold, Spec } from './spec.ts'
 type MajorityLeads = {
   readonly leases: readonly Lease[]
   /** Nodes whose application was last notified of a term. */
-  readonly told: readonly NodeId[]
+  readonly notified: readonly NodeId[]
   readonly electors: readonly Elector[]
   readonly system: System
 }
@@ -57,7 +57,7 @@ export const majorityLeads: Spec<MajorityLeads> = {
   fold: {
     begin: (run) => ({
       leases: leases.begin(run),
-      told: [],
+      notified: [],
       electors: electorate.begin(run),
       system: {
         within: run.constants['leadsWithin'] ?? null,
@@ -97,12 +97,12 @@ export const majorityLeads: Spec<MajorityLeads> = {
       }
     },
   } satisfies Fold<MajorityLeads>,
-  judge({ system, leases: now, told }, seen) {
+  judge({ system, leases: now, notified }, seen) {
     const { within, hub, wrong } = system
     if (wrong !== null) return { violated: wrong }
     if (within === null || hub === null || hub.since + within > seen.at) return 'not concerned'
     if (seen.type === 'ended') return 'held'
-    const isTerm = seen.type === 'view' && told.includes(seen.node)
+    const isTerm = seen.type === 'view' && notified.includes(seen.node)
     return isTerm && now.some((lease) => lease.node === seen.node && isOn(lease, seen.at))
       ? 'held'
       : 'not concerned'
@@ -113,7 +113,7 @@ function afterOutput(memory: MajorityLeads, seen: Observation & { readonly type:
   const { event, node, at } = seen
   if (event.type === 'elected') {
     const system = checkAt(memory, at)
-    return { ...memory, system, told: withId(memory.told, node) }
+    return { ...memory, system, notified: withId(memory.notified, node) }
   }
   if (event.type !== 'demoted') return memory
   const ended = termEnded(memory, node, at)
@@ -121,7 +121,7 @@ function afterOutput(memory: MajorityLeads, seen: Observation & { readonly type:
   const retiredUntil = isRetired ? at + memory.system.retirement : memory.system.retiredUntil
   return {
     ...memory,
-    told: withoutId(memory.told, node),
+    notified: withoutId(memory.notified, node),
     system: { ...ended, retiredUntil: Math.max(retiredUntil, memory.system.retiredUntil) },
   }
 }
@@ -130,14 +130,14 @@ function afterChange(memory: MajorityLeads, seen: ViewOrOutput): MajorityLeads {
   const after = leases.next(memory.leases, seen)
   const electors = electorate.next(memory.electors, seen)
   const isGone = seen.type !== 'view'
-  const told = isGone ? withoutId(memory.told, seen.node) : memory.told
-  if (after === memory.leases && electors === memory.electors && told === memory.told) return memory
+  const notified = isGone ? withoutId(memory.notified, seen.node) : memory.notified
+  if (after === memory.leases && electors === memory.electors && notified === memory.notified) return memory
   const was = memory.leases.find(({ node }) => node === seen.node)
   const isRenewed = was !== undefined && isOn(was, seen.at) && after.some(({ node }) => node === seen.node)
   let { system } = memory
   // A renewal is not a change. A crash is one, which the world reports next.
   if (!isRenewed) system = isGone ? checkAt(memory, seen.at) : termEnded(memory, seen.node, seen.at)
-  const next = { leases: after, told, electors, system }
+  const next = { leases: after, notified, electors, system }
   return electors === memory.electors ? next : changed(next, system.reach, seen.at, system.since)
 }
 
@@ -166,9 +166,9 @@ function hubIn(
 }
 
 /** The last instant up to now before which some node is known to have led. */
-function ledUpTo({ leases: all, told, system }: MajorityLeads, at: Micros): Micros {
+function ledUpTo({ leases: all, notified, system }: MajorityLeads, at: Micros): Micros {
   let last = system.led
-  for (const lease of all) if (told.includes(lease.node)) last = Math.max(last, endOf(lease, at))
+  for (const lease of all) if (notified.includes(lease.node)) last = Math.max(last, endOf(lease, at))
   return last
 }
 
@@ -177,10 +177,10 @@ function ledUpTo({ leases: all, told, system }: MajorityLeads, at: Micros): Micr
  * cause.
  */
 function checkAt(memory: MajorityLeads, at: Micros): System {
-  const { system, told } = memory
+  const { system, notified } = memory
   let { wrong } = system
   for (const { node, until } of memory.leases) {
-    if (until !== null && until <= at && told.includes(node)) wrong ??= whyNotEnded(system, node, until)
+    if (until !== null && until <= at && notified.includes(node)) wrong ??= whyNotEnded(system, node, until)
   }
   const led = ledUpTo(memory, at)
   return { ...system, led, wrong: wrong ?? whyNoLeader(system, led, at) }
@@ -190,7 +190,7 @@ function checkAt(memory: MajorityLeads, at: Micros): System {
 function termEnded(memory: MajorityLeads, node: NodeId, at: Micros): System {
   const system = checkAt(memory, at)
   const lease = memory.leases.find((each) => each.node === node)
-  if (lease === undefined || !memory.told.includes(node)) return system
+  if (lease === undefined || !memory.notified.includes(node)) return system
   return { ...system, wrong: system.wrong ?? whyNotEnded(system, node, endOf(lease, at)) }
 }
 

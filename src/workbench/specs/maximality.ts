@@ -5,7 +5,7 @@ import type { Spec } from './spec.ts'
 /** The lecture fixes the leader "at the end of the run", which is not observable; settled states are. */
 export const maximality: Spec<readonly Belief[]> = {
   name: 'maximality',
-  title: 'once settled, whoever is taken for the leader is the preferred one of the living processes',
+  title: 'once settled, the leader that nodes follow is the preferred running node',
   source: 'Edinburgh lecture 11, Safety ("with largest identifier"); restricted to settled moments',
   when: 'settled',
   fold: beliefs,

@@ -6,7 +6,7 @@ import type { Spec } from './spec.ts'
  */
 export const oneActingLeader: Spec<readonly ActingLeader[]> = {
   name: 'one-acting-leader',
-  title: 'once settled, at most one application has been told that it leads',
+  title: 'once settled, at most one application leads',
   source:
     'Franceschetti & Bruck 1999, introduction ("led by a unique leader"), for the whole group where views need a quorum',
   when: 'settled',

@@ -71,8 +71,8 @@ describe('T', () => {
     expect(judge('T', full(0), leadsAt(50, 1, 120), leadsAt(119, 1, 300), endedAt(400))).toBe('held')
   })
   it('accepts rotating leaders', () => {
-    const turns = [1, 2, 3, 4].map((node) => leadsAt(node * 100, node, node * 100 + 10))
-    expect(judge('T', full(0), ...turns, endedAt(500))).toBe('held')
+    const rotation = [1, 2, 3, 4].map((node) => leadsAt(node * 100, node, node * 100 + 10))
+    expect(judge('T', full(0), ...rotation, endedAt(500))).toBe('held')
   })
   it('counts a node that led when the partition formed, for as long as it leads', () => {
     expect(judge('T', leadsAt(0, 1, 180), full(50), endedAt(280))).toBe('held')
@@ -113,9 +113,9 @@ describe('T', () => {
       id: readonly number[],
       ...sets: readonly (readonly NodeId[])[]
     ): Observation => viewAt(ms, node, 'follower', { detail: { config: { id, sets } } })
-    const begun = RUN.nodes.map((node) => shows(0, node, [0, 0], RUN.nodes))
+    const started = RUN.nodes.map((node) => shows(0, node, [0, 0], RUN.nodes))
     const of = (...observations: readonly Observation[]): Judgement =>
-      judgement('T', majority, [...begun, ...observations])
+      judgement('T', majority, [...started, ...observations])
 
     it('requires a leader only of partitions with a majority', () => {
       expect(of(halves(0), endedAt(200))).toBe('not concerned')

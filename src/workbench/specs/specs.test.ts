@@ -40,7 +40,7 @@ describe('agreement', () => {
     expect(judge('agreement', [leads(3), follows(2, 3), follows(1, 2)])).toBe('not concerned')
     expect(judge('agreement', [leads(3), follows(1, 2), follows(1, 3), settled()])).toBe('held')
   })
-  it('does not count who is down, nor who has no leader', () => {
+  it('ignores nodes that are down or have no leader', () => {
     expect(judge('agreement', [leads(3), follows(1, 2), down(1), settled()])).toBe('held')
     expect(judge('agreement', [leads(3), follows(1, 2), searches(1), settled()])).toBe('held')
   })
@@ -58,7 +58,7 @@ describe('maximality', () => {
   it('accepts a lower leader once the higher one is down', () => {
     expect(judge('maximality', [leads(2), follows(1, 2), searches(3), down(3), settled()])).toBe('held')
   })
-  it('turns round where the lowest is preferred', () => {
+  it('prefers the lowest where the protocol does', () => {
     const lowest: RunFacts = { ...RUN, prefers: 'lowest' }
     expect(judge('maximality', [leads(1), follows(2, 1), settled()], lowest)).toBe('held')
     expect(judge('maximality', [leads(2), follows(1, 2), settled()], lowest)).not.toBe('held')
@@ -67,7 +67,7 @@ describe('maximality', () => {
 
 describe('live-leader', () => {
   const good = [leads(3), follows(2, 3), follows(1, 3)]
-  it('holds when all follow one that is alive and leads', () => {
+  it('accepts nodes that all follow a running leader', () => {
     expect(judge('live-leader', [...good, settled()])).toBe('held')
   })
   it('rejects a crashed leader, which the lecture would accept', () => {
@@ -75,13 +75,13 @@ describe('live-leader', () => {
       violated: '1 follows 3, which is down',
     })
   })
-  it('rejects a process without a leader, also one that has only just started', () => {
+  it('rejects a node without a leader, also a node that has just started', () => {
     expect(judge('live-leader', [...good, searches(2), settled()])).toEqual({ violated: '2 has no leader' })
     expect(judge('live-leader', [...good, down(2), up(2), settled()])).toEqual({
       violated: '2 has no leader',
     })
   })
-  it('rejects following one that follows another', () => {
+  it('rejects a node that follows a follower', () => {
     expect(judge('live-leader', [leads(3), follows(2, 3), follows(1, 2), settled()])).toEqual({
       violated: '1 follows 2, which does not lead but is follower',
     })

@@ -86,7 +86,7 @@ type Elected = {
 export const theorem33: Spec<Elected> = {
   name: 'theorem-3-3',
   title:
-    'nobody is elected over nodes that were never suspected by all others at one instant (a fake failure)',
+    'no node is elected over nodes that were never suspected by all others at one instant (a fake failure)',
   source:
     'Franceschetti & Bruck 1999, Theorem 3.3, first half, as printed; see theorem-3-3-logical for what is true',
   when: 'always',

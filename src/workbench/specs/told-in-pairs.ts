@@ -23,7 +23,7 @@ type OutputSeen = Observation & { readonly type: 'output' }
  */
 export const toldInPairs: Spec<TermEvents> = {
   name: 'told-in-pairs',
-  title: 'clients are told by turns that they lead and that they no longer do, and never too late to lead',
+  title: 'applications are notified of the start and the end of each term in turn, and never after its lease',
   source:
     'Fetzer and Cristian, section VIII (newLeader); with what they print, the time told may have passed',
   when: 'always',

@@ -11,8 +11,7 @@ type Lives = {
 /** Invariant I3 of Omega+, and the second half of I2. */
 export const viewLives: Spec<Lives> = {
   name: 'omega-lives',
-  title:
-    'whoever is alive is in its own view under its present life, and nobody comes back to a life that has ended',
+  title: 'a live node is in its own view under its current incarnation, and no ended incarnation returns',
   source:
     'Franceschetti & Bruck 1999, section 3.4.2 ("once a node enters a dead state, it must exit the component")',
   when: 'always',

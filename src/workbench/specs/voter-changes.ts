@@ -31,7 +31,7 @@ type Changes = {
  * other. That is the purpose of a joint configuration.
  *
  * A renewal writes the configuration to a majority. From then on no node leads under an older one. A node may
- * have been elected under a newer one that reached few nodes; its successor need not know it.
+ * have been elected under a newer configuration that reached few nodes; its successor need not know it.
  */
 export const voterChanges: Spec<Changes> = {
   name: 'voter-changes',

@@ -58,9 +58,9 @@ describe('voters-support', () => {
 
   it('gives time after a command, a new term, new voters and the return of a node that stepped down', () => {
     const first = [reach(0), round(10, [1, 2, 3])]
-    const told = commandedAt(100, 1, { do: 'setPriority', priority: 1 })
-    expect(judge(...first, told, round(200, [1, 2]))).toBe('held')
-    expect(judge(...first, told, round(201, [1, 2]))).toEqual(missing(3, 100))
+    const command = commandedAt(100, 1, { do: 'setPriority', priority: 1 })
+    expect(judge(...first, command, round(200, [1, 2]))).toBe('held')
+    expect(judge(...first, command, round(201, [1, 2]))).toEqual(missing(3, 100))
     expect(judge(...first, round(150, [1, 2], CONFIG, 2), round(250, [1, 2], CONFIG, 2))).toBe('held')
     const more = {
       id: [1, 2],

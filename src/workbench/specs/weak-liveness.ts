@@ -25,7 +25,7 @@ export const weakLiveness: Spec<FormedViews> = {
 export const filteredLiveness: Spec<FormedViews> = {
   name: 'filtered-liveness',
   title:
-    'once settled, the living of a component, if all linked, are in one view without whoever is not linked with all',
+    'once settled, the live nodes of a component, if all linked, are in one view without nodes that are not linked with all',
   source: 'Franceschetti & Bruck 1999, section 5, strengthened: half-linked outsiders do not count',
   when: 'settled',
   fold: formedViews,

@@ -22,7 +22,7 @@ function say(atMs: number, type: 'suspect' | 'trust' | 'unwatch', monitor: NodeI
   return { type: 'output', at: atMs * MS, node: monitor, event: { type, peer: PEER } }
 }
 
-function turns(atMs: number, type: 'up' | 'down', node: NodeId): Observation {
+function change(atMs: number, type: 'up' | 'down', node: NodeId): Observation {
   return { type, at: atMs * MS, node }
 }
 
@@ -67,7 +67,7 @@ describe('the quality of service', () => {
     const qos = measure(
       1000,
       say(0, 'trust'),
-      turns(500, 'down', PEER),
+      change(500, 'down', PEER),
       say(600, 'suspect'),
       say(650, 'trust'),
       say(700, 'suspect'),
@@ -77,18 +77,18 @@ describe('the quality of service', () => {
   })
 
   it('of a crash that falls into a mistake: detected at once, and the mistake is censored', () => {
-    const qos = measure(1000, say(0, 'trust'), say(400, 'suspect'), turns(500, 'down', PEER))
+    const qos = measure(1000, say(0, 'trust'), say(400, 'suspect'), change(500, 'down', PEER))
     expect(qos.detection).toEqual(samples(0))
     expect(qos.mistakeDuration).toEqual({ ...NONE, censored: 1 })
     expect(qos).toMatchObject({ mistakes: 1, queryAccuracy: 0.8 })
   })
 
   it('of a crash that goes unnoticed until the run ends, or the watching stops: censored', () => {
-    const crash = [say(0, 'trust'), turns(500, 'down', PEER)]
+    const crash = [say(0, 'trust'), change(500, 'down', PEER)]
     expect(measure(600, ...crash).detection).toEqual({ ...NONE, censored: 1 })
     expect(measure(600, ...crash, say(550, 'unwatch')).detection).toEqual({ ...NONE, censored: 1 })
-    expect(measure(600, ...crash, turns(550, 'down', MONITOR)).detection).toEqual({ ...NONE, censored: 1 })
-    expect(measure(900, ...crash, turns(550, 'up', PEER)).detection).toEqual({ ...NONE, censored: 1 })
+    expect(measure(600, ...crash, change(550, 'down', MONITOR)).detection).toEqual({ ...NONE, censored: 1 })
+    expect(measure(900, ...crash, change(550, 'up', PEER)).detection).toEqual({ ...NONE, censored: 1 })
   })
 
   it('restarts with each incarnation of the peer', () => {
@@ -97,9 +97,9 @@ describe('the quality of service', () => {
       say(0, 'trust'),
       say(100, 'suspect'),
       say(110, 'trust'),
-      turns(200, 'down', PEER),
+      change(200, 'down', PEER),
       say(250, 'suspect'),
-      turns(300, 'up', PEER),
+      change(300, 'up', PEER),
       say(310, 'trust'),
       say(400, 'suspect'),
       say(420, 'trust'),

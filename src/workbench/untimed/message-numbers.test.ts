@@ -42,7 +42,7 @@ describe('messages in the trace of a schedule', () => {
     ])
   })
 
-  it('are told apart by their texts where links keep no order; of equal ones the oldest arrives', () => {
+  it('are distinguished by their texts on unordered links; of equal ones the oldest arrives', () => {
     const steps = [notes('c', 'a', 'b'), deliver(1), notes('a'), deliver(), deliver(), deliver()]
     expect(arrived(record(steps, false))).toEqual([
       [2, 'b'],

@@ -57,7 +57,7 @@ export class RandomWalker {
     this.#settings = settings
     this.#history = history
     this.#rules = new UntimedRules(definition, nodes, options, 'fifo', false, history)
-    if (!this.#rules.reported) fail(`${definition.name} is told nothing of its links`)
+    if (!this.#rules.reported) fail(`${definition.name} is not notified of link changes`)
   }
 
   /** Number of faults in a walk. */

@@ -34,8 +34,8 @@ export function runSchedule(
   const speaksOfStates = specs.some(({ when }) => when === 'state')
   const goals = options.goals ?? promisedGoals(definition, scenario.options)
   const watch = new Watch(monitor(specs, goals, factsOf(definition, nodes, scenario.options)))
-  const leaderships = new TermRecorder()
-  const reigns = new EpochWinners()
+  const terms = new TermRecorder()
+  const epochWinners = new EpochWinners()
   const sent = new Map<string, number>()
   const messageNumbers = new MessageNumbers(scenario.network.fifo)
   let at = 0
@@ -44,8 +44,8 @@ export function runSchedule(
     for (const observation of seen) {
       const timed = { ...observation, at }
       watch.observe(timed)
-      leaderships.observe(timed)
-      reigns.observe(timed)
+      terms.observe(timed)
+      epochWinners.observe(timed)
       options.observe?.(timed)
     }
   }
@@ -147,9 +147,9 @@ export function runSchedule(
       definition,
       nodes,
       world.cells.map(({ value }) => value),
-      reigns,
+      epochWinners,
     ),
-    leaderships: leaderships.list(),
+    leaderships: terms.list(),
     checkpoints: {},
     specs: watch.verdicts(),
     goals: watch.goals(),

@@ -128,7 +128,7 @@ export class UntimedRules {
     }
     if (this.reported) {
       // A node that starts settled assumes that its links to the other members are up, so it is notified of
-      // those that are down.
+      // closed links.
       for (const [a, b] of cut.flatMap(([x, y]) => [[x, y] as const, [y, x] as const])) {
         if (!endOf(world.ends, this.nodes.length, a, b).up) continue
         const performed = moveLinkEnd(this, world, a, b)

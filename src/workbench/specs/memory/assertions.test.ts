@@ -61,7 +61,7 @@ describe('assertion-2', () => {
       violated: '2 is Reorganization under 3, not Normal under 3',
     })
     expect(judge('assertion-2', [under(2, 3), under(1, 3), settled()])).toEqual({
-      violated: 'nobody is Normal and its own coordinator',
+      violated: 'no node is Normal and its own coordinator',
     })
   })
   it('accepts all nodes Normal under one of them', () => {

@@ -113,11 +113,11 @@ function checkLease(system: System, lease: Lease, at: Micros): System {
 /** A node that becomes an observer, or stops being one, counts as just connected. */
 function restartTerm(system: System, node: NodeId, at: Micros): System {
   const place = system.nodes.indexOf(node)
-  const anew = (from: Micros | null): Micros | null => (from === null ? null : at)
+  const restart = (from: Micros | null): Micros | null => (from === null ? null : at)
   return {
     ...system,
     since: system.since.map((row, index) =>
-      index === place ? row.map(anew) : row.with(place, anew(row[place] ?? null)),
+      index === place ? row.map(restart) : row.with(place, restart(row[place] ?? null)),
     ),
     stable: system.stable.map((part) => (part.members.includes(node) ? { ...part, since: at } : part)),
   }

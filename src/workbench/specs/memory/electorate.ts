@@ -52,8 +52,8 @@ function afterwards(was: Elector, seen: Observation & { type: 'view' | 'commande
 }
 
 function willingAfter({ isWilling }: Elector, command: Command): boolean {
-  const told = command.do === 'campaign' ? command['willing'] : null
-  return typeof told === 'boolean' ? told : isWilling
+  const willing = command.do === 'campaign' ? command['willing'] : null
+  return typeof willing === 'boolean' ? willing : isWilling
 }
 
 export function configOf(seen: Observation & { readonly type: 'view' }): ShownConfig | null {

@@ -124,7 +124,7 @@ describe('tokens', () => {
     expect(judge('tokens', term(0, 1, 10, 5), downAt(4, 1), upAt(5, 1), term(6, 1, 20, 5))).toEqual(again)
     expect(judge('tokens', term(0, 1, null, 5), followsAt(0, 1, null), term(0, 1, null, 5))).toEqual(again)
   })
-  it('accepts renewals, also those that change the support, and tokens that skip numbers', () => {
+  it('accepts renewals, also with a changed support set, and tokens that skip numbers', () => {
     expect(judge('tokens', term(0, 1, 10, 5), term(9.999, 1, 20, 5))).toBe('held')
     expect(judge('tokens', term(0, 1, 10, 5), leadsAt(5, 1, 10, [1, 2], 5))).toBe('held')
     expect(judge('tokens', term(0, 1, 10, 5), term(20, 2, 30, 9), term(40, 1, 50, 10))).toBe('held')
@@ -151,9 +151,9 @@ describe('told-in-pairs', () => {
   const term = [elected(10, 1), leads(10, 1)]
 
   it('accepts alternating notifications', () => {
-    const turns = [...term, elected(20, 2, 2), leads(20, 2, 120, 2), demoted(110, 1), followsAt(110, 1, 2)]
-    expect(judge('told-in-pairs', ...turns, elected(130, 1, 3))).toBe('held')
-    expect(judge('told-in-pairs', ...turns, elected(130, 1, 3), leads(130, 1, 200, 3))).toBe('not concerned')
+    const terms = [...term, elected(20, 2, 2), leads(20, 2, 120, 2), demoted(110, 1), followsAt(110, 1, 2)]
+    expect(judge('told-in-pairs', ...terms, elected(130, 1, 3))).toBe('held')
+    expect(judge('told-in-pairs', ...terms, elected(130, 1, 3), leads(130, 1, 200, 3))).toBe('not concerned')
   })
   it('rejects a repeated notification, and an end without a start', () => {
     expect(judge('told-in-pairs', ...term, elected(20, 1))).toEqual({
@@ -205,14 +205,14 @@ describe('told-in-pairs', () => {
     expect(judge('told-in-pairs', upAt(0, 1), leads(0, 1), demoted(90, 1))).toBe('held')
   })
   it('works in untimed worlds', () => {
-    const still = [elected(0, 1), leads(0, 1, null), demoted(0, 1), followsAt(0, 1, null), elected(0, 2)]
-    expect(judge('told-in-pairs', ...still)).toBe('held')
+    const untimed = [elected(0, 1), leads(0, 1, null), demoted(0, 1), followsAt(0, 1, null), elected(0, 2)]
+    expect(judge('told-in-pairs', ...untimed)).toBe('held')
     expect(judge('told-in-pairs', elected(0, 1), followsAt(0, 1, null))).not.toBe('held')
   })
 })
 
 describe('views-disjoint', () => {
-  const told = (
+  const viewOf = (
     ms: number,
     node: NodeId,
     leader: NodeId,
@@ -223,36 +223,38 @@ describe('views-disjoint', () => {
     outputAt(ms, node, { type: 'demoted', token: null, cause })
 
   it('rejects a follower that trusts a view while another leader has one of its members', () => {
-    const stale = [leadsAt(0, 1, 100, [1, 2, 3]), told(10, 3, 1, [1, 2, 3], 110), followsAt(50, 1, null)]
+    const stale = [leadsAt(0, 1, 100, [1, 2, 3]), viewOf(10, 3, 1, [1, 2, 3], 110), followsAt(50, 1, null)]
     expect(judge('views-disjoint', ...stale, leadsAt(60, 2, 160, [2, 4]))).toEqual({
       violated: '2 is a member under 2, says 2, and under 1, says 3',
     })
   })
   it('rejects overlapping views of two followers, and of a crashed leader', () => {
-    const two = [told(10, 3, 1, [1, 3, 5], 110), told(20, 4, 2, [2, 4, 5], 120)]
+    const two = [viewOf(10, 3, 1, [1, 3, 5], 110), viewOf(20, 4, 2, [2, 4, 5], 120)]
     expect(judge('views-disjoint', ...two)).toEqual({
       violated: '5 is a member under 2, says 4, and under 1, says 3',
     })
-    const crashed = [leadsAt(0, 1, 100, [1, 2, 3]), told(10, 3, 1, [1, 2, 3], 90), downAt(20, 1)]
+    const crashed = [leadsAt(0, 1, 100, [1, 2, 3]), viewOf(10, 3, 1, [1, 2, 3], 90), downAt(20, 1)]
     expect(judge('views-disjoint', ...crashed, leadsAt(30, 2, 130, [2, 3]))).not.toBe('held')
   })
   it('accepts different views of one leader, and disjoint views', () => {
-    expect(judge('views-disjoint', leadsAt(0, 1, 100, [1, 2]), told(10, 3, 1, [1, 2, 3], 90))).toBe('held')
+    expect(judge('views-disjoint', leadsAt(0, 1, 100, [1, 2]), viewOf(10, 3, 1, [1, 2, 3], 90))).toBe('held')
     expect(judge('views-disjoint', leadsAt(0, 1, 100, [1, 3]), leadsAt(10, 2, 110, [2, 4]))).toBe('held')
   })
   it('accepts a view from the instant at which it is no longer trusted', () => {
-    const old = [told(0, 3, 1, [1, 2, 3], 60), told(0, 4, 1, [1, 2, 3], 70)]
+    const old = [viewOf(0, 3, 1, [1, 2, 3], 60), viewOf(0, 4, 1, [1, 2, 3], 70)]
     expect(judge('views-disjoint', ...old.slice(0, 1), leadsAt(60, 2, 160, [2, 3]))).toBe('not concerned')
     expect(judge('views-disjoint', ...old, leadsAt(60, 2, 160, [2, 3]))).not.toBe('held')
     expect(judge('views-disjoint', ...old, followsAt(1, 4, null), leadsAt(60, 2, 160, [2, 3]))).toBe(
       'not concerned',
     )
   })
-  it('ignores views of a leader that gave up early, also those that arrive later', () => {
-    const handed = [leadsAt(0, 1, 100, [1, 2, 3]), told(10, 3, 1, [1, 2, 3], 110), gaveUp(50, 1)]
+  it('ignores views of a leader that gave up early, also if they arrive later', () => {
+    const handed = [leadsAt(0, 1, 100, [1, 2, 3]), viewOf(10, 3, 1, [1, 2, 3], 110), gaveUp(50, 1)]
     const next = [followsAt(50, 1, null), leadsAt(60, 2, 160, [2, 4])]
     expect(judge('views-disjoint', ...handed, ...next)).toBe('held')
-    expect(judge('views-disjoint', ...handed, ...next, told(61, 5, 1, [1, 2, 3], 120))).toBe('not concerned')
+    expect(judge('views-disjoint', ...handed, ...next, viewOf(61, 5, 1, [1, 2, 3], 120))).toBe(
+      'not concerned',
+    )
     expect(judge('views-disjoint', ...handed.slice(0, 2), gaveUp(50, 1, 'expired'), ...next)).not.toBe('held')
   })
   it('counts them again once it leads again', () => {
@@ -265,12 +267,12 @@ describe('views-disjoint', () => {
     expect(judge('views-disjoint', ...again, leadsAt(70, 3, 170, [2, 3]))).not.toBe('held')
   })
   it('treats a follower view without an end as not trusted', () => {
-    expect(judge('views-disjoint', told(0, 3, 1, [1, 2, 3], null), leadsAt(0, 2, null, [2, 3]))).toBe(
+    expect(judge('views-disjoint', viewOf(0, 3, 1, [1, 2, 3], null), leadsAt(0, 2, null, [2, 3]))).toBe(
       'not concerned',
     )
   })
   it('forgets the view of a crashed node', () => {
-    const crashed = [told(0, 3, 1, [1, 2, 3], 100), downAt(10, 3), upAt(11, 3)]
+    const crashed = [viewOf(0, 3, 1, [1, 2, 3], 100), downAt(10, 3), upAt(11, 3)]
     expect(judge('views-disjoint', ...crashed, leadsAt(20, 2, 120, [2, 4]))).toBe('not concerned')
   })
 })
@@ -324,7 +326,7 @@ describe('voter-changes', () => {
     expect(judge('voter-changes', ...renewed([2, 0], [A]), acts(200, 2, [1, 9], [A]))).not.toBe('held')
     expect(judge('voter-changes', ...renewed([1, 9], [A]), acts(200, 2, [2, 0], [A]))).toBe('held')
   })
-  it('accepts a leader that knows less than one that never renewed, if they share a set', () => {
+  it('accepts a leader that knows less than a leader that never renewed, if they share a set', () => {
     expect(judge('voter-changes', acts(0, 1, [2, 1], [A, B]), acts(200, 2, [2, 0], [A]))).toBe('held')
     expect(judge('voter-changes', acts(0, 1, [2, 2], [B]), acts(200, 2, [2, 1], [A, B]))).toBe('held')
     expect(judge('voter-changes', acts(0, 1, [2, 2], [B]), acts(200, 2, [2, 0], [A]))).not.toBe('held')

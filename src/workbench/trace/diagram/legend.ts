@@ -132,7 +132,7 @@ export function hatch({
   const box = { x: x - 8, y: top, width: 16, height: Math.max(2, bottom - top) }
   return (
     element('rect', { ...box, class: 'paper-fill' }) +
-    element('rect', { ...box, class: 'still-line', style: 'fill:url(#hatch)', 'stroke-width': 1 })
+    element('rect', { ...box, class: 'stalled-line', style: 'fill:url(#hatch)', 'stroke-width': 1 })
   )
 }
 

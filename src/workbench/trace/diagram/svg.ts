@@ -60,7 +60,7 @@ const HATCH = element(
   element(
     'pattern',
     { id: 'hatch', width: 6, height: 6, patternUnits: 'userSpaceOnUse', patternTransform: 'rotate(45)' },
-    element('path', { class: 'still-line', d: 'M1 0V6', 'stroke-width': 1.6 }),
+    element('path', { class: 'stalled-line', d: 'M1 0V6', 'stroke-width': 1.6 }),
   ),
 )
 
@@ -133,7 +133,7 @@ const LOOKS: { readonly [L in Exclude<Look, 'message'>]: string } = {
   follows: 'ink-text',
   leaderless: 'ink-text slant',
   down: 'quiet-text slant',
-  stalled: 'still-text strong',
+  stalled: 'stalled-text strong',
   notice: 'quiet-text strong',
   timer: 'quiet-text slant',
   command: 'ink-text strong',
