@@ -1,5 +1,6 @@
 /**
- * `conclave recover`: repairs stable data that is undamaged but that a node cannot start from, and keeps the node's id. Every protocol says in its folder why that is safe (recover.ts).
+ * `conclave recover`: repairs stable data that is undamaged but that a node cannot start from, and keeps the node's id.
+ * The file recover.ts in the folder of each protocol explains why that is safe.
  */
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
@@ -21,7 +22,7 @@ type RecoverFlags = {
   readonly json?: boolean
 }
 
-type Kept = { readonly layer?: Plain; readonly upper?: Plain }
+type StoredData = { readonly layer?: Plain; readonly upper?: Plain }
 
 export function recoverCommand(): Command {
   return new Command('recover')
@@ -63,10 +64,9 @@ async function recover(folder: string, flags: RecoverFlags): Promise<number> {
     throw error
   })
   try {
-    const kept = storage.load() as Kept
-    const found = changed(kept, flags)
-    if (found.changes.length > 0 && flags.dryRun !== true) storage.save(found.data)
-    report(folder, flags, found.changes)
+    const { data, changes } = repair(storage.load() as StoredData, flags)
+    if (changes.length > 0 && flags.dryRun !== true) storage.save(data)
+    printChanges(folder, flags, changes)
     return EXIT.ok
   } catch (error) {
     if (error instanceof RangeError)
@@ -78,14 +78,15 @@ async function recover(folder: string, flags: RecoverFlags): Promise<number> {
   }
 }
 
-function changed(
-  kept: Kept,
+/** Returns the repaired data, and a description of each change. */
+function repair(
+  stored: StoredData,
   flags: RecoverFlags,
 ): { readonly data: Plain; readonly changes: readonly string[] } {
   const now = Date.now()
   const above = flags.above === undefined ? 0 : parseWholeNumber('--above', flags.above, 0)
   const voters = flags.voters?.split(',').map((id) => id.trim()) ?? null
-  const { layer = null, upper = null } = kept
+  const { layer = null, upper = null } = stored
   const isIncarnation =
     Number.isInteger(layer) && (layer as number) >= 0 && (layer as number) < MOST_IN_SESSION - 1
   const changes: string[] = isIncarnation
@@ -94,21 +95,27 @@ function changed(
   if (upper === null && voters === null)
     return { data: { layer: isIncarnation ? layer : now, upper }, changes }
   const together = flags.allStopped === true
-  const mended = recoveryOf(upper).recover(upper, { self: flags.id, moment: now, above, voters, together })
+  const recovered = findRecovery(upper).recover(upper, {
+    self: flags.id,
+    moment: now,
+    above,
+    voters,
+    together,
+  })
   return {
-    data: { layer: isIncarnation ? layer : now, upper: mended === null ? upper : mended.stable },
-    changes: [...changes, ...(mended?.changes ?? [])],
+    data: { layer: isIncarnation ? layer : now, upper: recovered === null ? upper : recovered.stable },
+    changes: [...changes, ...(recovered?.changes ?? [])],
   }
 }
 
-/** Of the protocol whose data it looks like; data that looks like no protocol's is taken for the default's. */
-function recoveryOf(stable: Plain) {
+/** Finds the recovery of the protocol that wrote the data; of the default protocol if that is unclear. */
+function findRecovery(stable: Plain) {
   const all = hostedNames('peers').flatMap((name) => peerHosting(name).recovery ?? [])
   const own = all.find(({ isOwn }) => isOwn(stable)) ?? all[0]
   return present(own, 'recovery')
 }
 
-function report(folder: string, { json, dryRun }: RecoverFlags, changes: readonly string[]): void {
+function printChanges(folder: string, { json, dryRun }: RecoverFlags, changes: readonly string[]): void {
   if (json === true) printJson({ folder, changed: changes.length > 0 && dryRun !== true, changes })
   else if (changes.length === 0) print(`${folder} is usable; nothing was changed`)
   else for (const change of changes) print(`${dryRun === true ? 'would change' : 'changed'}: ${change}`)
