@@ -7,7 +7,7 @@ const PURE = [
   'src/cli/{bad-input,commands,draw,fetch,input-files,load,node-flags,output,progress,qos-text,values}.test.ts',
   'src/cli/{ask,doctor,explore,plan,replay,sim}/**/*.test.ts',
   'src/cli/{run/{program,term},up/{agents,commands,text}}.test.ts',
-  'test/{canaries,docs,house,reference}.test.ts',
+  'test/{canaries,docs,docs-links,house,reference}.test.ts',
 ]
 
 /** The build is loaded by Node.js itself: test/support/cli.ts runs its command line, which starts threads. */
