@@ -71,7 +71,7 @@ export class RunNode {
       if (child.stderr === null) return
       readLines(child.stderr, (line) => {
         this.log.push(line)
-        if (line.includes(' takes part in ')) resolve()
+        if (line.includes(`${this.id} joined `)) resolve()
       })
     })
     this.injectFaults(this.#faults)
