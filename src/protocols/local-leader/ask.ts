@@ -1,4 +1,4 @@
-/** Asking along a tree, and past it; and what a leader tells of its last round. */
+/** Requests along a tree, direct requests to voters that the tree missed, and the leader's report of its last round. */
 import { type Micros, type NodeId, send } from '../../core/index.ts'
 import type { Beacons } from './beacon.ts'
 import { type Context, type LocalLeaderStep, unchanged } from './context.ts'
@@ -9,13 +9,13 @@ import { type Configuration, votersOf } from './voters.ts'
 export function createTreeRequests({ self, knows, timing }: Context, { beaconFor }: Beacons) {
   const { lease } = timing
 
-  /** Who answers along the tree: at first all voters, then those that answered the last time. */
+  /** The nodes that answer along the tree: at first all voters, later the voters that answered the last round. */
   function orderOf(config: Configuration, view: MembershipView | null): readonly NodeId[] {
     const members = view?.members ?? votersOf(config)
     return [self, ...members.filter((node) => node !== self)]
   }
 
-  /** Whoever has not been heard along the tree is asked directly. */
+  /** Asks the voters directly whose answer has not come along the tree. */
   function handleAsk(state: LocalLeaderState, now: Micros): LocalLeaderStep {
     const { candidacy } = state
     if (candidacy === null || candidacy.isProbe) return unchanged(state)
@@ -41,7 +41,7 @@ export function createTreeRequests({ self, knows, timing }: Context, { beaconFor
     }
   }
 
-  /** Who supported the leader in its last round. */
+  /** The nodes that supported the leader in its last round. */
   function viewOf({ request, supporters, requestedAt }: Lead): MembershipView {
     const members = supporters.filter(({ until }) => until === requestedAt + lease).map(({ node }) => node)
     return { round: request, members }

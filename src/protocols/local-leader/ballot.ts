@@ -1,4 +1,4 @@
-/** Whether a request is supported, and what a vote for it changes: for requests of others and for one's own alike. */
+/** Whether a node supports a request, and what its vote changes: for requests of other nodes and for its own alike. */
 import { assertNoDecrease, equalPlain, type Micros, NOTHING, type NodeId, persist } from '../../core/index.ts'
 import type { Context, LocalLeaderEffect } from './context.ts'
 import { type Election, type Epoch, isLater } from './messages.ts'
@@ -14,7 +14,7 @@ export function createBallots(context: Context, { isBestCandidate, isUnheardBy }
   const { canRevokePromise } = settings.rules
   const { lockTime } = timing
 
-  /** `isLatest`: nothing that its sender said later has come before it. */
+  /** `isLatest`: no later message of the sender arrived before this one. */
   function isSupportable(
     state: LocalLeaderState,
     from: NodeId,
@@ -29,8 +29,8 @@ export function createBallots(context: Context, { isBestCandidate, isUnheardBy }
     const isLocked = lock !== null && lock.until >= now && lock.owner === from
     if (isLocked && isLater(lock.request, request)) return false
     const released = state.vote.released[placeOf(from)] ?? null
-    // A request that was given up may come after the news of it. But what a process says last of all is no such request,
-    // whatever was said of it before, by a bad member or by itself when it was one.
+    // A request may arrive after its Release. But the latest message of a node is no such request, even if a Release
+    // that a faulty node sent says so.
     if (!isLatest && released !== null && !isLater(request, released)) return false
     if (isMajority) {
       const isPromisable =

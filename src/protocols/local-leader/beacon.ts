@@ -1,4 +1,4 @@
-/** Saying how one stands: in every message, to everybody. */
+/** Beacons: every message carries the rank and the lease of its sender. */
 import { type Micros, type NodeId, send } from '../../core/index.ts'
 import type { Context, LocalLeaderEffect } from './context.ts'
 import { type Beacon, type LocalLeaderMessage, NO_EPOCH, type Release, type Request } from './messages.ts'
@@ -75,7 +75,7 @@ export function createBeacons(context: Context) {
     return [...broadcast(state, now, release), send(self, release(beaconOf(state, now, true)))]
   }
 
-  /** An answer that nobody asked for, without a vote: which voters this process knows of. */
+  /** An unsolicited Reply without a vote: it tells the receiver which voters this node knows of. */
   function sendNotice(state: LocalLeaderState, to: NodeId, now: Micros): LocalLeaderEffect {
     const { promised, config } = state.vote
     return send(to, {

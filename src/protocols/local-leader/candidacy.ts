@@ -1,4 +1,4 @@
-/** Standing for election, leading, and letting go. */
+/** Candidacies: requests to be elected, terms, and what ends them. */
 import {
   assertLease,
   assertNoDecrease,
@@ -14,7 +14,6 @@ import {
   withIds,
 } from '../../core/index.ts'
 import type { Receipt } from '../../links/index.ts'
-import { createTreeRequests } from './ask.ts'
 import type { Ballots } from './ballot.ts'
 import type { Beacons } from './beacon.ts'
 import {
@@ -26,16 +25,15 @@ import {
   unchanged,
 } from './context.ts'
 import type { HeartbeatSuppression } from './heartbeat-suppression.ts'
-import { type Beacon, type Election, isSame, type Release, type Request } from './messages.ts'
+import { type Election, isSame, type Release, type Request } from './messages.ts'
 import { isReached, newsOf } from './news.ts'
 import { isRival } from './peers.ts'
 import { createProbes } from './probe.ts'
-import { createEpochRaising } from './raise.ts'
 import type { Reachability } from './reachability.ts'
 import { afterMiss, afterWin as recordAfterWin } from './record.ts'
 import { createReleases } from './release.ts'
+import { createRequests } from './request.ts'
 import {
-  type Candidacy,
   changed,
   type Lead,
   type LocalLeaderState,
@@ -45,7 +43,7 @@ import {
   withVote,
   withVotes,
 } from './state.ts'
-import { holdsMajorities, isNewer, isVoter, nextConfiguration, votersOf } from './voters.ts'
+import { holdsMajorities, isVoter, votersOf } from './voters.ts'
 
 export type CandidacyHandlers = ReturnType<typeof createCandidacy>
 
@@ -70,16 +68,8 @@ export function createCandidacy(
     recordsFailures,
   } = context
   const { beaconOf, broadcast, sendReleases, sendNotice } = beacons
-  const {
-    recordBeacon,
-    betterUntil,
-    hasSuccessor,
-    couldWin,
-    isWithoutMajority,
-    isSupportedByAll,
-    reachableVoters,
-    patience,
-  } = listening
+  const { recordBeacon, betterUntil, hasSuccessor, couldWin, isWithoutMajority, isSupportedByAll, patience } =
+    listening
   const { mostRequests, tree, yieldWhenTold } = settings
   const { isBoundByLease, isLeaseOver, attemptedAt, canSucceed, canRevokePromise } = settings.rules
   const { fast: threshold, lease, roundTrip, tryTime, tries } = timing
@@ -92,17 +82,16 @@ export function createCandidacy(
   /** In local mode a successor waits until its voters, too, have given the old leader up. */
   const standAfter = isMajority ? 0 : threshold
 
-  const { isOutbid, nextEpoch } = createEpochRaising(context)
   const { canDisturbLeader, isLed, probe } = createProbes(context, beacons)
-  const { orderOf, handleAsk, viewOf } = createTreeRequests(context, beacons)
+  const { nextCandidacy, electionFor, handleAsk } = createRequests(context, beacons, listening)
   const { giveUp, voidRequests, revokePromise, applyCertificate } = createReleases(context, beacons)
 
-  // ---- Standing ----
+  // ---- Candidacies ----
 
-  /** Time to look whether it should stand, or whether its lease must be renewed. */
+  /** Decides whether the node should be a candidate, and whether it must renew its lease. */
   function handleAlive(state: LocalLeaderState, now: Micros, defers: boolean): LocalLeaderStep {
     if (!isEligible(state)) {
-      // It may become a voter.
+      // The node may become a voter.
       const again = mayLead ? [setTimer(TIMER.alive, now + roundTrip + timing.heartbeat)] : NOTHING
       return { state: withStanding(state, { candidate: false }), effects: again }
     }
@@ -140,19 +129,19 @@ export function createCandidacy(
     return startCandidacy(state, now)
   }
 
-  /** Where leaders rotate: when it is this leader's turn again, if its present one is over. */
+  /** With rotation: when this leader may lead again, if its term is over. */
   function nextTurnAt({ lead, vote }: LocalLeaderState, now: Micros): Micros | null {
     const { term } = settings
     if (term === null || lead === null || now - lead.since < term) return null
     return now + term * (votersOf(vote.config).length - 1)
   }
 
-  /** Told to step down, it leaves the lead to others for a while. */
+  /** After a step-down the node leaves the leadership to other nodes for a while. */
   function stepDown(state: LocalLeaderState, now: Micros): LocalLeaderStep {
     return giveUp(state, 'stepped down', nextTurnAt(state, now) ?? now + timing.retirement, now)
   }
 
-  /** It should give way: whoever works under its lead is asked to end. It goes on as long as its supporters let it. */
+  /** The leader should yield: it asks the application to end its work. It leads on as long as its supporters let it. */
   function askToYield({ state, effects }: LocalLeaderStep, cause: string): LocalLeaderStep {
     return {
       state,
@@ -160,7 +149,7 @@ export function createCandidacy(
     }
   }
 
-  /** Asks all for their support. */
+  /** Asks all nodes for their support. */
   function startCandidacy(state: LocalLeaderState, now: Micros): LocalLeaderStep {
     if (mostRequests !== null && state.requests >= mostRequests) return unchanged(state)
     const renew = leads(state, now)
@@ -170,7 +159,7 @@ export function createCandidacy(
       return {
         state: waiting,
         effects: [
-          // Those that it misses may not know yet that they are voters, or know that others are by now.
+          // The voters that it misses may not know yet that they are voters, or may know of a newer configuration.
           ...others.map(({ id }) => sendNotice(waiting, id, now)),
           setTimer(TIMER.alive, [now + pause[0], now + pause[1]]),
         ],
@@ -179,26 +168,9 @@ export function createCandidacy(
     const { record } = state.standing
     if (recordsFailures && !renew && !record.isProven && canDisturbLeader(state, now))
       return probe(state, now)
-    const isRaised = isMajority && renew && lead !== null && isOutbid(lead, now)
-    const epoch = !isMajority ? 0 : renew && lead !== null && !isRaised ? lead.epoch : nextEpoch(state)
-    const request: Request = { incarnation: state.incarnation, counter: state.requests + 1 }
-    const config =
-      renew && lead !== null && !isNewer(state.vote.config, lead.config) && isMajority && epoch <= state.spent
-        ? nextConfiguration(state.vote.config, reachableVoters(state, now), epoch, state.isContested)
-        : state.vote.config
-    const candidacy: Candidacy = {
-      request,
-      at: now,
-      epoch,
-      renew,
-      config,
-      isProbe: false,
-      supporters: [],
-      answered: [],
-      previousAt: state.standing.stoodAt,
-      succeeds: !renew && state.vote.certificate !== null,
-    }
-    // One that has failed of late says nothing of it, and one that leads must be heard of.
+    const { candidacy, isRaised } = nextCandidacy(state, now)
+    const { request, epoch, config } = candidacy
+    // A node that failed lately does not announce its candidacy. A leader always does.
     const announces = renew || record.proofs === null
     const candidate = withStanding(state, {
       candidate: announces,
@@ -206,28 +178,15 @@ export function createCandidacy(
       deferringSince: null,
       stoodAt: attemptedAt(now),
     })
-    // What it writes it keeps, before anybody else can: the same number must never stand for other voters. Only voters
-    // without itself it keeps when they are in force, for until then it must be able to go on.
+    // The node stores the configuration that it writes before others can: the same id must never mean other voters. A
+    // configuration without the node itself it stores when it is in force, because until then it must be able to renew.
     const writes = config !== state.vote.config && isVoter(config, self)
     const next = changed(writes ? withVote(candidate, { config }) : candidate, {
       requests: request.counter,
       candidacy,
-      lead: isRaised ? { ...lead, epoch, outbid: null } : lead,
+      lead: isRaised && lead !== null ? { ...lead, epoch, outbid: null } : lead,
     })
-    const view = renew && lead !== null && mostRequests === null ? viewOf(lead) : null
-    const order = tree === null ? null : orderOf(config, view)
-    const election = (beacon: Beacon): Election => ({
-      kind: 'Election',
-      beacon,
-      request,
-      epoch,
-      renew,
-      config,
-      certificate: state.vote.certificate,
-      view,
-      wanted: renew ? state.wanted : null,
-      tree: order,
-    })
+    const election = electionFor(state, candidacy)
     const timers = [
       setTimer(TIMER.release, now + timing.collection),
       ...(renew ? delayHeartbeat(now) : NOTHING),
@@ -237,8 +196,8 @@ export function createCandidacy(
       const own = send(self, election(beaconOf(next, now, true)))
       return { state: next, effects: [...broadcast(next, now, election), own, ...timers] }
     }
-    // Its own vote comes first, and what must be stored for it: nobody hears of a candidate that cannot store it. One
-    // that may not vote for itself yet, because it supports a leader, stores the same again to find out.
+    // The node casts and stores its own vote first: no other node hears of a candidate that cannot store its vote. A node
+    // that may not vote for itself yet, because it supports a leader, stores its state again to test the storage.
     const own = castOwnVote(next, election(beaconOf(next, now, true)), now)
     const isNews = own.isNews || writes || (announces && !state.standing.candidate && !own.isCast)
     const counted = own.isCast ? countSupport(own.state, [self], request, now) : unchanged(own.state)
@@ -253,7 +212,7 @@ export function createCandidacy(
     }
   }
 
-  /** Its own vote for its request, if it may give it. */
+  /** The node's own vote for its request, if it may give it. */
   function castOwnVote(
     before: LocalLeaderState,
     election: Election,
@@ -268,7 +227,7 @@ export function createCandidacy(
 
   // ---- Answers ----
 
-  /** These have answered a request, for it or against it. */
+  /** These nodes have answered a request, for it or against it. */
   function countAnswers(
     state: LocalLeaderState,
     from: readonly NodeId[],
@@ -287,7 +246,7 @@ export function createCandidacy(
     return holdsMajorities(config, withIds(answered, [self]))
   }
 
-  /** A majority hears it, and it hears them: it may stand. */
+  /** The node and a majority hear each other: it may become a candidate. */
   function passProbe(state: LocalLeaderState, now: Micros): LocalLeaderStep {
     const record = { ...state.standing.record, isProven: true, misses: 0 }
     const next = changed(withStanding(state, { record }), { candidacy: null })
@@ -295,7 +254,7 @@ export function createCandidacy(
     return { state: step.state, effects: [stopTimer(TIMER.release), ...step.effects] }
   }
 
-  // ---- Being supported ----
+  // ---- Support ----
 
   function countSupport(
     state: LocalLeaderState,
@@ -325,7 +284,7 @@ export function createCandidacy(
     return (isMajority && settings.rule === 'quorum') || isSupportedByAll(state, supporters, now)
   }
 
-  /** Every fast answer is in. */
+  /** Every fast answer has arrived. */
   function handleRoundEnd(state: LocalLeaderState, now: Micros): LocalLeaderStep {
     if (state.candidacy === null) return unchanged(state)
     if (state.candidacy.isProbe) {
@@ -386,8 +345,8 @@ export function createCandidacy(
     if (isVoter(candidacy.config, self)) return { state: next, effects: [...timers, ...news] }
     const dismissed = withVote(next, { config: candidacy.config })
     if (yieldWhenTold) {
-      const told = askToYield({ state: dismissed, effects: [...timers, ...news] }, 'no longer a voter')
-      return { state: told.state, effects: [persist(stableOf(dismissed)), ...told.effects] }
+      const yielding = askToYield({ state: dismissed, effects: [...timers, ...news] }, 'no longer a voter')
+      return { state: yielding.state, effects: [persist(stableOf(dismissed)), ...yielding.effects] }
     }
     const gone = giveUp(dismissed, 'no longer a voter', null, now)
     return {
@@ -419,14 +378,14 @@ export function createCandidacy(
     }
   }
 
-  /** It has failed to be elected. If it keeps failing it says so, and no longer that it stands. */
+  /** The node has failed to be elected. If it keeps failing it lowers its rank, and no longer announces its candidacy. */
   function recordMiss(state: LocalLeaderState): LocalLeaderState {
     const { standing } = state
     const record = afterMiss(standing.record, isAnswered(state) ? 'refused' : 'unanswered')
     return withStanding(state, { record, candidate: standing.candidate && record.proofs === null })
   }
 
-  // ---- Letting go ----
+  // ---- Releases ----
 
   function handleRelease(
     before: LocalLeaderState,
@@ -443,12 +402,12 @@ export function createCandidacy(
     if (!yields) return { state, effects: retryAfterFailureOf(state, from, now) }
     const heir = withVote(state, { certificate })
     const isNext = isEligible(heir) && !leads(heir, now) && betterUntil(heir, now, () => true) === null
-    // A request from before the hand-over is lost, for it was refused: the next one carries the certificate.
+    // A request from before the hand-over is lost, because voters refused it: the next one carries the certificate.
     const isLost = heir.candidacy === null || !heir.candidacy.succeeds
     return isNext && isLost ? startCandidacy(heir, now) : unchanged(heir)
   }
 
-  /** A candidate that has given up standing keeps nobody waiting. */
+  /** The node need not wait for a candidate that has given up its candidacy. */
   function retryAfterFailureOf(
     state: LocalLeaderState,
     from: NodeId,

@@ -4,7 +4,7 @@
  * Five are given: δ and δmin (how long messages take), Δ (what still counts as fast), σ (how late a process may act)
  * and ρ (how far clocks drift); two are wishes: how often a leader renews, and how many tries a renewal has. Everything
  * else follows, from the lock outwards: a lease must outlast the renewal interval and all tries; a lock outlasts the
- * lease on any clock; the election period outlasts a lock; and whoever is silent for `expires` is taken for gone.
+ * lease on any clock; the election period outlasts a lock; and a node that is silent for `expires` counts as unreachable.
  */
 import type { Micros } from '../../core/index.ts'
 
@@ -46,12 +46,12 @@ export type Timing = Omit<Given, 'electionPeriod' | 'expires'> & {
   readonly lease: Micros
   /** EP: time between the tries of a process to be elected. */
   readonly electionPeriod: Micros
-  /** A process from which nothing fast came for so long is taken for gone. */
+  /** A node that sent nothing fast for this long counts as unreachable. */
   readonly expires: Micros
   readonly heartbeat: Micros
   /** From one renewal to the next: so long before the end of the lease that all tries have room. */
   readonly renewalPeriod: Micros
-  /** Keeping quiet (quiet.ts); null where it is not possible. */
+  /** Heartbeat suppression (heartbeat-suppression.ts); null where it is not possible. */
   readonly suppression: Suppression | null
   /** How long to leave it to one of better rank that could stand for election but does not. */
   readonly deference: Micros
@@ -65,19 +65,19 @@ export type Timing = Omit<Given, 'electionPeriod' | 'expires'> & {
   readonly stampAge: Micros
 }
 
-/** As long as a leader renews, those that it names say little, and it says nothing else itself. */
+/** Heartbeat suppression: while a leader renews, it sends no heartbeats, and the nodes that it names send few. */
 export type Suppression = {
-  /** In one of so many rounds they tell each other that they are there. */
+  /** Named nodes send heartbeats to each other once in this many rounds. */
   readonly rounds: number
   /** They do so at the latest after this long. */
   readonly longest: Micros
-  /** A renewal that has not come after so long is overdue, and all speak up. */
+  /** A renewal that has not arrived after this time is overdue, and all nodes send heartbeats. */
   readonly patience: Micros
 }
 
 /**
  * For how long after a peer can last have been heard a node calls it reachable, at most, in true time: a fast message may
- * be under way; and where a leader vouches for nodes that keep quiet, the word of the node itself may be two silences old.
+ * be under way; and where a leader vouches for a node, the node's own last heartbeat may be two intervals old.
  */
 export function reachableWithinOf({ expires, suppression, fast, rho }: Timing): Micros {
   return fast + Math.ceil((expires + 2 * (suppression?.longest ?? 0)) * (1 + 2 * rho))
@@ -157,9 +157,9 @@ type Pace = Pick<Timing, 'renewalPeriod' | 'expires' | 'fast' | 'lateness'> & {
 }
 
 /**
- * Whoever speaks up because a renewal is overdue, σ late, is heard Δ after that; and so is what the leader answers,
+ * A heartbeat that a node sends because a renewal is overdue, σ late, arrives Δ after that; and so is what the leader answers,
  * before it is given up. And whom the leader names as having answered a round is not given up before the round after
- * the next: only where renewals come often enough for that can anybody keep quiet.
+ * the next: only where renewals come often enough for that can heartbeats be suppressed.
  */
 function suppressionOf({ renewalPeriod, expires, usable, fast, lateness }: Pace): Suppression | null {
   const patience = Math.min(renewalPeriod + Math.max(fast, lateness), expires - 2 * fast - lateness)
@@ -256,7 +256,7 @@ export function brokenBounds(given: Given): readonly BrokenBound[] {
  * κ: within this time every stable partition has a leader (T), and no longer than this is a process connected with a
  * leader that it does not support (BI). The paper's bound, with the scheduling delay of the second alarm that it
  * forgot, and what the parts add that the paper takes for granted: round trips must form (Echo), a restarted process
- * is silent, one that slept must find out and tell, rivals are noticed by heartbeat.
+ * is silent, a node that slept must notice it and tell the others, and heartbeats reveal rivals.
  */
 export function kappaOf(timing: Timing): Micros {
   const { expires, lateness, electionPeriod, collection, rho, lockTime, fast, heartbeat, deference } = timing
@@ -275,8 +275,8 @@ export function paperKappaOf({ expires, lateness, electionPeriod, rho, fast }: T
 }
 
 /**
- * In majority mode: while one node is linked both ways with a majority of the voters, somebody leads within this time,
- * whatever becomes of other nodes and links. Besides κ, candidates that cannot win are found out.
+ * In majority mode: while one node is linked both ways with a majority of the voters, some node leads within this time,
+ * regardless of other nodes and links. The bound adds to κ the time until candidates that cannot win are recognised.
  */
 export function leadsWithinOf(timing: Timing): Micros {
   return kappaOf(timing) + Math.ceil((2 * timing.expires + timing.candidacy) * (1 + timing.rho))

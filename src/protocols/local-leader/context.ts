@@ -1,4 +1,4 @@
-/** What all parts of the protocol know of the process they belong to: fixed for its life, or read off its state. */
+/** What all parts of the protocol know of their node: fixed values, and values derived from its state. */
 import {
   type Effect,
   type Identity,
@@ -23,22 +23,22 @@ export function unchanged(state: LocalLeaderState): LocalLeaderStep {
 }
 
 export const TIMER = {
-  /** Time to look whether it should stand, or whether its lease must be renewed. */
+  /** Check whether to become a candidate, and whether the lease must be renewed. */
   alive: 'alive',
-  /** Every fast answer to a request is in. */
+  /** Every fast answer to a request has arrived. */
   release: 'release',
   /** The lease is over. */
   expire: 'expire',
   heartbeat: 'heartbeat',
   /** The leader should have renewed. */
   overdue: 'overdue',
-  /** Children in the tree have been waited for long enough. */
+  /** The node has waited long enough for its children in the tree. */
   gather: 'gather',
-  /** Whoever was not heard along the tree is asked directly. */
+  /** Ask the voters directly whose answer has not come along the tree. */
   ask: 'ask',
 } as const
 
-/** How low a process ranks that would not lead at all, or keeps failing to be elected. */
+/** The `low` of a node that does not want to lead, or keeps failing to be elected. */
 export const UNWILLING = 3
 
 export type Context = ReturnType<typeof contextOf>
@@ -51,7 +51,7 @@ export function contextOf({ self, nodes }: Identity, settings: LocalLeaderSettin
 
   const leads = ({ lead }: LocalLeaderState, now: Micros): boolean => lead !== null && now < lead.until
 
-  /** It votes: it is a voter, and has been silent for long enough after a restart. */
+  /** Whether the node votes: it is a voter, and its silence after a restart is over. */
   const takesPart = (state: LocalLeaderState): boolean =>
     state.silentUntil === null && isVoter(state.vote.config, self)
 
@@ -78,9 +78,9 @@ export function contextOf({ self, nodes }: Identity, settings: LocalLeaderSettin
     timing,
     isMajority,
     mayLead,
-    /** Whether it sends heartbeats at all. */
+    /** Whether nodes send heartbeats at all. */
     usesHeartbeats: rules.measuresRoundTrips() && mostRequests === null,
-    /** Where a majority is enough, a process that cannot win must not stand in the way of others (record.ts). */
+    /** Where a majority is enough, a node that cannot win must not block other candidates (record.ts). */
     recordsFailures:
       isMajority && settings.rule === 'quorum' && mostRequests === null && rules.recordsFailures(),
     others: nodes.map((id, index) => ({ id, index })).filter(({ id }) => id !== self),
@@ -88,7 +88,7 @@ export function contextOf({ self, nodes }: Identity, settings: LocalLeaderSettin
     placeOf: (node: NodeId): number => present(indexOf.get(node), 'node'),
     leads,
     takesPart,
-    /** It may stand for election. */
+    /** Whether the node may be a candidate. */
     isEligible: (state: LocalLeaderState): boolean => mayLead && state.standing.willing && takesPart(state),
     lowOf,
     rankOf,

@@ -1,4 +1,4 @@
-/** The protocol as options describe it, and one of several groups in a process. */
+/** The protocol for given options, alone or as one of several groups in a process. */
 import { type Identity, microsOf, type PlainObject } from '../../core/index.ts'
 import type { Group } from '../../links/index.ts'
 import { assertNoDefect } from '../defect-option.ts'
@@ -19,7 +19,7 @@ function treeOver(voters: number, fanout: number, { roundTrip }: Timing): Tree {
   return { fanout, levels, patience: Math.floor(roundTrip / (levels + 1)) }
 }
 
-/** What all processes of a group must be configured with alike. */
+/** The constants that all nodes of a group must agree on. */
 export function agreed({ mode, rule }: LocalLeaderOptions, timing: Timing): PlainObject {
   const {
     delay,
@@ -69,7 +69,7 @@ export function createLocalLeader(identity: Identity, chosen: LocalLeaderOptions
   return { protocol, timing, voters }
 }
 
-/** Timers of several groups wait for each other for this part of σ. */
+/** Timer slack as a part of σ: timers of several groups coalesce within it. */
 const SLACK = 1 / 5
 
 const KINDS: readonly LocalLeaderMessage['kind'][] = ['Heartbeat', 'Election', 'Reply', 'Release']

@@ -26,7 +26,7 @@ export type Guarantees = {
   readonly timing: Timing
   readonly rule: 'quorum' | 'equality'
   readonly voters: number
-  /** Who may lead: voters that are no witnesses. */
+  /** The nodes that may lead: voters that are not witnesses. */
   readonly eligible: number
   /** How many voters must support a leader in majority mode. */
   readonly quorum: number
@@ -41,7 +41,7 @@ export type Guarantees = {
   readonly leaseEnd: Micros
   /** After a crash or a cut among its followers, the leader leads (again) by then; 0: it never stops. */
   readonly followerLoss: Micros
-  /** κ: a stable partition that may have a leader has one by then, whatever went on before. */
+  /** κ: a stable partition that may have a leader has one within this time, regardless of what happened before. */
   readonly longestGap: Micros
   readonly traffic: Traffic
   /** With this Δ, or a larger one, messages that take δ always count as fast. */
@@ -121,7 +121,7 @@ function courtesy({ mode, fast }: Timing): Micros {
 
 /**
  * The last message of the leader reaches each of the others within δ. So everybody has given it up, and is free of its
- * lock, at `gone`; whoever stands for election from then on wins. The successor stands when it has given the leader up
+ * lock, at `gone`; a node that becomes a candidate from then on wins. The successor stands when it has given the leader up
  * itself. That may be earlier, for it may have heard it for the last time earlier; then it may be refused, and the
  * next try comes in time.
  */
@@ -165,7 +165,7 @@ function mean({ least, most }: Delays): Micros {
 }
 
 /**
- * The mean time since the leader last sent something, at a random moment: where it does not keep quiet, renewals and
+ * The mean time since the leader last sent something, at a random moment: where it sends heartbeats, renewals and
  * heartbeats interleave.
  */
 function sinceLastWord({ renewalPeriod: renewal, heartbeat, suppression }: Timing): Micros {
@@ -205,10 +205,10 @@ function atLeast(k: number, n: number, probability: number): number {
   return 1 - below
 }
 
-/** In a large group only so many beat. */
+/** In a large group only this many nodes send heartbeats. */
 const HEARTBEAT_SENDERS = 16
 
-/** Every renewal goes to all, voters answer, and every voter beats for all, or keeps quiet (quiet.ts). */
+/** Every renewal goes to all nodes, voters answer, and voters send heartbeats unless suppressed. */
 function trafficOf(timing: Timing, voters: number, nodes: number): Traffic {
   const { renewalPeriod, heartbeat, suppression, isTree } = timing
   const beating = isTree ? Math.min(voters, HEARTBEAT_SENDERS) : voters

@@ -1,18 +1,19 @@
 /**
- * Keeping quiet. A leader that renews speaks to all in every round, so it says nothing besides; and it names those who
- * supported the round before, so these need not tell each other all the time that they are there: the leader vouches
- * for them. Whoever is led and named tells its equals only now and then, together with its answer to the leader.
+ * Heartbeat suppression. A leader that renews sends a request to all nodes in every round, so it needs no heartbeats. Each
+ * request names the supporters of the round before: the leader vouches for them. So named followers send heartbeats to
+ * each other only once in several rounds, together with their answer to the leader.
  *
- * A voter that is heard and not named is told at every round, as often as if nobody kept quiet: nobody vouches to it for
- * those that do, or for itself to them, and it must know whether it could win. One that is neither heard nor named is
- * told seldom; it remembers that it is not heard (`deafMemory` in hearing.ts), so that it does not stand in vain.
+ * A voter that is heard but not named receives a heartbeat in every round, as without suppression: no leader vouches for
+ * the others to it, and it must know whether it could win. A voter that is neither heard nor named receives one rarely. It
+ * remembers that it is not heard (`deafMemory` in reachability.ts), so that it does not become a candidate in vain.
  *
- * When a renewal is overdue, whoever misses it speaks up, to all. A leader that is there answers: so a request that got
- * lost does no harm. If it is not there, all have heard each other again before anybody gives it up. One that is not
- * named, or not led, beats as if nobody kept quiet; and one whose rank is another tells it at once.
+ * When a renewal is overdue, the voters that miss it send heartbeats to all. A leader that is up answers, so a lost
+ * request does no harm. If it is down, all voters have heard each other again before any of them gives the leader up. A
+ * node that is not named, or follows no leader, sends heartbeats as without suppression. A node whose rank changes sends
+ * one at once.
  *
- * Only where a majority is enough (majority mode, quorum rule): who is there then decides which process stands for
- * election, and never whether a leadership is safe. Elsewhere a leader depends on all that it hears.
+ * Only where a majority is enough (majority mode, quorum rule): there reachability decides which node becomes a candidate,
+ * and never whether a term is safe. Elsewhere a leader depends on all nodes that it hears.
  */
 import { type Micros, NOTHING, type NodeId, send, setTimer } from '../../core/index.ts'
 import type { Beacons } from './beacon.ts'
@@ -28,10 +29,10 @@ export function createHeartbeatSuppression(context: Context, { broadcast, beacon
   const { heartbeat, renewalPeriod, roundTrip, expires } = timing
   const suppression = usesHeartbeats ? timing.suppression : null
 
-  /** Says how it stands, to those that need it. */
+  /** Sends a heartbeat to the nodes that need one. */
   function sendHeartbeat(state: LocalLeaderState, now: Micros): LocalLeaderStep {
     if (suppression === null || !isVouchedFor(state, now)) return sendHeartbeats(state, now, () => true)
-    // The leader hears its answers.
+    // The leader hears this node's answers.
     const leader = state.known.following?.leader
     if (mustAnnounce(state, now)) return sendHeartbeats(state, now, (to) => to !== leader)
     const unnamed = unnamedPeers(state, now)
@@ -39,7 +40,7 @@ export function createHeartbeatSuppression(context: Context, { broadcast, beacon
     return { state, effects: broadcast(state, now, heartbeatWith, (to) => unnamed.includes(to)) }
   }
 
-  /** Those that it hears, and for whom the leader does not vouch. */
+  /** The nodes that this node hears, and for which the leader does not vouch. */
   function unnamedPeers({ known }: LocalLeaderState, now: Micros): readonly NodeId[] {
     const { following, peers } = known
     if (following === null || following.view === null) return NOTHING
@@ -61,7 +62,7 @@ export function createHeartbeatSuppression(context: Context, { broadcast, beacon
     return { state: next, effects: broadcast(next, now, heartbeatWith, isMeant) }
   }
 
-  /** When it beats next, if nothing happens. */
+  /** When the next heartbeat is due, if nothing happens. */
   function nextHeartbeatAt(state: LocalLeaderState, now: Micros): Micros {
     const { announced: last, lowUntil } = state.standing
     const isSuppressed = takesPart(state) && isVouchedFor(state, now)
@@ -81,7 +82,7 @@ export function createHeartbeatSuppression(context: Context, { broadcast, beacon
     return following.view.members.includes(self)
   }
 
-  /** It is long ago that it told all how it stands, or it stands differently. */
+  /** Whether the last announcement of the rank is long ago, or the rank has changed. */
   function mustAnnounce(state: LocalLeaderState, now: Micros): boolean {
     const { announced: last, priority } = state.standing
     if (suppression === null || last === null || last.priority !== priority) return true
@@ -97,7 +98,7 @@ export function createHeartbeatSuppression(context: Context, { broadcast, beacon
     })
   }
 
-  /** The leader says who answered the round that came here at `roundAt`: they were there, if they were of late. */
+  /** The leader vouches for the nodes that answered the round which arrived here at `roundAt`. */
   function refreshVouchedPeers(
     state: LocalLeaderState,
     members: readonly NodeId[],
@@ -116,9 +117,9 @@ export function createHeartbeatSuppression(context: Context, { broadcast, beacon
     return peers === null ? state : withKnown(state, { peers })
   }
 
-  // ---- What follows from a round ----
+  // ---- After a round ----
 
-  /** With the answer to a renewal: a beat, if it is time for one; and when the next renewal would be overdue. */
+  /** With the answer to a renewal: a heartbeat, if one is due, and the time when the next renewal is overdue. */
   function heartbeatWithReply(before: LocalLeaderState, step: LocalLeaderStep, now: Micros): LocalLeaderStep {
     const { following } = step.state.known
     const isNew = following !== null && following.view !== null && following !== before.known.following
@@ -133,7 +134,7 @@ export function createHeartbeatSuppression(context: Context, { broadcast, beacon
     return { state, effects: [...step.effects, ...effects, next, overdue] }
   }
 
-  /** A renewal has not come: whoever votes speaks up to all; another asks its leader alone. */
+  /** A renewal is overdue: a voter sends heartbeats to all nodes; another node sends one to its leader only. */
   function handleOverdueRenewal(state: LocalLeaderState, now: Micros): LocalLeaderStep {
     const { following } = state.known
     if (suppression === null || state.silentUntil !== null) return { state, effects: NOTHING }
@@ -144,19 +145,19 @@ export function createHeartbeatSuppression(context: Context, { broadcast, beacon
     return { state: next, effects: [...effects, setTimer(TIMER.heartbeat, now + roundTrip)] }
   }
 
-  // ---- What a leader says ----
+  // ---- Heartbeats of a leader ----
 
-  /** It has just spoken to all, or is about to. */
+  /** The leader has just sent a request to all nodes, or is about to. */
   function delayHeartbeat(now: Micros): readonly LocalLeaderEffect[] {
     return suppression === null ? NOTHING : [setTimer(TIMER.heartbeat, now + suppression.patience)]
   }
 
-  /** The first word of a new leader: all learn of it before its next round. */
+  /** All nodes learn of a new leader before its next round. */
   function announceLeader(state: LocalLeaderState, now: Micros): readonly LocalLeaderEffect[] {
     return suppression === null ? NOTHING : [...broadcast(state, now, heartbeatWith), ...delayHeartbeat(now)]
   }
 
-  /** Whoever beats for a leader that keeps quiet has missed it. Another leader is not answered: it would answer, too. */
+  /** A follower that sends a heartbeat has missed a renewal. Another leader gets no answer, because it would answer too. */
   function reassure(
     state: LocalLeaderState,
     from: NodeId,
@@ -171,7 +172,7 @@ export function createHeartbeatSuppression(context: Context, { broadcast, beacon
     return send(to, heartbeatWith(beaconFor(state, to, now)))
   }
 
-  /** How it stands is another matter now: all are told at once. */
+  /** The rank has changed: all nodes learn it at once. */
   function announceRank(now: Micros): readonly LocalLeaderEffect[] {
     return suppression === null ? NOTHING : [setTimer(TIMER.heartbeat, now)]
   }

@@ -1,4 +1,4 @@
-/** What real processes need to run the protocol. */
+/** What real nodes need to run the protocol. */
 import type { PlainObject } from '../../core/index.ts'
 import type { Asked, Chosen, PeerHosting } from '../hosting.ts'
 import { timingOf } from './constants.ts'

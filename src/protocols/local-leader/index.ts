@@ -32,13 +32,13 @@ function commands(nodes: readonly NodeId[]) {
 const kappaFor = (chosen: LocalLeaderOptions, nodes: number): number =>
   rulesWith(chosen.misreading).kappa(timingFor(chosen, nodes))
 
-/** How long nobody may lead, from when on a leader stays, and how long a node that stepped down leaves it to others. */
+/** The longest time without a leader, the time until a leader stays, and how long a node stays back after it stepped down. */
 function progressOf(chosen: LocalLeaderOptions, nodes: number): Constants {
   if (chosen.mode !== 'majority' || chosen.rule !== 'quorum') return {}
   const timing = timingFor(chosen, nodes)
   const leadsWithin = leadsWithinOf(timing)
   const retirement = Math.ceil(timing.retirement * (1 + 2 * timing.rho))
-  // Leaders that take turns do not stay.
+  // Leaders that rotate do not stay.
   const shared = { leadsWithin, retirement, supportsWithin: leadsWithin + microsOf(chosen.holdDownMs) }
   if (chosen.termMs !== null) return shared
   return { ...shared, keepsAfter: 2 * leadsWithin + microsOf(chosen.holdDownMs) }
@@ -48,12 +48,12 @@ const COMMON_GOALS = ['elected', 'renewed', 'lost', 'handed-over']
 const EVERYWHERE = ['SO', 'LS', 'T', 'told-in-pairs', 'views-disjoint', 'reachability']
 const LOCAL = ['BI', 'stable-inside-logical']
 const MAJORITY = ['one-leader', 'tokens', 'voter-changes']
-/** Where a majority is enough, whatever else a leader hears. */
+/** Where a majority is enough. */
 const QUORUM = ['majority-leads', 'voters-support']
 
 export const localLeaderDefinition = define({
   name: 'local-leader',
-  title: 'one leader a partition, or one in all, by locks and leases on drifting clocks; the default',
+  title: 'one leader per partition, or one in all, by locks and leases on drifting clocks; the default',
   source: 'Fetzer & Cristian, A Highly Available Local Leader Election Service, 1999',
   kinds: ['Election', 'Reply', 'Release'],
   linkKinds: ['Heartbeat', ...FAIL_AWARE_KINDS],
@@ -105,7 +105,7 @@ export const localLeaderDefinition = define({
     )
   },
   stimuli(state: LocalLeaderState, _identity, { requests }) {
-    // In searches a leader may be told to step down at any moment.
+    // In searches a leader may receive stepDown at any moment.
     const mayStepDown = requests !== null && state.lead !== null
     return mayStepDown ? [{ command: { do: 'stepDown' }, whenDown: null, owed: false }] : []
   },

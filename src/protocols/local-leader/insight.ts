@@ -1,4 +1,4 @@
-/** What an operator may ask of a process of local-leader. */
+/** What an operator can ask a running node. */
 import { type Micros, type NodeId, type Plain, sortIds } from '../../core/index.ts'
 import type { Evidence, Insight } from '../insight.ts'
 import type { Timing } from './constants.ts'
@@ -24,7 +24,7 @@ export function insightOf(state: Plain, nodes: readonly NodeId[], { expires }: E
   }
 }
 
-/** Which peers a process in this state calls reachable. */
+/** The peers that a node in this state reports as reachable. */
 export function reachableIn(
   state: Plain,
   nodes: readonly NodeId[],

@@ -2,17 +2,17 @@
  * The local leader service: one leader in each partition (local mode), or one in all (majority mode), by locks and
  * leases on clocks that drift by at most ρ.
  *
- * Who hears of nobody of better rank that stands for election stands itself: it asks all for their support (Election).
- * Whoever supports it is locked to it for `lockTime`, and answers (Reply). With the support of all that it hears
- * (local), or of a majority of the voters (majority), it leads until its own clock shows its request plus a lease that
- * is shorter than the lock on any two clocks. So nobody need ever learn that a leader has failed: its supporters are
- * free again only when it has stopped leading by itself. It renews well before that, and has several tries. Who fails
- * to be elected lets its supporters go (Release); who leads never does, for an older request may still be what it
- * leads by. A leader that steps down stops leading first and then releases everything, with a certificate that its
- * successor can show to those who have not heard of it yet.
+ * A node that hears of no candidate of better rank becomes a candidate itself: it asks all nodes for their support
+ * (Election). A supporter is locked to the candidate for `lockTime`, and answers (Reply). With the support of all nodes
+ * that it hears (local mode), or of a majority of the voters (majority mode), the candidate leads. Its lease starts with
+ * its request, and is shorter than a lock on any two clocks. So no node need ever learn that a leader has failed: its
+ * supporters are free only when it has stopped leading by itself. The leader renews well before that, with several tries.
+ * A candidate that fails frees its supporters (Release). A leader never does, because it may still lead by an older
+ * request. A leader that steps down first stops leading, and then releases all its requests, with a certificate that its
+ * successor can show to nodes that have not heard of it yet.
  *
- * In majority mode every leadership has an epoch of its own, its token. A voter promises an epoch to one candidate,
- * and remembers that through crashes; so tokens only grow, whatever the clocks do.
+ * In majority mode every term has an epoch of its own, its token. A voter promises an epoch to one candidate, and
+ * remembers that through crashes. So tokens only grow, independent of clocks.
  *
  * Source: Fetzer & Cristian, A Highly Available Local Leader Election Service, 1999, corrected where it fails: README.md.
  */
@@ -39,6 +39,7 @@ import { isNodeId } from './bounds.ts'
 import { createCandidacy } from './candidacy.ts'
 import { contextOf, type LocalLeaderStep, TIMER, unchanged } from './context.ts'
 import { createHeartbeatSuppression } from './heartbeat-suppression.ts'
+import { initialState } from './initial-state.ts'
 import { type Beacon, type LocalLeaderCommand, type LocalLeaderMessage } from './messages.ts'
 import { reportMismatch } from './mismatches.ts'
 import { laterEpoch } from './peers.ts'
@@ -49,10 +50,10 @@ import type { LocalLeaderSettings } from './settings.ts'
 import { checkedStable, type LocalLeaderStable } from './stable.ts'
 import { changed, type LocalLeaderState, shiftTimes, withKnown, withStanding } from './state.ts'
 import { createVetting } from './strangers.ts'
-import { type Configuration, initialConfiguration, isVoter } from './voters.ts'
+import { type Configuration, isVoter } from './voters.ts'
 import { createVoting } from './voting.ts'
 
-/** Without a layer that measures delays, nothing is known to be slow. */
+/** Without a layer that measures delays, every message counts as fast. */
 const ASSUMED_FAST: Receipt = { fast: true, bound: null, overtaken: false }
 
 export function localLeader(
@@ -63,7 +64,7 @@ export function localLeader(
   const { self, nodes, isMajority, usesHeartbeats, leads, takesPart, recordsFailures, stableOf } = context
   const { timing, rules, witnesses, tree, yieldWhenTold } = settings
   const { isLeaseOver } = rules
-  const { rho, lockTime, roundTrip } = timing
+  const { roundTrip } = timing
   const beacons = createBeacons(context)
   const suppression = createHeartbeatSuppression(context, beacons)
   const heard = createReachability(context, suppression)
@@ -78,7 +79,7 @@ export function localLeader(
   const { findImplausible, withoutForeign, strideAfter } = createPlausibilityChecks(context)
   const isAmongFirst = sortIds(nodes).indexOf(self) < HEARTBEAT_SENDERS
 
-  // ---- The passing of time ----
+  // ---- Time ----
 
   function handleHeartbeatTimer(state: LocalLeaderState, now: Micros): LocalLeaderStep {
     const awake = state.silentUntil !== null && now >= state.silentUntil ? endSilence(state) : state
@@ -99,7 +100,7 @@ export function localLeader(
       : unchanged(state)
   }
 
-  /** In a large group the others listen first, whether they need to. */
+  /** In a large group the other nodes first listen whether they need to send heartbeats. */
   function firstHeartbeatAt(now: Micros): Micros {
     return tree === null || isAmongFirst ? now : now + 2 * timing.heartbeat
   }
@@ -108,7 +109,7 @@ export function localLeader(
     return changed(state, { silentUntil: null })
   }
 
-  /** A lease that the clock has overtaken is over, whatever happens next. */
+  /** Ends the term of a lease that has expired. */
   function expireLease(state: LocalLeaderState): LocalLeaderStep {
     const token = state.lead?.token ?? null
     const { record } = state.standing
@@ -121,7 +122,7 @@ export function localLeader(
     }
   }
 
-  /** The clock stood still: no lease, no request and no knowledge of others that hangs on it can be trusted. */
+  /** The clock stood still: leases, requests and what is known of other nodes are no longer valid. */
   function handleSuspended(state: LocalLeaderState, now: Micros): LocalLeaderStep {
     if (!rules.distrustsSuspendedClock()) return unchanged(state)
     const next = withKnown(state, { following: null, peers: nodes.map(() => null) })
@@ -133,13 +134,13 @@ export function localLeader(
       state.candidacy === null
         ? NOTHING
         : [stopTimer(TIMER.release), ...sendReleases(idle, state.candidacy.request, false, now)]
-    // It listens before it stands: at this moment it knows of nobody.
+    // The node listens before it becomes a candidate: at this moment it knows of no other node.
     const listens =
       state.silentUntil === null ? [setTimer(TIMER.alive, now + roundTrip + timing.heartbeat)] : NOTHING
     return sendHeartbeatNow({ state: idle, effects: [...freed, ...listens] }, now)
   }
 
-  /** All learn at once that what it stamped before is void; until then it cannot tell which of their messages are fast. */
+  /** All nodes learn at once that its earlier time stamps are void; until then it cannot tell which messages are fast. */
   function sendHeartbeatNow(step: LocalLeaderStep, now: Micros): LocalLeaderStep {
     if (!usesHeartbeats || step.state.silentUntil !== null) return step
     return { state: step.state, effects: [...step.effects, setTimer(TIMER.heartbeat, now)] }
@@ -150,9 +151,7 @@ export function localLeader(
   function handleCommand(state: LocalLeaderState, command: LocalLeaderCommand, now: Micros): LocalLeaderStep {
     switch (command.do) {
       case 'stepDown':
-        return leads(state, now)
-          ? stepDown(state, now)
-          : refuse(state, command.do, 'this process does not lead')
+        return leads(state, now) ? stepDown(state, now) : refuse(state, command.do, 'this node does not lead')
       case 'campaign':
         return handleCampaign(state, command.willing, command.lapse, now)
       case 'setPriority':
@@ -171,7 +170,7 @@ export function localLeader(
     }
   }
 
-  /** From now on it would lead, or would not: then whoever is led by it gets another, at once or when its lease is over. */
+  /** The node wants to lead from now on, or not: then its followers elect another, at once or when its lease expires. */
   function handleCampaign(
     state: LocalLeaderState,
     willing: boolean,
@@ -183,13 +182,13 @@ export function localLeader(
     if (!leads(state, now)) {
       const { candidacy } = next
       if (willing || candidacy === null) return { state: next, effects: suppression.announceRank(now) }
-      // It has asked for support: whoever gives it now would elect it.
+      // The node has asked for support, and further votes would elect it.
       const idle = withStanding(changed(next, { candidacy: null }), { candidate: false })
       const freed = [stopTimer(TIMER.release), ...sendReleases(idle, candidacy.request, false, now)]
       const again = setTimer(TIMER.alive, now + roundTrip + timing.heartbeat)
       return { state: idle, effects: [...freed, again, ...suppression.announceRank(now)] }
     }
-    // It may have let the time pass at which it should have renewed.
+    // The time of the next renewal may have passed.
     if (willing) return { state: next, effects: [setTimer(TIMER.alive, now)] }
     return lapse ? unchanged(next) : giveUp(next, 'withdrew', state.standing.lowUntil, now)
   }
@@ -205,7 +204,7 @@ export function localLeader(
     change: (voters: readonly NodeId[]) => readonly NodeId[],
   ): LocalLeaderStep {
     if (!isMajority) return refuse(state, command, 'only majority mode has voters')
-    if (!leads(state, now)) return refuse(state, command, 'this process does not lead')
+    if (!leads(state, now)) return refuse(state, command, 'this node does not lead')
     const current = state.wanted ?? state.vote.config.sets.at(-1) ?? []
     const wanted = change(current)
     if (!wanted.every(isNodeId)) return refuse(state, command, 'the voter must be named by its id')
@@ -218,7 +217,7 @@ export function localLeader(
     return unchanged(wanted.join() === current.join() ? state : changed(state, { wanted }))
   }
 
-  // ---- The whole ----
+  // ---- Inputs ----
 
   function handleMessage(
     state: LocalLeaderState,
@@ -274,7 +273,7 @@ export function localLeader(
     }
   }
 
-  /** Where beats are rare, whoever is gone is forgotten as the rounds go by. */
+  /** Where heartbeats are suppressed, each round forgets the nodes that have expired. */
   function forgetExpired({ state, effects }: LocalLeaderStep, now: Micros): LocalLeaderStep {
     return { state: timing.suppression === null ? state : forgetExpiredPeers(state, now), effects }
   }
@@ -305,7 +304,7 @@ export function localLeader(
       case TIMER.ask:
         return standing.handleAsk(state, now)
       default:
-        // The lease is over: that was seen to before anything else.
+        // `expire`: `step` has ended the term already.
         return unchanged(state)
     }
   }
@@ -349,44 +348,8 @@ export function localLeader(
   return {
     start(kept, now) {
       const stable = kept === null ? null : checkedStable(kept)
-      const incarnation = (stable?.incarnation ?? 0) + 1
-      const longest = Math.max(stable?.lockTime ?? 0, lockTime)
       const isSilent = rules.mustStaySilent(stable)
-      const remembered = rules.recallPromise(stable)
-      const state: LocalLeaderState = {
-        incarnation,
-        longestLock: longest,
-        silentUntil: isSilent ? now + Math.ceil(longest * (1 + 2 * rho)) : null,
-        known: { peers: nodes.map(() => null), seen: remembered, following: null, holdUntil: null },
-        standing: {
-          willing: true,
-          priority: settings.priority,
-          lowUntil: null,
-          candidate: false,
-          record: CLEAN_RECORD,
-          deferringSince: null,
-          stoodAt: null,
-          announced: null,
-        },
-        vote: {
-          lock: null,
-          released: nodes.map(() => null),
-          certificate: null,
-          promised: remembered,
-          revocable: null,
-          config: stable?.config ?? initialConfiguration(settings.voters),
-        },
-        requests: 0,
-        candidacy: null,
-        lead: null,
-        spent: remembered.number,
-        wanted: null,
-        isContested: false,
-        gathering: null,
-        mismatches: [],
-        rumour: null,
-        stride: null,
-      }
+      const state = initialState(identity, settings, stable, now)
       return {
         state,
         effects: [
@@ -442,7 +405,7 @@ export function localLeader(
   }
 }
 
-/** What a view shows besides. The last answer is remembered, so that views which show the same share it. */
+/** The detail of a view. The last value is memoized, so that equal views share it. */
 function createDetail(
   isMajority: boolean,
 ): (config: Configuration) => { readonly config: Configuration } | null {

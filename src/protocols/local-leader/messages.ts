@@ -1,15 +1,15 @@
-/** What processes say to each other. Every message carries a beacon: how its sender stands at that moment. */
+/** The messages. Every message carries a beacon: the rank and the lease of its sender at that moment. */
 import type { Micros, NodeId } from '../../core/index.ts'
 import type { Configuration } from './voters.ts'
 
-/** Requests of a process are numbered, and the numbers of its incarnations do not mix. */
+/** The requests of a node are numbered within each of its incarnations. */
 export type Request = { readonly incarnation: number; readonly counter: number }
 
-/** A number under which somebody wanted to lead. The larger one wins; nobody leads twice with the same. */
+/** The number of a candidacy. The larger one wins; no two terms have the same number. */
 export type Epoch = { readonly number: number; readonly owner: NodeId | null }
 
 export type Beacon = {
-  /** Stands for election, because it hears of nobody of better rank who does. */
+  /** The sender is a candidate, because it hears of no candidate of better rank. */
   readonly candidate: boolean
   readonly low: number
   readonly priority: number
@@ -22,10 +22,10 @@ export type Beacon = {
   readonly lease: { readonly left: Micros; readonly token: number | null } | null
 }
 
-/** All requests of a process up to this one are void, because it no longer leads by any of them. */
+/** All requests of a node up to this one are void, because it no longer leads by any of them. */
 export type Certificate = { readonly owner: NodeId; readonly request: Request }
 
-/** Who supported a leader in a round: known to all in the next. */
+/** The supporters of a leader in a round, which all nodes learn in the next round. */
 export type MembershipView = { readonly round: Request; readonly members: readonly NodeId[] }
 
 export type Election = {
@@ -33,14 +33,14 @@ export type Election = {
   readonly beacon: Beacon
   readonly request: Request
   readonly epoch: number
-  /** The sender leads and wants to go on. */
+  /** The sender leads and renews its lease. */
   readonly renew: boolean
   readonly config: Configuration
   readonly certificate: Certificate | null
   readonly view: MembershipView | null
-  /** The voters that the sender is to bring about: those without a vote so far show that they are there. */
+  /** The voters that the sender shall establish: nodes among them without a vote answer to show that they are up. */
   readonly wanted: readonly NodeId[] | null
-  /** The order in which answers are gathered along a tree; null when each answers directly. */
+  /** The order in which answers are gathered along a tree; null when each node answers directly. */
   readonly tree: readonly NodeId[] | null
 }
 
@@ -49,14 +49,14 @@ export type Ballot = { readonly node: NodeId; readonly support: boolean }
 export type Reply = {
   readonly kind: 'Reply'
   readonly beacon: Beacon
-  /** Whose request it answers: not always the receiver's, on a tree. */
+  /** The sender of the request: on a tree not always the receiver of the reply. */
   readonly candidate: NodeId
   readonly request: Request
-  /** The sender's own vote, and those that it gathered. */
+  /** The sender's own vote, and the votes that it gathered. */
   readonly votes: readonly Ballot[]
   /** The epoch that the sender has promised to support, and to whom. */
   readonly promised: Epoch
-  /** The configuration that it has stored: a candidate may have missed it. */
+  /** The configuration that the sender has stored: a candidate may have missed it. */
   readonly config: Configuration
 }
 
@@ -74,7 +74,7 @@ export type LocalLeaderMessage = Election | Reply | Release | Heartbeat
 
 export type LocalLeaderCommand =
   | { readonly do: 'stepDown' }
-  /** `lapse`: what it leads by it keeps until that lapses, but does not renew it. */
+  /** `lapse`: the node keeps its lease until it expires, but does not renew it. */
   | { readonly do: 'campaign'; readonly willing: boolean; readonly lapse: boolean }
   | { readonly do: 'setPriority'; readonly priority: number }
   | { readonly do: 'addVoter'; readonly voter: NodeId }

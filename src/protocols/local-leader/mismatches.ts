@@ -1,6 +1,6 @@
 /**
- * Peers that were told of other voters, or of other peers, than this process. Their messages come all the time: each
- * difference is put out once, and again when it has changed.
+ * Peers that are configured with other voters, or other peers, than this node. Each difference is reported once, and
+ * again when it has changed.
  */
 import { equalPlain, type NodeId, type Output, type Plain } from '../../core/index.ts'
 import { changed, type LocalLeaderState } from './state.ts'
@@ -12,10 +12,10 @@ export type Mismatch = {
   readonly theirs: Plain
 }
 
-/** So many are remembered; the oldest is forgotten first. */
+/** The number of differences that a node remembers; it forgets the oldest first. */
 const MOST = 64
 
-/** The state that remembers it, and what to put out: null when that was said already. */
+/** The state that remembers the difference, and the event to report; null when it was reported already. */
 export function reportMismatch(
   state: LocalLeaderState,
   mismatch: Mismatch,
@@ -31,7 +31,7 @@ export function reportMismatch(
   }
 }
 
-/** A peer goes by the same voters: should they differ again, that is news. */
+/** A peer has the same voters: if they differ again, that is reported again. */
 export function clearMismatch(state: LocalLeaderState, peer: NodeId): LocalLeaderState {
   const left = state.mismatches.filter((each) => each.field !== 'voters' || each.peer !== peer)
   return left.length === state.mismatches.length ? state : changed(state, { mismatches: left })

@@ -1,4 +1,4 @@
-/** What the application learns when a request is won. */
+/** The events that the application receives when the node wins a request. */
 import { output } from '../../core/index.ts'
 import type { LocalLeaderEffect } from './context.ts'
 import type { Candidacy, LocalLeaderState } from './state.ts'
@@ -19,7 +19,7 @@ export function newsOf(
   return news
 }
 
-/** The voters that were wanted are the only ones now. */
+/** The wanted voters are the only voters now. */
 export function isReached({ wanted }: LocalLeaderState, { config }: Candidacy): boolean {
   const [current, next] = config.sets
   return wanted !== null && next === undefined && current?.join() === wanted.join()

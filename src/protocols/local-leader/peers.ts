@@ -1,11 +1,11 @@
-/** Who is there, and how they rank: told from the last fast message of each. */
+/** Which nodes are reachable, and how they rank, according to the last fast message of each. */
 import type { Micros, NodeId } from '../../core/index.ts'
 import { UNWILLING } from './context.ts'
 import type { Beacon, Epoch } from './messages.ts'
 import { compareRanks, type Rank } from './rank.ts'
 import type { Peer } from './state.ts'
 
-/** What a fast message says of its sender; `isMissed`: it should hear this process and does not. */
+/** What a fast message says of its sender; `isMissed`: the sender should hear this node and does not. */
 export function peerOf(
   beacon: Beacon,
   isMissed: boolean,
@@ -25,7 +25,7 @@ export function peerOf(
   }
 }
 
-/** A claim that nothing came of is remembered for so many times as long as one is believed. */
+/** A node remembers a failed claim this many times longer than it believes one. */
 const GRUDGE = 8
 
 function claimOf(
@@ -46,14 +46,14 @@ function claimOf(
 }
 
 /**
- * Whether it stands for election, and may still win: one that has stood for so long without leading cannot, whatever
- * keeps it from that. It must not keep others from it.
+ * Whether the node is a candidate that may still win. A node that has been a candidate for `patience` without leading
+ * cannot win, and must not block other candidates.
  */
 export function isRival({ candidate, claim }: Peer, now: Micros, patience: Micros): boolean {
   return candidate && (claim === null || now - claim.since < patience)
 }
 
-/** Somebody vouches that it was there then. */
+/** Another node vouches that this one was reachable at `heardAt`. */
 export function withHeardAt(peer: Peer, heardAt: Micros): Peer {
   const { saidAt, candidate, low, priority, incumbent, deafSince, claim } = peer
   return { heardAt, saidAt, candidate, low, priority, incumbent, deafSince, claim }
@@ -63,7 +63,7 @@ export function isAlive(peer: Peer | null, now: Micros, expires: Micros): peer i
   return peer !== null && now - peer.heardAt < expires
 }
 
-/** It is heard, but has not heard this process for as long as would make anybody else be given up: a one-way link. */
+/** A one-way link: this node hears the other, but the other has not heard this node for `expires`. */
 export function isDeaf({ deafSince }: Peer, now: Micros, expires: Micros): boolean {
   return deafSince !== null && now - deafSince >= expires
 }

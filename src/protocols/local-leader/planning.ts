@@ -67,7 +67,7 @@ function describe({ asked, options }: Plan): TrialPlan {
   const broken = brokenAssumptions(plan, guarantees)
   const advice = adviceOn(guarantees)
   const { timing, failOver, leaseEnd, spare, quorum, eligible } = guarantees
-  const takesTurns = plan.options.termMs !== null
+  const rotates = plan.options.termMs !== null
   return {
     kind: 'trials',
     card: {
@@ -88,9 +88,9 @@ function describe({ asked, options }: Plan): TrialPlan {
     trials,
     steady: steadyWorld(plan, guarantees),
     figures: figuresOf(guarantees, trials),
-    mayBeIdle: takesTurns,
+    mayBeIdle: rotates,
     bounds: { failOver: failOver?.worst ?? null, leaseEnd, silence: timing.lockTime },
-    load: { field: 'traffic', measure: (steady) => trafficOf(guarantees, steady, takesTurns) },
+    load: { field: 'traffic', measure: (steady) => trafficOf(guarantees, steady, rotates) },
     text: textOf(plan, guarantees, broken, advice),
   }
 }
@@ -166,7 +166,7 @@ function figuresOf(guarantees: Guarantees, trials: readonly PlannedTrial[]): rea
 function trafficOf(
   { traffic, timing }: Guarantees,
   { micros, kinds }: SteadyLoad,
-  takesTurns: boolean,
+  rotates: boolean,
 ): LoadCard {
   const computed: { readonly [kind: string]: number } = {
     Election: traffic.elections,
@@ -191,8 +191,7 @@ function trafficOf(
   const once = (perSecond * Math.max(traffic.renewalPeriod, traffic.heartbeatPeriod)) / micros
   // On a tree a vote that comes too late to be gathered is passed on by itself. Where leaders take turns each
   // hand-over adds a Release and a round: less than a renewal more for every renewal.
-  const beside =
-    (timing.isTree ? traffic.replies : 0) + (takesTurns ? traffic.elections + traffic.replies : 0)
+  const beside = (timing.isTree ? traffic.replies : 0) + (rotates ? traffic.elections + traffic.replies : 0)
   const card = {
     computed: {
       datagramsPerSecond: hundredth(perSecond),
@@ -283,7 +282,7 @@ function assumptions(
   mode: 'local' | 'majority',
 ): readonly string[] {
   return [
-    `a message takes ${c['deltaMin']} to ${c['delta']} ms (δmin, δ); one that provably took at most ${c['fast']} ms is fast (Δ)`,
+    `a message takes ${c['deltaMin']} to ${c['delta']} ms (δmin, δ); a message that provably took at most ${c['fast']} ms is fast (Δ)`,
     `a process acts at most ${c['sigma']} ms after it is due (σ: scheduling, garbage collection)`,
     `a clock drifts by at most ${rhoPpm} ppm (ρ); after a sleep of the host a second clock tells how long it was`,
     mode === 'majority'
@@ -296,7 +295,7 @@ function assumptions(
 const OVERLAP = [
   'zero: at no instant of true time do two lead, and every leadership has a larger token than those before.',
   'Not zero if a clock drifts by more than ρ, or stands still and the second clock does too (a paused or copied',
-  'virtual machine). Tokens only grow even then: whoever checks them never obeys the older leader again.',
+  'virtual machine). Tokens only grow even then: a resource that checks them never obeys the older leader again.',
   'If a voter loses its disk and comes back under its old id, neither holds.',
 ]
 
@@ -322,7 +321,7 @@ function tolerance(
               ]
             : []),
         ]
-      : [`${fail}: those that are left have a leader.`]
+      : [`${fail}: the remaining nodes have a leader.`]
   if (witnesses.length > 0) {
     lines.push(`Witnesses vote but never lead: ${eligible} of ${voters.length} can lead.`)
   }

@@ -6,9 +6,9 @@
  * what a bad member can cost: it would have to be believed 2^40 times before the numbers are used up, and good nodes,
  * which hear each other that often, never fall far behind. Below CLOCK_EPOCHS every epoch is plausible, because a node
  * that keeps no data starts from the time of day in milliseconds (stable.ts). A node that hears of an implausible epoch
- * still moves up to the largest plausible one: so one that was away follows the others step by step.
+ * still moves up to the largest plausible one, so a node that was away follows the others step by step.
  *
- * A good node passes on what it was told. So what may come from a third is not held against the sender: it is left out.
+ * A good node passes on what it received. So what may come from a third node is not held against the sender: it is left out.
  */
 import type { Micros, NodeId } from '../../core/index.ts'
 import type { Context } from './context.ts'
@@ -77,7 +77,7 @@ export function createPlausibilityChecks(context: Context) {
         return ahead('promised.number', body.promised, ceiling) ?? configProblem(body.config, ceiling)
       case 'Election': {
         const { epoch, renew, config, certificate } = body
-        // Only a probe asks under no epoch in majority mode. It writes no voters: it goes by those that it was told.
+        // Only a probe asks under no epoch in majority mode. It writes no voters: it uses the voters that it received.
         const isProbe = isMajority && epoch === 0 && !renew
         if (isMajority !== epoch > 0 && !isProbe) return because('epoch', 'does not belong to this mode')
         const wrong =
@@ -97,7 +97,7 @@ export function createPlausibilityChecks(context: Context) {
     return isLater(body.certificate.request, latest(state)) ? { ...body, certificate: null } : body
   }
 
-  /** A lease never lasts longer than one that begins now, and its leader has seen its own epoch. */
+  /** A lease never lasts longer than a lease that starts now, and its leader has seen its own epoch. */
   function leaseProblem(
     { left, token }: { readonly left: Micros; readonly token: number | null },
     seen: Epoch,
@@ -128,7 +128,7 @@ export function createPlausibilityChecks(context: Context) {
     return null
   }
 
-  /** Whose epoch is larger than `most` nobody can have written; and most of the voters must be nodes of this group. */
+  /** No node can have written an epoch larger than `most`, and most of the voters must be nodes of this group. */
   function configProblem({ id, sets }: Configuration, most: number): Implausible | null {
     if (id[0] > most) return because('config.id', `is of epoch ${id[0]}, which is ahead of ${most}`)
     for (const voters of sets) {

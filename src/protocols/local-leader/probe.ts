@@ -1,4 +1,4 @@
-/** Making sure before a leader is troubled: a node of better rank first asks whether a majority hears it. */
+/** Probes: before a node of better rank deposes a leader, it asks whether a majority hears it. */
 import { type Micros, setTimer } from '../../core/index.ts'
 import type { Beacons } from './beacon.ts'
 import { type Context, type LocalLeaderStep, TIMER } from './context.ts'
@@ -8,29 +8,29 @@ import { isVoter } from './voters.ts'
 
 export function createProbes({ self, timing }: Context, { broadcast }: Beacons) {
   /**
-   * Whether a leader may suffer if this node announces that it stands. Voters refuse a leader in favour of a candidate of
+   * Whether a leader may suffer if this node announces its candidacy. Voters refuse a leader in favour of a candidate of
    * better rank, and the candidate need not hear that leader. So a node that has failed before makes sure in any case.
-   * One that has lost its rank announces nothing.
+   * A node that has lost its rank announces nothing.
    */
   function canDisturbLeader(state: LocalLeaderState, now: Micros): boolean {
     const { failures, proofs } = state.standing.record
     return isLed(state, now) || isBoundToLeader(state, now) || (failures > 0 && proofs === null)
   }
 
-  /** Somebody else leads, as far as this process knows. */
+  /** Another node leads, as far as this node knows. */
   function isLed({ known: { following } }: LocalLeaderState, now: Micros): boolean {
     return following !== null && now < following.until && following.leader !== self
   }
 
   /**
-   * It has supported a renewal of another node, and is bound by that still. The lease that a round shows may be over
-   * just before the next round comes, when timers are late: the leader is there all the same.
+   * The node has supported a renewal of another node, and is still bound by it. The lease that a round shows may be over
+   * just before the next round comes, when timers are late, although the leader is up.
    */
   function isBoundToLeader({ vote: { lock, revocable } }: LocalLeaderState, now: Micros): boolean {
     return lock !== null && lock.owner !== self && now <= lock.until && revocable === null
   }
 
-  /** A request that nobody supports, for its epoch is the least of all: whoever gets it answers so. */
+  /** A request that no voter supports, because its epoch is the least of all: voters only answer it. */
   function probe(state: LocalLeaderState, now: Micros): LocalLeaderStep {
     const request: Request = { incarnation: state.incarnation, counter: state.requests + 1 }
     const { config } = state.vote

@@ -4,7 +4,7 @@
  * down, or the voter may have restarted since. Then the leader renews under an epoch that is larger still. Its term goes
  * on, under the same token.
  *
- * Why tokens still only grow, whatever the clocks do: let a leader with token t raise its epoch to e. A voter that has
+ * Why tokens still only grow, independent of clocks: let a leader with token t raise its epoch to e. A voter that has
  * promised another node an epoch between t and e refuses, until it knows that the leader has won a round under e without
  * it. So the majority of that first round has promised nobody an epoch between t and e, and from then on refuses such
  * epochs. Every other majority shares a voter with it: nobody has led or will lead by a token between t and e.

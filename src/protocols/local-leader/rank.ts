@@ -1,4 +1,4 @@
-/** Who should lead: each process says its own rank in every message, and safety never depends on it. */
+/** Ranks: which node should lead. Each node sends its rank in every message; safety never depends on it. */
 import { compareIds, type NodeId } from '../../core/index.ts'
 
 export type Rank = {

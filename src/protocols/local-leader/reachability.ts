@@ -1,4 +1,4 @@
-/** Hearing how others stand: who is there, who leads, who ranks before whom. */
+/** Reachability: which nodes are reachable, which one leads, and how they rank, according to their beacons. */
 import { compareIds, type Micros, type NodeId, replaced } from '../../core/index.ts'
 import type { Receipt } from '../../links/index.ts'
 import { type Context, UNWILLING } from './context.ts'
@@ -16,7 +16,7 @@ import {
 } from './state.ts'
 import { holdsMajorities, isVoter } from './voters.ts'
 
-/** In a large group only so many beat, the first that are there: who else is there the leader learns from answers. */
+/** In a large group only the first reachable nodes send heartbeats; of the others the leader learns from answers. */
 export const HEARTBEAT_SENDERS = 16
 
 export type Reachability = ReturnType<typeof createReachability>
@@ -37,9 +37,9 @@ export function createReachability(context: Context, { refreshVouchedPeers }: He
   } = context
   const { witnesses, tree, mostRequests } = settings
   const { expires, fast: threshold, rho, lockTime } = timing
-  /** How long a candidate is believed that it may win. */
+  /** How long this node believes that a candidate may win. */
   const patience = recordsFailures ? timing.candidacy : Number.POSITIVE_INFINITY
-  /** A follower may trust what it was told of a round for this long after that round's request came. */
+  /** A follower may trust the leader's report of a round for this long after that round's request arrived. */
   const viewTrust = Math.floor(lockTime * (1 - 4 * rho)) - Math.ceil(threshold * (1 + rho))
   /**
    * Voters hear a leader for the last time up to Δ later than its successor does, and must have given it up when they
@@ -48,9 +48,9 @@ export function createReachability(context: Context, { refreshVouchedPeers }: He
    */
   const rivalExpires = isMajority ? expires - threshold : expires
   /**
-   * A process that keeps quiet says too seldom that it does not hear this one: between two such messages it counts as
-   * gone. What it said must outlast that silence, and one message that got lost, or every message would look like the
-   * first of a process that has just come, and this one would stand for election each time.
+   * A node with suppressed heartbeats rarely says that it does not hear this node: between two such messages it counts
+   * as unreachable. What it said must outlast that silence and one lost message. Otherwise every message would look like
+   * the first of a node that has just started, and this node would become a candidate each time.
    */
   const deafMemory = timing.suppression === null ? 0 : 2 * timing.suppression.longest
 
@@ -68,13 +68,13 @@ export function createReachability(context: Context, { refreshVouchedPeers }: He
     const place = placeOf(from)
     const before = known.peers[place] ?? null
     if (overtaken && before !== null) {
-      // It is there; how it stands, a later message has said.
+      // The node is reachable; a later message has already said how it ranks.
       return withKnown(state, {
         peers: replaced(known.peers, place, { ...before, heardAt: now, saidAt: now }),
         seen,
       })
     }
-    // Whoever does not beat is not heard, and that says nothing of the link.
+    // Nodes that send no heartbeats are not heard, which says nothing about the link.
     const isMissed = !beacon.heard && isHeartbeatSender(state, now)
     const peer = peerOf(beacon, isMissed, before, patience, now)
     const following = followingAfter(state, from, beacon, now)
@@ -82,7 +82,7 @@ export function createReachability(context: Context, { refreshVouchedPeers }: He
     return replaceKnown(state, { peers: replaced(known.peers, place, peer), seen, following, holdUntil })
   }
 
-  /** Whether it beats. */
+  /** Whether this node sends heartbeats. */
   function isHeartbeatSender(state: LocalLeaderState, now: Micros): boolean {
     if (tree === null) return true
     let before = 0
@@ -94,7 +94,7 @@ export function createReachability(context: Context, { refreshVouchedPeers }: He
     return true
   }
 
-  /** Whom it takes for the leader, after this beacon. */
+  /** The leader that this node follows after a beacon. */
   function followingAfter(
     state: LocalLeaderState,
     from: NodeId,
@@ -113,7 +113,7 @@ export function createReachability(context: Context, { refreshVouchedPeers }: He
     return { leader: from, token: claimed.token, until, round: null, roundAt: now, epoch: 0, view: null }
   }
 
-  /** Of two that claim to lead the larger token does; in local mode whom one supports does. */
+  /** Of two nodes that claim to lead, believe the larger token; in local mode, the node that this one supports. */
   function isBelievable(state: LocalLeaderState, from: NodeId, token: number | null, now: Micros): boolean {
     const { following } = state.known
     const { lock } = state.vote
@@ -124,7 +124,7 @@ export function createReachability(context: Context, { refreshVouchedPeers }: He
     return token !== null && following.token !== null && token > following.token
   }
 
-  /** Whoever would depose a leader waits first, from when it began to hear it. */
+  /** A node that would depose a leader waits for `holdDown` first, from when it first heard the leader. */
   function holdAfter(
     known: Known,
     following: Following | null,
@@ -138,7 +138,7 @@ export function createReachability(context: Context, { refreshVouchedPeers }: He
     return outranks(own, self, leader, following.leader) ? now + settings.holdDown : null
   }
 
-  /** What a follower learns from its leader's rounds: who supported the one before this. */
+  /** A follower learns from each round of its leader which nodes supported the round before. */
   function recordRound(
     state: LocalLeaderState,
     from: NodeId,
@@ -148,7 +148,7 @@ export function createReachability(context: Context, { refreshVouchedPeers }: He
     const { following } = state.known
     if (following === null || following.leader !== from) return state
     const isNext = view !== null && following.round !== null && isSame(view.round, following.round)
-    const told = isNext
+    const reported = isNext
       ? {
           round: view.round,
           members: view.members,
@@ -159,11 +159,11 @@ export function createReachability(context: Context, { refreshVouchedPeers }: He
     const { leader, token, until } = following
     const next = isNext ? refreshVouchedPeers(state, view.members, following.roundAt) : state
     return withKnown(next, {
-      following: { leader, token, until, round: request, roundAt: now, epoch, view: told },
+      following: { leader, token, until, round: request, roundAt: now, epoch, view: reported },
     })
   }
 
-  /** Forgets whom it has not heard for too long. */
+  /** Forgets nodes that have expired. */
   function forgetExpiredPeers(state: LocalLeaderState, now: Micros): LocalLeaderState {
     const { following, peers } = state.known
     const isOver = following !== null && now >= following.until
@@ -180,7 +180,7 @@ export function createReachability(context: Context, { refreshVouchedPeers }: He
     return isAlive(peer, now, expires) || (deafSince !== null && now - saidAt < deafMemory)
   }
 
-  /** Whether somebody of better rank is there for whom `counts`; and when the last such will have been silent too long. */
+  /** When the last reachable node of better rank for which `counts` holds will have expired; null: there is none. */
   function betterUntil(state: LocalLeaderState, now: Micros, counts: (peer: Peer) => boolean): Micros | null {
     const rank = rankOf(state, now)
     let until: Micros | null = null
@@ -195,7 +195,7 @@ export function createReachability(context: Context, { refreshVouchedPeers }: He
     return until
   }
 
-  /** Whether anybody is there that could lead instead. */
+  /** Whether another reachable node could lead. */
   function hasSuccessor(state: LocalLeaderState, now: Micros): boolean {
     return others.some(({ id, index }) => {
       const peer = state.known.peers[index] ?? null
@@ -209,12 +209,12 @@ export function createReachability(context: Context, { refreshVouchedPeers }: He
     })
   }
 
-  /** Nobody that stands for election ranks before it, and neither does the one that is asked. */
+  /** Whether no candidate, and not this node either, ranks before the sender. */
   function isBestCandidate(state: LocalLeaderState, from: NodeId, beacon: Beacon, now: Micros): boolean {
     if (mostRequests !== null) return true
     const rank: Rank = beacon
-    // A leader is supported until this process has made sure that it could lead itself, and says so. And one that has
-    // lost its rank prefers anybody: where all have, the first of them may be the one that cannot win.
+    // This node supports a leader until it has made sure that it could lead itself, and announces that. A node that has
+    // lost its rank prefers any other: where all have lost it, the first of them may be unable to win.
     const { candidate, record } = state.standing
     const isContent = recordsFailures && ((beacon.lease !== null && !candidate) || record.proofs !== null)
     if (from !== self && !isContent && isEligible(state) && outranks(rankOf(state, now), self, rank, from)) {
@@ -229,15 +229,15 @@ export function createReachability(context: Context, { refreshVouchedPeers }: He
     return true
   }
 
-  /** A candidate that has not heard this process for long would not hear its answer: only others would suffer from a lock. */
+  /** A candidate that has not heard this node for long would not hear its answer, so a lock would only harm others. */
   function isUnheardBy(state: LocalLeaderState, from: NodeId, now: Micros): boolean {
     const peer = from === self ? null : (state.known.peers[placeOf(from)] ?? null)
     return isAlive(peer, now, expires) && isDeaf(peer, now, expires)
   }
 
   /**
-   * Whether it hears a majority. If not it need not ask, and must not: whoever supports it promises a larger epoch, and
-   * would refuse the leader of the others for as long as that leads.
+   * Whether this node hears a majority. If not it must not ask: its supporters would promise it a larger epoch, and
+   * would refuse the leader of the other nodes.
    */
   function couldWin(state: LocalLeaderState, now: Micros): boolean {
     if (!isMajority || !usesHeartbeats || tree !== null) return true
@@ -249,12 +249,12 @@ export function createReachability(context: Context, { refreshVouchedPeers }: He
     return holdsMajorities(state.vote.config, reachable)
   }
 
-  /** Where a majority is enough, one that hears none does not stand: those that hear it could not elect another. */
+  /** Where a majority is enough, a node that hears none is no candidate: it would keep its voters from electing another. */
   function isWithoutMajority(state: LocalLeaderState, now: Micros): boolean {
     return settings.rule === 'quorum' && !couldWin(state, now)
   }
 
-  /** All that it hears support it; those that do not hear it need not. */
+  /** All nodes that it hears support it. Nodes that do not hear it need not. */
   function isSupportedByAll(state: LocalLeaderState, supporters: readonly NodeId[], now: Micros): boolean {
     for (const { id, index } of others) {
       const peer = state.known.peers[index] ?? null
@@ -264,7 +264,7 @@ export function createReachability(context: Context, { refreshVouchedPeers }: He
     return true
   }
 
-  /** The voters that are wanted, once a majority of them is there: a leader must not depend on those it does not hear. */
+  /** The wanted voters, once a majority of them is reachable: a leader must not depend on voters that it does not hear. */
   function reachableVoters(state: LocalLeaderState, now: Micros): readonly NodeId[] | null {
     const { wanted } = state
     if (wanted === null) return null

@@ -1,8 +1,8 @@
 /**
- * How a process has fared as a candidate. One that keeps failing loses its rank, and stands without saying so, so that
- * it keeps nobody else from leading: its disk, its links or its configuration may be at fault, and it cannot know. It
- * gets its rank back when a leader has named it among its supporters for several rounds in a row; the more often it has
- * failed, the more rounds.
+ * The record of a node as a candidate. A node that keeps failing loses its rank, and no longer announces its
+ * candidacies, so that it does not block other candidates: its disk, its links or its configuration may be at fault, and
+ * it cannot know. It regains its rank when a leader has named it among its supporters for several rounds in a row; the
+ * more often it has failed, the more rounds.
  */
 export type CandidateRecord = {
   /** Rounds that failed in a row, weighted: unanswered ones count more than refused ones. */
@@ -46,7 +46,7 @@ export function afterRound(record: CandidateRecord, isNamed: boolean): Candidate
   return { ...record, misses: 0, proofs: enough ? null : proofs + 1 }
 }
 
-/** It leads: it has its rank. One that has led for long has made up for all. */
+/** A leader has its rank. A node that has led for long has a clean record. */
 export function afterWin(record: CandidateRecord, isLasting: boolean): CandidateRecord {
   const { misses, failures, proofs, isProven } = record
   const isClean = misses === 0 && proofs === null && !isProven && (failures === 0 || !isLasting)

@@ -16,9 +16,9 @@ export type Remedy = {
   readonly self: NodeId
   /** Milliseconds of the wall clock: larger than any epoch of a sound group. */
   readonly moment: number
-  /** The largest token that anybody has seen; 0 when nobody has seen one that is larger than `moment`. */
+  /** The largest token that any node has seen; 0 when none is larger than `moment`. */
   readonly above: number
-  /** Who votes from now on; null: as stored. All nodes must be given the same, while none of them runs. */
+  /** The voters from now on; null: as stored. Recover all nodes with the same voters, while none of them runs. */
   readonly voters: readonly NodeId[] | null
 }
 
@@ -44,7 +44,7 @@ export function recoverLocalLeader(data: Plain, remedy: Remedy): Recovered | nul
   const floor = Math.max(moment, above, promised?.number ?? 0, config?.id[0] ?? 0)
   if (floor >= MOST_NUMBER) throw new RangeError(`above: must be below ${MOST_NUMBER}`)
   if (voters === null && config === null) {
-    throw new RangeError('voters: those that are stored are unusable; name all voters of the group')
+    throw new RangeError('voters: the stored voters are unusable; name all voters of the group')
   }
   const incarnation = numberFault('', kept.incarnation, 1) === null ? (kept.incarnation as number) : moment
   const lockTime = numberFault('', kept.lockTime, 1) === null ? (kept.lockTime as number) : LONG_LOCK

@@ -1,4 +1,4 @@
-/** Letting go: a leader releases its supporters, and a voter what it has promised. */
+/** Releases: a leader frees its supporters, and a voter revokes its promise. */
 import { type Micros, NOTHING, output, setTimer, stopTimer } from '../../core/index.ts'
 import type { Beacons } from './beacon.ts'
 import { type Context, type LocalLeaderStep, TIMER } from './context.ts'

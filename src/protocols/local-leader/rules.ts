@@ -29,7 +29,7 @@ export type LocalLeaderRules = {
   distrustsSuspendedClock(): boolean
   /** The time of an attempt to be elected, where a later attempt depends on it. */
   attemptedAt(now: Micros): Micros | null
-  /** Whether an attempt may succeed at all, whatever its support. */
+  /** Whether an attempt with enough support may succeed. */
   canSucceed(attempt: Candidacy, timing: Timing): boolean
 }
 

@@ -1,10 +1,9 @@
 /**
- * The protocol as the explorer searches it: fewer interleavings, none that could matter less.
+ * The protocol as the explorer searches it, with fewer interleavings and the same outcomes.
  *
- * What a process sends to itself arrives at once; refusals are not sent where no leader can renew, for then nobody counts
- * them (a leader that renews may raise its epoch after one: raise.ts); the alarm that only tells the client of a lease's
- * end is not set, for the end itself is a matter of the clock; and whoever has used up its requests is not woken to make
- * another.
+ * A message of a node to itself arrives at once. Refusals are not sent where no leader can renew, because no node counts
+ * them then (a leader that renews may raise its epoch after one: raise.ts). The timer that reports the end of a lease is
+ * not set, because the clock alone ends the lease. A node that has used up its requests is not woken to make another.
  */
 import type { Effect, NodeId, Protocol, Step } from '../../core/index.ts'
 import type { LocalLeaderCommand, LocalLeaderMessage } from './messages.ts'

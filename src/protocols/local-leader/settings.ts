@@ -1,4 +1,4 @@
-/** How a process takes part. */
+/** The settings of one node. */
 import type { Micros, NodeId } from '../../core/index.ts'
 import type { Timing } from './constants.ts'
 import type { LocalLeaderRules } from './rules.ts'
@@ -10,23 +10,23 @@ export type LocalLeaderSettings = {
   readonly rule: 'quorum' | 'equality'
   readonly sticky: boolean
   readonly priority: number
-  /** How long a process of better rank waits before it deposes a leader; 0: not at all. */
+  /** How long a node of better rank waits before it deposes a leader; 0: not at all. */
   readonly holdDown: Micros
-  /** How long one leads before it is another's turn; null: as long as it can. */
+  /** How long a node leads before it hands over; null: as long as it can. */
   readonly term: Micros | null
-  /** How answers are gathered; null: each answers directly. */
+  /** The tree along which answers are gathered; null: each node answers directly. */
   readonly tree: Tree | null
   readonly voters: readonly NodeId[]
   readonly witnesses: readonly NodeId[]
   /**
-   * Whether somebody works under its lead who must end first: then a leader that should give way only says so, and lets
-   * nobody go before it is told to step down. If that does not come, its lease lapses.
+   * Whether an application works under the lease and must end first. Then a leader that should yield only announces it,
+   * and releases its supporters when it receives `stepDown`. Without that command its lease expires.
    */
   readonly yieldWhenTold: boolean
   readonly rules: LocalLeaderRules
   /**
-   * For searches of every interleaving: nobody knows anything of anybody, so whoever may lead may stand at any moment,
-   * so many times at most. Null: as it should be.
+   * For searches of every interleaving: nodes know nothing of each other, so any node that may lead may become a
+   * candidate at any moment, at most this many times. Null: no limit, as in real nodes.
    */
   readonly mostRequests: number | null
 }

@@ -12,7 +12,7 @@ export type LocalLeaderStable = {
   readonly config: Configuration
 }
 
-/** Stable data that cannot be what this process once wrote. It must not start: it may have promised anything. */
+/** Stable data that this node cannot have written. It must not start, because it may have promised anything. */
 export class CorruptStableDataError extends Error {
   override readonly name = 'CorruptStableDataError'
   readonly code = 'ERR_CONCLAVE_CORRUPT_STABLE_DATA'
@@ -54,8 +54,8 @@ export function checkedStable(data: unknown): LocalLeaderStable {
 }
 
 /**
- * What a process starts from that keeps nothing: as if it had just been restarted, and had promised everything up to
- * now. It is silent until every lock that it may have given has lapsed, and supports larger epochs only. `moment` must
+ * The stable data of a node without storage: as if it had just restarted, and had promised everything up to now. It is
+ * silent until every lock that it may have given has expired, and supports larger epochs only. `moment` must
  * be larger than at every start before, here and elsewhere: milliseconds of the wall clock.
  */
 export function forgetfulStable(self: NodeId, voters: readonly NodeId[], moment: number): LocalLeaderStable {

@@ -25,9 +25,9 @@ export type Candidacy = {
   readonly epoch: number
   readonly renew: boolean
   readonly config: Configuration
-  /** It asks for answers only: a challenger makes sure that a majority hears it before it troubles a leader. */
+  /** It asks for answers only: a challenger makes sure that a majority hears it before it deposes a leader. */
   readonly isProbe: boolean
-  /** Who supports it, and who has answered it at all, sorted. */
+  /** The nodes that support it, and the nodes that have answered at all, sorted. */
   readonly supporters: readonly NodeId[]
   readonly answered: readonly NodeId[]
   /** When the request before this one was made. */
@@ -36,7 +36,7 @@ export type Candidacy = {
   readonly succeeds: boolean
 }
 
-/** A leadership. It is over when the clock shows `until`, whoever has noticed. */
+/** A term. It is over when the clock shows `until`, even if no node has noticed. */
 export type Lead = {
   /** The epoch of its election. Null in local mode, where there is nothing to compare it with. */
   readonly token: number | null
@@ -58,49 +58,49 @@ export type Lead = {
 
 export type Supporter = { readonly node: NodeId; readonly until: Micros }
 
-/** This process supports `owner`, and nobody else until then. */
+/** Until then this node supports `owner`, and no other node. */
 export type Lock = { readonly owner: NodeId; readonly request: Request; readonly until: Micros }
 
-/** What it knows of the others. */
+/** What the node knows of the others. */
 export type Known = {
-  /** In the order of the nodes; null for oneself and for whom nothing fast came from of late. */
+  /** In the order of the nodes; null for the node itself and for nodes that sent nothing fast lately. */
   readonly peers: readonly (Peer | null)[]
-  /** The largest epoch that anybody has mentioned. */
+  /** The largest epoch that any node has mentioned. */
   readonly seen: Epoch
-  /** Who leads, as far as it is known. */
+  /** The leader, as far as it is known. */
   readonly following: Following | null
-  /** Until when it waits before it deposes a leader of worse rank. */
+  /** The end of the hold-down before it deposes a leader of worse rank. */
   readonly holdUntil: Micros | null
 }
 
-/** Whether it should lead. */
+/** Whether the node should lead. */
 export type Standing = {
-  /** Whether it would lead at all at present: if not it votes only. */
+  /** Whether it wants to lead at present; if not it only votes. */
   readonly willing: boolean
   readonly priority: number
-  /** Until when it leaves the lead to others after it stepped down. */
+  /** Until when it leaves the leadership to others after it stepped down. */
   readonly lowUntil: Micros | null
-  /** It stands for election, and says so. */
+  /** It is a candidate, and announces that. */
   readonly candidate: boolean
   readonly record: CandidateRecord
-  /** Since when it has left it to somebody of better rank who does not stand. */
+  /** Since when it has deferred to a node of better rank that is no candidate. */
   readonly deferringSince: Micros | null
-  /** When it last asked for support. */
+  /** When it last asked for support, where a rule needs it (rules.ts). */
   readonly stoodAt: Micros | null
-  /** What it last told everybody of its rank, and when. */
+  /** The rank that it last announced to all nodes, and when. */
   readonly announced: { readonly low: number; readonly priority: number; readonly at: Micros } | null
 }
 
-/** What it has promised to others. */
+/** What the node has promised to others. */
 export type Vote = {
   readonly lock: Lock | null
-  /** The largest request of each process that is known to be void, in the order of the nodes. */
+  /** The largest request of each node that is known to be void, in the order of the nodes. */
   readonly released: readonly (Request | null)[]
   readonly certificate: Certificate | null
   readonly promised: Epoch
   /**
-   * What was promised before, and the request for which that was given up: if that one fails nobody has led by it, and
-   * what was promised for it binds nobody. Null once somebody may have led by it.
+   * What was promised before, and the request for which that was given up. If the request fails, no node has led by it,
+   * and the promise binds nobody. Null once a node may have led by it.
    */
   readonly revocable: { readonly request: Request; readonly former: Epoch } | null
   readonly config: Configuration
@@ -116,34 +116,34 @@ export type Gathering = {
 
 export type LocalLeaderState = {
   readonly incarnation: number
-  /** The longest lock that this process may have given in any incarnation. */
+  /** The longest lock that this node may have given in any incarnation. */
   readonly longestLock: Micros
-  /** Until then it takes no part: locks that it gave before it restarted may still hold. Null: it does take part. */
+  /** Until then the node is silent, because locks from before its restart may still hold. Null: it takes part. */
   readonly silentUntil: Micros | null
   readonly known: Known
   readonly standing: Standing
   readonly vote: Vote
-  /** Requests made so far in this incarnation, and the one that is under way. */
+  /** The number of requests in this incarnation, and the pending one. */
   readonly requests: number
   readonly candidacy: Candidacy | null
   readonly lead: Lead | null
-  /** The largest epoch under which this process may have led. */
+  /** The largest epoch under which this node may have led. */
   readonly spent: number
-  /** The voters that this leader was told to bring about. */
+  /** The voters that a command asked this leader to establish. */
   readonly wanted: readonly NodeId[] | null
-  /** Somebody goes by a newer configuration that no leader has brought about: this leader writes its own anew. */
+  /** A voter has stored a newer configuration that never came into force, so this leader writes its own again. */
   readonly isContested: boolean
   /** Votes on their way to a candidate, while children are awaited. */
   readonly gathering: Gathering | null
-  /** What was said of peers that were told otherwise. */
+  /** Contradictions with the configuration of peers that were reported already. */
   readonly mismatches: readonly Mismatch[]
-  /** Voters that others speak of, until that is borne out. */
+  /** Voters that other nodes report, until the report is confirmed. */
   readonly rumour: Rumour | null
-  /** Where epochs are beyond the time of day: from which one they went on last, and when. Null as a rule. */
+  /** Where epochs exceed the wall clock: the epoch from which they last grew, and when. Usually null. */
   readonly stride: { readonly from: number; readonly at: Micros } | null
 }
 
-/** A configuration that other nodes say they have stored: which one, who says so, and how often it was said. */
+/** A configuration that other nodes report as stored, the reporters, and the number of reports. */
 export type Rumour = {
   readonly config: Configuration
   readonly by: readonly NodeId[]
@@ -158,7 +158,7 @@ export type Following = {
   readonly round: Request | null
   readonly roundAt: Micros
   readonly epoch: number
-  /** Who supported it in the round before, under which epoch, and until when that may be trusted. */
+  /** The supporters of the round before, its epoch, and until when the report may be trusted. */
   readonly view: (MembershipView & { readonly until: Micros; readonly epoch: number }) | null
 }
 

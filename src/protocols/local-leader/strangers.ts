@@ -1,15 +1,15 @@
 /**
- * Processes that a message names and this one does not know, because the two were told of different peers. What is said
- * of them cannot concern this process: it never supported them. So that part is left out, and the difference reported.
+ * Nodes that a message names and this node does not know, because the two are configured with different peers. That part
+ * cannot concern this node, which never supported them. So it is left out, and the difference is reported.
  */
 import type { NodeId } from '../../core/index.ts'
 import type { Election, LocalLeaderMessage, Reply } from './messages.ts'
 import type { Configuration } from './voters.ts'
 
 export type Vetted = {
-  /** Null when nothing of it can be used. */
+  /** Null when no part of the message can be used. */
   readonly body: LocalLeaderMessage | null
-  /** The first that is not known. */
+  /** The first unknown node. */
   readonly stranger: NodeId | null
 }
 

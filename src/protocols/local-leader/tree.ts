@@ -1,17 +1,17 @@
 /**
- * Answers gathered along a tree (the paper's Fig. 28): in a large group the candidate would otherwise be sent an answer
- * by each voter at the same moment. The candidate is the root of a k-ary tree over a list that its request carries; an
- * inner process waits for its children and passes their votes on with its own. Who carries a vote does not matter: it
- * is a lock for one request. A child that is silent is given up at its level's time; the candidate then asks whoever is
- * missing directly, with the same request.
+ * Answers gathered along a tree (the paper's Fig. 28): in a large group the candidate would otherwise receive the answers
+ * of all voters at the same moment. The candidate is the root of a k-ary tree over a list that its request carries; an
+ * inner node waits for its children and passes their votes on with its own. The carrier of a vote does not matter: it
+ * is a lock for one request. A parent gives a silent child up at its level's time; the candidate then asks every missing
+ * voter directly, with the same request.
  */
 import type { Micros, NodeId } from '../../core/index.ts'
 
 export type Tree = {
   readonly fanout: number
-  /** How many levels there are below the candidate. */
+  /** The number of levels below the candidate. */
   readonly levels: number
-  /** How much longer a process waits for its children than they wait for theirs. */
+  /** How much longer a node waits for its children than they wait for theirs. */
   readonly patience: Micros
 }
 
@@ -34,7 +34,7 @@ function parentPlace(place: number, fanout: number): number {
   return Math.floor((place - 1) / fanout)
 }
 
-/** Where a process stands in the tree over this list: to whom it answers, after whom, and how long it waits for them. */
+/** The place of a node in the tree over this list: its parent, its children, and how long it waits for them. */
 export function placeInTree(
   order: readonly NodeId[],
   self: NodeId,

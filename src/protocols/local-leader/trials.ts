@@ -44,7 +44,7 @@ export function trialsOf(plan: LocalLeaderPlan, guarantees: Guarantees): readonl
   const trials: PlannedTrial[] = []
   const add: Adder = (trial) => {
     const whole = { share: FEW, settings: late, restoredWithin: null, stoppedWithin: null, ...trial }
-    // Where leaders take turns none stays, whatever happens to the others.
+    // Where leaders rotate none stays, even if nothing fails.
     const isTurn = whole.restoredWithin === 0 && plan.options.termMs !== null
     trials.push(isTurn ? { ...whole, restoredWithin: null } : whole)
   }
@@ -132,7 +132,7 @@ function addPartitions(trying: Trying, small: number): void {
   for (const leads of small === large ? [small] : [small, large]) {
     const canSucceed = canLead(count - leads) && guarantees.eligible > 1
     const name = `${leads}|${count - leads}`
-    const faultFor = (watched: 'with' | 'without' | 'nobody') => partitionFor(group, leads, watched)
+    const faultFor = (watched: 'with' | 'without' | 'none') => partitionFor(group, leads, watched)
     if (canLead(leads)) {
       add({
         name: `with ${name}`,
@@ -154,7 +154,7 @@ function addPartitions(trying: Trying, small: number): void {
       add({
         name: `neither ${name}`,
         what: `the leader with ${leads - 1} of the others, apart from ${count - leads}`,
-        fault: faultFor('nobody'),
+        fault: faultFor('none'),
         restoredWithin: 'never',
         stoppedWithin: leaseEnd,
       })
@@ -165,7 +165,7 @@ function addPartitions(trying: Trying, small: number): void {
 function partitionFor(
   group: Group,
   leads: number,
-  watched: 'with' | 'without' | 'nobody',
+  watched: 'with' | 'without' | 'none',
 ): PlannedTrial['fault'] {
   return (leader) => {
     const rest = group.without(leader)

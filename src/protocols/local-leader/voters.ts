@@ -1,13 +1,14 @@
 /**
  * Whose votes count, and how that changes while the service runs.
  *
- * A configuration is a set of voters, or two at once while one replaces the other. Whoever leads needs a majority of
+ * A configuration is a set of voters, or two at once while one replaces the other. A leader needs a majority of
  * every set. A leader changes its voters in three renewals, each of which must succeed before the next: it writes the
- * present configuration anew under its own epoch, so that nobody who missed an earlier change can be elected; then old
+ * present configuration again under its own epoch, so that no node that missed an earlier change can be elected; then old
  * and new set together; then the new one alone. A configuration is only ever written by a renewal, so the leader holds
  * leases in the very quorums by which it is judged. A change that a leader did not live to complete is superseded: where
- * few know of it, the next leader writes its own configuration anew under its epoch. Others may copy it: a voter that never heard of its own admission
- * is told by whoever needs it, and a candidate that missed the end of a change by whoever lost its vote through it.
+ * few know of it, the next leader writes its own configuration again under its epoch. Other nodes may copy it: a voter
+ * that never heard of its own admission learns it from a candidate, and a candidate that missed the end of a change
+ * learns it from the node that lost its vote.
  */
 import { equalPlain, type NodeId, sortIds } from '../../core/index.ts'
 
@@ -25,7 +26,7 @@ export function isNewer(a: Configuration, b: Configuration): boolean {
   return a.id[0] > b.id[0] || (a.id[0] === b.id[0] && a.id[1] > b.id[1])
 }
 
-/** The same id must mean the same voters: if not, two processes were set up differently. */
+/** The same id must mean the same voters: if not, two nodes are configured differently. */
 export function contradicts(a: Configuration, b: Configuration): boolean {
   return a.id[0] === b.id[0] && a.id[1] === b.id[1] && !equalPlain(a.sets, b.sets)
 }
@@ -50,7 +51,7 @@ export function holdsMajorities({ sets }: Configuration, supporters: readonly No
 
 /**
  * The configuration to write next on the way to `wanted`; the present one when it is reached. `isContested`: some voter
- * goes by a newer one that never came into force, or its voters would not have elected this leader. The same voters
+ * has a newer one, which never came into force, or its voters would not have elected this leader. The same voters
  * under the leader's own epoch are newer still.
  */
 export function nextConfiguration(

@@ -1,4 +1,4 @@
-/** Supporting others: whom, for how long, and how the answer gets there. */
+/** Votes for other nodes: which request a node supports, for how long, and how its answer reaches the candidate. */
 import {
   equalPlain,
   type Micros,
@@ -33,7 +33,7 @@ import {
 import { placeInTree } from './tree.ts'
 import { type Configuration, contradicts, isNewer, isVoter } from './voters.ts'
 
-/** So often one that does not lead must say who the voters are before it is believed. */
+/** A node that does not lead must report the voters this often before this node believes it. */
 const REPORTS = 3
 
 export function createVoting(
@@ -59,24 +59,24 @@ export function createVoting(
   ): LocalLeaderStep {
     const { fast: isFast } = receipt
     const heard = recordBeacon(before, from, election.beacon, receipt, now)
-    // Whoever is asked once more, past the tree, is asked later than the round began.
+    // A direct request to a voter that the tree missed arrives later than the round began.
     const isRound = tree === null || election.tree !== null
     const informed = isFast && isRound ? recordRound(heard, from, election, now) : heard
     if (isMajority && contradicts(election.config, informed.vote.config)) {
       const seen = reportVoters(informed, from, election)
-      // It is told, too, by which voters this process goes.
+      // The sender learns, too, which voters this node has stored.
       const { request } = election
       const refusal = { candidate: from, request, parent: from, votes: [{ node: self, support: false }] }
-      const isTold = seen.state.silentUntil === null && from !== self
-      return isTold ? { ...seen, effects: [...seen.effects, forwardVotes(seen.state, refusal, now)] } : seen
+      const answers = seen.state.silentUntil === null && from !== self
+      return answers ? { ...seen, effects: [...seen.effects, forwardVotes(seen.state, refusal, now)] } : seen
     }
-    const told = updateRecord(clearMismatch(informed, from), from, election)
-    if (told.silentUntil !== null) return unchanged(told)
+    const updated = updateRecord(clearMismatch(informed, from), from, election)
+    if (updated.silentUntil !== null) return unchanged(updated)
     const isKnownLeader = isLedBy(before, from, election.epoch)
-    if (!isVoter(told.vote.config, self)) {
-      return handleElectionWithoutVote(told, from, election, receipt, isKnownLeader, now)
+    if (!isVoter(updated.vote.config, self)) {
+      return handleElectionWithoutVote(updated, from, election, receipt, isKnownLeader, now)
     }
-    const state = election.certificate === null ? told : applyCertificate(told, election.certificate)
+    const state = election.certificate === null ? updated : applyCertificate(updated, election.certificate)
     const supports =
       (isFast || isMajority) &&
       isSupportable(state, from, election, receipt.bound !== null && !receipt.overtaken, now) &&
@@ -103,7 +103,7 @@ export function createVoting(
     return isMajority && epoch === 0 ? [persist(stableOf(state))] : NOTHING
   }
 
-  /** A leader names those that supported its last round: whether this process is among them. */
+  /** A leader names the supporters of its last round: the record depends on whether this node is among them. */
   function updateRecord(state: LocalLeaderState, from: NodeId, { renew, view }: Election): LocalLeaderState {
     const { record } = state.standing
     if (!renew || view === null || state.known.following?.leader !== from) return state
@@ -111,7 +111,7 @@ export function createVoting(
     return next === record ? state : withStanding(state, { record: next })
   }
 
-  /** Somebody goes by other voters under the same name: nobody can know whose votes count. */
+  /** Reports a node that has other voters under the same configuration id: it is unknown whose votes count. */
   function reportVoters(
     state: LocalLeaderState,
     from: NodeId,
@@ -123,7 +123,8 @@ export function createVoting(
   }
 
   /**
-   * Who may say who the voters are: the leader of a term that this node supports, or follows since an earlier message.
+   * The node that may say who the voters are: the leader of a term that this node supports, or follows since an earlier
+   * message.
    * A single message of another that says it leads is not enough.
    */
   function isLedBy({ vote, known }: LocalLeaderState, from: NodeId, epoch: number): boolean {
@@ -138,14 +139,14 @@ export function createVoting(
     return isMajority && renew && from !== self && isNewer(config, vote.config)
   }
 
-  /** The leader says that this process has no vote any more. It may not be able to support it, but nobody needs that. */
+  /** The leader removes this node's vote. The node may be unable to support that, but its support is not needed. */
   function isDismissal({ vote }: LocalLeaderState, { renew, config }: Election): boolean {
     return isMajority && renew && isNewer(config, vote.config) && !isVoter(config, self)
   }
 
   /**
-   * A process without a vote learns who the voters are, from whoever asks. If it is among them now it votes; if it is
-   * to be, it shows itself; and if it knows of a later change, because that took its vote away, it says so.
+   * A node without a vote learns the voters from every candidate. If it is among them now it votes. If it will be, it
+   * shows itself. If it knows of a later change, because that change removed its vote, it says so.
    */
   function handleElectionWithoutVote(
     state: LocalLeaderState,
@@ -202,7 +203,7 @@ export function createVoting(
 
   // ---- Along a tree ----
 
-  /** The votes so far, as an answer to whoever waits for them. */
+  /** The votes so far, as an answer to the parent in the tree, or to the candidate. */
   function forwardVotes(
     state: LocalLeaderState,
     { candidate, request, parent, votes }: Omit<Gathering, 'awaited'>,
@@ -316,8 +317,8 @@ export function createVoting(
   }
 
   /**
-   * Whoever was refused because it has missed a change of the voters makes up for it. So does, when told without having
-   * asked, whoever knows of no leader or has no vote; the others have a leader who tells them in time.
+   * A candidate that was refused because it has missed a change of the voters adopts the change. So does a node that
+   * receives a notice and knows of no leader or has no vote; other nodes learn the change from their leader in time.
    */
   function adoptVoters(
     state: LocalLeaderState,
@@ -338,13 +339,13 @@ export function createVoting(
     return knowsBetter ? { state, effects: [sendNotice(state, from, now)] } : unchanged(state)
   }
 
-  /** Somebody who does not lead says that the voters are others by now. */
+  /** A node that does not lead reports other voters. */
   function addReport({ rumour }: LocalLeaderState, from: NodeId, config: Configuration): Rumour {
     if (rumour === null || !equalPlain(rumour.config, config)) return { config, by: [from], times: 1 }
     return { config, by: withId(rumour.by, from), times: rumour.times + 1 }
   }
 
-  /** Two say it, or one that goes on saying it: one message must not change who votes. */
+  /** Confirmed by two nodes, or by repetition: a single message must not change the voters. */
   function isConfirmed({ by, times }: Rumour): boolean {
     return by.length >= 2 || times >= REPORTS
   }

@@ -1,4 +1,4 @@
-/** The messages as bytes. They have a layout of their own because they are most of the traffic: docs/reference/wire.md. */
+/** The wire format of the messages, which are most of the traffic: docs/reference/wire.md. */
 import {
   type MessageLayout,
   readFlag,

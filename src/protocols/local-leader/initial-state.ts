@@ -1,0 +1,51 @@
+/** The state of a node that starts, given what it stored before. */
+import type { Identity, Micros } from '../../core/index.ts'
+import { CLEAN_RECORD } from './record.ts'
+import type { LocalLeaderSettings } from './settings.ts'
+import type { LocalLeaderStable } from './stable.ts'
+import type { LocalLeaderState } from './state.ts'
+import { initialConfiguration } from './voters.ts'
+
+export function initialState(
+  { nodes }: Identity,
+  { rules, timing, priority, voters }: LocalLeaderSettings,
+  stable: LocalLeaderStable | null,
+  now: Micros,
+): LocalLeaderState {
+  const longestLock = Math.max(stable?.lockTime ?? 0, timing.lockTime)
+  const promised = rules.recallPromise(stable)
+  return {
+    incarnation: (stable?.incarnation ?? 0) + 1,
+    longestLock,
+    silentUntil: rules.mustStaySilent(stable) ? now + Math.ceil(longestLock * (1 + 2 * timing.rho)) : null,
+    known: { peers: nodes.map(() => null), seen: promised, following: null, holdUntil: null },
+    standing: {
+      willing: true,
+      priority,
+      lowUntil: null,
+      candidate: false,
+      record: CLEAN_RECORD,
+      deferringSince: null,
+      stoodAt: null,
+      announced: null,
+    },
+    vote: {
+      lock: null,
+      released: nodes.map(() => null),
+      certificate: null,
+      promised,
+      revocable: null,
+      config: stable?.config ?? initialConfiguration(voters),
+    },
+    requests: 0,
+    candidacy: null,
+    lead: null,
+    spent: promised.number,
+    wanted: null,
+    isContested: false,
+    gathering: null,
+    mismatches: [],
+    rumour: null,
+    stride: null,
+  }
+}
