@@ -360,7 +360,7 @@ describe.each(ISOLATIONS)('orders, with the election in a %s', (isolation) => {
     }
     await expect(byId('b').addPeer(undefined as unknown as string)).rejects.toThrow('peer: ')
     await expect(byId('a').removeVoter('c')).rejects.toThrow(CommandRefusedError)
-    await expect(byId('a').removeVoter('c')).rejects.toThrow('this process does not lead')
+    await expect(byId('a').removeVoter('c')).rejects.toThrow('this node does not lead')
     await expect(byId('a').setPriority(1, { signal: AbortSignal.abort() })).rejects.toThrow('abort')
     const changes: unknown[] = []
     byId('b').on('voters', (sets) => changes.push(sets))
