@@ -16,7 +16,7 @@ import { parseScenario, runScenario } from '../workbench/sim/index.ts'
 import type { TraceRecord } from '../workbench/trace/index.ts'
 import { carriedKind, RELIABLE_KINDS, reliableLinks } from './reliable.ts'
 
-/** Says what it is told to say, and puts out what it hears. */
+/** Sends what a command lists, and outputs every message that it gets. */
 const talker: Protocol = {
   start: () => ({ state: 0, effects: NOTHING }),
   step(state, input) {
@@ -66,7 +66,7 @@ const say = (atMs: number, node: number, to: number, text: string): PlainObject 
 })
 
 describe('reliable links', () => {
-  it('hand up every message once and in order, whatever the network does', () => {
+  it('pass every message up once and in order, on a faulty network', () => {
     const events = ids(30).map((number) => say(Number(number) * 3, 1, 2, String(number)))
     for (const seed of ids(30)) {
       const network = { delayMs: [1, 50], loss: 0.35, duplicate: 0.3, fifo: false }
@@ -77,7 +77,7 @@ describe('reliable links', () => {
     }
   })
 
-  it('start anew with a peer that restarts: it hears what was not acknowledged, and nothing from before', () => {
+  it('start a new stream with a peer that restarts: it gets what was not acknowledged, and nothing older', () => {
     const events = [
       say(10, 1, 2, 'before'),
       { atMs: 100, crash: 2 },
@@ -95,7 +95,7 @@ describe('reliable links', () => {
     }
   })
 
-  it('start anew when the sender restarts: its numbers begin again and are not taken for old ones', () => {
+  it('start a new stream when the sender restarts: its first numbers do not count as duplicates', () => {
     const events = [
       say(10, 1, 2, 'a'),
       say(20, 1, 2, 'b'),

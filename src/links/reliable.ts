@@ -1,11 +1,11 @@
 /**
- * Reliable links that keep their order, over a network that loses, doubles, delays and reorders: a layer.
+ * Reliable, ordered links: a layer over a network that may lose, duplicate, delay and reorder messages.
  *
- * Every message to a peer gets a number and is repeated until it is acknowledged; the receiver hands messages up in
- * the order of their numbers, each once. A process that restarts begins its numbers again, so every message names the
- * incarnation that sent it and the one it is for: what was meant for a former incarnation is not mistaken for
- * something new, and whoever learns of a new incarnation begins a new stream with what was not acknowledged. Each
- * incarnation thus gets every message at most once; one that crashes may have got it and take it along.
+ * Every message to a peer gets a number and is retransmitted until it is acknowledged. The receiver passes messages up in
+ * the order of their numbers, each once. A node that restarts starts numbering again, so every message names the
+ * incarnations of its sender and receiver: a message for an earlier incarnation is not mistaken for a new one. A sender
+ * that learns of a new incarnation starts a new stream with the messages that were not acknowledged. Each incarnation
+ * gets every message at most once; an incarnation that crashes may have processed it.
  */
 import {
   type Effect,
@@ -46,7 +46,7 @@ type Stream = {
   /** The number of the first message that is not acknowledged, and those from there on. */
   readonly first: number
   readonly waiting: readonly Message[]
-  /** The number of the next message to be handed up, and those that came before their turn. */
+  /** The number of the next message to pass up, and messages that arrived early. */
   readonly next: number
   readonly early: readonly { readonly seq: number; readonly body: Message }[]
 }

@@ -71,7 +71,7 @@ export function shiftTenant(tenant: Tenant, { shift }: Protocol, by: Micros): Te
     state: shift(tenant.state, by),
     timers: tenant.timers.map(({ name, at }) => ({ name, at: at + by })),
     due: tenant.due === null ? null : tenant.due + by,
-    strangers: tenant.strangers.map((stranger) => ({ ...stranger, toldAt: stranger.toldAt + by })),
+    strangers: tenant.strangers.map((stranger) => ({ ...stranger, notifiedAt: stranger.notifiedAt + by })),
     heldUntil: tenant.heldUntil === null ? null : tenant.heldUntil + by,
   })
 }

@@ -1,18 +1,18 @@
 /**
- * Links whose two ends see the same history of up and down, over datagrams that get lost, doubled, late and reordered:
- * a layer. What the protocol above is told (`link` up, `link` down) is what the other end is told, too, in the same
- * order; one of them may be ahead by the slack. What it sends belongs to the incarnation of the link in which it was
- * sent: it arrives there, once and in order, or both ends see that incarnation end.
+ * Links with a consistent history: a layer over datagrams that may be lost, duplicated, delayed and reordered. Both ends
+ * see the same sequence of `link` up and `link` down; one end may be ahead by the slack. A message belongs to the
+ * incarnation of the link in which it was sent: it arrives in that incarnation, once and in order, or both ends see the
+ * incarnation end.
  *
- * An incarnation is named by both processes' own and the count (counters.ts). Each end pings the other regularly; pings
- * only give hints. The link is taken for sound while pings come that answer recent ones of this end: so both ways are
- * tried. When that ends is for a failure detector to say (detectors/estimator.ts).
+ * An incarnation of a link is identified by the incarnations of both nodes and a counter (counters.ts). Each end pings the
+ * other regularly. The link counts as working while pings arrive that answer recent pings of this end, so both directions
+ * are tested. A failure detector decides when that ends (detectors/estimator.ts).
  *
- * A process that restarts has another incarnation. Whoever hears of it sees the link down, if it was up, and both
- * begin to count anew. Of a process that came before the one it knows, an end takes nothing.
+ * A node that restarts has a new incarnation. When its peer learns of it, the link goes down if it was up, and both ends
+ * reset their counters. An end ignores messages from an earlier incarnation of its peer.
  *
- * Source: P. LeMahieu, J. Bruck, A Consistent History Link Connectivity Protocol, PODC 1998. That processes restart,
- * and datagrams are not tokens, is added here.
+ * Source: P. LeMahieu, J. Bruck, A Consistent History Link Connectivity Protocol, PODC 1998. Restarts, and datagrams
+ * instead of tokens, are additions.
  */
 import {
   type Effect,
@@ -39,7 +39,7 @@ import type { Frame, Header, HistoryDatagram, Ping } from './messages.ts'
 
 export type HistoryTiming = {
   readonly pingEvery: Micros
-  /** Silence is never borne for longer; a ping that answers an older one than this shows nothing. */
+  /** The longest silence before a link goes down. A ping that answers an older ping than this proves nothing. */
   readonly timeout: Micros
   readonly retransmitAfter: Micros
   readonly slack: number
@@ -55,14 +55,14 @@ type LinkEnd = {
   /** The last of the peer's periods heard of, -1 while there is none. */
   readonly period: number
   readonly estimate: Plain
-  /** Until when the link is taken for sound; 0 is always over. An instant. */
+  /** Until when the link counts as working; 0 is in the past. An instant. */
   readonly trustedUntil: Micros
   /** The number of the first frame that is not acknowledged, and those from there on. */
   readonly first: number
   readonly waiting: readonly Message[]
-  /** A frame did not fit behind those that wait. The link goes down as soon as it may, and carries no frame until then. */
+  /** The queue overflowed. The link goes down as soon as its counters allow, and carries no frame until then. */
   readonly isFull: boolean
-  /** The number of the next frame to be handed up, and those that came before their turn. */
+  /** The number of the next frame to pass up, and frames that arrived early. */
   readonly next: number
   readonly early: readonly { readonly seq: number; readonly body: Message }[]
 }
@@ -200,7 +200,7 @@ export function consistentHistory(
     done(): HistoryStep {
       const { end, effects, inputs } = this
       const { peer, by, counters, waiting } = end
-      // Whoever has moved, or met a new process, says so at once; the rest waits for the next ping.
+      // An end that moved, or met a new incarnation, pings at once; otherwise the next ping is enough.
       if (counters.count !== this.#before.counters.count || by !== this.#before.by) {
         effects.push(ping(this.#state, end, this.#now))
       }
@@ -222,7 +222,7 @@ export function consistentHistory(
       return true
     }
 
-    /** Another process answers for the peer: the link to the former one is down, and counting begins anew. */
+    /** The peer has a new incarnation: the link goes down, and the counters are reset. */
     #meet(by: number): void {
       const { peer, counters } = this.end
       if (isUp(counters)) this.inputs.push({ type: 'link', peer, up: false })
@@ -234,7 +234,7 @@ export function consistentHistory(
       const downIn = isUp(counters) ? this.end.downIn : periodAt(this.#state, this.#now)
       this.end = { ...this.end, counters, downIn, ...NO_FRAMES }
       this.inputs.push({ type: 'link', peer: this.end.peer, up: isUp(counters) })
-      // Whoever follows the other up has perhaps seen nothing yet that shows the link to be sound: it waits for that.
+      // An end that follows the other up may have no evidence yet that the link works: it waits for that.
       if (isUp(counters) && this.end.trustedUntil <= this.#now) this.#trustUntil(this.#now + timeout)
     }
 
@@ -296,7 +296,7 @@ export function consistentHistory(
     }
   }
 
-  /** Nobody has heard of a period that is to come, or runs for a hundred years. */
+  /** A period in the future, or after a hundred years, is invalid. */
   function isPossible(state: HistoryLinks, { for: whom, no, echo }: Ping, now: Micros): boolean {
     return no * pingEvery <= LONGEST && (whom !== state.incarnation || echo <= periodAt(state, now))
   }

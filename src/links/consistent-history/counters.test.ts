@@ -1,6 +1,6 @@
 /**
  * Every run of two ends up to 14 transitions, on the very functions that the layer uses. A datagram may be lost (it is
- * never delivered), doubled and reordered (whatever was ever said can be heard at any time): so a channel is simply all
+ * never delivered), doubled and reordered (every message ever sent can arrive at any time): so a channel is simply all
  * counts that its sender has had.
  */
 import { describe, expect, it } from 'vitest'
@@ -48,12 +48,12 @@ describe.each([1, 2, 3])('counts with slack %i, exhaustively', (slack) => {
     expect(quiet.every(({ a, b }) => a.count === b.count)).toBe(true)
   })
 
-  it('nobody knows more of the other than it has done, and everybody has done what it knows of the other', () => {
+  it('an end never counts more moves of the other than it has made, and has made all moves that the other counts', () => {
     expect(all.every(({ a, b }) => a.theirs <= b.count && b.theirs <= a.count)).toBe(true)
     expect(all.every(({ a, b }) => a.theirs <= a.count && b.theirs <= b.count)).toBe(true)
   })
 
-  it('nobody goes up again before the other has seen the down', () => {
+  it('an end goes up again only after the other has seen the down', () => {
     for (const two of all) {
       const risen = next(two, slack).filter(({ a }) => isUp(a) && a.count === two.a.count + 1)
       for (const { a } of risen) expect(two.b.count).toBeGreaterThanOrEqual(a.count - 1)

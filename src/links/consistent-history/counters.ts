@@ -2,7 +2,7 @@
  * The heart of a link with a consistent history, after LeMahieu and Bruck: each end counts the transitions that it has
  * seen, and every datagram carries the count. An even count is up.
  *
- * An end moves by itself only if it then leads the other by no more than the slack, as far as it knows; whoever hears
+ * An end moves by itself only if it then leads the other by no more than the slack, as far as it knows; an end that hears
  * of a larger count catches up, one transition at a time. Saying a count twice, late or out of order changes nothing,
  * so datagrams may be lost, doubled and reordered. In the paper tokens do this, passed reliably; counts are the same
  * thing without the reliability.

@@ -7,7 +7,7 @@ import { consistentHistory } from './consistent-history.ts'
 export function historyOptions() {
   return {
     pingMs: millisecondsOr(200, 'time between pings of an end'),
-    timeoutMs: millisecondsOr(500, 'silence after which a link is down, whatever was learnt'),
+    timeoutMs: millisecondsOr(500, 'silence after which a link is down, regardless of the estimate'),
     detector: z
       .enum(['fixed', 'nfd-e', 'bertier', 'phi'])
       .default('nfd-e')

@@ -1,7 +1,7 @@
 /**
  * No adaptive estimator may trust a silent peer for longer than this. A margin that follows what was observed has no
- * bound: a host that slept for a minute teaches phi and Bertier's margin patience for a window to come. Whoever must
- * say how long a system takes to settle needs the bound, so it is an option of its own, whatever the formula says.
+ * bound: a host that slept for a minute teaches phi and Bertier's margin patience for a window to come. To
+ * compute how long a system takes to settle, the bound is needed, so it is an option of its own for every formula.
  */
 import type { Micros, Plain } from '../../core/index.ts'
 import type { Estimator, Judgement } from './estimator.ts'

@@ -1,13 +1,13 @@
 /**
- * The port behind which the failure detectors differ: heartbeats arrive, each with a number and a local time, and
- * an estimator says until when their sender is trusted. What is done with that (timers, suspicion, telling the
- * protocol) is the same for all of them and stands in leader-watch.ts.
+ * The interface of failure detectors: heartbeats arrive, each with a number and a local time, and an estimator returns
+ * the instant until which their sender is trusted. Timers, suspicion and notifying the protocol are the same for all
+ * estimators: leader-watch.ts.
  *
  * Estimates are states like any other: plain, canonical, never mutated, and every instant in them moves with `shift`.
  *
- * Heartbeats are numbered by the sender's periods, from 0 in each of its reigns; periods that it slept through are
- * left out. Links are taken to keep their order, so a number that goes down means a sender that began anew, and an
- * estimator begins anew with it. The same number twice is a duplicate.
+ * Heartbeats are numbered by the sender's periods, from 0 in each of its terms; periods during a suspension are skipped.
+ * Links keep their order, so a smaller number means that the sender has restarted its sequence, and the estimator resets.
+ * The same number twice is a duplicate.
  */
 import type { Micros, Plain } from '../../core/index.ts'
 

@@ -54,9 +54,9 @@ function feed(
   estimator: Estimator,
   series: readonly Beat[],
 ): { readonly estimate: Plain; readonly until: Micros } {
-  const begun = estimator.begin(null, (series[0] as Beat).at - 1000)
-  let { estimate } = begun
-  let until = begun.trustedUntil
+  const first = estimator.begin(null, (series[0] as Beat).at - 1000)
+  let { estimate } = first
+  let until = first.trustedUntil
   for (const { seq, at } of series) {
     const judged = estimator.arrival(estimate, seq, at)
     estimate = judged.estimate
@@ -105,7 +105,7 @@ describe.each(estimators)('%s', (_name, estimator) => {
     )
   })
 
-  it('begins anew with a new sequence', () => {
+  it('resets with a new sequence', () => {
     fc.assert(
       fc.property(beats, (series) => {
         const last = series.at(-1) as Beat
@@ -297,7 +297,7 @@ describe('the reliable detector', () => {
     })
   })
 
-  it('does not take its verdict back, except for a sender that starts anew', () => {
+  it('does not withdraw its verdict, except for a sender that restarts', () => {
     const estimator = reliable(BOUNDS)
     const { between } = reliableTimes(BOUNDS)
     const { estimate } = estimator.arrival(estimator.begin(null, 0).estimate, 7, 10_000)

@@ -1,16 +1,16 @@
 /**
- * Watching the leader, as a layer: whoever leads sends numbered heartbeats to all, and whoever follows is told that
- * the link to its leader is down when the estimator no longer trusts it.
+ * Watches the leader, as a layer: the leader sends numbered heartbeats to all nodes, and a follower gets `link` down when
+ * the estimator no longer trusts its leader.
  *
- * Whom to watch the layer learns from what the protocol puts out (`elected`, `following`, `demoted`). A heartbeat
- * from anybody else is news too, for it comes from somebody who believes to lead: it is handed up as a link that is
- * up. So is one from a leader that was suspected; whether to follow it again is for the protocol to say.
+ * The layer learns from the protocol's outputs which node to watch (`elected`, `following`, `demoted`). A heartbeat from
+ * another node comes from a node that believes to lead: it is passed up as `link` up. So is a heartbeat from a suspected
+ * leader; the protocol decides whether to follow it again.
  *
- * Heartbeat i of a reign is sent at the i-th period after it began, on the sender's clock; periods that pass while
- * the process stands still are skipped. The number follows from the clock, so sending changes no state.
+ * Heartbeat i of a term is sent at the i-th period after its start, on the sender's clock; periods during which the
+ * process does not run are skipped. The number follows from the clock, so sending changes no state.
  *
- * What is seen from outside: `trust` when a watch begins or a suspicion is taken back, `suspect` when trust is lost,
- * `unwatch` when a peer that is trusted is no longer watched. A suspicion outlives the watch, until a heartbeat comes.
+ * Outputs: `trust` when a watch begins or a suspicion is withdrawn, `suspect` when trust is lost, `unwatch` when a trusted
+ * peer is no longer watched. A suspicion lasts beyond the watch, until a heartbeat arrives.
  */
 import {
   type Effect,
@@ -108,18 +108,18 @@ export function leaderWatch<E extends Plain>(
     const isSame = leader === state.leader
     if (isSame && !state.suspected.includes(leader)) return { state, effects: NOTHING, inputs: NOTHING }
     // After a mistake about the same leader, what was learnt of its heartbeats still holds.
-    const begun = estimator.begin(isSame ? state.estimate : null, now)
+    const first = estimator.begin(isSame ? state.estimate : null, now)
     return {
       state: {
         leadsSince: state.leadsSince,
         leader,
-        estimate: begun.estimate,
+        estimate: first.estimate,
         suspected: withoutId(state.suspected, leader),
       },
       effects: [
         ...(isSame ? NOTHING : unwatch(state)),
         transition('trust', leader),
-        setTimer(SILENCE, begun.trustedUntil),
+        setTimer(SILENCE, first.trustedUntil),
       ],
       inputs: NOTHING,
     }

@@ -43,7 +43,10 @@ export function detectorOptions() {
     phiThreshold: z.number().min(1).max(100).default(8).describe('phi: suspected above this phi'),
     sigmaFloorMs: upwardsOf(0, 25, 'phi: the least deviation that is believed'),
     pauseMs: upwardsOf(0, 0, 'phi: a pause that is always accepted'),
-    longestSilenceMs: millisecondsOr(500, 'nfd-e, bertier, phi: suspected after this, whatever was learnt'),
+    longestSilenceMs: millisecondsOr(
+      500,
+      'nfd-e, bertier, phi: suspected after this, regardless of the estimate',
+    ),
     maxDelayMs: upwardsOf(0, 100, 'reliable: no message takes longer'),
     minDelayMs: upwardsOf(0, 0, 'reliable: no message is faster'),
     stepMs: upwardsOf(0, 1, 'reliable: no step takes longer'),

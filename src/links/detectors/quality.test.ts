@@ -43,7 +43,7 @@ function watching(run: Watched): QosReport {
   return qosReport(lab.watchLeader(run))
 }
 
-/** The last heartbeat before the crash is held up for so long. */
+/** The delay of the last heartbeat before the crash. */
 function lateBeforeCrash(options: PlainObject, lateMs: number): QosReport {
   const events = [
     { atMs: 1990, slow: [[1, 2]], delayMs: lateMs },

@@ -7,8 +7,8 @@
  *   a crash is detected within                     Dmax + s + tau/(1-rho)
  *
  * `failed` is final for that incarnation: no later heartbeat of the same sequence takes it back, only a sender that
- * starts anew. It is sound only while *all* bounds hold and no heartbeat is lost. When they did not hold, the protocol
- * may follow the peer all the same (it is told of the heartbeats), and then it is watched again: a trace in which
+ * restarts. It is sound only while *all* bounds hold and no heartbeat is lost. When they did not hold, the protocol
+ * may still follow the peer (heartbeats are passed up), and then it is watched again: a trace in which
  * `suspect` is followed by `trust` of the same incarnation is one in which a bound was broken.
  */
 import type { Micros } from '../../core/index.ts'

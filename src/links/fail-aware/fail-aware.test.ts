@@ -69,7 +69,7 @@ type Heard = {
   readonly receipt: Receipt
 }
 
-/** Every delivery of a run: how long it really took, and what the receiver was told. */
+/** Every delivery of a run: its true delay, and its receipt. */
 function deliveries(definition: Definition, file: PlainObject, strictly = false): readonly Heard[] {
   const scenario = parseScenario(
     { protocol: 'chatting', nodes: NODES, untilMs: 2000, ...file },
@@ -93,7 +93,7 @@ function deliveries(definition: Definition, file: PlainObject, strictly = false)
 }
 
 describe('the bound of a delay', () => {
-  it('is never below the true delay, whatever the clocks do within their drift', () => {
+  it('is never below the true delay, for any clocks within their drift', () => {
     const rate = fc.double({ min: 0.995, max: 1.005, noNaN: true })
     const span = fc.integer({ min: 20, max: 2_000_000 })
     const offset = fc.integer({ min: 0, max: 1_000_000_000 })
@@ -174,7 +174,7 @@ describe('fast messages', () => {
     expect(listener(false).filter(({ to, receipt }) => to === 2 && receipt.fast)).toEqual([])
   })
 
-  it('are never those that took longer than Δ', () => {
+  it('never took longer than Δ', () => {
     const heard = deliveries(chatting(0.0001), { network: { delayMs: [0.02, 30] } })
     const fast = heard.filter(({ receipt }) => receipt.fast)
     expect(fast.length).toBeGreaterThan(20)
@@ -214,7 +214,7 @@ function receiptIn({ inputs }: LayerStep<FailAwareState>): Receipt | null {
 }
 
 describe('a session', () => {
-  it('hands each message up once, in whatever order they come, and takes the very late for seen', () => {
+  it('passes each message up once, in any order of arrival, and drops very late ones as duplicates', () => {
     const order = [1, 3, 2, 3, 9, 2, 8, 10, 11, 12, 13, 14, 1]
     let recent: readonly number[] = []
     const passed = order.filter((number) => {
@@ -259,7 +259,7 @@ describe('a session', () => {
     return { type: 'message', from, body: effect.body, receipt: null }
   }
 
-  /** The sender's state once it knows the receiver, in whatever incarnation each is. */
+  /** The sender's state once it knows the receiver, for any incarnations. */
   function acquainted(former: number | null, receivers: FailAwareState): FailAwareState {
     const first = word(sender.start(former, 0).state, 5)
     const echo = receiver.below(receivers, inputOf(first, 1), 6)
@@ -268,9 +268,9 @@ describe('a session', () => {
   }
 
   it('does not use a stamp of the very instant at which its clock stood still', () => {
-    const begun = receiver.start(null, 0).state
-    const asked = word(acquainted(null, begun), 100)
-    const heard = receiver.below(begun, inputOf(asked, 1), 110)
+    const started = receiver.start(null, 0).state
+    const asked = word(acquainted(null, started), 100)
+    const heard = receiver.below(started, inputOf(asked, 1), 110)
     // Its first number was that of the Echo.
     const lost = receiver.above(heard.state, send(1, { kind: 'word' }), 110)
     const answer = receiver.above(lost.state, send(1, { kind: 'word' }), 110)
@@ -280,9 +280,9 @@ describe('a session', () => {
   })
 
   it('tells its peer that it slept, in every message; with the next one the peer has usable stamps', () => {
-    const begun = receiver.start(null, 0).state
-    const before = word(acquainted(null, begun), 100)
-    const kept = receiver.below(begun, inputOf(before, 1), 110)
+    const started = receiver.start(null, 0).state
+    const before = word(acquainted(null, started), 100)
+    const kept = receiver.below(started, inputOf(before, 1), 110)
     const woken = sender.below(before.state, { type: 'suspended', by: 300_000 }, 200).state
     const after = word(woken, 210)
     const heard = receiver.below(kept.state, inputOf(after, 1), 300_220)
@@ -291,27 +291,27 @@ describe('a session', () => {
   })
 
   it('says what was overtaken by a later message', () => {
-    const begun = receiver.start(null, 0).state
-    const first = word(acquainted(null, begun), 10)
+    const started = receiver.start(null, 0).state
+    const first = word(acquainted(null, started), 10)
     const second = word(first.state, 20)
-    const later = receiver.below(begun, inputOf(second, 1), 100)
+    const later = receiver.below(started, inputOf(second, 1), 100)
     const earlier = receiver.below(later.state, inputOf(first, 1), 110)
     expect([receiptIn(later)?.overtaken, receiptIn(earlier)?.overtaken]).toEqual([false, true])
   })
 
   it('drops what a former incarnation sent', () => {
-    const begun = receiver.start(null, 0).state
-    const met = receiver.below(begun, inputOf(word(acquainted(1, begun), 10), 1), 100)
+    const started = receiver.start(null, 0).state
+    const met = receiver.below(started, inputOf(word(acquainted(1, started), 10), 1), 100)
     expect(met.inputs).toHaveLength(1)
-    const old = receiver.below(met.state, inputOf(word(acquainted(null, begun), 10), 1), 200)
+    const old = receiver.below(met.state, inputOf(word(acquainted(null, started), 10), 1), 200)
     expect(old.inputs).toEqual([])
     expect(old.state).toBe(met.state)
   })
 
   it('hands up only what was sent to the present incarnation; the rest gets an Echo, at most one in Δ', () => {
-    const begun = receiver.start(null, 0).state
-    const recorded = inputOf(word(acquainted(null, begun), 10), 1)
-    expect(receiver.below(begun, recorded, 100).inputs).toHaveLength(1)
+    const started = receiver.start(null, 0).state
+    const recorded = inputOf(word(acquainted(null, started), 10), 1)
+    expect(receiver.below(started, recorded, 100).inputs).toHaveLength(1)
     const again = receiver.start(1, 0).state
     const echo = receiver.below(again, recorded, 100)
     expect(echo.inputs).toEqual([])
@@ -325,7 +325,7 @@ describe('a session', () => {
 
 describe('a number that cannot have been its sender’s', () => {
   const layer = failAware({ self: 2, nodes: NODES }, SETTINGS)
-  const begun = layer.start(null, 0).state
+  const started = layer.start(null, 0).state
   const datagram = (by: number, number: number, sent: number, echoed: number): PlainObject => ({
     kind: 'datagram',
     config: hashPlain(SETTINGS.agreed),
@@ -343,24 +343,24 @@ describe('a number that cannot have been its sender’s', () => {
     ['incarnation', datagram(2 ** 51, 1, 10, 5), datagram(3, 8, 300, 250)],
     ['number', datagram(3, 2 ** 51, 10, 5), datagram(3, 8, 300, 250)],
   ])('an %s does not silence it: what answers something later holds', (_, mistake, right) => {
-    const spoiled = gets(gets(begun, datagram(3, 7, 9, 4), 90).state, mistake, 100)
+    const misled = gets(gets(started, datagram(3, 7, 9, 4), 90).state, mistake, 100)
     // Recorded before, and sent again: it answers nothing that was sent since.
-    const replayed = gets(spoiled.state, datagram(3, 6, 9, 4), 200)
+    const replayed = gets(misled.state, datagram(3, 6, 9, 4), 200)
     expect(receiptIn(replayed)?.overtaken ?? true).toBe(true)
-    const healed = gets(spoiled.state, right, 310)
+    const healed = gets(misled.state, right, 310)
     expect(receiptIn(healed)?.overtaken).toBe(false)
     expect(receiptIn(gets(healed.state, datagram(3, 9, 320, 300), 330))?.overtaken).toBe(false)
   })
 
   it('is never corrected by what was recorded, nor by stamps of the future', () => {
-    const restarted = gets(gets(begun, datagram(3, 7, 9, 4), 90).state, datagram(4, 1, 10, 5), 100)
+    const restarted = gets(gets(started, datagram(3, 7, 9, 4), 90).state, datagram(4, 1, 10, 5), 100)
     expect(gets(restarted.state, datagram(3, 8, 20, 99), 400).inputs).toEqual([])
     expect(gets(restarted.state, datagram(3, 8, 20, 401), 400).inputs).toEqual([])
   })
 })
 
 describe('processes that are configured differently', () => {
-  it('never hear each other, and each is told which setting differs, once', () => {
+  it('ignore the messages of each other, and each reports once which setting differs', () => {
     // What follows from a setting is listed after it.
     const agreedBy = (self: number): PlainObject => ({
       mode: 'majority',
@@ -386,8 +386,8 @@ describe('processes that are configured differently', () => {
         if (seen.type === 'output') outputs.push({ node: seen.node, ...seen.event })
       },
     })
-    const told = outputs.filter(({ type }) => type === 'mismatch')
-    expect(told).toEqual([
+    const reported = outputs.filter(({ type }) => type === 'mismatch')
+    expect(reported).toEqual([
       { node: 1, type: 'mismatch', peer: 2, field: 'lockTime', ours: 100, theirs: 200 },
       { node: 2, type: 'mismatch', peer: 1, field: 'lockTime', ours: 200, theirs: 100 },
     ])

@@ -1,22 +1,22 @@
 /**
- * Datagrams that tell how late they are: a layer.
+ * Fail-aware datagrams: a layer.
  *
- * The network may lose, delay, double and reorder. This layer cannot prevent it, but whoever receives a message learns
- * an upper bound of its delay (bound.ts) and so whether it was *fast*: at most Δ. For that every datagram sends back
- * the time stamps of one that went the other way. A message without such stamps counts as slow and is answered with
- * an Echo, which carries nothing but stamps, so that any two processes that can talk soon have a round trip.
+ * The network may lose, delay, duplicate and reorder datagrams. This layer does not prevent it, but the receiver of a
+ * message learns an upper bound of its delay (bound.ts), and so whether it was *fast*: at most Δ. To this end every
+ * datagram returns the timestamps of a datagram in the other direction. A message without timestamps counts as slow and
+ * is answered with an Echo, which carries only timestamps, so that two connected nodes soon have a round trip.
  *
- * There is one session for each pair of processes, whatever they talk about: it knows the peer's incarnation (what a
- * former one sent is dropped, and its time stamps are void), drops duplicates, and holds the stamps. Only what was sent
- * to the present incarnation is handed up: anything else, new or recorded and sent again, is answered with an Echo, by
- * which an honest sender learns whom it is talking to. Processes that are configured differently never hear each
- * other: each is told which setting differs (strangers.ts).
+ * There is one session per pair of nodes, for all groups. It knows the peer's incarnation (datagrams and timestamps of
+ * an earlier one are void), drops duplicates, and keeps the timestamps. Only datagrams for the current incarnation are
+ * passed up. All others, new or replayed, are answered with an Echo, from which an honest sender learns the current
+ * incarnation. Nodes with different configurations ignore each other's messages, and report which setting differs
+ * (strangers.ts).
  *
- * Under several groups at once (../bundle) the layer carries without judging: what is fast, and who is configured
- * alike, each group decides for itself, by the round trip that it is handed with a message.
+ * With several groups (../bundle) the layer does not judge messages: each group decides from the round trip which
+ * messages are fast and which nodes have the same configuration.
  *
- * Time stamps count from the start of the process that made them, so nobody sees another's clock. A process whose clock
- * stood still says in every datagram since when it runs again: README.md has why that is needed, and why it is safe.
+ * Timestamps count from the start of the process that made them, so no node sees another's clock. A node whose clock
+ * stood still says in every datagram since when it has been running again: README.md explains why this is needed and safe.
  *
  * What a process sends to itself comes back as a message too, never at once, and may be slow if it was held up.
  *
@@ -67,7 +67,7 @@ export type Yardstick = {
 
 /** What the sessions go by; under several groups, the strictest of what they need. */
 export type SessionTerms = Yardstick & {
-  /** Time stamps are replaced after so long, even by worse ones. */
+  /** The age at which timestamps are replaced, even by worse ones. */
   readonly stampAge: Micros
 }
 
@@ -135,7 +135,7 @@ export type FailAwareState = {
   readonly startedAt: Micros
   /** How many datagrams it has sent. */
   readonly count: number
-  /** Stamps from before this are void: the clock stood still in between. All peers are told so. */
+  /** Timestamps from before this are void, because the clock stood still in between. Sent to all peers. */
   readonly awakeSince: Micros | null
   /** Whom it has to do with; what follows is in the same order. */
   readonly peers: readonly NodeId[]
@@ -238,7 +238,7 @@ export function failAware({ self, nodes }: Identity, settings: FailAwareSettings
     if (message.config !== config) return onStranger(before, from, message.config, now)
     const [state, place] = placeFor(before, from)
     const known = state.sessions[place] ?? null
-    // No stamp of this process is of the future: what it was told of its own by mistake its peer sends back.
+    // No timestamp of this node is in the future: this one is a mistake that the peer returns.
     const isFuture = message.echo !== null && message.for === state.incarnation && message.echo.sent > now
     const echo = isFuture ? null : message.echo
     const corrects = known !== null && message.for === state.incarnation && isOutlived(known, echo)
@@ -382,7 +382,7 @@ export function failAware({ self, nodes }: Identity, settings: FailAwareSettings
         case 'message': {
           const body = input.body as unknown as Datagram | Settings
           if (body.kind === 'datagram') return onDatagram(state, input.from, body, now)
-          // Whatever else reaches this layer is not for it, nor for what stands on it.
+          // Other messages are neither for this layer nor for the protocol above.
           return isSettings(body) ? onSettings(state, input.from, body.agreed, now) : unchanged(state)
         }
         case 'timer':
@@ -416,7 +416,7 @@ export function failAware({ self, nodes }: Identity, settings: FailAwareSettings
 /**
  * The clock stood still, for at least a microsecond: what was stamped just before and what is stamped now could show the
  * same instant. Stamps go on a microsecond later, which is no more than they have lost, so that one before `awakeSince`
- * is from before the sleep, and one that is not is from after it.
+ * is from before the suspension; any other is from after it.
  */
 function awakened(state: FailAwareState, now: Micros): FailAwareState {
   return { ...changed(state, { awakeSince: now + 1 }), startedAt: state.startedAt - 1 }

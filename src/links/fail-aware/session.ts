@@ -33,7 +33,7 @@ export function withNumber(recent: readonly number[], number: number): readonly 
 
 /**
  * Whether a datagram shows that a larger incarnation, or a larger number, cannot have been its sender's. Both grow in the
- * order in which datagrams are sent. So one that answers what was sent here after the largest had come was itself sent
+ * order in which datagrams are sent. So a datagram that answers one sent from here after the largest had arrived was itself sent
  * after it; if it says less, the largest was a mistake, and must not silence its sender for ever. (What was recorded
  * before answers nothing that was sent later.)
  */
@@ -41,7 +41,7 @@ export function isOutlived({ newestAt }: Session, echo: Stamps | null): boolean 
   return echo !== null && echo.sent > newestAt
 }
 
-/** The numbers without those that were mistakes, and with this one. */
+/** The numbers without the mistaken ones, and with this one. */
 export function withoutLarger(recent: readonly number[], number: number): readonly number[] {
   return [number, ...recent.filter((other) => other < number)]
 }

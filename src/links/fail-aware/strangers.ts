@@ -1,6 +1,6 @@
 /**
- * Processes that are configured differently. They are not heard, but each is told what is expected here (Settings), and
- * whoever is told so says it once, naming the setting that differs: so it shows on both sides.
+ * Nodes with a different configuration. Their messages are ignored, but each gets this node's configuration (Settings) and
+ * reports once which setting differs, so the mismatch shows on both sides.
  */
 import {
   equalPlain,
@@ -16,18 +16,18 @@ import {
 
 export type Settings = { readonly kind: 'Settings'; readonly agreed: PlainObject }
 
-/** A peer that is configured differently, by what it said, and when it was last told so. */
+/** A peer with a different configuration, its digest, and when the peer was last notified. */
 export type Stranger = {
   readonly peer: NodeId
   readonly config: number
-  readonly toldAt: Micros
+  readonly notifiedAt: Micros
   readonly isReported: boolean
 }
 
-/** Whoever is configured differently is told so at most this often. */
-const TELL_AGAIN: Micros = 1_000_000
+/** The shortest interval between two notifications of a peer. */
+const NOTIFY_INTERVAL: Micros = 1_000_000
 
-/** Something came from a peer with another configuration: it must be told, unless it was told just now (null). */
+/** A message arrived from a peer with another configuration. Null if the peer was notified recently. */
 export function metStranger(
   strangers: readonly Stranger[],
   peer: NodeId,
@@ -36,12 +36,12 @@ export function metStranger(
 ): readonly Stranger[] | null {
   const known = strangers.find((stranger) => stranger.peer === peer)
   const isKnown = known !== undefined && known.config === config
-  if (isKnown && now - known.toldAt < TELL_AGAIN) return null
-  const told: Stranger = { peer, config, toldAt: now, isReported: isKnown && known.isReported }
-  return [...strangers.filter((stranger) => stranger !== known), told]
+  if (isKnown && now - known.notifiedAt < NOTIFY_INTERVAL) return null
+  const next: Stranger = { peer, config, notifiedAt: now, isReported: isKnown && known.isReported }
+  return [...strangers.filter((stranger) => stranger !== known), next]
 }
 
-/** A peer says how it is configured: what to report, or null when there is nothing new in it. */
+/** A peer sent its configuration. Returns the mismatch to report; null if it was reported already. */
 export function heardSettings(
   strangers: readonly Stranger[],
   peer: NodeId,
@@ -53,9 +53,14 @@ export function heardSettings(
   const known = strangers.find((stranger) => stranger.peer === peer && stranger.config === config)
   const field = differing(ours, theirs)
   if (field === null || known?.isReported === true) return null
-  const told: Stranger = { peer, config, toldAt: known?.toldAt ?? now - TELL_AGAIN, isReported: true }
+  const next: Stranger = {
+    peer,
+    config,
+    notifiedAt: known?.notifiedAt ?? now - NOTIFY_INTERVAL,
+    isReported: true,
+  }
   return {
-    strangers: [...strangers.filter((stranger) => stranger.peer !== peer), told],
+    strangers: [...strangers.filter((stranger) => stranger.peer !== peer), next],
     mismatch: {
       type: 'mismatch',
       peer,
@@ -105,7 +110,7 @@ export function isSettings(body: { readonly kind: string; readonly agreed?: Plai
 
 /**
  * The first setting in which two differ, in the order in which they are listed: what was set comes before what follows
- * from it. Whoever runs another protocol differs in that.
+ * from it. A node with another protocol differs in that.
  */
 function differing(ours: PlainObject, theirs: PlainObject): string | null {
   const all = [...new Set([...Object.keys(ours), ...Object.keys(theirs)])]
@@ -113,7 +118,7 @@ function differing(ours: PlainObject, theirs: PlainObject): string | null {
   return fields.find((field) => !equalPlain(settingIn(ours, field), settingIn(theirs, field))) ?? null
 }
 
-/** Null where there is no such setting, whatever every object has by that name (`constructor`). */
+/** Null if there is no such setting. Properties that every object inherits (`constructor`) do not count. */
 function settingIn(settings: PlainObject, field: string): Plain {
   return Object.hasOwn(settings, field) ? (settings[field] as Plain) : null
 }
