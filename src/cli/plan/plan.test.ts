@@ -50,12 +50,12 @@ describe('an invalid configuration', () => {
     [
       'no voter at all',
       { nodes: [1, 2, 3], voters: [] },
-      'voters: is empty: without a voter nobody can ever lead',
+      'voters: is empty: without voters no node can lead',
     ],
     [
       'no voter that could lead',
       { voters: [1, 2, 3], witnesses: [1, 2, 3] },
-      'witnesses: every voter is a witness: nobody could ever lead',
+      'witnesses: every voter is a witness: no node could lead',
     ],
     [
       'a voter that is not a node',

@@ -12,7 +12,7 @@ export type Given = {
   readonly mode: 'local' | 'majority'
   /** Whether a majority is enough, or all that a leader hears must support it, too. */
   readonly rule: 'quorum' | 'equality'
-  /** δ: a message that takes no longer is timely. */
+  /** δ: messages delivered within this time are timely. */
   readonly delay: Micros
   /** δmin: no message between two processes takes less. */
   readonly leastDelay: Micros

@@ -303,11 +303,11 @@ describe('the constants', () => {
     [{ expiresMs: 50 }, 'options.expiresMs: breaks the bound expires ≥ lockTime: 50 ms is below'],
     [{ mode: 'local', expiresMs: 100 }, 'options.expiresMs: breaks the bound expires ≥ (EP(1 + ρ)'],
     [{ voters: [1, 1] }, 'options.voters[1]: 1 is listed twice'],
-    [{ voters: [] }, 'options.voters: is empty: without a voter nobody can ever lead'],
+    [{ voters: [] }, 'options.voters: is empty: without voters no node can lead'],
     [{ voters: [1, 2], observers: [2] }, 'options.observers: 2 is a voter too: an observer never votes'],
     [{ observers: [1, 2, 3] }, 'options.voters: is empty'],
-    [{ witnesses: [1, 2, 3] }, 'options.witnesses: every voter is a witness: nobody could ever lead'],
-    [{ voters: [1, 2], witnesses: [3] }, 'options.witnesses: 3 is not a voter: a witness votes'],
+    [{ witnesses: [1, 2, 3] }, 'options.witnesses: every voter is a witness: no node could lead'],
+    [{ voters: [1, 2], witnesses: [3] }, 'options.witnesses: 3 is not a voter: witnesses must be voters'],
     [{ voters: [9] }, 'options.voters[0]: 9 is not one of the nodes'],
   ])('%j is refused', (options, message) => {
     expect(() => checkedOptions(definition, [1, 2, 3], options as never)).toThrow(message)

@@ -1,4 +1,4 @@
-/** What may be set: a profile of the network, or each constant by itself; who votes; who should lead. */
+/** The options: a network profile or single constants, the voters, and the preferred leaders. */
 import { z } from 'zod'
 import { microsOf, milliseconds, type NodeId, nodeAmong, perNode } from '../../core/index.ts'
 import { brokenBounds, type Given } from './constants.ts'
@@ -24,61 +24,75 @@ const priority = z.int().min(-1_000_000).max(1_000_000)
 export function localLeaderOptions(nodes: readonly NodeId[]) {
   const node = nodeAmong(nodes)
   const own = (meaning: string) =>
-    milliseconds().nullable().default(null).describe(`${meaning}; null: as in the profile`)
+    milliseconds().nullable().default(null).describe(`${meaning}; null: from the profile`)
   const fields = z.strictObject({
     mode: z
       .enum(['local', 'majority'])
       .default('majority')
-      .describe('local: one leader in each partition; majority: one in all, with tokens'),
-    profile: z.enum(['lan', 'region', 'wan']).default('lan').describe('where the constants come from'),
-    deltaMs: own('δ: a message that takes no longer is timely'),
+      .describe('local: one leader per partition; majority: one leader in all, with tokens'),
+    profile: z
+      .enum(['lan', 'region', 'wan'])
+      .default('lan')
+      .describe('the network that the constants are for'),
+    deltaMs: own('δ: messages delivered within this time are timely'),
     deltaMinMs: z
       .number()
       .min(0)
       .max(1000)
       .nullable()
       .default(null)
-      .describe('δmin: no message takes less; null: as in the profile'),
-    fastMs: own('Δ: a message is fast when it provably took no longer'),
-    sigmaMs: own('σ: a process is timely that acts no later'),
-    rhoPpm: z.number().min(0.1).max(50_000).default(100).describe('ρ: how far clocks drift, in millionths'),
-    renewalIntervalMs: own('how often a leader renews'),
-    renewalTries: z.int().min(1).max(10).default(2).describe('K: how many tries a renewal has'),
+      .describe('δmin: the least delay of a message; null: from the profile'),
+    fastMs: own('Δ: messages that provably took at most this time are fast'),
+    sigmaMs: own('σ: the scheduling delay of a timely node'),
+    rhoPpm: z.number().min(0.1).max(50_000).default(100).describe('ρ: clock drift, in parts per million'),
+    renewalIntervalMs: own('time between renewals of the lease'),
+    renewalTries: z.int().min(1).max(10).default(2).describe('K: tries per renewal'),
     electionPeriodMs: milliseconds()
       .nullable()
       .default(null)
-      .describe('EP: time between tries to be elected; null: derived'),
+      .describe('EP: time between candidacies; null: derived'),
     expiresMs: milliseconds()
       .nullable()
       .default(null)
-      .describe('silence after which a process counts as gone; null: derived'),
+      .describe('silence after which a node counts as unreachable; null: derived'),
     rule: z
       .enum(['quorum', 'equality'])
       .default('quorum')
-      .describe('majority mode: a majority is enough, or all that are heard must support, as in the paper'),
-    sticky: z.boolean().default(false).describe('whether a leader is deposed only by a higher priority'),
+      .describe(
+        'majority mode: quorum: a majority is enough; equality: all reachable nodes must support, as in the paper',
+      ),
+    sticky: z.boolean().default(false).describe('whether only a node of higher priority deposes a leader'),
     priorities: perNode(nodes, priority)
       .default({})
-      .describe('who should lead: higher first, then the lower id'),
-    holdDownMs: z.number().min(0).max(3_600_000).default(0).describe('waited before deposing a leader'),
+      .describe('preferred leaders: the highest priority, then the lowest id'),
+    holdDownMs: z
+      .number()
+      .min(0)
+      .max(3_600_000)
+      .default(0)
+      .describe('hold-down before a node deposes a leader'),
     termMs: milliseconds()
       .nullable()
       .default(null)
-      .describe('how long one leads before it is another’s turn; null: no rotation'),
+      .describe('rotation: how long a node leads before it hands over; null: no rotation'),
     treeFrom: z
       .int()
       .min(2)
       .max(100_000)
       .default(100)
-      .describe('number of voters from which answers are gathered along a tree'),
-    treeFanout: z.int().min(2).max(1000).default(16).describe('children of a process in that tree'),
-    voters: z.array(node).nullable().default(null).describe('whose votes count; null: all but the observers'),
-    observers: z.array(node).default([]).describe('who learns but never votes'),
-    witnesses: z.array(node).default([]).describe('who votes but never leads'),
+      .describe('number of voters from which a tree gathers the answers'),
+    treeFanout: z.int().min(2).max(1000).default(16).describe('children per node in that tree'),
+    voters: z
+      .array(node)
+      .nullable()
+      .default(null)
+      .describe('the nodes that vote; null: all except observers'),
+    observers: z.array(node).default([]).describe('nodes that follow but never vote'),
+    witnesses: z.array(node).default([]).describe('nodes that vote but never lead'),
     yieldWhenTold: z
       .boolean()
       .default(false)
-      .describe('whether a leader that should give way only says so, until it is told to step down'),
+      .describe('whether a leader that should yield only announces it, until it receives stepDown'),
     misreading: z
       .enum(MISREADINGS)
       .default('none')
@@ -89,20 +103,14 @@ export function localLeaderOptions(nodes: readonly NodeId[]) {
       .max(1000)
       .nullable()
       .default(null)
-      .describe(
-        'without heartbeats, and with so many requests of a process at most; for searches of every interleaving',
-      ),
+      .describe('for searches: no heartbeats, and at most this many requests per node'),
     link: z
       .enum(['fail-aware', 'none', 'hosted'])
       .default('fail-aware')
       .describe(
-        'none: takes every message for fast, for searches without time; hosted: as real processes run it, among other groups',
+        'none: every message counts as fast, for searches without time; hosted: as real nodes run it, among other groups',
       ),
-    hostedGroup: z
-      .string()
-      .nullable()
-      .default(null)
-      .describe('with link hosted: by which name this group is known among the others'),
+    hostedGroup: z.string().nullable().default(null).describe('with link hosted: the name of this group'),
   })
   return fields.superRefine((chosen, context) => {
     const issue = (path: PropertyKey[], message: string): void =>
@@ -115,12 +123,12 @@ export function localLeaderOptions(nodes: readonly NodeId[]) {
     const both = (chosen.voters ?? []).find((id) => chosen.observers.includes(id))
     if (both !== undefined) issue(['observers'], `${both} is a voter too: an observer never votes`)
     const voters = votersIn(chosen, nodes)
-    if (voters.length === 0) issue(['voters'], 'is empty: without a voter nobody can ever lead')
+    if (voters.length === 0) issue(['voters'], 'is empty: without voters no node can lead')
     else if (voters.every((id) => chosen.witnesses.includes(id))) {
-      issue(['witnesses'], 'every voter is a witness: nobody could ever lead')
+      issue(['witnesses'], 'every voter is a witness: no node could lead')
     }
     const stranger = chosen.witnesses.find((id) => !voters.includes(id))
-    if (stranger !== undefined) issue(['witnesses'], `${stranger} is not a voter: a witness votes`)
+    if (stranger !== undefined) issue(['witnesses'], `${stranger} is not a voter: witnesses must be voters`)
     const broken = brokenBounds(givenBy(chosen, voters.length))[0]
     if (broken !== undefined) {
       const { option, bound, left, right, nearest } = broken
