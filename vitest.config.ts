@@ -4,9 +4,9 @@ import { defineConfig } from 'vitest/config'
 const PURE = [
   'src/{core,links,protocols,workbench}/**/*.test.ts',
   'src/service/testkit/**/*.test.ts',
-  'src/cli/{bad-input,commands,draw,fetch,input-files,load,node-flags,output,progress,qos-text,values}.test.ts',
+  'src/cli/{bad-input,commands,draw,fetch,input-files,load,main,node-flags,output,progress,qos-text,values}.test.ts',
   'src/cli/{ask,doctor,explore,plan,replay,sim}/**/*.test.ts',
-  'src/cli/{run/{program,term},up/{agents,commands,text}}.test.ts',
+  'src/cli/{run/{program,term},up/{agents,commands,screen,text}}.test.ts',
   'test/{canaries,docs,docs-links,house,reference}.test.ts',
 ]
 

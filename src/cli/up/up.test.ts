@@ -2,7 +2,8 @@ import { type ChildProcess, spawn } from 'node:child_process'
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { afterEach, expect, it } from 'vitest'
-import { conclave, Workplace } from '../../../test/support/agents.ts'
+import { Workplace } from '../../../test/support/agents.ts'
+import { conclave } from '../../../test/support/cli.ts'
 import { until } from '../../../test/support/wait.ts'
 
 const CONCLAVE = new URL('../../../bin/conclave', import.meta.url).pathname
@@ -107,11 +108,11 @@ it.each(['bogus=1', 'sigmaMs=fast', 'fastMs=1', 'nonsense'])(
   async (option) => {
     const workplace = new Workplace()
     const agent = await conclave(['agent', ...workplace.alone('--option', option)])
-    const refused = await conclave(['up', '--option', option], { TMPDIR: workplace.path('.') })
+    const refused = await conclave(['up', '--option', option], { env: { TMPDIR: workplace.path('.') } })
     const left = readdirSync(workplace.folder).filter((name) => name.startsWith('conclave-up-'))
     await workplace.close()
-    expect([refused.code, refused.out, refused.said]).toEqual([2, '', agent.said])
-    expect(agent.said).toContain(option.split('=')[0])
+    expect(refused).toEqual({ code: 2, stdout: '', stderr: agent.stderr })
+    expect(agent.stderr).toContain(option.split('=')[0])
     expect(left).toEqual([])
   },
   20_000,
