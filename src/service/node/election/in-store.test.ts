@@ -159,7 +159,7 @@ describe('a group that meets in a folder', () => {
     await until(() => kept.term !== null && a.members().length === 2)
     const { term } = kept
     await expect(a.removeVoter('z')).rejects.toThrow(
-      'removeVoter was refused: z has no register: there are a, b',
+      'removeVoter was refused: z has no register; the group has a, b',
     )
     await expect(a.removeVoter('a')).rejects.toThrow('a node cannot remove itself')
     await expect(a.addVoter('c')).rejects.toThrow('a node is added by starting it')

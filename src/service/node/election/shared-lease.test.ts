@@ -193,7 +193,7 @@ describe('a host that slept', () => {
     const left = [...naps]
     let asked = 0
     return {
-      sleptFor: () => {
+      suspendedFor: () => {
         asked += 1
         return left.shift() ?? 0
       },

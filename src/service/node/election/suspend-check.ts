@@ -6,7 +6,7 @@
  * since boot read, which distinguishes a suspend from a clock that was set.
  */
 import type { Micros } from '../../../core/index.ts'
-import { type HostClock, LEAST_SLEEP } from '../../runtime/index.ts'
+import { type HostClock, MIN_SUSPENSION } from '../../runtime/index.ts'
 
 /** An upper bound of how far the wall clock is ahead: the reader may be held up in between. `now` was read before. */
 export function wallAheadAtMost(now: Micros): Micros {
@@ -20,20 +20,20 @@ export function wallAheadAtLeast(now: () => Micros): Micros {
 }
 
 export class SuspendCheck {
-  readonly #clock: Pick<HostClock, 'sleptFor'> | null
+  readonly #clock: Pick<HostClock, 'suspendedFor'> | null
   /** How far the wall clock was ahead after the last suspend; earlier leases are void. */
   #aheadAfterSleep: Micros | null = null
 
   /** Without a clock that detects suspends, one is assumed whenever the wall clock runs ahead. */
-  constructor(clock: Pick<HostClock, 'sleptFor'> | null) {
+  constructor(clock: Pick<HostClock, 'suspendedFor'> | null) {
     this.#clock = clock
   }
 
   /** How far the wall clock was ahead when the lease was granted, and how far it is now. */
   hasSlept(before: Micros, ahead: Micros): boolean {
-    if (ahead - before < LEAST_SLEEP) return false
+    if (ahead - before < MIN_SUSPENSION) return false
     if (this.#clock === null) return true
-    if (this.#clock.sleptFor() > 0) this.#aheadAfterSleep = ahead
-    return this.#aheadAfterSleep !== null && this.#aheadAfterSleep - before >= LEAST_SLEEP / 2
+    if (this.#clock.suspendedFor() > 0) this.#aheadAfterSleep = ahead
+    return this.#aheadAfterSleep !== null && this.#aheadAfterSleep - before >= MIN_SUSPENSION / 2
   }
 }

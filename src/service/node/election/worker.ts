@@ -32,9 +32,9 @@ function withWall(clock: HostClock): HostClock & { wallAhead: Micros } {
   const noted = {
     wallAhead: wallAheadAtLeast(() => clock.now()),
     now: () => clock.now(),
-    sleptFor() {
+    suspendedFor() {
       const ahead = wallAheadAtLeast(() => clock.now())
-      const slept = clock.sleptFor()
+      const slept = clock.suspendedFor()
       noted.wallAhead = ahead
       return slept
     },
