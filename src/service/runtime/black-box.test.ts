@@ -16,7 +16,7 @@ const counting = {
   }),
 }
 
-/** A node that has taken so many steps after its start. */
+/** A node that takes steps on request. */
 function node(most: number) {
   const box = new BlackBox('a', counting, most)
   let count = 0

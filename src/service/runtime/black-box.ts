@@ -18,7 +18,7 @@ type Segment = {
   /** One line per step. */
   text: Buffer
   length: number
-  /** The number of steps, including those that are not in the text yet. */
+  /** The number of steps, including the steps that are not in the text yet. */
   count: number
 }
 

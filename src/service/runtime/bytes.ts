@@ -61,7 +61,7 @@ export class Writer {
   text(value: string): void {
     const { length } = value
     this.#room(4 + length)
-    // Names are short and plain as a rule: one byte a letter.
+    // Names are usually short ASCII strings.
     for (let index = 0; index < length; index++) {
       const code = value.charCodeAt(index)
       if (code > 127) {
@@ -82,7 +82,7 @@ export class Writer {
     this.#length += bytes.length
   }
 
-  /** What was written, in memory of its own; the writer begins anew. */
+  /** A copy of what was written; the writer can be reused. */
   end(): Uint8Array {
     const written = this.#bytes.slice(0, this.#length)
     this.#length = 0
@@ -146,7 +146,7 @@ export class Reader {
     return value
   }
 
-  /** A byte that is one of so many. */
+  /** A byte below a limit. */
   below(limit: number, what: string): number {
     const value = this.u8()
     if (value >= limit) throw new InvalidBytesError(`${what} ${value} is unknown`)
@@ -183,7 +183,7 @@ export class Reader {
     }
   }
 
-  /** Text of one byte a letter; null if it is not. */
+  /** ASCII text; null if it is not ASCII. */
   #plainText(at: number, length: number): string | null {
     let text = ''
     for (let index = at; index < at + length; index++) {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { ASK_EVERY, hostClock, LEAST_SLEEP, openHostClock, seldomAsked } from './clock.ts'
+import { checkedSeldom, hostClock, MAX_CHECK_INTERVAL, MIN_SUSPENSION, openHostClock } from './clock.ts'
 
 describe('the second clock', () => {
   const clocks = () => {
@@ -15,25 +15,25 @@ describe('the second clock', () => {
     return { clock, pass }
   }
 
-  it('tells nothing while both run, whatever its steps', () => {
+  it('reports nothing while both run, for any granularity', () => {
     const { clock, pass } = clocks()
     for (let each = 0; each < 1000; each++) {
       pass(777)
-      expect(clock.sleptFor()).toBe(0)
+      expect(clock.suspendedFor()).toBe(0)
     }
   })
 
   it('tells a sleep once, to within its steps', () => {
     const { clock, pass } = clocks()
     pass(123_456)
-    clock.sleptFor()
+    clock.suspendedFor()
     pass(500, 3_000_000)
-    expect(Math.abs(clock.sleptFor() - 3_000_000)).toBeLessThanOrEqual(20_000)
+    expect(Math.abs(clock.suspendedFor() - 3_000_000)).toBeLessThanOrEqual(20_000)
     pass(500)
-    expect(clock.sleptFor()).toBe(0)
+    expect(clock.suspendedFor()).toBe(0)
   })
 
-  it('tells nothing when whoever reads is held up between two readings', () => {
+  it('reports nothing when the thread is delayed between two readings', () => {
     const time = { now: 1_000_000, reads: 0 }
     // Every so often the process stands still after a reading, for longer than any sleep that counts.
     const held = (value: number): number => {
@@ -45,14 +45,14 @@ describe('the second clock', () => {
       () => held(Math.floor((time.now + 5_000_000) / 10_000) * 10_000),
       () => held(time.now),
     )
-    for (let each = 0; each < 1000; each++) expect(clock.sleptFor()).toBe(0)
+    for (let each = 0; each < 1000; each++) expect(clock.suspendedFor()).toBe(0)
   })
 
   it('is asked now and then, and at once when the wall clock has run ahead', () => {
     const time = { now: 1_000_000, wall: 5_000_000, slept: 0, asked: 0 }
     const counted = {
       now: () => time.now,
-      sleptFor() {
+      suspendedFor() {
         time.asked += 1
         const { slept } = time
         time.slept = 0
@@ -60,16 +60,16 @@ describe('the second clock', () => {
       },
       close() {},
     }
-    const clock = seldomAsked(counted, () => Math.floor(time.wall / 1000))
+    const clock = checkedSeldom(counted, () => Math.floor(time.wall / 1000))
     const pass = (micros: number, asleep = 0, set = 0): number => {
       time.now += micros
       time.wall += micros + asleep + set
       time.slept += asleep
-      return clock.sleptFor()
+      return clock.suspendedFor()
     }
     for (let each = 0; each < 1000; each++) expect(pass(1000)).toBe(0)
     expect(time.asked).toBeLessThanOrEqual(51)
-    expect(pass(500, LEAST_SLEEP)).toBe(LEAST_SLEEP)
+    expect(pass(500, MIN_SUSPENSION)).toBe(MIN_SUSPENSION)
     expect(pass(500)).toBe(0)
     // Set ahead, it is asked and says no; set back during a sleep, it is asked when it is due.
     expect(pass(500, 0, 3_600_000_000)).toBe(0)
@@ -78,18 +78,18 @@ describe('the second clock', () => {
       noticed = pass(500)
       later += 500
     }
-    expect([noticed, later <= ASK_EVERY]).toEqual([50_000, true])
+    expect([noticed, later <= MAX_CHECK_INTERVAL]).toEqual([50_000, true])
   })
 
   it('is missing on some hosts: then nothing is ever told', () => {
     const clock = openHostClock('/no/such/file')
-    expect(clock.sleptFor()).toBe(0)
+    expect(clock.suspendedFor()).toBe(0)
   })
 
   it('of this host runs with the first', () => {
     const clock = openHostClock()
     const began = clock.now()
-    while (clock.now() - began < 30_000) expect(clock.sleptFor()).toBe(0)
+    while (clock.now() - began < 30_000) expect(clock.suspendedFor()).toBe(0)
     clock.close()
   })
 })

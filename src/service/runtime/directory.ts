@@ -40,7 +40,7 @@ export type DirectorySettings = {
   readonly lookup?: Lookup
   readonly now?: () => number
   trouble(address: Address, problem: string): void
-  /** Called now and then, for whoever has to ask somebody something. */
+  /** Called periodically, to ask for unknown ids. */
   look?(): void
 }
 
@@ -69,7 +69,7 @@ export class Directory {
     this.#timer.unref()
   }
 
-  /** Resolves once its name has been looked up, whatever came of it. */
+  /** Resolves after the first lookup of its name, successful or not. */
   async add({ id, address }: Peer): Promise<void> {
     const entry: Entry = {
       id,

@@ -84,7 +84,7 @@ const allFollow = (all: readonly Running[], group: string, leader: NodeId): bool
 const prefer = (id: string): PlainObject => ({ priorities: { [id]: 1 } })
 
 describe('groups over one socket', () => {
-  it('elect leaders of their own, over one session a pair; when a process is gone, the next leads', async () => {
+  it('elect their own leaders over one session per pair; when a process is gone, the next one leads', async () => {
     const all = await gather(['a', 'b', 'c'])
     const [a, b, c] = all as [Running, Running, Running]
     for (const one of all) {
@@ -128,7 +128,7 @@ describe('groups over one socket', () => {
     )
   }, 30_000)
 
-  it('that are configured differently do not hear each other in that one; both are told which setting', async () => {
+  it('with different configurations ignore each other, and both report which setting differs', async () => {
     const all = await gather(['a', 'b'])
     const [a, b] = all as [Running, Running]
     join(a, 'same', specOf(['a', 'b']))
@@ -137,11 +137,11 @@ describe('groups over one socket', () => {
     join(b, 'other', specOf(['a', 'b'], { mode: 'local', fastMs: 12, renewalTries: 3 }))
     join(a, 'nodes', specOf(['a', 'b', 'c'], { mode: 'local', fastMs: 12 }))
     join(b, 'nodes', specOf(['b', 'c'], { mode: 'local', fastMs: 12 }))
-    const told = (one: Running): readonly string[] =>
+    const reported = (one: Running): readonly string[] =>
       one.outputs.filter(({ type }) => type === 'mismatch').map(({ of, field }) => `${of} ${field as string}`)
-    await until(() => allFollow(all, 'same', 'a') && told(a).length >= 2 && told(b).length >= 2)
-    expect(told(a).toSorted()).toEqual(['nodes nodes', 'other renewalTries'])
-    expect(told(b).toSorted()).toEqual(['nodes nodes', 'other renewalTries'])
+    await until(() => allFollow(all, 'same', 'a') && reported(a).length >= 2 && reported(b).length >= 2)
+    expect(reported(a).toSorted()).toEqual(['nodes nodes', 'other renewalTries'])
+    expect(reported(b).toSorted()).toEqual(['nodes nodes', 'other renewalTries'])
     await until(() => leaderOf(a, 'other') === 'a' && leaderOf(b, 'other') === 'b')
   }, 30_000)
 })
@@ -174,7 +174,7 @@ describe('peers', () => {
     await until(() => leaderOf(a, 'g') === 'a')
   }, 30_000)
 
-  it('given without an id say who they are; two with one id are told apart, loudly', async () => {
+  it('given without an id introduce themselves; two with the same id cause a warning', async () => {
     const [a, b, c] = await Promise.all(['a', 'b', 'c'].map((id) => opened(id)))
     const twin = await opened('b')
     const at = (one: Running | undefined) => ({ host: HERE, port: present(one, 'endpoint').endpoint.port })

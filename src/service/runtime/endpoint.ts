@@ -23,7 +23,7 @@ import { InvalidGroupError } from './errors.ts'
 import type { NetworkFaults } from './fault-injection.ts'
 import { Introductions } from './introductions.ts'
 import { Loop, type LoopRecord } from './loop.ts'
-import type { Refused } from './refusal-log.ts'
+import type { DroppedDatagrams } from './refusal-log.ts'
 import type { Sealer } from './seal.ts'
 import type { Storage } from './storage.ts'
 import { type DropReason, Udp } from './udp.ts'
@@ -39,7 +39,7 @@ export type EndpointSettings = {
 }
 
 export type EndpointHooks = {
-  dropped(refused: Refused): void
+  dropped(refused: DroppedDatagrams): void
   /** A name that cannot be resolved, two processes with one id: something that the operator should know. */
   warning(what: 'peers' | 'conflict' | 'storage', detail: string): void
   /** It can no longer go on, and has stopped. */
@@ -48,11 +48,11 @@ export type EndpointHooks = {
   record?(record: LoopRecord, before: Plain): void
 }
 
-/** A group that could not write is left alone for so long, so that the others have their turns. */
+/** How long a group that could not store its data is excluded, so that the others can continue. */
 const HELD: Micros = 100_000
 const SAY_AGAIN_MS = 10_000
 
-/** A protocol was told what cannot be true. */
+/** A protocol got a message whose content is impossible. */
 type ImplausibleEvent = { readonly peer: NodeId; readonly field: string; readonly problem: string }
 /** Datagrams of a peer for an earlier incarnation are answered so often at most. */
 const ANSWER_EVERY: Micros = 100_000
@@ -110,7 +110,7 @@ export class Endpoint {
     const protocol = host({ self: this.self, groups: {} })
     this.#loop = new Loop(protocol, this.#clock, this.#watched(settings.storage), {
       send: (to, body) => this.#send(to, body),
-      output: (event) => this.#heed(event),
+      output: (event) => this.#handleOutput(event),
       trouble: (error) => {
         this.#joining = error
       },
@@ -125,7 +125,7 @@ export class Endpoint {
   }
 
   /**
-   * Listens, and has sessions with whoever is there. Throws what keeps it from doing so; then storage and clock are
+   * Listens, and has sessions with its peers. Throws what prevents that; then storage and clock are
    * closed, as they are with the endpoint.
    */
   static async open(settings: EndpointSettings, hooks: EndpointHooks): Promise<Endpoint> {
@@ -172,7 +172,7 @@ export class Endpoint {
     return this.#clock.now()
   }
 
-  /** Spoils what comes from others, on purpose: for whoever tries a group out. */
+  /** Injects faults into the datagrams that arrive from peers, for tests of a group. */
   injectFaults(faults: NetworkFaults): void {
     this.#udp.network.set(faults)
   }
@@ -184,7 +184,7 @@ export class Endpoint {
 
   // ---- Peers ----
 
-  /** Resolves once its name has been looked up, whatever came of that: it is looked up again. */
+  /** Resolves after the first lookup of its name, successful or not: lookups are repeated. */
   addPeer(peer: Peer): Promise<void> {
     if (peer.id === this.self) throw new InvalidGroupError('peers', `${peer.id} is this process itself`)
     if (peer.id !== null && this.#directory.entryOf(peer.id) !== null) {
@@ -200,7 +200,7 @@ export class Endpoint {
     this.#outside.delete(id)
   }
 
-  /** Whoever is there at addresses that came without an id; null while some have not answered. */
+  /** The ids of all peers; null while a peer that was given without an id has not answered. */
   peerIds(): readonly NodeId[] | null {
     const ids = [...this.#directory.entries].map(({ id }) => id)
     return ids.includes(null) ? null : (ids as NodeId[])
@@ -271,7 +271,7 @@ export class Endpoint {
     this.#loop.command({ do: 'regroup', group: name, spec })
   }
 
-  /** Takes no part any more. Whoever leads should step down first; otherwise its lease lapses. */
+  /** Leaves the group. A leader should step down first; otherwise its lease has to expire. */
   leave(name: string): void {
     this.#joined(name)
     this.#loop.command({ do: 'leave', group: name })
@@ -337,7 +337,7 @@ export class Endpoint {
   }
 
   #receive(from: NodeId, to: NodeId, body: Parameters<Udp['send']>[2], at: Address): DropReason | null {
-    if (this.#introductions.heed(from, to, body, at)) return null
+    if (this.#introductions.handle(from, to, body, at)) return null
     if (to !== this.self || this.#directory.entryOf(from) === null) return 'unknown sender'
     if (body.kind !== 'datagram') return 'unreadable'
     const datagram = body as unknown as Datagram
@@ -354,7 +354,7 @@ export class Endpoint {
   /**
    * A datagram for an earlier incarnation of this process, or for none yet (0). Its sender may have just started, or may
    * not know of a restart here: then it must be answered. But it may also be a recording, so that it does not show that
-   * its sender is alive. A sender's numbers grow, and those that do not are recordings.
+   * its sender is alive. A sender's numbers grow; a datagram whose number does not is a replay.
    */
   #receiveOutside(
     from: NodeId,
@@ -371,7 +371,7 @@ export class Endpoint {
     return meant === 0 ? null : 'earlier incarnation'
   }
 
-  #heed({ group, ...event }: Output): void {
+  #handleOutput({ group, ...event }: Output): void {
     if (typeof group !== 'string') return
     if (event.type === 'implausible') {
       const { peer, field, problem } = event as unknown as ImplausibleEvent

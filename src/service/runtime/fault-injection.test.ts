@@ -8,7 +8,7 @@ afterEach(() => {
   vi.useRealTimers()
 })
 
-/** How many of so many datagrams from `b` have arrived, at once and in the end. */
+/** How many datagrams from `b` have arrived, at once and in the end. */
 function arrivals(faults: NetworkFaults, count = 1000): readonly [number, number] {
   const network = new FaultyNetwork()
   network.set(faults)
@@ -22,7 +22,7 @@ function arrivals(faults: NetworkFaults, count = 1000): readonly [number, number
 const slowly = (delayMs: readonly [number, number], loss: number) => ({ cut: false, delayMs, loss }) as const
 
 describe('a network with faults', () => {
-  it('lets everything arrive at once from whom it is not told of', () => {
+  it('delivers at once from peers without faults', () => {
     expect(arrivals({})).toEqual([1000, 1000])
     expect(arrivals({ c: { cut: true } })).toEqual([1000, 1000])
   })

@@ -1,15 +1,15 @@
 /**
- * A network that misbehaves on purpose, for whoever tries a group out: what comes from a peer may be held back, slowed
- * down or lost. It is done where datagrams arrive, so that each direction of a link is its receiver's to spoil.
+ * Fault injection for tests of a group: datagrams from a peer are held back, delayed or lost. Faults are injected at the
+ * receiver, so each direction of a link has its own.
  */
 import type { NodeId } from '../../core/index.ts'
 
-/** What befalls the datagrams that come from one peer. */
+/** The fault of the datagrams from one peer. */
 export type LinkFault =
   | { readonly cut: true }
   | {
       readonly cut: false
-      /** Held back for so long, drawn anew for each: they may overtake one another. */
+      /** The delay range, drawn for each datagram: datagrams may overtake each other. */
       readonly delayMs: readonly [number, number]
       /** Part of them that is lost, 0 to 1. */
       readonly loss: number

@@ -1,4 +1,4 @@
-/** Strangers on the network: whatever they send to a real socket, nobody joins, nobody falls, and it is said once. */
+/** Unknown senders on the network: nothing that they send to a real socket adds a node or stops one; each kind is logged once. */
 import { randomBytes } from 'node:crypto'
 import { createSocket, type Socket } from 'node:dgram'
 import { setImmediate } from 'node:timers/promises'
@@ -46,7 +46,7 @@ afterEach(async () => {
 /** How many steps all of them have taken. */
 let steps = 0
 
-/** What really went over the wire, for whoever wants to send it again. */
+/** The datagrams that went over the wire, for replay. */
 const recorded: Buffer[] = []
 const recording = (inner: Sealer): Sealer => ({
   seal(datagram) {

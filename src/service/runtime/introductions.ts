@@ -8,13 +8,13 @@ import { type Address, type Directory, type Entry, showAddress } from './directo
 
 const ASK = 'WhoAreYou'
 const ANSWER = 'IAm'
-/** To whoever is there. */
+/** Addressed to any node. */
 export const ANYBODY = ''
 const ANSWER_EVERY_MS = 100
 
 export type IntroductionHooks = {
   send(to: NodeId, address: Address, body: Message): void
-  /** Two processes with one id, or one that is not who it was. */
+  /** Two nodes with the same id, or an address whose node has changed its id. */
   conflict(problem: string): void
 }
 
@@ -67,7 +67,7 @@ export class Introductions {
   }
 
   /** Whether it was an introduction: then it has been seen to. `at` is where it came from. */
-  heed(from: NodeId, to: NodeId, body: Message, at: Address): boolean {
+  handle(from: NodeId, to: NodeId, body: Message, at: Address): boolean {
     if (body.kind === ASK && to === ANYBODY) {
       this.#answer(from, body, at)
       return true

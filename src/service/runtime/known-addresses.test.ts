@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest'
-import { Acquaintances } from './known-addresses.ts'
+import { KnownAddresses } from './known-addresses.ts'
 
 describe('addresses from which a peer was heard', () => {
   it('are known for ten seconds after the last word, and by their port too', () => {
-    const known = new Acquaintances()
+    const known = new KnownAddresses()
     known.add('10.0.0.1', 7400, 0)
     known.add('10.0.0.1', 7400, 5000)
     expect([known.has('10.0.0.1', 7400, 14_999), known.has('10.0.0.1', 7400, 15_000)]).toEqual([true, false])
@@ -11,14 +11,14 @@ describe('addresses from which a peer was heard', () => {
   })
 
   it('are strangers again once something from there was refused', () => {
-    const known = new Acquaintances()
+    const known = new KnownAddresses()
     known.add('10.0.0.1', 7400, 0)
     known.delete('10.0.0.1', 7400)
     expect(known.has('10.0.0.1', 7400, 1)).toBe(false)
   })
 
-  it('are at most a thousand: the one that was silent longest goes', () => {
-    const known = new Acquaintances()
+  it('are at most a thousand: the address that was silent longest is removed', () => {
+    const known = new KnownAddresses()
     for (let port = 1; port <= 1000; port++) known.add('10.0.0.1', port, port)
     known.add('10.0.0.1', 1, 1001)
     known.add('10.0.0.1', 1001, 1002)

@@ -1,12 +1,12 @@
 /**
  * Addresses from which something new came that only a holder of the key can have said: a peer's, behind a router or
  * under another port than it was given with. They are not taken for strangers when there is a flood, until something
- * comes from there that is refused: whoever sends again what it recorded is a stranger like any other.
+ * comes from there that is refused: a replayed datagram makes its address no better known than any other.
  */
 const MOST = 1000
 const FOR_MS = 10_000
 
-export class Acquaintances {
+export class KnownAddresses {
   /** When something came last from each, the oldest first. */
   readonly #seen = new Map<string, number>()
 

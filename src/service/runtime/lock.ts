@@ -50,7 +50,7 @@ type Answer = 'held' | 'wanted' | 'gone' | 'unsure'
 
 const PREFIX = 'lock.'
 const ASK_AGAIN_MS = 5
-/** A process that is there but does not answer for so long is taken for its holder: it may be stopped. */
+/** A process that does not answer within this time counts as the holder: it may be stopped by a signal. */
 const PATIENCE_MS = 1000
 
 export async function lockFolder(folder: string): Promise<FolderLock> {
@@ -98,7 +98,7 @@ export async function lockFolder(folder: string): Promise<FolderLock> {
   }
 }
 
-/** Nobody takes a folder whose holder answers: what marks it as taken is gone because somebody removed it. */
+/** A folder whose holder answers is never taken, even if the file that marks it as taken was removed. */
 function whyLost(folder: string, identity: string): string {
   const now = statSync(folder, { throwIfNoEntry: false })
   if (now === undefined) return 'the folder was removed while this process used it'

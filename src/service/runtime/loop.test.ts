@@ -19,7 +19,7 @@ import { hostClock } from './clock.ts'
 import { Loop } from './loop.ts'
 import { memoryStorage } from './storage.ts'
 
-/** Does what it is told, and puts out every input. */
+/** Carries out the effects of a command, and outputs every other input. */
 const obedient: Protocol = {
   start: (stable) => ({ state: 0, effects: [output({ type: 'began', stable })] }),
   step(state, input) {
@@ -102,7 +102,7 @@ describe('timers', () => {
 })
 
 describe('a sleep of the host', () => {
-  it('is told before anything else, once', () => {
+  it('comes before any other input, once', () => {
     let slept = 0
     const { loop, got } = running(() => Number(process.hrtime.bigint() / 1000n) + slept)
     loop.message('b', { kind: 'x' })
@@ -114,7 +114,7 @@ describe('a sleep of the host', () => {
     loop.stop()
   })
 
-  it('is told when somebody asks who leads', () => {
+  it('is reported when the view is read', () => {
     let slept = 0
     const { loop, got } = running(() => Number(process.hrtime.bigint() / 1000n) + slept)
     slept = 60_000
@@ -146,11 +146,11 @@ describe('a message that makes the protocol fail', () => {
   }
 
   it('counts as lost, and its sender is named', () => {
-    const told: string[] = []
-    const { loop, failures } = started((from, error) => told.push(`${from}: ${error.message}`))
+    const dropped: string[] = []
+    const { loop, failures } = started((from, error) => dropped.push(`${from}: ${error.message}`))
     loop.message('b', { kind: 'x' })
     loop.command({ do: 'act', effects: [] })
-    expect(told).toEqual(['b: message is too much'])
+    expect(dropped).toEqual(['b: message is too much'])
     expect(failures).toEqual([])
     expect(loop.view().token).toBe(1)
     loop.stop()

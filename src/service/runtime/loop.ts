@@ -174,7 +174,7 @@ export class Loop {
 
   #checkSuspension(): void {
     if (!this.#running) return
-    const by = this.#clock.sleptFor() + this.#unreported
+    const by = this.#clock.suspendedFor() + this.#unreported
     this.#unreported = 0
     if (by > 0) this.#step({ type: 'suspended', by })
   }

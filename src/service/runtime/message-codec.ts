@@ -64,7 +64,7 @@ export class MessageCodec {
 const MOST_DEPTH = 12
 
 /**
- * How deeply a JSON text is nested: looked at before it is parsed, because whoever is handed a value goes through it by
+ * How deeply a JSON text is nested: looked at before it is parsed, because code that gets the value walks through it by
  * recursion, the application's own `JSON.stringify` too.
  */
 function depthOf(text: string): number {

@@ -46,7 +46,7 @@ function decoded(text: string): Message {
   return messages.decode(0, writer.end())
 }
 
-/** False when it is refused as unreadable; whatever else is thrown is a fault. */
+/** False when it is refused as unreadable; any other error fails the test. */
 function isTaken(text: string): boolean {
   try {
     decoded(text)
@@ -57,8 +57,8 @@ function isTaken(text: string): boolean {
   }
 }
 
-/** The message with each of its values, at whatever depth, taken away or replaced. */
-function* spoiled(value: Plain): Generator<Plain> {
+/** The message with each of its values, at any depth, removed or replaced. */
+function* corrupted(value: Plain): Generator<Plain> {
   if (value === null || typeof value !== 'object') return
   const isList = Array.isArray(value)
   for (const key of Object.keys(value)) {
@@ -72,7 +72,7 @@ function* spoiled(value: Plain): Generator<Plain> {
       const isAnother = typeof inner === 'string' && typeof other === 'number'
       if (key !== 'kind' && !isAnother) yield having(other)
     }
-    for (const other of spoiled(inner)) yield having(other)
+    for (const other of corrupted(inner)) yield having(other)
     if (!isList) {
       const { [key]: _gone, ...rest } = value as PlainObject
       yield rest
@@ -88,11 +88,11 @@ describe('messages of omega', () => {
     expect(messages.decode(kind, bytes)).toEqual(message)
   })
 
-  it('that are spoiled anywhere are unreadable', () => {
+  it('that are corrupted anywhere are unreadable', () => {
     let tried = 0
     const taken: string[] = []
     for (const message of MESSAGES) {
-      for (const bad of spoiled(message)) {
+      for (const bad of corrupted(message)) {
         const text = canonical(bad)
         // Some of what is put in is as good as what was there: an empty list of links, for example.
         if (isAsGood(bad as PlainObject)) continue

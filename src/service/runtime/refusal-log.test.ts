@@ -1,13 +1,13 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
-import { Refusals } from './refusal-log.ts'
+import { RefusalLog } from './refusal-log.ts'
 
 beforeEach(() => void vi.useFakeTimers())
 afterEach(() => void vi.useRealTimers())
 
 describe('refusals', () => {
-  it('are told at once, then every ten seconds with how many; the end of a flood too; and at once again after a quiet time', () => {
+  it('are reported at once, then every ten seconds with a count, at the end of a flood, and at once after a quiet time', () => {
     const said: string[] = []
-    const refusals = new Refusals(({ reason, count, from }) => said.push(`${count} ${reason} ${from}`))
+    const refusals = new RefusalLog(({ reason, count, from }) => said.push(`${count} ${reason} ${from}`))
     const flood = (count: number): void => {
       for (let each = 0; each < count; each++) {
         refusals.add(

@@ -1,9 +1,9 @@
 /**
  * What was refused, told now and then: each reason at once the first time, then at most once an interval, with how many
- * there were. The end of a flood is told too: what has not been said when the interval is over is said then.
+ * there were. The end of a flood is reported too: the remaining count is reported when the interval is over.
  */
 
-export type Refused = {
+export type DroppedDatagrams = {
   readonly reason: string
   /** How many since it was last said. */
   readonly count: number
@@ -22,14 +22,14 @@ type Unsaid = {
   readonly tolerated: number
 }
 
-export class Refusals {
-  readonly #say: (refused: Refused) => void
+export class RefusalLog {
+  readonly #report: (refused: DroppedDatagrams) => void
   readonly #intervalMs: number
   readonly #byReason = new Map<string, Unsaid>()
   total = 0
 
-  constructor(say: (refused: Refused) => void, intervalMs = INTERVAL_MS) {
-    this.#say = say
+  constructor(say: (refused: DroppedDatagrams) => void, intervalMs = INTERVAL_MS) {
+    this.#report = say
     this.#intervalMs = intervalMs
   }
 
@@ -55,7 +55,7 @@ export class Refusals {
     if (unsaid === undefined) {
       const fresh: Unsaid = { count: 0, from: '', detail: '', timer: null, tolerated }
       this.#byReason.set(key, fresh)
-      this.#say({ reason, count: 1, from: from(), detail: detail() })
+      this.#report({ reason, count: 1, from: from(), detail: detail() })
       this.#wait(reason, key, fresh)
       return
     }
@@ -75,12 +75,12 @@ export class Refusals {
     unsaid.timer = setTimeout(() => {
       const { count, from, detail, tolerated } = unsaid
       if (count <= tolerated) {
-        // Quiet again: the next is told at once.
+        // Quiet again: the next one is reported at once.
         this.#byReason.delete(key)
         return
       }
       unsaid.count = 0
-      this.#say({ reason, count, from, detail })
+      this.#report({ reason, count, from, detail })
       this.#wait(reason, key, unsaid)
     }, this.#intervalMs)
     unsaid.timer.unref()

@@ -64,7 +64,7 @@ export function sealer(keys: readonly Uint8Array[], secrecy: boolean): Sealer {
     if (format !== AUTHENTIC && format !== SECRET) return 'unknown format'
     if (format === SECRET && sealed.length < HEADER + NONCE + TAG) return 'too short'
     if (keyOf(sealed) === undefined) return 'unknown key'
-    // Who asks for secrecy refuses what others could have read.
+    // A node with encryption rejects datagrams that others could have read.
     return format === AUTHENTIC && secrecy ? 'unknown format' : null
   }
 

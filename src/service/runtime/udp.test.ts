@@ -48,7 +48,7 @@ async function listening(verdict: (from: NodeId) => DropReason | null) {
   return { udp, heard, dropped: () => udp.counts.dropped }
 }
 
-/** So many of one kind, one after the other, that nobody is looked into any more. */
+/** A flood: more datagrams of one kind than the rate limit allows. */
 async function flood(send: (bytes: Uint8Array) => Promise<void>, dropped: () => number): Promise<void> {
   const before = dropped()
   for (let sent = 0; sent < 400 || (dropped() - before < 300 && sent < 20_000); sent++) {
@@ -57,7 +57,7 @@ async function flood(send: (bytes: Uint8Array) => Promise<void>, dropped: () => 
   }
 }
 
-it('whoever was heard from an address that is no peer’s is heard in a flood, too', async () => {
+it('accepts a known sender at an unlisted address during a flood', async () => {
   const { udp, heard, dropped } = await listening(() => null)
   const [peer, stranger] = [await socketFor(udp.port), await socketFor(udp.port)]
   await peer(good('b'))
@@ -74,7 +74,7 @@ it('whoever was heard from an address that is no peer’s is heard in a flood, t
   expect(new Set(heard)).toEqual(new Set(['b']))
 })
 
-it('whoever sends again what was heard is a stranger: no more is looked into than of others', async () => {
+it('counts replayed datagrams against the rate limit of unknown senders', async () => {
   const { udp, heard, dropped } = await listening(() => 'heard before')
   const replayer = await socketFor(udp.port)
   const began = performance.now()

@@ -1,7 +1,7 @@
 /**
  * Sealed datagrams between processes.
  *
- * Whoever sends is known by the name inside, which only holders of the key can write; so is the one it is meant for.
+ * The id inside identifies the sender and the receiver; only holders of the key can write it.
  * What cannot be opened or read, or is for somebody else, is counted and dropped. The cheap questions come first: how
  * long it is, how it is sealed and with which key; only then is anything computed. A datagram from an address that is
  * no peer's may be a peer's all the same, behind a router; but only so many of those are looked into, so that a flood
@@ -17,8 +17,8 @@ import type { Codec } from './codec.ts'
 import { type Address, type Lookup, lookupAll, showAddress } from './directory.ts'
 import { FaultyNetwork } from './fault-injection.ts'
 import { ANYBODY } from './introductions.ts'
-import { Acquaintances } from './known-addresses.ts'
-import { Refusals, type Refused } from './refusal-log.ts'
+import { KnownAddresses } from './known-addresses.ts'
+import { type DroppedDatagrams, RefusalLog } from './refusal-log.ts'
 import type { Refusal, Sealer } from './seal.ts'
 
 export type UdpSettings = {
@@ -47,7 +47,7 @@ export type UdpHooks = {
   /** Whether a peer is known to be at that address. */
   isPeer(host: string, port: number): boolean
   message(from: NodeId, to: NodeId, body: Message, at: Address): DropReason | null
-  dropped(refused: Refused): void
+  dropped(refused: DroppedDatagrams): void
 }
 
 /**
@@ -56,7 +56,7 @@ export type UdpHooks = {
  */
 const RECEIVE_BUFFER = 1024 * 1024
 
-/** From addresses that are no peer's, so many are looked into in so long. */
+/** The rate limit for datagrams from unknown addresses: how many are opened per interval. */
 const STRANGERS = 200
 const STRANGERS_PER_MS = 100
 
@@ -68,10 +68,10 @@ export class Udp {
   readonly #settings: UdpSettings
   readonly #hooks: UdpHooks
   readonly #socket: Socket
-  readonly #refusals: Refusals
-  readonly #known = new Acquaintances()
+  readonly #refusals: RefusalLog
+  readonly #known = new KnownAddresses()
   #strangers = { since: 0, count: 0 }
-  /** Faultless unless told otherwise. */
+  /** Without faults by default. */
   readonly network = new FaultyNetwork()
   readonly #counts = { sent: 0, received: 0, bytesSent: 0 }
 
@@ -80,7 +80,7 @@ export class Udp {
     this.#hooks = hooks
     this.#socket = socket
     this.family = isIP(host) === 4 ? 4 : host === '::' ? 'both' : 6
-    this.#refusals = new Refusals((refused) => hooks.dropped(refused))
+    this.#refusals = new RefusalLog((refused) => hooks.dropped(refused))
     socket.on('message', (bytes, remote) => this.#receive(bytes, remote))
     // What cannot be sent is lost, like any datagram.
     socket.on('error', () => {})
