@@ -3,6 +3,7 @@ import { describe, expect, it } from 'vitest'
 import { type NodeId, type Output, sortIds } from '../../core/index.ts'
 import { omega } from './omega.ts'
 import { FREE_VIEWS, VIEW_STEP } from './plausible.ts'
+import { RULES as HONEST_RULES } from './rules.ts'
 import { NO_VIEW, type OmegaMessage, type OmegaState, type OmegaView, type Status } from './state.ts'
 
 const NODES = [1, 2, 3]
@@ -12,7 +13,7 @@ const RULES = {
   reinit: 'quorum',
   filter: false,
   weights: {},
-  flaws: [],
+  rules: HONEST_RULES,
 } as const
 
 class Played {

@@ -27,12 +27,13 @@ import {
 import type { Insight } from '../insight.ts'
 import { omega } from './omega.ts'
 import { electorate, isAnswering, isInQuorum, waitsFor } from './quorum.ts'
+import { RULES } from './rules.ts'
 import type { OmegaSettings } from './settings.ts'
 import { checkedStable } from './stable.ts'
 import type { OmegaState } from './state.ts'
 import { idsOf } from './views.ts'
 
-export type OmegaOptions = Omit<OmegaSettings, 'flaws'> & HistoryOptions
+export type OmegaOptions = Omit<OmegaSettings, 'rules'> & HistoryOptions
 
 type Hosted = { readonly layer: HistoryLinks; readonly upper: OmegaState; readonly kept: Plain }
 
@@ -69,7 +70,7 @@ export function omegaGroup(identity: Identity, options: OmegaOptions): Group {
 }
 
 function settingsOf({ quorum, tie, reinit, filter, weights }: OmegaOptions): OmegaSettings {
-  return { quorum, tie, reinit, filter, weights, flaws: [] }
+  return { quorum, tie, reinit, filter, weights, rules: RULES }
 }
 
 function hostedOmega(identity: Identity, options: OmegaOptions): Protocol {

@@ -10,6 +10,7 @@ import {
 } from '../../links/index.ts'
 import { hosted } from '../host.ts'
 import { LONGEST_LAPSE, omega } from './omega.ts'
+import { RULES } from './rules.ts'
 import type { OmegaSettings } from './settings.ts'
 
 function options(nodes: readonly NodeId[]) {
@@ -120,7 +121,7 @@ export const omegaDefinition = define({
   create(identity, settings: Options) {
     if (settings.links === 'hosted') return hosted(identity.self, settings.hostedGroup)
     const { quorum, tie, reinit, filter, weights } = settings
-    const own: OmegaSettings = { quorum, tie, reinit, filter, weights, flaws: [] }
+    const own: OmegaSettings = { quorum, tie, reinit, filter, weights, rules: RULES }
     const protocol = omega(identity, own) as unknown as Protocol
     return settings.links === 'reported' ? protocol : stack(historyLayer(identity, settings), protocol)
   },

@@ -1,6 +1,6 @@
 /** Omega+: its rules one by one, every schedule of small worlds, random ones of larger, and the paper's story. */
 import { describe, expect, it } from 'vitest'
-import { type Broken, brokenOmega } from '../../../test/canaries/omega.ts'
+import { type Broken, brokenOmega, type Defect } from '../../../test/canaries/omega.ts'
 import { exploring, ids } from '../../../test/support/run.ts'
 import { isSoak, sized } from '../../../test/support/sizes.ts'
 import type { Effect, NodeId, PlainObject } from '../../core/index.ts'
@@ -14,7 +14,8 @@ import {
 import { type Spec, specNamed } from '../../workbench/specs/index.ts'
 import { omegaDefinition } from './index.ts'
 import { omega } from './omega.ts'
-import type { Flaw, OmegaSettings } from './settings.ts'
+import { RULES } from './rules.ts'
+import type { OmegaSettings } from './settings.ts'
 import { NO_VIEW, type OmegaMessage, type OmegaState, type OmegaView, type Status } from './state.ts'
 
 const PLAIN: OmegaSettings = {
@@ -23,7 +24,7 @@ const PLAIN: OmegaSettings = {
   reinit: 'never',
   filter: false,
   weights: {},
-  flaws: [],
+  rules: RULES,
 }
 
 function node(self: NodeId, settings: Partial<OmegaSettings> = {}, nodes: readonly NodeId[] = [1, 2, 3]) {
@@ -523,7 +524,7 @@ describe('two leaders in quorum: from worlds of five in which a split is half ov
   const leaderOf = (world: UntimedWorld, place: number): unknown =>
     (world.slots[place]?.state as OmegaState | null)?.view.id[1]
 
-  it.each<[string, Flaw, PlainObject, readonly ScheduleStep[], number]>([
+  it.each<[string, Defect, PlainObject, readonly ScheduleStep[], number]>([
     [
       // 3 has installed a view of 3, 4, 5; then 5 is linked with 1 and 2 instead.
       'dynamic',
@@ -552,7 +553,7 @@ describe('two leaders in quorum: from worlds of five in which a split is half ov
   ])(
     '%s: none, but with %s',
     (_quorum, flaw, options, after, flips) => {
-      const search = (broken: Flaw | null) =>
+      const search = (broken: Defect | null) =>
         exploring('omega', 5, {
           ...(broken === null ? {} : { definition: brokenOmega(broken) }),
           options,

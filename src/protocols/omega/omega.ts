@@ -208,7 +208,7 @@ export function omega(
   return {
     start(stable) {
       const kept = stable ?? BRAND_NEW
-      const life = settings.flaws.includes('no life') && stable !== null ? kept.life : kept.life + 1
+      const life = settings.rules.nextLife(kept.life)
       // What it proposed before, it can no longer install.
       const attempts = kept.attempts.filter(({ id: [, proposer] }) => proposer !== self)
       const born: OmegaStable = { ...kept, life, attempts }

@@ -12,6 +12,7 @@ import {
 import { monitor, Watch } from '../../workbench/specs/index.ts'
 import { omegaDefinition } from './index.ts'
 import { omega } from './omega.ts'
+import { RULES } from './rules.ts'
 import type { OmegaMessage, OmegaState } from './state.ts'
 
 /** A world whose links break at both ends at once, with all that is under way on them. */
@@ -167,7 +168,7 @@ describe('a dead node with filter', () => {
       reinit: 'quorum',
       filter: true,
       weights: {},
-      flaws: [],
+      rules: RULES,
     } as const
     const two = omega({ self: 2, nodes: five }, settings)
     const members = five.map((id) => [id, 1] as const)

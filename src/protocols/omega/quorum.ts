@@ -127,26 +127,22 @@ function settles(peer: NodeId, promised: number, [n, proposer]: ViewId, isMember
  */
 export function isAnswering({ view }: OmegaState, { peer, status }: Link, settings: OmegaSettings): boolean {
   if (status?.ok !== true || !sameViewId(status.view.id, view.id)) return false
-  return lifeIn(view.members, peer) === status.life && isLoyal(status, view, settings)
-}
-
-function isLoyal({ formed, attempts }: Knowledge, view: OmegaView, { flaws }: OmegaSettings): boolean {
-  if (flaws.includes('double support')) return true
-  return attempts.every(({ id }) => id[1] === view.id[1] && isNewer(id, formed.id))
+  return lifeIn(view.members, peer) === status.life && settings.rules.isLoyal(status, view)
 }
 
 /** More than this many halves of it must answer: the members of the view, or with a static majority all nodes. */
 export function electorate(
   { view }: OmegaState,
   { nodes }: Identity,
-  { quorum, flaws }: OmegaSettings,
+  { quorum, rules }: OmegaSettings,
 ): number {
-  return quorum === 'static' && !flaws.includes('view majority') ? nodes.length : view.members.length
+  const members = view.members.length
+  return quorum === 'static' ? rules.staticElectorate(nodes.length, members) : members
 }
 
 /** Alive, and more than half answer from this view: only then may its leader act. */
 export function isInQuorum(state: OmegaState, identity: Identity, settings: OmegaSettings): boolean {
-  if (!state.ok || !isLoyal(state, state.view, settings)) return false
+  if (!state.ok || !settings.rules.isLoyal(state, state.view)) return false
   let answering = 1
   for (const link of state.links) if (isAnswering(state, link, settings)) answering += 1
   return 2 * answering > electorate(state, identity, settings)
@@ -162,14 +158,17 @@ export function waitsFor(state: OmegaState, identity: Identity, settings: OmegaS
     isMajority(here, whole, tie && quorum === 'dynamic') ? null : whole.filter((id) => !here.includes(id))
   if (quorum === 'static') {
     const missing = lacking(nodes)
-    return missing === null ? null : { view: null, members: nodes, mayHaveFormed: false, unreachable: missing }
+    return missing === null
+      ? null
+      : { view: null, members: nodes, mayHaveFormed: false, unreachable: missing }
   }
   const reports = state.links.flatMap(({ peer, status }) => (status === null ? [] : [{ peer, ...status }]))
   const known = [{ peer: self, view: state.view, formed: state.formed, attempts: state.attempts }, ...reports]
   for (const [place, { id, members }] of binding(known, nodes, null).entries()) {
     const missing = lacking(idsOf(members))
     const view = id[0] === 0 ? null : id
-    if (missing !== null) return { view, members: idsOf(members), mayHaveFormed: place > 0, unreachable: missing }
+    if (missing !== null)
+      return { view, members: idsOf(members), mayHaveFormed: place > 0, unreachable: missing }
   }
   return null
 }

@@ -1,17 +1,6 @@
 /** What is fixed for a node of Omega+. */
 import { compareIds, type NodeId } from '../../core/index.ts'
-
-/** Rules that can be left out, so that tests show what each is there for. No option of the protocol sets these. */
-export type Flaw =
-  | 'no attempts'
-  | 'no life'
-  | 'no yield'
-  /** An attempt counts from the moment it is accepted, with or without a quorum. */
-  | 'early attempts'
-  /** A peer supports the view that it is in, whatever it has recorded. */
-  | 'double support'
-  /** With a static majority, too, the members of the view are counted and not all nodes. */
-  | 'view majority'
+import type { OmegaRules } from './rules.ts'
 
 export type OmegaSettings = {
   /** When a proposed view may be installed: always; with a majority of all nodes; by dynamic voting. */
@@ -24,7 +13,7 @@ export type OmegaSettings = {
   readonly filter: boolean
   /** The least weight leads; equal weights (0 by default) by id. */
   readonly weights: { readonly [id: string]: number }
-  readonly flaws: readonly Flaw[]
+  readonly rules: OmegaRules
 }
 
 export function byWeight(weights: OmegaSettings['weights']): (a: NodeId, b: NodeId) => number {

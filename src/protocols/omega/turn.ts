@@ -24,15 +24,25 @@ import {
   type ViewId,
 } from './state.ts'
 import {
+  bossOf,
+  isAcceptable,
+  isAccepted,
+  isCurrent,
+  isHeldUp,
+  isStale,
+  isTorn,
+  type Judge,
+  shouldTakeOver,
+  targetOf,
+} from './target.ts'
+import {
   compareViewIds,
   idsOf,
   isNewer,
   lifeIn,
-  membersOf,
   newest,
   sameMembers,
   sameViewId,
-  withAttempt,
   withoutAttempt,
 } from './views.ts'
 
@@ -43,7 +53,7 @@ export class Turn {
   readonly #before: OmegaState
   readonly #identity: Identity
   readonly #settings: OmegaSettings
-  readonly #rank: (a: NodeId, b: NodeId) => number
+  readonly #judge: Judge
   readonly #effects: OmegaEffect[] = []
   /** Who must be told how this node stands, once the rules have come to rest. */
   readonly #toTell = new Set<NodeId>()
@@ -51,7 +61,7 @@ export class Turn {
   constructor(identity: Identity, settings: OmegaSettings, state: OmegaState) {
     this.#identity = identity
     this.#settings = settings
-    this.#rank = byWeight(settings.weights)
+    this.#judge = { identity, settings, rank: byWeight(settings.weights) }
     this.#before = state
     this.state = state
   }
@@ -61,7 +71,7 @@ export class Turn {
     for (;;) {
       const was = this.state
       this.#yield()
-      const target = this.#target()
+      const target = targetOf(this.#judge, this.state)
       this.#stand(target)
       this.#converge()
       for (const { peer } of this.state.links) this.#answer(peer, target)
@@ -84,7 +94,7 @@ export class Turn {
   linkUp(peer: NodeId): void {
     const links = this.state.links.filter((link) => link.peer !== peer)
     links.push({ peer, status: null, pending: null, accepted: 0 })
-    this.#set({ links: links.sort((a, b) => this.#rank(a.peer, b.peer)) })
+    this.#set({ links: links.sort((a, b) => this.#judge.rank(a.peer, b.peer)) })
     this.tell(peer)
     if (this.#settings.filter) this.#tellAll()
   }
@@ -134,7 +144,7 @@ export class Turn {
     const { proposal } = this.state
     if (proposal === null || proposal.n !== n || lifeIn(proposal.members, peer) === 0) return
     const accepts = [...without(proposal, peer).accepts, { peer, formed, attempts, recorded: false }]
-    accepts.sort((a, b) => this.#rank(a.peer, b.peer))
+    accepts.sort((a, b) => this.#judge.rank(a.peer, b.peer))
     this.#set({ proposal: { ...proposal, accepts } })
   }
 
@@ -188,86 +198,7 @@ export class Turn {
     }
     if (best === this.state.view) return
     if (lifeIn(best.members, this.#identity.self) === life) this.#install(best)
-    else if (ok && !this.#settings.flaws.includes('no yield')) this.#die()
-  }
-
-  /** Rule 2: the view that this node would have now; null while it does not know enough, or sees strangers alive. */
-  #target(): Members | null {
-    const { links, ok, view, life } = this.state
-    for (const { peer, status } of links) {
-      if (status === null) return null
-      if (ok && status.ok && lifeIn(view.members, peer) !== status.life) return null
-    }
-    const { self } = this.#identity
-    const named = this.#settings.filter ? this.#wellLinked() : links
-    return membersOf([[self, life], ...named.map(({ peer, status }) => [peer, lifeOf(status)] as const)])
-  }
-
-  /** With `filter`: the living, and those joiners that are linked with all who are named before them. */
-  #wellLinked(): readonly Link[] {
-    const { links } = this.state
-    const named = links.filter((link) => this.#isAlive(link))
-    for (const link of links) {
-      const { status } = link
-      if (named.includes(link) || status === null || status.torn) continue
-      if (named.every(({ peer }) => status.links.includes(peer))) named.push(link)
-    }
-    return named
-  }
-
-  /** As far as this node can tell: one living in the same view, or, seen from the dead, any living one. */
-  #isAlive({ peer, status }: Link): boolean {
-    if (status === null) return false
-    return this.state.ok ? lifeIn(this.state.view.members, peer) === status.life : status.ok
-  }
-
-  /**
-   * Rule 3: who should propose these members: the least one alive; if none is, the least of all, where that is allowed.
-   * Whoever would rather not lead comes after all others.
-   */
-  #boss(members: Members): NodeId | null {
-    const { self } = this.#identity
-    let boss: NodeId | null = this.state.ok ? self : null
-    for (const link of this.state.links) {
-      if (lifeIn(members, link.peer) === 0 || !this.#isAlive(link)) continue
-      if (boss === null || this.#isBefore(link.peer, boss)) boss = link.peer
-    }
-    if (boss !== null || !this.#mayReinit(members)) return boss
-    return idsOf(members).reduce((least, id) => (this.#isBefore(id, least) ? id : least))
-  }
-
-  #isBefore(id: NodeId, other: NodeId): boolean {
-    const isAside = this.#isAside(id)
-    return isAside === this.#isAside(other) ? this.#rank(id, other) < 0 : !isAside
-  }
-
-  #isAside(id: NodeId): boolean {
-    if (id === this.#identity.self) return this.state.aside
-    return this.#link(id)?.status?.aside === true
-  }
-
-  /**
-   * Somebody here has recorded an attempt whose proposer is not here, or that was overtaken, so that it supports nobody:
-   * only a newer view ends that, even of the same members. What is older than this view ends with it.
-   */
-  #isHeldUp(target: Members, { id: view }: OmegaView): boolean {
-    const isHeldBy = ({ formed, attempts }: Knowledge): boolean =>
-      attempts.some(({ id }) => {
-        const [, proposer] = id
-        if (proposer === null || !isNewer(id, view)) return false
-        return !isNewer(id, formed.id) || (proposer !== view[1] && lifeIn(target, proposer) === 0)
-      })
-    return isHeldBy(this.state) || this.state.links.some(({ status }) => status !== null && isHeldBy(status))
-  }
-
-  /** The view has a leader that would rather not lead, and this node would. */
-  #shouldTakeOver({ id: [, leader] }: OmegaView): boolean {
-    return !this.state.aside && leader !== null && leader !== this.#identity.self && this.#isAside(leader)
-  }
-
-  #mayReinit(members: Members): boolean {
-    const { reinit } = this.#settings
-    return reinit === 'quorum' || (reinit === 'all' && members.length === this.#identity.nodes.length)
+    else if (ok && this.#settings.rules.diesWhenLeftOut()) this.#die()
   }
 
   /**
@@ -279,34 +210,20 @@ export class Turn {
     const stands =
       target !== null &&
       target.length > 1 &&
-      this.#boss(target) === this.#identity.self &&
+      bossOf(this.#judge, this.state, target) === this.#identity.self &&
       !(
         ok &&
         sameMembers(target, view.members) &&
-        !this.#shouldTakeOver(view) &&
-        !this.#isHeldUp(target, view)
+        !shouldTakeOver(this.#judge, this.state, view) &&
+        !isHeldUp(this.state, target, view)
       )
     if (!stands) {
       if (proposal !== null) this.#cancel(proposal, [])
       return
     }
-    if (proposal !== null && this.#isCurrent(proposal, target)) return
+    if (proposal !== null && isCurrent(this.#judge, this.state, proposal, target)) return
     if (proposal !== null) this.#cancel(proposal, idsOf(target))
     this.#propose(target)
-  }
-
-  #isCurrent(proposal: Proposal, target: Members): boolean {
-    if (!sameMembers(proposal.members, target) || !sameViewId(proposal.base, this.state.view.id)) return false
-    // Somebody has recorded it and does not want it any more: it is free again when this is taken back.
-    if (proposal.isAttempt && !isAccepted(proposal)) return false
-    if (this.#isStale([proposal.n, this.#identity.self])) return false
-    return this.state.links.every(
-      ({ peer, status }) =>
-        lifeIn(target, peer) === 0 ||
-        proposal.accepts.some((accept) => accept.peer === peer) ||
-        status === null ||
-        status.promised < proposal.n,
-    )
   }
 
   #propose(members: Members): void {
@@ -361,7 +278,7 @@ export class Turn {
     if (link === null || link.pending === null) return
     const { pending, accepted } = link
     const { n, members } = pending
-    if (!this.#isGood(peer, pending, target)) {
+    if (!isAcceptable(this.#judge, this.state, peer, pending, target)) {
       if (accepted === 0) return
       this.#onLink(peer, { accepted: 0 })
       this.#send(peer, { kind: 'withdraw', n })
@@ -369,7 +286,7 @@ export class Turn {
     }
     const id: ViewId = [n, peer]
     if (accepted === n) {
-      if (!this.#isStale(id)) return
+      if (!isStale(this.#judge, this.state, id)) return
       this.#onLink(peer, { accepted: 0 })
       this.#send(peer, { kind: 'withdraw', n })
     }
@@ -382,37 +299,9 @@ export class Turn {
     }
     const { formed, attempts } = this.state
     this.#promise({ id, members })
-    if (this.#settings.flaws.includes('early attempts')) this.#record({ id, members })
+    if (this.#settings.rules.recordsOnAccept()) this.#record({ id, members })
     this.#onLink(peer, { accepted: n })
     this.#send(peer, { kind: 'accept', n, formed, attempts })
-  }
-
-  /**
-   * It was accepted, or proposed, then a newer one of somebody else was accepted, which is gone: an attempt at this one
-   * would not be recorded, so its proposer must ask again. (With `filter` the dead may accept two at a time.)
-   */
-  #isStale(id: ViewId): boolean {
-    const { promised, proposal, links } = this.state
-    if (!this.#isVoting || compareViewIds(id, promised) >= 0) return false
-    const [n, proposer] = promised
-    if (proposer === this.#identity.self) return proposal?.n !== n
-    return !links.some(({ peer, accepted }) => peer === proposer && accepted === n)
-  }
-
-  #isGood(peer: NodeId, { members, base }: Pending, target: Members | null): boolean {
-    if (target === null || (this.state.ok && !sameViewId(base, this.state.view.id))) return false
-    if (!this.#settings.filter) return this.#boss(target) === peer && sameMembers(members, target)
-    if (this.#boss(members) !== peer || lifeIn(members, this.#identity.self) !== this.state.life) return false
-    const { links } = this.state
-    const living = links.filter((link) => this.#isAlive(link))
-    return (
-      living.every((link) => lifeIn(members, link.peer) === lifeOf(link.status)) &&
-      members.every(
-        ([id, life]) =>
-          id === this.#identity.self ||
-          links.some((link) => link.peer === id && lifeOf(link.status) === life),
-      )
-    )
   }
 
   get #isVoting(): boolean {
@@ -427,8 +316,8 @@ export class Turn {
 
   /** From now on this may have been installed, until it is known that it was not. */
   #record(view: OmegaView): void {
-    if (this.#settings.flaws.includes('no attempts')) return
-    this.#set({ attempts: withAttempt(this.state.attempts, view) })
+    const attempts = this.#settings.rules.recordAttempt(this.state.attempts, view)
+    if (attempts !== this.state.attempts) this.#set({ attempts })
   }
 
   /** These attempts, if open, have failed; who counted this node out because of them counts it in again. */
@@ -487,7 +376,7 @@ export class Turn {
   #die(): void {
     const { proposal, life } = this.state
     if (proposal !== null) this.#cancel(proposal, [])
-    this.#set({ ok: false, life: this.#settings.flaws.includes('no life') ? life : life + 1 })
+    this.#set({ ok: false, life: this.#settings.rules.nextLife(life) })
     this.#tellAll()
   }
 
@@ -525,24 +414,9 @@ export class Turn {
   }
 }
 
-/** Dead, and linked with living nodes of two views: whoever took this node in would draw it into their dispute. */
-function isTorn({ ok, links }: OmegaState): boolean {
-  if (ok) return false
-  const alive = links.flatMap(({ status }) => (status?.ok === true ? [status.view.id] : []))
-  return alive.some((id) => !sameViewId(id, alive[0] as ViewId))
-}
-
-function isAccepted({ members, accepts }: Proposal): boolean {
-  return accepts.length === members.length - 1
-}
-
 function without(proposal: Proposal, peer: NodeId): Proposal {
   const accepts = proposal.accepts.filter((accept) => accept.peer !== peer)
   return accepts.length === proposal.accepts.length ? proposal : { ...proposal, accepts }
-}
-
-function lifeOf(status: Status | null): number {
-  return status?.life ?? 0
 }
 
 /** What a change of views means to the application: those who left, then those who joined; a new life is both. */
