@@ -70,7 +70,7 @@ it('elects a leader per group at one address, and replaces a killed agent in all
   const before = await tokenOf(others[0] as string, 'billing')
 
   const unnamed = await fetch(`${first}/v1/leader`)
-  expect([unnamed.status, await unnamed.json()]).toMatchObject([400, { error: { name: 'GroupNeeded' } }])
+  expect([unnamed.status, await unnamed.json()]).toMatchObject([400, { error: { code: 'GroupRequired' } }])
   const result = await conclave(['leader', '--agent', first, '--group', 'mail', '--json'])
   expect(JSON.parse(result.out)).toMatchObject({ group: 'mail', leader: { id: 'c' }, self: { id: 'a' } })
 

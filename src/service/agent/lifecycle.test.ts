@@ -87,7 +87,7 @@ describe('an agent', () => {
       'a host that there is not',
       (at) => at.alone('--listen', 'no-such-host.invalid:7400'),
       2,
-      /listen: cannot listen at no-such-host.invalid:7400: no address is known for that name/,
+      /listen: cannot listen at no-such-host.invalid:7400: the name cannot be resolved/,
     ],
   ])('says what is wrong with %s', async (_what, words, code, message) => {
     writeFileSync(place.path('short'), 'short')

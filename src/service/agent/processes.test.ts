@@ -224,7 +224,7 @@ describe('conclave agent, three real processes', () => {
 
 describe('requests to an agent', () => {
   it.each<[readonly string[], number, string]>([
-    [['leader', '--agent', 'http://127.0.0.1:2'], 4, 'no agent answers at http://127.0.0.1:2'],
+    [['leader', '--agent', 'http://127.0.0.1:2'], 4, 'no agent responds at http://127.0.0.1:2'],
     [['status', '--agent', 'nonsense'], 2, '--agent nonsense: write a URL'],
     [
       ['step-down', '--admin-token-file', '/no/such/file'],
@@ -261,7 +261,7 @@ describe('requests to an agent', () => {
       [['leader', '--agent', 'nonsense'], 2, 'UsageError', '--agent'],
       [['members', '--agent', url, '--group', 'x'], 5, 'UnknownGroup', 'group'],
       [['watch', '--agent', url, '--group', 'x'], 5, 'UnknownGroup', 'group'],
-      [['step-down', '--agent', url], 5, 'BadAdminToken', 'Authorization'],
+      [['step-down', '--agent', url], 5, 'InvalidAdminToken', 'Authorization'],
       [['remove', 'z', '--agent', url, ...token], 5, 'UnknownNode', 'id'],
       [['remove', '--agent', url], 2, 'UsageError', 'id'],
       [['status', '--colour'], 2, 'UsageError', '--colour'],
