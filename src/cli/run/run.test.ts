@@ -132,10 +132,8 @@ describe('conclave run, three real processes', () => {
 })
 
 describe('conclave run, alone', () => {
-  const flagsOf = (port: number): readonly string[] => [
-    ...['--group', 'g', '--id', 'a', '--listen', `127.0.0.1:${port}`],
-    ...['--key-file', join(folder, 'key'), '--data', join(folder, 'alone')],
-  ]
+  const flagsOf = (port: number): readonly string[] =>
+    `--group g --id a --listen 127.0.0.1:${port} --key-file ${folder}/key --data ${folder}/alone`.split(' ')
 
   async function alone(
     ...words: readonly string[]

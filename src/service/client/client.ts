@@ -77,19 +77,24 @@ export async function* watch(
   const { body } = await sendRequest(options, '/v1/events', { headers })
   if (body === null) return
   const events = parseEventStream(body)
-  for (;;) {
-    let next: Awaited<ReturnType<typeof events.next>>
-    try {
-      // oxlint-disable-next-line no-await-in-loop -- events come one after the other
-      next = await events.next()
-    } catch (error) {
-      if (options.signal?.aborted === true) return
-      throw toClientError(options, error)
+  try {
+    for (;;) {
+      let next: Awaited<ReturnType<typeof events.next>>
+      try {
+        // oxlint-disable-next-line no-await-in-loop -- events come one after the other
+        next = await events.next()
+      } catch (error) {
+        if (options.signal?.aborted === true) return
+        throw toClientError(options, error)
+      }
+      if (next.done === true) return
+      const { event, id, data } = next.value
+      if (event === 'snapshot') yield { type: 'snapshot', snapshot: JSON.parse(data) as LeaderResponse }
+      else if (event === 'missed') yield { type: 'missed' }
+      else yield { type: 'event', id, event: JSON.parse(data) as AgentEvent }
     }
-    if (next.done === true) return
-    const { event, id, data } = next.value
-    if (event === 'snapshot') yield { type: 'snapshot', snapshot: JSON.parse(data) as LeaderResponse }
-    else if (event === 'missed') yield { type: 'missed' }
-    else yield { type: 'event', id, event: JSON.parse(data) as AgentEvent }
+  } finally {
+    // Closes the connection when the caller leaves the loop; an open one would keep the process running.
+    await events.return()
   }
 }
