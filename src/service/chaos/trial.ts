@@ -211,6 +211,11 @@ function runCommand(
     '--kill-before-ms',
     String(killBeforeMs),
     '--',
-    ...['sh', '-c', COMMAND, 'witness', join(folder, 'log'), stubborn ? 'stubborn' : 'cooperative'],
+    'sh',
+    '-c',
+    COMMAND,
+    'witness',
+    join(folder, 'log'),
+    stubborn ? 'stubborn' : 'cooperative',
   ]
 }

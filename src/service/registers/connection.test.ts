@@ -68,9 +68,9 @@ describe('Connection', () => {
   it('increases the pause between attempts, regardless of the number of calls', async () => {
     const { connection, clients } = lab(() => Promise.reject(lost))
     for (let ms = 0; ms < 60_000; ms += 10) {
-      // oxlint-disable-next-connection no-await-in-loop -- one call after the other
+      // oxlint-disable-next-line no-await-in-loop -- one call after the other
       await connection.use(forever, never).catch(() => {})
-      // oxlint-disable-next-connection no-await-in-loop -- one call after the other
+      // oxlint-disable-next-line no-await-in-loop -- one call after the other
       await vi.advanceTimersByTimeAsync(10)
     }
     // A pause of 500 to 1000 ms at most, after a few shorter ones.

@@ -33,6 +33,7 @@ describe.skipIf(probe === null)('a control group (needs a writable cgroup v2)', 
     group.kill()
     await exited
     await until(() => !group.isPopulated)
+    expect(child.signalCode).toBe('SIGKILL')
   }, 30_000)
 
   it('removes groups that the command created inside', () => {

@@ -72,13 +72,13 @@ it('lets a command exit on a stop request', async () => {
 
 it('kills the command and reports the loss when the guardian is killed', async () => {
   const running = guardian.run(['sleep', '300'], {}, hour(), hour())
-  const failed = expect(running).rejects.toMatchObject({
+  const failed = running.catch((error: unknown) => error)
+  const pid = await commandPid()
+  trySignal(guardian.pid as number, 'SIGKILL')
+  expect(await failed).toMatchObject({
     name: 'GuardianLostError',
     message: expect.stringContaining('the guardian of the command exited'),
   })
-  const pid = await commandPid()
-  trySignal(guardian.pid as number, 'SIGKILL')
-  await failed
   expect(isAlive(pid)).toBe(false)
 }, 60_000)
 
@@ -88,4 +88,5 @@ it('kills the command when the node closes it', async () => {
   const command = await commandPid()
   guardian.close()
   await until(() => !isAlive(command) && !isAlive(pid))
+  expect(childrenOf(process.pid)).not.toContain(pid)
 }, 60_000)
