@@ -150,7 +150,7 @@ export type Definition<O extends PlainObject = PlainObject, S extends Plain = Pl
   /** The names of the specifications that it promises, and of the goals that a thorough run must reach. */
   readonly promises: readonly string[]
   readonly goals: readonly string[]
-  /** Those that apply with these options. */
+  /** The promises and goals that apply with these options. */
   keeps(options: O): { readonly promises: readonly string[]; readonly goals: readonly string[] }
   /** Null if no promise depends on timeliness. */
   timeliness(options: O): Timeliness | null

@@ -90,7 +90,7 @@ class BundleWorld implements OpenWorld {
   until(condition: () => boolean): Promise<void> {
     return waitUntil(condition, () => {
       this.#now += 1000
-      for (const [name, at] of [...this.#timers]) {
+      for (const [name, at] of this.#timers) {
         if (at > this.#now) continue
         this.#timers.delete(name)
         this.#take({ type: 'timer', name })

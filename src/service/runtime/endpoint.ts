@@ -6,7 +6,7 @@
  * group is no business of another: not even a disk that is full, unless both need it.
  */
 import type { Command, Input, Micros, NodeId, Output, Plain, View } from '../../core/index.ts'
-import { type Datagram, type FailAwareState, type Group, isStale, stateInBundle } from '../../links/index.ts'
+import { type Datagram, type Group, isStale, stateInBundle } from '../../links/index.ts'
 import {
   type GroupSpec,
   groupFor,
@@ -19,6 +19,7 @@ import { type HostClock, openHostClock } from './clock.ts'
 import { Codec } from './codec.ts'
 import { type Address, Directory, type Lookup, type Peer, showAddress } from './directory.ts'
 import type { ElectionEvents } from './election-events.ts'
+import { groupsIn, sessionsIn } from './endpoint-state.ts'
 import { InvalidGroupError } from './errors.ts'
 import type { NetworkFaults } from './fault-injection.ts'
 import { Introductions } from './introductions.ts'
@@ -443,13 +444,4 @@ export class Endpoint {
       joined.events.warn('storage', `${this.#joining.message}: no vote was given`)
     }
   }
-}
-
-function groupsIn(stable: Plain): { readonly [group: string]: Plain } {
-  const { upper } = (stable ?? {}) as { readonly upper?: { readonly [group: string]: Plain } | null }
-  return upper ?? {}
-}
-
-function sessionsIn(state: Plain): FailAwareState {
-  return (state as unknown as { readonly layer: FailAwareState }).layer
 }

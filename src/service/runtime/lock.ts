@@ -1,12 +1,12 @@
 /**
- * One process at a time in a folder.
+ * A lock for a folder: one process at a time.
  *
- * Whoever wants it puts a socket with a name of its own into the folder and then asks all others that it finds there.
- * A socket in a folder can be reached from everywhere on the host, whatever namespaces a process has for its network or
- * its processes, and the system closes it when its process is gone, however that went: then it refuses, and its name
- * can be removed safely, since nobody will ever have it again. Who says that it holds the folder holds it. Two that want
- * it at the same moment may see each other: the one with the larger name goes, and the other waits for that. Since both
- * put their sockets there before they look, they cannot miss each other (Lamport's bakery).
+ * A process that wants the lock creates a Unix socket with a random name in the folder and then queries all other sockets
+ * in it. A Unix socket is reachable from everywhere on the host, across network and process namespaces, and the kernel
+ * closes it when its process ends in any way: then it refuses connections, and its file can be removed safely, because
+ * its name is never used again. A process that answers that it holds the lock holds it. Two processes that want the lock
+ * at the same time may see each other: the one with the larger name gives up, and the other waits for that. Both create
+ * their sockets before they look, so they cannot miss each other (Lamport's bakery).
  */
 import { randomBytes } from 'node:crypto'
 import { closeSync, existsSync, openSync, readdirSync, rmSync, type Stats, statSync } from 'node:fs'
