@@ -34,9 +34,9 @@ export class RefusalLog {
   }
 
   /**
-   * `from` and `detail` are only asked for when they are said: a flood must cost little. With a `key`, what is refused
-   * for one reason is told apart by it: by the sender, where that is one of few. `tolerated`: so many in an interval are
-   * counted and not said.
+   * `from` and `detail` are computed only for a report: a flood must cost little. With a `key`, datagrams that are
+   * dropped for one reason are counted per key, for example per sender. `tolerated`: the number per interval that is
+   * counted but not reported.
    */
   add(
     reason: string,
