@@ -15,7 +15,7 @@ import { parseScenario } from 'conclave/sim'
 import { monitor, type Spec, type SpecVerdict, Watch } from 'conclave/specs'
 import { afterAll, describe, expect, it } from 'vitest'
 import { conclave } from './support/cli.ts'
-import { type Block, documents, ROOT } from './support/documents.ts'
+import { type Block, blocksOf, documents, ROOT } from './support/documents.ts'
 import { missingLine } from './support/shown.ts'
 
 const COMMAND_TIMEOUT_MS = 120_000

@@ -23,7 +23,7 @@ export type Block = {
   readonly lines: readonly string[]
 }
 
-function blocksOf(text: string): readonly Block[] {
+export function blocksOf(text: string): readonly Block[] {
   const blocks: Block[] = []
   const lines = text.split('\n')
   for (let at = 0; at < lines.length; at++) {
