@@ -78,7 +78,7 @@ const tests = [
     sizes: { DIGRAPHS: 'all', DIGRAPHS_OF_FIVE: seeds },
   },
   { file: 'src/protocols/local-leader/suspend.test.ts', sizes: { SLEEPS: seeds } },
-  { file: 'src/protocols/omega/omega.test.ts', sizes: { OMEGA_SCHEDULES: seeds * 100 } },
+  { file: 'src/protocols/omega/schedules.test.ts', sizes: { OMEGA_SCHEDULES: seeds * 100 } },
   { file: 'src/protocols/byzantine-node.test.ts', sizes: { BYZANTINE_RUNS: seeds * 100 } },
   { file: 'src/workbench/sim/campaign.test.ts', sizes: {} },
   { file: 'src/workbench/explore/explore.test.ts', sizes: {} },
