@@ -7,7 +7,7 @@ import { afterAll, expect, it } from 'vitest'
 import { missingLine } from './support/shown.ts'
 
 const ROOT = resolve(import.meta.dirname, '..')
-const TIMEOUT_MS = 180_000
+const TIMEOUT_MS = 300_000
 
 const temporary = mkdtempSync(join(tmpdir(), 'conclave-quick-start-'))
 afterAll(() => rmSync(temporary, { recursive: true, force: true }))
