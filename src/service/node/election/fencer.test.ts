@@ -111,7 +111,7 @@ function leading(member: ConclaveNode): { readonly terms: Term[] } {
 }
 
 it.each(['thread', 'worker'] as const)(
-  'whoever wins cuts the others off with its token, confirms, and only then leads, in a %s',
+  'the winner fences the other nodes with its token, confirms, and only then leads, in a %s',
   async (isolation) => {
     const [a, b] = [await node('a', { isolation }), await node('b', { isolation })]
     const first = leading(a)
@@ -134,14 +134,14 @@ it.each(['thread', 'worker'] as const)(
 )
 
 it.each(['broken', 'silent', 'lies'] as const)(
-  'a device that is %s: nobody leads, it is said why, and once it works somebody does',
+  'with a device that is %s no node leads until the device works, and a warning says why',
   async (answer) => {
     device.answer = answer
     const [a] = [await node('a'), await node('b')]
     const held = leading(a)
     await until(() => warnings.some((text) => text.startsWith('fencing: ')))
     expect(warnings.find((text) => text.startsWith('fencing: '))).toContain(
-      'not all others are cut off, so this node does not lead',
+      'some nodes are not fenced, so this node does not lead',
     )
     expect(held.terms).toEqual([])
     expect(a.view().role).not.toBe('leader')
@@ -161,9 +161,9 @@ it('a leader that was overtaken is refused, and does not lead', async () => {
 }, 60_000)
 
 it.each([
-  [[{ kind: 'http', url: 'ftp://x' }], 'fencing.0.url: write a URL'],
-  [[{ kind: 'power' }], 'fencing.0.kind'],
-  [[{ kind: 'command', command: [] }], 'fencing.0.command'],
+  [[{ kind: 'http', url: 'ftp://x' }], 'fencing[0].url: write a URL'],
+  [[{ kind: 'power' }], 'fencing[0].kind'],
+  [[{ kind: 'command', command: [] }], 'fencing[0].command'],
 ])('%j is refused', async (fencing, problem) => {
   await expect(node('a', { fencing: fencing as StoreJoinOptions['fencing'] & {} })).rejects.toThrow(problem)
 })
