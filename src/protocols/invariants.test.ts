@@ -10,6 +10,7 @@ import {
 } from '../core/index.ts'
 import { parseScenario, runScenario } from '../workbench/sim/index.ts'
 import { protocolNamed } from './index.ts'
+import type { LocalLeaderState } from './local-leader/state.ts'
 
 type Taken = {
   readonly protocol: Protocol
@@ -70,7 +71,8 @@ type Any = Plain & { [field: string]: Any }
 
 describe('local-leader', () => {
   const steps = stepsOf('local-leader', { mode: 'majority' })
-  const own = (state: Any): Any => present(state['upper'], 'state') as Any
+  // Typed, so that a renamed field cannot make a test pass or fail for another reason.
+  const own = (state: Any): LocalLeaderState => state['upper'] as unknown as LocalLeaderState
 
   it('takes every step of an honest run', () => {
     expect(failures(steps, () => {})).toEqual([])
@@ -78,16 +80,16 @@ describe('local-leader', () => {
 
   it('asserts that the end of a lock never moves back', () => {
     const found = failures(steps, (state) => {
-      const { lock } = own(state)['vote'] as Any
-      if (lock !== null) Object.assign(lock as Any, { until: Number.NaN })
+      const { lock } = own(state).vote
+      if (lock !== null) Object.assign(lock, { until: Number.NaN })
     })
     expect(found).toContain('the end of the lock decreased from N to N')
   })
 
   it('asserts that a lease does not outlast its request', () => {
     const found = failures(steps, (state) => {
-      const { campaign } = own(state)
-      if (campaign !== null) Object.assign(campaign as Any, { at: Number.NaN })
+      const { candidacy } = own(state)
+      if (candidacy !== null) Object.assign(candidacy, { at: Number.NaN })
     })
     expect(found).toContain('the lease ends N µs after its request, but may last only N µs')
   })
@@ -95,7 +97,7 @@ describe('local-leader', () => {
   it('asserts that a renewal does not shorten the lease', () => {
     const found = failures(steps, (state) => {
       const { lead } = own(state)
-      if (lead !== null) Object.assign(lead as Any, { until: Number(lead?.['until']) + 60_000_000 })
+      if (lead !== null) Object.assign(lead, { until: lead.until + 60_000_000 })
     })
     expect(found).toContain('the end of the lease decreased from N to N')
   })
