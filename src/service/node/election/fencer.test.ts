@@ -161,7 +161,7 @@ it('a leader that was overtaken is refused, and does not lead', async () => {
 }, 60_000)
 
 it.each([
-  [[{ kind: 'http', url: 'ftp://x' }], 'fencing[0].url: write a URL'],
+  [[{ kind: 'http', url: 'ftp://x' }], 'fencing[0].url: must be a URL'],
   [[{ kind: 'power' }], 'fencing[0].kind'],
   [[{ kind: 'command', command: [] }], 'fencing[0].command'],
 ])('%j is refused', async (fencing, problem) => {
