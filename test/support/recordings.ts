@@ -23,10 +23,10 @@ export async function recordings(
   const parsed = parseScenario(scenario, { names: [definition.name], find: () => definition })
   const records: TraceRecord[] = []
   runScenario(definition, parsed, { record: (record) => records.push(record) })
-  const steps = records.filter(
+  const allSteps = records.filter(
     (record): record is StartOrStep => record.type === 'start' || record.type === 'step',
   )
-  const truth = new Map(parsed.nodes.map((node) => [node, steps.filter((turn) => turn.node === node)]))
+  const truth = new Map(parsed.nodes.map((node) => [node, allSteps.filter((step) => step.node === node)]))
   const files: TraceFile[] = []
   for (const [node, steps] of truth) {
     const starts = steps.flatMap(({ type }, index) => (type === 'start' ? [index] : []))

@@ -199,8 +199,8 @@ describe('a pause', () => {
   })
 
   it('holds commands back as well', () => {
-    const events = [{ atMs: 5, pause: 1, forMs: 100 }, act(10, 1, note(2, 'late'))]
-    expect(brief(gotten({ network: FIXED, events }))).toEqual([[110, 2, 'late']])
+    const paused = [{ atMs: 5, pause: 1, forMs: 100 }, act(10, 1, note(2, 'late'))]
+    expect(brief(gotten({ network: FIXED, events: paused }))).toEqual([[110, 2, 'late']])
   })
 
   it('becomes a suspend when the clock stops too: then the timer has not expired, and the first input says so', () => {
