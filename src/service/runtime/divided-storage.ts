@@ -50,7 +50,7 @@ export class DividedStorage implements Storage {
     this.#wall = wall
   }
 
-  /** What was kept of a group that is about to be joined. Whatever keeps it from being so, the folder is closed. */
+  /** The stored data of a group that is about to be joined. If it cannot be joined, its folder is closed. */
   add(group: string, storage: Storage): Plain {
     try {
       const kept = checked(group, storage.load() ?? { layer: 0, upper: null })

@@ -16,7 +16,7 @@ import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { StorageInUseError } from './lock.ts'
-import { DamagedStorageError, UnusableFolderError, openStorage, StorageFailedError } from './storage.ts'
+import { DamagedStorageError, openStorage, StorageFailedError, UnusableFolderError } from './storage.ts'
 
 const NOBODY = 65_534
 
@@ -86,7 +86,7 @@ describe('stable data', () => {
     writeFileSync(file, damage(readFileSync(file, 'utf8')))
     expect(() => storage.load()).toThrow(DamagedStorageError)
     expect(() => storage.load()).toThrow(problem)
-    expect(() => storage.load()).toThrow('start it with another id and an empty data folder')
+    expect(() => storage.load()).toThrow('start it with another id and an empty data directory')
     storage.close()
   })
 

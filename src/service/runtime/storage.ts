@@ -32,7 +32,7 @@ export class DamagedStorageError extends Error {
   constructor(file: string, problem: string) {
     super(
       `${file} is damaged (${problem}). What this process has promised is lost with it, so it must not take part under ` +
-        'this id again: start it with another id and an empty data folder, and replace the old one in the group',
+        'this id again: start it with another id and an empty data directory, and replace the old one in the group',
     )
   }
 }
@@ -48,7 +48,7 @@ export class StorageFailedError extends Error {
   }
 }
 
-/** The data folder cannot be made, or this process may not write to it. */
+/** The data directory cannot be made, or this process may not write to it. */
 export class UnusableFolderError extends Error {
   override readonly name = 'UnusableFolderError'
   readonly code = 'ERR_CONCLAVE_UNUSABLE_FOLDER'
@@ -208,7 +208,8 @@ function read(file: string): Plain {
     throw new DamagedStorageError(file, 'it is not JSON')
   }
   const { version, sha256, data } = (parsed ?? {}) as { version?: unknown; sha256?: unknown; data?: unknown }
-  if (version !== VERSION) throw new DamagedStorageError(file, `its version is ${String(version)}, not ${VERSION}`)
+  if (version !== VERSION)
+    throw new DamagedStorageError(file, `its version is ${String(version)}, not ${VERSION}`)
   const fault = whyNotPlain(data)
   if (fault !== null) throw new DamagedStorageError(file, fault)
   if (digest(canonical(data as Plain)) !== sha256)
