@@ -244,7 +244,7 @@ describe('the theorems, on every schedule', () => {
   it('3.2 is false as printed: with a smaller node that recovers nobody is ever elected', () => {
     const { counterexample } = searched('psi', 3, {}, 2, 'theorem-3-2', { members: [2, 3] })
     expect(counterexample?.steps).toHaveLength(4)
-    expect(counterexample?.why).toBe('of 1, 2, 3, all linked, nobody leads, not 2')
+    expect(counterexample?.why).toBe('of 1, 2, 3, all linked, no node leads, not 2')
   })
 
   it('3.2 holds when K leaves isolated nodes out', () => {

@@ -119,7 +119,7 @@ function answeredUntil(identity: Identity, settings: OmegaSettings, { layer, upp
     .filter((link) => isAnswering(upper, link, settings))
     .map(({ peer }) => layer.ends.find((end) => end.peer === peer)?.trustedUntil ?? 0)
     .sort((a, b) => b - a)
-  // Besides this process itself.
+  // Without this node itself.
   const needed = Math.floor(electorate(upper, identity, settings) / 2)
   return until[needed - 1] ?? null
 }

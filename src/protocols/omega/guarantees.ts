@@ -20,7 +20,7 @@ export type OmegaGuarantees = {
   readonly installedMs: Figure
   readonly actingMs: Figure
   readonly datagramsPerSecondPerPair: number
-  /** So many may fail at once, from a view of all; and so many one after another. */
+  /** How many nodes may fail at once, from a view of all nodes, and how many one after another. */
   readonly atOnce: number
   readonly inTurn: number
 }
@@ -38,7 +38,7 @@ export function omegaGuarantees(
   const capped = timeoutMs + deltaMs + 2 * sigmaMs
   const worst = detector === 'nfd-e' ? Math.min(capped, pingMs + alphaMs + deltaMs + 2 * sigmaMs) : capped
   const mean = (deltaMs + deltaMinMs) / 2
-  // Whoever dies does so half a period after its last ping, in the mean.
+  // On average a node dies half a period after its last ping.
   const typical = detector === 'nfd-e' ? pingMs / 2 + alphaMs + mean : timeoutMs - pingMs / 2 + mean
   const after = (hops: number): Figure => ({ typical: typical + hops * mean, worst: worst + hops * deltaMs })
   const recording = quorum === 'dynamic' ? 2 : 0

@@ -1,4 +1,4 @@
-/** What real processes need to run the protocol. */
+/** What real nodes need to run the protocol. */
 import { microsOf, type NodeId, type PlainObject } from '../../core/index.ts'
 import type { Asked, Chosen, PeerHosting, Problem } from '../hosting.ts'
 import { omegaForensics } from './forensics.ts'
@@ -39,7 +39,7 @@ export const omegaHosting: PeerHosting = {
   needs: 'peers',
   summary: 'numbered views of the living, no leases, needs `data`',
   optionsFor,
-  /** Single times may be given, but only those that the network of the profile allows. */
+  /** Single times may be given within the bounds of the profile's network. */
   problemsWith: (options, { profile = 'lan' }) => brokenTimes(profile, own(options)),
   slackOptions: () => ({}),
   leaseLength(options) {

@@ -48,7 +48,7 @@ import { idsOf, isNewer, membersOf, sameViewId } from './views.ts'
 
 type OmegaStep = Step<OmegaState, OmegaMessage, OmegaStable>
 
-/** Work that should have ended keeps the others waiting for so long at most. */
+/** The longest time that work which should have ended keeps the others waiting. */
 const LAPSE = 'lapse'
 export const LONGEST_LAPSE: Micros = 500_000
 

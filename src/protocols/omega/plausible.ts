@@ -51,14 +51,14 @@ export function implausible(
 
   const ofInstalled = (field: string, view: OmegaView): Implausible | null => {
     const wrong = ofView(field, view)
-    // Under a later life than its own: this node has lost its data, and must be told.
+    // Under a later life than its own: this node has lost its data, and must learn it.
     const isPast = lifeIn(view.members, self) <= state.life
     if (wrong !== null || !isPast || !isForeign(self, state, view)) return wrong
     return { field, problem: 'is a view with this node in it that it has never promised' }
   }
 
   const ofAttempts = (attempts: readonly OmegaView[]): Implausible | null => {
-    // One of each proposer, and one that was overtaken.
+    // One per proposer, and an overtaken one.
     if (attempts.length > nodes.length + 1)
       return { field: 'attempts', problem: 'has more entries than there are nodes' }
     for (const attempt of attempts) {
@@ -92,7 +92,7 @@ export function implausible(
 
 /**
  * Everybody in a view has promised it before it was installed. Whether this node is in it and has not. (A node that never
- * promised anything shows nothing: it may have lost its data, and must be told.)
+ * promised anything shows nothing: it may have lost its data, and must learn it.)
  */
 export function isForeign(self: NodeId, { promised }: OmegaState, { id, members }: OmegaView): boolean {
   return promised[0] !== 0 && lifeIn(members, self) !== 0 && isNewer(id, promised)

@@ -21,7 +21,7 @@ import { hasAttempt, idsOf, isMajority, isNewer, lifeIn, newest, sameViewId } fr
 /** What one node knows of the views of its group. */
 export type Knowledge = { readonly formed: OmegaView; readonly attempts: readonly OmegaView[] }
 
-/** `view`: the last one that the node itself has installed. */
+/** `view`: the last view that the node itself has installed. */
 type Report = Knowledge & { readonly peer: NodeId; readonly view: OmegaView }
 
 export function hasQuorum(

@@ -45,7 +45,7 @@ export type Status = {
   readonly aside: boolean
 }
 
-/** A candidacy that a peer asked us to accept. `told`: it was told once that its number is too low. */
+/** A candidacy that a peer asked us to accept. `told`: the peer has learnt that its number is too low. */
 export type Pending = {
   readonly n: number
   readonly members: Members
@@ -84,7 +84,7 @@ export type OmegaState = OmegaStable & {
   readonly ok: boolean
   /** Whether its application would do anything with the lead: only then does it act. */
   readonly willing: boolean
-  /** Whether others are told that it would not: they are preferred to it. */
+  /** Whether it announces that it is ineligible: others are preferred to it. */
   readonly aside: boolean
   readonly links: readonly Link[]
   readonly proposal: Proposal | null

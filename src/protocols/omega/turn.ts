@@ -2,7 +2,7 @@
  * One step of Omega+: something is recorded, then every rule is looked at again until nothing changes.
  *
  * No rule acts on the arrival of a message alone: a candidacy that cannot be accepted now is kept, and accepted when
- * it can be. The state is made anew, never changed; this object only holds it while the rules run.
+ * it can be. States are immutable; this object only holds the present one while the rules run.
  */
 import type { Effect, Identity, NodeId } from '../../core/index.ts'
 import { output, persist, send } from '../../core/index.ts'
@@ -55,7 +55,7 @@ export class Turn {
   readonly #settings: OmegaSettings
   readonly #judge: Judge
   readonly #effects: OmegaEffect[] = []
-  /** Who must be told how this node stands, once the rules have come to rest. */
+  /** The peers that receive the status of this node, once no rule applies any more. */
   readonly #toTell = new Set<NodeId>()
 
   constructor(identity: Identity, settings: OmegaSettings, state: OmegaState) {
@@ -125,8 +125,9 @@ export class Turn {
       this.#set({ proposal: { ...proposal, accepts } })
     }
     // What a peer takes for installed it may have from a third: a view of which this node knows better is not learnt.
-    const isTold = isForeign(this.#identity.self, this.state, formed)
-    if (this.#isVoting) this.#know(learn(this.state, peer, isTold ? { ...status, formed: NO_VIEW } : status))
+    const isHearsay = isForeign(this.#identity.self, this.state, formed)
+    if (this.#isVoting)
+      this.#know(learn(this.state, peer, isHearsay ? { ...status, formed: NO_VIEW } : status))
   }
 
   asked(peer: NodeId, { n, members, base }: Omit<Pending, 'told'>): void {
@@ -189,7 +190,7 @@ export class Turn {
     for (const { peer } of this.state.links) this.tell(peer)
   }
 
-  /** Rule 1: the newest view of a living peer holds. Whoever is not in it under its present life dies. */
+  /** Rule 1: the newest view of a living peer holds. A node that is not in it under its present life dies. */
   #yield(): void {
     const { links, ok, life } = this.state
     let { view: best } = this.state
@@ -243,8 +244,8 @@ export class Turn {
   }
 
   /**
-   * Takes a proposal back; those who are about to get another need not be told. Only who proposes a view can install it
-   * first: from now on nobody ever will, so it is no attempt any more.
+   * Takes a proposal back; peers that are about to get another need no message. Only the proposer of a view can install
+   * it first: from now on no node ever will, so it is no attempt any more.
    */
   #cancel({ n, members }: Proposal, renewed: readonly NodeId[]): void {
     const { self } = this.#identity
