@@ -2,8 +2,8 @@
  * The election of one epoch: section 4 of the paper in its corrected form, without time and without a world.
  *
  * A node ticks into an epoch (its counter goes to its register first), reads all others (phase 0), writes a ballot above
- * all that it read and reads again (phase 1), writes a vote and reads again (phase 2). Whoever reads a higher counter is
- * out of this epoch; whoever reads a greater (pbal, id) of its own epoch begins phase 1 anew. A leader that ticks to the
+ * all that it read and reads again (phase 1), writes a vote and reads again (phase 2). A node that reads a higher counter
+ * is out of this epoch; a node that reads a greater (pbal, id) of its own epoch begins phase 1 again. A leader that ticks to the
  * very next epoch starts in phase 2: its tick is its vote.
  *
  * Source: Dharmadeep & Gopinath, Proactive Leader Election in Asynchronous Shared Memory Systems, 2006. README.md lists

@@ -1,4 +1,4 @@
-/** What real processes need to run the protocol. */
+/** What real nodes need to run the protocol. */
 import type { PlainObject } from '../../core/index.ts'
 import { assertNoDefect } from '../defect-option.ts'
 import type { StoreHosting } from '../hosting.ts'

@@ -1,4 +1,4 @@
-/** What may be set and what may be commanded. */
+/** The options and the commands. */
 import { z } from 'zod'
 import {
   type Command,
@@ -23,7 +23,7 @@ export type Turns = (typeof TURNS)[number]
 export function epochsOptions() {
   const bound = z.int().min(1).max(1000).nullable().default(null)
   const fields = z.strictObject({
-    periodMs: millisecondsOr(DEFAULT_PERIOD_MS, 'T: how often a leader renews'),
+    periodMs: millisecondsOr(DEFAULT_PERIOD_MS, 'T: time between renewals of the lease'),
     accessMs: millisecondsOr(
       DEFAULT_ACCESS_MS,
       'r: how long one access to a register takes at most, ordinarily',
@@ -33,7 +33,7 @@ export function epochsOptions() {
       .min(0)
       .max(MOST_DRIFT_PPM)
       .default(1000)
-      .describe('d: how far clocks drift, in millionths'),
+      .describe('d: clock drift, in parts per million'),
     leaseMs: milliseconds()
       .nullable()
       .default(null)
