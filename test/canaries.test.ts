@@ -120,9 +120,7 @@ describe('comparing clocks of two nodes', () => {
 
   it('is caught by strict mode: the step depends on the clock reading', () => {
     const scenario = parseScenario(file, only(clockReader))
-    expect(() => runScenario(clockReader, scenario, { strict: true })).toThrow(
-      'depends on the absolute time',
-    )
+    expect(() => runScenario(clockReader, scenario, { strict: true })).toThrow('depends on the absolute time')
   })
 })
 

@@ -88,7 +88,7 @@ async function failingNode(): Promise<readonly string[]> {
 
 describe('a node that breaks an invariant', () => {
   it('ends its term first, then itself, and leaves a trace that replays to the failing step', async () => {
-    plantBug(localLeaderHosting as Hosting)
+    plantBug(localLeaderHosting)
     const log = await failingNode()
     const file = pathJoin(data, 'black-box.ndjson')
     expect(log[0]).toBe('the work is told to end')
@@ -104,7 +104,7 @@ describe('a node that breaks an invariant', () => {
     }
     expect(last.failed).toEqual({ error: expect.stringMatching(ERROR), isFatal: true })
 
-    plantBug(builtHosting as unknown as Hosting)
+    plantBug(builtHosting)
     const replayed = await conclave(['replay', file])
     expect(replayed.stdout).toMatch(/line \d+: node a fails and stops at this step: a term starts/)
     expect(replayed.stdout).toContain('all effects are identical')
@@ -115,7 +115,7 @@ describe('a node that breaks an invariant', () => {
   })
 
   it('replays as fixed in code without the bug', async () => {
-    plantBug(localLeaderHosting as Hosting)
+    plantBug(localLeaderHosting)
     await failingNode()
     const { stdout, code } = await conclave(['replay', pathJoin(data, 'black-box.ndjson')])
     expect(stdout).toMatch(/node a failed at this step \(a term starts .*\); it succeeds now/)

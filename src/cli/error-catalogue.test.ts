@@ -157,7 +157,7 @@ const PRODUCERS: { readonly [code: string]: () => unknown } = {
     const later = memoryStorage()
     later.save({ layer: 2 ** 40, upper: null })
     storage.add('one', memoryStorage())
-    storage.save({ layer: 1, upper: {} } as never)
+    storage.save({ layer: 1, upper: {} })
     return storage.add('two', later)
   },
   ERR_CONCLAVE_UNUSABLE_INCARNATION: () => {

@@ -37,7 +37,7 @@ class BundleWorld implements OpenWorld {
       adopt: (state) => state as PlainObject,
     }
     const room = { most: 1000, weigh: () => 1 }
-    this.#protocol = bundle({ self: 'a', open: () => group, room, groups: { g: {} } }) as unknown as Protocol
+    this.#protocol = bundle({ self: 'a', open: () => group, room, groups: { g: {} } })
     this.restart()
   }
 

@@ -167,7 +167,7 @@ describe('watch', () => {
       { type: 'event', id: 'run-7', event: JSON.parse(EVENT) as unknown },
     ]
     expect((await collect([text])).events).toEqual(expected)
-    expect((await collect([...text])).events).toEqual(expected)
+    expect((await collect(Array.from(text))).events).toEqual(expected)
   })
 
   it('drops an event that the end of the stream cuts off', async () => {

@@ -174,7 +174,7 @@ describe('a failed assertion', () => {
     })
     loop.start()
     const effects: readonly Effect[] = [2 ** 53 - 1, -1, 2].map((number) => send('b', { kind: 'x', number }))
-    loop.command({ do: 'act', effects: effects as unknown as Plain })
+    loop.command({ do: 'act', effects: effects })
     expect(failures).toEqual(['-1 cannot be sent as a number below 2^53'])
   })
 

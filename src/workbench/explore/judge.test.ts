@@ -34,10 +34,10 @@ const emptied: Goal<number> = {
   reached: (memory, seen) => memory === 1 && seen.type === 'down',
 }
 
-function judge(specs: readonly Spec[] = [atMostTwo as Spec, never as Spec]) {
+function judge(specs: readonly Spec[] = [atMostTwo, never]) {
   const events = new Interner<Observation>()
   const run = { nodes: [1, 2, 3], prefers: 'lowest', constants: {} } as const
-  return { events, made: new Judge(monitor(specs, [emptied as Goal], run), events) }
+  return { events, made: new Judge(monitor(specs, [emptied], run), events) }
 }
 
 describe('the judge', () => {
@@ -59,7 +59,7 @@ describe('the judge', () => {
   })
 
   it('encodes a violation as a negative memory, with all violated specifications', () => {
-    const { made } = judge([atMostTwo as Spec, { ...(atMostTwo as Spec), name: 'again' }])
+    const { made } = judge([atMostTwo, { ...(atMostTwo as Spec), name: 'again' }])
     const result = made.nextAll(made.begin(), made.listId([up(1), up(2), up(3), down(1)]))
     expect(result).toBeLessThan(-1)
     expect(made.violation(result)).toEqual({

@@ -50,7 +50,7 @@ export function serializeError(thrown: unknown, depth = 0): SerializedError {
     name,
     message,
     stack,
-    fields: Object.fromEntries(fields) as SerializedError['fields'],
+    fields: Object.fromEntries(fields),
     cause: cause === undefined || depth === MAX_CAUSES ? null : serializeError(cause, depth + 1),
   }
 }
@@ -68,6 +68,6 @@ function isPlain(value: unknown): value is Plain {
   return (
     typeof value === 'object' &&
     Object.getPrototypeOf(value) === Object.prototype &&
-    Object.values(value as object).every(isPlain)
+    Object.values(value).every(isPlain)
   )
 }
