@@ -117,7 +117,7 @@ describe('an agent', () => {
     const first = place.start(place.alone('--data', place.path('data')))
     const url = new URL(await first.url())
     const http = await conclave(['agent', ...place.alone('--http', url.host)])
-    expect([http.code, http.said]).toEqual([2, expect.stringContaining('another process answers there')])
+    expect([http.code, http.said]).toEqual([2, expect.stringContaining('another process uses the port')])
     const data = await conclave(['agent', ...place.alone('--data', place.path('data'))])
     expect([data.code, data.said]).toEqual([1, expect.stringContaining('is used by another process')])
   }, 60_000)

@@ -104,12 +104,12 @@ describe('conclave agent, three real processes', () => {
         expect(codes.toSorted((x, y) => x - y)).toEqual([200, 503, 503])
 
         const status = await conclave('status', '--agent', leader.url)
-        const banner = `healthy: ${leader.id} leads g with token ${token}; all 3 voters are there, 1 may fail`
+        const banner = `healthy: ${leader.id} leads g with token ${token}; all 3 voters are reachable; the group can survive 1 failure`
         expect(status.out.split('\n')[0]).toBe(banner)
         const json = await conclave('status', '--agent', agents[0]?.url ?? '', '--json')
         expect((JSON.parse(json.out) as StatusResponse).banner).toBe(banner)
         const members = await conclave('members', '--agent', leader.url)
-        expect(members.out).toMatch(/^id +is +seen +last heard\na +/)
+        expect(members.out).toMatch(/^id +role +reachable +last message\na +/)
         expect(JSON.parse(leader.log.split('\n')[0] ?? '')).toMatchObject({ group: 'g', id: leader.id })
       },
       { timeout: 40_000, interval: 100 },
@@ -153,12 +153,12 @@ describe('conclave agent, three real processes', () => {
       { timeout: 80_000, interval: 50 },
     )
     // However late a response is, it never calls a node reachable whose evidence has expired.
-    const { nodes: members, evidenceTtlMs: evidenceForMs } = await getStatus({ agent: third.leader.url })
-    for (const { reachable: there, evidenceMsAgo } of members) {
-      if (there) expect(evidenceMsAgo).toBeLessThan(evidenceForMs ?? 0)
+    const { nodes, evidenceTtlMs } = await getStatus({ agent: third.leader.url })
+    for (const { reachable, evidenceMsAgo } of nodes) {
+      if (reachable) expect(evidenceMsAgo).toBeLessThan(evidenceTtlMs ?? 0)
     }
-    expect(members.find(({ id }) => id === second.leader.id)).toMatchObject({
-      there: false,
+    expect(nodes.find(({ id }) => id === second.leader.id)).toMatchObject({
+      reachable: false,
       evidenceMsAgo: null,
     })
     expect(await conclave('leader', '--agent', second.leader.url)).toMatchObject({ code: 4, out: '' })
@@ -175,7 +175,7 @@ describe('conclave agent, three real processes', () => {
       async () => {
         const alone = await conclave('status', '--agent', last.url)
         expect(alone.code).toBe(3)
-        expect(alone.out).toMatch(/^no leader in g for \d+\.\d s: 1 of 3 voters is there, 2 are needed\n/)
+        expect(alone.out).toMatch(/^no leader in g for \d+\.\d s: 1 of 3 voters is reachable, 2 are needed\n/)
       },
       { timeout: 25_000, interval: 50 },
     )

@@ -304,7 +304,7 @@ describe('joining', () => {
       const squatter = createSocket('udp4').bind(port, '127.0.0.1')
       await once(squatter, 'listening')
       const refused = join({ ...good, listen, isolation })
-      await expect(refused).rejects.toThrow(/^listen: .*another process listens there/)
+      await expect(refused).rejects.toThrow(/^listen: .*another process uses the address/)
       await expect(refused).rejects.toBeInstanceOf(InvalidOptionsError)
       squatter.close()
       await once(squatter, 'close')
