@@ -92,7 +92,7 @@ describe.each(FORMATS)('esbuild, %s', (format) => {
 
   it('where it is told to bundle all the same, starts no other thread, and can do without', async () => {
     const file = await bundled(format, { conditions: ['node'] })
-    expect(await run(file, 'worker')).toContain('isolation: the election cannot have a thread of its own')
+    expect(await run(file, 'worker')).toContain('isolation: the election cannot run in a worker')
     expect(await run(file, 'thread')).toBe('leads\n')
   }, 60_000)
 

@@ -122,6 +122,6 @@ describe('the thread of an election', () => {
       pathToFileURL(pathJoin(folder, 'dist/service/node/election/worker-script.js')).href,
     ]
     for (const place of elsewhere.slice(1))
-      expect(() => threadScript(place)).toThrow('isolation: the election cannot have a thread of its own')
+      expect(() => threadScript(place)).toThrow('isolation: the election cannot run in a worker')
   })
 })
