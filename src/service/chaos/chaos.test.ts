@@ -41,7 +41,7 @@ describe('conclave chaos, real processes', () => {
   )
 
   it.each<[readonly string[], string]>([
-    [['dance'], 'there is no case "dance"; there are kill, '],
+    [['dance'], '"dance": unknown case; use kill, '],
     [['--nodes', '2'], '--nodes 2: must be at least 3'],
     [['--option', 'deltaMs=50'], 'breaks the bound'],
   ])('refuses %j with a message that says what to change', async (args, message) => {

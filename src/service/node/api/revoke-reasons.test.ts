@@ -4,14 +4,17 @@ import { afterEach, describe, expect, it } from 'vitest'
 import { Program } from '../../../../test/support/program.ts'
 import { until } from '../../../../test/support/wait.ts'
 
-/** Leads alone, with work that notices the end of its term in one of several ways. */
+/**
+ * Leads alone, with work that notices the end of its term in one of several ways. The longer stop is longer than
+ * maxStallMs, which a busy machine does not reach.
+ */
 const LEADER = `
 import { join } from 'conclave'
 import { setTimeout as sleep } from 'node:timers/promises'
 const [isolation, way] = JSON.parse(process.argv[2])
 const say = (...words) => console.log(words.join(' '))
 const node = await join({
-  group: 'g', id: 'a', key: new Uint8Array(32).fill(7), listen: '127.0.0.1:0', peers: [], isolation, options: { sigmaMs: 100 },
+  group: 'g', id: 'a', key: new Uint8Array(32).fill(7), listen: '127.0.0.1:0', peers: [], isolation, maxStallMs: 2000, options: { sigmaMs: 100 },
 })
 node.on('revoked', ({ token, reason }) => say('revoked', token, reason))
 node.on('warning', ({ what, detail }) => say('warning', what, detail))
