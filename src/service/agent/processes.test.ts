@@ -198,7 +198,10 @@ describe('conclave agent, three real processes', () => {
       all.some((each) => each.type === 'event' && (each.event.token ?? 0) > token)
 
     let hasSeenTerm = false
-    const watching = seen(null, tellsOf).finally(() => {
+    // The stream is resumed after its first event, so a later event has to show the new term.
+    const showsLater = (all: readonly WatchEvent[]): boolean =>
+      tellsOf(all.filter(({ type }) => type === 'event').slice(1))
+    const watching = seen(null, showsLater).finally(() => {
       hasSeenTerm = true
     })
     const admin = ['--admin-token-file', join(folder, 'admin')]
