@@ -151,7 +151,7 @@ export type StoreInsight = {
 /** A protocol whose nodes meet in shared registers. */
 export type StoreHosting = Common & {
   readonly needs: 'store'
-  /** The node begins alone and is told of the others (`{ do: 'members', nodes }`). */
+  /** The node starts alone and learns of the others by a command (`{ do: 'members', nodes }`). */
   create(self: NodeId, options: PlainObject): Protocol
   insight(state: Plain, options: PlainObject): StoreInsight
   /** How often a leader renews, how long a lease lasts, how long one access takes at most. */

@@ -29,7 +29,7 @@ import {
 
 function optionsFor({ mode, profile = 'lan', options, chosen }: PlanAsked): Chosen {
   if (mode === undefined) return { options: profileOptions(profile, { ...options, ...chosen }) }
-  const message = 'epochs has none: whoever leads, leads all that reach the store'
+  const message = 'epochs has no modes: its leader leads every node that reaches the store'
   return { problems: [{ field: '--mode', message }] }
 }
 
@@ -218,14 +218,14 @@ function textOf(
       'zero: at no instant of true time do two lead. Not zero if a clock drifts by more than d, or stands still and the',
       'second clock does too (a paused or copied virtual machine).',
       isWeak
-        ? 'One leader an epoch, and one holder a token, as long as the store loses no write: it was accepted as weak.'
-        : 'At most one leader an epoch, and one holder a token, whatever the clocks do: whoever checks tokens is safe.',
+        ? 'One leader per epoch, and one holder per token, as long as the store loses no write: it was accepted as weak.'
+        : 'At most one leader per epoch, and one holder per token, even if clocks fail: a resource that checks tokens is safe.',
     ],
     leaderWords: 'a leader within',
     stoppedWords: 'and the one before has stopped after',
     shapesMean: [
-      'nodes are cut off from each other: nothing happens, they never talk. Only the way to the store counts: whoever',
-      'has lost it is to the others as one that has crashed, and to itself as one without a store.',
+      'nodes are cut off from each other: nothing happens, they exchange no messages. Only the connection to the store',
+      'counts: a node that loses it looks crashed to the others, and stops leading by itself.',
     ],
     tolerance: [
       nodes.length === 1

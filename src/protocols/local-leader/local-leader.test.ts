@@ -148,7 +148,7 @@ describe('the smallest groups', () => {
 describe('a majority that hears each other', () => {
   const graphs = sized(40, 150)
 
-  it(`has a leader, whoever else hears some of them: ${graphs} random graphs`, () => {
+  it(`has a leader, even if other nodes hear some of its voters: ${graphs} random graphs`, () => {
     for (let seed = 5001; seed <= 5000 + graphs; seed++) {
       const random = new Random(seed)
       const nodes = ids(random.integer(3, 7))
