@@ -96,14 +96,14 @@ describe('local-leader', () => {
 
   it('asserts that a renewal does not shorten the lease', () => {
     const found = failures(steps, (state) => {
-      const { lead } = own(state)
-      if (lead !== null) Object.assign(lead, { until: lead.until + 60_000_000 })
+      const { term } = own(state)
+      if (term !== null) Object.assign(term, { until: term.until + 60_000_000 })
     })
     expect(found).toContain('the end of the lease decreased from N to N')
   })
 
   it('asserts that a new term has a new epoch', () => {
-    const found = failures(steps, (state) => Object.assign(own(state), { spent: 1_000_000 }))
+    const found = failures(steps, (state) => Object.assign(own(state), { largestLedEpoch: 1_000_000 }))
     expect(found).toContain('the epoch decreased from N to N')
   })
 })

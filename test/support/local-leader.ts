@@ -36,7 +36,7 @@ export const broken = (scenario: PlainObject): readonly Plain[] =>
   violations(simulate({ protocol: 'local-leader', ...scenario }, { strict: false }))
 
 /** The leaders, and each node's leader, in node order. */
-export function standing({ leaders, nodes }: Snapshot): readonly Plain[] {
+export function leadersOf({ leaders, nodes }: Snapshot): readonly Plain[] {
   return [leaders, Object.values(nodes).map(({ leader }) => leader)]
 }
 

@@ -3,10 +3,10 @@ import { type Micros, type NodeId, send } from '../../core/index.ts'
 import type { Beacons } from './beacon.ts'
 import { type Context, type LocalLeaderStep, unchanged } from './context.ts'
 import type { MembershipView } from './messages.ts'
-import type { Lead, LocalLeaderState } from './state.ts'
+import type { LocalLeaderState, Term } from './state.ts'
 import { type Configuration, votersOf } from './voters.ts'
 
-export function createTreeRequests({ self, knows, timing }: Context, { beaconFor }: Beacons) {
+export function createTreeRequests({ self, isGroupNode, timing }: Context, { beaconFor }: Beacons) {
   const { lease } = timing
 
   /** The nodes that answer along the tree: at first all voters, later the voters that answered the last round. */
@@ -20,7 +20,7 @@ export function createTreeRequests({ self, knows, timing }: Context, { beaconFor
     const { candidacy } = state
     if (candidacy === null || candidacy.isProbe) return unchanged(state)
     const missing = votersOf(candidacy.config).filter(
-      (node) => node !== self && knows(node) && !candidacy.supporters.includes(node),
+      (node) => node !== self && isGroupNode(node) && !candidacy.supporters.includes(node),
     )
     return {
       state,
@@ -42,7 +42,7 @@ export function createTreeRequests({ self, knows, timing }: Context, { beaconFor
   }
 
   /** The nodes that supported the leader in its last round. */
-  function viewOf({ request, supporters, requestedAt }: Lead): MembershipView {
+  function viewOf({ request, supporters, requestedAt }: Term): MembershipView {
     const members = supporters.filter(({ until }) => until === requestedAt + lease).map(({ node }) => node)
     return { round: request, members }
   }

@@ -51,13 +51,13 @@ export function createBallots(context: Context, { isBestCandidate, isUnheardBy }
    * A majority that had promised the larger one would have refused. So nobody has led by it, and the promise binds nobody.
    */
   function isObsolete(
-    { vote, known: { following }, candidacy, lead }: LocalLeaderState,
+    { vote, known: { following }, candidacy, term }: LocalLeaderState,
     from: NodeId,
     { epoch, renew, config }: Election,
     now: Micros,
   ): boolean {
     if (!renew || vote.promised.owner !== self || epoch >= vote.promised.number) return false
-    if (candidacy !== null || lead !== null || following === null || following.leader !== from) return false
+    if (candidacy !== null || term !== null || following === null || following.leader !== from) return false
     const { view, roundAt } = following
     if (view === null || roundAt !== now || !equalPlain(config, vote.config)) return false
     return holdsMajorities(config, view.members)

@@ -24,16 +24,16 @@ export function createBeacons(context: Context) {
 
   function beaconOf(state: LocalLeaderState, now: Micros, heard: boolean): Beacon {
     if (mostRequests !== null) return NO_BEACON
-    const { lead } = state
-    const isLeader = lead !== null && now < lead.until
+    const { term } = state
+    const isLeader = term !== null && now < term.until
     return {
-      candidate: state.standing.candidate,
+      candidate: state.eligibility.candidate,
       low: lowOf(state, now),
-      priority: state.standing.priority,
+      priority: state.eligibility.priority,
       incumbent: settings.sticky && isLeader,
       heard,
       seen: laterEpoch(state.known.seen, state.vote.promised),
-      lease: isLeader ? { left: lead.until - now, token: lead.token } : null,
+      lease: isLeader ? { left: term.until - now, token: term.token } : null,
     }
   }
 
@@ -50,7 +50,7 @@ export function createBeacons(context: Context) {
     let toHeard: LocalLeaderMessage | null = null
     let toUnheard: LocalLeaderMessage | null = null
     // Along a tree a leader hears most of its supporters through others.
-    const supporters = tree !== null && state.lead !== null ? new Set(state.lead.members) : null
+    const supporters = tree !== null && state.term !== null ? new Set(state.term.members) : null
     const sent: LocalLeaderEffect[] = []
     for (const { id, index } of others) {
       if (!isMeant(id)) continue

@@ -35,10 +35,10 @@ import { createReleases } from './release.ts'
 import { createRequests } from './request.ts'
 import {
   changed,
-  type Lead,
   type LocalLeaderState,
+  type Term,
+  withEligibility,
   withKnown,
-  withStanding,
   withSupporters,
   withVote,
   withVotes,
@@ -50,7 +50,7 @@ export type CandidacyHandlers = ReturnType<typeof createCandidacy>
 export function createCandidacy(
   context: Context,
   beacons: Beacons,
-  listening: Reachability,
+  reachability: Reachability,
   { isSupportable, castVote }: Ballots,
   { delayHeartbeat, announceLeader }: HeartbeatSuppression,
 ) {
@@ -59,9 +59,9 @@ export function createCandidacy(
     others,
     stableOf,
     isMajority,
-    mayLead,
+    canLead,
     isEligible,
-    leads,
+    isLeading,
     placeOf,
     settings,
     timing,
@@ -69,7 +69,7 @@ export function createCandidacy(
   } = context
   const { beaconOf, broadcast, sendReleases, sendNotice } = beacons
   const { recordBeacon, betterUntil, hasSuccessor, couldWin, isWithoutMajority, isSupportedByAll, patience } =
-    listening
+    reachability
   const { mostRequests, tree, yieldWhenTold } = settings
   const { isBoundByLease, isLeaseOver, attemptedAt, canSucceed, canRevokePromise } = settings.rules
   const { fast: threshold, lease, roundTrip, tryTime, tries } = timing
@@ -80,10 +80,10 @@ export function createCandidacy(
       ]
     : [timing.electionPeriod - timing.lateness, timing.electionPeriod - timing.lateness]
   /** In local mode a successor waits until its voters, too, have given the old leader up. */
-  const standAfter = isMajority ? 0 : threshold
+  const successionDelay = isMajority ? 0 : threshold
 
   const { canDisturbLeader, isLed, probe } = createProbes(context, beacons)
-  const { nextCandidacy, electionFor, handleAsk } = createRequests(context, beacons, listening)
+  const { nextCandidacy, electionFor, handleAsk } = createRequests(context, beacons, reachability)
   const { giveUp, voidRequests, revokePromise, applyCertificate } = createReleases(context, beacons)
 
   // ---- Candidacies ----
@@ -92,36 +92,36 @@ export function createCandidacy(
   function handleAlive(state: LocalLeaderState, now: Micros, defers: boolean): LocalLeaderStep {
     if (!isEligible(state)) {
       // The node may become a voter.
-      const again = mayLead ? [setTimer(TIMER.alive, now + roundTrip + timing.heartbeat)] : NOTHING
-      return { state: withStanding(state, { candidate: false }), effects: again }
+      const again = canLead ? [setTimer(TIMER.alive, now + roundTrip + timing.heartbeat)] : NOTHING
+      return { state: withEligibility(state, { candidate: false }), effects: again }
     }
     if (state.candidacy !== null) return unchanged(state)
     const rivalUntil = betterUntil(state, now, (peer) => isRival(peer, now, patience))
     if (rivalUntil !== null) {
-      if (isBoundByLease(leads(state, now))) {
+      if (isBoundByLease(isLeading(state, now))) {
         if (yieldWhenTold) return askToYield(startCandidacy(state, now), 'outranked')
-        return giveUp(state, 'outranked', state.standing.lowUntil, now)
+        return giveUp(state, 'outranked', state.eligibility.lowUntil, now)
       }
       return {
-        state: withStanding(state, { candidate: false, deferringSince: null }),
-        effects: [setTimer(TIMER.alive, rivalUntil + standAfter)],
+        state: withEligibility(state, { candidate: false, deferringSince: null }),
+        effects: [setTimer(TIMER.alive, rivalUntil + successionDelay)],
       }
     }
     const nextTurn = nextTurnAt(state, now)
-    if (nextTurn !== null && leads(state, now) && hasSuccessor(state, now)) {
+    if (nextTurn !== null && isLeading(state, now) && hasSuccessor(state, now)) {
       if (yieldWhenTold) return askToYield(startCandidacy(state, now), 'term over')
       return giveUp(state, 'term over', nextTurn, now)
     }
-    if (defers && !leads(state, now) && !state.standing.candidate) {
+    if (defers && !isLeading(state, now) && !state.eligibility.candidate) {
       const betterGone = betterUntil(state, now, ({ candidate }) => !candidate)
-      const since = state.standing.deferringSince ?? now
+      const since = state.eligibility.deferringSince ?? now
       const defersUntil = since + timing.deference
       if (betterGone !== null && now < defersUntil) {
         const until = Math.min(defersUntil, betterGone)
         // Where all have lost their rank they may all wait for the same one: they must not stand at the same time.
-        const hasRank = state.standing.record.proofs === null
+        const hasRank = state.eligibility.record.proofs === null
         return {
-          state: withStanding(state, { candidate: false, deferringSince: since }),
+          state: withEligibility(state, { candidate: false, deferringSince: since }),
           effects: [setTimer(TIMER.alive, hasRank ? until : [until, until + pause[1]])],
         }
       }
@@ -130,10 +130,10 @@ export function createCandidacy(
   }
 
   /** With rotation: when this leader may lead again, if its term is over. */
-  function nextTurnAt({ lead, vote }: LocalLeaderState, now: Micros): Micros | null {
-    const { term } = settings
-    if (term === null || lead === null || now - lead.since < term) return null
-    return now + term * (votersOf(vote.config).length - 1)
+  function nextTurnAt({ term, vote }: LocalLeaderState, now: Micros): Micros | null {
+    const { rotationPeriod } = settings
+    if (rotationPeriod === null || term === null || now - term.since < rotationPeriod) return null
+    return now + rotationPeriod * (votersOf(vote.config).length - 1)
   }
 
   /** After a step-down the node leaves the leadership to other nodes for a while. */
@@ -145,17 +145,20 @@ export function createCandidacy(
   function askToYield({ state, effects }: LocalLeaderStep, cause: string): LocalLeaderStep {
     return {
       state,
-      effects: [...effects, output({ type: 'yield', token: state.lead?.token ?? null, cause })],
+      effects: [...effects, output({ type: 'yield', token: state.term?.token ?? null, cause })],
     }
   }
 
   /** Asks all nodes for their support. */
   function startCandidacy(state: LocalLeaderState, now: Micros): LocalLeaderStep {
     if (mostRequests !== null && state.requests >= mostRequests) return unchanged(state)
-    const renew = leads(state, now)
-    const { lead } = state
+    const renew = isLeading(state, now)
+    const { term } = state
     if (!renew && !couldWin(state, now)) {
-      const waiting = withStanding(state, { candidate: !isWithoutMajority(state, now), deferringSince: null })
+      const waiting = withEligibility(state, {
+        candidate: !isWithoutMajority(state, now),
+        deferringSince: null,
+      })
       return {
         state: waiting,
         effects: [
@@ -165,18 +168,18 @@ export function createCandidacy(
         ],
       }
     }
-    const { record } = state.standing
+    const { record } = state.eligibility
     if (recordsFailures && !renew && !record.isProven && canDisturbLeader(state, now))
       return probe(state, now)
     const { candidacy, isRaised } = nextCandidacy(state, now)
     const { request, epoch, config } = candidacy
     // A node that failed lately does not announce its candidacy. A leader always does.
     const announces = renew || record.proofs === null
-    const candidate = withStanding(state, {
+    const candidate = withEligibility(state, {
       candidate: announces,
       record: record.isProven ? { ...record, isProven: false } : record,
       deferringSince: null,
-      stoodAt: attemptedAt(now),
+      lastRequestAt: attemptedAt(now),
     })
     // The node stores the configuration that it writes before others can: the same id must never mean other voters. A
     // configuration without the node itself it stores when it is in force, because until then it must be able to renew.
@@ -184,7 +187,7 @@ export function createCandidacy(
     const next = changed(writes ? withVote(candidate, { config }) : candidate, {
       requests: request.counter,
       candidacy,
-      lead: isRaised && lead !== null ? { ...lead, epoch, outbid: null } : lead,
+      term: isRaised && term !== null ? { ...term, epoch, outbid: null } : term,
     })
     const election = electionFor(state, candidacy)
     const timers = [
@@ -199,7 +202,7 @@ export function createCandidacy(
     // The node casts and stores its own vote first: no other node hears of a candidate that cannot store its vote. A node
     // that may not vote for itself yet, because it supports a leader, stores its state again to test the storage.
     const own = castOwnVote(next, election(beaconOf(next, now, true)), now)
-    const isNews = own.isNews || writes || (announces && !state.standing.candidate && !own.isCast)
+    const isNews = own.isNews || writes || (announces && !state.eligibility.candidate && !own.isCast)
     const counted = own.isCast ? countSupport(own.state, [self], request, now) : unchanged(own.state)
     return {
       state: counted.state,
@@ -242,14 +245,14 @@ export function createCandidacy(
   }
 
   function isAnswered({ candidacy }: LocalLeaderState): boolean {
-    const { config, answered } = present(candidacy, 'campaign')
+    const { config, answered } = present(candidacy, 'candidacy')
     return holdsMajorities(config, withIds(answered, [self]))
   }
 
   /** The node and a majority hear each other: it may become a candidate. */
   function passProbe(state: LocalLeaderState, now: Micros): LocalLeaderStep {
-    const record = { ...state.standing.record, isProven: true, misses: 0 }
-    const next = changed(withStanding(state, { record }), { candidacy: null })
+    const record = { ...state.eligibility.record, isProven: true, misses: 0 }
+    const next = changed(withEligibility(state, { record }), { candidacy: null })
     const step = handleAlive(next, now, true)
     return { state: step.state, effects: [stopTimer(TIMER.release), ...step.effects] }
   }
@@ -262,22 +265,22 @@ export function createCandidacy(
     request: Request,
     now: Micros,
   ): LocalLeaderStep {
-    const { candidacy, lead } = state
+    const { candidacy, term } = state
     if (candidacy !== null && isSame(candidacy.request, request)) {
       const supporters = withIds(candidacy.supporters, from)
       const next = changed(state, { candidacy: withVotes(candidacy, supporters) })
-      const isEarly = isMajority || leads(state, now)
+      const isEarly = isMajority || isLeading(state, now)
       return isEarly && isElected(next, now) ? becomeLeader(next, now) : unchanged(next)
     }
     // A vote for the request by which it leads already: it comes late, but it binds.
-    if (isMajority && lead !== null && isSame(lead.request, request)) {
-      return unchanged(changed(state, { lead: withSupporters(lead, from, lead.requestedAt + lease) }))
+    if (isMajority && term !== null && isSame(term.request, request)) {
+      return unchanged(changed(state, { term: withSupporters(term, from, term.requestedAt + lease) }))
     }
     return unchanged(state)
   }
 
   function isElected(state: LocalLeaderState, now: Micros): boolean {
-    const attempt = present(state.candidacy, 'campaign')
+    const attempt = present(state.candidacy, 'candidacy')
     const { supporters, config } = attempt
     if (!supporters.includes(self) || !canSucceed(attempt, timing)) return false
     if (isMajority && !holdsMajorities(config, supporters)) return false
@@ -288,21 +291,21 @@ export function createCandidacy(
   function handleRoundEnd(state: LocalLeaderState, now: Micros): LocalLeaderStep {
     if (state.candidacy === null) return unchanged(state)
     if (state.candidacy.isProbe) {
-      const record = afterMiss(state.standing.record, 'unanswered')
-      const next = changed(withStanding(state, { record }), { candidacy: null })
+      const record = afterMiss(state.eligibility.record, 'unanswered')
+      const next = changed(withEligibility(state, { record }), { candidacy: null })
       return { state: next, effects: [setTimer(TIMER.alive, [now + pause[0], now + pause[1]])] }
     }
     return isElected(state, now) ? becomeLeader(state, now) : loseElection(state, now)
   }
 
   function becomeLeader(state: LocalLeaderState, now: Micros): LocalLeaderStep {
-    const candidacy = present(state.candidacy, 'campaign')
+    const candidacy = present(state.candidacy, 'candidacy')
     const until = candidacy.at + lease
-    const isLate = isLeaseOver(until, now) || (candidacy.renew && isLeaseOver(state.lead?.until ?? null, now))
+    const isLate = isLeaseOver(until, now) || (candidacy.renew && isLeaseOver(state.term?.until ?? null, now))
     if (isLate) return loseElection(state, now)
-    const before = candidacy.renew ? state.lead : null
+    const before = candidacy.renew ? state.term : null
     const token = before !== null ? before.token : isMajority ? candidacy.epoch : null
-    const fresh: Lead = {
+    const fresh: Term = {
       token,
       epoch: candidacy.epoch,
       since: before === null ? now : before.since,
@@ -318,20 +321,20 @@ export function createCandidacy(
     if (before !== null) assertNoDecrease('the end of the lease', before.until, until)
     // A new term has a token of its own; a renewal keeps it.
     if (isMajority) {
-      const least = before === null ? state.spent + 1 : before.epoch
+      const least = before === null ? state.largestLedEpoch + 1 : before.epoch
       assertNoDecrease('the epoch', least, candidacy.epoch)
     }
-    const lead = withSupporters(fresh, candidacy.supporters, until)
+    const term = withSupporters(fresh, candidacy.supporters, until)
     const isLasting = before !== null && now - before.since >= timing.retirement
-    const elect = withStanding(state, {
+    const elect = withEligibility(state, {
       candidate: true,
-      record: recordAfterWin(state.standing.record, isLasting),
+      record: recordAfterWin(state.eligibility.record, isLasting),
     })
     const settled = withVote(withKnown(elect, { following: null }), { certificate: null })
     const next = changed(settled, {
       candidacy: null,
-      lead,
-      spent: Math.max(state.spent, candidacy.epoch),
+      term,
+      largestLedEpoch: Math.max(state.largestLedEpoch, candidacy.epoch),
       wanted: isReached(state, candidacy) ? null : state.wanted,
       isContested: state.isContested && candidacy.config.id[0] !== candidacy.epoch,
     })
@@ -356,11 +359,11 @@ export function createCandidacy(
   }
 
   function loseElection(state: LocalLeaderState, now: Micros): LocalLeaderStep {
-    const candidacy = present(state.candidacy, 'campaign')
-    const next = changed(recordsFailures && !leads(state, now) ? recordMiss(state) : state, {
+    const candidacy = present(state.candidacy, 'candidacy')
+    const next = changed(recordsFailures && !isLeading(state, now) ? recordMiss(state) : state, {
       candidacy: null,
     })
-    if (isBoundByLease(leads(state, now))) {
+    if (isBoundByLease(isLeading(state, now))) {
       return { state: next, effects: [stopTimer(TIMER.release), setTimer(TIMER.alive, now)] }
     }
     const [least, most] = pause
@@ -372,7 +375,7 @@ export function createCandidacy(
       state: next,
       effects: [
         stopTimer(TIMER.release),
-        setTimer(TIMER.alive, leads(state, now) ? now : again),
+        setTimer(TIMER.alive, isLeading(state, now) ? now : again),
         ...sendReleases(next, candidacy.request, false, now),
       ],
     }
@@ -380,9 +383,9 @@ export function createCandidacy(
 
   /** The node has failed to be elected. If it keeps failing it lowers its rank, and no longer announces its candidacy. */
   function recordMiss(state: LocalLeaderState): LocalLeaderState {
-    const { standing } = state
-    const record = afterMiss(standing.record, isAnswered(state) ? 'refused' : 'unanswered')
-    return withStanding(state, { record, candidate: standing.candidate && record.proofs === null })
+    const { eligibility } = state
+    const record = afterMiss(eligibility.record, isAnswered(state) ? 'refused' : 'unanswered')
+    return withEligibility(state, { record, candidate: eligibility.candidate && record.proofs === null })
   }
 
   // ---- Releases ----
@@ -401,7 +404,7 @@ export function createCandidacy(
     if (from === self) return unchanged(state)
     if (!yields) return { state, effects: retryAfterFailureOf(state, from, now) }
     const heir = withVote(state, { certificate })
-    const isNext = isEligible(heir) && !leads(heir, now) && betterUntil(heir, now, () => true) === null
+    const isNext = isEligible(heir) && !isLeading(heir, now) && betterUntil(heir, now, () => true) === null
     // A request from before the hand-over is lost, because voters refused it: the next one carries the certificate.
     const isLost = heir.candidacy === null || !heir.candidacy.succeeds
     return isNext && isLost ? startCandidacy(heir, now) : unchanged(heir)
@@ -416,7 +419,7 @@ export function createCandidacy(
     const peer = state.known.peers[placeOf(from)] ?? null
     const hasGivenUp = recordsFailures && peer !== null && !peer.candidate && peer.low >= UNWILLING
     const isWaiting =
-      isEligible(state) && state.candidacy === null && !isLed(state, now) && !leads(state, now)
+      isEligible(state) && state.candidacy === null && !isLed(state, now) && !isLeading(state, now)
     return hasGivenUp && isWaiting ? [setTimer(TIMER.alive, now)] : NOTHING
   }
 

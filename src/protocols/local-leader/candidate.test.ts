@@ -27,7 +27,7 @@ describe('a candidate', () => {
   })
 
   /** It hears the others, and has asked for their support. */
-  function standing(now = 1_000_000): { candidate: Bench; asked: Election } {
+  function startCandidate(now = 1_000_000): { candidate: Bench; asked: Election } {
     const candidate = new Bench(1)
     candidate.now = now
     return { candidate, asked: stands(candidate) }
@@ -41,7 +41,7 @@ describe('a candidate', () => {
   }
 
   function leading(): { candidate: Bench; asked: Election } {
-    const { candidate, asked } = standing()
+    const { candidate, asked } = startCandidate()
     candidate.hearsItself().gets(2, vote(2, asked))
     expect(candidate.view).toMatchObject({ role: 'leader', token: asked.epoch, until: 1_000_000 + lease })
     return { candidate, asked }
@@ -50,7 +50,7 @@ describe('a candidate', () => {
   it('leads with a majority, which must hold itself', () => {
     leading()
     // It supports another, who has not led yet: it asks all the same, but its own vote is missing.
-    const { candidate } = standing()
+    const { candidate } = startCandidate()
     const bound = new Bench(1)
     bound.now = 1_000_000
     expect(bound.supports(2, election(request(1), 1))).toBe(true)
@@ -61,7 +61,7 @@ describe('a candidate', () => {
   })
 
   it('stores its own vote in the step in which it asks for those of others', () => {
-    const { candidate, asked } = standing()
+    const { candidate, asked } = startCandidate()
     const types = candidate.effects.map(({ type }) => type)
     expect(types.indexOf('persist')).toBeLessThan(types.indexOf('send'))
     expect(candidate.stored?.['promised']).toEqual({ number: asked.epoch, owner: 1 })
@@ -109,13 +109,13 @@ describe('a candidate', () => {
   })
 
   it('stores its own promise before it tells anybody that it leads', () => {
-    const { candidate, asked } = standing()
+    const { candidate, asked } = startCandidate()
     expect(candidate.stored?.['promised']).toEqual({ number: asked.epoch, owner: 1 })
     expect(candidate.gets(2, vote(2, asked)).effects.some(({ type }) => type === 'output')).toBe(true)
   })
 
   it('does not lead by answers that come when the lease would be over', () => {
-    const { candidate, asked } = standing()
+    const { candidate, asked } = startCandidate()
     candidate.hearsItself()
     candidate.now += lease
     candidate.gets(2, vote(2, asked))
@@ -124,7 +124,7 @@ describe('a candidate', () => {
   })
 
   it('does not lead by answers to a request that it has given up', () => {
-    const { candidate, asked } = standing()
+    const { candidate, asked } = startCandidate()
     candidate.hearsItself()
     candidate.now += collection
     candidate.timer('release')
@@ -171,7 +171,7 @@ describe('a candidate', () => {
   })
 
   it('may use an epoch again under which it never led, unless another holds it', () => {
-    const { candidate, asked } = standing()
+    const { candidate, asked } = startCandidate()
     candidate.hearsItself()
     candidate.now += collection
     candidate.timer('release').hearsItself()
@@ -190,7 +190,7 @@ describe('a candidate', () => {
   })
 
   it('forgets its request and its lease when its clock stood still', () => {
-    const { candidate, asked } = standing()
+    const { candidate, asked } = startCandidate()
     const own = candidate.effects
     candidate.input({ type: 'suspended', by: 1 })
     candidate.effects = own

@@ -46,18 +46,18 @@ export type Context = ReturnType<typeof contextOf>
 export function contextOf({ self, nodes }: Identity, settings: LocalLeaderSettings) {
   const { timing, rules, mostRequests, witnesses } = settings
   const isMajority = timing.mode === 'majority'
-  const mayLead = !witnesses.includes(self)
+  const canLead = !witnesses.includes(self)
   const indexOf = new Map(nodes.map((id, index) => [id, index]))
 
-  const leads = ({ lead }: LocalLeaderState, now: Micros): boolean => lead !== null && now < lead.until
+  const isLeading = ({ term }: LocalLeaderState, now: Micros): boolean => term !== null && now < term.until
 
   /** Whether the node votes: it is a voter, and its silence after a restart is over. */
-  const takesPart = (state: LocalLeaderState): boolean =>
+  const isParticipating = (state: LocalLeaderState): boolean =>
     state.silentUntil === null && isVoter(state.vote.config, self)
 
-  function lowOf({ standing, known }: LocalLeaderState, now: Micros): number {
-    if (!standing.willing || standing.record.proofs !== null) return UNWILLING
-    if (standing.lowUntil !== null && now < standing.lowUntil) return 2
+  function lowOf({ eligibility, known }: LocalLeaderState, now: Micros): number {
+    if (!eligibility.willing || eligibility.record.proofs !== null) return UNWILLING
+    if (eligibility.lowUntil !== null && now < eligibility.lowUntil) return 2
     const { holdUntil, following } = known
     const waits = holdUntil !== null && now < holdUntil && following !== null && now < following.until
     return waits ? 1 : 0
@@ -66,8 +66,8 @@ export function contextOf({ self, nodes }: Identity, settings: LocalLeaderSettin
   function rankOf(state: LocalLeaderState, now: Micros): Rank {
     return {
       low: lowOf(state, now),
-      priority: state.standing.priority,
-      incumbent: settings.sticky && leads(state, now),
+      priority: state.eligibility.priority,
+      incumbent: settings.sticky && isLeading(state, now),
     }
   }
 
@@ -77,19 +77,20 @@ export function contextOf({ self, nodes }: Identity, settings: LocalLeaderSettin
     settings,
     timing,
     isMajority,
-    mayLead,
+    canLead,
     /** Whether nodes send heartbeats at all. */
     usesHeartbeats: rules.measuresRoundTrips() && mostRequests === null,
     /** Where a majority is enough, a node that cannot win must not block other candidates (record.ts). */
     recordsFailures:
       isMajority && settings.rule === 'quorum' && mostRequests === null && rules.recordsFailures(),
     others: nodes.map((id, index) => ({ id, index })).filter(({ id }) => id !== self),
-    knows: (node: NodeId): boolean => indexOf.has(node),
+    isGroupNode: (node: NodeId): boolean => indexOf.has(node),
     placeOf: (node: NodeId): number => present(indexOf.get(node), 'node'),
-    leads,
-    takesPart,
+    isLeading,
+    isParticipating,
     /** Whether the node may be a candidate. */
-    isEligible: (state: LocalLeaderState): boolean => mayLead && state.standing.willing && takesPart(state),
+    isEligible: (state: LocalLeaderState): boolean =>
+      canLead && state.eligibility.willing && isParticipating(state),
     lowOf,
     rankOf,
     latest: ({ incarnation, requests }: LocalLeaderState): Request => ({ incarnation, counter: requests }),

@@ -6,10 +6,10 @@ import {
   histories,
   LOCAL,
   leadersIn,
+  leadersOf,
   MAJORITY,
   type Pairs,
   run,
-  standing,
 } from '../../../test/support/local-leader.ts'
 import { ids } from '../../../test/support/run.ts'
 import type { NodeId, Plain } from '../../core/index.ts'
@@ -62,9 +62,9 @@ describe('majority mode in a network that splits', () => {
         untilMs: 4500,
       })
       const all = [[1], ids(count).map(() => 1)]
-      expect(standing(at(report, 1499))).toEqual(all)
-      expect(standing(at(report, 2999))).toEqual([leaders, leaderOf])
-      expect(standing(report)).toEqual(all)
+      expect(leadersOf(at(report, 1499))).toEqual(all)
+      expect(leadersOf(at(report, 2999))).toEqual([leaders, leaderOf])
+      expect(leadersOf(report)).toEqual(all)
     })
   }
 
@@ -145,8 +145,8 @@ describe('crashes and restarts', () => {
         checkpointsMs: [2499],
         untilMs: 4000,
       })
-      expect(standing(at(report, 2499))).toEqual([[2], [null, 2, 2, 2]])
-      expect(standing(report)).toEqual([[1], [1, 1, 1, 1]])
+      expect(leadersOf(at(report, 2499))).toEqual([[2], [null, 2, 2, 2]])
+      expect(leadersOf(report)).toEqual([[1], [1, 1, 1, 1]])
     }
   })
 
@@ -253,7 +253,7 @@ describe('processes that stop for a while', () => {
         })
         const [first] = report.leaderships
         expect(first).toMatchObject({ node: 1, ended: 'expired' })
-        expect(standing(report)).toEqual([[1], [1, 1, 1]])
+        expect(leadersOf(report)).toEqual([[1], [1, 1, 1]])
       }
     }
   })

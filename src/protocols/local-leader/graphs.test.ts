@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { at, every, LOCAL, MAJORITY, type Pairs, run, standing } from '../../../test/support/local-leader.ts'
+import { at, every, LOCAL, leadersOf, MAJORITY, type Pairs, run } from '../../../test/support/local-leader.ts'
 import { ids } from '../../../test/support/run.ts'
 import type { NodeId, Plain, PlainObject } from '../../core/index.ts'
 import type { Report } from '../../workbench/sim/index.ts'
@@ -119,14 +119,14 @@ describe('local mode in graphs that stay as they are', () => {
   it.each(cases)('%s', (_name, count, links, leaders, leaderOf) => {
     const moments = every(150, 1500, 3000)
     const report = run({ nodes: ids(count), options: LOCAL, links, checkpointsMs: moments })
-    for (const moment of moments) expect(standing(at(report, moment))).toEqual([leaders, leaderOf])
+    for (const moment of moments) expect(leadersOf(at(report, moment))).toEqual([leaders, leaderOf])
   })
 
   it('ids may be any numbers or words, in any order', () => {
     const numbers = run({ nodes: [40, 7, 19], options: LOCAL })
-    expect(standing(numbers)).toEqual([[7], [7, 7, 7]])
+    expect(leadersOf(numbers)).toEqual([[7], [7, 7, 7]])
     const words = run({ nodes: ['pear', 'apple', 'fig'], options: LOCAL })
-    expect(standing(words)).toEqual([['apple'], ['apple', 'apple', 'apple']])
+    expect(leadersOf(words)).toEqual([['apple'], ['apple', 'apple', 'apple']])
   })
 
   it('splits with its network and merges again', () => {
@@ -146,12 +146,12 @@ describe('local mode in graphs that stay as they are', () => {
       checkpointsMs: [1499, 2999],
       untilMs: 4500,
     })
-    expect(standing(at(report, 1499))).toEqual([[1], [1, 1, 1, 1, 1, 1]])
-    expect(standing(at(report, 2999))).toEqual([
+    expect(leadersOf(at(report, 1499))).toEqual([[1], [1, 1, 1, 1, 1, 1]])
+    expect(leadersOf(at(report, 2999))).toEqual([
       [1, 4],
       [1, 1, 1, 4, 4, 4],
     ])
-    expect(standing(report)).toEqual([[1], [1, 1, 1, 1, 1, 1]])
+    expect(leadersOf(report)).toEqual([[1], [1, 1, 1, 1, 1, 1]])
     expect(report.groups).toEqual([ids(6)])
   })
 
@@ -167,7 +167,7 @@ describe('local mode in graphs that stay as they are', () => {
       options: LOCAL,
       events: [{ atMs: 1500, slow: across, delayMs: [15, 20] }],
     })
-    expect(standing(report)).toEqual([
+    expect(leadersOf(report)).toEqual([
       [1, 3],
       [1, 1, 3, 3],
     ])
@@ -190,19 +190,19 @@ describe('links that work one way', () => {
   it('two nodes, one of which hears the other: each leads itself, and one leads both when healed', () => {
     for (const cut of [[[2, 1]], [[1, 2]]] as const) {
       const report = withOneWay(cut, { nodes: [1, 2] })
-      expect(standing(at(report, 2999))).toEqual([
+      expect(leadersOf(at(report, 2999))).toEqual([
         [1, 2],
         [1, 2],
       ])
-      expect(standing(report)).toEqual([[1], [1, 1]])
+      expect(leadersOf(report)).toEqual([[1], [1, 1]])
     }
   })
 
   it('who hears a leader that does not hear it neither follows nor supports it', () => {
     // 1 is heard by 3 and hears only 2; 2 is bound to 1, so 3 stands in vain.
     const report = withOneWay([[3, 1]], { nodes: ids(3) })
-    expect(standing(at(report, 2999))).toEqual([[1], [1, 1, null]])
-    expect(standing(report)).toEqual([[1], [1, 1, 1]])
+    expect(leadersOf(at(report, 2999))).toEqual([[1], [1, 1, null]])
+    expect(leadersOf(report)).toEqual([[1], [1, 1, 1]])
   })
 
   it('and may support another', () => {
@@ -213,11 +213,11 @@ describe('links that work one way', () => {
       ],
       { nodes: ids(3) },
     )
-    expect(standing(at(report, 2999))).toEqual([
+    expect(leadersOf(at(report, 2999))).toEqual([
       [1, 2],
       [1, 2, 2],
     ])
-    expect(standing(report)).toEqual([[1], [1, 1, 1]])
+    expect(leadersOf(report)).toEqual([[1], [1, 1, 1]])
   })
 
   it('majority mode: who is heard by all and hears nobody does not keep them from electing another', () => {
@@ -228,7 +228,7 @@ describe('links that work one way', () => {
       ],
       { nodes: ids(3), options: MAJORITY },
     )
-    expect(standing(at(report, 2999))).toEqual([[2], [null, 2, 2]])
-    expect(standing(report)).toEqual([[1], [1, 1, 1]])
+    expect(leadersOf(at(report, 2999))).toEqual([[2], [null, 2, 2]])
+    expect(leadersOf(report)).toEqual([[1], [1, 1, 1]])
   })
 })

@@ -58,7 +58,7 @@ export function createLocalLeader(identity: Identity, chosen: LocalLeaderOptions
     sticky: chosen.sticky,
     priority: chosen.priorities[String(identity.self)] ?? 0,
     holdDown: microsOf(chosen.holdDownMs),
-    term: chosen.termMs === null ? null : microsOf(chosen.termMs),
+    rotationPeriod: chosen.termMs === null ? null : microsOf(chosen.termMs),
     tree: timing.isTree ? treeOver(voters.length, chosen.treeFanout, timing) : null,
     voters,
     witnesses: chosen.witnesses,

@@ -61,7 +61,7 @@ export function guaranteesOf(
   const eligible = voters.filter((id) => !chosen.witnesses.includes(id)).length
   const isMajority = timing.mode === 'majority'
   const quorum = Math.floor(voters.length / 2) + 1
-  const losable = isMajority ? voters.length - quorum : voters.length - 1
+  const tolerated = isMajority ? voters.length - quorum : voters.length - 1
   const group: Group = {
     timing,
     voters: voters.length,
@@ -74,10 +74,10 @@ export function guaranteesOf(
     voters: voters.length,
     eligible,
     quorum,
-    spare: Math.min(losable, eligible - 1),
-    ...(losable === 0 || eligible < 2 ? NO_SUCCESSOR : afterCrash(group)),
+    spare: Math.min(tolerated, eligible - 1),
+    ...(tolerated === 0 || eligible < 2 ? NO_SUCCESSOR : afterCrash(group)),
     handOver: eligible < 2 ? null : handOver(group),
-    leaseEnd: lasting(timing.lease, timing),
+    leaseEnd: inTrueTime(timing.lease, timing),
     followerLoss: isMajority && chosen.rule === 'quorum' ? 0 : followerLoss(timing),
     longestGap: kappaOf(timing),
     traffic: trafficOf(timing, voters.length, nodes.length),
@@ -96,7 +96,7 @@ type Group = {
 }
 
 /** The longest that a duration on somebody's clock may take. */
-function lasting(shown: Micros, { rho }: Timing): Micros {
+function inTrueTime(shown: Micros, { rho }: Timing): Micros {
   return Math.ceil(shown / (1 - rho))
 }
 
@@ -104,18 +104,18 @@ function lasting(shown: Micros, { rho }: Timing): Micros {
 function round(timing: Timing): Micros {
   // A majority is enough as soon as it is there; in local mode, and on a tree, all the time there is is waited.
   const isEarly = timing.mode === 'majority' && !timing.isTree
-  return isEarly ? 2 * timing.delay : lasting(timing.collection, timing) + timing.lateness
+  return isEarly ? 2 * timing.delay : inTrueTime(timing.collection, timing) + timing.lateness
 }
 
 /** How long after its request a candidate that failed makes the next, at most. */
 function retry(timing: Timing): Micros {
   const { mode, fast, lateness, collection, electionPeriod } = timing
   const pause = mode === 'majority' ? Math.ceil(1.25 * (3 * fast + lateness)) : electionPeriod - lateness
-  return lasting(Math.max(pause, collection + lateness), timing) + lateness
+  return inTrueTime(Math.max(pause, collection + lateness), timing) + lateness
 }
 
 /** How much longer than `expires` a successor waits, so that the others have given the leader up too. */
-function courtesy({ mode, fast }: Timing): Micros {
+function successionDelay({ mode, fast }: Timing): Micros {
   return mode === 'majority' ? 0 : fast
 }
 
@@ -128,9 +128,9 @@ function courtesy({ mode, fast }: Timing): Micros {
 function afterCrash(group: Group): Pick<Guarantees, 'detection' | 'failOver'> {
   const { timing, voters, usual } = group
   const { delay, expires, lateness } = timing
-  const gone = delay + lasting(expires, timing)
-  const detected = delay + lasting(expires + courtesy(timing), timing) + lateness
-  const silence = expires + courtesy(timing) - sinceLastWord(timing) + mean(usual)
+  const gone = delay + inTrueTime(expires, timing)
+  const detected = delay + inTrueTime(expires + successionDelay(timing), timing) + lateness
+  const silence = expires + successionDelay(timing) - sinceLastMessage(timing) + mean(usual)
   return {
     detection: { typical: silence, worst: detected },
     failOver: {
@@ -157,7 +157,7 @@ function handOver(group: Group): Expected {
  * try succeeds.
  */
 function followerLoss(timing: Timing): Micros {
-  return timing.delay + lasting(timing.expires, timing) + retry(timing) + round(timing)
+  return timing.delay + inTrueTime(timing.expires, timing) + retry(timing) + round(timing)
 }
 
 function mean({ least, most }: Delays): Micros {
@@ -168,7 +168,7 @@ function mean({ least, most }: Delays): Micros {
  * The mean time since the leader last sent something, at a random moment: where it sends heartbeats, renewals and
  * heartbeats interleave.
  */
-function sinceLastWord({ renewalPeriod: renewal, heartbeat, suppression }: Timing): Micros {
+function sinceLastMessage({ renewalPeriod: renewal, heartbeat, suppression }: Timing): Micros {
   if (suppression !== null) return renewal / 2
   const [shorter, longer] = heartbeat < renewal ? [heartbeat, renewal] : [renewal, heartbeat]
   return shorter / 2 - shorter ** 2 / (6 * longer)
@@ -211,20 +211,20 @@ const HEARTBEAT_SENDERS = 16
 /** Every renewal goes to all nodes, voters answer, and voters send heartbeats unless suppressed. */
 function trafficOf(timing: Timing, voters: number, nodes: number): Traffic {
   const { renewalPeriod, heartbeat, suppression, isTree } = timing
-  const beating = isTree ? Math.min(voters, HEARTBEAT_SENDERS) : voters
+  const senders = isTree ? Math.min(voters, HEARTBEAT_SENDERS) : voters
   return {
     renewalPeriod,
     heartbeatPeriod: suppression === null ? heartbeat : suppression.rounds * renewalPeriod,
-    elections: (nodes - 1) * aSecond(renewalPeriod),
-    replies: (voters - 1) * aSecond(renewalPeriod),
+    elections: (nodes - 1) * perSecond(renewalPeriod),
+    replies: (voters - 1) * perSecond(renewalPeriod),
     heartbeats:
       suppression === null
-        ? beating * (nodes - 1) * aSecond(heartbeat)
-        : (voters - 1) * (nodes - 2) * aSecond(suppression.rounds * renewalPeriod),
+        ? senders * (nodes - 1) * perSecond(heartbeat)
+        : (voters - 1) * (nodes - 2) * perSecond(suppression.rounds * renewalPeriod),
   }
 }
 
-function aSecond(every: Micros): number {
+function perSecond(every: Micros): number {
   return 1_000_000 / every
 }
 

@@ -25,7 +25,7 @@ import { changed, type LocalLeaderState, type Peer, withKnown } from './state.ts
 export type HeartbeatSuppression = ReturnType<typeof createHeartbeatSuppression>
 
 export function createHeartbeatSuppression(context: Context, { broadcast, beaconFor }: Beacons) {
-  const { self, others, lowOf, usesHeartbeats, leads, takesPart, timing } = context
+  const { self, others, lowOf, usesHeartbeats, isLeading, isParticipating, timing } = context
   const { heartbeat, renewalPeriod, roundTrip, expires } = timing
   const suppression = usesHeartbeats ? timing.suppression : null
 
@@ -64,8 +64,8 @@ export function createHeartbeatSuppression(context: Context, { broadcast, beacon
 
   /** When the next heartbeat is due, if nothing happens. */
   function nextHeartbeatAt(state: LocalLeaderState, now: Micros): Micros {
-    const { announced: last, lowUntil } = state.standing
-    const isSuppressed = takesPart(state) && isVouchedFor(state, now)
+    const { announced: last, lowUntil } = state.eligibility
+    const isSuppressed = isParticipating(state) && isVouchedFor(state, now)
     if (suppression === null || last === null || !isSuppressed) return now + heartbeat
     let next = last.at + suppression.longest
     for (const change of [lowUntil, state.known.holdUntil]) {
@@ -74,8 +74,8 @@ export function createHeartbeatSuppression(context: Context, { broadcast, beacon
     return next
   }
 
-  function isVouchedFor({ known, standing, candidacy, lead }: LocalLeaderState, now: Micros): boolean {
-    if (suppression === null || standing.candidate || candidacy !== null || lead !== null) return false
+  function isVouchedFor({ known, eligibility, candidacy, term }: LocalLeaderState, now: Micros): boolean {
+    if (suppression === null || eligibility.candidate || candidacy !== null || term !== null) return false
     const { following } = known
     if (following === null || following.view === null || now - following.roundAt >= suppression.patience)
       return false
@@ -84,17 +84,27 @@ export function createHeartbeatSuppression(context: Context, { broadcast, beacon
 
   /** Whether the last announcement of the rank is long ago, or the rank has changed. */
   function mustAnnounce(state: LocalLeaderState, now: Micros): boolean {
-    const { announced: last, priority } = state.standing
+    const { announced: last, priority } = state.eligibility
     if (suppression === null || last === null || last.priority !== priority) return true
     return last.low !== lowOf(state, now) || now - last.at >= suppression.longest - renewalPeriod
   }
 
   function recordAnnouncement(state: LocalLeaderState, now: Micros): LocalLeaderState {
     if (suppression === null) return state
-    const { willing, priority, lowUntil, candidate, record, deferringSince, stoodAt } = state.standing
+    const { willing, priority, lowUntil, candidate, record, deferringSince, lastRequestAt } =
+      state.eligibility
     const last = { low: lowOf(state, now), priority, at: now }
     return changed(state, {
-      standing: { willing, priority, lowUntil, candidate, record, deferringSince, stoodAt, announced: last },
+      eligibility: {
+        willing,
+        priority,
+        lowUntil,
+        candidate,
+        record,
+        deferringSince,
+        lastRequestAt,
+        announced: last,
+      },
     })
   }
 
@@ -125,7 +135,7 @@ export function createHeartbeatSuppression(context: Context, { broadcast, beacon
     const isNew = following !== null && following.view !== null && following !== before.known.following
     if (suppression === null || !isNew || following.roundAt !== now) return step
     const overdue = setTimer(TIMER.overdue, now + suppression.patience)
-    if (!takesPart(step.state) || !isVouchedFor(step.state, now)) {
+    if (!isParticipating(step.state) || !isVouchedFor(step.state, now)) {
       return { state: step.state, effects: [...step.effects, overdue] }
     }
     const { state, effects } = sendHeartbeat(step.state, now)
@@ -138,7 +148,7 @@ export function createHeartbeatSuppression(context: Context, { broadcast, beacon
   function handleOverdueRenewal(state: LocalLeaderState, now: Micros): LocalLeaderStep {
     const { following } = state.known
     if (suppression === null || state.silentUntil !== null) return { state, effects: NOTHING }
-    if (!takesPart(state)) {
+    if (!isParticipating(state)) {
       return { state, effects: following === null ? NOTHING : [heartbeatTo(state, following.leader, now)] }
     }
     const { state: next, effects } = sendHeartbeat(state, now)
@@ -164,7 +174,8 @@ export function createHeartbeatSuppression(context: Context, { broadcast, beacon
     beacon: Beacon,
     now: Micros,
   ): readonly LocalLeaderEffect[] {
-    if (suppression === null || from === self || beacon.lease !== null || !leads(state, now)) return NOTHING
+    if (suppression === null || from === self || beacon.lease !== null || !isLeading(state, now))
+      return NOTHING
     return [heartbeatTo(state, from, now)]
   }
 

@@ -106,7 +106,7 @@ export const localLeaderDefinition = define({
   },
   stimuli(state: LocalLeaderState, _identity, { requests }) {
     // In searches a leader may receive stepDown at any moment.
-    const mayStepDown = requests !== null && state.lead !== null
+    const mayStepDown = requests !== null && state.term !== null
     return mayStepDown ? [{ command: { do: 'stepDown' }, whenDown: null, owed: false }] : []
   },
   settlesWithin(chosen, maxDelay, nodes) {

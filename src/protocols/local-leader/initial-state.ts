@@ -19,14 +19,14 @@ export function initialState(
     longestLock,
     silentUntil: rules.mustStaySilent(stable) ? now + Math.ceil(longestLock * (1 + 2 * timing.rho)) : null,
     known: { peers: nodes.map(() => null), seen: promised, following: null, holdUntil: null },
-    standing: {
+    eligibility: {
       willing: true,
       priority,
       lowUntil: null,
       candidate: false,
       record: CLEAN_RECORD,
       deferringSince: null,
-      stoodAt: null,
+      lastRequestAt: null,
       announced: null,
     },
     vote: {
@@ -39,13 +39,13 @@ export function initialState(
     },
     requests: 0,
     candidacy: null,
-    lead: null,
-    spent: promised.number,
+    term: null,
+    largestLedEpoch: promised.number,
     wanted: null,
     isContested: false,
     gathering: null,
     mismatches: [],
-    rumour: null,
-    stride: null,
+    reportedConfig: null,
+    epochGrowth: null,
   }
 }

@@ -9,13 +9,13 @@ type Expiry = Pick<Timing, 'expires'>
 
 /** `state` is that of the protocol as `create` makes it, with the layer below or without; `nodes` as it was made with. */
 export function insightOf(state: Plain, nodes: readonly NodeId[], { expires }: Expiry, now: Micros): Insight {
-  const { lead, known, vote, silentUntil, wanted } = ownState(state)
-  const sets = [...(lead?.config.sets ?? []), ...vote.config.sets, wanted ?? []]
-  const until = lead !== null && now < lead.until ? lead.until : (known.following?.until ?? null)
+  const { term, known, vote, silentUntil, wanted } = ownState(state)
+  const sets = [...(term?.config.sets ?? []), ...vote.config.sets, wanted ?? []]
+  const until = term !== null && now < term.until ? term.until : (known.following?.until ?? null)
   const evidence = evidenceIn(known.peers, nodes, expires, now)
   return {
     leadUntil: until !== null && now < until ? until : null,
-    voters: (lead?.config ?? vote.config).sets,
+    voters: (term?.config ?? vote.config).sets,
     named: sortIds(new Set(sets.flat())),
     heard: evidence.map(({ id }) => id),
     evidence: { of: evidence, lasts: expires },

@@ -48,7 +48,7 @@ import { createReachability, HEARTBEAT_SENDERS } from './reachability.ts'
 import { afterFailure, CLEAN_RECORD } from './record.ts'
 import type { LocalLeaderSettings } from './settings.ts'
 import { checkedStable, type LocalLeaderStable } from './stable.ts'
-import { changed, type LocalLeaderState, shiftTimes, withKnown, withStanding } from './state.ts'
+import { changed, type LocalLeaderState, shiftTimes, withEligibility, withKnown } from './state.ts'
 import { createVetting } from './strangers.ts'
 import { type Configuration, isVoter } from './voters.ts'
 import { createVoting } from './voting.ts'
@@ -61,22 +61,23 @@ export function localLeader(
   settings: LocalLeaderSettings,
 ): Protocol<LocalLeaderState, LocalLeaderMessage, LocalLeaderCommand, LocalLeaderStable> {
   const context = contextOf(identity, settings)
-  const { self, nodes, isMajority, usesHeartbeats, leads, takesPart, recordsFailures, stableOf } = context
+  const { self, nodes, isMajority, usesHeartbeats, isLeading, isParticipating, recordsFailures, stableOf } =
+    context
   const { timing, rules, witnesses, tree, yieldWhenTold } = settings
   const { isLeaseOver } = rules
   const { roundTrip } = timing
   const beacons = createBeacons(context)
   const suppression = createHeartbeatSuppression(context, beacons)
-  const heard = createReachability(context, suppression)
-  const ballots = createBallots(context, heard)
-  const standing = createCandidacy(context, beacons, heard, ballots, suppression)
-  const votes = createVoting(context, beacons, heard, ballots, standing)
+  const reachability = createReachability(context, suppression)
+  const ballots = createBallots(context, reachability)
+  const candidacies = createCandidacy(context, beacons, reachability, ballots, suppression)
+  const voting = createVoting(context, beacons, reachability, ballots, candidacies)
   const { sendReleases } = beacons
-  const { recordBeacon, forgetExpiredPeers, isHeartbeatSender } = heard
-  const { giveUp, stepDown } = standing
-  const shownOf = createDetail(isMajority)
+  const { recordBeacon, forgetExpiredPeers, isHeartbeatSender } = reachability
+  const { giveUp, stepDown } = candidacies
+  const detailOf = createDetail(isMajority)
   const vet = createVetting(nodes)
-  const { findImplausible, withoutForeign, strideAfter } = createPlausibilityChecks(context)
+  const { findImplausible, withoutForeign, recordEpochGrowth } = createPlausibilityChecks(context)
   const isAmongFirst = sortIds(nodes).indexOf(self) < HEARTBEAT_SENDERS
 
   // ---- Time ----
@@ -86,16 +87,13 @@ export function localLeader(
     const next = forgetExpiredPeers(awake, now)
     const first = awake === state ? NOTHING : [setTimer(TIMER.alive, now + roundTrip + timing.heartbeat)]
     if (!usesHeartbeats && next.silentUntil === null) return { state: next, effects: first }
-    const beaten = sendHeartbeat(next, now)
-    const again = setTimer(
-      TIMER.heartbeat,
-      next.silentUntil ?? suppression.nextHeartbeatAt(beaten.state, now),
-    )
-    return { state: beaten.state, effects: [...beaten.effects, ...first, again] }
+    const sent = sendHeartbeat(next, now)
+    const again = setTimer(TIMER.heartbeat, next.silentUntil ?? suppression.nextHeartbeatAt(sent.state, now))
+    return { state: sent.state, effects: [...sent.effects, ...first, again] }
   }
 
   function sendHeartbeat(state: LocalLeaderState, now: Micros): LocalLeaderStep {
-    return usesHeartbeats && takesPart(state) && isHeartbeatSender(state, now)
+    return usesHeartbeats && isParticipating(state) && isHeartbeatSender(state, now)
       ? suppression.sendHeartbeat(state, now)
       : unchanged(state)
   }
@@ -111,13 +109,13 @@ export function localLeader(
 
   /** Ends the term of a lease that has expired. */
   function expireLease(state: LocalLeaderState): LocalLeaderStep {
-    const token = state.lead?.token ?? null
-    const { record } = state.standing
+    const token = state.term?.token ?? null
+    const { record } = state.eligibility
     const next = recordsFailures
-      ? withStanding(state, { record: afterFailure(record), candidate: false })
+      ? withEligibility(state, { record: afterFailure(record), candidate: false })
       : state
     return {
-      state: changed(next, { lead: null, wanted: null, isContested: false }),
+      state: changed(next, { term: null, wanted: null, isContested: false }),
       effects: [stopTimer(TIMER.expire), output({ type: 'demoted', token, cause: 'expired' })],
     }
   }
@@ -126,10 +124,10 @@ export function localLeader(
   function handleSuspended(state: LocalLeaderState, now: Micros): LocalLeaderStep {
     if (!rules.distrustsSuspendedClock()) return unchanged(state)
     const next = withKnown(state, { following: null, peers: nodes.map(() => null) })
-    if (state.lead !== null) {
-      return sendHeartbeatNow(giveUp(next, 'suspended', state.standing.lowUntil, now, !yieldWhenTold), now)
+    if (state.term !== null) {
+      return sendHeartbeatNow(giveUp(next, 'suspended', state.eligibility.lowUntil, now, !yieldWhenTold), now)
     }
-    const idle = withStanding(changed(next, { candidacy: null }), { candidate: false })
+    const idle = withEligibility(changed(next, { candidacy: null }), { candidate: false })
     const freed: LocalLeaderStep['effects'] =
       state.candidacy === null
         ? NOTHING
@@ -151,12 +149,14 @@ export function localLeader(
   function handleCommand(state: LocalLeaderState, command: LocalLeaderCommand, now: Micros): LocalLeaderStep {
     switch (command.do) {
       case 'stepDown':
-        return leads(state, now) ? stepDown(state, now) : refuse(state, command.do, 'this node does not lead')
+        return isLeading(state, now)
+          ? stepDown(state, now)
+          : refuse(state, command.do, 'this node does not lead')
       case 'campaign':
         return handleCampaign(state, command.willing, command.lapse, now)
       case 'setPriority':
         return {
-          state: withStanding(state, { priority: command.priority, record: CLEAN_RECORD }),
+          state: withEligibility(state, { priority: command.priority, record: CLEAN_RECORD }),
           effects: suppression.announceRank(now),
         }
       case 'addVoter':
@@ -177,20 +177,20 @@ export function localLeader(
     lapse: boolean,
     now: Micros,
   ): LocalLeaderStep {
-    const next = withStanding(state, willing ? { willing, record: CLEAN_RECORD } : { willing })
-    if (next === state && (willing || !leads(state, now))) return unchanged(state)
-    if (!leads(state, now)) {
+    const next = withEligibility(state, willing ? { willing, record: CLEAN_RECORD } : { willing })
+    if (next === state && (willing || !isLeading(state, now))) return unchanged(state)
+    if (!isLeading(state, now)) {
       const { candidacy } = next
       if (willing || candidacy === null) return { state: next, effects: suppression.announceRank(now) }
       // The node has asked for support, and further votes would elect it.
-      const idle = withStanding(changed(next, { candidacy: null }), { candidate: false })
+      const idle = withEligibility(changed(next, { candidacy: null }), { candidate: false })
       const freed = [stopTimer(TIMER.release), ...sendReleases(idle, candidacy.request, false, now)]
       const again = setTimer(TIMER.alive, now + roundTrip + timing.heartbeat)
       return { state: idle, effects: [...freed, again, ...suppression.announceRank(now)] }
     }
     // The time of the next renewal may have passed.
     if (willing) return { state: next, effects: [setTimer(TIMER.alive, now)] }
-    return lapse ? unchanged(next) : giveUp(next, 'withdrew', state.standing.lowUntil, now)
+    return lapse ? unchanged(next) : giveUp(next, 'withdrew', state.eligibility.lowUntil, now)
   }
 
   function refuse(state: LocalLeaderState, command: string, why: string): LocalLeaderStep {
@@ -204,7 +204,7 @@ export function localLeader(
     change: (voters: readonly NodeId[]) => readonly NodeId[],
   ): LocalLeaderStep {
     if (!isMajority) return refuse(state, command, 'only majority mode has voters')
-    if (!leads(state, now)) return refuse(state, command, 'this node does not lead')
+    if (!isLeading(state, now)) return refuse(state, command, 'this node does not lead')
     const current = state.wanted ?? state.vote.config.sets.at(-1) ?? []
     const wanted = change(current)
     if (!wanted.every(isNodeId)) return refuse(state, command, 'the voter must be named by its id')
@@ -261,13 +261,13 @@ export function localLeader(
         return handleHeartbeat(state, from, body.beacon, receipt, now)
       case 'Election':
         return forgetExpired(
-          suppression.heartbeatWithReply(state, votes.handleElection(state, from, body, receipt, now), now),
+          suppression.heartbeatWithReply(state, voting.handleElection(state, from, body, receipt, now), now),
           now,
         )
       case 'Reply':
-        return votes.handleReply(state, from, body, receipt, now)
+        return voting.handleReply(state, from, body, receipt, now)
       case 'Release':
-        return standing.handleRelease(state, from, body, receipt, now)
+        return candidacies.handleRelease(state, from, body, receipt, now)
       default:
         return unreachable(body)
     }
@@ -292,17 +292,17 @@ export function localLeader(
   function handleTimer(state: LocalLeaderState, name: string, now: Micros): LocalLeaderStep {
     switch (name) {
       case TIMER.alive:
-        return forgetExpired(standing.handleAlive(state, now, true), now)
+        return forgetExpired(candidacies.handleAlive(state, now, true), now)
       case TIMER.release:
-        return standing.handleRoundEnd(state, now)
+        return candidacies.handleRoundEnd(state, now)
       case TIMER.heartbeat:
         return handleHeartbeatTimer(state, now)
       case TIMER.overdue:
         return suppression.handleOverdueRenewal(state, now)
       case TIMER.gather:
-        return votes.handleGatherEnd(state, now)
+        return voting.handleGatherEnd(state, now)
       case TIMER.ask:
-        return standing.handleAsk(state, now)
+        return candidacies.handleAsk(state, now)
       default:
         // `expire`: `step` has ended the term already.
         return unchanged(state)
@@ -318,7 +318,7 @@ export function localLeader(
       case 'message': {
         const receipt = (input.receipt as Receipt | null) ?? ASSUMED_FAST
         const step = handleMessage(state, input.from, input.body, receipt, now)
-        return isMajority ? { state: strideAfter(state, step.state, now), effects: step.effects } : step
+        return isMajority ? { state: recordEpochGrowth(state, step.state, now), effects: step.effects } : step
       }
       case 'timer':
         return handleTimer(state, input.name, now)
@@ -337,7 +337,7 @@ export function localLeader(
   function reportLeaderChange(was: LocalLeaderState, step: LocalLeaderStep): LocalLeaderStep {
     const before = was.known.following?.leader ?? null
     const after = step.state.known.following?.leader ?? null
-    if (before === after || (after === null && step.state.lead !== null)) return step
+    if (before === after || (after === null && step.state.term !== null)) return step
     const token = step.state.known.following?.token ?? null
     return {
       state: step.state,
@@ -362,8 +362,8 @@ export function localLeader(
       }
     },
     step(state, input, now) {
-      const { lead } = state
-      if (lead === null || !isLeaseOver(lead.until, now)) {
+      const { term } = state
+      if (term === null || !isLeaseOver(term.until, now)) {
         return reportLeaderChange(state, react(state, input, now))
       }
       const over = expireLease(state)
@@ -375,23 +375,23 @@ export function localLeader(
   }
 
   function viewOfState(state: LocalLeaderState, now: Micros): View {
-    const { lead } = state
+    const { term } = state
     const { following } = state.known
-    if (lead !== null && now < lead.until) {
+    if (term !== null && now < term.until) {
       return {
         role: 'leader',
         leader: self,
-        token: lead.token,
-        until: lead.until,
-        members: lead.members,
-        detail: shownOf(lead.config),
+        token: term.token,
+        until: term.until,
+        members: term.members,
+        detail: detailOf(term.config),
       }
     }
     const isLed = following !== null && now < following.until
     const view = isLed && following.view !== null && now < following.view.until ? following.view : null
     const role = !isVoter(state.vote.config, self)
       ? 'observer'
-      : state.standing.candidate && !isLed
+      : state.eligibility.candidate && !isLed
         ? 'candidate'
         : 'follower'
     return {
@@ -400,7 +400,7 @@ export function localLeader(
       token: isLed ? following.token : null,
       until: view === null ? null : view.until,
       members: view === null ? null : view.members,
-      detail: shownOf(state.vote.config),
+      detail: detailOf(state.vote.config),
     }
   }
 }

@@ -14,7 +14,7 @@ export function newsOf(
     news.push(output({ type: 'elected', token, cause: candidacy.succeeds ? 'handed over' : 'elected' }))
   }
   const { config } = candidacy
-  const isChange = candidacy.renew && state.lead !== null && isNewer(config, state.lead.config)
+  const isChange = candidacy.renew && state.term !== null && isNewer(config, state.term.config)
   if (isChange) news.push(output({ type: 'config', id: config.id, sets: config.sets }))
   return news
 }

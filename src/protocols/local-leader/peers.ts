@@ -20,13 +20,13 @@ export function peerOf(
     low: beacon.low,
     priority: beacon.priority,
     incumbent: beacon.incumbent,
-    deafSince: isMissed ? (before?.deafSince ?? now) : null,
+    oneWaySince: isMissed ? (before?.oneWaySince ?? now) : null,
     claim: claimOf(beacon, before, patience, now),
   }
 }
 
 /** A node remembers a failed claim this many times longer than it believes one. */
-const GRUDGE = 8
+const CLAIM_MEMORY = 8
 
 function claimOf(
   { candidate, lease, low }: Beacon,
@@ -41,7 +41,7 @@ function claimOf(
   const claim = before === null || isRestored ? null : before.claim
   if (candidate) return { since: claim?.since ?? now, last: now }
   const isRemembered =
-    claim !== null && claim.last - claim.since >= patience && now - claim.last < GRUDGE * patience
+    claim !== null && claim.last - claim.since >= patience && now - claim.last < CLAIM_MEMORY * patience
   return isRemembered ? claim : null
 }
 
@@ -55,8 +55,8 @@ export function isRival({ candidate, claim }: Peer, now: Micros, patience: Micro
 
 /** Another node vouches that this one was reachable at `heardAt`. */
 export function withHeardAt(peer: Peer, heardAt: Micros): Peer {
-  const { saidAt, candidate, low, priority, incumbent, deafSince, claim } = peer
-  return { heardAt, saidAt, candidate, low, priority, incumbent, deafSince, claim }
+  const { saidAt, candidate, low, priority, incumbent, oneWaySince, claim } = peer
+  return { heardAt, saidAt, candidate, low, priority, incumbent, oneWaySince, claim }
 }
 
 export function isAlive(peer: Peer | null, now: Micros, expires: Micros): peer is Peer {
@@ -64,8 +64,8 @@ export function isAlive(peer: Peer | null, now: Micros, expires: Micros): peer i
 }
 
 /** A one-way link: this node hears the other, but the other has not heard this node for `expires`. */
-export function isDeaf({ deafSince }: Peer, now: Micros, expires: Micros): boolean {
-  return deafSince !== null && now - deafSince >= expires
+export function isOneWay({ oneWaySince }: Peer, now: Micros, expires: Micros): boolean {
+  return oneWaySince !== null && now - oneWaySince >= expires
 }
 
 export function laterEpoch(a: Epoch, b: Epoch): Epoch {

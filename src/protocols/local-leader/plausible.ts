@@ -36,18 +36,23 @@ export function createPlausibilityChecks(context: Context) {
     Math.max(seen.number, promised.number)
 
   function ceilingFor(state: LocalLeaderState, now: Micros): number {
-    const { stride } = state
-    const base = stride !== null && now - stride.at < timing.expires ? stride.from : largestOf(state)
+    const { epochGrowth } = state
+    const base =
+      epochGrowth !== null && now - epochGrowth.at < timing.expires ? epochGrowth.from : largestOf(state)
     return Math.max(CLOCK_EPOCHS, base + EPOCH_STEP)
   }
 
   /** Beyond the time of day: from where the present step began, and when. */
-  function strideAfter(before: LocalLeaderState, after: LocalLeaderState, now: Micros): LocalLeaderState {
+  function recordEpochGrowth(
+    before: LocalLeaderState,
+    after: LocalLeaderState,
+    now: Micros,
+  ): LocalLeaderState {
     if (after.known === before.known && after.vote === before.vote) return after
     if (largestOf(after) <= CLOCK_EPOCHS || largestOf(after) === largestOf(before)) return after
-    const { stride } = before
-    if (stride !== null && now - stride.at < timing.expires) return after
-    return changed(after, { stride: { from: largestOf(before), at: now } })
+    const { epochGrowth } = before
+    if (epochGrowth !== null && now - epochGrowth.at < timing.expires) return after
+    return changed(after, { epochGrowth: { from: largestOf(before), at: now } })
   }
 
   /** Null when it may be true. */
@@ -145,7 +150,7 @@ export function createPlausibilityChecks(context: Context) {
     return { field, problem, learnt: { number: ceiling, owner } }
   }
 
-  return { findImplausible, withoutForeign, strideAfter }
+  return { findImplausible, withoutForeign, recordEpochGrowth }
 }
 
 function because(field: string, problem: string): Implausible {

@@ -3,7 +3,7 @@ import { type Micros, setTimer } from '../../core/index.ts'
 import type { Beacons } from './beacon.ts'
 import { type Context, type LocalLeaderStep, TIMER } from './context.ts'
 import type { Beacon, Election, Request } from './messages.ts'
-import { type Candidacy, changed, type LocalLeaderState, withStanding } from './state.ts'
+import { type Candidacy, changed, type LocalLeaderState, withEligibility } from './state.ts'
 import { isVoter } from './voters.ts'
 
 export function createProbes({ self, timing }: Context, { broadcast }: Beacons) {
@@ -13,7 +13,7 @@ export function createProbes({ self, timing }: Context, { broadcast }: Beacons) 
    * A node that has lost its rank announces nothing.
    */
   function canDisturbLeader(state: LocalLeaderState, now: Micros): boolean {
-    const { failures, proofs } = state.standing.record
+    const { failures, proofs } = state.eligibility.record
     return isLed(state, now) || isBoundToLeader(state, now) || (failures > 0 && proofs === null)
   }
 
@@ -46,7 +46,7 @@ export function createProbes({ self, timing }: Context, { broadcast }: Beacons) 
       previousAt: null,
       succeeds: false,
     }
-    const next = changed(withStanding(state, { candidate: false, deferringSince: null }), {
+    const next = changed(withEligibility(state, { candidate: false, deferringSince: null }), {
       requests: request.counter,
       candidacy,
     })

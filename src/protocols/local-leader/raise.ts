@@ -12,7 +12,7 @@
 import type { Micros, NodeId } from '../../core/index.ts'
 import type { Context } from './context.ts'
 import type { Election, Reply } from './messages.ts'
-import { changed, type Lead, type LocalLeaderState } from './state.ts'
+import { changed, type LocalLeaderState, type Term } from './state.ts'
 import { holdsMajorities } from './voters.ts'
 
 export function createEpochRaising({ self, settings, timing }: Context) {
@@ -26,13 +26,13 @@ export function createEpochRaising({ self, settings, timing }: Context) {
     { votes, promised }: Reply,
     now: Micros,
   ): LocalLeaderState {
-    const { lead } = state
+    const { term } = state
     const isRefusal = votes.some(({ node, support }) => node === from && !support)
-    if (lead === null || !isRefusal || promised.owner === self || promised.number < lead.epoch) return state
+    if (term === null || !isRefusal || promised.owner === self || promised.number < term.epoch) return state
     if (mostRequests !== null && state.requests >= mostRequests) return state
-    const { outbid } = lead
+    const { outbid } = term
     const since = outbid !== null && now - outbid.last < expires ? outbid.since : now
-    return changed(state, { lead: { ...lead, outbid: { since, last: now } } })
+    return changed(state, { term: { ...term, outbid: { since, last: now } } })
   }
 
   /**
@@ -40,7 +40,7 @@ export function createEpochRaising({ self, settings, timing }: Context) {
    * may be about to win, or about to release the voter. Only the first try of a round raises: where the leader cannot
    * store the larger epoch, the next try goes on with the present one.
    */
-  function isOutbid({ outbid, until }: Lead, now: Micros): boolean {
+  function isOutbid({ outbid, until }: Term, now: Micros): boolean {
     if (outbid === null) return false
     if (mostRequests !== null) return true
     const isLasting = outbid.last - outbid.since >= expires && now - outbid.last < expires
@@ -48,12 +48,16 @@ export function createEpochRaising({ self, settings, timing }: Context) {
   }
 
   /** An epoch of its own under which nobody led is as good as a new one, if it is the largest. */
-  function nextEpoch({ vote: { promised, config }, known: { seen }, spent }: LocalLeaderState): number {
+  function nextEpoch({
+    vote: { promised, config },
+    known: { seen },
+    largestLedEpoch,
+  }: LocalLeaderState): number {
     const largest = Math.max(seen.number, promised.number)
     // Voters are written by a leader under its epoch: that one is used, whether or not it was heard of otherwise.
     if (config.id[0] > largest) return config.id[0] + 1
     const isOwn = [seen, promised].every(({ number, owner }) => number < largest || owner === self)
-    return isOwn && largest > spent ? largest : largest + 1
+    return isOwn && largest > largestLedEpoch ? largest : largest + 1
   }
 
   return { afterRefusal, isOutbid, nextEpoch }

@@ -4,7 +4,7 @@ import type { Receipt } from '../../links/index.ts'
 import { type Context, UNWILLING } from './context.ts'
 import type { HeartbeatSuppression } from './heartbeat-suppression.ts'
 import { type Beacon, type Election, isSame } from './messages.ts'
-import { isAlive, isDeaf, isRival, laterEpoch, outranks, peerOf } from './peers.ts'
+import { isAlive, isOneWay, isRival, laterEpoch, outranks, peerOf } from './peers.ts'
 import type { Rank } from './rank.ts'
 import {
   type Following,
@@ -26,7 +26,7 @@ export function createReachability(context: Context, { refreshVouchedPeers }: He
     self,
     others,
     placeOf,
-    knows,
+    isGroupNode,
     recordsFailures,
     rankOf,
     isEligible,
@@ -52,7 +52,7 @@ export function createReachability(context: Context, { refreshVouchedPeers }: He
    * as unreachable. What it said must outlast that silence and one lost message. Otherwise every message would look like
    * the first of a node that has just started, and this node would become a candidate each time.
    */
-  const deafMemory = timing.suppression === null ? 0 : 2 * timing.suppression.longest
+  const oneWayMemory = timing.suppression === null ? 0 : 2 * timing.suppression.longest
 
   function recordBeacon(
     state: LocalLeaderState,
@@ -129,12 +129,12 @@ export function createReachability(context: Context, { refreshVouchedPeers }: He
     known: Known,
     following: Following | null,
     leader: Peer,
-    { standing }: LocalLeaderState,
+    { eligibility }: LocalLeaderState,
     now: Micros,
   ): Micros | null {
     if (following === null) return null
     if (known.holdUntil !== null && known.following?.leader === following.leader) return known.holdUntil
-    const own: Rank = { low: 0, priority: standing.priority, incumbent: false }
+    const own: Rank = { low: 0, priority: eligibility.priority, incumbent: false }
     return outranks(own, self, leader, following.leader) ? now + settings.holdDown : null
   }
 
@@ -176,8 +176,8 @@ export function createReachability(context: Context, { refreshVouchedPeers }: He
   }
 
   function isKept(peer: Peer, now: Micros): boolean {
-    const { deafSince, saidAt } = peer
-    return isAlive(peer, now, expires) || (deafSince !== null && now - saidAt < deafMemory)
+    const { oneWaySince, saidAt } = peer
+    return isAlive(peer, now, expires) || (oneWaySince !== null && now - saidAt < oneWayMemory)
   }
 
   /** When the last reachable node of better rank for which `counts` holds will have expired; null: there is none. */
@@ -188,7 +188,7 @@ export function createReachability(context: Context, { refreshVouchedPeers }: He
       const peer = state.known.peers[index] ?? null
       if (!isAlive(peer, now, expires) || !counts(peer)) continue
       if (!outranks(peer, id, rank, self) || witnesses.includes(id)) continue
-      if (isDeaf(peer, now, expires) || !isVoter(state.vote.config, id)) continue
+      if (isOneWay(peer, now, expires) || !isVoter(state.vote.config, id)) continue
       const gone = peer.heardAt + expires
       if (until === null || gone > until) until = gone
     }
@@ -201,7 +201,7 @@ export function createReachability(context: Context, { refreshVouchedPeers }: He
       const peer = state.known.peers[index] ?? null
       return (
         isAlive(peer, now, expires) &&
-        !isDeaf(peer, now, expires) &&
+        !isOneWay(peer, now, expires) &&
         peer.low < UNWILLING &&
         !witnesses.includes(id) &&
         isVoter(state.vote.config, id)
@@ -215,7 +215,7 @@ export function createReachability(context: Context, { refreshVouchedPeers }: He
     const rank: Rank = beacon
     // This node supports a leader until it has made sure that it could lead itself, and announces that. A node that has
     // lost its rank prefers any other: where all have lost it, the first of them may be unable to win.
-    const { candidate, record } = state.standing
+    const { candidate, record } = state.eligibility
     const isContent = recordsFailures && ((beacon.lease !== null && !candidate) || record.proofs !== null)
     if (from !== self && !isContent && isEligible(state) && outranks(rankOf(state, now), self, rank, from)) {
       if (!isWithoutMajority(state, now)) return false
@@ -224,7 +224,7 @@ export function createReachability(context: Context, { refreshVouchedPeers }: He
       const peer = state.known.peers[index] ?? null
       if (id === from || !isAlive(peer, now, rivalExpires) || !isRival(peer, now, patience)) continue
       if (!outranks(peer, id, rank, from) || !isVoter(state.vote.config, id)) continue
-      if (!isDeaf(peer, now, expires)) return false
+      if (!isOneWay(peer, now, expires)) return false
     }
     return true
   }
@@ -232,7 +232,7 @@ export function createReachability(context: Context, { refreshVouchedPeers }: He
   /** A candidate that has not heard this node for long would not hear its answer, so a lock would only harm others. */
   function isUnheardBy(state: LocalLeaderState, from: NodeId, now: Micros): boolean {
     const peer = from === self ? null : (state.known.peers[placeOf(from)] ?? null)
-    return isAlive(peer, now, expires) && isDeaf(peer, now, expires)
+    return isAlive(peer, now, expires) && isOneWay(peer, now, expires)
   }
 
   /**
@@ -244,7 +244,7 @@ export function createReachability(context: Context, { refreshVouchedPeers }: He
     const reachable = [self]
     for (const { id, index } of others) {
       const peer = state.known.peers[index] ?? null
-      if (isAlive(peer, now, expires) && !isDeaf(peer, now, expires)) reachable.push(id)
+      if (isAlive(peer, now, expires) && !isOneWay(peer, now, expires)) reachable.push(id)
     }
     return holdsMajorities(state.vote.config, reachable)
   }
@@ -258,7 +258,7 @@ export function createReachability(context: Context, { refreshVouchedPeers }: He
   function isSupportedByAll(state: LocalLeaderState, supporters: readonly NodeId[], now: Micros): boolean {
     for (const { id, index } of others) {
       const peer = state.known.peers[index] ?? null
-      if (!isAlive(peer, now, expires) || isDeaf(peer, now, expires)) continue
+      if (!isAlive(peer, now, expires) || isOneWay(peer, now, expires)) continue
       if (isVoter(state.vote.config, id) && !supporters.includes(id)) return false
     }
     return true
@@ -270,7 +270,8 @@ export function createReachability(context: Context, { refreshVouchedPeers }: He
     if (wanted === null) return null
     const reachable = wanted.filter(
       (node) =>
-        node === self || (knows(node) && isAlive(state.known.peers[placeOf(node)] ?? null, now, expires)),
+        node === self ||
+        (isGroupNode(node) && isAlive(state.known.peers[placeOf(node)] ?? null, now, expires)),
     )
     return reachable.length * 2 > wanted.length ? wanted : null
   }

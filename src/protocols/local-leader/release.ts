@@ -14,13 +14,13 @@ export function createReleases({ latest, placeOf, timing }: Context, { sendRelea
     cause: string,
     lowUntil: Micros | null,
     now: Micros,
-    lets = true,
+    releases = true,
   ): LocalLeaderStep {
-    const token = state.lead?.token ?? null
+    const token = state.term?.token ?? null
     const next = changed(state, {
-      lead: null,
+      term: null,
       candidacy: null,
-      standing: { ...state.standing, candidate: false, lowUntil },
+      eligibility: { ...state.eligibility, candidate: false, lowUntil },
       wanted: null,
       isContested: false,
     })
@@ -30,7 +30,7 @@ export function createReleases({ latest, placeOf, timing }: Context, { sendRelea
         output({ type: 'demoted', token, cause }),
         stopTimer(TIMER.release),
         stopTimer(TIMER.expire),
-        ...(lets ? sendReleases(next, latest(next), true, now) : NOTHING),
+        ...(releases ? sendReleases(next, latest(next), true, now) : NOTHING),
         setTimer(TIMER.alive, now + roundTrip + timing.heartbeat),
       ],
     }

@@ -10,7 +10,7 @@ import type { Candidacy, LocalLeaderState } from './state.ts'
 import { isNewer, nextConfiguration } from './voters.ts'
 
 export function createRequests(context: Context, beacons: Beacons, { reachableVoters }: Reachability) {
-  const { isMajority, leads, settings } = context
+  const { isMajority, isLeading, settings } = context
   const { mostRequests, tree } = settings
   const { isOutbid, nextEpoch } = createEpochRaising(context)
   const { orderOf, viewOf, handleAsk } = createTreeRequests(context, beacons)
@@ -20,12 +20,16 @@ export function createRequests(context: Context, beacons: Beacons, { reachableVo
     state: LocalLeaderState,
     now: Micros,
   ): { readonly candidacy: Candidacy; readonly isRaised: boolean } {
-    const renew = leads(state, now)
-    const { lead, vote } = state
-    const isRaised = isMajority && renew && lead !== null && isOutbid(lead, now)
-    const epoch = !isMajority ? 0 : renew && lead !== null && !isRaised ? lead.epoch : nextEpoch(state)
+    const renew = isLeading(state, now)
+    const { term, vote } = state
+    const isRaised = isMajority && renew && term !== null && isOutbid(term, now)
+    const epoch = !isMajority ? 0 : renew && term !== null && !isRaised ? term.epoch : nextEpoch(state)
     const mayChange =
-      isMajority && renew && lead !== null && !isNewer(vote.config, lead.config) && epoch <= state.spent
+      isMajority &&
+      renew &&
+      term !== null &&
+      !isNewer(vote.config, term.config) &&
+      epoch <= state.largestLedEpoch
     const candidacy = {
       request: { incarnation: state.incarnation, counter: state.requests + 1 },
       at: now,
@@ -37,7 +41,7 @@ export function createRequests(context: Context, beacons: Beacons, { reachableVo
       isProbe: false,
       supporters: [],
       answered: [],
-      previousAt: state.standing.stoodAt,
+      previousAt: state.eligibility.lastRequestAt,
       succeeds: !renew && vote.certificate !== null,
     }
     return { candidacy, isRaised }
@@ -45,7 +49,7 @@ export function createRequests(context: Context, beacons: Beacons, { reachableVo
 
   function electionFor(state: LocalLeaderState, candidacy: Candidacy): (beacon: Beacon) => Election {
     const { request, epoch, renew, config } = candidacy
-    const view = renew && state.lead !== null && mostRequests === null ? viewOf(state.lead) : null
+    const view = renew && state.term !== null && mostRequests === null ? viewOf(state.term) : null
     const order = tree === null ? null : orderOf(config, view)
     return (beacon) => ({
       kind: 'Election',

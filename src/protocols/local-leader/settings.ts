@@ -13,7 +13,7 @@ export type LocalLeaderSettings = {
   /** How long a node of better rank waits before it deposes a leader; 0: not at all. */
   readonly holdDown: Micros
   /** How long a node leads before it hands over; null: as long as it can. */
-  readonly term: Micros | null
+  readonly rotationPeriod: Micros | null
   /** The tree along which answers are gathered; null: each node answers directly. */
   readonly tree: Tree | null
   readonly voters: readonly NodeId[]

@@ -13,7 +13,7 @@ export type Peer = Rank & {
   readonly saidAt: Micros
   readonly candidate: boolean
   /** Since when it says that it does not hear this process; null when it does. */
-  readonly deafSince: Micros | null
+  readonly oneWaySince: Micros | null
   /** Since when it has stood for election without leading, and when it last said so; null when it does not. */
   readonly claim: { readonly since: Micros; readonly last: Micros } | null
 }
@@ -37,7 +37,7 @@ export type Candidacy = {
 }
 
 /** A term. It is over when the clock shows `until`, even if no node has noticed. */
-export type Lead = {
+export type Term = {
   /** The epoch of its election. Null in local mode, where there is nothing to compare it with. */
   readonly token: number | null
   /** The epoch of its renewals: that of its election, unless it had to be raised (raise.ts). */
@@ -74,7 +74,7 @@ export type Known = {
 }
 
 /** Whether the node should lead. */
-export type Standing = {
+export type Eligibility = {
   /** Whether it wants to lead at present; if not it only votes. */
   readonly willing: boolean
   readonly priority: number
@@ -86,7 +86,7 @@ export type Standing = {
   /** Since when it has deferred to a node of better rank that is no candidate. */
   readonly deferringSince: Micros | null
   /** When it last asked for support, where a rule needs it (rules.ts). */
-  readonly stoodAt: Micros | null
+  readonly lastRequestAt: Micros | null
   /** The rank that it last announced to all nodes, and when. */
   readonly announced: { readonly low: number; readonly priority: number; readonly at: Micros } | null
 }
@@ -121,14 +121,14 @@ export type LocalLeaderState = {
   /** Until then the node is silent, because locks from before its restart may still hold. Null: it takes part. */
   readonly silentUntil: Micros | null
   readonly known: Known
-  readonly standing: Standing
+  readonly eligibility: Eligibility
   readonly vote: Vote
   /** The number of requests in this incarnation, and the pending one. */
   readonly requests: number
   readonly candidacy: Candidacy | null
-  readonly lead: Lead | null
+  readonly term: Term | null
   /** The largest epoch under which this node may have led. */
-  readonly spent: number
+  readonly largestLedEpoch: number
   /** The voters that a command asked this leader to establish. */
   readonly wanted: readonly NodeId[] | null
   /** A voter has stored a newer configuration that never came into force, so this leader writes its own again. */
@@ -138,13 +138,13 @@ export type LocalLeaderState = {
   /** Contradictions with the configuration of peers that were reported already. */
   readonly mismatches: readonly Mismatch[]
   /** Voters that other nodes report, until the report is confirmed. */
-  readonly rumour: Rumour | null
+  readonly reportedConfig: ReportedConfig | null
   /** Where epochs exceed the wall clock: the epoch from which they last grew, and when. Usually null. */
-  readonly stride: { readonly from: number; readonly at: Micros } | null
+  readonly epochGrowth: { readonly from: number; readonly at: Micros } | null
 }
 
 /** A configuration that other nodes report as stored, the reporters, and the number of reports. */
-export type Rumour = {
+export type ReportedConfig = {
   readonly config: Configuration
   readonly by: readonly NodeId[]
   readonly times: number
@@ -164,25 +164,36 @@ export type Following = {
 
 /** All states are made here, in one shape: copies that differ in shape are several times slower to make and to read. */
 export function changed(state: LocalLeaderState, change: Partial<LocalLeaderState>): LocalLeaderState {
-  const { silentUntil, known, standing, vote, requests, candidacy, lead, spent, wanted, gathering } = change
-  const { isContested, mismatches, rumour, stride } = change
+  const {
+    silentUntil,
+    known,
+    eligibility,
+    vote,
+    requests,
+    candidacy,
+    term,
+    largestLedEpoch,
+    wanted,
+    gathering,
+  } = change
+  const { isContested, mismatches, reportedConfig, epochGrowth } = change
   return {
     incarnation: state.incarnation,
     longestLock: state.longestLock,
     silentUntil: silentUntil === undefined ? state.silentUntil : silentUntil,
     known: known ?? state.known,
-    standing: standing ?? state.standing,
+    eligibility: eligibility ?? state.eligibility,
     vote: vote ?? state.vote,
     requests: requests ?? state.requests,
     candidacy: candidacy === undefined ? state.candidacy : candidacy,
-    lead: lead === undefined ? state.lead : lead,
-    spent: spent ?? state.spent,
+    term: term === undefined ? state.term : term,
+    largestLedEpoch: largestLedEpoch ?? state.largestLedEpoch,
     wanted: wanted === undefined ? state.wanted : wanted,
     isContested: isContested ?? state.isContested,
     gathering: gathering === undefined ? state.gathering : gathering,
     mismatches: mismatches ?? state.mismatches,
-    rumour: rumour === undefined ? state.rumour : rumour,
-    stride: stride === undefined ? state.stride : stride,
+    reportedConfig: reportedConfig === undefined ? state.reportedConfig : reportedConfig,
+    epochGrowth: epochGrowth === undefined ? state.epochGrowth : epochGrowth,
   }
 }
 
@@ -204,36 +215,36 @@ export function replaceKnown(state: LocalLeaderState, known: Known): LocalLeader
     longestLock: state.longestLock,
     silentUntil: state.silentUntil,
     known,
-    standing: state.standing,
+    eligibility: state.eligibility,
     vote: state.vote,
     requests: state.requests,
     candidacy: state.candidacy,
-    lead: state.lead,
-    spent: state.spent,
+    term: state.term,
+    largestLedEpoch: state.largestLedEpoch,
     wanted: state.wanted,
     isContested: state.isContested,
     gathering: state.gathering,
     mismatches: state.mismatches,
-    rumour: state.rumour,
-    stride: state.stride,
+    reportedConfig: state.reportedConfig,
+    epochGrowth: state.epochGrowth,
   }
 }
 
 /** The same state when nothing changes. */
-export function withStanding(state: LocalLeaderState, change: Partial<Standing>): LocalLeaderState {
-  const { willing, priority, lowUntil, candidate, record, deferringSince, stoodAt, announced } = change
-  const { standing } = state
-  const next: Standing = {
-    willing: willing ?? standing.willing,
-    priority: priority ?? standing.priority,
-    lowUntil: lowUntil === undefined ? standing.lowUntil : lowUntil,
-    candidate: candidate ?? standing.candidate,
-    record: record ?? standing.record,
-    deferringSince: deferringSince === undefined ? standing.deferringSince : deferringSince,
-    stoodAt: stoodAt === undefined ? standing.stoodAt : stoodAt,
-    announced: announced === undefined ? standing.announced : announced,
+export function withEligibility(state: LocalLeaderState, change: Partial<Eligibility>): LocalLeaderState {
+  const { willing, priority, lowUntil, candidate, record, deferringSince, lastRequestAt, announced } = change
+  const { eligibility } = state
+  const next: Eligibility = {
+    willing: willing ?? eligibility.willing,
+    priority: priority ?? eligibility.priority,
+    lowUntil: lowUntil === undefined ? eligibility.lowUntil : lowUntil,
+    candidate: candidate ?? eligibility.candidate,
+    record: record ?? eligibility.record,
+    deferringSince: deferringSince === undefined ? eligibility.deferringSince : deferringSince,
+    lastRequestAt: lastRequestAt === undefined ? eligibility.lastRequestAt : lastRequestAt,
+    announced: announced === undefined ? eligibility.announced : announced,
   }
-  return equalPlain(standing, next) ? state : changed(state, { standing: next })
+  return equalPlain(eligibility, next) ? state : changed(state, { eligibility: next })
 }
 
 export function withVote(state: LocalLeaderState, change: Partial<Vote>): LocalLeaderState {
@@ -285,12 +296,12 @@ export function adoptNodes(
 
 export function shiftTimes(state: LocalLeaderState, by: Micros): LocalLeaderState {
   const later = (instant: Micros | null): Micros | null => (instant === null ? null : instant + by)
-  const { candidacy, lead, known, standing, vote } = state
+  const { candidacy, term, known, eligibility, vote } = state
   const { lock } = vote
   const { following } = known
   return {
     ...state,
-    stride: state.stride && { ...state.stride, at: state.stride.at + by },
+    epochGrowth: state.epochGrowth && { ...state.epochGrowth, at: state.epochGrowth.at + by },
     silentUntil: later(state.silentUntil),
     known: {
       seen: known.seen,
@@ -301,7 +312,7 @@ export function shiftTimes(state: LocalLeaderState, by: Micros): LocalLeaderStat
             ...peer,
             heardAt: peer.heardAt + by,
             saidAt: peer.saidAt + by,
-            deafSince: later(peer.deafSince),
+            oneWaySince: later(peer.oneWaySince),
             claim: peer.claim && { since: peer.claim.since + by, last: peer.claim.last + by },
           },
       ),
@@ -312,22 +323,22 @@ export function shiftTimes(state: LocalLeaderState, by: Micros): LocalLeaderStat
         view: following.view && { ...following.view, until: following.view.until + by },
       },
     },
-    standing: {
-      ...standing,
-      lowUntil: later(standing.lowUntil),
-      deferringSince: later(standing.deferringSince),
-      stoodAt: later(standing.stoodAt),
-      announced: standing.announced && { ...standing.announced, at: standing.announced.at + by },
+    eligibility: {
+      ...eligibility,
+      lowUntil: later(eligibility.lowUntil),
+      deferringSince: later(eligibility.deferringSince),
+      lastRequestAt: later(eligibility.lastRequestAt),
+      announced: eligibility.announced && { ...eligibility.announced, at: eligibility.announced.at + by },
     },
     vote: { ...vote, lock: lock && { ...lock, until: lock.until + by } },
     candidacy: candidacy && { ...candidacy, at: candidacy.at + by, previousAt: later(candidacy.previousAt) },
-    lead: lead && {
-      ...lead,
-      since: lead.since + by,
-      until: lead.until + by,
-      requestedAt: lead.requestedAt + by,
-      supporters: lead.supporters.map(({ node, until }) => ({ node, until: until + by })),
-      outbid: lead.outbid && { since: lead.outbid.since + by, last: lead.outbid.last + by },
+    term: term && {
+      ...term,
+      since: term.since + by,
+      until: term.until + by,
+      requestedAt: term.requestedAt + by,
+      supporters: term.supporters.map(({ node, until }) => ({ node, until: until + by })),
+      outbid: term.outbid && { since: term.outbid.since + by, last: term.outbid.last + by },
     },
   }
 }
@@ -342,9 +353,9 @@ export function withVotes(
 }
 
 /** The leadership with these bound to it until then. */
-export function withSupporters(lead: Lead, nodes: readonly NodeId[], until: Micros): Lead {
-  const supporters = lead.supporters.slice()
-  let members = lead.members
+export function withSupporters(term: Term, nodes: readonly NodeId[], until: Micros): Term {
+  const supporters = term.supporters.slice()
+  let members = term.members
   for (const node of nodes) {
     let place = 0
     while (place < supporters.length && compareIds((supporters[place] as Supporter).node, node) < 0)
@@ -355,6 +366,6 @@ export function withSupporters(lead: Lead, nodes: readonly NodeId[], until: Micr
   const isSameSet =
     supporters.length === members.length && supporters.every(({ node }, index) => node === members[index])
   if (!isSameSet) members = supporters.map(({ node }) => node)
-  const { token, epoch, since, request, requestedAt, config, outbid } = lead
-  return { token, epoch, since, until: lead.until, request, requestedAt, supporters, members, config, outbid }
+  const { token, epoch, since, request, requestedAt, config, outbid } = term
+  return { token, epoch, since, until: term.until, request, requestedAt, supporters, members, config, outbid }
 }

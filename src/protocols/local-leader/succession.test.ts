@@ -4,9 +4,9 @@ import {
   histories,
   LOCAL,
   leadersIn,
+  leadersOf,
   MAJORITY,
   run,
-  standing,
 } from '../../../test/support/local-leader.ts'
 import { ids } from '../../../test/support/run.ts'
 import { sized } from '../../../test/support/sizes.ts'
@@ -80,9 +80,9 @@ describe('who should lead', () => {
       ],
       checkpointsMs: [999, 1999],
     })
-    expect(standing(at(report, 999))).toEqual([[1], [1, 1, 1]])
-    expect(standing(at(report, 1999))).toEqual([[3], [3, 3, 3]])
-    expect(standing(report)).toEqual([[1], [1, 1, 1]])
+    expect(leadersOf(at(report, 999))).toEqual([[1], [1, 1, 1]])
+    expect(leadersOf(at(report, 1999))).toEqual([[3], [3, 3, 3]])
+    expect(leadersOf(report)).toEqual([[1], [1, 1, 1]])
   })
 
   it('keeps its turn while nobody is there who could lead instead', () => {

@@ -27,7 +27,7 @@ const SMALL_GROUP = 9
 type Adder = (trial: Partial<PlannedTrial> & Pick<PlannedTrial, 'name' | 'what' | 'fault'>) => void
 
 /** What the trials of one card share. */
-type Trying = {
+type TrialContext = {
   readonly guarantees: Guarantees
   readonly group: Group
   readonly punctual: TrialWorld
@@ -48,7 +48,7 @@ export function trialsOf(plan: LocalLeaderPlan, guarantees: Guarantees): readonl
     const isTurn = whole.restoredWithin === 0 && plan.options.termMs !== null
     trials.push(isTurn ? { ...whole, restoredWithin: null } : whole)
   }
-  const trying: Trying = {
+  const context: TrialContext = {
     guarantees,
     group: groupOf(plan),
     punctual: worldOf(plan, guarantees, false),
@@ -56,15 +56,15 @@ export function trialsOf(plan: LocalLeaderPlan, guarantees: Guarantees): readonl
     survives: !isMajority || count - 1 >= quorum,
     add,
   }
-  addSuccessions(trying)
+  addSuccessions(context)
   if (count < 2) return trials
-  addCrashes(trying)
-  for (const small of smallSides(count)) addPartitions(trying, small)
-  addCuts(trying)
+  addCrashes(context)
+  for (const small of smallSides(count)) addPartitions(context, small)
+  addCuts(context)
   return trials
 }
 
-function addSuccessions({ guarantees: { failOver, handOver }, group, punctual, add }: Trying): void {
+function addSuccessions({ guarantees: { failOver, handOver }, group, punctual, add }: TrialContext): void {
   if (failOver !== null) {
     const crash = { what: 'the leader crashes', share: 1, restoredWithin: failOver.worst }
     add({
@@ -104,7 +104,7 @@ function addCrashes({
   group,
   survives,
   add,
-}: Trying): void {
+}: TrialContext): void {
   add({
     name: 'restart',
     what: 'the leader crashes and restarts at once',
@@ -124,8 +124,8 @@ function addCrashes({
 }
 
 /** The leader on the smaller side, and on the larger one. */
-function addPartitions(trying: Trying, small: number): void {
-  const { guarantees, group, isMajority, add } = trying
+function addPartitions(context: TrialContext, small: number): void {
+  const { guarantees, group, isMajority, add } = context
   const { failOver, followerLoss, leaseEnd, quorum, voters: count } = guarantees
   const large = count - small
   const canLead = (size: number): boolean => !isMajority || size >= quorum
@@ -177,7 +177,7 @@ function partitionFor(
   }
 }
 
-function addCuts({ guarantees, group, isMajority, survives, add }: Trying): void {
+function addCuts({ guarantees, group, isMajority, survives, add }: TrialContext): void {
   const keeps = isMajority && guarantees.rule === 'quorum' && survives ? 0 : null
   add({
     name: 'one-way from',

@@ -6,9 +6,9 @@ import {
   histories,
   LOCAL,
   leadersIn,
+  leadersOf,
   MAJORITY,
   run,
-  standing,
   votersAt,
 } from '../../../test/support/local-leader.ts'
 import { ids } from '../../../test/support/run.ts'
@@ -17,7 +17,7 @@ describe('voters, witnesses and observers', () => {
   it('an observer learns who leads, and is no member', () => {
     for (const options of [LOCAL, MAJORITY]) {
       const report = run({ nodes: ids(4), options: { ...options, observers: [1] } })
-      expect(standing(report)).toEqual([[2], [2, 2, 2, 2]])
+      expect(leadersOf(report)).toEqual([[2], [2, 2, 2, 2]])
       expect(report.nodes['1']?.role).toBe('observer')
       for (const node of [2, 3, 4]) expect(field(report, node, 'members')).toEqual([2, 3, 4])
     }
@@ -37,7 +37,7 @@ describe('voters, witnesses and observers', () => {
         },
       ],
     })
-    expect(standing(report)).toEqual([[2], [null, 2, 2, null]])
+    expect(leadersOf(report)).toEqual([[2], [null, 2, 2, null]])
   })
 
   it('a witness votes and never leads: two voters and a witness survive a crash', () => {
@@ -108,7 +108,7 @@ describe('voters, witnesses and observers', () => {
       [1, 'elected', 'no longer a voter'],
       [2, 'handed over', null],
     ])
-    expect(standing(report)).toEqual([[2], [2, 2, 2]])
+    expect(leadersOf(report)).toEqual([[2], [2, 2, 2]])
     expect(report.nodes['1']?.role).toBe('observer')
     expect(votersAt(report, 2)).toEqual([[2, 3]])
   })
@@ -145,7 +145,7 @@ describe('voters that missed a change', () => {
     })
     expect(votersAt(at(report, 999), 2)).toEqual([ids(4)])
     expect(at(report, 1499).leaders).toEqual([])
-    expect(standing(report)).toEqual([[2], [null, 2, 2, 2]])
+    expect(leadersOf(report)).toEqual([[2], [null, 2, 2, 2]])
     expect(report.leaderships[1]?.fromMs).toBeLessThan(1500 + 300)
   })
 
@@ -177,7 +177,7 @@ describe('voters that missed a change', () => {
       [1, 3, 4],
     ]
     expect(known.slice(1)).toEqual([[[1, 3, 4]], both, both])
-    expect(standing(report)).toEqual([[3], [null, 3, 3, 3]])
+    expect(leadersOf(report)).toEqual([[3], [null, 3, 3, 3]])
     expect(votersAt(report, 3)).toEqual([[1, 3, 4]])
   })
 
@@ -218,7 +218,7 @@ describe('voters that missed a change', () => {
         { atMs: 1072, heal: 'all' },
       ],
     })
-    expect(standing(report)).toEqual([[1], [1, 1, 1]])
+    expect(leadersOf(report)).toEqual([[1], [1, 1, 1]])
     expect(report.nodes['2']).toMatchObject({ role: 'observer', config: { sets: [[1, 3]] } })
   })
 

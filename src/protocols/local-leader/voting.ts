@@ -25,9 +25,9 @@ import {
   changed,
   type Gathering,
   type LocalLeaderState,
-  type Rumour,
+  type ReportedConfig,
+  withEligibility,
   withKnown,
-  withStanding,
   withVote,
 } from './state.ts'
 import { placeInTree } from './tree.ts'
@@ -43,7 +43,7 @@ export function createVoting(
   { isSupportable, castVote }: Ballots,
   own: CandidacyHandlers,
 ) {
-  const { self, isMajority, leads, stableOf, settings } = context
+  const { self, isMajority, isLeading, stableOf, settings } = context
   const { beaconFor, sendNotice } = beacons
   const { recordBeacon, recordRound } = others
   const { countSupport, countAnswers, applyCertificate } = own
@@ -105,10 +105,10 @@ export function createVoting(
 
   /** A leader names the supporters of its last round: the record depends on whether this node is among them. */
   function updateRecord(state: LocalLeaderState, from: NodeId, { renew, view }: Election): LocalLeaderState {
-    const { record } = state.standing
+    const { record } = state.eligibility
     if (!renew || view === null || state.known.following?.leader !== from) return state
     const next = afterRound(record, view.members.includes(self))
-    return next === record ? state : withStanding(state, { record: next })
+    return next === record ? state : withEligibility(state, { record: next })
   }
 
   /** Reports a node that has other voters under the same configuration id: it is unknown whose votes count. */
@@ -159,8 +159,8 @@ export function createVoting(
     const { config, wanted } = election
     if (isMajority && isNewer(config, state.vote.config)) {
       const heard = isKnownLeader ? null : addReport(state, from, config)
-      if (heard !== null && !isConfirmed(heard)) return unchanged(changed(state, { rumour: heard }))
-      const next = changed(withVote(state, { config }), { rumour: null })
+      if (heard !== null && !isConfirmed(heard)) return unchanged(changed(state, { reportedConfig: heard }))
+      const next = changed(withVote(state, { config }), { reportedConfig: null })
       const stored = persist(stableOf(next))
       if (!isVoter(config, self)) return { state: next, effects: [stored] }
       const voted = handleElection(next, from, election, receipt, now)
@@ -298,14 +298,14 @@ export function createVoting(
     if (!isMajority) {
       return supporters.length > 0 ? countSupport(state, supporters, reply.request, now) : unchanged(state)
     }
-    const next = leads(state, now) ? afterRefusal(state, from, reply, now) : state
+    const next = isLeading(state, now) ? afterRefusal(state, from, reply, now) : state
     if (supporters.length > 0) return countSupport(next, supporters, reply.request, now)
-    return leads(next, now) ? unchanged(markContested(next, reply)) : adoptVoters(next, from, reply, now)
+    return isLeading(next, now) ? unchanged(markContested(next, reply)) : adoptVoters(next, from, reply, now)
   }
 
   /** A voter refuses this leader, for it has stored a change of voters that was begun before and never came into force. */
   function markContested(state: LocalLeaderState, { config }: Reply): LocalLeaderState {
-    const epoch = state.lead?.epoch ?? 0
+    const epoch = state.term?.epoch ?? 0
     const isAbandoned = isNewer(config, state.vote.config) && config.id[0] < epoch
     return isAbandoned && !state.isContested ? changed(state, { isContested: true }) : state
   }
@@ -331,8 +331,8 @@ export function createVoting(
       const isConcerned = state.known.following === null || !isVoter(state.vote.config, self)
       if (isNotice && !isConcerned) return unchanged(state)
       const heard = addReport(state, from, config)
-      if (!isConfirmed(heard)) return unchanged(changed(state, { rumour: heard }))
-      const next = changed(withVote(state, { config }), { rumour: null })
+      if (!isConfirmed(heard)) return unchanged(changed(state, { reportedConfig: heard }))
+      const next = changed(withVote(state, { config }), { reportedConfig: null })
       return { state: next, effects: [persist(stableOf(next))] }
     }
     const knowsBetter = isNotice && state.silentUntil === null && isNewer(state.vote.config, config)
@@ -340,13 +340,18 @@ export function createVoting(
   }
 
   /** A node that does not lead reports other voters. */
-  function addReport({ rumour }: LocalLeaderState, from: NodeId, config: Configuration): Rumour {
-    if (rumour === null || !equalPlain(rumour.config, config)) return { config, by: [from], times: 1 }
-    return { config, by: withId(rumour.by, from), times: rumour.times + 1 }
+  function addReport(
+    { reportedConfig }: LocalLeaderState,
+    from: NodeId,
+    config: Configuration,
+  ): ReportedConfig {
+    if (reportedConfig === null || !equalPlain(reportedConfig.config, config))
+      return { config, by: [from], times: 1 }
+    return { config, by: withId(reportedConfig.by, from), times: reportedConfig.times + 1 }
   }
 
   /** Confirmed by two nodes, or by repetition: a single message must not change the voters. */
-  function isConfirmed({ by, times }: Rumour): boolean {
+  function isConfirmed({ by, times }: ReportedConfig): boolean {
     return by.length >= 2 || times >= REPORTS
   }
 
