@@ -83,7 +83,7 @@ describe('an invalid configuration', () => {
     [
       'the same list twice',
       { voters: [1], options: { voters: [1] } },
-      'options.voters: is given as voters already',
+      'options.voters: is also given as voters; remove one of them',
     ],
     [
       'a protocol without a card',
@@ -178,7 +178,7 @@ describe('the card of epochs', () => {
     const weak = (
       await conclave('plan', '--config', config('weak.json', { ...base, store: redis, seeds: 2 }))
     ).stdout
-    expect(weak).toContain('of redis, which cannot be found out: it is not made a replica')
+    expect(weak).toContain('of redis, which conclave cannot check: it is not made a replica')
     expect(weak).toContain('acceptWeak: a store that loses an acknowledged write is accepted')
     expect(weak).toContain('as long as the store loses no write: it was accepted as weak')
     const path = join(folder, 'agent.yaml')
@@ -193,14 +193,14 @@ describe('the card of epochs', () => {
     const { code, card: told } = await card('--config', config('slow.json', slow))
     expect(code).toBe(6)
     expect(told.brokenAssumptions).toEqual([
-      'accesses take up to 60 ms, and the configuration assumes at most 25 (r)',
+      'accesses take up to 60 ms, but the configuration assumes at most 25 ms (r)',
     ])
     expect(told.specs.every(({ violations }) => violations === 0)).toBe(true)
   })
 
   it.each([
     [{ ...base, mode: 'local' }, 'mode'],
-    [{ ...base, options: { turns: 'none' } }, 'options.turns: none promises no time'],
+    [{ ...base, options: { turns: 'none' } }, 'options.turns: none guarantees no times'],
     [{ ...base, options: { periodMs: 10 } }, 'options.periodMs: is below'],
     [{ ...base, store: 'ftp://x' }, 'store: ftp: is not a kind of store'],
     [{ ...base, profile: 'moon' }, 'moon'],
@@ -328,7 +328,7 @@ describe('the card', () => {
     const { code, card: tight } = await card(...drifting)
     expect(code).toBe(6)
     expect(tight.advice).toEqual([
-      'messages that take 5 ms (δ) may count as slow, as clocks drift: set fastMs to 10.48 or more',
+      'messages that take 5 ms (δ) may count as slow, because clocks drift: set fastMs to 10.48 or more',
     ])
     const { card: ample } = await card(...drifting, '--option', 'fastMs=10.5')
     expect([ample.advice, ample.exceeded]).toEqual([[], []])

@@ -46,9 +46,10 @@ export function createBallots(context: Context, { isBestCandidate, isUnheardBy }
   }
 
   /**
-   * A process that crashed while it was a candidate has promised its epoch to itself, and does not know whether it led by
-   * it. The leader that it hears now has won a whole round since with a majority of the same voters and a smaller epoch.
-   * A majority that had promised the larger one would have refused. So nobody has led by it, and the promise binds nobody.
+   * A node that crashed as a candidate has promised its epoch to itself, and does not know whether it led by it. The
+   * leader that it hears now has since won a whole round with a majority of the same voters and a smaller epoch. A
+   * majority that had promised the larger epoch would have refused. So no node has led by it, and the promise binds no
+   * node.
    */
   function isObsolete(
     { vote, known: { following }, candidacy, term }: LocalLeaderState,
@@ -63,7 +64,7 @@ export function createBallots(context: Context, { isBestCandidate, isUnheardBy }
     return holdsMajorities(config, view.members)
   }
 
-  /** The state after a vote for a request, and what must be stored before anybody hears of it. */
+  /** The state after a vote for a request, and what must be stored before another node hears of the vote. */
   function castVote(
     state: LocalLeaderState,
     from: NodeId,
@@ -80,12 +81,14 @@ export function createBallots(context: Context, { isBestCandidate, isUnheardBy }
     const isOther = isMajority && election.epoch !== state.vote.promised.number
     const promised: Epoch = isOther ? { number: election.epoch, owner: from } : state.vote.promised
     const former = isOther ? state.vote.promised : (state.vote.revocable?.former ?? null)
-    // A later request of the same epoch came before this one, and may have been won: the end of this one says nothing.
+    // A later request of the same epoch came before this one, and may have been won. So the failure of this request
+    // proves nothing.
     const isOvertaken =
       !isOther && state.vote.revocable !== null && isLater(state.vote.revocable.request, election.request)
     const isRevocable = canRevokePromise(election.renew || isOvertaken)
     const revocable = isRevocable && former !== null ? { request: election.request, former } : null
-    // The voters without itself, which a leader writes to leave, it keeps when they are in force.
+    // A leader that leaves writes a configuration without itself. It stores that configuration only when it is in
+    // force.
     const isKept = election.renew && (from !== self || isVoter(election.config, self))
     const config = isKept && isNewer(election.config, state.vote.config) ? election.config : state.vote.config
     const certificate = from === self ? state.vote.certificate : null

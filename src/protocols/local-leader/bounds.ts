@@ -1,19 +1,18 @@
 /**
- * What a value of local-leader may be at all: one bound for every field, the same for a message that is decoded and for
- * stable data that is read at start-up. A node stores only what it was sent or made itself, so what the decoder accepts
- * storage accepts, too.
+ * Bounds of every field of local-leader: the same for decoded messages and for stable data that is read at start-up. A
+ * node stores only what it received or made itself, so storage accepts whatever the decoder accepts.
  *
- * Whether a number is plausible for a node that knows something already is another question: see plausible.ts.
+ * plausible.ts checks whether a number is plausible for a node that already knows something.
  *
- * Written out rather than as a schema: most of the traffic goes through here.
+ * Written out rather than as a schema for speed: most of the traffic is checked here.
  */
 import { compareIds, type NodeId } from '../../core/index.ts'
 import type { Beacon, Epoch, LocalLeaderMessage, Request } from './messages.ts'
 import type { Configuration } from './voters.ts'
 
-/** Epochs, requests and incarnations. One more than this, and a few times that, are still exact. */
+/** Epochs, requests and incarnations. Small multiples of this number are still exact. */
 export const MOST_NUMBER = 2 ** 52
-/** More nodes than anybody has; their ids would not fit into a datagram. */
+/** More nodes than any group has; their ids would not fit into a datagram. */
 const MOST_NODES = 10_000
 const LONGEST_ID = 255
 const MOST_LOW = 3
@@ -21,7 +20,7 @@ const MOST_PRIORITY = 1_000_000
 /** A voter change takes three renewals, and no term has that many changes. */
 const MOST_CHANGES = 2 ** 32
 
-/** The field, and what is wrong with it; null when nothing is. */
+/** The field, and what is wrong with it; null when the value is valid. */
 export type Fault = readonly [field: string, problem: string] | null
 
 const isWhole = (value: unknown, least: number, most: number): boolean =>
@@ -52,7 +51,7 @@ function requestFault(field: string, { incarnation, counter }: Request): Fault {
   return numberFault(`${field}.incarnation`, incarnation, 1) ?? numberFault(`${field}.counter`, counter, 0)
 }
 
-/** Each once, in any order. */
+/** A list without duplicates, in any order. */
 function idsFault(field: string, ids: readonly NodeId[]): Fault {
   if (ids.length > MOST_NODES) return [field, `must have at most ${MOST_NODES} entries`]
   for (const id of ids) {
@@ -62,13 +61,13 @@ function idsFault(field: string, ids: readonly NodeId[]): Fault {
   return new Set(ids).size === ids.length ? null : [field, 'names a node twice']
 }
 
-/** Sorted, each once, and not empty: a set of voters. */
+/** A set of voters: sorted, without duplicates, not empty. */
 function votersFault(field: string, voters: readonly NodeId[]): Fault {
   if (voters.length === 0) return [field, 'must name a voter']
   const wrong = idsFault(field, voters)
   if (wrong !== null) return wrong
   for (let at = 1; at < voters.length; at++) {
-    if (compareIds(voters[at - 1] as NodeId, voters[at] as NodeId) > 0) return [field, 'is not in order']
+    if (compareIds(voters[at - 1] as NodeId, voters[at] as NodeId) > 0) return [field, 'must be sorted']
   }
   return null
 }

@@ -79,7 +79,7 @@ export function createCandidacy(
         Math.ceil((3 * threshold + timing.lateness) * 1.25),
       ]
     : [timing.electionPeriod - timing.lateness, timing.electionPeriod - timing.lateness]
-  /** In local mode a successor waits until its voters, too, have given the old leader up. */
+  /** In local mode a successor waits until its voters have given up the old leader, too. */
   const successionDelay = isMajority ? 0 : threshold
 
   const { canDisturbLeader, isLed, probe } = createProbes(context, beacons)
@@ -118,7 +118,8 @@ export function createCandidacy(
       const defersUntil = since + timing.deference
       if (betterGone !== null && now < defersUntil) {
         const until = Math.min(defersUntil, betterGone)
-        // Where all have lost their rank they may all wait for the same one: they must not stand at the same time.
+        // If all nodes have lost their rank, all may wait for the same node. They must not become candidates at the
+        // same time.
         const hasRank = state.eligibility.record.proofs === null
         return {
           state: withEligibility(state, { candidate: false, deferringSince: since }),
@@ -136,12 +137,15 @@ export function createCandidacy(
     return now + rotationPeriod * (votersOf(vote.config).length - 1)
   }
 
-  /** After a step-down the node leaves the leadership to other nodes for a while. */
+  /** After a step-down the node ranks low for a while, so that other nodes lead. */
   function stepDown(state: LocalLeaderState, now: Micros): LocalLeaderStep {
     return giveUp(state, 'stepped down', nextTurnAt(state, now) ?? now + timing.retirement, now)
   }
 
-  /** The leader should yield: it asks the application to end its work. It leads on as long as its supporters let it. */
+  /**
+   * The leader should yield, so it asks the application to end its work. It keeps leading as long as its supporters
+   * allow it.
+   */
   function askToYield({ state, effects }: LocalLeaderStep, cause: string): LocalLeaderStep {
     return {
       state,
@@ -162,7 +166,7 @@ export function createCandidacy(
       return {
         state: waiting,
         effects: [
-          // The voters that it misses may not know yet that they are voters, or may know of a newer configuration.
+          // Missing voters may not know yet that they are voters, or may know of a newer configuration.
           ...others.map(({ id }) => sendNotice(waiting, id, now)),
           setTimer(TIMER.alive, [now + pause[0], now + pause[1]]),
         ],
@@ -181,8 +185,9 @@ export function createCandidacy(
       deferringSince: null,
       lastRequestAt: attemptedAt(now),
     })
-    // The node stores the configuration that it writes before others can: the same id must never mean other voters. A
-    // configuration without the node itself it stores when it is in force, because until then it must be able to renew.
+    // The node stores the configuration that it writes before other nodes can: the same id must never mean other
+    // voters. It stores a configuration without itself only when that is in force, because until then it must be able
+    // to renew.
     const writes = config !== state.vote.config && isVoter(config, self)
     const next = changed(writes ? withVote(candidate, { config }) : candidate, {
       requests: request.counter,
@@ -215,7 +220,7 @@ export function createCandidacy(
     }
   }
 
-  /** The node's own vote for its request, if it may give it. */
+  /** The node's own vote for its request, if it may cast it. */
   function castOwnVote(
     before: LocalLeaderState,
     election: Election,
@@ -272,7 +277,7 @@ export function createCandidacy(
       const isEarly = isMajority || isLeading(state, now)
       return isEarly && isElected(next, now) ? becomeLeader(next, now) : unchanged(next)
     }
-    // A vote for the request by which it leads already: it comes late, but it binds.
+    // A late vote for the request by which the node leads already: it still binds the voter.
     if (isMajority && term !== null && isSame(term.request, request)) {
       return unchanged(changed(state, { term: withSupporters(term, from, term.requestedAt + lease) }))
     }

@@ -1,67 +1,67 @@
 /**
- * The constants of the protocol, all derived from a few that describe the network and the host.
+ * The constants of the protocol, derived from a few that describe the network and the host.
  *
- * Five are given: δ and δmin (how long messages take), Δ (what still counts as fast), σ (how late a process may act)
- * and ρ (how far clocks drift); two are wishes: how often a leader renews, and how many tries a renewal has. Everything
- * else follows, from the lock outwards: a lease must outlast the renewal interval and all tries; a lock outlasts the
- * lease on any clock; the election period outlasts a lock; and a node that is silent for `expires` counts as unreachable.
+ * Five are given: δ and δmin (message delays), Δ (the threshold of fast messages), σ (scheduling delay) and ρ (clock
+ * drift). Two are preferences: the renewal interval, and the number of tries per renewal. The rest follows, starting
+ * with the lease. A lease outlasts the renewal interval and all tries. A lock outlasts the lease on any clock. The
+ * election period outlasts a lock. A node that is silent for `expires` counts as unreachable.
  */
 import type { Micros } from '../../core/index.ts'
 
 export type Given = {
   readonly mode: 'local' | 'majority'
-  /** Whether a majority is enough, or all that a leader hears must support it, too. */
+  /** quorum: a majority is enough. equality: all nodes that a leader hears must support it, too. */
   readonly rule: 'quorum' | 'equality'
   /** δ: messages delivered within this time are timely. */
   readonly delay: Micros
-  /** δmin: no message between two processes takes less. */
+  /** δmin: the least delay of a message between two nodes. */
   readonly leastDelay: Micros
-  /** Δ: a message is fast when it provably took no longer. */
+  /** Δ: messages that provably took at most this time are fast. */
   readonly fast: Micros
-  /** σ: a process is timely when it acts no later than this after it is due. */
+  /** σ: the scheduling delay of a timely node. */
   readonly lateness: Micros
-  /** ρ: in a second of true time, a clock shows a second within this many seconds. */
+  /** ρ: while one second of true time passes, a clock advances by 1 s ± this many seconds. */
   readonly rho: number
   /** How often a leader renews its lease. */
   readonly renewalInterval: Micros
-  /** K: how many tries a renewal has before the lease ends. */
+  /** K: the number of tries that a renewal has before the lease ends. */
   readonly tries: number
   /** Whether answers are gathered along a tree, which takes longer. */
   readonly isTree: boolean
-  /** EP and `expires`, where they are given instead of derived. */
+  /** EP and `expires`, if they are given instead of derived. */
   readonly electionPeriod: Micros | null
   readonly expires: Micros | null
 }
 
 export type Timing = Omit<Given, 'electionPeriod' | 'expires'> & {
-  /** 2Δ on any clock: by then every fast answer is in. */
+  /** 2Δ on any clock: every fast answer has arrived by then. */
   readonly roundTrip: Micros
-  /** How long answers are waited for: a round trip, and as long again for the levels of a tree. */
+  /** How long a candidate waits for answers: a round trip; on a tree, two. */
   readonly collection: Micros
-  /** A try to renew: that time, and a process that is as late as it may be. */
+  /** The duration of one try to renew: that time, plus the scheduling delay. */
   readonly tryTime: Micros
   /** How long a supporter is bound. */
   readonly lockTime: Micros
-  /** How long after its request a leader leads: a lock on the slowest clock, seen on the fastest. */
+  /** The duration of a lease, from its request: a lock on the slowest clock, measured on the fastest. */
   readonly lease: Micros
-  /** EP: time between the tries of a process to be elected. */
+  /** EP: time between the candidacies of a node. */
   readonly electionPeriod: Micros
   /** A node that sent nothing fast for this long counts as unreachable. */
   readonly expires: Micros
   readonly heartbeat: Micros
-  /** From one renewal to the next: so long before the end of the lease that all tries have room. */
+  /** Time between renewals: early enough before the end of the lease for all tries. */
   readonly renewalPeriod: Micros
   /** Heartbeat suppression (heartbeat-suppression.ts); null where it is not possible. */
   readonly suppression: Suppression | null
-  /** How long to leave it to one of better rank that could stand for election but does not. */
+  /** How long a node waits for a node of better rank that could be a candidate but is not. */
   readonly deference: Micros
-  /** How long a candidate is believed that it may win. */
+  /** How long other nodes believe that a candidate may win. */
   readonly candidacy: Micros
-  /** After a restart: until every lock that was given before has lapsed. */
+  /** The silence after a restart: until every lock from before has expired. */
   readonly silence: Micros
-  /** How long a process that stepped down leaves it to others. */
+  /** How long a node ranks low after it stepped down. */
   readonly retirement: Micros
-  /** Time stamps older than this would make timely messages look slow. */
+  /** Older time stamps would make timely messages look slow. */
   readonly stampAge: Micros
 }
 
@@ -69,21 +69,21 @@ export type Timing = Omit<Given, 'electionPeriod' | 'expires'> & {
 export type Suppression = {
   /** Named nodes send heartbeats to each other once in this many rounds. */
   readonly rounds: number
-  /** They do so at the latest after this long. */
+  /** The longest time between two such heartbeats. */
   readonly longest: Micros
   /** A renewal that has not arrived after this time is overdue, and all nodes send heartbeats. */
   readonly patience: Micros
 }
 
 /**
- * For how long after a peer can last have been heard a node calls it reachable, at most, in true time: a fast message may
- * be under way; and where a leader vouches for a node, the node's own last heartbeat may be two intervals old.
+ * How long a node may report a peer as reachable after it can last have heard that peer, in true time. A fast message
+ * may be in transit. Where a leader vouches for a node, the node's own last heartbeat may be two intervals old.
  */
 export function reachableWithinOf({ expires, suppression, fast, rho }: Timing): Micros {
   return fast + Math.ceil((expires + 2 * (suppression?.longest ?? 0)) * (1 + 2 * rho))
 }
 
-/** A bound that given constants break: what must be at least how much, and why. */
+/** A bound that the given constants break: `left` must be at least `right`. */
 export type BrokenBound = {
   readonly option: string
   readonly bound: string
@@ -92,7 +92,7 @@ export type BrokenBound = {
   readonly nearest: number
 }
 
-/** Least part of `expires` that may pass between two heartbeats: so that two may get lost. */
+/** Heartbeats per `expires`: two in a row may get lost. */
 const HEARTBEATS_PER_EXPIRY = 3.2
 
 export function timingOf(given: Given): Timing {
@@ -110,8 +110,8 @@ export function timingOf(given: Given): Timing {
       ? Math.ceil(2 * leastExpires(electionPeriod, given))
       : Math.ceil((lockTime + fast) * (1 + rho)))
   const heartbeat = Math.floor(expires / HEARTBEATS_PER_EXPIRY)
-  // The bound of a delay errs by 4ρ of the stamps' age: two clocks drift, and may drift, in opposite directions.
-  // When they are used they are older than when they were kept, by as much as messages come apart.
+  // The error of a delay bound is 4ρ of the age of the time stamps: clocks drift in opposite directions, and the bound
+  // allows for as much again. Stamps age between two messages after they are stored, so that time is subtracted.
   const usable = Math.floor((fast - leastFast(given)) / (4 * rho)) - lateness - 2 * given.delay
   const lease = Math.floor(lockTime * (1 - 2 * rho))
   const renewalPeriod = lease - tries * tryTime
@@ -148,57 +148,58 @@ export function timingOf(given: Given): Timing {
   }
 }
 
-/** More would save little more, and what is known of the others would be older. */
+/** More rounds would save little, and make reachability older. */
 const MOST_QUIET_ROUNDS = 4
 
 type Pace = Pick<Timing, 'renewalPeriod' | 'expires' | 'fast' | 'lateness'> & {
-  /** For how long time stamps stay good. */
+  /** How long time stamps stay usable. */
   readonly usable: Micros
 }
 
 /**
- * A heartbeat that a node sends because a renewal is overdue, σ late, arrives Δ after that; and so is what the leader answers,
- * before it is given up. And whom the leader names as having answered a round is not given up before the round after
- * the next: only where renewals come often enough for that can heartbeats be suppressed.
+ * Heartbeats can be suppressed only if two conditions hold. When a renewal is overdue, heartbeats (up to σ late, Δ in
+ * transit) and the answer of the leader must arrive before the leader is given up. And renewals must be frequent: a
+ * node that the leader names for a round must not be given up before the round after the next.
  */
 function suppressionOf({ renewalPeriod, expires, usable, fast, lateness }: Pace): Suppression | null {
   const patience = Math.min(renewalPeriod + Math.max(fast, lateness), expires - 2 * fast - lateness)
-  // Rounds do not come on time to the microsecond: half of one is left.
+  // Rounds do not arrive on time to the microsecond: half a round is spare.
   const rounds = Math.min(MOST_QUIET_ROUNDS, Math.floor(((3 / 4) * usable) / renewalPeriod - 1 / 2))
   const isOften = 2 * renewalPeriod + lateness + fast <= expires
   if (rounds < 1 || patience <= renewalPeriod || !isOften) return null
   return { rounds, longest: Math.floor((rounds + 1 / 2) * renewalPeriod), patience }
 }
 
-/** The longest lock that has lapsed before the next try of the same candidate comes. */
+/** The longest lock that expires before the next try of the same candidate arrives. */
 function lockFor(electionPeriod: Micros, { rho, fast, leastDelay, lateness }: Given): Micros {
   return Math.floor((1 - rho) * ((electionPeriod - lateness) * (1 - rho) - fast + leastDelay))
 }
 
-/** The least election period with room for such a lock. */
+/** The shortest election period with room for such a lock. */
 function periodFor(lockTime: Micros, { rho, fast, leastDelay, lateness }: Given): Micros {
   return Math.ceil((Math.ceil((lockTime + 1) / (1 - rho)) + fast - leastDelay) / (1 - rho)) + lateness
 }
 
-/** Two timely messages may look as slow as this. */
+/** The largest delay bound that two timely messages can have, without old time stamps. */
 function leastFast({ delay, leastDelay, rho }: Given): Micros {
   return (2 * delay - leastDelay) * (1 + rho)
 }
 
-/** Clock readings that a bound of a delay is computed from, each up to a microsecond old. */
+/** A delay bound is computed from this many clock readings, each up to a microsecond old. */
 const READINGS = 4
 
 /**
- * With this Δ, or a larger one, messages that take δ always count as fast. A bound of a delay errs by what the clocks
- * drift, and by as much again because they may, since the time stamps were made that it is computed from: at best
- * between two messages of a pair. A leader that needs all that it hears must not take any of them for slow.
+ * With this Δ, or a larger one, messages that take δ always count as fast. A delay bound errs by the drift of both
+ * clocks since the time stamps were made, and allows for as much again. At best the stamps are as old as the time
+ * between two messages of a pair. A leader that needs the support of all nodes that it hears must not classify timely
+ * messages as slow.
  */
 export function ampleFast({ delay, leastDelay, rho, heartbeat, suppression, lateness }: Timing): Micros {
   const age = (suppression?.longest ?? heartbeat) + lateness + 2 * delay
   return Math.ceil((2 * delay - leastDelay) * (1 + rho) + 4 * rho * age) + READINGS
 }
 
-/** The least Δ that is ample: a larger Δ makes for rarer heartbeats, and so for older time stamps. */
+/** The least ample Δ. A fixed point: a larger Δ means rarer heartbeats, and so older time stamps. */
 function nearestFast(given: Given): Micros {
   let { fast } = given
   for (let step = 0; step < 100; step++) {
@@ -209,12 +210,12 @@ function nearestFast(given: Given): Micros {
   return fast
 }
 
-/** Between two answers to the tries of a timely candidate no more time passes. */
+/** The longest time between two answers to the tries of a timely candidate. */
 function leastExpires(electionPeriod: Micros, { rho, fast, leastDelay }: Given): Micros {
   return (1 + rho) * (electionPeriod * (1 + rho) + 2 * (fast - leastDelay))
 }
 
-/** Every bound that the given constants break; none when they are sound. */
+/** Every bound that the given constants break; empty when they are valid. */
 export function brokenBounds(given: Given): readonly BrokenBound[] {
   const timing = timingOf(given)
   const { rho } = given
@@ -253,16 +254,17 @@ export function brokenBounds(given: Given): readonly BrokenBound[] {
 }
 
 /**
- * κ: within this time every stable partition has a leader (T), and no longer than this is a process connected with a
- * leader that it does not support (BI). The paper's bound, with the scheduling delay of the second alarm that it
- * forgot, and what the parts add that the paper takes for granted: round trips must form (Echo), a restarted process
- * is silent, a node that slept must notice it and tell the others, and heartbeats reveal rivals.
+ * κ: within this time every stable partition has a leader (T), and no node is connected longer than this with a leader
+ * that it does not support (BI). It is the paper's bound, plus the scheduling delay of the second alarm that the paper
+ * forgot, plus what the paper takes for granted: round trips must form (Echo), a restarted node is silent, a node that
+ * slept must notice that and notify the others, and heartbeats reveal rivals.
  */
 export function kappaOf(timing: Timing): Micros {
   const { expires, lateness, electionPeriod, collection, rho, lockTime, fast, heartbeat, deference } = timing
   const corrected = Math.ceil((expires + 2 * lateness + electionPeriod + collection) * (1 + rho))
   const restart = timing.silence
-  // A process that slept learns it with its next input, at the latest when its own next timer is due; then it speaks.
+  // A node that slept notices it with its next input, at the latest when its next timer is due. Then it sends a
+  // message.
   const wake = (timing.suppression?.longest ?? heartbeat) + lateness
   const roundTrips = electionPeriod + 3 * fast + heartbeat
   const whole = corrected + restart + wake + roundTrips + fast + lateness + deference

@@ -1,22 +1,22 @@
 /**
- * What a configuration guarantees, computed from its constants alone. `conclave plan` prints it beside what simulated
- * worlds with the very same constants showed.
+ * The guarantees of a configuration, computed from its constants alone. `conclave plan` prints them beside the results
+ * of simulations with the same constants.
  *
- * Worst cases hold in every timely world: messages take δmin to δ, processes act at most σ late, clocks drift by at
- * most ρ. Durations are in true time: what a clock shows as x may take x/(1 − ρ).
+ * Worst cases hold in every timely world: messages take δmin to δ, nodes act at most σ late, clocks drift by at most ρ.
+ * Durations are in true time: a duration of x on a clock may take x/(1 − ρ).
  */
 import { type Micros, msOf, type NodeId } from '../../core/index.ts'
 import { ampleFast, kappaOf, type Timing, timingOf } from './constants.ts'
 import { givenBy, type LocalLeaderOptions, votersIn } from './options.ts'
 
-/** What to expect, and what is never exceeded. */
+/** The expected value, and the bound. */
 export type Expected = { readonly typical: Micros; readonly worst: Micros }
 
 export type Traffic = {
-  /** How often the leader renews, and each process beats. */
+  /** Time between two renewals of the leader, and between two heartbeats of a node. */
   readonly renewalPeriod: Micros
   readonly heartbeatPeriod: Micros
-  /** Datagrams a second of the whole group. */
+  /** Datagrams per second of the whole group. */
   readonly elections: number
   readonly replies: number
   readonly heartbeats: number
@@ -28,18 +28,20 @@ export type Guarantees = {
   readonly voters: number
   /** The nodes that may lead: voters that are not witnesses. */
   readonly eligible: number
-  /** How many voters must support a leader in majority mode. */
+  /** The number of voters that must support a leader in majority mode. */
   readonly quorum: number
-  /** How many processes may fail, whichever they are, so that still somebody leads. */
+  /** The number of nodes that may fail, in any combination, while the others still elect a leader. */
   readonly spare: number
-  /** From the crash of the leader until another stands for election, and until another leads; null: nobody can. */
+  /**
+   * From the crash of the leader until another node is a candidate, and until another node leads; null: no node can.
+   */
   readonly detection: Expected | null
   readonly failOver: Expected | null
-  /** From the end of the one leadership to the beginning of the next, when a leader steps down. */
+  /** When a leader steps down: from the end of its term to the start of the next. */
   readonly handOver: Expected | null
-  /** A leader that is cut off from its supporters has stopped by then. */
+  /** A leader that is cut off from its supporters has stopped after this time. */
   readonly leaseEnd: Micros
-  /** After a crash or a cut among its followers, the leader leads (again) by then; 0: it never stops. */
+  /** After the loss of a follower, the leader leads again after this time; 0: it never stops. */
   readonly followerLoss: Micros
   /** κ: a stable partition that may have a leader has one within this time, regardless of what happened before. */
   readonly longestGap: Micros
@@ -48,7 +50,7 @@ export type Guarantees = {
   readonly ampleFast: Micros
 }
 
-/** How long messages take, where that is known better than by δmin and δ. */
+/** The range of message delays, if it is known better than by δmin and δ. */
 export type Delays = { readonly least: Micros; readonly most: Micros }
 
 export function guaranteesOf(
@@ -90,40 +92,41 @@ const NO_SUCCESSOR = { detection: null, failOver: null }
 type Group = {
   readonly timing: Timing
   readonly voters: number
-  /** How many answers make a leader; more than there are: all. */
+  /** The number of answers that elect a leader; if it exceeds the number of voters, all must answer. */
   readonly answers: number
   readonly usual: Delays
 }
 
-/** The longest that a duration on somebody's clock may take. */
+/** The longest true time for a duration on a clock. */
 function inTrueTime(shown: Micros, { rho }: Timing): Micros {
   return Math.ceil(shown / (1 - rho))
 }
 
-/** The longest that it takes a candidate to win, once nothing stands in its way. */
+/** The longest time that a candidate needs to win, once no lock and no rival is left. */
 function round(timing: Timing): Micros {
-  // A majority is enough as soon as it is there; in local mode, and on a tree, all the time there is is waited.
+  // A majority is enough as soon as it has answered. In local mode, and on a tree, the candidate waits for the whole
+  // collection time.
   const isEarly = timing.mode === 'majority' && !timing.isTree
   return isEarly ? 2 * timing.delay : inTrueTime(timing.collection, timing) + timing.lateness
 }
 
-/** How long after its request a candidate that failed makes the next, at most. */
+/** The longest time from a failed request to the next one. */
 function retry(timing: Timing): Micros {
   const { mode, fast, lateness, collection, electionPeriod } = timing
   const pause = mode === 'majority' ? Math.ceil(1.25 * (3 * fast + lateness)) : electionPeriod - lateness
   return inTrueTime(Math.max(pause, collection + lateness), timing) + lateness
 }
 
-/** How much longer than `expires` a successor waits, so that the others have given the leader up too. */
+/** How much longer than `expires` a successor waits, so that the other nodes have given up the leader too. */
 function successionDelay({ mode, fast }: Timing): Micros {
   return mode === 'majority' ? 0 : fast
 }
 
 /**
- * The last message of the leader reaches each of the others within δ. So everybody has given it up, and is free of its
- * lock, at `gone`; a node that becomes a candidate from then on wins. The successor stands when it has given the leader up
- * itself. That may be earlier, for it may have heard it for the last time earlier; then it may be refused, and the
- * next try comes in time.
+ * The last message of the leader reaches every other node within δ. So at `gone` all nodes have given up the leader and
+ * are free of its lock, and a node that becomes a candidate from then on wins. The successor becomes a candidate when
+ * it has given up the leader itself. That may be earlier, because it may have heard the leader for the last time
+ * earlier. Then it may be refused, and its next try succeeds.
  */
 function afterCrash(group: Group): Pick<Guarantees, 'detection' | 'failOver'> {
   const { timing, voters, usual } = group
@@ -141,8 +144,8 @@ function afterCrash(group: Group): Pick<Guarantees, 'detection' | 'failOver'> {
 }
 
 /**
- * The news reaches the successor within δ, its request is answered within 2δ. Its request shows the others the
- * release, should they not have heard of it, and nothing that was sent earlier can change their mind.
+ * The Release reaches the successor within δ, and its request is answered within 2δ. The request carries a certificate
+ * of the Release for voters that have not received it. No earlier message can change their votes.
  */
 function handOver(group: Group): Expected {
   const { timing, voters, usual } = group
@@ -153,8 +156,8 @@ function handOver(group: Group): Expected {
 }
 
 /**
- * Where all that are heard must support a leader, it fails to renew until it has given up whom it lost; then its next
- * try succeeds.
+ * Where a leader needs the support of all nodes that it hears, its renewals fail until it has given up the lost node.
+ * Then its next try succeeds.
  */
 function followerLoss(timing: Timing): Micros {
   return timing.delay + inTrueTime(timing.expires, timing) + retry(timing) + round(timing)
@@ -180,10 +183,12 @@ function usualRound({ timing, answers, usual }: Group, asked: number): Micros {
   return needed === 0 ? 0 : kthRoundTrip(needed, asked, usual)
 }
 
-/** How finely the distribution of a round trip is summed up. */
+/** The number of slices in the numeric integration of the round-trip distribution. */
 const SLICES = 400
 
-/** The mean of the k-th shortest of n round trips, each the sum of two delays that are anything in a range alike. */
+/**
+ * The mean of the k-th shortest of n round trips. Each is the sum of two delays, uniformly distributed over the range.
+ */
 function kthRoundTrip(k: number, n: number, { least, most }: Delays): Micros {
   let sum = 0
   for (let slice = 0; slice < SLICES; slice++) {
@@ -194,7 +199,7 @@ function kthRoundTrip(k: number, n: number, { least, most }: Delays): Micros {
   return 2 * least + (most - least) * 2 * (sum / SLICES)
 }
 
-/** The probability that at least k of n happen, each with this probability. */
+/** The probability that at least k of n independent events happen, each with this probability. */
 function atLeast(k: number, n: number, probability: number): number {
   let term = (1 - probability) ** n
   let below = 0
@@ -228,7 +233,7 @@ function perSecond(every: Micros): number {
   return 1_000_000 / every
 }
 
-/** Milliseconds as they are shown: to a hundredth, rounded up, so that a bound stays one. */
+/** Milliseconds for display: to a hundredth, rounded up, so that a bound remains a bound. */
 export function shownMs(micros: Micros): number {
   return Math.ceil(msOf(micros) * 100) / 100
 }

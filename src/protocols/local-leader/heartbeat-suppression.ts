@@ -5,7 +5,7 @@
  *
  * A voter that is heard but not named receives a heartbeat in every round, as without suppression: no leader vouches for
  * the others to it, and it must know whether it could win. A voter that is neither heard nor named receives one rarely. It
- * remembers that it is not heard (`deafMemory` in reachability.ts), so that it does not become a candidate in vain.
+ * remembers that it is not heard (`oneWayMemory` in reachability.ts), so that it does not become a candidate in vain.
  *
  * When a renewal is overdue, the voters that miss it send heartbeats to all. A leader that is up answers, so a lost
  * request does no harm. If it is down, all voters have heard each other again before any of them gives the leader up. A

@@ -10,7 +10,7 @@ import { recoverLocalLeader } from './recover.ts'
 import { forgetfulStable } from './stable.ts'
 import { localLeaderWire } from './wire.ts'
 
-/** Options of the protocol that have a field of their own, would be ignored, or are for the workbench. */
+/** Options that have a field of their own, would be ignored, or are for the workbench only. */
 const OWN_FIELDS: { readonly [option: string]: string } = {
   mode: 'use the field `mode` instead',
   profile: 'use the field `profile` instead',

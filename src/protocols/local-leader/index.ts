@@ -112,7 +112,7 @@ export const localLeaderDefinition = define({
   settlesWithin(chosen, maxDelay, nodes) {
     return kappaFor(chosen, nodes) + 4 * maxDelay
   },
-  // Until a term that ends without a cause is one too many.
+  // Long enough that a term which ends without a cause counts as a violation.
   watchesFor(chosen, nodes) {
     const { leadsWithin = 0, keepsAfter = leadsWithin } = progressOf(chosen, nodes)
     return Math.ceil(1.5 * keepsAfter)
@@ -128,7 +128,7 @@ export const localLeaderDefinition = define({
     tick: 50_220,
   },
   driftPpm: ({ rhoPpm }) => rhoPpm,
-  // Where a majority is enough, the others need not get along.
+  // Where a majority is enough, faults at the other nodes do no harm.
   endures: ({ mode, rule }) =>
     mode === 'majority' && rule === 'quorum' ? ['cutOneWay', 'linkLoss', 'drop', 'unwritable'] : [],
   swarm: {

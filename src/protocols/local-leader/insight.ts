@@ -1,4 +1,4 @@
-/** What an operator can ask a running node. */
+/** What an operator can learn from a running node. */
 import { type Micros, type NodeId, type Plain, sortIds } from '../../core/index.ts'
 import type { Evidence, Insight } from '../insight.ts'
 import type { Timing } from './constants.ts'
@@ -7,7 +7,10 @@ import type { LocalLeaderState } from './state.ts'
 
 type Expiry = Pick<Timing, 'expires'>
 
-/** `state` is that of the protocol as `create` makes it, with the layer below or without; `nodes` as it was made with. */
+/**
+ * `state` is the state of the protocol that `create` returns, with or without the layer below. `nodes` are the nodes of
+ * its identity.
+ */
 export function insightOf(state: Plain, nodes: readonly NodeId[], { expires }: Expiry, now: Micros): Insight {
   const { term, known, vote, silentUntil, wanted } = ownState(state)
   const sets = [...(term?.config.sets ?? []), ...vote.config.sets, wanted ?? []]

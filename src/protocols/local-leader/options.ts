@@ -21,11 +21,11 @@ export const PROFILES: { readonly [name in 'lan' | 'region' | 'wan']: Profile } 
 
 const priority = z.int().min(-1_000_000).max(1_000_000)
 
-export function localLeaderOptions(nodes: readonly NodeId[]) {
-  const node = nodeAmong(nodes)
+/** The mode, and the constants of the network and of the election. */
+function timingFields() {
   const own = (meaning: string) =>
     milliseconds().nullable().default(null).describe(`${meaning}; null: from the profile`)
-  const fields = z.strictObject({
+  return {
     mode: z
       .enum(['local', 'majority'])
       .default('majority')
@@ -55,6 +55,13 @@ export function localLeaderOptions(nodes: readonly NodeId[]) {
       .nullable()
       .default(null)
       .describe('silence after which a node counts as unreachable; null: derived'),
+  }
+}
+
+/** The nodes that vote, and the nodes that are preferred as leaders. */
+function groupFields(nodes: readonly NodeId[]) {
+  const node = nodeAmong(nodes)
+  return {
     rule: z
       .enum(['quorum', 'equality'])
       .default('quorum')
@@ -93,6 +100,13 @@ export function localLeaderOptions(nodes: readonly NodeId[]) {
       .boolean()
       .default(false)
       .describe('whether a leader that should yield only announces it, until it receives stepDown'),
+  }
+}
+
+export function localLeaderOptions(nodes: readonly NodeId[]) {
+  const fields = z.strictObject({
+    ...timingFields(),
+    ...groupFields(nodes),
     misreading: z
       .enum(MISREADINGS)
       .default('none')

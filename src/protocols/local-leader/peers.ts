@@ -5,7 +5,7 @@ import type { Beacon, Epoch } from './messages.ts'
 import { compareRanks, type Rank } from './rank.ts'
 import type { Peer } from './state.ts'
 
-/** What a fast message says of its sender; `isMissed`: the sender should hear this node and does not. */
+/** What a fast message says of its sender. `isMissed`: the sender should hear this node, and does not. */
 export function peerOf(
   beacon: Beacon,
   isMissed: boolean,
@@ -36,7 +36,7 @@ function claimOf(
 ): Peer['claim'] {
   if (lease !== null) return null
   // A node that has its rank back was named by a leader for several rounds: earlier claims no longer count against it.
-  // Otherwise its next failure would renew the grudge, and it would fail, and refuse the leader meanwhile, for ever.
+  // Otherwise its next failure would extend this memory, and it would fail, and refuse the leader meanwhile, for ever.
   const isRestored = before !== null && before.low >= UNWILLING && low < UNWILLING
   const claim = before === null || isRestored ? null : before.claim
   if (candidate) return { since: claim?.since ?? now, last: now }
@@ -72,7 +72,7 @@ export function laterEpoch(a: Epoch, b: Epoch): Epoch {
   return b.number > a.number ? b : a
 }
 
-/** Whether a should lead rather than b. */
+/** Whether `a` should lead rather than `b`. */
 export function outranks(a: Rank, aId: NodeId, b: Rank, bId: NodeId): boolean {
   return compareRanks(a, aId, b, bId) < 0
 }

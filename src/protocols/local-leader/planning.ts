@@ -1,4 +1,4 @@
-/** The guarantee card: the configuration it is made for, and what it says. */
+/** The guarantee card: its configuration, and its text. */
 import { msOf, type NodeId, type PlainObject } from '../../core/index.ts'
 import { count, plural } from '../../core/text.ts'
 import type { Chosen } from '../hosting.ts'
@@ -26,13 +26,15 @@ import {
   trialsOf,
 } from './trials.ts'
 
-/** Lists of processes that may stand beside `options` as well as in it. */
+/** Lists of nodes that may be given beside `options` or in it. */
 const LISTS = ['voters', 'observers', 'witnesses'] as const satisfies readonly PlanField[]
 
 function optionsFor(asked: PlanAsked): Chosen {
   const twice = LISTS.find((list) => asked[list] !== undefined && asked.options[list] !== undefined)
   if (twice !== undefined)
-    return { problems: [{ field: `options.${twice}`, message: `is given as ${twice} already` }] }
+    return {
+      problems: [{ field: `options.${twice}`, message: `is also given as ${twice}; remove one of them` }],
+    }
   const { voters, observers, witnesses = [], profile, mode } = asked
   const options: PlainObject = {
     ...asked.options,
@@ -52,7 +54,7 @@ function optionsFor(asked: PlanAsked): Chosen {
   return { problems: [{ field: `options.${unreal}`, message }] }
 }
 
-/** Computed for what is assumed; what is typical, for the delays that there are, as long as they are within that. */
+/** The computed guarantees. Typical values use the given delays, if those are within the assumptions. */
 function guaranteesFor(plan: LocalLeaderPlan): Guarantees {
   const assumed = guaranteesOf(plan.options, plan.nodes)
   if (plan.delayMs === null || brokenAssumptions(plan, assumed).length > 0) return assumed
@@ -98,7 +100,7 @@ function describe({ asked, options }: Plan): TrialPlan {
 function adviceOn({ timing, ampleFast }: Guarantees): readonly string[] {
   if (timing.fast >= ampleFast) return []
   return [
-    `messages that take ${msOf(timing.delay)} ms (δ) may count as slow, as clocks drift: set fastMs to ${shownMs(ampleFast)} or more`,
+    `messages that take ${msOf(timing.delay)} ms (δ) may count as slow, because clocks drift: set fastMs to ${shownMs(ampleFast)} or more`,
   ]
 }
 
@@ -126,7 +128,7 @@ function figuresOf(guarantees: Guarantees, trials: readonly PlannedTrial[]): rea
   return [
     {
       name: 'detection',
-      title: 'leader crashes: another stands',
+      title: 'leader crashes: next candidate',
       computed: detection,
       usual: { trials: ['crash'], of: 'detected' },
       worst: { trials: ['crash-late'], of: 'detected' },
@@ -162,7 +164,7 @@ function figuresOf(guarantees: Guarantees, trials: readonly PlannedTrial[]): rea
   ]
 }
 
-/** Sizes are those of the canonical texts; kinds that are not computed are those of the layer below. */
+/** Sizes are those of the canonical texts. Kinds without a computed rate are those of the layer below. */
 function trafficOf(
   { traffic, timing }: Guarantees,
   { micros, kinds }: SteadyLoad,
@@ -187,10 +189,10 @@ function trafficOf(
   const sum = (of: (row: (typeof rows)[number]) => number): number =>
     rows.reduce((total, row) => total + of(row), 0)
   const perSecond = traffic.elections + traffic.replies + traffic.heartbeats
-  // Clocks may be fast, and the ends of the watched time may catch one more of each.
+  // Clocks may be fast, and each end of the measured time may include one more message of each kind.
   const once = (perSecond * Math.max(traffic.renewalPeriod, traffic.heartbeatPeriod)) / micros
-  // On a tree a vote that comes too late to be gathered is passed on by itself. Where leaders take turns each
-  // hand-over adds a Release and a round: less than a renewal more for every renewal.
+  // On a tree, a vote that arrives too late to be gathered is forwarded by itself. Under rotation each hand-over adds a
+  // Release and a round: less than one more renewal per renewal.
   const beside = (timing.isTree ? traffic.replies : 0) + (rotates ? traffic.elections + traffic.replies : 0)
   const card = {
     computed: {
@@ -257,7 +259,7 @@ function textOf(
     tolerance: tolerance(plan, guarantees),
     loadTitle: 'Steady state, the whole group',
     loadMeans: [
-      'bytes: the text of a message as canonical JSON; a wire format may be smaller, and headers come on top.',
+      'bytes: the size of a message as canonical JSON. A wire format may be smaller; headers come on top.',
     ],
   }
 }
@@ -283,26 +285,26 @@ function assumptions(
 ): readonly string[] {
   return [
     `a message takes ${c['deltaMin']} to ${c['delta']} ms (δmin, δ); a message that provably took at most ${c['fast']} ms is fast (Δ)`,
-    `a process acts at most ${c['sigma']} ms after it is due (σ: scheduling, garbage collection)`,
-    `a clock drifts by at most ${rhoPpm} ppm (ρ); after a sleep of the host a second clock tells how long it was`,
+    `a node acts at most ${c['sigma']} ms late (σ: scheduling, garbage collection)`,
+    `a clock drifts by at most ${rhoPpm} ppm (ρ); when the host sleeps, a second clock measures how long`,
     mode === 'majority'
-      ? 'what a voter has stored survives its crash: a voter that lost its disk comes back as a new one'
-      : 'what a process has stored survives its crash, or it comes back as a new one',
-    `from these: lease ${c['lease']} ms, renewed every ${c['renewal']}; gone after ${c['expires']} ms of silence; heartbeat every ${c['heartbeat']}`,
+      ? 'stored data survives a crash; a voter that lost its disk returns under a new id'
+      : 'stored data survives a crash; a node that lost its disk returns under a new id',
+    `derived: lease ${c['lease']} ms, renewed every ${c['renewal']}; unreachable after ${c['expires']} ms of silence; heartbeat every ${c['heartbeat']}`,
   ]
 }
 
 const OVERLAP = [
-  'zero: at no instant of true time do two lead, and every leadership has a larger token than those before.',
-  'Not zero if a clock drifts by more than ρ, or stands still and the second clock does too (a paused or copied',
-  'virtual machine). Tokens only grow even then: a resource that checks them never obeys the older leader again.',
-  'If a voter loses its disk and comes back under its old id, neither holds.',
+  'zero: at no instant of true time do two nodes lead, and every term has a larger token than all terms before.',
+  'Not zero if a clock drifts by more than ρ, or stops together with the second clock (a paused or copied',
+  'virtual machine). Even then tokens only grow: a resource that checks them refuses the older leader.',
+  'Neither holds if a voter loses its disk and returns under its old id.',
 ]
 
 const LOCAL_OVERLAP = [
-  'zero within a partition: no process supports two leaders at the same instant of true time.',
-  'Each partition has a leader of its own, so there are two while the network is split: local mode has no tokens.',
-  'Not zero if a clock drifts by more than ρ, or stands still and the second clock does too.',
+  'zero within a partition: no node supports two leaders at the same instant of true time.',
+  'Each partition has its own leader, so a split network has two or more. Local mode has no tokens.',
+  'Not zero if a clock drifts by more than ρ, or stops together with the second clock.',
 ]
 
 function tolerance(
@@ -310,14 +312,14 @@ function tolerance(
   { timing: { mode }, spare, quorum, eligible }: Guarantees,
 ): readonly string[] {
   const voters = votersIn(options, nodes)
-  const fail = `${spare} of ${plural(voters.length, 'voter')} may fail, whichever they are`
+  const fail = `${spare} of ${plural(voters.length, 'voter')} may fail, in any combination`
   const lines =
     mode === 'majority'
       ? [
-          `${fail}: ${quorum} must be there for a leader.`,
+          `${fail}: a leader needs ${quorum}.`,
           ...(voters.length % 2 === 0
             ? [
-                `An even number: ${voters.length - 1} voters would bear as many failures, ${voters.length + 1} one more.`,
+                `An even number: ${voters.length - 1} voters would tolerate as many failures, ${voters.length + 1} one more.`,
               ]
             : []),
         ]
@@ -326,7 +328,9 @@ function tolerance(
     lines.push(`Witnesses vote but never lead: ${eligible} of ${voters.length} can lead.`)
   }
   if (observers.length > 0)
-    lines.push('Observers learn who leads; their failure matters to nobody, nor do they help.')
+    lines.push(
+      'Observers follow the leader and never vote: their failures do no harm, and they add no tolerance.',
+    )
   return lines
 }
 

@@ -1,14 +1,15 @@
 /**
- * What a message may say to a node that knows something already. A peer that holds the key may be buggy or old: what
- * cannot be true is refused as a whole, and its sender is named.
+ * Plausibility checks: what a message may say to a node that already knows something. A peer that holds the key may be
+ * buggy or outdated. A message that cannot be true is refused as a whole, and the event names its sender.
  *
- * Epochs run ahead of what a node knows by a bounded step, one for each `expires` however many messages come. That bounds
- * what a bad member can cost: it would have to be believed 2^40 times before the numbers are used up, and good nodes,
- * which hear each other that often, never fall far behind. Below CLOCK_EPOCHS every epoch is plausible, because a node
- * that keeps no data starts from the time of day in milliseconds (stable.ts). A node that hears of an implausible epoch
- * still moves up to the largest plausible one, so a node that was away follows the others step by step.
+ * Epochs may run ahead of what a node knows by one bounded step per `expires`, regardless of the number of messages.
+ * That bounds the harm that a faulty node can do. It would have to be believed 2^40 times to use up the numbers, and
+ * correct nodes, which hear each other that often, never fall far behind. Below CLOCK_EPOCHS every epoch is plausible,
+ * because a node without storage starts from the wall clock in milliseconds (stable.ts). A node that receives an
+ * implausible epoch still moves up to the largest plausible one. So a node that was away catches up step by step.
  *
- * A good node passes on what it received. So what may come from a third node is not held against the sender: it is left out.
+ * A correct node passes on what it received. So values that may come from a third node are not held against the sender:
+ * they are removed.
  */
 import type { Micros, NodeId } from '../../core/index.ts'
 import type { Context } from './context.ts'
@@ -18,13 +19,13 @@ import type { Configuration } from './voters.ts'
 
 /** Milliseconds until the year 2109. */
 export const CLOCK_EPOCHS = 2 ** 42
-/** How far an epoch may be ahead of the largest known, beyond the time of day. */
+/** How far an epoch may be ahead of the largest known epoch, beyond CLOCK_EPOCHS. */
 export const EPOCH_STEP = 4096
 
 export type Implausible = {
   readonly field: string
   readonly problem: string
-  /** The largest epoch that the message may teach; null when nothing in it can be used. */
+  /** The largest epoch that the node may learn from the message; null when nothing in it can be used. */
   readonly learnt: Epoch | null
 }
 
@@ -42,7 +43,7 @@ export function createPlausibilityChecks(context: Context) {
     return Math.max(CLOCK_EPOCHS, base + EPOCH_STEP)
   }
 
-  /** Beyond the time of day: from where the present step began, and when. */
+  /** Records from which epoch the present step started, and when. Only epochs beyond CLOCK_EPOCHS are limited. */
   function recordEpochGrowth(
     before: LocalLeaderState,
     after: LocalLeaderState,
@@ -55,7 +56,7 @@ export function createPlausibilityChecks(context: Context) {
     return changed(after, { epochGrowth: { from: largestOf(before), at: now } })
   }
 
-  /** Null when it may be true. */
+  /** Null when the message may be true. */
   function findImplausible(
     state: LocalLeaderState,
     from: NodeId,
@@ -89,14 +90,14 @@ export function createPlausibilityChecks(context: Context) {
           ahead('epoch', { number: epoch, owner: from }, ceiling) ??
           configProblem(config, isProbe ? ceiling : epoch)
         if (wrong !== null || certificate?.owner !== from) return wrong
-        return because('certificate', 'is of its sender, which asks for support')
+        return because('certificate', 'must not belong to the sender, which asks for support')
       }
       default:
         return body satisfies never
     }
   }
 
-  /** Without a certificate of requests that this node never made: its sender has it from a third. */
+  /** Removes a certificate of requests that this node never made. The sender may have received it from a third node. */
   function withoutForeign(state: LocalLeaderState, body: LocalLeaderMessage): LocalLeaderMessage {
     if (body.kind !== 'Election' || body.certificate?.owner !== self) return body
     return isLater(body.certificate.request, latest(state)) ? { ...body, certificate: null } : body
@@ -118,7 +119,7 @@ export function createPlausibilityChecks(context: Context) {
     )
   }
 
-  /** Without a tree nobody answers for another; and an answer is to a request that was made. */
+  /** Without a tree, nodes vote only for themselves. Every reply answers a request that was made. */
   function votesProblem(
     state: LocalLeaderState,
     from: NodeId,
@@ -126,10 +127,10 @@ export function createPlausibilityChecks(context: Context) {
   ): Implausible | null {
     const isDirect = settings.tree === null
     if (isDirect && (votes.length > 1 || votes.some(({ node }) => node !== from))) {
-      return because('votes', 'are of others than the sender')
+      return because('votes', 'must be votes of the sender only')
     }
     const isAnswer = candidate === self && votes.length > 0
-    if (isAnswer && isLater(request, latest(state))) return because('request', 'was never made')
+    if (isAnswer && isLater(request, latest(state))) return because('request', 'was never made by this node')
     return null
   }
 

@@ -36,9 +36,9 @@ export function createEpochRaising({ self, settings, timing }: Context) {
   }
 
   /**
-   * Whether the leader should raise its epoch with this round. It waits for as long as a lock lasts: the other candidate
-   * may be about to win, or about to release the voter. Only the first try of a round raises: where the leader cannot
-   * store the larger epoch, the next try goes on with the present one.
+   * Whether the leader should raise its epoch with this round. It waits for as long as a lock lasts: the other
+   * candidate may be about to win, or about to release the voter. Only the first try of a round raises the epoch. If
+   * the leader cannot store the larger epoch, the next try keeps the present one.
    */
   function isOutbid({ outbid, until }: Term, now: Micros): boolean {
     if (outbid === null) return false
@@ -47,14 +47,14 @@ export function createEpochRaising({ self, settings, timing }: Context) {
     return isLasting && now <= until - tries * tryTime + lateness
   }
 
-  /** An epoch of its own under which nobody led is as good as a new one, if it is the largest. */
+  /** The largest epoch, if it is the node's own and no node led under it; otherwise a larger one. */
   function nextEpoch({
     vote: { promised, config },
     known: { seen },
     largestLedEpoch,
   }: LocalLeaderState): number {
     const largest = Math.max(seen.number, promised.number)
-    // Voters are written by a leader under its epoch: that one is used, whether or not it was heard of otherwise.
+    // A leader writes voters under its epoch. So that epoch is in use, even if no message has named it.
     if (config.id[0] > largest) return config.id[0] + 1
     const isOwn = [seen, promised].every(({ number, owner }) => number < largest || owner === self)
     return isOwn && largest > largestLedEpoch ? largest : largest + 1
@@ -64,8 +64,8 @@ export function createEpochRaising({ self, settings, timing }: Context) {
 }
 
 /**
- * Whether what this voter has promised to another node is out of the way of a leader that has raised its epoch: it was
- * promised before that leader's term, or the leader has won a round since under an epoch that is larger.
+ * Whether this voter's promise to another node no longer stands in the way of a leader that raised its epoch. Either
+ * the promise is older than that leader's term, or the leader has since won a round under a larger epoch.
  */
 export function isSuperseded(
   { vote: { promised }, known: { following } }: LocalLeaderState,
@@ -75,7 +75,7 @@ export function isSuperseded(
 ): boolean {
   const token = lease?.token ?? null
   if (!renew || token === null || promised.owner === from || promised.number <= token) return true
-  // A smaller epoch is another matter (ballot.ts).
+  // Smaller epochs are checked in ballot.ts.
   if (epoch <= promised.number) return true
   if (following === null || following.leader !== from || following.roundAt !== now) return false
   const { view } = following

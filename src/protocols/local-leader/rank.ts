@@ -2,15 +2,18 @@
 import { compareIds, type NodeId } from '../../core/index.ts'
 
 export type Rank = {
-  /** 0 as a rule; more while it leaves the lead to others: 1 while it waits, 2 after it stepped down, 3 when it would not lead or keeps failing. */
+  /**
+   * 0 by default. Larger while the node prefers that others lead: 1 during a hold-down, 2 after it stepped down, 3 when
+   * it does not want to lead or keeps failing.
+   */
   readonly low: number
   /** Higher is preferred. */
   readonly priority: number
-  /** It leads and leaders are sticky: then equals do not depose it. */
+  /** It leads, and leaders are sticky: a node of equal priority does not depose it. */
   readonly incumbent: boolean
 }
 
-/** Negative when a should lead rather than b. */
+/** Negative when `a` should lead rather than `b`. */
 export function compareRanks(a: Rank, aId: NodeId, b: Rank, bId: NodeId): number {
   if (a.low !== b.low) return a.low - b.low
   if (a.priority !== b.priority) return b.priority - a.priority

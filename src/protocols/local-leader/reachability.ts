@@ -16,7 +16,10 @@ import {
 } from './state.ts'
 import { holdsMajorities, isVoter } from './voters.ts'
 
-/** In a large group only the first reachable nodes send heartbeats; of the others the leader learns from answers. */
+/**
+ * In a large group only the first reachable nodes send heartbeats. The leader learns from answers that the others are
+ * up.
+ */
 export const HEARTBEAT_SENDERS = 16
 
 export type Reachability = ReturnType<typeof createReachability>
@@ -43,14 +46,15 @@ export function createReachability(context: Context, { refreshVouchedPeers }: He
   const viewTrust = Math.floor(lockTime * (1 - 4 * rho)) - Math.ceil(threshold * (1 + rho))
   /**
    * Voters hear a leader for the last time up to Δ later than its successor does, and must have given it up when they
-   * are asked. In local mode the successor waits for that; in majority mode, where ranks only say who is preferred,
-   * voters give a rival up earlier by as much.
+   * receive the request. In local mode the successor waits for that. In majority mode, where ranks are only a
+   * preference, voters give up a rival earlier by the same time.
    */
   const rivalExpires = isMajority ? expires - threshold : expires
   /**
-   * A node with suppressed heartbeats rarely says that it does not hear this node: between two such messages it counts
-   * as unreachable. What it said must outlast that silence and one lost message. Otherwise every message would look like
-   * the first of a node that has just started, and this node would become a candidate each time.
+   * A node with suppressed heartbeats rarely reports that it does not hear this node; between two such reports it
+   * counts as unreachable. The memory of a report must outlast that silence and one lost message. Otherwise every
+   * report would look like the first message of a node that has just started, and this node would become a candidate
+   * each time.
    */
   const oneWayMemory = timing.suppression === null ? 0 : 2 * timing.suppression.longest
 
@@ -68,13 +72,13 @@ export function createReachability(context: Context, { refreshVouchedPeers }: He
     const place = placeOf(from)
     const before = known.peers[place] ?? null
     if (overtaken && before !== null) {
-      // The node is reachable; a later message has already said how it ranks.
+      // The node is reachable, but a later message has already announced its rank.
       return withKnown(state, {
         peers: replaced(known.peers, place, { ...before, heardAt: now, saidAt: now }),
         seen,
       })
     }
-    // Nodes that send no heartbeats are not heard, which says nothing about the link.
+    // Nodes that send no heartbeats cannot be heard, which says nothing about the link.
     const isMissed = !beacon.heard && isHeartbeatSender(state, now)
     const peer = peerOf(beacon, isMissed, before, patience, now)
     const following = followingAfter(state, from, beacon, now)
@@ -124,7 +128,7 @@ export function createReachability(context: Context, { refreshVouchedPeers }: He
     return token !== null && following.token !== null && token > following.token
   }
 
-  /** A node that would depose a leader waits for `holdDown` first, from when it first heard the leader. */
+  /** A node that would depose a leader first waits for `holdDown`, counted from when it first heard the leader. */
   function holdAfter(
     known: Known,
     following: Following | null,
@@ -180,7 +184,10 @@ export function createReachability(context: Context, { refreshVouchedPeers }: He
     return isAlive(peer, now, expires) || (oneWaySince !== null && now - saidAt < oneWayMemory)
   }
 
-  /** When the last reachable node of better rank for which `counts` holds will have expired; null: there is none. */
+  /**
+   * When the last reachable node of better rank for which `counts` holds will have expired; null: there is no such
+   * node.
+   */
   function betterUntil(state: LocalLeaderState, now: Micros, counts: (peer: Peer) => boolean): Micros | null {
     const rank = rankOf(state, now)
     let until: Micros | null = null
@@ -209,12 +216,12 @@ export function createReachability(context: Context, { refreshVouchedPeers }: He
     })
   }
 
-  /** Whether no candidate, and not this node either, ranks before the sender. */
+  /** Whether no other candidate, nor this node, ranks before the sender. */
   function isBestCandidate(state: LocalLeaderState, from: NodeId, beacon: Beacon, now: Micros): boolean {
     if (mostRequests !== null) return true
     const rank: Rank = beacon
-    // This node supports a leader until it has made sure that it could lead itself, and announces that. A node that has
-    // lost its rank prefers any other: where all have lost it, the first of them may be unable to win.
+    // This node supports a leader until it has made sure that it could lead itself, and announces its candidacy. A node
+    // that has lost its rank prefers every other node: where all have lost it, the first of them may be unable to win.
     const { candidate, record } = state.eligibility
     const isContent = recordsFailures && ((beacon.lease !== null && !candidate) || record.proofs !== null)
     if (from !== self && !isContent && isEligible(state) && outranks(rankOf(state, now), self, rank, from)) {
@@ -236,8 +243,8 @@ export function createReachability(context: Context, { refreshVouchedPeers }: He
   }
 
   /**
-   * Whether this node hears a majority. If not it must not ask: its supporters would promise it a larger epoch, and
-   * would refuse the leader of the other nodes.
+   * Whether this node hears a majority. If not, it must not ask for votes: its supporters would promise it a larger
+   * epoch, and would refuse the leader of the other nodes.
    */
   function couldWin(state: LocalLeaderState, now: Micros): boolean {
     if (!isMajority || !usesHeartbeats || tree !== null) return true
@@ -249,12 +256,15 @@ export function createReachability(context: Context, { refreshVouchedPeers }: He
     return holdsMajorities(state.vote.config, reachable)
   }
 
-  /** Where a majority is enough, a node that hears none is no candidate: it would keep its voters from electing another. */
+  /**
+   * Where a majority is enough, a node that does not hear one must not be a candidate: it would keep its voters from
+   * electing another node.
+   */
   function isWithoutMajority(state: LocalLeaderState, now: Micros): boolean {
     return settings.rule === 'quorum' && !couldWin(state, now)
   }
 
-  /** All nodes that it hears support it. Nodes that do not hear it need not. */
+  /** Whether all nodes that it hears support it. Nodes that do not hear this node need not. */
   function isSupportedByAll(state: LocalLeaderState, supporters: readonly NodeId[], now: Micros): boolean {
     for (const { id, index } of others) {
       const peer = state.known.peers[index] ?? null

@@ -17,7 +17,7 @@ export type CandidateRecord = {
 
 export const CLEAN_RECORD: CandidateRecord = { misses: 0, failures: 0, proofs: null, isProven: false }
 
-/** A refused round may have a good cause that passes: a lock of the last leader. One without answers has none. */
+/** A refused round may have a temporary cause: a lock of the last leader. A round without answers has none. */
 const WEIGHT = { refused: 1, unanswered: 4 } as const
 /** With this many misses it loses its rank: two rounds without answers, or eight refused. */
 const MOST_MISSES = 8

@@ -1,10 +1,10 @@
 /**
- * Stable data that is undamaged but unusable: numbers out of range, or voters that can never elect anybody. They can come
- * from an older version, or from a bad member that was believed by one.
+ * Recovers stable data that is undamaged but unusable: numbers out of range, or voters that can never elect a leader.
+ * Such data can come from an older version, or from a faulty node that an older version believed.
  *
- * The node goes on under its id, because it forgets nothing that binds it: it promises every epoch up to a number larger
- * than any that was ever led under, and is silent after its start until every lock that it may have given has lapsed. So
- * it supports no leader twice, and no token is given a second time.
+ * The node keeps its id, because it forgets nothing that binds it. It promises every epoch up to a number larger than
+ * any epoch under which a node led. After its start it is silent until every lock that it may have given has expired.
+ * So it never supports two leaders, and no token is used twice.
  */
 import { type NodeId, type Plain, sortIds } from '../../core/index.ts'
 import { configFault, epochFault, MOST_NUMBER, numberFault } from './bounds.ts'
@@ -14,7 +14,7 @@ import type { Configuration } from './voters.ts'
 
 export type Remedy = {
   readonly self: NodeId
-  /** Milliseconds of the wall clock: larger than any epoch of a sound group. */
+  /** Milliseconds of the wall clock: larger than any epoch of a correct group. */
   readonly moment: number
   /** The largest token that any node has seen; 0 when none is larger than `moment`. */
   readonly above: number
@@ -24,14 +24,14 @@ export type Remedy = {
 
 export type Recovered = {
   readonly stable: Plain
-  /** What was wrong, and what stands there now. */
+  /** What was wrong, and what replaced it. */
   readonly changes: readonly string[]
 }
 
-/** Where a lock time is lost: longer than that of any profile. */
+/** Used when the lock time is lost: longer than the lock time of any profile. */
 const LONG_LOCK = 60_000_000
 
-/** Null when the data is usable as it is. Throws a RangeError that says what is missing. */
+/** Null when the data is usable as it is. Throws a RangeError that names the missing argument. */
 export function recoverLocalLeader(data: Plain, remedy: Remedy): Recovered | null {
   const { self, moment, above, voters } = remedy
   const wrong = stableFault(data)

@@ -8,7 +8,10 @@ import { changed, type LocalLeaderState, withKnown, withVote } from './state.ts'
 export function createReleases({ latest, placeOf, timing }: Context, { sendReleases }: Beacons) {
   const { roundTrip } = timing
 
-  /** Stops leading, and only then lets its supporters go, unless they are to be held until their locks lapse. */
+  /**
+   * Stops leading, and only then releases the supporters. With `releases` false they stay bound until their locks
+   * expire.
+   */
   function giveUp(
     state: LocalLeaderState,
     cause: string,
@@ -36,7 +39,7 @@ export function createReleases({ latest, placeOf, timing }: Context, { sendRelea
     }
   }
 
-  /** Requests up to this one are void; with `exactly`, this one alone releases its lock. */
+  /** All requests up to this one are void. With `exactly`, only a lock for this very request is released. */
   function voidRequests(
     state: LocalLeaderState,
     { owner, request }: Certificate,
@@ -57,14 +60,17 @@ export function createReleases({ latest, placeOf, timing }: Context, { sendRelea
     })
   }
 
-  /** A request has failed: nobody led by it, so the promise for it need not be kept, and would only hinder a leader. */
+  /**
+   * A request has failed: no node led by it. The promise for it need not be kept, and would only make this voter refuse
+   * a leader.
+   */
   function revokePromise(state: LocalLeaderState, { owner, request }: Certificate): LocalLeaderState {
     const { promised, revocable } = state.vote
     if (revocable === null || promised.owner !== owner || !isSame(revocable.request, request)) return state
     return withVote(state, { promised: revocable.former, revocable: null })
   }
 
-  /** The owner led and gave it up: it stands no more, even where this news overtook its own message. */
+  /** The owner led and stopped: it is no longer a candidate, even if this news overtook its own message. */
   function applyCertificate(before: LocalLeaderState, certificate: Certificate): LocalLeaderState {
     const state = voidRequests(before, certificate)
     const place = placeOf(certificate.owner)

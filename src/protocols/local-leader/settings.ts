@@ -6,7 +6,7 @@ import type { Tree } from './tree.ts'
 
 export type LocalLeaderSettings = {
   readonly timing: Timing
-  /** Majority mode: a majority is enough, or all that are heard must be among the supporters, as in the paper. */
+  /** Majority mode: a majority is enough, or all reachable nodes must support the leader, as in the paper. */
   readonly rule: 'quorum' | 'equality'
   readonly sticky: boolean
   readonly priority: number

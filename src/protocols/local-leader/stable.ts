@@ -19,7 +19,7 @@ export class CorruptStableDataError extends Error {
 
   constructor(field: string, problem: string) {
     super(
-      `the stable data of this process is corrupt (${field === '' ? 'as a whole' : field}: ${problem}), so it does not ` +
+      `the stable data of this node is corrupt (${field === '' ? 'as a whole' : field}: ${problem}), so it does not ` +
         'know what it has promised: run "conclave recover" on its data directory, which makes it promise everything so far',
     )
   }

@@ -5,29 +5,29 @@ import type { Rank } from './rank.ts'
 import type { CandidateRecord } from './record.ts'
 import { type Configuration, initialConfiguration } from './voters.ts'
 
-/** What is known of another process, from its last fast message. */
+/** What this node knows of another node, from its last fast message. */
 export type Peer = Rank & {
-  /** When it was last there: it said something, or the leader vouched for it. */
+  /** When it was last reachable: it sent a message, or the leader vouched for it. */
   readonly heardAt: Micros
-  /** When it last said something itself. */
+  /** When its own last message arrived. */
   readonly saidAt: Micros
   readonly candidate: boolean
-  /** Since when it says that it does not hear this process; null when it does. */
+  /** Since when it reports that it does not hear this node (a one-way link); null when it hears this node. */
   readonly oneWaySince: Micros | null
-  /** Since when it has stood for election without leading, and when it last said so; null when it does not. */
+  /** Since when it has been a candidate without leading, and when it last announced that; null: it is no candidate. */
   readonly claim: { readonly since: Micros; readonly last: Micros } | null
 }
 
-/** A request to lead that is under way. */
+/** A pending request to be elected, or to renew. */
 export type Candidacy = {
   readonly request: Request
   readonly at: Micros
   readonly epoch: number
   readonly renew: boolean
   readonly config: Configuration
-  /** It asks for answers only: a challenger makes sure that a majority hears it before it deposes a leader. */
+  /** A probe asks for answers only: a challenger makes sure that a majority hears it before it deposes a leader. */
   readonly isProbe: boolean
-  /** The nodes that support it, and the nodes that have answered at all, sorted. */
+  /** The nodes that support the request, and the nodes that have answered at all, sorted. */
   readonly supporters: readonly NodeId[]
   readonly answered: readonly NodeId[]
   /** When the request before this one was made. */
@@ -38,27 +38,30 @@ export type Candidacy = {
 
 /** A term. It is over when the clock shows `until`, even if no node has noticed. */
 export type Term = {
-  /** The epoch of its election. Null in local mode, where there is nothing to compare it with. */
+  /** The epoch of its election. Null in local mode, which has no tokens. */
   readonly token: number | null
-  /** The epoch of its renewals: that of its election, unless it had to be raised (raise.ts). */
+  /** The epoch of its renewals: the epoch of its election, unless it had to be raised (raise.ts). */
   readonly epoch: number
   readonly since: Micros
   readonly until: Micros
-  /** The request by which it leads, and when that was made. */
+  /** The request by which the node leads, and when the node made it. */
   readonly request: Request
   readonly requestedAt: Micros
-  /** Until when each supporter is bound, seen from here; sorted by node. */
+  /** Until when each supporter is bound, on this node's clock; sorted by node. */
   readonly supporters: readonly Supporter[]
   readonly members: readonly NodeId[]
   /** The last configuration that won. */
   readonly config: Configuration
-  /** Since when a voter refuses it because of a larger promise to another node, and when it last did; null: none does. */
+  /**
+   * Since when a voter refuses the leader because it promised a larger epoch to another node, and when it last did;
+   * null: none does.
+   */
   readonly outbid: { readonly since: Micros; readonly last: Micros } | null
 }
 
 export type Supporter = { readonly node: NodeId; readonly until: Micros }
 
-/** Until then this node supports `owner`, and no other node. */
+/** Until `until` this node supports `owner`, and no other node. */
 export type Lock = { readonly owner: NodeId; readonly request: Request; readonly until: Micros }
 
 /** What the node knows of the others. */
@@ -73,17 +76,17 @@ export type Known = {
   readonly holdUntil: Micros | null
 }
 
-/** Whether the node should lead. */
+/** Whether the node should be a candidate, and the rank that it announces. */
 export type Eligibility = {
-  /** Whether it wants to lead at present; if not it only votes. */
+  /** Whether it wants to lead at present. If not, it only votes. */
   readonly willing: boolean
   readonly priority: number
-  /** Until when it leaves the leadership to others after it stepped down. */
+  /** Until when it ranks low, so that other nodes lead, after it stepped down. */
   readonly lowUntil: Micros | null
   /** It is a candidate, and announces that. */
   readonly candidate: boolean
   readonly record: CandidateRecord
-  /** Since when it has deferred to a node of better rank that is no candidate. */
+  /** Since when it has deferred to a node of better rank that is not a candidate. */
   readonly deferringSince: Micros | null
   /** When it last asked for support, where a rule needs it (rules.ts). */
   readonly lastRequestAt: Micros | null
@@ -99,8 +102,8 @@ export type Vote = {
   readonly certificate: Certificate | null
   readonly promised: Epoch
   /**
-   * What was promised before, and the request for which that was given up. If the request fails, no node has led by it,
-   * and the promise binds nobody. Null once a node may have led by it.
+   * The earlier promise, and the request that replaced it. If the request fails, no node has led by it, and the promise
+   * binds no node. Null once a node may have led by it.
    */
   readonly revocable: { readonly request: Request; readonly former: Epoch } | null
   readonly config: Configuration
@@ -208,7 +211,7 @@ export function withKnown(state: LocalLeaderState, change: Partial<Known>): Loca
   })
 }
 
-/** What almost every step does. */
+/** The most frequent change, without the copies of `changed`. */
 export function replaceKnown(state: LocalLeaderState, known: Known): LocalLeaderState {
   return {
     incarnation: state.incarnation,
@@ -230,7 +233,7 @@ export function replaceKnown(state: LocalLeaderState, known: Known): LocalLeader
   }
 }
 
-/** The same state when nothing changes. */
+/** Returns the same state when nothing changes. */
 export function withEligibility(state: LocalLeaderState, change: Partial<Eligibility>): LocalLeaderState {
   const { willing, priority, lowUntil, candidate, record, deferringSince, lastRequestAt, announced } = change
   const { eligibility } = state
@@ -263,8 +266,9 @@ export function withVote(state: LocalLeaderState, change: Partial<Vote>): LocalL
 }
 
 /**
- * The state of a process when others may speak in the group than before. What is kept of each goes with it. In majority
- * mode voters stay as they are, for only a leader changes them; in local mode there are new ones.
+ * The state of a node whose group now has other nodes. What it knows of each node moves to that node's new index. In
+ * majority mode the voters stay as they are, because only a leader changes them. In local mode the new voters replace
+ * them.
  */
 export function adoptNodes(
   state: LocalLeaderState,
@@ -352,7 +356,7 @@ export function withVotes(
   return { request, at, epoch, renew, config, isProbe, supporters, answered, previousAt, succeeds }
 }
 
-/** The leadership with these bound to it until then. */
+/** The term, with these nodes bound to it until `until`. */
 export function withSupporters(term: Term, nodes: readonly NodeId[], until: Micros): Term {
   const supporters = term.supporters.slice()
   let members = term.members

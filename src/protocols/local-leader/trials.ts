@@ -1,6 +1,6 @@
 /**
- * What `conclave plan` tries with a configuration: each trial simulates that very configuration many times, with one
- * fault at a random moment, and says what the computed guarantees promise for it.
+ * The trials of `conclave plan`. Each trial simulates the given configuration many times, with one fault at a random
+ * moment, and states what the computed guarantees promise for it.
  */
 import { type Micros, microsOf, msOf, type NodeId, sortIds } from '../../core/index.ts'
 import type { PlanAsked, PlannedTrial, Span, TrialWorld } from '../planning.ts'
@@ -10,7 +10,7 @@ import { type LocalLeaderOptions, votersIn } from './options.ts'
 export type LocalLeaderPlan = {
   readonly nodes: readonly NodeId[]
   readonly options: LocalLeaderOptions
-  /** What is simulated; null: delays as the configuration assumes them. */
+  /** The simulated delays; null: as the configuration assumes them. */
   readonly delayMs: Span | null
   readonly loss: number
 }
@@ -19,14 +19,14 @@ export function planFor({ nodes, network }: PlanAsked, options: LocalLeaderOptio
   return { nodes, options, delayMs: network?.delayMs ?? null, loss: network?.loss ?? 0 }
 }
 
-/** Partitions, graphs and the like are tried with a tenth of the seeds: there are many of them. */
+/** Partitions and cut links run with a tenth of the seeds, because there are many of them. */
 const FEW = 0.1
-/** In large groups only the most telling sizes of a partition are tried. */
+/** In larger groups only selected sizes of a partition are tried. */
 const SMALL_GROUP = 9
 
 type Adder = (trial: Partial<PlannedTrial> & Pick<PlannedTrial, 'name' | 'what' | 'fault'>) => void
 
-/** What the trials of one card share. */
+/** What all trials of one card share. */
 type TrialContext = {
   readonly guarantees: Guarantees
   readonly group: Group
@@ -44,7 +44,7 @@ export function trialsOf(plan: LocalLeaderPlan, guarantees: Guarantees): readonl
   const trials: PlannedTrial[] = []
   const add: Adder = (trial) => {
     const whole = { share: FEW, settings: late, restoredWithin: null, stoppedWithin: null, ...trial }
-    // Where leaders rotate none stays, even if nothing fails.
+    // Under rotation no leader stays, even if nothing fails.
     const isTurn = whole.restoredWithin === 0 && plan.options.termMs !== null
     trials.push(isTurn ? { ...whole, restoredWithin: null } : whole)
   }
@@ -123,7 +123,7 @@ function addCrashes({
   })
 }
 
-/** The leader on the smaller side, and on the larger one. */
+/** A partition with the leader on the smaller side, and one with the leader on the larger side. */
 function addPartitions(context: TrialContext, small: number): void {
   const { guarantees, group, isMajority, add } = context
   const { failOver, followerLoss, leaseEnd, quorum, voters: count } = guarantees
@@ -153,7 +153,7 @@ function addPartitions(context: TrialContext, small: number): void {
     if (!canLead(leads) && !canSucceed) {
       add({
         name: `neither ${name}`,
-        what: `the leader with ${leads - 1} of the others, apart from ${count - leads}`,
+        what: `the leader with ${leads - 1} of the others, cut off from ${count - leads}`,
         fault: faultFor('none'),
         restoredWithin: 'never',
         stoppedWithin: leaseEnd,
@@ -194,7 +194,7 @@ function addCuts({ guarantees, group, isMajority, survives, add }: TrialContext)
   if (guarantees.voters <= 2) return
   add({
     name: 'graph',
-    what: 'the leader is left with one link, the others with all of theirs',
+    what: 'the leader keeps one link, the other nodes keep all of theirs',
     fault: (leader) => {
       const rest = group.nodes.filter((id) => id !== leader)
       const friend = group.without(leader).at(-1)
@@ -204,7 +204,7 @@ function addCuts({ guarantees, group, isMajority, survives, add }: TrialContext)
   })
 }
 
-/** How many may be on the smaller side of a partition. */
+/** The possible numbers of nodes on the smaller side of a partition. */
 function smallSides(count: number): readonly number[] {
   const half = Math.floor(count / 2)
   const minority = Math.floor((count - 1) / 2)
@@ -216,7 +216,7 @@ function smallSides(count: number): readonly number[] {
 type Group = {
   readonly nodes: readonly NodeId[]
   readonly voters: readonly NodeId[]
-  /** All voters but this one, in the order in which they would lead. */
+  /** All voters except this one, in order of rank. */
   without(node: NodeId): readonly NodeId[]
   heirOf(leader: NodeId): NodeId
 }
@@ -230,7 +230,9 @@ function groupOf({ nodes, options }: LocalLeaderPlan): Group {
   return { nodes, voters, without, heirOf: (leader) => without(leader)[0] as NodeId }
 }
 
-/** Worlds as timely as the configuration assumes, and no timelier where the worst is looked for. */
+/**
+ * A world as timely as the configuration assumes. Where the worst case is sought, some runs are exactly that timely.
+ */
 function worldOf(
   plan: LocalLeaderPlan,
   { timing, longestGap, traffic }: Guarantees,
@@ -253,7 +255,7 @@ function worldOf(
   }
 }
 
-/** For how long the steady state is watched. */
+/** The duration of the steady-state simulation, in renewal or heartbeat periods. */
 const STEADY_PERIODS = 200
 
 export function steadyWorld(plan: LocalLeaderPlan, guarantees: Guarantees): TrialWorld {
@@ -262,7 +264,7 @@ export function steadyWorld(plan: LocalLeaderPlan, guarantees: Guarantees): Tria
   return { ...worldOf(plan, guarantees, false), watched }
 }
 
-/** Where what is simulated is outside of what the configuration assumes, in words. */
+/** The simulated conditions that violate the assumptions of the configuration. */
 export function brokenAssumptions(plan: LocalLeaderPlan, { timing }: Guarantees): readonly string[] {
   const [least, most] = plan.delayMs === null ? [null, null] : spanMicros(plan.delayMs)
   const broken: string[] = []
@@ -276,7 +278,8 @@ export function brokenAssumptions(plan: LocalLeaderPlan, { timing }: Guarantees)
       `messages take as little as ${msOf(least)} ms, and the configuration assumes at least ${msOf(timing.leastDelay)} (δmin)`,
     )
   }
-  if (plan.loss > 0) broken.push(`${plan.loss * 100} % of the messages are lost: those are not timely`)
+  if (plan.loss > 0)
+    broken.push(`${plan.loss * 100} % of the messages are lost, and a lost message is not timely`)
   return broken
 }
 

@@ -1,5 +1,5 @@
 /**
- * Whose votes count, and how that changes while the service runs.
+ * The voters, and how they change while the service runs.
  *
  * A configuration is a set of voters, or two at once while one replaces the other. A leader needs a majority of
  * every set. A leader changes its voters in three renewals, each of which must succeed before the next: it writes the

@@ -33,7 +33,7 @@ import {
 import { placeInTree } from './tree.ts'
 import { type Configuration, contradicts, isNewer, isVoter } from './voters.ts'
 
-/** A node that does not lead must report the voters this often before this node believes it. */
+/** A node that does not lead must report the voters this many times before this node believes it. */
 const REPORTS = 3
 
 export function createVoting(
@@ -59,12 +59,12 @@ export function createVoting(
   ): LocalLeaderStep {
     const { fast: isFast } = receipt
     const heard = recordBeacon(before, from, election.beacon, receipt, now)
-    // A direct request to a voter that the tree missed arrives later than the round began.
+    // A direct request to a voter that the tree missed arrives later than the start of the round.
     const isRound = tree === null || election.tree !== null
     const informed = isFast && isRound ? recordRound(heard, from, election, now) : heard
     if (isMajority && contradicts(election.config, informed.vote.config)) {
       const seen = reportVoters(informed, from, election)
-      // The sender learns, too, which voters this node has stored.
+      // The sender also learns which voters this node has stored.
       const { request } = election
       const refusal = { candidate: from, request, parent: from, votes: [{ node: self, support: false }] }
       const answers = seen.state.silentUntil === null && from !== self
@@ -95,9 +95,9 @@ export function createVoting(
   }
 
   /**
-   * A node that sends a probe asks whether a majority could vote for it. A voter whose storage fails could not, so it
-   * stores what it has stored already before it answers. If it answered without, the prober would depose a leader whom
-   * it cannot replace, lose its rank, regain it under the next leader, and depose that one too.
+   * A probe asks whether a majority could vote for its sender. A voter whose storage fails could not, so it stores its
+   * unchanged state again before it answers. Without that write, the prober would depose a leader that it cannot
+   * replace, lose its rank, regain it under the next leader, and depose that one too.
    */
   function persistForProbe(state: LocalLeaderState, { epoch }: Election): readonly LocalLeaderEffect[] {
     return isMajority && epoch === 0 ? [persist(stableOf(state))] : NOTHING
@@ -124,8 +124,7 @@ export function createVoting(
 
   /**
    * The node that may say who the voters are: the leader of a term that this node supports, or follows since an earlier
-   * message.
-   * A single message of another that says it leads is not enough.
+   * message. A single message of another node that claims to lead is not enough.
    */
   function isLedBy({ vote, known }: LocalLeaderState, from: NodeId, epoch: number): boolean {
     if (from === self || (vote.promised.owner === from && vote.promised.number === epoch)) return true
@@ -145,8 +144,9 @@ export function createVoting(
   }
 
   /**
-   * A node without a vote learns the voters from every candidate. If it is among them now it votes. If it will be, it
-   * shows itself. If it knows of a later change, because that change removed its vote, it says so.
+   * A node without a vote learns the voters from every candidate. If it has become a voter, it votes. If it is about to
+   * become one, it answers to show that it is up. If it knows of a later change, because that change removed its vote,
+   * it reports that change.
    */
   function handleElectionWithoutVote(
     state: LocalLeaderState,
@@ -268,7 +268,7 @@ export function createVoting(
     if (!isOdd) {
       const agreed = clearMismatch(informed, from)
       if (reply.candidate !== self) return countVotes(agreed, from, reply, receipt, now)
-      // Who goes by other voters has answered nothing that counts.
+      // The answer of a node with other voters does not count.
       const answers = countAnswers(
         agreed,
         reply.votes.map(({ node }) => node),
@@ -303,14 +303,14 @@ export function createVoting(
     return isLeading(next, now) ? unchanged(markContested(next, reply)) : adoptVoters(next, from, reply, now)
   }
 
-  /** A voter refuses this leader, for it has stored a change of voters that was begun before and never came into force. */
+  /** A voter refuses this leader, because it has stored an earlier change of voters that never came into force. */
   function markContested(state: LocalLeaderState, { config }: Reply): LocalLeaderState {
     const epoch = state.term?.epoch ?? 0
     const isAbandoned = isNewer(config, state.vote.config) && config.id[0] < epoch
     return isAbandoned && !state.isContested ? changed(state, { isContested: true }) : state
   }
 
-  /** The epoch that a voter has promised to another counts even if it is no larger than one's own. */
+  /** The epoch that a voter has promised to another node counts even if it is no larger than the epoch of this node. */
   function epochAfterRefusal(seen: Epoch, promised: Epoch): Epoch {
     if (promised.owner === self || promised.number < seen.number) return seen
     return promised.number > seen.number || seen.owner === self ? promised : seen
