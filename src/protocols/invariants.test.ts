@@ -110,9 +110,9 @@ describe('local-leader', () => {
 
 describe('epochs', () => {
   const steps = stepsOf('epochs')
-  const leadIn = (state: Any): Any | null => {
+  const leaseIn = (state: Any): Any | null => {
     const time = state['time'] as Any | null
-    return time === null ? null : (time['lead'] as Any | null)
+    return time === null ? null : (time['lease'] as Any | null)
   }
 
   it('takes every step of an honest run', () => {
@@ -126,16 +126,16 @@ describe('epochs', () => {
 
   it('asserts that a lease does not outlast its request', () => {
     const found = failures(steps, (state) => {
-      const lead = leadIn(state)
-      if (lead !== null) Object.assign(lead, { until: Number(lead['until']) + 60_000_000 })
+      const lease = leaseIn(state)
+      if (lease !== null) Object.assign(lease, { until: Number(lease['until']) + 60_000_000 })
     })
     expect(found).toContain('the lease ends N µs after its request, but may last only N µs')
   })
 
   it('asserts that the token of a term never decreases', () => {
     const found = failures(steps, (state) => {
-      const lead = leadIn(state)
-      if (lead !== null) Object.assign(lead, { token: Number.NaN })
+      const lease = leaseIn(state)
+      if (lease !== null) Object.assign(lease, { token: Number.NaN })
     })
     expect(found).toContain('the token decreased from N to N')
   })

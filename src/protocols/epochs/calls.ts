@@ -1,10 +1,10 @@
-/** Calls on registers, tagged: the reads of a round carry its number, so that a late reply is known for what it is. */
+/** Register calls. The reads of a round carry the number of the round, so that a node recognizes late replies. */
 import { callRegister, type Effect, type Identity, type NodeId, type RegisterCall } from '../../core/index.ts'
 import type { Block } from './block.ts'
 
 type Call = Effect<never, never>
 
-/** More than any group has members: a number of a call says its round, though the group has changed meanwhile. */
+/** No group has this many nodes: the id of a call gives its round even if the group has changed since. */
 const MOST_NODES = 2 ** 14
 
 export function calls({ self, nodes }: Identity) {

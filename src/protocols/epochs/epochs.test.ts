@@ -12,7 +12,7 @@ function search(nodes: number, epochs: number, ballots: number, options: PlainOb
   return exploring('epochs', nodes, { options: { epochs, ballots, ...options }, maxStates: 50_000_000 })
 }
 
-describe('every misreading of the errata elects two leaders', () => {
+describe('a search elects two leaders with every misreading of the errata', () => {
   /** Nodes, epochs, ballots, and the length of the schedule in docs/explanation/papers/epochs.md. */
   const cases: readonly (readonly [Misreading, number, number, number, number, 'atomic' | 'split'])[] = [
     ['tie-lowest-id', 2, 1, 2, 16, 'atomic'],
@@ -46,7 +46,7 @@ describe('every misreading of the errata elects two leaders', () => {
     const counterexample = counterexampleOf(searched)
     expect(counterexample?.spec).toBe('one-leader-an-epoch')
     expect(counterexample?.steps.length).toBeLessThanOrEqual(longest)
-    // The same steps in the readable world come to the same end, and without the last one to none.
+    // A replay of the schedule violates the same specification. Without its last step it violates none.
     const { scenario = {}, why, steps = [] } = counterexample ?? {}
     const replayed = simulate(scenario)
     expect(replayed.specs).toContainEqual(expect.objectContaining({ verdict: 'violated', why }))
@@ -54,11 +54,11 @@ describe('every misreading of the errata elects two leaders', () => {
     expect(shorter.specs.every(({ verdict }) => verdict !== 'violated')).toBe(true)
   })
 
-  it('and the corrected form, on the very same schedules, none', () => {
+  it('does not violate any specification with the corrected rules on the same schedules', () => {
     for (const searched of cases.slice(0, 6)) {
       const { scenario = {}, steps = [] } = counterexampleOf(searched) ?? {}
       const options = { ...(scenario['options'] as PlainObject), misreading: null }
-      // Some steps are impossible there: the run is taken as far as it goes.
+      // The corrected rules do not allow all of these steps: replay the longest possible prefix.
       for (let length = steps.length; length > 0; length--) {
         try {
           const report = simulate({ ...scenario, options, schedule: steps.slice(0, length) })
@@ -71,9 +71,9 @@ describe('every misreading of the errata elects two leaders', () => {
     }
   })
 
-  it('E17: with the optimisation of phase 0 only the highest id is ever elected', () => {
+  it('E17: elects only the highest id with the optimisation of phase 0', () => {
     const mayLead = (misreading: string | null): boolean => {
-      // That node 1 never leads is violated exactly where it can.
+      // The specification "node 1 never leads" is violated exactly if node 1 can lead.
       const report = exploring('epochs', 2, {
         options: { epochs: 2, ballots: 2, misreading },
         specs: [
@@ -97,7 +97,7 @@ describe('every misreading of the errata elects two leaders', () => {
   })
 })
 
-/** What is searched, nodes, epochs, ballots, options, and how many states there are. */
+/** A description, the numbers of nodes, epochs and ballots, the options, and the number of states. */
 type Searched = readonly [string, number, number, number, PlainObject, number]
 
 /** For npm run soak: the same checks as smaller searches of the test below. */
@@ -105,7 +105,7 @@ const LARGE: readonly Searched[] = [
   ['three nodes, one epoch, three ballots', 3, 1, 3, {}, 3_407_698],
   ['removals by the rule, two epochs', 3, 2, 1, { removals: true, tick: 'atomic' }, 1_011_955],
   [
-    'removals of nodes that still live, compared, two ballots',
+    'removals of live nodes by compare-and-swap, two ballots',
     2,
     2,
     2,
@@ -114,20 +114,20 @@ const LARGE: readonly Searched[] = [
   ],
 ]
 
-describe('the corrected protocol elects at most one leader an epoch', () => {
+describe('the corrected protocol elects at most one leader per epoch', () => {
   it.each<Searched>([
     ...sized([], LARGE),
     ['two nodes, two epochs, three ballots', 2, 2, 3, {}, 25_257],
     ['two nodes, three epochs, four ballots', 2, 3, 4, {}, 345_391],
     ['three nodes, one epoch, two ballots', 3, 1, 2, {}, 580_805],
     ['without jumps', 2, 2, 3, { jumps: false }, 25_100],
-    ['with the counter in register and memory at once', 2, 2, 3, { tick: 'atomic' }, 18_508],
+    ['with the counter in register and memory in one step', 2, 2, 3, { tick: 'atomic' }, 18_508],
     ['registers that are only regular', 2, 2, 2, { registers: 'regular' }, 28_792],
-    ['late writes, compared', 2, 2, 2, { registers: 'late' }, 15_907],
+    ['late writes by compare-and-swap', 2, 2, 2, { registers: 'late' }, 15_907],
     ['leaders that step down', 2, 2, 3, { releases: true }, 27_236],
     ['nodes that contend for the oracle', 2, 2, 3, { turns: 'oracle' }, 37_043],
     [
-      'both, on registers that are only regular',
+      'leaders that step down and nodes that contend, on registers that are only regular',
       2,
       2,
       2,
@@ -136,7 +136,7 @@ describe('the corrected protocol elects at most one leader an epoch', () => {
     ],
     ['three nodes that contend', 3, 1, 1, { turns: 'oracle' }, 118_752],
     ['removals by the rule', 3, 1, 1, { removals: true, tick: 'atomic' }, 76_112],
-    ['removals of nodes that still live, compared', 2, 2, 1, { burials: true, tick: 'atomic' }, 66_513],
+    ['removals of live nodes by compare-and-swap', 2, 2, 1, { burials: true, tick: 'atomic' }, 66_513],
   ])('%s', { timeout: LONG }, (_what, nodes, epochs, ballots, options, states) => {
     const report = search(nodes, epochs, ballots, options)
     expect(report.counterexample).toBeNull()
@@ -149,21 +149,21 @@ describe('the corrected protocol elects at most one leader an epoch', () => {
 
 describe('the invariants of the proof', () => {
   const inv = ['INV4', 'INV4k'].map((name) => specNamed(name)).filter((spec) => spec !== null)
-  const looking = (options: PlainObject) =>
+  const explore = (options: PlainObject) =>
     exploring('epochs', 2, {
       options: { epochs: 2, ballots: 3, keepsRead: true, ...options },
       specs: inv,
       goals: [],
     })
 
-  it('hold where a crash leaves nothing in memory', () => {
-    const report = looking({})
+  it('hold if a crash clears the memory', () => {
+    const report = explore({})
     expect(report.complete).toBe(true)
     expect(report.specs.map(({ verdict }) => verdict)).toEqual(['held', 'held'])
   })
 
-  it('E13: INV4k does not, as ReIncarnate is printed', () => {
-    const { counterexample } = looking({ misreading: 'kept-phase' })
+  it('E13: do not hold (INV4k) with ReIncarnate as printed', () => {
+    const { counterexample } = explore({ misreading: 'kept-phase' })
     expect(counterexample?.spec).toBe('INV4k')
     expect(counterexample?.steps).toHaveLength(14)
     const report = simulate(counterexample?.scenario ?? {}, { specs: inv })
@@ -193,20 +193,20 @@ describe('schedules', () => {
       [node, 'read', other],
     ] as [number, string, number?][]
 
-  it('a leader renews with one write and one round of reads', () => {
+  it('let a leader renew with one write and one round of reads', () => {
     const report = run([...elect(1, 2), [1, 'tickDisk'], [1, 'tickMem'], [1, 'read', 2]])
     expect(report.leadersByEpoch).toEqual({ 1: 1, 2: 1 })
     expect(report.registers).toEqual({ 1: [2, 1, 1, 1], 2: [0, 0, 0, 0] })
     expect(report.nodes['1']).toMatchObject({ role: 'leader', epoch: 2, learned: 1, token: 2 })
   })
 
-  it('a leader that jumps takes part like everybody else', () => {
+  it('make a leader that jumps take part like any other node', () => {
     const report = run([...elect(1, 2), [1, 'tickDisk', 3], [1, 'tickMem']])
     expect(report.registers?.['1']).toEqual([3, 1, 0, 0])
     expect(report.nodes['1']).toMatchObject({ role: 'candidate', epoch: 3, learned: null })
   })
 
-  it('whoever reads a higher counter is out of the epoch', () => {
+  it('drop a node that reads a higher counter from the epoch', () => {
     const report = run([
       [2, 'tickDisk', 5],
       [1, 'tickDisk'],
@@ -216,13 +216,13 @@ describe('schedules', () => {
     expect(report.nodes['1']).toMatchObject({ role: 'suspended', epoch: 1, leader: null })
   })
 
-  it('a reborn node stands where its register says, and waits for the next epoch', () => {
+  it('restart a node in the epoch of its register, where it waits for the next one', () => {
     const report = run([...elect(1, 2), [1, 'crash'], [1, 'reincarnate']])
     expect(report.nodes['1']).toMatchObject({ role: 'suspended', epoch: 1, learned: null })
     expect(report.registers?.['1']).toEqual([1, 1, 1, 1])
   })
 
-  it('a tick may fall between two reads of a round, and between a round and its write', () => {
+  it('allow a tick between two reads of a round, and between a round and its write', () => {
     const report = run(
       [
         [1, 'tickDisk'],
@@ -258,11 +258,11 @@ describe('schedules', () => {
       '1 is down',
     ],
     [[[1, 'reincarnate']], '1 is up already'],
-  ] as [[number, string, number?][], string][])('%j: %s', (steps, why) => {
+  ] as [[number, string, number?][], string][])('refuse %j: %s', (steps, why) => {
     expect(() => run(steps)).toThrow(why)
   })
 
-  it('one node alone elects itself', () => {
+  it('let a single node elect itself', () => {
     const report = run(
       [
         [7, 'tickDisk'],

@@ -1,16 +1,16 @@
 /**
  * Election in shared memory: n registers, each written by one node and read by all.
  *
- * The election itself stands in election.ts and knows neither time nor calls. This file hands inputs to the parts:
+ * The election itself is in election.ts, which knows neither time nor calls. This file dispatches inputs to the parts:
  *
- *  - starting.ts: boot, and what follows a write of unknown outcome (the node behaves as if it had crashed);
- *  - ballots.ts: the election's steps as calls and timers; a leader ticks every T;
- *  - looking.ts: what is read; a follower begins when no counter has advanced for longer than any lease (oracle.ts: and
- *    when it is chosen), and a store that is no register raises the alarm;
- *  - lease.ts and leaving.ts: from when to when a leader acts, and how it gives that up;
- *  - removing.ts: members that are gone for good.
+ *  - starting.ts: boot, and the restart after a write of unknown outcome (the node behaves as if it had crashed);
+ *  - ballots.ts: the steps of an election as calls and timers; a leader ticks every T;
+ *  - looking.ts: replies to reads. A follower starts an election when no counter has advanced for longer than any lease
+ *    (with oracle.ts: and when it is chosen). A store that does not behave like a register raises the alarm;
+ *  - lease.ts and leaving.ts: from when to when a leader acts, and how it releases its lease;
+ *  - removing.ts: removes nodes that are permanently gone.
  *
- * Without `timing` there is no time: nodes tick when they are told to, and nothing else happens by itself.
+ * Without `timing` the world is untimed: nodes tick only on command, and nothing happens by itself.
  */
 import {
   assertLease,
@@ -32,26 +32,34 @@ import {
 import { tick, write } from './ballots.ts'
 import {
   AGAIN_TIMER,
-  changed,
+  applyChange,
   type EpochsSettings,
   type EpochsStep,
   type Kit,
   kitOf,
   LOOK_TIMER,
-  timed,
+  timeOf,
   unchanged,
   WRITE_TIMER,
   withTime,
 } from './kit.ts'
-import { begun, isActing, RENEW_TIMER, START_TIMER, STOP_TIMER, slept, stopped } from './lease.ts'
-import { campaigns, resigned } from './leaving.ts'
-import { look, onReply, readAgain, regrouped } from './looking.ts'
+import {
+  accountForSuspension,
+  isActing,
+  RENEW_TIMER,
+  START_TIMER,
+  STOP_TIMER,
+  startActing,
+  stopActing,
+} from './lease.ts'
+import { handleCampaign, resign } from './leaving.ts'
+import { handleRegrouped, handleReply, look, readAgain } from './looking.ts'
 import type { EpochsCommand } from './options.ts'
 import { contend } from './oracle.ts'
-import { confirmed, isPrimary, toFence } from './partition.ts'
-import { begin } from './starting.ts'
+import { confirmFenced, isPrimary, withFencing } from './partition.ts'
+import { start } from './starting.ts'
 import type { EpochsState } from './state.ts'
-import { shiftedTime } from './watching.ts'
+import { shiftTime } from './watching.ts'
 
 export function epochs(
   identity: Identity,
@@ -59,14 +67,14 @@ export function epochs(
 ): Protocol<EpochsState, never, EpochsCommand> {
   const kit = kitOf(identity, settings)
   return {
-    start: (stable, now) => begin(kit, stable, now),
-    step: (state, input, now) => withNews(kit, state, react(kit, state, input, now)),
+    start: (stable, now) => start(kit, stable, now),
+    step: (state, input, now) => withNews(kit, state, handleInput(kit, state, input, now)),
     view: (state, now) => viewOf(kit, state, now),
-    shift: (state, by) => (state.time === null ? state : { ...state, time: shiftedTime(state.time, by) }),
+    shift: (state, by) => (state.time === null ? state : { ...state, time: shiftTime(state.time, by) }),
   }
 }
 
-function onTimer(kit: Kit, state: EpochsState, name: string, now: Micros): EpochsStep {
+function handleTimer(kit: Kit, state: EpochsState, name: string, now: Micros): EpochsStep {
   if (name === WRITE_TIMER) return write(kit, state, now)
   if (state.time === null) return unchanged(state)
   switch (name) {
@@ -75,45 +83,50 @@ function onTimer(kit: Kit, state: EpochsState, name: string, now: Micros): Epoch
     case AGAIN_TIMER:
       return readAgain(kit, state)
     case RENEW_TIMER:
-      if (state.status !== 'Leader' || state.time.campaign === 'lapses') return unchanged(state)
+      if (state.status !== 'Leader' || state.time.candidacy === 'expiring') return unchanged(state)
       return state.writing === null
         ? tick(kit, state, state.ctr + 1, now)
         : { state: withTime(state, { isDue: true }), effects: NOTHING }
     case START_TIMER:
-      return changed(state, begun(state.time, now))
+      return applyChange(state, startActing(state.time, now))
     case STOP_TIMER: {
-      const { lead } = state.time
-      if (lead === null) return unchanged(state)
-      if (lead.until > now) return { state, effects: [setTimer(STOP_TIMER, lead.until)] }
-      return state.time.campaign === 'stands'
-        ? changed(state, stopped(state.time, 'its lease ran out'))
-        : resigned(kit, state, 'its lease ran out', now)
+      const { lease } = state.time
+      if (lease === null) return unchanged(state)
+      if (lease.until > now) return { state, effects: [setTimer(STOP_TIMER, lease.until)] }
+      return state.time.candidacy === 'willing'
+        ? applyChange(state, stopActing(state.time, 'its lease ran out'))
+        : resign(kit, state, 'its lease ran out', now)
     }
     default:
       return unchanged(state)
   }
 }
 
-function onCommand(kit: Kit, state: EpochsState, command: EpochsCommand, now: Micros): EpochsStep {
+function handleCommand(kit: Kit, state: EpochsState, command: EpochsCommand, now: Micros): EpochsStep {
   if (command.do === 'tick') return tick(kit, state, command.to ?? state.ctr + 1, now)
   if (state.status === 'Stopped') return unchanged(state)
   if (command.do === 'contend') return contend(kit, state)
   if (command.do === 'stepDown' && state.time === null) {
     const mayLeave = state.status === 'Leader' && state.writing === null
-    return mayLeave ? resigned(kit, state, 'it stepped down', now) : unchanged(state)
+    return mayLeave ? resign(kit, state, 'it stepped down', now) : unchanged(state)
   }
   if (state.time === null) return unchanged(state)
   switch (command.do) {
     case 'stepDown': {
       const isLeader = state.status === 'Leader' || state.status === 'PreviousLeader'
-      return isLeader || state.time.lead !== null
-        ? resigned(kit, state, 'it stepped down', now)
+      return isLeader || state.time.lease !== null
+        ? resign(kit, state, 'it stepped down', now)
         : unchanged(state)
     }
     case 'campaign':
-      return campaigns(kit, state, command.willing ? 'stands' : command.lapse ? 'lapses' : 'aside', now)
+      return handleCampaign(
+        kit,
+        state,
+        command.willing ? 'willing' : command.lapse ? 'expiring' : 'withdrawn',
+        now,
+      )
     case 'regrouped':
-      return regrouped(kit, state, now)
+      return handleRegrouped(kit, state, now)
     case 'remove': {
       if (command.of === kit.self || state.time.removal !== null) return unchanged(state)
       return {
@@ -122,53 +135,58 @@ function onCommand(kit: Kit, state: EpochsState, command: EpochsCommand, now: Mi
       }
     }
     case 'view':
-      return viewed(kit, state, command.members, now)
+      return handleView(kit, state, command.members, now)
     case 'fenced': {
-      const partition = confirmed(state.time.partition, command.of, command.token)
+      const partition = confirmFenced(state.time.partition, command.of, command.token)
       if (partition === state.time.partition) return unchanged(state)
-      return changed(state, begun({ ...state.time, partition }, now))
+      return applyChange(state, startActing({ ...state.time, partition }, now))
     }
     default:
       return unreachable(command)
   }
 }
 
-/** Who can be talked to has changed: a leader fences again, with the epoch it is in by now. */
-function viewed(kit: Kit, state: EpochsState, members: readonly NodeId[], now: Micros): EpochsStep {
-  const time = timed(state)
+/** The set of reachable nodes has changed: a leader fences again, with its current epoch as the token. */
+function handleView(kit: Kit, state: EpochsState, members: readonly NodeId[], now: Micros): EpochsStep {
+  const time = timeOf(state)
   const { self, nodes } = kit
   const view = nodes.filter((id) => id === self || members.includes(id))
   const was = time.partition.view
   if (was !== null && was.length === view.length && was.every((id) => view.includes(id)))
     return unchanged(state)
   const partition = { ...time.partition, view }
-  if (time.lead === null) return { state: withTime(state, { partition }), effects: NOTHING }
-  const next = { ...time, partition: toFence(partition, state.ctr, nodes) }
-  if (next.partition.fencing === null) return changed(state, begun(next, now))
-  // It serves nobody until all of them are fenced; the lease itself goes on.
-  const told = time.lead.acting
-    ? [output({ type: 'demoted', cause: 'its view has changed: it fences first' })]
+  if (time.lease === null) return { state: withTime(state, { partition }), effects: NOTHING }
+  const next = { ...time, partition: withFencing(partition, state.ctr, nodes) }
+  if (next.partition.fencing === null) return applyChange(state, startActing(next, now))
+  // The leader stops acting until all of them are fenced. Its lease continues.
+  const demoted = time.lease.acting
+    ? [output({ type: 'demoted', cause: 'its view has changed: it must fence nodes first' })]
     : []
-  const lead = { ...time.lead, acting: false, token: state.ctr }
-  const asking = begun({ ...next, lead }, now)
-  return { state: { ...state, time: asking.time }, effects: [...told, ...asking.effects] }
+  const lease = { ...time.lease, acting: false, token: state.ctr }
+  const asking = startActing({ ...next, lease }, now)
+  return { state: { ...state, time: asking.time }, effects: [...demoted, ...asking.effects] }
 }
 
-function react(kit: Kit, state: EpochsState, input: Input<never, EpochsCommand>, now: Micros): EpochsStep {
+function handleInput(
+  kit: Kit,
+  state: EpochsState,
+  input: Input<never, EpochsCommand>,
+  now: Micros,
+): EpochsStep {
   switch (input.type) {
     case 'register':
-      return onReply(kit, state, input, now)
+      return handleReply(kit, state, input, now)
     case 'timer':
-      return onTimer(kit, state, input.name, now)
+      return handleTimer(kit, state, input.name, now)
     case 'command':
-      return onCommand(kit, state, input.command, now)
+      return handleCommand(kit, state, input.command, now)
     case 'suspended': {
       if (state.time === null) return unchanged(state)
-      const time = slept(state.time, input.by)
-      const isOver = time.lead !== null && time.lead.until <= now
-      return changed(
+      const time = accountForSuspension(state.time, input.by)
+      const isOver = time.lease !== null && time.lease.until <= now
+      return applyChange(
         state,
-        isOver ? stopped(time, 'its clock stood still for too long') : { time, effects: NOTHING },
+        isOver ? stopActing(time, 'its clock stood still for too long') : { time, effects: NOTHING },
       )
     }
     case 'message':
@@ -180,19 +198,19 @@ function react(kit: Kit, state: EpochsState, input: Input<never, EpochsCommand>,
 }
 
 function assertInvariants({ settings }: Kit, before: EpochsState, after: EpochsState): void {
-  // A node that stops or starts over has no epoch: it reads its register again first.
+  // A node that has stopped or restarts has no epoch: it must read its register first.
   if (after.status === 'Stopped' || after.status === 'Starting') return
   assertNoDecrease('the epoch', before.ctr, after.ctr)
-  const lead = after.time?.lead ?? null
-  const former = before.time?.lead ?? null
-  if (lead === null || lead === former || after.time === null) return
-  if (former !== null) assertNoDecrease('the token', former.token, lead.token)
-  if (settings.timing !== null) assertLease(lead.until, after.time.w, settings.timing.lease)
+  const lease = after.time?.lease ?? null
+  const former = before.time?.lease ?? null
+  if (lease === null || lease === former || after.time === null) return
+  if (former !== null) assertNoDecrease('the token', former.token, lease.token)
+  if (settings.timing !== null) assertLease(lease.until, after.time.w, settings.timing.lease)
 }
 
-/** The same object where nothing changed; and what the application wants to hear of. */
+/** Returns the same state object if nothing changed. Adds the outputs for the application. */
 function withNews(kit: Kit, before: EpochsState, step: EpochsStep): EpochsStep {
-  const state = step.state === before ? before : sameOr(before, step.state)
+  const state = step.state === before ? before : keepSame(before, step.state)
   if (state !== before) assertInvariants(kit, before, state)
   const hint = state.time?.hint ?? null
   const effects: Effect<never>[] = [...step.effects]
@@ -211,8 +229,8 @@ function viewOf(kit: Kit, state: EpochsState, now: Micros): View {
   return {
     role: acts ? 'leader' : roleOf(state),
     leader: acts ? kit.self : follows,
-    token: acts ? (time?.lead?.token ?? ctr) : null,
-    until: acts ? (time?.lead?.until ?? null) : null,
+    token: acts ? (time?.lease?.token ?? ctr) : null,
+    until: acts ? (time?.lease?.until ?? null) : null,
     members: null,
     detail: {
       epoch: ctr,
@@ -236,7 +254,7 @@ function roleOf({ status, time }: EpochsState): View['role'] {
   }
 }
 
-function sameOr(before: EpochsState, after: EpochsState): EpochsState {
+function keepSame(before: EpochsState, after: EpochsState): EpochsState {
   const { time } = after
   const kept = time !== null && before.time !== null ? unlessSame(before.time, time) : time
   return unlessSame(before, kept === time ? after : { ...after, time: kept })

@@ -1,9 +1,9 @@
-/** What real nodes need to run the protocol. */
+/** The hosting of epochs: real nodes run the protocol from this value. */
 import type { PlainObject } from '../../core/index.ts'
 import { assertNoDefect } from '../defect-option.ts'
 import type { StoreHosting } from '../hosting.ts'
 import { type OpenState, openEpochs, openInsight } from './open-group.ts'
-import { type EpochsOptions, givenBy } from './options.ts'
+import { type EpochsOptions, timingInput } from './options.ts'
 import { epochsPlanning } from './planning.ts'
 import { problemsInHosted, profileOptions } from './profiles.ts'
 import { timingOf } from './timing.ts'
@@ -19,7 +19,7 @@ export const epochsHosting: StoreHosting = {
   problemsWith: problemsInHosted,
   slackOptions: () => ({}),
   leaseLength(options) {
-    const { lease, period, access } = timingOf(givenBy(own(options)))
+    const { lease, period, access } = timingOf(timingInput(own(options)))
     // A renewal is one write and one round of reads.
     return { lease, margin: lease - period - 2 * access }
   },
@@ -42,7 +42,7 @@ export const epochsHosting: StoreHosting = {
       fencing: time?.partition.fencing?.token ?? null,
     }
   },
-  timing: (options) => timingOf(givenBy(own(options))),
+  timing: (options) => timingOf(timingInput(own(options))),
   causes: {
     'its lease ran out': 'expired',
     'it stepped down': 'stepped down',

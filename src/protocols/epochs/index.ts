@@ -2,13 +2,19 @@ import { define, type Plain, type Stimulus } from '../../core/index.ts'
 import { blockOf, shownBlock } from './block.ts'
 import { rulesWith } from './defects.ts'
 import { epochs } from './epochs.ts'
-import { settling } from './guarantees.ts'
+import { settlingTime } from './guarantees.ts'
 import { openEpochs } from './open-group.ts'
-import { type EpochsCommand, type EpochsOptions, epochsCommands, epochsOptions, givenBy } from './options.ts'
+import {
+  type EpochsCommand,
+  type EpochsOptions,
+  epochsCommands,
+  epochsOptions,
+  timingInput,
+} from './options.ts'
 import type { EpochsState } from './state.ts'
 import { timingOf } from './timing.ts'
 
-/** Every tick that the bounds leave, and what else a node may do at any moment: a search tries all. */
+/** The commands that a search tries in every state: all ticks within the bounds, stepping down and contending. */
 function stimuli(
   { status, ctr, writing }: EpochsState,
   { epochs: most, jumps, releases, turns }: EpochsOptions,
@@ -26,7 +32,7 @@ function stimulus(command: EpochsCommand): Stimulus {
   return { command, whenDown: null, owed: false }
 }
 
-/** Every counter above the last of the removed node: one more than that is written, but none does harm. */
+/** A tombstone for every counter above the last one of the removed node. Real nodes write only the lowest. */
 function tombstones(value: Plain, { epochs: most }: EpochsOptions): readonly Plain[] {
   const block = blockOf(value)
   if (block === null || most === null) return []
@@ -44,7 +50,7 @@ const TIMED = [...UNTIMED, 'one-leader', 'tokens', 'live-leader']
 export const epochsDefinition = define({
   name: 'epochs',
   title:
-    'election in shared memory: at most one leader an epoch, whatever the timing; with a lease, one at a time',
+    'election in shared memory: at most one leader per epoch under any timing; with a lease, at most one at a time',
   source: 'Dharmadeep & Gopinath, Proactive Leader Election in Asynchronous Shared Memory Systems, 2006',
   kinds: [],
   prefers: 'highest',
@@ -58,13 +64,13 @@ export const epochsDefinition = define({
       : { promises: TIMED, goals: ['elected', 'renewed', 'lost'] },
   constants: ({ driftPpm }) => ({ rhoPpm: driftPpm }),
   create: (identity, chosen) => {
-    // As in the seat of a real process: it begins alone, and is told of the others.
+    // As a real node does: it starts alone, and learns of the other nodes by the command `members`.
     if (chosen.members === 'registered')
       return openEpochs(identity.self, [identity.self], chosen, rulesWith(chosen.misreading))
     return epochs(identity, {
-      timing: chosen.clock === 'none' ? null : timingOf(givenBy(chosen)),
+      timing: chosen.clock === 'none' ? null : timingOf(timingInput(chosen)),
       start: chosen.start,
-      turns: chosen.turns,
+      order: chosen.turns,
       rules: rulesWith(chosen.misreading),
       ballots: chosen.ballots,
       keepsRead: chosen.keepsRead,
@@ -83,7 +89,7 @@ export const epochsDefinition = define({
   bounds: ({ accessMs }, maxDelayMs) => [
     { option: 'accessMs', value: accessMs, least: maxDelayMs, because: 'one access to a register' },
   ],
-  settlesWithin: (chosen, _maxDelay, nodes) => settling(chosen, nodes),
+  settlesWithin: (chosen, _maxDelay, nodes) => settlingTime(chosen, nodes),
   exploration: {
     from: 'boot',
     options: { clock: 'none', epochs: 2, ballots: 3 },

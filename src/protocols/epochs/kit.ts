@@ -1,4 +1,4 @@
-/** What every part of the protocol has at hand, and the steps that all of them take. */
+/** What all parts of the protocol use: settings, the election, register calls, and common steps. */
 import {
   type Effect,
   type Identity,
@@ -13,21 +13,21 @@ import {
 } from '../../core/index.ts'
 import { calls } from './calls.ts'
 import { type ElectionSettings, election } from './election.ts'
-import { RENEW_TIMER, stopped } from './lease.ts'
-import type { Turns } from './options.ts'
+import { RENEW_TIMER, stopActing } from './lease.ts'
+import type { ElectionOrder } from './options.ts'
 import type { EpochsState, Timed } from './state.ts'
 import type { Timing } from './timing.ts'
 
 export type EpochsSettings = ElectionSettings & {
   readonly timing: Timing | null
   readonly start: 'stamps' | 'simple'
-  readonly turns: Turns
+  readonly order: ElectionOrder
 }
 
 export type EpochsStep = Step<EpochsState, never>
 export type Effects = readonly Effect<never>[]
 
-/** The next write of phase 1 or 2 is due. */
+/** The write of phase 1 or 2 is due. */
 export const WRITE_TIMER = 'write'
 export const LOOK_TIMER = 'look'
 export const AGAIN_TIMER = 'again'
@@ -42,8 +42,8 @@ export function kitOf(identity: Identity, settings: EpochsSettings): Kit {
   return { ...identity, settings, core: election(identity, settings), call: calls(identity) }
 }
 
-/** For what happens only where there is time. */
-export function timed({ time }: EpochsState): Timed {
+/** For code that runs only in timed worlds. */
+export function timeOf({ time }: EpochsState): Timed {
   return present(time, 'time')
 }
 
@@ -60,49 +60,49 @@ export function roundOf({ time }: EpochsState): number {
 }
 
 export function termOf({ time }: EpochsState): number {
-  return time?.lead?.token ?? 0
+  return time?.lease?.token ?? 0
 }
 
 export function unchanged(state: EpochsState): EpochsStep {
   return { state, effects: NOTHING }
 }
 
-export function changed(
+export function applyChange(
   state: EpochsState,
   { time, effects }: { readonly time: Timed; readonly effects: Effects },
 ): EpochsStep {
   return { state: time === state.time ? state : { ...state, time }, effects }
 }
 
-/** Nothing to do in this epoch any more: watch the others. */
+/** The node has nothing left to do in this epoch: it looks at the other registers after one poll interval. */
 export function rest(kit: Kit, state: EpochsState, now: Micros): EpochsStep {
   if (state.time === null) return { state, effects: NOTHING }
   return { state, effects: [setTimer(LOOK_TIMER, now + constants(kit).poll)] }
 }
 
-/** Timers of what the node was about to do. */
-export function quiet({ core }: Kit, state: EpochsState): Effects {
-  const due = core.mayWrite(state) ? [stopTimer(WRITE_TIMER)] : []
+/** Stops the timers of the node's next steps. */
+export function stopTimers({ core }: Kit, state: EpochsState): Effects {
+  const due = core.canWrite(state) ? [stopTimer(WRITE_TIMER)] : []
   return state.time === null ? due : [...due, stopTimer(LOOK_TIMER), stopTimer(RENEW_TIMER)]
 }
 
-/** The store is not what it must be: nothing is done any more. */
-export function alarmed(kit: Kit, state: EpochsState, alarm: string): EpochsStep {
-  const ended = state.time === null ? { time: null, effects: [] } : stopped(state.time, alarm)
+/** The store does not behave like a register: the node stops permanently. */
+export function raiseAlarm(kit: Kit, state: EpochsState, alarm: string): EpochsStep {
+  const ended = state.time === null ? { time: null, effects: [] } : stopActing(state.time, alarm)
   return {
     state: {
-      ...kit.core.suspended(state, null),
+      ...kit.core.suspend(state, null),
       status: 'Stopped',
       phase: 0,
       diskWritten: false,
       read: [],
       time: ended.time === null ? null : { ...ended.time, looking: null, alarm, hint: null },
     },
-    effects: [...quiet(kit, state), ...ended.effects, output({ type: 'alarm', why: alarm })],
+    effects: [...stopTimers(kit, state), ...ended.effects, output({ type: 'alarm', why: alarm })],
   }
 }
 
-/** Whether this id is among the nodes; null where it is not. */
-export function among({ nodes }: Identity, id: NodeId | null): NodeId | null {
+/** The id if it belongs to a node of the group, otherwise null. */
+export function nodeOrNull({ nodes }: Identity, id: NodeId | null): NodeId | null {
   return id !== null && nodes.includes(id) ? id : null
 }

@@ -5,7 +5,7 @@ import { type EpochsOptions, epochsOptions } from './options.ts'
 
 const OPTIONS: EpochsOptions = epochsOptions().parse({ periodMs: 200, accessMs: 5 })
 
-/** A node whose calls are answered by hand. */
+/** A node whose register calls the test answers. */
 class Hand {
   readonly #protocol
   state: OpenState
@@ -41,7 +41,7 @@ class Hand {
     this.take({ type: 'command', command: { do: 'members', nodes } })
   }
 
-  /** Answers all that was asked, each with what its register holds. */
+  /** Answers all calls, each with the content of its register. */
   answer(holds: { readonly [of: string]: Plain } = {}): void {
     const asked = this.calls
     this.calls = []
@@ -59,13 +59,13 @@ class Hand {
     this.take({ type: 'timer', name: next[0] })
   }
 
-  /** Runs alone until so many of its writes were made. */
-  until(isSo: () => boolean): void {
-    for (let steps = 0; !isSo() && steps < 100; steps++) {
+  /** Answers calls and fires timers until the condition holds. */
+  until(isReached: () => boolean): void {
+    for (let steps = 0; !isReached() && steps < 100; steps++) {
       if (this.calls.length > 0) this.answer()
       else this.fire()
     }
-    if (!isSo()) throw new Error('it never came to that')
+    if (!isReached()) throw new Error('the condition was never reached')
   }
 
   asked(): readonly NodeId[] {
@@ -75,8 +75,8 @@ class Hand {
 
 const ZEROS = { inc: 1, lctr: 0, lbal: 0, led: 0, term: 0, gone: false }
 
-describe('a group whose members are whoever has a register', () => {
-  it('a node that is alone still reads a round before it leads, so that it can meet whoever joins', () => {
+describe('a group of all nodes that have a register', () => {
+  it('makes a node that is alone read a round before it leads, so that it notices nodes that join', () => {
     const node = new Hand(['b'])
     node.until(() => node.state.inner.phase === 2 && node.state.inner.diskWritten)
     expect(node.asked()).toEqual([''])
@@ -85,33 +85,33 @@ describe('a group whose members are whoever has a register', () => {
     expect(node.outputs).toContain('elected')
   })
 
-  it('whoever joins in the middle of a round is read before that is judged', () => {
+  it('reads a node that joins during a round before the round is complete', () => {
     const node = new Hand(['b'])
     node.until(() => node.state.inner.phase === 2 && node.state.inner.diskWritten)
     const late = node.calls
     node.calls = []
     node.members('b', 'c')
     expect(node.asked()).toEqual(['c'])
-    // What was asked before is of an earlier round.
+    // The earlier calls belong to an earlier round.
     for (const call of late) node.take({ type: 'register', call, outcome: 'ok', value: null })
     expect(node.outputs).not.toContain('elected')
     node.answer({ c: { ctr: 7, pbal: 1, bal: 0, val: null, more: ZEROS } })
     expect(node.state.inner.status).toBe('Suspended')
   })
 
-  it('a leader stays one while others come and go, and forgets who has gone', () => {
+  it('keeps the leader while nodes join and leave, and forgets nodes that left', () => {
     const node = new Hand(['a', 'b'])
-    node.until(() => node.state.inner.time?.lead?.acting === true)
-    const { lead } = node.state.inner.time ?? {}
+    node.until(() => node.state.inner.time?.lease?.acting === true)
+    const { lease } = node.state.inner.time ?? {}
     node.members('a', 'b', 'c')
     node.members('b', 'c')
-    expect(node.state.inner.time?.lead).toEqual(lead)
+    expect(node.state.inner.time?.lease).toEqual(lease)
     expect(node.state.inner.time?.seen.map(({ of }) => of)).not.toContain('a')
     node.members('c', 'b')
     expect(node.calls.filter(({ op }) => op === 'read')).toEqual([])
   })
 
-  it('a follower knows for how long, and by which token, another leads', () => {
+  it('tells a follower until when the leader leads, and with which token', () => {
     const node = new Hand(['a', 'b'])
     node.take({ type: 'command', command: { do: 'campaign', willing: false, lapse: false } })
     node.until(() => node.asked().includes('a'))
@@ -120,7 +120,7 @@ describe('a group whose members are whoever has a register', () => {
     })
     const { token, leadUntil } = openInsight(node.state, OPTIONS)
     expect([token, leadUntil !== null && leadUntil > node.now]).toEqual([3, true])
-    // It does not stand, however long nobody advances.
+    // It does not become a candidate, even if no counter ever advances.
     const { ctr } = node.state.inner
     for (let steps = 0; steps < 60; steps++) {
       if (node.calls.length > 0)
@@ -132,7 +132,7 @@ describe('a group whose members are whoever has a register', () => {
     expect(node.state.inner.ctr).toBe(ctr)
   })
 
-  it('stepping down in the middle of a renewal ends the lead at once; then the lease is given up in the register', () => {
+  it('ends the term at once when a leader steps down during a renewal, and then releases the lease in the register', () => {
     const node = new Hand(['a', 'b'])
     node.until(() => node.state.inner.writing === 'renewal')
     node.take({ type: 'command', command: { do: 'stepDown' } })
@@ -154,7 +154,7 @@ describe('a group whose members are whoever has a register', () => {
     expect([node.calls, node.state.inner.writing]).toEqual([[], null])
   })
 
-  it('a reply to what was asked in a larger group is not taken for one of the present round', () => {
+  it('does not count a reply to a call from a larger group in the current round', () => {
     const node = new Hand(['a', 'b', 'c', 'd'])
     node.until(() => node.calls.length === 3)
     const asked = node.calls

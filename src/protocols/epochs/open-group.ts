@@ -1,14 +1,14 @@
 /**
- * The same protocol in a group of which not all members are known beforehand, as section 4(d) allows: a member is
- * whoever has a register. The world lists them anew in every round, after the node's own write and before the blocks
- * are read, and whoever joins registers before its first counter is written. So where a list misses somebody, that one
- * will read what this node wrote. When the list has changed the round is not answered: the world says `members`, and
- * whatever was being read is read again, of all of them.
+ * The same protocol in a group whose nodes are not all known in advance, as section 4(d) allows: every node that has a
+ * register belongs to the group. The world lists the registers in every round, after the node's own write and before it
+ * reads the blocks. A node that joins creates its register before it writes its first counter. So a node that is missing
+ * from a list will read what this node wrote. If the list has changed, the world does not answer the round. It sends the
+ * command `members` instead, and the node reads the registers of all nodes in the list.
  */
 import type { Command, Input, Micros, NodeId, Protocol, Step } from '../../core/index.ts'
 import { sortIds } from '../../core/index.ts'
 import { epochs } from './epochs.ts'
-import { type EpochsCommand, type EpochsOptions, givenBy } from './options.ts'
+import { type EpochsCommand, type EpochsOptions, timingInput } from './options.ts'
 import { type EpochsRules, RULES } from './rules.ts'
 import type { EpochsState } from './state.ts'
 import { timingOf } from './timing.ts'
@@ -17,8 +17,8 @@ export type OpenState = { readonly nodes: readonly NodeId[]; readonly inner: Epo
 export type MembersCommand = Command & { readonly do: 'members'; readonly nodes: readonly NodeId[] }
 export type OpenCommand = EpochsCommand | MembersCommand
 
-/** Stands for whoever may join a node that is alone: it never ticks, but a round is read for it. */
-const NOBODY: NodeId = ''
+/** A placeholder peer of a node that is alone. It never ticks, but the node reads a round, and so notices nodes that join. */
+const PLACEHOLDER: NodeId = ''
 
 export function openEpochs(
   self: NodeId,
@@ -27,28 +27,28 @@ export function openEpochs(
   rules: EpochsRules = RULES,
 ): Protocol<OpenState, never, OpenCommand> {
   const settings = {
-    timing: timingOf(givenBy(options)),
+    timing: timingOf(timingInput(options)),
     start: options.start,
-    turns: options.turns,
+    order: options.turns,
     rules,
     ballots: options.ballots,
     keepsRead: options.keepsRead,
   }
-  let made = among(withSelf(members))
+  let current = protocolAmong(withSelf(members))
 
   function withSelf(given: readonly NodeId[]): readonly NodeId[] {
     const all = sortIds([...new Set([self, ...given])])
-    return all.length === 1 ? sortIds([self, NOBODY]) : all
+    return all.length === 1 ? sortIds([self, PLACEHOLDER]) : all
   }
 
-  function among(nodes: readonly NodeId[]) {
+  function protocolAmong(nodes: readonly NodeId[]) {
     return { nodes, protocol: epochs({ self, nodes }, settings) }
   }
 
-  /** The one for these nodes; the last is kept, since they seldom change. */
+  /** The protocol for these nodes. The last one is cached: the nodes seldom change. */
   function protocolFor(nodes: readonly NodeId[]): Protocol<EpochsState, never, EpochsCommand> {
-    if (!isSame(nodes, made.nodes)) made = among(nodes)
-    return made.protocol
+    if (!isSame(nodes, current.nodes)) current = protocolAmong(nodes)
+    return current.protocol
   }
 
   function stepOf(
@@ -84,25 +84,25 @@ function isSame(a: readonly NodeId[], b: readonly NodeId[]): boolean {
   return a === b || (a.length === b.length && a.every((id, index) => id === b[index]))
 }
 
-/** What a running node knows beyond its view. */
+/** What a running node knows in addition to its view. */
 export type OpenInsight = {
-  /** Until when whoever is taken to lead leads, counted from when its last renewal was seen. */
+  /** When the term of the current leader ends, counted from when this node saw its last renewal. */
   readonly leadUntil: Micros | null
-  /** The token of that leadership, where its leader has published it. */
+  /** The token of that term, if its leader has published it. */
   readonly token: number | null
-  /** The own register is being taken over. */
+  /** The node is taking over its register. */
   readonly isStarting: boolean
 }
 
 export function openInsight({ inner }: OpenState, options: EpochsOptions): OpenInsight {
   const { time, status } = inner
-  const { wait } = timingOf(givenBy(options))
+  const { wait } = timingOf(timingInput(options))
   const isStarting = status === 'Starting'
-  if (time === null || (time.lead === null && time.hint === null)) {
+  if (time === null || (time.lease === null && time.hint === null)) {
     return { leadUntil: null, token: null, isStarting }
   }
-  if (time.lead !== null) {
-    const { acting, until, token } = time.lead
+  if (time.lease !== null) {
+    const { acting, until, token } = time.lease
     return { leadUntil: acting ? until : null, token: acting ? token : null, isStarting }
   }
   return { leadUntil: time.advancedAt + wait, token: time.term === 0 ? null : time.term, isStarting }

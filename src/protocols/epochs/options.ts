@@ -1,4 +1,4 @@
-/** The options and the commands. */
+/** Options and commands of epochs. */
 import { z } from 'zod'
 import {
   type Command,
@@ -10,15 +10,15 @@ import {
   nodeAmong,
 } from '../../core/index.ts'
 import { MISREADINGS } from './defects.ts'
-import { type Given, leastLease, leastPeriod } from './timing.ts'
+import { leastLease, leastPeriod, type TimingInput } from './timing.ts'
 
 const DEFAULT_PERIOD_MS = 200
 const DEFAULT_ACCESS_MS = 5
 const MOST_DRIFT_PPM = 100_000
 const PPM = 1_000_000
 
-const TURNS = ['succession', 'oracle', 'none'] as const
-export type Turns = (typeof TURNS)[number]
+const ELECTION_ORDERS = ['succession', 'oracle', 'none'] as const
+export type ElectionOrder = (typeof ELECTION_ORDERS)[number]
 
 export function epochsOptions() {
   const bound = z.int().min(1).max(1000).nullable().default(null)
@@ -26,7 +26,7 @@ export function epochsOptions() {
     periodMs: millisecondsOr(DEFAULT_PERIOD_MS, 'T: time between renewals of the lease'),
     accessMs: millisecondsOr(
       DEFAULT_ACCESS_MS,
-      'r: how long one access to a register takes at most, ordinarily',
+      'r: how long one access to a register normally takes at most',
     ),
     driftPpm: z
       .number()
@@ -37,48 +37,53 @@ export function epochsOptions() {
     leaseMs: milliseconds()
       .nullable()
       .default(null)
-      .describe('D: how long a lease lasts; null: T and three renewals'),
+      .describe('D: length of a lease; null: T and three renewals'),
     start: z
       .enum(['stamps', 'simple'])
       .default('stamps')
       .describe(
-        'how a new leader knows that leases before its own are over: by stamps, or by waiting from its tick',
+        'how a new leader makes sure that earlier leases are over: by the stamps of votes, or by waiting from its tick',
       ),
+    // language-ignore -- a public option name
     turns: z
-      .enum(TURNS)
+      .enum(ELECTION_ORDERS)
       .default('succession')
       .describe(
-        'who begins an election: whoever comes after the last leader, then the next; whom the oracle of Chockler and Malkhi chooses; or anybody',
+        'which node starts an election: the nodes in the order of their ids, from the last leader on; the node that the oracle of Chockler and Malkhi chooses; or any node',
       ),
     clock: z
       .enum(['own', 'none'])
       .default('own')
-      .describe('none: no time, no lease; nodes tick when told to'),
+      .describe('none: untimed, without leases; nodes tick only on command'),
     tick: z
       .enum(['split', 'atomic'])
       .default('split')
-      .describe('without time: whether a counter goes to the register and to memory in two steps or in one'),
-    epochs: bound.describe('for searches: no epoch above this; null: no bound'),
-    ballots: bound.describe('for searches: no ballot above this; null: no bound'),
-    jumps: z.boolean().default(true).describe('for searches: whether ticks may leave epochs out'),
+      .describe('untimed: whether a node updates its counter in register and memory in two steps or in one'),
+    epochs: bound.describe('for searches: the highest epoch; null: no limit'),
+    ballots: bound.describe('for searches: the highest ballot; null: no limit'),
+    jumps: z.boolean().default(true).describe('for searches: whether ticks may skip epochs'),
     members: z
       .enum(['listed', 'registered'])
       .default('listed')
-      .describe('registered: whoever has a register, as in what real processes have recorded'),
+      .describe('registered: every node that has a register, as in recorded traces of real nodes'),
     registers: z
       .enum(['atomic', 'regular', 'late'])
       .default('atomic')
-      .describe('for searches: what registers may do; late: writes of a dead process, compared'),
+      .describe(
+        'for searches: how registers behave; late: writes of a crashed node may arrive late, by compare-and-swap',
+      ),
     releases: z.boolean().default(false).describe('for searches: whether leaders step down'),
-    removals: z.boolean().default(false).describe('for searches: whether dead processes are removed'),
+    removals: z.boolean().default(false).describe('for searches: whether crashed nodes are removed'),
     burials: z
       .boolean()
       .default(false)
-      .describe('for searches on atomic registers: whether nodes remove others, which may still live'),
+      .describe(
+        'for searches on atomic registers: whether nodes remove other nodes, which may still be alive',
+      ),
     keepsRead: z
       .boolean()
       .default(false)
-      .describe('for searches: whether nodes keep what they read, for INV4 and INV4k'),
+      .describe('for searches: whether nodes keep the blocks that they read, for INV4 and INV4k'),
     misreading: z
       .enum(MISREADINGS)
       .nullable()
@@ -86,13 +91,13 @@ export function epochsOptions() {
       .describe('runs the protocol with a known defect, so that tests can catch it; real nodes refuse it'),
   })
   return fields.superRefine((chosen, context) => {
-    const { period, access, drift, lease } = givenBy(chosen)
+    const { period, access, drift, lease } = timingInput(chosen)
     const refuse = (path: string, least: number, because: string): void => {
       const message = `is below ${msOf(least)}, its least value here (${because})`
       context.addIssue({ code: 'custom', path: [path], message })
     }
     if (chosen.burials && chosen.registers !== 'atomic') {
-      const message = 'needs registers that are atomic: leave out registers, or burials'
+      const message = 'needs atomic registers; remove registers or burials'
       context.addIssue({ code: 'custom', path: ['burials'], message })
     }
     const slowest = leastPeriod(access, drift)
@@ -104,7 +109,7 @@ export function epochsOptions() {
 
 export type EpochsOptions = z.infer<ReturnType<typeof epochsOptions>>
 
-export function givenBy({ periodMs, accessMs, driftPpm, leaseMs }: EpochsOptions): Given {
+export function timingInput({ periodMs, accessMs, driftPpm, leaseMs }: EpochsOptions): TimingInput {
   return {
     period: microsOf(periodMs),
     access: microsOf(accessMs),
@@ -131,11 +136,11 @@ export type EpochsCommand = Command &
   (
     | { readonly do: 'tick'; readonly to?: number }
     | { readonly do: 'stepDown' }
-    /** Writes itself into the oracle. */
+    /** The node writes itself into the oracle. */
     | { readonly do: 'contend' }
     | { readonly do: 'campaign'; readonly willing: boolean; readonly lapse: boolean }
     | { readonly do: 'remove'; readonly of: NodeId }
-    /** The same state goes on among other nodes: see open-group.ts. */
+    /** The state continues with other nodes in the group: see open-group.ts. */
     | { readonly do: 'regrouped' }
     | { readonly do: 'view'; readonly members: readonly NodeId[] }
     | { readonly do: 'fenced'; readonly of: NodeId; readonly token: number }

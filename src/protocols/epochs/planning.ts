@@ -1,15 +1,14 @@
-/** The guarantee card: the configuration it is made for, and what it says. */
+/** The guarantee card: its configuration, and its text. */
 import { msOf, type NodeId, type Plain, type PlainObject } from '../../core/index.ts'
 import { plural } from '../../core/text.ts'
 import type { Chosen, Problem } from '../hosting.ts'
+import { type FigureNames, leaseFigures } from '../lease-figures.ts'
 import { hundredth, listedIds } from '../plan-text.ts'
 import type {
   LoadCard,
   Plan,
   PlanAsked,
-  PlannedFigure,
   PlannedStore,
-  PlannedTrial,
   Planning,
   SteadyLoad,
   TrialPlan,
@@ -29,14 +28,13 @@ import {
 
 function optionsFor({ mode, profile = 'lan', options, chosen }: PlanAsked): Chosen {
   if (mode === undefined) return { options: profileOptions(profile, { ...options, ...chosen }) }
-  const message = 'epochs has no modes: its leader leads every node that reaches the store'
+  const message = 'epochs has no modes: one node leads all nodes that reach the store; remove it'
   return { problems: [{ field: '--mode', message }] }
 }
 
 function problemsWith(options: PlainObject): readonly Problem[] {
   if (options['turns'] !== 'none') return problemsInHosted(options)
-  const message =
-    'none promises no time: elections collide, and chance decides how often; take succession or oracle'
+  const message = 'none guarantees no times, because elections collide at random; use succession or oracle'
   return [{ field: 'options.turns', message }]
 }
 
@@ -47,17 +45,18 @@ function describe({ asked, options }: Plan): TrialPlan {
   const broken = brokenAssumptions(plan)
   const { timing, failOver, leaseEnd } = guarantees
   const { store = null, profile = 'lan' } = asked
+  const { start, turns, driftPpm, accessMs } = plan.options
   return {
     kind: 'trials',
     card: {
       protocol: 'epochs',
       profile,
       nodes: plan.nodes,
-      start: plan.options.start,
-      turns: plan.options.turns,
+      start,
+      turns,
       constantsMs: constantsOf(guarantees),
-      driftPpm: plan.options.driftPpm,
-      accessesMs: plan.delayMs ?? [0, plan.options.accessMs],
+      driftPpm,
+      accessesMs: plan.delayMs ?? [0, accessMs],
       store: store === null ? null : { kind: store.kind, acceptWeak: store.acceptWeak },
       assumed: store?.assumed ?? [],
       brokenAssumptions: broken,
@@ -65,7 +64,7 @@ function describe({ asked, options }: Plan): TrialPlan {
     tolerance: { spare: plan.nodes.length - 1 },
     trials,
     steady: steadyWorld(plan, guarantees),
-    figures: figuresOf(guarantees, trials),
+    figures: leaseFigures(guarantees, trials, FIGURE_NAMES),
     mayBeIdle: false,
     bounds: { failOver: failOver?.worst ?? null, leaseEnd, silence: timing.wait },
     load: { field: 'operations', measure: (steady) => operationsOf(guarantees, plan, steady) },
@@ -85,49 +84,11 @@ function constantsOf({ timing }: EpochsGuarantees): { readonly [name: string]: n
   }
 }
 
-function figuresOf(guarantees: EpochsGuarantees, trials: readonly PlannedTrial[]): readonly PlannedFigure[] {
-  const { detection, failOver, handOver, leaseEnd, longestGap } = guarantees
-  const named = (has: (trial: PlannedTrial) => boolean): readonly string[] =>
-    trials.filter(has).map(({ name }) => name)
-  const isGap = ({ name, restoredWithin }: PlannedTrial): boolean =>
-    typeof restoredWithin === 'number' && restoredWithin > 0 && name !== 'store-back'
-  return [
-    {
-      name: 'detection',
-      title: 'leader crashes: another stands',
-      computed: detection,
-      usual: { trials: ['crash'], of: 'detected' },
-      worst: { trials: ['crash-slow'], of: 'detected' },
-    },
-    {
-      name: 'fail-over',
-      title: 'leader crashes: another leads',
-      computed: failOver,
-      usual: { trials: ['crash'], of: 'restored' },
-      worst: { trials: ['crash-slow'], of: 'restored' },
-    },
-    {
-      name: 'hand-over',
-      title: 'leader steps down: another leads',
-      computed: handOver,
-      usual: { trials: ['hand-over'], of: 'restored' },
-      worst: { trials: ['hand-over-slow'], of: 'restored' },
-    },
-    {
-      name: 'leader stops',
-      title: 'leader without store: it has stopped',
-      computed: { typical: null, worst: leaseEnd },
-      usual: null,
-      worst: { trials: named(({ stoppedWithin }) => stoppedWithin !== null), of: 'stopped' },
-    },
-    {
-      name: 'longest gap',
-      title: 'no leader though the store answers',
-      computed: { typical: null, worst: longestGap },
-      usual: null,
-      worst: { trials: named(isGap), of: 'restored' },
-    },
-  ]
+const FIGURE_NAMES: FigureNames = {
+  worstSuffix: 'slow',
+  leaderStops: { name: 'leader stops', title: 'leader loses the store: it has stopped' },
+  longestGapTitle: 'no leader although the store works',
+  notGaps: ['store-back'],
 }
 
 type OperationsLine = {
@@ -137,7 +98,7 @@ type OperationsLine = {
   readonly exceeded: boolean
 }
 
-/** One more of each may fall into what is watched, and clocks may be fast. */
+/** The measured time may include one more operation of each kind, and clocks may be fast. */
 function operationsOf(
   { operations, timing }: EpochsGuarantees,
   { nodes, options }: EpochsPlan,
@@ -157,7 +118,7 @@ function operationsOf(
     exceeded: measured / seconds > most * (1 + options.driftPpm / 1_000_000) + 1 / seconds,
   })
   const { leaderWrites, leaderReads, followerReads } = operations
-  // A look takes no time at best, where accesses take none.
+  // At best, accesses and so looks take no time.
   const mostLooks = 1_000_000 / timing.poll
   const followers =
     others.length === 0
@@ -209,33 +170,33 @@ function textOf(
     broken,
     advice: isWeak
       ? [
-          'acceptWeak: a store that loses an acknowledged write is accepted, and then two may lead in one epoch',
+          'acceptWeak: a store that loses an acknowledged write is accepted; two nodes may then lead in one epoch',
         ]
       : [],
     worlds: ['usual', 'slow'],
-    worldsMean: 'usual: accesses take anything up to r. slow: half of the runs take r for each of them.',
+    worldsMean: 'usual: accesses take up to r. slow: in half of the runs every access takes r.',
     overlap: [
-      'zero: at no instant of true time do two lead. Not zero if a clock drifts by more than d, or stands still and the',
-      'second clock does too (a paused or copied virtual machine).',
+      'zero: at no instant of true time do two nodes lead. Not zero if a clock drifts by more than d, or stops together',
+      'with the second clock (a paused or copied virtual machine).',
       isWeak
-        ? 'One leader per epoch, and one holder per token, as long as the store loses no write: it was accepted as weak.'
+        ? 'At most one leader per epoch, and one holder per token, as long as the store loses no write: it was accepted as weak.'
         : 'At most one leader per epoch, and one holder per token, even if clocks fail: a resource that checks tokens is safe.',
     ],
     leaderWords: 'a leader within',
-    stoppedWords: 'and the one before has stopped after',
+    stoppedWords: 'and the old leader has stopped after',
     shapesMean: [
-      'nodes are cut off from each other: nothing happens, they exchange no messages. Only the connection to the store',
-      'counts: a node that loses it looks crashed to the others, and stops leading by itself.',
+      'Nodes exchange no messages, so partitions between nodes have no effect. Only the connection to the store counts: a',
+      'node that loses it looks crashed to the other nodes, and stops leading by itself.',
     ],
     tolerance: [
       nodes.length === 1
-        ? 'A single node: when it fails nobody leads until it is back.'
-        : `${nodes.length - 1} of ${nodes.length} nodes may fail, whichever they are: nobody votes, one that is left leads.`,
-      'The store must live: while it is gone nobody leads. It bears what it is made to bear.',
+        ? 'A single node: if it fails, no node leads until it is back.'
+        : `${nodes.length - 1} of ${nodes.length} nodes may fail, in any combination: a single remaining node can lead.`,
+      'No node leads while the store is down. How many failures the store tolerates depends on its own setup.',
     ],
-    loadTitle: 'Operations a second in the store, while nothing happens',
+    loadTitle: 'Store operations per second in the steady state',
     loadMeans: [
-      'None of it grows with the number of nodes, but for the rows that a read round returns; the group has one leader.',
+      'Per node, these rates do not depend on the number of nodes. A read round returns one row per node.',
     ],
   }
 }
@@ -245,12 +206,12 @@ function headline(
   { turns, start }: EpochsOptions,
   { store, profile }: Where,
 ): string {
-  const where = store === null ? 'any store that is a register' : `a store of kind ${store.kind}`
+  const where = store === null ? 'any suitable store' : `a store of kind ${store.kind}`
   const how = [
     ...(turns === 'succession' ? [] : [`turns ${turns}`]),
     ...(start === 'stamps' ? [] : [`start ${start}`]),
   ]
-  return `epochs, profile ${profile}${how.map((word) => `, ${word}`).join('')}: ${plural(nodes.length, 'node')} (${listedIds(nodes)}) that meet in ${where}`
+  return `epochs, profile ${profile}${how.map((word) => `, ${word}`).join('')}: ${plural(nodes.length, 'node')} (${listedIds(nodes)}) in ${where}`
 }
 
 function assumptions(
@@ -259,13 +220,13 @@ function assumptions(
   store: PlannedStore | null,
 ): readonly string[] {
   return [
-    'the store is a register: reads return the last write, none that was acknowledged is lost, late ones change nothing',
+    'the store behaves like a register: reads return the last write, acknowledged writes are not lost, late writes have no effect',
     ...(store === null
-      ? ['(name the store, and this card says what of that nobody can find out: docs/explanation/stores.md)']
-      : store.assumed.map((line) => `of ${store.kind}, which cannot be found out: ${line}`)),
+      ? ['(name the store to list what conclave cannot check about it: docs/explanation/stores.md)']
+      : store.assumed.map((line) => `of ${store.kind}, which conclave cannot check: ${line}`)),
     `for progress, not for safety: an access takes at most ${c['access']} ms (r)`,
-    `for the lease: a clock drifts by at most ${driftPpm} ppm (d); after a sleep of the host a second clock tells how long it was`,
-    `from these: lease ${c['lease']} ms, renewed every ${c['period']} (T); followers look every ${c['poll']} and wait ${c['patience']}`,
+    `for the lease: a clock drifts by at most ${driftPpm} ppm (d); when the host sleeps, a second clock measures how long`,
+    `derived: lease ${c['lease']} ms, renewed every ${c['period']} (T); followers poll every ${c['poll']} and start an election after ${c['patience']} without progress`,
   ]
 }
 

@@ -1,4 +1,4 @@
-/** How long a period and an access may be (T and r of the paper) on the networks that people have. */
+/** Profiles for common networks: the period and the access time (T and r of the paper). */
 import type { PlainObject } from '../../core/index.ts'
 import type { Problem } from '../hosting.ts'
 
@@ -8,7 +8,7 @@ const PROFILES = {
   wan: { periodMs: 3000, accessMs: 150 },
 } as const
 
-/** Single options override the profile. */
+/** The options of a profile. Given options override it. */
 export function profileOptions(
   profile: keyof typeof PROFILES,
   given: { readonly [name: string]: unknown },
@@ -16,7 +16,7 @@ export function profileOptions(
   return { ...PROFILES[profile], ...given }
 }
 
-/** Options that only searches understand. */
+/** What is wrong with options of a real node: some are for searches only. */
 export function problemsInHosted({ clock, epochs = null, ballots = null }: PlainObject): readonly Problem[] {
   return [
     ...(clock === 'own'

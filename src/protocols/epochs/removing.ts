@@ -1,12 +1,13 @@
-/** The calls of a removal; what comes next, and why, is told in membership.ts. */
+/** The register calls of a removal. membership.ts decides the steps and explains them. */
 import { present } from '../../core/index.ts'
 import { type Block, moreOf } from './block.ts'
-import { type EpochsStep, type Kit, roundOf, timed, withTime } from './kit.ts'
-import type { Task } from './membership.ts'
+import { type EpochsStep, type Kit, roundOf, timeOf, withTime } from './kit.ts'
+import type { RemovalTask } from './membership.ts'
 import type { EpochsState } from './state.ts'
 
-export function removing({ call }: Kit, state: EpochsState, task: Task): EpochsStep {
-  const { removal } = timed(state)
+/** Reads the register of the removed node, or deletes it. */
+export function continueRemoval({ call }: Kit, state: EpochsState, task: RemovalTask): EpochsStep {
+  const { removal } = timeOf(state)
   if (task.do === 'read') {
     const next = withTime(state, { round: roundOf(state) + 1, looking: [task.of] })
     return { state: next, effects: call.reads(roundOf(next), [task.of]) }
@@ -18,9 +19,9 @@ export function removing({ call }: Kit, state: EpochsState, task: Task): EpochsS
   return { state: next, effects: [call.bury(roundOf(next), task.of, null)] }
 }
 
-/** The tombstone: in the name of a process that is gone, its counter goes one beyond its last epoch, without a vote. */
-export function burying({ call }: Kit, state: EpochsState, block: Block): EpochsStep {
-  const { removal } = timed(state)
+/** Writes a tombstone in the name of the removed node: its counter one above its last epoch, without a vote. */
+export function bury({ call }: Kit, state: EpochsState, block: Block): EpochsStep {
+  const { removal } = timeOf(state)
   const { of } = present(removal, 'removal')
   const to = block.ctr + 1
   const more = moreOf(block)
@@ -38,8 +39,8 @@ export function burying({ call }: Kit, state: EpochsState, block: Block): Epochs
   return { state: next, effects: [call.bury(roundOf(next), of, tombstone)] }
 }
 
-/** A step that takes no part in any election: only so that a tombstone can be deleted. */
-export function raised({ call }: Kit, state: EpochsState, to: number): EpochsStep {
+/** Raises this node's own counter so that a tombstone can be deleted. The node takes part in no election by this. */
+export function raiseCounter({ call }: Kit, state: EpochsState, to: number): EpochsStep {
   const own: Block = { ...state.own, ctr: to, bal: 0, val: null }
   const next: EpochsState = { ...state, own, writing: 'raise' }
   return { state: next, effects: [call.write(roundOf(next), own)] }

@@ -5,7 +5,7 @@
  */
 import type { Micros, NodeId, Plain, RegisterModel } from '../../core/index.ts'
 import { type Block, blockOf, isAfter } from './block.ts'
-import { type Change, stopped } from './lease.ts'
+import { type Change, stopActing } from './lease.ts'
 import type { EpochsState, Timed } from './state.ts'
 
 /** What a search may do with registers. */
@@ -58,7 +58,7 @@ export const RULES: EpochsRules = {
   givesUpInPhase0: () => false,
   acceptsReply: (round, current) => round === current,
   actsFrom: (startAt) => startAt,
-  stopBeforeRelease: stopped,
+  stopBeforeRelease: stopActing,
   deletable: ({ removals, burials }) => (removals || burials ? isDeletable : null),
   registerModel: ({ registers, tick, burials }) => ({
     semantics: registers,

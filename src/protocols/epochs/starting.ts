@@ -1,23 +1,23 @@
-/** Boot, reboot, and what follows a write of unknown outcome: only the own register knows where this node stands. */
+/** Boot, reboot, and the restart after a write of unknown outcome: the node reads its state from its own register. */
 import { type Micros, NOTHING, type Plain, setTimer } from '../../core/index.ts'
 import { type Block, blockOf, moreOf, ZERO } from './block.ts'
 import {
   AGAIN_TIMER,
-  alarmed,
   constants,
   type EpochsStep,
   type Kit,
-  quiet,
+  raiseAlarm,
   roundOf,
-  timed,
+  stopTimers,
+  timeOf,
   withTime,
 } from './kit.ts'
-import { stopped } from './lease.ts'
-import { begunAgain } from './membership.ts'
+import { stopActing } from './lease.ts'
+import { restartRemoval } from './membership.ts'
 import { NO_PARTITION } from './partition.ts'
 import type { EpochsState, Timed } from './state.ts'
 
-export function begin({ self, call, settings }: Kit, stable: Plain, now: Micros): EpochsStep {
+export function start({ self, call, settings }: Kit, stable: Plain, now: Micros): EpochsStep {
   const kept = stable as Pick<EpochsState, 'phase' | 'diskWritten'> | null
   const state: EpochsState = {
     status: 'Starting',
@@ -33,10 +33,10 @@ export function begin({ self, call, settings }: Kit, stable: Plain, now: Micros)
   return { state, effects: call.reads(0, [self]) }
 }
 
-/** A write may have taken place or not: as after a crash, only the register knows. */
-export function startAgain(kit: Kit, state: EpochsState, cause: string, now: Micros): EpochsStep {
-  const ended = stopped(timed(state), cause)
-  const next = kit.core.suspended(state, null)
+/** The outcome of a write is unknown. As after a crash, the node reads its own register. */
+export function restart(kit: Kit, state: EpochsState, cause: string, now: Micros): EpochsStep {
+  const ended = stopActing(timeOf(state), cause)
+  const next = kit.core.suspend(state, null)
   return {
     state: {
       ...next,
@@ -51,26 +51,30 @@ export function startAgain(kit: Kit, state: EpochsState, cause: string, now: Mic
         isLeaving: false,
         contends: false,
         hint: null,
-        removal: begunAgain(ended.time.removal),
+        removal: restartRemoval(ended.time.removal),
       },
     },
-    effects: [...quiet(kit, state), ...ended.effects, setTimer(AGAIN_TIMER, now + constants(kit).access)],
+    effects: [
+      ...stopTimers(kit, state),
+      ...ended.effects,
+      setTimer(AGAIN_TIMER, now + constants(kit).access),
+    ],
   }
 }
 
-/** Takes the own register over: what it holds is where this node stands. */
+/** Takes over the own register, and continues from the block in it. */
 export function adopt(kit: Kit, state: EpochsState, value: Plain, now: Micros): EpochsStep {
   const { self, call, settings } = kit
   const block = blockOf(value)
-  if (block === null) return alarmed(kit, state, `the own register holds no block that can be read`)
+  if (block === null) return raiseAlarm(kit, state, 'the own register does not hold a valid block')
   const ctr = settings.rules.recallCounter(block)
   if (state.time === null) {
     return { state: { ...state, status: 'Suspended', ctr, own: block }, effects: NOTHING }
   }
   const more = moreOf(block)
-  if (more.gone) return alarmed(kit, state, `${self} was removed from this group`)
+  if (more.gone) return raiseAlarm(kit, state, `${self} was removed from this group`)
   const own: Block = { ...block, more: { ...more, inc: more.inc + 1 } }
-  // The lease of this node's former life may still be used by somebody who does not know that it is over.
+  // Work under the lease of the previous incarnation may still be in progress.
   const isFirst = moreOf(state.own).inc === 0
   const former =
     isFirst && more.lctr > 0
@@ -87,7 +91,7 @@ function newTime(now: Micros): Timed {
     looking: null,
     w: now,
     startAt: now,
-    lead: null,
+    lease: null,
     seen: [],
     greatest: 0,
     advancedAt: now,
@@ -100,7 +104,7 @@ function newTime(now: Micros): Timed {
     contends: false,
     restarts: 0,
     isDue: false,
-    campaign: 'stands',
+    candidacy: 'willing',
     isLeaving: false,
     alarm: null,
     removal: null,

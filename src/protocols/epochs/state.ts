@@ -1,16 +1,16 @@
-/** What a node knows: the paper's variables, and beside them what only means something where time passes. */
+/** The state of a node: the paper's variables, and what it needs in timed worlds. */
 import type { Micros, NodeId } from '../../core/index.ts'
 import type { Block } from './block.ts'
 
 /**
- * The paper's, without Dead (which is the world's business). `Starting`: the own register is being read and taken over.
- * `Stopped`: the store is not what it must be; nothing is done any more.
+ * The statuses of the paper, without Dead (the world handles crashes). `Starting`: the node reads and takes over its own
+ * register. `Stopped`: the store does not behave like a register, and the node has stopped permanently.
  */
 export type Status = 'Starting' | 'Suspended' | 'Participant' | 'PreviousLeader' | 'Leader' | 'Stopped'
 
 /**
- * Which write is under way. `renewal`: the tick of a leader, which is its vote. `led`: only news for the others.
- * `release`: it has given up its leases (leaving.ts). `contend`: it stands in the oracle (oracle.ts).
+ * The write in progress. `renewal`: the tick of a leader, which is its vote. `led`: announces the leader to the other
+ * nodes. `release`: gives up its leases (leaving.ts). `contend`: enters the oracle (oracle.ts).
  */
 export type Writing =
   | 'claim'
@@ -32,18 +32,18 @@ export type EpochsState = {
   readonly ctr: number
   readonly phase: 0 | 1 | 2
   readonly diskWritten: boolean
-  /** The last value written to the own register, or under way to it. */
+  /** The last block that the node has written to its own register, or is writing. */
   readonly own: Block
   readonly writing: Writing | null
   /** blocksRead, in the order of the nodes. */
   readonly read: readonly Reading[]
-  /** Whom phase 2 of this epoch ended with, once it has. */
+  /** The leader of this epoch, once phase 2 has ended. */
   readonly learned: NodeId | null
-  /** Null in worlds without time. */
+  /** Null in untimed worlds. */
   readonly time: Timed | null
 }
 
-/** What is known of another's register, and since when of the stamp of its last vote for itself. */
+/** What a node knows of another register. `at`: when it first saw the stamp (lctr, lbal). */
 export type Seen = {
   readonly of: NodeId
   readonly ctr: number
@@ -54,9 +54,9 @@ export type Seen = {
   readonly at: Micros
 }
 
-/** A lease. It may be used from `startAt` to `until`; `acting` once it is. */
-export type Lead = {
-  /** The first epoch of this leadership. */
+/** The lease of a leader. It may act from `startAt` to `until`. `acting`: whether it does. */
+export type Lease = {
+  /** The first epoch of this term. */
   readonly token: number
   readonly startAt: Micros
   readonly until: Micros
@@ -66,69 +66,69 @@ export type Lead = {
 export type Timed = {
   /** Tags the reads of a round. */
   readonly round: number
-  /** Whose blocks a look around still waits for; null when there is none. */
+  /** The nodes whose blocks a look still waits for; null if no look is in progress. */
   readonly looking: readonly NodeId[] | null
-  /** Read from the clock before the decisive write was issued. */
+  /** The time on the clock before the decisive write was issued. */
   readonly w: Micros
-  /** START: not before this, should it win the present run. */
+  /** START: if the node wins this election, it does not act before this time. */
   readonly startAt: Micros
-  readonly lead: Lead | null
-  /** By the order of the nodes; also the former incarnation of this one. */
+  readonly lease: Lease | null
+  /** What it has seen of other registers, and of its own previous incarnation. */
   readonly seen: readonly Seen[]
-  /** The greatest counter seen, and when it was seen to advance. */
+  /** The greatest counter seen, and when it last advanced. */
   readonly greatest: number
   readonly advancedAt: Micros
-  /** Who published the greatest `led` so far; null when it is taken to be gone. */
+  /** The node that published the greatest `led` so far; null if it is presumed to lead no longer. */
   readonly hint: NodeId | null
   readonly led: number
-  /** The token that stood beside it; 0 where none did. */
+  /** The token in the same block; 0 if there is none. */
   readonly term: number
-  /** Whom the order of succession counts from. */
+  /** The node from which the order of succession counts. */
   readonly last: NodeId | null
-  /** Whoever led last has given its lease up, and nobody has gone further since. */
+  /** The last leader has released its lease, and no counter has advanced since. */
   readonly isVacant: boolean
-  /** x of the oracle; null while nobody has written it. */
+  /** x of the oracle; null if no node has written it. */
   readonly oracle: Oracle | null
-  /** It stands in x, and waits for whoever else may. */
+  /** The node is in x, and waits for other nodes that may write themselves into it. */
   readonly contends: boolean
-  /** How often phase 1 was begun anew in this epoch. */
+  /** How often the node has started phase 1 again in this epoch. */
   readonly restarts: number
-  /** A renewal fell due while a write was under way. */
+  /** A renewal became due while a write was in progress. */
   readonly isDue: boolean
-  /** Whether it would lead. `lapses`: it no longer renews; `aside`: it gives up at once, and does not stand. */
-  readonly campaign: 'stands' | 'lapses' | 'aside'
-  /** It has given up its lead; what it was writing is not known to be written yet. */
+  /** `expiring`: the node no longer renews its lease. `withdrawn`: it steps down at once, and is not a candidate. */
+  readonly candidacy: 'willing' | 'expiring' | 'withdrawn'
+  /** The node has stepped down, but a write is still in progress. */
   readonly isLeaving: boolean
-  /** Why it stopped for good. */
+  /** Why the node has stopped permanently. */
   readonly alarm: string | null
   readonly removal: Removal | null
   readonly partition: Partition
 }
 
-/** Who stands in x, in which generation, and since when that is known: see oracle.ts. */
+/** The owner of x, its generation, and when this node learned of it: see oracle.ts. */
 export type Oracle = { readonly gen: number; readonly of: NodeId; readonly at: Micros }
 
-/** The removal of a process that is gone for good: see membership.ts. */
+/** The removal of a node that is permanently gone: see membership.ts. */
 export type Removal = {
   readonly of: NodeId
   readonly stage: 'read' | 'tombstone' | 'wait' | 'delete'
   /** The tombstone's counter. */
   readonly to: number
-  /** When the tombstone was known to stand there; null before. */
+  /** When this node learned that the tombstone is written; null before. */
   readonly since: Micros | null
 }
 
 /** The primary partition: see partition.ts. */
 export type Partition = {
-  /** Who can be talked to, itself included; null where nobody said. */
+  /** The reachable nodes, including this one; null if unknown. */
   readonly view: readonly NodeId[] | null
-  /** Whom the leader still has to fence, and with which token; null when nothing is to be fenced. */
+  /** The nodes that the leader still has to fence, and the token; null if there are none. */
   readonly fencing: Fencing | null
 }
 
 export type Fencing = {
   readonly token: number
   readonly targets: readonly NodeId[]
-  /** Whether that was asked for: only once the leader may act, inside its lease. */
+  /** Whether the leader has asked for it: only once START lets it act, and within its lease. */
   readonly asked: boolean
 }

@@ -1,4 +1,4 @@
-/** Epochs where time passes: liveness, the lease and its causes, what a store may do, membership, the primary partition. */
+/** Epochs in timed worlds: liveness, leases and why they end, faults of the store, membership, the primary partition. */
 import { describe, expect, it } from 'vitest'
 import { simulate } from '../../../test/support/run.ts'
 import type { Input, Plain, PlainObject, RegisterCall } from '../../core/index.ts'
@@ -18,21 +18,21 @@ function run(more: PlainObject, observe: (seen: Observation) => void = () => und
 
 const held = ({ specs }: Report): boolean => specs.every(({ verdict }) => verdict !== 'violated')
 
-describe('in a stable period', () => {
-  it('followers poll and do not tick: only the leader writes', () => {
+describe('a stable period', () => {
+  it('has followers that poll and do not tick: only the leader writes', () => {
     const report = run({})
     expect(held(report)).toBe(true)
     expect(report.leaderships).toHaveLength(1)
     expect(report.leaders).toEqual([1])
     expect(report.groups).toEqual([[1, 2, 3]])
     expect(report.registers?.['2']).toEqual([0, 0, 0, 0])
-    // One renewal a period, after the first election.
+    // One renewal per period, after the first election.
     const led = Object.keys(report.leadersByEpoch ?? {}).length
     expect(led).toBeGreaterThanOrEqual(14)
     expect(led).toBeLessThanOrEqual(16)
   })
 
-  it('a leader that crashes is followed by the next in order, one lease later', () => {
+  it('ends with a crash of the leader, and the next node in order leads one lease later', () => {
     const report = run({
       events: [
         { atMs: 1000, crash: 1 },
@@ -43,19 +43,19 @@ describe('in a stable period', () => {
     const [first, second] = report.leaderships
     expect(first).toMatchObject({ node: 1, ended: 'crashed' })
     expect(second).toMatchObject({ node: 2, cause: 'elected', ended: null })
-    // A lease of 230 ms, its drift, a look around, an election: not longer.
+    // A lease of 230 ms, its drift, a look and an election, but not more.
     expect((second?.fromMs ?? 0) - 1000).toBeLessThan(400)
-    // It came back far behind, and did not disturb anybody.
+    // The restarted node is far behind, and does not interrupt the leader.
     expect(report.nodes['1']).toMatchObject({ role: 'follower', leader: 2 })
   })
 
-  it('succession goes round', () => {
+  it('has a circular order of succession', () => {
     expect([1, 2, 3].map((id) => rankOf(id, 2, [1, 2, 3]))).toEqual([1, 2, 0])
     expect([1, 2, 3].map((id) => rankOf(id, null, [1, 2, 3]))).toEqual([0, 1, 2])
   })
 })
 
-describe('every gap has its cause', () => {
+describe('the end of a term has a cause', () => {
   it.each([
     ['it stepped down', { atMs: 1000, command: { node: 1, do: 'stepDown' } }],
     ['its lease ran out', { atMs: 1000, hang: 'store', forMs: 600 }],
@@ -67,23 +67,23 @@ describe('every gap has its cause', () => {
     expect(report.leaderships.length).toBeGreaterThan(1)
   })
 
-  it('a store that hangs for longer than a caller waits: the outcome of a write is unknown, as after a crash', () => {
+  it('the outcome of a write is unknown if the store hangs for longer than the timeout', () => {
     const report = run({ events: [{ atMs: 1010, hang: 'store', forMs: 500 }], registers: { timeoutMs: 15 } })
     expect(held(report)).toBe(true)
-    expect(report.leaderships[0]).toMatchObject({ ended: 'nobody knows what became of its write' })
+    expect(report.leaderships[0]).toMatchObject({ ended: 'the outcome of its write is unknown' })
     expect(report.leaders).toHaveLength(1)
   })
 })
 
-describe('a store that is no register', () => {
-  /** A node by itself, whose calls are answered by hand. */
-  function alone() {
+describe('a node whose store fails', () => {
+  /** A node whose register calls the test answers. */
+  function createNode() {
     const protocol = epochs(
       { self: 1, nodes: [1, 2] },
       {
         timing: timingOf({ period: 200_000, access: 5000, drift: 0.001, lease: null }),
         start: 'stamps',
-        turns: 'succession',
+        order: 'succession',
         rules: RULES,
         ballots: null,
         keepsRead: false,
@@ -108,8 +108,8 @@ describe('a store that is no register', () => {
   const more = { inc: 1, lctr: 0, lbal: 0, led: 0, term: 0, gone: false }
   const block = (ctr: number, pbal: number): Plain => ({ ctr, pbal, bal: 0, val: null, more })
 
-  it('a register that goes back raises the alarm, and nothing is done any more', () => {
-    const node = alone()
+  it('raises the alarm and stops when a register goes back', () => {
+    const node = createNode()
     node.answer(null, 0)
     node.answer(null, 1)
     node.take({ type: 'timer', name: 'look' }, 25_000)
@@ -134,14 +134,14 @@ describe('a store that is no register', () => {
     [[1, 2]],
     [{ ctr: -1, pbal: 0, bal: 0, val: null, more: null }],
     [{ ctr: 1 }],
-  ] as Plain[][])('a block that cannot be read stops it: %j', (value) => {
-    const node = alone()
+  ] as Plain[][])('stops when a register does not hold a valid block: %j', (value) => {
+    const node = createNode()
     node.answer(value ?? null, 0)
     expect(node.state().status).toBe('Stopped')
   })
 
-  it('a late reply of an earlier round is dropped', () => {
-    const node = alone()
+  it('drops a late reply of an earlier round', () => {
+    const node = createNode()
     node.answer(null, 0)
     node.answer(null, 1)
     node.take({ type: 'timer', name: 'look' }, 25_000)
@@ -154,8 +154,8 @@ describe('a store that is no register', () => {
     expect(node.state()).toBe(before)
   })
 
-  it('a write whose outcome is unknown is a crash: the register is read again and taken over', () => {
-    const node = alone()
+  it('reads its register again and takes it over after a write of unknown outcome', () => {
+    const node = createNode()
     node.answer(null, 0)
     node.answer(null, 1)
     node.take({ type: 'command', command: { do: 'tick' } }, 10)
@@ -168,8 +168,8 @@ describe('a store that is no register', () => {
     expect(node.state()).toMatchObject({ status: 'Suspended', ctr: 1 })
   })
 
-  it('tries a read that failed again in the same round, but never at once', () => {
-    const node = alone()
+  it('retries a failed read in the same round, but never at once', () => {
+    const node = createNode()
     node.answer(null, 0)
     node.answer(null, 1)
     node.take({ type: 'timer', name: 'look' }, 25_000)
@@ -182,12 +182,12 @@ describe('a store that is no register', () => {
     expect(node.effects()).toEqual([])
   })
 
-  it('asks a store that fails at once no more often than its accesses take', () => {
-    const node = alone()
+  it('limits the rate of retries to a store that fails at once', () => {
+    const node = createNode()
     let calls = 0
     let now = 0
     const due = new Map<string, number>()
-    const heed = (): void => {
+    const carryOut = (): void => {
       for (const effect of node.effects()) {
         if (effect.type === 'setTimer')
           due.set(effect.name, typeof effect.at === 'number' ? effect.at : effect.at[0])
@@ -196,30 +196,30 @@ describe('a store that is no register', () => {
       const call = node.effects().find(({ type }) => type === 'register')
       if (call === undefined) return
       calls += 1
-      // Every third answer comes, so that the node gets as far as reading, writing and looking around.
+      // Every third call succeeds, so that the node reads, writes and looks.
       if (calls % 3 === 0) node.answer(null, now)
       else node.answer(null, now, 'unknown')
-      heed()
+      carryOut()
     }
-    heed()
+    carryOut()
     while (now < 1_000_000 && due.size > 0) {
       const [[name, at] = ['', 0]] = [...due].sort(([, a], [, b]) => a - b)
       due.delete(name)
       now = Math.max(now, at)
       node.take({ type: 'timer', name }, now)
-      heed()
+      carryOut()
     }
     expect(now).toBeGreaterThanOrEqual(1_000_000)
-    // An access is 5 ms, and a pause at least half of it: 400 pauses in a second, and no call without one but those
-    // that follow an answer.
+    // An access takes 5 ms, and a pause at least half of that: at most 400 pauses per second. Only calls that follow an
+    // answer come without a pause.
     expect(calls).toBeLessThan(2 * 400)
   })
 
   const former = { ctr: 3, pbal: 1, bal: 1, val: 1, more: { ...more, lctr: 3, lbal: 1, led: 2, term: 1 } }
   const { wait, lease } = timingOf({ period: 200_000, access: 5000, drift: 0.001, lease: null })
 
-  it('the lease of its former life counts, however often the store had to be asked for it', () => {
-    const node = alone()
+  it('counts the lease of its previous incarnation, even if it had to retry the read', () => {
+    const node = createNode()
     node.answer(null, 0, 'unknown')
     node.take({ type: 'timer', name: 'again' }, 5000)
     node.answer(former, 6000)
@@ -227,10 +227,10 @@ describe('a store that is no register', () => {
   })
 
   it.each([
-    ['the stamp of its former life stays while that lease may last', 20, 3],
-    ['and goes when it is over', wait + 1000, 0],
-  ])('who gives up after a restart: %s', (_name, at, lctr) => {
-    const node = alone()
+    ['keeps the stamp of its previous incarnation while that lease may last', 20, 3],
+    ['removes the stamp when that lease is over', wait + 1000, 0],
+  ])('%s, if it steps down after a restart', (_name, at, lctr) => {
+    const node = createNode()
     node.answer(former, 0)
     node.answer(null, 1)
     node.take({ type: 'command', command: { do: 'tick' } }, 10)
@@ -240,8 +240,8 @@ describe('a store that is no register', () => {
     expect(node.state()).toMatchObject({ status: 'Suspended', own: { ctr: 4, more: { lctr } } })
   })
 
-  it('whose turn to act comes when its lease is over does not begin', () => {
-    const node = alone()
+  it('does not start to act when START comes after the end of its lease', () => {
+    const node = createNode()
     node.answer(former, 0)
     node.answer(null, 1)
     node.take({ type: 'command', command: { do: 'tick' } }, 10)
@@ -256,11 +256,11 @@ describe('a store that is no register', () => {
     expect(wait).toBeGreaterThan(lease)
     node.take({ type: 'timer', name: 'start' }, wait + 1000)
     expect(node.effects()).toEqual([])
-    expect(node.state().time?.lead).toMatchObject({ acting: false })
+    expect(node.state().time?.lease).toMatchObject({ acting: false })
   })
 
-  it('a tombstone that is refused interrupts neither a leader nor the removal', () => {
-    const node = alone()
+  it('continues to lead and to remove a node when a tombstone is refused', () => {
+    const node = createNode()
     node.answer(null, 0)
     node.answer(null, 1)
     node.take({ type: 'command', command: { do: 'tick' } }, 10)
@@ -271,32 +271,32 @@ describe('a store that is no register', () => {
       node.answer(null, now + 1)
       node.answer(null, now + 2)
     }
-    expect(node.state()).toMatchObject({ status: 'Leader', time: { lead: { acting: true } } })
+    expect(node.state()).toMatchObject({ status: 'Leader', time: { lease: { acting: true } } })
     node.take({ type: 'command', command: { do: 'remove', of: 2 } }, 20)
-    const renewed = (at: number, ctr: number): void => {
+    const renew = (at: number, ctr: number): void => {
       node.take({ type: 'timer', name: 'renew' }, at)
       node.answer(null, at + 1)
       node.answer(block(ctr, 0), at + 2)
       expect(node.state().status).toBe('Leader')
     }
-    renewed(30, 0)
+    renew(30, 0)
     expect(node.answer(block(0, 0), 33)).toMatchObject({ op: 'read', of: 2 })
     expect(node.called()).toMatchObject({ op: 'bury', of: 2, value: { ctr: 1, more: { gone: true } } })
     node.answer(null, 34, 'unknown')
     expect(node.state()).toMatchObject({
       status: 'Leader',
       writing: null,
-      time: { lead: { acting: true }, removal: { of: 2, stage: 'read' } },
+      time: { lease: { acting: true }, removal: { of: 2, stage: 'read' } },
     })
-    // Another node's tombstone is found at the next renewal, and used as it is.
-    renewed(40, 1)
+    // At the next renewal the node finds the tombstone of another node, and uses it.
+    renew(40, 1)
     node.answer({ ctr: 1, pbal: 0, bal: 0, val: null, more: { ...more, gone: true } }, 43)
     expect(node.state().time?.removal).toEqual({ of: 2, stage: 'wait', to: 1, since: 43 })
-    expect(node.state()).toMatchObject({ status: 'Leader', writing: null, time: { lead: { acting: true } } })
+    expect(node.state()).toMatchObject({ status: 'Leader', writing: null, time: { lease: { acting: true } } })
   })
 
-  it('a node that was removed does not come back', () => {
-    const node = alone()
+  it('stops if it was removed from the group', () => {
+    const node = createNode()
     node.answer({ ctr: 9, pbal: 1, bal: 0, val: null, more: { ...more, gone: true } }, 0)
     expect(node.state()).toMatchObject({
       status: 'Stopped',
@@ -305,8 +305,8 @@ describe('a store that is no register', () => {
   })
 })
 
-describe('membership', () => {
-  it('a node that is gone for good is removed: a tombstone, and when all have reached it, nothing', () => {
+describe('a removal', () => {
+  it('writes a tombstone, and deletes the register when all nodes have reached it', () => {
     const removed: Plain[] = []
     const report = run(
       {
@@ -324,12 +324,12 @@ describe('membership', () => {
     expect(held(report)).toBe(true)
     expect(report.registers?.['1']).toEqual([0, 0, 0, 0])
     expect(report.leaders).toHaveLength(1)
-    // Followers raised their counters for it, and were not elected by that.
+    // Followers raised their counters for it, which elected none of them.
     const [ctr] = (report.registers?.['3'] ?? []) as readonly number[]
     expect(ctr).toBeGreaterThan(0)
   })
 
-  it('who has led and was restarted removes others all the same', () => {
+  it('also works on a former leader that was restarted', () => {
     const report = run({
       untilMs: 6000,
       events: [
@@ -344,8 +344,8 @@ describe('membership', () => {
     expect(report.registers?.['1']).toEqual([0, 0, 0, 0])
   })
 
-  /** Nodes that live are removed, or crash and are, while they renew on a store that is often late. */
-  function racing(seed: number, misreading: string | null): Report {
+  /** Live and crashed nodes are removed while they renew, in a store that is often late. */
+  function runRace(seed: number, misreading: string | null): Report {
     const at = (least: number, spread: number, salt: number): number =>
       least + ((seed * 7919 + salt * 104_729) % spread)
     const of = seed % 4 === 0 ? 2 : 1
@@ -365,22 +365,22 @@ describe('membership', () => {
     })
   }
 
-  /** Among these are seeds that break the rule where tombstones are not compared. */
+  /** Seeds in which tombstones without compare-and-swap elect two leaders. */
   const RACES = [70, 166, 220]
 
-  it('a removal that races with renewals of a live leader never makes two leaders', () => {
+  it('never elects two leaders in a race with the renewals of a live leader', () => {
     const seeds = [...RACES, ...Array.from({ length: 30 }, (_, index) => index + 1)]
-    for (const seed of seeds) expect(held(racing(seed, null))).toBe(true)
+    for (const seed of seeds) expect(held(runRace(seed, null))).toBe(true)
   })
 
-  it('where tombstones are not compared it does', () => {
+  it('elects two leaders in such a race without compare-and-swap', () => {
     for (const seed of RACES) {
-      const broken = racing(seed, 'blind-burial').specs.filter(({ verdict }) => verdict === 'violated')
+      const broken = runRace(seed, 'blind-burial').specs.filter(({ verdict }) => verdict === 'violated')
       expect(broken.map(({ name }) => name)).toContain('one-leader-an-epoch')
     }
   })
 
-  it('two nodes that remove a third at the same time are both left alone', () => {
+  it('interrupts neither of two nodes that remove a third at the same time', () => {
     for (let seed = 1; seed <= 10; seed++) {
       const removed: Plain[] = []
       const report = run(
@@ -405,14 +405,14 @@ describe('membership', () => {
         [1, 'crashed'],
         [2, null],
       ])
-      // Nothing is left to do: the registers stay as they are.
+      // No node has stopped.
       expect(Object.values(report.nodes).some(({ role }) => role === 'dead')).toBe(false)
     }
   })
 })
 
 describe('the primary partition', () => {
-  it('a leader fences who is outside of its view, and acts when that is confirmed', () => {
+  it('has a leader that fences nodes outside its view, and acts once that is confirmed', () => {
     const events: PlainObject[] = []
     const report = run(
       {

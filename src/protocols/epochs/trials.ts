@@ -1,4 +1,4 @@
-/** What `conclave plan` tries with a configuration, and what the computed guarantees promise for it. */
+/** The trials that `conclave plan` simulates for a configuration, and the guaranteed bound of each. */
 import { type Micros, microsOf, msOf, type NodeId } from '../../core/index.ts'
 import type { PlanAsked, PlannedTrial, Span, TrialWorld } from '../planning.ts'
 import { type EpochsGuarantees, epochsGuarantees } from './guarantees.ts'
@@ -7,7 +7,7 @@ import type { EpochsOptions } from './options.ts'
 export type EpochsPlan = {
   readonly nodes: readonly NodeId[]
   readonly options: EpochsOptions
-  /** How long accesses take in what is simulated; null: anything up to what the configuration assumes. */
+  /** How long simulated accesses take; null: up to what the configuration assumes. */
   readonly delayMs: Span | null
 }
 
@@ -26,18 +26,18 @@ function bounds(of: Span): { readonly least: Micros; readonly most: Micros } {
   return { least: microsOf(least), most: microsOf(most) }
 }
 
-/** Where what is simulated is outside of what the configuration assumes, in words. */
+/** The assumptions of the configuration that the simulated world breaks, in words. */
 export function brokenAssumptions({ delayMs, options }: EpochsPlan): readonly string[] {
   if (delayMs === null || bounds(delayMs).most <= microsOf(options.accessMs)) return []
   return [
-    `accesses take up to ${msOf(bounds(delayMs).most)} ms, and the configuration assumes at most ${options.accessMs} (r)`,
+    `accesses take up to ${msOf(bounds(delayMs).most)} ms, but the configuration assumes at most ${options.accessMs} ms (r)`,
   ]
 }
 
 const FEW = 0.1
 const LEAST_TIMEOUT_MS = 1000
 
-/** Worlds whose accesses take anything up to r, or all of them r. */
+/** A world whose accesses take up to r. In half of the slow worlds every access takes r. */
 function worldOf(plan: EpochsPlan, guarantees: EpochsGuarantees, isSlow: boolean): TrialWorld {
   const { timing, longestGap } = guarantees
   const usual: Span = plan.delayMs ?? [0, plan.options.accessMs]
@@ -48,7 +48,7 @@ function worldOf(plan: EpochsPlan, guarantees: EpochsGuarantees, isSlow: boolean
     delaysMs: [0],
     latenessMs: [0],
     loss: 0,
-    // As processes have it: two leases, and a second at least.
+    // As in real nodes: two leases, but at least a second.
     store: {
       delaysMs: isSlow ? [slowest, usual] : [usual],
       timeoutMs: Math.max(LEAST_TIMEOUT_MS, msOf(2 * timing.lease)),
@@ -59,7 +59,7 @@ function worldOf(plan: EpochsPlan, guarantees: EpochsGuarantees, isSlow: boolean
   }
 }
 
-/** For how long the steady state is watched. */
+/** How long the steady state is measured. */
 const STEADY_PERIODS = 200
 
 export function steadyWorld(plan: EpochsPlan, guarantees: EpochsGuarantees): TrialWorld {
@@ -128,7 +128,7 @@ function addCrashes(
   })
   add({
     name: 'all-but-one',
-    what: 'all crash but the one that comes last',
+    what: 'all nodes crash except the last in order',
     fault: (leader) => {
       const place = nodes.indexOf(leader)
       const last = nodes[(place - 1 + nodes.length) % nodes.length] as NodeId
@@ -138,7 +138,7 @@ function addCrashes(
   })
   add({
     name: 'leader-stands-still',
-    what: 'the leader stands still, or no longer reaches the store',
+    what: 'the leader is paused, or loses the store',
     fault: (leader) => ({ events: [{ pause: leader, forMs: msOf(longestGap) }], among: without(leader) }),
     restoredWithin: failOver.worst,
     stoppedWithin: leaseEnd,
@@ -153,7 +153,7 @@ function addStoreFaults(
 ): void {
   add({
     name: 'store-gone',
-    what: 'the store is gone, or hangs',
+    what: 'the store is down or hangs',
     fault: () => ({ events: [{ hang: 'store', forMs: msOf(4 * longestGap) }], among: [] }),
     restoredWithin: 'never',
     stoppedWithin: leaseEnd,

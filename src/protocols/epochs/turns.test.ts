@@ -1,4 +1,4 @@
-/** Whose turn it is: succession, the oracle of Chockler and Malkhi, and what a leader that steps down leaves behind. */
+/** Which node starts an election: succession, the oracle of Chockler and Malkhi, and the release of a lease. */
 import { describe, expect, it } from 'vitest'
 import { simulate } from '../../../test/support/run.ts'
 import { turnRuns } from '../../../test/support/turns.ts'
@@ -16,7 +16,7 @@ const { lease, poll, full, settle, deference } = timingOf({
 })
 
 describe('the oracle', () => {
-  it('ends contention: one election is begun and one ballot written, where without it many collide', {
+  it('ends contention: one node starts an election and writes one ballot, while many collide without it', {
     timeout: LONG,
   }, () => {
     const chosen = turnRuns(RUNS, 8, { turns: 'oracle' }, 'crash')
@@ -27,14 +27,14 @@ describe('the oracle', () => {
     expect(anybody.ballots).toBeGreaterThan(2 * RUNS)
   })
 
-  it('does not wait for those who are gone, as succession does', { timeout: LONG }, () => {
+  it('does not wait for crashed nodes, as succession does', { timeout: LONG }, () => {
     const chosen = turnRuns(RUNS, 5, { turns: 'oracle' }, 'crash', 3)
     const inOrder = turnRuns(RUNS, 5, { turns: 'succession' }, 'crash', 3)
     expect(chosen).toMatchObject({ ballots: RUNS, violated: [] })
     expect(inOrder.medianMs - chosen.medianMs).toBeGreaterThan(full / 1000)
   })
 
-  it('whoever is chosen and dies is followed by another, once it has had its time', () => {
+  it('lets another node lead if the chosen node crashes', () => {
     const contended: { readonly node: unknown; readonly at: number }[] = []
     const report = simulate(
       {
@@ -58,13 +58,13 @@ describe('the oracle', () => {
     )
     expect(report.leaders).toHaveLength(1)
     const [first] = contended
-    if (first === undefined) throw new Error('nobody contended')
+    if (first === undefined) throw new Error('no node contended')
     const again = simulate({
       protocol: 'epochs',
       nodes: [1, 2, 3],
       options: { turns: 'oracle' },
       untilMs: 2000,
-      // Right after its write took place, before it could know whether it is chosen.
+      // Right after its write took effect, before the node can know that it is chosen.
       events: [{ atMs: first.at / 1000 + 8, crash: first.node as number }],
     })
     expect(again.leaders).toHaveLength(1)
@@ -73,7 +73,7 @@ describe('the oracle', () => {
     expect(deference).toBeGreaterThan(full + settle)
   })
 
-  it('x is the cell with the greatest generation, and of equal ones the highest id', () => {
+  it('takes the cell with the greatest generation for x, and of equal ones the highest id', () => {
     const cell = (gen: number) => ({
       ...ZERO,
       more: { inc: 1, lctr: 0, lbal: 0, led: 0, term: 0, gone: false, gen },
@@ -91,20 +91,20 @@ describe('the oracle', () => {
 
 describe('a leader that steps down', () => {
   it.each(['succession', 'oracle'])(
-    'is followed within a look around and an election, not a lease: %s',
+    'is followed by the next leader within a look and an election, not a lease: %s',
     {
       timeout: LONG,
     },
     (turns) => {
       const { mostMs, violated } = turnRuns(RUNS, 3, { turns }, 'stepDown')
       expect(violated).toEqual([])
-      // Its own write, a look, the oracle's wait and round, an election, and the look after a rank.
+      // Its own write, a look, the oracle's wait and round, an election, and a second look of the next in order.
       expect(mostMs).toBeLessThan((2 * poll + 2 * full + settle) / 1000)
       expect(mostMs).toBeLessThan(lease / 2000)
     },
   )
 
-  it('a stamp that is given up is told apart from one that never was, and from a node that stands anew', () => {
+  it('is recognized by its released stamp, unlike a node that never led and a node that is a candidate again', () => {
     const more = { inc: 1, lctr: 0, lbal: 0, led: 4, term: 2, gone: false, gen: 0 }
     expect(isReleased('a', { ctr: 4, pbal: 1, bal: 1, val: 'a', more })).toBe(true)
     expect(isReleased('a', { ctr: 4, pbal: 1, bal: 1, val: 'a', more: { ...more, lctr: 4 } })).toBe(false)
@@ -113,7 +113,7 @@ describe('a leader that steps down', () => {
     expect(isReleased('a', ZERO)).toBe(false)
   })
 
-  it('a block without a generation is one of an earlier version', () => {
+  it('has generation 0 if an earlier version wrote its block', () => {
     const more = { inc: 1, lctr: 0, lbal: 0, led: 4, term: 2, gone: false }
     expect(blockOf({ ctr: 4, pbal: 1, bal: 1, val: 'a', more })?.more?.gen).toBe(0)
   })

@@ -1,21 +1,21 @@
 /**
- * What a node makes of the others' blocks beside the election itself: since when their stamps are known (for the lease),
- * whether any counter advances (for liveness), who says that it leads (for whoever asks).
+ * What a node learns from the blocks of other nodes, apart from the election itself: when it first saw their stamps (for
+ * the lease), whether any counter advances (for liveness), and which node says that it leads (for callers).
  */
 import type { Micros, NodeId } from '../../core/index.ts'
 import { type Block, isReleased, moreOf } from './block.ts'
 import { oracleAfter } from './oracle.ts'
 import type { Seen, Timed } from './state.ts'
 
-/** What a block tells; or in words why no register could have shown it. */
-export function noted(time: Timed, of: NodeId, block: Block, now: Micros): Timed | string {
+/** Takes note of a block. Returns a text if no register could have returned this block: the reason for the alarm. */
+export function noteBlock(time: Timed, of: NodeId, block: Block, now: Micros): Timed | string {
   const { ctr, pbal } = block
   const { lctr, lbal, led, term, gone } = moreOf(block)
   const was = time.seen.find((seen) => seen.of === of)
   if (was !== undefined && isBelow(block, was)) {
-    // Whoever was removed for good may have had its register deleted.
+    // The register of a removed node may have been deleted.
     if (was.gone && ctr === 0) return { ...time, seen: time.seen.filter((seen) => seen !== was) }
-    return `the register of ${of} has gone back from (${was.ctr}, ${was.pbal}) to (${ctr}, ${pbal}): the store loses or replays writes`
+    return `the register of ${of} went back from (${was.ctr}, ${was.pbal}) to (${ctr}, ${pbal}): the store loses or replays writes`
   }
   const advances = ctr > time.greatest
   const isHint = led > time.led
@@ -54,21 +54,21 @@ function withSeen(all: readonly Seen[], seen: Seen): readonly Seen[] {
   return place < 0 ? [...all, seen] : all.with(place, seen)
 }
 
-/** START with stamps: when the lease of everybody who may have voted for itself before is over. */
+/** START with stamps: when the lease of every node that may have voted for itself is over. */
 export function startAfter(seen: readonly Seen[], wait: Micros, now: Micros): Micros {
   let start = now
   for (const { lctr, at } of seen) if (lctr > 0 && at + wait > start) start = at + wait
   return start
 }
 
-/** The place in the order of succession: whoever comes after the last leader is first. */
+/** The place in the order of succession: the node after the last leader is first. */
 export function rankOf(self: NodeId, last: NodeId | null, nodes: readonly NodeId[]): number {
   const from = last === null ? -1 : nodes.indexOf(last)
   return (nodes.indexOf(self) - from - 1 + 2 * nodes.length) % nodes.length
 }
 
-export function shiftedTime(time: Timed, by: Micros): Timed {
-  const { lead, oracle, removal } = time
+export function shiftTime(time: Timed, by: Micros): Timed {
+  const { lease, oracle, removal } = time
   return {
     ...time,
     removal: removal === null || removal.since === null ? removal : { ...removal, since: removal.since + by },
@@ -77,6 +77,6 @@ export function shiftedTime(time: Timed, by: Micros): Timed {
     startAt: time.startAt + by,
     advancedAt: time.advancedAt + by,
     seen: time.seen.map((seen) => ({ ...seen, at: seen.at + by })),
-    lead: lead === null ? null : { ...lead, startAt: lead.startAt + by, until: lead.until + by },
+    lease: lease === null ? null : { ...lease, startAt: lease.startAt + by, until: lease.until + by },
   }
 }
