@@ -2,14 +2,13 @@
 import { msOf, type NodeId, type PlainObject } from '../../core/index.ts'
 import { count, plural } from '../../core/text.ts'
 import type { Chosen } from '../hosting.ts'
+import { type FigureNames, leaseFigures } from '../lease-figures.ts'
 import { hundredth, listedIds, shownMs } from '../plan-text.ts'
 import type {
   LoadCard,
   Plan,
   PlanAsked,
   PlanField,
-  PlannedFigure,
-  PlannedTrial,
   Planning,
   SteadyLoad,
   TrialPlan,
@@ -89,7 +88,7 @@ function describe({ asked, options }: Plan): TrialPlan {
     tolerance: { spare, quorum, eligible },
     trials,
     steady: steadyWorld(plan, guarantees),
-    figures: figuresOf(guarantees, trials),
+    figures: leaseFigures(guarantees, trials, FIGURE_NAMES),
     mayBeIdle: rotates,
     bounds: { failOver: failOver?.worst ?? null, leaseEnd, silence: timing.lockTime },
     load: { field: 'traffic', measure: (steady) => trafficOf(guarantees, steady, rotates) },
@@ -119,49 +118,11 @@ function constantsOf({ timing, traffic }: Guarantees): { readonly [name: string]
   }
 }
 
-function figuresOf(guarantees: Guarantees, trials: readonly PlannedTrial[]): readonly PlannedFigure[] {
-  const { detection, failOver, handOver, leaseEnd, longestGap } = guarantees
-  const named = (has: (trial: PlannedTrial) => boolean): readonly string[] =>
-    trials.filter(has).map(({ name }) => name)
-  const isPromised = ({ restoredWithin }: PlannedTrial): boolean =>
-    typeof restoredWithin === 'number' && restoredWithin > 0
-  return [
-    {
-      name: 'detection',
-      title: 'leader crashes: next candidate',
-      computed: detection,
-      usual: { trials: ['crash'], of: 'detected' },
-      worst: { trials: ['crash-late'], of: 'detected' },
-    },
-    {
-      name: 'fail-over',
-      title: 'leader crashes: another leads',
-      computed: failOver,
-      usual: { trials: ['crash'], of: 'restored' },
-      worst: { trials: ['crash-late'], of: 'restored' },
-    },
-    {
-      name: 'hand-over',
-      title: 'leader steps down: another leads',
-      computed: handOver,
-      usual: { trials: ['hand-over'], of: 'restored' },
-      worst: { trials: ['hand-over-late'], of: 'restored' },
-    },
-    {
-      name: 'isolated leader stops',
-      title: 'leader cut off: it has stopped',
-      computed: { typical: null, worst: leaseEnd },
-      usual: null,
-      worst: { trials: named(({ stoppedWithin }) => stoppedWithin !== null), of: 'stopped' },
-    },
-    {
-      name: 'longest gap',
-      title: 'stable partition without leader (κ)',
-      computed: { typical: null, worst: longestGap },
-      usual: null,
-      worst: { trials: named(isPromised), of: 'restored' },
-    },
-  ]
+const FIGURE_NAMES: FigureNames = {
+  worstSuffix: 'late',
+  leaderStops: { name: 'isolated leader stops', title: 'leader cut off: it has stopped' },
+  longestGapTitle: 'stable partition without leader (κ)',
+  notGaps: [],
 }
 
 /** Sizes are those of the canonical texts. Kinds without a computed rate are those of the layer below. */
