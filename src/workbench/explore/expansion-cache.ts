@@ -98,6 +98,13 @@ export class ExpansionCache {
   #expansionCount = 0
   readonly #scratch: Batch
   readonly #row: Int32Array
+  /** Of the state that is being expanded: its weighted sum, and the monitor's memory in it and in its parent. */
+  #sum = 0
+  #memoryBefore = 0
+  #earlier = 0
+  /** The observations of the step that led to it, and the crashes that sleep after a step of the current node. */
+  #moverSeen: number = NO_EVENTS
+  #beside = 0
 
   constructor(layout: RowLayout, rules: ExpansionRules, judge: Judge) {
     this.#nodes = layout.nodes
@@ -115,14 +122,7 @@ export class ExpansionCache {
    */
   expand(row: Int32Array, sum: number, sleepSet: number, earlier: number, into: Batch): void {
     const nodes = this.#nodes
-    const judge = this.#judge
     const { memoryAt, environmentAt, cellAt } = this.#layout
-    const { columns, parent, last } = into
-    let { rows, hashes, parents, actions, sleepSets, next } = into
-    let { data } = this.#pool
-    let expansions = this.#expansions
-    let at = next * columns
-    let transitions = 0
     const mover = moverOf(nodes, sleepSet)
     const moverRead = registerOf(nodes, sleepSet)
     const moverSeen = eventsOf(sleepSet)
@@ -132,108 +132,128 @@ export class ExpansionCache {
         : this.#knownCrashes(row, sleepSet, earlier)
     const memoryBefore = row[memoryAt] as number
     const environmentBefore = row[environmentAt] as number
+    this.#sum = sum
+    this.#earlier = earlier
+    this.#moverSeen = moverSeen
+    this.#memoryBefore = memoryBefore
     for (let node = 0; node < nodes; node++) {
       const slotBefore = row[node] as number
       const cellColumn = cellAt + node
       const cellBefore = row[cellColumn] as number
       let entry = (this.#nodeEntries[node] as PairTable).get(slotBefore, environmentBefore)
-      if (entry < 0) {
-        entry = this.#addEntry(node, slotBefore, environmentBefore)
-        ;({ data } = this.#pool)
-      }
-      const beside = sleepingCrashes(node, known)
-      const number = data[entry] as number
-      const reads = data[entry + NODE_READS] as number
+      if (entry < 0) entry = this.#addEntry(node, slotBefore, environmentBefore)
+      this.#beside = sleepingCrashes(node, known)
+      const number = this.#pool.data[entry] as number
+      const reads = this.#pool.data[entry + NODE_READS] as number
       for (let each = -1; each < reads; each++) {
-        const register = each < 0 ? node : (data[entry + NODE_ENTRY + each] as number)
-        const cell = row[cellAt + register] as number
+        const register = each < 0 ? node : (this.#pool.data[entry + NODE_ENTRY + each] as number)
         const of = number + register
-        let place = hashPair(of, cell) & (expansions.length - 1)
-        let expansion = expansions[place] as number
-        while (
-          expansion >= 0 &&
-          (data[expansion + EXPANSION_OF] !== of || data[expansion + EXPANSION_READ] !== cell)
-        ) {
-          place = (place + 1) & (expansions.length - 1)
-          expansion = expansions[place] as number
-        }
+        let expansion = this.#find(of, row[cellAt + register] as number)
         if (expansion < 0) {
           row[node] = slotBefore
           row[cellColumn] = cellBefore
           row[environmentAt] = environmentBefore
           expansion = this.#compute(node, register, of, row)
-          ;({ data } = this.#pool)
-          expansions = this.#expansions
-        }
-        transitions += data[expansion + EXPANSION_TRANSITIONS] as number
-        const count = data[expansion + EXPANSION_COUNT] as number
-        if (next + count >= parents.length) {
-          into.next = next
-          into.grow(count)
-          ;({ rows, hashes, parents, actions, sleepSets } = into)
         }
         // A step without any of these marks is in the sleep set.
         let touches = 0
         if ((known & crashBit(node)) === 0) touches |= FORGETS
         if (node >= mover || (register === mover && (sleepSet & WROTE) !== 0)) touches |= STEP
         if (moverRead === node) touches |= WRITES
-        const end = expansion + EXPANSION + count * EXPANSION_FIELDS
-        for (let from = expansion + EXPANSION; from < end; from += EXPANSION_FIELDS) {
-          const mark = data[from + EXPANSION_MARK] as number
-          const isKnown = (mark & touches) === 0
-          if (isKnown && (moverSeen === NO_EVENTS || (mark & (EVENTS | FORGETS)) !== EVENTS)) continue
-          let after = (sum + (data[from + EXPANSION_SUM] as number)) | 0
-          let memory = memoryBefore
-          if ((mark & EVENTS) !== 0) {
-            const events = data[from + EXPANSION_EVENTS] as number
-            memory = judge.nextAll(memoryBefore, events)
-            if (isKnown && judge.nextBoth(earlier, events, moverSeen) === memory) continue
-            if (memory < 0) {
-              transitions -= 1
-              into.found ??= {
-                violation: judge.violation(memory),
-                action: unpackAction(data[from + EXPANSION_DEED] as number),
-              }
-              continue
-            }
-            after = adjustSum(after, memoryAt, memory - memoryBefore)
-          }
-          // Builds the successor in place of its parent; copies it only if it is not among the recent rows.
-          row[node] = data[from + EXPANSION_SLOT] as number
-          const cellAfter = data[from + EXPANSION_CELL] as number
-          row[cellColumn] = cellAfter < 0 ? cellBefore : cellAfter
-          row[memoryAt] = memory
-          row[environmentAt] = data[from + EXPANSION_ENVIRONMENT] as number
-          const hash = mixBits(after)
-          const recent = hash & (RECENT - 1)
-          const kept = last[recent] as number
-          if (kept >= 0 && hashes[kept] === hash) {
-            let other = kept * columns
-            let column = 0
-            while (column < columns && rows[other] === row[column]) {
-              other += 1
-              column += 1
-            }
-            if (column === columns) continue
-          }
-          for (let column = 0; column < columns; column++) rows[at + column] = row[column] as number
-          hashes[next] = hash
-          parents[next] = parent
-          actions[next] = data[from + EXPANSION_DEED] as number
-          const nextSleepSet = data[from + EXPANSION_WAY] as number
-          sleepSets[next] = nextSleepSet === NO_SLEEP_SET ? NO_SLEEP_SET : nextSleepSet | beside
-          if (next < RECENT) last[recent] = next
-          next += 1
-          at += columns
-        }
+        this.#replay(expansion, row, into, node, cellBefore, touches)
       }
       row[node] = slotBefore
       row[cellColumn] = cellBefore
       row[memoryAt] = memoryBefore
       row[environmentAt] = environmentBefore
     }
+  }
+
+  /** The place of an expansion in the pool; -1 if it has not been computed yet. */
+  #find(of: number, cell: number): number {
+    const { data } = this.#pool
+    const expansions = this.#expansions
+    let place = hashPair(of, cell) & (expansions.length - 1)
+    let expansion = expansions[place] as number
+    while (
+      expansion >= 0 &&
+      (data[expansion + EXPANSION_OF] !== of || data[expansion + EXPANSION_READ] !== cell)
+    ) {
+      place = (place + 1) & (expansions.length - 1)
+      expansion = expansions[place] as number
+    }
+    return expansion
+  }
+
+  /**
+   * Adds the successors of one expansion. `cellBefore` is the node's register in the expanded state; `touches` are the
+   * marks that keep a step out of the sleep set. Leaves the row changed: the caller restores it.
+   */
+  #replay(
+    expansion: number,
+    row: Int32Array,
+    into: Batch,
+    node: number,
+    cellBefore: number,
+    touches: number,
+  ): void {
+    const judge = this.#judge
+    const { data } = this.#pool
+    const { memoryAt, environmentAt, cellAt } = this.#layout
+    const count = data[expansion + EXPANSION_COUNT] as number
+    if (into.next + count >= into.parents.length) into.grow(count)
+    const { columns, parent, last, rows, hashes, parents, actions, sleepSets } = into
+    const sum = this.#sum
+    const moverSeen = this.#moverSeen
+    const memoryBefore = this.#memoryBefore
+    const beside = this.#beside
+    let { next } = into
+    let at = next * columns
+    into.transitions += data[expansion + EXPANSION_TRANSITIONS] as number
+    const end = expansion + EXPANSION + count * EXPANSION_FIELDS
+    for (let from = expansion + EXPANSION; from < end; from += EXPANSION_FIELDS) {
+      const mark = data[from + EXPANSION_MARK] as number
+      const isKnown = (mark & touches) === 0
+      if (isKnown && (moverSeen === NO_EVENTS || (mark & (EVENTS | FORGETS)) !== EVENTS)) continue
+      let after = (sum + (data[from + EXPANSION_SUM] as number)) | 0
+      let memory = memoryBefore
+      if ((mark & EVENTS) !== 0) {
+        const events = data[from + EXPANSION_EVENTS] as number
+        memory = judge.nextAll(memoryBefore, events)
+        if (isKnown && judge.nextBoth(this.#earlier, events, moverSeen) === memory) continue
+        if (memory < 0) {
+          this.#addViolation(into, memory, data[from + EXPANSION_DEED] as number)
+          continue
+        }
+        after = adjustSum(after, memoryAt, memory - memoryBefore)
+      }
+      // Builds the successor in place of its parent; copies it only if it is not among the recent rows.
+      row[node] = data[from + EXPANSION_SLOT] as number
+      const cellAfter = data[from + EXPANSION_CELL] as number
+      row[cellAt + node] = cellAfter < 0 ? cellBefore : cellAfter
+      row[memoryAt] = memory
+      row[environmentAt] = data[from + EXPANSION_ENVIRONMENT] as number
+      const hash = mixBits(after)
+      const recent = hash & (RECENT - 1)
+      const kept = last[recent] as number
+      if (kept >= 0 && hashes[kept] === hash && isRowAt(rows, kept * columns, row)) continue
+      for (let column = 0; column < columns; column++) rows[at + column] = row[column] as number
+      hashes[next] = hash
+      parents[next] = parent
+      actions[next] = data[from + EXPANSION_DEED] as number
+      const nextSleepSet = data[from + EXPANSION_WAY] as number
+      sleepSets[next] = nextSleepSet === NO_SLEEP_SET ? NO_SLEEP_SET : nextSleepSet | beside
+      if (next < RECENT) last[recent] = next
+      next += 1
+      at += columns
+    }
     into.next = next
-    into.transitions += transitions
+  }
+
+  /** A step that violates a specification leads to no state. */
+  #addViolation(into: Batch, memory: number, action: number): void {
+    into.transitions -= 1
+    into.found ??= { violation: this.#judge.violation(memory), action: unpackAction(action) }
   }
 
   /** Keeps a crash in the sleep set only if the monitor ends in the same memory on both paths. */
@@ -338,4 +358,12 @@ export class ExpansionCache {
         )
     }
   }
+}
+
+/** Whether the row at this offset is the given one. */
+function isRowAt(rows: Int32Array, offset: number, row: Int32Array): boolean {
+  for (let column = 0; column < row.length; column++) {
+    if (rows[offset + column] !== row[column]) return false
+  }
+  return true
 }

@@ -57,38 +57,58 @@ export function search(
   bounds: SearchBounds,
   shouldContinue: (progress: SearchProgress) => boolean,
 ): SearchResult {
-  const visited = new Visited(model.columns, model.usesSleepSets)
-  const batch = new Batch(model.columns)
-  const row = new Int32Array(model.columns)
-  // Small bounds are kept exactly, at the cost of small batches.
-  const batchSize = Math.min(BATCH, bounds.maxStates)
-  let depth = 0
+  return new Search(model, bounds, shouldContinue).run()
+}
 
-  const end = (cutShort: CutShort | null, counterexample: Counterexample | null = null): SearchResult => ({
-    visited,
-    transitions: batch.transitions,
-    depth,
-    cutShort,
-    counterexample,
-  })
+class Search {
+  readonly #model: Model
+  readonly #bounds: SearchBounds
+  readonly #shouldContinue: (progress: SearchProgress) => boolean
+  readonly #visited: Visited
+  readonly #batch: Batch
+  readonly #row: Int32Array
+  /** Small bounds are kept exactly, at the cost of small batches. */
+  readonly #batchSize: number
+  #depth = 0
 
-  function flush(): void {
-    visited.makeRoomFor(model.largest)
-    batch.flush(visited)
+  constructor(model: Model, bounds: SearchBounds, shouldContinue: (progress: SearchProgress) => boolean) {
+    this.#model = model
+    this.#bounds = bounds
+    this.#shouldContinue = shouldContinue
+    this.#visited = new Visited(model.columns, model.usesSleepSets)
+    this.#batch = new Batch(model.columns)
+    this.#row = new Int32Array(model.columns)
+    this.#batchSize = Math.min(BATCH, bounds.maxStates)
   }
 
-  /** Judges the states that were found but not expanded when the search ends early. */
-  function unjudged(from: number): Found | null {
-    for (let state = from; state < visited.size; state++) {
-      visited.read(state, row)
-      const violation = model.stateViolation(row)
-      if (violation !== null) return { violation, state, action: null }
+  run(): SearchResult {
+    const visited = this.#visited
+    const { row, violation } = this.#model.begin()
+    visited.makeRoomFor(this.#model.largest)
+    visited.add(row, 0, hashRow(row, 0, this.#model.columns), -1)
+    if (violation !== null) return this.#end('violation', { violation, steps: [], isDeadEnd: false })
+    let start = 0
+    for (;;) {
+      const stop = visited.size
+      const outcome = this.#expandLevel(start, stop)
+      if (typeof outcome === 'string') return this.#end(outcome)
+      if (outcome !== null) return this.#end('violation', this.#counterexample(outcome))
+      if (visited.size === stop)
+        return this.#end(this.#depth === this.#bounds.depth && stop > start ? 'depth' : null)
+      start = stop
+      this.#depth += 1
     }
-    return null
   }
 
   /** Expands the states of one level. Returns the nearest violation, or why the search ends. */
-  function level(start: number, stop: number): Found | CutShort | null {
+  #expandLevel(start: number, stop: number): Found | CutShort | null {
+    const model = this.#model
+    const bounds = this.#bounds
+    const visited = this.#visited
+    const batch = this.#batch
+    const row = this.#row
+    const batchSize = this.#batchSize
+    const isExpanded = this.#depth < bounds.depth
     let settledBadly: Found | null = null
     let steppedBadly: Found | null = null
     for (let state = start; state < stop; state++) {
@@ -97,7 +117,7 @@ export function search(
         const violation = model.stateViolation(row)
         if (violation !== null) settledBadly = { violation, state, action: null }
       }
-      if (depth < bounds.depth) {
+      if (isExpanded) {
         batch.parent = state
         const sleepSet = visited.sleepSetOf(state)
         const earlier =
@@ -105,44 +125,52 @@ export function search(
         model.expand(row, batch, sleepSet, earlier)
         if (batch.found !== null) steppedBadly ??= { ...batch.found, state }
         batch.found = null
-        if (batch.count >= batchSize) flush()
+        if (batch.count >= batchSize) this.#flush()
       }
       if (visited.size >= bounds.maxStates)
-        return settledBadly ?? steppedBadly ?? unjudged(state + 1) ?? 'max-states'
+        return settledBadly ?? steppedBadly ?? this.#unjudged(state + 1) ?? 'max-states'
       if (state % PROGRESS_INTERVAL === 0) {
         if (visited.bytes + model.bytes >= bounds.memoryBytes) return settledBadly ?? steppedBadly ?? 'memory'
-        const waiting = visited.size - state
-        if (!shouldContinue({ states: visited.size, transitions: batch.transitions, depth, waiting }))
-          return 'stopped'
+        if (!this.#reportProgress(state)) return 'stopped'
       }
     }
-    flush()
+    this.#flush()
     // A violation in a state is one step nearer than a violation by a step from it.
     return settledBadly ?? steppedBadly
   }
 
-  const begin = model.begin()
-  visited.makeRoomFor(model.largest)
-  visited.add(begin.row, 0, hashRow(begin.row, 0, model.columns), -1)
-  if (begin.violation !== null) {
-    return end('violation', { violation: begin.violation, steps: [], isDeadEnd: false })
+  #flush(): void {
+    this.#visited.makeRoomFor(this.#model.largest)
+    this.#batch.flush(this.#visited)
   }
 
-  let start = 0
-  for (;;) {
-    const stop = visited.size
-    const outcome = level(start, stop)
-    if (typeof outcome === 'string') return end(outcome)
-    if (outcome !== null) {
-      const path = pathTo(model, visited, outcome.state)
-      const { violation, action } = outcome
-      visited.read(outcome.state, row)
-      if (action === null) return end('violation', { violation, steps: path, isDeadEnd: !model.isBusy(row) })
-      return end('violation', { violation, steps: [...path, model.describe(row, action)], isDeadEnd: false })
+  #reportProgress(state: number): boolean {
+    const states = this.#visited.size
+    const { transitions } = this.#batch
+    return this.#shouldContinue({ states, transitions, depth: this.#depth, waiting: states - state })
+  }
+
+  /** Judges the states that were found but not expanded when the search ends early. */
+  #unjudged(from: number): Found | null {
+    for (let state = from; state < this.#visited.size; state++) {
+      this.#visited.read(state, this.#row)
+      const violation = this.#model.stateViolation(this.#row)
+      if (violation !== null) return { violation, state, action: null }
     }
-    if (visited.size === stop) return end(depth === bounds.depth && stop > start ? 'depth' : null)
-    start = stop
-    depth += 1
+    return null
+  }
+
+  #counterexample({ violation, state, action }: Found): Counterexample {
+    const row = this.#row
+    const path = pathTo(this.#model, this.#visited, state)
+    this.#visited.read(state, row)
+    if (action === null) return { violation, steps: path, isDeadEnd: !this.#model.isBusy(row) }
+    return { violation, steps: [...path, this.#model.describe(row, action)], isDeadEnd: false }
+  }
+
+  #end(cutShort: CutShort | null, counterexample: Counterexample | null = null): SearchResult {
+    const { transitions } = this.#batch
+    return { visited: this.#visited, transitions, depth: this.#depth, cutShort, counterexample }
   }
 }
 

@@ -81,106 +81,134 @@ type StartOrStep = TraceRecord & { readonly type: 'start' | 'step' }
 type Send = Effect & { readonly type: 'send' }
 type Open<T> = { -readonly [K in keyof T]: T[K] }
 
-export function diagramHistory(
-  { header, records }: Trace,
-  { kinds, kindOf, all }: Selection,
-): DiagramHistory {
-  const { nodes } = header
-  const countsAs = kindOf ?? (({ kind }: Message) => kind)
-  const ends = endsOf(records)
-  const begin = records.reduce((least, { at }) => Math.min(least, at), records[0]?.at ?? 0)
-  const end = records.reduce((most, { at }) => Math.max(most, at), begin)
-  const flights: Flight[] = []
-  const periods: Open<LanePeriod>[] = []
-  const stalls: Open<Stall>[] = []
-  const marks: Mark[] = []
-  const notices: Notice[] = []
-  const current = new Map<NodeId, Open<LanePeriod>>()
-  const everUp = new Set<NodeId>()
+export function diagramHistory(trace: Trace, selection: Selection): DiagramHistory {
+  const { records } = trace
+  const history = new HistoryBuilder(trace, selection)
+  for (const [index, record] of records.entries()) {
+    if (record.type === 'start' || record.type === 'step') history.takeStep(record, index + 2)
+    else if (record.type === 'world') history.takeFault(faultOf(record.event), record.at)
+    else if (record.type === 'tick') history.takeTick(record)
+  }
+  return history.build(records.some((record) => 'now' in record && record.now !== 0))
+}
 
-  function enterState(node: NodeId, at: Micros, how: { state: LaneState; text: string }): void {
-    const before = current.get(node)
-    if (before?.state === how.state && before.text === how.text) return
-    if (before !== undefined) before.until = at
-    const period = { node, from: at, until: end, ...how }
-    current.set(node, period)
-    periods.push(period)
+class HistoryBuilder {
+  readonly #nodes: readonly NodeId[]
+  readonly #selection: Selection
+  readonly #ends: ReadonlyMap<number, readonly End[]>
+  readonly #begin: Micros
+  readonly #end: Micros
+  readonly #flights: Flight[] = []
+  readonly #periods: Open<LanePeriod>[] = []
+  readonly #stalls: Open<Stall>[] = []
+  readonly #marks: Mark[] = []
+  readonly #notices: Notice[] = []
+  /** The state that each node is in. */
+  readonly #current = new Map<NodeId, Open<LanePeriod>>()
+  readonly #everUp = new Set<NodeId>()
+
+  constructor({ header, records }: Trace, selection: Selection) {
+    this.#nodes = header.nodes
+    this.#selection = selection
+    this.#ends = endsOf(records)
+    this.#begin = records.reduce((least, { at }) => Math.min(least, at), records[0]?.at ?? 0)
+    this.#end = records.reduce((most, { at }) => Math.max(most, at), this.#begin)
   }
 
-  const isUp = (node: NodeId): boolean => (current.get(node)?.state ?? 'down') !== 'down'
-
-  function crash(node: NodeId, at: Micros, text: string): void {
-    if (!isUp(node)) return
-    enterState(node, at, { state: 'down', text: 'down' })
-    for (const stall of stalls) if (stall.node === node && stall.until > at) stall.until = at
-    marks.push({ node, at, type: 'crash', text })
-  }
-
-  function take(record: StartOrStep, line: number): void {
+  /** `line`: the record's line in the trace file, for errors. */
+  takeStep(record: StartOrStep, line: number): void {
     const { node, at, effects, cutAfter } = record
-    if (!nodes.includes(node)) throw new InvalidTraceError(`line ${line}: node ${node} is not in the header`)
+    if (!this.#nodes.includes(node))
+      throw new InvalidTraceError(`line ${line}: node ${node} is not in the header`)
+    const hasShownSends = this.#addFlights(record, line)
+    if (record.type === 'step') {
+      const isTelling = hasShownSends || record.view !== null || cutAfter !== null
+      const mark = markOf(record, this.#selection.all || isTelling)
+      if (mark !== null) this.#marks.push(mark)
+    } else {
+      if (this.#everUp.has(node)) this.#marks.push({ node, at, type: 'restart', text: 'restart' })
+      this.#everUp.add(node)
+      if (!this.#isUp(node)) this.#enterState(node, at, { state: 'leaderless', text: '' })
+    }
+    if (cutAfter !== null) this.#crash(node, at, `crash after ${cutAfter} of ${effects.length} effects`)
+    else if (record.view !== null) this.#enterState(node, at, laneStateOf(record.view))
+  }
+
+  takeFault(fault: Fault | null, at: Micros): void {
+    if (fault === null) return
+    if (fault.type === 'notice') this.#notices.push({ at, text: fault.text })
+    else if (!this.#nodes.includes(fault.node)) return
+    else if (fault.type === 'crash') this.#crash(fault.node, at, 'crash')
+    else if (this.#isUp(fault.node)) {
+      const until = Math.min(this.#end, at + fault.length)
+      this.#stalls.push({ node: fault.node, from: at, until, word: fault.word })
+    }
+  }
+
+  takeTick({ at, views }: TraceRecord & { readonly type: 'tick' }): void {
+    this.#notices.push({ at, text: 'tick' })
+    for (const { node, view } of views) {
+      if (this.#nodes.includes(node)) this.#enterState(node, at, laneStateOf(view))
+    }
+  }
+
+  build(timed: boolean): DiagramHistory {
+    const end = this.#end
+    return {
+      nodes: this.#nodes,
+      timed,
+      begin: this.#begin,
+      end,
+      flights: this.#flights,
+      // A state of zero length was never visible.
+      periods: this.#periods.filter(({ from, until }) => until > from || from === end),
+      stalls: this.#stalls,
+      marks: this.#marks,
+      notices: this.#notices,
+    }
+  }
+
+  /** Adds the messages that a step sends. Returns whether the diagram shows any of them. */
+  #addFlights(record: StartOrStep, line: number): boolean {
+    const { node, at, effects, cutAfter } = record
+    const { kinds, kindOf, all } = this.#selection
     const sends = (cutAfter === null ? effects : effects.slice(0, cutAfter)).filter(isSend)
-    const shown = sends.map((send) => {
-      if (!nodes.includes(send.to) || typeof send.body?.kind !== 'string') {
+    let hasShown = false
+    for (const [index, { to, body }] of sends.entries()) {
+      if (!this.#nodes.includes(to) || typeof body?.kind !== 'string') {
         throw new InvalidTraceError(
           `line ${line}: a message goes to a node that is not in the header, or is none`,
         )
       }
-      return all || kinds.includes(countsAs(send.body))
-    })
-    for (const [index, { to, body }] of sends.entries()) {
+      const kind = kindOf === undefined ? body.kind : kindOf(body)
+      if (!all && !kinds.includes(kind)) continue
+      hasShown = true
       const id = record.sent[index]
-      if (shown[index] !== true || id === undefined) continue
-      const ended = ends.get(id) ?? [{ endedAt: null, lost: null }]
-      for (const each of ended)
-        flights.push({ from: node, to, body, kind: countsAs(body), sentAt: at, ...each })
+      if (id === undefined) continue
+      const ends = this.#ends.get(id) ?? [{ endedAt: null, lost: null }]
+      for (const end of ends) this.#flights.push({ from: node, to, body, kind, sentAt: at, ...end })
     }
-    const telling = shown.includes(true) || record.view !== null || cutAfter !== null
-    if (record.type === 'step') {
-      const mark = markOf(record, all || telling)
-      if (mark !== null) marks.push(mark)
-    } else {
-      if (everUp.has(node)) marks.push({ node, at, type: 'restart', text: 'restart' })
-      everUp.add(node)
-      if (!isUp(node)) enterState(node, at, { state: 'leaderless', text: '' })
-    }
-    if (cutAfter !== null) crash(node, at, `crash after ${cutAfter} of ${effects.length} effects`)
-    else if (record.view !== null) enterState(node, at, laneStateOf(record.view))
+    return hasShown
   }
 
-  function applyFault(fault: Fault, at: Micros): void {
-    if (fault.type === 'notice') notices.push({ at, text: fault.text })
-    else if (!nodes.includes(fault.node)) return
-    else if (fault.type === 'crash') crash(fault.node, at, 'crash')
-    else if (isUp(fault.node)) {
-      const until = Math.min(end, at + fault.length)
-      stalls.push({ node: fault.node, from: at, until, word: fault.word })
-    }
+  #isUp(node: NodeId): boolean {
+    return (this.#current.get(node)?.state ?? 'down') !== 'down'
   }
 
-  for (const [index, record] of records.entries()) {
-    if (record.type === 'start' || record.type === 'step') take(record, index + 2)
-    else if (record.type === 'world') {
-      const fault = faultOf(record.event)
-      if (fault !== null) applyFault(fault, record.at)
-    } else if (record.type === 'tick') {
-      notices.push({ at: record.at, text: 'tick' })
-      for (const { node, view } of record.views) {
-        if (nodes.includes(node)) enterState(node, record.at, laneStateOf(view))
-      }
-    }
+  #crash(node: NodeId, at: Micros, text: string): void {
+    if (!this.#isUp(node)) return
+    this.#enterState(node, at, { state: 'down', text: 'down' })
+    for (const stall of this.#stalls) if (stall.node === node && stall.until > at) stall.until = at
+    this.#marks.push({ node, at, type: 'crash', text })
   }
-  return {
-    nodes,
-    timed: records.some((record) => 'now' in record && record.now !== 0),
-    begin,
-    end,
-    flights,
-    // A state of zero length was never visible.
-    periods: periods.filter(({ from, until }) => until > from || from === end),
-    stalls,
-    marks,
-    notices,
+
+  #enterState(node: NodeId, at: Micros, how: { state: LaneState; text: string }): void {
+    const before = this.#current.get(node)
+    if (before?.state === how.state && before.text === how.text) return
+    if (before !== undefined) before.until = at
+    const period = { node, from: at, until: this.#end, ...how }
+    this.#current.set(node, period)
+    this.#periods.push(period)
   }
 }
 
