@@ -40,9 +40,9 @@ describe('the card of omega', () => {
     expect(code).toBe(0)
     expect(stdout).toContain('omega, quorum static, profile lan: 3 nodes')
     expect(stdout).toContain(
-      '1 of 3 may fail at once, 1 one after another (a view needs a majority of all nodes)',
+      '1 of 3 nodes may fail at once, or 1 one after another (a view needs a majority of all nodes)',
     )
-    expect(stdout).toContain('9.76 datagrams a second a pair, measured 9.76')
+    expect(stdout).toContain('9.76 datagrams per second and pair of nodes; measured: 9.76')
     expect(stdout).toContain('3 runs: all measurements are within the computed bounds')
   })
 
@@ -53,8 +53,14 @@ describe('the card of omega', () => {
     ],
     [['--nodes', '1'], /--nodes 1: must be at least 2/],
     [['--nodes', '5', '--option', 'nonsense=1'], /options\.nonsense/],
-    [['--nodes', '3', '--option', 'links=reported'], /options\.links: the card is that of real processes/],
-    [['--nodes', '3', '--mode', 'local', '--option', 'quorum=static'], /--mode local: options\.quorum says/],
+    [
+      ['--nodes', '3', '--option', 'links=reported'],
+      /options\.links: does not apply to a plan: real nodes always use datagrams/,
+    ],
+    [
+      ['--nodes', '3', '--mode', 'local', '--option', 'quorum=static'],
+      /--mode local: contradicts options\.quorum = static; remove one of them/,
+    ],
   ])('%j is refused', async (words, why) => {
     const { code, stderr } = await plan(...words)
     expect(code).toBe(2)

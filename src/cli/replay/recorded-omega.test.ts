@@ -68,7 +68,7 @@ describe('the analysis of a real run of omega', () => {
     expect(named(run, 'violated')).toEqual([])
     expect(named(run, 'held')).toEqual(JUDGED.slice(0, 3))
     expect(run.specs.find(({ name }) => name === 'primary-chain')).toMatchObject({
-      why: expect.stringMatching(/^not judged: there is no trace of two nodes or more/),
+      why: expect.stringMatching(/^not judged: traces of two or more nodes are missing/),
     })
   })
 

@@ -1,4 +1,4 @@
-/** A member of omega with the right key that says what cannot be true. */
+/** A faulty node of omega: it has the right key, and sends messages that cannot be true. */
 import { describe, expect, it } from 'vitest'
 import { type NodeId, type Output, sortIds } from '../../core/index.ts'
 import { omega } from './omega.ts'
@@ -16,27 +16,27 @@ const RULES = {
   rules: HONEST_RULES,
 } as const
 
-class Played {
+class ScriptedNode {
   readonly #node = omega({ self: 1, nodes: NODES }, RULES)
   state: OmegaState
   implausible: readonly Output[] = []
   asked: readonly number[] = []
 
   constructor() {
-    const begun = this.#node.settled?.({ leader: 1, members: NODES }, 0)
-    if (begun === undefined) throw new Error('it can begin settled')
-    this.state = begun.state
+    const settled = this.#node.settled?.({ leader: 1, members: NODES }, 0)
+    if (settled === undefined) throw new Error('omega must support settled()')
+    this.state = settled.state
   }
 
-  hears(from: NodeId, body: OmegaMessage): this {
-    return this.#take(this.#node.step(this.state, { type: 'message', from, body, receipt: null }, 0))
+  receive(from: NodeId, body: OmegaMessage): this {
+    return this.#apply(this.#node.step(this.state, { type: 'message', from, body, receipt: null }, 0))
   }
 
   link(peer: NodeId, up: boolean): this {
-    return this.#take(this.#node.step(this.state, { type: 'link', peer, up }, 0))
+    return this.#apply(this.#node.step(this.state, { type: 'link', peer, up }, 0))
   }
 
-  #take({ state, effects }: ReturnType<ReturnType<typeof omega>['step']>): this {
+  #apply({ state, effects }: ReturnType<ReturnType<typeof omega>['step']>): this {
     this.state = state
     this.implausible = effects.flatMap((effect) =>
       effect.type === 'output' && effect.event.type === 'implausible' ? [effect.event] : [],
@@ -67,7 +67,7 @@ const status = (some: Partial<Status> = {}): OmegaMessage => ({
   ...some,
 })
 
-describe('a status that cannot be true', () => {
+describe('an implausible status', () => {
   it.each<[string, Partial<Status>]>([
     ['promised', { promised: FREE_VIEWS + 1 }],
     ['view.id', { view: view(FREE_VIEWS + 1, 2, 3), formed: FIRST }],
@@ -77,37 +77,37 @@ describe('a status that cannot be true', () => {
     ['attempts.members', { attempts: [view(2, 2, 8, 9)] }],
     ['view', { view: view(2, 3, 1) }],
     ['view', { view: view(1, 3, 1), life: 2 }],
-  ])('is refused with its sender and the field %s: %j', (field, some) => {
-    const node = new Played().hears(2, status(some))
+  ])('is refused, and the event names its sender and the field %s: %j', (field, some) => {
+    const node = new ScriptedNode().receive(2, status(some))
     expect(node.implausible).toMatchObject([{ peer: 2, field: `status.${field}` }])
     const { view: kept, promised, formed } = node.state
     expect([promised[0], formed.id]).toEqual([kept.id[0] === 1 ? promised[0] : 2, FIRST.id])
     expect(promised[0]).toBeLessThan(5)
   })
 
-  it('leaves its sender dead rather than unknown, so that nobody waits for another', () => {
-    const node = new Played().hears(2, status({ promised: 2 ** 39 }))
+  it('leaves its sender dead instead of unknown, so that no node waits for another status', () => {
+    const node = new ScriptedNode().receive(2, status({ promised: 2 ** 39 }))
     const { status: kept } = node.state.links.find(({ peer }) => peer === 2) ?? {}
     expect(kept).toMatchObject({ life: 1, ok: false, view: NO_VIEW, promised: 0, attempts: [] })
   })
 
-  it('does not teach a view with this node in it that it has never promised', () => {
-    const node = new Played().hears(2, status({ formed: view(7, 2, 1) }))
+  it('does not teach a view that contains this node but that it never promised', () => {
+    const node = new ScriptedNode().receive(2, status({ formed: view(7, 2, 1) }))
     expect(node.implausible).toEqual([])
     expect(node.state.formed.id).toEqual([1, 1])
   })
 })
 
 describe('a view number', () => {
-  it('moves by a bounded step once it is beyond what groups reach by themselves', () => {
-    const node = new Played().hears(2, status({ promised: FREE_VIEWS }))
+  it('advances by a bounded step per message beyond FREE_VIEWS', () => {
+    const node = new ScriptedNode().receive(2, status({ promised: FREE_VIEWS }))
     expect(node.implausible).toEqual([])
     node.link(3, false)
     expect(node.asked).toEqual([FREE_VIEWS + 1])
     const far = FREE_VIEWS + 1 + VIEW_STEP
-    expect(node.hears(2, status({ promised: far + 1 })).implausible).toMatchObject([
+    expect(node.receive(2, status({ promised: far + 1 })).implausible).toMatchObject([
       { field: 'status.promised' },
     ])
-    expect(node.hears(2, status({ promised: far })).implausible).toEqual([])
+    expect(node.receive(2, status({ promised: far })).implausible).toEqual([])
   })
 })

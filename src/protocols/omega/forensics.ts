@@ -1,6 +1,6 @@
 /**
- * A real run as the specifications may see it. Traces tell less than a world does: a node that was killed took its trace
- * along, and black boxes begin somewhere. What nobody recorded is not held against any node.
+ * Prepares recordings of real runs for the specifications. Recordings are incomplete: a killed node may have left none,
+ * and black boxes start in the middle of a run. What is not recorded is not held against a node.
  */
 import type { Micros, NodeId } from '../../core/index.ts'
 import type { Forensics, Recorded, RecordedRun, RecordedView } from '../hosting.ts'
@@ -18,7 +18,7 @@ const isView = <S extends Recorded>(seen: S): seen is S & RecordedView => seen.t
 
 const NO_STOPS = 'not judged: a recording does not say when a process was stopped or killed'
 const NO_CHAIN =
-  'not judged: there is no trace of two nodes or more, and views that only they were in may be missing'
+  'not judged: traces of two or more nodes are missing, and with them views that only those nodes were in'
 
 export const omegaForensics: Forensics = {
   unjudged: (runs) => ({
@@ -26,13 +26,13 @@ export const omegaForensics: Forensics = {
     ...(isChainKnown(runs) ? {} : { 'primary-chain': NO_CHAIN }),
   }),
   /**
-   * Without what a process showed before it had joined; views from when all traces are there; and with the promises of
-   * those whose promises nobody recorded, where others have installed what needed them.
+   * Drops the views of a process before it joined, and all views before the common start of the traces. Adds the promises
+   * of nodes without a complete trace, where other nodes have installed a view that needed these promises.
    */
   complete(seen, runs, output) {
     const joined = seen.filter((each) => !isView(each) || each.view.detail !== null)
-    const known = sinceAllKnow(joined, runs)
-    const recorded = recordedLives(known, runs)
+    const known = trimToCommonStart(joined, runs)
+    const recorded = findRecordedLives(known, runs)
     return known.flatMap((each) => {
       const view = isView(each) ? installedIn(each) : null
       if (view === null) return [each]
@@ -42,14 +42,20 @@ export const omegaForensics: Forensics = {
   },
 }
 
-/** Two nodes without a trace may have formed a view of which no trace tells. */
+/** Two nodes without a trace may have formed a view that appears in no trace. */
 function isChainKnown(runs: readonly RecordedRun[]): boolean {
   const nodes = runs[0]?.header.nodes ?? []
   return nodes.filter((node) => !runs.some((run) => run.node === node)).length < 2
 }
 
-/** Where boxes have lost their first steps, each node begins with what it shows when the last of them begins. */
-function sinceAllKnow<S extends Recorded>(seen: readonly S[], runs: readonly RecordedRun[]): readonly S[] {
+/**
+ * Truncated black boxes: the common start is the latest first view of a truncated trace. Every node starts with the last
+ * view that it shows by then.
+ */
+function trimToCommonStart<S extends Recorded>(
+  seen: readonly S[],
+  runs: readonly RecordedRun[],
+): readonly S[] {
   const cut = new Set(runs.filter(({ skipped }) => skipped > 0).map(({ node }) => node))
   const first = new Map<NodeId, Micros>()
   for (const each of seen) if (isView(each) && !first.has(each.node)) first.set(each.node, each.at)
@@ -59,13 +65,13 @@ function sinceAllKnow<S extends Recorded>(seen: readonly S[], runs: readonly Rec
   return seen.filter((each) => !isView(each) || each.at > begin || last.get(each.node) === each)
 }
 
-/** The lives of nodes whose traces are whole, as `node life`. */
-function recordedLives(seen: readonly Recorded[], runs: readonly RecordedRun[]): ReadonlySet<string> {
-  const whole = new Set(runs.filter(({ skipped }) => skipped === 0).map(({ node }) => node))
-  const isPartly = new Set(runs.filter(({ skipped }) => skipped > 0).map(({ node }) => node))
+/** The lives of nodes whose traces are complete, as `node life`. */
+function findRecordedLives(seen: readonly Recorded[], runs: readonly RecordedRun[]): ReadonlySet<string> {
+  const complete = new Set(runs.filter(({ skipped }) => skipped === 0).map(({ node }) => node))
+  const truncated = new Set(runs.filter(({ skipped }) => skipped > 0).map(({ node }) => node))
   return new Set(
     seen.flatMap((each) =>
-      isView(each) && whole.has(each.node) && !isPartly.has(each.node)
+      isView(each) && complete.has(each.node) && !truncated.has(each.node)
         ? [`${each.node} ${lifeIn(each)}`]
         : [],
     ),

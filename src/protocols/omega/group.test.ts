@@ -1,4 +1,4 @@
-/** Omega+ as real processes run it: among other groups over the process's sessions, and told what to do. */
+/** Omega+ in a real process: beside other groups, over the sessions of the process, with commands of applications. */
 import { describe, expect, it } from 'vitest'
 import {
   type Command,
@@ -24,10 +24,10 @@ function specOf(protocol: GroupSpec['protocol'], options: PlainObject = {}): Gro
   return { protocol, nodes: NODES, options: checkedOptions(definition, NODES, options) }
 }
 
-const told = (command: Command) =>
+const commandGroup = (command: Command) =>
   ({ type: 'command', command: { do: 'tell', group: 'views', command } }) as const
 
-/** A process in a group of omega and perhaps others, seen from outside as the former. */
+/** A process with a group of omega and possibly others. The definition shows only the group of omega. */
 const among = (others: { readonly [name: string]: GroupSpec }): Definition => ({
   ...omegaDefinition,
   name: 'hosted-omega',
@@ -42,7 +42,7 @@ const among = (others: { readonly [name: string]: GroupSpec }): Definition => ({
     return {
       ...whole,
       step: (state, input, now) =>
-        whole.step(state, input.type === 'command' ? told(input.command) : input, now),
+        whole.step(state, input.type === 'command' ? commandGroup(input.command) : input, now),
       view: (state, now) => protocol.view(stateInBundle(state, 'views'), now),
     }
   },
@@ -78,21 +78,21 @@ const command = (atMs: number, node: NodeId, words: PlainObject): PlainObject =>
 })
 
 describe('a group of omega in a process', () => {
-  it('agrees on a view beside a group of another protocol, and shows until when it counts itself in quorum', () => {
+  it('agrees on a view beside a group of another protocol, and shows until when it is in quorum', () => {
     const { report, seen } = run([], 1000, {}, among({ leases: specOf('local-leader') }))
     expect(report.leaders).toEqual([1])
     expect(report.groups).toEqual([[1, 2, 3, 4, 5]])
     const until = report.nodes['1']?.untilMs as number
     expect(until).toBeGreaterThan(1000)
     expect(until).toBeLessThanOrEqual(1500)
-    // Every link came up once, at both of its ends.
+    // Every link came up once, at both ends.
     const links = seen.filter(({ event }) => event.type === 'link')
     expect(links).toHaveLength(20)
     expect(links.every(({ event }) => event['up'] === true)).toBe(true)
   })
 
   it.each(NODES)(
-    '%i fails: one view at each of the others, three round trips after the last has seen it',
+    'installs one view at each other node within three round trips after the last has detected the failure of %i',
     (victim) => {
       const failedAt = 3000 + 37 * Number(victim)
       const { seen } = run([{ atMs: failedAt, crash: victim }], 5000, { network: { delayMs: 10 } })
@@ -113,7 +113,7 @@ describe('a group of omega in a process', () => {
     },
   )
 
-  it('whoever steps down is taken in again, and another leads with a larger token', () => {
+  it('admits a node again that stepped down, and another node leads with a larger token', () => {
     const { report, tokensOf } = run([command(3000, 1, { do: 'stepDown' })], 6000)
     expect(report.leaders).toEqual([2])
     expect(report.groups).toEqual([[1, 2, 3, 4, 5]])
@@ -121,39 +121,36 @@ describe('a group of omega in a process', () => {
     expect(report.nodes['2']?.token).toBeGreaterThan(tokensOf('elected', 1).at(-1) as number)
   })
 
-  it('whoever would not lead is followed by the next that would, without leaving', () => {
-    const aside = { do: 'campaign', willing: false, lapse: false }
-    const { report } = run([command(3000, 1, aside), command(3000, 2, aside)], 6000)
+  it('replaces an ineligible leader by the next eligible node, without a new life', () => {
+    const withdraw = { do: 'campaign', willing: false, lapse: false }
+    const { report } = run([command(3000, 1, withdraw), command(3000, 2, withdraw)], 6000)
     expect(report.leaders).toEqual([3])
     expect(report.groups).toEqual([[1, 2, 3, 4, 5]])
     expect(report.nodes['1']).toMatchObject({ life: 1, role: 'follower' })
   })
 
-  it('nobody leads while nobody would; the first that would again does', () => {
-    const aside = (node: NodeId) => command(3000, node, { do: 'campaign', willing: false, lapse: false })
+  it('has no leader while all nodes are ineligible, and elects the first that is eligible again', () => {
+    const withdraw = (node: NodeId) => command(3000, node, { do: 'campaign', willing: false, lapse: false })
     const back = command(5000, 4, { do: 'campaign', willing: true, lapse: false })
-    const { report } = run([...NODES.map(aside), back], 7000, { checkpointsMs: [4900] })
+    const { report } = run([...NODES.map(withdraw), back], 7000, { checkpointsMs: [4900] })
     expect(report.checkpoints['4900']?.leaders).toEqual([])
     expect(report.checkpoints['4900']?.nodes['5']).toMatchObject({ leader: null, inQuorum: true })
     expect(report.leaders).toEqual([4])
   })
 
-  it.each(['pause', 'suspend'])(
-    'a leader that was expelled in a %s does not lead when it goes on',
-    (what) => {
-      const { report, tokensOf } = run([{ atMs: 3000, [what]: 1, forMs: 2000 }], 9000, {
-        checkpointsMs: [4900, 5000.001],
-      })
-      const old = tokensOf('elected', 1)[tokensOf('elected', 1).length - 1] as number
-      expect(report.checkpoints['4900']?.leaders).toContain(2)
-      expect(report.checkpoints['5000.001']?.nodes['1']?.role).not.toBe('leader')
-      expect(report.groups).toEqual([[1, 2, 3, 4, 5]])
-      expect(report.leaders).toEqual([2])
-      expect(report.nodes['2']?.token).toBeGreaterThan(old)
-    },
-  )
+  it.each(['pause', 'suspend'])('does not let a leader continue that was expelled during a %s', (what) => {
+    const { report, tokensOf } = run([{ atMs: 3000, [what]: 1, forMs: 2000 }], 9000, {
+      checkpointsMs: [4900, 5000.001],
+    })
+    const old = tokensOf('elected', 1)[tokensOf('elected', 1).length - 1] as number
+    expect(report.checkpoints['4900']?.leaders).toContain(2)
+    expect(report.checkpoints['5000.001']?.nodes['1']?.role).not.toBe('leader')
+    expect(report.groups).toEqual([[1, 2, 3, 4, 5]])
+    expect(report.leaders).toEqual([2])
+    expect(report.nodes['2']?.token).toBeGreaterThan(old)
+  })
 
-  it('an order that it does not know is refused', () => {
+  it('refuses an unknown command', () => {
     const { seen } = run([], 1000)
     expect(seen.some(({ event }) => event.type === 'refused')).toBe(false)
     const { protocol } = groupFor(1, specOf('omega'))
@@ -171,16 +168,16 @@ describe('a group of omega in a process', () => {
     ['views', 'Heartbeat'],
     ['leases', 'ping'],
     ['leases', 'frame'],
-  ])('in %s a %s is not heard: it belongs to another protocol', (group, kind) => {
+  ])('ignores in %s a %s, which belongs to another protocol', (group, kind) => {
     const whole = host({ self: 1, groups: { views: specOf('omega'), leases: specOf('local-leader') } })
-    const begun = whole.start(null, 0)
-    // Whatever the process itself would send in that group bears the right digest.
+    const started = whole.start(null, 0)
+    // A message that the process sends in that group carries the right digest.
     let config = 0
-    let { state } = begun
+    let { state } = started
     for (let at = 0; config === 0; at += 20_000) {
       const step = whole.step(state, { type: 'timer', name: 'bundle/tick' }, at)
       state = step.state
-      for (const effect of [...begun.effects, ...step.effects]) {
+      for (const effect of [...started.effects, ...step.effects]) {
         if (effect.type !== 'send') continue
         const { body } = effect.body as unknown as Datagram
         const parts = (body as unknown as { parts: { group: string; config: number }[] } | null)?.parts ?? []
@@ -215,7 +212,7 @@ describe('stable data', () => {
     },
   }
 
-  it('is taken as it was written', () => {
+  it('is accepted as it was written', () => {
     expect(checkedStable(good)).toBe(good)
     expect(checkedStable(null)).toBe(null)
   })

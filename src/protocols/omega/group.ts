@@ -1,10 +1,10 @@
 /**
- * Omega+ as a real process runs it, as one of several groups: over its own links, which go over the process's sessions.
+ * Omega+ in a real process, as one of several groups: over its own links, which use the sessions of the process.
  *
- * There is no lease. What a process knows by the clock is for how long it would go on counting a majority of its view as
- * answering if it heard nothing more; then their links are down. Its view says so (`until`), and nobody acts beyond it,
- * so that a leader that was stopped for long does not act when it goes on. It says nothing about others: they may have
- * formed the next view before that. Only tokens protect from a leader that does not know yet.
+ * There is no lease. The clock only tells a process how long it would still count a majority of its view as supporters
+ * if it received nothing more; then their links are down. Its view shows that instant (`until`), and a leader does not
+ * act beyond it. So a leader that was stopped for longer does not act when it continues. `until` does not bind other
+ * nodes: they may have formed the next view earlier. Only tokens protect against a leader that does not know yet.
  */
 import {
   type Identity,
@@ -26,7 +26,7 @@ import {
 } from '../../links/index.ts'
 import type { Insight } from '../insight.ts'
 import { omega } from './omega.ts'
-import { electorate, isAnswering, isInQuorum, waitsFor } from './quorum.ts'
+import { electorateSize, findMissingQuorum, isInQuorum, isSupporting } from './quorum.ts'
 import { RULES } from './rules.ts'
 import type { OmegaSettings } from './settings.ts'
 import { checkedStable } from './stable.ts'
@@ -37,7 +37,7 @@ export type OmegaOptions = Omit<OmegaSettings, 'rules'> & HistoryOptions
 
 type Hosted = { readonly layer: HistoryLinks; readonly upper: OmegaState; readonly kept: Plain }
 
-/** How fast the links' datagrams are is nobody's business here; the sessions need some measure. */
+/** Sessions require these values. The group does not depend on the delay of datagrams. */
 const RHO = 0.0001
 const STAMP_AGE: Micros = 10_000_000
 
@@ -45,7 +45,7 @@ export function omegaGroup(identity: Identity, options: OmegaOptions): Group {
   const { quorum, tie, reinit, filter, weights } = options
   const { pingMs, timeoutMs, detector, alphaMs, retransmitMs, slack } = options
   return {
-    protocol: hostedOmega(identity, options),
+    protocol: hostOmega(identity, options),
     kinds: HISTORY_KINDS,
     nodes: identity.nodes,
     agreed: {
@@ -73,7 +73,7 @@ function settingsOf({ quorum, tie, reinit, filter, weights }: OmegaOptions): Ome
   return { quorum, tie, reinit, filter, weights, rules: RULES }
 }
 
-function hostedOmega(identity: Identity, options: OmegaOptions): Protocol {
+function hostOmega(identity: Identity, options: OmegaOptions): Protocol {
   const settings = settingsOf(options)
   const own = omega(identity, settings)
   const inner = stack(historyLayer(identity, options), own) as unknown as Protocol<Hosted>
@@ -95,12 +95,12 @@ function hostedOmega(identity: Identity, options: OmegaOptions): Protocol {
   return hosted
 }
 
-/** As it is shown to applications: somebody leads only who acts, and only as far as this process can tell by its clock. */
+/** The view for applications: it shows only an acting leader, and only until the instant that `until` names. */
 function viewOf(identity: Identity, settings: OmegaSettings, state: Hosted, now: Micros, seen: View): View {
   const { self } = identity
   const { ok, view } = state.upper
-  const until = answeredUntil(identity, settings, state)
-  const isLed = until !== null && now < until && wouldLead(self, state.upper)
+  const until = findQuorumDeadline(identity, settings, state)
+  const isLed = until !== null && now < until && isLeaderWilling(self, state.upper)
   const leads = isLed && view.id[1] === self
   return {
     role: ok ? (leads ? 'leader' : 'follower') : 'dead',
@@ -112,36 +112,40 @@ function viewOf(identity: Identity, settings: OmegaSettings, state: Hosted, now:
   }
 }
 
-/** Until when more than half of the view is counted as answering if nothing more is heard; null when it is not so now. */
-function answeredUntil(identity: Identity, settings: OmegaSettings, { layer, upper }: Hosted): Micros | null {
+/** Until when more than half of the view count as supporters if nothing more is received; null when not in quorum. */
+function findQuorumDeadline(
+  identity: Identity,
+  settings: OmegaSettings,
+  { layer, upper }: Hosted,
+): Micros | null {
   if (!isInQuorum(upper, identity, settings)) return null
   const until = upper.links
-    .filter((link) => isAnswering(upper, link, settings))
+    .filter((link) => isSupporting(upper, link, settings))
     .map(({ peer }) => layer.ends.find((end) => end.peer === peer)?.trustedUntil ?? 0)
     .sort((a, b) => b - a)
-  // Without this node itself.
-  const needed = Math.floor(electorate(upper, identity, settings) / 2)
+  // The node itself is not counted.
+  const needed = Math.floor(electorateSize(upper, identity, settings) / 2)
   return until[needed - 1] ?? null
 }
 
-function wouldLead(self: NodeId, { view, willing, links }: OmegaState): boolean {
+function isLeaderWilling(self: NodeId, { view, willing, links }: OmegaState): boolean {
   const [, leader] = view.id
   if (leader === self) return willing
   return links.find(({ peer }) => peer === leader)?.status?.aside === false
 }
 
-/** `state` is that of the group's protocol. */
+/** `state` is the state of the group's protocol. */
 export function omegaInsight(state: Plain, identity: Identity, options: OmegaOptions, now: Micros): Insight {
   const { self, nodes } = identity
   const settings = settingsOf(options)
   const hosted = state as unknown as Hosted
   const { upper } = hosted
   const { ok, life, view, links } = upper
-  const until = answeredUntil(identity, settings, hosted)
+  const until = findQuorumDeadline(identity, settings, hosted)
   const inQuorum = until !== null && now < until
   const members = idsOf(view.members)
   return {
-    leadUntil: inQuorum && wouldLead(self, upper) ? until : null,
+    leadUntil: inQuorum && isLeaderWilling(self, upper) ? until : null,
     voters: [nodes],
     named: nodes,
     heard: links.map(({ peer }) => peer),
@@ -151,18 +155,18 @@ export function omegaInsight(state: Plain, identity: Identity, options: OmegaOpt
       view: ok ? { id: view.id, members, incarnations: view.members.map((member) => member[1]) } : null,
       incarnation: life,
       inQuorum,
-      waitingFor: inQuorum ? null : waitsFor(upper, identity, settings),
-      failureTolerance: inQuorum ? spareIn(upper, settings, nodes.length) : 0,
+      waitingFor: inQuorum ? null : findMissingQuorum(upper, identity, settings),
+      failureTolerance: inQuorum ? countSpareMembers(upper, settings, nodes.length) : 0,
     },
   }
 }
 
-/** A view has two members at least. */
-function spareIn(state: OmegaState, settings: OmegaSettings, nodes: number): number {
+/** The number of supporters that may fail, so that the others can form the next view. A view has at least two members. */
+function countSpareMembers(state: OmegaState, settings: OmegaSettings, nodes: number): number {
   const { quorum } = settings
-  const there = 1 + state.links.filter((link) => isAnswering(state, link, settings)).length
+  const supporters = 1 + state.links.filter((link) => isSupporting(state, link, settings)).length
   const majorityOf = (whole: number): number => Math.floor(whole / 2) + 1
   const whole = quorum === 'static' ? nodes : state.view.members.length
   const needed = quorum === 'none' ? 2 : Math.max(2, majorityOf(whole))
-  return Math.max(0, there - needed)
+  return Math.max(0, supporters - needed)
 }

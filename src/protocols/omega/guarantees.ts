@@ -1,26 +1,26 @@
 /**
- * What a configuration of Omega+ promises, computed from its times: messages take no longer than δ and timers fire no
- * later than σ. README.md of this folder names the messages that are counted.
+ * What a configuration of Omega+ promises, computed from its timing. Assumes that messages arrive within δ and timers
+ * fire at most σ late. README.md of this folder lists the messages that are counted.
  *
- * A process that dies just after a ping is missed when the next is alphaMs overdue: pingMs + alphaMs, by an estimate that
- * strays by up to δ + σ, and a timer up to σ late. The longest silence that is borne bounds that whatever was learnt.
- * Then three messages follow one another (cand, accept, status) until the last has the view, and another (status back)
- * until its leader knows itself in quorum. With dynamic voting two more come before the view (attempt, attempted).
+ * Detection: a node that dies just after a ping is suspected when its next ping is alphaMs overdue. That takes
+ * pingMs + alphaMs, plus δ + σ for the error of the estimate, plus σ for a late timer. timeoutMs bounds it regardless of
+ * the estimate. Agreement: three messages in sequence (cand, accept, status) until the last node has the view, and one
+ * more (status) until the leader knows that it is in quorum. Dynamic voting adds two before the view (attempt, attempted).
  */
 import type { HistoryOptions } from '../../links/index.ts'
 import type { OmegaSettings } from './settings.ts'
 
 export type OmegaGuarantees = {
   /**
-   * After a process has died: when all others have seen it, when all have promised the next view, when all have it, and
-   * when its leader acts.
+   * Time after a node died until all others have detected it, have promised the next view, have installed it, and until
+   * the leader of that view acts.
    */
   readonly detectedMs: Figure
   readonly promisedMs: Figure
   readonly installedMs: Figure
   readonly actingMs: Figure
   readonly datagramsPerSecondPerPair: number
-  /** How many nodes may fail at once, from a view of all nodes, and how many one after another. */
+  /** The number of nodes that may fail at once, starting from a view of all nodes, and one after another. */
   readonly atOnce: number
   readonly inTurn: number
 }
@@ -29,7 +29,7 @@ export type Figure = { readonly typical: number; readonly worst: number }
 
 export type Assumed = { readonly deltaMs: number; readonly deltaMinMs: number; readonly sigmaMs: number }
 
-export function omegaGuarantees(
+export function computeOmegaGuarantees(
   nodes: number,
   { quorum }: Pick<OmegaSettings, 'quorum'>,
   { pingMs, alphaMs, timeoutMs, detector }: HistoryOptions,
@@ -40,20 +40,23 @@ export function omegaGuarantees(
   const mean = (deltaMs + deltaMinMs) / 2
   // On average a node dies half a period after its last ping.
   const typical = detector === 'nfd-e' ? pingMs / 2 + alphaMs + mean : timeoutMs - pingMs / 2 + mean
-  const after = (hops: number): Figure => ({ typical: typical + hops * mean, worst: worst + hops * deltaMs })
+  const afterHops = (hops: number): Figure => ({
+    typical: typical + hops * mean,
+    worst: worst + hops * deltaMs,
+  })
   const recording = quorum === 'dynamic' ? 2 : 0
   return {
-    detectedMs: after(0),
-    promisedMs: after(1),
-    installedMs: after(3 + recording),
-    actingMs: after(4 + recording),
+    detectedMs: afterHops(0),
+    promisedMs: afterHops(1),
+    installedMs: afterHops(3 + recording),
+    actingMs: afterHops(4 + recording),
     datagramsPerSecondPerPair: 2000 / pingMs,
-    ...tolerated(nodes, quorum),
+    ...countToleratedFailures(nodes, quorum),
   }
 }
 
-/** A view has two members at least. One after another, each view needs a majority of the one before: two of three are. */
-function tolerated(
+/** A view has at least two members. Failures one after another: each view needs a majority of the previous view. */
+function countToleratedFailures(
   nodes: number,
   quorum: OmegaSettings['quorum'],
 ): { readonly atOnce: number; readonly inTurn: number } {

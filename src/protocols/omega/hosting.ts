@@ -4,9 +4,9 @@ import type { Asked, Chosen, PeerHosting, Problem } from '../hosting.ts'
 import { omegaForensics } from './forensics.ts'
 import { type OmegaOptions, omegaGroup, omegaInsight } from './group.ts'
 import { omegaPlanning } from './planning.ts'
-import { brokenTimes, profileOptions } from './profiles.ts'
+import { findBrokenTimes, profileOptions } from './profiles.ts'
 import { recoverOmega } from './recover.ts'
-import { omegaFault } from './wire.ts'
+import { findOmegaFault } from './wire.ts'
 
 function optionsFor(asked: Asked, nodes: readonly NodeId[]): Chosen {
   const { mode = 'majority', profile = 'lan', priority = 0, data, options = {} } = asked
@@ -30,17 +30,17 @@ function optionsFor(asked: Asked, nodes: readonly NodeId[]): Chosen {
 
 const own = (options: PlainObject): OmegaOptions => options as unknown as OmegaOptions
 
-/** All nodes are recovered together; see recover.ts. */
+/** See recover.ts for the reason. */
 const TOGETHER =
-  'Under omega all nodes are recovered together: stop all of them, and run this with --all-stopped on each'
+  'Under omega all nodes are recovered together: stop all of them, and run this command with --all-stopped on each'
 
 export const omegaHosting: PeerHosting = {
   name: 'omega',
   needs: 'peers',
   summary: 'numbered views of the living, no leases, needs `data`',
   optionsFor,
-  /** Single times may be given within the bounds of the profile's network. */
-  problemsWith: (options, { profile = 'lan' }) => brokenTimes(profile, own(options)),
+  /** Users may set single times, within the bounds of the profile's network. */
+  problemsWith: (options, { profile = 'lan' }) => findBrokenTimes(profile, own(options)),
   slackOptions: () => ({}),
   leaseLength(options) {
     const { detector, timeoutMs, pingMs, alphaMs, retransmitMs } = own(options)
@@ -53,8 +53,8 @@ export const omegaHosting: PeerHosting = {
   ownOptions: [],
   forensics: omegaForensics,
   planning: omegaPlanning,
-  wire: { layouts: [], fault: omegaFault },
-  fixedNodes: 'under omega the nodes stay as they are: name all of them from the start',
+  wire: { layouts: [], fault: findOmegaFault },
+  fixedNodes: 'omega cannot change its nodes at run time; list all of them from the start',
   listsRoles: false,
   group: (identity, options) => omegaGroup(identity, own(options)),
   insight: (identity, options, state, now) => omegaInsight(state, identity, own(options), now),
@@ -63,7 +63,7 @@ export const omegaHosting: PeerHosting = {
   recovery: {
     isOwn: (stable) => stable !== null && typeof stable === 'object' && 'upper' in stable,
     recover(stable, { self, moment, above, voters, together }) {
-      if (voters !== null) throw new RangeError('voters: under omega all nodes vote: leave it out')
+      if (voters !== null) throw new RangeError('voters: under omega all nodes vote; remove it')
       const mended = recoverOmega(stable, { self, second: Math.floor(moment / 1000), above }, together)
       if (mended === null || together) return mended
       throw new RangeError(`all-stopped: ${mended.changes[0] ?? 'the data is unusable'}. ${TOGETHER}`)

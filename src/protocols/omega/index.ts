@@ -8,7 +8,7 @@ import {
   historyOptions,
   historySettlesWithin,
 } from '../../links/index.ts'
-import { hosted } from '../host.ts'
+import { hostShowing } from '../host.ts'
 import { LONGEST_LAPSE, omega } from './omega.ts'
 import { RULES } from './rules.ts'
 import type { OmegaSettings } from './settings.ts'
@@ -20,18 +20,14 @@ function options(nodes: readonly NodeId[]) {
         .enum(['datagrams', 'reported', 'hosted'])
         .default('datagrams')
         .describe(
-          'who says which links are up: the layer below, over datagrams; or the world itself (simulations only); hosted: as real processes run it, among other groups',
+          'what reports links: a layer over datagrams; the world (reported; simulations only); a real process, for several groups (hosted; recordings only)',
         ),
-      hostedGroup: z
-        .string()
-        .nullable()
-        .default(null)
-        .describe('with links hosted: by which name this group is known among the others'),
+      hostedGroup: z.string().nullable().default(null).describe('with links hosted: the name of this group'),
       quorum: z
         .enum(['none', 'static', 'dynamic'])
         .default('dynamic')
         .describe(
-          'when a view may be installed: always (none), with a majority of all nodes (static), with one of the last view (dynamic)',
+          'when a view may be installed: always (none), with a majority of all nodes (static), with a majority of the last view (dynamic)',
         ),
       tie: z
         .boolean()
@@ -41,15 +37,15 @@ function options(nodes: readonly NodeId[]) {
         .enum(['never', 'all', 'quorum'])
         .default('quorum')
         .describe(
-          'when nobody is alive, begin again: never, when all nodes are linked, or by the quorum rule',
+          'when all nodes are dead, form a first view: never, when all nodes are linked, or by the quorum rule',
         ),
       filter: z
         .boolean()
         .default(false)
-        .describe('dead nodes that are linked with only some of the members do not hold up the others'),
+        .describe('leave out dead nodes that are linked with only some of the members'),
       weights: perNode(nodes, z.number())
         .default({})
-        .describe('the least weight leads (0 unless given), equal ones by id'),
+        .describe('the node with the least weight leads (default 0); ties are broken by id'),
       ...historyOptions(),
     })
     .superRefine(checkHistory)
@@ -60,8 +56,11 @@ const commands = () =>
     z.strictObject({ do: z.literal('stepDown') }),
     z.strictObject({
       do: z.literal('campaign'),
-      willing: z.boolean().describe('whether it would lead'),
-      lapse: z.boolean().default(false).describe('others take over only if that lasts, not at once'),
+      willing: z.boolean().describe('whether the node would lead'),
+      lapse: z
+        .boolean()
+        .default(false)
+        .describe('announce ineligibility only after a delay, because work of the term has not ended'),
     }),
   ])
 
@@ -72,7 +71,7 @@ const SEEN_BY_PINGS = ['pause', 'suspend', 'slow', 'loss', 'duplicate'] as const
 
 export const omegaDefinition = define({
   name: 'omega',
-  title: 'Omega+: numbered views of the living, and a leader once all in the view have agreed on it',
+  title: 'Omega+: numbered views of the living nodes, and a leader once all members of the view agree',
   source: 'Franceschetti & Bruck 1999, corrected',
   onlyRecorded: ({ links }) => (links === 'hosted' ? 'links' : null),
   kinds: ['status', 'cand', 'cancel', 'accept', 'attempt', 'attempted', 'withdraw'],
@@ -119,7 +118,7 @@ export const omegaDefinition = define({
     reinitQuorum: Number(reinit === 'quorum'),
   }),
   create(identity, settings: Options) {
-    if (settings.links === 'hosted') return hosted(identity.self, settings.hostedGroup)
+    if (settings.links === 'hosted') return hostShowing(identity.self, settings.hostedGroup)
     const { quorum, tie, reinit, filter, weights } = settings
     const own: OmegaSettings = { quorum, tie, reinit, filter, weights, rules: RULES }
     const protocol = omega(identity, own) as unknown as Protocol

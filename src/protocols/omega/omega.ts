@@ -1,13 +1,14 @@
 /**
  * Omega+: agreement before leadership. The corrected form of protocol Omega.
  *
- * Its result is a numbered view: who is alive, each under the number of its present life, and who leads them. A view
- * is installed once everybody in it has promised exactly this membership, so its leader may act on the failed. Whoever
- * is isolated, or finds a newer view without it, dies: it takes a new life and waits until the living take it in.
+ * Nodes agree on a numbered view: the living nodes, each with the number of its current life (incarnation), and their
+ * leader. A view is installed once all its members have promised exactly this membership. So the leader may act on the
+ * nodes that failed. A node that is isolated, or that a newer view does not contain, dies: it takes a new life and waits
+ * until the living nodes admit it.
  *
- * The rules are in turn.ts, numbered as in README.md, which says where the paper's own form fails and why each rule is
- * needed. It needs links with a consistent history: both ends see the same ups and downs, frames belong to one
- * incarnation of the link, arrive in order, and are lost only together with it.
+ * The rules are in transition.ts, numbered as in README.md. README.md also says where the paper's own form fails. The
+ * protocol needs links with a consistent history: both ends see the same sequence of up and down; a frame belongs to one
+ * incarnation of the link; frames arrive in order, and are lost only when the link goes down.
  *
  * Source: M. Franceschetti, J. Bruck, A Leader Election Protocol for Fault Recovery in Asynchronous Fully-Connected
  * Networks; dynamic voting after Jajodia and Mutchler, and Lotem, Keidar and Dolev.
@@ -30,7 +31,7 @@ import {
   unlessSame,
   type View,
 } from '../../core/index.ts'
-import { harmless, implausible } from './plausible.ts'
+import { findImplausible, neutralizeStatus } from './plausible.ts'
 import { isInQuorum } from './quorum.ts'
 import { byWeight, type OmegaSettings } from './settings.ts'
 import {
@@ -43,13 +44,13 @@ import {
   type OmegaState,
   type OmegaView,
 } from './state.ts'
-import { Turn } from './turn.ts'
+import { Transition } from './transition.ts'
 import { idsOf, isNewer, membersOf, sameViewId } from './views.ts'
 
 type OmegaStep = Step<OmegaState, OmegaMessage, OmegaStable>
 
-/** The longest time that work which should have ended keeps the others waiting. */
 const LAPSE = 'lapse'
+/** How long unfinished work of a leader that withdrew delays the next leader at most. */
 export const LONGEST_LAPSE: Micros = 500_000
 
 export function omega(
@@ -62,118 +63,119 @@ export function omega(
   function react(state: OmegaState, input: Input<OmegaMessage, OmegaCommand>, now: Micros): OmegaStep {
     if (input.type === 'link') {
       if (input.up === state.links.some(({ peer }) => peer === input.peer)) return { state, effects: NOTHING }
-      const turn = new Turn(identity, settings, state)
-      if (input.up) turn.linkUp(input.peer)
-      else turn.linkDown(input.peer)
-      return turn.end()
+      const transition = new Transition(identity, settings, state)
+      if (input.up) transition.handleLinkUp(input.peer)
+      else transition.handleLinkDown(input.peer)
+      return transition.finish()
     }
-    if (input.type === 'command') return obey(state, input.command, now)
+    if (input.type === 'command') return handleCommand(state, input.command, now)
     if (input.type === 'timer') {
-      const turn = new Turn(identity, settings, state)
-      turn.campaigns(state.willing, !state.willing)
-      return turn.end()
+      const transition = new Transition(identity, settings, state)
+      transition.setCandidacy(state.willing, !state.willing)
+      return transition.finish()
     }
     if (input.type === 'suspended') {
-      // Nobody knows what became of the view while the clock stood still.
-      const turn = new Turn(identity, settings, state)
-      turn.leave()
-      return turn.end()
+      // Other nodes may have formed the next view while the clock stood still.
+      const transition = new Transition(identity, settings, state)
+      transition.leaveView()
+      return transition.finish()
     }
     if (input.type !== 'message') return { state, effects: NOTHING }
     const { from, body } = input
-    // What comes over a link that is not up belongs to none of its incarnations.
+    // A message over a link that is down belongs to no incarnation of the link.
     if (!state.links.some(({ peer }) => peer === from)) return { state, effects: NOTHING }
-    const turn = new Turn(identity, settings, state)
-    const wrong = implausible(identity, state, from, body)
-    if (wrong === null) record(turn, from, body)
-    else if (body.kind === 'status') record(turn, from, { kind: 'status', ...harmless(body) })
-    const step = turn.end()
+    const transition = new Transition(identity, settings, state)
+    const wrong = findImplausible(identity, state, from, body)
+    if (wrong === null) handleMessage(transition, from, body)
+    else if (body.kind === 'status')
+      handleMessage(transition, from, { kind: 'status', ...neutralizeStatus(body) })
+    const step = transition.finish()
     if (wrong === null) return step
     const { field, problem } = wrong
     const refusal = output({ type: 'implausible', peer: from, field: `${body.kind}.${field}`, problem })
     return { state: step.state, effects: [...step.effects, refusal] }
   }
 
-  function obey(state: OmegaState, command: OmegaCommand, now: Micros): OmegaStep {
-    const turn = new Turn(identity, settings, state)
+  function handleCommand(state: OmegaState, command: OmegaCommand, now: Micros): OmegaStep {
+    const transition = new Transition(identity, settings, state)
     switch (command.do) {
       case 'campaign': {
         const { willing, lapse } = command
-        turn.campaigns(willing, willing ? false : !lapse || state.aside)
-        const step = turn.end()
+        transition.setCandidacy(willing, willing ? false : !lapse || state.isIneligible)
+        const step = transition.finish()
         const timer = !willing && lapse ? setTimer(LAPSE, now + LONGEST_LAPSE) : stopTimer(LAPSE)
         return { state: step.state, effects: [...step.effects, timer] }
       }
       case 'stepDown':
         if (state.ok && state.view.id[1] === self) {
-          turn.leave()
-          return turn.end()
+          transition.leaveView()
+          return transition.finish()
         }
-        return refused(state, command, 'this node does not lead')
+        return refuse(state, command, 'this node does not lead')
       default:
-        return refused(state, command, 'omega has no such command')
+        return refuse(state, command, 'omega has no such command')
     }
   }
 
-  function refused(state: OmegaState, command: { readonly do: string }, why: string): OmegaStep {
+  function refuse(state: OmegaState, command: { readonly do: string }, why: string): OmegaStep {
     return { state, effects: [output({ type: 'refused', command: command.do, why })] }
   }
 
-  function record(turn: Turn, from: NodeId, body: OmegaMessage): void {
+  function handleMessage(transition: Transition, from: NodeId, body: OmegaMessage): void {
     switch (body.kind) {
       case 'status':
-        turn.heardStatus(from, body)
+        transition.handleStatus(from, body)
         break
       case 'cand':
-        turn.asked(from, body)
+        transition.handleCand(from, body)
         break
       case 'cancel':
-        turn.cancelled(from, body.n)
+        transition.handleCancel(from, body.n)
         break
       case 'accept':
-        turn.accepted(from, body.n, body)
+        transition.handleAccept(from, body.n, body)
         break
       case 'attempt':
-        turn.attempt(from, body.n)
+        transition.handleAttempt(from, body.n)
         break
       case 'attempted':
-        turn.attempted(from, body.n)
+        transition.handleAttempted(from, body.n)
         break
       case 'withdraw':
-        turn.withdrawn(from, body.n)
+        transition.handleWithdraw(from, body.n)
         break
       default:
         body satisfies never
     }
   }
 
-  /** Whom the application should follow: a leader acts only while it is in quorum, and would. */
-  function acting(state: OmegaState): NodeId | null {
+  /** The leader that the application should follow. This node acts as leader only while it is willing and in quorum. */
+  function findActingLeader(state: OmegaState): NodeId | null {
     if (!state.ok) return null
     const leader = state.view.id[1]
     return leader === self && !(state.willing && isInQuorum(state, identity, settings)) ? null : leader
   }
 
-  /** What a change means to the application: each view that this node leads is a leadership of its own. */
-  function news(was: OmegaState, is: OmegaState): readonly Effect<never, never>[] {
-    const [before, after] = [acting(was), acting(is)]
+  /** Events for the application. Each view that this node leads is a separate term. */
+  function reportLeaderChange(was: OmegaState, is: OmegaState): readonly Effect<never, never>[] {
+    const [before, after] = [findActingLeader(was), findActingLeader(is)]
     const isSameView = sameViewId(was.view.id, is.view.id)
     if (before === after && (isSameView || after !== self)) return NOTHING
-    const told: Effect<never, never>[] = []
+    const events: Effect<never, never>[] = []
     if (before === self)
-      told.push(output({ type: 'demoted', token: tokenOf(was.view), cause: ending(was, is) }))
-    if (after === self) told.push(output({ type: 'elected', token: tokenOf(is.view), cause: 'elected' }))
-    else if (after !== null) told.push(output({ type: 'following', leader: after }))
-    return told
+      events.push(output({ type: 'demoted', token: tokenOf(was.view), cause: findDemotionCause(was, is) }))
+    if (after === self) events.push(output({ type: 'elected', token: tokenOf(is.view), cause: 'elected' }))
+    else if (after !== null) events.push(output({ type: 'following', leader: after }))
+    return events
   }
 
-  function ending(was: OmegaState, is: OmegaState): string {
+  function findDemotionCause(was: OmegaState, is: OmegaState): string {
     if (!is.ok) return 'left the view'
     if (!sameViewId(was.view.id, is.view.id)) return 'another view'
     return is.willing ? 'out of quorum' : 'withdrew'
   }
 
-  /** The last view shown: worlds ask at every step, and most steps are those of the links below. */
+  /** Memoized: worlds ask for the view at every step, and most steps are steps of the link layer. */
   let shown: { readonly state: OmegaState; readonly view: View } | null = null
 
   function viewOf(state: OmegaState): View {
@@ -209,17 +211,24 @@ export function omega(
     start(stable) {
       const kept = stable ?? BRAND_NEW
       const life = settings.rules.nextLife(kept.life)
-      // What it proposed before, it can no longer install.
+      // A restarted node can no longer install what it proposed before.
       const attempts = kept.attempts.filter(({ id: [, proposer] }) => proposer !== self)
       const born: OmegaStable = { ...kept, life, attempts }
-      const state: OmegaState = { ...born, ok: false, willing: true, aside: false, links: [], proposal: null }
+      const state: OmegaState = {
+        ...born,
+        ok: false,
+        willing: true,
+        isIneligible: false,
+        links: [],
+        proposal: null,
+      }
       return { state, effects: [persist(born)] }
     },
     step(state, input, now) {
       const reacted = react(state, input, now)
       const next = unlessSame(state, reacted.state)
-      const told = next === state ? NOTHING : news(state, next)
-      return { state: next, effects: told.length === 0 ? reacted.effects : [...reacted.effects, ...told] }
+      const events = next === state ? NOTHING : reportLeaderChange(state, next)
+      return { state: next, effects: events.length === 0 ? reacted.effects : [...reacted.effects, ...events] }
     },
     view(state) {
       if (shown?.state !== state) shown = { state, view: viewOf(state) }
@@ -247,8 +256,15 @@ export function omega(
         pending: null,
         accepted: 0,
       }))
-      const state: OmegaState = { ...stable, ok: true, willing: true, aside: false, links, proposal: null }
-      return { state, effects: [persist(stable), ...news({ ...state, ok: false }, state)] }
+      const state: OmegaState = {
+        ...stable,
+        ok: true,
+        willing: true,
+        isIneligible: false,
+        links,
+        proposal: null,
+      }
+      return { state, effects: [persist(stable), ...reportLeaderChange({ ...state, ok: false }, state)] }
     },
   }
 }

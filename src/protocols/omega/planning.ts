@@ -1,12 +1,12 @@
-/** The guarantee card: computed from the times of the links, and checked by simulating them. */
+/** The guarantee card: bounds computed from the timing of the links, and checked by simulations. */
 import type { PlainObject } from '../../core/index.ts'
 import { plural } from '../../core/text.ts'
 import type { HistoryOptions } from '../../links/index.ts'
 import type { Chosen } from '../hosting.ts'
 import { PROFILES } from '../local-leader/options.ts'
 import type { MilestonePlan, Plan, PlanAsked, Planning } from '../planning.ts'
-import { omegaGuarantees } from './guarantees.ts'
-import { brokenTimes, profileOptions } from './profiles.ts'
+import { computeOmegaGuarantees } from './guarantees.ts'
+import { findBrokenTimes, profileOptions } from './profiles.ts'
 import type { OmegaSettings } from './settings.ts'
 
 type Options = HistoryOptions & Pick<OmegaSettings, 'quorum'>
@@ -18,18 +18,15 @@ function optionsFor(asked: PlanAsked): Chosen {
   const isLocal = mode === 'local'
   const refuse = (field: string, message: string): Chosen => ({ problems: [{ field, message }] })
   if (links !== 'datagrams')
-    return refuse(
-      'options.links',
-      'the card is that of real processes, whose links go over datagrams: take it out',
-    )
+    return refuse('options.links', 'does not apply to a plan: real nodes always use datagrams; remove it')
   if (mode !== undefined && quorum !== undefined && isLocal !== (quorum === 'none'))
-    return refuse(`--mode ${mode}`, 'options.quorum says otherwise: leave one of them out')
+    return refuse(`--mode ${mode}`, `contradicts options.quorum = ${String(quorum)}; remove one of them`)
   return {
     options: { quorum: isLocal ? 'none' : 'dynamic', ...given, ...profileOptions(profile, given) },
   }
 }
 
-/** Datagrams are counted between these numbers of periods. */
+/** Datagrams are counted from the end of this number of periods to the end of twice that number. */
 const IDLE_PERIODS = 20
 
 const idsOf = (nodes: number): readonly number[] => Array.from({ length: nodes }, (_, place) => place + 1)
@@ -41,14 +38,14 @@ function describe({ asked, options }: Plan): MilestonePlan {
   const { deltaMs, deltaMinMs, sigmaMs } = PROFILES[profile]
   const { quorum, pingMs, alphaMs, timeoutMs, retransmitMs } = chosen
   const assumed = { deltaMs, deltaMinMs, sigmaMs }
-  const guarantees = omegaGuarantees(nodes, chosen, chosen, assumed)
+  const guarantees = computeOmegaGuarantees(nodes, chosen, chosen, assumed)
   const { datagramsPerSecondPerPair: rate, atOnce, inTurn } = guarantees
   const quiet: PlainObject = { protocol: 'omega', nodes: idsOf(nodes), initial: { leader: 1 }, options }
   return {
     kind: 'milestones',
     card: { protocol: 'omega', nodes, profile, options, seeds, assumed, guarantees },
     seeds,
-    /** The leader dies at some moment of its period; delays and lateness come from the seed. */
+    /** The seed fixes when in its period the leader dies, all delays, and how late timers fire. */
     run(seed) {
       const faultMs = Math.round(4 * timeoutMs + pingMs * ((seed * 0.618_034) % 1))
       const scenario = {
@@ -66,16 +63,16 @@ function describe({ asked, options }: Plan): MilestonePlan {
         ? []
         : [
             {
-              name: 'leader dies: all others see it, and promise',
+              name: 'leader dies: all others promise the next view',
               output: 'promise',
               computed: guarantees.promisedMs,
             },
             {
-              name: 'leader dies: all others have the next view',
+              name: 'leader dies: all others install the next view',
               output: 'view',
               computed: guarantees.installedMs,
             },
-            { name: 'leader dies: the next one acts', output: 'elected', computed: guarantees.actingMs },
+            { name: 'leader dies: the next leader acts', output: 'elected', computed: guarantees.actingMs },
           ],
     idle: {
       scenario: (untilMs) => ({ ...quiet, events: [], untilMs }),
@@ -86,17 +83,20 @@ function describe({ asked, options }: Plan): MilestonePlan {
     text: {
       headline: `omega, quorum ${quorum}, profile ${profile}: ${plural(nodes, 'node')}`,
       assumes: [
-        `messages take no longer than δ = ${deltaMs} ms, timers fire no later than σ = ${sigmaMs} ms;`,
-        `pings every ${pingMs} ms, waited for ${alphaMs} ms, silence borne for ${timeoutMs} ms, frames again after ${retransmitMs} ms.`,
+        `messages arrive within δ = ${deltaMs} ms; timers fire at most σ = ${sigmaMs} ms late;`,
+        `a ping every ${pingMs} ms, overdue after ${alphaMs} ms; a link is down after ${timeoutMs} ms of silence; retransmission after ${retransmitMs} ms.`,
       ],
-      tolerance: [`${atOnce} of ${nodes} may fail at once, ${inTurn} one after another (${ruleOf(quorum)}).`],
-      idle: (measured) => `${rate.toFixed(2)} datagrams a second a pair, measured ${measured.toFixed(2)}.`,
+      tolerance: [
+        `${atOnce} of ${nodes} nodes may fail at once, or ${inTurn} one after another (${ruleOf(quorum)}).`,
+      ],
+      idle: (measured) =>
+        `${rate.toFixed(2)} datagrams per second and pair of nodes; measured: ${measured.toFixed(2)}.`,
     },
   }
 }
 
 function ruleOf(quorum: OmegaSettings['quorum']): string {
-  if (quorum === 'none') return 'every part that is all linked has its own view and leader'
+  if (quorum === 'none') return 'every fully linked part has its own view and leader'
   return quorum === 'static'
     ? 'a view needs a majority of all nodes'
     : 'a view needs a majority of the view before it'
@@ -108,6 +108,6 @@ export const omegaPlanning: Planning = {
   mostNodes: 50,
   seeds: 200,
   optionsFor,
-  problemsWith: (options, { profile = 'lan' }) => brokenTimes(profile, options as unknown as Options),
+  problemsWith: (options, { profile = 'lan' }) => findBrokenTimes(profile, options as unknown as Options),
   describe,
 }

@@ -1,9 +1,9 @@
 /**
- * What a peer may say to a node of Omega+ that knows something already. A peer that holds the key may be buggy or old:
- * what cannot be true is not recorded, and its sender is named.
+ * Plausibility checks: what a message may say to a node that already knows something. A peer that holds the key may be
+ * buggy or outdated. A node does not record a message that cannot be true, and the event names its sender.
  *
- * View numbers run ahead of what a node has promised by a bounded step for each message, once they are beyond what any
- * group reaches by itself: so no single message, and no million of them, uses the numbers up.
+ * Beyond FREE_VIEWS, which no group reaches by itself, a view number may be ahead of the promise of the node by a bounded
+ * step per message. So even millions of messages cannot use up the numbers.
  */
 import type { Identity, NodeId } from '../../core/index.ts'
 import {
@@ -16,14 +16,14 @@ import {
 } from './state.ts'
 import { isNewer, lifeIn } from './views.ts'
 
-/** A view a second for 136 years. */
+/** One view per second for 136 years. */
 export const FREE_VIEWS = 2 ** 32
-/** How far a number may be ahead of what was promised, beyond that. */
+/** How far a number beyond FREE_VIEWS may be ahead of the highest promise. */
 export const VIEW_STEP = 2 ** 14
 
 export type Implausible = { readonly field: string; readonly problem: string }
 
-export function implausible(
+export function findImplausible(
   { self, nodes }: Identity,
   state: OmegaState,
   from: NodeId,
@@ -31,38 +31,38 @@ export function implausible(
 ): Implausible | null {
   const ceiling = Math.max(FREE_VIEWS, state.promised[0] + VIEW_STEP)
 
-  const ahead = (field: string, n: number): Implausible | null =>
+  const checkNumber = (field: string, n: number): Implausible | null =>
     n <= ceiling
       ? null
-      : { field, problem: `is ${n}, more than ${VIEW_STEP} ahead of what was promised here` }
+      : { field, problem: `is ${n}, more than ${VIEW_STEP} ahead of the highest promise of this node` }
 
-  const strangers = (field: string, members: Members): Implausible | null =>
+  const checkNodes = (field: string, members: Members): Implausible | null =>
     members.every(([id]) => nodes.includes(id))
       ? null
-      : { field, problem: 'names nodes that are not of this group' }
+      : { field, problem: 'contains nodes that are not in this group' }
 
-  const ofView = (field: string, { id, members }: OmegaView): Implausible | null => {
-    const wrong = ahead(`${field}.id`, id[0]) ?? strangers(`${field}.members`, members)
+  const checkView = (field: string, { id, members }: OmegaView): Implausible | null => {
+    const wrong = checkNumber(`${field}.id`, id[0]) ?? checkNodes(`${field}.members`, members)
     if (wrong !== null || id[0] === 0) return wrong
     return members.length > 1
       ? null
-      : { field: `${field}.members`, problem: 'a view has two members at least' }
+      : { field: `${field}.members`, problem: 'must have at least two members' }
   }
 
-  const ofInstalled = (field: string, view: OmegaView): Implausible | null => {
-    const wrong = ofView(field, view)
-    // Under a later life than its own: this node has lost its data, and must learn it.
+  const checkInstalledView = (field: string, view: OmegaView): Implausible | null => {
+    const wrong = checkView(field, view)
+    // The view names a later life of this node: the node has lost its data, and must learn the view.
     const isPast = lifeIn(view.members, self) <= state.life
-    if (wrong !== null || !isPast || !isForeign(self, state, view)) return wrong
-    return { field, problem: 'is a view with this node in it that it has never promised' }
+    if (wrong !== null || !isPast || !isUnpromised(self, state, view)) return wrong
+    return { field, problem: 'contains this node, which never promised that view' }
   }
 
-  const ofAttempts = (attempts: readonly OmegaView[]): Implausible | null => {
-    // One per proposer, and an overtaken one.
+  const checkAttempts = (attempts: readonly OmegaView[]): Implausible | null => {
+    // One per proposer, and one overtaken attempt.
     if (attempts.length > nodes.length + 1)
-      return { field: 'attempts', problem: 'has more entries than there are nodes' }
+      return { field: 'attempts', problem: `must have at most ${nodes.length + 1} entries` }
     for (const attempt of attempts) {
-      const wrong = ofView('attempts', attempt)
+      const wrong = checkView('attempts', attempt)
       if (wrong !== null) return wrong
     }
     return null
@@ -72,36 +72,38 @@ export function implausible(
     case 'status': {
       const { view, formed, promised, attempts, life, ok } = body
       const wrong =
-        ofInstalled('view', view) ??
-        ofView('formed', formed) ??
-        ahead('promised', promised) ??
-        ofAttempts(attempts)
+        checkInstalledView('view', view) ??
+        checkView('formed', formed) ??
+        checkNumber('promised', promised) ??
+        checkAttempts(attempts)
       if (wrong !== null) return wrong
       return ok && lifeIn(view.members, from) !== life
-        ? { field: 'view', problem: 'does not have its sender in it' }
+        ? { field: 'view', problem: 'does not contain its sender' }
         : null
     }
     case 'cand':
-      return ahead('n', body.n) ?? ahead('base', body.base[0]) ?? strangers('members', body.members)
+      return (
+        checkNumber('n', body.n) ?? checkNumber('base', body.base[0]) ?? checkNodes('members', body.members)
+      )
     case 'accept':
-      return ahead('n', body.n) ?? ofView('formed', body.formed) ?? ofAttempts(body.attempts)
+      return checkNumber('n', body.n) ?? checkView('formed', body.formed) ?? checkAttempts(body.attempts)
     default:
-      return ahead('n', body.n)
+      return checkNumber('n', body.n)
   }
 }
 
 /**
- * Everybody in a view has promised it before it was installed. Whether this node is in it and has not. (A node that never
- * promised anything shows nothing: it may have lost its data, and must learn it.)
+ * Whether this node is a member of the view and never promised it. All members promise a view before it is installed, so
+ * such a view is not installed. A node without any promise proves nothing: it may have lost its data, and must learn it.
  */
-export function isForeign(self: NodeId, { promised }: OmegaState, { id, members }: OmegaView): boolean {
+export function isUnpromised(self: NodeId, { promised }: OmegaState, { id, members }: OmegaView): boolean {
   return promised[0] !== 0 && lifeIn(members, self) !== 0 && isNewer(id, promised)
 }
 
 /**
- * What is left of a status that cannot be true: its sender is there, and belongs to no view. It must not keep the others
- * waiting for another one.
+ * Reduces an implausible status to what is harmless: the sender is linked, dead and in no view. Without any status the
+ * other nodes would wait for one.
  */
-export function harmless({ life, links, torn, aside }: Status): Status {
+export function neutralizeStatus({ life, links, torn, aside }: Status): Status {
   return { life, ok: false, view: NO_VIEW, promised: 0, formed: NO_VIEW, attempts: [], links, torn, aside }
 }

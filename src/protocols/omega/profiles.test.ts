@@ -1,4 +1,4 @@
-/** The times of the links: what follows for each profile, and what is refused. */
+/** The timing of the links: the values of each profile, and refused values. */
 import { describe, expect, it } from 'vitest'
 import { simulate } from '../../../test/support/run.ts'
 import type { Observation } from '../../workbench/trace/index.ts'
@@ -6,8 +6,8 @@ import { brokenBound, profileOptions } from './profiles.ts'
 
 const NAMES = ['lan', 'region', 'wan'] as const
 
-describe('the times of the links', () => {
-  it('follow from δ, σ and how often to ping', () => {
+describe('the timing of the links', () => {
+  it('follows from δ, σ and the ping interval', () => {
     expect(NAMES.map((name) => profileOptions(name))).toEqual([
       { pingMs: 205, alphaMs: 230, timeoutMs: 500, retransmitMs: 40 },
       { pingMs: 300, alphaMs: 355, timeoutMs: 800, retransmitMs: 90 },
@@ -17,7 +17,7 @@ describe('the times of the links', () => {
     expect(profileOptions('lan', { alphaMs: 900 })).toMatchObject({ pingMs: 205, timeoutMs: 1200 })
   })
 
-  it.each(NAMES)('%s keeps to its own bounds, with every detector', (name) => {
+  it.each(NAMES)('satisfies its own bounds with every detector: %s', (name) => {
     for (const detector of ['nfd-e', 'fixed', 'phi', 'bertier'] as const) {
       expect(brokenBound(name, { ...profileOptions(name), detector })).toBeNull()
     }
@@ -36,13 +36,13 @@ describe('the times of the links', () => {
     ],
     [{ retransmitMs: 29 }, 'retransmitMs', /^29 .* at least 30 \(2δ \+ 2σ; .*δ = 5, σ = 10/],
     [{ detector: 'fixed', timeoutMs: 434 }, 'timeoutMs', /^434 .* at least 435 \(2 pingMs \+ δ \+ 2σ/],
-  ] as const)('%j is refused by the bound', (given, field, problem) => {
+  ] as const)('refuses %j, and names the bound', (given, field, problem) => {
     const broken = brokenBound('lan', { ...profileOptions('lan'), detector: 'nfd-e', ...given })
     expect(broken).toMatchObject({ field, problem: expect.stringMatching(problem) })
   })
 })
 
-/** How many views a group of three needs in ten minutes while every hundredth datagram is lost. */
+/** The number of views that a group of three installs in 100 seconds while every hundredth datagram is lost. */
 function viewsUnderLoss(options: ReturnType<typeof profileOptions>, delayMs: number): number {
   let views = 0
   simulate(
@@ -65,16 +65,16 @@ function viewsUnderLoss(options: ReturnType<typeof profileOptions>, delayMs: num
   return views
 }
 
-describe('a network that loses one in a hundred', () => {
+describe('a network that loses one datagram in a hundred', () => {
   it.each([
     ['lan', 5],
     ['region', 15],
     ['wan', 150],
-  ] as const)('%s: no link goes down for one ping', (name, delayMs) => {
+  ] as const)('takes no link down because of one lost ping: %s', (name, delayMs) => {
     expect(viewsUnderLoss(profileOptions(name), delayMs)).toBe(0)
   })
 
-  it('with less patience than the bound says, they do', () => {
+  it('takes links down with a shorter alphaMs than the bound', () => {
     expect(viewsUnderLoss({ ...profileOptions('lan'), alphaMs: 200 }, 5)).toBeGreaterThan(0)
   })
 })

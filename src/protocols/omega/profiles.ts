@@ -1,13 +1,13 @@
 /**
- * The times of the links of Omega+, from what is assumed of the network and the hosts: messages take no longer than δ,
- * processes act no later than σ (the same numbers as those of local-leader's profiles). Only how often to ping is chosen:
- * that is what it costs. Everything else follows, and whatever is given instead must keep to the same bounds.
+ * The timing of the links of Omega+, derived from the assumptions about network and hosts: messages arrive within δ, and
+ * processes act at most σ late (the same values as in the profiles of local-leader). Only the ping interval is a choice,
+ * because it sets the cost. The other values follow from it. Values that a user sets must satisfy the same bounds.
  *
- * A ping is sent up to σ late, takes up to δ, and is read up to σ late: it strays by up to J = δ + 2σ.
+ * A ping is sent up to σ late, takes up to δ, and is read up to σ late: its jitter is at most J = δ + 2σ.
  *
- *   alphaMs ≥ pingMs + J: a ping may be lost, and the next be as late as any, before the link goes down.
- *   timeoutMs ≥ pingMs + alphaMs + J: the detector has its say before the longest silence that is borne is over.
- *   retransmitMs ≥ 2δ + 2σ: an acknowledgement has had its time before the frame is sent again.
+ *   alphaMs ≥ pingMs + J: the link stays up if one ping is lost and the next has the maximum jitter.
+ *   timeoutMs ≥ pingMs + alphaMs + J: the detector suspects a peer before the timeout does.
+ *   retransmitMs ≥ 2δ + 2σ: the acknowledgement can arrive before the frame is sent again.
  */
 import type { HistoryOptions } from '../../links/index.ts'
 import type { Problem } from '../hosting.ts'
@@ -16,28 +16,28 @@ import { PROFILES } from '../local-leader/options.ts'
 type Times = Pick<HistoryOptions, 'pingMs' | 'timeoutMs' | 'alphaMs' | 'retransmitMs'>
 type ProfileName = keyof typeof PROFILES
 
-/** Two a period go over each link. On a LAN fewer than ten a second, wherever one begins to count. */
+/** Each link carries two pings per period. The value for `lan` keeps every window of one second below ten datagrams. */
 const PING_MS: { readonly [name in ProfileName]: number } = { lan: 205, region: 300, wan: 1000 }
 
-/** By how much a ping may stray. */
+/** The maximum jitter of a ping. */
 export function jitterMs(profile: ProfileName): number {
   const { deltaMs, sigmaMs } = PROFILES[profile]
   return deltaMs + 2 * sigmaMs
 }
 
-/** What follows for the times that are not given. */
+/** The given times, and derived values for the others. */
 export function profileOptions(profile: ProfileName, given: Partial<Times> = {}): Times {
   const { deltaMs, sigmaMs } = PROFILES[profile]
   const jitter = jitterMs(profile)
   const { pingMs = PING_MS[profile] } = given
   const { alphaMs = pingMs + jitter } = given
   const { timeoutMs = Math.ceil((pingMs + alphaMs + jitter) / 100) * 100 } = given
-  // One σ more: what is acknowledged was made safe first.
+  // One σ more, because the receiver persists before it acknowledges.
   const { retransmitMs = 2 * deltaMs + 3 * sigmaMs } = given
   return { pingMs, alphaMs, timeoutMs, retransmitMs }
 }
 
-/** The first time that is too short for such a network; null when none is. */
+/** The first time that is too short for the network of the profile; null when all are long enough. */
 export function brokenBound(
   profile: ProfileName,
   { pingMs, alphaMs, timeoutMs, retransmitMs, detector }: Times & Pick<HistoryOptions, 'detector'>,
@@ -48,19 +48,13 @@ export function brokenBound(
   const bounds: readonly (readonly [keyof Times, number, number, string, string])[] = [
     ...(detector === 'nfd-e'
       ? ([
-          [
-            'alphaMs',
-            alphaMs,
-            pingMs + jitter,
-            'pingMs + δ + 2σ',
-            'a single ping that is lost takes a link down',
-          ],
+          ['alphaMs', alphaMs, pingMs + jitter, 'pingMs + δ + 2σ', 'a single lost ping takes a link down'],
           [
             'timeoutMs',
             timeoutMs,
             pingMs + alphaMs + jitter,
             'pingMs + alphaMs + δ + 2σ',
-            'links go down before the detector says so',
+            'links go down before the detector suspects a peer',
           ],
         ] as const)
       : ([
@@ -69,7 +63,7 @@ export function brokenBound(
             timeoutMs,
             2 * pingMs + jitter,
             '2 pingMs + δ + 2σ',
-            'a single ping that is lost takes a link down',
+            'a single lost ping takes a link down',
           ],
         ] as const)),
     [
@@ -77,7 +71,7 @@ export function brokenBound(
       retransmitMs,
       2 * (deltaMs + sigmaMs),
       '2δ + 2σ',
-      'frames are sent again that have long arrived',
+      'frames that have arrived are sent again',
     ],
   ]
   const broken = bounds.find(([, value, least]) => value < least)
@@ -89,8 +83,8 @@ export function brokenBound(
   }
 }
 
-/** The same as a problem of the options. */
-export function brokenTimes(
+/** The result of `brokenBound` as problems of the options. */
+export function findBrokenTimes(
   profile: ProfileName,
   times: Parameters<typeof brokenBound>[1],
 ): readonly Problem[] {

@@ -1,27 +1,35 @@
 /**
- * The quorum rules: when a proposal that everybody in it has accepted may become a view, and when the leader of a view
+ * The quorum rules: when a proposal that all its members have accepted may become a view, and when the leader of a view
  * may act.
  *
  * Dynamic voting after E. Yeger Lotem, I. Keidar and D. Dolev, Dynamic Voting for Consistent Primary Components (1997).
- * A view needs a majority of the newest view that was installed anywhere before it, and of every open attempt: a view
- * that may have been installed, as far as its members know. A node records an attempt only when the proposer has shown
- * that everybody accepted and that there is a quorum. A proposal without a quorum therefore never binds anybody.
+ * A view needs a majority of the newest installed view before it, and of every open attempt: a view that may have been
+ * installed, as far as its members know. Members record an attempt only after all of them have accepted it and the
+ * proposer has found a quorum. So a proposal without a quorum never binds a node.
  *
- * An attempt is settled when a newer view is known to be installed, when its proposer takes it back, or when one of its
- * members has not recorded it and has promised something newer: that member never will, and nothing is installed
- * unless everybody in it has recorded it. In the first case it binds nobody any more, but whoever recorded it does not
- * support the view before it again (`overtaken`).
+ * An attempt is settled in three cases. A newer view is known to be installed; its proposer cancels it; or one of its
+ * members has not recorded it and has promised a newer view. That member never will record it, and a view is installed
+ * only after all its members have recorded it. In the first case the attempt is overtaken: it no longer binds a node,
+ * but a node that recorded it does not support the view before it again (`pruneOvertaken`).
  */
 import type { Identity, NodeId } from '../../core/index.ts'
 import type { Waiting } from '../insight.ts'
 import type { OmegaSettings } from './settings.ts'
-import type { Link, OmegaState, OmegaView, Proposal, Status, ViewId } from './state.ts'
+import {
+  type Link,
+  NO_VIEW,
+  type OmegaState,
+  type OmegaView,
+  type Proposal,
+  type Status,
+  type ViewId,
+} from './state.ts'
 import { hasAttempt, idsOf, isMajority, isNewer, lifeIn, newest, sameViewId } from './views.ts'
 
-/** What one node knows of the views of its group. */
+/** What a node knows about the views of its group. */
 export type Knowledge = { readonly formed: OmegaView; readonly attempts: readonly OmegaView[] }
 
-/** `view`: the last view that the node itself has installed. */
+/** The knowledge of `peer`. `view`: the last view that it has installed itself. */
 type Report = Knowledge & { readonly peer: NodeId; readonly view: OmegaView }
 
 export function hasQuorum(
@@ -34,67 +42,67 @@ export function hasQuorum(
   const ids = idsOf(members)
   if (quorum === 'static') return 2 * ids.length > nodes.length
   const viewOf = (peer: NodeId): OmegaView =>
-    state.links.find((link) => link.peer === peer)?.status?.view ?? NOBODY
+    state.links.find((link) => link.peer === peer)?.status?.view ?? NO_VIEW
   const reports = [
     { peer: self, view: state.view, formed: state.formed, attempts: state.attempts },
     ...accepts.map((accept) => ({ ...accept, view: viewOf(accept.peer) })),
   ]
-  return binding(reports, nodes, [n, self]).every((whole) => isMajority(ids, idsOf(whole.members), tie))
+  return findBindingViews(reports, nodes, [n, self]).every((whole) =>
+    isMajority(ids, idsOf(whole.members), tie),
+  )
 }
 
-/** The views of which a new one needs a majority: the newest that was installed, and all that may have been since. */
-export function binding(
+/** The views of which a new view needs a majority: the newest installed view, and every open attempt since. */
+export function findBindingViews(
   reports: readonly Report[],
   nodes: readonly NodeId[],
   except: ViewId | null,
 ): readonly OmegaView[] {
   const formed = reports
     .flatMap((report) => [report.view, report.formed])
-    .reduce<OmegaView>((last, view) => (isRefuted(reports, view) ? last : newest(last, view)), NOBODY)
+    .reduce<OmegaView>((last, view) => (isRefuted(reports, view) ? last : newest(last, view)), NO_VIEW)
   const open: OmegaView[] = []
   for (const { attempts } of reports) {
     for (const attempt of attempts) {
       if (!isNewer(attempt.id, formed.id) || hasAttempt(open, attempt.id)) continue
       if (except !== null && sameViewId(attempt.id, except)) continue
-      if (!isSettledBy(reports, attempt)) open.push(attempt)
+      if (!isSettledByReports(reports, attempt)) open.push(attempt)
     }
   }
-  // Before the first view everybody counts.
+  // Before the first view, all nodes count.
   const last = formed.id[0] === 0 ? { id: formed.id, members: nodes.map((id) => [id, 1] as const) } : formed
   return [last, ...open]
 }
 
-const NOBODY: OmegaView = { id: [0, null], members: [] }
-
 /**
- * Whether a view that somebody takes for installed cannot be: everybody in it records it first, and forgets that only for
- * a newer view. So a member that has no record of it, and knows of no view as new, shows that it was never installed:
- * what a bad member says of a view of its own binds nobody who meets one of the others in it. What a node has installed
- * itself is looked at besides, so that no such claim makes it forget that.
+ * Whether a view that a node believes installed cannot be. All members record a view before it is installed, and forget
+ * the record only for a newer view. So a member without a record, and without a newer view, proves that the view was never
+ * installed. Thus the claim of a faulty node binds no group that includes a correct member of the claimed view. `view`
+ * counts as well as `formed`, so that such a claim cannot hide a view that the member has installed itself.
  */
 function isRefuted(reports: readonly Report[], { id, members }: OmegaView): boolean {
   return reports.some(({ peer, view, formed, attempts }) => {
     const last = newest(view, formed).id
-    // A node that remembers no view may have lost its data: it shows nothing.
+    // A node that remembers no view may have lost its data: it proves nothing.
     if (last[0] === 0 || lifeIn(members, peer) === 0) return false
     return isNewer(id, last) && !hasAttempt(attempts, id)
   })
 }
 
-/** All who report have promised something newer: one of its members that has not recorded it never will. */
-function isSettledBy(reports: readonly Report[], { id, members }: OmegaView): boolean {
+/** All reporting nodes have promised a newer view, so a member that has not recorded this attempt never will. */
+function isSettledByReports(reports: readonly Report[], { id, members }: OmegaView): boolean {
   return reports.some(({ peer, attempts }) => lifeIn(members, peer) !== 0 && !hasAttempt(attempts, id))
 }
 
-/** What a node knows after a peer has said how it stands. The same object when that is nothing new. */
+/** What a node knows after it received the status of a peer. Returns the same object when nothing changed. */
 export function learn(known: Knowledge, peer: NodeId, status: Status): Knowledge {
   const formed = newest(newest(known.formed, status.formed), status.view)
-  const attempts = overtaken(
+  const attempts = pruneOvertaken(
     known.attempts.filter(
       ({ id, members }) =>
         !isNewer(id, formed.id) ||
         hasAttempt(status.attempts, id) ||
-        !settles(peer, status.promised, id, lifeIn(members, peer) !== 0),
+        !isSettledByPeer(peer, status.promised, id, lifeIn(members, peer) !== 0),
     ),
     formed,
   )
@@ -103,35 +111,36 @@ export function learn(known: Knowledge, peer: NodeId, status: Status): Knowledge
 }
 
 /**
- * The attempts without all but the newest of those that are not open any more: a newer view is known to be installed,
- * or that very one. Whoever has recorded one of these has not installed the newer view itself, and may still be alive in
- * the view before it: one is kept until it installs something newer, so that it never supports that view again.
+ * Removes all overtaken attempts but the newest. An attempt is overtaken when it, or a newer view, is known to be
+ * installed. The node that recorded it has not installed that view itself, and may still be alive in the view before it.
+ * It keeps one such attempt until it installs a newer view, so that it never supports the old view again.
  */
-export function overtaken(attempts: readonly OmegaView[], formed: OmegaView): readonly OmegaView[] {
+export function pruneOvertaken(attempts: readonly OmegaView[], formed: OmegaView): readonly OmegaView[] {
   const last = attempts.findLast(({ id }) => !isNewer(id, formed.id))
   return attempts.filter((attempt) => attempt === last || isNewer(attempt.id, formed.id))
 }
 
 /**
- * Whether a peer that does not name this attempt as open settles it. A proposer records before it asks others to, so what
- * it does not name any more it took back; anybody else may have yet to record it, unless it has promised more.
+ * Whether a peer that does not name this attempt settles it. A proposer records an attempt before it asks other members
+ * to, so it has cancelled an attempt that it does not name. Another member may still record it, unless it has promised a
+ * higher number.
  */
-function settles(peer: NodeId, promised: number, [n, proposer]: ViewId, isMember: boolean): boolean {
+function isSettledByPeer(peer: NodeId, promised: number, [n, proposer]: ViewId, isMember: boolean): boolean {
   return peer === proposer || (isMember && promised > n)
 }
 
 /**
- * Whether a peer supports this node's view: it is in that very view under the life that it names, and has recorded no
- * attempt at another that may be installed by now, or was overtaken by one that is. An open attempt of the view's own
- * leader does not count: the leader knows whether it has installed it.
+ * Whether a peer supports this node's view: it is in the same view under the life that the view names, and has recorded
+ * no other attempt that may be installed by now, and none that was overtaken. Open attempts of the view's leader do not
+ * count: the leader knows whether it has installed them.
  */
-export function isAnswering({ view }: OmegaState, { peer, status }: Link, settings: OmegaSettings): boolean {
+export function isSupporting({ view }: OmegaState, { peer, status }: Link, settings: OmegaSettings): boolean {
   if (status?.ok !== true || !sameViewId(status.view.id, view.id)) return false
   return lifeIn(view.members, peer) === status.life && settings.rules.isLoyal(status, view)
 }
 
-/** More than this many halves of it must answer: the members of the view, or with a static majority all nodes. */
-export function electorate(
+/** The number of nodes of which more than half must support the view: its members, or all nodes with a static majority. */
+export function electorateSize(
   { view }: OmegaState,
   { nodes }: Identity,
   { quorum, rules }: OmegaSettings,
@@ -140,32 +149,38 @@ export function electorate(
   return quorum === 'static' ? rules.staticElectorate(nodes.length, members) : members
 }
 
-/** Alive, and more than half answer from this view: only then may its leader act. */
+/** Whether this node is alive and more than half support its view. Only then may the leader of the view act. */
 export function isInQuorum(state: OmegaState, identity: Identity, settings: OmegaSettings): boolean {
   if (!state.ok || !settings.rules.isLoyal(state, state.view)) return false
-  let answering = 1
-  for (const link of state.links) if (isAnswering(state, link, settings)) answering += 1
-  return 2 * answering > electorate(state, identity, settings)
+  let supporters = 1
+  for (const link of state.links) if (isSupporting(state, link, settings)) supporters += 1
+  return 2 * supporters > electorateSize(state, identity, settings)
 }
 
-/** Whose return the group waits for: null while this node is in quorum, and where it is not a quorum that is missing. */
-export function waitsFor(state: OmegaState, identity: Identity, settings: OmegaSettings): Waiting | null {
+/** The nodes whose return the group waits for. Null while this node is in quorum, or if a quorum is not what is missing. */
+export function findMissingQuorum(
+  state: OmegaState,
+  identity: Identity,
+  settings: OmegaSettings,
+): Waiting | null {
   const { quorum, tie } = settings
   const { self, nodes } = identity
   if (quorum === 'none' || isInQuorum(state, identity, settings)) return null
-  const here = [self, ...state.links.map(({ peer }) => peer)]
-  const lacking = (whole: readonly NodeId[]): readonly NodeId[] | null =>
-    isMajority(here, whole, tie && quorum === 'dynamic') ? null : whole.filter((id) => !here.includes(id))
+  const present = [self, ...state.links.map(({ peer }) => peer)]
+  const findMissing = (whole: readonly NodeId[]): readonly NodeId[] | null =>
+    isMajority(present, whole, tie && quorum === 'dynamic')
+      ? null
+      : whole.filter((id) => !present.includes(id))
   if (quorum === 'static') {
-    const missing = lacking(nodes)
+    const missing = findMissing(nodes)
     return missing === null
       ? null
       : { view: null, members: nodes, mayHaveFormed: false, unreachable: missing }
   }
   const reports = state.links.flatMap(({ peer, status }) => (status === null ? [] : [{ peer, ...status }]))
   const known = [{ peer: self, view: state.view, formed: state.formed, attempts: state.attempts }, ...reports]
-  for (const [place, { id, members }] of binding(known, nodes, null).entries()) {
-    const missing = lacking(idsOf(members))
+  for (const [place, { id, members }] of findBindingViews(known, nodes, null).entries()) {
+    const missing = findMissing(idsOf(members))
     const view = id[0] === 0 ? null : id
     if (missing !== null)
       return { view, members: idsOf(members), mayHaveFormed: place > 0, unreachable: missing }

@@ -1,30 +1,30 @@
 /**
- * Stable data of Omega+ that is undamaged but unusable: view numbers or lives out of range.
+ * Recovery of stable data of Omega+ that is readable but unusable: view numbers or lives are out of range.
  *
- * What a node has installed and recorded binds the others, so one node alone cannot give it up: with dynamic voting two
- * majorities could follow. All nodes of the group are recovered together, while none of them runs. Then no view is
- * installed anywhere, and the group begins as a new one does, with a majority of all nodes, under larger numbers.
+ * What a node has installed and recorded binds the other nodes, so it cannot be discarded on one node alone: with dynamic
+ * voting two majorities could result. All nodes of the group are recovered together, while none of them runs. Afterwards
+ * no view is installed, and the group starts like a new one: with a majority of all nodes, and with larger numbers.
  */
 import type { NodeId, Plain } from '../../core/index.ts'
 import { checkedStable } from './stable.ts'
 import { MOST_LEADERS, MOST_VIEWS, NO_VIEW, type OmegaStable } from './state.ts'
 import { whole } from './wire.ts'
 
-export type OmegaRemedy = {
+export type OmegaRecovery = {
   readonly self: NodeId
-  /** Seconds of the wall clock: a sound group has had fewer views. */
+  /** Seconds of the wall clock. A healthy group has had fewer views than that. */
   readonly second: number
-  /** The largest token that anybody has seen; 0 when none is larger. */
+  /** The largest token that was ever observed; 0 when unknown. */
   readonly above: number
 }
 
-/** Null when the data is usable as it is, unless `force`. Throws a RangeError that says what is missing. */
+/** Null when the data is usable, unless `force` is set. Throws a RangeError that says what is missing. */
 export function recoverOmega(
   data: Plain,
-  { self, second, above }: OmegaRemedy,
+  { self, second, above }: OmegaRecovery,
   force: boolean,
 ): { readonly stable: Plain; readonly changes: readonly string[] } | null {
-  const wrong = problemIn(data)
+  const wrong = findProblem(data)
   if (wrong === null && !force) return null
   const { layer, upper } = (data ?? {}) as { readonly layer?: Plain; readonly upper?: Plain }
   const { life, promised } = (upper ?? {}) as { readonly life?: Plain; readonly promised?: Plain }
@@ -43,12 +43,12 @@ export function recoverOmega(
     stable: { layer: isWhole(layer, 2 ** 51) ? layer : second, upper: stable as unknown as Plain },
     changes: [
       ...(wrong === null ? [] : [wrong]),
-      `no view is remembered, and every one up to number ${number} is promised`,
+      `forgets all views, and promises every view up to number ${number}`,
     ],
   }
 }
 
-function problemIn(data: Plain): string | null {
+function findProblem(data: Plain): string | null {
   try {
     checkedStable(data)
     return null

@@ -1,4 +1,4 @@
-/** Rules that each prevent a known failure, as small functions. Tests replace single rules to show what each is for. */
+/** Rules that each prevent a known failure. Tests replace single rules to show which failure that is. */
 import type { Knowledge } from './quorum.ts'
 import type { OmegaView } from './state.ts'
 import { isNewer, withAttempt } from './views.ts'

@@ -33,7 +33,7 @@ function explored(n: number, options: PlainObject, { flips, crashes = 0, slack =
 const DYNAMIC = { quorum: 'dynamic', reinit: 'quorum' }
 const STATIC = { quorum: 'static', reinit: 'quorum' }
 
-/** For npm run soak: most take a minute or so each, and the short ones repeat a check of another search. */
+/** Only for npm run soak: most searches take about a minute, and the short ones repeat the check of another search. */
 const LARGE: readonly [number, PlainObject, Bounds, number][] = [
   [3, {}, { flips: 4 }, 22_568],
   [4, {}, { flips: 3 }, 28_798],
@@ -62,7 +62,7 @@ describe('every schedule of a small world', () => {
     [4, STATIC, { flips: 3 }, 28_798],
     [4, DYNAMIC, { flips: 3 }, 29_174],
   ])(
-    '%i nodes, %j, %j: nothing, and a settled state stays within reach',
+    '%i nodes, %j, %j: no violation, and a settled state stays reachable',
     (n, options, bounds, states) => {
       const report = explored(n, options, bounds)
       expect(report.counterexample).toBeNull()
@@ -74,7 +74,7 @@ describe('every schedule of a small world', () => {
   )
 })
 
-describe('what each rule is there for', () => {
+describe('what each rule prevents', () => {
   it.each<[Broken, string, PlainObject, Bounds]>([
     ['no attempts', 'primary-chain', DYNAMIC, { flips: 4 }],
     ['volatile attempts', 'primary-chain', DYNAMIC, { flips: 3, crashes: 1, slack: sized(0, 1) }],
@@ -82,7 +82,7 @@ describe('what each rule is there for', () => {
     ['no yield', 'connected-leaders', {}, { flips: 4 }],
     ['lost stable state', 'omega-views', {}, { flips: 3, crashes: 1 }],
     ['early attempts', 'majority-of-view-leads', DYNAMIC, { flips: sized(1, 2), crashes: 2, slack: 0 }],
-  ])('%s: caught by %s', (broken, name, options, { flips, crashes = 0, slack = 1 }) => {
+  ])('%s: violates %s', (broken, name, options, { flips, crashes = 0, slack = 1 }) => {
     const { counterexample } = exploring('omega', 3, {
       definition: brokenOmega(broken),
       options,
@@ -95,7 +95,7 @@ describe('what each rule is there for', () => {
     expect(counterexample?.steps.length).toBeLessThanOrEqual(18)
   })
 
-  it('frames without labels, with slack 2: a node is left dead', () => {
+  it('frames without labels, with slack 2: a node stays dead', () => {
     const specs = [specNamed('weak-liveness') as Spec]
     const budget = { crashes: 0, recoveries: 0, flips: sized(4, 5), ticks: 0 }
     const raw = { slack: 2, labelled: false }
@@ -105,12 +105,12 @@ describe('what each rule is there for', () => {
   })
 })
 
-describe('two leaders in quorum: from worlds of five in which a split is half over, whatever happens next', () => {
-  /** Both ends of all links between the two sides go down; then messages arrive, one by one, until this is so. */
-  function halfOver(
+describe('two leaders in quorum, searched from worlds of five nodes in the middle of a split', () => {
+  /** Takes all links between the two sides down, delivers messages until the condition holds, then flips `links`. */
+  function splitUntil(
     options: PlainObject,
     side: readonly number[],
-    isThere: (world: UntimedWorld) => boolean,
+    isDone: (world: UntimedWorld) => boolean,
     links: readonly (readonly [number, number])[],
   ): readonly ScheduleStep[] {
     const nodes = ids(5).map(Number)
@@ -138,7 +138,7 @@ describe('two leaders in quorum: from worlds of five in which a split is half ov
     for (const a of nodes) {
       for (const b of nodes) if (a < b && side.includes(a) !== side.includes(b)) flip(a, b)
     }
-    while (!isThere(world)) {
+    while (!isDone(world)) {
       const at = world.inboxes.findIndex((inbox) => inbox.length > 0)
       take({ node: at + 1, do: 'deliver', from: (world.inboxes[at]?.[0]?.from ?? 0) + 1 })
     }
@@ -155,7 +155,7 @@ describe('two leaders in quorum: from worlds of five in which a split is half ov
       'dynamic',
       'double support',
       DYNAMIC,
-      halfOver(DYNAMIC, [1, 2], (world) => leaderOf(world, 2) === 3, [
+      splitUntil(DYNAMIC, [1, 2], (world) => leaderOf(world, 2) === 3, [
         [1, 5],
         [2, 5],
         [3, 5],
@@ -164,11 +164,11 @@ describe('two leaders in quorum: from worlds of five in which a split is half ov
       0,
     ],
     [
-      // 1 leads 1, 2, 3; then 3 is linked with 4 and 5, and two more links change: the first is 1-3, unless in soak.
+      // 1 leads 1, 2, 3; then 3 is linked with 4 and 5, and two more links change. The first is 1-3, except in soak.
       'static',
       'view majority',
       STATIC,
-      halfOver(STATIC, [1, 2, 3], ({ inboxes }) => inboxes.every((inbox) => inbox.length === 0), [
+      splitUntil(STATIC, [1, 2, 3], ({ inboxes }) => inboxes.every((inbox) => inbox.length === 0), [
         [3, 4],
         [3, 5],
         ...sized<readonly (readonly [number, number])[]>([[1, 3]], []),
@@ -176,7 +176,7 @@ describe('two leaders in quorum: from worlds of five in which a split is half ov
       sized(1, 2),
     ],
   ])(
-    '%s: none, but with %s',
+    '%s: none exist; with the defect "%s" the search finds them',
     (_quorum, flaw, options, after, flips) => {
       const search = (broken: Defect | null) =>
         exploring('omega', 5, {
@@ -199,11 +199,11 @@ describe('two leaders in quorum: from worlds of five in which a split is half ov
   )
 })
 
-/** The number of schedules of all cases together; npm run soak asks for a million. */
+/** The total number of schedules of all cases; npm run soak sets it to a million. */
 const SCHEDULES = Number(process.env['OMEGA_SCHEDULES'] ?? 2500)
 const PATIENCE_MS = isSoak ? 0 : 600_000
 
-describe('random schedules with crashes, then all is healed and there is one view', () => {
+describe('random schedules with crashes: after all faults are healed there is one view', () => {
   it.each<[number, PlainObject, number]>([
     [3, {}, 0.25],
     [3, DYNAMIC, 0.2],

@@ -1,36 +1,36 @@
-/** What a node of Omega+ knows: stable data that outlives a crash, and what is forgotten with a link or a process. */
+/** The state of a node of Omega+: stable data, which survives a crash, and data that is lost with a link or a process. */
 import type { NodeId } from '../../core/index.ts'
 
-/** Members of a view with their lives, by id. */
+/** Members of a view with their lives (incarnation numbers), in the order of their ids. */
 export type Members = readonly (readonly [id: NodeId, life: number])[]
 
-/** No group has more nodes than this; so a token is one number, and larger for every later view. */
+/** The maximum number of nodes. It lets a token be one number that grows with every view. */
 export const MOST_LEADERS = 10_000
 
-/** A token is a view's number times MOST_LEADERS, and must stay a whole number. */
+/** A token is the number of a view times MOST_LEADERS, and must stay a safe integer. */
 export const MOST_VIEWS = 2 ** 39
 
 /** Views are ordered by number, then by leader. The view before the first has number 0 and no leader. */
 export type ViewId = readonly [n: number, leader: NodeId | null]
 export type OmegaView = { readonly id: ViewId; readonly members: Members }
 
-/** Written before any message leaves that depends on it. */
+/** Persisted before any message that depends on it is sent. */
 export type OmegaStable = {
   readonly life: number
   readonly view: OmegaView
-  /** The highest view promised to anybody. */
+  /** The highest view that this node has promised to a proposer. */
   readonly promised: ViewId
   /** With dynamic voting, the newest view that this node knows to be installed somewhere; otherwise no view. */
   readonly formed: OmegaView
   /**
-   * With dynamic voting, views newer than `formed` that their proposer may have installed: this node has told it that it
-   * may, and does not know that it did not. At most one per proposer, in the order of their ids. Before them at most one
-   * that is not newer than `formed`, but than `view`: this node must not support its view any more.
+   * With dynamic voting, open attempts: views newer than `formed` that this node has recorded, and that their proposer
+   * may have installed. At most one per proposer, in the order of their ids. The first entry may be an overtaken attempt,
+   * newer than `view` but not newer than `formed`: then this node must not support its view any more.
    */
   readonly attempts: readonly OmegaView[]
 }
 
-/** What a peer last said of itself in this incarnation of the link. */
+/** The last status that a peer sent in this incarnation of the link. */
 export type Status = {
   readonly life: number
   readonly ok: boolean
@@ -38,31 +38,34 @@ export type Status = {
   readonly promised: number
   readonly formed: OmegaView
   readonly attempts: readonly OmegaView[]
-  /** With `filter` only, else empty and false: whom it is linked with; whether it is dead and sees two live views. */
+  /**
+   * Only with `filter`; otherwise empty and false. `links`: the peers that it is linked with. `torn`: it is dead and
+   * linked with living nodes of two views.
+   */
   readonly links: readonly NodeId[]
   readonly torn: boolean
-  /** It would rather not lead. */
+  /** Whether it is ineligible. This is the name of the field on the wire. */
   readonly aside: boolean
 }
 
-/** A candidacy that a peer asked us to accept. `told`: the peer has learnt that its number is too low. */
+/** A candidacy that a peer asks this node to accept. `isAnswered`: this node has replied that the number is too low. */
 export type Pending = {
   readonly n: number
   readonly members: Members
   readonly base: ViewId
-  readonly told: boolean
+  readonly isAnswered: boolean
 }
 
-/** A link that is up, and all that was exchanged over it since it came up. */
+/** A link that is up, and what was exchanged over it since it came up. */
 export type Link = {
   readonly peer: NodeId
   readonly status: Status | null
   readonly pending: Pending | null
-  /** The number of the candidacy that we have accepted and not withdrawn; 0 when there is none. */
+  /** The number of the candidacy that this node has accepted and not withdrawn; 0 when there is none. */
   readonly accepted: number
 }
 
-/** `recorded`: it has recorded the proposal as an attempt. */
+/** The accept of a peer. `recorded`: the peer has recorded the proposal as an attempt. */
 export type Accept = {
   readonly peer: NodeId
   readonly formed: OmegaView
@@ -70,7 +73,7 @@ export type Accept = {
   readonly recorded: boolean
 }
 
-/** What this node proposes, and who has accepted it. `isAttempt`: all have, with a quorum, and are to record it. */
+/** The proposal of this node. `isAttempt`: all have accepted it, there is a quorum, and the members now record it. */
 export type Proposal = {
   readonly n: number
   readonly members: Members
@@ -80,12 +83,12 @@ export type Proposal = {
 }
 
 export type OmegaState = OmegaStable & {
-  /** Alive: the view is installed, names this life, and nothing has happened since that ended it. */
+  /** Alive: the view is installed and names this life, and the life has not ended since. */
   readonly ok: boolean
-  /** Whether its application would do anything with the lead: only then does it act. */
+  /** Whether the application would lead. Only then does the node act as leader. */
   readonly willing: boolean
-  /** Whether it announces that it is ineligible: others are preferred to it. */
-  readonly aside: boolean
+  /** Whether it announces that it is ineligible, so that other nodes are preferred to it. */
+  readonly isIneligible: boolean
   readonly links: readonly Link[]
   readonly proposal: Proposal | null
 }
@@ -105,8 +108,8 @@ export type OmegaMessage =
   | { readonly kind: 'withdraw'; readonly n: number }
 
 /**
- * It would lead from now on, or would not (`lapse`: work that began under its lead has not ended, though it should: others
- * take over only if that lasts); it gives the lead up, if it has it.
+ * `campaign` sets whether the node would lead. `lapse`: work of its term has not ended yet, so it announces that it is
+ * ineligible only after a delay. `stepDown`: the leader gives up its term.
  */
 export type OmegaCommand =
   | { readonly do: 'campaign'; readonly willing: boolean; readonly lapse: boolean }
@@ -114,7 +117,7 @@ export type OmegaCommand =
 
 export const NO_VIEW: OmegaView = { id: [0, null], members: [] }
 
-/** A process that has never run: it belongs to no view, and can only be taken into one. */
+/** The stable data of a process that has never run: it belongs to no view. */
 export const BRAND_NEW: OmegaStable = {
   life: 0,
   view: NO_VIEW,

@@ -1,4 +1,4 @@
-/** Small questions about views, members and quorums. */
+/** Helpers for views, members and majorities. */
 import { compareIds, type NodeId } from '../../core/index.ts'
 import type { Members, OmegaView, ViewId } from './state.ts'
 
@@ -17,7 +17,7 @@ export function sameViewId(a: ViewId, b: ViewId): boolean {
   return a[0] === b[0] && a[1] === b[1]
 }
 
-/** The life under which a view has this node, or 0. */
+/** The life of this node in a view, or 0 if it is not a member. */
 export function lifeIn(members: Members, id: NodeId): number {
   for (const [member, life] of members) if (member === id) return life
   return 0
@@ -42,7 +42,7 @@ export function idsOf(members: Members): readonly NodeId[] {
   return members.map(([id]) => id)
 }
 
-/** Attempts in the order of their ids, each once. */
+/** Keeps attempts sorted by id, without duplicates. */
 export function withAttempt(attempts: readonly OmegaView[], view: OmegaView): readonly OmegaView[] {
   if (hasAttempt(attempts, view.id)) return attempts
   return [...attempts, view].sort((a, b) => compareViewIds(a.id, b.id))
@@ -61,10 +61,10 @@ export function hasAttempt(attempts: readonly OmegaView[], id: ViewId): boolean 
   return attempts.some((attempt) => sameViewId(attempt.id, id))
 }
 
-/** More than half of `whole`; with `tie`, also exactly half of it when the least of it is among them. */
+/** More than half of `whole`; with `tie`, also exactly half of it if that includes the least node. */
 export function isMajority(of: readonly NodeId[], whole: readonly NodeId[], tie: boolean): boolean {
-  const there = whole.filter((id) => of.includes(id)).length
-  if (2 * there > whole.length) return true
-  if (!tie || 2 * there !== whole.length || there === 0) return false
+  const count = whole.filter((id) => of.includes(id)).length
+  if (2 * count > whole.length) return true
+  if (!tie || 2 * count !== whole.length || count === 0) return false
   return of.includes(whole.reduce((least, id) => (compareIds(id, least) < 0 ? id : least)))
 }

@@ -1,4 +1,4 @@
-/** Omega+ in the timed world, on links that the world reports and on datagrams: the paper's story, and others. */
+/** Omega+ in the timed world, on reported links and on datagrams: the story of the paper, and others. */
 import { describe, expect, it } from 'vitest'
 import { ids, simulate } from '../../../test/support/run.ts'
 import type { PlainObject } from '../../core/index.ts'
@@ -26,7 +26,7 @@ function run(
   })
 }
 
-const away = (id: number, n: number): readonly (readonly number[])[] =>
+const linksOf = (id: number, n: number): readonly (readonly number[])[] =>
   ids(n)
     .map(Number)
     .filter((other) => other !== id)
@@ -43,8 +43,8 @@ describe.each(BOTH)('the story of the introduction, links: %s', (links) => {
   const report = run(
     5,
     [
-      { atMs: 5000, cut: away(5, 5) },
-      { atMs: 10_000, cut: away(1, 5).slice(0, 3) },
+      { atMs: 5000, cut: linksOf(5, 5) },
+      { atMs: 10_000, cut: linksOf(1, 5).slice(0, 3) },
       { atMs: 15_000, heal: 'all' },
     ],
     { checkpointsMs: [4900, 9900, 14_900] },
@@ -52,21 +52,21 @@ describe.each(BOTH)('the story of the introduction, links: %s', (links) => {
   )
   const at = (ms: number): Snapshot => report.checkpoints[String(ms)] as Snapshot
 
-  it('1 leads all; without 5 it leads four; without 1, 2 leads three', () => {
+  it('elects 1 as leader of all, then of four without 5, then 2 as leader of three without 1', () => {
     expect([at(4900), at(9900), at(14_900)].map(({ leaders }) => leaders)).toEqual([[1], [1], [2]])
     expect(at(9900).groups).toEqual([[1, 2, 3, 4]])
     expect(at(14_900).groups).toEqual([[2, 3, 4]])
     expect(at(14_900).nodes).toMatchObject({ 1: { role: 'dead', life: 2 }, 5: { role: 'dead', life: 2 } })
   })
 
-  it('1 and 5 are taken in again under new lives, and 2 keeps the lead', () => {
+  it('admits 1 and 5 again under new lives, and 2 still leads', () => {
     expect(report.leaders).toEqual([2])
     expect(report.groups).toEqual([[1, 2, 3, 4, 5]])
     expect(lives(report)).toEqual([2, 1, 1, 1, 2])
     expect(quorate(report)).toEqual([true, true, true, true, true])
   })
 
-  it('every specification is judged, and holds', () => {
+  it('judges every specification, and all hold', () => {
     expect(report.specs.filter(({ verdict }) => verdict !== 'held')).toEqual([])
   })
 })
@@ -82,7 +82,7 @@ describe.each(BOTH)('partitions, links: %s', (links) => {
     },
   ]
 
-  it('a leadership lasts while its leader is in quorum, and is told as the application hears of it', () => {
+  it('reports a term from the moment its leader is in quorum until it is not', () => {
     const { leaderships } = run(5, halves, {}, { links, quorum: 'dynamic' })
     expect(leaderships.map(({ node, cause, ended }) => [node, cause, ended])).toEqual([
       [1, 'elected', 'out of quorum'],
@@ -90,13 +90,13 @@ describe.each(BOTH)('partitions, links: %s', (links) => {
     ])
   })
 
-  it('quorum none: both sides lead', () => {
+  it('quorum none: both sides have a leader', () => {
     const report = run(5, halves, {}, { links, quorum: 'none' })
     expect(report.leaders).toEqual([1, 3])
     expect(broken(report)).toEqual([])
   })
 
-  it('quorum dynamic: the smaller side stays in the old view, but is not in quorum', () => {
+  it('quorum dynamic: the smaller side stays in the old view, but is out of quorum', () => {
     const report = run(5, halves, {}, { links })
     expect(views(report)).toEqual([ids(5), ids(5), [3, 4, 5], [3, 4, 5], [3, 4, 5]])
     expect(quorate(report)).toEqual([false, false, true, true, true])
@@ -104,7 +104,7 @@ describe.each(BOTH)('partitions, links: %s', (links) => {
   })
 
   it('dynamic voting follows the last view; a static majority does not', () => {
-    const shrinking = [...halves, { atMs: 10_000, cut: away(5, 5) }]
+    const shrinking = [...halves, { atMs: 10_000, cut: linksOf(5, 5) }]
     const left = (quorum: string): readonly unknown[] =>
       views(run(5, shrinking, {}, { links, quorum })).slice(2, 4)
     expect(left('dynamic')).toEqual([
@@ -117,16 +117,16 @@ describe.each(BOTH)('partitions, links: %s', (links) => {
     ])
   })
 
-  it('what a node proposed while it lost one link after another holds nobody up later', () => {
+  it('does not block later views by proposals of a node that lost one link after another', () => {
     const report = run(
       6,
       [
-        { atMs: 5000, cut: away(1, 6) },
+        { atMs: 5000, cut: linksOf(1, 6) },
         { atMs: 10_000, crash: 4 },
         { atMs: 15_000, heal: 'all' },
         { atMs: 20_000, crash: 6 },
       ],
-      // Runs in which 1 proposed, at last, a view of itself and 4.
+      // Seeds with which the last proposal of 1 is a view of 1 and 4.
       { seed: links === 'reported' ? 450 : 7, checkpointsMs: [19_900] },
       { links },
     )
@@ -135,7 +135,7 @@ describe.each(BOTH)('partitions, links: %s', (links) => {
     expect(broken(report)).toEqual([])
   })
 
-  it('afterwards the lower view dies and joins the higher', () => {
+  it('lets the nodes of the lower view die and join the higher one after the partition', () => {
     const report = run(5, [...halves, { atMs: 10_000, heal: 'all' }], {}, { links })
     expect(report.groups).toEqual([[1, 2, 3, 4, 5]])
     expect(lives(report)).toEqual([2, 2, 1, 1, 1])
@@ -143,24 +143,24 @@ describe.each(BOTH)('partitions, links: %s', (links) => {
   })
 })
 
-describe('nodes that are new, and groups that begin', () => {
-  it('a brand-new node is taken in', () => {
+describe('new nodes and new groups', () => {
+  it('admits a brand-new node', () => {
     const report = run(4, [], { initial: { leader: 1, members: [1, 2, 3] } })
     expect(report.groups).toEqual([[1, 2, 3, 4]])
     expect(report.leaders).toEqual([1])
     expect(lives(report)).toEqual([1, 1, 1, 1])
   })
 
-  it('all begin: a majority is enough with reinit quorum, all are needed with reinit all, never is never', () => {
-    const begin = (reinit: string): Report =>
+  it('forms a first view with a majority (reinit quorum), with all nodes (reinit all), or never', () => {
+    const startAll = (reinit: string): Report =>
       run(3, [{ atMs: 0, crash: 3 }], { initial: null }, { reinit, quorum: 'dynamic' })
-    expect(begin('quorum').groups).toEqual([[1, 2]])
-    expect(begin('all').groups).toEqual([])
-    expect(begin('never').groups).toEqual([])
+    expect(startAll('quorum').groups).toEqual([[1, 2]])
+    expect(startAll('all').groups).toEqual([])
+    expect(startAll('never').groups).toEqual([])
     expect(run(3, [], { initial: null }, { reinit: 'all' }).groups).toEqual([[1, 2, 3]])
   })
 
-  it('whoever was smallest is only a member when it comes back, and leads again at the next change', () => {
+  it('admits the least node as a follower when it returns, and elects it at the next change', () => {
     const events = [
       { atMs: 5000, crash: 1 },
       { atMs: 10_000, recover: 1 },
@@ -171,16 +171,16 @@ describe('nodes that are new, and groups that begin', () => {
     expect(report.leaders).toEqual([1])
   })
 
-  it('weights decide before ids', () => {
+  it('compares weights before ids', () => {
     const report = run(4, [{ atMs: 5000, crash: 1 }], {}, { weights: { '2': 3, '3': 1, '4': 2 } })
     expect(report.leaders).toEqual([3])
   })
 })
 
 describe('outsiders that are linked with only some of the members', () => {
-  /** 4 has failed; 5, dead, is linked with 1 alone; 3 fails. */
+  /** 5 is cut off and dies; then it is linked with 1 alone; then 3 is cut off. */
   const events = [
-    { atMs: 5000, cut: away(5, 5) },
+    { atMs: 5000, cut: linksOf(5, 5) },
     { atMs: 10_000, heal: [[1, 5]] },
     {
       atMs: 15_000,
@@ -192,14 +192,14 @@ describe('outsiders that are linked with only some of the members', () => {
     },
   ]
 
-  it('hold up the removal of a member', () => {
+  it('block the removal of a member', () => {
     expect(views(run(5, events)).slice(0, 2)).toEqual([
       [1, 2, 3, 4],
       [1, 2, 3, 4],
     ])
   })
 
-  it('do not with filter', () => {
+  it('do not block it with filter', () => {
     const report = run(5, events, {}, { filter: true })
     expect(views(report).slice(0, 2)).toEqual([
       [1, 2, 4],
@@ -237,7 +237,7 @@ describe('a leader that was expelled while it was paused', () => {
 })
 
 describe('messages of a view', () => {
-  it('of s nodes: s-1 each of cand, accept, attempt, attempted, and s(s-1) status, when one failure is seen by all', () => {
+  it('of s nodes: s-1 each of cand, accept, attempt, attempted, and s(s-1) status, when all detect one failure', () => {
     const report = run(5, [{ atMs: 5000, crash: 5 }], { network: { delayMs: 1 } }, { links: 'reported' })
     expect(report.messages.byKind).toEqual({
       cand: 3,
@@ -249,19 +249,19 @@ describe('messages of a view', () => {
   })
 })
 
-/** What outside attacks found, each with the verdict of the specification that was missing. */
-describe('what applications are told', () => {
+/** Regressions: failures that outside attacks found, each with the verdict of the specification that was missing. */
+describe('what applications see', () => {
   const acting = ({ leaderships }: Report): readonly unknown[] =>
     leaderships.filter(({ ended }) => ended === null).map(({ node }) => node)
-  const parted = (one: readonly number[], other: readonly number[], atMs = 2000): PlainObject => ({
+  const partition = (one: readonly number[], other: readonly number[], atMs = 2000): PlainObject => ({
     atMs,
     partition: [one, other],
   })
 
   it.each([{}, { tie: true }, { filter: true }, { reinit: 'all' }, { reinit: 'never' }])(
-    'dynamic, %j: a node whose attempt may have been installed elsewhere does not support the old view',
+    'dynamic, %j: a node does not support the old view if its attempt may be installed elsewhere',
     (options) => {
-      // 3 installs a view of 3, 4, 5; 5 never hears of it, and comes back to 1 and 2.
+      // 3 installs a view of 3, 4, 5; 5 never learns of it, and is linked with 1 and 2 again.
       for (let atMs = 2231.25; atMs < 2236; atMs += 0.75) {
         const report = simulate(
           {
@@ -272,7 +272,7 @@ describe('what applications are told', () => {
             network: { delayMs: [0.2, 2] },
             options,
             events: [
-              parted([1, 2], [3, 4, 5]),
+              partition([1, 2], [3, 4, 5]),
               {
                 atMs,
                 heal: [
@@ -299,7 +299,7 @@ describe('what applications are told', () => {
     },
   )
 
-  it('static: more than half of all nodes must answer, not of the view', () => {
+  it('static: more than half of all nodes must support the leader, not of the view', () => {
     const links = [
       [1, 2],
       [3, 4],
@@ -308,18 +308,18 @@ describe('what applications are told', () => {
     ]
     const report = run(
       5,
-      [parted([1, 2, 3], [4, 5]), { atMs: 5000, links }],
+      [partition([1, 2, 3], [4, 5]), { atMs: 5000, links }],
       { seed: 1 },
       { quorum: 'static' },
     )
     expect(broken(report)).toEqual([])
     expect(acting(report)).toEqual([3])
-    // 1 still leads its view, and says that this is nothing.
+    // 1 still leads its view, but shows that it is out of quorum.
     expect(report.nodes['1']).toMatchObject({ role: 'leader', inQuorum: false })
     expect(report.leaders).toEqual([3])
   })
 
-  it.each(BOTH)('kills only, links %s: a proposal without a quorum holds nobody up later', (links) => {
+  it.each(BOTH)('crashes only, links %s: a proposal without a quorum does not block later views', (links) => {
     const events = [
       { atMs: 2000, crash: 1 },
       { atMs: 5000, crash: 3 },
@@ -333,10 +333,10 @@ describe('what applications are told', () => {
     expect(acting(report)).toHaveLength(1)
   })
 
-  it.each(BOTH)('halves that both proposed in vain, links %s: three of four lead', (links) => {
+  it.each(BOTH)('links %s: three of four nodes form a view after both halves proposed in vain', (links) => {
     const report = run(
       4,
-      [parted([1, 2], [3, 4]), { atMs: 5000, crash: 3 }, { atMs: 8000, heal: 'all' }],
+      [partition([1, 2], [3, 4]), { atMs: 5000, crash: 3 }, { atMs: 8000, heal: 'all' }],
       {},
       { links },
     )
@@ -345,7 +345,7 @@ describe('what applications are told', () => {
     expect(acting(report)).toEqual([1])
   })
 
-  it('nobody is called a leader whose application would not lead', () => {
+  it('does not report a node as leader whose application would not lead', () => {
     const campaign = { do: 'campaign', willing: false }
     const report = run(
       3,
@@ -358,7 +358,7 @@ describe('what applications are told', () => {
     expect(report.leaderships).toMatchObject([{ node: 1, ended: 'withdrew' }])
   })
 
-  it('attempts stay few, however often a peer of a minority restarts', () => {
+  it('keeps the number of attempts bounded when a peer of a minority restarts repeatedly', () => {
     const events = Array.from({ length: 60 }, (_, at) =>
       at % 2 === 0 ? { atMs: 3000 + 400 * at, crash: 2 } : { atMs: 3000 + 400 * at, recover: 2 },
     )
@@ -373,7 +373,7 @@ describe('what applications are told', () => {
       nodes: ids(5),
       initial: { leader: 1 },
       options: { links: 'reported' },
-      events: [parted([1, 2], [3, 4, 5]), ...events, { atMs: 30_000, heal: 'all' }],
+      events: [partition([1, 2], [3, 4, 5]), ...events, { atMs: 30_000, heal: 'all' }],
       untilMs: 40_000,
     }
     const report = simulate(scenario, { strict: true, observe })

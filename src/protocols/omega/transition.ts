@@ -1,13 +1,13 @@
 /**
- * One step of Omega+: something is recorded, then every rule is looked at again until nothing changes.
+ * One step of Omega+: a handler records the input, then all rules run until the state no longer changes (a fixpoint).
  *
- * No rule acts on the arrival of a message alone: a candidacy that cannot be accepted now is kept, and accepted when
- * it can be. States are immutable; this object only holds the present one while the rules run.
+ * Rules are conditions on the state; none depends on the arrival of a message alone. A node keeps a candidacy that it
+ * cannot accept yet, and accepts it later. States are immutable: this object holds the current one while the rules run.
  */
 import type { Effect, Identity, NodeId } from '../../core/index.ts'
 import { output, persist, send } from '../../core/index.ts'
-import { isForeign } from './plausible.ts'
-import { hasQuorum, type Knowledge, learn, overtaken } from './quorum.ts'
+import { isUnpromised } from './plausible.ts'
+import { hasQuorum, type Knowledge, learn, pruneOvertaken } from './quorum.ts'
 import { byWeight, type OmegaSettings } from './settings.ts'
 import {
   type Link,
@@ -24,14 +24,14 @@ import {
   type ViewId,
 } from './state.ts'
 import {
-  bossOf,
   isAcceptable,
   isAccepted,
   isCurrent,
   isHeldUp,
   isStale,
   isTorn,
-  type Judge,
+  proposerOf,
+  type RuleContext,
   shouldTakeOver,
   targetOf,
 } from './target.ts'
@@ -48,75 +48,76 @@ import {
 
 type OmegaEffect = Effect<OmegaMessage, OmegaStable>
 
-export class Turn {
+export class Transition {
   state: OmegaState
   readonly #before: OmegaState
   readonly #identity: Identity
   readonly #settings: OmegaSettings
-  readonly #judge: Judge
+  readonly #context: RuleContext
   readonly #effects: OmegaEffect[] = []
-  /** The peers that receive the status of this node, once no rule applies any more. */
-  readonly #toTell = new Set<NodeId>()
+  /** Peers that receive the status of this node at the end of the step. */
+  readonly #statusRecipients = new Set<NodeId>()
 
   constructor(identity: Identity, settings: OmegaSettings, state: OmegaState) {
     this.#identity = identity
     this.#settings = settings
-    this.#judge = { identity, settings, rank: byWeight(settings.weights) }
+    this.#context = { identity, settings, rank: byWeight(settings.weights) }
     this.#before = state
     this.state = state
   }
 
-  /** Runs the rules until nothing changes; then what must be kept is kept before anything is sent. */
-  end(): { readonly state: OmegaState; readonly effects: readonly OmegaEffect[] } {
+  /** Runs the rules until nothing changes. Stable data is persisted before the messages of the step are sent. */
+  finish(): { readonly state: OmegaState; readonly effects: readonly OmegaEffect[] } {
     for (;;) {
       const was = this.state
-      this.#yield()
-      const target = targetOf(this.#judge, this.state)
-      this.#stand(target)
+      this.#adoptNewestView()
+      const target = targetOf(this.#context, this.state)
+      this.#proposeTarget(target)
       this.#converge()
-      for (const { peer } of this.state.links) this.#answer(peer, target)
+      for (const { peer } of this.state.links) this.#answerCandidacy(peer, target)
       if (this.state === was) break
     }
-    if (this.#settings.filter && isTorn(this.state) !== isTorn(this.#before)) this.#tellAll()
-    for (const { peer } of this.state.links) if (this.#toTell.has(peer)) this.#send(peer, this.#status())
+    if (this.#settings.filter && isTorn(this.state) !== isTorn(this.#before)) this.#scheduleStatusForAll()
+    for (const { peer } of this.state.links)
+      if (this.#statusRecipients.has(peer)) this.#send(peer, this.#buildStatus())
     const { state } = this
-    const isKept =
+    const isPersisted =
       state.life === this.#before.life &&
       state.view === this.#before.view &&
       sameViewId(state.promised, this.#before.promised) &&
       state.formed === this.#before.formed &&
       state.attempts === this.#before.attempts
-    if (isKept) return { state, effects: this.#effects }
+    if (isPersisted) return { state, effects: this.#effects }
     const { life, view, promised, formed, attempts } = state
     return { state, effects: [persist({ life, view, promised, formed, attempts }), ...this.#effects] }
   }
 
-  linkUp(peer: NodeId): void {
+  handleLinkUp(peer: NodeId): void {
     const links = this.state.links.filter((link) => link.peer !== peer)
     links.push({ peer, status: null, pending: null, accepted: 0 })
-    this.#set({ links: links.sort((a, b) => this.#judge.rank(a.peer, b.peer)) })
-    this.tell(peer)
-    if (this.#settings.filter) this.#tellAll()
+    this.#set({ links: links.sort((a, b) => this.#context.rank(a.peer, b.peer)) })
+    this.scheduleStatus(peer)
+    if (this.#settings.filter) this.#scheduleStatusForAll()
   }
 
-  linkDown(peer: NodeId): void {
+  handleLinkDown(peer: NodeId): void {
     const { proposal } = this.state
     this.#set({
       links: this.state.links.filter((link) => link.peer !== peer),
-      proposal: proposal === null ? null : without(proposal, peer),
+      proposal: proposal === null ? null : withoutAccept(proposal, peer),
     })
-    // An attempt of that peer is nobody's to take back now: the one who should supersede it must know of it.
+    // That peer can no longer cancel its attempt. The node that should supersede the attempt must learn of it.
     const isOrphan = this.state.attempts.some(({ id }) => id[1] === peer)
-    if (this.#settings.filter || isOrphan) this.#tellAll()
+    if (this.#settings.filter || isOrphan) this.#scheduleStatusForAll()
     if (this.state.ok && this.state.links.length === 0) this.#die()
   }
 
-  heardStatus(
+  handleStatus(
     peer: NodeId,
     { life, ok, view, promised, formed, attempts, links, torn, aside }: Status,
   ): void {
     const status = { life, ok, view, promised, formed, attempts, links, torn, aside }
-    this.#onLink(peer, { status })
+    this.#updateLink(peer, { status })
     const { proposal } = this.state
     if (proposal?.accepts.some((accept) => accept.peer === peer) === true) {
       const accepts = proposal.accepts.map((each) =>
@@ -124,74 +125,74 @@ export class Turn {
       )
       this.#set({ proposal: { ...proposal, accepts } })
     }
-    // What a peer takes for installed it may have from a third: a view of which this node knows better is not learnt.
-    const isHearsay = isForeign(this.#identity.self, this.state, formed)
+    // `formed` may be second-hand. A view with this node in it cannot be installed if this node never promised it.
+    const isRefuted = isUnpromised(this.#identity.self, this.state, formed)
     if (this.#isVoting)
-      this.#know(learn(this.state, peer, isHearsay ? { ...status, formed: NO_VIEW } : status))
+      this.#updateKnowledge(learn(this.state, peer, isRefuted ? { ...status, formed: NO_VIEW } : status))
   }
 
-  asked(peer: NodeId, { n, members, base }: Omit<Pending, 'told'>): void {
-    this.#onLink(peer, { pending: { n, members, base, told: false }, accepted: 0 })
-    // What it proposed before, it has taken back: had it installed that, it would have said so first.
-    this.#forget(({ id }) => id[1] === peer)
+  handleCand(peer: NodeId, { n, members, base }: Omit<Pending, 'isAnswered'>): void {
+    this.#updateLink(peer, { pending: { n, members, base, isAnswered: false }, accepted: 0 })
+    // Its previous proposal has failed: a proposer that installs a view sends its status before it proposes again.
+    this.#dropFailedAttempts(({ id }) => id[1] === peer)
   }
 
-  cancelled(peer: NodeId, n: number): void {
-    if (this.#link(peer)?.pending?.n === n) this.#onLink(peer, { pending: null, accepted: 0 })
-    this.#forget(({ id }) => sameViewId(id, [n, peer]))
+  handleCancel(peer: NodeId, n: number): void {
+    if (this.#findLink(peer)?.pending?.n === n) this.#updateLink(peer, { pending: null, accepted: 0 })
+    this.#dropFailedAttempts(({ id }) => sameViewId(id, [n, peer]))
   }
 
-  accepted(peer: NodeId, n: number, { formed, attempts }: Knowledge): void {
+  handleAccept(peer: NodeId, n: number, { formed, attempts }: Knowledge): void {
     const { proposal } = this.state
     if (proposal === null || proposal.n !== n || lifeIn(proposal.members, peer) === 0) return
-    const accepts = [...without(proposal, peer).accepts, { peer, formed, attempts, recorded: false }]
-    accepts.sort((a, b) => this.#judge.rank(a.peer, b.peer))
+    const accepts = [...withoutAccept(proposal, peer).accepts, { peer, formed, attempts, recorded: false }]
+    accepts.sort((a, b) => this.#context.rank(a.peer, b.peer))
     this.#set({ proposal: { ...proposal, accepts } })
   }
 
-  /** Everybody in it has accepted this proposal, with a quorum: it counts from now on, until it is known to have failed. */
-  attempt(peer: NodeId, n: number): void {
-    const link = this.#link(peer)
+  /** All members have accepted the proposal and there is a quorum: it counts as an attempt until it is known to have failed. */
+  handleAttempt(peer: NodeId, n: number): void {
+    const link = this.#findLink(peer)
     if (link?.pending?.n !== n || link.accepted !== n || !sameViewId(this.state.promised, [n, peer])) return
     this.#record({ id: [n, peer], members: link.pending.members })
     this.#send(peer, { kind: 'attempted', n })
   }
 
-  attempted(peer: NodeId, n: number): void {
+  handleAttempted(peer: NodeId, n: number): void {
     const { proposal } = this.state
     if (proposal === null || proposal.n !== n || !proposal.isAttempt) return
     const accepts = proposal.accepts.map((each) => (each.peer === peer ? { ...each, recorded: true } : each))
     this.#set({ proposal: { ...proposal, accepts } })
   }
 
-  withdrawn(peer: NodeId, n: number): void {
+  handleWithdraw(peer: NodeId, n: number): void {
     const { proposal } = this.state
-    if (proposal !== null && proposal.n === n) this.#set({ proposal: without(proposal, peer) })
+    if (proposal !== null && proposal.n === n) this.#set({ proposal: withoutAccept(proposal, peer) })
   }
 
-  /** It would lead from now on, or would not; others hear of it when they are to act on it. */
-  campaigns(willing: boolean, aside: boolean): void {
-    const isNews = aside !== this.state.aside
+  /** Sets whether this node would lead, and whether it announces that it is ineligible. Peers learn only the latter. */
+  setCandidacy(willing: boolean, isIneligible: boolean): void {
+    const isNews = isIneligible !== this.state.isIneligible
     if (willing === this.state.willing && !isNews) return
-    this.#set({ willing, aside })
-    if (isNews) this.#tellAll()
+    this.#set({ willing, isIneligible })
+    if (isNews) this.#scheduleStatusForAll()
   }
 
-  /** It takes no further part in its view: the others form the next one, and take it in again. */
-  leave(): void {
+  /** Leaves the view: the other members form the next view, and admit this node again under its next life. */
+  leaveView(): void {
     if (this.state.ok) this.#die()
   }
 
-  tell(peer: NodeId): void {
-    this.#toTell.add(peer)
+  scheduleStatus(peer: NodeId): void {
+    this.#statusRecipients.add(peer)
   }
 
-  #tellAll(): void {
-    for (const { peer } of this.state.links) this.tell(peer)
+  #scheduleStatusForAll(): void {
+    for (const { peer } of this.state.links) this.scheduleStatus(peer)
   }
 
-  /** Rule 1: the newest view of a living peer holds. A node that is not in it under its present life dies. */
-  #yield(): void {
+  /** Rule 1: adopt the newest view of a living peer. A node that is not in it under its current life dies. */
+  #adoptNewestView(): void {
     const { links, ok, life } = this.state
     let { view: best } = this.state
     for (const { status } of links) {
@@ -203,26 +204,26 @@ export class Turn {
   }
 
   /**
-   * Rule 4: the boss proposes its target, unless that is the view it is in, under a leader that would lead and that
-   * nobody is kept from supporting; anybody else takes back what it proposed.
+   * Rule 4: the proposer of a target proposes it, unless the target is its current view, whose leader is eligible and
+   * which all members can support. Every other node cancels its proposal.
    */
-  #stand(target: Members | null): void {
+  #proposeTarget(target: Members | null): void {
     const { ok, view, proposal } = this.state
-    const stands =
+    const shouldPropose =
       target !== null &&
       target.length > 1 &&
-      bossOf(this.#judge, this.state, target) === this.#identity.self &&
+      proposerOf(this.#context, this.state, target) === this.#identity.self &&
       !(
         ok &&
         sameMembers(target, view.members) &&
-        !shouldTakeOver(this.#judge, this.state, view) &&
+        !shouldTakeOver(this.#context, this.state, view) &&
         !isHeldUp(this.state, target, view)
       )
-    if (!stands) {
+    if (!shouldPropose) {
       if (proposal !== null) this.#cancel(proposal, [])
       return
     }
-    if (proposal !== null && isCurrent(this.#judge, this.state, proposal, target)) return
+    if (proposal !== null && isCurrent(this.#context, this.state, proposal, target)) return
     if (proposal !== null) this.#cancel(proposal, idsOf(target))
     this.#propose(target)
   }
@@ -234,7 +235,7 @@ export class Turn {
     for (const { peer, status } of links) {
       if (status !== null && lifeIn(members, peer) !== 0) highest = Math.max(highest, status.promised)
     }
-    // Numbers that others would refuse are not asked with.
+    // Peers would refuse a higher number.
     if (highest >= MOST_VIEWS) return
     const n = highest + 1
     const base = view.id
@@ -244,8 +245,8 @@ export class Turn {
   }
 
   /**
-   * Takes a proposal back; peers that are about to get another need no message. Only the proposer of a view can install
-   * it first: from now on no node ever will, so it is no attempt any more.
+   * Cancels a proposal. Peers in `renewed` receive the next proposal instead of a message. Only its proposer can install
+   * a view first, so no node will ever install this one, and it no longer counts as an attempt.
    */
   #cancel({ n, members }: Proposal, renewed: readonly NodeId[]): void {
     const { self } = this.#identity
@@ -255,13 +256,13 @@ export class Turn {
     }
   }
 
-  /** Rule 5: all have accepted, and the quorum rule agrees. With dynamic voting, all must record that first. */
+  /** Rule 5: install the view once all members have accepted it, with a quorum, and (dynamic voting) have recorded it. */
   #converge(): void {
     const { proposal } = this.state
     if (proposal === null || !isAccepted(proposal)) return
     const { n, members, accepts, isAttempt } = proposal
     const view: OmegaView = { id: [n, this.#identity.self], members }
-    // As everybody else, it records only what it has promised last.
+    // The proposer, too, records only the view that it promised last.
     if (this.#isVoting && !isAttempt && !sameViewId(view.id, this.state.promised)) return
     if (!isAttempt && !hasQuorum(proposal, this.state, this.#identity, this.#settings)) return
     if (!this.#isVoting || (isAttempt && accepts.every(({ recorded }) => recorded))) {
@@ -273,35 +274,35 @@ export class Turn {
     }
   }
 
-  /** Rule 6: a candidacy is accepted while this node would propose the same; an accept that no longer holds is withdrawn. */
-  #answer(peer: NodeId, target: Members | null): void {
-    const link = this.#link(peer)
+  /** Rule 6: accept a candidacy while this node would propose the same members; withdraw the accept when it would not. */
+  #answerCandidacy(peer: NodeId, target: Members | null): void {
+    const link = this.#findLink(peer)
     if (link === null || link.pending === null) return
     const { pending, accepted } = link
     const { n, members } = pending
-    if (!isAcceptable(this.#judge, this.state, peer, pending, target)) {
+    if (!isAcceptable(this.#context, this.state, peer, pending, target)) {
       if (accepted === 0) return
-      this.#onLink(peer, { accepted: 0 })
+      this.#updateLink(peer, { accepted: 0 })
       this.#send(peer, { kind: 'withdraw', n })
       return
     }
     const id: ViewId = [n, peer]
     if (accepted === n) {
-      if (!isStale(this.#judge, this.state, id)) return
-      this.#onLink(peer, { accepted: 0 })
+      if (!isStale(this.#context, this.state, id)) return
+      this.#updateLink(peer, { accepted: 0 })
       this.#send(peer, { kind: 'withdraw', n })
     }
     if (compareViewIds(id, this.state.promised) < 0) {
-      // It asks with a number that is too low: how this node stands makes it choose a higher one.
-      if (pending.told) return
-      this.#onLink(peer, { pending: { ...pending, told: true } })
-      this.tell(peer)
+      // The number is too low. The status of this node makes the peer choose a higher one.
+      if (pending.isAnswered) return
+      this.#updateLink(peer, { pending: { ...pending, isAnswered: true } })
+      this.scheduleStatus(peer)
       return
     }
     const { formed, attempts } = this.state
     this.#promise({ id, members })
     if (this.#settings.rules.recordsOnAccept()) this.#record({ id, members })
-    this.#onLink(peer, { accepted: n })
+    this.#updateLink(peer, { accepted: n })
     this.#send(peer, { kind: 'accept', n, formed, attempts })
   }
 
@@ -315,26 +316,26 @@ export class Turn {
     if (isNewer(id, promised)) this.#set({ promised: id })
   }
 
-  /** From now on this may have been installed, until it is known that it was not. */
+  /** The proposer may install this view from now on. It stays an attempt until it is known to have failed. */
   #record(view: OmegaView): void {
     const attempts = this.#settings.rules.recordAttempt(this.state.attempts, view)
     if (attempts !== this.state.attempts) this.#set({ attempts })
   }
 
-  /** These attempts, if open, have failed; who counted this node out because of them counts it in again. */
-  #forget(hasFailed: (attempt: OmegaView) => boolean): void {
+  /** Removes open attempts that have failed. Peers learn it, and count this node as a supporter of its view again. */
+  #dropFailedAttempts(hasFailed: (attempt: OmegaView) => boolean): void {
     const { formed, attempts } = this.state
     const left = attempts.filter((each) => !hasFailed(each) || !isNewer(each.id, formed.id))
-    if (left.length < attempts.length) this.#know({ formed, attempts: left })
+    if (left.length < attempts.length) this.#updateKnowledge({ formed, attempts: left })
   }
 
-  #know({ formed, attempts }: Knowledge): void {
+  #updateKnowledge({ formed, attempts }: Knowledge): void {
     const { formed: was, attempts: open, links } = this.state
     if (formed === was && attempts === open) return
     this.#set({ formed, attempts })
-    if (attempts !== open) this.#tellAll()
+    if (attempts !== open) this.#scheduleStatusForAll()
     for (const { peer, status } of links) {
-      if (status !== null && isNewer(formed.id, status.formed.id)) this.tell(peer)
+      if (status !== null && isNewer(formed.id, status.formed.id)) this.scheduleStatus(peer)
     }
   }
 
@@ -342,7 +343,7 @@ export class Turn {
     const { promised, attempts, links, proposal, view: old } = this.state
     const formed = this.#isVoting ? newest(this.state.formed, view) : NO_VIEW
     for (const { peer, pending, accepted } of links) {
-      // It was accepted on what this node knew before.
+      // This node accepted it before it knew this view.
       if (this.#isVoting && accepted !== 0 && pending !== null && isNewer([pending.n, peer], view.id)) {
         this.#send(peer, { kind: 'withdraw', n: accepted })
       }
@@ -355,7 +356,7 @@ export class Turn {
       formed,
       attempts: attempts.every(({ id }) => isNewer(id, formed.id))
         ? attempts
-        : overtaken(
+        : pruneOvertaken(
             attempts.filter(({ id }) => isNewer(id, view.id)),
             formed,
           ),
@@ -367,22 +368,22 @@ export class Turn {
     })
     if (proposal !== null && !sameViewId([proposal.n, this.#identity.self], view.id))
       this.#cancel(proposal, [])
-    this.#tellAll()
+    this.#scheduleStatusForAll()
     this.#effects.push(
-      output({ type: 'view', id: view.id, members: view.members, ...changes(old.members, view.members) }),
+      output({ type: 'view', id: view.id, members: view.members, ...diffMembers(old.members, view.members) }),
     )
   }
 
-  /** Isolated, or left out of a newer view: this life is over. */
+  /** Ends this life: the node is isolated, or a newer view does not contain it. */
   #die(): void {
     const { proposal, life } = this.state
     if (proposal !== null) this.#cancel(proposal, [])
     this.#set({ ok: false, life: this.#settings.rules.nextLife(life) })
-    this.#tellAll()
+    this.#scheduleStatusForAll()
   }
 
-  #status(): OmegaMessage {
-    const { life, ok, view, promised, formed, attempts, links, aside } = this.state
+  #buildStatus(): OmegaMessage {
+    const { life, ok, view, promised, formed, attempts, links, isIneligible: aside } = this.state
     const { filter } = this.#settings
     return {
       kind: 'status',
@@ -402,11 +403,11 @@ export class Turn {
     this.#effects.push(send(to, body))
   }
 
-  #link(peer: NodeId): Link | null {
+  #findLink(peer: NodeId): Link | null {
     return this.state.links.find((link) => link.peer === peer) ?? null
   }
 
-  #onLink(peer: NodeId, change: Partial<Link>): void {
+  #updateLink(peer: NodeId, change: Partial<Link>): void {
     this.#set({ links: this.state.links.map((link) => (link.peer === peer ? { ...link, ...change } : link)) })
   }
 
@@ -415,13 +416,13 @@ export class Turn {
   }
 }
 
-function without(proposal: Proposal, peer: NodeId): Proposal {
+function withoutAccept(proposal: Proposal, peer: NodeId): Proposal {
   const accepts = proposal.accepts.filter((accept) => accept.peer !== peer)
   return accepts.length === proposal.accepts.length ? proposal : { ...proposal, accepts }
 }
 
-/** What a change of views means to the application: those who left, then those who joined; a new life is both. */
-function changes(old: Members, next: Members): { readonly left: Members; readonly joined: Members } {
+/** The members that left and the members that joined. A member with a new life is in both lists. */
+function diffMembers(old: Members, next: Members): { readonly left: Members; readonly joined: Members } {
   return {
     left: old.filter(([id, life]) => lifeIn(next, id) !== life),
     joined: next.filter(([id, life]) => lifeIn(old, id) !== life),
