@@ -1,4 +1,7 @@
-/** What applications need of the protocol beyond the paper: leads that lapse, leads let go only when told, lost memories. */
+/**
+ * What applications need beyond the paper: leases that expire without renewal, leaders that yield on command, lost
+ * stable data.
+ */
 import { describe, expect, it } from 'vitest'
 import { simulate } from '../../../test/support/run.ts'
 import type { Effect, NodeId, Output, PlainObject } from '../../core/index.ts'
@@ -35,8 +38,8 @@ const campaign = (node: NodeId, willing: boolean, lapse: boolean): PlainObject =
   lapse,
 })
 
-describe('a leader that would not lead any more', () => {
-  it('lets go at once', () => {
+describe('a leader that withdraws', () => {
+  it('releases its supporters at once', () => {
     const report = run({ events: [{ atMs: 1000, command: campaign(1, false, false) }] })
     expect(histories(report)).toEqual([
       [1, 'withdrew'],
@@ -45,7 +48,7 @@ describe('a leader that would not lead any more', () => {
     expect(report.leaderships[0]?.untilMs).toBe(1000)
   })
 
-  it('or lets its lease lapse, and nobody else leads before', () => {
+  it('with lapse keeps its lease until it expires, and no other node leads before', () => {
     const report = run({ events: [{ atMs: 1000, command: campaign(1, false, true) }] })
     expect(histories(report)).toEqual([
       [1, 'expired'],
@@ -53,13 +56,13 @@ describe('a leader that would not lead any more', () => {
     ])
     const [first, second] = report.leaderships
     expect(first?.untilMs).toBeGreaterThan(1000)
-    // One renewal may have been under way; none follows.
+    // One renewal may have been pending; none follows.
     expect(first?.untilMs).toBeLessThan(1110)
     expect(second?.fromMs).toBeGreaterThanOrEqual(first?.untilMs as number)
     expect(second?.fromMs).toBeLessThan(1300)
   })
 
-  it('goes on when it would again before that', () => {
+  it('keeps leading when it wants to lead again before the lease expires', () => {
     const events = [
       { atMs: 1000, command: campaign(1, false, true) },
       { atMs: 1030, command: campaign(1, true, false) },
@@ -67,7 +70,7 @@ describe('a leader that would not lead any more', () => {
     expect(histories(run({ events }))).toEqual([[1, null]])
   })
 
-  it('and can still let go what was to lapse', () => {
+  it('can still release a lease that was to expire', () => {
     const events = [
       { atMs: 1000, command: campaign(1, false, true) },
       { atMs: 1010, command: campaign(1, false, false) },
@@ -78,11 +81,11 @@ describe('a leader that would not lead any more', () => {
   })
 })
 
-describe('a leader that yields when told', () => {
+describe('a leader that yields on command', () => {
   const options = { yieldWhenTold: true }
   const outranked = { atMs: 1000, command: { node: 3, do: 'setPriority', priority: 5 } }
 
-  it('says that it is outranked, and hands over when it is told to step down', () => {
+  it('reports that it is outranked, and hands over when it receives stepDown', () => {
     const report = run({
       options,
       events: [outranked, { atMs: 1060, command: { node: 1, do: 'stepDown' } }],
@@ -95,7 +98,7 @@ describe('a leader that yields when told', () => {
     expect(report.outputs).toContainEqual({ type: 'yield', token: 1, cause: 'outranked' })
   })
 
-  it('lets its lease lapse when nobody tells it', () => {
+  it('lets its lease expire when no stepDown arrives', () => {
     const report = run({ options, events: [outranked] })
     expect(histories(report)).toEqual([
       [1, 'expired'],
@@ -103,13 +106,13 @@ describe('a leader that yields when told', () => {
     ])
   })
 
-  it('says that its turn is over', () => {
+  it('reports that its rotation period is over', () => {
     const report = run({ options: { ...options, termMs: 500 } })
     expect(report.outputs).toContainEqual({ type: 'yield', token: 1, cause: 'term over' })
     expect(histories(report)).toEqual([[1, null]])
   })
 
-  it('after a sleep holds its supporters until their locks lapse', () => {
+  it('after a sleep keeps its supporters until their locks expire', () => {
     const events = [{ atMs: 1000, suspend: 1, forMs: 30 }]
     const released = (chosen: PlainObject): number => {
       const report = run({ options: chosen, events, untilMs: 1100 })
@@ -120,7 +123,7 @@ describe('a leader that yields when told', () => {
     expect(released(options)).toBe(0)
   })
 
-  it('that removed itself leads until it is told, and no longer than its lease', () => {
+  it('that removed itself leads until it receives stepDown, and no longer than its lease', () => {
     const remove = { atMs: 500, command: { node: 1, do: 'removeVoter', voter: 1 } }
     const report = run({ options, events: [remove] })
     expect(report.outputs).toContainEqual({ type: 'yield', token: 1, cause: 'no longer a voter' })
@@ -130,7 +133,7 @@ describe('a leader that yields when told', () => {
     ])
   })
 
-  it('keeps what is promised under faults', () => {
+  it('keeps its promises under faults', () => {
     for (let seed = 1; seed <= 15; seed++) {
       const events = [
         { atMs: 400 + 13 * seed, command: { node: 3, do: 'setPriority', priority: 5 } },
@@ -183,7 +186,7 @@ const supports = (effects: readonly Effect[]): boolean =>
       JSON.stringify(effect.body['votes']).includes('"support":true'),
   )
 
-describe('a process that kept nothing', () => {
+describe('a node without stable data', () => {
   const stable = forgetfulStable(1, [1, 2, 3], 5000)
 
   it('is silent at first, and then supports larger epochs only', () => {
@@ -203,12 +206,12 @@ describe('a process that kept nothing', () => {
   })
 })
 
-describe('a message that names somebody unknown', () => {
+describe('a message that names an unknown node', () => {
   it.each<[string, Partial<Election>]>([
     ['as owner of a certificate', { certificate: { owner: 9, request: { incarnation: 1, counter: 4 } } }],
     ['among the voters', { config: { id: [1, 1], sets: [[1, 2, 9]] } }],
     ['in a tree', { tree: [2, 9, 1] }],
-  ])('%s is no reason to fail: the difference is reported', (_, more) => {
+  ])('%s does not crash the node: the difference is reported', (_, more) => {
     const { protocol, state } = started(null)
     const body = asking(7, more)
     const { effects } = protocol.step(state, { type: 'message', from: 2, body, receipt: null }, 1000)
@@ -218,7 +221,7 @@ describe('a message that names somebody unknown', () => {
     })
   })
 
-  it('as the candidate whom an answer is for is not passed on', () => {
+  it('as the receiver of an answer is not forwarded', () => {
     const { protocol, state } = started(null)
     const body = {
       kind: 'Reply',

@@ -1,6 +1,6 @@
 /**
  * Bounds of every field of local-leader: the same for decoded messages and for stable data that is read at start-up. A
- * node stores only what it received or made itself, so storage accepts whatever the decoder accepts.
+ * node stores only what it received or made itself, so storage accepts everything that the decoder accepts.
  *
  * plausible.ts checks whether a number is plausible for a node that already knows something.
  *

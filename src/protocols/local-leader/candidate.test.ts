@@ -1,4 +1,4 @@
-/** What a candidate does with answers in any order, and a leader with what it is told. */
+/** How a candidate handles answers in any order, and how a leader handles messages. */
 import { describe, expect, it } from 'vitest'
 import {
   Bench,
@@ -26,7 +26,7 @@ describe('a candidate', () => {
     config: FIRST,
   })
 
-  /** It hears the others, and has asked for their support. */
+  /** A node that hears the others, and has asked for their support. */
   function startCandidate(now = 1_000_000): { candidate: Bench; asked: Election } {
     const candidate = new Bench(1)
     candidate.now = now
@@ -47,9 +47,9 @@ describe('a candidate', () => {
     return { candidate, asked }
   }
 
-  it('leads with a majority, which must hold itself', () => {
+  it('leads with a majority that includes itself', () => {
     leading()
-    // It supports another, who has not led yet: it asks all the same, but its own vote is missing.
+    // It supports another node that does not lead yet. It asks, but its own vote is missing.
     const { candidate } = startCandidate()
     const bound = new Bench(1)
     bound.now = 1_000_000
@@ -60,14 +60,14 @@ describe('a candidate', () => {
     expect(candidate.gets(2, vote(2, present(candidate.asked, 'a request'))).view.role).toBe('leader')
   })
 
-  it('stores its own vote in the step in which it asks for those of others', () => {
+  it('stores its own vote in the step in which it asks for votes', () => {
     const { candidate, asked } = startCandidate()
     const types = candidate.effects.map(({ type }) => type)
     expect(types.indexOf('persist')).toBeLessThan(types.indexOf('send'))
     expect(candidate.stored?.['promised']).toEqual({ number: asked.epoch, owner: 1 })
   })
 
-  it('that supports a leader stores something too before it says that it stands', () => {
+  it('that supports a leader also writes to storage before it announces its candidacy', () => {
     const bound = new Bench(1)
     bound.now = 1_000_000
     const leads = { ...beacon(9), seen: { number: 1, owner: 2 }, lease: { left: 90_000, token: 1 } }
@@ -86,7 +86,7 @@ describe('a candidate', () => {
     expect(types.indexOf('persist')).toBeLessThan(types.indexOf('send'))
   })
 
-  it('that leads answers whoever beats for it, but nobody who says that it leads, too: that would never end', () => {
+  it('that leads answers heartbeats, except those of another leader, which would answer for ever', () => {
     const { candidate } = leading()
     const heartbeat = { kind: 'Heartbeat', beacon: { ...beacon(-1), candidate: false } }
     const answered = (body: PlainObject): readonly NodeId[] =>
@@ -96,7 +96,7 @@ describe('a candidate', () => {
     expect(answered({ kind: 'Heartbeat', beacon: rival })).toEqual([])
   })
 
-  it('that leads forgets whom it no longer hears, though it never beats', () => {
+  it('that leads forgets nodes that it no longer hears, although it sends no heartbeats', () => {
     const { candidate } = leading()
     expect(candidate.there).toEqual([2, 3])
     for (let round = 0; round < 4; round++) {
@@ -108,13 +108,13 @@ describe('a candidate', () => {
     expect(candidate.there).toEqual([2])
   })
 
-  it('stores its own promise before it tells anybody that it leads', () => {
+  it('stores its own promise before it announces that it leads', () => {
     const { candidate, asked } = startCandidate()
     expect(candidate.stored?.['promised']).toEqual({ number: asked.epoch, owner: 1 })
     expect(candidate.gets(2, vote(2, asked)).effects.some(({ type }) => type === 'output')).toBe(true)
   })
 
-  it('does not lead by answers that come when the lease would be over', () => {
+  it('does not lead by answers that arrive after the lease would have ended', () => {
     const { candidate, asked } = startCandidate()
     candidate.hearsItself()
     candidate.now += lease
@@ -123,7 +123,7 @@ describe('a candidate', () => {
     expect(candidate.effects.filter(({ type }) => type === 'output')).toEqual([])
   })
 
-  it('does not lead by answers to a request that it has given up', () => {
+  it('does not lead by answers to a request that it has abandoned', () => {
     const { candidate, asked } = startCandidate()
     candidate.hearsItself()
     candidate.now += collection
@@ -148,7 +148,7 @@ describe('a candidate', () => {
     candidate.gets(2, vote(2, renewal))
     expect(candidate.view.role).not.toBe('leader')
     candidate.now += 200_000
-    // It has failed, so it leaves it to others first.
+    // It has failed, so it first defers to other nodes.
     for (const peer of [2, 3]) {
       candidate.gets(peer, { kind: 'Heartbeat', beacon: { ...beacon(-1), candidate: false } })
     }
@@ -170,7 +170,7 @@ describe('a candidate', () => {
     expect(stands(restarted).epoch).toBeGreaterThan(asked.epoch)
   })
 
-  it('may use an epoch again under which it never led, unless another holds it', () => {
+  it('may reuse an epoch under which it never led, unless another node owns it', () => {
     const { candidate, asked } = startCandidate()
     candidate.hearsItself()
     candidate.now += collection
@@ -189,7 +189,7 @@ describe('a candidate', () => {
     expect(stands(candidate).epoch).toBe(again.epoch + 1)
   })
 
-  it('forgets its request and its lease when its clock stood still', () => {
+  it('forgets its request and its lease when its clock has stopped', () => {
     const { candidate, asked } = startCandidate()
     const own = candidate.effects
     candidate.input({ type: 'suspended', by: 1 })
@@ -223,7 +223,7 @@ describe('a candidate', () => {
     expect(candidate.view.members).toEqual([1, 2, 3])
   })
 
-  it('changes its voters step by step, and takes no step before the last one is in force', () => {
+  it('changes its voters step by step, each after the previous one is in force', () => {
     const { candidate, asked } = leading()
     const { epoch } = asked
     candidate.input({ type: 'command', command: { do: 'removeVoter', voter: 3 } })
@@ -235,11 +235,11 @@ describe('a candidate', () => {
     for (const config of steps) {
       candidate.now += 30_000
       expect(stands(candidate)).toMatchObject({ renew: true, config })
-      // What it writes it has stored before anybody can hear of it.
+      // It has stored the configuration before another node can hear of it.
       const types = candidate.effects.map(({ type }) => type)
       expect(types.indexOf('persist')).toBeLessThan(types.indexOf('send'))
       expect(candidate.stored?.['config']).toEqual(config)
-      // That try fails, and what was wanted changes: the next one still carries the same.
+      // That try fails, and the wanted voters change: the next try still carries the same configuration.
       candidate.now += collection
       candidate.timer('release')
       const wanted = config === steps[0] ? 'addVoter' : 'removeVoter'

@@ -1,8 +1,10 @@
 /**
- * Networks in which some links work one way only: whenever one node is linked both ways with a majority, some node leads
- * within the bound of `majority-leads` and keeps leading. All digraphs of four nodes, and a seeded sample of five.
+ * Networks in which some links work one way only. Whenever one node is linked both ways with a majority, some node
+ * leads within the bound of `majority-leads` and keeps leading. Covers all digraphs of four nodes, and a seeded sample
+ * of five.
  *
- * DIGRAPHS=all runs every digraph of four nodes, DIGRAPHS_OF_FIVE=N so many of five: `npm run soak` does both.
+ * DIGRAPHS=all runs every digraph of four nodes. DIGRAPHS_OF_FIVE=N runs N digraphs of five nodes. `npm run soak` does
+ * both.
  */
 import { describe, expect, it } from 'vitest'
 import { violations } from '../../../test/support/local-leader.ts'
@@ -18,9 +20,9 @@ type Start = 'from a cold start' | 'from a running leader'
 
 const ALL = process.env['DIGRAPHS'] === 'all'
 const OF_FIVE = Number(process.env['DIGRAPHS_OF_FIVE'] ?? 12)
-/** Without DIGRAPHS=all, one digraph of so many. A prime, so that no link is left out. */
+/** Without DIGRAPHS=all, one digraph of this many runs. A prime, so that no link is left out. */
 const STRIDE = 101
-/** Links that cut terms short for ever before followers told unvouched voters that they do not hear them. */
+/** Links that once cut terms short for ever, before followers sent heartbeats to unnamed voters. */
 const KNOWN: readonly (readonly Link[])[] = [
   [
     [1, 3],
@@ -45,7 +47,7 @@ function linksOf(count: number): readonly Link[] {
   )
 }
 
-/** Whether one node is linked both ways with so many that they are a majority with it. */
+/** Whether one node is linked both ways with enough nodes for a majority. */
 function hasHub(count: number, cut: readonly Link[]): boolean {
   const isCut = (from: NodeId, to: NodeId): boolean => cut.some((link) => link[0] === from && link[1] === to)
   return ids(count).some(
@@ -54,7 +56,7 @@ function hasHub(count: number, cut: readonly Link[]): boolean {
 }
 
 const START_MS = 1000
-/** The leader must stay from twice the bound on: a term or two are looked at after that. */
+/** The leader must stay from twice the bound on. The run covers one or two more terms. */
 const KEEPS = 2.8
 const within = msOf(leadsWithinOf(timingFor(localLeaderOptions(ids(4)).parse({}), 4)))
 
@@ -71,7 +73,7 @@ function scenario(count: number, cut: readonly Link[], start: Start, seed: numbe
   }
 }
 
-/** What went wrong, with the scenario that shows it. */
+/** The violations, with the scenario that shows them. */
 function failures(count: number, cuts: readonly (readonly Link[])[], start: Start): readonly Plain[] {
   return cuts.flatMap((cut, place) => {
     const file = scenario(count, cut, start, place + 1)
@@ -103,18 +105,18 @@ function sampleOfFive(size: number, random: Random): readonly (readonly Link[])[
 }
 
 describe.each<Start>(['from a running leader', 'from a cold start'])('%s', (start) => {
-  it('leads and keeps leading in the digraphs that once did not', () => {
+  it('elects a lasting leader in the digraphs that once had none', () => {
     expect(failures(4, KNOWN, start)).toEqual([])
   })
 
-  it('leads and keeps leading in every digraph of four nodes with a hub', { timeout: 0 }, () => {
+  it('elects a lasting leader in every digraph of four nodes with a hub', { timeout: 0 }, () => {
     const all = digraphsOfFour()
     expect(all.length).toBe(1666)
     const chosen = ALL ? all : all.filter((_, place) => place % STRIDE === 0)
     expect(failures(4, chosen, start)).toEqual([])
   })
 
-  it('leads and keeps leading in sampled digraphs of five nodes with a hub', { timeout: 0 }, () => {
+  it('elects a lasting leader in sampled digraphs of five nodes with a hub', { timeout: 0 }, () => {
     const sample = sampleOfFive(OF_FIVE, new Random(start.length))
     expect(failures(5, sample, start)).toEqual([])
   })

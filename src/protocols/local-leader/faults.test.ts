@@ -50,7 +50,7 @@ describe('majority mode in a network that splits', () => {
   ]
 
   for (const [blocks, count, leaders, leaderOf] of splits) {
-    it(`${JSON.stringify(blocks)}: ${leaders.length === 0 ? 'nobody' : leaders[0]} leads, then 1 all`, () => {
+    it(`${JSON.stringify(blocks)}: ${leaders[0] ?? 'no node'} leads, then 1 leads all`, () => {
       const report = run({
         nodes: ids(count),
         options: MAJORITY,
@@ -68,7 +68,7 @@ describe('majority mode in a network that splits', () => {
     })
   }
 
-  it('who was cut off supports the leader again when it is back, and so the next crash does no harm', () => {
+  it('a node that was cut off supports the leader again, so the next crash does no harm', () => {
     const report = run({
       nodes: ids(3),
       options: MAJORITY,
@@ -94,7 +94,7 @@ describe('majority mode in a network that splits', () => {
     [4, 5],
   ]
 
-  it('a lower id that one voter alone can hear: the quorum rule has a leader all the same', () => {
+  it('a lower id that only one voter hears does not prevent a leader under the quorum rule', () => {
     const moments = every(100, 500, 4000)
     const report = run({
       nodes: ids(5),
@@ -108,9 +108,9 @@ describe('majority mode in a network that splits', () => {
     expect(report.leaderships).toHaveLength(1)
   })
 
-  it('also where the majority needs that voter, for the lower id does not stand when it hears too few', () => {
+  it('nor where the majority needs that voter, because the lower id hears too few to be a candidate', () => {
     for (const nodes of [4, 5]) {
-      // 2, 3 and 4 hear each other; 2 alone hears 1, too; 5 hears nobody.
+      // 2, 3 and 4 hear each other; 2 also hears 1; 5 hears no node.
       const links = [
         [1, 2],
         [2, 3],
@@ -123,17 +123,17 @@ describe('majority mode in a network that splits', () => {
     }
   })
 
-  it('and the equality rule of the paper has none, for ever', () => {
+  it('under the equality rule of the paper there is no leader for ever', () => {
     const options = { ...MAJORITY, rule: 'equality' }
     const report = run({ nodes: ids(5), options, links: pendant, untilMs: 10_000 }, false)
-    // At boot 2 may lead for one lease, before anybody has heard of 1.
+    // At boot 2 may lead for one lease, before a node has heard 1.
     expect(report.leaderships.filter(({ fromMs }) => fromMs > 100)).toEqual([])
     expect(report.leaders).toEqual([])
   })
 })
 
 describe('crashes and restarts', () => {
-  it('the next leads, and the lowest again when it is back', () => {
+  it('the next node leads, and the lowest again after its restart', () => {
     for (const options of [LOCAL, MAJORITY]) {
       const report = run({
         nodes: ids(4),
@@ -150,13 +150,13 @@ describe('crashes and restarts', () => {
     }
   })
 
-  it('a follower that crashes leaves the leader of a majority alone', () => {
+  it('a crash of a follower does not affect the leader of a majority', () => {
     const report = run({ nodes: ids(3), options: MAJORITY, events: [{ atMs: 1000, crash: 3 }] })
     expect(histories(report)).toEqual([[1, 'elected', null]])
     expect(field(report, 1, 'members')).toEqual([1, 2])
   })
 
-  it('a local leader lacks its vote until it is taken for gone, as in the paper, and leads again', () => {
+  it('a local leader waits until the crashed follower is unreachable, as in the paper, and leads again', () => {
     const report = run({ nodes: ids(3), options: LOCAL, events: [{ atMs: 1000, crash: 3 }] })
     expect(histories(report)).toEqual([
       [1, 'elected', 'expired'],
@@ -168,8 +168,8 @@ describe('crashes and restarts', () => {
     expect(field(report, 1, 'members')).toEqual([1, 2])
   })
 
-  it('no restart of a process with a higher id ends the leadership of the lowest', () => {
-    // The lease, and the time after which the silent are given up, are about 100 ms each: every phase is tried.
+  it('no restart of a node with a higher id ends the term of the lowest', () => {
+    // The lease and `expires` are about 100 ms each: every phase is tried.
     for (const options of [LOCAL, MAJORITY]) {
       for (const phase of every(9, 0, 108)) {
         const report = run(
@@ -193,7 +193,7 @@ describe('crashes and restarts', () => {
     }
   })
 
-  it('a voter that is back within a millisecond keeps silent until its locks have lapsed', () => {
+  it('a voter that restarts within a millisecond is silent until its locks have expired', () => {
     // The leader is cut off right after 3 supported it; 3 restarts, and 2 asks for its vote at once.
     for (const phase of every(7, 0, 105)) {
       const report = run(
@@ -215,7 +215,7 @@ describe('crashes and restarts', () => {
     }
   })
 
-  it('tokens grow with every leadership, whoever crashes', () => {
+  it('tokens grow with every term, regardless of crashes', () => {
     const events = every(400, 400, 6000).flatMap((atMs, index) => [
       { atMs, crash: 1 + (index % 3) },
       { atMs: atMs + 180, recover: 1 + (index % 3) },
@@ -227,7 +227,7 @@ describe('crashes and restarts', () => {
     expect(report.leaderships.some(({ ended }) => ended === 'crashed')).toBe(true)
   })
 
-  it('a voter that has lost no disk remembers its promises when all crash at once', () => {
+  it('voters remember their promises when all crash at once', () => {
     const everybody = [1, 2, 3]
     const report = run({
       nodes: everybody,
@@ -241,8 +241,8 @@ describe('crashes and restarts', () => {
   })
 })
 
-describe('processes that stop for a while', () => {
-  it('a leader that is paused for up to four lock times has lost its lease when it goes on', () => {
+describe('processes that pause', () => {
+  it('a leader that is paused for up to four lock times has lost its lease when it continues', () => {
     for (const mode of [LOCAL, MAJORITY]) {
       for (const forMs of [150, 250, 400]) {
         const report = run({
@@ -258,12 +258,12 @@ describe('processes that stop for a while', () => {
     }
   })
 
-  it('and another leads a majority meanwhile', () => {
+  it('another node leads a majority meanwhile', () => {
     const report = run({ nodes: ids(3), options: MAJORITY, events: [{ atMs: 1000, pause: 1, forMs: 400 }] })
     expect(leadersIn(report)).toEqual([1, 2, 1])
   })
 
-  it('a leader whose host sleeps, and its clock with it, does not lead when it wakes', () => {
+  it('a leader whose host and clock sleep does not lead when it wakes', () => {
     const report = run({
       nodes: ids(3),
       options: MAJORITY,
@@ -282,8 +282,8 @@ describe('processes that stop for a while', () => {
   })
 })
 
-describe('messages that get lost', () => {
-  it('one in a hundred, for a minute: the leader of a majority leads all the time', () => {
+describe('lost and repeated messages', () => {
+  it('one loss in a hundred for a minute does not interrupt the leader of a majority', () => {
     const report = run(
       { nodes: ids(5), options: MAJORITY, network: { delayMs: [0.1, 2], loss: 0.01 }, untilMs: 60_000 },
       false,
@@ -291,7 +291,7 @@ describe('messages that get lost', () => {
     expect(histories(report)).toEqual([[1, 'elected', null]])
   })
 
-  it('every hundredth twice: nothing changes', () => {
+  it('a duplicate of every hundredth message changes nothing', () => {
     const report = run(
       { nodes: ids(5), options: LOCAL, network: { delayMs: [0.1, 2], duplicate: 0.01 }, untilMs: 20_000 },
       false,

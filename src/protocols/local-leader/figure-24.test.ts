@@ -1,11 +1,11 @@
 /**
- * Who leads where the network is one connected graph that stays as it is, against the paper's Figure 24.
+ * The leaders in a connected graph that does not change, compared with the paper's Figure 24.
  *
- * The figure itself is not in the text that we have; this is its prose, with the one reading of "marked" that agrees
- * with the protocol: a process that is not marked stands, and marks its neighbours, even if it is not elected. The
- * paper says that the protocol elects exactly these leaders. Each graph is looked at 21 times.
+ * The figure itself is missing in our copy of the paper. This test follows its prose, with the one reading of "marked"
+ * that agrees with the protocol: a process that is not marked is a candidate, and marks its neighbours, even if it is
+ * not elected. The paper says that the protocol elects exactly these leaders. Each graph is checked at 21 moments.
  *
- * FIGURE_24_GRAPHS=N looks at 300 graphs and at N others, as `npm run soak` does.
+ * FIGURE_24_GRAPHS=N checks 300 graphs and N others, as `npm run soak` does.
  */
 import { describe, expect, it } from 'vitest'
 import { ids, simulate } from '../../../test/support/run.ts'
@@ -14,7 +14,7 @@ import { Random } from '../../workbench/scenario/random.ts'
 
 type Pair = readonly [NodeId, NodeId]
 type Graph = { readonly nodes: readonly NodeId[]; readonly links: readonly Pair[] }
-/** Who leads, and whom each takes for the leader, in the order of the nodes. */
+/** The leaders, and the leader of each node, in the order of the nodes. */
 type Outcome = { readonly leaders: readonly NodeId[]; readonly leaderOf: readonly (NodeId | null)[] }
 
 function closedNeighbourhood({ links }: Graph, node: NodeId): readonly NodeId[] {
@@ -30,7 +30,7 @@ function figure24(graph: Graph): Outcome {
     if (isFree) leaders.push(node)
     if (!marked.has(node)) for (const other of around) marked.add(other)
   }
-  // The neighbourhoods of leaders do not overlap, so nobody has two.
+  // The neighbourhoods of leaders do not overlap, so no node has two leaders.
   const leaderOf = graph.nodes.map((node) => {
     const around = closedNeighbourhood(graph, node)
     return leaders.find((leader) => around.includes(leader)) ?? null
@@ -38,7 +38,7 @@ function figure24(graph: Graph): Outcome {
   return { leaders, leaderOf }
 }
 
-/** A random tree over 3 to 8 nodes in random order, and some more links. */
+/** A random tree over 3 to 8 nodes in random order, with some more links. */
 function randomGraph(seed: number): Graph {
   const random = new Random(seed)
   const nodes = ids(random.integer(3, 8))
@@ -64,7 +64,7 @@ function randomGraph(seed: number): Graph {
 
 const MOMENTS = Array.from({ length: 21 }, (_, index) => 2000 + index * 197)
 
-/** At how many of the moments it stands as the figure says. */
+/** The number of moments at which the leaders match the figure. */
 function momentsAsInFigure(seed: number): number {
   const graph = randomGraph(seed)
   const { leaders, leaderOf } = figure24(graph)
@@ -88,7 +88,7 @@ function momentsAsInFigure(seed: number): number {
   ).length
 }
 
-/** Seeds of graphs that are at some moment not as in the figure, with how often they are. */
+/** Seeds of graphs that differ from the figure at some moment, with the number of matching moments. */
 function exceptions(from: number, to: number): readonly (readonly [seed: number, moments: number])[] {
   const found: (readonly [number, number])[] = []
   for (let seed = from; seed <= to; seed++) {
@@ -103,18 +103,18 @@ describe('the figure', () => {
     nodes: sortIds(nodes),
     links: nodes.slice(1).map((node, place) => [nodes[place] as NodeId, node] as const),
   })
-  it('elects the lowest, and whoever has no neighbour that is bound or hears of a lower candidate', () => {
+  it('elects the lowest, and nodes without a neighbour that is bound or hears a lower candidate', () => {
     expect(figure24(path(1, 2, 3, 4))).toEqual({ leaders: [1], leaderOf: [1, 1, null, null] })
     expect(figure24(path(1, 4, 5, 2, 3))).toEqual({ leaders: [1, 2], leaderOf: [1, 2, 2, 1, 2] })
   })
-  it('lets a candidate that is blocked block others', () => {
-    // 3 is blocked by 2, and keeps 4 from supporting 5.
+  it('lets a blocked candidate block others', () => {
+    // 2 blocks 3, and 3 keeps 4 from supporting 5.
     expect(figure24(path(1, 2, 3, 4, 5)).leaders).toEqual([1])
   })
 })
 
 const more = Number(process.env['FIGURE_24_GRAPHS'] ?? 0)
-/** The second range was chosen beforehand, and not looked at while the protocol was made. */
+/** The second range was chosen beforehand, and not used while the protocol was written. */
 const RANGES: readonly (readonly [from: number, to: number])[] =
   more > 0
     ? [
@@ -127,7 +127,7 @@ const RANGES: readonly (readonly [from: number, to: number])[] =
         [240_001, 240_040],
       ]
 
-describe('the leaders on a random connected graph are those of Figure 24, at every moment', () => {
+describe('the leaders on a random connected graph match Figure 24 at every moment', () => {
   it.each(RANGES)(
     'seeds %d to %d',
     (from, to) => expect(exceptions(from, to)).toEqual([]),

@@ -4,14 +4,14 @@ import { ids } from '../../../test/support/run.ts'
 import type { NodeId, Plain, PlainObject } from '../../core/index.ts'
 import type { Report } from '../../workbench/sim/index.ts'
 
-describe('local mode in graphs that stay as they are', () => {
+describe('local mode in graphs that do not change', () => {
   const cases: readonly (readonly [string, number, Pairs | 'full', readonly NodeId[], readonly Plain[]])[] = [
     ['one alone', 1, [], [1], [1]],
     ['all connected: the lowest id leads all', 5, 'full', [1], [1, 1, 1, 1, 1]],
-    ['nobody connected: each leads itself', 3, [], [1, 2, 3], [1, 2, 3]],
+    ['no links: each node leads itself', 3, [], [1, 2, 3], [1, 2, 3]],
     [
-      // 3 is blocked by 2, which is bound to 1; but it stands, and so 4 does not support 5.
-      'a path: who stands blocks its neighbours even when it is blocked itself',
+      // 3 is blocked by 2, which is bound to 1. But 3 is a candidate, so 4 does not support 5.
+      'a path: a candidate blocks its neighbours even when it is blocked itself',
       5,
       [
         [1, 2],
@@ -23,7 +23,7 @@ describe('local mode in graphs that stay as they are', () => {
       [1, 1, null, null, null],
     ],
     [
-      'a path 1-4-2-3: 4 supports 1, so 2 is blocked, and 3 hears that 2 stands',
+      'a path 1-4-2-3: 4 supports 1, so 2 is blocked, and 3 hears candidate 2',
       4,
       [
         [1, 4],
@@ -34,7 +34,7 @@ describe('local mode in graphs that stay as they are', () => {
       [1, null, null, 1],
     ],
     [
-      'a star around the lowest: all are led',
+      'a star around the lowest: the centre leads all',
       5,
       [
         [1, 2],
@@ -46,7 +46,7 @@ describe('local mode in graphs that stay as they are', () => {
       [1, 1, 1, 1, 1],
     ],
     [
-      'a star around the highest: one leaf leads the middle, the others have nobody',
+      'a star around the highest: one leaf leads the centre, the others have no leader',
       5,
       [
         [5, 1],
@@ -100,7 +100,7 @@ describe('local mode in graphs that stay as they are', () => {
       [1, 1, 1, 4, 4, 4],
     ],
     [
-      'two cliques, bridged at the lowest of the second: that one lacks a vote, and nobody leads there',
+      'two cliques, bridged at the lowest of the second: it lacks a vote, and no node leads there',
       6,
       [
         [1, 2],
@@ -155,7 +155,7 @@ describe('local mode in graphs that stay as they are', () => {
     expect(report.groups).toEqual([ids(6)])
   })
 
-  it('links that are slower than Δ separate as much as links that are cut', () => {
+  it('links slower than Δ separate nodes as much as cut links', () => {
     const across: Pairs = [
       [1, 3],
       [1, 4],
@@ -187,7 +187,7 @@ describe('links that work one way', () => {
       ...more,
     })
 
-  it('two nodes, one of which hears the other: each leads itself, and one leads both when healed', () => {
+  it('with a one-way link each of two nodes leads itself, and one leads both when it heals', () => {
     for (const cut of [[[2, 1]], [[1, 2]]] as const) {
       const report = withOneWay(cut, { nodes: [1, 2] })
       expect(leadersOf(at(report, 2999))).toEqual([
@@ -198,14 +198,14 @@ describe('links that work one way', () => {
     }
   })
 
-  it('who hears a leader that does not hear it neither follows nor supports it', () => {
-    // 1 is heard by 3 and hears only 2; 2 is bound to 1, so 3 stands in vain.
+  it('a node neither follows nor supports a leader that does not hear it', () => {
+    // 3 hears 1, but 1 hears only 2. 2 is bound to 1, so 3 cannot win.
     const report = withOneWay([[3, 1]], { nodes: ids(3) })
     expect(leadersOf(at(report, 2999))).toEqual([[1], [1, 1, null]])
     expect(leadersOf(report)).toEqual([[1], [1, 1, 1]])
   })
 
-  it('and may support another', () => {
+  it('a node may support a leader that hears it instead', () => {
     const report = withOneWay(
       [
         [3, 1],
@@ -220,7 +220,7 @@ describe('links that work one way', () => {
     expect(leadersOf(report)).toEqual([[1], [1, 1, 1]])
   })
 
-  it('majority mode: who is heard by all and hears nobody does not keep them from electing another', () => {
+  it('in majority mode a node that all hear but that hears no node does not block an election', () => {
     const report = withOneWay(
       [
         [2, 1],

@@ -1,4 +1,6 @@
-/** Keeping quiet while a leader renews: what it saves, and that all speak up in time. */
+/**
+ * Heartbeat suppression while a leader renews: what it saves, and that all nodes send heartbeats in time when it stops.
+ */
 import { describe, expect, it } from 'vitest'
 import { at, MAJORITY, run } from '../../../test/support/local-leader.ts'
 import { ids, simulate } from '../../../test/support/run.ts'
@@ -12,16 +14,16 @@ import { givenBy, localLeaderOptions } from './options.ts'
 const timing = timingOf(givenBy(localLeaderOptions(ids(5)).parse(MAJORITY), 5))
 const { heartbeat, expires, renewalPeriod } = timing
 const suppression = present(timing.suppression, 'quiet')
-/** From one beat between equals to the next. */
+/** Time between two heartbeats of a named follower. */
 const between = suppression.rounds * renewalPeriod
 
-/** Who sent what to whom, and when, in microseconds of true time. */
+/** The messages of a run: sender, receiver, and time in microseconds of true time. */
 type Sent = {
   readonly at: number
   readonly from: NodeId
   readonly to: NodeId
   readonly kind: string
-  /** Whether the sender says that it hears the receiver. */
+  /** Whether the sender reports that it hears the receiver. */
   readonly heard: boolean
 }
 
@@ -46,8 +48,8 @@ function sentIn(file: PlainObject): readonly Sent[] {
   return sent
 }
 
-/** The heartbeats among these, from one to another, in a span of time. */
-function usesHeartbeats(sent: readonly Sent[], among: readonly NodeId[], from: number, until: number) {
+/** The heartbeats among these nodes in a span of time. */
+function heartbeatsAmong(sent: readonly Sent[], among: readonly NodeId[], from: number, until: number) {
   return sent.filter(
     ({ at: when, from: by, to, kind }) =>
       kind === 'Heartbeat' && when >= from && when < until && among.includes(by) && among.includes(to),
@@ -55,7 +57,7 @@ function usesHeartbeats(sent: readonly Sent[], among: readonly NodeId[], from: n
 }
 
 describe('the steady state', () => {
-  it('of five on a LAN costs less than 280 datagrams a second', () => {
+  it('of five nodes on a LAN costs less than 280 datagrams per second', () => {
     const report = run({ nodes: ids(5), options: MAJORITY, checkpointsMs: [1000], untilMs: 11_000 }, false)
     const all = ({ messages, linkMessages }: Snapshot): number => messages.total + linkMessages.total
     const perSecond = (all(report) - all(at(report, 1000))) / 10
@@ -64,7 +66,7 @@ describe('the steady state', () => {
     expect(perSecond).toBeLessThan(280)
   })
 
-  it('has a beat between equals in every fourth round, and none of or for the leader', () => {
+  it('has heartbeats between followers in every fourth round, and none from or to the leader', () => {
     const sent = sentIn({ untilMs: 3000 })
     const each = (from: NodeId, to: NodeId): number =>
       sent.filter((one) => one.kind === 'Heartbeat' && one.at >= 1e6 && one.from === from && one.to === to)
@@ -74,11 +76,11 @@ describe('the steady state', () => {
     expect(Math.abs(each(2, 3) - 2e6 / between)).toBeLessThan(1.5)
   })
 
-  it('of local mode, where all must support a leader, or where it renews too seldom, is as loud as ever', () => {
+  it('suppresses nothing in local mode, under the equality rule, or where the leader renews too rarely', () => {
     const seldom = { mode: 'majority', renewalIntervalMs: 60 }
     for (const options of [{ mode: 'local' }, { mode: 'majority', rule: 'equality' }, seldom]) {
       const sent = sentIn({ options, untilMs: 3000 })
-      const pair = usesHeartbeats(sent, [2, 3], 1e6, 3e6).length / 2
+      const pair = heartbeatsAmong(sent, [2, 3], 1e6, 3e6).length / 2
       const period = timingOf(givenBy(localLeaderOptions(ids(5)).parse(options), 5)).heartbeat
       expect(pair).toBeGreaterThan(2e6 / period - 2)
     }
@@ -86,36 +88,36 @@ describe('the steady state', () => {
 })
 
 describe('speaking up', () => {
-  it('when the leader is gone: all have heard each other before anybody gives it up', () => {
+  it('when the leader is down: all nodes have heard each other before any gives it up', () => {
     for (let seed = 1; seed <= 20; seed++) {
       const sent = sentIn({ seed, events: [{ atMs: 1000 + 3 * seed, crash: 1 }], untilMs: 1400 })
       const crash = (1000 + 3 * seed) * 1000
       const stood = sent.find(({ at: when, kind }) => kind === 'Election' && when > crash)?.at ?? 0
-      const heard = usesHeartbeats(sent, [2, 3, 4, 5], crash, stood - 2000)
+      const heard = heartbeatsAmong(sent, [2, 3, 4, 5], crash, stood - 2000)
       expect(new Set(heard.map(({ from, to }) => `${from} to ${to}`)).size).toBe(12)
       expect(stood - crash).toBeLessThan(1.1 * expires)
     }
   })
 
   it.each([
-    ['its priority is another', { do: 'setPriority', priority: -1 }],
-    ['it would not lead any more', { do: 'campaign', willing: false, lapse: false }],
-  ])('when %s: all know at once', (_, command) => {
+    ['its priority changes', { do: 'setPriority', priority: -1 }],
+    ['it withdraws', { do: 'campaign', willing: false, lapse: false }],
+  ])('when %s: all nodes learn it at once', (_, command) => {
     const change = { atMs: 1000, command: { node: 4, ...command } }
     const sent = sentIn({ events: [change], untilMs: 1100 })
-    const told = usesHeartbeats(sent, [2, 3, 4, 5], 1e6, 1e6 + 1000).filter(({ from }) => from === 4)
-    expect(new Set(told.map(({ to }) => to))).toEqual(new Set([2, 3, 5]))
+    const notices = heartbeatsAmong(sent, [2, 3, 4, 5], 1e6, 1e6 + 1000).filter(({ from }) => from === 4)
+    expect(new Set(notices.map(({ to }) => to))).toEqual(new Set([2, 3, 5]))
   })
 
-  it('when the leader does not name it, since its answers do not get there', () => {
+  it('when the leader does not name it, because its answers are lost', () => {
     const sent = sentIn({ events: [{ atMs: 1000, cutOneWay: [[4, 1]] }], untilMs: 2000 })
-    const own = usesHeartbeats(sent, [2, 3, 4, 5], 1.5e6, 2e6).filter(({ from }) => from === 4)
+    const own = heartbeatsAmong(sent, [2, 3, 4, 5], 1.5e6, 2e6).filter(({ from }) => from === 4)
     expect(own.length / 3).toBeGreaterThan(0.5e6 / heartbeat - 2)
   })
 })
 
 describe('handing over', () => {
-  it('takes three message delays, however seldom the leader renews: nobody that it named was given up', () => {
+  it('takes three message delays at any renewal interval: no named node was given up', () => {
     for (const renewalIntervalMs of [40, 50, 60, 200]) {
       for (let seed = 1; seed <= sized(12, 40); seed++) {
         const { leaderships } = simulate(
@@ -138,7 +140,7 @@ describe('handing over', () => {
   })
 })
 
-describe('a request that got lost', () => {
+describe('a lost renewal', () => {
   const lost = {
     untilMs: 2000,
     events: [
@@ -147,21 +149,21 @@ describe('a request that got lost', () => {
     ],
   }
 
-  it('is asked for, and a leader that is there answers', () => {
+  it('makes the follower send a heartbeat, which the leader answers', () => {
     for (let seed = 1; seed <= 20; seed++) {
       const sent = sentIn({ seed, ...lost })
-      const asked = usesHeartbeats(sent, [1, 4], 1e6, 1.1e6).filter(({ from }) => from === 4)
-      const answers = usesHeartbeats(sent, [1, 4], 1e6, 1.1e6).filter(({ from }) => from === 1)
+      const asked = heartbeatsAmong(sent, [1, 4], 1e6, 1.1e6).filter(({ from }) => from === 4)
+      const answers = heartbeatsAmong(sent, [1, 4], 1e6, 1.1e6).filter(({ from }) => from === 1)
       expect(asked.length).toBeGreaterThan(0)
       for (const { at: when } of asked) {
         expect(answers.some(({ at: then }) => then > when && then <= when + 2000)).toBe(true)
       }
-      // And nobody else hears from the leader what it need not.
-      expect(usesHeartbeats(sent, [1, 2, 3, 5], 1e6, 1.1e6).filter(({ from }) => from === 1)).toEqual([])
+      // The leader sends nothing else to the other nodes.
+      expect(heartbeatsAmong(sent, [1, 2, 3, 5], 1e6, 1.1e6).filter(({ from }) => from === 1)).toEqual([])
     }
   })
 
-  it('makes nobody give the leader up', () => {
+  it('makes no node give up the leader', () => {
     for (let seed = 1; seed <= 20; seed++) {
       const sent = sentIn({ seed, ...lost })
       expect(sent.some(({ kind, from, at: when }) => kind === 'Election' && from !== 1 && when > 0.5e6)).toBe(
@@ -170,18 +172,18 @@ describe('a request that got lost', () => {
     }
   })
 
-  it('is asked for by an observer, too, of its leader alone', () => {
+  it('makes an observer send a heartbeat to its leader only', () => {
     const sent = sentIn({ options: { ...MAJORITY, observers: [4] }, ...lost })
     const asked = sent.filter(({ kind, from }) => kind === 'Heartbeat' && from === 4)
     expect(asked.length).toBeGreaterThan(0)
     expect(new Set(asked.map(({ to }) => to))).toEqual(new Set([1]))
-    expect(usesHeartbeats(sent, [1, 4], 1e6, 1.1e6).some(({ from }) => from === 1)).toBe(true)
+    expect(heartbeatsAmong(sent, [1, 4], 1e6, 1.1e6).some(({ from }) => from === 1)).toBe(true)
   })
 })
 
-describe('one that has lost its vote', () => {
-  it('does not beat any more, and time goes on', () => {
-    // Whenever it happens, between two of its beats.
+describe('a node that has lost its vote', () => {
+  it('sends nothing more, and the run ends', () => {
+    // At any moment between two of its heartbeats.
     for (let atMs = 1000; atMs < 1200; atMs += 5) {
       const remove = { atMs, command: { node: 1, do: 'removeVoter', voter: 4 } }
       const sent = sentIn({ seed: atMs, events: [remove], untilMs: 1500 })
@@ -192,27 +194,29 @@ describe('one that has lost its vote', () => {
 })
 
 describe('a new leader', () => {
-  it('tells all at once', () => {
+  it('announces itself to all nodes at once', () => {
     const sent = sentIn({ events: [{ atMs: 1000, crash: 1 }], untilMs: 1400 })
     const stood = sent.find(({ at: when, kind }) => kind === 'Election' && when > 1e6)?.at ?? 0
-    const first = usesHeartbeats(sent, [2, 3, 4, 5], stood + 1, stood + 4001).filter(({ from }) => from === 2)
+    const first = heartbeatsAmong(sent, [2, 3, 4, 5], stood + 1, stood + 4001).filter(
+      ({ from }) => from === 2,
+    )
     expect(new Set(first.map(({ to }) => to))).toEqual(new Set([3, 4, 5]))
   })
 })
 
-describe('what the leader vouches for', () => {
-  it('is believed of those only that were heard themselves of late', () => {
+describe('a named node', () => {
+  it('counts as reachable only if this node has heard it lately', () => {
     // 2 and 3 no longer hear each other; the leader hears both.
     const sent = sentIn({ events: [{ atMs: 1000, cut: [[2, 3]] }], untilMs: 2000 })
     const said = (from: number, until: number): ReadonlySet<boolean> =>
-      new Set(usesHeartbeats(sent, [2, 3], from, until).map(({ heard }) => heard))
+      new Set(heartbeatsAmong(sent, [2, 3], from, until).map(({ heard }) => heard))
     expect(said(1e6, 1e6 + suppression.longest)).toEqual(new Set([true]))
     expect(said(1e6 + 3 * suppression.longest + expires, 2e6)).toEqual(new Set([false]))
   })
 
-  it('lets one be taken for there that has not beaten lately', () => {
+  it('counts as reachable even if it has sent no heartbeat lately', () => {
     const sent = sentIn({ untilMs: 3000 })
     expect(between).toBeGreaterThan(expires)
-    expect(usesHeartbeats(sent, ids(5), 1e6, 3e6).every(({ heard }) => heard)).toBe(true)
+    expect(heartbeatsAmong(sent, ids(5), 1e6, 3e6).every(({ heard }) => heard)).toBe(true)
   })
 })

@@ -9,7 +9,7 @@ import {
   stack,
 } from '../../core/index.ts'
 import { FAIL_AWARE_KINDS, failAware, failAwareKind } from '../../links/index.ts'
-import { hosted } from '../host.ts'
+import { hostShowing } from '../host.ts'
 import { leadsWithinOf, reachableWithinOf } from './constants.ts'
 import { rulesWith } from './defects.ts'
 import { agreed, createLocalLeader, timingFor } from './group.ts'
@@ -96,7 +96,7 @@ export const localLeaderDefinition = define({
     const { protocol, timing } = createLocalLeader(identity, chosen, rules)
     if (chosen.requests !== null) return forSearch(protocol, identity.self, chosen.requests)
     if (chosen.link === 'none') return protocol
-    if (chosen.link === 'hosted') return hosted(identity.self, chosen.hostedGroup)
+    if (chosen.link === 'hosted') return hostShowing(identity.self, chosen.hostedGroup)
     const { leastDelay, fast, rho, stampAge } = timing
     const echo = rules.measuresRoundTrips()
     return stack(

@@ -18,7 +18,7 @@ type Campaign = {
   readonly seeds: readonly [number, number]
 }
 
-/** Which specifications a campaign found violated. */
+/** The specifications that a campaign found violated. */
 function violated({ mode, nodes, faults, seeds }: Campaign, misreading: string): readonly string[] {
   const draw = scenarioDrawer(definition, { nodes, options: { mode, misreading }, faults })
   const found = new Set<string>()
@@ -29,10 +29,10 @@ function violated({ mode, nodes, faults, seeds }: Campaign, misreading: string):
 }
 
 const ANY = { nodes: [3, 7], faults: FAULT_KINDS } as const
-/** Three nodes, and only what changes who can talk and who remembers: most seeds then hit the same few moments. */
+/** Three nodes, and only events that change reachability or memory: most seeds then hit the same few moments. */
 const FEW = { nodes: [3, 3], faults: ['crash', 'cut', 'partition', 'graph'] } as const
 
-describe('each printed defect, put back, is caught by a campaign', () => {
+describe('a campaign catches each restored defect', () => {
   it.each<[string, Campaign, readonly string[]]>([
     ['release-while-leader', { mode: 'local', ...ANY, seeds: [106, 108] }, ['SO', 'views-disjoint']],
     ['short-kappa', { mode: 'local', ...ANY, seeds: [72, 74] }, ['T']],
@@ -75,10 +75,10 @@ describe('voters that forget their locks in a crash', () => {
   })
 })
 
-describe('a promise for a request that failed', () => {
+describe('a promise for a failed request', () => {
   const starts = sized(30, 100)
 
-  it(`is taken back, so that all voters support the leader, however they started: ${starts} starts`, () => {
+  it(`is revoked, so that all voters support the leader after any start: ${starts} starts`, () => {
     for (let seed = 1; seed <= starts; seed++) {
       const random = new Random(seed)
       const events = ids(5).flatMap((node) => [
@@ -104,7 +104,7 @@ describe('a promise for a request that failed', () => {
     }
   })
 
-  it('is kept if somebody led by it: otherwise a token is used twice', () => {
+  it('is kept if a node led by it: otherwise a token is used twice', () => {
     const file = {
       protocol: 'local-leader',
       nodes: [1, 4],
@@ -128,7 +128,7 @@ describe('a promise for a request that failed', () => {
 })
 
 describe('the smallest groups', () => {
-  it('keep all their promises, though half of two is no majority', () => {
+  it('keep all their promises, although one of two is no majority', () => {
     const found = [1, 2].flatMap((nodes) =>
       violated(
         { mode: 'majority', nodes: [nodes, nodes], faults: FAULT_KINDS, seeds: [1, sized(40, 200)] },
@@ -140,12 +140,12 @@ describe('the smallest groups', () => {
 
   it('refuse a voter that does not exist', () => {
     const draw = scenarioDrawer(definition, { nodes: [1, 1], options: { mode: 'majority' }, faults: [] })
-    const told = { ...draw(1), events: [{ atMs: 500, command: { node: 1, do: 'addVoter', voter: 2 } }] }
-    expect(runSeed(definition, () => told, 1).violations).toEqual([])
+    const scenario = { ...draw(1), events: [{ atMs: 500, command: { node: 1, do: 'addVoter', voter: 2 } }] }
+    expect(runSeed(definition, () => scenario, 1).violations).toEqual([])
   })
 })
 
-describe('a majority that hears each other', () => {
+describe('a majority of nodes that hear each other', () => {
   const graphs = sized(40, 150)
 
   it(`has a leader, even if other nodes hear some of its voters: ${graphs} random graphs`, () => {
@@ -169,7 +169,7 @@ describe('a majority that hears each other', () => {
 })
 
 describe('searched with time as an order of events', () => {
-  // Two candidates, a witness, a request each, step-downs at any moment; two ticks are a lock and a lease.
+  // Two candidates, a witness, one request per candidate, step-downs at any moment. Two ticks are a lock and a lease.
   const fifo = { order: 'fifo' } as const
   const budget = { crashes: 1, recoveries: 1, flips: 0, ticks: 2 }
 
@@ -198,7 +198,7 @@ describe('searched with time as an order of events', () => {
     expect(report.depth).toBe(11)
   })
 
-  it('lets just a lock and a lease pass in two ticks', () => {
+  it('lets exactly a lock and a lease pass in two ticks', () => {
     const { lockTime, lease } = timingOf(givenBy(localLeaderOptions([1, 2, 3]).parse({}), 3))
     const { tick } = definition.exploration
     expect(tick).toBeLessThan(lease)
@@ -232,7 +232,7 @@ describe('the constants', () => {
     ['region', 'majority', { lockTime: 260, electionPeriod: 310, expires: 290 }],
     ['region', 'local', { lockTime: 260, electionPeriod: 310, expires: 739 }],
     ['wan', 'majority', { lockTime: 1515, electionPeriod: 1821, expires: 1807 }],
-  ])('of %s in %s mode are those of the notes, up to the drift', (profile, mode, want) => {
+  ])('of %s in %s mode match the values computed by hand, up to the drift', (profile, mode, want) => {
     const { lockTime, electionPeriod, expires } = timing({ profile, mode })
     const rounded = { lockTime, electionPeriod, expires }
     for (const [name, micros] of Object.entries(rounded)) {
@@ -241,7 +241,7 @@ describe('the constants', () => {
     }
   })
 
-  it('leave room for every try before the lease ends, whatever is given', () => {
+  it('leave room for every try before the lease ends, for any given constants', () => {
     for (const profile of ['lan', 'region', 'wan']) {
       for (const renewalTries of [1, 2, 5]) {
         for (const rhoPpm of [1, 100, 5000]) {
@@ -255,7 +255,7 @@ describe('the constants', () => {
     }
   })
 
-  it("refuse the paper's own, which its own bound forbids, and name the nearest that works", () => {
+  it('refuse the constants of the paper, which break its own bound, and name the nearest valid value', () => {
     const paper = { deltaMs: 7, deltaMinMs: 0.1, fastMs: 15, sigmaMs: 30, electionPeriodMs: 50 }
     expect(() => checkedOptions(definition, [1, 2, 3], paper)).toThrow(
       /^options\.electionPeriodMs: breaks the bound lockTime\(1 − 2ρ\) ≥ renewal interval \+ K\(2Δ\(1 \+ ρ\) \+ σ\): \S+ ms is below \S+ ms; the nearest valid value is (\S+)$/,
@@ -266,7 +266,7 @@ describe('the constants', () => {
     ).not.toThrow()
   })
 
-  it('that are accepted in local mode keep T and BI where clocks drift as far as they may', () => {
+  it('that are accepted in local mode keep T and BI at the largest clock drift', () => {
     for (const rhoPpm of [2000, 5000]) {
       const given = { ...resolved({ mode: 'local' }), rhoPpm }
       const fastMs = brokenBounds(givenBy(given, 3))[0]?.nearest ?? null
@@ -325,13 +325,13 @@ describe('stable data', () => {
     config: { id: [0, 0], sets: [[1, 2, 3]] },
   }
 
-  it('lets a process begin its next incarnation, silent until its locks have lapsed', () => {
+  it('starts the next incarnation, silent until its locks have expired', () => {
     const { state, effects } = create().start({ layer: 1, upper: good }, 0)
     expect(state).toMatchObject({ upper: { incarnation: 2, silentUntil: silence } })
     expect(effects.filter(({ type }) => type === 'send')).toEqual([])
   })
 
-  it('keeps the longest lock that was ever possible, when the constants have become shorter', () => {
+  it('keeps the longest lock of all incarnations when the constants become shorter', () => {
     const { state } = create().start({ layer: 1, upper: { ...good, lockTime: 500_000 } }, 0)
     expect(state).toMatchObject({ upper: { silentUntil: 500_100, longestLock: 500_000 } })
   })
@@ -344,8 +344,8 @@ describe('stable data', () => {
       'promised: an epoch and its owner',
     ],
     ['no voters', { config: { id: [0, 0], sets: [] } }, 'config.sets'],
-    ['a stranger field', { more: 1 }, 'more: is unknown'],
-  ])('with %s is refused, with the way out', (_what, damage, field) => {
+    ['an unknown field', { more: 1 }, 'more: is unknown'],
+  ])('with %s is refused, and the error says what to do', (_what, damage, field) => {
     const start = () => create().start({ layer: 1, upper: { ...good, ...damage } as never }, 0)
     expect(start).toThrow(field)
     expect(start).toThrow('run "conclave recover"')

@@ -3,7 +3,7 @@ import { msOf, type NodeId, type PlainObject } from '../../core/index.ts'
 import { count, plural } from '../../core/text.ts'
 import type { Chosen } from '../hosting.ts'
 import { type FigureNames, leaseFigures } from '../lease-figures.ts'
-import { hundredth, listedIds, shownMs } from '../plan-text.ts'
+import { roundToHundredth, formatIds, roundUpMs } from '../plan-text.ts'
 import type {
   LoadCard,
   Plan,
@@ -99,7 +99,7 @@ function describe({ asked, options }: Plan): TrialPlan {
 function adviceOn({ timing, ampleFast }: Guarantees): readonly string[] {
   if (timing.fast >= ampleFast) return []
   return [
-    `messages that take ${msOf(timing.delay)} ms (δ) may count as slow, because clocks drift: set fastMs to ${shownMs(ampleFast)} or more`,
+    `messages that take ${msOf(timing.delay)} ms (δ) may count as slow, because clocks drift: set fastMs to ${roundUpMs(ampleFast)} or more`,
   ]
 }
 
@@ -142,8 +142,8 @@ function trafficOf(
     const { count: sent, bytes } = kinds[kind] ?? { count: 0, bytes: 0 }
     return {
       kind,
-      computedPerSecond: hundredth(computed[kind] ?? 0),
-      measuredPerSecond: hundredth(sent / seconds),
+      computedPerSecond: roundToHundredth(computed[kind] ?? 0),
+      measuredPerSecond: roundToHundredth(sent / seconds),
       bytes: sent === 0 ? 0 : Math.round(bytes / sent),
     }
   })
@@ -157,11 +157,11 @@ function trafficOf(
   const beside = (timing.isTree ? traffic.replies : 0) + (rotates ? traffic.elections + traffic.replies : 0)
   const card = {
     computed: {
-      datagramsPerSecond: hundredth(perSecond),
+      datagramsPerSecond: roundToHundredth(perSecond),
       bytesPerSecond: Math.round(sum((row) => row.computedPerSecond * row.bytes)),
     },
     measured: {
-      datagramsPerSecond: hundredth(sum((row) => row.measuredPerSecond)),
+      datagramsPerSecond: roundToHundredth(sum((row) => row.measuredPerSecond)),
       bytesPerSecond: Math.round(sum((row) => row.measuredPerSecond * row.bytes)),
     },
     kinds: rows,
@@ -229,7 +229,7 @@ function headline({ nodes, options }: LocalLeaderPlan, { timing: { mode }, rule 
   const { observers, witnesses, profile } = options
   const voters = votersIn(options, nodes)
   const among = (ids: readonly NodeId[], what: string): string =>
-    `${plural(ids.length, what)} (${listedIds(ids)})`
+    `${plural(ids.length, what)} (${formatIds(ids)})`
   const parts = [
     among(voters, 'voter'),
     ...(witnesses.length === 0 ? [] : [`of which ${among(witnesses, 'witness')}`]),

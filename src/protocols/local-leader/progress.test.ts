@@ -1,4 +1,6 @@
-/** A candidate that cannot win, an abandoned change of voters, a voter that crashed: none of them stops the others. */
+/**
+ * A candidate that cannot win, an abandoned change of voters, a voter that crashed: none of them stops the other nodes.
+ */
 import { describe, expect, it } from 'vitest'
 import { at, MAJORITY, violations } from '../../../test/support/local-leader.ts'
 import { Bench, beacon } from '../../../test/support/local-leader-alone.ts'
@@ -9,7 +11,7 @@ import { localLeaderGroup } from './group.ts'
 import { NO_EPOCH } from './messages.ts'
 import { type LocalLeaderOptions, localLeaderOptions } from './options.ts'
 
-/** Held to all that it promises, `majority-leads` and `voters-support` among them. */
+/** Checked against all promises, `majority-leads` and `voters-support` among them. */
 function held(file: PlainObject): Report {
   const report = simulate(
     { protocol: 'local-leader', nodes: ids(5), network: { delayMs: 1 }, untilMs: 7000, ...file },
@@ -19,7 +21,7 @@ function held(file: PlainObject): Report {
   return report
 }
 
-/** Which part of the time somebody led. */
+/** The part of the time with a leader. */
 function ledShare({ leaderships, endedAtMs }: Report): number {
   const led = leaderships.reduce(
     (sum, { fromMs, untilMs }) => sum + Math.min(untilMs ?? endedAtMs, endedAtMs) - fromMs,
@@ -55,7 +57,7 @@ describe('a candidate of the best rank that cannot win', () => {
     expect(report.leaders).toHaveLength(1)
   })
 
-  it('because it cannot store its vote says nothing, and costs no more than a moment of deference', () => {
+  it('because it cannot store its vote announces nothing, and costs at most one deference', () => {
     const crash = (...more: readonly PlainObject[]): Report =>
       held({
         options: { ...MAJORITY, sticky: true, priorities: { 2: 1 } },
@@ -66,7 +68,7 @@ describe('a candidate of the best rank that cannot win', () => {
     expect(failOver(ill)).toBeLessThan(failOver(well) + 150)
   })
 
-  it('because it goes by other voters does not keep the others from electing', () => {
+  it('because it has other voters does not keep the others from electing', () => {
     for (const voters of [
       [1, 2],
       [1, 4, 5],
@@ -78,7 +80,7 @@ describe('a candidate of the best rank that cannot win', () => {
   })
 
   it.each([3, 5])(
-    'because half of its messages are lost leaves hardly a moment of %i nodes without a leader',
+    'because half of its messages are lost leaves %i nodes hardly ever without a leader',
     (n) => {
       for (const sticky of [false, true]) {
         const rules = [
@@ -92,7 +94,7 @@ describe('a candidate of the best rank that cannot win', () => {
     },
   )
 
-  it('is ignored by others that know better, even one that goes on claiming that it stands', () => {
+  it('is ignored by the others, even if it keeps announcing its candidacy', () => {
     const voter = new Bench(3)
     const claim = { kind: 'Heartbeat', beacon: { ...beacon(9), candidate: true } }
     const asks = (now: number): boolean => {
@@ -106,7 +108,7 @@ describe('a candidate of the best rank that cannot win', () => {
     expect(first).toBeLessThan(2_000_000)
   })
 
-  it('has its rank back once it is well, and then leads again', () => {
+  it('regains its rank once it recovers, and then leads again', () => {
     const events = [
       { atMs: 0, rules: [{ from: 1, kind: 'Election', drop: true }] },
       { atMs: 3000, rules: [] },
@@ -128,7 +130,7 @@ describe('a change of voters that was abandoned', () => {
     const file = { nodes: ids(4), options, events: [add, cut, { atMs: 1500, heal: 'all' }, ...crashes] }
     const report = held(file)
     const config = report.nodes['2']?.['config'] as { readonly sets: readonly (readonly NodeId[])[] }
-    // Where the change came into force after all, two of four are no majority.
+    // If the change came into force after all, two of four are no majority.
     const canLead = config.sets.every((set) => !set.includes(4))
     expect(report.leaders).toHaveLength(canLead ? 1 : 0)
   })
@@ -191,8 +193,8 @@ describe('a voter that was a candidate', () => {
   })
 })
 
-describe('a node that would not lead', () => {
-  it('is not elected by votes that were on their way', () => {
+describe('a node that does not want to lead', () => {
+  it('is not elected by votes in transit', () => {
     const candidate = new Bench(1)
     candidate.now = 1_000_000
     for (const peer of [2, 3]) {
@@ -217,7 +219,7 @@ describe('a node that would not lead', () => {
 })
 
 it.each([1, 2, 3])(
-  'where all have lost their rank, the first of them keeps nobody from leading (seed %i)',
+  'where all have lost their rank, the first of them blocks no other node (seed %i)',
   (seed) => {
     const report = held({
       seed,
@@ -239,7 +241,7 @@ it.each([1, 2, 3])(
   },
 )
 
-describe('nodes that this one no longer knows', () => {
+describe('nodes that have left the group', () => {
   const chosen = (nodes: readonly NodeId[], options: PlainObject): LocalLeaderOptions =>
     localLeaderOptions(nodes).parse({ ...MAJORITY, ...options })
   const message = (from: NodeId, body: PlainObject) =>
@@ -259,7 +261,7 @@ describe('nodes that this one no longer knows', () => {
     expect(after.protocol.view(adoptNodes, 50_000).leader).toBeNull()
   })
 
-  it('are not asked past the tree', () => {
+  it('receive no direct request', () => {
     const tree = { treeFrom: 2, treeFanout: 2 }
     const former = [1, 2, 3, 4]
     const before = localLeaderGroup({ self: 1, nodes: former }, chosen(former, tree))

@@ -37,7 +37,9 @@ function answer(leader: Bench, from: NodeId, asked: Election, support: boolean, 
   })
 }
 
-/** Renews as often as this, while 2 supports it and 3 has promised this. Returns the epochs of the rounds. */
+/**
+ * Renews this many times, while 2 supports the leader and 3 has promised this epoch. Returns the epochs of the rounds.
+ */
 function renews(leader: Bench, times: number, promised: Epoch): readonly number[] {
   return Array.from({ length: times }, () => {
     leader.now += timing.renewalPeriod
@@ -49,7 +51,7 @@ function renews(leader: Bench, times: number, promised: Epoch): readonly number[
 }
 
 describe('a leader that a voter refuses', () => {
-  it('raises its epoch beyond the promise once that has lasted as long as a lock, and keeps its token', () => {
+  it('raises its epoch beyond the promise once the refusals last as long as a lock, and keeps its token', () => {
     const leader = elected()
     const epochs = renews(leader, 10, { number: 5, owner: 2 })
     expect([...new Set(epochs)]).toEqual([1, 6])
@@ -64,10 +66,10 @@ describe('a leader that a voter refuses', () => {
     expect(new Set(renews(leader, 2, { number: 5, owner: 2 }))).toEqual(new Set([1]))
   })
 
-  it('tries again with the present epoch where its storage does not take the larger one', () => {
+  it('tries again with the present epoch if it cannot store the larger one', () => {
     const leader = elected()
     renews(leader, 3, { number: 5, owner: 2 })
-    // The step that raises is taken back, and the timer fires again soon.
+    // The step that raises the epoch is undone, and the timer fires again soon.
     leader.now += timing.renewalPeriod + timing.lateness + 1
     expect(leader.timer('alive').asked?.epoch).toBe(1)
   })
@@ -103,7 +105,7 @@ describe('a voter that has promised another node an epoch between the token and 
     expect(bench.stored?.['promised']).toEqual({ number: 6, owner: 1 })
   })
 
-  it('goes on refusing when that round was not won, or came too early to be of that epoch', () => {
+  it('keeps refusing if that round was not won, or was too early to be of that epoch', () => {
     const bench = voter()
     expect(bench.supports(1, { ...round(7), epoch: 1 })).toBe(false)
     bench.now += timing.renewalPeriod
@@ -114,7 +116,7 @@ describe('a voter that has promised another node an epoch between the token and 
     expect(bench.supports(1, round(11, [1]))).toBe(false)
   })
 
-  it('is not asked for proof when its promise is no larger than the token', () => {
+  it('needs no such round when its promise is no larger than the token', () => {
     expect(voter({ number: 1, owner: 2 }).supports(1, round(7))).toBe(true)
   })
 })

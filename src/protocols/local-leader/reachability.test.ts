@@ -1,4 +1,6 @@
-/** What operators are told of peers that are gone or cut off: for how long at most they are called reachable. */
+/**
+ * What operators learn of peers that are down or cut off: the longest time for which they are reported as reachable.
+ */
 import { describe, expect, it } from 'vitest'
 import { violations } from '../../../test/support/local-leader.ts'
 import { Bench, beacon, timing } from '../../../test/support/local-leader-alone.ts'
@@ -8,7 +10,7 @@ import type { PlainObject } from '../../core/index.ts'
 const { expires } = timing
 
 describe('a peer', () => {
-  it('is called reachable for `expires` after its last word, also when no step is taken after that', () => {
+  it('is reported as reachable for `expires` after its last message, even if no further step happens', () => {
     const node = new Bench(3)
     node.now = 1000
     node.gets(2, { kind: 'Heartbeat', beacon: beacon(0) })
@@ -21,7 +23,9 @@ describe('a peer', () => {
 })
 
 describe('the bound of `reachability`', () => {
-  /** A lease of 0.7 s as on a busy host; then no node keeps quiet, and peers are forgotten only at heartbeats. */
+  /**
+   * A lease of 0.7 s as on a busy host. Then no node suppresses heartbeats, and peers are forgotten only at heartbeats.
+   */
   const slow = { sigmaMs: 300 }
   const cases: readonly (readonly [string, PlainObject, readonly PlainObject[]])[] = [
     ['the leader crashes', {}, [{ atMs: 3000, crash: 1 }]],

@@ -1,4 +1,4 @@
-/** The rules on which safety rests, one by one: what a voter does with messages in any order, and a follower. */
+/** The rules on which safety rests, one by one: how a voter and a follower handle messages in any order. */
 import { describe, expect, it } from 'vitest'
 import {
   Bench,
@@ -19,7 +19,7 @@ import type { Configuration } from './voters.ts'
 const { lockTime, silence } = timing
 
 describe('a voter', () => {
-  it('is bound for just a lock time, from when the request came', () => {
+  it('is bound for exactly a lock time from the arrival of the request', () => {
     const voter = new Bench(3)
     voter.now = 1000
     expect(voter.supports(1, election(request(1), 1))).toBe(true)
@@ -29,27 +29,27 @@ describe('a voter', () => {
     expect(voter.supports(2, election(request(1), 2, { priority: 10 }))).toBe(true)
   })
 
-  it('is bound longer by a later request, and no less by an earlier one that comes late', () => {
+  it('is bound longer by a later request, and no shorter by an earlier request that arrives late', () => {
     const voter = new Bench(3)
     voter.supports(1, election(request(2), 1))
     expect(voter.supports(1, election(request(1), 1))).toBe(false)
-    // The earlier one failed and is released: that frees nobody who supports the later one.
+    // The earlier request failed and is released: that frees no voter that supports the later one.
     voter.gets(1, release(request(1)))
     expect(voter.supports(2, election(request(1), 2))).toBe(false)
   })
 
-  it('is freed by the release of the request that binds it, and of no other', () => {
+  it('is freed only by the release of the request that binds it', () => {
     const voter = new Bench(3)
     voter.supports(1, election(request(1), 1))
     voter.supports(1, election(request(2), 1))
     expect(voter.gets(1, release(request(1))).supports(2, election(request(1), 2))).toBe(false)
     expect(voter.gets(1, release(request(1), true)).supports(2, election(request(1), 2))).toBe(false)
-    // Not leading by the third does not mean not leading by the second.
+    // A node that does not lead by the third request may lead by the second.
     expect(voter.gets(1, release(request(3))).supports(2, election(request(1), 2))).toBe(false)
     expect(voter.gets(1, release(request(3), true)).supports(2, election(request(1), 2))).toBe(true)
   })
 
-  it('does not support what was released before it came, nor anything earlier', () => {
+  it('does not support a request that was released before it arrived, nor an earlier one', () => {
     const voter = new Bench(3)
     voter.gets(1, release(request(5)))
     expect(voter.supports(1, election(request(5), 1))).toBe(false)
@@ -67,11 +67,11 @@ describe('a voter', () => {
     expect(shown(1, request(1, 3))).toBe(true)
     expect(shown(1, request(3, 2))).toBe(false)
     expect(shown(1, request(99, 1))).toBe(false)
-    // Nobody shows a certificate of its own: that cannot be true, and is not answered.
+    // No node shows a certificate of its own: that cannot be true, and is not answered.
     expect(shown(2, request(99, 9))).toBeNull()
   })
 
-  it('promises an epoch to one, whatever happens to its locks', () => {
+  it('promises an epoch to one node only, regardless of its locks', () => {
     const voter = new Bench(3)
     voter.supports(1, election(request(1), 5))
     voter.now += 2 * lockTime
@@ -82,8 +82,8 @@ describe('a voter', () => {
     expect(voter.supports(2, election(request(3), 6))).toBe(true)
   })
 
-  describe('takes a promise back', () => {
-    /** It has promised 5 to process 1, and then 6 to process 2. */
+  describe('revokes a promise', () => {
+    /** The voter has promised 5 to node 1, and then 6 to node 2. */
     function promised(): Bench {
       const voter = new Bench(3)
       voter.supports(1, election(request(1), 5))
@@ -92,19 +92,19 @@ describe('a voter', () => {
       return voter
     }
 
-    it('when the request has failed for which it was given: then it supports whom it promised before', () => {
+    it('when its request has failed, and then supports the node that it promised before', () => {
       const voter = promised().gets(2, release(request(1)))
       expect(voter.supports(1, election(request(2), 5, { renew: true }))).toBe(true)
     })
 
-    it('and keeps what it had promised before that', () => {
+    it('and restores the promise before that', () => {
       const voter = promised().gets(2, release(request(1)))
       expect(voter.supports(2, election(request(2), 4))).toBe(false)
       expect(voter.supports(2, election(request(3), 5))).toBe(false)
       expect(voter.supports(2, election(request(4), 6))).toBe(true)
     })
 
-    it('and not with an earlier request of the same epoch that came later: the last of them may have won', () => {
+    it('but not with an earlier request of the same epoch that arrived later, because the last may have won', () => {
       const voter = new Bench(3)
       expect(voter.supports(1, election(request(2), 5))).toBe(true)
       voter.now += 2 * lockTime
@@ -115,7 +115,7 @@ describe('a voter', () => {
       expect(voter.supports(2, election(request(3), 6))).toBe(true)
     })
 
-    it('also after several requests for the same epoch, with the last of them, and not with an earlier one', () => {
+    it('after several requests for the same epoch only with the last of them', () => {
       const voter = promised()
       voter.supports(2, election(request(2), 6))
       voter.gets(2, release(request(1)))
@@ -125,16 +125,16 @@ describe('a voter', () => {
       expect(voter.supports(1, election(request(3), 5, { renew: true }))).toBe(true)
     })
 
-    it('but not from one that led by it: when it yields, or a renewal of it has failed', () => {
-      const yielded = promised().gets(2, release(request(1), true))
-      expect(yielded.supports(1, election(request(2), 5, { renew: true }))).toBe(false)
+    it('but not if a node led by it: when that node yields, or its renewal has failed', () => {
+      const afterYield = promised().gets(2, release(request(1), true))
+      expect(afterYield.supports(1, election(request(2), 5, { renew: true }))).toBe(false)
       const renewed = promised()
       renewed.supports(2, election(request(2), 6, { renew: true }))
       renewed.gets(2, release(request(2)))
       expect(renewed.supports(1, election(request(2), 5, { renew: true }))).toBe(false)
     })
 
-    it('but not on the word of another, nor after a crash, when it no longer knows for what it was given', () => {
+    it('but not for a release from another node, nor after a crash, when it no longer knows the request', () => {
       const other = promised().gets(1, release(request(1)))
       other.now += 2 * lockTime
       expect(other.supports(1, election(request(2), 5, { renew: true }))).toBe(false)
@@ -161,7 +161,7 @@ describe('a voter', () => {
     expect(voter.supports(2, election(request(4), 6, { config: next }))).toBe(true)
   })
 
-  it('takes over later voters from a renewal alone, and supports nobody who knows only earlier ones', () => {
+  it('adopts later voters only from a renewal, and supports no node that knows only earlier ones', () => {
     const voter = new Bench(3)
     const later: Configuration = { id: [1, 1], sets: [NODES] }
     const both: Configuration = { id: [1, 2], sets: [NODES, [1, 2]] }
@@ -174,7 +174,7 @@ describe('a voter', () => {
     expect(voter.supports(2, election(request(2), 2, { config: both }))).toBe(true)
   })
 
-  it('reports voters that differ under one name, and does not vote', () => {
+  it('reports other voters under the same configuration id, and does not vote', () => {
     const voter = new Bench(3)
     const config: Configuration = { id: [0, 0], sets: [[1, 3]] }
     expect(voter.supports(1, election(request(1), 1, { config }))).toBe(false)
@@ -184,7 +184,7 @@ describe('a voter', () => {
     ])
   })
 
-  it('says so once, and again when it has changed or come back', () => {
+  it('reports a difference once, and again when it changes or returns', () => {
     const voter = new Bench(3)
     const said = (counter: number, config: Configuration): number => {
       voter.supports(1, election(request(counter), counter, { config }))
@@ -197,7 +197,7 @@ describe('a voter', () => {
     expect([said(6, FIRST), said(7, other), said(8, other)]).toEqual([0, 1, 0])
   })
 
-  it('tells whoever asked, who reports it too: the voters show on both sides', () => {
+  it('answers with its voters, so that the other node reports the difference too', () => {
     const voter = new Bench(3)
     const config: Configuration = { id: [0, 0], sets: [[1, 3]] }
     voter.gets(1, election(request(1), 1, { config }))
@@ -212,7 +212,7 @@ describe('a voter', () => {
     expect(odd.gets(3, reply).effects).toEqual([])
   })
 
-  it('supports nobody while one that ranks before it stands', () => {
+  it('supports no node while a candidate ranks before it', () => {
     const voter = new Bench(3)
     voter.gets(1, { kind: 'Heartbeat', beacon: { ...beacon(0) } })
     expect(voter.supports(2, election(request(1), 1, { priority: 0 }))).toBe(false)
@@ -222,7 +222,7 @@ describe('a voter', () => {
 })
 
 describe('a follower', () => {
-  it('trusts what it is told of a round from when the round began, even if it was asked once more', () => {
+  it('trusts the report of a round from the start of the round, even after a second request', () => {
     const options = { treeFrom: 2, treeFanout: 2 }
     const chosen = localLeaderOptions(NODES).parse(options)
     const { lockTime: locked } = timingOf(givenBy(chosen, 3))

@@ -1,5 +1,5 @@
 /**
- * Scenarios that a campaign of 20,000 seeds found: a term ended again and again, though nothing changed. Each is
+ * Scenarios that a campaign of 20,000 seeds found: terms ended again and again, although nothing changed. Each is
  * shrunk, and named by its seed.
  */
 import { describe, expect, it } from 'vitest'
@@ -361,7 +361,7 @@ const UNHEARD: PlainObject = {
 }
 
 describe('a node that has failed, and does not hear the leader', () => {
-  it('makes sure that it could win before voters refuse the leader for its sake', () => {
+  it('makes sure that it could win before voters refuse the leader in its favour', () => {
     expect(broken(UNHEARD)).toEqual([])
   })
 })

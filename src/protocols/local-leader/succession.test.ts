@@ -13,8 +13,8 @@ import { sized } from '../../../test/support/sizes.ts'
 import type { PlainObject } from '../../core/index.ts'
 import type { Report } from '../../workbench/sim/index.ts'
 
-describe('who should lead', () => {
-  /** 1 is down at first; 2 leads; then 1 comes. */
+describe('the preferred leader', () => {
+  /** 1 is down at first; 2 leads; then 1 starts. */
   const joined = (options: PlainObject): Report =>
     run({
       nodes: ids(3),
@@ -26,7 +26,7 @@ describe('who should lead', () => {
       checkpointsMs: [999],
     })
 
-  it('a lower id that joins takes over, without a gap of more than a round', () => {
+  it('a lower id that joins takes over within a round', () => {
     const report = joined({ sticky: false })
     expect(histories(report)).toEqual([
       [2, 'elected', 'outranked'],
@@ -36,11 +36,11 @@ describe('who should lead', () => {
     expect((second?.fromMs ?? 0) - (first?.untilMs ?? 0)).toBeLessThan(8)
   })
 
-  it('unless leaders are sticky', () => {
+  it('a lower id does not take over from a sticky leader', () => {
     expect(histories(joined({ sticky: true }))).toEqual([[2, 'elected', null]])
   })
 
-  it('a higher priority takes over even then', () => {
+  it('a higher priority takes over even from a sticky leader', () => {
     const report = joined({ sticky: true, priorities: { 1: 1 } })
     expect(histories(report)).toEqual([
       [2, 'elected', 'outranked'],
@@ -48,16 +48,16 @@ describe('who should lead', () => {
     ])
   })
 
-  it('but waits for so long, where asked to', () => {
+  it('a higher priority waits for the hold-down', () => {
     const report = joined({ holdDownMs: 700 })
     const [, second] = report.leaderships
     expect(second).toMatchObject({ node: 1, cause: 'handed over' })
-    // It is silent for a lock time, then begins to hear the leader.
+    // It is silent for a lock time, then starts to hear the leader.
     expect(second?.fromMs).toBeGreaterThan(1000 + 700)
     expect(second?.fromMs).toBeLessThan(1000 + 100 + 700 + 250)
   })
 
-  it('and no longer than there is a leader to depose', () => {
+  it('the hold-down ends with the leader', () => {
     const report = run({
       nodes: ids(3),
       options: { ...MAJORITY, holdDownMs: 60_000 },
@@ -85,7 +85,7 @@ describe('who should lead', () => {
     expect(leadersOf(report)).toEqual([[1], [1, 1, 1]])
   })
 
-  it('keeps its turn while nobody is there who could lead instead', () => {
+  it('a rotating leader stays while no other node could lead', () => {
     const alone = run({
       nodes: ids(3),
       options: { ...MAJORITY, termMs: 500, witnesses: [2, 3] },
@@ -94,11 +94,11 @@ describe('who should lead', () => {
     expect(alone.leaderships).toMatchObject([{ node: 1, ended: null }])
   })
 
-  it('everybody has its turn when leaders rotate', () => {
+  it('rotation lets every node lead in turn', () => {
     const report = run({ nodes: ids(3), options: { ...MAJORITY, termMs: 500 }, untilMs: 4000 })
     expect(leadersIn(report).slice(0, 6)).toEqual([1, 2, 3, 1, 2, 3])
     for (const { fromMs, untilMs } of report.leaderships.slice(0, 6)) {
-      // A term is over when the lease would be renewed next; the one after is then let in at once.
+      // A rotation ends at the next renewal; then the next node is elected at once.
       expect((untilMs ?? 0) - fromMs).toBeGreaterThan(420)
       expect((untilMs ?? 0) - fromMs).toBeLessThan(560)
     }
@@ -128,8 +128,8 @@ describe('handing over', () => {
     expect(second?.token).toBe(2)
   })
 
-  it('and no longer when a voter hears of it from the successor first', () => {
-    // 2 needs the vote of 3, to whom the Release comes late: its Election carries the certificate.
+  it('takes no longer when a voter hears of it from the successor first', () => {
+    // 2 needs the vote of 3, which receives the Release late: the Election of 2 carries the certificate.
     const report = handOver({
       network: {
         delayMs: 2,
@@ -143,14 +143,14 @@ describe('handing over', () => {
     expect(report.leaderships[1]?.fromMs).toBeCloseTo(1006, 2)
   })
 
-  it('whoever stepped down leads again later, when it ranks first', () => {
+  it('a node that stepped down leads again later, when it ranks first', () => {
     const report = handOver({ untilMs: 4000 })
-    // It leaves the lead to others for 20 lock times.
+    // It ranks low for 20 lock times.
     expect(leadersIn(report)).toEqual([1, 2, 1])
     expect(report.leaderships[2]?.fromMs).toBeGreaterThan(3000)
   })
 
-  it('in local mode too', () => {
+  it('works in local mode too', () => {
     const report = handOver({ options: LOCAL })
     expect(histories(report).slice(0, 2)).toEqual([
       [1, 'elected', 'stepped down'],
@@ -158,14 +158,14 @@ describe('handing over', () => {
     ])
   })
 
-  it('is refused by whoever does not lead', () => {
+  it('is refused by a node that does not lead', () => {
     const report = handOver({ events: [{ atMs: 1000, command: { node: 2, do: 'stepDown' } }] })
     expect(histories(report)).toEqual([[1, 'elected', null]])
   })
 })
 
 describe('a large group, on a tree', () => {
-  it('hands over to the next in rank, though that does not hear those that keep still', () => {
+  it('hands over to the next in rank, although it does not hear the nodes without heartbeats', () => {
     for (const seed of sized([1], [1, 4, 9])) {
       const report = run(
         {

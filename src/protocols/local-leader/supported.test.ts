@@ -6,7 +6,7 @@ import { describe, expect, it } from 'vitest'
 import { broken } from '../../../test/support/local-leader.ts'
 import type { PlainObject } from '../../core/index.ts'
 
-/** In each of them a node of the best rank could not store its vote for a while, and stood without success. */
+/** In each of them a node of the best rank could not store its vote for a while, and failed as a candidate. */
 const RESTORED: readonly PlainObject[] = [
   {
     seed: 8390,
@@ -48,7 +48,7 @@ const RESTORED: readonly PlainObject[] = [
 ]
 
 describe('a node that has its rank back', () => {
-  it.each(RESTORED)('leads, rather than refuse a leader that ignores it (seed $seed)', (scenario) => {
+  it.each(RESTORED)('leads instead of refusing a leader that ignores it (seed $seed)', (scenario) => {
     expect(broken(scenario)).toEqual([])
   })
 })
@@ -77,7 +77,7 @@ const LATE: PlainObject = {
 }
 
 describe('a node of better rank that supported the last renewal', () => {
-  it('makes sure that it could win before it stands, even if the lease that it was shown is over', () => {
+  it('makes sure that it could win before its candidacy, even if the lease that it knows of is over', () => {
     expect(broken(LATE)).toEqual([])
   })
 })

@@ -1,7 +1,7 @@
 /**
- * Hosts that sleep: their clocks stand still, and time stamps from before are void on both sides of a link.
+ * Hosts that sleep: their clocks stop, and earlier time stamps are void on both sides of a link.
  *
- * SLEEPS=N tries so many random scenarios, as `npm run soak` does.
+ * SLEEPS=N runs N random scenarios, as `npm run soak` does.
  */
 import { describe, expect, it } from 'vitest'
 import { violations } from '../../../test/support/local-leader.ts'
@@ -15,7 +15,7 @@ import { localLeaderOptions } from './options.ts'
 const SLEEPS = Number(process.env['SLEEPS'] ?? 8)
 
 describe('a node that slept', () => {
-  it('elects with the others again, however long time stamps stay good (Δ 50 ms)', () => {
+  it('takes part in elections again, even if time stamps stay usable for long (Δ 50 ms)', () => {
     const report = simulate({
       protocol: 'local-leader',
       nodes: ids(3),
@@ -46,7 +46,7 @@ describe('a node that slept', () => {
   })
 })
 
-/** Up to six sleeps of any length on any nodes, in both modes, with Δ from the least to a second. */
+/** Up to six sleeps of any length on any nodes, in both modes, with Δ from its minimum to a second. */
 function sleepy(seed: number): PlainObject {
   const random = new Random(seed)
   const nodes = ids(random.integer(2, 7))

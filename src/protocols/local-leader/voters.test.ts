@@ -23,7 +23,7 @@ describe('voters, witnesses and observers', () => {
     }
   })
 
-  it('an observer is no part of a majority', () => {
+  it('an observer does not count towards a majority', () => {
     const report = run({
       nodes: ids(4),
       options: { ...MAJORITY, voters: [1, 2, 3], observers: [4] },
@@ -55,7 +55,7 @@ describe('voters, witnesses and observers', () => {
     }
   })
 
-  it('followers know the members of their leader, without a break', () => {
+  it('followers always know the members of their leader', () => {
     const moments = every(10, 500, 1500)
     const report = run({ nodes: ids(3), options: MAJORITY, checkpointsMs: moments })
     for (const moment of moments) {
@@ -63,7 +63,7 @@ describe('voters, witnesses and observers', () => {
     }
   })
 
-  it('voters are added one by one, while processes crash, and then count', () => {
+  it('voters that are added one by one while nodes crash count afterwards', () => {
     const report = run({
       nodes: ids(5),
       options: { ...MAJORITY, voters: [1, 2, 3] },
@@ -83,7 +83,7 @@ describe('voters, witnesses and observers', () => {
     expect(field(report, 3, 'members')).toEqual([3, 4, 5])
   })
 
-  it('a voter that is removed no longer counts', () => {
+  it('a removed voter no longer counts', () => {
     const report = run({
       nodes: ids(3),
       options: MAJORITY,
@@ -98,7 +98,7 @@ describe('voters, witnesses and observers', () => {
     expect(report.leaders).toEqual([])
   })
 
-  it('a leader can be told to remove itself: it leads until that is done, and hands over', () => {
+  it('a leader can remove itself: it leads until the change is complete, and hands over', () => {
     const report = run({
       nodes: ids(3),
       options: MAJORITY,
@@ -113,7 +113,7 @@ describe('voters, witnesses and observers', () => {
     expect(votersAt(report, 2)).toEqual([[2, 3]])
   })
 
-  it('a change to voters of whom no majority is there waits, and does not cost the leader its lease', () => {
+  it('a change to voters without a reachable majority waits, and the leader keeps its lease', () => {
     const report = run({
       nodes: ids(4),
       options: { ...MAJORITY, voters: [1] },
@@ -131,7 +131,7 @@ describe('voters, witnesses and observers', () => {
 })
 
 describe('voters that missed a change', () => {
-  it('a voter that was added while it was down counts as soon as it is back, whoever leads by then', () => {
+  it('a voter that was added while it was down counts as soon as it restarts, under any leader', () => {
     const report = run({
       nodes: ids(4),
       options: { ...MAJORITY, voters: [1, 2, 3] },
@@ -149,8 +149,8 @@ describe('voters that missed a change', () => {
     expect(report.leaderships[1]?.fromMs).toBeLessThan(1500 + 300)
   })
 
-  it('two that were not told the end of a change learn it from the one that it has left without a vote', () => {
-    // Only 2, which is to go, hears of the new voters alone; 3 and 4 know both sets, and 1 is gone for good.
+  it('two voters that missed the end of a change learn it from the node that lost its vote', () => {
+    // Only 2, which is to be removed, learns of the new set alone; 3 and 4 know both sets, and 1 is down for good.
     const report = run({
       nodes: ids(4),
       options: { ...MAJORITY, voters: [1, 2, 3] },
@@ -181,7 +181,7 @@ describe('voters that missed a change', () => {
     expect(votersAt(report, 3)).toEqual([[1, 3, 4]])
   })
 
-  it('in a group of two as well', () => {
+  it('the same holds in a group of two', () => {
     for (const events of [
       [
         { atMs: 90, command: { node: 1, do: 'removeVoter', voter: 1 } },
@@ -202,8 +202,9 @@ describe('voters that missed a change', () => {
     }
   })
 
-  it('a voter that is removed while it has promised a later epoch learns of it all the same', () => {
-    // 2 is cut off from the leader and stands; 3 is bound and refuses, but 2 has promised itself an epoch by then.
+  it('a removed voter learns of its removal even if it has promised a later epoch', () => {
+    // 2 is cut off from the leader and is a candidate; 3 is bound and refuses, but 2 has promised itself an epoch by
+    // then.
     const report = run({
       nodes: ids(3),
       options: { ...MAJORITY, rule: 'equality' },
@@ -222,7 +223,7 @@ describe('voters that missed a change', () => {
     expect(report.nodes['2']).toMatchObject({ role: 'observer', config: { sets: [[1, 3]] } })
   })
 
-  it('a leader that is to go has all its tries to say so', () => {
+  it('a leader that is to be removed has all its tries to announce that', () => {
     for (let atMs = 540; atMs < 700; atMs += 5) {
       const file = {
         nodes: ids(3),

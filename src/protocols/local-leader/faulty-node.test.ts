@@ -1,4 +1,4 @@
-/** A member with the right key that says what cannot be true, or what it may not say. */
+/** A node with the right key that sends what cannot be true, or what it may not claim. */
 import { describe, expect, it } from 'vitest'
 import {
   Bench,
@@ -39,7 +39,7 @@ const reply = (change: Partial<Reply>): Reply => ({
   ...change,
 })
 
-/** It hears the others, so that it may stand. */
+/** A node that hears the others, so that it may be a candidate. */
 function createReachability(bench: Bench): Bench {
   bench.now += 10 * timing.expires
   for (const id of [2, 3]) bench.gets(id, beat({ candidate: false }))
@@ -47,7 +47,7 @@ function createReachability(bench: Bench): Bench {
 }
 
 describe('an epoch that runs ahead', () => {
-  it('is refused with its sender, and moves the next epoch by a bounded step', () => {
+  it('is refused, the event names its sender, and the next epoch grows by a bounded step', () => {
     const node = new Bench(1)
     node.gets(2, beat({ seen: { number: MOST_NUMBER, owner: 2 } }))
     expect(implausible(node)).toEqual([
@@ -58,7 +58,7 @@ describe('an epoch that runs ahead', () => {
         problem: `is ${MOST_NUMBER}, more than ${EPOCH_STEP} ahead of what is known`,
       },
     ])
-    // No more than the time of day could have made it; from there by a step for each message.
+    // At first up to the limit of the wall clock; from there by one step per message.
     const largest = (): number => {
       createReachability(node)
       return node.timer('alive').asked?.epoch ?? 0
@@ -70,7 +70,7 @@ describe('an epoch that runs ahead', () => {
     expect(largest()).toBeLessThanOrEqual(CLOCK_EPOCHS + 2 + EPOCH_STEP)
   })
 
-  it('of the time of day is believed at once: a node without data begins there', () => {
+  it('of the wall clock is believed at once, because a node without data starts there', () => {
     const node = new Bench(1)
     const number = 1_790_000_000_000
     node.gets(2, beat({ seen: { number, owner: 2 } }))
@@ -79,7 +79,7 @@ describe('an epoch that runs ahead', () => {
     expect(node.timer('alive').asked?.epoch).toBe(number + 1)
   })
 
-  it('gets no promise, in a request or a reply', () => {
+  it('receives no promise, in a request or a reply', () => {
     const voter = new Bench(3)
     expect(voter.supports(1, election(request(1), MOST_NUMBER))).toBeNull()
     expect(fieldsOf(voter)).toEqual(['Election.epoch'])
@@ -88,7 +88,7 @@ describe('an epoch that runs ahead', () => {
     expect(fieldsOf(voter)).toEqual(['Reply.promised.number'])
   })
 
-  it('is followed step by step by a node that was away', () => {
+  it('is reached step by step by a node that was away', () => {
     const far = CLOCK_EPOCHS + 10 * EPOCH_STEP
     const seen: Epoch = { number: far, owner: 2 }
     const node = new Bench(1)
@@ -101,7 +101,7 @@ describe('an epoch that runs ahead', () => {
     expect(messages).toBe(11)
   })
 
-  it('moves by one step in `expires` only, however many messages come', () => {
+  it('grows by one step per `expires`, regardless of the number of messages', () => {
     const node = new Bench(1)
     const flood = (): void => {
       for (let left = 1000; left > 0; left--) node.gets(2, beat({ seen: { number: MOST_NUMBER, owner: 2 } }))
@@ -118,8 +118,8 @@ describe('an epoch that runs ahead', () => {
   })
 })
 
-describe('what the sender may not say', () => {
-  it('a lease that is longer than any, or larger than what its leader has seen', () => {
+describe('a node refuses', () => {
+  it('a lease that is too long, or a token larger than the largest epoch that its leader has seen', () => {
     const node = new Bench(1)
     const seen = { number: 4, owner: 2 }
     node.gets(2, beat({ seen, lease: { left: timing.lease + 1, token: 4 } }))
@@ -131,7 +131,7 @@ describe('what the sender may not say', () => {
     expect(node.view.leader).toBe(2)
   })
 
-  it('the vote of another, or one for a request that was never made', () => {
+  it('the vote of another node, and a vote for a request that was never made', () => {
     const node = createReachability(new Bench(1))
     const asked = node.timer('alive').asked as Election
     node.hearsItself()
@@ -144,20 +144,20 @@ describe('what the sender may not say', () => {
     expect(node.view.role).toBe('leader')
   })
 
-  it('who votes, unless it leads a term that this node supports or follows', () => {
+  it('new voters, unless the sender leads a term that this node supports or follows', () => {
     const own: Configuration = { id: [5, 1], sets: [[3]] }
     const renewal = (counter: number): Election => election(request(counter), 5, { renew: true, config: own })
     const voter = new Bench(1)
     expect(voter.supports(3, renewal(1))).toBe(false)
     expect(voter.stored).toMatchObject({ config: FIRST })
-    // One that has its support may: an operator may have told it to.
+    // A leader that this node supports may change the voters: an operator may have asked for it.
     const led = new Bench(1)
     expect(led.supports(3, election(request(1), 5))).toBe(true)
     expect(led.supports(3, renewal(2))).toBe(true)
     expect(led.stored).toMatchObject({ config: own })
   })
 
-  it('voters under a later epoch than its own, or mostly voters that nobody knows', () => {
+  it('voters under a later epoch than that of the sender, and a majority of unknown voters', () => {
     const voter = new Bench(1)
     expect(voter.supports(3, election(request(1), 5, { config: { id: [6, 1], sets: [NODES] } }))).toBeNull()
     expect(fieldsOf(voter)).toEqual(['Election.config.id'])
@@ -167,7 +167,7 @@ describe('what the sender may not say', () => {
     expect(fieldsOf(voter)).toEqual(['Election.config.sets'])
   })
 
-  it('but a probe, which has no epoch, whatever voters its sender goes by', () => {
+  it('but not a probe, which has no epoch, even if its sender has other voters', () => {
     const voters: Configuration = { id: [6, 1], sets: [NODES] }
     const stable = { incarnation: 1, lockTime: 1, promised: { number: 6, owner: 2 }, config: voters }
     const voter = new Bench(3, stable)
@@ -180,7 +180,7 @@ describe('what the sender may not say', () => {
     expect(fieldsOf(voter)).toEqual(['Election.epoch'])
   })
 
-  it('once only, without leading, that the voters are others', () => {
+  it('other voters that a node which does not lead reports only once', () => {
     const config: Configuration = { id: [4, 1], sets: [[3]] }
     const said = reply({ config, votes: [{ node: 3, support: false }] })
     const one = new Bench(1)
@@ -194,12 +194,12 @@ describe('what the sender may not say', () => {
     expect(two.stored).toMatchObject({ config })
   })
 
-  it('what another has given up, beyond what that other asked for', () => {
+  it('a release of requests that the other node never made', () => {
     const leader = createReachability(new Bench(1))
     leader.timer('alive').hearsItself()
     const certificate = { owner: 1, request: request(MOST_NUMBER) }
     const { effects } = leader.gets(2, election(request(1), 9, { certificate, priority: -9 }))
-    // It was told so itself, perhaps: the rest of it is heard.
+    // Perhaps its sender received it: the rest of the message counts.
     expect(effects).toMatchObject([{ type: 'send', to: 2, body: { votes: [{ node: 1, support: false }] } }])
     leader.gets(2, election(request(1), 9, { certificate: { owner: 2, request: request(9) } }))
     expect(fieldsOf(leader)).toEqual(['Election.certificate'])
@@ -221,19 +221,19 @@ describe('a number of requests that is too large', () => {
       (voter: Bench) => asks(voter, release(request(MOST_NUMBER), true) as unknown as PlainObject),
     ],
     [
-      'in a certificate of another',
+      'in a certificate from another node',
       (voter: Bench) =>
         voter.gets(1, election(request(1), 1, { certificate: { owner: 2, request: request(MOST_NUMBER) } })),
     ],
-    ['in a request of its own', (voter: Bench) => asks(voter, election(request(MOST_NUMBER), 1))],
-  ])('does not silence a process for longer than a lock: %s', (_, spoil) => {
+    ['in a request from the node', (voter: Bench) => asks(voter, election(request(MOST_NUMBER), 1))],
+  ])('does not silence a node for longer than a lock: %s', (_, sendTooLarge) => {
     const voter = new Bench(3)
-    spoil(voter)
+    sendTooLarge(voter)
     voter.now += 2 * timing.lockTime
     expect(asks(voter, election(request(4), 7))).toBe(true)
   })
 
-  it('still tells a request that was given up when that comes late', () => {
+  it('still identifies a released request that arrives late', () => {
     const voter = new Bench(3)
     asks(voter, release(request(5), true))
     expect(asks(voter, election(request(5), 7), true)).toBe(false)
@@ -276,7 +276,7 @@ describe('a probe', () => {
   const probe = (change: Partial<Election>): Election =>
     election(request(1), 0, { config: CHANGED, ...change })
 
-  it('is answered, also when voters were changed under an epoch, and never supported', () => {
+  it('is answered but never supported, also after a change of voters', () => {
     const voter = new Bench(3, stable)
     voter.now += 2 * timing.silence
     voter.timer('heartbeat')
@@ -284,7 +284,7 @@ describe('a probe', () => {
     expect(fieldsOf(voter)).toEqual([])
   })
 
-  it('leads nobody: a renewal under no epoch is refused', () => {
+  it('cannot lead: a renewal without an epoch is refused', () => {
     const voter = new Bench(3, stable)
     voter.now += 2 * timing.silence
     voter.timer('heartbeat')
