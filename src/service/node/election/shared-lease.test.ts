@@ -147,9 +147,10 @@ describe('progress', () => {
       { stalled: (ms) => said.push(`stalled ${ms}`), resumed: () => said.push('resumed') },
       () => now,
     )
-    watch.look()
-    now = 99_999
-    watch.look()
+    for (const at of [0, 25_000, 50_000, 75_000, 99_999]) {
+      now = at
+      watch.look()
+    }
     expect(said).toEqual([])
     now = 100_000
     watch.look()
@@ -178,9 +179,35 @@ describe('progress', () => {
     watch.look()
     expect(said).toEqual([])
     // The application does not go on, although this thread does.
-    now = 3_100_000
-    watch.look()
+    for (const at of [3_075_000, 3_100_000, 3_125_000, 3_150_000]) {
+      now = at
+      watch.look()
+    }
     expect(said).toEqual(['stalled'])
+  })
+
+  it('is not missed when the whole process stops right after a check, for longer than maxStallMs', () => {
+    const shared = { progress: 0 }
+    const said: string[] = []
+    let now = 0
+    watch = new StallWatch(
+      shared,
+      100,
+      { stalled: () => said.push('stalled'), resumed: () => said.push('resumed') },
+      () => now,
+    )
+    watch.look()
+    now = 140_000
+    watch.look()
+    expect(said).toEqual([])
+    // At least half of maxStallMs is left for the application to go on.
+    now = 190_000
+    watch.look()
+    expect(said).toEqual([])
+    now = 400_000
+    shared.progress = 200_000
+    watch.look()
+    expect(said).toEqual([])
   })
 
   it('is shown several times within what is allowed', () => {

@@ -11,6 +11,12 @@ import type { SharedState } from './shared-lease.ts'
 /** How often it checks a blocked thread for progress. */
 const LOOK_AGAIN_MS = 10
 
+/**
+ * The longest time between two checks, as a part of `maxStallMs`. A stop of the whole process is excused only from when
+ * the next check was due, so up to this much of it counts as a stall of the application.
+ */
+const CHECK_INTERVAL = 1 / 4
+
 export type StallHooks = {
   stalled(forMs: number): void
   resumed(): void
@@ -64,7 +70,9 @@ export class StallWatch {
       if (isStalled) this.#hooks.stalled(idle / 1000)
       else this.#hooks.resumed()
     }
-    const waitMs = isStalled ? LOOK_AGAIN_MS : Math.ceil((this.#most - idle) / 1000)
+    const waitMs = isStalled
+      ? LOOK_AGAIN_MS
+      : Math.ceil(Math.min(this.#most - idle, this.#most * CHECK_INTERVAL) / 1000)
     this.#dueAt = now + waitMs * 1000
     this.#timer = setTimeout(() => this.look(), waitMs)
   }
