@@ -1,8 +1,9 @@
 import { defineConfig } from 'vitest/config'
+import LongestFirst from './scripts/longest-first.mjs'
 
 /** Virtual time, or plain commands: nothing here depends on how busy the machine is. */
 const PURE = [
-  'src/{core,links,protocols,workbench}/**/*.test.ts',
+  'src/{core,links,protocols,recovery,workbench}/**/*.test.ts',
   'src/service/testkit/**/*.test.ts',
   'src/cli/{bad-input,commands,draw,fetch,input-files,load,main,node-flags,output,progress,qos-text,values}.test.ts',
   'src/cli/{ask,doctor,explore,plan,replay,sim}/**/*.test.ts',
@@ -13,23 +14,20 @@ const PURE = [
 /** The build is loaded by Node.js itself: test/support/cli.ts runs its command line, which starts threads. */
 const NATIVE = { deps: { external: [/\/dist\//] } }
 
+/**
+ * Tests of real processes mostly wait, and hold on a busy machine. So they run beside the pure tests, with more workers
+ * than cores: neither kind leaves a core idle.
+ */
+const WORKERS = 4
+
 export default defineConfig({
   test: {
     reporters: ['default', './scripts/tally.mjs'],
+    sequence: { sequencer: LongestFirst },
     coverage: { include: ['src/**/*.ts'], exclude: ['src/**/*.test.ts'] },
     projects: [
+      { test: { name: 'pure', server: NATIVE, include: PURE, testTimeout: 60_000, maxWorkers: WORKERS } },
       {
-        test: {
-          name: 'pure',
-          server: NATIVE,
-          include: PURE,
-          testTimeout: 60_000,
-          maxWorkers: 2,
-          sequence: { groupOrder: 0 },
-        },
-      },
-      {
-        // Real processes, sockets and servers. They mostly wait, and hold on a busy machine, so two files run at once.
         test: {
           name: 'real',
           server: NATIVE,
@@ -37,8 +35,7 @@ export default defineConfig({
           exclude: [...PURE, '**/node_modules/**'],
           globalSetup: ['./test/support/servers-setup.ts'],
           testTimeout: 60_000,
-          maxWorkers: 2,
-          sequence: { groupOrder: 1 },
+          maxWorkers: WORKERS,
         },
       },
     ],

@@ -1,0 +1,43 @@
+/**
+ * The order of the test files: the longest first, so that none of them runs alone at the end. Then real and pure files
+ * alternate: real ones wait, pure ones compute.
+ */
+import { BaseSequencer } from 'vitest/node'
+
+/** Files that take more than about 20 s on two cores, the longest first. The order of the others does not matter. */
+const LONGEST = [
+  'src/service/chaos/chaos.test.ts',
+  'src/service/chaos/stores.test.ts',
+  'test/docs.test.ts',
+  'src/service/node/api/node.test.ts',
+  'src/cli/plan/plan.test.ts',
+  'src/service/agent/store-groups.test.ts',
+  'src/protocols/omega/schedules.test.ts',
+  'src/service/agent/processes.test.ts',
+  'src/protocols/byzantine-node.test.ts',
+  'src/service/runtime/hostile.test.ts',
+  'src/workbench/sim/campaign.test.ts',
+  'src/cli/run/agent.test.ts',
+  'src/workbench/explore/explore.test.ts',
+  'src/cli/up/up.test.ts',
+  'test/quick-start.test.ts',
+  'src/service/agent/lifecycle.test.ts',
+  'src/service/agent/omega.test.ts',
+]
+
+const rankOf = ({ moduleId }) => {
+  const place = LONGEST.findIndex((file) => moduleId.endsWith(file))
+  return place === -1 ? LONGEST.length : place
+}
+
+export default class LongestFirst extends BaseSequencer {
+  async sort(files) {
+    const long = files.filter((file) => rankOf(file) < LONGEST.length).sort((a, b) => rankOf(a) - rankOf(b))
+    const short = files.filter((file) => rankOf(file) === LONGEST.length)
+    const kindOf = ({ project }) => project.name
+    const kinds = [...new Set(short.map(kindOf))].map((kind) => short.filter((file) => kindOf(file) === kind))
+    // Each kind is spread evenly over the rest.
+    const spread = kinds.flatMap((kind) => kind.map((file, at) => ({ file, at: at / kind.length })))
+    return [...long, ...spread.sort((a, b) => a.at - b.at).map(({ file }) => file)]
+  }
+}
