@@ -6,7 +6,7 @@ import { localLeaderHosting } from './local-leader/hosting.ts'
 import { localLeaderOptions } from './local-leader/options.ts'
 
 describe('the option misreading of a real node', () => {
-  it('is refused by name, whatever the defect', () => {
+  it('is refused with its name, for any defect', () => {
     expect(defectProblems({ misreading: 'no-echo' })).toEqual([
       {
         field: 'options.misreading',
@@ -17,7 +17,7 @@ describe('the option misreading of a real node', () => {
   })
 
   it.each([{}, { misreading: 'none' }, { misreading: null }])(
-    'is accepted where it chooses nothing: %j',
+    'is accepted if it chooses no defect: %j',
     (options) => {
       expect(defectProblems(options)).toEqual([])
     },

@@ -4,7 +4,7 @@
  */
 import type { Problem } from './hosting.ts'
 
-/** What is wrong with options of a real node that choose a defect. `none` and null choose none. */
+/** The problem with options of a real node that choose a defect. `none` and null choose no defect. */
 export function defectProblems(options: { readonly [name: string]: unknown }): readonly Problem[] {
   const { misreading = 'none' } = options
   if (misreading === 'none' || misreading === null) return []
@@ -12,7 +12,7 @@ export function defectProblems(options: { readonly [name: string]: unknown }): r
   return [{ field: 'options.misreading', message }]
 }
 
-/** For code that only real nodes run. */
+/** Throws if a defect is chosen: for code that only real nodes run. */
 export function assertNoDefect(misreading: string | null): void {
   for (const { field, message } of defectProblems({ misreading }))
     throw new RangeError(`${field}: ${message}`)

@@ -1,4 +1,4 @@
-/** Several groups in each process: every one of them must keep what its protocol promises, whatever the others do. */
+/** Several groups in each process: every group must keep the promises of its protocol, independent of the others. */
 import { describe, expect, it } from 'vitest'
 import { z } from 'zod'
 import { sized } from '../../test/support/sizes.ts'
@@ -30,7 +30,7 @@ import type { LocalLeaderOptions } from './local-leader/options.ts'
 
 const localLeader = present(protocolNamed('local-leader'), 'local-leader')
 
-/** Three parts of any group make a full message: then several leave in a step. */
+/** A message is full with three parts, so that one step may send several messages. */
 const ROOM = { most: 3, weigh: () => 1 }
 
 type Specs = (nodes: readonly NodeId[], shown: PlainObject) => { readonly [name: string]: GroupSpec }
@@ -39,16 +39,16 @@ function specOf(nodes: readonly NodeId[], options: PlainObject): GroupSpec {
   return { protocol: 'local-leader', nodes, options: checkedOptions(localLeader, nodes, options) }
 }
 
-/** A process with several groups, seen from outside as if it had only the one: so the one can be judged as ever. */
-function showing(shown: string, specs: Specs): Definition {
-  /** By the nodes of a run: making one takes long, and it is asked for after every step. */
-  const asked = new WeakMap<readonly NodeId[], GroupSpec>()
+/** A process with several groups that looks as if it had only one, so that the specifications can judge that group. */
+function definitionShowing(shown: string, specs: Specs): Definition {
+  /** By the nodes of a run: creating a spec is slow, and it is needed after every step. */
+  const cached = new WeakMap<readonly NodeId[], GroupSpec>()
   return {
     ...localLeader,
     name: 'hosted',
     kinds: ['bundle'],
     commands: () => z.looseObject({ do: z.string() }) as z.ZodType<Command>,
-    // Timers of groups wait for each other: so much less late may the process itself be.
+    // Timers of several groups coalesce, which uses up part of the allowed lateness.
     timeliness(options) {
       const timely = present(localLeader.timeliness(options), 'timeliness')
       return { ...timely, lateness: Math.floor(timely.lateness * 0.8) }
@@ -56,8 +56,8 @@ function showing(shown: string, specs: Specs): Definition {
     reachable(state, { self, nodes }, options, now) {
       const inner = stateInBundle(state, shown)
       if (inner === null) return null
-      const spec = asked.get(nodes) ?? present(specs(nodes, options)[shown], shown)
-      asked.set(nodes, spec)
+      const spec = cached.get(nodes) ?? present(specs(nodes, options)[shown], shown)
+      cached.set(nodes, spec)
       return insightFor(self, spec, inner, now).heard
     },
     kindOf: (message) => (message as unknown as Datagram).body?.kind ?? 'Echo',
@@ -67,9 +67,9 @@ function showing(shown: string, specs: Specs): Definition {
       const spec = present(groups[shown], shown)
       const { protocol } = localLeaderGroup({ self, nodes }, spec.options as unknown as LocalLeaderOptions)
       return {
-        start: (stable, now) => projected(whole.start(stable, now), shown),
+        start: (stable, now) => projectStep(whole.start(stable, now), shown),
         step: (state, input, now) =>
-          projected(
+          projectStep(
             whole.step(
               state,
               input.type === 'command' && !('group' in input.command)
@@ -91,7 +91,7 @@ function showing(shown: string, specs: Specs): Definition {
   }
 }
 
-function projected({ state, effects }: Step<Plain>, shown: string): Step<Plain> {
+function projectStep({ state, effects }: Step<Plain>, shown: string): Step<Plain> {
   return {
     state,
     effects: effects.flatMap((effect): Effect[] => {
@@ -104,7 +104,7 @@ function projected({ state, effects }: Step<Plain>, shown: string): Step<Plain> 
 
 type Plain = Parameters<Protocol['view']>[0]
 
-/** Whom each group prefers: node 1, 2, 3, ... in turn; the last is tuned to another network. */
+/** Each group prefers another node: 1, 2, 3. The last group is configured for a slower network. */
 const GROUPS = ['accounts', 'billing', 'cron jobs/daily']
 
 const several =
@@ -120,8 +120,8 @@ const several =
     )
 
 describe('several groups in each process', () => {
-  it.each(GROUPS)('keep all promises of each, whatever happens: %s', (shown) => {
-    const definition = showing(shown, several(shown))
+  it.each(GROUPS)('keep all promises of each group under faults: %s', (shown) => {
+    const definition = definitionShowing(shown, several(shown))
     const mode = shown === 'billing' ? 'local' : 'majority'
     const draw = scenarioDrawer(definition, {
       nodes: [3, 5],
@@ -129,7 +129,7 @@ describe('several groups in each process', () => {
       faults: localLeader.swarm.faults,
     })
     let tally = EMPTY_TALLY
-    // In local mode the lead is handed over in few runs: seed 33 is the first.
+    // In local mode few runs have a handover. Seed 33 is the first.
     const [first, last] = sized(mode === 'local' ? [25, 36] : [1, 12], [1, 40]) as [number, number]
     for (let seed = first; seed <= last; seed++) tally = addTallies(tally, runSeed(definition, draw, seed))
     expect(tally.violations.map(({ seed, spec, why }) => `${seed} ${spec} ${why}`)).toEqual([])
@@ -141,7 +141,7 @@ describe('several groups in each process', () => {
   })
 
   const run = (specs: Specs, more: PlainObject, shown = 'accounts') => {
-    const definition = showing(shown, specs)
+    const definition = definitionShowing(shown, specs)
     const scenario = parseScenario(
       { protocol: 'hosted', nodes: [1, 2, 3], untilMs: 3000, options: { mode: 'majority' }, ...more },
       { names: ['hosted'], find: () => definition },
@@ -156,15 +156,15 @@ describe('several groups in each process', () => {
     return { report, records, seen }
   }
 
-  it('have leaders of their own', () => {
+  it('have their own leaders', () => {
     const leaders = GROUPS.map(
       (shown) => run(several(shown), { options: {}, untilMs: 900 }, shown).report.leaders,
     )
     expect(leaders).toEqual([[1], [2], [3]])
   })
 
-  /** How many parts the messages have that leave after so long. */
-  const loadsOf = (records: readonly TraceRecord[], from: number): readonly number[] =>
+  /** The number of parts of each message that is sent from this time on. */
+  const partCounts = (records: readonly TraceRecord[], from: number): readonly number[] =>
     records.flatMap((record) =>
       'effects' in record && record.at >= from
         ? record.effects.flatMap((effect) => {
@@ -175,21 +175,21 @@ describe('several groups in each process', () => {
         : [],
     )
 
-  it('send what goes to one process together, as far as it has room', () => {
-    const loads = loadsOf(run(several('accounts'), { untilMs: 7200 }).records, 0)
+  it('share messages to the same process, up to the size limit', () => {
+    const loads = partCounts(run(several('accounts'), { untilMs: 7200 }).records, 0)
     expect(Math.max(...loads)).toBe(3)
     expect(loads.filter((count) => count > 1).length).toBeGreaterThan(20)
   })
 
-  it('that are led by one process send almost everything together, as time goes by', () => {
+  it('converge to shared messages if one process leads all of them', () => {
     const alike: Specs = (nodes) =>
       Object.fromEntries(GROUPS.map((name) => [name, specOf(nodes, { mode: 'majority' })]))
-    const loads = loadsOf(run(alike, { untilMs: 4000 }).records, 1_000_000)
+    const loads = partCounts(run(alike, { untilMs: 4000 }).records, 1_000_000)
     expect(loads.length).toBeGreaterThan(200)
     expect(loads.filter((count) => count === GROUPS.length).length / loads.length).toBeGreaterThan(0.9)
   })
 
-  it('are joined and left by command, and remember what they promised', () => {
+  it('are joined and left on command, and remember their tokens', () => {
     const late = specOf([1, 2, 3], {})
     const at = (atMs: number, node: number, command: PlainObject) => ({ atMs, command: { node, ...command } })
     const events = [
@@ -199,11 +199,11 @@ describe('several groups in each process', () => {
       at(2600, 1, { do: 'join', group: 'late', spec: late }),
       at(2600, 2, { do: 'leave', group: 'never' }),
     ]
-    const definition = showing('late', () => ({ late, early: specOf([1, 2, 3], {}) }))
+    const definition = definitionShowing('late', () => ({ late, early: specOf([1, 2, 3], {}) }))
     const create: Definition['create'] = ({ self, nodes }, options) => {
       const inner = definition.create({ self, nodes }, options)
       const bare = host({ self, room: ROOM, groups: { early: specOf(nodes, {}) } })
-      return { ...inner, start: (stable, now) => projected(bare.start(stable, now), 'late') }
+      return { ...inner, start: (stable, now) => projectStep(bare.start(stable, now), 'late') }
     }
     const tokens: number[] = []
     const refused: string[] = []
@@ -228,19 +228,19 @@ describe('several groups in each process', () => {
     expect(refused).toEqual(['1 this process has joined the group already'])
   })
 
-  it('that are configured differently in one do not hear each other in that one, and do in the others', () => {
+  it('ignore peers with a different configuration, in the affected group only', () => {
     const specs =
       (self: NodeId): Specs =>
       (nodes) => ({
         accounts: specOf(nodes, {}),
         billing: specOf(nodes, self === 1 ? { sigmaMs: 12 } : {}),
       })
-    const told: PlainObject[] = []
+    const mismatches: PlainObject[] = []
     const leaders: { [group: string]: readonly NodeId[] } = {}
     for (const shown of ['accounts', 'billing']) {
-      const definition = showing(shown, specs(2))
+      const definition = definitionShowing(shown, specs(2))
       const create: Definition['create'] = (identity, options) =>
-        showing(shown, specs(identity.self)).create(identity, options)
+        definitionShowing(shown, specs(identity.self)).create(identity, options)
       const scenario = parseScenario(
         { protocol: 'hosted', nodes: [1, 2, 3], untilMs: 5000 },
         { names: ['hosted'], find: () => definition },
@@ -250,13 +250,13 @@ describe('several groups in each process', () => {
         goals: [],
         observe: (what) => {
           if (what.type === 'output' && what.event.type === 'mismatch')
-            told.push({ node: what.node, shown, ...what.event })
+            mismatches.push({ node: what.node, shown, ...what.event })
         },
       }).leaders
     }
     expect(leaders).toEqual({ accounts: [1], billing: [2] })
-    expect(told.every(({ shown }) => shown === 'billing')).toBe(true)
-    const pairs = told.map(
+    expect(mismatches.every(({ shown }) => shown === 'billing')).toBe(true)
+    const pairs = mismatches.map(
       ({ node, peer, field }) => `${node as number} of ${peer as number}: ${field as string}`,
     )
     expect(pairs.toSorted()).toEqual(['1 of 2: sigma', '1 of 3: sigma', '2 of 1: sigma', '3 of 1: sigma'])

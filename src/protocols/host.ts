@@ -1,6 +1,6 @@
 /**
- * What a real process runs: any number of groups over one session for each pair of processes. It is a protocol like any
- * other, so a world can run it, and a recorded run of a process can be put through it again.
+ * The protocol that a real process runs: any number of groups over one session per pair of processes. It is a protocol
+ * like any other, so a world can run it, and a recorded run of a process can be replayed through it.
  */
 import {
   type Micros,
@@ -24,7 +24,7 @@ import type { PeerHosting } from './hosting.ts'
 import { hostingOf } from './hostings.ts'
 import type { Insight } from './insight.ts'
 
-/** A group in plain words: its protocol's options have been checked and filled in. */
+/** A group as plain data. The options of its protocol are checked and complete. */
 export type GroupSpec = PlainObject & {
   readonly protocol: string
   readonly nodes: readonly NodeId[]
@@ -37,26 +37,24 @@ export type HostSettings = {
   readonly room?: Room
 }
 
-/** What fits into an Ethernet frame beside the headers of IPv6 and UDP, the seal and the session. */
+/** The space in an Ethernet frame after the headers of IPv6 and UDP, the seal and the session. */
 const FRAME: Room = { most: 1452 - 33 - 98, weigh: weightOf }
 
-/** Until there is a group. */
+/** The terms of sessions before the first group is joined. */
 const NO_GROUP: SessionTerms = { leastDelay: 0, fast: 1_000_000, rho: 0.0001, stampAge: 0 }
 
-/** The hosting of a protocol whose nodes exchange messages. Throws where this process cannot run it. */
+/** The hosting of a protocol whose nodes exchange messages. Throws if this process cannot run the protocol. */
 export function peerHosting(protocol: string): PeerHosting {
   const hosting = hostingOf(protocol)
   if (hosting?.needs === 'peers') return hosting
-  throw new Error(
-    `${protocol} is not a protocol that this process can run over the network: load its module first`,
-  )
+  throw new Error(`this process cannot run the protocol ${protocol} over the network; load its module first`)
 }
 
 export function groupFor(self: NodeId, { protocol, nodes, options }: GroupSpec): Group {
   return peerHosting(protocol).group({ self, nodes }, options)
 }
 
-/** What an operator may ask of a group; `state` is that of its protocol. */
+/** What an operator can ask about a group. `state` is the state of its protocol. */
 export function insightFor(self: NodeId, spec: GroupSpec, state: Plain, now: Micros): Insight {
   const { protocol, nodes, options } = spec
   return peerHosting(protocol).insight({ self, nodes }, options, state, now)
@@ -77,8 +75,8 @@ const NOTHING_YET: View = {
   detail: null,
 }
 
-/** A host seen from outside as one of its groups is, once it has joined; without a name, as the first is. */
-export function hosted(self: NodeId, shown: string | null): Protocol {
+/** A host with the view of one of its groups, once it has joined that group. `shown` null: of the first group. */
+export function hostShowing(self: NodeId, shown: string | null): Protocol {
   return {
     ...host({ self, groups: {} }),
     view(state, now) {

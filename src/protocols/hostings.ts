@@ -1,18 +1,17 @@
-/** The hosting of every protocol that real processes run, by name: those of this package, and those that were added. */
+/** The hostings of all protocols that real processes can run, by name: of this package, and of added protocols. */
 import { epochsHosting } from './epochs/hosting.ts'
 import type { Hosting } from './hosting.ts'
 import { localLeaderHosting } from './local-leader/hosting.ts'
 import { omegaHosting } from './omega/hosting.ts'
 
-/** The first is the default. */
 const hostings = new Map<string, Hosting>(
   [localLeaderHosting, omegaHosting, epochsHosting].map((hosting) => [hosting.name, hosting]),
 )
 
-/** What real processes run unless they are told otherwise. */
+/** The protocol that real processes run by default. */
 export const DEFAULT_PROTOCOL = localLeaderHosting.name
 
-/** Null where real processes do not run that protocol. */
+/** Null if real processes cannot run the protocol. */
 export function hostingOf(name: string): Hosting | null {
   return hostings.get(name) ?? null
 }
@@ -24,7 +23,7 @@ export function hostedNames(needs?: Hosting['needs']): readonly string[] {
   )
 }
 
-/** Makes a protocol runnable in this thread, for good. The names of this package's protocols cannot be taken. */
+/** Makes a protocol runnable in this thread. `addProtocol` refuses the names of this package's protocols. */
 export function addHosting(hosting: Hosting): void {
   hostings.set(hosting.name, hosting)
 }

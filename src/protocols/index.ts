@@ -1,4 +1,4 @@
-/** Every protocol, by name. */
+/** All protocols, by name. */
 import type { Definition } from '../core/index.ts'
 import { bullyDefinition } from './bully/index.ts'
 import { bullyGmDefinition } from './bully-gm/index.ts'
@@ -15,7 +15,15 @@ import { psiDefinition } from './psi/index.ts'
 import { ringDefinition } from './ring/index.ts'
 
 export { defectProblems } from './defect-option.ts'
-export { type GroupSpec, groupFor, type HostSettings, host, hosted, insightFor, peerHosting } from './host.ts'
+export {
+  type GroupSpec,
+  groupFor,
+  type HostSettings,
+  host,
+  hostShowing,
+  insightFor,
+  peerHosting,
+} from './host.ts'
 export {
   type Asked,
   type Chosen,
@@ -34,7 +42,7 @@ export {
 } from './hosting.ts'
 export { DEFAULT_PROTOCOL, hostedNames, hostingOf } from './hostings.ts'
 export type { Insight, Membership, SeenView, Waiting } from './insight.ts'
-export { hundredth, shownMs } from './plan-text.ts'
+export { roundUpMs } from './plan-text.ts'
 export type {
   LoadCard,
   MeasuredIn,
@@ -56,22 +64,7 @@ export type {
   TrialText,
   TrialWorld,
 } from './planning.ts'
-export {
-  type MessageLayout,
-  readFlag,
-  readId,
-  readIds,
-  readList,
-  readOptional,
-  type WireFormat,
-  type WireReader,
-  type WireWriter,
-  writeFlag,
-  writeId,
-  writeIds,
-  writeList,
-  writeOptional,
-} from './wire.ts'
+export { type MessageLayout, readId, type WireFormat, writeId } from './wire.ts'
 
 /** The protocols of this package. */
 export const protocols: readonly Definition[] = [
@@ -88,20 +81,20 @@ export const protocols: readonly Definition[] = [
   omegaDefinition,
 ]
 
-/** A protocol of another package, from a module that exports `protocol` and, to be run by real processes, `hosting`. */
+/** A protocol of another package. Its module exports `protocol` and, if real processes can run it, `hosting`. */
 export type AddedProtocol = {
   readonly definition: Definition
-  /** Null: it can be simulated and explored only. */
+  /** Null: the protocol can only be simulated and explored. */
   readonly hosting: Hosting | null
-  /** The address of the module: threads import it again. */
+  /** The URL of the module: worker threads import it again. */
   readonly module: string
 }
 
 const added = new Map<string, AddedProtocol>()
 
 /**
- * Makes a protocol known in this thread, for good. Throws a RangeError where the name is taken; the same protocol may be
- * added again.
+ * Adds a protocol to this thread. Throws a RangeError if another protocol has the same name. Adding the same protocol
+ * again is allowed.
  */
 export function addProtocol(given: AddedProtocol): void {
   const { definition, hosting } = given
@@ -110,14 +103,16 @@ export function addProtocol(given: AddedProtocol): void {
   if (protocols.some((protocol) => protocol.name === name))
     throw new RangeError(`${name} is a protocol of this package: choose another name`)
   if (before !== undefined && before.definition !== definition)
-    throw new RangeError(`${name} was loaded from ${before.module} already`)
+    throw new RangeError(
+      `another protocol ${name} is already loaded, from ${before.module}: choose another name`,
+    )
   if (hosting !== null && hosting.name !== name)
-    throw new RangeError(`hosting.name is ${hosting.name}, but the protocol is called ${name}`)
+    throw new RangeError(`hosting.name is ${hosting.name}, but protocol.name is ${name}: use the same name`)
   added.set(name, given)
   if (hosting !== null) addHosting(hosting)
 }
 
-/** The modules of all protocols that were added, for threads to import. */
+/** The modules of all added protocols, for worker threads to import. */
 export function addedModules(): readonly string[] {
   return [...added.values()].map(({ module }) => module)
 }
@@ -126,7 +121,7 @@ export function protocolNamed(name: string): Definition | null {
   return protocols.find((protocol) => protocol.name === name) ?? added.get(name)?.definition ?? null
 }
 
-/** Every protocol that this thread knows by name. */
+/** All protocols of this thread, by name. */
 export const catalogue = {
   get names(): readonly string[] {
     return [...added.keys(), ...protocols.map(({ name }) => name)]

@@ -1,30 +1,32 @@
-/** What an operator may ask of a process beyond its view: how long the lead lasts, whose votes count, who is heard. */
+/** What an operator can ask a node in addition to its view: when the term ends, whose votes count, who is reachable. */
 import type { Micros, NodeId } from '../core/index.ts'
 
-/** A view of the living, where the protocol has such. */
+/** A membership view, for protocols that have views. */
 export type SeenView = {
   readonly id: readonly [number: number, leader: NodeId | null]
-  /** In order, and the life of each. */
+  /** In order. */
   readonly members: readonly NodeId[]
+  /** The incarnation of each member. */
   readonly incarnations: readonly number[]
 }
 
 export type Membership = {
-  /** Null while this process is in none. */
+  /** Null while this node is in no view. */
   readonly view: SeenView | null
-  /** Which life of this process it is. */
+  /** The incarnation of this node. */
   readonly incarnation: number
-  /** Whether more than half of the view answer from it: only then does anybody act on it. */
+  /** Whether more than half of the members answer: nodes act on a view only then. */
   readonly inQuorum: boolean
-  /** How many members of the view may fail at once, whichever they are, so that those who are left form the next. */
+  /** How many members may fail at once, in any combination, so that the remaining ones can form the next view. */
   readonly failureTolerance: number
-  /** Whose return a group without a quorum waits for; null while it has one. */
+  /** What a group without a quorum waits for; null while it has a quorum. */
   readonly waitingFor: Waiting | null
 }
 
 /**
- * A view of which no majority is linked with this process (null: no view yet, so of all nodes), and who of it is missing.
- * `isAttempt`: it may have been installed by those who are missing, and any of them can tell.
+ * A view without a majority that is linked with this node, and its unreachable members. `view` null: there is no view
+ * yet, and a majority of all nodes is needed. `mayHaveFormed`: the unreachable members may have installed the view, and
+ * any of them can tell.
  */
 export type Waiting = {
   readonly view: readonly [number: number, leader: NodeId | null] | null
@@ -33,31 +35,31 @@ export type Waiting = {
   readonly unreachable: readonly NodeId[]
 }
 
-/** Why peers are called reachable. */
+/** Why peers count as reachable. */
 export type Evidence = {
-  /** When each was last known to be reachable: a timely message of its own, or the leader's word that it answered. */
+  /** When each peer was last known to be reachable: by its own timely message, or by the leader's report. */
   readonly of: readonly { readonly id: NodeId; readonly at: Micros }[]
-  /** A peer is called reachable for this long after that, and no longer. */
+  /** How long a peer counts as reachable after that. */
   readonly lasts: Micros
 }
 
 export type Insight = {
   /**
-   * Until when whoever leads leads, on this process's own clock; null when nobody is known to. Of itself a leader knows
-   * it for sure; others count from when they were told, which is up to Δ too long. Under omega, which has no leases:
-   * until when this process counts itself in quorum if it hears nothing more.
+   * When the current term ends, on this node's own clock; null if no leader is known. The leader knows the exact time.
+   * Followers count from when they received it, which is up to Δ too long. Under omega, which has no leases: until when
+   * this node counts itself in the quorum without another message.
    */
   readonly leadUntil: Micros | null
-  /** Sets of voters, each of which must give a majority; two while one replaces the other. */
+  /** The sets of voters. A leader needs a majority of each; there are two while one set replaces another. */
   readonly voters: readonly (readonly NodeId[])[]
-  /** Whoever has a vote in any of them, or is to have one. */
+  /** All nodes that have a vote in any of these sets, or will have one. */
   readonly named: readonly NodeId[]
-  /** Whom it has heard of late, in time: those that it calls reachable. */
+  /** The reachable peers: this node has recently received a timely message of each. */
   readonly heard: readonly NodeId[]
-  /** On what that rests; null where the protocol does not say. */
+  /** The evidence for `heard`; null if the protocol has none. */
   readonly evidence: Evidence | null
-  /** Until when it takes no part, because it has been restarted; null when it does take part. */
+  /** Until when the node takes no part after a restart; null if it takes part. */
   readonly silentUntil: Micros | null
-  /** Null where the protocol has no views. */
+  /** Null if the protocol has no views. */
   readonly membership: Membership | null
 }

@@ -1,4 +1,4 @@
-/** Invariants that protocols assert in production: a state that breaks one is caught by the step that would act on it. */
+/** Invariants that protocols assert in production: the step that would act on a corrupted state throws instead. */
 import { describe, expect, it } from 'vitest'
 import {
   AssertionFailedError,
@@ -50,7 +50,7 @@ function stepsOf(name: string, options: { readonly [name: string]: Plain } = {})
   return taken
 }
 
-/** The messages of failed assertions when each step is taken again from a state with this change. */
+/** The messages of failed assertions when each step runs again from a state with this change. */
 function failures(steps: readonly Taken[], corrupt: (state: Any) => void): readonly string[] {
   const messages = new Set<string>()
   for (const { protocol, state, input, now } of steps) {
@@ -66,7 +66,7 @@ function failures(steps: readonly Taken[], corrupt: (state: Any) => void): reado
   return [...messages]
 }
 
-/** A state as a test corrupts it: the shape is the protocol's own affair. */
+/** A state that a test corrupts. Its shape depends on the protocol. */
 type Any = Plain & { [field: string]: Any }
 
 describe('local-leader', () => {

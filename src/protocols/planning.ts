@@ -1,6 +1,6 @@
 /**
- * The guarantee card of a protocol, described: what is computed from the constants, what is tried in simulated worlds to
- * check it, and how both are told. `src/workbench/guarantees` runs the simulations and fills the card in.
+ * The description of a guarantee card: the bounds that follow from the constants of a protocol, the simulations that check
+ * them, and the text. `src/workbench/guarantees` runs the simulations and completes the card.
  */
 import type { Command, Micros, NodeId, Plain, PlainObject } from '../core/index.ts'
 import type { Chosen, Problem } from './hosting.ts'
@@ -8,7 +8,7 @@ import type { Chosen, Problem } from './hosting.ts'
 /** Milliseconds, or a range of them. */
 export type Span = number | readonly [least: number, most: number]
 
-/** What a card is asked for: a file and flags, checked as far as every protocol wants it. Absent: not given. */
+/** The configuration of a card from a file and flags, after the checks that all protocols share. */
 export type PlanAsked = {
   readonly nodes: readonly NodeId[]
   readonly voters?: readonly NodeId[]
@@ -16,7 +16,7 @@ export type PlanAsked = {
   readonly witnesses?: readonly NodeId[]
   readonly profile?: 'lan' | 'region' | 'wan'
   readonly mode?: 'local' | 'majority'
-  /** Options of the protocol from the file; `chosen` came by flags and wins. */
+  /** Options of the protocol from the file. `chosen`: options from flags, which override them. */
   readonly options: PlainObject
   readonly chosen: PlainObject
   readonly network?: { readonly delayMs?: Span; readonly loss?: number }
@@ -25,14 +25,14 @@ export type PlanAsked = {
   readonly seeds: number
 }
 
-/** The store that was named: its kind, what it cannot show and must be so, and whether a weak one was accepted. */
+/** The configured store: its kind, whether a weak store is accepted, and assumptions that conclave cannot check. */
 export type PlannedStore = {
   readonly kind: string
   readonly acceptWeak: boolean
   readonly assumed: readonly string[]
 }
 
-/** Fields of a plan's file that only some protocols take. */
+/** Fields of the configuration file that only some protocols accept. */
 export type PlanField =
   | 'group'
   | 'id'
@@ -44,24 +44,25 @@ export type PlanField =
   | 'registers'
   | 'store'
 
-/** What a card is made for, when everything has been checked. Plain, so that threads can be given it. */
+/** The checked configuration of a card. Plain data, so that it can be sent to worker threads. */
 export type Plan = { readonly asked: PlanAsked; readonly options: PlainObject }
 
 export type Planning = {
   readonly fields: readonly PlanField[]
   readonly leastNodes: number
   readonly mostNodes: number
-  /** How many runs each of the main trials has unless told otherwise. */
+  /** The default number of runs of each main trial. */
   readonly seeds: number
-  /** The options before defaults are filled in, and what is wrong with them afterwards. */
+  /** The options before defaults are filled in. */
   optionsFor(asked: PlanAsked): Chosen
+  /** The problems with the options, once defaults are filled in. */
   problemsWith(options: PlainObject, asked: PlanAsked): readonly Problem[]
   describe(plan: Plan): PlanDescription
 }
 
 export type PlanDescription = TrialPlan | MilestonePlan
 
-// ---- Trials: one fault in a quiet world, many seeds ----
+// ---- Trials: one fault in a steady world, many seeds ----
 
 /** A fault of a trial. */
 export type TrialEvent =
@@ -74,23 +75,23 @@ export type TrialEvent =
   | { readonly cutOneWay: readonly (readonly [NodeId, NodeId])[] }
   | { readonly command: Command & { readonly node: NodeId } }
 
-/** What befalls a world, and among which nodes a leader is expected afterwards. */
+/** The faults of a trial, and the nodes among which a leader is expected afterwards. */
 export type TrialFault = { readonly events: readonly TrialEvent[]; readonly among: readonly NodeId[] }
 
 /** The world of a trial. */
 export type TrialWorld = {
   readonly nodes: readonly NodeId[]
   readonly options: PlainObject
-  /** From these each seed draws one. */
+  /** Each seed draws one of these. */
   readonly delaysMs: readonly [Span, ...Span[]]
   readonly latenessMs: readonly [Span, ...Span[]]
   readonly loss: number
-  /** Of shared registers: how long accesses take, and when a caller gives up. */
+  /** Shared registers: how long accesses take, and when a caller gives up. */
   readonly store?: { readonly delaysMs: readonly [Span, ...Span[]]; readonly timeoutMs: number }
   readonly driftPpm: number
-  /** How long the world is left alone first: at least, and at most. */
+  /** The minimum and maximum time without faults before the fault. */
   readonly calm: readonly [Micros, Micros]
-  /** How long it is watched afterwards. */
+  /** How long the world is observed after the fault. */
   readonly watched: Micros
 }
 
@@ -99,63 +100,65 @@ export type Draw = { integer(least: number, most: number): number }
 
 export type PlannedTrial = {
   readonly name: string
-  /** What happens, in words. */
+  /** The fault, in words. */
   readonly what: string
-  /** Part of the seeds that are tried; trials with all of them (1) are not listed among the shapes. */
+  /** The share of the seeds that this trial runs. Trials with all seeds (1) are not listed among the shapes. */
   readonly share: number
   readonly settings: TrialWorld
   readonly fault: (leader: NodeId, random: Draw) => TrialFault
-  /** Promised: there is a leader again by then (null: nothing is promised; never: there is none), and others stop. */
+  /** The promised bound until a node leads again. Null: no bound. `never`: no node leads. */
   readonly restoredWithin: Micros | null | 'never'
+  /** The promised bound until the old leader has stopped; null: no bound. */
   readonly stoppedWithin: Micros | null
 }
 
-/** Where a figure is measured: in all of these trials together. */
+/** The trials in which a figure is measured, all together. */
 export type MeasuredIn = {
   readonly trials: readonly string[]
   readonly of: 'detected' | 'restored' | 'stopped'
 }
 
-/** A computed time. `usual` and `worst`: where it is measured, in ordinary worlds and in the worst allowed ones. */
+/** A computed time, and the trials that measure it: `usual` in ordinary worlds, `worst` in the worst allowed ones. */
 export type PlannedFigure = {
   readonly name: string
   readonly title: string
-  /** Null where it can never happen: then the figure is left out. */
+  /** Null if it can never happen: the figure is then omitted. */
   readonly computed: { readonly typical: Micros | null; readonly worst: Micros } | null
   readonly usual: MeasuredIn | null
   readonly worst: MeasuredIn
 }
 
-/** Messages and accesses of a quiet world. */
+/** Messages and accesses of a steady world. */
 export type SteadyLoad = {
   readonly micros: Micros
   readonly kinds: { readonly [kind: string]: { readonly count: number; readonly bytes: number } }
   readonly accesses: ReadonlyMap<NodeId, { readonly writes: number; readonly rounds: number }>
 }
 
-/** The load, computed beside measured. */
+/** The computed and the measured load. */
 export type LoadCard = {
-  /** As `--json` shows it. */
+  /** For `--json`. */
   readonly card: Plain
-  /** Names of what was more than computed. */
+  /** The names of loads that exceeded the computed load. */
   readonly exceeded: readonly string[]
-  /** As a table; a row that exceeds what was computed is marked. */
+  /** As a table. A row that exceeds the computed load is marked. */
   readonly rows: readonly { readonly cells: readonly string[]; readonly exceeded: boolean }[]
 }
 
 export type TrialPlan = {
   readonly kind: 'trials'
-  /** The fields of the card that need no simulation: those before the measurements, and how many nodes may fail. */
+  /** The fields of the card before the measurements. */
   readonly card: PlainObject
+  /** How many nodes may fail. */
   readonly tolerance: PlainObject
   readonly trials: readonly PlannedTrial[]
   readonly steady: TrialWorld
   readonly figures: readonly PlannedFigure[]
-  /** Whether a world may be without a leader before anything befalls it. */
+  /** Whether a world may have no leader before the fault. */
   readonly mayBeIdle: boolean
-  /** For `conclave chaos`: when another leads, when a cut-off leader has stopped, how long a restarted node is silent. */
+  /** For `conclave chaos`: until another node leads, until an isolated leader has stopped, and the silence of a restarted node. */
   readonly bounds: { readonly failOver: Micros | null; readonly leaseEnd: Micros; readonly silence: Micros }
-  /** Under which name the load stands in the card, and how it comes about. */
+  /** The name of the load in the card, and how it is measured. */
   readonly load: { readonly field: string; measure(steady: SteadyLoad): LoadCard }
   readonly text: TrialText
 }
@@ -164,14 +167,14 @@ export type TrialPlan = {
 export type TrialText = {
   readonly headline: string
   readonly assumes: readonly string[]
-  /** In what way the simulated world is outside of what is assumed. */
+  /** The assumptions that the simulated world breaks. */
   readonly broken: readonly string[]
   readonly advice: readonly string[]
-  /** The names of ordinary and of worst worlds, and what they mean. */
+  /** The names of the ordinary and the worst worlds. `worldsMean` explains them. */
   readonly worlds: readonly [usual: string, worst: string]
   readonly worldsMean: string
   readonly overlap: readonly string[]
-  /** How a leader after a fault is told, and what is told where another must have stopped. */
+  /** What precedes the time until a node leads after a fault, and the time until the old leader has stopped. */
   readonly leaderWords: string
   readonly stoppedWords: string
   readonly shapesMean: readonly string[]
@@ -180,11 +183,11 @@ export type TrialText = {
   readonly loadMeans: readonly string[]
 }
 
-// ---- Milestones: what a group puts out after a fault, in the order of a scenario ----
+// ---- Milestones: outputs of a group after a fault, in order ----
 
 export type Milestone = {
   readonly name: string
-  /** The output that marks it; the last one after the fault counts. */
+  /** The output that marks it. The last one after the fault counts. */
   readonly output: string
   readonly computed: { readonly typical: number; readonly worst: number }
 }
@@ -194,10 +197,10 @@ export type MilestonePlan = {
   /** The fields of the card that need no simulation. */
   readonly card: PlainObject
   readonly seeds: number
-  /** A run: a scenario as a file holds it, and the moment of the fault in it. */
+  /** A run: a scenario in the format of a scenario file, and the time of its fault. */
   run(seed: number): { readonly scenario: PlainObject; readonly faultMs: number }
   readonly milestones: readonly Milestone[]
-  /** Messages of a quiet run between these moments, per pair and second; `most` is what was computed. */
+  /** The rate of messages between these times of a run without faults, per pair and second. `most`: the computed rate. */
   readonly idle: {
     scenario(untilMs: number): PlainObject
     readonly betweenMs: readonly [number, number]

@@ -1,4 +1,4 @@
-/** `conclave/protocols`: the definitions of all protocols, and what a hosting of your own is made of. Unstable until 1.0. */
+/** `conclave/protocols`: the definitions of all protocols, and the types of a custom hosting. Unstable until 1.0. */
 export type {
   Asked,
   Chosen,

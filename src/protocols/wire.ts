@@ -1,4 +1,4 @@
-/** How a protocol lays its messages out as bytes: what the codec of the runtime offers it, and the parts layouts share. */
+/** How a protocol encodes its messages as bytes: the interface of the runtime's codec, and common parts of layouts. */
 import type { Message, NodeId } from '../core/index.ts'
 
 /** Writes values in a fixed layout, big-endian. */
@@ -13,7 +13,7 @@ export type WireWriter = {
   text(value: string): void
 }
 
-/** Reads them back. Every method throws when the bytes do not hold such a value. */
+/** Reads the same values. Every method throws if the bytes do not hold such a value. */
 export type WireReader = {
   u8(): number
   u16(): number
@@ -24,23 +24,23 @@ export type WireReader = {
   text(): string
   /** A byte below `limit`; `what` names it in the error. */
   below(limit: number, what: string): number
-  /** The length of a list; never more than the bytes that are left. */
+  /** The length of a list; never more than the number of remaining bytes. */
   count(): number
-  /** Refuses the message: the values do not fit together. */
+  /** Refuses the message: its values are inconsistent. */
   refuse(why: string): never
 }
 
-/** The layout of one kind of message. `kind` itself is not written: the codec numbers the layouts of a protocol. */
+/** The layout of one kind of message. `kind` is not encoded: the codec numbers the layouts of a protocol. */
 export type MessageLayout = {
   readonly kind: string
   write(writer: WireWriter, message: Message): void
   read(reader: WireReader): Message
 }
 
-/** The messages of a protocol on the wire. Messages without a layout travel as canonical JSON. */
+/** The wire format of a protocol. Messages without a layout are sent as canonical JSON. */
 export type WireFormat = {
   readonly layouts: readonly MessageLayout[]
-  /** What is wrong with a message that a peer sent; null when nothing is. Every message is checked before it is used. */
+  /** What is wrong with a message of a peer; null if it is valid. Every message is checked before it is used. */
   fault(message: Message): string | null
 }
 
@@ -58,7 +58,7 @@ export function writeId(writer: WireWriter, id: NodeId): void {
 }
 
 export function readId(reader: WireReader): NodeId {
-  return reader.below(2, 'kind of name') === NUMBER ? reader.f64() : reader.text()
+  return reader.below(2, 'kind of id') === NUMBER ? reader.f64() : reader.text()
 }
 
 export function writeIds(writer: WireWriter, ids: readonly NodeId[]): void {

@@ -3,7 +3,7 @@ import { msOf, type NodeId, type Plain, type PlainObject } from '../../core/inde
 import { plural } from '../../core/text.ts'
 import type { Chosen, Problem } from '../hosting.ts'
 import { type FigureNames, leaseFigures } from '../lease-figures.ts'
-import { hundredth, listedIds } from '../plan-text.ts'
+import { formatIds, roundToHundredth } from '../plan-text.ts'
 import type {
   LoadCard,
   Plan,
@@ -113,8 +113,8 @@ function operationsOf(
     others.reduce((sum, each) => sum + of(each), 0) / others.length
   const line = (what: string, computed: number, measured: number, most: number): OperationsLine => ({
     what,
-    computedPerSecond: hundredth(computed),
-    measuredPerSecond: hundredth(measured / seconds),
+    computedPerSecond: roundToHundredth(computed),
+    measuredPerSecond: roundToHundredth(measured / seconds),
     exceeded: measured / seconds > most * (1 + options.driftPpm / 1_000_000) + 1 / seconds,
   })
   const { leaderWrites, leaderReads, followerReads } = operations
@@ -211,7 +211,7 @@ function headline(
     ...(turns === 'succession' ? [] : [`turns ${turns}`]),
     ...(start === 'stamps' ? [] : [`start ${start}`]),
   ]
-  return `epochs, profile ${profile}${how.map((word) => `, ${word}`).join('')}: ${plural(nodes.length, 'node')} (${listedIds(nodes)}) in ${where}`
+  return `epochs, profile ${profile}${how.map((word) => `, ${word}`).join('')}: ${plural(nodes.length, 'node')} (${formatIds(nodes)}) in ${where}`
 }
 
 function assumptions(

@@ -3,7 +3,7 @@ import { msOf, type NodeId, type PlainObject } from '../../core/index.ts'
 import { count, plural } from '../../core/text.ts'
 import type { Chosen } from '../hosting.ts'
 import { type FigureNames, leaseFigures } from '../lease-figures.ts'
-import { roundToHundredth, formatIds, roundUpMs } from '../plan-text.ts'
+import { formatIds, roundToHundredth, roundUpMs } from '../plan-text.ts'
 import type {
   LoadCard,
   Plan,

@@ -12,7 +12,7 @@ import {
   type Step,
   type View,
 } from '../../core/index.ts'
-import { hosted, hostingOf } from '../../protocols/index.ts'
+import { hostingOf, hostShowing } from '../../protocols/index.ts'
 import { differenceOfFailure, InvalidTraceError, type TraceHeader } from '../trace/index.ts'
 import { type Placed, type Run, type Turn } from './index.ts'
 
@@ -110,7 +110,7 @@ export function asRecorded(definition: Definition, { hosted: group }: TraceHeade
   return {
     ...definition,
     create: ({ self }, options) =>
-      hosting.needs === 'peers' ? hosted(self, group) : hosting.create(self, options),
+      hosting.needs === 'peers' ? hostShowing(self, group) : hosting.create(self, options),
   }
 }
 

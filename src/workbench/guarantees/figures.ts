@@ -1,6 +1,6 @@
 /** Figures of a guarantee card, whatever the protocol: what was computed, beside what simulated worlds showed. */
 import { type Definition, type Micros, msOf, type PlainObject } from '../../core/index.ts'
-import { type PlannedTrial, shownMs } from '../../protocols/index.ts'
+import { type PlannedTrial, roundUpMs } from '../../protocols/index.ts'
 import { promisedSpecs, type TrialTally } from '../sim/index.ts'
 import { addDistributions, type Distribution, EMPTY_DISTRIBUTION, quantile } from '../trace/index.ts'
 
@@ -54,7 +54,7 @@ export function figure(
   return [
     {
       name,
-      computed: { typicalMs: typical === null ? null : rounded(typical), worstMs: shownMs(worst) },
+      computed: { typicalMs: typical === null ? null : rounded(typical), worstMs: roundUpMs(worst) },
       punctual: punctual === undefined ? null : statsOf(punctual),
       late: late === undefined ? null : statsOf(late),
       exceeded: samples.some((each) => each !== undefined && isBeyond(each, worst)),
@@ -77,8 +77,8 @@ export function shapeOf(
   return {
     name,
     what,
-    leaderWithinMs: typeof restoredWithin === 'number' ? shownMs(restoredWithin) : restoredWithin,
-    stoppedWithinMs: stoppedWithin === null ? null : shownMs(stoppedWithin),
+    leaderWithinMs: typeof restoredWithin === 'number' ? roundUpMs(restoredWithin) : restoredWithin,
+    stoppedWithinMs: stoppedWithin === null ? null : roundUpMs(stoppedWithin),
     leader: statsOf(tally.restored),
     stopped: statsOf(tally.stopped),
     exceeded: isLate || (stoppedWithin !== null && isBeyond(tally.stopped, stoppedWithin)),
