@@ -1,5 +1,5 @@
 import { defineConfig } from 'vitest/config'
-import LongestFirst from './scripts/longest-first.mjs'
+import LongestFirst from './test/support/longest-first.ts'
 
 /** Virtual time, or plain commands: nothing here depends on how busy the machine is. */
 const PURE = [

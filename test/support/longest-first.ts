@@ -2,7 +2,7 @@
  * The order of the test files: the longest first, so that none of them runs alone at the end. Then real and pure files
  * alternate: real ones wait, pure ones compute.
  */
-import { BaseSequencer } from 'vitest/node'
+import { BaseSequencer, type TestSpecification } from 'vitest/node'
 
 /** Files that take more than about 20 s on two cores, the longest first. The order of the others does not matter. */
 const LONGEST = [
@@ -25,16 +25,16 @@ const LONGEST = [
   'src/service/agent/omega.test.ts',
 ]
 
-const rankOf = ({ moduleId }) => {
+const rankOf = ({ moduleId }: TestSpecification): number => {
   const place = LONGEST.findIndex((file) => moduleId.endsWith(file))
   return place === -1 ? LONGEST.length : place
 }
 
 export default class LongestFirst extends BaseSequencer {
-  async sort(files) {
+  override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
     const long = files.filter((file) => rankOf(file) < LONGEST.length).sort((a, b) => rankOf(a) - rankOf(b))
     const short = files.filter((file) => rankOf(file) === LONGEST.length)
-    const kindOf = ({ project }) => project.name
+    const kindOf = ({ project }: TestSpecification): string => project.name
     const kinds = [...new Set(short.map(kindOf))].map((kind) => short.filter((file) => kindOf(file) === kind))
     // Each kind is spread evenly over the rest.
     const spread = kinds.flatMap((kind) => kind.map((file, at) => ({ file, at: at / kind.length })))
