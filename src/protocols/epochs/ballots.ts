@@ -142,13 +142,13 @@ export function handleWritten(kit: Kit, state: EpochsState, now: Micros): Epochs
 /** Reads the blocks that the round needs. A round that needs none is complete at once. */
 export function startRound(kit: Kit, state: EpochsState, now: Micros): EpochsStep {
   const missing = kit.core.findMissing(state)
-  if (missing.length === 0) return judged(kit, state, kit.core.judgeRound(state), now)
+  if (missing.length === 0) return handleRound(kit, state, kit.core.judgeRound(state), now)
   const next = withTime(state, { round: roundOf(state) + 1 })
   return { state: next, effects: kit.call.reads(roundOf(next), missing) }
 }
 
 /** A round is complete: acts on the result of the case analysis. */
-export function judged(kit: Kit, before: EpochsState, after: EpochsState, now: Micros): EpochsStep {
+export function handleRound(kit: Kit, before: EpochsState, after: EpochsState, now: Micros): EpochsStep {
   switch (after.status) {
     case 'Leader':
       return becomeLeader(kit, after, now)

@@ -10,7 +10,7 @@ import {
   setTimer,
   unreachable,
 } from '../../core/index.ts'
-import { continueLeading, handleBuryFailed, handleWritten, judged, startRound, tick } from './ballots.ts'
+import { continueLeading, handleBuryFailed, handleRound, handleWritten, startRound, tick } from './ballots.ts'
 import { type Block, blockOf, moreOf } from './block.ts'
 import {
   AGAIN_TIMER,
@@ -173,7 +173,7 @@ function restOrContinue(kit: Kit, state: EpochsState, now: Micros): EpochsStep {
 function handleBlock(kit: Kit, state: EpochsState, of: NodeId, block: Block, now: Micros): EpochsStep {
   const after = kit.core.addBlock(state, of, block)
   const isComplete = state.read.length + 1 === kit.core.others.length
-  return isComplete ? judged(kit, state, after, now) : { state: after, effects: NOTHING }
+  return isComplete ? handleRound(kit, state, after, now) : { state: after, effects: NOTHING }
 }
 
 export function handleReply(
