@@ -6,6 +6,7 @@ const ROOMS = {
   core: [],
   links: ['core'],
   protocols: ['core', 'links'],
+  'recovery/codes': ['core'],
   'workbench/trace': ['core'],
   'workbench/specs': ['core', 'workbench/trace'],
   'workbench/scenario': ['core', 'workbench/trace', 'workbench/specs'],
@@ -72,7 +73,7 @@ const ROOMS = {
   ],
 }
 ROOMS.cli = Object.keys(ROOMS)
-const PURE = ['core', 'links', 'protocols', 'workbench/']
+const PURE = ['core', 'links', 'protocols', 'recovery/codes', 'workbench/']
 const isPure = (room) => PURE.some((pure) => room.startsWith(pure))
 
 const file = new URL('../.oxlintrc.json', import.meta.url)
