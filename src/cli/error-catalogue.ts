@@ -286,7 +286,7 @@ export const ERROR_CATALOGUE: { readonly [code: string]: CatalogueEntry } = {
   ERR_CONCLAVE_INVALID_SCENARIO: entry(
     'InvalidScenarioError',
     'conclave/sim',
-    'A scenario file is wrong. The message has one line per problem, each with its field.',
+    'A scenario file is wrong. The message has one line per problem, each with its file, line, column and field.',
     'Correct each line.',
     EXIT.usage,
   ),

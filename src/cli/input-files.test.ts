@@ -1,8 +1,9 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { afterAll, expect, it } from 'vitest'
-import { readJsonFile, readTextFile, readTraceFile } from './input-files.ts'
+import { afterAll, describe, expect, it, vi } from 'vitest'
+import { InvalidScenarioError, type ScenarioProblem } from '../workbench/scenario/index.ts'
+import { readJsonFile, readTextFile, readTraceFile, useScenarioFile } from './input-files.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'conclave-input-'))
 afterAll(() => rmSync(folder, { recursive: true }))
@@ -22,8 +23,49 @@ it('names the file that is missing or unreadable', () => {
   expect(() => readTextFile(folder)).toThrow(`${folder}: cannot be read (EISDIR)`)
 })
 
-it('names the file that is not JSON', () => {
-  expect(() => readJsonFile(file('bad.json', '{'))).toThrow(`${folder}/bad.json: not JSON: `)
+it('names the place in a file that is not JSON', () => {
+  expect(() => readJsonFile(file('bad.json', '{\n  "a": 1,\n}'))).toThrow(
+    `${folder}/bad.json:3:1: not JSON: expected a field name in double quotes`,
+  )
+})
+
+describe('a scenario file', () => {
+  const bad = file('bad-scenario.json', '{\n  "nodes": [1, 2],\n  "seed": "x"\n}')
+
+  it('is passed on', () => {
+    expect(useScenarioFile(bad, (content) => content)).toEqual({ nodes: [1, 2], seed: 'x' })
+  })
+
+  it('gives each problem its file, line and column', () => {
+    const problems = [
+      { field: 'nodes[1]', problem: 'is wrong' },
+      { field: 'seed', problem: 'must be a number' },
+      { field: 'untilMs', problem: 'is missing' },
+    ]
+    const reject = (): never => {
+      throw new InvalidScenarioError(problems)
+    }
+    expect(() => useScenarioFile(bad, reject)).toThrow(
+      new InvalidScenarioError([
+        { ...problems[0], place: `${bad}:2:16` },
+        { ...problems[1], place: `${bad}:3:11` },
+        { ...problems[2], place: `${bad}:1:1` },
+      ] as ScenarioProblem[]),
+    )
+  })
+
+  it('leaves other errors alone', () => {
+    const reject = (): never => {
+      throw new RangeError('seed: too large')
+    }
+    expect(() => useScenarioFile(bad, reject)).toThrow(new RangeError('seed: too large'))
+  })
+
+  it('that is not JSON is never passed on', () => {
+    const use = vi.fn<(content: unknown) => void>()
+    expect(() => useScenarioFile(file('no.json', 'no'), use)).toThrow(`${folder}/no.json:1:1: not JSON: `)
+    expect(use).not.toHaveBeenCalled()
+  })
 })
 
 it('reads a trace, and refuses other files', () => {

@@ -10,7 +10,7 @@ import {
   type ScheduleStep,
 } from '../../workbench/sim/index.ts'
 import { UsageError } from '../errors.ts'
-import { readJsonFile } from '../input-files.ts'
+import { useScenarioFile } from '../input-files.ts'
 import { findProtocol, type Loaded } from '../load.ts'
 import { addSpecs, findSpec } from '../sim/scenario-file.ts'
 import { parseChoice, parseOptions, parseWholeNumber } from '../values.ts'
@@ -117,7 +117,7 @@ function readSchedule(
   nodes: readonly NodeId[],
   lookup: Lookup,
 ): readonly ScheduleStep[] {
-  const scenario = parseScenario(readJsonFile(file), lookup)
+  const scenario = useScenarioFile(file, (content) => parseScenario(content, lookup))
   if (scenario.protocol !== name)
     throw new UsageError(`--after ${file}: protocol must be ${name}, not ${scenario.protocol}`, '--after')
   if (scenario.nodes.join() !== nodes.join())

@@ -4,6 +4,7 @@ import { type Definition, present } from '../../core/index.ts'
 import {
   parseScenario,
   promisedSpecs,
+  type Report,
   runScenario,
   type Scenario,
   traceHeader,
@@ -11,8 +12,8 @@ import {
 import { specs as allSpecs, type Spec, specNamed } from '../../workbench/specs/index.ts'
 import { type TraceRecord, traceLine, transcriptLine } from '../../workbench/trace/index.ts'
 import { EXIT, UsageError } from '../errors.ts'
-import { readJsonFile } from '../input-files.ts'
-import { loadProtocols } from '../load.ts'
+import { useScenarioFile } from '../input-files.ts'
+import { type Loaded, loadProtocols } from '../load.ts'
 import { print, printJson } from '../output.ts'
 import { parseWholeNumber } from '../values.ts'
 import { formatReport } from './text.ts'
@@ -30,8 +31,15 @@ export type ScenarioFlags = {
 
 /** Returns the exit code. */
 export async function runScenarioFile(file: string, flags: ScenarioFlags): Promise<number> {
-  const { lookup, specsFor } = await loadProtocols(flags.load)
-  const parsed = parseScenario(readJsonFile(file), lookup)
+  const protocols = await loadProtocols(flags.load)
+  const report = useScenarioFile(file, (content) => runContent(content, flags, protocols))
+  if (flags.json === true) printJson(report)
+  else print(formatReport(report))
+  return report.specs.some(({ verdict }) => verdict === 'violated') ? EXIT.violated : EXIT.ok
+}
+
+function runContent(content: unknown, flags: ScenarioFlags, { lookup, specsFor }: Loaded): Report {
+  const parsed = parseScenario(content, lookup)
   const scenario =
     flags.seed === undefined ? parsed : { ...parsed, seed: parseWholeNumber('--seed', flags.seed, 0) }
   const definition = present(lookup.find(scenario.protocol), 'protocol')
@@ -46,9 +54,7 @@ export async function runScenarioFile(file: string, flags: ScenarioFlags): Promi
     ...(sinks.length === 0 ? {} : { record: (record) => sinks.forEach((sink) => sink.write(record)) }),
   })
   for (const sink of sinks) sink.end()
-  if (flags.json === true) printJson(report)
-  else print(formatReport(report))
-  return report.specs.some(({ verdict }) => verdict === 'violated') ? EXIT.violated : EXIT.ok
+  return report
 }
 
 /** The specifications of a run with those named by --spec; empty if there are none, so that the defaults apply. */

@@ -10,7 +10,7 @@ import {
   nearest,
   type PlainObject,
 } from '../../core/index.ts'
-import { invalidScenario, pathText, type ScenarioProblem, schemaProblems } from './problems.ts'
+import { InvalidScenarioError, pathText, type ScenarioProblem, schemaProblems } from './problems.ts'
 import type { Scenario, Span } from './scenario.ts'
 import { type EventSchema, nodeList, type ScenarioSchema, scenarioSchema } from './schema.ts'
 
@@ -43,7 +43,7 @@ export function parseScenario(file: unknown, lookup: Lookup): Scenario {
     readStep(schema, step, `schedule[${index}]`, problems),
   )
   const nodeOptions = readNodeOptions(definition, nodes, given, body, problems)
-  if (body === null || problems.length > 0) throw invalidScenario(problems)
+  if (body === null || problems.length > 0) throw new InvalidScenarioError(problems)
   const { schedule } = body
   return {
     ...body,
@@ -67,7 +67,7 @@ function readHead(
   const definition = typeof given['protocol'] === 'string' ? lookup.find(given['protocol']) : null
   if (typeof given['protocol'] === 'string' && definition === null)
     problems.unshift({ field: 'protocol', problem: unknownProtocol(given['protocol'], lookup.names) })
-  if (head === null || definition === null) throw invalidScenario(problems)
+  if (head === null || definition === null) throw new InvalidScenarioError(problems)
   return { definition, nodes: head.nodes }
 }
 
@@ -131,7 +131,7 @@ export function checkBounds(
   chosen: PlainObject = options,
 ): void {
   const problems = boundProblems(definition, options, maxDelayMs, chosen)
-  if (problems.length > 0) throw invalidScenario(problems)
+  if (problems.length > 0) throw new InvalidScenarioError(problems)
 }
 
 function boundProblems(
@@ -246,7 +246,7 @@ export function checkedOptions(
   const chosen = read(definition.options(nodes), options, 'options', problems)
   const worldly = chosen === null ? null : worldlyProblem(definition, chosen)
   if (worldly !== null) problems.push(worldly)
-  if (chosen === null || problems.length > 0) throw invalidScenario(problems)
+  if (chosen === null || problems.length > 0) throw new InvalidScenarioError(problems)
   return chosen
 }
 

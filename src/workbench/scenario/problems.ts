@@ -6,6 +6,8 @@ export type ScenarioProblem = {
   /** The place in the file, such as `events[1].crash`; empty for the file as a whole. */
   readonly field: string
   readonly problem: string
+  /** FILE:LINE:COLUMN of the value, where the scenario was read from a file. */
+  readonly place?: string
 }
 
 /** A scenario that cannot be run. `problems` has all problems; `field` is that of the first. */
@@ -15,21 +17,22 @@ export class InvalidScenarioError extends Error {
   readonly field: string
   readonly problems: readonly ScenarioProblem[]
 
-  constructor(field: string, problem: string, others: readonly ScenarioProblem[] = []) {
-    const problems = [{ field, problem }, ...others]
+  constructor(problems: readonly ScenarioProblem[]) {
     super(problems.map(problemText).join('\n'))
-    this.field = field
+    this.field = problems[0]?.field ?? ''
     this.problems = problems
+  }
+
+  /** The same problems, each with the place of its field. */
+  locate(placeOf: (field: string) => string): InvalidScenarioError {
+    return new InvalidScenarioError(
+      this.problems.map((problem) => ({ ...problem, place: placeOf(problem.field) })),
+    )
   }
 }
 
-export function invalidScenario(problems: readonly ScenarioProblem[]): InvalidScenarioError {
-  const [first, ...others] = problems
-  return new InvalidScenarioError(first?.field ?? '', first?.problem ?? 'is not valid', others)
-}
-
-function problemText({ field, problem }: ScenarioProblem): string {
-  return field === '' ? problem : `${field}: ${problem}`
+function problemText({ field, problem, place }: ScenarioProblem): string {
+  return [place ?? '', field, problem].filter((part) => part !== '').join(': ')
 }
 
 /** All problems in an error of a schema, one for each unknown field. Their fields begin with `place`. */

@@ -100,7 +100,9 @@ describe('a tick', () => {
     const timeless = { ...definition, exploration: { ...definition.exploration, tick: 0 } }
     const scenario = parseScenario({ protocol: 'lease', nodes: [1, 2], schedule: [tick] }, lookup)
     expect(() => runScenario(timeless, scenario)).toThrow(
-      new InvalidScenarioError('schedule[0]', 'lease does not define the length of a tick'),
+      new InvalidScenarioError([
+        { field: 'schedule[0]', problem: 'lease does not define the length of a tick' },
+      ]),
     )
   })
 })

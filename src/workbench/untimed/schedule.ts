@@ -56,7 +56,8 @@ export function runSchedule(
   for (const [index, step] of schedule.entries()) {
     at = (index + 1) * STEP_MICROS
     const performed = rules.perform(world, step)
-    if (typeof performed === 'string') throw new InvalidScenarioError(`schedule[${index}]`, performed)
+    if (typeof performed === 'string')
+      throw new InvalidScenarioError([{ field: `schedule[${index}]`, problem: performed }])
     trace.recordStep(world, step, performed, at)
     observe(performed.seen)
     world = performed.world
