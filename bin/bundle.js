@@ -4,4 +4,22 @@
 // oxlint-disable-next-line import/no-unassigned-import -- no such module: its name is what the bundler prints
 import 'conclave must stay out of the bundle, for its election runs in a thread with a script of its own: use --external:conclave'
 
-export * from '../dist/service/node/index.js'
+// The values of the main entry, so that a bundler reports the line above and no missing name. A test compares the lists.
+export {
+  AlreadyLeadingError,
+  CommandRefusedError,
+  DamagedStorageError,
+  InvalidArgumentError,
+  InvalidKeyError,
+  InvalidOptionsError,
+  join,
+  LeadershipLostError,
+  loadProtocol,
+  NodeClosedError,
+  StorageFailedError,
+  StorageInUseError,
+  StorageLockError,
+  StoreFailedError,
+  UnusableFolderError,
+  WorkerLostError,
+} from '../dist/service/node/index.js'

@@ -25,3 +25,10 @@ it('the main entry exposes join and its errors at run time, and no internals', a
   const names = Object.keys(await import('conclave'))
   expect(names.filter((name) => !name.endsWith('Error'))).toEqual(['join', 'loadProtocol'])
 })
+
+it('bin/bundle.js lists the same values for bundlers', async () => {
+  const [, list = ''] = /^export \{([^}]*)\} from/m.exec(readFileSync(`${ROOT}bin/bundle.js`, 'utf8')) ?? []
+  const listed = list.split(',').map((name) => name.trim())
+  const names = Object.keys(await import('conclave'))
+  expect(listed.filter((name) => name !== '').toSorted()).toEqual(names.toSorted())
+})
