@@ -49,6 +49,19 @@ const ROOMS = {
     'service/runtime',
     'service/config',
   ],
+  'service/recovery': [
+    'core',
+    'links',
+    'protocols',
+    'recovery/codes',
+    'recovery/manager',
+    'workbench/trace',
+    'service/registers',
+    'service/fencing',
+    'service/runtime',
+    'service/config',
+    'service/node',
+  ],
   'service/testkit': [
     'core',
     'protocols',
@@ -74,6 +87,13 @@ const ROOMS = {
 }
 ROOMS.cli = Object.keys(ROOMS)
 const PURE = ['core', 'links', 'protocols', 'recovery/codes', 'workbench/']
+/** Import paths of a room whose last name is also the name of another folder. */
+const PATHS = {
+  'service/recovery': ['store/**', 'transport/**', 'checkpoints/**', 'jobs/**', '*.ts'].map(
+    (inside) => `**/recovery/${inside}`,
+  ),
+}
+const pathsOf = (room) => PATHS[room] ?? [`**/${room.split('/').at(-1)}/**`]
 const isPure = (room) => PURE.some((pure) => room.startsWith(pure))
 
 const file = new URL('../.oxlintrc.json', import.meta.url)
@@ -85,7 +105,7 @@ config.overrides = Object.entries(ROOMS).map(([room, allowed]) => {
       ? []
       : [
           {
-            group: forbidden.map((other) => `**/${other.split('/').at(-1)}/**`),
+            group: forbidden.flatMap(pathsOf),
             message: `${room} may not import from there: see scripts/lint-rooms.mjs`,
           },
         ]),

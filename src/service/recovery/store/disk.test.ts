@@ -1,0 +1,188 @@
+/**
+ * Real files. The full disk is a small tmpfs when this process may mount one; otherwise the calls to the disk fail as the
+ * kernel's do (ENOSPC after half of the bytes).
+ */
+import { spawn, spawnSync } from 'node:child_process'
+import { once } from 'node:events'
+import {
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statfsSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { describe, expect, it, onTestFinished } from 'vitest'
+import {
+  type ColumnPlace,
+  columnBytes,
+  columnConformance,
+  keyFor,
+  putColumn,
+  readBytes,
+} from '../../../../test/support/column-conformance.ts'
+import { columnName } from './column-key.ts'
+import { findColumnProblem } from './column-reader.ts'
+import { type DiskCalls, openDiskStore } from './disk.ts'
+
+const DISK_BYTES = 4 * 1024 * 1024
+const canMount = ((): boolean => {
+  if (process.platform !== 'linux' || process.getuid?.() !== 0) return false
+  const folder = createFolder()
+  const isMounted = mount(folder)
+  if (isMounted) unmount(folder)
+  rmSync(folder, { recursive: true, force: true })
+  return isMounted
+})()
+
+function createFolder(): string {
+  return mkdtempSync(join(tmpdir(), 'conclave-columns-'))
+}
+
+function mount(folder: string): boolean {
+  return spawnSync('mount', ['-t', 'tmpfs', '-o', `size=${DISK_BYTES}`, 'tmpfs', folder]).status === 0
+}
+
+function unmount(folder: string): void {
+  spawnSync('umount', ['-l', folder])
+}
+
+function temporaryFolder(): string {
+  const folder = createFolder()
+  onTestFinished(() => rmSync(folder, { recursive: true, force: true }))
+  return folder
+}
+
+const unfinished = (folder: string): string[] =>
+  readdirSync(folder).filter((name) => name.startsWith('.') && name.endsWith('.new'))
+
+function placeAt(folder: string, full: Pick<ColumnPlace, 'fill' | 'empty'>, calls?: DiskCalls): ColumnPlace {
+  return {
+    open: () => openDiskStore({ folder, ...(calls === undefined ? {} : { calls }) }),
+    async damage(key, change) {
+      const file = join(folder, columnName(key))
+      writeFileSync(file, change(readFileSync(file)))
+    },
+    countUnfinished: async () => unfinished(folder).length,
+    crashDuringWrite: (key, bytes) => killDuringWrite(folder, key, bytes),
+    ...full,
+  }
+}
+
+/** A process that writes a part of a column, and is killed before it finishes. */
+async function killDuringWrite(folder: string, key: unknown, bytes: Uint8Array): Promise<void> {
+  const script = `
+    const { openDiskStore } = await import(${JSON.stringify(new URL('../../../../dist/service/recovery/store/disk.js', import.meta.url).href)})
+    const store = await openDiskStore({ folder: ${JSON.stringify(folder)} })
+    const writer = await store.create(${JSON.stringify(key)})
+    await writer.write([Buffer.from(${JSON.stringify(Buffer.from(bytes).toString('base64'))}, 'base64')])
+    console.log('written')
+    setInterval(() => {}, 1000)`
+  const child = spawn(process.execPath, ['--input-type=module', '-'], { stdio: ['pipe', 'pipe', 'inherit'] })
+  child.stdin.end(script)
+  const exited = once(child, 'exit')
+  const [said] = await Promise.race([once(child.stdout, 'data'), exited])
+  child.kill('SIGKILL')
+  await exited
+  expect(String(said)).toContain('written')
+}
+
+columnConformance(canMount ? 'a folder on a small tmpfs' : 'a folder with injected faults', async () => {
+  const folder = temporaryFolder()
+  if (canMount) {
+    mount(folder)
+    onTestFinished(() => unmount(folder))
+    const ballast = join(folder, 'ballast')
+    return placeAt(folder, {
+      async fill() {
+        const { bavail, bsize } = statfsSync(folder)
+        // Half a column is left: the disk fills up in the middle of a write.
+        writeFileSync(ballast, Buffer.alloc(bavail * bsize - columnBytes(keyFor()).length / 2))
+      },
+      async empty() {
+        rmSync(ballast)
+      },
+    })
+  }
+  let isFull = false
+  const calls: DiskCalls = {
+    write: async (file, chunks) => {
+      const bytes = Buffer.concat(chunks)
+      return (await file.write(isFull ? bytes.subarray(0, bytes.length / 2) : bytes)).bytesWritten
+    },
+    sync: (file) => file.datasync(),
+  }
+  return placeAt(
+    folder,
+    { fill: async () => void (isFull = true), empty: async () => void (isFull = false) },
+    calls,
+  )
+})
+
+describe('columns on a disk', () => {
+  it('shows a column only after it was synced', async () => {
+    const folder = temporaryFolder()
+    const seen: string[][] = []
+    const columns = (): string[] => readdirSync(folder).filter((name) => name.startsWith('render'))
+    const calls: DiskCalls = {
+      write: async (file, chunks) => (await file.writev(chunks as Uint8Array[])).bytesWritten,
+      async sync(file) {
+        seen.push(columns())
+        await file.datasync()
+      },
+    }
+    const store = await openDiskStore({ folder, calls })
+    await putColumn(store, keyFor())
+    expect(seen).toEqual([[]])
+    expect(columns()).toEqual([columnName(keyFor())])
+    await store.close()
+  })
+
+  it('stores nothing if the sync fails', async () => {
+    const folder = temporaryFolder()
+    const calls: DiskCalls = {
+      write: async (file, chunks) => (await file.writev(chunks as Uint8Array[])).bytesWritten,
+      sync: async () => {
+        throw Object.assign(new Error('EIO: i/o error, fdatasync'), { code: 'EIO' })
+      },
+    }
+    const store = await openDiskStore({ folder, calls })
+    await expect(putColumn(store, keyFor())).rejects.toMatchObject({
+      name: 'ColumnStoreFailedError',
+      message: expect.stringContaining('EIO'),
+    })
+    expect(await store.list()).toEqual([])
+    expect(unfinished(folder)).toEqual([])
+    await store.close()
+  })
+
+  it('ignores files that are not columns, and does not follow links', async () => {
+    const folder = temporaryFolder()
+    const outside = join(temporaryFolder(), 'secret')
+    writeFileSync(outside, 'secret')
+    const store = await openDiskStore({ folder })
+    writeFileSync(join(folder, 'notes.txt'), 'x')
+    mkdirSync(join(folder, columnName(keyFor({ epoch: 3 }))))
+    symlinkSync(outside, join(folder, columnName(keyFor())))
+    expect(await findColumnProblem(store, keyFor())).toBe('it is a symbolic link')
+    expect(await findColumnProblem(store, keyFor({ epoch: 3 }))).toBe('it is not a regular file')
+    expect((await store.list()).map(({ key }) => key.id.epoch)).toEqual([1])
+    await store.close()
+  })
+
+  it('is used by one process at a time', async () => {
+    const folder = temporaryFolder()
+    const store = await openDiskStore({ folder })
+    await expect(openDiskStore({ folder })).rejects.toMatchObject({ name: 'StorageInUseError' })
+    await store.close()
+    const bytes = columnBytes(keyFor())
+    const second = await openDiskStore({ folder })
+    await putColumn(second, keyFor(), bytes)
+    expect((await readBytes(second, keyFor())).equals(bytes)).toBe(true)
+    await second.close()
+  })
+})
