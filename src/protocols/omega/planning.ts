@@ -20,7 +20,10 @@ function optionsFor(asked: PlanAsked): Chosen {
   if (links !== 'datagrams')
     return refuse('options.links', 'does not apply to a plan: real nodes always use datagrams; remove it')
   if (mode !== undefined && quorum !== undefined && isLocal !== (quorum === 'none'))
-    return refuse(`--mode ${mode}`, `contradicts options.quorum = ${String(quorum)}; remove one of them`)
+    return refuse(
+      `--mode ${mode}`,
+      `contradicts options.quorum = ${JSON.stringify(quorum)}; remove one of them`,
+    )
   return {
     options: { quorum: isLocal ? 'none' : 'dynamic', ...given, ...profileOptions(profile, given) },
   }
