@@ -68,8 +68,8 @@ const NAME_WORDS = {
   still: 'untimed',
 }
 const ADJECTIVES = ['lapsed', 'begun', 'yielded', 'still']
-/** Options and specifications whose names are public. */
-const PUBLIC_NAMES = /\byieldWhenTold\b|\btold-in-pairs\b|\btoldInPairs\b/g
+/** Options, specifications and messages whose names are public. */
+const PUBLIC_NAMES = /\byieldWhenTold\b|\btold-in-pairs\b|\btoldInPairs\b|\bWhoAreYou\b/g
 
 const DECLARED = [
   /\b(?:const|let|function\*?|type|class|interface|enum)\s+(\w+)/g,

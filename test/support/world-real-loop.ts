@@ -64,7 +64,7 @@ class RealWorld implements OpenWorld {
         send: (_to, body) => this.#survives(loop) && this.#sent.push(textOf(body)),
         output: (event) => this.#survives(loop) && this.#outputs.push(textOf(event)),
         register: call,
-        trouble: () => {},
+        storageFailed: () => {},
         failed: (error) => {
           this.#failure = error.message
         },

@@ -1,4 +1,4 @@
-/** Where a node that has failed leaves its black box. */
+/** The file to which a failed node writes its black box. */
 import { writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'

@@ -7,7 +7,7 @@ import type { Plain, Step } from '../../core/index.ts'
 import { BlackBox } from './black-box.ts'
 import { writeBlackBox } from './black-box-file.ts'
 
-/** Counts its inputs, and says so. */
+/** A protocol that counts its inputs, and outputs the count. */
 const counting = {
   start: (): Step<Plain> => ({ state: 0, effects: [] }),
   step: (state: Plain): Step<Plain> => ({
@@ -60,7 +60,7 @@ describe('a trace that is being written', () => {
     vi.restoreAllMocks()
   })
 
-  it('is of the moment at which it was begun, however much happens meanwhile', async () => {
+  it('shows the moment at which reading started, regardless of later steps', async () => {
     const a = node(64)
     a.go(100)
     const before = await whole(a.trace())
@@ -76,7 +76,7 @@ describe('a trace that is being written', () => {
     expect(await whole(a.trace())).not.toBe(before)
   })
 
-  it('is read a piece at a time: the node stands still for no longer when it keeps more', async () => {
+  it('is read in pieces: a larger box does not block the node for longer', async () => {
     const a = node(16_000)
     a.go(16_000, 'x'.repeat(100))
     let read = 0
@@ -114,7 +114,7 @@ describe('a step that failed', () => {
     return box
   }
 
-  it('is the last of the trace, with its error and without effects', async () => {
+  it('is the last step of the trace, with its error and without effects', async () => {
     const lines = (await whole(failed(true).text(() => header))).trimEnd().split('\n')
     expect(JSON.parse(lines.at(-1) ?? '')).toMatchObject({
       type: 'step',
@@ -131,7 +131,7 @@ describe('a step that failed', () => {
 })
 
 describe('the file of a black box', () => {
-  it('is in the data directory, or else among temporary files', () => {
+  it('is in the data directory, or else in the directory for temporary files', () => {
     const data = mkdtempSync(join(tmpdir(), 'conclave-box-'))
     const owner = { group: 'a/b', node: 'n1', run: randomUUID() }
     const files = [writeBlackBox({ ...owner, data }, 'text'), writeBlackBox({ ...owner, data: null }, 'text')]
@@ -146,7 +146,7 @@ describe('the file of a black box', () => {
     rmSync(data, { recursive: true })
   })
 
-  it('is not written where that is impossible, and nothing is thrown', () => {
+  it('is skipped without an error where it cannot be written', () => {
     const owner = { group: 'g', node: 'n1', run: 'r', data: '/dev/null/nowhere' }
     expect(writeBlackBox(owner, 'text')).toBeNull()
   })

@@ -1,4 +1,4 @@
-/** What a decoder accepts, storage accepts; and nothing is accepted that no node could use. */
+/** Storage accepts everything that the decoder accepts, and neither accepts values that no node could use. */
 import { describe, expect, it } from 'vitest'
 import { nested } from '../../../test/support/byzantine/fuzzed-messages.ts'
 import { sent } from '../../../test/support/messages.ts'
@@ -44,7 +44,7 @@ const REPLY = {
   config: CONFIG,
 }
 
-/** What a receiver makes of it, or the reason why it makes nothing of it. */
+/** The decoded message, or why it is refused. */
 function received(body: PlainObject): Message | string {
   const { kind, bytes } = messages.encode(body as Message)
   try {
@@ -135,7 +135,7 @@ describe('a message', () => {
     }
   })
 
-  it('that is nested too deeply is unreadable, before anything is made of it', () => {
+  it('that is nested too deeply is unreadable, before it is parsed', () => {
     const settings = (agreed: Plain): string => canonical({ kind: 'Settings', agreed })
     expect(plainText(settings({ sigma: 3, nodes: ['a', 'b'], weights: { a: 1 } }))).toBe('taken')
     expect(plainText(settings({ deep: nested(5000) }))).toMatch(/nested more than 12 levels/)
@@ -144,7 +144,7 @@ describe('a message', () => {
     expect(
       plainText(settings(Object.fromEntries(Array.from({ length: 65 }, (_, at) => [`s${at}`, 1])))),
     ).toMatch(/at most 64 entries/)
-    // Brackets in a text are no levels.
+    // Brackets in a string are not levels.
     expect(plainText(settings({ text: '['.repeat(100) }))).toBe('taken')
     expect(plainText(settings({ text: `"${'['.repeat(100)}` }))).toBe('taken')
   })

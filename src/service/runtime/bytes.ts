@@ -89,7 +89,7 @@ export class Writer {
     return written
   }
 
-  /** Forgets what was written, if anything. */
+  /** Discards unfinished output. */
   begin(): Writer {
     this.#length = 0
     return this
@@ -142,7 +142,7 @@ export class Reader {
 
   f64(): number {
     const value = this.#view.getFloat64(this.#take(8))
-    if (!Number.isFinite(value) || Object.is(value, -0)) throw new InvalidBytesError('not a plain number')
+    if (!Number.isFinite(value) || Object.is(value, -0)) throw new InvalidBytesError('not a finite number')
     return value
   }
 
@@ -158,7 +158,7 @@ export class Reader {
     throw new InvalidBytesError(why)
   }
 
-  /** How many things follow; each takes at least a byte. */
+  /** The number of items that follow; each takes at least one byte. */
   count(): number {
     const count = this.u32()
     if (count > this.#bytes.length - this.#at)
@@ -197,12 +197,12 @@ export class Reader {
   /** Nothing may be left. */
   end(): void {
     const left = this.#bytes.length - this.#at
-    if (left > 0) throw new InvalidBytesError(`${left} bytes too many`)
+    if (left > 0) throw new InvalidBytesError(`${left} bytes left over`)
   }
 
   #take(length: number): number {
     const at = this.#at
-    if (at + length > this.#bytes.length) throw new InvalidBytesError('cut short')
+    if (at + length > this.#bytes.length) throw new InvalidBytesError('truncated')
     this.#at = at + length
     return at
   }

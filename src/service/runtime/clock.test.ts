@@ -23,7 +23,7 @@ describe('the second clock', () => {
     }
   })
 
-  it('tells a sleep once, to within its steps', () => {
+  it('reports a sleep once, to within its resolution', () => {
     const { clock, pass } = clocks()
     pass(123_456)
     clock.suspendedFor()
@@ -35,7 +35,7 @@ describe('the second clock', () => {
 
   it('reports nothing when the thread is delayed between two readings', () => {
     const time = { now: 1_000_000, reads: 0 }
-    // Every so often the process stands still after a reading, for longer than any sleep that counts.
+    // Now and then the process stops after a reading, for longer than any sleep that counts.
     const held = (value: number): number => {
       time.reads += 1
       time.now += time.reads % 7 === 0 ? 60_000 : 100
@@ -48,7 +48,7 @@ describe('the second clock', () => {
     for (let each = 0; each < 1000; each++) expect(clock.suspendedFor()).toBe(0)
   })
 
-  it('is asked now and then, and at once when the wall clock has run ahead', () => {
+  it('is read periodically, and at once when the wall clock has run ahead', () => {
     const time = { now: 1_000_000, wall: 5_000_000, slept: 0, asked: 0 }
     const counted = {
       now: () => time.now,
@@ -71,7 +71,8 @@ describe('the second clock', () => {
     expect(time.asked).toBeLessThanOrEqual(51)
     expect(pass(500, MIN_SUSPENSION)).toBe(MIN_SUSPENSION)
     expect(pass(500)).toBe(0)
-    // Set ahead, it is asked and says no; set back during a sleep, it is asked when it is due.
+    // When the wall clock is set ahead, the second clock is read and shows no sleep. When it is set back during a
+    // sleep, the second clock is read when it is due.
     expect(pass(500, 0, 3_600_000_000)).toBe(0)
     let [noticed, later] = [pass(500, 50_000, -50_000), 500]
     while (noticed === 0) {
@@ -81,12 +82,12 @@ describe('the second clock', () => {
     expect([noticed, later <= MAX_CHECK_INTERVAL]).toEqual([50_000, true])
   })
 
-  it('is missing on some hosts: then nothing is ever told', () => {
+  it('is missing on some hosts: then no sleep is ever reported', () => {
     const clock = openHostClock('/no/such/file')
     expect(clock.suspendedFor()).toBe(0)
   })
 
-  it('of this host runs with the first', () => {
+  it('of this host runs at the rate of the first', () => {
     const clock = openHostClock()
     const began = clock.now()
     while (clock.now() - began < 30_000) expect(clock.suspendedFor()).toBe(0)

@@ -1,8 +1,8 @@
 /**
- * The clock of a real process: monotonic, in whole microseconds. A second clock detects when the first stood still.
+ * The clock of a real process: monotonic, in whole microseconds. A second clock detects when the first one stopped.
  *
- * On Linux the monotonic clock stops while the host is suspended; the time since boot, which /proc/uptime shows in
- * hundredths of a second, does not. When the second runs ahead of the first, the host slept.
+ * On Linux the monotonic clock stops while the host is suspended. The time since boot, which /proc/uptime shows in
+ * hundredths of a second, does not. When the second clock runs ahead of the first, the host slept.
  */
 import { closeSync, openSync, readFileSync, readlinkSync, readSync } from 'node:fs'
 import type { Micros } from '../../core/index.ts'
@@ -10,12 +10,12 @@ import type { Micros } from '../../core/index.ts'
 export type HostClock = {
   /** Time on this process's own clock. */
   now(): Micros
-  /** For how long the host slept since this was last asked; 0 as a rule. */
+  /** How long the host slept since the last call; usually 0. */
   suspendedFor(): Micros
   close(): void
 }
 
-/** The second clock shows hundredths of a second: less than two of them is no sleep. */
+/** The second clock has a resolution of a hundredth of a second: a difference of less than two of them is no sleep. */
 export const MIN_SUSPENSION: Micros = 20_000
 
 export function monotonicNow(): Micros {
@@ -23,8 +23,8 @@ export function monotonicNow(): Micros {
 }
 
 /**
- * Which clock it is: processes that get the same text read the same clock, so their times can be compared. The start of
- * the host makes it, and the time namespace, which may shift it. Null where it is not known.
+ * Identifies the clock. Processes with the same text read the same clock, so their times can be compared. It consists
+ * of the boot id of the host and the time namespace, which may shift the clock. Null where it is unknown.
  */
 export function clockName(): string | null {
   try {
@@ -41,19 +41,19 @@ export function hostClock(
   now: () => Micros = monotonicNow,
   close: () => void = () => {},
 ): HostClock {
-  // How far the second clock is ahead, when everything is as it should be.
+  // How far the second clock is ahead while the host is awake.
   let ahead = bootTime === null ? 0 : -now() + bootTime()
   return {
     now,
     suspendedFor() {
       if (bootTime === null) return 0
-      // The thread may be delayed between the readings. So what the difference is at most comes from a reading before, and
-      // what it is at least from one after: nothing but a sleep makes the second exceed the first by so much.
+      // The thread may be delayed between two readings. So the upper bound of the difference uses a reading before, and
+      // the lower bound a reading after: only a sleep can make the lower bound exceed the upper one by this much.
       const before = now()
       const boot = bootTime()
       const gap = boot - now() - ahead
       if (gap < MIN_SUSPENSION) {
-        // The two run in different steps: keep the least difference ever seen.
+        // The clocks have different resolutions: keep the least difference ever seen.
         ahead = Math.min(ahead, boot - before)
         return 0
       }
@@ -68,10 +68,10 @@ export function hostClock(
 export const MAX_CHECK_INTERVAL: Micros = 20_000
 
 /**
- * The same clock, asked about sleeps more cheaply. The second clock costs a call into the system, at each of some hundred
- * steps a second. The wall clock costs next to nothing and does not stand still either, but it may be set. So the second
- * is asked when the wall clock has run ahead of the first, and now and then in any case. What is noticed later by that,
- * and by no more than `MAX_CHECK_INTERVAL`, is a sleep during which the wall clock was also set back by as much.
+ * The same clock with a cheaper check for sleeps. Reading the second clock costs a system call at each of some hundred
+ * steps per second. The wall clock is almost free and does not stop either, but it may be set. So the second clock is
+ * read when the wall clock has run ahead of the first, and periodically. Only a sleep during which the wall clock was
+ * also set back is detected later, by at most `MAX_CHECK_INTERVAL`.
  */
 export function checkedSeldom(clock: HostClock, wall: () => number = Date.now): HostClock {
   let askedAt = Number.NEGATIVE_INFINITY
@@ -79,7 +79,7 @@ export function checkedSeldom(clock: HostClock, wall: () => number = Date.now): 
   return {
     now: () => clock.now(),
     suspendedFor() {
-      // The thread may be delayed between the two readings: then the wall clock seems to be ahead now, never before.
+      // The thread may be delayed between the two readings: then the wall clock seems to be ahead now, never earlier.
       const before = clock.now()
       const shown = wall() * 1000
       if (shown - before - aheadThen < MIN_SUSPENSION / 2 && before - askedAt < MAX_CHECK_INTERVAL) return 0

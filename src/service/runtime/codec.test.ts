@@ -14,7 +14,7 @@ codec.learn('other', wire)
 
 const MORE = { options: { mode: 'majority' }, events: EVENTS }
 
-/** Messages of a simulated group, as a real process would send them: in a bundle with one of another group. */
+/** Messages of a simulated group as a real process would send them: in a bundle with a message of another group. */
 function envelopes(protocol: string, more: object): readonly Envelope[] {
   return sent(protocol, more).map((message, index): Envelope => {
     const { body, ...session } = message as unknown as Datagram
@@ -47,7 +47,7 @@ describe('every message', () => {
     ['local-leader', { options: { mode: 'local' }, events: EVENTS.slice(0, 3) }, ['Election']],
     ['local-leader', { options: { mode: 'majority', treeFrom: 3 }, events: EVENTS }, ['Election']],
     ['bully', {}, []],
-  ] as const)('of %s comes back as it was: %j', (protocol, more, kinds) => {
+  ] as const)('of %s is decoded unchanged: %j', (protocol, more, kinds) => {
     const all = envelopes(protocol, more)
     expect(all.length).toBeGreaterThan(20)
     const seen = new Set(sent(protocol, more).map((body) => (body['body'] as Message | null)?.kind ?? 'Echo'))
@@ -67,7 +67,7 @@ describe('every message', () => {
     expect(Math.max(...partsOf(['n1', 'n2', 'n3', 'n4', 'n5']).map(sizeOf))).toBeLessThan(300)
   })
 
-  it('takes no more room than it weighs', () => {
+  it('takes no more bytes than its weight', () => {
     for (const part of partsOf(['n1', 'n2', 'n3', 'a longer name'])) {
       expect(sizeOf(part)).toBeLessThanOrEqual(weightOf(part))
     }
@@ -81,7 +81,7 @@ describe('every message', () => {
 })
 
 describe('groups', () => {
-  it('that this process has not joined are passed over, and counted', () => {
+  it('that this process has not joined are skipped, and counted', () => {
     const one = new Codec()
     one.learn('other', wire)
     const envelope = envelopes('local-leader', MORE).find(
@@ -101,10 +101,10 @@ describe('groups', () => {
   })
 })
 
-describe('bytes that nobody has written', () => {
+describe('bytes that no node has written', () => {
   const all = envelopes('local-leader', MORE).slice(0, 400)
 
-  it('are never taken for a message with something else in it, and never throw', () => {
+  it('are never decoded as a different message, and never throw', () => {
     const datagrams = all.map((envelope) => codec.encode(envelope))
     fc.assert(
       fc.property(
@@ -123,7 +123,7 @@ describe('bytes that nobody has written', () => {
     )
   })
 
-  it('are refused: random ones', () => {
+  it('are refused when they are random', () => {
     fc.assert(
       fc.property(fc.uint8Array({ maxLength: 200 }), (bytes) => {
         const decoded = codec.decode(bytes)
@@ -135,7 +135,7 @@ describe('bytes that nobody has written', () => {
   })
 
   const NAMES = [1, 0, 0, 0, 1, 97, 1, 0, 0, 0, 1, 98]
-  /** Of the first incarnation, number 1; all else is 0. */
+  /** The first incarnation, number 1; all other fields are 0. */
   const SESSION_BYTES = Array.from({ length: 33 }, (_, at) => (at === 7 || at === 23 ? 1 : 0))
   const partOf = (kind: number, length: readonly number[], ...body: number[]): number[] => {
     const digest = new Uint8Array(8)
@@ -144,13 +144,13 @@ describe('bytes that nobody has written', () => {
   }
 
   it.each([
-    ['nothing at all', [], 'cut short'],
-    ['another version', [1, 0, 0, 0, 0], 'version 1, this is 2'],
+    ['nothing at all', [], 'truncated'],
+    ['another version', [1, 0, 0, 0, 0], 'wire version 1; this process uses 2'],
     ['an unknown kind', [2, 9], 'kind 9 is unknown'],
-    ['a name that is not a number', [2, 0, 0, 127, 248, 0, 0, 0, 0, 0, 0], 'not a plain number'],
+    ['a name that is not a number', [2, 0, 0, 127, 248, 0, 0, 0, 0, 0, 0], 'not a finite number'],
     ['more items than bytes', [2, 0, 1, 255, 255, 255, 255], '4294967295 items are declared'],
     ['a part of an unknown kind', partOf(9, [0, 0]), 'kind 9 is unknown'],
-    ['a part longer than the datagram', partOf(1, [9, 9]), 'cut short'],
+    ['a part longer than the datagram', partOf(1, [9, 9]), 'truncated'],
     ['a part with bytes left over', partOf(0, [0, 8], 0, 0, 0, 2, 123, 125, 0, 0), 'without a kind'],
     ['more parts than bytes', [2, 1, ...NAMES, ...SESSION_BYTES, 255, 0, 0, 0], 'items are declared'],
   ])('%s', (_what, bytes, message) => {
@@ -159,7 +159,7 @@ describe('bytes that nobody has written', () => {
     expect((decoded as InvalidBytesError).message).toContain(message)
   })
 
-  it('with JSON nested beyond reason are refused', () => {
+  it('with deeply nested JSON are refused', () => {
     const plain = codec.encode(wrapped({ kind: 'x' }))
     const head = plain.slice(0, plain.length - '{"kind":"x"}'.length - 4)
     const text = new TextEncoder().encode('['.repeat(60_000))
@@ -168,7 +168,7 @@ describe('bytes that nobody has written', () => {
     expect(codec.decode(Uint8Array.from([...head, ...length, ...text]))).toBeInstanceOf(InvalidBytesError)
   })
 
-  it('too many for a datagram are not made', () => {
+  it('that do not fit into a datagram are not encoded', () => {
     const large: Message = { kind: 'x', text: 'y'.repeat(65_520) }
     expect(() => codec.encode(wrapped(large))).toThrow(InvalidBytesError)
     const parts: readonly Part[] = [{ group: 'g', config: 0, body: large }]

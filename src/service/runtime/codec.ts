@@ -1,6 +1,6 @@
 /**
- * Datagrams as bytes: docs/reference/wire.md describes them byte by byte. An envelope says who sends to whom; in it are the session
- * and the messages of any number of groups (message-codec.ts).
+ * The byte format of datagrams: docs/reference/wire.md describes it byte by byte. An envelope names sender and
+ * receiver. It carries the session and the messages of any number of groups (message-codec.ts).
  */
 import { createHash } from 'node:crypto'
 import { canonical, type Message, type NodeId } from '../../core/index.ts'
@@ -12,9 +12,9 @@ import { MessageCodec, readPlain } from './message-codec.ts'
 export type Envelope = {
   readonly from: NodeId
   readonly to: NodeId
-  /** A datagram of the session, or something outside of any. */
+  /** A datagram of a session, or a message outside any session. */
   readonly body: Message
-  /** How many messages in it were for groups that this process has not joined. */
+  /** The number of messages in it for groups that this process has not joined. */
   readonly foreign: number
 }
 
@@ -33,25 +33,25 @@ export function groupDigest(name: string): number {
   return (hash.readUInt32BE(0) >>> 11) * 2 ** 32 + hash.readUInt32BE(4)
 }
 
-/** Messages are encoded once, however many processes they go to. */
+/** Each message is encoded once, regardless of the number of receivers. */
 const encoded = new WeakMap<Message, { readonly kind: number; readonly bytes: Uint8Array }>()
 
 type JoinedGroup = { readonly name: string; readonly digest: number; readonly messages: MessageCodec }
 
-/** For groups that were left in the meantime. */
+/** Messages for groups that this process has left meanwhile. */
 const NO_LAYOUTS: WireFormat = { layouts: [], fault: () => null }
 
 function joined(name: string, format: WireFormat): JoinedGroup {
   return { name, digest: groupDigest(name), messages: new MessageCodec(format) }
 }
 
-/** Writes and reads envelopes for a process that has joined some groups. */
+/** Encodes and decodes envelopes for a process that has joined some groups. */
 export class Codec {
   readonly #groups = new Map<string, JoinedGroup>()
   readonly #byDigest = new Map<number, JoinedGroup>()
   readonly #writer = new Writer()
 
-  /** Writes and reads the messages of this group from now on. False when another group has the same digest. */
+  /** Encodes and decodes the messages of this group from now on. False when another group has the same digest. */
   learn(name: string, format: WireFormat): boolean {
     const group = joined(name, format)
     const known = this.#byDigest.get(group.digest)
@@ -88,7 +88,7 @@ export class Codec {
       const reader = new Reader(bytes)
       const version = reader.u8()
       if (version !== WIRE_VERSION)
-        return new InvalidBytesError(`version ${version}, this is ${WIRE_VERSION}`)
+        return new InvalidBytesError(`wire version ${version}; this process uses ${WIRE_VERSION}`)
       const kind = reader.below(KINDS, 'kind')
       const from = readId(reader)
       const to = readId(reader)
@@ -131,7 +131,7 @@ export class Codec {
     }
   }
 
-  /** What is for groups that are not here is passed over unread. */
+  /** Skips parts for groups that this process has not joined. */
   #readParts(reader: Reader): { readonly parts: readonly Part[]; readonly foreign: number } {
     const parts: Part[] = []
     const total = reader.count()
@@ -173,6 +173,6 @@ function readSession(reader: Reader): Omit<Datagram, 'body'> {
   const echo = (flags & HAS_ECHO) === 0 ? null : { sent: reader.u53(), received: reader.u53() }
   const awake = (flags & HAS_SLEPT) === 0 ? null : reader.u53()
   if (awake !== null && awake > sent) throw new InvalidBytesError(`awake since ${awake}, but sent at ${sent}`)
-  // Each group says for itself what it is configured with.
+  // Each group checks its own configuration.
   return { kind: 'datagram', config: 0, by, for: meant, number, sent, awake, echo }
 }

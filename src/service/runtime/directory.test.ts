@@ -3,13 +3,13 @@ import { Directory, type DirectorySettings, type Lookup } from './directory.ts'
 
 let now = 0
 let open: Directory[] = []
-const troubles: string[] = []
+const problems: string[] = []
 
 afterEach(() => {
   for (const directory of open) directory.close()
   open = []
   now = 0
-  troubles.length = 0
+  problems.length = 0
 })
 
 function directoryWith(lookup: Lookup, family: DirectorySettings['family'] = 4): Directory {
@@ -17,7 +17,7 @@ function directoryWith(lookup: Lookup, family: DirectorySettings['family'] = 4):
     family,
     lookup,
     now: () => now,
-    trouble: ({ host }, problem) => troubles.push(`${host}: ${problem}`),
+    lookupFailed: ({ host }, problem) => problems.push(`${host}: ${problem}`),
   })
   open.push(made)
   return made
@@ -25,11 +25,11 @@ function directoryWith(lookup: Lookup, family: DirectorySettings['family'] = 4):
 
 const PEER = { id: 'b', address: { host: 'b.example', port: 7400 } }
 
-/** Lets what was looked up come in. */
+/** Lets pending lookups complete. */
 const settle = (): Promise<void> => new Promise((resolve) => setImmediate(resolve))
 
 describe('a peer that is given by a name', () => {
-  it('is found at the start; its address changes when it has moved and is silent, and soon', async () => {
+  it('is resolved at the start, and again soon after it falls silent because it has moved', async () => {
     let address = '10.0.0.2'
     let asked = 0
     const directory = directoryWith(() => {
@@ -39,7 +39,7 @@ describe('a peer that is given by a name', () => {
     await directory.add(PEER)
     expect(directory.entryOf('b')?.current).toBe('10.0.0.2')
     address = '10.0.0.9'
-    // As long as it is heard, nobody asks more often than twice a minute.
+    // As long as the peer is heard, its name is looked up at most twice a minute.
     for (now = 500; now < 29_000; now += 500) {
       directory.heard('b')
       directory.look()
@@ -53,7 +53,7 @@ describe('a peer that is given by a name', () => {
     expect(directory.entryOf('b')?.current).toBe('10.0.0.9')
   })
 
-  it('that stays silent is looked up less and less often, half a minute at most, and each of its addresses is tried', async () => {
+  it('that stays silent is looked up with backoff up to half a minute, and each of its addresses is tried', async () => {
     let asked = 0
     const used = new Set<string | null>()
     const directory = directoryWith(() => {
@@ -72,7 +72,7 @@ describe('a peer that is given by a name', () => {
     expect(asked).toBeLessThan(20)
   })
 
-  it('that cannot be resolved is said once; what was known goes on being used', async () => {
+  it('that cannot be resolved is reported once, and its known addresses stay in use', async () => {
     let isBroken = true
     const directory = directoryWith(() =>
       isBroken ? Promise.reject(new Error('ENOTFOUND')) : Promise.resolve(['10.0.0.2']),
@@ -83,7 +83,7 @@ describe('a peer that is given by a name', () => {
       // oxlint-disable-next-line no-await-in-loop -- one moment after the other
       await settle()
     }
-    expect(troubles).toEqual(['b.example: ENOTFOUND'])
+    expect(problems).toEqual(['b.example: ENOTFOUND'])
     expect(directory.entryOf('b')?.current).toBeNull()
     isBroken = false
     now += 30_000
@@ -94,7 +94,7 @@ describe('a peer that is given by a name', () => {
     directory.look()
     await settle()
     expect(directory.entryOf('b')?.current).toBe('10.0.0.2')
-    expect(troubles).toHaveLength(2)
+    expect(problems).toHaveLength(2)
   })
 
   it.each<[DirectorySettings['family'], readonly string[]]>([
@@ -107,8 +107,8 @@ describe('a peer that is given by a name', () => {
     expect(directory.entryOf('b')?.found).toEqual(found)
   })
 
-  it('that has no address of the family is said so', async () => {
+  it('that has no address of the family is reported', async () => {
     await directoryWith(() => Promise.resolve(['fd00::2'])).add(PEER)
-    expect(troubles).toEqual(['b.example: no address of it can be reached from here (fd00::2)'])
+    expect(problems).toEqual(['b.example: none of its addresses can be reached from here (fd00::2)'])
   })
 })

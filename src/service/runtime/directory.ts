@@ -1,9 +1,9 @@
 /**
- * Where the others are: learnt from the configuration only, never from a datagram.
+ * The addresses of the peers: learned from the configuration only, never from a datagram.
  *
- * A peer is given by a host and a port. A host that is a name is resolved at the start, again now and then, and sooner
- * when nothing has come from that peer for a while: it may have moved. Which process is there may be given, as its id,
- * or left open; then it is asked (introductions.ts).
+ * A peer is given by host and port. A host name is resolved at the start, again periodically, and sooner when the peer
+ * has been silent for a while, because it may have moved. The id of a peer may be configured. Otherwise the process at
+ * that address is asked for it (introductions.ts).
  */
 import { lookup as systemLookup } from 'node:dns/promises'
 import { isIP } from 'node:net'
@@ -11,37 +11,37 @@ import type { NodeId } from '../../core/index.ts'
 
 export type Address = { readonly host: string; readonly port: number }
 export type Peer = { readonly id: NodeId | null; readonly address: Address }
-/** All addresses of a name, of both families. */
+/** All addresses of a name, in both families. */
 export type Lookup = (host: string) => Promise<readonly string[]>
 
 export type Entry = {
   id: NodeId | null
   readonly address: Address
-  /** What the name stands for, as the socket takes it. */
+  /** The addresses of the name, in the form that the socket takes. */
   found: readonly string[]
-  /** The one in use. */
+  /** The address in use. */
   current: string | null
   resolvedAt: number
   isResolving: boolean
-  trouble: string | null
-  /** When something last came from there, or it was last tried elsewhere. */
+  problem: string | null
+  /** When the last datagram came from the peer, or another address was last tried. */
   heardAt: number
   waitMs: number
 }
 
-const RESOLVE_EVERY_MS = 30_000
+const RESOLVE_INTERVAL_MS = 30_000
 const SILENT_AFTER_MS = 2_000
-const LOOK_EVERY_MS = 500
+const LOOK_INTERVAL_MS = 500
 const FIRST_WAIT_MS = 1_000
 
 export type DirectorySettings = {
-  /** What the socket can reach: `both` is an IPv6 socket that is open to IPv4 too. */
+  /** The address families that the socket can reach. `both`: an IPv6 socket that also accepts IPv4. */
   readonly family: 4 | 6 | 'both'
   readonly lookup?: Lookup
   readonly now?: () => number
-  trouble(address: Address, problem: string): void
+  lookupFailed(address: Address, problem: string): void
   /** Called periodically, to ask for unknown ids. */
-  look?(): void
+  looked?(): void
 }
 
 export function showAddress({ host, port }: Address): string {
@@ -65,7 +65,7 @@ export class Directory {
     this.#settings = settings
     this.#lookup = settings.lookup ?? lookupAll
     this.#now = settings.now ?? (() => performance.now())
-    this.#timer = setInterval(() => this.look(), LOOK_EVERY_MS)
+    this.#timer = setInterval(() => this.look(), LOOK_INTERVAL_MS)
     this.#timer.unref()
   }
 
@@ -78,7 +78,7 @@ export class Directory {
       current: null,
       resolvedAt: Number.NEGATIVE_INFINITY,
       isResolving: false,
-      trouble: null,
+      problem: null,
       heardAt: this.#now(),
       waitMs: FIRST_WAIT_MS,
     }
@@ -94,7 +94,7 @@ export class Directory {
     this.#entries.delete(entry)
   }
 
-  /** It has turned out who is there. */
+  /** Records the id that a peer has answered. */
   name(entry: Entry, id: NodeId): void {
     entry.id = id
     this.#byId.set(id, entry)
@@ -108,7 +108,7 @@ export class Directory {
     return this.#byId.get(id) ?? null
   }
 
-  /** The one at which a datagram from there was sent, as far as addresses tell. */
+  /** The entry with this address. */
   entryAt(host: string, port: number): Entry | null {
     for (const entry of this.#entries) {
       if (entry.address.port === port && entry.found.includes(host)) return entry
@@ -123,15 +123,15 @@ export class Directory {
     entry.waitMs = FIRST_WAIT_MS
   }
 
-  /** Resolves what is due. */
+  /** Resolves the names that are due. */
   look(): void {
     const now = this.#now()
     for (const entry of this.#entries) {
       const isSilent = entry.current === null || now - entry.heardAt >= SILENT_AFTER_MS
-      const wait = isSilent ? entry.waitMs : RESOLVE_EVERY_MS
+      const wait = isSilent ? entry.waitMs : RESOLVE_INTERVAL_MS
       if (now - entry.resolvedAt >= wait) void this.#resolve(entry)
     }
-    this.#settings.look?.()
+    this.#settings.looked?.()
   }
 
   close(): void {
@@ -146,43 +146,43 @@ export class Directory {
     const { host } = entry.address
     try {
       const all = isIP(host) === 0 ? await this.#lookup(host) : [host]
-      const usable = all.flatMap((address) => this.#asSent(address))
-      if (usable.length > 0) this.#found(entry, usable)
+      const usable = all.flatMap((address) => this.#toSocketAddress(address))
+      if (usable.length > 0) this.#useAddress(entry, usable)
       else
-        this.#complain(
+        this.#report(
           entry,
-          `no address of it can be reached from here (${all.join(', ') || 'it has none'})`,
+          `none of its addresses can be reached from here (${all.join(', ') || 'it has none'})`,
         )
     } catch (error) {
-      this.#complain(entry, error instanceof Error ? error.message : String(error))
+      this.#report(entry, error instanceof Error ? error.message : String(error))
     } finally {
       const now = this.#now()
       entry.isResolving = false
       entry.resolvedAt = now
       if (entry.current === null || now - entry.heardAt >= SILENT_AFTER_MS) {
-        entry.waitMs = Math.min(RESOLVE_EVERY_MS, entry.waitMs * 2)
+        entry.waitMs = Math.min(RESOLVE_INTERVAL_MS, entry.waitMs * 2)
       }
     }
   }
 
-  /** What is in use stays, unless it is gone or silent: then the next is tried. */
-  #found(entry: Entry, found: readonly string[]): void {
+  /** Keeps the address in use, unless it is no longer found or the peer is silent. Then tries the next one. */
+  #useAddress(entry: Entry, found: readonly string[]): void {
     const place = entry.current === null ? -1 : found.indexOf(entry.current)
     const isSilent = this.#now() - entry.heardAt >= SILENT_AFTER_MS
     entry.found = found
-    entry.trouble = null
+    entry.problem = null
     if (place < 0 || isSilent) entry.current = found[(place + 1) % found.length] ?? null
   }
 
-  /** Said once for each problem; what was known before goes on being used. */
-  #complain(entry: Entry, problem: string): void {
-    if (entry.trouble === problem) return
-    entry.trouble = problem
-    this.#settings.trouble(entry.address, problem)
+  /** Reports each problem once. The addresses that were found before stay in use. */
+  #report(entry: Entry, problem: string): void {
+    if (entry.problem === problem) return
+    entry.problem = problem
+    this.#settings.lookupFailed(entry.address, problem)
   }
 
-  /** As the socket takes it, or nothing if it does not. */
-  #asSent(address: string): readonly string[] {
+  /** The address in the form that the socket takes; empty if the socket cannot reach it. */
+  #toSocketAddress(address: string): readonly string[] {
     const family = isIP(address)
     const { family: reach } = this.#settings
     if (reach === 'both') return [family === 4 ? `::ffff:${address}` : address]

@@ -3,7 +3,7 @@ import type { Plain } from '../../core/index.ts'
 import { DividedStorage, LaterIncarnationError } from './divided-storage.ts'
 import { memoryStorage, type Storage } from './storage.ts'
 
-/** A storage that says what was written to it, and whether it was closed. */
+/** A storage that records what was written to it, and whether it was closed. */
 function watched(first: Plain = null): Storage & { readonly saved: Plain[]; closed: number; full: boolean } {
   const kept = memoryStorage(first)
   const watch = {
@@ -24,7 +24,7 @@ function watched(first: Plain = null): Storage & { readonly saved: Plain[]; clos
 }
 
 describe('divided storage', () => {
-  it('goes beyond every incarnation that a folder knows, and beyond the time of day', () => {
+  it('starts above every stored incarnation, and above the wall clock', () => {
     const storage = new DividedStorage(() => 100)
     expect(storage.add('a', memoryStorage({ layer: 7, upper: { vote: 1 } }))).toEqual({ vote: 1 })
     expect(storage.load()).toEqual({ layer: 100, upper: {} })
@@ -32,7 +32,7 @@ describe('divided storage', () => {
     expect(storage.load()).toEqual({ layer: 300, upper: {} })
   })
 
-  it('writes to each group what is its own, and only when it has changed', () => {
+  it('writes the data of each group to its own folder, and only when it has changed', () => {
     const storage = new DividedStorage(() => 100)
     const [a, b] = [watched({ layer: 7, upper: { vote: 1 } }), watched()]
     const vote = storage.add('a', a)
@@ -49,7 +49,7 @@ describe('divided storage', () => {
     expect([a.closed, b.closed]).toEqual([1, 1])
   })
 
-  it('refuses a group that knows a later incarnation than the one that runs, and closes its folder', () => {
+  it('refuses a group with a later incarnation than the current one, and closes its folder', () => {
     const storage = new DividedStorage(() => 100)
     storage.add('a', memoryStorage())
     storage.save({ layer: 101, upper: {} })
@@ -58,7 +58,7 @@ describe('divided storage', () => {
     expect([late.saved, late.closed]).toEqual([[], 1])
   })
 
-  it('says so when a group cannot be written, and writes it when that is possible again', () => {
+  it('throws when a group cannot be written, and writes it when that is possible again', () => {
     const storage = new DividedStorage(() => 100)
     const [a, b] = [watched(), watched()]
     storage.add('a', a)

@@ -1,30 +1,30 @@
 /**
- * The stable data of a process whose groups have a folder each.
+ * The stable data of a process in which each group has its own folder.
  *
- * What a group must keep is in its own folder only. The incarnation, which belongs to the process, is in all of them:
- * it must grow whichever groups are joined first next time, or at all. A folder that was left out for a while does not
- * know of the incarnations in between, so every start goes beyond the time of day too: only where groups come and go
- * between starts does anything rest on that, and a clock that was set back meanwhile is noticed when the group with
- * the later incarnation comes.
+ * A group stores its own data in its folder only. The incarnation belongs to the process and is stored in every folder,
+ * because it must grow no matter which groups the next start joins first, or at all. A folder that was not used for a
+ * while does not know the incarnations in between. So every start also exceeds the wall clock. That matters only if the
+ * set of groups changes between starts. If the clock was set back meanwhile, joining the group with the later
+ * incarnation fails.
  */
 import type { Plain } from '../../core/index.ts'
 import { MOST_IN_SESSION } from '../../links/index.ts'
 import type { Storage } from './storage.ts'
 
-/** A group's folder has seen a later incarnation of this process than the present one. */
+/** The folder of a group has recorded a later incarnation of this process than the current one. */
 export class LaterIncarnationError extends Error {
   override readonly name = 'LaterIncarnationError'
   readonly code = 'ERR_CONCLAVE_LATER_INCARNATION'
 
   constructor(group: string) {
     super(
-      `${group} was last joined by a later incarnation of this process than this one, for the host's clock was set ` +
-        'back since: join this group before the others',
+      `${group} was last joined by a later incarnation of this process, because the clock of the host was set ` +
+        'back: join this group before the others',
     )
   }
 }
 
-/** The incarnation in a group's folder is none that another process would accept. */
+/** Peers would refuse the incarnation in the folder of a group. */
 export class UnusableIncarnationError extends Error {
   override readonly name = 'UnusableIncarnationError'
   readonly code = 'ERR_CONCLAVE_UNUSABLE_INCARNATION'
@@ -36,14 +36,14 @@ export class UnusableIncarnationError extends Error {
   }
 }
 
-/** As a group's folder has it. */
+/** The content of the folder of a group. */
 type Kept = { readonly layer: number; readonly upper: Plain }
 type Part = { readonly storage: Storage; kept: Kept }
 
 export class DividedStorage implements Storage {
   readonly #parts = new Map<string, Part>()
   readonly #wall: () => number
-  /** Null until the process has begun. */
+  /** Null until the process has started. */
   #incarnation: number | null = null
 
   constructor(wall: () => number = Date.now) {
@@ -72,13 +72,16 @@ export class DividedStorage implements Storage {
     this.#parts.delete(group)
   }
 
-  /** The groups' own data comes when they are joined. */
+  /** The data of each group is loaded when the group is joined. */
   load(): Plain {
     const seen = [...this.#parts.values()].map(({ kept }) => kept.layer)
     return { layer: Math.max(this.#wall(), ...seen), upper: {} }
   }
 
-  /** Writes where something has changed. If that fails for one group, others may have been written: that does no harm. */
+  /**
+   * Writes to the folders whose data has changed. If that fails for one group, others may have been written, which does
+   * no harm.
+   */
   save(data: Plain): void {
     const { layer, upper } = data as {
       readonly layer: number
@@ -97,7 +100,7 @@ export class DividedStorage implements Storage {
   }
 }
 
-/** An incarnation that others would refuse must not be begun. */
+/** A process must not start with an incarnation that peers would refuse. */
 function checked(group: string, data: Plain): Kept {
   const { layer } = (data ?? {}) as { readonly layer?: Plain }
   if (Number.isInteger(layer) && (layer as number) >= 0 && (layer as number) < MOST_IN_SESSION - 1)

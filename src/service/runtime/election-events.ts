@@ -1,7 +1,7 @@
 /** What an election reports to the node that runs it, through all layers between the protocol and the node. */
 import type { NodeId, Output, View } from '../../core/index.ts'
 
-/** Who leads, as one node sees it. */
+/** The leader, as one node sees it. */
 export type NodeView = {
   readonly role: View['role']
   readonly leader: { readonly id: NodeId; readonly token: number | null } | null
@@ -15,8 +15,8 @@ export type ElectionEvents = {
   changed(view: NodeView): void
   /** A condition for operators. */
   warn(what: string, detail: string): void
-  /** The election cannot go on. */
+  /** The election cannot continue. */
   failed(error: Error): void
-  /** A step was taken. Reported within the step or once for all steps of a turn. */
+  /** A step was taken. Reported within the step, or once for all steps of an iteration of the event loop. */
   stepped?(): void
 }

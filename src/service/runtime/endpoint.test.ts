@@ -5,7 +5,7 @@ import { type GroupSpec, protocolNamed } from '../../protocols/index.ts'
 import { checkedOptions } from '../../workbench/sim/index.ts'
 import { Endpoint, type EndpointSettings } from './endpoint.ts'
 import { sealer } from './seal.ts'
-import { memoryStorage, passingStorage, type Storage } from './storage.ts'
+import { memoryStorage, type Storage, volatileStorage } from './storage.ts'
 
 const HERE = '127.0.0.1'
 const KEY = new Uint8Array(32).fill(9)
@@ -17,7 +17,7 @@ type Running = {
   readonly endpoint: Endpoint
   readonly outputs: (Output & { readonly of: string })[]
   readonly warnings: string[]
-  readonly troubles: string[]
+  readonly groupWarnings: string[]
 }
 
 let running: Running[] = []
@@ -41,7 +41,7 @@ async function opened(id: NodeId, more: Partial<EndpointSettings> = {}): Promise
       listen: { host: HERE, port: 0 },
       peers: [],
       sealer: sealer([KEY], false),
-      storage: passingStorage(),
+      storage: volatileStorage(),
       ...more,
     },
     {
@@ -50,12 +50,12 @@ async function opened(id: NodeId, more: Partial<EndpointSettings> = {}): Promise
       failed: (error) => expect.unreachable(error.message),
     },
   )
-  const one = { id, endpoint, outputs: [], warnings, troubles: [] }
+  const one = { id, endpoint, outputs: [], warnings, groupWarnings: [] }
   running.push(one)
   return one
 }
 
-/** Real sockets, in this one process, that know each other. */
+/** Endpoints with real sockets in this process that know each other. */
 async function gather(
   ids: readonly NodeId[],
   more: Partial<EndpointSettings> = {},
@@ -71,10 +71,10 @@ async function gather(
   return all
 }
 
-function join({ endpoint, outputs, troubles }: Running, group: string, spec: GroupSpec): void {
+function join({ endpoint, outputs, groupWarnings }: Running, group: string, spec: GroupSpec): void {
   endpoint.join(group, spec, {
     output: (event) => outputs.push({ ...event, of: group }),
-    warn: (_what, detail) => troubles.push(`${group}: ${detail}`),
+    warn: (_what, detail) => groupWarnings.push(`${group}: ${detail}`),
   })
 }
 
@@ -84,7 +84,7 @@ const allFollow = (all: readonly Running[], group: string, leader: NodeId): bool
 const prefer = (id: string): PlainObject => ({ priorities: { [id]: 1 } })
 
 describe('groups over one socket', () => {
-  it('elect their own leaders over one session per pair; when a process is gone, the next one leads', async () => {
+  it('elect their own leaders over one session per pair; when a process ends, the next one leads', async () => {
     const all = await gather(['a', 'b', 'c'])
     const [a, b, c] = all as [Running, Running, Running]
     for (const one of all) {
@@ -104,7 +104,7 @@ describe('groups over one socket', () => {
     await until(() => allFollow([b, c], 'bills', 'b'))
   }, 30_000)
 
-  it('hand the lead over, are left, and joined again, without the others noticing', async () => {
+  it('hand over, are left, and joined again, without an effect on other groups', async () => {
     const all = await gather(['a', 'b', 'c'])
     const [a, b, c] = all as [Running, Running, Running]
     for (const one of all) {
@@ -122,9 +122,9 @@ describe('groups over one socket', () => {
     await until(() => leaderOf(b, 'orders') !== null)
     await until(() => allFollow(all, 'bills', 'a'))
     expect(a.outputs.filter(({ of, type }) => of === 'bills' && type === 'demoted')).toEqual([])
-    expect(() => b.endpoint.leave('never')).toThrow('group: this process is not in "never"')
+    expect(() => b.endpoint.leave('never')).toThrow('group: this process has not joined "never"')
     expect(() => join(b, 'bills', specOf(['a', 'b', 'c']))).toThrow(
-      'group: this process is in "bills" already',
+      'group: this process has already joined "bills"',
     )
   }, 30_000)
 
@@ -224,7 +224,7 @@ describe('a full disk', () => {
     }
   }
 
-  it('costs the vote of the group that needs it, said once; other groups go on, and it recovers', async () => {
+  it('costs the vote of the group that must write, with one warning; other groups continue, and it recovers', async () => {
     const disk = fickle()
     const [a, b] = [await opened('a', { storage: disk }), await opened('b')]
     await a.endpoint.addPeer({ id: 'b', address: { host: HERE, port: b.endpoint.port } })
@@ -233,13 +233,13 @@ describe('a full disk', () => {
     await until(() => allFollow([a, b], 'calm', 'a'))
     for (const one of [a, b]) join(one, 'hit', specOf(['a', 'b'], prefer('b')))
     disk.full = (group) => group === 'hit'
-    await until(() => a.troubles.length > 0)
+    await until(() => a.groupWarnings.length > 0)
     const saves = disk.saves
     const renewals = a.endpoint.counts.sent
     await until(() => a.endpoint.counts.sent > renewals + 60)
     expect(leaderOf(b, 'hit')).toBeNull()
     expect(disk.saves).toBe(saves)
-    expect(a.troubles).toEqual(['hit: ENOSPC: no space left on device: no vote was given'])
+    expect(a.groupWarnings).toEqual(['hit: ENOSPC: no space left on device: no vote was given'])
     await until(() => allFollow([a, b], 'calm', 'a'))
     expect(a.outputs.filter(({ type }) => type === 'demoted')).toEqual([])
     disk.full = () => false
@@ -247,7 +247,7 @@ describe('a full disk', () => {
     expect(a.warnings).toContain('stable data can be written again')
   }, 30_000)
 
-  it('keeps a process from joining, and says why', async () => {
+  it('prevents joining, and the error says why', async () => {
     const disk = fickle()
     const a = await opened('a', { storage: disk })
     disk.full = () => true
@@ -257,7 +257,7 @@ describe('a full disk', () => {
     await until(() => leaderOf(a, 'g') === 'a')
   }, 30_000)
 
-  it('stable data that cannot be right is refused for its group alone', async () => {
+  it('invalid stable data is refused for its group alone', async () => {
     const storage = memoryStorage({ layer: 4, upper: { bad: { incarnation: 0 } } })
     const a = await opened('a', { storage })
     expect(() => join(a, 'bad', specOf(['a']))).toThrow('is corrupt (incarnation')

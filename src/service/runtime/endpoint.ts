@@ -1,9 +1,9 @@
 /**
- * One process among others: a socket, a session with each of them, and any number of groups over these.
+ * The endpoint of a process: one socket, one session per peer, and any number of groups over these.
  *
- * An endpoint runs one loop, and in it one protocol, the host: fail-aware datagrams with a bundle of groups on top
- * (protocols/host.ts). Groups are joined and left, and peers added and removed, while it runs. What happens in one
- * group is no business of another: not even a disk that is full, unless both need it.
+ * An endpoint runs one loop with one protocol, the host: fail-aware datagrams with a bundle of groups on top
+ * (protocols/host.ts). Groups are joined and left, and peers added and removed, while it runs. Groups do not affect
+ * each other: not even a full disk does, unless both need to write.
  */
 import type { Command, Input, Micros, NodeId, Output, Plain, View } from '../../core/index.ts'
 import { type Datagram, type Group, isStale, stateInBundle } from '../../links/index.ts'
@@ -41,31 +41,31 @@ export type EndpointSettings = {
 
 export type EndpointHooks = {
   dropped(refused: DroppedDatagrams): void
-  /** A name that cannot be resolved, two processes with one id: something that the operator should know. */
+  /** A condition for operators: a name that cannot be resolved, or two processes with the same id. */
   warning(what: 'peers' | 'conflict' | 'storage', detail: string): void
-  /** It can no longer go on, and has stopped. */
+  /** The endpoint cannot continue, and has stopped. */
   failed(error: Error): void
   /** `before`: the state in which the step was taken; null at the start. */
   record?(record: LoopRecord, before: Plain): void
 }
 
 /** How long a group that could not store its data is excluded, so that the others can continue. */
-const HELD: Micros = 100_000
-const SAY_AGAIN_MS = 10_000
+const EXCLUSION: Micros = 100_000
+const WARNING_INTERVAL_MS = 10_000
 
 /** A protocol got a message whose content is impossible. */
 type ImplausibleEvent = { readonly peer: NodeId; readonly field: string; readonly problem: string }
-/** Datagrams of a peer for an earlier incarnation are answered so often at most. */
-const ANSWER_EVERY: Micros = 100_000
+/** The shortest interval between two answers to datagrams of a peer for an earlier incarnation. */
+const ANSWER_INTERVAL: Micros = 100_000
 
-/** A warning about a failed write is repeated while that lasts, not at every try. */
+/** A warning about failed writes is repeated periodically while they last, not at every try. */
 type GroupEvents = Pick<ElectionEvents, 'output' | 'warn'>
 
 type Joined = {
   readonly spec: GroupSpec
   readonly group: Group
   readonly events: GroupEvents
-  troubledAt: number
+  warnedAt: number
 }
 
 export class Endpoint {
@@ -76,8 +76,8 @@ export class Endpoint {
   readonly #clock: HostClock
   readonly #groups = new Map<string, Joined>()
   readonly #heard = new Map<NodeId, Micros>()
-  /** Of each peer, the last datagram that was not for this incarnation. */
-  readonly #outside = new Map<
+  /** The last datagram of each peer that was not for this incarnation. */
+  readonly #outOfSession = new Map<
     NodeId,
     { readonly by: number; readonly number: number; readonly answeredAt: Micros }
   >()
@@ -85,9 +85,9 @@ export class Endpoint {
   readonly #directory: Directory
   readonly #introductions: Introductions
   readonly #loop: Loop
-  #kept: { readonly [group: string]: Plain } = {}
+  #stored: { readonly [group: string]: Plain } = {}
   #isStorageFailing = false
-  #joining: Error | null = null
+  #storageError: Error | null = null
   #closed: Promise<void> | null = null
 
   private constructor(settings: EndpointSettings, hooks: EndpointHooks, udp: Udp, codec: Codec) {
@@ -100,34 +100,34 @@ export class Endpoint {
     this.#directory = new Directory({
       family: udp.family,
       ...(settings.lookup === undefined ? {} : { lookup: settings.lookup }),
-      trouble: (address, problem) =>
+      lookupFailed: (address, problem) =>
         hooks.warning('peers', `${showAddress(address)} cannot be resolved: ${problem}`),
-      look: () => this.#introductions.ask(),
+      looked: () => this.#introductions.ask(),
     })
     this.#introductions = new Introductions(this.self, this.#directory, {
       send: (to, address, body) => udp.send(to, address, body),
       conflict: (problem) => hooks.warning('conflict', problem),
     })
     const protocol = host({ self: this.self, groups: {} })
-    this.#loop = new Loop(protocol, this.#clock, this.#watched(settings.storage), {
+    this.#loop = new Loop(protocol, this.#clock, this.#watch(settings.storage), {
       send: (to, body) => this.#send(to, body),
       output: (event) => this.#handleOutput(event),
-      trouble: (error) => {
-        this.#joining = error
+      storageFailed: (error) => {
+        this.#storageError = error
       },
       failed: (error) => {
         this.#endTerms()
         hooks.failed(error)
       },
-      unusable: (from, error) => udp.refuse('unusable', from, error.message),
-      spare: (input, stable) => this.#spare(input, stable),
+      messageDropped: (from, error) => udp.refuse('unusable', from, error.message),
+      excludeGroups: (input, stable) => this.#excludeGroups(input, stable),
       ...(hooks.record === undefined ? {} : { record: hooks.record }),
     })
   }
 
   /**
-   * Listens, and has sessions with its peers. Throws what prevents that; then storage and clock are
-   * closed, as they are with the endpoint.
+   * Opens the socket and starts sessions with the peers. If that fails, it closes the storage and the clock, and
+   * rejects. Closing the endpoint closes them too.
    */
   static async open(settings: EndpointSettings, hooks: EndpointHooks): Promise<Endpoint> {
     const codec = new Codec()
@@ -161,7 +161,7 @@ export class Endpoint {
     return this.#udp.port
   }
 
-  /** Datagrams, and with how many other processes there is a session. */
+  /** Numbers of datagrams, sessions and groups. */
   get counts() {
     const sessions = this.#loop.inspect(
       (state) => sessionsIn(state).sessions.filter((session) => session !== null).length,
@@ -178,27 +178,27 @@ export class Endpoint {
     this.#udp.network.set(faults)
   }
 
-  /** When something last came from each, on this process's clock. */
+  /** When the last datagram came from each peer, on the clock of this process. */
   get heard(): ReadonlyMap<NodeId, Micros> {
     return this.#heard
   }
 
   // ---- Peers ----
 
-  /** Resolves after the first lookup of its name, successful or not: lookups are repeated. */
+  /** Resolves after the first lookup of its name, successful or not. Lookups are repeated. */
   addPeer(peer: Peer): Promise<void> {
-    if (peer.id === this.self) throw new InvalidGroupError('peers', `${peer.id} is this process itself`)
+    if (peer.id === this.self) throw new InvalidGroupError('peers', `${peer.id} is the id of this process`)
     if (peer.id !== null && this.#directory.entryOf(peer.id) !== null) {
-      throw new InvalidGroupError('peers', `${peer.id} is named twice`)
+      throw new InvalidGroupError('peers', `${peer.id} is listed twice`)
     }
     return this.#directory.add(peer)
   }
 
-  /** Nothing is sent to it any more, and nothing of it is heard. Groups that name it go on missing it. */
+  /** Stops exchanging datagrams with a peer. In groups that name it, it stays unreachable. */
   removePeer(id: NodeId): void {
     this.#directory.remove(id)
     this.#heard.delete(id)
-    this.#outside.delete(id)
+    this.#outOfSession.delete(id)
   }
 
   /** The ids of all peers; null while a peer that was given without an id has not answered. */
@@ -207,7 +207,7 @@ export class Endpoint {
     return ids.includes(null) ? null : (ids as NodeId[])
   }
 
-  /** Kept when every peer's id is known, with addresses and ids; null if the signal came first. */
+  /** Resolves to the ids by address when the id of every peer is known; to null if the signal is aborted first. */
   async introduced(signal?: AbortSignal): Promise<ReadonlyMap<string, NodeId> | null> {
     if (!(await this.#introductions.complete(signal))) return null
     return new Map(
@@ -215,7 +215,7 @@ export class Endpoint {
     )
   }
 
-  /** Addresses of which nobody knows yet who is there. */
+  /** Addresses whose node has not answered with its id yet. */
   unknown(): readonly Address[] {
     return this.#introductions.unknown()
   }
@@ -223,14 +223,14 @@ export class Endpoint {
   // ---- Groups ----
 
   /**
-   * Takes part in a group from now on. Its stable data is what is given, or else what the storage held of a group of
-   * that name when the endpoint was opened.
+   * Joins a group. Its stable data is `stable`, or else what the storage had for a group of this name when the endpoint
+   * was opened.
    */
   join(name: string, spec: GroupSpec, events: GroupEvents, stable?: Plain): void {
     if (this.#groups.has(name))
-      throw new InvalidGroupError('group', `this process is in ${JSON.stringify(name)} already`)
+      throw new InvalidGroupError('group', `this process has already joined ${JSON.stringify(name)}`)
     if (!spec.nodes.includes(this.self))
-      throw new InvalidGroupError('nodes', `${this.self} is not among them`)
+      throw new InvalidGroupError('nodes', `must include this process, ${this.self}`)
     if (!this.#codec.learn(name, peerHosting(spec.protocol).wire)) {
       throw new InvalidGroupError(
         'group',
@@ -238,15 +238,15 @@ export class Endpoint {
       )
     }
     const group = groupFor(this.self, spec)
-    this.#groups.set(name, { spec, group, events, troubledAt: Number.NEGATIVE_INFINITY })
-    this.#joining = null
-    if (stable !== undefined) this.#kept = { ...this.#kept, [name]: stable }
+    this.#groups.set(name, { spec, group, events, warnedAt: Number.NEGATIVE_INFINITY })
+    this.#storageError = null
+    if (stable !== undefined) this.#stored = { ...this.#stored, [name]: stable }
     try {
-      // Data that cannot be right is this group's trouble alone: it is found before anything happens.
-      group.protocol.start(this.#kept[name] ?? null, this.now())
+      // Invalid data concerns this group alone, so it is detected before anything happens.
+      group.protocol.start(this.#stored[name] ?? null, this.now())
       this.#loop.command({ do: 'join', group: name, spec, ...(stable === undefined ? {} : { stable }) })
       const failure = this.#loop.inspect((state) => stateInBundle(state, name) === null)
-        ? this.#joining
+        ? this.#storageError
         : null
       if (failure !== null) throw failure as Error
     } catch (error) {
@@ -256,7 +256,7 @@ export class Endpoint {
     }
   }
 
-  /** Others may speak in the group from now on. In majority mode voters stay who they are: see addVoter. */
+  /** Changes the nodes of the group. In majority mode the voters stay the same: see addVoter. */
   regroup(name: string, spec: GroupSpec): void {
     const joined = this.#joined(name)
     const { fixedNodes, modeOf } = peerHosting(spec.protocol)
@@ -265,7 +265,7 @@ export class Endpoint {
     if (lost !== undefined && modeOf(spec.options) === 'majority') {
       throw new InvalidGroupError(
         'nodes',
-        `${lost} is a voter: take its vote away first (removeVoter), then remove it`,
+        `${lost} is a voter: remove its vote first (removeVoter), then remove it`,
       )
     }
     this.#groups.set(name, { ...joined, spec, group: groupFor(this.self, spec) })
@@ -298,7 +298,7 @@ export class Endpoint {
     return this.#loop.inspect((state, now) => group.protocol.view(stateInBundle(state, name), now))
   }
 
-  /** Another object whenever something has changed in the group; compared, never read. */
+  /** Changes whenever the state of the group does. Compare it by identity; never read it. */
   mark(name: string): unknown {
     return stateInBundle(this.#loop.state, name)
   }
@@ -308,7 +308,7 @@ export class Endpoint {
     return this.#loop.inspect((state, now) => insightFor(this.self, spec, stateInBundle(state, name), now))
   }
 
-  /** Nothing happens any more. */
+  /** Stops the loop and closes socket, storage and clock. */
   close(): Promise<void> {
     this.#closed ??= this.#end()
     return this.#closed
@@ -325,11 +325,11 @@ export class Endpoint {
   #joined(name: string): Joined {
     const joined = this.#groups.get(name)
     if (joined === undefined)
-      throw new InvalidGroupError('group', `this process is not in ${JSON.stringify(name)}`)
+      throw new InvalidGroupError('group', `this process has not joined ${JSON.stringify(name)}`)
     return joined
   }
 
-  // ---- The world below and above ----
+  // ---- Between the network, the loop and the groups ----
 
   #send(to: NodeId, body: Parameters<Udp['send']>[2]): void {
     const entry = this.#directory.entryOf(to)
@@ -343,9 +343,10 @@ export class Endpoint {
     if (body.kind !== 'datagram') return 'unreadable'
     const datagram = body as unknown as Datagram
     const sessions = sessionsIn(this.#loop.state)
-    // The session would pass it over; but a step for each of a flood would cost, and push all else out of the black box.
+    // The session would ignore it, but in a flood each step would cost time, and displace other steps from the black
+    // box.
     if (isStale(sessions, from, datagram)) return 'heard before'
-    if (datagram.for !== sessions.incarnation) return this.#receiveOutside(from, datagram, body)
+    if (datagram.for !== sessions.incarnation) return this.#receiveOutOfSession(from, datagram, body)
     this.#heard.set(from, this.#clock.now())
     this.#directory.heard(from)
     this.#loop.message(from, body)
@@ -353,21 +354,21 @@ export class Endpoint {
   }
 
   /**
-   * A datagram for an earlier incarnation of this process, or for none yet (0). Its sender may have just started, or may
-   * not know of a restart here: then it must be answered. But it may also be a recording, so that it does not show that
-   * its sender is alive. A sender's numbers grow; a datagram whose number does not is a replay.
+   * A datagram for an earlier incarnation of this process, or for none yet (0). Its sender may have just started, or
+   * may not know of a restart here: then it must be answered. But it may also be a replayed recording, which does not
+   * show that its sender is alive. The numbers of a sender grow, so a datagram with an old number is a replay.
    */
-  #receiveOutside(
+  #receiveOutOfSession(
     from: NodeId,
     { by, for: meant, number }: Datagram,
     body: Parameters<Udp['send']>[2],
   ): DropReason | null {
     const now = this.#clock.now()
-    const last = this.#outside.get(from)
+    const last = this.#outOfSession.get(from)
     if (last !== undefined && (by < last.by || (by === last.by && number <= last.number)))
       return 'heard before'
-    const isAnswered = meant === 0 || last === undefined || now - last.answeredAt >= ANSWER_EVERY
-    this.#outside.set(from, { by, number, answeredAt: isAnswered ? now : last.answeredAt })
+    const isAnswered = meant === 0 || last === undefined || now - last.answeredAt >= ANSWER_INTERVAL
+    this.#outOfSession.set(from, { by, number, answeredAt: isAnswered ? now : last.answeredAt })
     if (isAnswered) this.#loop.message(from, body)
     return meant === 0 ? null : 'earlier incarnation'
   }
@@ -380,7 +381,7 @@ export class Endpoint {
     } else this.#groups.get(group)?.events.output(event)
   }
 
-  /** The loop has failed: a node that leads stops leading before anything else follows from that. */
+  /** The loop has failed: a leader stops leading before anything else happens. */
   #endTerms(): void {
     for (const [name, { group, events }] of this.#groups) {
       const token = this.#termToken(name, group)
@@ -400,11 +401,11 @@ export class Endpoint {
   }
 
   /** Remembers what is safe, and says when the disk is well again. */
-  #watched(storage: Storage): Storage {
+  #watch(storage: Storage): Storage {
     return {
       load: () => {
         const stable = storage.load()
-        this.#kept = groupsIn(stable)
+        this.#stored = groupsIn(stable)
         return stable
       },
       save: (data) => {
@@ -414,10 +415,10 @@ export class Endpoint {
           this.#isStorageFailing = true
           throw error
         }
-        this.#kept = groupsIn(data)
+        this.#stored = groupsIn(data)
         if (!this.#isStorageFailing) return
         this.#isStorageFailing = false
-        for (const joined of this.#groups.values()) joined.troubledAt = Number.NEGATIVE_INFINITY
+        for (const joined of this.#groups.values()) joined.warnedAt = Number.NEGATIVE_INFINITY
         this.#hooks.warning('storage', 'stable data can be written again')
       },
       close: () => storage.close(),
@@ -425,23 +426,23 @@ export class Endpoint {
   }
 
   /** The groups that wanted to write are left out for a while; the others go on. */
-  #spare(input: Input, stable: Plain): Command | null {
+  #excludeGroups(input: Input, stable: Plain): Command | null {
     const wanted = groupsIn(stable)
-    const groups = Object.keys(wanted).filter((name) => wanted[name] !== this.#kept[name])
+    const groups = Object.keys(wanted).filter((name) => wanted[name] !== this.#stored[name])
     const isJoin = input.type === 'command' && input.command.do === 'join'
     if (isJoin || groups.length === 0) return null
-    queueMicrotask(() => this.#tellTrouble(groups))
-    return { do: 'hold', groups, forMicros: HELD }
+    queueMicrotask(() => this.#warnGroups(groups))
+    return { do: 'hold', groups, forMicros: EXCLUSION }
   }
 
-  #tellTrouble(groups: readonly string[]): void {
+  #warnGroups(groups: readonly string[]): void {
     const now = performance.now()
     for (const name of groups) {
       const joined = this.#groups.get(name)
-      if (joined === undefined || this.#joining === null) continue
-      if (now - joined.troubledAt < SAY_AGAIN_MS) continue
-      joined.troubledAt = now
-      joined.events.warn('storage', `${this.#joining.message}: no vote was given`)
+      if (joined === undefined || this.#storageError === null) continue
+      if (now - joined.warnedAt < WARNING_INTERVAL_MS) continue
+      joined.warnedAt = now
+      joined.events.warn('storage', `${this.#storageError.message}: no vote was given`)
     }
   }
 }

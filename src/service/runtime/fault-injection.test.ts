@@ -8,7 +8,7 @@ afterEach(() => {
   vi.useRealTimers()
 })
 
-/** How many datagrams from `b` have arrived, at once and in the end. */
+/** The number of datagrams from `b` that have arrived, at once and in the end. */
 function arrivals(faults: NetworkFaults, count = 1000): readonly [number, number] {
   const network = new FaultyNetwork()
   network.set(faults)
@@ -27,7 +27,7 @@ describe('a network with faults', () => {
     expect(arrivals({ c: { cut: true } })).toEqual([1000, 1000])
   })
 
-  it('lets nothing arrive from whom it is cut off', () => {
+  it('delivers nothing from a peer that is cut off', () => {
     expect(arrivals({ b: { cut: true } })).toEqual([0, 0])
   })
 
@@ -35,13 +35,13 @@ describe('a network with faults', () => {
     expect(arrivals({ b: slowly([5, 10], 0) })).toEqual([0, 1000])
   })
 
-  it('loses a part', () => {
+  it('loses a part of the datagrams', () => {
     const [, arrived] = arrivals({ b: slowly([0, 0], 0.3) })
     expect(arrived).toBeGreaterThan(600)
     expect(arrived).toBeLessThan(800)
   })
 
-  it('is healed by what is set next, and lets nothing arrive once it is closed', () => {
+  it('heals when new faults are set, and delivers nothing once it is closed', () => {
     const network = new FaultyNetwork()
     const arrive = vi.fn<() => void>()
     network.set({ b: { cut: true } })

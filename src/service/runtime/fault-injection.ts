@@ -15,26 +15,29 @@ export type LinkFault =
       readonly loss: number
     }
 
-/** By the peer that sends; who is not named is heard as ever. Plain data: it can be handed to another process. */
+/**
+ * By the sending peer. Datagrams of peers that are not listed arrive unchanged. Plain data, so that it can be sent to
+ * another process.
+ */
 export type NetworkFaults = { readonly [from: string]: LinkFault }
 
 export class FaultyNetwork {
   #faults = new Map<string, LinkFault>()
   readonly #held = new Set<NodeJS.Timeout>()
 
-  /** Replaces what was so before; what is held back already still arrives when it was to. */
+  /** Replaces the faults. Datagrams that are already delayed still arrive on time. */
   set(faults: NetworkFaults): void {
     this.#faults = new Map(Object.entries(faults))
   }
 
-  /** Lets a datagram arrive, now, later or never. */
+  /** Delivers a datagram now, later or never, depending on the fault. */
   pass(from: NodeId, arrive: () => void): void {
     const fault = this.#faults.get(String(from))
     if (fault === undefined) arrive()
     else if (!fault.cut && Math.random() >= fault.loss) this.#later(fault.delayMs, arrive)
   }
 
-  /** What is held back never arrives. */
+  /** Discards all delayed datagrams. */
   close(): void {
     for (const timer of this.#held) clearTimeout(timer)
     this.#held.clear()

@@ -1,4 +1,7 @@
-/** Unknown senders on the network: nothing that they send to a real socket adds a node or stops one; each kind is logged once. */
+/**
+ * Hostile senders on the network: nothing that they send to a real socket adds a node or stops one. Each kind is logged
+ * once.
+ */
 import { randomBytes } from 'node:crypto'
 import { createSocket, type Socket } from 'node:dgram'
 import { setImmediate } from 'node:timers/promises'
@@ -43,7 +46,7 @@ afterEach(async () => {
   running = []
 })
 
-/** How many steps all of them have taken. */
+/** The number of steps that all nodes have taken. */
 let steps = 0
 
 /** The datagrams that went over the wire, for replay. */
@@ -108,7 +111,7 @@ async function gathered(): Promise<readonly Running[]> {
   return all
 }
 
-/** As many as the system takes, without filling its buffers. */
+/** As many datagrams as the system takes, without filling its buffers. */
 async function send(
   all: readonly Running[],
   count: number,
@@ -128,7 +131,7 @@ function receiverOf(sealed: Buffer): NodeId | null {
   return envelope === null || envelope instanceof InvalidBytesError ? null : envelope.to
 }
 
-/** What a process that has the key says in a group, as if it had just been started for the ninth time. */
+/** A message of a process that has the key, in its ninth incarnation. */
 function strange(from: NodeId, to: NodeId, group: string): Uint8Array {
   const part = { group, config: 1, body: { kind: 'x' } }
   const session = { config: 0, by: 9, for: 1, number: 1, sent: 1, awake: null, echo: null }
@@ -136,12 +139,12 @@ function strange(from: NodeId, to: NodeId, group: string): Uint8Array {
   return sealer([KEY], false).seal(new Codec().encode({ from, to, body }))
 }
 
-/** All support a renewal that is asked for from now on: no session was harmed. */
+/** All nodes support a renewal that starts now: no session was harmed. */
 async function renewedByAll(all: readonly Running[]): Promise<void> {
   const { endpoint } = all[2] as Running
   const rounds = new Set([endpoint.view('g').until])
   await until(() => {
-    // With each round followers hear who supported the one before; the first may have begun earlier.
+    // Each round reports the supporters of the previous one. The first may have started earlier.
     const { until: end, members } = endpoint.view('g')
     rounds.add(end)
     return rounds.size > 3 && members?.join() === IDS.join()
@@ -151,8 +154,8 @@ async function renewedByAll(all: readonly Running[]): Promise<void> {
 const dropped = (all: readonly Running[]): number =>
   all.reduce((sum, { endpoint }) => sum + endpoint.counts.dropped, 0)
 
-describe('50,000 datagrams of strangers', () => {
-  it('change nothing: garbage, truncated, of another key, for others, of other groups, replayed', async () => {
+describe('50,000 datagrams of unknown senders', () => {
+  it('change nothing: garbage, truncated, with another key, for other nodes, of other groups, replayed', async () => {
     const all = await gathered()
     const { token } = (all[0] as Running).endpoint.view('g')
     const good = recorded.slice(0, 200)
@@ -171,13 +174,13 @@ describe('50,000 datagrams of strangers', () => {
       wrong.seal(new Uint8Array(40)),
       right.seal(randomBytes(50)),
       strange('mallory', IDS[index % 3] as string, 'g'),
-      strange('a', 'nobody', 'g'),
+      strange('a', 'another', 'g'),
       strange('a', 'b', 'another group'),
       bytes,
     ])
     const before = dropped(all)
     const began = performance.now()
-    // Each of them to each process; a busy system loses some, so that more are sent until enough were refused.
+    // Each of them goes to each process. A busy system loses some, so more are sent until enough were refused.
     for (let sent = 0; sent < 50_000 || dropped(all) - before < 20_000; sent += 5000) {
       // oxlint-disable-next-line no-await-in-loop -- one part after the other
       await send(all, 5000, (index) => made[Math.floor((sent + index) / 3) % made.length] as Uint8Array)
@@ -186,7 +189,7 @@ describe('50,000 datagrams of strangers', () => {
     for (const { endpoint, outputs, refused } of all) {
       expect(endpoint.counts.sessions).toBe(2)
       expect(outputs.filter(({ type }) => type === 'demoted' || type === 'mismatch')).toEqual([])
-      // Each reason at once, and again after ten seconds at the earliest.
+      // Each reason is reported at once, and again after ten seconds at the earliest.
       for (const reason of new Set(refused)) {
         expect(refused.filter((each) => each === reason).length).toBeLessThanOrEqual(1 + intervals)
       }
@@ -202,19 +205,19 @@ describe('50,000 datagrams of strangers', () => {
   it.each<[string, string, (recorded: readonly Buffer[]) => readonly Uint8Array[]]>([
     ['replayed', 'heard before', (good) => good],
     [
-      'of another key',
+      'with another key',
       'unknown key',
       (good) => good.map((bytes) => sealer([new Uint8Array(32).fill(1)], false).seal(bytes)),
     ],
     [
-      'of the right key with a wrong seal',
+      'with the right key and a wrong seal',
       'not authentic',
       (good) =>
         good.map((bytes) => Buffer.concat([bytes.subarray(0, -1), Buffer.of((bytes.at(-1) ?? 0) ^ 1)])),
     ],
     ['of another group', 'another group', () => [strange('b', 'a', 'another group')]],
   ])(
-    '%s, and from the address of a peer, cost the leader nothing but time, and are said once',
+    '%s, from the address of a peer, do not depose the leader, and are reported once',
     async (_, why, made) => {
       const all = await gathered()
       const [a] = all as [Running]
@@ -238,7 +241,7 @@ describe('50,000 datagrams of strangers', () => {
     60_000,
   )
 
-  it('of another group, whose sender has the key and the id of a peer, do not take its place', async () => {
+  it('of another group, whose sender has the key and the id of a peer, do not replace it', async () => {
     const all = await gathered()
     const b = all[1] as Running
     await send([b], 1, () => strange('a', 'b', 'another group'))
@@ -247,13 +250,13 @@ describe('50,000 datagrams of strangers', () => {
     expect(b.endpoint.counts.sessions).toBe(2)
   }, 60_000)
 
-  it('that were recorded are refused after a restart too', async () => {
+  it('that were recorded are also refused after a restart', async () => {
     const all = await gathered()
     await Promise.all(all.map(({ endpoint }) => endpoint.close()))
     running = []
     const { storage } = all[1] as Running
     const again = await opened('b', storage)
-    // As if they came from where the others are.
+    // As if they came from the addresses of the peers.
     await new Promise<void>((resolve) => stranger.bind(0, HERE, () => resolve()))
     const address = { host: HERE, port: stranger.address().port }
     await Promise.all(['a', 'c'].map((id) => again.endpoint.addPeer({ id, address })))
@@ -265,10 +268,10 @@ describe('50,000 datagrams of strangers', () => {
       // oxlint-disable-next-line no-await-in-loop -- one part after the other
       await send([again], 60, (index) => meant[(60 * round + index) % meant.length] as Buffer)
     }
-    // All but the few with which a process that knows nobody is greeted.
+    // All but the few that a restarted process answers, because it knows no session yet.
     expect(again.endpoint.counts.dropped).toBeGreaterThan(2900)
     expect([...again.endpoint.heard.keys()]).toEqual([])
-    // The black box is for what happens: a replay takes no step, but for an answer now and then.
+    // A replay takes no step, except for an occasional answer, so the black box keeps its history.
     expect(steps - before).toBeLessThan(500)
     expect(again.endpoint.counts.sessions).toBe(0)
     expect(again.endpoint.insight('g').heard).toEqual([])
@@ -276,13 +279,13 @@ describe('50,000 datagrams of strangers', () => {
   }, 60_000)
 })
 
-describe('a member with the right key that says what cannot be true', () => {
+describe('a node with the right key that sends implausible messages', () => {
   type Session = PlainObject & {
     readonly number: number
     readonly body: { readonly parts: readonly Part[] } | null
   }
 
-  /** The last thing that b said to a, changed, as if b had said it next. */
+  /** The last message of b to a, changed, as if b sent it next. */
   function changed(change: (part: Part) => Part, number: (last: number) => number): Uint8Array {
     const codec = new Codec()
     codec.learn('g', peerHosting('local-leader').wire)
@@ -298,7 +301,7 @@ describe('a member with the right key that says what cannot be true', () => {
       const next = { ...session, number: number(session.number), body: { kind: 'bundle', parts } }
       return right.seal(codec.encode({ from, to, body: next as unknown as Message }))
     }
-    throw new Error('b has said nothing to a')
+    throw new Error('b has sent nothing to a')
   }
 
   const withSeen =
@@ -311,7 +314,7 @@ describe('a member with the right key that says what cannot be true', () => {
       }
     }
 
-  it('is refused, counted and named, and the group goes on under the same token', async () => {
+  it('is refused, counted and named, and the group keeps its token', async () => {
     const all = await gathered()
     const a = all[0] as Running
     const { token } = a.endpoint.view('g')

@@ -1,6 +1,6 @@
 /**
- * Who is there? Where the configuration names only an address, the process there is asked for its id, and only holders
- * of the cluster's key can ask and answer. An answer repeats the question's number, so an old one is worth nothing.
+ * Introductions. Where the configuration gives only an address, the process there is asked for its id. Only holders of
+ * the cluster key can ask and answer. An answer repeats the number of the question, so a replayed answer has no effect.
  */
 import { randomInt } from 'node:crypto'
 import type { Message, NodeId } from '../../core/index.ts'
@@ -9,8 +9,8 @@ import { type Address, type Directory, type Entry, showAddress } from './directo
 const ASK = 'WhoAreYou'
 const ANSWER = 'IAm'
 /** Addressed to any node. */
-export const ANYBODY = ''
-const ANSWER_EVERY_MS = 100
+export const ANY_NODE = ''
+const ANSWER_INTERVAL_MS = 100
 
 export type IntroductionHooks = {
   send(to: NodeId, address: Address, body: Message): void
@@ -22,9 +22,9 @@ export class Introductions {
   readonly #self: NodeId
   readonly #directory: Directory
   readonly #hooks: IntroductionHooks
-  /** Numbers of questions, by whom they went to. */
+  /** The number of the pending question per entry. */
   readonly #asked = new Map<Entry, number>()
-  readonly #said = new Set<string>()
+  readonly #reported = new Set<string>()
   readonly #answeredAt = new Map<Entry, number>()
   readonly #waiting = new Set<() => void>()
 
@@ -34,25 +34,25 @@ export class Introductions {
     this.#hooks = hooks
   }
 
-  /** Addresses at which nobody has answered yet. */
+  /** Addresses at which no node has answered yet. */
   unknown(): readonly Address[] {
     return [...this.#directory.entries].filter(({ id }) => id === null).map(({ address }) => address)
   }
 
-  /** Kept once everybody is known; given up with the signal. */
+  /** Resolves to true when all ids are known, and to false when the signal is aborted first. */
   complete(signal?: AbortSignal): Promise<boolean> {
     this.ask()
     if (this.unknown().length === 0) return Promise.resolve(true)
     return new Promise((resolve) => {
-      const look = (): void => {
+      const check = (): void => {
         if (this.unknown().length > 0 && signal?.aborted !== true) return
-        this.#waiting.delete(look)
-        signal?.removeEventListener('abort', look)
+        this.#waiting.delete(check)
+        signal?.removeEventListener('abort', check)
         resolve(this.unknown().length === 0)
       }
-      this.#waiting.add(look)
-      signal?.addEventListener('abort', look)
-      look()
+      this.#waiting.add(check)
+      signal?.addEventListener('abort', check)
+      check()
     })
   }
 
@@ -62,13 +62,13 @@ export class Introductions {
       const number = this.#asked.get(entry) ?? randomInt(2 ** 47)
       this.#asked.set(entry, number)
       const address = { host: entry.current, port: entry.address.port }
-      this.#hooks.send(ANYBODY, address, { kind: ASK, number })
+      this.#hooks.send(ANY_NODE, address, { kind: ASK, number })
     }
   }
 
-  /** Whether it was an introduction: then it has been seen to. `at` is where it came from. */
+  /** Handles introductions. Returns false for other messages. `at`: the address of the sender. */
   handle(from: NodeId, to: NodeId, body: Message, at: Address): boolean {
-    if (body.kind === ASK && to === ANYBODY) {
+    if (body.kind === ASK && to === ANY_NODE) {
       this.#answer(from, body, at)
       return true
     }
@@ -77,13 +77,13 @@ export class Introductions {
     return true
   }
 
-  /** Only where the configuration says that somebody is, so that nobody is made to answer strangers. */
+  /** Answers only configured addresses, so that strangers cannot make this process send datagrams. */
   #answer(from: NodeId, { number = null }: Message, at: Address): void {
     const entry = this.#directory.entryOf(from) ?? this.#directory.entryAt(at.host, at.port)
     if (entry === null || entry.current === null || typeof number !== 'number') return
     const now = performance.now()
     const last = this.#answeredAt.get(entry)
-    if (last !== undefined && now - last < ANSWER_EVERY_MS) return
+    if (last !== undefined && now - last < ANSWER_INTERVAL_MS) return
     this.#answeredAt.set(entry, now)
     const address = { host: entry.current, port: entry.address.port }
     this.#hooks.send(from, address, { kind: ANSWER, number })
@@ -94,25 +94,25 @@ export class Introductions {
     const where = showAddress(entry.address)
     const other = this.#directory.entryOf(id)
     if (id === this.#self) {
-      this.#complain(
-        `the process at ${where} has this process's own id, ${JSON.stringify(id)}: give each an id of its own, ` +
+      this.#report(
+        `the process at ${where} has the id of this process, ${JSON.stringify(id)}: give each its own id, ` +
           "and do not list a process's own address among its peers",
       )
     } else if (other !== null) {
       const first = showAddress(other.address)
-      this.#complain(
-        `the processes at ${first} and ${where} both have the id ${JSON.stringify(id)}: give each an id of its own`,
+      this.#report(
+        `the processes at ${first} and ${where} both have the id ${JSON.stringify(id)}: give each its own id`,
       )
     } else {
       this.#asked.delete(entry)
       this.#directory.name(entry, id)
-      for (const look of this.#waiting) look()
+      for (const check of this.#waiting) check()
     }
   }
 
-  #complain(problem: string): void {
-    if (this.#said.has(problem)) return
-    this.#said.add(problem)
+  #report(problem: string): void {
+    if (this.#reported.has(problem)) return
+    this.#reported.add(problem)
     this.#hooks.conflict(problem)
   }
 }

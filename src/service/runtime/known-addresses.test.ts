@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { KnownAddresses } from './known-addresses.ts'
 
 describe('addresses from which a peer was heard', () => {
-  it('are known for ten seconds after the last word, and by their port too', () => {
+  it('are known for ten seconds after the last datagram, together with their port', () => {
     const known = new KnownAddresses()
     known.add('10.0.0.1', 7400, 0)
     known.add('10.0.0.1', 7400, 5000)
@@ -10,7 +10,7 @@ describe('addresses from which a peer was heard', () => {
     expect([known.has('10.0.0.1', 7401, 5000), known.has('10.0.0.2', 7400, 5000)]).toEqual([false, false])
   })
 
-  it('are strangers again once something from there was refused', () => {
+  it('are unknown again once a datagram from there was refused', () => {
     const known = new KnownAddresses()
     known.add('10.0.0.1', 7400, 0)
     known.delete('10.0.0.1', 7400)

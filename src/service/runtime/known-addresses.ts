@@ -1,13 +1,13 @@
 /**
- * Addresses from which something new came that only a holder of the key can have said: a peer's, behind a router or
- * under another port than it was given with. They are not taken for strangers when there is a flood, until something
- * comes from there that is refused: a replayed datagram makes its address no better known than any other.
+ * Addresses of peers that differ from the configured ones, for example behind a router. An address counts as known
+ * after a fresh datagram that only a holder of the key can have sent. Known addresses are exempt from the rate limit
+ * for unknown ones. A refused datagram removes its address again, so replayed datagrams do not help an attacker.
  */
 const MOST = 1000
 const FOR_MS = 10_000
 
 export class KnownAddresses {
-  /** When something came last from each, the oldest first. */
+  /** When the last datagram came from each address, oldest first. */
   readonly #seen = new Map<string, number>()
 
   add(host: string, port: number, now: number): void {
@@ -19,7 +19,7 @@ export class KnownAddresses {
     if (oldest !== undefined) this.#seen.delete(oldest)
   }
 
-  /** Something came from there that was refused. */
+  /** A datagram from this address was refused. */
   delete(host: string, port: number): void {
     if (this.#seen.size > 0) this.#seen.delete(`${host} ${port}`)
   }

@@ -19,7 +19,7 @@ afterEach(() => {
   rmSync(folder, { recursive: true })
 })
 
-/** Another process that wants the folder, and says whether it got it. */
+/** Another process that wants the folder, and reports whether it got it. */
 async function another(): Promise<{ readonly child: ChildProcess; readonly got: boolean }> {
   const script = join(folder, '..', `${folder.split('/').pop()}.mjs`)
   const module = join(import.meta.dirname, '../../../dist/service/runtime/lock.js')
@@ -37,7 +37,7 @@ async function another(): Promise<{ readonly child: ChildProcess; readonly got: 
 }
 
 describe('a folder', () => {
-  it('is for one process at a time; when that is killed, what it leaves is no hindrance', async () => {
+  it('is for one process at a time; after a kill, the next process can lock it', async () => {
     const first = await another()
     expect(first.got).toBe(true)
     await expect(lockFolder(folder)).rejects.toThrow(StorageInUseError)
@@ -51,13 +51,13 @@ describe('a folder', () => {
     expect(readdirSync(folder)).toHaveLength(0)
   }, 30_000)
 
-  it('of a process that is stopped is not given away', async () => {
+  it('of a stopped process is not given to another', async () => {
     const { child } = await another()
     child.kill('SIGSTOP')
     await expect(lockFolder(folder)).rejects.toThrow('is used by another process')
   }, 30_000)
 
-  it('wanted by many at once goes to one at most, and to one when the others have gone', async () => {
+  it('goes to at most one of many processes, and to one when the others have ended', async () => {
     for (let round = 0; round < 5; round++) {
       // oxlint-disable-next-line no-await-in-loop -- one round after the other
       const tries = await Promise.allSettled(Array.from({ length: 8 }, () => lockFolder(folder)))
@@ -67,7 +67,7 @@ describe('a folder', () => {
     }
   }, 30_000)
 
-  it('may have a long path', async () => {
+  it('works with a long path', async () => {
     const deep = join(folder, 'x'.repeat(100), 'y'.repeat(100))
     mkdirSync(deep, { recursive: true })
     const lock = await lockFolder(deep)
@@ -75,17 +75,17 @@ describe('a folder', () => {
     lock.close()
   })
 
-  it('is no longer held when somebody has removed its mark', async () => {
+  it('is lost when its socket file was removed', async () => {
     const lock = await lockFolder(folder)
     for (const entry of readdirSync(folder)) rmSync(join(folder, entry))
-    expect(lock.whyLost()).toContain('its lock was removed')
+    expect(lock.whyLost()).toContain('its lock file was removed')
     lock.close()
   })
 
-  // Network namespaces need rights that not everybody has.
+  // Network namespaces need privileges that not every user has.
   const mayUnshare = spawnSync('unshare', ['--net', 'true']).status === 0
   it.skipIf(!mayUnshare)(
-    'is kept from a process in another network namespace too',
+    'excludes a process in another network namespace too',
     async () => {
       const lock = await lockFolder(folder)
       const module = join(import.meta.dirname, '../../../dist/service/runtime/lock.js')

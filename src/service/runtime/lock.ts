@@ -1,12 +1,14 @@
 /**
- * A lock for a folder: one process at a time.
+ * A lock on a folder: one process at a time.
  *
- * A process that wants the lock creates a Unix socket with a random name in the folder and then queries all other sockets
- * in it. A Unix socket is reachable from everywhere on the host, across network and process namespaces, and the kernel
- * closes it when its process ends in any way: then it refuses connections, and its file can be removed safely, because
- * its name is never used again. A process that answers that it holds the lock holds it. Two processes that want the lock
- * at the same time may see each other: the one with the larger name gives up, and the other waits for that. Both create
- * their sockets before they look, so they cannot miss each other (Lamport's bakery).
+ * A process that wants the lock creates a Unix socket with a random name in the folder. Then it queries all other
+ * sockets in the folder. A Unix socket is reachable from everywhere on the host, across network and process namespaces.
+ * The kernel closes it when its process ends for any reason. Then it refuses connections, and its file can be removed
+ * safely, because its name is never used again.
+ *
+ * A process that answers that it holds the lock holds it. Two processes that want the lock at the same time may see
+ * each other: the process with the larger name gives up, and the other waits for that. Both create their sockets before
+ * they look, so they cannot miss each other (Lamport's bakery algorithm).
  */
 import { randomBytes } from 'node:crypto'
 import { closeSync, existsSync, openSync, readdirSync, rmSync, type Stats, statSync } from 'node:fs'
@@ -24,7 +26,7 @@ export class StorageInUseError extends Error {
   }
 }
 
-/** The folder cannot be kept for one process. */
+/** The folder cannot be locked. */
 export class StorageLockError extends Error {
   override readonly name = 'StorageLockError'
   readonly code = 'ERR_CONCLAVE_STORAGE_LOCK'
@@ -32,7 +34,7 @@ export class StorageLockError extends Error {
   constructor(folder: string, cause: unknown) {
     const why = cause instanceof Error ? cause.message : String(cause)
     super(
-      `${folder} cannot be kept for one process, for its file system allows no sockets (${why}): ` +
+      `${folder} cannot be locked: its file system does not support Unix sockets (${why}); ` +
         'put the data directory on a local file system (--data)',
       { cause },
     )
@@ -40,12 +42,12 @@ export class StorageLockError extends Error {
 }
 
 export type FolderLock = {
-  /** Null while it is held; otherwise what became of the folder. */
+  /** Null while the lock is held; otherwise why it was lost. */
   whyLost(): string | null
   close(): void
 }
 
-/** `unsure`: it went away while it was asked, or is about to. */
+/** `unsure`: the socket closed during the query, or is about to. */
 type Answer = 'held' | 'wanted' | 'gone' | 'unsure'
 
 const PREFIX = 'lock.'
@@ -79,7 +81,8 @@ export async function lockFolder(folder: string): Promise<FolderLock> {
       )
       if (isTaken) throw new StorageInUseError(folder)
       if (rivals.length === 0) {
-        // Asked in the instant before it could answer, it was taken for dead: it comes back under another name.
+        // Another process queried this socket just before it could answer, and removed it as dead. Start again with a
+        // new name.
         if (existsSync(join(folder, name))) break
         close()
         return lockFolder(folder)
@@ -98,25 +101,25 @@ export async function lockFolder(folder: string): Promise<FolderLock> {
   }
 }
 
-/** A folder whose holder answers is never taken, even if the file that marks it as taken was removed. */
+/** A folder whose holder answers is never taken, even if its socket file was removed. */
 function whyLost(folder: string, identity: string): string {
   const now = statSync(folder, { throwIfNoEntry: false })
   if (now === undefined) return 'the folder was removed while this process used it'
-  if (identityOf(now) !== identity) return 'another folder is in its place'
-  return 'its lock was removed, so that another process may have taken the folder'
+  if (identityOf(now) !== identity) return 'the folder was replaced by another one'
+  return 'its lock file was removed, so another process may have locked the folder'
 }
 
 function identityOf({ dev, ino }: Stats): string {
   return `${dev} ${ino}`
 }
 
-/** All others that want the folder or hold it; what the dead have left is removed. */
+/** All other processes that want or hold the lock. Removes the sockets of dead processes. */
 async function rivalsIn(
   folder: string,
   own: string,
   pathOf: (entry: string) => string,
 ): Promise<readonly { readonly entry: string; readonly answer: Answer }[]> {
-  // Only a socket is a lock. A link may lead anywhere, and what else is called so is not this process's to remove.
+  // Only a socket is a lock. Links and other files of such a name are not removed.
   const entries = readdirSync(folder, { withFileTypes: true })
     .filter((entry) => entry.isSocket() && entry.name.startsWith(PREFIX) && entry.name !== own)
     .map(({ name }) => name)

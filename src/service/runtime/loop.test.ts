@@ -45,25 +45,25 @@ const obedient: Protocol = {
 function running(bootTime: (() => number) | null = null, save: ((data: Plain) => void) | null = null) {
   const outputs: Output[] = []
   const sends: Plain[] = []
-  const troubles: string[] = []
+  const storageErrors: string[] = []
   const failures: string[] = []
   const storage = memoryStorage()
   const clock = hostClock(bootTime)
   const loop = new Loop(obedient, clock, save === null ? storage : { ...storage, save }, {
     send: (to, body) => sends.push([to, body]),
     output: (event) => outputs.push(event),
-    trouble: (error) => troubles.push(error.message),
+    storageFailed: (error) => storageErrors.push(error.message),
     failed: (error) => failures.push(error.message),
   })
   loop.start()
   const tell = (...effects: readonly Effect[]): void => loop.command({ do: 'act', effects })
   const got = (): readonly Input[] =>
     outputs.filter(({ type }) => type === 'got').map((event) => event['input'] as unknown as Input)
-  return { loop, tell, got, sends, outputs, troubles, failures, now: () => clock.now() }
+  return { loop, tell, got, sends, outputs, storageErrors, failures, now: () => clock.now() }
 }
 
 describe('timers', () => {
-  it('fire in the order of their deadlines, never early by the clock, and not when stopped or moved', async () => {
+  it('fire in the order of their deadlines, never before their time, and not when stopped or moved', async () => {
     const { loop, tell, got, now } = running()
     const began = now()
     const fired: number[] = []
@@ -128,18 +128,18 @@ describe('a message that makes the protocol fail', () => {
   const fragile: Protocol = {
     ...obedient,
     step(state, input) {
-      if (input.type !== 'command') throw new Error(`${input.type} is too much`)
+      if (input.type !== 'command') throw new Error(`${input.type} is not handled`)
       return obedient.step(state, input, 0)
     },
   }
-  const started = (unusable?: (from: NodeId, error: Error) => void) => {
+  const started = (messageDropped?: (from: NodeId, error: Error) => void) => {
     const failures: string[] = []
     const loop = new Loop(fragile, hostClock(null), memoryStorage(), {
       send: () => {},
       output: () => {},
-      trouble: () => {},
+      storageFailed: () => {},
       failed: (error) => failures.push(error.message),
-      ...(unusable === undefined ? {} : { unusable }),
+      ...(messageDropped === undefined ? {} : { messageDropped }),
     })
     loop.start()
     return { loop, failures }
@@ -150,16 +150,16 @@ describe('a message that makes the protocol fail', () => {
     const { loop, failures } = started((from, error) => dropped.push(`${from}: ${error.message}`))
     loop.message('b', { kind: 'x' })
     loop.command({ do: 'act', effects: [] })
-    expect(dropped).toEqual(['b: message is too much'])
+    expect(dropped).toEqual(['b: message is not handled'])
     expect(failures).toEqual([])
     expect(loop.view().token).toBe(1)
     loop.stop()
   })
 
-  it('stops a loop that has nobody to tell', () => {
+  it('stops a loop without a hook for it', () => {
     const { loop, failures } = started()
     loop.message('b', { kind: 'x' })
-    expect(failures).toEqual(['message is too much'])
+    expect(failures).toEqual(['message is not handled'])
   })
 })
 
@@ -169,7 +169,7 @@ describe('a failed assertion', () => {
     const loop = new Loop(obedient, hostClock(null), memoryStorage(), {
       send: (_to, { number }) => new Writer().begin().u53(number as number),
       output: () => {},
-      trouble: () => {},
+      storageFailed: () => {},
       failed: (error) => failures.push(error.message),
     })
     loop.start()
@@ -190,8 +190,8 @@ describe('a failed assertion', () => {
     const loop = new Loop(asserting, hostClock(null), memoryStorage(), {
       send: () => {},
       output: () => {},
-      trouble: () => {},
-      unusable: () => log.push('dropped'),
+      storageFailed: () => {},
+      messageDropped: () => log.push('dropped'),
       failed: (error) => log.push(error.name),
       record: ({ input, outcome }, before) => log.push([input?.type ?? 'start', outcome, before]),
     })
@@ -206,22 +206,22 @@ describe('a failed assertion', () => {
   })
 })
 
-describe('stable data that cannot be made safe', () => {
+describe('stable data that cannot be stored', () => {
   const full = (): never => {
     throw new Error('no space left')
   }
 
-  it('undoes the step, says so, and lets the loop go on', () => {
-    const { loop, tell, sends, troubles, failures } = running(null, full)
+  it('rolls the step back, reports it, and the loop continues', () => {
+    const { loop, tell, sends, storageErrors, failures } = running(null, full)
     tell(persist({ vote: 1 }), send('b', { kind: 'vote' }))
-    expect([sends, troubles, failures]).toEqual([[], ['no space left'], []])
+    expect([sends, storageErrors, failures]).toEqual([[], ['no space left'], []])
     expect(loop.view().token).toBe(0)
     tell(send('b', { kind: 'still here' }))
     expect(sends).toEqual([['b', { kind: 'still here' }]])
     loop.stop()
   })
 
-  it('lets a timer whose step was taken back fire again', async () => {
+  it('lets a timer whose step was rolled back fire again', async () => {
     let isFull = true
     let tries = 0
     const outputs: Output[] = []
@@ -241,7 +241,7 @@ describe('stable data that cannot be made safe', () => {
       {
         send: () => {},
         output: (event) => outputs.push(event),
-        trouble: () => {},
+        storageFailed: () => {},
         failed: () => {},
       },
     )
@@ -254,13 +254,13 @@ describe('stable data that cannot be made safe', () => {
     loop.stop()
   })
 
-  it('keeps back what the step would have sent before', () => {
-    const { tell, sends, troubles, failures } = running(null, full)
+  it('prevents the messages of the step, even those before the write', () => {
+    const { tell, sends, storageErrors, failures } = running(null, full)
     tell(send('b', { kind: 'early' }), persist({ vote: 1 }), send('b', { kind: 'vote' }))
-    expect([sends, troubles, failures]).toEqual([[], ['no space left'], []])
+    expect([sends, storageErrors, failures]).toEqual([[], ['no space left'], []])
   })
 
-  it('leaves a part of the process out, where that part alone needs it', () => {
+  it('excludes only the groups that must write', () => {
     const sends: string[] = []
     const parts: Protocol = {
       ...obedient,
@@ -277,9 +277,9 @@ describe('stable data that cannot be made safe', () => {
       {
         send: (_to, { kind }) => sends.push(kind),
         output: () => {},
-        trouble: ({ message }) => sends.push(message),
+        storageFailed: ({ message }) => sends.push(message),
         failed: () => {},
-        spare: (_input, stable) => ({ do: 'leave out', stable }),
+        excludeGroups: (_input, stable) => ({ do: 'leave out', stable }),
       },
     )
     loop.start()

@@ -50,18 +50,18 @@ export type LoopHooks = {
   /** Where nodes share registers: carries out the call, and answers it later (`answer`). */
   register?(call: RegisterCall): void
   /** Stable data could not be stored: the step that needed it was rolled back. */
-  trouble(error: Error): void
+  storageFailed(error: Error): void
   /**
    * Stable data could not be stored, and only some groups need it: a command that excludes these groups, so that the
    * others can process the same input. Null: no group can be excluded.
    */
-  spare?(input: Input, stable: Plain): Command | null
+  excludeGroups?(input: Input, stable: Plain): Command | null
   /**
    * The protocol threw on a message, and no assertion failed: the message counts as lost. A faulty peer must not stop
    * this node. Without this hook the loop stops, as it does when a step on any other input throws.
    */
-  unusable?(from: NodeId, error: Error): void
-  /** The loop has stopped because it cannot keep the contract any more. */
+  messageDropped?(from: NodeId, error: Error): void
+  /** The loop has stopped, because it can no longer keep the contract. */
   failed(error: Error): void
   /** `before`: the state before the step; null at the start. */
   record?(record: LoopRecord, before: Plain): void
@@ -87,7 +87,7 @@ export class Loop {
   #alarm: NodeJS.Timeout | null = null
   #alarmAt: Micros = Number.POSITIVE_INFINITY
   #immediate: NodeJS.Immediate | null = null
-  /** Due timers will fire in a microtask; and have fired in one since the last event. */
+  /** Whether due timers will fire in a microtask, and whether they have done so since the last event. */
   #isExpiring = false
   #hasExpired = false
   /** The length of a suspension whose step was rolled back. */
@@ -208,26 +208,28 @@ export class Loop {
 
   /** The step threw: it is recorded, so that a replay of the black box ends with it. */
   #failStep(input: Input, before: Plain, now: Micros, error: Error): void {
-    const { unusable } = this.#hooks
+    const { messageDropped } = this.#hooks
     const isFatal =
-      input.type !== 'message' || unusable === undefined || error instanceof AssertionFailedError
+      input.type !== 'message' || messageDropped === undefined || error instanceof AssertionFailedError
     const outcome = { error: error.message, isFatal }
     this.#hooks.record?.({ now, input, stable: null, outcome }, before)
     if (isFatal) this.#fail(error)
-    else unusable(input.from, error)
+    else messageDropped(input.from, error)
   }
 
   #rollBack(input: Input, isRetry: boolean, { error, stable }: StorageFailure): void {
-    const spared = isRetry ? null : (this.#hooks.spare?.(input, stable) ?? null)
-    this.#hooks.trouble(error)
-    if (spared === null) this.#retry(input)
+    const exclusion = isRetry ? null : (this.#hooks.excludeGroups?.(input, stable) ?? null)
+    this.#hooks.storageFailed(error)
+    if (exclusion === null) this.#retry(input)
     else {
-      this.#step({ type: 'command', command: spared }, true)
+      this.#step({ type: 'command', command: exclusion }, true)
       this.#step(input, true)
     }
   }
 
-  /** After a rollback, a message counts as lost. A timer or a suspension is given again, because no peer repeats it. */
+  /**
+   * After a rollback, a message counts as lost. A timer or a suspension is delivered again, because no peer repeats it.
+   */
   #retry(input: Input): void {
     if (input.type === 'timer') this.#deadlines.set(input.name, this.#clock.now() + RETRY_DELAY)
     else if (input.type === 'suspended') this.#unreported += input.by

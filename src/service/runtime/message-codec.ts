@@ -1,21 +1,21 @@
 /**
- * The messages of a group as bytes. A protocol may give its messages layouts of their own (`hosting.wire`); every other
- * message travels as canonical JSON.
+ * The byte format of the messages of a group. A protocol may define layouts for its messages (`hosting.wire`). Every
+ * other message is sent as canonical JSON.
  */
 import { canonical, type Message, type Plain, whyNotPlain } from '../../core/index.ts'
 import { settingsFault } from '../../links/index.ts'
 import type { MessageLayout, WireFormat } from '../../protocols/index.ts'
 import { InvalidBytesError, Reader, Writer } from './bytes.ts'
 
-/** The kind byte of a message without a layout; those with one are numbered from 1 on, in the order of the format. */
+/** The kind byte of a message without a layout. Kinds with a layout are numbered from 1 in the order of the format. */
 const PLAIN = 0
 
-/** Kept, because making one costs more than writing a message. */
+/** Reused, because creating one costs more than encoding a message. */
 const own = new Writer()
 
 type Written = { readonly kind: number; readonly bytes: Uint8Array }
 
-/** Writes and reads the messages of one protocol. */
+/** Encodes and decodes the messages of one protocol. */
 export class MessageCodec {
   readonly #layouts: readonly MessageLayout[]
   readonly #numbers: ReadonlyMap<string, number>
@@ -27,7 +27,7 @@ export class MessageCodec {
     this.#fault = fault
   }
 
-  /** The byte for a message's kind, and the message. */
+  /** Writes the kind byte and the message. */
   encode(body: Message): Written {
     const writer = own.begin()
     const kind = this.#numbers.get(body.kind) ?? PLAIN
@@ -36,7 +36,7 @@ export class MessageCodec {
     return { kind, bytes: writer.end() }
   }
 
-  /** Throws InvalidBytesError when that is no message of the protocol. */
+  /** Throws InvalidBytesError when the bytes are not a message of the protocol. */
   decode(kind: number, bytes: Uint8Array): Message {
     const reader = new Reader(bytes)
     const body = kind === PLAIN ? this.#readPlain(reader) : this.#layoutOf(kind).read(reader)
@@ -54,7 +54,7 @@ export class MessageCodec {
 
   #readPlain(reader: Reader): Message {
     const body = readPlain(reader)
-    // A message with a layout is checked by reading it.
+    // Decoding checks a message with a layout.
     if (this.#numbers.has(body.kind)) throw new InvalidBytesError(`a ${body.kind} in a plain message`)
     return body
   }
@@ -64,8 +64,8 @@ export class MessageCodec {
 const MOST_DEPTH = 12
 
 /**
- * How deeply a JSON text is nested: looked at before it is parsed, because code that gets the value walks through it by
- * recursion, the application's own `JSON.stringify` too.
+ * The nesting depth of a JSON text. Checked before parsing, because code that processes the value recurses, including
+ * the `JSON.stringify` of applications.
  */
 function depthOf(text: string): number {
   let [depth, deepest, isQuoted] = [0, 0, false]
@@ -109,7 +109,7 @@ export function readPlain(reader: Reader): Message {
   ) {
     throw new InvalidBytesError('a message without a kind')
   }
-  // These have a layout of their own, and are checked by it.
+  // Kinds with a layout are checked by it.
   if (message.kind === 'datagram' || message.kind === 'bundle') {
     throw new InvalidBytesError(`a ${message.kind} in a plain message`)
   }

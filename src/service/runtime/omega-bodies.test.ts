@@ -1,4 +1,4 @@
-/** Messages of omega on the wire: what is sent arrives as it was, and nothing that is not exactly a message is taken. */
+/** Messages of omega on the wire: they are decoded unchanged, and everything else is refused. */
 import { describe, expect, it } from 'vitest'
 import { canonical, type Message, type Plain, type PlainObject } from '../../core/index.ts'
 import { peerHosting } from '../../protocols/index.ts'
@@ -68,7 +68,7 @@ function* corrupted(value: Plain): Generator<Plain> {
         ? (value as Plain[]).map((each, at) => (String(at) === key ? other : each))
         : { ...(value as PlainObject), [key]: other }
     for (const other of ['', -7, 1.5, 2 ** 60, [], {}, [[]]] as Plain[]) {
-      // Names may be numbers; and without a kind that omega has it is no message of omega.
+      // Names may be numbers. A message without a kind of omega is not a message of omega.
       const isAnother = typeof inner === 'string' && typeof other === 'number'
       if (key !== 'kind' && !isAnother) yield having(other)
     }
@@ -82,7 +82,7 @@ function* corrupted(value: Plain): Generator<Plain> {
 }
 
 describe('messages of omega', () => {
-  it.each(MESSAGES.map((message) => [message] as const))('arrive as they were: %j', (message) => {
+  it.each(MESSAGES.map((message) => [message] as const))('are decoded unchanged: %j', (message) => {
     const { kind, bytes } = messages.encode(message as Message)
     expect(kind).toBe(0)
     expect(messages.decode(kind, bytes)).toEqual(message)
@@ -94,7 +94,7 @@ describe('messages of omega', () => {
     for (const message of MESSAGES) {
       for (const bad of corrupted(message)) {
         const text = canonical(bad)
-        // Some of what is put in is as good as what was there: an empty list of links, for example.
+        // Some replacements are valid: an empty list of links, for example.
         if (isAsGood(bad as PlainObject)) continue
         tried += 1
         if (isTaken(text)) taken.push(text)
@@ -131,7 +131,7 @@ describe('messages of omega', () => {
     ],
     ['a number without a leader', framed({ kind: 'cand', n: 5, members: VIEW.members, base: [3, null] })],
     ['a frame in a frame', framed(framed({ kind: 'cancel', n: 5 }))],
-    ['a token that would be no whole number', framed({ kind: 'cancel', n: 2 ** 41 })],
+    ['a token that would not be a whole number', framed({ kind: 'cancel', n: 2 ** 41 })],
   ])('%s: unreadable', (_what, message) => {
     expect(() => decoded(canonical(message))).toThrow(InvalidBytesError)
   })

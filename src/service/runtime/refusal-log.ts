@@ -1,20 +1,20 @@
 /**
- * What was refused, told now and then: each reason at once the first time, then at most once an interval, with how many
- * there were. The end of a flood is reported too: the remaining count is reported when the interval is over.
+ * Reports dropped datagrams at a limited rate: the first of each reason at once, then at most one report per interval,
+ * with the count. After a flood the remaining count is reported when the interval ends.
  */
 
 export type DroppedDatagrams = {
   readonly reason: string
-  /** How many since it was last said. */
+  /** The number of datagrams since the last report. */
   readonly count: number
-  /** Of the last of them. */
+  /** Of the last datagram. */
   readonly from: string
   readonly detail: string
 }
 
 const INTERVAL_MS = 10_000
 
-type Unsaid = {
+type Pending = {
   count: number
   from: string
   detail: string
@@ -25,11 +25,11 @@ type Unsaid = {
 export class RefusalLog {
   readonly #report: (refused: DroppedDatagrams) => void
   readonly #intervalMs: number
-  readonly #byReason = new Map<string, Unsaid>()
+  readonly #byReason = new Map<string, Pending>()
   total = 0
 
-  constructor(say: (refused: DroppedDatagrams) => void, intervalMs = INTERVAL_MS) {
-    this.#report = say
+  constructor(report: (refused: DroppedDatagrams) => void, intervalMs = INTERVAL_MS) {
+    this.#report = report
     this.#intervalMs = intervalMs
   }
 
@@ -45,25 +45,25 @@ export class RefusalLog {
     { key = reason, tolerated = 0 }: { readonly key?: string; readonly tolerated?: number } = {},
   ): void {
     this.total += 1
-    const unsaid = this.#byReason.get(key)
-    if (unsaid === undefined && tolerated > 0) {
-      const fresh: Unsaid = { count: 1, from: from(), detail: detail(), timer: null, tolerated }
+    const pending = this.#byReason.get(key)
+    if (pending === undefined && tolerated > 0) {
+      const fresh: Pending = { count: 1, from: from(), detail: detail(), timer: null, tolerated }
       this.#byReason.set(key, fresh)
       this.#wait(reason, key, fresh)
       return
     }
-    if (unsaid === undefined) {
-      const fresh: Unsaid = { count: 0, from: '', detail: '', timer: null, tolerated }
+    if (pending === undefined) {
+      const fresh: Pending = { count: 0, from: '', detail: '', timer: null, tolerated }
       this.#byReason.set(key, fresh)
       this.#report({ reason, count: 1, from: from(), detail: detail() })
       this.#wait(reason, key, fresh)
       return
     }
-    if (unsaid.count === 0) {
-      unsaid.from = from()
-      unsaid.detail = detail()
+    if (pending.count === 0) {
+      pending.from = from()
+      pending.detail = detail()
     }
-    unsaid.count += 1
+    pending.count += 1
   }
 
   close(): void {
@@ -71,18 +71,18 @@ export class RefusalLog {
     this.#byReason.clear()
   }
 
-  #wait(reason: string, key: string, unsaid: Unsaid): void {
-    unsaid.timer = setTimeout(() => {
-      const { count, from, detail, tolerated } = unsaid
+  #wait(reason: string, key: string, pending: Pending): void {
+    pending.timer = setTimeout(() => {
+      const { count, from, detail, tolerated } = pending
       if (count <= tolerated) {
-        // Quiet again: the next one is reported at once.
+        // The flood is over: the next datagram is reported at once.
         this.#byReason.delete(key)
         return
       }
-      unsaid.count = 0
+      pending.count = 0
       this.#report({ reason, count, from, detail })
-      this.#wait(reason, key, unsaid)
+      this.#wait(reason, key, pending)
     }, this.#intervalMs)
-    unsaid.timer.unref()
+    pending.timer.unref()
   }
 }

@@ -11,7 +11,7 @@ describe.each([
 ])('%s datagrams', (_how, secrecy) => {
   const ours = sealer([key(1)], secrecy)
 
-  it('come back as they were', () => {
+  it('are opened unchanged', () => {
     expect(ours.open(ours.seal(DATAGRAM))).toEqual(DATAGRAM)
     expect(ours.seal(DATAGRAM).includes(DATAGRAM)).toBe(!secrecy)
   })
@@ -25,7 +25,7 @@ describe.each([
     }
   })
 
-  it('are refused when cut short, and of another key', () => {
+  it('are refused when truncated, or sealed with another key', () => {
     const sealed = ours.seal(DATAGRAM)
     for (let length = 0; length < sealed.length; length++) {
       expect(typeof ours.open(sealed.subarray(0, length))).toBe('string')
@@ -33,7 +33,7 @@ describe.each([
     expect(sealer([key(2)], secrecy).open(sealed)).toBe('unknown key')
   })
 
-  it('are never refused while a key is replaced by another', () => {
+  it('are never refused during a key rotation', () => {
     const before = sealer([key(1)], secrecy)
     const adding = sealer([key(1), key(2)], secrecy)
     const turning = sealer([key(2), key(1)], secrecy)
@@ -50,17 +50,17 @@ describe.each([
   })
 })
 
-it('who asks for secrecy refuses what anybody could have read', () => {
+it('a node with encryption refuses datagrams that are only authenticated', () => {
   expect(sealer([key(1)], true).open(sealer([key(1)], false).seal(DATAGRAM))).toBe('unknown format')
 })
 
-it('keys that are too short, or none, are refused with what to do', () => {
+it('keys that are too short or missing are refused, and the error says what to do', () => {
   expect(() => sealer([new Uint8Array(15)], false)).toThrow(InvalidKeyError)
   expect(() => sealer([new Uint8Array(15)], false)).toThrow('has 15 bytes, at least 16 are needed')
   expect(() => sealer([], false)).toThrow('at least one key')
 })
 
-it('authentic datagrams end with 16 bytes of HMAC-SHA256 over all before, at any length', () => {
+it('authenticated datagrams of any length end with 16 bytes of HMAC-SHA256 over everything before', () => {
   const part = createHmac('sha256', key(1)).update('conclave authentic').digest()
   const ours = sealer([key(1)], false)
   for (const length of [0, 1, 50, 63, 64, 65, 200, 1452, 60_000, 65_486]) {

@@ -1,10 +1,10 @@
 /**
- * Datagrams that only holders of the cluster's key can make.
+ * Seals datagrams, so that only holders of the cluster key can create them.
  *
- * A sealed datagram begins with a byte that says how it is sealed and four that name the key. Authenticated ones end
- * with the first 16 bytes of an HMAC-SHA256 over everything before; secret ones are AES-256-GCM with a random nonce.
- * Keys may be several: the first seals, all open. So a new key is first added behind, then put first, then left alone:
- * no datagram is refused on the way.
+ * A sealed datagram starts with one byte for the format and four bytes that identify the key. Authenticated datagrams
+ * end with the first 16 bytes of an HMAC-SHA256 over everything before. Encrypted datagrams use AES-256-GCM with a
+ * random nonce. There may be several keys: the first seals, all open. To rotate keys without refused datagrams, first
+ * append the new key, then move it to the front, then remove the old one.
  */
 import {
   createCipheriv,
@@ -18,7 +18,7 @@ import {
 
 export type Sealer = {
   seal(datagram: Uint8Array): Buffer
-  /** Why it will be refused, as far as that shows without computing anything; null if it does not. */
+  /** Why the datagram will be refused, if that shows without computation; otherwise null. */
   flaw(sealed: Buffer): Refusal | null
   /** The datagram, or why it is refused. */
   open(sealed: Buffer): Buffer | Refusal
@@ -39,7 +39,7 @@ const TAG = 16
 const NONCE = 12
 const LEAST_KEY = 16
 
-/** `inner` and `outer` begin with the two pads of the HMAC, and have room for what is hashed after them. */
+/** `inner` and `outer` start with the two pads of the HMAC, and have room for the hashed data. */
 type Key = {
   readonly name: Buffer
   readonly inner: Buffer
@@ -54,7 +54,7 @@ const MOST = 65_536
 export function sealer(keys: readonly Uint8Array[], secrecy: boolean): Sealer {
   const ring = keys.map(derive)
   const [first] = ring
-  if (first === undefined) throw new InvalidKeyError('a cluster needs at least one key: give --key-file')
+  if (first === undefined) throw new InvalidKeyError('a cluster needs at least one key: use --key-file')
   const keyOf = (sealed: Buffer): Key | undefined =>
     ring.find(({ name }) => sealed.compare(name, 0, KEY_NAME, 1, HEADER) === 0)
 
@@ -80,7 +80,7 @@ export function sealer(keys: readonly Uint8Array[], secrecy: boolean): Sealer {
   }
 }
 
-/** Keys for each purpose, and a name that gives nothing away. */
+/** Derives a key per purpose, and an identifier that reveals nothing about the key. */
 function derive(key: Uint8Array): Key {
   if (key.length < LEAST_KEY) {
     throw new InvalidKeyError(
@@ -104,8 +104,8 @@ function padded(key: Buffer, pad: number): Buffer {
 }
 
 /**
- * HMAC-SHA256 as RFC 2104 has it, of two hashes with the key already in place: createHmac makes an object and a key each
- * time, which costs half as much again.
+ * HMAC-SHA256 (RFC 2104) from two hashes whose key pads are already in place. createHmac creates an object and a key
+ * each time, which costs 50 % more.
  */
 function tagOf({ inner, outer }: Key, content: Uint8Array): Buffer {
   inner.set(content, BLOCK)

@@ -35,19 +35,19 @@ const DATA = { promised: { number: 7, owner: 'b' }, config: [1, 2] }
 
 describe('stable data', () => {
   it.each(['file', 'file/below', '/proc/nope'])(
-    'needs a folder: %s is none, and none can be made',
+    'needs a folder: %s is not a folder, and none can be created',
     async (name) => {
       writeFileSync(join(folder, 'file'), '')
-      await expect(openStorage(resolve(folder, name))).rejects.toThrow(/^data: .* cannot be a folder/)
+      await expect(openStorage(resolve(folder, name))).rejects.toThrow(/^data: .* cannot be created/)
     },
   )
 
-  it('needs a folder that it may write to, and says so of one that it may not', async () => {
+  it('needs a folder that it may write to, and the error says so', async () => {
     const locked = join(folder, 'locked')
     mkdirSync(locked)
     chmodSync(locked, 0o555)
     chmodSync(folder, 0o755)
-    // Rights do not bind the superuser.
+    // Permissions do not bind the superuser.
     const isRoot = process.geteuid?.() === 0
     if (isRoot) process.seteuid?.(NOBODY)
     try {
@@ -55,15 +55,13 @@ describe('stable data', () => {
         /^data: \S*\/locked is not writable by user \d+ \(.*\): change its owner or its mode/,
       )
       await expect(openStorage(locked)).rejects.toThrow(UnusableFolderError)
-      await expect(openStorage(join(locked, 'below'))).rejects.toThrow(
-        /^data: .* cannot be a folder \(EACCES/,
-      )
+      await expect(openStorage(join(locked, 'below'))).rejects.toThrow(/^data: .* cannot be created \(EACCES/)
     } finally {
       if (isRoot) process.seteuid?.(0)
     }
   })
 
-  it('is null at first, and then what was saved last, also for the next process', async () => {
+  it('is null at first, and then the last saved value, also for the next process', async () => {
     const first = await openStorage(join(folder, 'made', 'here'))
     expect(first.load()).toBeNull()
     first.save(DATA)
@@ -79,7 +77,7 @@ describe('stable data', () => {
     ['changed', (text) => text.replace('7', '8'), 'its checksum does not match'],
     ['of another version', (text) => text.replace('"version":1', '"version":2'), 'its version is 2, not 1'],
     ['empty', () => '', 'it is not JSON'],
-  ])('that is %s is refused, with the way out', async (_what, damage, problem) => {
+  ])('that is %s is refused, and the error says what to do', async (_what, damage, problem) => {
     const storage = await openStorage(folder)
     storage.save(DATA)
     const file = join(folder, 'stable.json')
@@ -90,7 +88,7 @@ describe('stable data', () => {
     storage.close()
   })
 
-  it('is kept when the next cannot be written', async () => {
+  it('keeps the old value when the next cannot be written', async () => {
     const storage = await openStorage(folder)
     storage.save(DATA)
     rmSync(folder, { recursive: true })
@@ -116,7 +114,7 @@ describe('stable data', () => {
     expect((await openStorage(data)).load()).toEqual(DATA)
   })
 
-  it('is not read through a link, nor from what is no file', async () => {
+  it('is not read through a link, nor from a pipe', async () => {
     const data = join(folder, 'data')
     const storage = await openStorage(data)
     storage.save(DATA)
@@ -126,13 +124,13 @@ describe('stable data', () => {
     const linked = await openStorage(data)
     expect(() => linked.load()).toThrow('stable.json is damaged (it is a symbolic link)')
     rmSync(join(data, 'stable.json'))
-    // Whoever opens this without care waits for ever.
+    // Opening a pipe without O_NONBLOCK would wait for ever.
     execFileSync('mkfifo', [join(data, 'stable.json')])
     expect(() => linked.load()).toThrow('stable.json is damaged (it is not a regular file)')
     linked.close()
   })
 
-  it('leaves alone what only looks like a lock', async () => {
+  it('does not remove files that only look like a lock', async () => {
     writeFileSync(join(folder, 'lock.txt'), 'mine')
     mkdirSync(join(folder, 'lock.folder'))
     symlinkSync(join(folder, 'nowhere'), join(folder, 'lock.link'))
@@ -141,13 +139,13 @@ describe('stable data', () => {
     expect(readdirSync(folder).sort()).toEqual(['lock.folder', 'lock.link', 'lock.txt'])
   })
 
-  it('whose folder is removed, or replaced, is not written, and that is what is said', async () => {
+  it('whose folder is removed or replaced is not written, and the error says so', async () => {
     const data = join(folder, 'data')
     const storage = await openStorage(data)
     renameSync(data, join(folder, 'moved'))
     expect(() => storage.save(DATA)).toThrow('the folder was removed while this process used it')
     mkdirSync(data)
-    expect(() => storage.save(DATA)).toThrow('another folder is in its place')
+    expect(() => storage.save(DATA)).toThrow('the folder was replaced by another one')
     expect(readdirSync(data)).toEqual([])
     storage.close()
   })

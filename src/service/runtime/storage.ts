@@ -1,9 +1,9 @@
 /**
- * Stable data in a folder of its own: one small file, replaced as a whole.
+ * Stable data in a folder: one small file, replaced atomically.
  *
- * What is saved is on the disk when `save` returns: it is written beside the file, flushed, renamed over it, and the
- * folder is flushed too. A checksum tells a damaged file from a good one. One process at a time may use a folder
- * (lock.ts), and one that finds that it has lost it writes no more.
+ * Data is on disk when `save` returns: it is written to a temporary file, flushed, renamed over the file, and the
+ * folder is flushed too. A checksum detects a damaged file. Only one process at a time may use a folder (lock.ts). A
+ * process that has lost its lock stops writing.
  */
 import { createHash } from 'node:crypto'
 import {
@@ -24,20 +24,20 @@ import { dirname, join, resolve } from 'node:path'
 import { canonical, type Plain, whyNotPlain } from '../../core/index.ts'
 import { type FolderLock, lockFolder, StorageLockError } from './lock.ts'
 
-/** The file is there, but it is not what was written. */
+/** The file exists, but its content is not what was written. */
 export class DamagedStorageError extends Error {
   override readonly name = 'DamagedStorageError'
   readonly code = 'ERR_CONCLAVE_DAMAGED_STORAGE'
 
   constructor(file: string, problem: string) {
     super(
-      `${file} is damaged (${problem}). What this process has promised is lost with it, so it must not take part under ` +
+      `${file} is damaged (${problem}). The promises of this process are lost, so it must not use ` +
         'this id again: start it with another id and an empty data directory, and replace the old one in the group',
     )
   }
 }
 
-/** The data could not be made safe; nothing that depends on it may happen. */
+/** The data could not be stored. Effects that depend on it must not happen. */
 export class StorageFailedError extends Error {
   override readonly name = 'StorageFailedError'
   readonly code = 'ERR_CONCLAVE_STORAGE_FAILED'
@@ -48,7 +48,7 @@ export class StorageFailedError extends Error {
   }
 }
 
-/** The data directory cannot be made, or this process may not write to it. */
+/** The data directory cannot be created, or this process may not write to it. */
 export class UnusableFolderError extends Error {
   override readonly name = 'UnusableFolderError'
   readonly code = 'ERR_CONCLAVE_UNUSABLE_FOLDER'
@@ -62,18 +62,18 @@ export class UnusableFolderError extends Error {
 function whyMissing(cause: unknown): string {
   const { code, message } = cause as NodeJS.ErrnoException
   const why = code === 'EEXIST' || code === 'ENOTDIR' ? 'a file is in its place' : message
-  return `cannot be a folder (${why}): name one that this process may make or write to`
+  return `cannot be created (${why}): use a folder that this process may create or write to`
 }
 
 function whyUnwritable(cause: unknown): string {
   const { code, message } = cause as NodeJS.ErrnoException
-  if (code === 'EROFS') return 'is not writable: its file system is read-only; name another folder'
+  if (code === 'EROFS') return 'is not writable: its file system is read-only; use another folder'
   const user = process.getuid?.()
   const who = user === undefined ? '' : ` by user ${user}`
-  return `is not writable${who} (${message}): change its owner or its mode, or name another folder`
+  return `is not writable${who} (${message}): change its owner or its mode, or use another folder`
 }
 
-/** What the system says where the rights are missing. */
+/** Error codes of missing permissions. */
 const DENIED: readonly (string | undefined)[] = ['EACCES', 'EPERM', 'EROFS']
 
 export type Storage = {
@@ -85,7 +85,7 @@ export type Storage = {
 const FILE = 'stable.json'
 const VERSION = 1
 
-/** Makes the folder and those above it. (Node's own way of doing so never ends where the kernel lets nobody.) */
+/** Creates the folder and its parents. (Node's recursive mkdir never returns where the kernel denies access.) */
 export function makeFolder(folder: string): void {
   const path = resolve(folder)
   try {
@@ -99,14 +99,14 @@ export function makeFolder(folder: string): void {
   }
 }
 
-/** Takes the folder for this process, which must be able to write to it. */
-async function takeFolder(folder: string): Promise<FolderLock> {
+/** Locks the folder for this process, which must be able to write to it. */
+async function openFolder(folder: string): Promise<FolderLock> {
   makeFolder(folder)
   try {
     accessSync(folder, constants.R_OK | constants.W_OK | constants.X_OK)
     return await lockFolder(folder)
   } catch (error) {
-    // Some file systems refuse what they said they would allow.
+    // Some file systems deny an access that the check before allowed.
     const cause = error instanceof StorageLockError ? error.cause : error
     if (DENIED.includes((cause as NodeJS.ErrnoException).code))
       throw new UnusableFolderError(folder, cause, 'unwritable')
@@ -116,7 +116,7 @@ async function takeFolder(folder: string): Promise<FolderLock> {
 
 export async function openStorage(given: string): Promise<Storage> {
   const folder = resolve(given)
-  const lock = await takeFolder(folder)
+  const lock = await openFolder(folder)
   const file = join(folder, FILE)
   return {
     load: () => read(file),
@@ -139,7 +139,7 @@ function assertHeld(lock: FolderLock): void {
   if (why !== null) throw new Error(why)
 }
 
-/** Nothing survives: for tests and for those who cannot lose a vote because they have none. */
+/** Nothing survives a crash: for tests, and for nodes without a vote to lose. */
 export function memoryStorage(first: Plain = null): Storage {
   let kept = first
   return {
@@ -151,12 +151,15 @@ export function memoryStorage(first: Plain = null): Storage {
   }
 }
 
-/** For a process without a folder: its incarnations grow with the time of day, so that what was sent to one before it is not for it. */
-export function passingStorage(): Storage {
+/**
+ * For a process without a folder. Its incarnations follow the wall clock, so that datagrams for an earlier incarnation
+ * are not for this one.
+ */
+export function volatileStorage(): Storage {
   return memoryStorage({ layer: Date.now(), upper: null })
 }
 
-/** Something worth remembering beside the stable data; null if there is nothing, or nothing readable. */
+/** A small file beside the stable data; null if it is missing or unreadable. */
 export function readNote(folder: string, name: string): Plain {
   try {
     return read(join(folder, name))
@@ -178,7 +181,10 @@ function digest(body: string): string {
   return createHash('sha256').update(body).digest('hex')
 }
 
-/** Null when there is no such file. Who can write to the folder must not lead this process elsewhere, or make it wait. */
+/**
+ * Null when there is no such file. Other users with write access to the folder must not redirect this process, or block
+ * it.
+ */
 function contentOf(file: string): string | null {
   let descriptor: number
   try {
@@ -219,7 +225,8 @@ function read(file: string): Plain {
 
 function replace(folder: string, file: string, content: string): void {
   const beside = `${file}.new`
-  // What is there was left by a crash, or put there to lead this process elsewhere: it is never written through.
+  // The temporary file may be left from a crash, or planted to redirect this process: remove it, never write through
+  // it.
   rmSync(beside, { force: true, recursive: true })
   const descriptor = openSync(beside, 'wx', 0o600)
   try {

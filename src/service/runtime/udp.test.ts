@@ -1,4 +1,4 @@
-/** A flood of strangers, and a peer whose datagrams come from an address that nobody was given. */
+/** A flood of datagrams from unknown addresses, and a peer that sends from an unlisted address. */
 import { createSocket, type Socket } from 'node:dgram'
 import { afterEach, expect, it } from 'vitest'
 import { until } from '../../../test/support/wait.ts'
@@ -26,11 +26,11 @@ async function socketFor(port: number): Promise<(bytes: Uint8Array) => Promise<v
   const socket: Socket = createSocket('udp4')
   opened.push(socket)
   await new Promise<void>((resolve) => socket.bind(0, HERE, resolve))
-  // What was sent is read in a later turn.
+  // Datagrams are read in a later iteration of the event loop.
   return (bytes) => new Promise((resolve) => socket.send(bytes, port, HERE, () => setImmediate(resolve)))
 }
 
-/** Takes what comes as `verdict` says, and tells what was taken and what was dropped. */
+/** Handles datagrams by `verdict`, and records which were accepted and which were dropped. */
 async function listening(verdict: (from: NodeId) => DropReason | null) {
   const heard: NodeId[] = []
   const udp = await Udp.open(

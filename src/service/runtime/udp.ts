@@ -1,11 +1,11 @@
 /**
  * Sealed datagrams between processes.
  *
- * The id inside identifies the sender and the receiver; only holders of the key can write it.
- * What cannot be opened or read, or is for somebody else, is counted and dropped. The cheap questions come first: how
- * long it is, how it is sealed and with which key; only then is anything computed. A datagram from an address that is
- * no peer's may be a peer's all the same, behind a router; but only so many of those are looked into, so that a flood
- * does not take the time that heartbeats need, unless a peer was heard from there of late. (Between two bunches of 32 datagrams Node lets timers have their turn.)
+ * The ids inside a datagram identify the sender and the receiver; only holders of the key can write them. Datagrams
+ * that cannot be opened or decoded, or that are for another process, are counted and dropped. Cheap checks come first
+ * (length, format, key), before any cryptography. A datagram from an unknown address may come from a peer behind a
+ * router. A rate limit applies to these, unless a peer was heard from that address lately, so that a flood does not
+ * take the time that heartbeats need. (Node lets timers run after every 32 datagrams.)
  */
 import { createSocket, type RemoteInfo, type Socket } from 'node:dgram'
 import { isIP } from 'node:net'
@@ -16,7 +16,7 @@ import { InvalidBytesError } from './bytes.ts'
 import type { Codec } from './codec.ts'
 import { type Address, type Lookup, lookupAll, showAddress } from './directory.ts'
 import { FaultyNetwork } from './fault-injection.ts'
-import { ANYBODY } from './introductions.ts'
+import { ANY_NODE } from './introductions.ts'
 import { KnownAddresses } from './known-addresses.ts'
 import { type DroppedDatagrams, RefusalLog } from './refusal-log.ts'
 import type { Refusal, Sealer } from './seal.ts'
@@ -29,7 +29,7 @@ export type UdpSettings = {
   readonly lookup?: Lookup
 }
 
-/** Why a datagram was dropped: counted by these words. */
+/** Why a datagram was dropped: the labels of the counters. */
 export type DropReason =
   | Refusal
   | 'too many'
@@ -51,16 +51,19 @@ export type UdpHooks = {
 }
 
 /**
- * What the system is asked to hold for this process while it is busy; it may give less. More would not help against a
- * flood: what waits too long is worth nothing.
+ * The requested size of the receive buffer, for datagrams that arrive while the process is busy. The system may grant
+ * less. A larger buffer would not help against a flood, because old datagrams are useless.
  */
 const RECEIVE_BUFFER = 1024 * 1024
 
 /** The rate limit for datagrams from unknown addresses: how many are opened per interval. */
-const STRANGERS = 200
-const STRANGERS_PER_MS = 100
+const MAX_UNKNOWN = 200
+const UNKNOWN_INTERVAL_MS = 100
 
-/** After a restart, peers that do not know of it yet send some for the incarnation before: those are not worth a word. */
+/**
+ * Restart tolerance: peers that do not know of a restart yet send some datagrams for the previous incarnation, which
+ * need no report.
+ */
 const RESTART_TOLERANCE = 100
 
 export class Udp {
@@ -70,7 +73,7 @@ export class Udp {
   readonly #socket: Socket
   readonly #refusals: RefusalLog
   readonly #known = new KnownAddresses()
-  #strangers = { since: 0, count: 0 }
+  #unknown = { since: 0, count: 0 }
   /** Without faults by default. */
   readonly network = new FaultyNetwork()
   readonly #counts = { sent: 0, received: 0, bytesSent: 0 }
@@ -82,7 +85,7 @@ export class Udp {
     this.family = isIP(host) === 4 ? 4 : host === '::' ? 'both' : 6
     this.#refusals = new RefusalLog((refused) => hooks.dropped(refused))
     socket.on('message', (bytes, remote) => this.#receive(bytes, remote))
-    // What cannot be sent is lost, like any datagram.
+    // A datagram that cannot be sent counts as lost.
     socket.on('error', () => {})
   }
 
@@ -91,7 +94,7 @@ export class Udp {
     const host = isIP(name) === 0 ? ((await (settings.lookup ?? lookupAll)(name))[0] ?? name) : name
     const socket = createSocket({
       type: isIP(host) === 6 ? 'udp6' : 'udp4',
-      // Addresses are resolved elsewhere: what is sent to is always a number.
+      // Addresses are resolved elsewhere: the host is always an IP address here.
       lookup: (address, _options, done) => done(null, address, isIP(address)),
     })
     return new Promise((resolve, reject) => {
@@ -104,7 +107,7 @@ export class Udp {
         try {
           socket.setRecvBufferSize(RECEIVE_BUFFER)
         } catch {
-          // What the system gives by itself must do.
+          // Use the default size of the system.
         }
         resolve(new Udp(settings, hooks, socket, host))
       })
@@ -138,7 +141,7 @@ export class Udp {
     this.#socket.send(sealed, address.port, address.host)
   }
 
-  /** Something that was read, and that its sender cannot mean: counted with the rest, and told with the sender's name. */
+  /** Counts and reports a decoded message that cannot be meant, with the id of its sender. */
   refuse(reason: DropReason, from: NodeId, detail: string): void {
     this.#refusals.add(
       reason,
@@ -148,7 +151,7 @@ export class Udp {
     )
   }
 
-  /** What was sent before still goes out: the last word of a leader is that it hands over. */
+  /** Sends everything that is queued first: the last message of a leader is its hand-over. */
   async close(): Promise<void> {
     this.#refusals.close()
     this.network.close()
@@ -168,8 +171,8 @@ export class Udp {
       return
     }
     const isPeer = this.#hooks.isPeer(remote.address, remote.port)
-    if (!isPeer && this.#isFlood() && !this.#isKnown(remote)) {
-      this.#drop('too many', remote, () => 'from addresses that are no peer’s')
+    if (!isPeer && this.#isRateLimited() && !this.#isKnown(remote)) {
+      this.#drop('too many', remote, () => 'from unknown addresses')
       return
     }
     const opened = sealer.open(bytes)
@@ -183,15 +186,15 @@ export class Udp {
       return
     }
     const { from, to, body, foreign } = envelope
-    const who = (): string => `from ${from} to ${to === ANYBODY ? 'anybody' : to}`
-    if (to !== self && to !== ANYBODY) {
+    const who = (): string => `from ${from} to ${to === ANY_NODE ? 'any node' : to}`
+    if (to !== self && to !== ANY_NODE) {
       this.#drop('another receiver', remote, who)
       return
     }
     if (foreign > 0) {
       this.#drop('another group', remote, who)
-      // Nothing in it is for this process, so whoever sent it is not the peer that it has a session with, though it may
-      // have that peer's id: a group of the same names, or an address mixed up.
+      // No part of it is for this process. So the sender is not the peer of the session, even if it has the same id: it
+      // may be a group with the same names, or a wrong address.
       if (isEmpty(body)) return
     }
     this.network.pass(from, () => {
@@ -205,13 +208,13 @@ export class Udp {
     return this.#known.has(address, port, performance.now())
   }
 
-  /** Whether one more stranger is one too many. */
-  #isFlood(): boolean {
+  /** Whether the rate limit for unknown addresses is reached. */
+  #isRateLimited(): boolean {
     const now = performance.now()
-    const recent = this.#strangers
-    if (now - recent.since >= STRANGERS_PER_MS) this.#strangers = { since: now, count: 1 }
+    const recent = this.#unknown
+    if (now - recent.since >= UNKNOWN_INTERVAL_MS) this.#unknown = { since: now, count: 1 }
     else recent.count += 1
-    return this.#strangers.count > STRANGERS
+    return this.#unknown.count > MAX_UNKNOWN
   }
 
   #drop(reason: DropReason, { address, port }: RemoteInfo, detail: () => string): void {
@@ -221,7 +224,7 @@ export class Udp {
   }
 }
 
-/** Whether no message is left of what came in a session. */
+/** Whether the datagram of a session contains no message. */
 function isEmpty({ body }: Message): boolean {
   return (body as unknown as Bundle | null)?.parts.length === 0
 }

@@ -1,6 +1,6 @@
 /**
- * docs/reference/wire.md, held to its word: its tables are read and encoded by, without the codec, and must give the same bytes;
- * its example is encoded and sealed; and what it says of replayed datagrams is tried.
+ * Checks docs/reference/wire.md: an encoder that uses only its tables must produce the same bytes as the codec. Its
+ * example is encoded and sealed, and its statements about replayed datagrams are tested.
  */
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -35,7 +35,7 @@ const PAGE = readFileSync(join(import.meta.dirname, '../../../docs/reference/wir
 
 type Row = readonly string[]
 
-/** The rows of the first table in which every one of these columns stands, below a heading. */
+/** The rows of the first table below a heading that has all these columns. */
 function tableUnder(heading: string, columns: Row): readonly Row[] {
   const lines = PAGE.split('\n')
   const title = `| ${columns.join(' | ')} |`
@@ -99,11 +99,11 @@ const MESSAGES = kindsUnder('### Part', 'message')
 
 function kindNamed(kinds: ReadonlyMap<string, Kind>, name: string): Kind {
   const kind = kinds.get(name)
-  if (kind === undefined) throw new Error(`docs/reference/wire.md does not know ${name}`)
+  if (kind === undefined) throw new Error(`docs/reference/wire.md does not list ${name}`)
   return kind
 }
 
-// ---- An encoder that knows nothing but the page ----
+// ---- An encoder that uses only the page ----
 
 const big = (size: number, write: (view: DataView) => void): number[] => {
   const bytes = new Uint8Array(size)
@@ -146,11 +146,11 @@ function written(form: string, value: unknown, flags = 0): number[] {
 
 function fieldsOf(record: string): readonly Field[] {
   const fields = LAYOUT.get(record)
-  if (fields === undefined) throw new Error(`docs/reference/wire.md does not say what a ${record} is`)
+  if (fields === undefined) throw new Error(`docs/reference/wire.md does not define ${record}`)
   return fields
 }
 
-/** How many bytes a form takes: at least, and whether that is all. */
+/** The least number of bytes that a form takes, and whether that is exact. */
 function sizeOf(form: string): { readonly least: number; readonly isFixed: boolean } {
   const [word = '', ...rest] = form.split(' ')
   if (rest[0] === 'if') return { least: 0, isFixed: false }
@@ -166,7 +166,7 @@ function sizeOf(form: string): { readonly least: number; readonly isFixed: boole
   }
 }
 
-/** Messages in the page's terms: the bits of a beacon, the two numbers of a configuration. */
+/** Messages in the terms of the page: the bits of a beacon, the two numbers of a configuration. */
 function beaconRecord({ candidate, incumbent, heard, lease, ...beacon }: Beacon): object {
   const bits = [candidate, incumbent, heard, lease !== null, lease !== null && lease.token !== null]
   const flags = bits.reduce((sum, isSet, bit) => sum + (isSet ? 2 ** bit : 0), 0)
@@ -277,7 +277,7 @@ describe('the tables of docs/reference/wire.md', () => {
     { options: { mode: 'majority', treeFrom: 3 }, events: EVENTS },
   ].flatMap((more) => sent('local-leader', more))
 
-  it('describe every message of eventful runs, to the byte', () => {
+  it('describe every message of runs with many events, to the byte', () => {
     const inners = bodies.map((body) => (body as unknown as Datagram).body as LocalLeaderMessage | null)
     for (const kind of ['Heartbeat', 'Election', 'Reply', 'Release']) {
       expect(inners.some((inner) => inner?.kind === kind)).toBe(true)
@@ -297,7 +297,7 @@ describe('the tables of docs/reference/wire.md', () => {
     }
   })
 
-  it('describe everything else as canonical JSON', () => {
+  it('describe every other message as canonical JSON', () => {
     const settings: Message = { kind: 'Settings', agreed: { sigma: 1, mode: 'local' } }
     const text = '{"agreed":{"mode":"local","sigma":1},"kind":"Settings"}'
     const part: Part = { group: 'orders', config: 0, body: settings }
@@ -310,7 +310,7 @@ describe('the tables of docs/reference/wire.md', () => {
     }
   })
 
-  it.each(RECORDS)('say how many bytes each field of %s takes', (record) => {
+  it.each(RECORDS)('give the number of bytes of each field of %s', (record) => {
     for (const { name, form, bytes } of fieldsOf(record)) {
       const { least, isFixed } = sizeOf(form)
       expect(`${name} ${bytes}`).toBe(`${name} ${least}${isFixed ? '' : '+'}`)
@@ -320,7 +320,7 @@ describe('the tables of docs/reference/wire.md', () => {
   it.each([
     ['Authenticated', false],
     ['Secret', true],
-  ])('say how many bytes sealing adds: %s', (heading, secrecy) => {
+  ])('give the number of bytes that sealing adds: %s', (heading, secrecy) => {
     const sizes = tableUnder(`### ${heading}`, ['field', 'bytes']).map(([, bytes = '']) => bytes)
     expect(sizes.filter((bytes) => bytes === 'n')).toHaveLength(1)
     const added = sizes.filter((bytes) => bytes !== 'n').reduce((sum, bytes) => sum + Number(bytes), 0)
@@ -341,7 +341,7 @@ describe('the example of docs/reference/wire.md', () => {
     expect(codec.decode(envelope)).toEqual(EXAMPLE)
   })
 
-  it('is sealed as shown, and has as many bytes as it says', () => {
+  it('is sealed as shown, with the stated number of bytes', () => {
     expect(hexBlock('authenticated')).toEqual(sealer([KEY], false).seal(envelope))
     expect(sealer([KEY], true).open(hexBlock('secret'))).toEqual(envelope)
     expect(PAGE).toContain(`These are ${envelope.length} bytes.`)
@@ -377,7 +377,7 @@ describe('a replayed datagram', () => {
     return only(step)
   }
 
-  /** What becomes of it: what is handed up with it, `Echo` when that is the answer, or null when it is dropped. */
+  /** The outcome: what is delivered, `Echo` when that is the answer, or null when the datagram is dropped. */
   function hears(process: Process, from: NodeId, body: Message, now: number): Receipt | 'Echo' | null {
     const input: Input = { type: 'message', from, body, receipt: null }
     const step: LayerStep<FailAwareState> = layer(process.id).below(process.state, input, now)
@@ -387,7 +387,7 @@ describe('a replayed datagram', () => {
     return step.effects.length > 0 ? 'Echo' : null
   }
 
-  /** a and b, with a round trip behind them, and a datagram of a for b that is under way. */
+  /** a and b after a round trip, with a datagram from a to b in transit. */
   function acquainted(): { readonly a: Process; readonly b: Process; readonly body: Message } {
     const [a, b] = [started('a', 0), started('b', 0)]
     const echo = layer('b').below(
@@ -400,13 +400,13 @@ describe('a replayed datagram', () => {
     return { a, b, body: says(a, 'b', 2000) }
   }
 
-  it('is dropped by a process that has had it', () => {
+  it('is dropped by a process that has received it before', () => {
     const { b, body } = acquainted()
     expect(hears(b, 'a', body, 2100)).toMatchObject({ fast: true })
     expect(hears(b, 'a', body, 2200)).toBeNull()
   })
 
-  it('is slow when it comes late, and dropped behind eight later ones', () => {
+  it('is slow when it arrives late, and dropped after eight later ones', () => {
     const { a, b, body } = acquainted()
     const next = says(a, 'b', 2001)
     expect(hears(b, 'a', next, 50_000)).toMatchObject({ fast: false })
@@ -414,7 +414,7 @@ describe('a replayed datagram', () => {
     expect(hears(b, 'a', body, 50_200)).toBeNull()
   })
 
-  it('is not heard by a process that has restarted, whenever it comes', () => {
+  it('is ignored by a process that has restarted, at any time', () => {
     const { body } = acquainted()
     const again = started('b', 1500, 1)
     expect([2100, 9000, 12_200].map((now) => hears(again, 'a', body, now))).toEqual(['Echo', null, 'Echo'])

@@ -116,7 +116,7 @@ export class ElectionInStore implements LocalElection {
       send: () => {},
       output: (event) => this.#handle(event),
       register: (call) => this.#call(call),
-      trouble: (error) => events.warn('storage', error.message),
+      storageFailed: (error) => events.warn('storage', error.message),
       failed: (error) => this.#fail(error),
       record: (record, before) => {
         this.#box?.record(record, before)

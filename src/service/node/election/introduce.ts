@@ -10,10 +10,10 @@ import {
   Endpoint,
   makeFolder,
   type Peer,
-  passingStorage,
   readNote,
   sealer,
   showAddress,
+  volatileStorage,
   writeNote,
 } from '../../runtime/index.ts'
 import { InvalidOptionsError, NodeClosedError } from '../api/errors.ts'
@@ -74,7 +74,7 @@ async function introduced(
       listen: parseAddress(options.listen),
       peers,
       sealer: sealer(keys, secrecy),
-      storage: passingStorage(),
+      storage: volatileStorage(),
     },
     {
       dropped: ({ reason, from }) => problems.push(`${from} was not understood (${reason})`),
