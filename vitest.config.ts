@@ -8,7 +8,7 @@ const PURE = [
   'src/cli/{bad-input,commands,draw,fetch,input-files,load,main,node-flags,output,progress,qos-text,values}.test.ts',
   'src/cli/{ask,doctor,explore,plan,replay,sim}/**/*.test.ts',
   'src/cli/{run/{program,term},up/{agents,commands,screen,text}}.test.ts',
-  'test/{canaries,docs,docs-links,house,reference}.test.ts',
+  'test/{canaries,docs,docs-links,house,reference,shape}.test.ts',
 ]
 
 /** The build is loaded by Node.js itself: test/support/cli.ts runs its command line, which starts threads. */
