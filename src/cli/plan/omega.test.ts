@@ -59,7 +59,7 @@ describe('the card of omega', () => {
     ],
     [
       ['--nodes', '3', '--mode', 'local', '--option', 'quorum=static'],
-      /--mode local: contradicts options\.quorum = static; remove one of them/,
+      /--mode local: contradicts options\.quorum = "static"; remove one of them/,
     ],
   ])('%j is refused', async (words, why) => {
     const { code, stderr } = await plan(...words)
